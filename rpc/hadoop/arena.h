@@ -20,7 +20,8 @@
 #define NM_ARENA_BASE (UINT64_C(16) << 10)
 
 struct nm_arena {
-    ProtobufCAllocator allocator; /* first member; must not be copied, because its userdata is this arena */
+    /* first member; the arena must not be copied, because the allocator's userdata points to the arena */
+    ProtobufCAllocator allocator;
     struct nm_quota_account *account;   /* account to charge; NULL: no account is charged */
     struct nm_arena_piece *pieces;
     size_t left;    /* bytes that remain of the limit */

@@ -32,11 +32,11 @@ struct call {
 };
 
 struct nm_hadoop_client {
-    struct nm_wire wire; /* first member; valid from the established connection to its end */
+    struct nm_wire wire; /* first member; the wire is valid from the established connection to the connection's end */
     struct nm_hadoop_client_options o;
     char *protocol, *user;
     struct nm_token *token;
-    struct nm_protocol_id id; /* its call member is the id of the next call */
+    struct nm_protocol_id id; /* the member `call` is the id of the next call */
     sd_event *event;
     sd_event_source *connecting, *timer;
     int fd; /* socket, used while connecting */
@@ -46,7 +46,7 @@ struct nm_hadoop_client {
     struct nm_sasl_client *sasl;
     struct call *calls, **calls_end; /* calls in progress, oldest first */
     uint64_t connect_due_usec, spoke_usec;
-    struct nm_exception why; /* reason for the end, if the server refused the client; it may be empty */
+    struct nm_exception why; /* reason for the end, if the server refused the client; the reason may be empty */
     bool refused;
     unsigned depth; /* number of owner's callbacks that are running */
     bool freed;

@@ -18,12 +18,12 @@
 #define NM_FRAME_PREAMBLE_SIZE 7
 
 enum {
-    NM_FRAME_E_WHOLE = 1, /* data and size contain a frame; nm_frame_drop() starts the next one */
+    NM_FRAME_E_WHOLE = 1, /* data and size contain a frame; nm_frame_drop() starts the next frame */
 };
 
 struct nm_frame {
     struct nm_quota_account *account; /* account charged for the memory, or NULL */
-    size_t max;                 /* maximum length; frames that announce more are refused */
+    size_t max;                 /* maximum length of a frame; longer frames are refused */
     uint8_t head[4];
     unsigned n_head;
     uint8_t *data;

@@ -16,7 +16,7 @@ struct nm_sasl_client {
     const struct nm_token *token;
     bool simple_will_do;
     enum phase phase;
-    char *reply; /* allocated by libgsasl; out points to it */
+    char *reply; /* text that libgsasl has allocated; `out` points to this text */
     Hadoop__RpcSasl out;
     Hadoop__RpcSasl__Auth auth, *auths[1];
     char *words[2]; /* SASL service name and host name from the server's offer */

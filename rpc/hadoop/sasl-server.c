@@ -19,8 +19,8 @@ struct nm_sasl_server {
     char *identifier; /* allocated by libgsasl */
     size_t identifier_size;
     struct nm_sasl_bearer bearer;
-    struct nm_exception why; /* reason of the look-up, if it refused the client */
-    char *token;             /* allocated by libgsasl; out points to it */
+    struct nm_exception why; /* reason of the look-up, if the look-up refused the client */
+    char *token;             /* text that libgsasl has allocated; `out` points to this text */
     Hadoop__RpcSasl out;
     Hadoop__RpcSasl__Auth auth, *auths[1];
 };
@@ -161,7 +161,7 @@ static int challenge(struct nm_sasl_server *s, const Hadoop__RpcSasl *in, struct
     s->auth = (Hadoop__RpcSasl__Auth)HADOOP__RPC_SASL__AUTH__INIT;
     s->auth.method = (char *)NM_SASL_METHOD;
     s->auth.mechanism = (char *)NM_SASL_MECHANISM;
-    s->auth.protocol = (char *)""; /* required by Java */
+    s->auth.protocol = (char *)""; /* Java requires this member */
     s->auth.server_id = (char *)NM_SASL_REALM;
     s->auth.has_challenge = 1;
     s->auth.challenge = s->out.token;

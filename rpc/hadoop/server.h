@@ -45,9 +45,9 @@ struct nm_hadoop_server_options {
     unsigned connections_max;     /* open connections: 1024 */
     uint64_t bytes_max;           /* memory of all connections together: 32 MiB */
     size_t frame_max;             /* maximum size of a request of an authenticated client: 4 MiB */
-    uint64_t handshake_usec;      /* from the connection to the context: 30 s; an eighth of it while many connections
-                                     have no context */
-    uint64_t frame_usec;          /* from a frame's first byte to its last: 30 s */
+    /* time from the connection to the context: 30 s; an eighth of this time while many connections have no context */
+    uint64_t handshake_usec;
+    uint64_t frame_usec;          /* time from a frame's first byte to the frame's last byte: 30 s */
     uint64_t stall_usec;          /* time without progress in sending an answer: 30 s */
     uint64_t idle_usec;           /* time without a call: 2 min; Java's clients close after 10 s */
 };

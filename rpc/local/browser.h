@@ -13,7 +13,8 @@
 
 enum nm_browser_outcome {
     NM_BROWSER_E_ORIGIN = 1, /* the request comes from a page that isn't nmd's */
-    NM_BROWSER_E_HOST,       /* the name may belong to an attacker who resolves it to this host (DNS rebinding) */
+    /* the name in Host may belong to an attacker, whose DNS server resolves the name to this host (DNS rebinding) */
+    NM_BROWSER_E_HOST,
 };
 
 /* Judges the values of both headers, or NULL. Programs other than browsers send no Origin, and may use any name

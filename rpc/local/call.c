@@ -243,7 +243,7 @@ static enum MHD_Result conclude(struct nm_call *call, int r)
     if (r != 0)
         return MHD_NO; /* no memory for an error answer either: the connection is closed */
     if (!call->answer)
-        return MHD_YES; /* suspended: this function is called again */
+        return MHD_YES; /* the connection is suspended, and this function is called again */
     return send_answer(call);
 }
 

@@ -16,9 +16,9 @@
 #include "rpc/local/messages.h"
 #include "util/frame.h"
 
-/* Called when the answer has been sent. Input that the client sent before receiving it has been consumed by
- * libmicrohttpd and would be lost, so the session is dropped then. nmd closes its descriptor of the connection; the
- * session's process keeps its own. */
+/* libmicrohttpd calls this function when the answer has been sent. Input that the client sent before receiving the
+ * answer has been consumed by libmicrohttpd and would be lost, so the session is dropped then. nmd closes its
+ * descriptor of the connection; the session's process keeps its own. */
 static void on_upgraded(void *userdata, struct MHD_Connection *connection, void *request, const char *extra,
                         size_t n_extra, MHD_socket fd, struct MHD_UpgradeResponseHandle *handle)
 {

@@ -48,7 +48,7 @@ struct nm_connection {
                               yet */
     void (*passed)(struct nm_connection *c, int r);
     bool heard; /* the connection's request has been received or is being answered */
-    bool is_leaving; /* shut down to make room for another one; libmicrohttpd hasn't noticed yet */
+    bool is_leaving; /* the connection was shut down to make room for another one; libmicrohttpd hasn't noticed yet */
     uint64_t deadline_usec; /* CLOCK_BOOTTIME after which the connection is shut down; UINT64_MAX: no time limit */
 };
 

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define SLOT_BYTES 24u /* in an array that is being enlarged */
+#define SLOT_BYTES 24u /* bytes per element of an array that is being enlarged */
 #define STRING_BYTES 96u
 #define NUMBER_BYTES 32u
 #define ARRAY_BYTES 128u

@@ -184,7 +184,7 @@ static json_t *features(const struct nm_cgroup_backend *b)
 
         (void)snprintf(name, sizeof name, "%s", nm_cgroup_feature_name((enum nm_cgroup_feature)i));
         for (char *space = name; (space = strchr(space, ' '));)
-            *space = '_'; /* as in all other keys */
+            *space = '_'; /* other keys have '_' instead of blanks, too */
         o = nm_make_merge(o, NM_OBJECT({name, json_boolean(b->feature[i])}));
     }
     return o;

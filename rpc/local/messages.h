@@ -30,7 +30,7 @@ int nm_messages_problem(struct nm_problem *ret, enum nm_agent_outcome outcome, c
 
 /* Returns {"error":{"code","thing","value","message"}}. If `code` is NULL, the outcome's code is used. */
 json_t *nm_messages_error(const struct nm_problem *p, const char *code);
-/* Returns the same error in the format of Hadoop's web services. */
+/* Returns the error in the format of Hadoop's web services. */
 json_t *nm_messages_remote_exception(const struct nm_problem *p);
 /* Parses an error for the client. Returns 0, or -EBADMSG if j doesn't have this form. An unknown code, such as
  * "internal", becomes outcome 0. */
@@ -93,10 +93,10 @@ int nm_messages_parse_empty(json_t *body, struct nm_problem *ret_problem);
 /* Data that the message of a container needs besides the container. */
 struct nm_messages_container_extra {
     uint32_t queue_position;        /* 0: not queued */
-    enum nm_reason queue_reason;    /* why the container waits; NM_REASON_NONE: it doesn't wait */
+    enum nm_reason queue_reason;    /* why the container waits; NM_REASON_NONE: the container doesn't wait */
     uint64_t boot_to_realtime_usec; /* add to a CLOCK_BOOTTIME to get CLOCK_REALTIME */
-    bool redacted; /* for TCP clients: without command, users, pid, cgroup and message */
-    bool listed;   /* part of a list: only the beginning of the command */
+    bool redacted; /* for TCP clients: the JSON has no command, users, pid, cgroup and message */
+    bool listed;   /* the JSON is part of a list and has only the beginning of the command */
 };
 json_t *nm_messages_container(const struct nm_container *c,
                               const struct nm_messages_container_extra *x);

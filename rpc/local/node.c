@@ -15,7 +15,7 @@
 
 #include <unistd.h>
 
-#define NODE "the node" /* for nm_call_done_to() */
+#define NODE "the node" /* argument of nm_call_done_to() */
 
 /* Returns whether the caller may see the id of the container at the head of the queue. */
 static bool may_know(struct nm_call *call, const char *id)

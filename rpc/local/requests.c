@@ -342,7 +342,7 @@ static int take_command(json_t *v, const char ***ret, struct nm_problem *p)
  * another variable. */
 static int take_env(json_t *v, char ***ret, struct nm_problem *p)
 {
-    char **env; /* the caller frees it, also on failure */
+    char **env; /* the caller frees this array, also on failure */
     const char *name;
     size_t i = 0;
     json_t *value;

@@ -10,9 +10,10 @@ typedef int (*nm_handler_t)(struct nm_call *call);
 
 enum nm_route_flag {
     NM_ROUTE_ADMIN =
-        1 << 0, /* administrators only; else every user, and the manager checks access to the container */
-    NM_ROUTE_TCP = 1 << 1,  /* also served on the read-only TCP address */
-    NM_ROUTE_BODY = 1 << 2, /* takes a JSON body */
+        /* for administrators only; without this flag for every user, and the manager checks access to the container */
+        1 << 0,
+    NM_ROUTE_TCP = 1 << 1,  /* the route is also served on the read-only TCP address */
+    NM_ROUTE_BODY = 1 << 2, /* the request takes a JSON body */
     NM_ROUTE_AGAIN = 1 << 3, /* the handler may suspend the call and then needs the body again */
     /* Part of the upstream's interface: the upstream checks ids, unknown query parameters are ignored, and a trailing
      * '/' is allowed. */

@@ -152,8 +152,8 @@ static int on_sweep(sd_event_source *source, uint64_t usec, void *userdata)
     return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-/* Called for the first line of a request, before its headers. This is the only place with the raw target: later
- * libmicrohttpd has decoded the path and removed the query. */
+/* libmicrohttpd calls this function for the first line of a request, before the headers. This is the only place with
+ * the raw target: later libmicrohttpd has decoded the path and removed the query. */
 static void *on_target(void *userdata, const char *uri, struct MHD_Connection *c)
 {
     struct nm_local_server *s = userdata;
@@ -163,8 +163,8 @@ static void *on_target(void *userdata, const char *uri, struct MHD_Connection *c
     return nm_call_new(&s->host, uri);
 }
 
-/* Called for the headers, for each piece of the body, and once without bytes for its end. MHD_NO closes the connection
- * without an answer. */
+/* libmicrohttpd calls this function for the headers, for each piece of the body, and once without bytes for the body's
+ * end. MHD_NO closes the connection without an answer. */
 static enum MHD_Result on_request(void *userdata, struct MHD_Connection *c, const char *url,
                                   const char *method, const char *version, const char *data,
                                   size_t *size, void **request)
@@ -186,8 +186,8 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *c, cons
     return r;
 }
 
-/* Called at the end of a request, also if the client disconnected early. If the connection stays open, its time limit
- * for the next request starts. */
+/* libmicrohttpd calls this function at the end of a request, also if the client disconnected early. If the connection
+ * stays open, its time limit for the next request starts. */
 static void on_request_completed(void *userdata, struct MHD_Connection *c, void **request,
                                  enum MHD_RequestTerminationCode code)
 {
@@ -196,7 +196,7 @@ static void on_request_completed(void *userdata, struct MHD_Connection *c, void 
     (void)code;
     nm_call_free(*request);
     *request = NULL;
-    nm_host_connection(c)->heard = true; /* until the next request begins */
+    nm_host_connection(c)->heard = true; /* the request counts as received until the next request begins */
     nm_host_connection(c)->deadline_usec = nm_now_usec() + 2 * s->host.timeout_usec;
 }
 
@@ -570,7 +570,7 @@ static void stop_library(struct nm_local_server *s)
         continue;
     run_library(s);
     MHD_stop_daemon(s->daemon);
-    while (s->connections.first) { /* connections that aren't libmicrohttpd's yet */
+    while (s->connections.first) { /* these connections haven't been added to libmicrohttpd yet */
         nm_gate_leave(s->connections.first);
         let_in(s, s->connections.first, -ECONNRESET);
     }
@@ -596,7 +596,7 @@ struct nm_local_server *nm_local_server_free(struct nm_local_server *s)
     nm_streams_free(s->host.streams);
     nm_quota_free(s->host.quota);
     nm_names_free(s->host.names);
-    /* Only if it is still this server's socket: another nmd may have replaced it. */
+    /* The file is removed only if it is still this server's socket, because another nmd may have replaced it. */
     if (s->socket_path && lstat(s->socket_path, &st) == 0 && st.st_ino == s->socket_inode)
         (void)unlink(s->socket_path);
     nm_close(s->unix_fd);

@@ -25,7 +25,7 @@ struct nm_local_server_params {
         *http_address; /* "127.0.0.1:8042", "[::1]:8042", "8042" (loopback); NULL or "": no TCP */
     /* additional names by which clients may address this host over TCP (names.h); NULL or "": no additional names */
     const char *http_hosts;
-    unsigned max_connections; /* 0: 2,048, or half of RLIMIT_NOFILE if that is lower */
+    unsigned max_connections; /* 0: 2,048, or half of RLIMIT_NOFILE if this half is lower */
     /* time limit for receiving a request and for idle clients; 0: 30 s. Streams have no time limit */
     uint64_t timeout_usec;
 };
@@ -35,9 +35,9 @@ struct nm_local_server_params {
 int nm_local_server_new(sd_event *event, struct nm_manager *m,
                         const struct nm_local_server_params *p, struct nm_local_server **ret,
                         char **ret_message);
-/* Checks whether the server could start, without creating anything. Returns the same errors and sentences. See
- * nm_listen_check_unix(). If `socket_path` is NULL, because its directory has already been refused, only the address
- * is checked. */
+/* Checks whether the server could start, without creating anything. Returns the errors and sentences of
+ * nm_local_server_new(). See nm_listen_check_unix(). If `socket_path` is NULL, because its directory has already been
+ * refused, only the address is checked. */
 int nm_local_server_check(const struct nm_local_server_params *p, const char *const *dirs, bool may_be_ours,
                           char **ret_message);
 /* Checks whether a process listens on the socket. See nm_listen_look_unix(). */

@@ -67,7 +67,7 @@ static ssize_t read_logs(void *userdata, uint64_t pos, char *buf, size_t max)
 {
     struct nm_stream *s = userdata;
     bool last =
-        s->completed || !s->follow; /* evaluated before reading, so that all output written until then is read */
+        s->completed || !s->follow; /* evaluated before reading, so that all output written before the end is read */
     ssize_t n;
 
     (void)pos;

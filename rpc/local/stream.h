@@ -43,7 +43,7 @@ struct nm_stream {
     char container_id[NM_ID_SIZE]; /* logs, wait */
     bool completed;
     struct nm_log_reader log;
-    bool stamped;           /* logs: each line starts with its time */
+    bool stamped;           /* logs: each line starts with the time at which it was written */
     bool in_line, skipping; /* logs: the position is inside a line, or inside a line that isn't shown */
     struct nm_output_times_reader times;
     sd_event_source *changed;
@@ -69,7 +69,7 @@ ssize_t nm_stream_read_text(struct nm_stream *s, int (*refill)(struct nm_stream 
 
 /* ---- for handlers ------------------------------------------------------------------------- */
 
-/* These functions set the call's answer. All return the result of a handler. */
+/* The functions below set the call's answer. All return the result of a handler. */
 
 /* Sends events after number `after` (0: all in the ring), and with `follow` also future events. */
 int nm_stream_events(struct nm_call *call, uint64_t after, bool follow);

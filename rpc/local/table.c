@@ -6,7 +6,7 @@
 #include "rpc/local/handlers.h"
 
 #define CONTAINER "/v1/containers/{id}"
-#define NODE "/ws/v1/node" /* as in the interface of Hadoop's NodeManager */
+#define NODE "/ws/v1/node" /* path as in the interface of Hadoop's NodeManager */
 
 /* TCP: available to every client that reaches the address, thus read-only and without private data. ADMIN:
  * administrators only; without it, the manager checks access to each container. The fourth column lists the query
