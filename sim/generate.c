@@ -14,8 +14,8 @@
 #define SEC NM_USEC_PER_SEC
 #define MIN (60 * NM_USEC_PER_SEC)
 #define APPS 8
-#define DEFAULT_SERVICES 24 /* sizes and rates below are for this number */
-#define QUEUE_LENGTH 200    /* long enough that clumps wait and aren't refused */
+#define DEFAULT_SERVICES 24 /* number of services for which the sizes and rates below are chosen */
+#define QUEUE_LENGTH 200    /* length of the queue at which clumps of jobs wait and aren't refused */
 
 static const char *const kinds[NM_GENERATE_COUNT] = {
     [NM_GENERATE_STEADY] = "steady",
@@ -88,7 +88,7 @@ static struct chance stream(uint64_t seed, uint64_t which)
 struct generator {
     const struct nm_generate_params *p;
     struct nm_workload *w;
-    struct nm_resources capacity; /* approximately the capacity that "auto" gives */
+    struct nm_resources capacity; /* capacity of the node, approximately as "auto" computes it */
     double scale; /* DEFAULT_SERVICES / services */
 };
 
@@ -160,7 +160,7 @@ static bool bursting(struct bursts *b, uint64_t t)
 
 struct service {
     struct chance chance;
-    struct bursts own, common; /* common: the same for all services */
+    struct bursts own, common; /* own: of this service; common: of all services */
     uint64_t phase_usec;
 };
 

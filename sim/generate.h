@@ -35,7 +35,7 @@ struct nm_generate_params {
     uint64_t duration_usec;
     uint64_t memory_bytes; /* memory of the node */
     uint32_t n_cpus;
-    uint32_t services; /* number of guaranteed services; number and size of jobs follow from it */
+    uint32_t services; /* number of guaranteed services, which also determines the number and size of jobs */
 };
 
 #define NM_GENERATE_DEFAULTS \

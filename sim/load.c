@@ -35,14 +35,14 @@
 struct follower {
     bool running;
     uint64_t since_usec;    /* if running: start of the present stretch of running */
-    uint64_t progress_usec; /* progress before that stretch */
+    uint64_t progress_usec; /* progress before the present stretch of running */
     bool resumed;           /* the next sample includes a part of the job's pause */
     struct nm_use use;      /* last row */
 };
 
 struct load {
     struct nm_workload *w;
-    struct follower *followers; /* beside w->jobs */
+    struct follower *followers; /* parallel array of w->jobs */
     size_t *numbered;           /* indexes of jobs that were not refused */
     size_t n_numbered, size;    /* room in both */
     const char *name;
@@ -310,7 +310,7 @@ static int add_job(struct load *l, struct nm_job *job)
 
     if (r < 0)
         return r;
-    job->curve = (struct nm_curve){0}; /* the workload owns it now */
+    job->curve = (struct nm_curve){0}; /* the workload owns the curve now */
     r = make_room(l);
     if (r < 0)
         return r;

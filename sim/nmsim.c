@@ -241,7 +241,7 @@ static int replay(const struct nm_workload *load, const struct nm_sim_case *c, n
     nm_progress_pause();
     if (r < 0)
         return fail(c->name, r, message);
-    /* to stderr, so that it is seen if the report goes to a file or another program */
+    /* the message goes to stderr, so that users see it even if the report goes to a file or another program */
     if (ret->n_violations > 0)
         nm_diag("%s: the policy broke its own rule: %s", c->name,
                 ret->first_violation);
@@ -310,7 +310,8 @@ static int run(const struct nm_sim_options *o, const struct nm_workload *load)
         r = print_report(o, load, cases.list, results, cases.n);
     if (r >= 0)
         r = draw(o, load, results, cases.n);
-    return r < 0 ? r : violated ? -EPROTO : 0; /* the violation has been reported: this is for the exit status only */
+    /* the violation has been reported; -EPROTO only determines the exit status */
+    return r < 0 ? r : violated ? -EPROTO : 0;
 }
 
 static int generate(const struct nm_sim_options *o, const struct nm_workload *load)

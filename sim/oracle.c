@@ -21,7 +21,7 @@ struct pending {
 struct oracle {
     const struct nm_workload *load;
     const struct nm_policy_settings *s;
-    const bool *refused; /* for each job */
+    const bool *refused; /* for each job: whether the replay refused the job */
     struct pending *guaranteed, *jobs; /* submitted and not done; jobs sorted by density */
     size_t n_guaranteed, n_jobs, next_job, next_system;
     struct nm_use system;

@@ -289,7 +289,7 @@ static void print_best(const struct nm_sim_result *results, size_t n, FILE *f)
                 MUCH_LOST * 100);
 }
 
-#define WIDE 116 /* columns of a row, beside its name */
+#define WIDE 116 /* columns of a row without the row's name */
 
 /* Returns whether the output is a narrow terminal. A pipe or a file gets all columns. */
 static bool is_narrow(FILE *f, int width)

@@ -8,7 +8,7 @@
 #include "sim/cases.h"
 #include "sim/run.h"
 
-/* Prints one replay. off: the same replay with over-allocation off, or NULL. */
+/* Prints one replay. off: the replay of this workload with over-allocation off, or NULL. */
 void nm_report_print(const struct nm_workload *load, const struct nm_sim_result *r,
                      const struct nm_sim_result *off, FILE *f);
 /* Prints several replays side by side, and what their names stand for. The first is over-allocation off. */

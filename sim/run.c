@@ -238,7 +238,7 @@ static void sum_up_end(struct nm_sim_jobs *j, const struct nm_sim_container *c)
         /* holds the sum until the mean is computed */
         j->slowdown_mean += c->job->run_usec > 0 ? (double)(c->ended_usec - c->running_usec) /
                                                        (double)c->job->run_usec
-                                                 : 1; /* a launch that failed */
+                                                 : 1; /* value for a launch that failed */
         break;
     case NM_SIM_LIMIT: /* the job's own fault: its work counts as not lost, since it could never be completed */
         j->limit++;

@@ -50,7 +50,7 @@ struct nm_sim_result {
     char first_violation[160];
     uint64_t first_violation_usec;
 
-    uint64_t rounds[NM_TRIGGER_CHANGE + 1]; /* by trigger */
+    uint64_t rounds[NM_TRIGGER_CHANGE + 1]; /* numbers of rounds, by trigger */
     uint64_t n_rounds;
     uint64_t n_decisions; /* containers judged, summed over all rounds */
     uint64_t spent_usec;  /* real time of the replay */

@@ -90,7 +90,7 @@ int nm_workload_save(const struct nm_workload *w, FILE *f)
     r = put_events(&b, w, f);
     if (r < 0)
         return r;
-    /* only this marks the trace's end: the last event may be much earlier */
+    /* only this line marks the trace's end, because the last event may be much earlier */
     nm_trace_begin(&b, w->duration_usec, "stop");
     nm_trace_end(&b);
     r = put_out(&b, f);

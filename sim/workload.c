@@ -15,7 +15,7 @@
 #define STRETCH_USEC (60 * NM_USEC_PER_SEC) /* part of an incomplete curve that is repeated */
 #define UNKNOWN_RUN_USEC (60 * NM_USEC_PER_SEC) /* if no job has ended, and no time was expected */
 #define POINTS_MAX (1 << 17) /* limit for one curve, against short traces that expand greatly */
-#define OWN_LIMIT 0.95 /* share of its request: a job with a higher peak died of its own limit */
+#define OWN_LIMIT 0.95 /* share of a job's request: a job with a higher peak died of its own limit */
 
 /* Makes a workload. Application 0 is "", for jobs that name no application: so each job has an application, and the
  * policy's array of applications needs no exception. */
@@ -131,10 +131,10 @@ struct run {
 /* Run times of jobs that ended by themselves, and mean use. The runs are one sorted array: those of a type, or of an
  * application of that type, are contiguous. */
 struct experience {
-    struct run *runs; /* by type, application, length */
+    struct run *runs; /* all runs, sorted by type, application, length */
     size_t n_runs;
     uint64_t median[2], median_of_all;            /* 0: no job ended */
-    double memory_share[2], cpu_share[2]; /* of the request, by type */
+    double memory_share[2], cpu_share[2]; /* use as a share of the request, by type */
 };
 
 static int by_app(const void *a, const void *b)
@@ -327,7 +327,7 @@ static int complete(const struct nm_workload *w, struct nm_job *job, const struc
     /* A failed launch will fail again, at once. A job that was cancelled in the queue might have run. */
     if (!job->started && job->end == NM_JOB_DONE && job->end_reason != NM_EXIT_KILLED)
         return nm_curve_add(&job->curve, &(struct nm_use){0});
-    /* at least one point, since a replay reads the first unconditionally */
+    /* a curve needs at least one point, because a replay reads the first point unconditionally */
     if (job->started && job->curve.n == 0) {
         r = use_from_end(job);
         if (r < 0)
@@ -416,7 +416,7 @@ int nm_workload_finish(struct nm_workload *w)
         r = complete(w, &w->jobs[i], &e);
     for (size_t i = 0; r >= 0 && i < w->n_jobs; i++)
         r = smooth(w, &w->jobs[i].curve);
-    /* for a trace without samples: a world needs the system's first point */
+    /* a trace without samples has no point of the system, but a world needs the first point */
     if (r >= 0 && w->system.n == 0)
         r = nm_curve_add(&w->system, &(struct nm_use){0});
     free(e.runs);

@@ -29,7 +29,7 @@
 struct nm_use {
     uint64_t at_usec;
     uint64_t memory_bytes;
-    uint32_t cpu_millicores; /* wanted CPU; in a recording the CPU that it got */
+    uint32_t cpu_millicores; /* CPU that the job wants; in a recording the CPU that the job got */
 };
 
 struct nm_curve {

@@ -94,7 +94,7 @@ void nm_world_set_use(struct nm_world *w, struct nm_sim_container *c, uint64_t m
         return;
     w->wanted[c->view.type] += (uint64_t)wanted - c->wanted;
     w->got_millicores += (uint64_t)wanted - c->got;
-    c->wanted = c->got = wanted; /* until the shares are computed, if need be */
+    c->wanted = c->got = wanted; /* the container gets what it wants until the shares are computed */
     w->stale_shares = true;
 }
 
@@ -235,7 +235,7 @@ void nm_world_share_cpu(struct nm_world *w)
     if (!w->stale_shares)
         return;
     w->stale_shares = false;
-    /* also once after contention, to restore full shares */
+    /* the CPU is also divided once after contention, to restore full shares */
     if (contended || w->contended) {
         left -= NM_MIN(left, share_among(w, NM_GUARANTEED, left));
         (void)share_among(w, NM_OPPORTUNISTIC, left);

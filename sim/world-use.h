@@ -13,9 +13,9 @@ enum nm_sim_end {
     NM_SIM_LIVE,
     NM_SIM_REFUSED,
     NM_SIM_DONE,
-    NM_SIM_PREEMPTED, /* killed by the policy */
-    NM_SIM_OOM,       /* killed by the kernel: the slice or the node was out of memory */
-    NM_SIM_LIMIT,     /* killed by the kernel at its own limit, which is its request */
+    NM_SIM_PREEMPTED, /* the policy killed the job */
+    NM_SIM_OOM,       /* the kernel killed the job: the slice or the node was out of memory */
+    NM_SIM_LIMIT,     /* the kernel killed the job at its own limit, which is the job's request */
     NM_SIM_END_COUNT,
 };
 
@@ -50,10 +50,10 @@ struct nm_world {
     uint64_t next_sample_usec, wake_usec;
     size_t next_job, next_change, next_system;
 
-    struct nm_sim_container *all; /* one per job, in the jobs' order */
+    struct nm_sim_container *all; /* one container per job, in the jobs' order */
     struct nm_policy_container **views;       /* live containers, by arrival */
     uint64_t *change_usec;        /* for each view: time of its next event */
-    uint64_t first_change_usec;   /* at most the minimum of change_usec */
+    uint64_t first_change_usec;   /* lower bound of the times in change_usec */
     size_t n_live, live_size;
     struct nm_policy_app *apps;
 
@@ -66,7 +66,7 @@ struct nm_world {
     double interference;     /* slowdown of guaranteed containers beside a node full of others */
     double speed;            /* present speed of guaranteed containers */
     bool memory_grew;
-    uint32_t kernel_kills; /* since the last round */
+    uint32_t kernel_kills; /* number of kills by the kernel since the last round */
     uint64_t in_use_bytes, opportunistic_bytes; /* memory according to the last verdict */
 
     struct nm_policy_node node; /* the newest sample */

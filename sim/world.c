@@ -21,7 +21,7 @@
 #define SWAP_IN_PER_SEC (100 * NM_MIB)
 /* Pages are written in batches. The policy gets this rate, too, since a replay doesn't measure it. */
 #define SWAP_OUT_PER_SEC (200 * NM_MIB)
-#define COLD_PART 2 /* one in this many pages that are taken from a running container is not needed again */
+#define COLD_PART 2 /* one in COLD_PART pages that are taken from a running container is not needed again */
 
 /* ---- birth and death ----------------------------------------------------- */
 
@@ -517,7 +517,7 @@ int nm_world_advance(struct nm_world *w, uint64_t to_usec)
         w->next_sample_usec += w->period_usec;
         nm_world_sample(w);
         fill_input(w, NM_TRIGGER_SAMPLE);
-        /* in addition to periodic samples, whose times don't change; memory.events reports kills */
+        /* an extra sample doesn't change the times of periodic samples; memory.events reports kills */
     } else if (w->kernel_kills > 0 || nm_world_worth_a_sample(w)) {
         nm_world_sample(w);
         fill_input(w, NM_TRIGGER_PRESSURE);
