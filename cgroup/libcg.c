@@ -57,7 +57,7 @@ static void nm_printf(3, 0) log_line(void *userdata, int level, const char *form
     nm_debug("libcgroup: %s", text);
 }
 
-/* libcgroup uses the first mount that it finds, which on a hybrid host may be one of version 1. */
+/* libcgroup uses the first mount that it finds, which on a hybrid host may be a mount of version 1. */
 static bool is_mounted_at(const char *controller, const char *root)
 {
     char *point = NULL;

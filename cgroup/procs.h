@@ -2,7 +2,8 @@
 #pragma once
 
 /*
- * Walks the processes of a cgroup and of the cgroups below it (a privileged container may have made some).
+ * Walks the processes of a cgroup and of the cgroups below it (a privileged container may have made cgroups below its
+ * own).
  */
 
 #include <stdbool.h>
