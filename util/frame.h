@@ -34,7 +34,7 @@ enum nm_frame_type {
 struct nm_frame_end {
     uint8_t stage;  /* stage at which the start failed (enum nm_launch_stage); 0: the command ran */
     uint8_t code;   /* exit status of the command */
-    uint8_t signal; /* signal that killed the command; 0 if the command exited itself */
+    uint8_t signal; /* signal that killed the command; 0: the command exited by itself */
     uint8_t error;  /* errno of the failure */
 };
 #define NM_FRAME_END_SIZE 4
