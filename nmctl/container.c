@@ -67,7 +67,7 @@ const char *nm_container_age(const json_t *c, char *buf, size_t size)
         nm_json_has(c, "finished_usec") ? nm_json_u64(c, "finished_usec") : nm_realtime_usec();
     uint64_t age = to > from ? to - from : 0;
 
-    /* Omit tenths of a second for longer times, because they make a table hard to read. */
+    /* Omit tenths of a second for longer times, because tenths make a table hard to read. */
     if (age > 10 * NM_USEC_PER_SEC)
         age -= age % NM_USEC_PER_SEC;
     return nm_format_duration(age, buf, size);
@@ -108,7 +108,8 @@ enum nm_style nm_container_state_style(const json_t *c)
     return NM_STYLE_WARN;
 }
 
-/* Returns the id and, if there is one, the name: users know the name, and other commands may need the id. */
+/* Returns the id and, if the container has a name, the name: users know the name, and other commands may need the
+ * id. */
 const char *nm_container_title(const json_t *c, char *buf, size_t size)
 {
     const char *name = nm_json_str(c, "name");

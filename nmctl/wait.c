@@ -159,7 +159,7 @@ static void retry(struct wait *w)
     nm_progress_resume(&w->progress);
 }
 
-/* Prints messages about one container, with the number of the others. */
+/* Prints messages about one container, with the number of the other containers. */
 static void show_progress(struct wait *w)
 {
     unsigned n;
