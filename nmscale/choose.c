@@ -39,8 +39,8 @@ static int compare_verdicts(const void *pa, const void *pb)
     return c != 0 ? c : strcmp(a->node->id, b->node->id);
 }
 
-/* Judges by the NodeManager's answer alone, if there is one, since the node knows its data. The node may still list
- * ended applications, which are ignored. */
+/* Judges by the NodeManager's answer alone, if the NodeManager has answered, since the node knows its data. The node
+ * may still list ended applications, which are ignored. */
 static enum nm_scale_reason told_by_node(const struct nm_scale_memory *memory, const struct nm_scale_answer *answer,
                                          const char **ret_app)
 {
@@ -137,7 +137,7 @@ struct stock {
     uint64_t fits; /* waiting requests that fit on the remaining nodes */
 };
 
-/* Returns how many waiting requests fit on the node, by their mean size, since the metrics have no other. One huge
+/* Returns how many waiting requests fit on the node, by their mean size, since the metrics have no other size. One huge
  * request among many small ones isn't noticed. */
 static uint64_t fits_on(const struct stock *s, const struct nm_scale_node *n)
 {
