@@ -35,7 +35,7 @@ void nm_answer_done(struct nm_answer *a)
     *a = (struct nm_answer){};
 }
 
-/* Reserves the quota before it allocates, because the allocator itself doesn't limit users. */
+/* Reserves the quota before allocating, because the allocator itself doesn't limit users. */
 static int resize(struct nm_answer *a, size_t size)
 {
     size_t rationed = size > FREE_BYTES ? size : 0;

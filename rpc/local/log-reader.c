@@ -88,7 +88,7 @@ int nm_log_reader_open(struct nm_log_reader *r, struct nm_problem *ret_problem)
     return k == -ENOENT ? 0 : k;
 }
 
-/* Converts the position in the file to one in the output. */
+/* Converts the position in the file to a position in the output. */
 uint64_t nm_log_reader_position(const struct nm_log_reader *r)
 {
     return r->piece.base + r->next - NM_MIN(r->piece.head, r->next);

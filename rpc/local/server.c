@@ -234,7 +234,7 @@ static void add_connection(struct nm_local_server *s, struct nm_connection *c)
     s->accepting = c;
     if (getpeername(c->fd, (struct sockaddr *)&sa, &len) < 0)
         len = sizeof sa.ss_family;
-    /* Closes the socket if it fails. */
+    /* MHD_add_connection() closes the socket if it fails. */
     (void)MHD_add_connection(s->daemon, c->fd, (struct sockaddr *)&sa, len);
     if (s->accepting)
         nm_connections_remove(&s->connections, STEAL_PTR(s->accepting));
