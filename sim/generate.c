@@ -201,7 +201,7 @@ static void levels(const struct generator *g, struct service *s, uint64_t t, dou
     }
     *ret_memory = NM_MIN(NM_MAX(level + noise / 2, 0.02), 1.0);
     *ret_cpu = NM_MAX(level + noise + jitter, 0.02);
-    /* Above the threshold for one sample less than counts, then below for one. */
+    /* The CPU use is above the threshold for one sample less than counts, then below the threshold for one sample. */
     if (g->p->kind == NM_GENERATE_ADVERSARIAL && t / (10 * MIN) % 2 == 1)
         *ret_cpu = t / (3 * SEC) % 4 == 3 ? 0.5 : 1.05;
 }

@@ -44,7 +44,7 @@ struct load {
     struct nm_workload *w;
     struct follower *followers; /* parallel array of w->jobs */
     size_t *numbered;           /* indexes of jobs that were not refused */
-    size_t n_numbered, size;    /* room in both */
+    size_t n_numbered, size;    /* size: room in both arrays */
     const char *name;
     unsigned long line;
     char *message;
@@ -568,7 +568,7 @@ static int follow(struct load *l, size_t i, const uint64_t v[4])
     l->containers_cpu += now.cpu_millicores;
     if (!f->running)
         return 0; /* memory of a paused job isn't part of its curve */
-    if (!f->resumed) /* memory that has grown grew since then, and not before */
+    if (!f->resumed) /* memory that has grown grew after the point `before`, and not earlier */
         r = now.memory_bytes > before.memory_bytes ? nm_curve_put(c, &before)
                                                    : nm_curve_add(c, &before);
     else if (c->n > 0)

@@ -11,7 +11,7 @@
 /* Prints one replay. off: the replay of this workload with over-allocation off, or NULL. */
 void nm_report_print(const struct nm_workload *load, const struct nm_sim_result *r,
                      const struct nm_sim_result *off, FILE *f);
-/* Prints several replays side by side, and what their names stand for. The first is over-allocation off. */
+/* Prints several replays side by side, and what their names stand for. The first replay has over-allocation off. */
 void nm_report_compare(const struct nm_workload *load, const struct nm_sim_case *cases,
                        const struct nm_sim_result *results, size_t n, FILE *f);
 /* Returns the replays as {"workload": {...}, "cases": [...]}, NULL without memory. off may be NULL. */

@@ -28,7 +28,7 @@ struct run {
     uint64_t over_beta[NM_RESOURCE_COUNT], seen_usec;
     uint64_t memory_bins[BINS], cpu_bins[BINS]; /* usec */
     uint64_t slow_bins[BINS], slow_usec; /* guaranteed containers' slowdown in thousandths */
-    uint32_t n_opportunistic;                   /* running, as of the last round */
+    uint32_t n_opportunistic;                   /* number of running opportunistic containers, as of the last round */
 };
 
 /* ---- over time ----------------------------------------------------------- */
@@ -264,7 +264,7 @@ static void sum_up_end(struct nm_sim_jobs *j, const struct nm_sim_container *c)
 static void sum_up_one(struct run *run, const struct nm_sim_container *c, struct waits waits[2])
 {
     struct nm_sim_result *r = run->result;
-    /* its type at submission: a promotion doesn't move it to another row */
+    /* the job's type at submission: a promotion doesn't move the job to another row */
     enum nm_execution_type type = c->job->type;
     uint64_t paused = c->paused_total_usec;
 
