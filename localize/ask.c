@@ -86,7 +86,7 @@ static int copy_wish(const struct nm_localizer_user *user, const struct nm_local
 
 /* ---- the end of an ask ---- */
 
-/* Ends the ask once it is complete or has failed. The first failure ends it, because a container needs all of its
+/* Ends the ask once it is complete or has failed. The first failure ends the ask, because a container needs all of its
  * resources. */
 void nm_localizer_ask_settle(struct nm_localizer_ask *ask)
 {
@@ -150,12 +150,12 @@ static int ask_cache(struct nm_localizer *l, const struct nm_cache_key *key, con
     return nm_cache_ask(l->cache, key, now_usec, ret_id);
 }
 
-/* One piece of one ask. Each PUBLIC resource goes into a batch of its own, so that it can be in another user's line as
- * well. The other resources share a batch. */
+/* One piece of one ask. Each PUBLIC resource goes into a batch of its own, so that the resource can be in another
+ * user's line as well. The other resources share a batch. */
 struct piece {
     struct nm_localizer_ask *ask;
     const struct nm_localizer_user *user;
-    struct nm_batch *batch; /* for resources that aren't PUBLIC; NULL: none has to be fetched so far */
+    struct nm_batch *batch; /* for resources that aren't PUBLIC; NULL: no such resource has to be fetched so far */
     size_t room;
     bool has_base[2]; /* the base directories of PUBLIC resources [1] and of others [0] */
 };
@@ -237,7 +237,7 @@ static int join_fetch(struct piece *p, const struct nm_localizer_resource *res, 
     return add_public(p, res, id, f);
 }
 
-/* Returns the index of the ask's first resource that has the same id as resource i; it may be i itself. */
+/* Returns the index of the ask's first resource that has the same id as resource i; the result may be i itself. */
 static size_t find_first(struct nm_localizer_ask *ask, size_t i)
 {
     const uint64_t spread = UINT64_C(0x9e3779b97f4a7c15);
@@ -429,8 +429,8 @@ static void release(struct nm_localizer_ask *ask, size_t i)
         nm_batches_give_up(&f->batches);
 }
 
-/* Releases resources, those asked for last first. So the waiting ones leave the line before a running fetch is ended;
- * otherwise one of them would get its slot. */
+/* Releases resources, those asked for last first. So the waiting resources leave the line before a running fetch is
+ * ended. Otherwise a waiting resource would get the slot of the ended fetch. */
 bool nm_localizer_release_some(struct nm_localizer *l)
 {
     struct nm_localizer_ask *ask = TAILQ_FIRST(&l->releasing);
@@ -489,7 +489,8 @@ static int compare_places(const void *a, const void *b)
     return x->i < y->i ? -1 : x->i > y->i;
 }
 
-/* Counts each resource once, even if it was asked for under two names, as it was found when it was first asked for. */
+/* Counts each resource once, even if the ask has two names for it. The state at the time of the first of these names
+ * counts. */
 void nm_localizer_count(const struct nm_localizer_ask *ask, struct nm_localizer_counts *ret)
 {
     _cleanup_free_ struct place *places = calloc(ask->n_asked + 1, sizeof *places);
@@ -521,7 +522,7 @@ bool nm_localizer_is_there(const struct nm_localizer_ask *ask, size_t i)
 
     assert(i < ask->n);
     if (ask->has_ended && !ask->has_failed)
-        return true; /* even if it was removed later */
+        return true; /* even if the resource was removed later */
     if (i >= ask->n_asked)
         return false;
     e = nm_cache_find(ask->localizer->cache, ask->ids[i]);

@@ -13,7 +13,7 @@
 
 #define MORE_WORKERS 8U /* beyond max_workers, so that each user has a slot */
 #define REMOVALS_MAX 2U
-#define FETCH_USEC NM_WORK_TIME_USEC /* limit for one resource, as in the worker, which may not keep to it */
+#define FETCH_USEC NM_WORK_TIME_USEC /* for one resource; the worker has the same limit, but may exceed it */
 #define REMOVAL_USEC (3600 * NM_USEC_PER_SEC)
 /* A worker spends at most NM_LISTING_CHECK_USEC on a check. On a busy host the worker may begin late, and a slow disk
  * may stop it. After this time nmd ends the worker, and the waiting containers get the tree without a check. */
@@ -23,29 +23,29 @@
 /* A resource's place in the worker's list, which the worker's lines refer to. */
 struct nm_batch_entry {
     LIST_ENTRY(nm_batch_entry) link;
-    struct nm_batch_places *places; /* all places of the resource; NULL: it is to be removed or checked */
+    struct nm_batch_places *places; /* all places of the resource; NULL if the resource is to be removed or checked */
     struct nm_batch *batch;
-    uint64_t id; /* 0: its result is known */
+    uint64_t id; /* 0: the resource's result is known */
     bool is_wanted;
 };
 
-/* The work of one worker. It is a list because a process costs more than fetching most files: a container with twenty
- * resources of its user's has one worker. */
+/* The work of one worker. A batch has several items because a process costs more than fetching most files: a container
+ * with twenty resources of its user's has one worker. */
 struct nm_batch {
-    struct nm_line_item item; /* must be the first member: an item's address is its batch's */
+    struct nm_line_item item; /* must be the first member: the addresses of item and batch are the same */
     TAILQ_ENTRY(nm_batch) link;
     struct nm_batches *all;
-    struct nm_job *job; /* NULL: it waits in line */
+    struct nm_job *job; /* the running worker; NULL: the batch waits in line */
     uid_t uid;
     gid_t gid;
-    char *user, *account; /* account NULL: the first account with that uid */
+    char *user, *account; /* account NULL: the first account with this uid */
     json_t *settings, *items;
     struct nm_batch_entry *entries;
     size_t n, room, n_wanted, n_begun;
     enum nm_worker_reply_list list;
     bool is_beginning;
-    uint64_t heard_usec, begun_usec; /* time of its last line; time when its current item began */
-    uint64_t moved_usec;             /* time of its last progress, to the point described below */
+    uint64_t heard_usec, begun_usec; /* when the worker's last line came; when its current item began */
+    uint64_t moved_usec;             /* time of the worker's last progress; the next members describe its state then */
     size_t index;
     enum nm_worker_reply_state state;
     uint64_t bytes;
@@ -307,8 +307,8 @@ void nm_batch_on_end(struct nm_batch *b, void (*ended)(void *userdata), void *us
     b->userdata = userdata;
 }
 
-/* Ends a batch that has been removed from all lists. It is freed before its owner is called, because the owner may make
- * another batch or free them all. */
+/* Ends a batch that has been removed from all lists. The batch is freed before its owner is called, because the owner
+ * may make another batch or free all batches. */
 static void end_batch(struct nm_batch *b)
 {
     void (*ended)(void *) = b->ended;
@@ -388,8 +388,8 @@ static void tell_end(const struct nm_batch *b, uint64_t id, const struct nm_work
         p->removed(id, p->userdata);
 }
 
-/* Handles a report. The user controls the worker and can forge reports, so each id gets one result, and only the ids of
- * this batch do. */
+/* Handles a report. The user controls the worker and can forge reports, so each id gets one result, and ids of other
+ * batches get no result. */
 static void on_reply(struct nm_job *job, const struct nm_worker_reply *reply, void *userdata)
 {
     struct nm_batch *b = userdata;
@@ -399,7 +399,7 @@ static void on_reply(struct nm_job *job, const struct nm_worker_reply *reply, vo
     (void)job;
     b->heard_usec = now_usec();
     if (b->item.is_written_off && is_fetch(b))
-        return; /* its failure has been reported already */
+        return; /* the failure of this id has been reported already */
     if (reply->list != b->list || reply->index >= b->n || b->entries[reply->index].id == 0)
         return;
     note_progress(b, reply);
@@ -487,7 +487,7 @@ static void report_full_disk(const struct nm_batch *b)
 
 enum { BEGIN_E_MORE = 1 };
 
-/* Calls `begins` for each resource before the worker can make any file. Each call may wait for a disk, so they are
+/* Calls `begins` for each resource before the worker can make any file. Each call may wait for a disk, so the calls are
  * spread over the loop's turns. */
 static int report_begin(struct nm_batch *b, uint64_t end_usec)
 {
@@ -573,7 +573,7 @@ static void start_or_fail(struct nm_batches *bs, struct nm_batch *b, int r)
     end_batch(b);
 }
 
-/* Gives a slot to the next batch of the line. Returns whether there was one. */
+/* Gives a slot to the next batch of the line. Returns whether the line had a waiting batch. */
 static bool let_begin(struct nm_batches *bs, struct nm_line *line)
 {
     struct nm_batch *b = (struct nm_batch *)(void *)nm_line_next(line);

@@ -5,11 +5,11 @@
  * Work for workers, in batches that wait in lines. A batch is for one worker: resources to fetch, to remove or to check
  * for one account. Fetches, removals and checks have separate lines. Each line shares its slots fairly (line.h) between
  * the users who have asked, whatever account the worker runs as. A worker that makes no progress is killed in any
- * state, and its slot is reused before it has died. An id stands for each resource.
+ * state, and its slot is reused before the worker has died. An id stands for each resource.
  *
  * A resource may be in several users' lines, in a batch of its own in each. The first of these batches that begins
- * fetches the resource, and the others are dropped. So no user waits for what stands before the resource in another
- * user's line.
+ * fetches the resource, and the other batches are dropped. So no user waits for the batches that are ahead of the
+ * resource in another user's line.
  */
 
 #include <sys/queue.h>
@@ -27,12 +27,13 @@ struct nm_batches_params {
     int program_fd; /* of nm-localizer; owned by the caller */
     unsigned max_workers; /* limit on fetching workers; line.h may allow a few more */
     uint64_t worker_max_bytes;
-    uint64_t silent_usec; /* a worker that reports nothing for this long is killed */
+    uint64_t silent_usec; /* a worker that sends no report for this long is killed */
     uint64_t stalled_usec; /* a worker that reports, but receives no byte for this long, is killed */
-    /* A worker is about to be started for the resource. If this returns a negative errno, the worker is not started,
-     * and all resources of its batch fail. May be NULL. */
+    /* A worker is about to be started for the resource. If the callback returns a negative errno, the worker is not
+     * started, and all resources of its batch fail. May be NULL. */
     int (*begins)(uint64_t id, void *userdata);
-    /* The result of an id: exactly one of these is called, once. None of them may add or free batches. */
+    /* Exactly one of fetched, failed, removed, not_removed and checked is called for an id, once: its result. None of
+     * the callbacks below may add or free batches. */
     void (*fetched)(uint64_t id, const struct nm_worker_reply *reply, void *userdata);
     void (*failed)(uint64_t id, const char *message, void *userdata);
     /* Called before `failed`: the cause of the failure is a lack of room. */
@@ -41,7 +42,7 @@ struct nm_batches_params {
     void (*abandoned)(uint64_t id, const char *message, void *userdata);
     void (*removed)(uint64_t id, void *userdata);
     void (*not_removed)(uint64_t id, const char *message, void *userdata);
-    /* user: owner of the line it was in. A resource that could not be looked at is reported as whole. */
+    /* user: owner of the line that had the check. A resource that could not be looked at is reported as whole. */
     void (*checked)(uint64_t id, const char *user, bool is_whole, void *userdata);
     void (*progress)(uint64_t id, const struct nm_worker_reply *reply, void *userdata);
     void (*has_room)(void *userdata); /* a worker has ended: nm_batches_start() may start another */
@@ -64,14 +65,14 @@ struct nm_batch_owner {
     const char *account; /* account whose supplementary groups are used, copied; NULL: the uid's first account */
 };
 
-/* Makes a batch with room for n resources. `settings` are copied into its work (work.h); they may be NULL. user: the
- * user whose slot it takes. */
+/* Makes a batch with room for n resources. `settings`, which may be NULL, are copied into the batch's work (work.h).
+ * user: the user whose slot the batch takes. */
 int nm_batch_new(const json_t *settings, const char *user, const struct nm_batch_owner *owner, size_t n,
                  struct nm_batch **ret);
 struct nm_batch *nm_batch_free(struct nm_batch *b);
 NM_DEFINE_CLEANUP(struct nm_batch *, nm_batch_free)
-/* Takes ownership of `resource`. A resource that has a place already may only be added to another batch that holds
- * nothing else. */
+/* Takes ownership of `resource`. A resource that has a place already may only be added to another batch that is
+ * empty. */
 int nm_batch_add_fetch(struct nm_batch *b, uint64_t id, struct nm_batch_places *places, json_t *resource);
 int nm_batch_add_removal(struct nm_batch *b, uint64_t id, const char *target);
 int nm_batch_add_check(struct nm_batch *b, uint64_t id, const char *target);
@@ -80,11 +81,11 @@ bool nm_batch_is_for(const struct nm_batch *b, const char *user, const struct nm
 /* Sets a function that is called once the batch has ended. The function may put other batches. */
 void nm_batch_on_end(struct nm_batch *b, void (*ended)(void *userdata), void *userdata);
 
-/* Takes ownership of the batch and puts it into its line. An empty batch is dropped. -ENOMEM: the batch is dropped, and
- * its fetches have failed. */
+/* Takes ownership of the batch and puts the batch into its line. An empty batch is dropped. -ENOMEM: the batch is
+ * dropped, and its fetches have failed. */
 int nm_batches_put(struct nm_batches *bs, struct nm_batch *b);
 /* Gives a slot to the next batch of each line, and starts the worker of one batch that has a slot. If `begins` has not
- * been called for all of its resources by end_usec, later calls continue. Returns whether there may be more to do. */
+ * been called for all resources of the batch by end_usec, later calls continue. Returns whether work may be left. */
 bool nm_batches_start(struct nm_batches *bs, uint64_t end_usec);
 
 /* Returns whether a worker is fetching the resource now, or the resource is in the user's own line. */

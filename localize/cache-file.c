@@ -30,9 +30,9 @@ static void print_name(uint64_t id, char name[static 32])
     (void)snprintf(name, 32, "%" PRIu64, id);
 }
 
-/* Returns the state to note. "whole" is false from before the first byte is fetched until after the last one is renamed
- * to its place, and again from before the first one is removed. So a resource that may be incomplete is known as such
- * however nmd dies. */
+/* Returns the state to note. "whole" is false from before the first byte is fetched until after the last file is
+ * renamed to its place, and again from before the first file is removed. So the note of a resource that may be
+ * incomplete is right, however nmd dies. */
 static enum nm_cache_noted wanted_note(const struct nm_cache_entry *e)
 {
     return e->state == NM_CACHE_READY && !e->is_leaving ? NM_CACHE_NOTED_WHOLE : NM_CACHE_NOTED_PART;
@@ -94,7 +94,8 @@ static int change_head(int dir_fd, const struct nm_cache_entry *e)
     if (pread(fd, old, sizeof old, 0) != (ssize_t)sizeof old || old[HEAD_BYTES - 1] != ',' ||
         memcmp(old, head, sizeof "{\"whole\":" - 1) != 0)
         return -EBADMSG;
-    /* nmd sets the mark before the note becomes "whole", so no reader finds a whole listed resource without it. */
+    /* nmd sets the mark before the note becomes "whole", so no reader finds a whole listed resource without the
+     * mark. */
     if (e->is_listed && fchmod(fd, wanted_mode(e)) < 0)
         return -errno;
     return nm_pwrite_all(fd, head, HEAD_BYTES, 0);
@@ -115,8 +116,8 @@ int nm_cache_file_note(int dir_fd, struct nm_cache *cache, uint64_t id, const ch
     return r;
 }
 
-/* Stores the time of use as the file's mtime, which needs no write of the file. Uses are frequent, and a lost one only
- * affects the order of removals. */
+/* Stores the time of use as the file's mtime, which needs no write of the file. Uses are frequent, and the loss of a
+ * use only affects the order of removals. */
 int nm_cache_file_touch(int dir_fd, uint64_t id, uint64_t used_usec)
 {
     const struct timespec times[] = {{.tv_nsec = UTIME_OMIT},
@@ -128,7 +129,8 @@ int nm_cache_file_touch(int dir_fd, uint64_t id, uint64_t used_usec)
     return RET_NERRNO(utimensat(dir_fd, name, times, AT_SYMLINK_NOFOLLOW));
 }
 
-/* Removes the file. A missing file counts as success: an nmd may have removed it and died before it reported that. */
+/* Removes the file. A missing file counts as success: an nmd may have removed the file and died before it reported the
+ * removal. */
 int nm_cache_file_remove(int dir_fd, uint64_t id)
 {
     char name[32];
@@ -201,8 +203,8 @@ static int load_file(int dir_fd, const char *name, uint64_t id, const char *boot
     return nm_cache_restore(cache, &e);
 }
 
-/* Loads all files. If a file can't be read, its number is reserved nevertheless, so that no new resource gets the
- * same path. The file is kept, so that the next nmd reserves the number, too. It may be valid, and unreadable only
+/* Loads all files. If a file can't be read, its number is reserved nevertheless, so that no new resource gets the same
+ * path. The file is kept, so that the next nmd reserves the number, too. The file may be valid, and unreadable only
  * because of the disk or a lack of descriptors. */
 int nm_cache_file_load(int dir_fd, const char *boot_id, struct nm_cache *cache)
 {

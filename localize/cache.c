@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* See cache.h. Users choose how many resources there are: thousands for one container, all in one turn. So lookups by
- * key and by id, and the choice of the next one to remove, don't walk through all of them. */
+ * key and by id, and the choice of the next resource to remove, don't walk through all resources. */
 
 #include "localize/cache.h"
 
@@ -13,15 +13,15 @@
 
 #include "util/fnv1a.h"
 
-/* An entry with its links in the indices. The slots move when the vector grows or one is dropped, so callers keep ids,
- * and no pointer for longer than a call. */
+/* An entry with its links in the indices. The slots move when the vector grows or a slot is dropped, so callers keep
+ * ids, and keep pointers only until the next call. */
 struct slot {
     struct nm_cache_entry entry;
     uint64_t hash; /* of the key */
     char *strings;
-    uint32_t next[2]; /* next slot in its hash chain, for both indices */
-    uint32_t app_next, app_prev; /* neighbours in the chain of its application; app_prev 0: it is the first */
-    uint32_t at;      /* its index in the heap of removable slots, plus one; 0: it isn't in the heap */
+    uint32_t next[2]; /* next slot in this slot's hash chain, for both indices */
+    uint32_t app_next, app_prev; /* neighbours in the application's chain; app_prev 0: this slot is the first */
+    uint32_t at;      /* index of this slot in the heap of removable slots, plus one; 0: not in the heap */
 };
 
 /* The two indices, each a hash table of chains. A link is the number of a slot plus one; 0 is the end. */
@@ -30,8 +30,8 @@ enum { BY_KEY, BY_ID };
 struct nm_cache {
     struct slot *slots;
     size_t n, room;       /* room: 0 or a power of two */
-    uint32_t *heads[2];   /* `room` of each */
-    uint32_t *apps;       /* likewise, by application */
+    uint32_t *heads[2];   /* each array has `room` elements */
+    uint32_t *apps;       /* heads of the chains of applications; `room` elements */
     uint32_t *heap;       /* numbers of removable slots, the next one to remove at the root; room for `room` */
     size_t n_heap;
     uint64_t seed;        /* random, so that a user cannot choose keys that share one hash chain */
@@ -123,8 +123,9 @@ static uint32_t *app_head(const struct nm_cache *c, const char *user, const char
     return &c->apps[bucket_of(c, hash_word(hash_word(first_hash(c), user), application))];
 }
 
-/* Links a slot into the chain of its application, through which all its entries are found when the application ends.
- * The chain is doubly linked, so that one entry is removed without a walk through thousands of others. */
+/* Links a slot into the chain of its application, through which all entries of the application are found when the
+ * application ends. The chain is doubly linked, so that an entry is removed without a walk through thousands of other
+ * entries. */
 static void link_app(struct nm_cache *c, struct slot *slot)
 {
     const struct nm_cache_key *k = &slot->entry.key;
@@ -207,8 +208,8 @@ static int grow(struct nm_cache *c)
     return 0;
 }
 
-/* Finds the usable entry of a key. Entries of the same key that have is_leaving or are being removed may exist
- * beside it. */
+/* Finds the usable entry of a key. Other entries of the same key may exist that have is_leaving or are being
+ * removed. */
 static struct slot *find_key(const struct nm_cache *c, const struct nm_cache_key *key)
 {
     const struct slot like = {.hash = hash_key(c, key)};
@@ -264,7 +265,7 @@ static void swap(struct nm_cache *c, size_t a, size_t b)
     put(c, b, number);
 }
 
-/* Moves a slot up or down the heap, to where its order puts it. */
+/* Moves a slot up or down the heap, to its place in the order. */
 static void sift(struct nm_cache *c, size_t place)
 {
     for (size_t parent; place > 0 && is_before(c, place, parent = (place - 1) / 2); place = parent)
@@ -278,7 +279,8 @@ static void sift(struct nm_cache *c, size_t place)
     }
 }
 
-/* Updates the heap after a change of an entry, which may have made it removable or not, or changed its order. */
+/* Updates the heap after a change of an entry, which may have changed whether the entry is removable, or its place in
+ * the order. */
 static void settle(struct nm_cache *c, struct slot *slot)
 {
     size_t place;
@@ -320,7 +322,7 @@ static int copy_key(const struct nm_cache_key *from, struct slot *to)
     return 0;
 }
 
-/* Adds an entry. The strings are copied last, so that there is nothing to undo if memory is short. */
+/* Adds an entry. The strings are copied last, so that no earlier step has to be undone if memory is short. */
 static int add(struct nm_cache *c, const struct nm_cache_entry *entry)
 {
     struct slot slot = {.entry = *entry, .hash = hash_key(c, &entry->key)};
@@ -337,7 +339,7 @@ static int add(struct nm_cache *c, const struct nm_cache_entry *entry)
     return 0;
 }
 
-/* Drops a slot and moves the last one into its place: the order of slots has no meaning. */
+/* Drops a slot and moves the last slot into its place: the order of slots has no meaning. */
 static void drop(struct nm_cache *c, struct slot *slot)
 {
     struct slot *last = &c->slots[c->n - 1];
@@ -431,8 +433,8 @@ void nm_cache_note(struct nm_cache *c, uint64_t id, enum nm_cache_noted noted)
     slot->entry.noted = noted;
 }
 
-/* Records the size of a fetched resource. Nothing is reserved during the fetch, because the size of an unpacked archive
- * is not known before. */
+/* Records the size of a fetched resource. The fetch reserves no bytes, because the size of an unpacked archive is not
+ * known before. */
 void nm_cache_fetched(struct nm_cache *c, uint64_t id, uint64_t bytes)
 {
     struct slot *slot = find_id(c, id);
@@ -444,8 +446,8 @@ void nm_cache_fetched(struct nm_cache *c, uint64_t id, uint64_t bytes)
     settle(c, slot);
 }
 
-/* Sets is_leaving for the entry of a failed fetch: a part of it may be on the disk, so it is removed as other
- * entries are. */
+/* Sets is_leaving for the entry of a failed fetch: a part of the resource may be on the disk, so the entry is removed
+ * like other entries. */
 void nm_cache_failed(struct nm_cache *c, uint64_t id)
 {
     struct slot *slot = find_id(c, id);
@@ -465,8 +467,8 @@ void nm_cache_doom(struct nm_cache *c, uint64_t id)
     settle(c, slot);
 }
 
-/* Sets is_leaving for the entries of the application. One that is being fetched is removed as soon as the fetch has
- * ended. */
+/* Sets is_leaving for the entries of the application. An entry that is being fetched is removed as soon as the fetch
+ * has ended. */
 void nm_cache_end_application(struct nm_cache *c, const char *user, const char *application)
 {
     for (uint32_t i = c->room ? *app_head(c, user, application) : 0; i > 0; i = c->slots[i - 1].app_next) {
@@ -486,7 +488,7 @@ static bool is_too_full(const struct nm_cache *c)
 }
 
 /* Returns the next entry to remove. The bytes of entries that are being removed count as free here. Otherwise a slow
- * removal would cause others. */
+ * removal would cause further removals. */
 const struct nm_cache_entry *nm_cache_next_to_leave(struct nm_cache *c)
 {
     struct slot *first = c->n_heap > 0 ? &c->slots[c->heap[0]] : NULL;
@@ -515,8 +517,8 @@ void nm_cache_reserve(struct nm_cache *c, uint64_t id)
     c->next_id = NM_MAX(c->next_id, id + 1);
 }
 
-/* Restores an entry. An nmd that died during a removal can leave two files of one key. One of them is complete; the
- * other has is_leaving and may exist beside it. */
+/* Restores an entry. An nmd that died during a removal can leave two files of one key. One entry is complete. The other
+ * entry has is_leaving, and both may exist at the same time. */
 int nm_cache_restore(struct nm_cache *c, const struct nm_cache_entry *entry)
 {
     struct nm_cache_entry e = *entry;

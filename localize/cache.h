@@ -14,7 +14,7 @@
 
 #include "util/macros.h"
 
-#define NM_CACHE_FIRST_ID 10 /* as in Hadoop, whose users know such names */
+#define NM_CACHE_FIRST_ID 10 /* Hadoop's first id, so that directories have the names that users of Hadoop know */
 /* If the cache has more entries than this, unused entries are removed even if there is room for their bytes, because an
  * empty file also costs two directories, a file of nmd's and memory. */
 #define NM_CACHE_ENTRIES_MAX 65536U
@@ -22,7 +22,7 @@
 enum nm_visibility {
     NM_VISIBILITY_PUBLIC,      /* shared by all users of this host */
     NM_VISIBILITY_PRIVATE,     /* shared by the user's containers */
-    NM_VISIBILITY_APPLICATION, /* shared by the containers of one application, and removed with it */
+    NM_VISIBILITY_APPLICATION, /* shared by the containers of one application, and removed with the application */
 };
 
 struct nm_cache_key {
@@ -32,13 +32,13 @@ struct nm_cache_key {
     const char *uri;
     unsigned type;
     uint64_t timestamp_msec;
-    const char *pattern; /* "" if there is none */
+    const char *pattern; /* "" if the resource has no pattern */
 };
 
 enum nm_cache_state {
     NM_CACHE_FETCHING,
     NM_CACHE_READY,
-    NM_CACHE_LEAVING, /* being removed: lookups skip it; its bytes still count */
+    NM_CACHE_LEAVING, /* the entry is being removed: lookups skip the entry, and its bytes still count */
 };
 
 /* The state of an entry's file, as the caller reports it (nm_cache_note()). */
@@ -50,23 +50,24 @@ enum nm_cache_noted {
 
 struct nm_cache_entry {
     uint64_t id;             /* never reused */
-    struct nm_cache_key key; /* its strings belong to the entry */
+    struct nm_cache_key key; /* the key's strings belong to the entry */
     enum nm_cache_state state;
-    uint64_t bytes; /* 0 while it is fetched */
+    uint64_t bytes; /* size of the resource; 0 while the resource is fetched */
     uint64_t used_usec;
-    unsigned users; /* number of asks that have not released it */
-    bool is_leaving; /* lookups skip the entry; it is removed once it has no users */
+    unsigned users; /* number of asks that have not released the entry */
+    bool is_leaving; /* lookups skip the entry, which is removed once it has no users */
     enum nm_cache_noted noted;
-    bool is_listed;        /* a list of its contents stands beside it (listing.h) */
-    uint64_t checked_usec; /* time of the last check that found it whole; 0: not since it was restored */
-    void *fetch;  /* owned by the caller: nm_cache_attach() */
-    void *checks; /* likewise: nm_cache_attach_checks() */
+    bool is_listed;        /* a list of the resource's contents stands beside the resource (listing.h) */
+    /* Time of the last check that found the resource whole; 0 if the entry was restored and not checked since. */
+    uint64_t checked_usec;
+    void *fetch;  /* data of nm_cache_attach(), owned by the caller */
+    void *checks; /* data of nm_cache_attach_checks(), owned by the caller */
 };
 
 enum {
     NM_CACHE_E_READY = 1, /* the resource is available */
-    NM_CACHE_E_FETCHING,  /* an earlier ask has it fetched */
-    NM_CACHE_E_NEW,       /* the caller has to fetch it */
+    NM_CACHE_E_FETCHING,  /* the resource is being fetched for an earlier ask */
+    NM_CACHE_E_NEW,       /* the caller has to fetch the resource */
 };
 
 struct nm_cache;
@@ -79,7 +80,7 @@ NM_DEFINE_CLEANUP(struct nm_cache *, nm_cache_free)
  * entry may move in memory at the next call; its id does not change. */
 int nm_cache_ask(struct nm_cache *c, const struct nm_cache_key *key, uint64_t now_usec, uint64_t *ret_id);
 void nm_cache_release(struct nm_cache *c, uint64_t id, uint64_t now_usec);
-/* Attaches the caller's data of a fetch to the entry. The caller must detach them (NULL) before the entry is
+/* Attaches the caller's data of a fetch to the entry. The caller must detach the data (NULL) before the entry is
  * removed. */
 void nm_cache_attach(struct nm_cache *c, uint64_t id, void *fetch);
 void nm_cache_attach_checks(struct nm_cache *c, uint64_t id, void *checks);
@@ -100,9 +101,9 @@ void nm_cache_doom(struct nm_cache *c, uint64_t id);
 void nm_cache_end_application(struct nm_cache *c, const char *user, const char *application);
 
 /*
- * Returns the next entry to remove: one with is_leaving and without users, or, if there are too many bytes or entries,
- * the least recently used one of those without users. NULL: nothing has to be removed, or all remaining entries are in
- * use. The entry is LEAVING until it is removed and nm_cache_removed() is called.
+ * Returns the next entry to remove: an entry with is_leaving and without users, or, if there are too many bytes or
+ * entries, the least recently used entry without users. NULL if no entry has to be removed, or all remaining entries
+ * are in use. The entry is LEAVING until its files are removed and nm_cache_removed() is called.
  */
 const struct nm_cache_entry *nm_cache_next_to_leave(struct nm_cache *c);
 void nm_cache_removed(struct nm_cache *c, uint64_t id);
@@ -111,12 +112,12 @@ void nm_cache_removed(struct nm_cache *c, uint64_t id);
  * is_leaving, and it is removed later. -EEXIST: the id exists already, or is_leaving is false and a usable entry has
  * the same key. -ENOMEM. */
 int nm_cache_restore(struct nm_cache *c, const struct nm_cache_entry *entry);
-/* Reserves the ids up to this one: no new entry gets them. */
+/* Reserves the ids up to this id: no new entry gets a reserved id. */
 void nm_cache_reserve(struct nm_cache *c, uint64_t id);
 
-const struct nm_cache_entry *nm_cache_find(const struct nm_cache *c, uint64_t id); /* NULL: there is none */
-const struct nm_cache_entry *nm_cache_at(const struct nm_cache *c, size_t i);      /* NULL: no more */
-/* Returns the entry that nm_cache_ask() would find. NULL: it would make a new one. */
+const struct nm_cache_entry *nm_cache_find(const struct nm_cache *c, uint64_t id); /* NULL: no entry has this id */
+const struct nm_cache_entry *nm_cache_at(const struct nm_cache *c, size_t i);      /* NULL: i is past the end */
+/* Returns the entry that nm_cache_ask() would find. NULL: nm_cache_ask() would make a new entry. */
 const struct nm_cache_entry *nm_cache_look_up(const struct nm_cache *c, const struct nm_cache_key *key);
 bool nm_cache_has(const struct nm_cache *c, const struct nm_cache_key *key);
 void nm_cache_set_room(struct nm_cache *c, uint64_t most_bytes);

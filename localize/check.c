@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See localizer-state.h. Before a container gets a cached tree, a worker compares the tree with its list (listing.h),
- * since a user chooses its size. A single file is looked at in the event loop (layout.h). */
+/* See localizer-state.h. Before a container gets a cached tree, a worker compares the tree with the tree's list
+ * (listing.h), since a user chooses the size of the tree. A single file is looked at in the event loop (layout.h). */
 
 #include "localize/localizer-state.h"
 
@@ -9,8 +9,9 @@
 #include "localize/layout.h"
 #include "util/clock.h"
 
-/* Belongs to an entry of the cache while a worker looks at its tree (nm_cache_entry.checks): one for each user who has
- * asked, since another user's line may be long. The check counts as a user of the entry, so that the tree stays. */
+/* Belongs to an entry of the cache while a worker looks at the entry's tree (nm_cache_entry.checks). Each user who has
+ * asked has a check of their own, since another user's line may be long. The check counts as a user of the entry, so
+ * that the tree stays. */
 struct check {
     struct check *next; /* of the same entry */
     LIST_HEAD(, nm_localizer_check_wait) waits;
@@ -45,8 +46,8 @@ static struct nm_batch *batch_for(struct begun *b, const struct nm_cache_entry *
     return *batch;
 }
 
-/* Begins a check. NULL: the tree can't be checked, because memory or its base directory is missing, and is used without
- * a check. */
+/* Begins a check. NULL: the tree can't be checked, because memory is short or the base directory is missing. The tree
+ * is then used without a check. */
 static struct check *begin_check(struct begun *b, const struct nm_cache_entry *e, const char *user)
 {
     struct nm_localizer *l = b->ask->localizer;
@@ -92,8 +93,8 @@ static void check_one(struct begun *b, const struct nm_localizer_user *user, con
     b->ask->n_checks++;
 }
 
-/* Puts both batches into the line of checks, which frees a batch without entries. If a batch can't be put there,
- * nm_batches_put() calls nm_localizer_on_checked() for each of its entries before it returns. */
+/* Puts both batches into the line of checks, which frees a batch without entries. If a batch can't be put into the
+ * line, nm_batches_put() calls nm_localizer_on_checked() for each of its entries before it returns. */
 static void put(struct begun *b)
 {
     for (size_t i = 0; i < NM_ARRAY_SIZE(b->batches); i++)

@@ -23,38 +23,39 @@
 
 #define FREE_MSEC 2000
 #define READ_BYTES 1024U /* in one turn: two dozen of nm-localizer's lines */
-#define PIPE_READS 72    /* of that size each: more than a pipe holds */
-/* Limits on lines. A worker may write twice as many lines as nm-localizer's interval allows. It may also write a full
- * pipe of lines, which nmd reads at once after a delay, and four lines for each resource. */
+#define PIPE_READS 72    /* reads of READ_BYTES: more than a pipe holds */
+/* Limits on lines. A worker may write twice as many lines as nm-localizer's interval allows. The worker may also write
+ * a full pipe of lines, which nmd reads at once after a delay, and four lines for each resource. */
 #define LINE_USEC (NM_REPORT_INTERVAL_USEC / 2)
 #define LINES_AT_ONCE 1280U
 #define LINES_OF_EACH 4U
 
 struct nm_job {
     struct nm_job_params params;
-    pid_t pid; /* 0: it has been reaped */
+    pid_t pid; /* 0: the process has been reaped */
     int pidfd, lines_fd;
     sd_event_source *lines_source, *end_source;
     char line[NM_REPORT_LINE_MAX_BYTES + 1];
     size_t size;
-    uint64_t credit_usec, most_credit_usec, paid_usec; /* allowance for lines; the time up to which it was credited */
+    uint64_t credit_usec, most_credit_usec, paid_usec; /* allowance for lines; paid_usec: when it was last credited */
     bool has_overrun, has_ended;
 };
 
-/* Kills the group and reaps the worker. Until it is reaped, the zombie keeps the group's number from being reused. */
+/* Kills the process group and reaps the worker. Until the worker is reaped, its zombie keeps the group's number from
+ * being reused. */
 static int end_group(struct nm_job *job)
 {
     int status = 0;
 
     (void)kill(-job->pid, SIGKILL);
-    (void)kill(job->pid, SIGKILL); /* in case it has no group of its own yet */
+    (void)kill(job->pid, SIGKILL); /* in case the process has no group of its own yet */
     while (waitpid(job->pid, &status, 0) < 0 && errno == EINTR)
         ;
     job->pid = 0;
     return status;
 }
 
-/* Kills the worker and waits a short time. A process that waits for a disk may die much later: it is left to init. */
+/* Kills the worker and waits a short time. A process that waits for a disk may die much later, and is left to init. */
 static void end_now(struct nm_job *job)
 {
     struct pollfd end = {.fd = job->pidfd, .events = POLLIN};
@@ -111,7 +112,7 @@ static bool pay(struct nm_job *job)
     return !job->has_overrun;
 }
 
-/* Reads from the pipe and handles each complete line. Returns 0 if there is no more to read for now. */
+/* Reads from the pipe and handles each complete line. Returns 0 if the pipe is empty. */
 static int read_lines(struct nm_job *job)
 {
     bool has_line = false;
@@ -174,7 +175,7 @@ static int on_end(sd_event_source *source, int fd, uint32_t revents, void *userd
     (void)sd_event_source_set_enabled(job->end_source, SD_EVENT_OFF);
     explain(end_group(job), reason, sizeof reason);
     job->has_ended = true;
-    /* Read the last lines, at most what the pipe holds, because another process may have its other end. */
+    /* Read the last lines, at most what the pipe holds, because another process may keep writing to the pipe. */
     for (int i = 0; i < PIPE_READS && !job->has_overrun && read_lines(job) > 0; i++)
         ;
     (void)sd_event_source_set_enabled(job->lines_source, SD_EVENT_OFF);
@@ -184,8 +185,8 @@ static int on_end(sd_event_source *source, int fd, uint32_t revents, void *userd
 
 /* ---- in the child ---- */
 
-/* Switches to the user, with the same groups as the container's command has. They are looked up here and not in nmd,
- * whose event loop must not wait for name services. */
+/* Switches to the user, with the same groups as the container's command has. The groups are looked up here and not in
+ * nmd, whose event loop must not wait for name services. */
 static int become_user(const struct nm_job_params *p)
 {
     struct nm_identity who = {.uid = p->uid, .gid = p->gid};
@@ -208,8 +209,8 @@ static void be_ordinary(void)
     (void)nm_write_file_at(AT_FDCWD, "/proc/self/oom_score_adj", "500");
 }
 
-/* Limits memory, against an archive or an answer that would take all of it. Only the soft limit is set, because a
- * command may have another one (fetch-command.c). */
+/* Limits memory, against an archive or an answer that would take all memory. Only the soft limit is set, because a
+ * command may have another limit (fetch-command.c). */
 static void limit(const struct nm_job_params *p)
 {
     const struct rlimit memory = {.rlim_cur = p->most_memory_bytes, .rlim_max = RLIM_INFINITY};
@@ -320,7 +321,7 @@ int nm_job_new(const struct nm_job_params *p, struct nm_job **ret)
         r = watch(job);
     if (r < 0)
         return r;
-    job->params.work = NULL; /* the worker has its copy */
+    job->params.work = NULL; /* the worker has a copy of the work */
     *ret = STEAL_PTR(job);
     return 0;
 }

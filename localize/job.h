@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* One run of nm-localizer under nmd: a process group of the user's, with limits. The event loop reads its lines and
- * notices its end. */
+/* One run of nm-localizer under nmd: a process group of the user's, with limits. The event loop reads the process's
+ * lines and notices the process's end. */
 
 #include <sys/types.h>
 #include <systemd/sd-event.h>
@@ -18,22 +18,23 @@ struct nm_job_params {
     uid_t uid;
     gid_t gid;
     const char *account; /* account whose supplementary groups are used; NULL: the uid's first account */
-    const char *work; /* text for its standard input */
+    const char *work; /* text for nm-localizer's standard input */
     size_t n; /* number of resources in the work */
-    uint64_t most_memory_bytes; /* limit on its writable memory; it may lift the limit for a command */
-    /* Only `ended` may free the job. It is called once, as the last callback. reason: why the job failed; NULL: it did
-     * not. */
+    uint64_t most_memory_bytes; /* limit on nm-localizer's writable memory; nm-localizer may lift it for a command */
+    /* Only `ended` may free the job. `ended` is called once, as the last callback. reason: why the job failed; NULL if
+     * the job succeeded. */
     void (*replied)(struct nm_job *job, const struct nm_worker_reply *reply, void *userdata);
     void (*ended)(struct nm_job *job, const char *reason, void *userdata);
-    /* The job has written more than nm-localizer ever does, and nmd reads no further. The callback may kill the job. */
+    /* The job has written more than nm-localizer ever writes, and nmd reads no further. The callback may kill the
+     * job. */
     void (*overran)(struct nm_job *job, void *userdata);
     void *userdata;
 };
 
 int nm_job_new(const struct nm_job_params *p, struct nm_job **ret);
-/* Kills the whole group and waits for its end, unless a disk keeps the process from dying. No callback is called any
- * more. */
+/* Kills the whole process group and waits for its end, unless a disk keeps the process from dying. No callback is
+ * called any more. */
 struct nm_job *nm_job_free(struct nm_job *job);
 NM_DEFINE_CLEANUP(struct nm_job *, nm_job_free)
-/* Kills the whole group without waiting, because a process may take time to die. `ended` will be called. */
+/* Kills the whole process group without waiting, because a process may take time to die. `ended` will be called. */
 void nm_job_kill(struct nm_job *job);

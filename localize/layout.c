@@ -13,8 +13,8 @@
 #define BASE_SIZE 300
 #define LOOK_MAX 256u
 
-/* Returns the path of a resource's directory. It is a number and not the resource's name, because two sources may have
- * the same name, and containers may still use an old version of a changed resource. */
+/* Returns the path of a resource's directory. The directory's name is a number and not the resource's name, because two
+ * sources may have the same name, and containers may still use an old version of a changed resource. */
 char *nm_layout_target(const char *local_dir, const struct nm_cache_entry *e)
 {
     const struct nm_cache_key *k = &e->key;
@@ -31,9 +31,10 @@ char *nm_layout_target(const char *local_dir, const struct nm_cache_entry *e)
     return n < 0 ? NULL : path;
 }
 
-/* Returns whether something other than directories is in the directory or in those beneath it. *left: how many of these
- * may still be looked at. An archive with more empty directories than that before its first file is fetched again,
- * which is better than giving every container an empty one. Directories that can't be read count as having content. */
+/* Returns whether the directory or the directories beneath it contain other files than directories. *left: how many
+ * directories may still be looked at. An archive with more empty directories before its first file is fetched again,
+ * which is better than giving every container an empty directory. Directories that can't be read count as having
+ * content. */
 static bool has_content(int fd, unsigned *left)
 {
     _cleanup_closedir_ DIR *dir = NULL;
@@ -58,8 +59,8 @@ static bool has_content(int fd, unsigned *left)
     return false;
 }
 
-/* Returns whether a directory is empty. The number of looks is limited, however large or deep it is, because the event
- * loop waits for them. */
+/* Returns whether a directory is empty. The number of system calls is limited, however large or deep the directory is,
+ * because the event loop waits for them. */
 static bool is_empty(int fd)
 {
     unsigned left = LOOK_MAX;
@@ -67,8 +68,8 @@ static bool is_empty(int fd)
     return !has_content(fd, &left);
 }
 
-/* Returns whether a resource is still there. A directory without files counts as gone: cleaners of temporary files
- * remove files before the directories that they leave empty. */
+/* Returns whether a resource still exists. A directory without files counts as removed: cleaners of temporary files
+ * remove the files first, and the empty directories later. */
 bool nm_layout_is_there(int local_fd, const struct nm_cache_entry *e, const char *name)
 {
     _cleanup_free_ char *target = nm_layout_target(".", e), *path = NULL;
@@ -96,8 +97,8 @@ static int print_base(const char *user, bool is_public, char buf[static BASE_SIZ
     return n < 0 || n >= BASE_SIZE ? -ENAMETOOLONG : 0;
 }
 
-/* Makes the base directory. It stands in a directory of nmd's, so its owner can't have replaced it by another user's
- * directory. */
+/* Makes the base directory. The base directory is in a directory of nmd's, so its owner can't have replaced it by
+ * another user's directory. */
 int nm_layout_make_base(int local_fd, const char *user, bool is_public, uid_t uid, gid_t gid)
 {
     _cleanup_close_ int fd = -EBADF;
@@ -114,7 +115,7 @@ int nm_layout_make_base(int local_fd, const char *user, bool is_public, uid_t ui
         return fd;
     if (fstat(fd, &st) < 0)
         return -errno;
-    /* one owned by root was just made, now or by an nmd that died before the chown */
+    /* root still owns a directory that was made just now, or by an nmd that died before the chown */
     if (st.st_uid != uid && (st.st_uid != 0 || fchown(fd, uid, gid) < 0))
         return -EPERM;
     return st.st_uid == uid && (st.st_mode & 0777) != 0700 ? 0 : RET_NERRNO(fchmod(fd, is_public ? 0755 : 0750));

@@ -8,8 +8,9 @@
  *   usercache/USER/filecache/N                      PRIVATE
  *   usercache/USER/appcache/APPLICATION/filecache/N APPLICATION
  *
- * Each N contains the resource, under its own name. nmd makes one directory for each account (its base: filecache, or
- * usercache/USER). The account owns all below the base, and could replace any directory there by a file or link.
+ * Each N contains the resource, under the resource's own name. nmd makes one directory for each account: the account's
+ * base, which is filecache or usercache/USER. The account owns all below the base, and could replace any directory
+ * below it by a file or link.
  */
 
 #include <stdbool.h>
@@ -20,15 +21,15 @@
 /* Returns the path of N, which the caller frees. NULL: no memory. */
 char *nm_layout_target(const char *local_dir, const struct nm_cache_entry *entry);
 
-/* Returns whether a fetched resource is still as it was fetched, as far as one look can tell. name: its name in its
+/* Returns whether a fetched resource is still unchanged, as far as one look can show. name: the resource's name in its
  * directory; NULL: only the directory is looked for. A file must have its size. A directory must contain more than
- * directories, if it had any bytes. A resource that cannot be looked at, or has too many directories for that, counts
- * as there. */
+ * directories, if it had any bytes. A resource that cannot be examined, or has too many directories for one look,
+ * counts as unchanged. */
 bool nm_layout_is_there(int local_fd, const struct nm_cache_entry *entry, const char *name);
 
-/* Makes the account's base directory if there is none. -EPERM: another account owns it. */
+/* Makes the account's base directory if it doesn't exist. -EPERM: another account owns the directory. */
 int nm_layout_make_base(int local_fd, const char *user, bool is_public, uid_t uid, gid_t gid);
 
-/* Returns the owner of the base directory that contains the resource. -ENOENT: there is no base, so no resource can be
- * in it. */
+/* Returns the owner of the base directory that contains the resource. -ENOENT: the base directory doesn't exist, so
+ * the resource doesn't exist either. */
 int nm_layout_owner(int local_fd, const struct nm_cache_key *key, uid_t *ret_uid, gid_t *ret_gid);

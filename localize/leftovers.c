@@ -24,7 +24,7 @@ struct user {
     STAILQ_HEAD(, item) waiting;
     uint64_t trying[NM_LEFTOVERS_ROUND];
     unsigned n_trying;
-    bool has_begun, has_gone; /* a round is being begun; something was removed in this round */
+    bool has_begun, has_gone; /* a round is being begun; an item was removed in this round */
     uint64_t pause_usec;
     sd_event_source *timer; /* the next round */
     char name[];
@@ -69,7 +69,8 @@ static void end_round(struct user *u)
     wait_for_round(u);
 }
 
-/* Begins a round. Items that are being tried are not in the list, so those that fail again go to its end. */
+/* Begins a round. Items that are being tried are not in the list, so an item that fails again goes to the end of the
+ * list. */
 static int on_round(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct user *u = userdata;

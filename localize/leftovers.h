@@ -3,8 +3,8 @@
 
 /*
  * Schedules new attempts at removals that have failed. Each user has rounds of a few attempts, oldest items first. The
- * pause between rounds doubles while all attempts fail. So items that can never be removed cost little, however many
- * they are, and the rest is removed soon after a temporary fault. An id stands for each item.
+ * pause between rounds doubles while all attempts fail. So any number of items that can never be removed costs little,
+ * and the other items are removed soon after a temporary fault. An id stands for each item.
  */
 
 #include <stdint.h>
@@ -21,8 +21,8 @@ struct nm_leftovers;
 struct nm_leftovers_params {
     sd_event *event;
     uint64_t first_usec, most_usec; /* shortest and longest pause; 0: the defaults above */
-    /* Begins another attempt. Its outcome is reported by one of the two functions below, perhaps from within this
-     * call. */
+    /* Begins another attempt. The callee reports its outcome by nm_leftovers_put() or nm_leftovers_gone(), perhaps
+     * from within this call. */
     void (*retry)(uint64_t id, void *userdata);
     void *userdata;
 };

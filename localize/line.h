@@ -2,11 +2,12 @@
 #pragma once
 
 /*
- * Chooses what runs next: items of work wait in one line per user, and run in slots that are shared fairly. Pure: it
- * has no clock and starts nothing.
+ * Chooses the item of work that runs next. Items wait in one line per user, and run in slots that are shared fairly.
+ * The code is pure: it has no clock, and its caller starts the items.
  *
- *  - The user with the fewest running items goes first, and among equals the item that has waited longest.
- *  - Each user has `own` slots that others can't take, beyond `max` if need be, as long as at most `most` run.
+ *  - The user with the fewest running items goes first. Among such users, the item that has waited longest goes first.
+ *  - Each user has `own` slots that other users can't take, beyond `max` if need be, as long as at most `most` items
+ *    run.
  *  - Beyond its own slots, a user may take all but one of the slots up to `max`.
  *
  * So a user who fills slots with work that never ends does not delay other users.
@@ -39,8 +40,8 @@ void nm_line_init(struct nm_line *line, unsigned max, unsigned own, unsigned mos
 int nm_line_put(struct nm_line *line, struct nm_line_item *item, const char *user);
 /* Returns the next item that may run, and gives it a slot. NULL: no item may run. */
 struct nm_line_item *nm_line_next(struct nm_line *line);
-/* Frees the slot of an item that is being ended and may take long to end. It still counts as a running item of its
- * user. */
+/* Frees the slot of an item that is being ended and may take long to end. The item still counts as a running item of
+ * its user. */
 void nm_line_write_off(struct nm_line *line, struct nm_line_item *item);
 /* Removes an item that no longer waits, or has ended. */
 void nm_line_leave(struct nm_line *line, struct nm_line_item *item);

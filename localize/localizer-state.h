@@ -21,18 +21,18 @@
 struct nm_localizer_fetch {
     struct nm_batch_places batches;
     LIST_HEAD(, nm_localizer_wait) waits; /* one for each ask, however many names the ask has for the resource */
-    uint64_t told_usec;                   /* when its progress was last reported */
+    uint64_t told_usec;                   /* when the fetch's progress was last reported */
     bool is_full;                         /* there is no room for the resource */
 };
 
-/* Links an ask to the fetch of one of its resources. ask NULL: it is in no list. */
+/* Links an ask to the fetch of one of its resources. ask: NULL if the wait is in no list. */
 struct nm_localizer_wait {
     LIST_ENTRY(nm_localizer_wait) link;
     struct nm_localizer_ask *ask;
     size_t n;
 };
 
-/* A resource that a worker checks before the ask asks for it. ask NULL: it is in no list. */
+/* An ask's wait for a worker to check a resource, before the ask asks for it. ask: NULL if the wait is in no list. */
 struct nm_localizer_check_wait {
     LIST_ENTRY(nm_localizer_check_wait) link;
     struct nm_localizer_ask *ask;
@@ -44,7 +44,7 @@ struct nm_localizer_wish {
     struct nm_localizer_resource resources[];
 };
 
-/* The resources of one container. The ask holds them until it is freed, which happens when the container has ended. */
+/* The resources of one container. The ask holds the resources until the ask is freed, when the container has ended. */
 struct nm_localizer_ask {
     TAILQ_ENTRY(nm_localizer_ask) link, asking_link, end_link;
     struct nm_localizer *localizer;
@@ -59,7 +59,7 @@ struct nm_localizer_ask {
     size_t n_looked, n_checks; /* resources looked at or begun; resources whose checks are pending */
     size_t n, n_asked, n_waiting, n_released;
     uint64_t asked_usec, told_usec; /* told_usec: last report of progress */
-    char *message; /* why it failed */
+    char *message; /* why the ask failed */
     int result;
     bool has_failed, has_ended, is_ending, is_checking;
 };
@@ -74,9 +74,10 @@ struct nm_localizer {
     struct nm_batches *batches;
     struct nm_leftovers *leftovers;
     struct nm_localizer_asks asks, releasing; /* releasing: asks that were freed, and still hold resources */
-    struct nm_localizer_asks asking, ending;  /* asking: more to ask for; ending: `ended` is still to be called */
-    struct nm_localizer_asks checking;        /* more to ask for, once their checks have ended */
-    bool may_tidy, tidies; /* tidying begins once all that was waiting then has been asked for */
+    /* asking: asks with resources left to ask for; ending: asks whose `ended` is still to be called */
+    struct nm_localizer_asks asking, ending;
+    struct nm_localizer_asks checking; /* asks that return to `asking` once the checks of their resources have ended */
+    bool may_tidy, tidies; /* tidying begins once the asks that waited at nm_localizer_begin_to_tidy() are complete */
     sd_event_source *turn;
 };
 
@@ -93,7 +94,7 @@ static inline int nm_localizer_begin_turn(struct nm_localizer *l)
 
 struct nm_cache_key nm_localizer_key(const struct nm_localizer_user *user, const struct nm_localizer_resource *res);
 
-/* nm_localizer_ask_fail() ends the ask with a result of ask.h. nm_localizer_ask_settle() ends it once the ask has all
+/* nm_localizer_ask_fail() ends the ask with a result of ask.h. nm_localizer_ask_settle() ends the ask once it has all
  * its resources. The listener is called in a later turn. */
 void nm_localizer_ask_fail(struct nm_localizer_ask *ask, int result, const char *message);
 void nm_localizer_ask_settle(struct nm_localizer_ask *ask);
@@ -102,14 +103,14 @@ void nm_localizer_ask_settle(struct nm_localizer_ask *ask);
  * must not use it instead of the resource that is fetched again. */
 void nm_localizer_doom(struct nm_localizer *l, uint64_t id);
 
-/* Looks at the ask's next n resources, once. Returns false if workers do so; the ask is in `checking` until they have
- * ended. */
+/* Looks at the ask's next n resources, once. Returns false if workers look at some of them; the ask is then in
+ * `checking` until these workers have ended. */
 bool nm_localizer_check_piece(struct nm_localizer_ask *ask, size_t n);
 /* Ends the ask's waiting for checks, and moves it back from `checking` to `asking`. */
 void nm_localizer_end_checking(struct nm_localizer_ask *ask);
 void nm_localizer_on_checked(uint64_t id, const char *user, bool is_whole, void *userdata);
 void nm_localizer_free_checks(const struct nm_cache_entry *e);
 
-/* Each does one turn's piece of the pending work, and returns whether there may be more. */
+/* Each function does one turn's piece of the pending work, and returns whether work may be left. */
 bool nm_localizer_ask_some(struct nm_localizer *l);
 bool nm_localizer_release_some(struct nm_localizer *l);

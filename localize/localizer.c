@@ -60,9 +60,9 @@ static void end_fetch(struct nm_localizer *l, uint64_t id, const char *message)
     (void)nm_localizer_begin_turn(l);
 }
 
-/* Writes the note on the disk before the worker starts: if nmd dies meanwhile, the next nmd learns from it that a part
- * of the resource may have to be removed. It isn't written earlier, because an ask for thousands of resources may fail
- * at the first one. A removal continues without a note, because it makes room. */
+/* Writes the note on the disk before the worker starts: if nmd dies meanwhile, the next nmd learns from the note that a
+ * part of the resource may have to be removed. The note isn't written earlier, because an ask for thousands of
+ * resources may fail at the first resource. A removal continues without a note, because it makes room. */
 static int on_begins(uint64_t id, void *userdata)
 {
     struct nm_localizer *l = userdata;
@@ -88,8 +88,8 @@ static void on_failed(uint64_t id, const char *message, void *userdata)
     end_fetch(l, id, message);
 }
 
-/* Abandons an entry: the next ask fetches the resource to another place. Its files are removed only after its worker
- * has ended. */
+/* Abandons an entry: the next ask fetches the resource to another place. The entry's files are removed only after its
+ * worker has ended. */
 static void on_abandoned(uint64_t id, const char *message, void *userdata)
 {
     struct nm_localizer *l = userdata;
@@ -107,12 +107,12 @@ static void on_fetched(uint64_t id, const struct nm_worker_reply *reply, void *u
     nm_cache_checked(l->cache, id, nm_now_usec());
     if (reply->is_listed)
         nm_cache_listed(l->cache, id);
-    /* If the note fails, the resource is used until nmd ends, and the next nmd finds it unfinished. */
+    /* If the note fails, the resource is used until nmd ends, and the next nmd considers the resource unfinished. */
     (void)nm_cache_file_note(l->state_fd, l->cache, id, l->boot_id);
     end_fetch(l, id, NULL);
 }
 
-/* Removes the entry's file last: until then the file shows that there may be something to remove. */
+/* Removes the entry's file last: until then the file shows that parts of the resource may have to be removed. */
 static void on_removed(uint64_t id, void *userdata)
 {
     struct nm_localizer *l = userdata;
@@ -142,8 +142,8 @@ static void tell_left_over(const struct nm_localizer *l, const char *message)
         l->params.tell(LOG_WARNING, sentence);
 }
 
-/* An entry's bytes count until it is removed. A removal of something that isn't in the cache is its caller's
- * concern. */
+/* An entry's bytes count until its files are removed. A removal of a path that isn't in the cache is not tried again
+ * here: its caller handles the failure. */
 static void on_not_removed(uint64_t id, const char *message, void *userdata)
 {
     struct nm_localizer *l = userdata;
@@ -167,8 +167,8 @@ static bool is_due(uint64_t *told_usec, uint64_t now_usec)
     return true;
 }
 
-/* Forwards progress. A user controls the number of lines, of resources, and of asks that wait for one, so the reports
- * for each fetch and for each ask are limited in rate. */
+/* Forwards progress. A user controls the number of lines, of resources, and of asks that wait for a resource, so the
+ * reports for each fetch and for each ask are limited in rate. */
 static void on_progress(uint64_t id, const struct nm_worker_reply *reply, void *userdata)
 {
     const uint64_t now_usec = nm_clock_usec(CLOCK_MONOTONIC);
@@ -269,8 +269,8 @@ int nm_localizer_remove(struct nm_localizer *l, const char *user, uid_t uid, gid
     return nm_batches_put(l->batches, STEAL_PTR(b));
 }
 
-/* Begins some removals. It does nothing until running containers have asked for their resources again, because
- * everything looks unused before. Returns whether there may be more to do. */
+/* Begins some removals. It begins only after running containers have asked for their resources again, because all
+ * resources look unused before. Returns whether work may be left. */
 static bool tidy(struct nm_localizer *l)
 {
     const struct nm_cache_entry *e;
@@ -299,8 +299,8 @@ static void on_retry(uint64_t id, void *userdata)
 
 /* ---- turns ---- */
 
-/* Reports the ends of asks. It takes the first ask of the list each time, because a listener may free any ask. Returns
- * whether there are more. */
+/* Reports the ends of asks. The function takes the first ask of the list each time, because a listener may free any
+ * ask. Returns whether asks are left. */
 static bool tell_ends(struct nm_localizer *l)
 {
     struct nm_localizer_ask *ask;
@@ -314,8 +314,9 @@ static bool tell_ends(struct nm_localizer *l)
     return !TAILQ_EMPTY(&l->ending);
 }
 
-/* Does all deferred work, in a separate turn, so that no caller is called back from within its call. It works in
- * pieces, because users control the number of resources. Requests to nmd (rpc/local) are served between two pieces. */
+/* Does all deferred work, in a separate turn, so that no caller is called back from within its call. The work is done
+ * in pieces, because users control the number of resources. Requests to nmd (rpc/local) are served between two
+ * pieces. */
 static int on_turn(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct nm_localizer *l = userdata;
@@ -338,8 +339,7 @@ void nm_localizer_begin_to_tidy(struct nm_localizer *l)
     (void)nm_localizer_begin_turn(l);
 }
 
-/* Ends an application. Resources still in use are removed when the last container releases them, which happens when it
- * has ended. */
+/* Ends an application. Resources still in use are removed when the last container releases them at its end. */
 void nm_localizer_end_application(struct nm_localizer *l, const char *user, const char *application)
 {
     nm_cache_end_application(l->cache, user, application);
@@ -400,7 +400,7 @@ static int open_dirs(struct nm_localizer *l)
         return -EPERM;
     if (mkdirat(l->local_fd, "usercache", 0755) < 0)
         return errno == EEXIST ? 0 : -errno;
-    /* regardless of nmd's umask: users must be able to pass through it */
+    /* regardless of nmd's umask: users must be able to pass through the directory */
     return RET_NERRNO(fchmodat(l->local_fd, "usercache", 0755, 0));
 }
 

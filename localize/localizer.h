@@ -4,8 +4,8 @@
 /*
  * Localization in nmd. The code that starts a container asks for its resources, and is called when they are available.
  * Workers (nm-localizer) fetch and remove with the rights of the accounts that own the files. The localizer decides
- * which worker fetches what, so that each resource is fetched once for all that ask, and keeps the cache within its
- * size. All of this runs in the event loop.
+ * which worker fetches which resource, so that each resource is fetched once for all containers that ask for it, and
+ * keeps the cache within its size. The localizer runs in the event loop.
  */
 
 #include <stdbool.h>
@@ -23,17 +23,17 @@ struct nm_localizer_params {
     sd_event *event;
     const char *program;   /* nm-localizer's path */
     const char *local_dir;
-    const char *state_dir; /* nmd's own: the files of cache-file.h */
+    const char *state_dir; /* nmd's directory for the files of cache-file.h */
     const char *boot_id;
     uid_t public_uid;
     gid_t public_gid;
     uint64_t cache_max_bytes;
     unsigned max_workers;
     uint64_t worker_max_bytes; /* limit on a worker's memory */
-    uint64_t silent_usec;      /* a worker that reports nothing for this long is killed; 0: five minutes */
+    uint64_t silent_usec;      /* a worker that sends no report for this long is killed; 0: five minutes */
     uint64_t stalled_usec;     /* a worker that receives no byte for this long is killed; 0: four times silent_usec */
     uint64_t checked_usec;     /* a tree found whole is not checked again for this long; 0: ten seconds */
-    uint64_t retry_first_usec, retry_most_usec; /* pauses of leftovers.h; 0: its defaults */
+    uint64_t retry_first_usec, retry_most_usec; /* pauses of leftovers.h; 0: the defaults in leftovers.h */
     void (*tell)(int level, const char *sentence); /* writes to the node's log; may be NULL */
     json_t *settings; /* "name_nodes", "commands" and "limits" of each worker's work (work.h); or NULL */
 };
@@ -43,8 +43,8 @@ int nm_localizer_new(const struct nm_localizer_params *params, struct nm_localiz
 struct nm_localizer *nm_localizer_free(struct nm_localizer *l);
 NM_DEFINE_CLEANUP(struct nm_localizer *, nm_localizer_free)
 
-/* Removes the absolute path with that account's rights, when a worker is free. `ended` is then called whether or not
- * that succeeded, but not if the localizer is freed before. */
+/* Removes the absolute path with the account's rights, when a worker is free. `ended` is then called whether or not
+ * the removal succeeded, but not if the localizer is freed before. */
 int nm_localizer_remove(struct nm_localizer *l, const char *user, uid_t uid, gid_t gid, const char *path,
                         void (*ended)(void *userdata), void *userdata);
 
@@ -55,7 +55,7 @@ void nm_localizer_end_application(struct nm_localizer *l, const char *user, cons
 /* Returns how many of these resources the cache has, or is fetching, for this user. */
 size_t nm_localizer_count_known(const struct nm_localizer *l, const struct nm_localizer_user *user,
                                 const struct nm_localizer_resource *resources, size_t n);
-/* Returns the expected size of those of these resources that the cache does not have. */
+/* Returns the expected total size of the resources that the cache does not have. */
 uint64_t nm_localizer_count_missing_bytes(const struct nm_localizer *l, const struct nm_localizer_user *user,
                                           const struct nm_localizer_resource *resources, size_t n);
 /* Sets the limit on the size of the cache, above which unused resources are removed. */

@@ -15,8 +15,8 @@
 
 #include "util/host.h"
 
-/* Finds a host, ignoring case. If that port isn't listed, returns another port of the same host, unless is_exact
- * forbids that. */
+/* Finds a host, ignoring case. If the port isn't listed, returns another port of the same host, unless is_exact is
+ * set. */
 static inline json_t *nm_name_nodes_any_case(json_t *all, const char *prefix, const char *host, unsigned port,
                                              bool is_exact)
 {
@@ -35,7 +35,8 @@ static inline json_t *nm_name_nodes_any_case(json_t *all, const char *prefix, co
     return is_exact ? NULL : other;
 }
 
-/* Finds the name nodes of an authority. NULL: it isn't listed. is_exact: another port of the host doesn't match. */
+/* Finds the name nodes of an authority. NULL: the authority isn't listed. is_exact: another port of the host doesn't
+ * match. */
 static inline json_t *nm_name_nodes_find(json_t *all, const char *prefix, const char *host, unsigned port,
                                          bool is_exact)
 {

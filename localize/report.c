@@ -42,7 +42,7 @@ void nm_report_done(struct nm_report *report, uint64_t bytes, bool is_listed)
 }
 
 /* Reports a failure. The message may quote a server and is shown on terminals, so characters other than plain text
- * become '?'. Its limit leaves room for the backslashes that JSON adds before quotes. */
+ * become '?'. The message's limit leaves room for the backslashes that JSON adds before quotes. */
 void nm_report_failed(struct nm_report *report, int error, const char *message)
 {
     char plain[NM_REPORT_LINE_MAX_BYTES / 2 - 64];

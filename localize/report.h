@@ -6,11 +6,11 @@
  *
  *   {"resource": 0, "state": "fetching" or "unpacking", "bytes": ..., "total": ...}   (total 0: not known)
  *   {"removal": 0, "state": "removing", "bytes": 0, "total": 0}
- *   {"resource": 0, "state": "done", "bytes": size on the disk}   (with "listed": true if listing.h has a list)
+ *   {"resource": 0, "state": "done", "bytes": size on the disk}   (with "listed": true if a list was made, listing.h)
  *   {"resource": 0, "state": "failed", "error": "a sentence"}   (with "full": true if a disk or a quota was full)
  *
  * "resource" is the position in the list. For a removal that member is called "removal", and for a check "check". A
- * check fails if something is missing. "done" or "failed" is reported once for each position. The other states report
+ * check fails if a file is missing. "done" or "failed" is reported once for each position. The other states report
  * progress, a few times a second at most: the reader must not have to wait long for a line, and a slow reader must not
  * delay the work for long.
  */
@@ -25,7 +25,7 @@
 struct nm_report {
     int fd;
     const char *list; /* "resource", "removal" or "check" */
-    size_t index;     /* index in that list */
+    size_t index;     /* index of the item in the list */
     uint64_t last_usec;
 };
 

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The work of nm-localizer: one JSON object on its standard input, which nmd writes. Much in it comes from the user who
- * submitted the job, so each word is checked here, before any server is contacted.
+ * The work of nm-localizer: one JSON object, which nmd writes to nm-localizer's standard input. Much of the object
+ * comes from the user who submitted the job, so each word is checked here, before any server is contacted.
  *
  *   {"user": "alice",
  *    "name_nodes": {"cluster1": ["http://nn1:9870", "http://nn2:9870"]},
@@ -15,11 +15,12 @@
  *    "resources": [{"uri": "hdfs://cluster1/user/alice/job.jar", "type": "PATTERN", "pattern": "(?:classes/|lib/).*",
  *                   "timestamp": 1700000000123, "public": false, "target": "/data/usercache/alice/filecache/10"}]}
  *
- * or {"removals": ["/data/usercache/alice/filecache/10", ...], "resources": []}: each is removed together with what an
- * unfinished fetch has left beside it. Or {"checks": ["/data/usercache/alice/filecache/10", ...], "resources": []}:
- * each is a target with a list (listing.h), and is compared with that list. Only "resources" is required, and in a
- * resource "uri", "type", "timestamp" and "target". A target is a directory that doesn't exist yet. It is made with the
- * directories above it, and the resource is put into it under its own name.
+ * or {"removals": ["/data/usercache/alice/filecache/10", ...], "resources": []}: each target is removed together with
+ * the files that an unfinished fetch has left beside it. Or {"checks": ["/data/usercache/alice/filecache/10", ...],
+ * "resources": []}: each target has a list (listing.h), and is compared with that list. Only "resources" is required,
+ * and in a resource "uri", "type", "timestamp" and "target". The target of a resource is a directory that doesn't exist
+ * yet. The worker makes the target with the directories above it, and puts the resource into it under the resource's
+ * own name.
  */
 
 #include <jansson.h>
@@ -31,7 +32,7 @@
 
 #define NM_WORK_MAX_BYTES (4U << 20)
 #define NM_WORK_MAX_RESOURCES 8192U
-#define NM_WORK_TIME_USEC (24 * 3600 * NM_USEC_PER_SEC) /* of one resource, if the limits name no other */
+#define NM_WORK_TIME_USEC (24 * 3600 * NM_USEC_PER_SEC) /* for one resource, if the work's limits have no time */
 
 enum nm_resource_type {
     NM_RESOURCE_FILE,
@@ -43,9 +44,9 @@ enum nm_resource_type {
 struct nm_resource {
     const char *uri;
     enum nm_resource_type type;
-    const char *pattern;     /* of a PATTERN, where it is optional; NULL matches all */
+    const char *pattern;     /* only for the type PATTERN; NULL if all entries match */
     uint64_t timestamp_msec; /* mtime of the source when the job was submitted */
-    bool is_public;          /* shared by all users, so all must be allowed to read the source */
+    bool is_public;          /* all users share the resource, so all must be allowed to read the source */
     const char *target;
 };
 
@@ -53,7 +54,7 @@ struct nm_resource {
 struct nm_work_limits {
     uint64_t fetch_bytes;
     uint64_t unpacked_bytes;
-    uint64_t entries; /* of an archive, with the directories that it implies */
+    uint64_t entries; /* entries of an archive, with the directories that these entries imply */
     uint64_t ratio;   /* unpacked bytes allowed per byte read; the first 64 MiB don't count */
     uint64_t time_usec;
     uint64_t command_memory_bytes; /* writable memory of each process of a command; 0: no limit */
@@ -63,7 +64,7 @@ struct nm_work_limits {
 
 struct nm_work {
     json_t *json;
-    const char *user; /* for SIMPLE authentication at a name node; NULL: none is given */
+    const char *user; /* for SIMPLE authentication at a name node; NULL if the work names no user */
     json_t *name_nodes, *commands; /* as received, but checked; may be NULL */
     json_t *environment; /* strings, added to our own environment for commands; may be NULL */
     bool https;          /* name nodes that aren't in name_nodes are contacted with TLS */
@@ -74,6 +75,6 @@ struct nm_work {
     size_t n_resources;
 };
 
-/* Parses the work. -EBADMSG with a sentence (freed by the caller) if the text is not such an object. */
+/* Parses the work. -EBADMSG with a sentence (freed by the caller) if the text is not valid work. */
 int nm_work_parse(const char *text, size_t size, struct nm_work *ret, char **ret_message);
 void nm_work_done(struct nm_work *work);

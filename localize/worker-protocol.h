@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Parses a line of nm-localizer (report.h) in nmd. The line is untrusted: the user whom the process runs as can make it
- * write anything. */
+/* Parses a line of nm-localizer (report.h) in nmd. The line is untrusted: nm-localizer runs as the container's user,
+ * who can make the process write any text. */
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -28,9 +28,9 @@ enum nm_worker_reply_list {
 struct nm_worker_reply {
     json_t *json; /* owns the strings */
     enum nm_worker_reply_list list;
-    size_t index; /* index in that list */
-    bool is_full;   /* it failed because a disk or a quota was full */
-    bool is_listed; /* DONE: a list of its contents stands beside it */
+    size_t index; /* index of the item in `list` */
+    bool is_full;   /* the fetch failed because a disk or a quota was full */
+    bool is_listed; /* DONE: a list of the resource's contents stands beside the resource */
     enum nm_worker_reply_state state;
     uint64_t bytes, total_bytes;
     const char *error; /* for FAILED, else "" */

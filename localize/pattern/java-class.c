@@ -144,7 +144,7 @@ static int hexadecimal(struct nm_java_regex *r, bool is_u, unsigned *ret)
     return e;
 }
 
-/* Reads a letter that stands for one character. Returns 1 if it doesn't. */
+/* Reads a letter that stands for one character. Returns 1 if the letter has another meaning. */
 static int control(struct nm_java_regex *r, char letter, unsigned *ret)
 {
     static const char letters[] = "tnrfae", meanings[] = "\t\n\r\f\a\033";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See java-regex.h. Functions have the names of java.util.regex.Pattern's own parser where it has counterparts. */
+/* See java-regex.h. Functions have the names of their counterparts in the parser of java.util.regex.Pattern. */
 
 #include "localize/pattern/java-regex.h"
 
@@ -12,12 +12,12 @@
 
 #define MAX_DEPTH 50U /* PCRE2's limit is 250, and a class may need several levels */
 #define LINE_ENDS "\\n\\r\\x{85}\\x{2028}\\x{2029}"
-/* Java's $ matches before a line end at the end of the text, but not between the two characters of one. */
+/* Java's $ matches before a line end at the end of the text, but not between the two characters of a line end. */
 #define BEFORE_LAST_LINE_END "(?=(?:\\r\\n|(?<!\\r)\\n|[\\r\\x{85}\\x{2028}\\x{2029}])?\\z)"
 
 static int sequence(struct nm_java_regex *r, bool in_group);
 
-/* Takes this text if it comes next, and returns whether it did. */
+/* Skips this text if it comes next, and returns whether it came. */
 static bool take(struct nm_java_regex *r, const char *text)
 {
     if (!nm_java_is_at(r, text))
@@ -136,7 +136,7 @@ static int group(struct nm_java_regex *r, bool *ret_repeats)
 
 /* ---- anchors and characters ---- */
 
-/* Translates an escape that is invalid in a class, after its backslash. Returns 1 if it is another escape. */
+/* Translates an escape that is invalid in a class, after its backslash. Returns 1 for any other escape. */
 static int place(struct nm_java_regex *r, bool *ret_repeats)
 {
     const char c = *r->at;

@@ -8,7 +8,7 @@
 
 #include "util/macros.h"
 
-/* glibc has the first locale since 2.35; distributions had it before. */
+/* glibc has the locale C.UTF-8 since version 2.35; distributions added that locale earlier. */
 static const char *const utf8_names[] = {"C.UTF-8", "C.utf8", "en_US.UTF-8"};
 
 locale_t nm_charset_begin(bool is_bytes)

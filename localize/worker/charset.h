@@ -18,5 +18,5 @@
 locale_t nm_charset_begin(bool is_bytes);
 void nm_charset_end(locale_t *before);
 
-/* Returns whether the locale is UTF-8. False: this host has no such locale. */
+/* Returns whether the locale is UTF-8. False: this host has no UTF-8 locale. */
 bool nm_charset_is_utf8(void);

@@ -3,9 +3,9 @@
 /*
  * Fetches other schemes with a command that the administrator configures. In the command's words "{target}" is replaced
  * by the file to make, "{uri}" by the resource as Hadoop's shell reads it, and "{encoded-uri}" by the resource's plain
- * URI. The command runs as the container's user, in the worker's process group, with which it is killed. It is meant
- * for Hadoop's own client: `hadoop fs -get {uri} {target}`. Its output on standard error explains a failure. Only the
- * command could read the source's modification time, so the timestamp isn't checked.
+ * URI. The command runs as the container's user, in the worker's process group, and is killed with this group. The
+ * usual command is Hadoop's own client: `hadoop fs -get {uri} {target}`. The command's output on standard error
+ * explains a failure. Only the command could read the source's modification time, so the timestamp isn't checked.
  */
 
 #include <assert.h>
@@ -69,8 +69,8 @@ static const struct stand_in *find_stand_in(const struct stand_in *all, const ch
     return NULL;
 }
 
-/* Replaces placeholders, which may be parts of words: "--to={target}". It makes one pass, because a URI may contain the
- * text of a placeholder. */
+/* Replaces placeholders, which may be parts of words: "--to={target}". The function makes one pass, because a URI may
+ * contain the text of a placeholder. */
 static char *expand(const char *word, const struct stand_in *all)
 {
     char *text = NULL;
@@ -113,8 +113,8 @@ static int make_words(json_t *list, const struct stand_in *all, char ***ret)
 }
 
 /* Makes the URI that Hadoop's shell reads as the same file. The shell doesn't decode percent escapes in a path, so they
- * are decoded here. It also reads the path as a pattern (GlobPattern), so characters with a special meaning get a
- * backslash. Scheme and authority are unchanged. -EINVAL: the decoded path has a NUL. */
+ * are decoded here. The shell also reads the path as a pattern (GlobPattern), so characters with a special meaning get
+ * a backslash. Scheme and authority are unchanged. -EINVAL: the decoded path has a NUL. */
 static int make_shell_uri(const char *uri, char **ret)
 {
     const char *path = strchr(uri, ':') + 1;
@@ -159,7 +159,7 @@ static int set_environment(const struct nm_work *work)
 }
 
 /* Starts the command with its own memory limit, because the worker's limit is too low: a JVM reserves memory in
- * proportion to the host's, whatever it uses then. */
+ * proportion to the host's memory, even if the JVM uses little. */
 static int start_process(struct command *c, const struct nm_work_limits *limits, char **words,
                          const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes)
 {
@@ -249,7 +249,7 @@ static uint64_t count_bytes(int dir_fd)
 }
 
 /* Waits until the command ends, exceeds its time, or writes too much. Reports tell nmd that the worker is waiting, so
- * nmd can end it if no byte comes. */
+ * nmd can end the worker if no byte comes. */
 static int wait_for(struct command *c, struct nm_fetch *f, const struct nm_fetch_to *to, char **ret_message)
 {
     struct pollfd fds[] = {{.fd = c->pidfd, .events = POLLIN}, {.fd = c->errors_fd, .events = POLLIN}};

@@ -2,9 +2,9 @@
 
 /*
  * Fetches hdfs:, webhdfs: and swebhdfs: through WebHDFS. The authority is a name node, or a name service with several
- * name nodes of which one is active. They are asked in turn, beginning with the one that answered last. A name node
- * redirects to a data node for the bytes, always to the same one if a data node runs on this host. A data node that
- * fails is named in the next request (excludedatanodes), so that another replica is read.
+ * name nodes of which one is active. The name nodes are asked in turn, beginning with the one that answered last. A
+ * name node redirects to a data node for the bytes, always to the same one if a data node runs on this host. A data
+ * node that fails is named in the next request (excludedatanodes), so that another replica is read.
  */
 
 #include <arpa/inet.h>
@@ -32,8 +32,8 @@ static bool has_tls(const struct nm_work *work, const struct nm_uri *uri)
     return work->https || uri->has_tls;
 }
 
-/* Finds the name nodes that are configured for the URI, or for its scheme if it has no host. NULL: none are. If TLS is
- * not the policy for all, swebhdfs: has separate addresses. */
+/* Finds the name nodes that are configured for the URI, or for the URI's scheme if the URI has no host. NULL: no name
+ * node is configured. If TLS is not the policy for all requests, swebhdfs: has separate addresses. */
 static json_t *find_name_nodes(const struct nm_work *work, const struct nm_uri *uri)
 {
     char key[64];
@@ -72,7 +72,7 @@ static int refused(const struct nm_http_answer *answer, const char *user, const 
 
     if (nm_webhdfs_parse_exception(answer->text, answer->text_size, &class, &text) < 0)
         return nm_fail(ret_message, answer->status >= 500 ? -EIO : r, "%s answers with HTTP %ld", base, answer->status);
-    /* the next name node, or this one later, may answer */
+    /* the next name node may answer, or this name node at a later attempt */
     if (nm_streq(class, "StandbyException") || nm_streq(class, "RetriableException") || answer->status >= 500)
         r = -EIO;
     else if (nm_streq(class, "FileNotFoundException"))
@@ -105,8 +105,8 @@ static int follow(struct nm_fetch *f, struct nm_http_request *request, struct nm
 
 /* ---- data nodes that fail ----------------------------------------------------------------- */
 
-/* Reads the host of a URL. "": a host that can't be named to a name node, such as an IPv6 address, which it would split
- * into host and port. */
+/* Reads the host of a URL. "": a host that can't be named to a name node, such as an IPv6 address, which the name node
+ * would split into host and port. */
 static void read_host(const char *url, char *buf, size_t size)
 {
     const char *host = strstr(url, "://");
@@ -144,7 +144,7 @@ static bool add_dead(struct nm_fetch *f, const char *host)
 }
 
 /* Excludes a data node by its addresses, since name nodes redirect to names but identify data nodes by addresses.
- * False: it is excluded already, or can't be, so another request wouldn't help. */
+ * False: the data node is excluded already, or can't be excluded, so another request wouldn't help. */
 static bool exclude(struct nm_fetch *f, const char *host)
 {
     const struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
@@ -227,9 +227,9 @@ static int ask_once(struct nm_fetch *f, const struct nm_hdfs_question *q, const 
     return 0;
 }
 
-/* Asks one name node, and each data node that it redirects to. If all of them have failed, the last data node's failure
- * is reported, and not that the name node knows no other one. The list of failed data nodes is then cleared for the
- * next attempt. */
+/* Asks one name node, and each data node that the name node redirects to. If all data nodes have failed, the last data
+ * node's failure is reported, and not that the name node knows no other data node. The list of failed data nodes is
+ * then cleared for the next attempt. */
 static int ask_one(struct nm_fetch *f, const struct nm_hdfs_question *q, const char *base, struct nm_http_answer *ret,
                    char **ret_message)
 {
@@ -264,7 +264,7 @@ static int ask_one(struct nm_fetch *f, const struct nm_hdfs_question *q, const c
     return failed;
 }
 
-/* Asks another name node after one has answered, with a shorter deadline, because the other one may hang. */
+/* Asks another name node after one has answered. The deadline is shorter, because the other name node may hang. */
 static int ask_another(struct nm_fetch *f, const struct nm_hdfs_question *q, const char *base,
                        struct nm_http_answer *ret, char **ret_message)
 {
@@ -279,8 +279,8 @@ static int ask_another(struct nm_fetch *f, const struct nm_hdfs_question *q, con
 }
 
 /* Asks each name node once; if all fail, the caller's next attempt asks them again. A permanent refusal (no permission)
- * is final, since the others would refuse as well. An answer that the file doesn't exist may come from a name node that
- * lags behind, such as an observer, so it is final only if no other one has the file. */
+ * is final, since the other name nodes would refuse as well. An answer that the file doesn't exist may come from a name
+ * node that lags behind, such as an observer, so the answer is final only if no other name node has the file. */
 int nm_hdfs_ask(struct nm_fetch *f, const struct nm_uri *uri, const struct nm_hdfs_question *q,
                 struct nm_http_answer *ret, char **ret_message)
 {

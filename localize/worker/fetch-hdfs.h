@@ -10,7 +10,7 @@ struct nm_hdfs_question {
     const char *path;
     size_t path_len;
     const char *op;
-    int fd; /* receives the body; -EBADF: it is kept in memory */
+    int fd; /* receives the body of the answer; -EBADF: the body is kept in memory */
     uint64_t most_bytes;
     void (*progress)(void *userdata, uint64_t bytes, uint64_t total_bytes); /* NULL: report the resource's progress */
     void *userdata;

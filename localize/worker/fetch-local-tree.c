@@ -50,7 +50,7 @@ static int copy_entry(struct nm_fetch_tree *t, int from_fd, int to_fd, const cha
     struct stat st;
     int r;
 
-    if (fd < 0 && errno == ENOENT) /* a dangling link, or removed since: Hadoop skips both */
+    if (fd < 0 && errno == ENOENT) /* a dangling link or a file that was just removed: Hadoop skips both */
         return 0;
     if (fd < 0 && errno == ELOOP && t->is_public)
         return nm_fail(ret_message, -ELOOP, "it is a link, and what is PUBLIC may have none in it");

@@ -39,7 +39,8 @@ static uint64_t modified_msec(const struct stat *st)
     return st->st_mtim.tv_sec < 0 ? 0 : (uint64_t)st->st_mtim.tv_sec * 1000 + (uint64_t)st->st_mtim.tv_nsec / 1000000;
 }
 
-/* Opens the source, and checks time and mode on the open file, so that it can't be replaced between check and copy. */
+/* Opens the source, and checks time and mode on the open file, so that the source can't be replaced between check and
+ * copy. */
 int nm_fetch_local(const struct nm_resource *res, const struct nm_uri *uri, int *ret_fd, char **ret_message)
 {
     /* O_NONBLOCK: a FIFO must not block the worker */

@@ -9,7 +9,8 @@
 #include "util/clock.h"
 #include "util/error.h"
 
-/* The pause after the first failure; it doubles each time. A name node's failover takes half a minute or so. */
+/* The pause after the first failure; each further failure doubles the pause. A name node's failover takes half a minute
+ * or so. */
 #define FIRST_PAUSE_USEC NM_USEC_PER_SEC
 #define MAX_PAUSE_USEC (16 * NM_USEC_PER_SEC)
 
@@ -40,7 +41,7 @@ static void pause_usec(uint64_t usec)
 }
 
 /* Repeats the attempt. No attempt is begun that can't finish before the deadline, because its failure would explain
- * less than the last one's. */
+ * less than the failure of the last attempt. */
 int nm_fetch_persist(struct nm_fetch *f, nm_fetch_attempt attempt, void *what, char **ret_message)
 {
     uint64_t next_usec = FIRST_PAUSE_USEC;

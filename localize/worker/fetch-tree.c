@@ -2,7 +2,8 @@
 
 /*
  * See fetch-schemes.h: a directory as a resource, which Hadoop copies unchanged whatever the resource's type. Like an
- * archive it is bounded in bytes, entries and depth. Its names may be hostile, since a name node may be any server.
+ * archive, the directory is bounded in bytes, entries and depth. Its names may be hostile, since a name node may be any
+ * server.
  */
 
 #include <sys/stat.h>
@@ -59,7 +60,7 @@ int nm_fetch_tree_finish(const struct nm_fetch_tree *t, int fd, bool is_director
     return fchmod(fd, mode) < 0 ? cannot_write(-errno, ret_message) : 0;
 }
 
-/* Adds a name to the message, so that it shows the failed entry's path. */
+/* Adds a name to the message, so that the message shows the failed entry's path. */
 int nm_fetch_tree_failed(struct nm_fetch_tree *t, const char *name, int r, char *message, char **ret_message)
 {
     _cleanup_free_ char *inner = message;

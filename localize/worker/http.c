@@ -12,7 +12,7 @@
 #include "util/error.h"
 #include "util/fileio.h"
 
-/* Limit for one address: after it the next name node is asked. */
+/* Limit for one address: when it is over, the next name node is asked. */
 #define CONNECT_MSEC 20000L
 #define MAX_REDIRECTS 10L
 /* Limit on all headers: curl limits the length of a line, but not the number of lines. */
@@ -23,7 +23,7 @@
 struct nm_http {
     CURL *curl;
     char reason[CURL_ERROR_SIZE];
-    char *system_ca_file, *system_ca_dir; /* curl's default store; NULL: curl has none of this kind */
+    char *system_ca_file, *system_ca_dir; /* curl's default store; NULL: curl has no default of this kind */
     const struct nm_http_request *request; /* the present request */
     size_t header_bytes;
     uint64_t body_bytes;
@@ -45,7 +45,7 @@ struct nm_http *nm_http_free(struct nm_http *h)
     return NULL;
 }
 
-/* Stops curl from a callback, which returns less than it was given for that, and keeps the reason. */
+/* Stops curl from a callback, which must return less than it was given to do so, and keeps the reason. */
 static size_t stop(struct nm_http *h, int error)
 {
     h->error = error;

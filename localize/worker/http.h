@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * GET over HTTP and HTTPS, for a worker that may block. The server is untrusted: its responses are bounded in size by
- * kind (headers, answers kept in memory, files), in time, and by a minimum transfer rate. A few redirects are followed;
- * proxies and .netrc are not used.
+ * GET over HTTP and HTTPS, for a worker that may block. The server is untrusted: the server's responses are bounded in
+ * size by kind (headers, answers kept in memory, files), in time, and by a minimum transfer rate. A few redirects are
+ * followed; proxies and .netrc are not used.
  */
 
 #include <stdbool.h>
@@ -20,18 +20,18 @@ struct nm_http_request {
     uint64_t most_bytes;    /* of the body of a 200 */
     uint64_t deadline_usec; /* by nm_now_usec() */
     uint64_t idle_usec;
-    const char *ca_file; /* PEM: CA certificates that replace the system's store; NULL: use that store */
-    bool stays; /* don't follow a redirect: it is the answer */
-    int fd; /* receives the body of a 200; -EBADF: it is kept in memory, as other bodies are */
-    void (*progress)(void *userdata, uint64_t bytes, uint64_t total_bytes); /* or NULL */
+    const char *ca_file; /* PEM: CA certificates that replace the system's store; NULL: use the system's store */
+    bool stays; /* return a redirect as the answer, without following it */
+    int fd; /* receives the body of a 200; -EBADF: this body is kept in memory, as the bodies of other statuses are */
+    void (*progress)(void *userdata, uint64_t bytes, uint64_t total_bytes); /* may be NULL */
     void *userdata;
 };
 
 struct nm_http_answer {
     long status;
     uint64_t bytes;         /* of the body */
-    uint64_t modified_msec; /* Last-Modified; 0: there is none */
-    const char *location;   /* target of a redirect; NULL: not a redirect. Valid until the next request */
+    uint64_t modified_msec; /* Last-Modified; 0 if the answer has no such header */
+    const char *location;   /* target of a redirect; NULL if the answer is no redirect. Valid until the next request */
     const char *text;       /* NUL-terminated body; "" if the body went to a file. Valid until the next request */
     size_t text_size;
 };
@@ -45,7 +45,7 @@ NM_DEFINE_CLEANUP(struct nm_http *, nm_http_free)
  * Returns 0 if there is an answer, of any status. Otherwise the end of a sentence in *ret_message (freed by the
  * caller), and
  *   -ECONNREFUSED, -EHOSTUNREACH, -ETIMEDOUT, -EIO  a failure of the server or the network (see nm_http_may_pass)
- *   -EFBIG  more than most_bytes, or than the limit for headers or for other bodies
+ *   -EFBIG  the answer is larger than most_bytes, or than the limit for headers or for other bodies
  *   -ELOOP  too many redirects
  *   others  local failures: writing the file (-ENOSPC ...), -EINVAL (invalid URL), -ENOMEM
  */

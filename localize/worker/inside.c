@@ -25,7 +25,7 @@ static bool is_part(const char *part, size_t len, const char *word)
     return len == strlen(word) && memcmp(part, word, len) == 0;
 }
 
-/* Removes the last part. False: there is none. */
+/* Removes the last part. False: the path is empty. */
 static bool go_up(const char *path, size_t *size, unsigned *depth)
 {
     if (*size == 0)

@@ -11,10 +11,9 @@
 /*
  * Returns the name as a path beneath the directory, as tar and Java read it: without ".", doubled and leading slashes,
  * and with ".." resolved. "" is the directory itself. Links are not resolved: a caller that uses the path must not
- * follow any. -EXDEV: the path leads out of the directory. -ENAMETOOLONG: it is too long or too deep.
+ * follow links. -EXDEV: the path leads out of the directory. -ENAMETOOLONG: the path is too long or too deep.
  */
 int nm_inside_clean(const char *name, char ret[static PATH_MAX]);
 
-/* Returns whether a symlink with this target always leads further down from its place, whatever other links there
- * are. */
+/* Returns whether a symlink with this target always leads further down from its place, whatever other links exist. */
 bool nm_inside_is_plain(const char *target);

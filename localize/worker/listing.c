@@ -3,8 +3,9 @@
 /* See listing.h. An entry is a letter for the type (d, f, l), a number, the path in the target, and a NUL, which can't
  * be in a name: "f 1234 python.tgz/bin/python". The number is a file's size, or a directory's ctime. While the ctime is
  * unchanged, no file was removed from the directory, so one look at the directory replaces looks at its files. A
- * cleaner can restore other times, but not the ctime. A directory's own files follow it before the next directory. The
- * target's owner can write anything into the list; the reader has the owner's rights only. */
+ * cleaner can restore other times, but not the ctime. A directory's entry is followed by the entries of its own files,
+ * and then by the next directory. The target's owner can write anything into the list; the reader has the owner's
+ * rights only. */
 
 #include "localize/worker/listing.h"
 
@@ -73,7 +74,7 @@ static int list_entry(struct list *l, int dir_fd, const char *name, bool wants_d
     struct stat st;
     int r;
 
-    /* an entry with too long a path can't be opened by it later */
+    /* the path of this entry is too long to be opened later */
     if (len + 1 + name_len + 1 > sizeof l->path)
         return 0;
     if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -104,7 +105,7 @@ static int list_some(struct list *l, DIR *d, bool wants_dirs)
     return r < 0 || l->is_full ? r : -errno;
 }
 
-/* Lists a directory. Takes ownership of fd. Its depth was bounded when it was made. */
+/* Lists a directory. Takes ownership of fd. The directory's depth was bounded when the directory was made. */
 static int list_dir(struct list *l, int fd)
 {
     _cleanup_closedir_ DIR *d = NULL;
@@ -118,8 +119,8 @@ static int list_dir(struct list *l, int fd)
     return r < 0 || l->is_full ? r : list_some(l, d, true);
 }
 
-/* Makes the list's file. Its sticky bit makes systemd-tmpfiles keep it: the list must outlive the files that it
- * lists. */
+/* Makes the list's file. The file's sticky bit makes systemd-tmpfiles keep the file: the list must outlive the files
+ * that it lists. */
 static int make_file(int dir_fd, FILE **ret)
 {
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
@@ -182,8 +183,8 @@ static int broken(const char *path, const char *what, char **ret_message)
     return NM_LISTING_E_BROKEN;
 }
 
-/* Opens an entry's directory, and keeps it open for the next entry, which is usually in the same one: that halves the
- * time of a look. */
+/* Opens an entry's directory, and keeps it open for the next entry, which is usually in the same directory. This halves
+ * the time of a check. */
 static int open_parent(struct look *l, const char *parent)
 {
     if (l->parent && nm_streq(l->parent, parent))
@@ -197,7 +198,7 @@ static int open_parent(struct look *l, const char *parent)
     return l->parent_fd = RET_NERRNO(openat(l->dir_fd, parent, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-/* Checks a directory. One that can't be looked at counts as there. */
+/* Checks a directory. A directory that can't be examined counts as unchanged. */
 static int look_at_dir(struct look *l, const char *path, uint64_t changed_nsec, char **ret_message)
 {
     int fd = open_parent(l, path);
@@ -249,7 +250,7 @@ static int look_at_entry(struct look *l, char **ret_message)
 
 enum { LOOK_E_LATE = 100 };
 
-/* Checks entries up to the end of the list, or up to the first one that begins behind `end`. */
+/* Checks entries up to the end of the list, or up to the first entry that begins behind `end`. */
 static int look_until(struct look *l, off_t end, char **ret_message)
 {
     for (off_t at = ftello(l->file); at < end;) {
@@ -308,7 +309,7 @@ static int open_list(int dir_fd, FILE **ret, off_t *ret_size)
     return 0;
 }
 
-/* Checks a target. A missing list counts as broken: a cleaner that has removed it may have removed more. */
+/* Checks a target. A missing list counts as broken: a cleaner that has removed the list may have removed more files. */
 int nm_listing_check(const char *target, uint64_t deadline_usec, char **ret_message)
 {
     _cleanup_close_ int dir_fd = RET_NERRNO(open(target, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));

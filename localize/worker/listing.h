@@ -3,9 +3,9 @@
 
 /*
  * Lists of the contents of unpacked archives and copied directories. A list stands beside its resource, in the same
- * target. With it a later check notices that files were removed or truncated: a cleaner of temporary files removes
- * those that were not read for some days, and leaves the rest. Added files don't count, because a user's containers may
- * write into the user's resources (Python writes __pycache__).
+ * target. With the list, a later check notices that files were removed or truncated: a cleaner of temporary files
+ * removes files that were not read for some days, and leaves the rest. Added files don't count, because a user's
+ * containers may write into the user's resources (Python writes __pycache__).
  */
 
 #include <stdint.h>
@@ -20,7 +20,7 @@
 
 enum {
     NM_LISTING_E_MADE = 1, /* nm_listing_make(): a list was written */
-    NM_LISTING_E_BROKEN,   /* nm_listing_check(): something is missing */
+    NM_LISTING_E_BROKEN,   /* nm_listing_check(): a file is missing or truncated */
 };
 
 struct nm_listing_params {
@@ -29,12 +29,12 @@ struct nm_listing_params {
     void *userdata;
 };
 
-/* Writes a list of the contents of the directory `name` of dir_fd. Returns 0, without a list, if it is not a
+/* Writes a list of the contents of the directory `name` of dir_fd. Returns 0, without a list, if `name` is not a
  * directory. */
 int nm_listing_make(int dir_fd, const char *name, const struct nm_listing_params *p);
 
-/* Checks whether all that the target's list names is there, and as large as it was. The check first looks at all
- * directories and at the contents of those that have changed, then, for some milliseconds, at the sizes of the
- * remaining files. If the time until the deadline (by nm_now_usec()) is too short for all, each check begins at another
- * place. *ret_message (freed by the caller) names what is missing. -errno: the target can't be looked at. */
+/* Checks whether all files of the target's list exist, and have their former sizes. The check first looks at all
+ * directories and at the contents of changed directories, then, for some milliseconds, at the sizes of the remaining
+ * files. If the time until the deadline (by nm_now_usec()) is too short for all files, each check begins at another
+ * place. *ret_message (freed by the caller) names the missing file. -errno: the target can't be looked at. */
 int nm_listing_check(const char *target, uint64_t deadline_usec, char **ret_message);

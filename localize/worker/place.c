@@ -17,7 +17,7 @@
 #include "util/remove-tree.h"
 
 /* The temporary name of an archive, and of a command's result, because Hadoop's shell reads its target as a URI, which
- * can't contain every name. No archive can have this name, which has no archive's ending. */
+ * can't contain every name. An archive can't have this name, because it lacks the ending of an archive. */
 #define FETCHED_FILE ".fetched"
 
 /* A target that is being made. */
@@ -71,7 +71,7 @@ static int open_parent(struct place *p)
     return r < 0 ? r : 0;
 }
 
-/* Makes the temporary directory. An existing target is whole and may be in use, so it is left untouched. */
+/* Makes the temporary directory. An existing target is whole and may be in use, so the target is left untouched. */
 static int make_tmp(struct place *p)
 {
     int r = open_parent(p);
@@ -126,7 +126,8 @@ static int copy_file(struct place *p, int fd, int dir_fd, const char *name, char
     return 0;
 }
 
-/* Moves or copies a file. ours: its name in the temporary directory; NULL: it isn't there, so it is copied. */
+/* Moves or copies a file. ours: the file's name in the temporary directory; NULL: the file is elsewhere, so it is
+ * copied. */
 static int keep_file(struct place *p, int fd, const char *ours, int dir_fd, const char *name, char **ret_message)
 {
     return ours ? move_file(p, ours, dir_fd, name, ret_message) : copy_file(p, fd, dir_fd, name, ret_message);
@@ -223,8 +224,8 @@ static int place_directory(struct place *p, int fd, char **ret_message)
     return 0;
 }
 
-/* Fills the temporary directory. The name tells whether a resource is an archive. All others, of any type, are files or
- * directories. */
+/* Fills the temporary directory. The name tells whether a resource is an archive. All other resources, of any type, are
+ * files or directories. */
 static int fill(struct place *p, char **ret_message)
 {
     const enum nm_archive_kind kind =
@@ -253,7 +254,7 @@ static int fill(struct place *p, char **ret_message)
                                                    ret_message);
 }
 
-/* Makes the list. Its bytes don't count as the resource's, as the bytes of directories don't. */
+/* Makes the list. The list's bytes don't count as the resource's bytes, as the bytes of directories don't. */
 static int make_listing(struct place *p)
 {
     const struct nm_work_limits *l = &p->fetch->work->limits;
@@ -268,7 +269,7 @@ static int make_listing(struct place *p)
 
 /* Renames without replacing. NFS, gluster and older ZFS fail with EINVAL for RENAME_NOREPLACE, and a seccomp filter may
  * refuse renameat2(). Then a check before rename() is enough: only one worker makes a target, and rename() would
- * replace nothing but an empty directory. */
+ * replace only an empty directory. */
 static int rename_to_target(const struct place *p)
 {
     int r = RET_NERRNO(renameat2(p->parent_fd, p->tmp, p->parent_fd, p->base, RENAME_NOREPLACE));
@@ -307,7 +308,7 @@ int nm_place(struct nm_fetch *f, const struct nm_resource *res, uint64_t *ret_by
     r = rename_to_target(&p);
     if (r < 0)
         return cannot_write(&p, r, ret_message);
-    p.tmp_fd = nm_close(p.tmp_fd); /* so that place_done() doesn't remove it */
+    p.tmp_fd = nm_close(p.tmp_fd); /* so that place_done() doesn't remove the target */
     *ret_bytes = p.bytes;
     *ret_is_listed = listed == NM_LISTING_E_MADE;
     return 0;

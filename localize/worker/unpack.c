@@ -22,7 +22,8 @@
 #define FREE_OF_RATIO_BYTES (64 * NM_MIB)
 #define MOST_LINKS 40 /* links on one path, as in the kernel */
 
-/* State of an unpacking. It contains the buffer, because libarchive keeps a pointer to the buffer between two reads. */
+/* State of an unpacking. The struct contains the buffer, because libarchive keeps a pointer to the buffer between two
+ * reads. */
 struct unpack {
     const struct nm_unpack_params *params;
     struct archive *archive;
@@ -71,8 +72,8 @@ mode_t nm_localized_dir_mode(bool is_public)
     return is_public ? 0755 : 0700;
 }
 
-/* Gives libarchive the next piece of the file. Limits and progress are also checked here, because libarchive may read
- * much in one call. */
+/* Passes the next piece of the file to libarchive. Limits and progress are also checked here, because libarchive may
+ * read much in one call. */
 static ssize_t read_source(struct archive *a, void *userdata, const void **ret)
 {
     struct unpack *u = userdata;
@@ -182,7 +183,8 @@ static int check_room(struct unpack *u, uint64_t bytes, const char *path)
 }
 
 /* Follows a part that is not a directory. *path is the rest behind the part. If the part is a symlink that leads
- * further down, its target is put before the rest: tar writes through such links, too. -ENOTDIR: it isn't. */
+ * further down, its target is put before the rest: tar writes through such links, too. -ENOTDIR: the part isn't a
+ * symlink either. */
 static int follow_link(int fd, const char *part, char path[static PATH_MAX], char **rest, unsigned *links)
 {
     char target[PATH_MAX], whole[PATH_MAX];
@@ -207,7 +209,7 @@ static int part_failed(struct unpack *u, int r, const char *part)
                                       : strerror(-r));
 }
 
-/* Opens a directory, and makes it if it is missing. -ENOTDIR: another file has this name. */
+/* Opens a directory, and makes the directory if it is missing. -ENOTDIR: another file has this name. */
 static int open_part(struct unpack *u, int fd, const char *part)
 {
     int next = RET_NERRNO(openat(fd, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -330,7 +332,8 @@ static int make_file(struct unpack *u, struct archive_entry *e, const char *path
                : 0;
 }
 
-/* Makes a symlink with any target: other processes follow it with their own rights, and this one doesn't follow it. */
+/* Makes a symlink with any target: other processes follow it with their own rights, and this process doesn't follow the
+ * symlink. */
 static int make_symlink(struct unpack *u, struct archive_entry *e, const char *path, int parent_fd, const char *name)
 {
     const char *target = archive_entry_symlink(e);
@@ -422,8 +425,8 @@ static int make_hard_link(struct unpack *u, const char *link, const char *path, 
     return copy_link(u, from_fd, from_name, S_ISREG(st.st_mode), parent_fd, name, path);
 }
 
-/* Makes an entry. The parent is opened again for each entry, because an earlier entry may have replaced it, which a
- * kept descriptor would not show. */
+/* Makes an entry. The parent directory is opened again for each entry, because an earlier entry may have replaced the
+ * directory, and a descriptor from before would not show this. */
 static int make_in_parent(struct unpack *u, struct archive_entry *e, const char *path)
 {
     _cleanup_close_ int parent_fd = -EBADF;
@@ -433,7 +436,7 @@ static int make_in_parent(struct unpack *u, struct archive_entry *e, const char 
     parent_fd = open_parent(u, path, copy, &name);
     if (parent_fd < 0)
         return parent_fd;
-    /* a later entry replaces one of the same name, as with tar */
+    /* a later entry replaces an earlier entry of the same name, as with tar */
     if (unlinkat(parent_fd, name, 0) < 0 && errno != ENOENT)
         return entry_failed(u, -errno, path, "it stands where a directory is");
     if (link)

@@ -4,9 +4,9 @@
 /*
  * Unpacks an untrusted archive into a directory. All files stay inside the directory (inside.h). Only directories,
  * files, hard links and symlinks are made; owners, modes and times of the archive are ignored. A symlink may lead
- * anywhere, as in stock Hadoop: a process that follows it has only its own rights. Unpacking itself writes through a
- * symlink only if that leads further down (lib64 -> lib). The output is bounded in bytes and entries, and in proportion
- * to the input.
+ * anywhere, as in stock Hadoop: a process that follows the symlink has only its own rights. Unpacking itself writes
+ * through a symlink only if the symlink leads further down (lib64 -> lib). The output is bounded in bytes and entries,
+ * and in proportion to the input.
  */
 
 #include <stdbool.h>
@@ -24,7 +24,7 @@ enum nm_archive_kind {
 struct nm_unpack_params {
     enum nm_archive_kind kind;
     bool is_public;              /* the files are readable for all users; otherwise only for the owner */
-    struct nm_pattern *pattern;  /* selects files; NULL: all */
+    struct nm_pattern *pattern;  /* selects files; NULL: all files are unpacked */
     uint64_t most_bytes;
     uint64_t most_entries;
     uint64_t ratio;

@@ -141,7 +141,7 @@ static int get_name(const char *text, struct nm_uri *uri)
         _cleanup_(curl_freep) char *decoded = curl_easy_unescape(NULL, name, 0, &len);
 
         if (decoded && strlen(decoded) != (size_t)len)
-            return -EINVAL; /* it contains a NUL */
+            return -EINVAL; /* the decoded text contains a NUL */
         uri->name = decoded ? strdup(decoded) : NULL;
     }
     if (!uri->name)

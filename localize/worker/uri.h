@@ -22,9 +22,9 @@ struct nm_uri {
     char *word;     /* the scheme itself, in lower case */
     char *host;     /* NULL for FILE (this host) and OTHER, and for HDFS or WEBHDFS without a host, which means the
                      * cluster's default file system. An IPv6 address is in "[...]" */
-    unsigned port;  /* 0: not given */
+    unsigned port;  /* 0 if the URI has no port */
     char *path;     /* decoded; NULL for OTHER */
-    char *name;     /* of the file: the last part of the path, decoded */
+    char *name;     /* name of the file: the last part of the path, decoded */
 };
 
 /* Parses a URI. -EINVAL and a sentence (freed by the caller): the text is not a URI, or its last part can't be a file

@@ -9,7 +9,7 @@
 
 #include <jansson.h>
 
-/* Limit on the size of an answer; no request here has a longer one. */
+/* Limit on the size of an answer; the answers to the requests here are shorter. */
 #define NM_WEBHDFS_MAX_BYTES (64U << 10)
 
 struct nm_webhdfs_status {
@@ -28,7 +28,7 @@ int nm_webhdfs_url(const char *base, const char *path, size_t path_len, const ch
  * is correct already. */
 int nm_webhdfs_mend_location(const char *location, const char *user, char **ret);
 
-/* Parses the answer to GETFILESTATUS. -EBADMSG: it is not such an answer. */
+/* Parses the answer to GETFILESTATUS. -EBADMSG: the text is not such an answer. */
 int nm_webhdfs_parse_status(const char *text, size_t size, struct nm_webhdfs_status *ret);
 
 /* An entry of a directory. Its name is a valid part of a path. */
@@ -43,10 +43,10 @@ struct nm_webhdfs_list {
     json_t *json; /* owns the names */
 };
 
-/* Parses the answer to LISTSTATUS of a directory. -EBADMSG: it is not such an answer. */
+/* Parses the answer to LISTSTATUS of a directory. -EBADMSG: the text is not such an answer. */
 int nm_webhdfs_parse_list(const char *text, size_t size, struct nm_webhdfs_list *ret);
 void nm_webhdfs_list_done(struct nm_webhdfs_list *list);
 
-/* Parses a refusal: the class of the exception without its package, and its message. The caller frees both. -EBADMSG:
- * it is not such an answer. */
+/* Parses a refusal: the class of the exception without its package, and the exception's message. The caller frees
+ * both. -EBADMSG: the text is not a refusal. */
 int nm_webhdfs_parse_exception(const char *text, size_t size, char **ret_class, char **ret_text);

@@ -67,7 +67,7 @@ static int check_environment(json_t *environment, char **ret_message)
     return 0;
 }
 
-/* Reads a limit. A missing number keeps its default. */
+/* Reads a limit. If the number is missing, *value keeps the default. */
 static int get_limit(json_t *limits, const char *key, uint64_t unit, uint64_t *value, char **ret_message)
 {
     json_t *number = json_object_get(limits, key);
@@ -136,7 +136,7 @@ static bool is_target(const char *path)
     return *path == '/' && base[1] && !nm_streq(base, "/.") && !nm_streq(base, "/..") && strlen(path) < PATH_MAX;
 }
 
-/* Checks all targets before the first one is removed: invalid work is not done in part. */
+/* Checks all targets before the first target is removed: invalid work is not done in part. */
 static int check_targets(json_t *list, const char *what, char **ret_message)
 {
     json_t *path;
@@ -153,7 +153,7 @@ static int check_targets(json_t *list, const char *what, char **ret_message)
 }
 
 /* Reads a resource strictly: nmd and its worker have the same version, so an unknown key is an error, which must be
- * reported before anything is fetched. */
+ * reported before the first fetch. */
 static int get_resource(json_t *json, struct nm_resource *ret, char **ret_message)
 {
     struct nm_resource res = {0};
@@ -181,8 +181,8 @@ static int get_resource(json_t *json, struct nm_resource *ret, char **ret_messag
     return 0;
 }
 
-/* Reads the list, whose length is limited in addition to the text's, because each resource needs more memory than its
- * few bytes of text. */
+/* Reads the list of resources. Its length is limited in addition to the length of the text, because each resource needs
+ * more memory than its few bytes of text. */
 static int get_resources(json_t *list, struct nm_work *work, char **ret_message)
 {
     json_t *one;

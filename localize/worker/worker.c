@@ -110,7 +110,7 @@ static bool do_removals(struct nm_report *report, json_t *targets)
 }
 
 /* Does the checks, which share one time limit because a container waits for all of them. A check leaves unused time to
- * the next ones. */
+ * the next checks. */
 static bool do_checks(struct nm_report *report, json_t *targets)
 {
     const uint64_t end_usec = nm_now_usec() + NM_LISTING_CHECK_USEC;
@@ -133,7 +133,8 @@ static bool do_checks(struct nm_report *report, json_t *targets)
     return all;
 }
 
-/* Fetches the resources. After a failure it continues with the others, since other containers may wait for those. */
+/* Fetches the resources. After a failure the function continues with the other resources, since other containers may
+ * wait for these. */
 static bool do_resources(struct nm_fetch *f)
 {
     bool all = true;

@@ -5,8 +5,8 @@
 
 enum nm_worker_status {
     NM_WORKER_DONE = 0,
-    NM_WORKER_SOME_FAILED = 1, /* its reports name them */
-    NM_WORKER_NO_WORK = 2,     /* its input is invalid; the reason is on standard error */
+    NM_WORKER_SOME_FAILED = 1, /* some resources failed; the worker's reports name them */
+    NM_WORKER_NO_WORK = 2,     /* the worker's input is invalid; the reason is on standard error */
 };
 
 enum nm_worker_status nm_worker_run(int work_fd, int report_fd);
