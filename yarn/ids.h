@@ -42,10 +42,10 @@ const char *nm_yarn_container_id_format(const struct nm_yarn_container_id *id, c
 
 /*
  * Returns the number of the next container that a node allocates itself. `start` is the number at which the
- * ResourceManager lets this node begin, and `last` is the last number used, or start itself at first. The result is one
- * further below start than `last` was below its own start. After a restart of the ResourceManager, start is of another
- * epoch. Without this distance, -1 and the first number of the new epoch would be different containers with the same
- * text, and so with the same directories.
+ * ResourceManager lets this node begin, and `last` is the last number used, or start itself at first. The result is
+ * further below `start`, by one, than `last` was below its own start. After a restart of the ResourceManager, start is
+ * of another epoch. Without this distance, -1 and the first number of the new epoch would be different containers with
+ * the same text, and so with the same directories.
  */
 int64_t nm_yarn_container_number_below(int64_t start, int64_t last);
 

@@ -12,8 +12,8 @@
 #define NM_YARN_ADDRESS "yarn.nodemanager.address"
 #define NM_YARN_WEB_ADDRESS "yarn.nodemanager.webapp.address"
 
-/* Return the bind addresses for the cluster's requests and for the web pages. "0.0.0.0" if the configuration sets
- * none. */
+/* Return the bind addresses for the cluster's requests and for the web pages. The result is "0.0.0.0" if the
+ * configuration sets no bind address. */
 const char *nm_yarn_bind_host(const struct nm_yarn_settings *s);
 const char *nm_yarn_web_bind_host(const struct nm_yarn_settings *s);
 /* Returns the port of the address at which nmd already serves HTTP. 0: http is NULL, because nmd doesn't serve HTTP. */

@@ -60,7 +60,7 @@ static inline Hadoop__AttemptId *nm_yarn_attempt_message_set(struct nm_yarn_atte
     return &m->attempt;
 }
 
-/* The same for a container's id. */
+/* Storage for the conversion of a container's id to a message. */
 struct nm_yarn_container_message {
     struct nm_yarn_attempt_message of;
     Hadoop__ContainerId container;

@@ -15,7 +15,7 @@ struct nm_yarn_services_params {
     sd_event *event;
     struct nm_manager *manager;
     const struct nm_yarn_settings *settings;
-    struct nm_yarn_state *state; /* holds the keys; those that an earlier nmd has saved are restored into it */
+    struct nm_yarn_state *state; /* holds the keys; the keys that an earlier nmd has saved are restored into it */
     const char *localizer_program, *shuffle_program, *state_dir, *runtime_dir;
     void (*tell)(int level, const char *sentence);
     void (*news)(void *userdata); /* called when the ResourceManager should get a heartbeat at once */
@@ -27,10 +27,10 @@ struct nm_yarn_services {
     struct nm_yarn_keyring *keyring;
     struct nm_yarn_used *used;
     struct nm_yarn_launcher *launcher;
-    struct nm_yarn_shuffle *shuffle; /* NULL: the cluster doesn't use it */
+    struct nm_yarn_shuffle *shuffle; /* NULL if the cluster doesn't use nm-shuffle */
     struct nm_yarn_node *node;
     struct nm_yarn_cm_server *cm_server;
-    struct nm_yarn_proxy *proxy; /* NULL: the cluster doesn't use it */
+    struct nm_yarn_proxy *proxy; /* NULL if the cluster doesn't use the proxy */
     void (*news)(void *userdata);
     bool (*no_room)(void *userdata);
     void *userdata;
@@ -40,11 +40,11 @@ struct nm_yarn_services {
 /* Takes ownership of listen_fd, also on failure. *ret_message: the reason for a failure, or NULL. */
 int nm_yarn_services_new(const struct nm_yarn_services_params *params, int listen_fd, struct nm_yarn_services **ret,
                          char **ret_message);
-/* Checks whether nm_yarn_services_new() would fail, without making anything. Uses only `settings` and the programs of
+/* Checks whether nm_yarn_services_new() would fail, without side effects. Uses only `settings` and the programs of
  * params. */
 int nm_yarn_services_check(const struct nm_yarn_services_params *params, bool may_be_ours, char **ret_message);
 struct nm_yarn_services *nm_yarn_services_free(struct nm_yarn_services *h);
 NM_DEFINE_CLEANUP(struct nm_yarn_services *, nm_yarn_services_free)
 
-/* Saves changed keys and tokens, so that they survive a restart. To be called regularly. */
+/* Saves changed keys and tokens, so that they survive a restart. Call this regularly. */
 void nm_yarn_services_keep(struct nm_yarn_services *h);

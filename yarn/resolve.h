@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Looks up a host's addresses, or this host's own full name, in the name services. These may block for any time, and
- * nmd has one thread. So a separate process does the lookup, and is killed when it takes too long.
+ * Looks up a host's addresses, or this host's own full name, in the name services. Name services may block for any
+ * time, and nmd has one thread. So a separate process does the lookup, and is killed when the lookup takes too long.
  */
 
 #include <sys/socket.h>
@@ -24,7 +24,7 @@ struct nm_resolved {
 
 struct nm_resolve;
 
-/* If r->error != 0, all else in r is unset. The callback may free the nm_resolve. */
+/* If r->error != 0, the other members of r are unset. The callback may free the nm_resolve. */
 typedef void (*nm_resolve_cb_t)(const struct nm_resolved *r, void *userdata);
 
 /* host NULL: this host. The callback is always called from the event loop, even if no lookup is needed. */

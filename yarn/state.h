@@ -3,7 +3,7 @@
 
 /*
  * The node's knowledge of its ResourceManager, and the choice of the next step. The code is pure, without clock and
- * I/O. yarn.c calls it after each answer and after each failure to get one.
+ * I/O. yarn.c calls this code after each answer and after each request without an answer.
  *
  * Each heartbeat contains the id of the last response that was received, and its response has the next id. The first
  * heartbeat after a registration has the id 0. A lost heartbeat is sent again with the same id, and the ResourceManager
@@ -15,7 +15,7 @@
 #include "yarn/tracker.pb-c.h"
 
 enum nm_yarn_phase {
-    NM_YARN_REGISTERING, /* the ResourceManager doesn't know the node, or not any more */
+    NM_YARN_REGISTERING, /* the ResourceManager doesn't know the node yet, or doesn't know it any more */
     NM_YARN_RUNNING,     /* the ResourceManager answers heartbeats */
     NM_YARN_STOPPED,     /* the ResourceManager has shut the node out for good */
 };
@@ -25,7 +25,7 @@ enum nm_yarn_phase {
 struct nm_yarn_master_key {
     int32_t id;
     uint8_t bytes[NM_YARN_KEY_MAX];
-    size_t size; /* 0: no key */
+    size_t size; /* 0: there is no key */
 };
 
 /* Converts a key to a message. The message points to the key's bytes, so the key must outlive it. */
@@ -38,7 +38,7 @@ struct nm_yarn_keys {
     struct nm_yarn_master_key current, previous;
 };
 
-/* Limits of a node's size. Larger values are reduced to them. */
+/* Limits of a node's size. Larger values are reduced to these limits. */
 #define NM_YARN_MEMORY_MIB_MAX INT32_MAX
 #define NM_YARN_VCORES_MAX 100000
 
@@ -46,19 +46,19 @@ struct nm_yarn_state {
     enum nm_yarn_phase phase;
     uint64_t retry_max_usec; /* set by the owner */
     int32_t response_id;
-    unsigned retries;   /* how often the due request was sent already */
+    unsigned retries;   /* how many times the due request was sent already */
     unsigned failures;  /* consecutive failures of any kind */
     unsigned resyncs;   /* consecutive resyncs, without an answered heartbeat between them */
     uint64_t interval_usec;
-    int64_t rm_identifier; /* 0: not registered */
+    int64_t rm_identifier; /* identifies the ResourceManager's run; 0: the node is not registered */
     int64_t token_sequence;
     struct nm_yarn_keys container_keys, nm_keys;
-    bool sized;         /* the ResourceManager has set the node's size, in the next two; otherwise the node sets it */
+    bool sized;         /* the ResourceManager has set the node's size (the next two members) */
     int64_t memory_mib; /* limited to NM_YARN_MEMORY_MIB_MAX and NM_YARN_VCORES_MAX */
     int32_t vcores;
     int32_t queue_max_length, queue_max_wait_msec; /* -1: no limit */
     char rm_version[32];
-    char trouble[256]; /* why the node isn't connected properly; else "" */
+    char trouble[256]; /* why the node isn't connected properly; "" if it is connected */
 };
 
 enum nm_yarn_due { NM_YARN_REGISTER, NM_YARN_BEAT, NM_YARN_REST };
@@ -77,7 +77,8 @@ struct nm_yarn_step nm_yarn_state_registered(struct nm_yarn_state *s, const Yarn
                                              uint32_t random);
 struct nm_yarn_step nm_yarn_state_answered(struct nm_yarn_state *s, const Yarn__HeartbeatResponse *r,
                                            uint32_t random);
-/* Notes a change of the node's size: it must be reported again, and the ResourceManager's former wish is void. */
+/* Notes a change of the node's size: the node must report the new size, and the size that the ResourceManager has set
+ * is void. */
 struct nm_yarn_step nm_yarn_state_resized(struct nm_yarn_state *s);
 /* Requests a registration, for a report that a heartbeat can't contain. */
 struct nm_yarn_step nm_yarn_state_anew(struct nm_yarn_state *s);

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * The state that the files yarn*.c share. state.c decides what is due and when. The files here do it: they resolve
- * names, connect if there is no connection, send the request, and pass its answer back to state.c. One request is under
- * way at a time. There is one timer, which is off meanwhile. A heartbeat is sent before its time if it has news for
- * others. The files are layers, each using only those above it:
+ * The state that the files yarn*.c share. state.c decides which step is due and when. The files here carry out the
+ * step: they resolve names, connect if there is no connection, send the request, and pass its answer back to state.c.
+ * One request is under way at a time. There is one timer, which is off while a request is under way. A heartbeat is
+ * sent early if it has news for other nodes. The files are layers, and each file uses only files above it:
  *
  *   yarn-rest      the views: answers of the web services of Hadoop's nodes, and reasons of placements
  *   yarn-show      what the upstream registers with the manager: status, details, metrics, settings
@@ -28,7 +28,7 @@
 #define NM_YARN_EMPTY_BEATS 2u
 
 struct nm_yarn_size {
-    bool sized; /* all three as in nm_yarn_state */
+    bool sized; /* the three members as in nm_yarn_state */
     int64_t memory_mib;
     int32_t vcores;
 };
@@ -46,8 +46,8 @@ struct nm_yarn {
     struct nm_yarn_services *services;
 
     struct nm_yarn_state state;
-    struct nm_yarn_step step; /* scheduled by the timer, or in progress */
-    uint64_t due_usec;        /* when the timer fires; 0: the step is in progress */
+    struct nm_yarn_step step; /* the step that the timer has scheduled, or that is in progress */
+    uint64_t due_usec;        /* when the timer fires; 0 while the step is in progress */
     bool news;                /* news arrived since the last heartbeat began */
     bool repeats;             /* the current heartbeat was sent before */
     struct nm_report_memory memory;
@@ -55,18 +55,18 @@ struct nm_yarn {
     int64_t own_memory_mib; /* the node's size according to nmd, sent with the last registration */
     int32_t own_vcores;
     struct nm_yarn_size size_passed_on; /* size last passed on to the manager */
-    int64_t limit_mib;           /* what a draining node offers; 0: its full size */
+    int64_t limit_mib;           /* memory that a draining node offers; 0: its full size */
     int64_t limit_told_mib;      /* limit_mib in the last registration */
     unsigned empty_beats;        /* answered heartbeats since the last container of the cluster was removed */
     char disks_trouble[200];
     Hadoop__NodeId id;
-    char host[256];  /* host name; "": not known yet */
+    char host[256];  /* host name; "" while the name is not known yet */
     int32_t web_port;
-    int web_fd; /* listening socket of the web pages until its server takes it; -EBADF: none, or taken */
+    int web_fd; /* listening socket of the web pages until their server takes it; -EBADF: not open, or taken */
     uint8_t client_id[16];
     unsigned attempts; /* number of connection attempts, to try one address after the other */
     unsigned tracker;  /* number of ResourceManagers given up, to try one after the other */
-    bool well, troubled; /* as last logged; both false: nothing was logged yet */
+    bool well, troubled; /* the connection's state as last logged; both false before the first log message */
     uint64_t sent_usec, beat_usec;
     struct nm_upstream shown;
 
@@ -78,7 +78,7 @@ struct nm_yarn {
 #define NM_YARN_VERSION "3.4.2"
 
 /* ---- yarn-rest.c ---- */
-/* The views of the upstream. userdata: the node, or NULL: it belongs to no cluster. */
+/* The views of the upstream. userdata: the node, or NULL if it belongs to no cluster. */
 #define NM_YARN_N_VIEWS 7u
 extern const struct nm_upstream_view nm_yarn_views[NM_YARN_N_VIEWS];
 struct nm_yarn_looker {
@@ -105,16 +105,17 @@ void nm_yarn_size_offer(struct nm_yarn *y);
 void nm_yarn_size_limit(struct nm_yarn *y, bool is_draining);
 /* Restores the size that an earlier nmd was given. Called before the first registration. */
 void nm_yarn_size_load(struct nm_yarn *y);
-/* Drops the ResourceManager's size after the node has unregistered, so that it returns with its configured size. */
+/* Drops the ResourceManager's size after the node has unregistered, so that the node registers again with its
+ * configured size. */
 void nm_yarn_size_forget(struct nm_yarn *y);
 
 /* ---- yarn-steps.c ---- */
 /* Returns a random number for waiting times, so that they differ between nodes. */
 uint32_t nm_yarn_jitter(void);
 void nm_yarn_step_take(struct nm_yarn *y, struct nm_yarn_step step);
-/* why: the ResourceManager's message, or NULL. */
+/* why: the ResourceManager's exception, or NULL if it hasn't sent one. */
 void nm_yarn_step_failed(struct nm_yarn *y, int error, const struct nm_exception *why);
-/* Requests a heartbeat soon, since there are news for the ResourceManager. userdata: the node. */
+/* Requests a heartbeat soon, since the node has news for the ResourceManager. userdata: the node. */
 void nm_yarn_step_on_news(void *userdata);
 
 /* ---- yarn-requests.c ---- */
@@ -123,5 +124,5 @@ void nm_yarn_request_due(struct nm_yarn *y);
 
 /* ---- yarn-connect.c ---- */
 int nm_yarn_connect_on_due(sd_event_source *source, uint64_t usec, void *userdata);
-/* Passes the node's name on to the parts that need it, once it is known. */
+/* Passes the node's name on to the parts that need it, once the name is known. */
 void nm_yarn_connect_tell_name(struct nm_yarn *y);

@@ -4,23 +4,23 @@
 /*
  * Chooses nodes for the opportunistic containers of one application master, when its node allocates them and not the
  * ResourceManager. The code is pure: its input is the asks, the nodes that the ResourceManager listed, and the time.
- * Its output is the containers' places.
+ * The output is the containers' places.
  *
  * The asks of a master form a table. An ask is identified by priority, allocation request id and size, and a message
  * changes it. All counts are absolute: a message of "3" means that three containers are wanted, whatever the count was
  * before. The count of "*" is the ask's count. The counts of hosts and racks say how many of these containers prefer
- * that place; they add no containers.
+ * that place; these counts add no containers.
  *
- * A heartbeat works in passes, until a pass places nothing. In each pass, asks take their turn by priority (the smaller
- * number first, as in the ResourceManager; Java's allocator uses the opposite order), then by id and size, and each
- * gets at most one container. The container goes to a named host, else to a named rack, else anywhere, but not to a
- * rack or "*" that doesn't relax locality. Among several nodes, the one with the fewest containers of this heartbeat is
- * chosen, and among those the first in the ResourceManager's order, which is the least loaded.
- * As in Java, the rules for a rack and for "anywhere" use a host once in a heartbeat; nm_yarn_alloc_limits.fill lifts
- * that.
+ * A heartbeat works in passes, until a pass places no container. In each pass, asks take their turn by priority (the
+ * smaller number first, as in the ResourceManager; the allocator in Java's NodeManager uses the opposite order), then
+ * by id and size, and each ask gets at most one container. The container goes to a named host, else to a named rack,
+ * else anywhere, but not to a rack or "*" that doesn't relax locality. Among several nodes, the one with the fewest
+ * containers of this heartbeat is chosen, and among equals the first in the ResourceManager's order, which is the least
+ * loaded. As in Java, the rules for a rack and for "anywhere" use a host once in a heartbeat; nm_yarn_alloc_limits.fill
+ * lifts this limit.
  *
- * The ResourceManager leaves full nodes out of its list, but doesn't report how much room the others have, and learns
- * of placements only with the node's next heartbeat. So with fill, a host is given at most a queue's length of
+ * The ResourceManager leaves full nodes out of its list, but doesn't report how much room the other nodes have, and
+ * learns of placements only with the node's next heartbeat. So with fill, a host is given at most a queue's length of
  * containers within that time. Without fill, only room that is known counts.
  *
  * The limits below bound the memory that one master costs and the time of a heartbeat.
@@ -58,7 +58,7 @@ struct nm_yarn_ask {
     struct nm_yarn_alloc_size size; /* as requested, since the size is part of the ask's identity */
     int32_t count;
     const char *where;     /* a host, a rack (begins with '/'), or "*" */
-    const char *partition; /* NULL and "": the default one. Only the partition of "*" counts. */
+    const char *partition; /* NULL and "": the default partition. Only the partition of "*" counts. */
     bool relax;
 };
 
@@ -75,13 +75,13 @@ struct nm_yarn_alloc_request {
 struct nm_yarn_alloc_node {
     const char *host;
     int32_t port;
-    const char *web_address, *rack, *partition; /* may be NULL, which is "" */
-    int32_t room; /* how many more containers its queue takes, reported by the node itself; -1: unknown */
+    const char *web_address, *rack, *partition; /* NULL has the same meaning as "" */
+    int32_t room; /* how many more containers the node's queue takes, reported by the node itself; -1: unknown */
 };
 
 struct nm_yarn_alloc_limits {
-    struct nm_yarn_alloc_size min, max, increment; /* an increment of 0: no rounding */
-    int32_t per_heartbeat;                         /* maximum number of containers; <= 0: only the limit above */
+    struct nm_yarn_alloc_size min, max, increment; /* an increment of 0 means no rounding */
+    int32_t per_heartbeat;                         /* maximum number of containers; <= 0: NM_YARN_ALLOC_HEARTBEAT_MAX */
     bool fill;            /* place several containers on one host in one heartbeat, as far as there is room */
     int32_t queue_length; /* with fill: length of any node's queue; 0: unknown, then fill needs a known room */
     uint64_t window_usec; /* age (up to a quarter more) at which the ResourceManager knows a placement */
@@ -100,7 +100,7 @@ enum nm_yarn_alloc_pass {
     NM_YARN_ALLOC_OTHER_PARTITION,
     NM_YARN_ALLOC_ELSEWHERE, /* not a named host, or not in a named rack */
     NM_YARN_ALLOC_USED,      /* the node has a container of this heartbeat, and may have only one */
-    NM_YARN_ALLOC_FULL,      /* no room, as far as is known */
+    NM_YARN_ALLOC_FULL,      /* the node has no room, as far as is known */
     NM_YARN_ALLOC_BUSIER,    /* the node has more containers of this heartbeat than the chosen one */
     NM_YARN_ALLOC_N_PASSES,
 };
@@ -127,7 +127,7 @@ int nm_yarn_allocator_new(struct nm_yarn_allocator **ret);
 struct nm_yarn_allocator *nm_yarn_allocator_free(struct nm_yarn_allocator *a);
 NM_DEFINE_CLEANUP(struct nm_yarn_allocator *, nm_yarn_allocator_free)
 
-/* Sets the limits. Required before the first heartbeat, and again after a restore: without limits, nothing is
+/* Sets the limits. Required before the first heartbeat, and again after a restore: without limits, no container is
  * placed. */
 void nm_yarn_allocator_set_limits(struct nm_yarn_allocator *a, const struct nm_yarn_alloc_limits *limits);
 

@@ -13,7 +13,7 @@ struct nm_alloc_ask {
     struct nm_yarn_alloc_size size;
     int32_t count;
     bool relax;
-    char *partition; /* NULL: the default one */
+    char *partition; /* NULL: the default partition */
     struct nm_alloc_names hosts, racks;
     uint64_t since_usec; /* when the ask last started to want containers */
     bool stuck;          /* no place is left for this ask in this heartbeat */
@@ -35,7 +35,7 @@ bool nm_alloc_name_is_good(const char *name);
 int nm_alloc_table_put(struct nm_alloc_table *t, const struct nm_yarn_ask *ask, uint64_t now_usec);
 
 /* Counts a container that the i-th ask was given because of a host, of a rack, or of neither (both NULL). Returns true
- * if the ask has all its containers: then it has been removed, and the next ask has its index. */
+ * if the ask has all its containers: then the ask has been removed, and the next ask has the index i. */
 bool nm_alloc_table_took(struct nm_alloc_table *t, size_t i, const char *host, const char *rack);
 
 /* Returns the number of containers that are wanted. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Chooses the node for the next container of one ask, and the rule that led to it. */
+/* Chooses the node for the next container of one ask, and returns the rule that led to this node. */
 
 #include "yarn/allocator/ask-table.h"
 #include "yarn/allocator/nodes.h"

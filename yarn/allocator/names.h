@@ -20,7 +20,7 @@ struct nm_alloc_names {
 
 void nm_alloc_names_done(struct nm_alloc_names *names);
 struct nm_alloc_name *nm_alloc_names_find(const struct nm_alloc_names *names, const char *name);
-/* Returns 0 if nothing has changed, 1 if something has, or -ENOMEM. */
+/* Returns 0 if the list already had this entry, 1 if the list has changed, or -ENOMEM. */
 int nm_alloc_names_put(struct nm_alloc_names *names, const char *name, int32_t count, bool relax);
 /* Returns true if the name was in the list. */
 bool nm_alloc_names_remove(struct nm_alloc_names *names, const char *name);

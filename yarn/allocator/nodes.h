@@ -15,7 +15,7 @@ struct nm_alloc_recent {
 };
 
 struct nm_alloc_node {
-    struct nm_yarn_alloc_node is;  /* owns its strings, none of which is NULL */
+    struct nm_yarn_alloc_node is;  /* the node owns these strings, which are never NULL */
     uint32_t used;                 /* containers of this heartbeat */
     struct nm_alloc_recent recent; /* placements that the node's queue may not show yet */
     bool blacklisted;
@@ -32,14 +32,14 @@ void nm_alloc_nodes_done(struct nm_alloc_nodes *nodes);
 int nm_alloc_nodes_set(struct nm_alloc_nodes *nodes, const struct nm_yarn_alloc_node *from, size_t n);
 
 /* Set named[i] for each node that is one of these hosts, or in one of these racks that relax locality. A master may
- * name thousands, so the cost grows with the number of names and not with names times nodes. */
+ * name thousands of hosts and racks, so the cost grows with the number of names and not with names times nodes. */
 void nm_alloc_nodes_mark_hosts(const struct nm_alloc_nodes *nodes, const struct nm_alloc_names *hosts, bool *named);
 void nm_alloc_nodes_mark_racks(const struct nm_alloc_nodes *nodes, const struct nm_alloc_names *racks, bool *named);
 
 /* Starts a heartbeat. */
 void nm_alloc_nodes_begin(struct nm_alloc_nodes *nodes, const struct nm_alloc_names *blacklist, uint64_t window_usec,
                           uint64_t now_usec);
-/* Returns how many more containers may be placed there; -1: unknown. */
+/* Returns how many more containers may be placed on the node; -1: unknown. */
 int64_t nm_alloc_node_room(const struct nm_alloc_node *node, int32_t queue_length);
-/* Counts a container that was placed there in the current heartbeat. */
+/* Counts a container that was placed on the node in the current heartbeat. */
 void nm_alloc_node_took(struct nm_alloc_node *node);

@@ -17,11 +17,11 @@ struct nm_yarn_cm_server {
     struct nm_yarn_node *node;
     struct nm_yarn_used *used;
     struct nm_yarn_gate gate;
-    struct nm_yarn_masters masters; /* begin == NULL: no hooks */
+    struct nm_yarn_masters masters; /* the hooks; begin is NULL if no hooks are set */
     char host[256];
 };
 
-/* Returns the NMToken of the caller. NULL: the call has been refused. */
+/* Returns the NMToken of the caller, or NULL after refusing the call. */
 const Hadoop__NMTokenIdentifier *nm_cm_caller(struct nm_hadoop_call *call);
 
 /* Refuses the call, which ends it. */
@@ -30,7 +30,7 @@ void nm_cm_refuse(struct nm_hadoop_call *call, const char *class_name, const cha
  * containers. */
 void nm_cm_refuse_answer(struct nm_hadoop_call *call);
 
-/* The outcomes of one call for all containers that it names. */
+/* The outcomes of one call for all containers that the call names. */
 struct nm_cm_outcome {
     struct nm_arena *arena;
     Hadoop__ContainerId **done;

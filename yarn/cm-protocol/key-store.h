@@ -21,5 +21,5 @@ int nm_yarn_key_store_new(const char *state_dir, struct nm_yarn_state *state, st
 struct nm_yarn_key_store *nm_yarn_key_store_free(struct nm_yarn_key_store *k);
 NM_DEFINE_CLEANUP(struct nm_yarn_key_store *, nm_yarn_key_store_free)
 
-/* Writes the file if its contents are out of date. After a failure, the next call tries again. */
+/* Writes the file if its contents are out of date. After a failure, the next call writes the file again. */
 void nm_yarn_key_store_save(struct nm_yarn_key_store *k);

@@ -4,8 +4,8 @@
 /*
  * The keys that signed the tokens for this node: the current key and the previous key of each kind. An attempt that has
  * started a container here is remembered with the key of its NMToken, since the attempt uses this token until it ends,
- * whatever keys follow. The code is pure. Token identifiers have been parsed by rpc/hadoop/token.h, so they have all
- * their parts.
+ * whatever keys follow. The code is pure. Token identifiers have been parsed by rpc/hadoop/token.h, so the identifiers
+ * have all their parts.
  */
 
 #include <stdbool.h>
@@ -20,7 +20,7 @@
 
 struct nm_yarn_keyring;
 
-/* state holds the keys as the ResourceManager sends them. It must outlive the keyring. */
+/* state holds the keys as the ResourceManager sends them. The state must outlive the keyring. */
 int nm_yarn_keyring_new(const struct nm_yarn_state *state, struct nm_yarn_keyring **ret);
 struct nm_yarn_keyring *nm_yarn_keyring_free(struct nm_yarn_keyring *k);
 NM_DEFINE_CLEANUP(struct nm_yarn_keyring *, nm_yarn_keyring_free)

@@ -17,7 +17,7 @@
 struct nm_yarn_gate {
     const char *host; /* this node's name, as the ResourceManager knows it */
     int32_t port;
-    int64_t rm_identifier; /* the ResourceManager whose container tokens are valid; 0: none at the moment */
+    int64_t rm_identifier; /* the ResourceManager whose container tokens are valid; 0 while the node is registering */
     const struct nm_yarn_keyring *keyring;
     const struct nm_yarn_used *used;
 };
@@ -27,15 +27,15 @@ enum {
     NM_YARN_TOKEN_E_INVALID = 2, /* no caller may have this token: refuse the whole request */
 };
 
-/* All of these return 0, or a positive outcome with *why. */
+/* The functions below return 0, or a positive outcome with *why. */
 
-/* Looks up the NMToken that this identifier belongs to, and its key. The caller has yet to prove that it holds the
+/* Looks up the NMToken that this identifier belongs to, and its key. The caller has not yet proven to hold the
  * token. */
 int nm_yarn_check_bearer(const struct nm_yarn_gate *g, struct nm_bytes identifier, struct nm_arena *a,
                          const Hadoop__NMTokenIdentifier **ret, const struct nm_yarn_master_key **ret_key,
                          struct nm_exception *why);
 
-/* Checks that this container token is the ResourceManager's and for this node. */
+/* Checks that the ResourceManager issued this container token for this node. */
 int nm_yarn_check_container(const struct nm_yarn_gate *g, const Hadoop__Token *token, struct nm_arena *a,
                             const Hadoop__ContainerTokenIdentifier **ret, struct nm_exception *why);
 
@@ -46,6 +46,6 @@ int nm_yarn_check_update(const struct nm_yarn_gate *g, const Hadoop__NMTokenIden
                          const Hadoop__ContainerTokenIdentifier *token, int64_t now_msec, struct nm_exception *why);
 
 /* Checks that the container belongs to the caller's application. The attempt doesn't matter: a later attempt manages
- * the containers that an earlier one has left. operation: "stop", ... */
+ * the containers that an earlier attempt has left. operation: "stop", ... */
 int nm_yarn_check_owner(const Hadoop__NMTokenIdentifier *caller, const Hadoop__ContainerId *id, const char *operation,
                         struct nm_exception *why);

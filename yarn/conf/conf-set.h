@@ -17,5 +17,5 @@
 const char *nm_yarn_conf_intern_file(struct nm_yarn_conf *c, const char *file);
 /* Sets a property, unless it is final. -E2BIG: too many properties. */
 int nm_yarn_conf_put(struct nm_yarn_conf *c, const char *file, const char *name, const char *value, bool final);
-/* Counts one more include. Returns false if there are too many. */
+/* Counts one more include. Returns false if the files have too many includes. */
 bool nm_yarn_conf_count_include(struct nm_yarn_conf *c);

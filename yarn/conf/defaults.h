@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Values that a cluster's files set for nmd's own keys (nmd.conf(5)), used where nmd's own files set none. Some
- * properties of Hadoop have the same meaning as a key of nmd. In addition, each key that controls the node's decisions
- * can be set in the cluster's files by its own name:
+ * Values that a cluster's files set for nmd's own keys (nmd.conf(5)), used for the keys that nmd's own files don't set.
+ * Some properties of Hadoop have the same meaning as a key of nmd. In addition, each key that controls the node's
+ * decisions can be set in the cluster's files by its own name:
  *
  *   nmd.over-allocation.KEY   nmd.queue.KEY   nmd.preemption.KEY
  *

@@ -22,8 +22,8 @@ enum nm_yarn_type {
     NM_YARN_SHARE,    /* the field is a double */
     NM_YARN_QUEUE_POLICY, /* bool: BY_RESOURCES, not BY_QUEUE_LEN */
     NM_YARN_TEXT,     /* the field is a char * */
-    NM_YARN_LIST,     /* char **, NULL-terminated: words with commas between them */
-    NM_YARN_DIRS,     /* the same; at least one, each an absolute path that a shell takes without quoting */
+    NM_YARN_LIST,     /* char **, NULL-terminated: words, separated by commas in the file */
+    NM_YARN_DIRS,     /* char **: a list of at least one absolute path that a shell takes without quoting */
 };
 
 struct nm_yarn_address {
@@ -36,20 +36,20 @@ struct nm_config_default;
 /* A property that users name themselves. */
 struct nm_yarn_variable {
     char *name, *value; /* name: without the prefix */
-    char *source;       /* the file that gave it */
+    char *source;       /* the file that set the property */
 };
 
 /* The contents of container-executor.cfg (executor.h). */
 struct nm_yarn_executor {
-    char *file;     /* NULL: there is none, and all accounts may run containers */
+    char *file;     /* NULL if the file doesn't exist, so that all accounts may run containers */
     char *texts[3]; /* the values, in the order of nm_yarn_executor_names; NULL: Hadoop's default */
     uid_t min_uid;
 };
 
 /* The values of all properties. */
 struct nm_yarn_settings {
-    struct nm_yarn_address tracker; /* the ResourceManager's address, if there is only one */
-    bool ha;                        /* there are several ResourceManagers, in the next fields */
+    struct nm_yarn_address tracker; /* the ResourceManager's address, if the cluster has only one */
+    bool ha;                        /* the cluster has several ResourceManagers: the next fields list them */
     char **rm_ids;
     struct nm_yarn_address *trackers;
     size_t n_trackers;
@@ -64,7 +64,7 @@ struct nm_yarn_settings {
     int64_t cpu_samples;              /* 0: not set */
     bool pauses;
     uint64_t term_usec;
-    char *health_script;              /* "": none, and the next two don't apply */
+    char *health_script;              /* "" if the cluster has no script; the next line then doesn't apply */
     uint64_t health_period_usec, health_timeout_usec;
     uint64_t any_health_period_usec, any_health_timeout_usec; /* for any script */
     bool recovery, supervised, rm_recovers;
@@ -75,9 +75,9 @@ struct nm_yarn_settings {
     char *executor, *local_user, *user_pattern;
     struct nm_yarn_executor executor_rules;
     bool limit_users, allow_root, serves_web;
-    char *tmp_dir, *base_log_dir;     /* the default parents of the next two */
+    char *tmp_dir, *base_log_dir;     /* the default parents of local_dirs and log_dirs */
     char **local_dirs, **log_dirs;
-    double max_disk_percent, low_disk_percent, min_healthy_disks; /* low: below it, a full directory is usable again */
+    double max_disk_percent, low_disk_percent, min_healthy_disks; /* low: at less use, a full disk is usable again */
     int64_t min_free_disk_mib, high_free_disk_mib;
     bool checks_disks, checks_disk_use, checks_disk_room;
     uint64_t check_disks_usec;
@@ -93,8 +93,8 @@ struct nm_yarn_settings {
     json_t *name_nodes, *webhdfs, *commands; /* input of nm-localizer (sources.h) */
     json_t *lacking_name_nodes;               /* *ret_lacking of nm_yarn_sources_read() */
     char *webhdfs_ca_file;
-    char *default_fs; /* NULL: the cluster configures none */
-    char *dir; /* the directory of the files; NULL: none */
+    char *default_fs; /* the default file system's URI; NULL: not configured */
+    char *dir; /* the directory of the cluster's files; NULL if the settings weren't read from one */
     int64_t log_retain_sec, delete_delay_sec;
     int64_t stderr_tail_bytes;
     char *stderr_pattern;
@@ -108,14 +108,14 @@ struct nm_yarn_settings {
     bool fill_nodes;
     struct nm_yarn_address proxy_address;
     char **proxy_stages; /* class names, as in Java; proxy/stages.h has the supported ones */
-    struct nm_yarn_address scheduler; /* the ResourceManager's address for masters, if there is only one */
-    struct nm_yarn_address *schedulers; /* several such addresses, in the order of rm_ids; only with a proxy */
+    struct nm_yarn_address scheduler; /* the ResourceManager's address for masters, if the cluster has only one */
+    struct nm_yarn_address *schedulers; /* if there are several, their addresses by rm_ids; only with a proxy */
     size_t n_schedulers;
     int64_t amrm_roll_sec;    /* interval between two keys of the proxy's AMRM tokens */
-    uint64_t am_expiry_usec;  /* a master that sends nothing for this time counts as dead */
+    uint64_t am_expiry_usec;  /* a master that sends no call for this time counts as dead */
     int64_t per_am_heartbeat; /* number of containers; <= 0: no limit */
 
-    char **values, **sources; /* per key, in the table's order: its value, and the file that set it or NULL */
+    char **values, **sources; /* each key's value, and the file that set it or NULL; in the order of nm_yarn_keys */
     struct nm_config_default *defaults; /* values for nmd's own keys (defaults.h) */
 };
 

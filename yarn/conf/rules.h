@@ -4,8 +4,8 @@
 /*
  * Decides about properties that nmd doesn't support. If a property requests a function that nmd lacks, and jobs depend
  * on it or it protects users, nmd refuses to start. If the function is optional, nmd warns once. The other properties
- * have no effect on a node. A property with a prefix of Hadoop or nmd that neither of them knows may be misspelt, so
- * nmd warns of it as well.
+ * have no effect on a node. A property with a prefix of Hadoop or nmd that both don't know may be misspelt, so nmd
+ * warns of it as well.
  */
 
 #include "util/refusals.h"
@@ -18,8 +18,8 @@ typedef void (*nm_yarn_warn_t)(const char *sentence, void *userdata);
 enum nm_yarn_fate {
     NM_YARN_UNKNOWN,
     NM_YARN_OBEYED,
-    NM_YARN_STOPS, /* if the value requests something */
-    NM_YARN_WARNS, /* warn if the value requests something */
+    NM_YARN_STOPS, /* nmd refuses to start if the value requests something */
+    NM_YARN_WARNS, /* nmd warns if the value requests something */
     NM_YARN_IDLE,
 };
 

@@ -14,8 +14,9 @@
  * *ret_message has a line that names the file, the property, the value and what is allowed. */
 int nm_yarn_settings_load(const char *dir, nm_yarn_warn_t warn, void *userdata, struct nm_yarn_settings **ret,
                           char **ret_message);
-/* Does the same for display only: in case of refusals, *ret is set too, with defaults in place of the refused values.
- * Returns 0 or the first refusal's error. *ret is NULL only if no file could be read. */
+/* Reads the settings as nm_yarn_settings_load() does, but for display only: in case of refusals, *ret is set too, with
+ * defaults in place of the refused values. Returns 0 or the first refusal's error. *ret is NULL only if no file could
+ * be read. */
 int nm_yarn_settings_examine(const char *dir, nm_yarn_warn_t warn, void *userdata, struct nm_yarn_settings **ret,
                              char **ret_message);
 struct nm_yarn_settings *nm_yarn_settings_free(struct nm_yarn_settings *s);

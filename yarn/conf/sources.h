@@ -6,13 +6,13 @@
  * names, so no table can list them.
  *
  *   dfs.nameservices, dfs.ha.namenodes.SERVICE   the name nodes of each name service
- *   dfs.namenode.http-address[.SERVICE[.NODE]]   their WebHDFS addresses; with dfs.http.policy = HTTPS_ONLY,
+ *   dfs.namenode.http-address[.SERVICE[.NODE]]   the name nodes' WebHDFS addresses; if dfs.http.policy is HTTPS_ONLY,
  *                                                dfs.namenode.https-address instead. With HTTP_AND_HTTPS, the latter
  *                                                is used for swebhdfs: URIs and is listed as "swebhdfs://..."
- *   dfs.namenode.rpc-address[.SERVICE[.NODE]]    the host of a name node whose WebHDFS address doesn't name one, and
+ *   dfs.namenode.rpc-address[.SERVICE[.NODE]]    the host of a name node whose WebHDFS address has no host, and
  *                                                the authority of hdfs: URIs
- *   fs.defaultFS                                 the same, and the name nodes for URIs without an authority, which are
- *                                                listed as "hdfs:", "webhdfs:" or "swebhdfs:"
+ *   fs.defaultFS                                 like an RPC address; and the name nodes for URIs without an authority,
+ *                                                which are listed as "hdfs:", "webhdfs:" or "swebhdfs:"
  *   nmd.webhdfs.ca-file                          the CA certificates that verify the name nodes
  *   nmd.fetch-command.SCHEME                     a command, as words separated by blanks, that fetches URIs of this
  *                                                scheme. localize/worker/fetch-command.c describes {uri},
@@ -29,6 +29,6 @@
  * object has a sentence in "why". */
 int nm_yarn_sources_read(const struct nm_yarn_conf *c, json_t **ret_name_nodes, json_t **ret_webhdfs,
                          json_t **ret_commands, json_t **ret_lacking);
-/* Returns fs.defaultFS in *ret, with the scheme that Hadoop adds if it is missing. The caller frees it. NULL: not
- * set. */
+/* Returns fs.defaultFS in *ret, with the scheme that Hadoop adds if it is missing. The caller frees *ret. NULL: the
+ * property is not set. */
 int nm_yarn_sources_default(const struct nm_yarn_conf *c, char **ret);

@@ -19,5 +19,6 @@ size_t nm_yarn_admin_env_room(const struct nm_yarn_settings *s);
 /* Adds the variables to the application's *n variables in env. -ENOMEM. */
 int nm_yarn_admin_env_put(const struct nm_yarn_settings *s, struct nm_arena *arena, struct nm_yarn_env *env, size_t *n);
 
-/* Finds a variable. Of two with the same name the later counts, as in a shell. Returns NULL if there is none. */
+/* Finds a variable. Of two variables with the same name the later counts, as in a shell. Returns NULL if no variable
+ * has this name. */
 struct nm_yarn_env *nm_yarn_env_find(struct nm_yarn_env *env, size_t n, const char *name);

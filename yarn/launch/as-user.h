@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * File access with a user's rights. Between these two calls, file operations of this thread have the user's rights, and
- * the files that it makes belong to the user. So links or files that the user has placed there can't lead to files that
- * the user couldn't access. An nmd that isn't root can't change its user and keeps its own.
+ * File access with a user's rights. Between nm_yarn_become() and nm_yarn_return(), file operations of this thread have
+ * the user's rights, and the files that it makes belong to the user. So links or files that the user has placed there
+ * can't lead to files that the user couldn't access. An nmd that isn't root can't change its user and keeps its own.
  */
 
 #include <sys/types.h>
@@ -16,7 +16,7 @@ struct nm_yarn_self {
     gid_t *groups; /* nmd's own groups */
     int n_groups, dumpable;
     gid_t gid;
-    int is_other; /* the user is not nmd's own */
+    int is_other; /* the user is not nmd's own user */
 };
 
 int nm_yarn_become(const struct nm_identity *who, struct nm_yarn_self *ret);

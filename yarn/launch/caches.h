@@ -2,10 +2,11 @@
 #pragma once
 
 /*
- * The stores of resources. Each local directory has its own localizer with its own list of what it holds. One directory
- * in good state, the current one, receives new resources. It stays current while it is good, so that a resource is
- * fetched only once. If it fails, another good directory becomes current. Resources in use stay where they are. Unused
- * ones are removed from directories that are not current, which can make a full disk usable again.
+ * The stores of resources. Each local directory has its own localizer with its own list of the resources in it. One
+ * directory in good state, the current one, receives new resources. This directory stays current while it is good, so
+ * that a resource is fetched only once. If it fails, another good directory becomes current. Resources in use stay
+ * where they are. Unused resources are removed from directories that are not current, which can make a full disk usable
+ * again.
  */
 
 #include "localize/localizer.h"
@@ -15,8 +16,8 @@ struct nm_yarn_caches {
     struct nm_localizer_params params; /* of all localizers, but for the directories */
     const char *state_dir;             /* nmd's state directory */
     struct nm_yarn_dirs *dirs;
-    struct nm_localizer **all; /* in the order of the directories; NULL: not opened yet */
-    struct nm_localizer *now;  /* the current one; NULL: no directory has been good yet */
+    struct nm_localizer **all; /* in the order of the directories; NULL: this localizer is not open yet */
+    struct nm_localizer *now;  /* the current localizer; NULL: no directory has been good yet */
     bool tidies;
 };
 
@@ -29,16 +30,17 @@ int nm_yarn_caches_open(struct nm_yarn_caches *c, const struct nm_localizer_para
 void nm_yarn_caches_done(struct nm_yarn_caches *c);
 
 /* Checks the directories if a check is due, opens the localizers that could not be opened before, and chooses another
- * current one if the current one isn't good. */
+ * current localizer if the directory of the current one isn't good. */
 void nm_yarn_caches_check(struct nm_yarn_caches *c);
-/* Returns the localizer for a container. If is_running, this is the one that has most of these resources, because the
- * container's links lead there. Otherwise it is the current one, unless it lacks room for the missing resources and
- * another good one has it. NULL: none is good. */
+/* Returns the localizer for a container. If is_running, this is the localizer that has most of these resources, because
+ * the container's links lead there. Otherwise it is the current localizer, unless its directory lacks room for the
+ * missing resources and another good directory has enough. NULL: no directory is good. */
 struct nm_localizer *nm_yarn_caches_choose(const struct nm_yarn_caches *c, const struct nm_localizer_user *user,
                                            const struct nm_localizer_resource *resources, size_t n, bool is_running);
 /* Returns the good localizer whose directory has most room, other than `full`. A fetch that failed in `full` for lack
  * of room counts for more than the free space there, since a quota or missing inodes may be the cause. tried: an array
- * as long as the list of directories, all false at first, so that each is returned only once. NULL: none is left. */
+ * as long as the list of directories, all false at first, so that each localizer is returned only once. NULL: all good
+ * ones were returned. */
 struct nm_localizer *nm_yarn_caches_roomier(const struct nm_yarn_caches *c, const struct nm_localizer *full,
                                             bool *tried);
 /* Returns whether the directory of this localizer is good. */

@@ -3,9 +3,9 @@
 
 /*
  * Ownership of the contents of a local directory. nmd's state directory has a subdirectory for each local directory
- * that it has used, with the list of resources in it. If this subdirectory is missing, the contents were left by
- * another NodeManager, or by an nmd whose state is lost. They are moved aside and removed, as Hadoop does when it
- * starts without recovery, because new resources get the same names.
+ * that nmd has used, with the list of the resources in the local directory. If this subdirectory is missing, the
+ * contents were left by another NodeManager, or by an nmd whose state is lost. The contents are then moved aside and
+ * removed, as Hadoop does when it starts without recovery, because new resources get the same names.
  */
 
 #include "localize/localizer.h"

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Removes what containers and applications leave behind, after the configured delay. nm-localizer does the removal with
- * the rights of the files' owner, since there may be a million files. An application that has ended is noted in a file
- * of its own in nmd's state directory until everything is removed, so that a restarted nmd continues.
+ * Removes the files that containers and applications leave behind, after the configured delay. nm-localizer does the
+ * removal with the rights of the files' owner, since there may be a million files. An application that has ended is
+ * noted in a file of its own in nmd's state directory until its files are removed, so that a restarted nmd continues.
  */
 
 #include <systemd/sd-event.h>

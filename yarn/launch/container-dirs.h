@@ -13,14 +13,15 @@
 #include "yarn/launch/script.h"
 
 /* The owner and the purpose of the directories. An owner that was found from a directory (nm_yarn_dirs_owner()) has no
- * supplementary groups. They are not needed, because all files below that directory belong to the owner. */
+ * supplementary groups. Supplementary groups are not needed, because all files below that directory belong to the
+ * owner. */
 struct nm_yarn_tenant {
     const char *submitter, *application, *container;
     struct nm_identity as;
 };
 
 /* Make the container's directories in a local directory, or in a log directory. has_tmp: the container's working
- * directory is in this local directory, and gets a directory tmp. -EPERM: the directory of the submitter or
+ * directory is in this local directory, and gets a subdirectory tmp. -EPERM: the directory of the submitter or
  * application belongs to another user. */
 int nm_yarn_dirs_make_local(int local_fd, const struct nm_yarn_tenant *t, bool has_tmp);
 int nm_yarn_dirs_make_log(int log_fd, const struct nm_yarn_tenant *t);
@@ -33,12 +34,12 @@ int nm_yarn_dirs_open_log(int log_fd, const struct nm_yarn_tenant *t);
 int nm_yarn_dirs_write(int dir_fd, const struct nm_yarn_tenant *t, const char *name, const void *data, size_t size,
                        mode_t mode);
 
-/* Makes links in that directory to files elsewhere. Each replaces a file or link of the same name. A name may contain
- * directories, which are made. *ret_made: the number of links made before the first failure. -EINVAL: a name leads out
- * of the directory. */
+/* Makes links in that directory to files elsewhere. Each link replaces a file or link of the same name. A name may
+ * contain directories, which are made. *ret_made: the number of links made before the first failure. -EINVAL: a name
+ * leads out of the directory. */
 int nm_yarn_dirs_links(int dir_fd, const struct nm_yarn_tenant *t, const struct nm_yarn_link *links, size_t n,
                        size_t *ret_made);
 
 /* Returns the owner of an application's directories: of its log directory, or of the submitter's directory in a local
- * one. -ENOENT: there is no such directory. */
+ * directory. -ENOENT: the directory doesn't exist. */
 int nm_yarn_dirs_owner(int base_fd, const char *path, uid_t *ret_uid, gid_t *ret_gid);

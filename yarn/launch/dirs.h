@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The node's local directories and log directories. They are opened once, rated by how full their disks are, and given
- * to containers in turn. Those with more free space are used more often.
+ * The node's local directories and log directories. The directories are opened once, rated by how full their disks are,
+ * and given to containers in turn. Directories with more free space are used more often.
  */
 
 #include <stdbool.h>
@@ -13,12 +13,12 @@
 
 struct nm_yarn_dir {
     const char *name; /* path; owned by the settings */
-    int fd;           /* -EBADF: not usable at all */
+    int fd;           /* -EBADF: the directory can't be opened */
     bool is_good;
     bool is_full; /* the disk was full at the last check */
-    double free, credit; /* the share that is free; the turns that it has not had yet */
-    bool was_good;       /* at the last nm_yarn_dirs_tell() */
-    char why[200];       /* the reason if it isn't good */
+    double free, credit; /* the free share of the disk; credit: turns that the directory has yet to get */
+    bool was_good;       /* whether the directory was good at the last nm_yarn_dirs_tell() */
+    char why[200];       /* the reason if the directory isn't good */
 };
 
 struct nm_yarn_dirs {
@@ -27,21 +27,21 @@ struct nm_yarn_dirs {
     const struct nm_yarn_settings *settings;
     uint64_t checked_usec;
     bool is_doubted;
-    bool are_locked; /* each is locked before it is used */
+    bool are_locked; /* each directory is locked before it is used */
 };
 
-/* Opens the directories, and makes those that don't exist. are_locked: lock each directory now, or when it can be
- * opened later. A directory that another nmd has locked can't be used until it is unlocked. -ENOTDIR and *ret_message:
- * no directory can be used. */
+/* Opens the directories, and makes missing directories. are_locked: lock each directory now, or when it can be opened
+ * later. A directory that another nmd has locked can't be used until it is unlocked. -ENOTDIR and *ret_message: no
+ * directory can be used. */
 int nm_yarn_dirs_open(const struct nm_yarn_settings *s, char *const *names, bool are_locked, struct nm_yarn_dirs *ret,
                       char **ret_message);
-/* Returns what nm_yarn_dirs_open() would return, without making anything. If some directories can be used, it calls
- * `tell` for each that can't. tell may be NULL. */
+/* Returns what nm_yarn_dirs_open() would return, without making or locking directories. If some directories can be
+ * used, calls `tell` for each directory that can't. tell may be NULL. */
 int nm_yarn_dirs_look(char *const *names, void (*tell)(const struct nm_yarn_dir *d, void *userdata), void *userdata,
                       char **ret_message);
 /* Makes each directory and locks it until the process ends, as far as it can be used. If another nmd has locked a
- * directory, the function reports that and waits briefly. -EBUSY and *ret_message: the other nmd keeps running, and its
- * containers may use the directory. */
+ * directory, the function reports the conflict and waits briefly. -EBUSY and *ret_message: the other nmd keeps running,
+ * and its containers may use the directory. */
 int nm_yarn_dirs_lock(char *const *names, void (*tell)(int level, const char *sentence), char **ret_message);
 void nm_yarn_dirs_done(struct nm_yarn_dirs *dirs);
 
@@ -51,11 +51,11 @@ void nm_yarn_dirs_check(struct nm_yarn_dirs *dirs);
 void nm_yarn_dirs_doubt(struct nm_yarn_dirs *dirs);
 /* Checks now, unless the last check was only a moment ago. */
 void nm_yarn_dirs_check_again(struct nm_yarn_dirs *dirs);
-/* Calls `tell` for each directory that has become good or bad since the last call. Before the first call, all count as
- * good. */
+/* Calls `tell` for each directory that has become good or bad since the last call. Before the first call, all
+ * directories count as good. */
 void nm_yarn_dirs_tell(struct nm_yarn_dirs *dirs, void (*tell)(const struct nm_yarn_dir *d, void *userdata),
                        void *userdata);
-/* Returns the next good directory in turn, except the one named `but`, if that isn't NULL. Returns NULL if there is
- * none. */
+/* Returns the next good directory in turn, except the directory named `but`, if `but` isn't NULL. Returns NULL if there
+ * is no such directory. */
 struct nm_yarn_dir *nm_yarn_dirs_next(struct nm_yarn_dirs *dirs, const char *but);
 size_t nm_yarn_dirs_count_good(const struct nm_yarn_dirs *dirs);

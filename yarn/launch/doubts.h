@@ -3,7 +3,7 @@
 
 /*
  * Warnings about users, files and programs that are configured but don't exist. nmd starts nevertheless, since they may
- * exist later, but the operator needs to know before a job fails.
+ * be created later, but the operator needs to know before a job fails.
  */
 
 #include <sys/types.h>

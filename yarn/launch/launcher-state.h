@@ -2,7 +2,7 @@
 #pragma once
 
 /* The private state that the files behind launcher.h share: launcher.c makes the launcher, prepare.c prepares
- * containers, cleanup.c removes what is left. */
+ * containers, cleanup.c removes the files that are left. */
 
 #include "yarn/launch/caches.h"
 #include "yarn/launch/dirs.h"
@@ -30,8 +30,9 @@ struct nm_yarn_launcher {
  * master may start hundreds of containers with one request. */
 int nm_yarn_launcher_on_turns(sd_event_source *source, uint64_t usec, void *userdata);
 
-/* Check the directories and report changes: nm_yarn_launcher_look() only if a check is due, the other one at once. */
+/* Check the directories and report changes: nm_yarn_launcher_look() only if a check is due,
+ * nm_yarn_launcher_look_again() at once. */
 void nm_yarn_launcher_look(struct nm_yarn_launcher *l);
 void nm_yarn_launcher_look_again(struct nm_yarn_launcher *l);
-/* Returns the open directory of that name, or NULL if it doesn't exist or can't be used. */
+/* Returns the open directory of that name, or NULL if the directory doesn't exist or can't be used. */
 const struct nm_yarn_dir *nm_yarn_launcher_dir(const struct nm_yarn_dirs *dirs, const char *name);

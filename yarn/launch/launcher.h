@@ -2,14 +2,14 @@
 #pragma once
 
 /*
- * Prepares what a container needs before it can run: its directories, its resources, the file with its tokens, and the
- * script that is its command. Removes the files when the container has ended. All of these files belong to the
- * container's user, who can replace any of them. So nothing is opened through a link, and nothing is done as root that
- * this user couldn't do.
+ * Prepares the files that a container needs before it can run: its directories, its resources, the file with its
+ * tokens, and the script that is its command. Removes the files when the container has ended. All of these files belong
+ * to the container's user, who can replace any of them. So files are not opened through links, and nmd as root does
+ * only what this user could do as well.
  *
  *   LOCAL-DIR/usercache/SUBMITTER/appcache/APPLICATION/CONTAINER   the working directory, in one local directory
- *   LOCAL-DIR/usercache/SUBMITTER/appcache/APPLICATION             in each; output/ holds MapReduce's outputs
- *   LOG-DIR/APPLICATION/CONTAINER                                  in each; one is the container's own
+ *   LOCAL-DIR/usercache/SUBMITTER/appcache/APPLICATION             in each LOCAL-DIR; output/ holds MapReduce's outputs
+ *   LOG-DIR/APPLICATION/CONTAINER                                  in each LOG-DIR; the container uses one of them
  *
  * As in Hadoop, directories have the name of the application's submitter. If containers run as another user
  * (nm_yarn_launcher_user()), the directories belong to that user.
@@ -38,7 +38,7 @@ struct nm_yarn_launcher_params {
 /* *ret_message: the reason for a failure, or NULL. */
 int nm_yarn_launcher_new(const struct nm_yarn_launcher_params *params, struct nm_yarn_launcher **ret,
                          char **ret_message);
-/* Checks whether nm_yarn_launcher_new() would fail, without making anything. */
+/* Checks whether nm_yarn_launcher_new() would fail, without side effects. */
 int nm_yarn_launcher_check(const struct nm_yarn_settings *s, const char *localizer_program,
                            void (*tell)(int level, const char *sentence), char **ret_message);
 /* All preparations must have been freed. */
@@ -53,21 +53,23 @@ int nm_yarn_launcher_user(struct nm_yarn_launcher *l, const char *submitter, cha
 
 /* Chooses the container's directories. -ENOSPC and *ret_message: no directory is good. */
 struct nm_yarn_container_dirs {
-    const char *local_dir, *log_dir; /* owned by the settings, and valid as long as they are */
+    const char *local_dir, *log_dir; /* owned by the settings, and valid as long as the settings */
 };
 int nm_yarn_launcher_choose_dirs(struct nm_yarn_launcher *l, struct nm_yarn_container_dirs *ret, char **ret_message);
 
-/* Chooses other directories for a container whose preparation (not is_running) has failed, in place of those that
- * caused the failure. -ENOENT: no directory has caused it, or no other one is good. */
+/* Chooses other directories for a container whose preparation (not is_running) has failed, in place of the directories
+ * that caused the failure. -ENOENT: no directory has caused the failure, or no other directory is good. */
 int nm_yarn_launcher_choose_other_dirs(struct nm_yarn_launcher *l, const struct nm_yarn_preparation *p,
                                        struct nm_yarn_container_dirs *ret);
 
-/* Returns true if there are enough good directories. If not, the node is unhealthy, and `why` has the reason. */
+/* Returns true if there are enough good directories. If false, the node is unhealthy, and `why` has the reason. */
 bool nm_yarn_launcher_is_healthy(struct nm_yarn_launcher *l, char *why, size_t size);
-/* Returns true if the last check found a good directory of each kind. Without them no container can start. */
+/* Returns true if the last check found a good local directory and a good log directory. No container can start without
+ * both. */
 bool nm_yarn_launcher_has_good_dirs(const struct nm_yarn_launcher *l);
 
-/* Return the container's working directory and log directory. The caller frees them. NULL: no memory. */
+/* Return the path of the container's working directory, or of its log directory. The caller frees the path. NULL: no
+ * memory. */
 char *nm_yarn_work_dir(const char *local_dir, const char *submitter, const char *application, const char *container);
 char *nm_yarn_log_dir(const char *log_dir, const char *application, const char *container);
 
@@ -81,7 +83,7 @@ const char *const *nm_yarn_launcher_command(const Yarn__LaunchContext *context, 
 /* Strings are copied. The context must live until the container has ended. */
 struct nm_yarn_task {
     const char *application, *container; /* ids as text */
-    const char *user, *submitter;        /* the account it runs as; the application's owner */
+    const char *user, *submitter;        /* the account that the container runs as; the application's owner */
     struct nm_yarn_container_dirs dirs;
     const Yarn__LaunchContext *context;
     const char *node_host;
@@ -98,12 +100,12 @@ struct nm_yarn_preparation_listener {
     void *userdata;
 };
 
-/* Prepares a container. is_running: the container runs already because nmd was restarted, so only its resources are
- * asked for, to keep them. */
+/* Prepares a container. is_running: the container runs already because nmd was restarted, so the launcher only asks for
+ * the container's resources, to keep them. */
 int nm_yarn_launcher_prepare(struct nm_yarn_launcher *l, const struct nm_yarn_task *task, bool is_running,
                              const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret);
-/* Adds resources to a running container. Uses only the resources of the task's context. They are linked into the
- * working directory when they are available, and replace files of the same names. */
+/* Adds resources to a running container. Uses only the resources of the task's context. The launcher links the
+ * resources into the working directory when they are available, and replaces files of the same names. */
 int nm_yarn_launcher_localize(struct nm_yarn_launcher *l, const struct nm_yarn_task *task,
                               const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret);
 /* Releases the container's resources. Call this when the container has ended or won't run. */
@@ -119,11 +121,11 @@ void nm_yarn_launcher_tidy(struct nm_yarn_launcher *l);
 /* ---- after the end ---- */
 
 /* Returns the last output of a failed container: the end of prelaunch.err and of its newest *stderr*, with a heading
- * line for each. The text is in the arena. "": there is no output. */
+ * line for each. The text is in the arena. "": the container has written no output. */
 const char *nm_yarn_launcher_diagnostics(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
                                          const char *container, struct nm_arena *arena);
-/* Returns an array of the container's log files: the regular files among the first 200 names. The array is empty if
- * there are none or the directory can't be read. NULL: no memory. */
+/* Returns an array of the container's log files: the regular files among the first 200 names. The array is empty if the
+ * directory has no files or can't be read. NULL: no memory. */
 json_t *nm_yarn_launcher_log_files(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
                                    const char *container);
 /* Removes the container's working directory some time after its end. */

@@ -16,8 +16,9 @@ struct nm_yarn_link {
 
 struct nm_yarn_launch {
     struct nm_yarn_markers markers;
-    const struct nm_yarn_env *inherited, *node, *asked; /* of nmd's own environment, unless set elsewhere; the
-                                                         * node's, which can't be overridden; the application's */
+    /* Variables of nmd's own environment, which apply unless node or asked have them; of the node, which the
+     * application can't override; of the application. */
+    const struct nm_yarn_env *inherited, *node, *asked;
     size_t n_inherited, n_node, n_asked;
     const struct nm_yarn_link *links;
     size_t n_links;

@@ -10,7 +10,7 @@
 #include "rpc/hadoop/bytes.h"
 #include "util/error.h"
 
-#define NM_YARN_SHUFFLE_KEY_MAX 64 /* limit of nm-shuffle; Hadoop makes keys of 8 bytes */
+#define NM_YARN_SHUFFLE_KEY_MAX 64 /* nm-shuffle's limit on a key; Hadoop makes keys of 8 bytes */
 
 struct nm_yarn_shuffle_job {
     TAILQ_ENTRY(nm_yarn_shuffle_job) link;
@@ -30,7 +30,7 @@ struct nm_yarn_shuffle_jobs {
 int nm_yarn_shuffle_jobs_open(const char *state_dir, struct nm_yarn_shuffle_jobs *ret);
 void nm_yarn_shuffle_jobs_done(struct nm_yarn_shuffle_jobs *jobs);
 
-/* Returns 1 if the same job exists already, 0 if it is new or has changed. -EBADMSG: invalid name or key. */
+/* Returns 1 if the same job exists already, 0 if the job is new or has changed. -EBADMSG: invalid name or key. */
 int nm_yarn_shuffle_jobs_add(struct nm_yarn_shuffle_jobs *jobs, const char *application, const char *submitter,
                              uid_t uid, struct nm_bytes key, const struct nm_yarn_shuffle_job **ret);
 /* -ENOENT: there is no such job. */

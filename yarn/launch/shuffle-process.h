@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* One run of nm-shuffle as nmd's child. nmd writes lines to it, and it reports when it listens. */
+/* One run of nm-shuffle as nmd's child. nmd writes lines to the process, and the process reports when it listens. */
 
 #include <systemd/sd-event.h>
 
@@ -15,7 +15,8 @@ struct nm_yarn_shuffle_process_params {
     const char *const *argv;  /* NULL-terminated */
     uint64_t most_files;      /* limit of open files */
     int nice;
-    /* `ended` is called once, after all others, and may free the process. why: its last message, or how it ended. */
+    /* `ended` is called once, after all other callbacks, and may free the process. why: the process's last message, or
+     * how the process ended. */
     void (*listening)(uint16_t port, void *userdata);
     void (*refused)(const char *error, void *userdata);
     void (*ended)(const char *why, void *userdata);
@@ -28,17 +29,19 @@ int nm_yarn_shuffle_process_new(const struct nm_yarn_shuffle_process_params *par
 struct nm_yarn_shuffle_process *nm_yarn_shuffle_process_free(struct nm_yarn_shuffle_process *p);
 NM_DEFINE_CLEANUP(struct nm_yarn_shuffle_process *, nm_yarn_shuffle_process_free)
 
-/* Returns 0 if it has ended. */
+/* Returns the pid. 0: the process has ended. */
 pid_t nm_yarn_shuffle_process_pid(const struct nm_yarn_shuffle_process *p);
-/* Sets the nice value of all its threads. -EPERM: it runs as another user, and nmd lacks CAP_SYS_NICE. */
+/* Sets the nice value of all threads of the process. -EPERM: the process runs as another user, and nmd lacks
+ * CAP_SYS_NICE. */
 int nm_yarn_shuffle_process_set_nice(struct nm_yarn_shuffle_process *p, int nice);
 
 /* Sends a line to the process. -EPIPE: the process doesn't read its input or has too much of it pending, or memory is
- * short. It has been killed. */
+ * short. The process has then been killed. */
 int nm_yarn_shuffle_process_tell(struct nm_yarn_shuffle_process *p, const char *line);
 
-/* Copies the last line of its standard error to buf. Leaves buf unchanged if there was none. */
+/* Copies the last line of the process's standard error to buf. Leaves buf unchanged if the process has written no
+ * line. */
 void nm_yarn_shuffle_process_last(struct nm_yarn_shuffle_process *p, char *buf, size_t size);
 
-/* Blocks, outside of the event loop, until the process listens or has ended, or the time is over. */
+/* Blocks, outside of the event loop, until the process listens or has ended, or the timeout is over. */
 void nm_yarn_shuffle_process_wait(struct nm_yarn_shuffle_process *p, uint64_t timeout_usec);

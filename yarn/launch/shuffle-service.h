@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The auxiliary service mapreduce_shuffle in nmd: keeps an nm-shuffle process running, and sends it the list of jobs,
- * again after each restart. nm-shuffle(8) describes the input lines.
+ * The auxiliary service mapreduce_shuffle in nmd: keeps an nm-shuffle process running, and sends the list of jobs to
+ * each new nm-shuffle process. nm-shuffle(8) describes the input lines.
  */
 
 #include <systemd/sd-event.h>
@@ -22,11 +22,11 @@ struct nm_yarn_shuffle_params {
     struct nm_manager *manager; /* places nm-shuffle in a cgroup; must outlive the service */
     const struct nm_yarn_settings *settings;
     const char *program;   /* nm-shuffle's path */
-    const char *state_dir; /* nmd's; the jobs are kept there across restarts */
+    const char *state_dir; /* nmd's state directory, which keeps the jobs across restarts */
     void (*tell)(int level, const char *sentence);
 };
 
-/* Returns whether the configuration lists it among the auxiliary services. */
+/* Returns whether the configuration lists mapreduce_shuffle among the auxiliary services. */
 bool nm_yarn_shuffle_is_wanted(const struct nm_yarn_settings *s);
 /* Starts the service. On return, nm-shuffle is listening. *ret_message: the reason for a failure, or NULL. */
 int nm_yarn_shuffle_new(const struct nm_yarn_shuffle_params *params, struct nm_yarn_shuffle **ret, char **ret_message);
@@ -39,8 +39,8 @@ NM_DEFINE_CLEANUP(struct nm_yarn_shuffle *, nm_yarn_shuffle_free)
 struct nm_bytes nm_yarn_shuffle_metadata(const struct nm_yarn_shuffle *s);
 
 /* Adds a job. service_data of a container is a token, whose password is the key of the application's job. As in Hadoop,
- * the application alone identifies the job. Its outputs lie in the submitter's directory and belong to the user that
- * containers run as. -EBADMSG: not a token; -ENOENT: there is no such user. */
+ * the application alone identifies the job. The job's outputs lie in the submitter's directory and belong to the user
+ * that containers run as. -EBADMSG: the data is not a token; -ENOENT: the user doesn't exist. */
 int nm_yarn_shuffle_add(struct nm_yarn_shuffle *s, const char *submitter, const char *user, const char *application,
                         struct nm_bytes data);
 /* Removes the application's job. */

@@ -7,12 +7,12 @@
  *  - An nmd that isn't root runs all containers as its own user, whoever has submitted them.
  *  - An nmd that is root uses the nonsecure-mode settings of LinuxContainerExecutor, with either executor: all
  *    containers run as local-user, or each as its submitter. Hadoop's DefaultContainerExecutor would run them as root,
- *    which an administrator who sets nothing doesn't intend.
- *  - If the cluster's files include container-executor.cfg, the accounts that it bans are excluded (executor.h).
+ *    which an administrator who keeps the defaults doesn't intend.
+ *  - If the cluster's files include container-executor.cfg, the accounts that this file bans are excluded (executor.h).
  *  - Containers run as root only if nmd.yarn.allow-root allows it. Without Kerberos, the submitter's name is
  *    unverified.
  *
- * Submitters' names become parts of paths, so they are checked in any case.
+ * Submitters' names become parts of paths, so the names are checked in any case.
  */
 
 #include <sys/types.h>
@@ -30,5 +30,5 @@ int nm_yarn_user_compile(const struct nm_yarn_settings *s, struct nm_pattern **r
 int nm_yarn_user_choose(const struct nm_yarn_settings *s, struct nm_pattern *pattern, uid_t nmd_uid,
                         const char *submitter, char **ret, char **ret_message);
 
-/* -ENOENT: there is no such user. */
+/* Looks up the user's ids. -ENOENT: the user doesn't exist. */
 int nm_yarn_user_find(const char *name, uid_t *ret_uid, gid_t *ret_gid);

@@ -3,8 +3,8 @@
 
 /*
  * State that must survive a restart of nmd and that the manager doesn't keep: an application's presence on the node,
- * and containers that ended before the manager had them. An application is kept even if none of its containers is known
- * any more, since its outputs may still be fetched and its end is still to come. Each entry is a file (state-dir.h).
+ * and containers that ended before the manager had them. An application is kept even after all its containers were
+ * removed, since its outputs may still be fetched and its end is still to come. Each entry is a file (state-dir.h).
  */
 
 #include "yarn/containers.pb-c.h"
@@ -14,7 +14,7 @@ struct nm_yarn_app_store {
     int applications_fd, ends_fd;
 };
 
-/* Call nm_yarn_app_store_done() whether or not this succeeds. */
+/* Opens the store. The caller calls nm_yarn_app_store_done() whether or not the opening succeeds. */
 int nm_yarn_app_store_open(const char *state_dir, struct nm_yarn_app_store *ret);
 void nm_yarn_app_store_done(struct nm_yarn_app_store *store);
 

@@ -16,8 +16,8 @@ struct nm_yarn_app {
     char *submitter;
     size_t n_containers;
     bool ended; /* the ResourceManager has ended the application */
-    bool is_noted; /* saved on the disk */
-    json_t *listing; /* its containers, while a list of applications is made */
+    bool is_noted; /* the application is saved on the disk */
+    json_t *listing; /* the application's containers, while a list of applications is made */
     struct nm_yarn_app *next;
 };
 
@@ -25,17 +25,17 @@ struct nm_yarn_app {
 struct nm_yarn_held {
     struct nm_arena arena;
     const Yarn__Record *record;
-    struct nm_yarn_held *next; /* the next older one */
+    struct nm_yarn_held *next; /* the next older record */
 };
 
-/* Resources for a running container: additional ones, or those for its re-initialization. */
+/* Resources for a running container: additional resources, or the resources for the container's re-initialization. */
 struct nm_yarn_extra {
     struct nm_yarn_container *container;
     struct nm_arena arena;
     const Yarn__LaunchContext *context; /* the requested resources */
     struct nm_yarn_preparation *preparation;
     bool auto_commit;
-    struct nm_yarn_extra *next; /* the next older one */
+    struct nm_yarn_extra *next; /* the next older extra */
 };
 
 struct nm_yarn_container {
@@ -53,12 +53,12 @@ struct nm_yarn_container {
     bool increase_told;   /* the growth is in the heartbeat that is being sent */
     struct nm_yarn_preparation *preparation;
     const Yarn__LaunchContext *prepared; /* the context of `preparation` */
-    bool moved;           /* this start uses other directories, since one of the original ones could not be used */
+    bool moved;           /* this start uses other directories, since an original directory could not be used */
     struct nm_yarn_extra *extras;
     size_t n_extras;
     const struct nm_yarn_extra *reinit; /* the extra that determines what runs next */
     bool reinit_pending;   /* the container is being ended to run again, and hasn't started yet */
-    char *reinit_messages; /* the node's messages about re-initialization; NULL: none */
+    char *reinit_messages; /* the node's messages about re-initialization; NULL before the first one */
     bool completed;
     bool ended_early;     /* the manager never had the container */
     int32_t exit_status;  /* valid if completed */
@@ -81,19 +81,19 @@ struct nm_yarn_container_table {
 void nm_yarn_container_table_init(struct nm_yarn_container_table *all);
 void nm_yarn_container_table_done(struct nm_yarn_container_table *all);
 
-/* Return NULL if it doesn't exist. */
+/* Return NULL if the application or container doesn't exist. */
 struct nm_yarn_app *nm_yarn_container_table_app(const struct nm_yarn_container_table *all,
                                                 const struct nm_yarn_application_id *id);
 struct nm_yarn_container *nm_yarn_container_table_find(const struct nm_yarn_container_table *all,
                                                        const struct nm_yarn_container_id *id);
 struct nm_yarn_container *nm_yarn_container_table_by_text(const struct nm_yarn_container_table *all, const char *text);
 
-/* Returns the application, and adds it if necessary. -ENOMEM. */
+/* Returns the application, and adds it to the table if necessary. -ENOMEM. */
 int nm_yarn_container_table_add_app(struct nm_yarn_container_table *all, const struct nm_yarn_application_id *id,
                                     const char *submitter,
                                     struct nm_yarn_app **ret);
-/* Adds a container, and its application if necessary. Unpacks the blob and the token's identifier in it. -EBADMSG: one
- * of them is invalid; -ENOMEM. */
+/* Adds a container, and its application if necessary. Unpacks the blob and the token's identifier in it. -EBADMSG: the
+ * blob or the identifier is invalid; -ENOMEM. */
 int nm_yarn_container_table_add(struct nm_yarn_container_table *all, struct nm_bytes blob,
                                 struct nm_yarn_container **ret);
 /* Removes a container. Its application stays until nm_yarn_container_table_drop_app() is called. */
@@ -102,12 +102,13 @@ void nm_yarn_container_table_drop_app(struct nm_yarn_container_table *all, struc
 
 enum nm_execution_type nm_yarn_token_type(const Hadoop__ContainerTokenIdentifier *token);
 
-/* The first function unpacks a record (-EBADMSG, -ENOMEM). The second makes it the container's newest record. */
+/* The first function unpacks a record (-EBADMSG, -ENOMEM). The second function makes an unpacked record the container's
+ * newest record. */
 int nm_yarn_held_new(struct nm_bytes blob, struct nm_yarn_held **ret);
 void nm_yarn_container_take_record(struct nm_yarn_container *container, struct nm_yarn_held *kept);
 struct nm_yarn_held *nm_yarn_held_free(struct nm_yarn_held *kept);
 NM_DEFINE_CLEANUP(struct nm_yarn_held *, nm_yarn_held_free)
-/* Free the extras or the older records. The caller ensures that nothing points to them. */
+/* Free the extras or the older records. The caller ensures that no pointer to them remains. */
 void nm_yarn_container_drop_extras(struct nm_yarn_container *container);
 void nm_yarn_container_drop_records(struct nm_yarn_container *container);
 

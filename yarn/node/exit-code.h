@@ -4,7 +4,7 @@
 /*
  * Converts the end of a container to YARN's exit statuses (ContainerExitStatus) and the texts of Hadoop 3.4.2's
  * NodeManager. The code is pure. Masters act on the number: MapReduce counts -100, -102 and -108 as killed and not as
- * failed, so these are used for containers that the node ended or lost.
+ * failed, so these three are used for containers that the node ended or lost.
  */
 
 #include <stdio.h>

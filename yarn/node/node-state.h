@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * The state that the files of node/ share. The files are layers, each using only those above it:
+ * The state that the files of node/ share. The files are layers, and each file uses only files above it:
  *
  *   exit-code, rest          ends in YARN's terms; the JSON of a NodeManager's web services
  *   container-table          the tables of containers and applications
@@ -37,7 +37,7 @@
 #define NM_YARN_DIAGNOSTICS_BYTES (1u << 20)
 
 struct nm_yarn_recent {
-    uint64_t hash; /* of the container's id as text */
+    uint64_t hash; /* hash of the container's id as text */
     uint64_t usec;
 };
 
@@ -48,7 +48,7 @@ struct nm_yarn_node {
     struct nm_yarn_container_table containers;
     struct nm_yarn_app_store app_store;
     bool is_out, is_counted_on; /* see nm_yarn_node_set_out() and nm_yarn_node_set_counted_on() */
-    char host[256]; /* host name; "": not known yet */
+    char host[256]; /* host name; "" while the name is not known yet */
     int32_t port, web_port;
     struct nm_yarn_recent recent[NM_YARN_RECENT_MAX];
     size_t next_recent;
@@ -60,7 +60,7 @@ struct nm_yarn_node {
 extern const struct nm_caller nm_yarn_admin;
 
 /* ---- node-keep.c ---- */
-/* Does the same as nm_yarn_container_table_add(), and saves that the application is on this node. */
+/* Adds a container as nm_yarn_container_table_add() does, and saves that the application is on this node. */
 int nm_yarn_node_add(struct nm_yarn_node *n, struct nm_bytes blob, struct nm_yarn_container **ret);
 /* Saves the end of a container that ended early. */
 void nm_yarn_container_note_end(const struct nm_yarn_container *i);
@@ -90,9 +90,9 @@ const struct nm_container *nm_yarn_container_core(const struct nm_yarn_container
 /* Unpacks the manager's copy of the record, which has the newest token. -ESRCH: the manager doesn't have the
  * container. */
 int nm_yarn_container_read_record(const struct nm_yarn_container *i, struct nm_yarn_held **ret);
-/* Ends a container that never ran, and reports its end. */
+/* Ends a container that never ran, and reports the end. */
 void nm_yarn_container_end_early(struct nm_yarn_container *i, int32_t status, const char *why);
-/* Does the same for an end that an earlier nmd has saved. */
+/* Reports an end that an earlier nmd has saved, of a container that never ran. */
 void nm_yarn_container_ended_early(struct nm_yarn_container *i, int32_t status, const char *why);
 /* Handles the manager's event that the container has ended. */
 void nm_yarn_container_ended(struct nm_yarn_container *i, const struct nm_container *c);
@@ -100,7 +100,7 @@ void nm_yarn_container_ended(struct nm_yarn_container *i, const struct nm_contai
 void nm_yarn_container_forget(struct nm_yarn_container *i);
 /* Removes the ended containers of applications that are over, since no further request for them is expected. */
 void nm_yarn_node_sweep(struct nm_yarn_node *n);
-/* Removes the application if it is over and none of its containers is left. */
+/* Removes the application if it is over and all its containers were removed. */
 void nm_yarn_app_settle(struct nm_yarn_node *n, struct nm_yarn_app *app);
 /* Finds a container that hasn't ended, or refuses. */
 int nm_yarn_find_live(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_yarn_container **ret,
@@ -112,7 +112,7 @@ struct nm_yarn_task nm_yarn_container_task(const struct nm_yarn_container *i, co
 void nm_yarn_container_prepare(struct nm_yarn_container *i, bool is_running);
 
 /* ---- node-report.c ---- */
-/* c: the manager's container, or NULL. */
+/* c: the manager's container, or NULL if the manager doesn't have the container. */
 bool nm_yarn_container_is_opportunistic(const struct nm_yarn_container *i, const struct nm_container *c);
 
 /* ---- node-reinit.c ---- */

@@ -4,10 +4,12 @@
 /*
  * The cluster's containers and applications on this node, with the data that the manager doesn't hold. Requests come
  * from application masters (cm-server.h has checked their tokens) and from the ResourceManager's answers (yarn.c), with
- * the same meaning. The manager's events are translated and reported to the ResourceManager until it acknowledges them.
+ * the same meaning. The manager's events are translated and reported to the ResourceManager until the ResourceManager
+ * acknowledges them.
  *
- * A container is an nm_container of owner NM_YARN_OWNER. Its id is YARN's id as text, its blob is a Record of
- * containers.proto. Functions that can refuse return 0, NM_YARN_REFUSED with *why for the other side, or -errno.
+ * A container is an nm_container of owner NM_YARN_OWNER. The nm_container's id is YARN's id as text, and its blob is a
+ * Record of containers.proto. Functions that can refuse return 0, NM_YARN_REFUSED with *why for the other side, or
+ * -errno.
  */
 
 #include <jansson.h>
@@ -49,13 +51,13 @@ struct nm_yarn_node_params {
     struct nm_manager *manager;
     const struct nm_yarn_settings *settings;
     struct nm_yarn_launcher *launcher;
-    struct nm_yarn_shuffle *shuffle; /* NULL: the cluster doesn't use it */
+    struct nm_yarn_shuffle *shuffle; /* NULL if the cluster doesn't use nm-shuffle */
     const char *state_dir;           /* nmd's state directory */
     /* Called when the ResourceManager should get a heartbeat at once, since a container has ended. */
     void (*news)(void *userdata);
     /* Called when an opportunistic start is refused for lack of room, so that the ResourceManager places the next
-     * ones elsewhere. Returns whether the ResourceManager has sent this one although it has known of the lack for a
-     * while. */
+     * containers elsewhere. Returns whether the ResourceManager has sent this container although it has known of the
+     * lack for a while. */
     bool (*no_room)(void *userdata);
     /* Called when an application has ended here, so that its keys and the like can be dropped. */
     void (*application_ended)(const struct nm_yarn_application_id *id, void *userdata);
@@ -65,7 +67,7 @@ struct nm_yarn_node_params {
     void (*tell)(int level, const char *sentence);
 };
 
-/* Restores what an earlier nmd has left of this owner's containers. All objects that params point to must outlive the
+/* Restores this owner's containers that an earlier nmd has left. All objects that params point to must outlive the
  * node. */
 int nm_yarn_node_new(const struct nm_yarn_node_params *params, struct nm_yarn_node **ret);
 struct nm_yarn_node *nm_yarn_node_free(struct nm_yarn_node *n);
@@ -73,8 +75,8 @@ NM_DEFINE_CLEANUP(struct nm_yarn_node *, nm_yarn_node_free)
 
 /* Sets whether the ResourceManager knows that the node is unhealthy and so sends no more containers. */
 void nm_yarn_node_set_out(struct nm_yarn_node *n, bool is_out);
-/* Sets whether the ResourceManager still counts on the full size of a draining node, because it has its own value for
- * it. */
+/* Sets whether the ResourceManager still counts on the full size of a draining node, because the ResourceManager has
+ * its own value for the node's size. */
 void nm_yarn_node_set_counted_on(struct nm_yarn_node *n, bool is_counted_on);
 
 /* Sets the address that containers find in their environment: the node's name, its port, and its web port. Call this
@@ -88,7 +90,7 @@ void nm_yarn_node_set_address(struct nm_yarn_node *n, const char *host, int32_t 
 int nm_yarn_node_start(struct nm_yarn_node *n, struct nm_bytes identifier,
                        const Hadoop__ContainerTokenIdentifier *token, const Yarn__LaunchContext *context,
                        struct nm_exception *why);
-/* Changes size or type, whichever differs in the token. Older tokens are ignored. */
+/* Changes the container's size or type, whichever differs in the token. Older tokens are ignored. */
 int nm_yarn_node_update(struct nm_yarn_node *n, struct nm_bytes identifier,
                         const Hadoop__ContainerTokenIdentifier *token, struct nm_exception *why);
 /* Ends a container with code and message. Succeeds if the container has ended already. */
@@ -113,35 +115,36 @@ int nm_yarn_node_services(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__
 
 /* ---- queries ------------------------------------------------------------------------------------------------ */
 
-/* The rights of a viewer. all: every container may be seen, otherwise those that may_see() accepts. with_users: their
- * users and diagnostics may be seen too. */
+/* The rights of a viewer. all: every container may be seen, otherwise those that may_see() accepts. with_users: the
+ * containers' users and diagnostics may be seen too. */
 struct nm_yarn_look {
     bool all, with_users;
     bool (*may_see)(void *userdata, const char *container);
     void *userdata;
 };
 /* Return new references in the format of a NodeManager's web services (rest.h). NULL: no memory. A list has at most
- * NM_YARN_LIST_MAX items, those that haven't ended first, and states whether there are more. state, user: a filter;
- * NULL: any. */
+ * NM_YARN_LIST_MAX items, first those that haven't ended, and states whether items are left out. state, user: return
+ * only items with this state or user; NULL: return items with any state or user. */
 #define NM_YARN_LIST_MAX 500u
 json_t *nm_yarn_node_show_containers(struct nm_yarn_node *n, const struct nm_yarn_look *look);
 json_t *nm_yarn_node_show_applications(struct nm_yarn_node *n, const struct nm_yarn_look *look, const char *state,
                                        const char *user);
-/* Return one item by id. False: there is none that may be seen. */
+/* Return one item by id. False: no item has this id, or the viewer may not see the item. */
 bool nm_yarn_node_show_container(struct nm_yarn_node *n, const struct nm_yarn_look *look, const char *id, json_t **ret);
 bool nm_yarn_node_show_application(struct nm_yarn_node *n, const struct nm_yarn_look *look,
                                    const struct nm_yarn_application_id *id, json_t **ret);
 
 /* ---- the ResourceManager ---------------------------------------------------------------------------------------- */
 
-/* Returns true if the node has containers of this application or files that were kept for it. */
+/* Returns true if the node has containers or files of this application. */
 bool nm_yarn_node_has_application(const struct nm_yarn_node *n, const struct nm_yarn_application_id *id);
-/* Ends the application here: ends its containers, and then removes all that was kept for it. Further calls have no
+/* Ends the application here: ends the application's containers, and then removes its files. Further calls have no
  * effect. */
 void nm_yarn_node_end_application(struct nm_yarn_node *n, const Hadoop__ApplicationId *id);
-/* Removes an ended container, whose end the ResourceManager has received, or which it doesn't know. */
+/* Removes an ended container whose end the ResourceManager has received, or that the ResourceManager doesn't know. */
 void nm_yarn_node_acknowledge(struct nm_yarn_node *n, const Hadoop__ContainerId *id);
-/* Writes all containers into a heartbeat's status. Ends that don't fit into one message are sent with the next. */
+/* Writes all containers into a heartbeat's status. Ends that don't fit into one message are sent with the next
+ * heartbeat. */
 int nm_yarn_node_report(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__NodeStatus *status);
 /* Notes that the heartbeat was answered with a new answer. Requests another heartbeat if ends are left to report. */
 void nm_yarn_node_reported(struct nm_yarn_node *n);
@@ -152,5 +155,6 @@ bool nm_yarn_node_is_empty(const struct nm_yarn_node *n);
 uint64_t nm_yarn_node_promised_mib(const struct nm_yarn_node *n);
 /* Writes all containers and applications into a registration. */
 int nm_yarn_node_report_all(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__RegisterRequest *request);
-/* Ends all containers, when the ResourceManager without recovery doesn't know them any more. */
+/* Ends all containers, when a ResourceManager without recovery has restarted and doesn't know the containers any
+ * more. */
 void nm_yarn_node_end_all(struct nm_yarn_node *n, enum nm_yarn_exit code, const char *message);

@@ -13,10 +13,10 @@
 #include <stdint.h>
 
 struct nm_yarn_rest_node {
-    const char *host; /* host name; "": not known yet */
+    const char *host; /* host name; "" while the name is not known yet */
     int32_t port;
     bool healthy;
-    const char *report; /* reason if unhealthy; else "" */
+    const char *report; /* why the node is unhealthy; "" if it is healthy */
     int64_t reported_msec, started_msec;
     int64_t memory_mib, virtual_mib; /* the node's capacity for containers: memory, and memory with swap */
     int32_t vcores;
@@ -29,17 +29,17 @@ json_t *nm_yarn_rest_node(const struct nm_yarn_rest_node *n);
 struct nm_yarn_rest_container {
     const char *id, *state;
     int32_t exit_code;
-    const char *user, *diagnostics; /* NULL: not shown */
+    const char *user, *diagnostics; /* NULL: the viewer may not see this value */
     int64_t memory_mib;
     int32_t vcores;
     bool opportunistic;
-    json_t *log_files; /* an array, or JSON's null: not shown; ownership is taken */
+    json_t *log_files; /* an array, or JSON's null if not shown; the callee takes ownership */
     const char *host;  /* the node's address, as above */
     int32_t port;
 };
 json_t *nm_yarn_rest_container(const struct nm_yarn_rest_container *c);
 
-/* ids: an array, whose ownership is taken. NULL: its allocation failed. */
+/* ids: an array, whose ownership the function takes; NULL if its allocation failed. */
 json_t *nm_yarn_rest_application(const char *id, const char *state, const char *user, json_t *ids);
 
 /* Returns {"containers":{"container":[...]}}, or {"containers":{}} for an empty list, as Java does; likewise for "apps"

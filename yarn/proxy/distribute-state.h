@@ -2,7 +2,8 @@
 #pragma once
 
 /*
- * The state that the files of distributed scheduling share. The files are layers, each using only those above it:
+ * The state that the files of distributed scheduling share. The files are layers, and each file uses only files above
+ * it:
  *
  *   distribute-grant   makes a container with its tokens from a placement
  *   distribute-asks    separates the opportunistic asks of a call and passes them to the allocator
@@ -22,11 +23,11 @@ struct nm_distribute {
     bool registered;
     int64_t expiry_msec; /* validity of a container token */
     bool has_number;
-    int64_t number_start; /* the ResourceManager lets this node use numbers below it */
+    int64_t number_start; /* the ResourceManager lets this node use numbers below this one */
     int64_t last_number; /* number of the newest container; numbers are descending */
     struct nm_bytes answer; /* answer to the registration, packed; owned */
-    /* The containers of the last call that got any. The master has received them once it calls with another response
-     * id. */
+    /* The containers of the last call that got containers. The master has received them once it calls with another
+     * response id. */
     int32_t response_id;
     struct nm_bytes *placed; /* packed containers; owned by this struct */
     size_t n_placed;
@@ -42,7 +43,7 @@ struct nm_distribute {
 int nm_distribute_grant(struct nm_distribute *d, struct nm_stage_call *c, const struct nm_yarn_placement *p,
                         Masters__Container **ret);
 /* Adds the NMTokens for the nodes of these containers after those of the answer, unless the ResourceManager has issued
- * one already. */
+ * an NMToken for the node already. */
 int nm_distribute_add_node_tokens(struct nm_distribute *d, struct nm_stage_call *c, Masters__Container *const *placed,
                                   size_t n_placed, Masters__AllocateAnswer *answer);
 
@@ -57,8 +58,8 @@ int nm_distribute_ask(struct nm_distribute *d, struct nm_stage_call *c, Masters_
 /* ---- distribute-known.c ---- */
 int nm_distribute_set_nodes(struct nm_distribute *d, struct nm_arena *a, Masters__NodeForScheduling *const *nodes,
                             size_t n);
-/* Updates what is known of the nodes' queues. Call this before containers are placed, since the room on a node changes
- * with the ResourceManager's messages. */
+/* Updates the known lengths of the nodes' queues. Call this before containers are placed, since the room on a node
+ * changes with the ResourceManager's messages. */
 void nm_distribute_look_at_queues(struct nm_distribute *d);
 void nm_distribute_note_tokens(struct nm_distribute *d, const Masters__AllocateAnswer *answer);
 bool nm_distribute_is_known(const struct nm_distribute *d, const char *host, int32_t port);
@@ -70,7 +71,7 @@ int nm_distribute_keep_placed(struct nm_distribute *d, int32_t response_id, Mast
                               size_t n);
 /* Returns the containers of the last call, in the arena. */
 int nm_distribute_get_placed(const struct nm_distribute *d, struct nm_arena *a, Masters__Container ***ret);
-/* Saves what has changed. */
+/* Saves the changed state. */
 int nm_distribute_save(struct nm_distribute *d);
 int nm_distribute_keep(void *stage, struct nm_yarn_stored_master *m);
 int nm_distribute_restore(struct nm_distribute *d, const struct nm_yarn_stored_master *kept);

@@ -4,11 +4,11 @@
 /*
  * The keys of the proxy's own AMRM tokens, which application masters on this node hold instead of the
  * ResourceManager's. As in the ResourceManager, a new key is made periodically and signs new tokens at once. The
- * previous key is accepted until the new one has become current, so that masters have time to fetch a new token.
- * Numbers begin at a random value and go up by one, also across restarts of nmd.
+ * previous key is accepted until the new key has become current, so that masters have time to fetch a new token. Key
+ * numbers begin at a random value and increase by one, also across restarts of nmd.
  *
  * The code is pure: the caller provides time and random bytes. Time is the wall clock, which continues while nmd is not
- * running. If it is set back, a key lives no longer than without that.
+ * running. Even if the clock is set back, a key doesn't live longer than usual.
  */
 
 #include <stdbool.h>
@@ -22,7 +22,7 @@
 struct nm_yarn_local_keys {
     struct nm_yarn_master_key current, next; /* size 0: no key */
     uint64_t rolled_usec;                    /* when the newest key was made */
-    uint64_t every_usec, delay_usec;         /* interval of keys; delay until a key is current; set by the owner */
+    uint64_t every_usec, delay_usec; /* interval between keys; delay until a new key is current; the owner sets both */
 };
 
 /* The random bytes that a step may need. */
@@ -31,18 +31,19 @@ struct nm_yarn_local_chance {
     uint32_t number; /* number of the first key */
 };
 
-/* Makes keys, and makes them current, when it is time. Returns true if something has changed and must be saved. */
+/* Makes a key when one is due, and makes the next key current after its delay. Returns true if keys have changed and
+ * must be saved. */
 bool nm_yarn_local_keys_step(struct nm_yarn_local_keys *k, uint64_t now_usec,
                              const struct nm_yarn_local_chance *chance);
-/* Returns the latest time at which the next step changes something. */
+/* Returns the latest time at which the next step changes the keys. */
 uint64_t nm_yarn_local_keys_due(const struct nm_yarn_local_keys *k);
 
-/* Returns the key that signs new tokens. It exists after the first step. */
+/* Returns the key that signs new tokens. This key exists after the first step. */
 const struct nm_yarn_master_key *nm_yarn_local_keys_signing(const struct nm_yarn_local_keys *k);
 /* Returns NULL if the key is unknown or no longer accepted. */
 const struct nm_yarn_master_key *nm_yarn_local_keys_find(const struct nm_yarn_local_keys *k, int32_t id);
 
 /* Makes a token for that attempt, signed with the key: kind YARN_AM_RM_TOKEN, with an empty service, which masters look
- * for. The caller frees it. */
+ * for. The caller frees *ret. */
 int nm_yarn_local_token(const struct nm_yarn_master_key *key, const struct nm_yarn_attempt_id *attempt,
                         struct nm_token **ret);

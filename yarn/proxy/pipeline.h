@@ -3,8 +3,8 @@
 
 /*
  * The pipelines: one per attempt whose master was started on this node, each with its own chain of stages. A pipeline
- * begins with the start of the master. It ends with its application, or when a later attempt begins here. State that
- * must not be lost is saved before it is used (proxy-store.h), and the next nmd restores it.
+ * begins with the start of the master. It ends with the application, or when a later attempt begins here. State that
+ * must not be lost is saved before the proxy uses it (proxy-store.h), and the next nmd restores it.
  */
 
 #include "yarn/proxy/local-keys.h"
@@ -21,8 +21,8 @@ int nm_pipelines_new(struct nm_stage_world *world, const struct nm_yarn_local_ke
 struct nm_pipelines *nm_pipelines_free(struct nm_pipelines *all);
 NM_DEFINE_CLEANUP(struct nm_pipelines *, nm_pipelines_free)
 
-/* Makes the pipeline of a master that is about to be started, and ends those of earlier attempts. Takes ownership of
- * `theirs`, the ResourceManager's token, on success. Returns 0 or -errno. */
+/* Makes the pipeline of a master that is about to be started, and ends the pipelines of earlier attempts. Takes
+ * ownership of `theirs`, the ResourceManager's token, on success. Returns 0 or -errno. */
 int nm_pipeline_begin(struct nm_pipelines *all, const struct nm_yarn_container_id *master, const char *submitter,
                       struct nm_token **theirs);
 void nm_pipelines_end_attempt(struct nm_pipelines *all, const struct nm_yarn_attempt_id *attempt);
@@ -41,8 +41,8 @@ const struct nm_yarn_master_key *nm_pipeline_held_key(const struct nm_pipeline *
 void nm_pipeline_call(struct nm_pipeline *p, enum nm_masters_method method, int32_t key_id,
                       struct nm_hadoop_call *call);
 
-/* The first function returns an array of the pipelines that may be seen, or NULL without memory. The second adds up
- * figures of all. */
+/* The first function returns an array of the pipelines that may be seen, or NULL without memory. The second function
+ * adds up the figures of all pipelines. */
 typedef bool (*nm_pipelines_may_see_t)(void *userdata, const char *master);
 json_t *nm_pipelines_to_json(const struct nm_pipelines *all, nm_pipelines_may_see_t may_see, void *userdata,
                              bool with_users);

@@ -42,7 +42,7 @@ int nm_yarn_proxy_stats_error(const struct nm_yarn_proxy_stats *s);
 struct nm_yarn_proxy_stats *nm_yarn_proxy_stats_free(struct nm_yarn_proxy_stats *s);
 NM_DEFINE_CLEANUP(struct nm_yarn_proxy_stats *, nm_yarn_proxy_stats_free)
 
-/* Count a call: the first function one that was answered, with its duration, and the second one that failed. */
+/* Count a call: the first function counts an answered call with its duration, and the second function a failed call. */
 void nm_yarn_proxy_stats_answered(struct nm_yarn_proxy_stats *s, enum nm_master_call call, uint64_t took_usec);
 void nm_yarn_proxy_stats_failed(struct nm_yarn_proxy_stats *s, enum nm_master_call call);
 /* Notes the time that an allocate call took in nmd, without the ResourceManager's share. */
@@ -63,7 +63,7 @@ struct nm_yarn_pipeline_view {
 /* Returns the attempt's JSON object, or NULL if memory runs out. */
 json_t *nm_yarn_proxy_stats_pipeline(const struct nm_yarn_pipeline_view *v);
 
-/* The first function adds one pipeline to the sums, the second all counters. */
+/* The first function adds one pipeline's figures to *ret, the second function adds all counters. */
 void nm_yarn_proxy_stats_sum(const struct nm_yarn_pipeline_view *v, struct nm_masters *ret);
 void nm_yarn_proxy_stats_fill(const struct nm_yarn_proxy_stats *s, struct nm_masters *ret);
 /* Returns the figures in the format of the status, or NULL if memory runs out. Takes over the reference to the array
@@ -71,7 +71,7 @@ void nm_yarn_proxy_stats_fill(const struct nm_yarn_proxy_stats *s, struct nm_mas
 json_t *nm_yarn_proxy_stats_to_json(const struct nm_masters *m, json_t *pipelines);
 void nm_yarn_proxy_stats_write_metrics(const struct nm_masters *m, const struct nm_metric_writer *w);
 
-/* Returns the placement of the container with this id, and sets *ret_master to the container of its master. NULL: there
- * is no entry, or memory ran out. */
+/* Returns the placement of the container with this id, and sets *ret_master to the container of its master. NULL: the
+ * log has no entry of this container, or memory ran out. */
 json_t *nm_yarn_proxy_stats_placement(const struct nm_yarn_proxy_stats *s, const char *container,
                                       struct nm_yarn_container_id *ret_master);

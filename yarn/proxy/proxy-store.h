@@ -16,8 +16,9 @@
  *
  * So each write precedes the action that depends on it. Only root can read the files, since they contain keys and
  * tokens. The files of masters are written with every call that places containers, before the call is forwarded to the
- * ResourceManager. They lie in the runtime directory, in memory, because renaming a file on a disk took longer than all
- * the rest (0.3 ms, and 20 ms in 1 % of the cases). They are useless after a boot, which no master survives.
+ * ResourceManager. These files lie in the runtime directory, in memory, because renaming a file on a disk took longer
+ * than the rest of the call (0.3 ms, and 20 ms in 1 % of the cases). They are useless after a boot, because no master
+ * survives the boot.
  */
 
 #include "rpc/hadoop/token.h"
@@ -32,20 +33,20 @@ struct nm_yarn_stored_node {
     int32_t port;
 };
 
-/* The saved state of a master. It owns nothing that it points to. */
+/* The saved state of a master. The pointers refer to data of the caller. */
 struct nm_yarn_stored_master {
     struct nm_yarn_attempt_id attempt;
     const char *submitter;
-    int64_t master_number;         /* of the master's own container */
+    int64_t master_number;         /* number of the master's own container */
     uint64_t since_realtime_usec;  /* when the master was started */
     struct nm_token token;         /* the ResourceManager's newest token for the attempt */
-    struct nm_yarn_master_key borne, given; /* keys of the proxy's tokens for the master; size 0: none (pipeline.c) */
-    struct nm_bytes registered;    /* the ResourceManager's answer to the registration, packed; empty: not registered */
-    struct nm_bytes asks;          /* result of nm_yarn_allocator_pack(); empty: none */
+    struct nm_yarn_master_key borne, given; /* keys of the proxy's tokens for the master (pipeline.c); size 0: no key */
+    struct nm_bytes registered;    /* packed answer of the ResourceManager to the registration; empty: not registered */
+    struct nm_bytes asks;          /* result of nm_yarn_allocator_pack(); empty: no asks were saved */
     bool has_number;               /* last_number is valid */
     int64_t last_number;           /* number of the newest container; numbers are descending */
-    int32_t response_id;           /* of the call for which these containers were placed */
-    const struct nm_bytes *placed; /* each a packed Container */
+    int32_t response_id;           /* response id of the call for which the containers in `placed` were placed */
+    const struct nm_bytes *placed; /* packed Containers */
     size_t n_placed;
     const struct nm_yarn_stored_node *known_nodes; /* nodes with an NMToken of the ResourceManager */
     size_t n_known_nodes;
@@ -55,7 +56,7 @@ struct nm_yarn_proxy_store {
     int dir_fd, masters_fd;
 };
 
-/* Call nm_yarn_proxy_store_done() whether or not this succeeds. */
+/* Opens the store. The caller calls nm_yarn_proxy_store_done() whether or not the opening succeeds. */
 int nm_yarn_proxy_store_open(const char *state_dir, const char *runtime_dir, struct nm_yarn_proxy_store *ret);
 void nm_yarn_proxy_store_done(struct nm_yarn_proxy_store *k);
 
@@ -73,6 +74,6 @@ typedef void (*nm_yarn_stored_master_cb_t)(const struct nm_yarn_stored_master *m
 int nm_yarn_proxy_store_load_masters(const struct nm_yarn_proxy_store *k, nm_yarn_stored_master_cb_t cb,
                                      void *userdata);
 
-/* Parses the contents of a file as a master of that name. -EBADMSG: invalid. */
+/* Parses the contents of a file as a master of that name. -EBADMSG: the contents are invalid. */
 int nm_yarn_proxy_store_parse(struct nm_arena *a, const char *name, struct nm_bytes content,
                               struct nm_yarn_stored_master *ret);

@@ -28,8 +28,8 @@ int nm_yarn_proxy_check(const struct nm_yarn_settings *s, bool may_be_ours, char
 struct nm_yarn_proxy *nm_yarn_proxy_free(struct nm_yarn_proxy *p);
 NM_DEFINE_CLEANUP(struct nm_yarn_proxy *, nm_yarn_proxy_free)
 
-/* Prepares the start of a master: *ret is its launch context, in the arena, with a token of the proxy in place of the
- * ResourceManager's. Returns 0, a positive outcome with *why, or -errno. */
+/* Prepares the start of a master: *ret is the master's launch context, in the arena, with a token of the proxy in place
+ * of the ResourceManager's. Returns 0, a positive outcome with *why, or -errno. */
 int nm_yarn_proxy_begin(struct nm_yarn_proxy *p, const Hadoop__ContainerTokenIdentifier *token,
                         const Yarn__LaunchContext *context, struct nm_arena *a, const Yarn__LaunchContext **ret,
                         struct nm_exception *why);
@@ -48,6 +48,7 @@ void nm_yarn_proxy_write_metrics(const struct nm_yarn_proxy *p, const struct nm_
 /* Returns an array of the pipelines whose masters may_see() permits. NULL: no memory. */
 json_t *nm_yarn_proxy_show_pipelines(const struct nm_yarn_proxy *p, nm_pipelines_may_see_t may_see, void *userdata,
                                      bool with_users);
-/* Returns the reason for the container's placement. NULL: no memory, or no placement that may_see() permits. */
+/* Returns the reason for the container's placement. NULL: no memory, or the log has no placement of the container that
+ * may_see() permits. */
 json_t *nm_yarn_proxy_show_placement(const struct nm_yarn_proxy *p, const char *container,
                                      nm_pipelines_may_see_t may_see, void *userdata);

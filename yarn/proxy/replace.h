@@ -3,16 +3,15 @@
 
 /*
  * Replaces the token in the credentials of an application's master. The proxy keeps the ResourceManager's AMRM token
- * and puts one of its own under the same alias. Everything else in the credentials is unchanged.
+ * and puts a token of its own under the same alias. Everything else in the credentials is unchanged.
  */
 
 #include "rpc/hadoop/credentials.h"
 
 /*
  * credentials: from a launch context. *ret: the credentials with `ours`, in the arena. *ret_theirs: the former token,
- * which the caller frees.
- * -ENOKEY: there was no AMRM token; -EBADMSG: the credentials are invalid; -ENOMEM. If there are several AMRM tokens,
- * the first is returned, as in Java's proxy, and all of them are removed.
+ * which the caller frees. -ENOKEY: the credentials have no AMRM token; -EBADMSG: the credentials are invalid; -ENOMEM.
+ * If there are several AMRM tokens, the first token is returned, as in Java's proxy, and all of them are removed.
  */
 int nm_yarn_replace_token(struct nm_arena *a, struct nm_bytes credentials, const struct nm_token *ours,
                           struct nm_bytes *ret, struct nm_token **ret_theirs);

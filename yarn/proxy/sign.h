@@ -3,10 +3,10 @@
 
 /*
  * Signs tokens on this node on behalf of the ResourceManager, with the cluster's keys, which all nodes have: a token
- * for a container on some node, and a token with which its application connects to that node.
+ * for a container on some node, and a token with which the container's application connects to that node.
  *
  * A new key reaches the nodes one by one, with their heartbeats. So for a while new tokens are signed with the previous
- * key, which all of them still accept.
+ * key, which all nodes still accept.
  */
 
 #include "rpc/hadoop/token.h"
@@ -24,7 +24,7 @@ struct nm_yarn_seen_key {
     uint64_t since_usec;
 };
 
-/* All zero at first, but for the state. */
+/* All members but `state` are zero at first. */
 struct nm_yarn_signer {
     const struct nm_yarn_state *state; /* holds the keys; must outlive the signer */
     struct nm_yarn_seen_key container, nm;
@@ -40,7 +40,8 @@ struct nm_yarn_grant {
     int32_t vcores, priority;
 };
 
-/* now_usec: of a monotonic clock. -ENOKEY: there is no key yet; -ENOMEM. The message is in the arena. */
+/* now_usec: of a monotonic clock. -ENOKEY: the cluster's key has not been received yet; -ENOMEM. The message is in the
+ * arena. */
 int nm_yarn_sign_container(struct nm_yarn_signer *s, const struct nm_yarn_grant *g, uint64_t now_usec,
                            struct nm_arena *a, Hadoop__Token **ret);
 int nm_yarn_sign_nm(struct nm_yarn_signer *s, const struct nm_yarn_attempt_id *attempt, const char *submitter,

@@ -3,9 +3,9 @@
 
 /*
  * A stage between an application's master and the ResourceManager. Each attempt has its own chain of stages, in the
- * order of the table in stages.c and of the configuration. A call passes forward through the stages until one takes it.
- * The last stage takes every call and calls the ResourceManager. The answer passes back through the previous stages in
- * reverse order.
+ * order of the table in stages.c and of the configuration. A call passes forward through the stages until a stage takes
+ * it. The last stage takes every call and calls the ResourceManager. The answer passes back through the earlier stages
+ * in reverse order.
  *
  * A stage is one file with one struct nm_stage_type, and a line in stages.c.
  */
@@ -37,7 +37,7 @@ struct nm_stage_world {
     struct nm_yarn_proxy_store store;
     struct nm_yarn_proxy_stats *stats;
     void (*tell)(int level, const char *sentence);
-    unsigned scheduler; /* counts the ResourceManagers that were given up, to try one after the other */
+    unsigned scheduler; /* counts the ResourceManagers given up, so that each is tried in turn */
 };
 
 /* An attempt, as its stages see it. */
@@ -54,7 +54,7 @@ struct nm_stage_master {
     int (*save)(struct nm_stage_master *m);
 };
 
-/* A call in progress. Its arena holds what stages make for it. */
+/* A call in progress. The call's arena holds the data that stages make for it. */
 struct nm_stage_call {
     struct nm_stage_master *master;
     enum nm_masters_method method;

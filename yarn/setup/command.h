@@ -9,12 +9,12 @@
 #define NM_YARN_SETUP_ALLOW_MAX 64
 
 struct nm_yarn_setup_options {
-    const char *conf_dir; /* of --yarn-setup; NULL: it wasn't given */
+    const char *conf_dir; /* argument of --yarn-setup; NULL if this option wasn't given */
     const char *root, *java_home, *allow[NM_YARN_SETUP_ALLOW_MAX + 1];
     bool is_dry, undoes;
 };
 
-/* The options of --yarn-setup. They fill a struct nm_yarn_setup_options. */
+/* The options of --yarn-setup, which fill a struct nm_yarn_setup_options. */
 extern const struct nm_option nm_yarn_setup_option_table[];
 
 #define NM_YARN_SETUP_USAGE \
@@ -29,9 +29,10 @@ extern const struct nm_option nm_yarn_setup_option_table[];
 /* Checks that the options can be combined. Returns -EINVAL after a message. checks: --check-config is given. */
 int nm_yarn_setup_options_check(const struct nm_yarn_setup_options *o, bool checks);
 
-/* config or state_dir NULL: the host's own. */
+/* Returns the parameters for these options. config or state_dir NULL: use the host's default path. */
 struct nm_yarn_setup_params nm_yarn_setup_params_of(const struct nm_yarn_setup_options *o, const char *config,
                                                     const char *state_dir, nm_yarn_warn_t warn);
-/* Runs the setup or the undo, and prints the result. holder: as in setup.h. Negative: something was not done. */
+/* Runs the setup or the undo, and prints the result. holder: as in setup.h. Negative: the setup or the undo is
+ * incomplete. */
 int nm_yarn_setup_run(const struct nm_yarn_setup_options *o, const char *config, const char *state_dir,
                       pid_t (*holder)(const char *state_dir), nm_yarn_warn_t warn);

@@ -3,7 +3,7 @@
 
 /*
  * The facts that `nmd --yarn-setup` finds on this host, from which plan.h makes a plan. All texts are in an arena.
- * Paths are relative to the root directory, which is the host's own unless --root names another one.
+ * Paths are relative to the root directory, which is the host's own unless --root names another directory.
  */
 
 #include <stdbool.h>
@@ -17,7 +17,7 @@ enum nm_setup_kind {
     NM_SETUP_NOTHING,
     NM_SETUP_FILE,
     NM_SETUP_DIR,
-    NM_SETUP_LINK,  /* a part of the path is a symbolic link; nothing is written through one */
+    NM_SETUP_LINK,  /* a part of the path is a symbolic link; the setup writes through no link */
     NM_SETUP_OTHER, /* a device or a pipe; or an error, see `error` */
 };
 
@@ -25,13 +25,13 @@ enum nm_setup_kind {
 struct nm_setup_spot {
     const char *path;
     enum nm_setup_kind kind;
-    uid_t uid; /* of a file or directory, as the next two */
+    uid_t uid; /* owner of a file or directory; gid and mode likewise */
     gid_t gid;
     mode_t mode;
-    const char *sha256;   /* of a file, in hexadecimal; NULL: it is too large to be from nmd */
-    const char **missing; /* if nothing exists: the directories above it that don't either, the outermost first */
+    const char *sha256;   /* checksum of a file, in hexadecimal; NULL if the file is too large to be from nmd */
+    const char **missing; /* if the path doesn't exist: missing directories above it, the outermost first */
     size_t n_missing;
-    const char **weak; /* the directories above it in which others than root can replace it, the outermost first */
+    const char **weak; /* the directories above the path that other users than root can change, the outermost first */
     size_t n_weak;
     bool is_private; /* a directory in which only root can make entries */
     bool is_usable;  /* by nmd: only root can change it and the directories above it; links are followed */
@@ -51,28 +51,28 @@ struct nm_setup_host {
     unsigned port;
     const char **addresses; /* numeric addresses */
     size_t n_addresses;
-    int unresolved;       /* of getaddrinfo(): 0, or EAI_... */
-    int error;            /* of connecting to the port: 0, or a negative errno */
-    const char *answered; /* the address that accepted the connection, or NULL */
+    int unresolved;       /* result of getaddrinfo(): 0, or EAI_... */
+    int error;            /* result of connecting to the port: 0, or a negative errno */
+    const char *answered; /* the address that accepted the connection; NULL if no address did */
 };
 
 struct nm_setup_facts {
-    uid_t uid; /* the owner that directories shall have: root, or with --root the user who runs this */
+    uid_t uid; /* the owner that directories shall have: root, or with --root the user who runs nmd */
     gid_t gid;
     struct nm_setup_host *hosts; /* ResourceManagers first, else in the order of the files */
     size_t n_hosts;
     const char **name_servers; /* addresses of the name servers */
     size_t n_name_servers;
-    const char *network, *interface; /* the network of this host that a ResourceManager is in; or NULL */
-    const char *java_home, *java_version, *java_from; /* NULL: none was found; java_from: where its path comes from */
+    const char *network, *interface; /* the network that this host shares with a ResourceManager, or NULL */
+    const char *java_home, *java_version, *java_from; /* NULL: Java was not found; java_from: source of the path */
     const char *hadoop_home, *hadoop_from;
-    const char *java_doubt, *hadoop_doubt; /* why the cluster's scripts may mean another home; NULL: they don't */
+    const char *java_doubt, *hadoop_doubt; /* why the cluster's scripts may mean another home; NULL: no doubt */
     const char *node_name; /* the name that the node registers with */
     bool has_local_user;
     struct nm_setup_spot config, unit, state; /* the two drop-ins, and nmd's state directory */
-    struct nm_setup_spot *dirs;               /* the settings' local directories, then those for logs */
+    struct nm_setup_spot *dirs;               /* the local directories of the settings, then the log directories */
     size_t n_dirs;
-    struct nm_setup_manifest manifest; /* empty: there was no setup yet */
+    struct nm_setup_manifest manifest; /* empty if there was no setup yet */
 };
 
 /* The request. */
@@ -80,10 +80,10 @@ struct nm_setup_wish {
     const char *root;     /* without a trailing slash; "": the host's own */
     const char *conf_dir; /* the cluster's files, as nmd.conf shall name them */
     const char *config_path, *unit_path, *state_dir, *manifest_path;
-    const char *options; /* this command's options that have other than default values, each after a blank; or "" */
-    const char *check_options; /* the same for --check-config of what was set up */
+    const char *options; /* this command's options with other values than the defaults, each after a blank; or "" */
+    const char *check_options; /* the same for a later --check-config */
     const char *run_options;   /* the same for nmd itself, on its host */
-    const char *java_home;     /* NULL: search for one */
+    const char *java_home;     /* NULL: search for Java */
     const char *const *allow; /* more addresses for the unit, NULL-terminated */
     pid_t (*holder)(const char *state_dir); /* as in setup.h */
     void (*progress)(const char *text); /* called during operations that take seconds; may be NULL */
@@ -96,7 +96,7 @@ int nm_setup_facts_gather(const struct nm_setup_wish *w, const struct nm_yarn_se
 
 /* Returns the path without empty or "." components and without a trailing slash. NULL: no memory. */
 const char *nm_setup_tidy(struct nm_arena *a, const char *path);
-/* Examines one path. A failure is stored in *ret. */
+/* Examines one path. A failure of the examination is stored in *ret. */
 int nm_setup_spot_look(struct nm_arena *a, const char *root, const char *path, struct nm_setup_spot *ret);
 /* Returns the SHA-256 of a text in hexadecimal, in the form of nm_setup_spot. */
 const char *nm_setup_sum(struct nm_arena *a, const void *data, size_t size);

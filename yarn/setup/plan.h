@@ -11,35 +11,36 @@
 #include "yarn/setup/unit.h"
 
 enum nm_setup_act {
-    NM_SETUP_KEEP,   /* nothing to do: it is as it should be */
-    NM_SETUP_MAKE,   /* create it */
-    NM_SETUP_CHANGE, /* replace the text of a file that we wrote; set owner and mode of a directory */
-    NM_SETUP_LEAVE,  /* it should be different, but a setup hasn't made it */
+    NM_SETUP_KEEP,   /* the file or directory is as it should be */
+    NM_SETUP_MAKE,   /* create the file or directory */
+    NM_SETUP_CHANGE, /* replace the text of a file from a setup; set owner and mode of a directory */
+    NM_SETUP_LEAVE,  /* leave a wrong file or directory unchanged, since a setup hasn't made it */
 };
 
 struct nm_setup_step {
     enum nm_setup_act act;
     bool is_dir;
     const char *path;
-    const char *text; /* of a file: all of it; its mode is 0644 */
+    const char *text; /* of a file: the whole text; the file's mode is 0644 */
     uid_t uid;        /* of a directory: the owner to set; gid and mode likewise */
     gid_t gid;
     mode_t mode;
-    uid_t old_uid; /* of a changed directory: before the change */
+    uid_t old_uid; /* of a changed directory: the owner before the change; old_gid and old_mode likewise */
     gid_t old_gid;
     mode_t old_mode;
-    const char *why;  /* NM_SETUP_LEAVE: the reason; else NULL */
-    const char *weak; /* the directories above it that are the reason, as part of a sentence; or NULL */
+    const char *why;  /* why a step is NM_SETUP_LEAVE; NULL for other steps */
+    const char *weak; /* the directories above the path that are the reason, as part of a sentence; or NULL */
 };
 
 /* Advice on decisions that the administrator makes: a sentence or two. */
 enum nm_setup_subject {
-    NM_SETUP_LACK,     /* something is missing, or has an unusual value */
+    NM_SETUP_LACK,     /* a missing thing, or an unusual value */
     NM_SETUP_NETWORK,  /* the addresses of the cluster's other nodes */
     NM_SETUP_JAVA,    /* about JAVA_HOME, if no drop-in sets it */
     NM_SETUP_HADOOP,  /* about HADOOP_HOME, if no drop-in sets it */
-    NM_SETUP_REMINDER, /* printed even if nothing is wrong. --check-config doesn't print it, because it warns of such
-                          problems itself (launch/doubts.h) */
+    /* Printed even without a problem. --check-config doesn't print reminders, because it warns of such problems
+     * itself (launch/doubts.h). */
+    NM_SETUP_REMINDER,
 };
 
 struct nm_setup_advice {
@@ -59,7 +60,7 @@ struct nm_setup_plan {
 int nm_setup_plan_make(const struct nm_setup_wish *w, const struct nm_yarn_settings *s, const struct nm_setup_facts *f,
                        struct nm_arena *a, struct nm_setup_plan *ret);
 
-/* Makes the manifest to be saved before the plan is carried out, or with `done` the one to be saved afterwards. */
+/* Makes the manifest to be saved before the plan is carried out, or with `done` the manifest to be saved afterwards. */
 int nm_setup_plan_note(const struct nm_setup_wish *w, const struct nm_setup_manifest *before,
                        const struct nm_setup_plan *p, bool done, struct nm_arena *a, struct nm_setup_manifest *ret);
 
@@ -68,7 +69,8 @@ const char *nm_setup_unit_text(const struct nm_setup_wish *w, const struct nm_ya
                                const struct nm_setup_facts *f, struct nm_arena *a);
 const char *nm_setup_config_text(const struct nm_setup_wish *w, struct nm_arena *a);
 
-/* Returns the value that the unit should set for the variable. NULL: not needed, or no value was found. */
+/* Returns the value that the unit should set for the variable. NULL: the variable is not needed, or no value was
+ * found. */
 const char *nm_setup_value_of(enum nm_setup_variable v, const struct nm_setup_wish *w,
                               const struct nm_yarn_settings *s, const struct nm_setup_facts *f);
 

@@ -14,7 +14,7 @@ void nm_setup_print(FILE *out, const struct nm_setup_wish *w, const struct nm_se
 void nm_setup_print_undo(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_service *s,
                          const struct nm_setup_manifest *m, const struct nm_setup_undo *u);
 
-/* Writes why a host couldn't be reached, and what to check, to buf, and returns buf. NULL: it was reached. */
+/* Writes why a host couldn't be reached, and what to check, to buf, and returns buf. NULL: the host was reached. */
 const char *nm_setup_why_unreached(const struct nm_setup_facts *f, const struct nm_setup_host *h, char *buf,
                                    size_t size);
 const char *nm_setup_role(enum nm_setup_role role);

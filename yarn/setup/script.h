@@ -6,10 +6,10 @@
 #include <stddef.h>
 
 enum nm_setup_line {
-    NM_SETUP_LINE_OTHER,   /* doesn't change the variable */
-    NM_SETUP_LINE_VALUE,   /* sets it */
-    NM_SETUP_LINE_DEFAULT, /* sets it if it isn't set: ${NAME:-VALUE} */
-    NM_SETUP_LINE_UNCLEAR, /* sets it, but only a shell can determine the value or whether it is set */
+    NM_SETUP_LINE_OTHER,   /* the line doesn't change the variable */
+    NM_SETUP_LINE_VALUE,   /* the line sets the variable */
+    NM_SETUP_LINE_DEFAULT, /* the line sets the variable if it isn't set: ${NAME:-VALUE} */
+    NM_SETUP_LINE_UNCLEAR, /* the line may set the variable, but only a shell can determine whether, or the value */
 };
 
 /* Examines a line without its newline. *ret is a part of the line, of *ret_size bytes. */

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * `nmd --yarn-setup`: makes a host a node of the cluster whose files it is given, shows what that would change, or
- * reverts it. It runs without nmd's event loop, and may wait for name services and hosts. docs/ARCHITECTURE.md
- * describes its files.
+ * `nmd --yarn-setup`: makes a host a node of the cluster whose files it is given, shows what the setup would change, or
+ * reverts a setup. The setup runs without nmd's event loop, and may wait for name services and hosts.
+ * docs/ARCHITECTURE.md describes its files.
  */
 
 #include <stdio.h>
@@ -16,24 +16,25 @@ struct nm_yarn_setup_params {
     const char *conf_dir;     /* the cluster's files; absolute, as nmd.conf should name it */
     const char *config_path;  /* nmd.conf; the drop-in is written to the directory beside it */
     const char *state_dir;    /* absolute; contains the manifest */
-    const char *root;         /* all paths are below it; NULL: the host's own */
-    const char *java_home;    /* NULL: it is searched for */
+    const char *root;         /* root directory of all paths; NULL: the root directory of this host */
+    const char *java_home;    /* NULL: search for Java */
     const char *const *allow; /* more addresses for IPAddressAllow=, NULL-terminated */
     bool is_dry; /* change nothing; output and result are the same, even where something can't be written to */
-    void (*progress)(const char *text); /* NULL, or is called every second while names or hosts don't answer */
-    /* Returns the pid of the nmd that uses this state directory; 0: none does; -errno: unknown. NULL: unknown. */
+    void (*progress)(const char *text); /* called every second while names or hosts don't answer; may be NULL */
+    /* Returns the pid of the nmd that uses this state directory; 0: no nmd uses it; -errno: unknown. The callback may
+     * be NULL: then the pid is unknown. */
     pid_t (*holder)(const char *state_dir);
     nm_yarn_warn_t warn;
     void *userdata;
 };
 
-/* Prints to `out`. Returns 0 if everything is as it should be, even if the administrator has open decisions or a
- * ResourceManager doesn't answer. -EEXIST: a file or directory was not made by a setup, and was left unchanged;
- * `out` names it. Other -errno: nothing was done, or not everything. *ret_message then has sentences, one per line. */
+/* Prints to `out`. Returns 0 if the host is set up, even if the administrator has open decisions or a ResourceManager
+ * doesn't answer. -EEXIST: a file or directory was not made by a setup, and was left unchanged; `out` names it. Other
+ * -errno: the setup is incomplete. *ret_message then has sentences, one per line. */
 int nm_yarn_setup(const struct nm_yarn_setup_params *p, FILE *out, char **ret_message);
-/* Returns 0 if everything was reverted. -EEXIST: something stays, since it was changed or is in use. */
+/* Returns 0 if all changes were reverted. -EEXIST: a file or directory stays, since it was changed or is in use. */
 int nm_yarn_setup_undo(const struct nm_yarn_setup_params *p, FILE *out, char **ret_message);
 
-/* Calls p->warn for each thing that this host lacks to be a node with these settings, also if it was set up by hand.
- * Changes nothing. */
+/* Calls p->warn for each thing that this host lacks to be a node with these settings, also if the host was set up by
+ * hand. Leaves the host unchanged. */
 int nm_yarn_setup_check(const struct nm_yarn_setup_params *p, const struct nm_yarn_settings *s);

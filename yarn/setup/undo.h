@@ -2,16 +2,16 @@
 #pragma once
 
 /*
- * Reverts what a setup has written, and nothing else. A file that was changed since is left, and so is a directory that
- * isn't empty or has another owner. Both are reported and kept in the list, so that a later undo can revert them.
+ * Reverts only the changes of a setup. A file that was changed since is left, and so is a directory that isn't empty or
+ * has another owner. Both are reported and kept in the list, so that a later undo can revert them.
  */
 
 #include "yarn/setup/facts.h"
 
 enum nm_setup_undo_act {
     NM_SETUP_REMOVE,
-    NM_SETUP_RESTORE, /* set the former owner and mode */
-    NM_SETUP_GONE,    /* nothing is left to do */
+    NM_SETUP_RESTORE, /* set the directory's former owner and mode */
+    NM_SETUP_GONE,    /* the change was undone before */
     NM_SETUP_STAY,
 };
 
@@ -19,7 +19,7 @@ struct nm_setup_undo_step {
     enum nm_setup_undo_act act;
     const struct nm_setup_entry *entry;
     const struct nm_setup_spot *spot;
-    const char *why; /* why it stays, or what remains in a directory that is restored; else NULL */
+    const char *why; /* why the path stays, or what remains in a restored directory; else NULL */
 };
 
 /* The present state of an entry's path. */
@@ -34,11 +34,11 @@ struct nm_setup_left {
 struct nm_setup_undo {
     struct nm_setup_undo_step *steps; /* in the order of execution */
     size_t n;
-    struct nm_setup_manifest kept; /* the entries that stay; the manifest is removed if there are none */
+    struct nm_setup_manifest kept; /* the entries that stay; the manifest is removed if this is empty */
 };
 
-/* Plans the undo; pure. left: one for each entry of the manifest. The file manifest_path is removed or
- * written anew after all other files. */
+/* Plans the undo; pure. left: the state of each entry of the manifest. The file manifest_path is removed or written
+ * anew after all other files. */
 int nm_setup_undo_plan(const struct nm_setup_manifest *m, const struct nm_setup_left *left, uid_t uid, gid_t gid,
                        const char *manifest_path, struct nm_arena *a, struct nm_setup_undo *ret);
 
@@ -46,7 +46,7 @@ int nm_setup_undo_plan(const struct nm_setup_manifest *m, const struct nm_setup_
 int nm_setup_undo_look(const char *root, const struct nm_setup_manifest *m, struct nm_arena *a,
                        struct nm_setup_left **ret, char **ret_message);
 /* Continues after a failed step, and puts a sentence for each failure into *ret_message. The manifest then stays, so
- * that undo can be run again. Directories above the manifest are removed after it, so a failure there is only
+ * that undo can be run again. Directories above the manifest are removed after the manifest, so a failure there is only
  * reported. */
 int nm_setup_undo_act(const char *root, const struct nm_setup_undo *u, const char *manifest_path, char **ret_message);
 /* Returns the failures that read-only files or directories would cause, without changing anything. */

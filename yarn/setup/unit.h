@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Settings of a node in the drop-ins of nmd.service, whether --yarn-setup or an administrator wrote these. */
+/* Settings of a node in the drop-ins of nmd.service, written by --yarn-setup or by an administrator. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,13 +50,13 @@ struct nm_setup_unit {
 };
 
 /* Parses ADDRESS, ADDRESS/BITS, or a symbolic name of systemd (see IPAddressAllow=), which stands for one or two
- * networks. Returns the number of networks; 0: invalid. BITS must not have a leading zero, because systemd would read
- * it as octal. */
+ * networks. Returns the number of networks; 0: the word is invalid. BITS must not have a leading zero, because systemd
+ * would read it as octal. */
 size_t nm_setup_net_parse(const char *word, struct nm_setup_net ret[2]);
-/* Applies the text of one drop-in, on top of earlier ones. -ENOMEM: parts are missing. */
+/* Applies the text of one drop-in, on top of earlier ones. -ENOMEM: *u lacks parts of the text. */
 int nm_setup_unit_add(struct nm_setup_unit *u, const char *text, size_t size);
-/* Reads all drop-ins of the directory, in the order of their names. Ignores unreadable ones. ret must be {} before, and
- * must be freed with nm_setup_unit_free() even after a failure (-ENOMEM). */
+/* Reads all drop-ins of the directory, in the order of their names. Ignores unreadable ones. *ret must be {} before,
+ * and must be freed with nm_setup_unit_free() even after a failure (-ENOMEM). */
 int nm_setup_unit_read(const char *dir, struct nm_setup_unit *ret);
 struct nm_setup_unit *nm_setup_unit_free(struct nm_setup_unit *u);
 static inline void nm_setup_unit_freep(struct nm_setup_unit **u)
