@@ -35,8 +35,8 @@ const char *nm_yarn_bind_host(const struct nm_yarn_settings *s)
     return *s->bind_host ? s->bind_host : "0.0.0.0";
 }
 
-/* Returns the bind address of the web pages. A numeric address is used as it is. A name only tells others how to reach
- * the node, and may resolve to 127.0.1.1 here. */
+/* Returns the bind address of the web pages. A numeric address is used as it is. A name is not used, since it is only
+ * for other hosts to reach the node, and may resolve to 127.0.1.1 here. */
 const char *nm_yarn_web_bind_host(const struct nm_yarn_settings *s)
 {
     struct in6_addr address;
@@ -66,7 +66,7 @@ static void add_http(struct listeners *l, const struct sockaddr_storage *http)
         add(l, "http-address", l->http_host, nm_yarn_http_port(http), false);
 }
 
-/* Lists the listeners. If both use the same port, the node's pages are served at nmd's own address. */
+/* Lists the listeners. If both addresses have the same port, the node's pages are served at nmd's own address. */
 static void list(const struct nm_yarn_settings *s, const struct sockaddr_storage *http, struct listeners *l)
 {
     add_http(l, http);
@@ -90,7 +90,8 @@ void nm_yarn_tell_no_web(void (*tell)(int level, const char *sentence), const ch
         tell(LOG_WARNING, sentence);
 }
 
-/* Compares a listener with the earlier ones. *ret_message: a refusal of `at`, or NULL. */
+/* Compares the listener `at` with the earlier listeners. *ret_message: a refusal of this listener, or NULL if its port
+ * is free. */
 static void compare_with_earlier(const struct listeners *l, size_t at, char **ret_message)
 {
     *ret_message = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See resolve.h. The process writes its result to a pipe in one piece. */
+/* See resolve.h. The lookup process writes its result to a pipe in one piece. */
 
 #include "yarn/resolve.h"
 

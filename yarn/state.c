@@ -10,8 +10,8 @@
 
 #define FIRST_RETRY_USEC NM_USEC_PER_SEC
 #define INTERVAL_DEFAULT_USEC NM_USEC_PER_SEC
-/* Limits of the heartbeat interval. No cluster needs a shorter one. The longest still lets the ResourceManager correct
- * a mistaken interval. */
+/* Limits of the heartbeat interval. No cluster needs a shorter interval. The longest interval still lets the
+ * ResourceManager correct a mistaken setting. */
 #define INTERVAL_MIN_USEC (10 * NM_USEC_PER_MSEC)
 #define INTERVAL_MAX_USEC (600 * NM_USEC_PER_SEC)
 
@@ -67,7 +67,7 @@ static struct nm_yarn_step stop(struct nm_yarn_state *s, const char *words)
 }
 
 /* Registers again, without a delay at the first resync, which is how the ResourceManager asks a known node to register.
- * A delay follows repeated ones, because the ResourceManager may reject every registration. */
+ * Repeated resyncs cause a delay, because the ResourceManager may reject every registration. */
 static struct nm_yarn_step begin_anew(struct nm_yarn_state *s, const char *words, uint32_t random)
 {
     s->phase = NM_YARN_REGISTERING;
@@ -106,7 +106,7 @@ bool nm_yarn_key_from_message(const Yarn__MasterKey *m, struct nm_yarn_master_ke
     return true;
 }
 
-/* Stores a new key. The ResourceManager repeats it in each answer while it is the next one. */
+/* Stores a new key. The ResourceManager repeats the next key in each answer until the key is current. */
 static void take_key(struct nm_yarn_keys *keys, const Yarn__MasterKey *m)
 {
     struct nm_yarn_master_key key;
@@ -149,7 +149,7 @@ struct nm_yarn_step nm_yarn_state_registered(struct nm_yarn_state *s, const Yarn
     return (struct nm_yarn_step){.task = NM_YARN_BEAT};
 }
 
-/* Handles a normal answer: resets the failures, and takes over the values in it. */
+/* Handles a normal answer: resets the failures, and takes over the answer's values. */
 static void take_beat(struct nm_yarn_state *s, const Yarn__HeartbeatResponse *r)
 {
     s->response_id = r->response_id;

@@ -14,7 +14,7 @@ static void on_closed(void *userdata, int error, const struct nm_exception *why)
 {
     struct nm_yarn *y = userdata;
 
-    (void)error, (void)why; /* a waiting request has got its failure already; the next one makes a new connection */
+    (void)error, (void)why; /* a waiting request has got its failure already; the next request makes a new connection */
     y->client = nm_hadoop_client_free(y->client);
 }
 

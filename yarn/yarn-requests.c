@@ -9,8 +9,8 @@
 #include "util/clock.h"
 #include "yarn/heartbeat-actions.h"
 
-/* Limit of a request's structures for the maximum number of containers. Texts aren't copied, and have a limit of their
- * own. */
+/* Limit of a request's structures for the maximum number of containers. Texts aren't copied, and have a separate
+ * limit. */
 #define REPORT_BYTES (32 * NM_MIB)
 
 /* ---- answers ------------------------------------------------------------------------------ */
@@ -41,8 +41,8 @@ static void limit_queue(struct nm_yarn *y)
                                                      y->state.queue_max_wait_msec, s.opportunistic_running));
 }
 
-/* Resets the state after a registration. Some ResourceManagers ignore the health in it. A ResourceManager with its own
- * size for the node returns that size and counts on it. */
+/* Resets the state after a registration. Some ResourceManagers ignore the health in a registration. A ResourceManager
+ * with its own size for the node returns that size and counts on it. */
 static void begin_to_beat(struct nm_yarn *y, const Yarn__RegisterResponse *r)
 {
     const int64_t limit = y->limit_told_mib;
@@ -67,7 +67,7 @@ static void on_registered(void *userdata, int error, const ProtobufCMessage *ans
 static void apply_answer(struct nm_yarn *y, const Yarn__HeartbeatResponse *answer)
 {
     if (y->state.phase == NM_YARN_RUNNING && y->state.failures == 0) {
-        /* If the heartbeat was sent twice, the answer may belong to the first one, which had less in it. */
+        /* If the heartbeat was sent twice, the answer may belong to the first heartbeat, which contained less. */
         if (!y->repeats) {
             nm_yarn_node_set_out(y->services->node, !y->report.health.healthy);
             (void)snprintf(y->shown.unhealthy, sizeof y->shown.unhealthy, "%s",
@@ -121,9 +121,9 @@ static void check_disks(struct nm_yarn *y, struct nm_status *s)
     (void)snprintf(s->health_reason, sizeof s->health_reason, "%s", y->disks_trouble);
 }
 
-/* Reports the node as unhealthy if every start fails, so that the ResourceManager sends no more. This is the case
- * without a usable directory. A draining node does so only when it has no containers, because the ResourceManager would
- * kill them. */
+/* Reports the node as unhealthy if every start fails, so that the ResourceManager sends no more containers. Every start
+ * fails without a usable directory, and on a draining node. A draining node is reported only when it has no containers,
+ * because the ResourceManager would kill them. */
 static void check_use(struct nm_yarn *y, bool is_draining)
 {
     if (!nm_yarn_launcher_has_good_dirs(y->services->launcher))
@@ -213,7 +213,7 @@ static int send_beat(struct nm_yarn *y)
     request.last_nm_token_key = name_key(&nm_key, &y->state.nm_keys);
     request.has_token_sequence = 1;
     request.token_sequence = y->state.token_sequence;
-    /* Reports all containers or fails, because missing ones would count as lost. */
+    /* Reports all containers or fails, because missing containers would count as lost. */
     nm_arena_init(&a, REPORT_BYTES, NULL);
     r = nm_yarn_node_report(y->services->node, &a, &y->report.status);
     if (r == 0)

@@ -143,8 +143,8 @@ VIEW(application)
 VIEW(containers)
 VIEW(container)
 
-/* Answers "not placed" also about a container that the caller may not see. This reveals nothing, because the node would
- * give the same answer about containers of other nodes, which it does not know. */
+/* Answers "not placed" also about a container that the caller may not see. This answer doesn't reveal the container,
+ * because the node gives the same answer about containers of other nodes, which it does not know. */
 static int show_placement(void *userdata, const struct nm_upstream_question *q, json_t **ret,
                           struct nm_problem *ret_problem)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The size of the node that the ResourceManager sets (rmadmin -updateNodeResource, dynamic-resources.xml). It is passed
- * on to the manager and saved in a file of the state directory, because the ResourceManager doesn't repeat it to a node
- * that registers with its configured size. It holds until it changes or the node has unregistered.
+ * The size of the node that the ResourceManager sets (rmadmin -updateNodeResource, dynamic-resources.xml). The size is
+ * passed on to the manager and saved in a file of the state directory, because the ResourceManager doesn't repeat it to
+ * a node that registers with its configured size. The size holds until it changes or the node has unregistered.
  */
 
 #include "yarn/yarn-state.h"
@@ -62,8 +62,8 @@ void nm_yarn_size_follow(struct nm_yarn *y)
 }
 
 /* Offers the configured size at a registration if the ResourceManager's size is 0. The ResourceManager refuses nodes
- * that offer nothing, and so shuts down Java's NodeManager, which offers the size that it was given. The
- * ResourceManager then uses the offered size unless its answer has another one. */
+ * that offer a size of 0, and so shuts down Java's NodeManager, which offers the size that the ResourceManager has set.
+ * The ResourceManager then uses the offered size unless its answer has another one. */
 void nm_yarn_size_offer(struct nm_yarn *y)
 {
     struct nm_yarn_state *s = &y->state;
@@ -78,12 +78,13 @@ void nm_yarn_size_offer(struct nm_yarn *y)
 
 /*
  * Limits the size that a draining node offers. An unhealthy node would lose its containers, so a draining node stays
- * healthy. It refuses new containers, so free room would attract masters and tasks that then fail. Therefore it offers
- * the size of its guaranteed containers. The ResourceManager accepts this at a registration, keeps the running
- * containers, and does the same itself for a node that is decommissioned gracefully. As containers end, the offer is
- * reduced before their ends are reported. It is never below a scheduler's minimum, because each container has at least
- * that, and a node that offers less is shut down. So it is kept when the last container ends. vcores are unchanged:
- * without memory nothing is placed, and many schedulers count only memory.
+ * healthy. A draining node refuses new containers, so free room would attract masters and tasks that then fail.
+ * Therefore the node offers the size of its guaranteed containers. The ResourceManager accepts this size at a
+ * registration, keeps the running containers, and does the same itself for a node that is decommissioned gracefully. As
+ * containers end, the offer is reduced before their ends are reported. The offer is never below a scheduler's minimum,
+ * because each container has at least this size, and a node that offers less is shut down. So the offer is kept when
+ * the last container ends. vcores are unchanged: without memory no container is placed, and many schedulers count only
+ * memory.
  */
 void nm_yarn_size_limit(struct nm_yarn *y, bool is_draining)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The schedule of steps, and the handling of failed ones. Between two steps only the timer is active. */
+/* The schedule of steps, and the handling of failed steps. Between two steps only the timer is active. */
 
 #include "yarn/yarn-state.h"
 
@@ -27,7 +27,7 @@ static void set_timer(struct nm_yarn *y, uint64_t after_usec)
     (void)sd_event_source_set_enabled(y->timer, SD_EVENT_ONESHOT);
 }
 
-/* Brings a heartbeat forward if there are news. A retry keeps its time, so that a ResourceManager in trouble isn't
+/* Brings a heartbeat forward if there is news. A retry keeps its time, so that a ResourceManager in trouble isn't
  * loaded further. */
 static void advance_heartbeat(struct nm_yarn *y)
 {
@@ -71,8 +71,8 @@ void nm_yarn_step_take(struct nm_yarn *y, struct nm_yarn_step step)
     advance_heartbeat(y);
 }
 
-/* Handles a failure. With several ResourceManagers, the next one is tried, because a standby one may answer too, with a
- * refusal. */
+/* Handles a failure. With several ResourceManagers, the next one is tried, because a standby ResourceManager answers
+ * too, with a refusal. */
 void nm_yarn_step_failed(struct nm_yarn *y, int error, const struct nm_exception *why)
 {
     struct nm_yarn_step step;

@@ -61,8 +61,8 @@ static void tell_private_web(const struct nm_yarn_params *p)
     p->tell(LOG_WARNING, sentence);
 }
 
-/* Opens the port of the pages, after the ports that the node needs. If this fails, nmd logs a warning, the node runs
- * without its pages, and reports the configured port to the cluster. */
+/* Opens the port of the pages, after the ports that the node needs. If the port can't be opened, nmd logs a warning,
+ * and the node runs without its pages and reports the configured port to the cluster. */
 static void open_web(struct nm_yarn *y, const struct nm_yarn_params *p)
 {
     const struct nm_yarn_settings *s = p->settings;

@@ -2,8 +2,8 @@
 
 /*
  * See allocator.h. Within a heartbeat, nodes only become fuller and asks only smaller. An ask that finds no place in
- * one pass finds none in the next, so it isn't tried again. Therefore a heartbeat searches for a place once per ask and
- * once per container, whatever the asks are.
+ * one pass finds no place in the next pass, so it isn't tried again. Therefore a heartbeat searches for a place once
+ * per ask and once per container, whatever the asks are.
  */
 
 #include "yarn/allocator/allocator.h"
@@ -122,7 +122,7 @@ static bool place_one(struct nm_yarn_allocator *a, size_t i, uint64_t now_usec, 
     return true;
 }
 
-/* Gives every ask its turn. Returns the number of containers so far. */
+/* Gives every ask a turn. Returns the number of containers so far. */
 static size_t allocation_pass(struct nm_yarn_allocator *a, uint64_t now_usec, size_t n, size_t most)
 {
     for (size_t i = 0; i < a->asks.n && n < most;) {

@@ -21,8 +21,8 @@ static void look(struct view *v, const struct nm_alloc_nodes *nodes, enum nm_yar
         nm_alloc_nodes_mark_racks(nodes, &v->ask->racks, v->named);
 }
 
-/* Returns why the node can't be chosen, or NM_YARN_ALLOC_N_PASSES if it can. Reasons that hold for a whole heartbeat
- * are checked first. */
+/* Returns why the node can't be chosen, or NM_YARN_ALLOC_N_PASSES if the node can be chosen. Reasons that hold for a
+ * whole heartbeat are checked first. */
 static enum nm_yarn_alloc_pass why_not(const struct view *v, const struct nm_alloc_node *node, bool named)
 {
     int64_t room;

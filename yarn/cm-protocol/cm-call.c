@@ -22,7 +22,8 @@ void nm_cm_refuse_answer(struct nm_hadoop_call *call)
     nm_cm_refuse(call, NM_EXCEPTION_YARN, "There is no room for the answer; name fewer containers at a time.");
 }
 
-/* Parses the identifier again. It was accepted when the connection began, so only memory can be lacking. */
+/* Parses the identifier again. The identifier was accepted when the connection began, so only a lack of memory can make
+ * this fail. */
 const Hadoop__NMTokenIdentifier *nm_cm_caller(struct nm_hadoop_call *call)
 {
     const Hadoop__NMTokenIdentifier *caller;

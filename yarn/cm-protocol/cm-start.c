@@ -91,8 +91,8 @@ static int start_one(struct nm_yarn_cm_server *m, const Hadoop__NMTokenIdentifie
     if (r != 0)
         return r;
     nm_yarn_used_add(m->used, &id, token->expires_msec);
-    /* The container is started. It stays, even if its attempt's key can't be remembered and the attempt is unknown
-     * after two more keys. */
+    /* The container is started. It keeps running even if the attempt's key can't be remembered and the attempt is
+     * unknown after two more keys. */
     (void)nm_yarn_keyring_remember(m->keyring, caller);
     return 0;
 }

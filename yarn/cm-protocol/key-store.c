@@ -2,7 +2,7 @@
 
 /*
  * See key-store.h. The file is small, some dozens of bytes for each attempt and for each start of the last minutes, and
- * is always rewritten as a whole. Only root can read it, because the keys allow signing any token.
+ * is always rewritten as a whole. Only root can read the file, because the keys allow signing any token.
  */
 
 #include "yarn/cm-protocol/key-store.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See keyring.h. An attempt is remembered with a key and not with a token, because it may have several tokens of one
- * key. */
+/* See keyring.h. An attempt is remembered with a key and not with a token, because the attempt may have several tokens
+ * of one key. */
 
 #include "yarn/cm-protocol/keyring.h"
 

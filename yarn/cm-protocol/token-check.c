@@ -197,7 +197,7 @@ static int check_time(const Hadoop__ContainerTokenIdentifier *token, int64_t now
                   starts ? "start container." : "increase container resource.", now_msec, token->expires_msec);
 }
 
-/* Refuses tokens of the ResourceManager's earlier runs, which are void after its restart. */
+/* Refuses tokens of the ResourceManager's earlier runs, which are void after the ResourceManager's restart. */
 static int check_rm(const struct nm_yarn_gate *g, const Hadoop__ContainerTokenIdentifier *token,
                     struct nm_exception *why)
 {

@@ -79,8 +79,8 @@ static bool read_port(const char *text, size_t size, unsigned *ret)
     return true;
 }
 
-/* Parses the first `size` bytes. The host becomes a part of URLs. If it had other characters than hosts have, each
- * container that needs a file from there would fail, without an earlier warning. */
+/* Parses the first `size` bytes. The host becomes a part of URLs. If the host had invalid characters, each container
+ * that needs a file from this host would fail, without an earlier warning. */
 static bool read_address(const char *text, size_t size, struct nm_authority *ret)
 {
     const char *end = text + size, *bracket = size > 0 && *text == '[' ? memchr(text, ']', size) : NULL;

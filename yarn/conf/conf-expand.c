@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Expands ${...} in values. As in Hadoop, the innermost variable of the leftmost nest is replaced repeatedly, until
- * there is none or one is unknown. In the latter case the text is left as it is at that point.
+ * Expands ${...} in values. As in Hadoop, the innermost variable of the leftmost nest is replaced repeatedly, until the
+ * text has no variable or the variable is unknown. An unknown variable is left in the text, which is then returned.
  */
 
 #include "yarn/conf/conf.h"
@@ -84,7 +84,7 @@ static const char *trimmed(const char *text, size_t *ret_len)
     return text;
 }
 
-/* Returns 1 if a variable was replaced, 0 if there is none or it is unknown. */
+/* Returns 1 if a variable was replaced, 0 if the text has no variable or the variable is unknown. */
 static int replace_one(const struct nm_yarn_conf *c, char **text)
 {
     _cleanup_free_ char *name = NULL;

@@ -34,8 +34,8 @@ struct reading {
     int dir_fd;
     const char *file;
     unsigned depth, include_depth;
-    unsigned skip_depth;    /* elements of at least this depth are ignored; 0: none are */
-    struct text *into;      /* receives the characters; NULL: they are ignored */
+    unsigned skip_depth;    /* elements of at least this depth are ignored; 0: no element is ignored */
+    struct text *into;      /* receives the characters; NULL: the characters are ignored */
     struct text name, value, final;
     bool in_property, has_value;
     bool missing;           /* the file of the surrounding xi:include doesn't exist */
@@ -175,7 +175,7 @@ static int read_included(struct reading *s, const char *href)
         return r;
     r = read_file(s->conf, s->dir_fd, href, text, size, s->include_depth + 1, &s->message);
     if (r < 0)
-        stop(s, r); /* its message has file and line */
+        stop(s, r); /* the message of this failure has file and line already */
     return 0;
 }
 
@@ -210,7 +210,7 @@ static void end_include(struct reading *s)
         refuse(s, -ENOENT, "what is included isn't there, and there is no fallback");
 }
 
-/* Ignores namespace prefixes, since files practically never declare another one than xi. */
+/* Ignores namespace prefixes, since files practically never declare other prefixes than xi. */
 static const char *local_name(const char *element)
 {
     const char *colon = strchr(element, ':');

@@ -34,7 +34,8 @@ void nm_yarn_defaults_free(struct nm_config_default *list)
     free(list);
 }
 
-/* Adds an item. A partly allocated item counts as soon as it has a section, so it is freed with the others. */
+/* Adds an item. A partly allocated item counts as soon as it has a section, so the item is freed with the other
+ * items. */
 static int add(struct list *to, const char *section, const char *name, const char *value, const char *source)
 {
     struct nm_config_default *d = &to->all[to->n];
@@ -82,7 +83,7 @@ static const char *source_of(const struct nm_yarn_settings *s, const void *field
     return file_of(s, field) ?: "Hadoop's default";
 }
 
-/* Adds a number, unless it is -1, or 0 for a cluster without a queue: then nmd's own setting applies. */
+/* Adds a number, unless it is -1, or 0 for a cluster without a queue. Without an item, nmd's own setting applies. */
 static int add_number(struct list *to, const char *section, const char *name, const struct nm_yarn_settings *s,
                       const int64_t *field, const char *unit)
 {
@@ -100,8 +101,8 @@ static int add_share(struct list *to, const char *section, const char *name, dou
     return value > 0 ? add_print(to, section, name, source, "%.9f", value) : 0;
 }
 
-/* Hadoop's default size of a node. It is used for hosts that are clearly larger. A smaller host, or one of about this
- * size, would offer memory that it lacks. */
+/* Hadoop's default size of a node. This size is used for hosts that are clearly larger. A smaller host, or a host of
+ * about this size, would offer memory that it lacks. */
 #define USUAL_MEMORY_MIB 8192
 #define USUAL_VCORES 8
 
@@ -153,7 +154,7 @@ static int add_node(struct list *to, const struct nm_yarn_settings *s)
     return r == 0 ? add_time(to, "health", "timeout", s, &s->health_timeout_usec) : r;
 }
 
-/* Adds the thresholds. A threshold that isn't set takes its value from the general one. */
+/* Adds the thresholds. A threshold that isn't set takes its value from the general threshold. */
 static int add_thresholds(struct list *to, const struct nm_yarn_settings *s)
 {
     const char *general = source_of(s, &s->general_alpha);

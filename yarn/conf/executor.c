@@ -86,7 +86,7 @@ struct reader {
     struct nm_refusals *refusals;
 };
 
-/* Writes the name with its section, as several sections have a module.enabled. */
+/* Writes the name with the section's name, because several sections have a name module.enabled. */
 static const char *show_name(const struct reader *r, const char *name, char *buf, size_t size)
 {
     char shown[80], section[80];
@@ -125,7 +125,7 @@ static int warn_of(struct reader *r, const char *name, const char *why)
     return 0;
 }
 
-/* Takes a value. As in Hadoop's program, an empty one means the default. */
+/* Takes a value. As in Hadoop's program, an empty value means the default. */
 static int set_value(struct reader *r, size_t which, const char *value)
 {
     const char *name = nm_yarn_executor_names[which].name;
@@ -225,8 +225,8 @@ void nm_yarn_executor_done(struct nm_yarn_executor *e)
 
 /* ---- the file ----------------------------------------------------------------------------- */
 
-/* Checks the file and the directories that lead to it, through all links. Returns 1 if only root can have written it, 0
- * if another user can have. */
+/* Checks the file and the directories that lead to it, through all links. Returns 1 if only root can have written the
+ * file, 0 if another user may have written it. */
 static int is_trusted(const char *path, int *ret_dir_fd, const char **ret_name)
 {
     char *slash = strrchr(path, '/');

@@ -2,8 +2,8 @@
 
 /*
  * See hadoop-names.h. The list is the union of the names in YarnConfiguration and in yarn-default.xml of Hadoop 3.3.6,
- * 3.4.2 and 3.5.0, and of the names that other classes of the ResourceManager and of clients define. They are without
- * the prefix "yarn." and sorted by strcmp() for the binary search.
+ * 3.4.2 and 3.5.0, and of the names that other classes of the ResourceManager and of clients define. The names are
+ * without the prefix "yarn." and sorted by strcmp() for the binary search.
  */
 
 #include "yarn/conf/hadoop-names.h"

@@ -28,12 +28,12 @@
 #define FACTORY(what) "", .allowed = IPC "factories.impl.pb." what "FactoryPBImpl"
 #define ALWAYS_LIMITED "the kernel holds each container to its memory on this node, and ends one that needs more"
 
-/* A rule about a list of words. A value that contains a word that isn't allowed, or lacks the needed one, requests
- * something that the node can't do. */
+/* A rule about a list of words. A value that contains a word that isn't allowed, or lacks the needed word, requests a
+ * function that the node lacks. */
 struct rule {
     const char *name, *fallback;
     const char *allowed; /* words separated by commas; NULL: any */
-    const char *needed;  /* word that must be in the list; NULL: none */
+    const char *needed;  /* word that must be in the list; NULL: no word is needed */
     unsigned mode;       /* if not 0, the value must be a file mode in octal with all these bits */
     unsigned most;       /* if not 0, the value must be a number from 1 to this */
     bool not_blank;      /* an empty list breaks the rule, too */
@@ -42,7 +42,7 @@ struct rule {
     bool of_proxy; /* applies only if application masters connect to the ResourceManager through nmd */
     struct {
         const char *name, *value;
-    } unless; /* the rule doesn't apply if this other property has this value (NULL: any but "") */
+    } unless; /* the rule doesn't apply if this other property has this value (NULL: any value but "") */
 };
 
 #define PAGES_IN_CLEAR \
@@ -61,7 +61,7 @@ struct rule {
 #define NODES "security.containermanagement.protocol."
 #define MASTERS "security.applicationmaster-nodemanager.applicationmaster.protocol."
 #define OTHERS "security.service.authorization.default."
-/* An empty list of allowed callers allows no one, and an empty list of blocked callers blocks no one. */
+/* An empty list of allowed callers refuses all callers, and an empty list of blocked callers accepts all callers. */
 #define EVERYBODY "*", .allowed = "*", .not_blank = true, .fatal = true, .why = NO_POLICY, NO_AUTHORIZATION
 #define NOBODY "", .allowed = "", .fatal = true, .why = NO_POLICY, NO_AUTHORIZATION
 
@@ -242,7 +242,7 @@ static const char *const idle[] = {
     "network-tagging.", "network-tagging", "resource.disk.", "resource.network.",
     "container-log-monitor.", "log.delete.threshold", "emit-container-events", "remote-app-log-dir",
     "remote-app-log-dir-", "remote-app-log-dir.", "log-aggregation.", "logaggregation.", "health-checker.",
-    /* Kerberos and what it protects */
+    /* Kerberos and the functions that it protects */
     "keytab", "principal", "webapp.spnego-", "webapp.https.address",
     /* protection of pages that can be written to or framed; nmd's can't */
     "webapp.rest-csrf.", "webapp.xfs-filter.",
@@ -250,7 +250,7 @@ static const char *const idle[] = {
     "disk-health-checker.working-dir-content-accessibility-validation.enabled",
     "local-cache.max-files-per-directory", "disk-validator", "container-diagnostics-maximum-size",
     "localizer.address",
-    /* properties that the Java node sets itself, whatever a file has */
+    /* properties that Java's NodeManager sets itself and doesn't read from files */
     "good-local-dirs", "good-log-dirs",
 };
 
@@ -268,7 +268,8 @@ static bool is_idle(const char *rest)
     return false;
 }
 
-/* Returns true for families of nmd's own keys. Their readers check whether the key exists (defaults.c, sources.c). */
+/* Returns true for families of nmd's own keys. The files that read these keys check whether a key exists (defaults.c,
+ * sources.c). */
 static bool is_own_family(const char *name)
 {
     static const char *const families[] = {OWN "over-allocation.", OWN "queue.", OWN "preemption.",
@@ -422,8 +423,8 @@ static int check_rule(const struct nm_yarn_conf *c, const struct rule *rule, nm_
     return -EOPNOTSUPP;
 }
 
-/* Warns of names with Hadoop's or nmd's prefix that neither defines, since they may be misspelt. Other prefixes belong
- * to other programs. */
+/* Warns of names with Hadoop's or nmd's prefix that both don't define, since the names may be misspelt. Other prefixes
+ * belong to other programs. */
 static int warn_of_unknown(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, void *userdata)
 {
     for (size_t i = 0; i < nm_yarn_conf_count(c); i++) {

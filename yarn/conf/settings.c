@@ -72,7 +72,7 @@ int nm_yarn_settings_new_conf(struct nm_yarn_conf **ret)
     return r;
 }
 
-/* Sets the value that applies if no file sets any property, including those that the default refers to. */
+/* Sets the value that applies if no file sets any property, including the properties that the default refers to. */
 static int use_fallback(size_t i, struct nm_yarn_settings *s)
 {
     _cleanup_(nm_yarn_conf_freep) struct nm_yarn_conf *c = NULL;
@@ -145,8 +145,8 @@ static int read_variables(const struct nm_yarn_conf *c, struct nm_yarn_settings 
 }
 
 /* Reads the keys in the table's order, since a host's field may be a part of an address. A default may be invalid only
- * because it contains a property from a file, which is refused itself. So failures of defaults are reported only if no
- * property of a file failed. */
+ * because the default contains a property from a file, and this property is refused itself. So failures of defaults are
+ * reported only if no property of a file failed. */
 static int read_keys(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, struct nm_refusals *refusals)
 {
     _cleanup_(nm_refusals_done) struct nm_refusals of_defaults = {};
@@ -193,8 +193,8 @@ static int read_others(const struct nm_yarn_conf *c, struct nm_yarn_settings *s,
     return r;
 }
 
-/* Reads container-executor.cfg if nmd is root. Otherwise nmd runs containers as its own user only, which the file can't
- * forbid. */
+/* Reads container-executor.cfg if nmd is root. Otherwise nmd runs containers as nmd's own user only, which the file
+ * can't forbid. */
 static int read_executor(const char *dir, struct nm_yarn_settings *s, nm_yarn_warn_t warn, void *userdata,
                          struct nm_refusals *refusals)
 {
@@ -204,7 +204,7 @@ static int read_executor(const char *dir, struct nm_yarn_settings *s, nm_yarn_wa
                                  &s->executor_rules, refusals);
 }
 
-/* Sets *ret even if it adds refusals. dir NULL: there is no container-executor.cfg. */
+/* Sets *ret even in case of refusals. dir: the directory of container-executor.cfg; NULL: ignore that file. */
 static int examine(const struct nm_yarn_conf *c, const char *dir, nm_yarn_warn_t warn, void *userdata,
                    struct nm_yarn_settings **ret, struct nm_refusals *refusals)
 {
@@ -243,7 +243,7 @@ int nm_yarn_settings_read(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, voi
     return r;
 }
 
-/* Adds a file that can't be read as one refusal, and continues with the others. */
+/* Adds a file that can't be read as one refusal, and continues with the other files. */
 int nm_yarn_settings_examine(const char *dir, nm_yarn_warn_t warn, void *userdata, struct nm_yarn_settings **ret,
                              char **ret_message)
 {
@@ -258,7 +258,7 @@ int nm_yarn_settings_examine(const char *dir, nm_yarn_warn_t warn, void *userdat
     return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
 }
 
-/* Stores the absolute path, because fetch commands get it and run in another working directory. */
+/* Stores the absolute path, because fetch commands receive this path and run in another working directory. */
 static int keep_dir(struct nm_yarn_settings *s, const char *dir)
 {
     s->dir = realpath(dir, NULL);
@@ -299,7 +299,7 @@ static int add_variable(json_t *array, const struct nm_yarn_variable *v)
                    v->source);
 }
 
-/* Adds the values of container-executor.cfg, if there is one. */
+/* Adds the values of container-executor.cfg, if that file exists. */
 static int add_executor(json_t *array, const struct nm_yarn_executor *e)
 {
     int r = 0;

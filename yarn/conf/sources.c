@@ -34,7 +34,7 @@ static void reader_done(struct reader *r)
 }
 
 /* Returns the deprecated name of a property, by the tables of Hadoop's Configuration and HdfsConfiguration. Names with
- * a service suffix are not in these tables. NULL: there is none. */
+ * a service suffix are not in these tables. NULL: the property has no deprecated name. */
 static const char *older_name(const char *name)
 {
     static const struct {
@@ -52,8 +52,9 @@ static const char *older_name(const char *name)
     return NULL;
 }
 
-/* Reads a property. *ret is NULL if it isn't set, can't be expanded, or isn't valid UTF-8, since it may contain
- * environment variables. Returns -ENOMEM without memory: to treat HTTPS_ONLY as unset would send data in the clear. */
+/* Reads a property. *ret is NULL if the property isn't set or can't be expanded, or if the value isn't valid UTF-8,
+ * since environment variables in it may be invalid. Returns -ENOMEM without memory: to treat HTTPS_ONLY as unset would
+ * send data in the clear. */
 static int get(const struct nm_yarn_conf *c, const char *name, char **ret)
 {
     _cleanup_free_ char *value = NULL;
@@ -94,8 +95,8 @@ static int append(json_t *list, const char *text, size_t size)
 
 /* ---- name nodes --------------------------------------------------------------------------- */
 
-/* Adds an authority that URIs may have. An existing one is kept: if two name nodes run on one host, the host's bare
- * name stands for the first. */
+/* Adds an authority that URIs may have. An existing authority is kept: if two name nodes run on one host, the host's
+ * bare name stands for the first. */
 static int put_key(const struct reader *r, const char *name, const char *base)
 {
     char key[NAME_SIZE + 40];
@@ -168,8 +169,8 @@ static int doubt_wildcard(const struct reader *r, const char *what, const char *
                          "name node");
 }
 
-/* Adds a name node. suffix: "", ".SERVICE" or ".SERVICE.NODE". fallback: its RPC address if no property sets one. As in
- * Hadoop, the RPC host is used if the web address is missing or a wildcard. */
+/* Adds a name node. suffix: "", ".SERVICE" or ".SERVICE.NODE". fallback: the name node's RPC address if no property
+ * sets an RPC address. As in Hadoop, the RPC host is used if the web address is missing or a wildcard. */
 static int add_name_node(const struct reader *r, json_t *list, const char *suffix, const struct nm_authority *fallback)
 {
     const char *what = r->https ? "https" : "http", *host;
@@ -193,7 +194,8 @@ static int add_name_node(const struct reader *r, json_t *list, const char *suffi
     return e < 0 ? e : put_keys(r, &rpc, base);
 }
 
-/* Fills the list of a service that has several name nodes, or one whose property names contain the service's name. */
+/* Fills the list of a service that has several name nodes, or a single name node whose property names contain the
+ * service's name. */
 static int fill_service(const struct reader *r, json_t *list, const char *service, size_t size)
 {
     _cleanup_free_ char *nodes = NULL;
@@ -220,8 +222,8 @@ static int fill_service(const struct reader *r, json_t *list, const char *servic
     return e;
 }
 
-/* Adds the list, and takes ownership of it. An empty list is left out, so that the worker uses its default: the host of
- * the URI. */
+/* Adds the list, and takes ownership of the list. An empty list is left out, so that the worker uses its default: the
+ * host of the URI. */
 static int put_list(json_t *object, const char *key, size_t size, json_t *list)
 {
     if (json_array_size(list) > 0)
@@ -230,8 +232,8 @@ static int put_list(json_t *object, const char *key, size_t size, json_t *list)
     return 0;
 }
 
-/* Determines whether clients address the service by its name. A cluster may list services that clients don't address
- * so. */
+/* Determines whether clients address the service by its name. A cluster may list services that clients don't address by
+ * name. */
 static int is_asked_by_name(const struct reader *r, const char *service, bool *ret)
 {
     static const char *const schemes[] = {"hdfs", "webhdfs", "swebhdfs"};
@@ -338,7 +340,8 @@ static int read_all(struct reader *r, const char *services, const struct nm_auth
     return read_single(r, of_file_system);
 }
 
-/* Reads the name nodes for swebhdfs:. If the policy is TLS for all, they are the same as for the other schemes. */
+/* Reads the name nodes for swebhdfs:. If the policy is TLS for all, the name nodes are the same as for the other
+ * schemes. */
 static int read_swebhdfs(struct reader *r, const char *services, const char *policy, const char *file_system)
 {
     struct nm_authority authority;

@@ -27,7 +27,7 @@ void nm_yarn_trackers_free(struct nm_yarn_address *list, size_t n)
     free(list);
 }
 
-/* Reads a property. *ret is NULL if it isn't set. */
+/* Reads a property. *ret is NULL if the property isn't set. */
 static int get(const struct nm_yarn_conf *c, const char *name, const char *id, char **ret, char **ret_message)
 {
     char whole[300];

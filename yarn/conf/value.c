@@ -148,7 +148,7 @@ static int parse_share(const char *text, int64_t min, int64_t max, double *ret)
     return 0;
 }
 
-/* Parses a text without control characters, since it may be copied to a script, a log or a terminal. */
+/* Parses a text without control characters, since the value may be copied to a script, a log or a terminal. */
 static int parse_text(const char *text, char **ret)
 {
     for (const char *p = text; *p; p++)

@@ -105,7 +105,7 @@ static const char *expand(struct nm_arena *arena, struct nm_yarn_env *env, size_
     return done;
 }
 
-/* Sets or extends a variable. An empty value is skipped, because it would only append a ':'. */
+/* Sets or extends a variable. An empty value is skipped, because appending it would only append a ':'. */
 static int put(struct nm_arena *arena, const struct nm_yarn_env *variable, struct nm_yarn_env *env, size_t *n)
 {
     const char *value = expand(arena, env, *n, variable->value);

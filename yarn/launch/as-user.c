@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* See as-user.h. In the kernel, each thread has a separate user and group for file access, and the capabilities that
- * bypass file permissions follow them. The C library's function for supplementary groups changes all threads, so the
+ * bypass file permissions depend on them. The C library's function for supplementary groups changes all threads, so the
  * system call is used. nm_become() applies the same identity but can't be undone. */
 
 #include "yarn/launch/as-user.h"
@@ -13,7 +13,7 @@
 
 #include "util/error.h"
 
-/* Sets the ids. setfsuid() and setfsgid() don't report failures. A call with an invalid id returns the current one. */
+/* Sets the ids. setfsuid() and setfsgid() don't report failures. A call with an invalid id returns the current id. */
 static int set_ids(const struct nm_identity *who)
 {
     (void)setfsgid(who->gid);

@@ -32,7 +32,7 @@ static int adopt(struct nm_yarn_caches *c, size_t i)
 }
 
 /* Opens the localizer of a directory, and marks the directory as bad on failure. A read-only disk may cause this
- * although the directory could be opened. The directory is good once its localizer could be opened. */
+ * failure although the directory could be opened. The directory is good once its localizer could be opened. */
 static int adopt_or_say(struct nm_yarn_caches *c, size_t i)
 {
     struct nm_yarn_dir *d = &c->dirs->all[i];
@@ -105,7 +105,8 @@ static size_t index_of(const struct nm_yarn_caches *c, const struct nm_localizer
     return i;
 }
 
-/* Returns the index of the good directory that has most room, or dirs->n if there is none. Skips those in `tried`. */
+/* Returns the index of the good directory that has most room, or dirs->n if no directory is good. Skips the directories
+ * in `tried`. */
 static size_t find_room(const struct nm_yarn_caches *c, const bool *tried)
 {
     size_t best = c->dirs->n;
@@ -138,8 +139,8 @@ struct nm_localizer *nm_yarn_caches_roomier(const struct nm_yarn_caches *c, cons
     return c->all[to];
 }
 
-/* Returns the good localizer that lacks least of the resources and has room for the rest. Among equals, it takes the
- * one with most room. Returns the current one if none has enough room. */
+/* Returns the good localizer that lacks least of the resources and has room for the rest. Among equals, returns the
+ * localizer with most room. Returns the current localizer if no good directory has enough room. */
 static struct nm_localizer *find_fewest(const struct nm_yarn_caches *c, const struct nm_localizer_user *user,
                                         const struct nm_localizer_resource *resources, size_t n)
 {
@@ -159,7 +160,8 @@ static struct nm_localizer *find_fewest(const struct nm_yarn_caches *c, const st
     return best;
 }
 
-/* Returns a localizer that has all resources, if the current one doesn't; else the current one. */
+/* Returns the current localizer if it has all resources, or if no localizer has. Otherwise returns a good localizer
+ * that has all resources. */
 static struct nm_localizer *find_all(const struct nm_yarn_caches *c, const struct nm_localizer_user *user,
                                      const struct nm_localizer_resource *resources, size_t n)
 {
@@ -171,9 +173,9 @@ static struct nm_localizer *find_all(const struct nm_yarn_caches *c, const struc
     return c->now;
 }
 
-/* Chooses by the sizes that the application states. They are trusted for this choice only, and the current localizer
- * stays current. The existing resources are looked up only if there isn't room for all of them, or no sizes are
- * stated. */
+/* Chooses by the sizes that the application states. The sizes are trusted for this choice only, and the current
+ * localizer stays current. The existing resources are looked up only if there isn't room for all of them, or no sizes
+ * are stated. */
 static struct nm_localizer *choose_by_room(const struct nm_yarn_caches *c, const struct nm_localizer_user *user,
                                            const struct nm_localizer_resource *resources, size_t n)
 {

@@ -105,8 +105,8 @@ static int ask(const char *program_path, const char *path, char ret[static WORDS
     return 1;
 }
 
-/* Returns the first directory of the file's real path that other users can't enter. NULL: none was found, or no
- * memory. */
+/* Returns the first directory of the file's real path that other users can't enter. NULL: other users can enter all
+ * directories, or no memory. */
 static char *find_closed_dir(const char *path)
 {
     _cleanup_free_ char *real = realpath(path, NULL);

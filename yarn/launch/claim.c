@@ -30,7 +30,8 @@ static int set_aside(const struct nm_yarn_dir *dir)
 }
 
 /* Identifies the directory by device and inode and not by its name, so that another spelling of the name doesn't remove
- * files of running containers. The state directory is made last: until it exists, the contents count as foreign. */
+ * files of running containers. The state directory is made last: until the state directory exists, the contents count
+ * as foreign. */
 int nm_yarn_claim(const char *state_dir, const struct nm_yarn_dir *dir, char **ret)
 {
     _cleanup_free_ char *path = NULL;

@@ -24,7 +24,7 @@
  * each has its own timer, which handles one entry per turn of the event loop. */
 struct cleanup {
     struct nm_yarn_cleanup_queue *all;
-    char *submitter, *application, *container; /* container NULL: the application itself */
+    char *submitter, *application, *container; /* container NULL: the entry is for the application itself */
     uint64_t ended_realtime_usec;
     uint64_t retry_usec, again_usec; /* the last delay before a retry; time of the next retry */
     sd_event_source *timer;
@@ -104,7 +104,7 @@ static void on_removed(void *userdata)
         wake_at(i, i->again_usec);
 }
 
-/* Returns true if the path exists beneath the directory. Doesn't follow links out of it. */
+/* Returns true if the path exists beneath the directory. Doesn't follow links out of the directory. */
 static bool is_there(int dir_fd, const char *path)
 {
     _cleanup_close_ int fd = nm_open_beneath(dir_fd, path, O_PATH | O_NOFOLLOW);
@@ -126,7 +126,7 @@ static void remove_path(struct cleanup *i, const struct nm_yarn_dir *d, const ch
         i->n_removals++;
 }
 
-/* Returns false if none of the files are left. */
+/* Returns whether files are left to remove. */
 static bool remove_files(struct cleanup *i)
 {
     const struct nm_yarn_dirs *dirs = i->all->local;
@@ -144,8 +144,8 @@ static bool remove_files(struct cleanup *i)
     return any;
 }
 
-/* Removes the logs. The application's directory belongs to the user and lies in nmd's, so the user's rights are needed
- * to empty it, and nmd's to remove it. */
+/* Removes the logs. The application's directory belongs to the user and lies in nmd's directory, so the user's rights
+ * are needed to empty the directory, and nmd's rights to remove it. */
 static bool remove_logs(struct cleanup *i)
 {
     const struct nm_yarn_dirs *dirs = i->all->log;
@@ -163,7 +163,7 @@ static bool remove_logs(struct cleanup *i)
 }
 
 /* Schedules a retry of a failed removal. A container's files are retried only with its application. If removals are in
- * progress, their end wakes the entry. */
+ * progress, the end of the removals wakes the entry. */
 static void wait_or_retry(struct cleanup *i, bool *tried)
 {
     if (i->n_removals > 0 && !*tried) {

@@ -10,7 +10,8 @@ void nm_yarn_launcher_end_container(struct nm_yarn_launcher *l, const char *subm
     (void)nm_yarn_cleanup_queue_add(l->cleanup_queue, submitter, application, container);
 }
 
-/* Drops the application's own resources first, because the localizer lists them and would count them as available. */
+/* Drops the application's own resources first, because the localizer lists these resources and would count them as
+ * available. */
 void nm_yarn_launcher_end_application(struct nm_yarn_launcher *l, const char *submitter, const char *application)
 {
     nm_yarn_caches_end_application(&l->caches, submitter, application);

@@ -73,7 +73,8 @@ int nm_yarn_dirs_make_local(int local_fd, const struct nm_yarn_tenant *t, bool h
 
 /* ---- logs --------------------------------------------------------------------------------- */
 
-/* Gives the directory to the user. If root owns it, it was just made, by this nmd or by one that died right after. */
+/* Gives the directory to the user. If root owns the directory, it was just made, by this nmd or by an nmd that died
+ * right after. */
 static int take_over(int fd, const struct nm_yarn_tenant *t)
 {
     struct stat st;
@@ -106,7 +107,8 @@ int nm_yarn_dirs_make_log(int log_fd, const struct nm_yarn_tenant *t)
 
 /* ---- contents ----------------------------------------------------------------------------- */
 
-/* Opens a path as the user. Its first component lies in a directory of nmd, all others in the user's. */
+/* Opens a path as the user. The path's first component lies in a directory of nmd, all others in the user's
+ * directories. */
 static int open_path(int base_fd, const struct nm_yarn_tenant *t, const char *const *path)
 {
     _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Output of a failed container, and names of its log files (launcher.h). The user can change these files at any time.
- * So they are opened as that user, without following links, and only regular files are used. */
+ * So nmd opens the files as that user, without following links, and only regular files are used. */
 
 #include <dirent.h>
 #include <fnmatch.h>
@@ -59,7 +59,7 @@ static void look_at(int dir_fd, const char *name, struct newest *n)
 }
 
 /* Finds the newest matching file that isn't empty. If more files match than are examined, the result is the newest of
- * those examined. They include "stderr", which nearly all containers have. */
+ * the examined files. These include "stderr", which nearly all containers have. */
 static bool find_newest(int dir_fd, const char *pattern, char name[static NAME_MAX + 1])
 {
     _cleanup_closedir_ DIR *dir = NULL;
@@ -78,7 +78,8 @@ static bool find_newest(int dir_fd, const char *pattern, char name[static NAME_M
     return newest.found;
 }
 
-/* Copies the valid UTF-8 characters, and replaces all other bytes with '?', such as a character cut at the start. */
+/* Copies the valid UTF-8 characters, and replaces all other bytes with '?', such as the rest of a character that was
+ * cut at the start. */
 static char *as_text(struct nm_arena *arena, const char *raw, size_t size)
 {
     char *text = nm_arena_alloc(arena, size + 1), *out = text;
@@ -122,7 +123,7 @@ static const char *add(struct nm_arena *arena, const char *text, const char *nam
                          words[strlen(words) - 1] == '\n' ? "" : "\n") ?: text;
 }
 
-/* Opens the log directory as its owner, who is the user that it was made for. */
+/* Opens the log directory as its owner, who is the container's user. */
 static int open_as_owner(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
                          const char *container, struct nm_yarn_tenant *ret)
 {

@@ -61,8 +61,8 @@ static void tell_why(int r, char why[WHY_SIZE])
                    r == -EPERM ? "it or a directory above it is not root's or nmd's alone" : strerror(-r));
 }
 
-/* Opens a directory. Returns 0 if it can't be opened, because its disk may have failed and the others are usable.
- * Returns -ENOMEM without memory, because nmd would otherwise run without that disk. */
+/* Opens a directory. Returns 0 if it can't be opened, because its disk may have failed while other directories are
+ * usable. Returns -ENOMEM without memory, because nmd would otherwise run without that disk. */
 static int open_dir(struct nm_yarn_dir *d)
 {
     int r = make(d->name);
@@ -153,8 +153,8 @@ static int wait_for_byte(int lock_fd, int dir_fd, const char *name, void (*tell)
     return lock_byte(lock_fd, dir_fd, LOCK_WAIT_USEC, buf);
 }
 
-/* Locks a directory. Succeeds without a lock if it can't be opened: its disk may have failed, and then no nmd uses
- * it. */
+/* Locks a directory. Succeeds without a lock if the directory can't be opened: its disk may have failed, and then no
+ * nmd uses the directory. */
 static int lock_dir(int lock_fd, const char *name, void (*tell)(int level, const char *sentence), char **ret_message)
 {
     char buf[NM_LOCKFILE_HOLDER_SIZE];
@@ -199,8 +199,8 @@ int nm_yarn_dirs_lock(char *const *names, void (*tell)(int level, const char *se
     return r < 0 ? r : 0;
 }
 
-/* Locks the directory, since another nmd may have locked it while its disk was unavailable. Doesn't wait: the next
- * check tries again. */
+/* Locks the directory, since another nmd may have locked the directory while the disk was unavailable. Doesn't wait:
+ * the next check tries again. */
 static int lock_if_asked(const struct nm_yarn_dirs *dirs, struct nm_yarn_dir *d)
 {
     char buf[NM_LOCKFILE_HOLDER_SIZE];
@@ -290,7 +290,7 @@ static int try_to_make(int fd)
     return RET_NERRNO(unlinkat(fd, PROBE, AT_REMOVEDIR));
 }
 
-/* Returns why the directory is full, or NULL. A full directory becomes usable at a stricter limit than the one that
+/* Returns why the directory is full, or NULL. A full directory becomes usable at a stricter limit than the limit that
  * made it full. Otherwise the state would change with each file. */
 static const char *full(const struct nm_yarn_dir *d, const struct nm_yarn_settings *s, const struct statvfs *vfs,
                         char *buf, size_t size)
@@ -313,7 +313,8 @@ static const char *full(const struct nm_yarn_dir *d, const struct nm_yarn_settin
 }
 
 /* Returns 1 if the name still leads to the open directory, 0 if not, or -errno. Containers and nmd have files in the
- * open one but access them by path, so another directory with that name can't replace it while nmd runs. */
+ * open directory but access them by path, so another directory with that name can't replace the open directory while
+ * nmd runs. */
 static int has_name(const struct nm_yarn_dir *d)
 {
     struct stat named, opened;
@@ -399,9 +400,9 @@ void nm_yarn_dirs_tell(struct nm_yarn_dirs *dirs, void (*tell)(const struct nm_y
     }
 }
 
-/* Chooses the next directory. Each turn adds each directory's free share to its credit. The one with the most credit is
- * chosen and pays for the turn. So every directory is chosen regularly, and twice in a row only if it has much more
- * free space. */
+/* Chooses the next directory. Each turn adds each directory's free share to its credit. The directory with the most
+ * credit is chosen, and its credit is reduced for the turn. So every directory is chosen regularly, and twice in a row
+ * only if it has much more free space. */
 struct nm_yarn_dir *nm_yarn_dirs_next(struct nm_yarn_dirs *dirs, const char *but)
 {
     struct nm_yarn_dir *best = NULL;

@@ -123,8 +123,8 @@ static void doubt_address(const struct doubts *d, const char *name, const char *
                  "to 65535, or [IPv6]:PORT, without a user), and isn't used", name, value);
 }
 
-/* Warns of name nodes without an address, which are not used. If all of a service lack one, the service's name is used
- * as a host name. */
+/* Warns of name nodes without an address, which are not used. If all name nodes of a service lack an address, the
+ * service's name is used as a host name. */
 static void look_for_name_nodes(const struct doubts *d, json_t *lacking)
 {
     json_t *item;

@@ -75,7 +75,7 @@ bool nm_yarn_env_is_name(const char *name)
 }
 
 /* Finds the next reference in a value, $NAME or ${NAME...}, and moves *text behind it. A backslash escapes the next
- * character. Returns false if there is none. */
+ * character. Returns false if the value has no further reference. */
 static bool next_reference(const char **text, struct nm_bytes *ret)
 {
     for (const char *at = *text; *at; at++) {
@@ -100,11 +100,11 @@ struct order {
     const struct nm_yarn_env *from;
     const struct nm_yarn_env **by_name; /* for each name, the last variable of that name */
     size_t n_names;
-    uint8_t *marks; /* one per variable of `from` */
+    uint8_t *marks; /* one mark per variable of `from` */
     struct nm_yarn_env *to;
     size_t n;
     size_t *path;       /* open variables, the outermost first */
-    const char **texts; /* for each of them, the rest of its value to examine */
+    const char **texts; /* for each element of `path`, the part of the value that is still to examine */
 };
 
 static int compare(const void *a, const void *b)

@@ -11,7 +11,7 @@
 #include "util/macros.h"
 #include "util/utf8.h"
 
-/* Variables that locate Java and Hadoop, and those that Hadoop's scripts need to start its client. No others are
+/* Variables that locate Java and Hadoop, or that Hadoop's scripts need to start Hadoop's client. No other variables are
  * passed, because the container's user can see the command's environment. */
 static const char *const names[] = {
     "JAVA_HOME", "HADOOP_CONF_DIR", "HADOOP_HOME", "HADOOP_COMMON_HOME", "HADOOP_HDFS_HOME", "HADOOP_YARN_HOME",
@@ -31,7 +31,7 @@ static int put_default(json_t *environment, const char *name, const char *value)
     return json_object_get(environment, name) ? 0 : put(environment, name, value);
 }
 
-/* Returns NULL if nmd doesn't have the variable or it isn't valid UTF-8. */
+/* Returns NULL if nmd doesn't have the variable or the value isn't valid UTF-8. */
 static const char *get_own(const char *name)
 {
     const char *value = getenv(name);

@@ -103,8 +103,8 @@ int nm_yarn_launcher_choose_dirs(struct nm_yarn_launcher *l, struct nm_yarn_cont
     return 0;
 }
 
-/* Returns true if enough directories are good. The reason names only the first bad one, since it is shown on the
- * ResourceManager's pages. */
+/* Returns true if enough directories are good. The reason names only the first bad directory, since the
+ * ResourceManager's pages show the reason. */
 static bool has_enough(const struct nm_yarn_dirs *dirs, const char *property, char *why, size_t size)
 {
     size_t good = nm_yarn_dirs_count_good(dirs);
@@ -333,7 +333,7 @@ struct nm_yarn_launcher *nm_yarn_launcher_free(struct nm_yarn_launcher *l)
     (void)sd_event_source_disable_unref(l->turns_source);
     nm_yarn_caches_done(&l->caches);
     json_decref(l->worker_settings);
-    (void)nm_yarn_cleanup_queue_free(l->cleanup_queue); /* after the objects that it waits for */
+    (void)nm_yarn_cleanup_queue_free(l->cleanup_queue); /* freed after the objects that the queue waits for */
     nm_yarn_dirs_done(&l->local);
     nm_yarn_dirs_done(&l->log);
     (void)nm_pattern_free(l->user_pattern);

@@ -35,7 +35,7 @@ enum stage {
 struct nm_yarn_preparation {
     struct nm_yarn_launcher *launcher;
     struct nm_yarn_preparation_listener listener;
-    struct nm_yarn_task task; /* its strings are in the arena */
+    struct nm_yarn_task task; /* the task's strings are in the arena */
     struct nm_yarn_tenant tenant;
     gid_t *groups; /* supplementary groups of the tenant */
     struct nm_arena arena;
@@ -47,13 +47,13 @@ struct nm_yarn_preparation {
     struct nm_yarn_launch links; /* the links to make for LINK */
     struct nm_localizer_ask *ask;
     struct nm_localizer *asked; /* the localizer that `ask` belongs to */
-    bool asked_other;           /* a second localizer was asked, since the directory of the first one had become bad */
+    bool asked_other;           /* a second localizer was asked, since the first localizer's directory had become bad */
     struct nm_localizer *roomy; /* another localizer to ask, because a disk was full */
     bool *tried;                /* for nm_yarn_caches_roomier(); NULL: no disk was full yet */
     bool lost_local, lost_log;  /* the preparation failed because of that directory */
     unsigned n_lost; /* how often resources were gone when all had been localized */
     int result;    /* < 0: the preparation failed */
-    char *message; /* reason for the failure; NULL: no memory for it */
+    char *message; /* reason for the failure; NULL if memory was short for the text */
 };
 
 /* Ends the preparation. The listener may free p, so p must not be used afterwards. */
@@ -98,8 +98,8 @@ static bool is_of_disk(int r)
     return false;
 }
 
-/* Checks that a directory can be written to: mkdir() of one that exists says nothing about a disk that has become
- * read-only. A full disk passes, since the container may already have what it needs there. */
+/* Checks that a directory can be written to: mkdir() of an existing directory doesn't detect that the disk has become
+ * read-only. A full disk passes, since the container's files may already be on this disk. */
 static int check_usable(const struct nm_yarn_dir *d)
 {
     if (d->fd < 0)
@@ -123,8 +123,8 @@ static int cannot_make(const char *dir, int r, char **ret_message)
     return nm_fail(ret_message, r, "The container's directory in %s can't be made: %s", dir, strerror(-r));
 }
 
-/* Makes the container's directory in each of the directories, since applications choose among the local ones. A failure
- * matters only in the container's own one. */
+/* Makes the container's directory in each of the node's directories, since applications choose among the local ones. A
+ * failure matters only in the container's own directory. */
 static int make_each(struct nm_yarn_preparation *p, const struct nm_yarn_dirs *dirs, const char *own,
                      int (*make)(const struct nm_yarn_dir *d, const struct nm_yarn_tenant *t, bool is_own),
                      char **ret_message)
@@ -239,7 +239,7 @@ static int make_script(struct nm_yarn_preparation *p, char **ret, char **ret_mes
     return r < 0 ? r : nm_yarn_launch_script(&launch, ret, ret_message);
 }
 
-/* Writes the script and the tokens, unchanged. Without tokens, writes a valid file that contains none. */
+/* Writes the script and the tokens, unchanged. Without tokens, writes a valid file with an empty list. */
 static int write_files(struct nm_yarn_preparation *p, const char *script)
 {
     static const uint8_t none[] = {'H', 'D', 'T', 'S', 0, 0, 0};
@@ -320,7 +320,8 @@ static int add_links(struct nm_yarn_preparation *p, char **ret_message)
 
 static int ask_for_resources(struct nm_yarn_preparation *p, char **ret_message);
 
-/* Checks the next resources. One that existed at the request may be gone when the others have been fetched. */
+/* Checks the next resources. A resource that existed at the request may have been removed when the other resources have
+ * been fetched. */
 static void look_at_some(struct nm_yarn_preparation *p)
 {
     const Yarn__LaunchContext *c = p->task.context;
@@ -331,7 +332,7 @@ static void look_at_some(struct nm_yarn_preparation *p)
 }
 
 /* Asks again for the resources, up to LOST_MAX times. The limit prevents an endless loop if a process keeps removing
- * them. */
+ * the resources. */
 static int ask_again(struct nm_yarn_preparation *p, char **ret_message)
 {
     if (++p->n_lost > LOST_MAX)
@@ -341,8 +342,8 @@ static int ask_again(struct nm_yarn_preparation *p, char **ret_message)
     return ask_for_resources(p, ret_message);
 }
 
-/* Returns a localizer of another directory, each only once. The full directory looks good again, since the failed fetch
- * has been removed. */
+/* Returns a localizer of another directory, each localizer only once. The full directory looks good again, since the
+ * failed fetch has been removed. */
 static struct nm_localizer *find_roomy(struct nm_yarn_preparation *p)
 {
     const struct nm_yarn_caches *c = &p->launcher->caches;
@@ -355,8 +356,9 @@ static struct nm_localizer *find_roomy(struct nm_yarn_preparation *p)
     return p->tried ? nm_yarn_caches_roomier(c, p->asked, p->tried) : NULL;
 }
 
-/* Asks the localizer of another directory. If the directory was full, each directory with more room is tried. If it has
- * become bad, one other directory is tried. Returns 1 if it has asked, 0 if there is no reason to. */
+/* Asks the localizer of another directory. If the directory was full, each directory with more room is tried. If the
+ * directory has become bad, one other directory is tried. Returns 1 if another localizer was asked, 0 if there is no
+ * reason to ask. */
 static int ask_other(struct nm_yarn_preparation *p, bool was_full, char **ret_message)
 {
     struct nm_localizer *failed = p->asked;
@@ -496,7 +498,7 @@ int nm_yarn_launcher_on_turns(sd_event_source *source, uint64_t usec, void *user
 
     (void)usec;
     while ((t = nm_fair_take(&l->turns))) {
-        take_turn(NM_CONTAINER_OF(t, struct nm_yarn_preparation, turn)); /* its listener may free any of them */
+        take_turn(NM_CONTAINER_OF(t, struct nm_yarn_preparation, turn)); /* a listener may free any preparation */
         if (nm_now_usec() >= end_usec)
             break;
     }

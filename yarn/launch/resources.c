@@ -31,7 +31,7 @@ static char *encode(struct nm_arena *arena, const char *path)
     return text;
 }
 
-/* Checks a part of an authority. It is copied to a URI without encoding, so it must not contain delimiters. */
+/* Checks a part of an authority. The part is copied to a URI without encoding, so it must not contain delimiters. */
 static bool is_part(const char *text)
 {
     for (; *text; text++)
@@ -54,8 +54,8 @@ static size_t root_length(const char *default_fs)
     return path ? (size_t)(path - default_fs) : strlen(default_fs);
 }
 
-/* Makes SCHEME://[[USER@]HOST[:PORT]]/PATH. As in Java, a URL without a scheme refers to the default file system. A
- * URL without a host refers to it too, so its user and port are left out. NULL: no memory. */
+/* Makes SCHEME://[[USER@]HOST[:PORT]]/PATH. As in Java, a URL without a scheme refers to the default file system. A URL
+ * without a host refers to the default file system too, so the URL's user and port are left out. NULL: no memory. */
 static char *make_uri(const Yarn__Url *url, const char *default_fs, struct nm_arena *arena)
 {
     const char *path = encode(arena, url->file), *host = url->host ?: "";
@@ -69,7 +69,7 @@ static char *make_uri(const Yarn__Url *url, const char *default_fs, struct nm_ar
     return nm_yarn_print(arena, "%s://%s%s%s%s%s", url->scheme, user, *user ? "@" : "", host, port, path);
 }
 
-/* A URL that has a host but no scheme is refused: it names no server of a known kind. */
+/* A URL that has a host but no scheme is refused: the kind of the server is unknown. */
 static bool is_scheme(const Yarn__Url *url)
 {
     if (!has_scheme(url))
@@ -77,7 +77,7 @@ static bool is_scheme(const Yarn__Url *url)
     return isalpha((unsigned char)*url->scheme) && is_part(url->scheme);
 }
 
-/* Checks a URL. It must end in a file name, which names the resource here. */
+/* Checks a URL. The URL must end in a file name, which becomes the resource's name on this node. */
 static bool is_url(const Yarn__Url *url)
 {
     return url && is_scheme(url) && url->file &&
@@ -93,7 +93,7 @@ static const char *type_of(int32_t type)
     return type > 0 && (size_t)type < NM_ARRAY_SIZE(names) ? names[type] : NULL;
 }
 
-/* Returns the space that a resource needs. As in Hadoop, an archive needs five times its size. */
+/* Returns the space that a resource needs. As in Hadoop, an archive needs five times the archive's size. */
 static uint64_t room_of(const Yarn__LocalResource *v)
 {
     const uint64_t size = (uint64_t)NM_MAX(v->size, 0);
@@ -116,8 +116,8 @@ static int convert(const Yarn__NamedResource *from, const char *default_fs, stru
         return nm_fail(ret_message, -EINVAL, "The resource '%.*s' lacks a part, or has one that can't be: its URL, "
                        "type, visibility or timestamp", SHOWN, from->key);
     res.type = type_of(v->type);
-    /* as in Java, no pattern matches everything and an empty one nothing; the cache needs different texts for the
-     * two */
+    /* as in Java, a missing pattern selects all files and an empty pattern selects no file; the cache needs a different
+     * text for each */
     if (nm_streq(res.type, "PATTERN") && v->pattern)
         res.pattern = *v->pattern ? v->pattern : "(?:)";
     res.visibility = visibilities[v->visibility - 1];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The command of a container's process (launcher.h). A container that is retried after failures is one process for
- * all attempts: a loop in bash, so that it works while nmd is not running. It behaves as Hadoop's
+ * The command of a container's process (launcher.h). A container that is retried after failures is one process for all
+ * attempts: a loop in bash, so that retries work while nmd is not running. The loop behaves as Hadoop's
  * SlidingWindowRetryPolicy.
  */
 
@@ -20,9 +20,9 @@
 
 /*
  * $1: number of retries, or -1 for no limit. $2: seconds between them. $3: seconds after which a failure is no longer
- * counted, or 0. The rest: exit codes that are retried, or none for all. A process that was killed by SIGKILL or
- * SIGTERM is not retried, because it was ended on purpose. EPOCHSECONDS is the wall clock, which may be set back:
- * failures in the future count as recent.
+ * counted, or 0. The rest: exit codes that are retried; without further arguments all are. A process that was killed by
+ * SIGKILL or SIGTERM is not retried, because the process was ended on purpose. EPOCHSECONDS is the wall clock, which
+ * may be set back: failures in the future count as recent.
  */
 static const char loop[] =
     "max=$1 interval=$2 validity=$3; shift 3; failures=()\n"

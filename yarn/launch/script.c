@@ -11,7 +11,7 @@
 
 /* ---- parts of a script ------------------------------------------------------------------------ */
 
-/* Writes a word in single quotes, in which the shell expands nothing. Only a single quote needs an escape. */
+/* Writes a word in single quotes, in which the shell makes no expansions. Only a single quote needs an escape. */
 static void put_quoted(FILE *out, const char *word, size_t size)
 {
     fputc('\'', out);
@@ -68,8 +68,8 @@ static void put_links(FILE *out, const struct nm_yarn_launch *l)
     }
 }
 
-/* Writes the debug information of a failed start to the logs, where Hadoop puts it. It follows links to show the
- * contents of resources. Failures are ignored: links may form a cycle, or a disk may be full. */
+/* Writes the debug information of a failed start to the logs, where Hadoop puts it. The listing follows links to show
+ * the contents of resources. Failures are ignored: links may form a cycle, or a disk may be full. */
 static void put_debug_info(FILE *out, const char *log_dir)
 {
     fprintf(out, "cp launch_container.sh \"%s/launch_container.sh\" && chmod 640 \"%s/launch_container.sh\" || :\n",
@@ -99,7 +99,7 @@ static void asked_done(struct asked *a)
     free(a->env);
 }
 
-/* Expands the application's variables, without those that only the node may set. */
+/* Expands the application's variables, without the variables that only the node may set. */
 static int expand_asked(const struct nm_yarn_launch *l, struct asked *a, char **ret_message)
 {
     a->env = calloc(l->n_asked + 1, sizeof *a->env);
@@ -131,7 +131,7 @@ static void put_env(FILE *out, const struct nm_yarn_env *env, size_t n)
         fprintf(out, "export %s=\"%s\"\n", env[i].name, env[i].value);
 }
 
-/* Writes the command as an argument of bash -c, since it may contain redirections and variables. */
+/* Writes the command as an argument of bash -c, since the command may contain redirections and variables. */
 static int put_command(FILE *out, const struct nm_yarn_launch *l)
 {
     assert(l->command && l->command[0]);

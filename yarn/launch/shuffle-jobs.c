@@ -32,7 +32,7 @@ static struct nm_yarn_shuffle_job *find(const struct nm_yarn_shuffle_jobs *jobs,
     return NULL;
 }
 
-/* Checks an application's id. It becomes a file name, and the job's id is made from it. */
+/* Checks an application's id. The id becomes a file name, and the job's id is made from it. */
 static bool is_application(const char *name)
 {
     return nm_name_is_valid(name) && strncmp(name, PREFIX, strlen(PREFIX)) == 0;

@@ -41,14 +41,14 @@ struct nm_yarn_shuffle_process {
     char *untold; /* bytes that the process hasn't read yet */
     size_t untold_size;
     bool is_listening;
-    char last[LAST_SIZE]; /* last line of its standard error */
+    char last[LAST_SIZE]; /* last line of the process's standard error */
 };
 
 /* ---- in the child ------------------------------------------------------------------------- */
 
 /* Sets the nice value of the session's autogroup. With CONFIG_SCHED_AUTOGROUP (sched(7)), the kernel puts each session
- * into its own group. Nice values of groups compete, and those of processes only count within a group. -ENOENT: the
- * kernel has no autogroups. */
+ * into its own group. Nice values of groups compete, and nice values of processes only count within a group. -ENOENT:
+ * the kernel has no autogroups. */
 static void set_session_nice(const char *process, int nice)
 {
     char path[64], text[16];
@@ -58,8 +58,8 @@ static void set_session_nice(const char *process, int nice)
     (void)nm_write_file_at(AT_FDCWD, path, text);
 }
 
-/* Resets priorities that nmd has set for itself on busy nodes. They must not apply to a process that serves other
- * hosts. */
+/* Resets priorities that nmd has set for itself on busy nodes. These priorities must not apply to a process that serves
+ * other hosts. */
 static void be_ordinary(uint64_t most_files, int nice)
 {
     struct rlimit files;
@@ -95,7 +95,7 @@ static _Noreturn void become(const struct nm_yarn_shuffle_process_params *p, int
     _exit(127);
 }
 
-/* Kills a process that can't be written to. Its end is handled as usual, and its successor gets all jobs. */
+/* Kills a process that can't be written to. The process's end is handled as usual, and its successor gets all jobs. */
 static int give_up(struct nm_yarn_shuffle_process *p)
 {
     if (p->pid > 0)
@@ -108,8 +108,8 @@ static int give_up(struct nm_yarn_shuffle_process *p)
 
 /* ---- output ------------------------------------------------------------------------------- */
 
-/* Handles a line. If it can't be parsed, for example without memory, it may have been the "listening" line: then the
- * process is killed. */
+/* Handles a line. If the line can't be parsed, for example without memory, it may have been the "listening" line. So
+ * the process is then killed. */
 static void hear(struct nm_yarn_shuffle_process *p, const char *line)
 {
     json_t *o = json_loads(line, JSON_REJECT_DUPLICATES, NULL), *value;
@@ -271,7 +271,7 @@ int nm_yarn_shuffle_process_set_nice(struct nm_yarn_shuffle_process *p, int nice
 
     if (p->pid <= 0)
         return -ESRCH;
-    if (getsid(p->pid) == p->pid) { /* otherwise it was only just forked, and sets its nice value itself */
+    if (getsid(p->pid) == p->pid) { /* otherwise the process was only just forked, and sets its nice value itself */
         (void)snprintf(process, sizeof process, "%d", (int)p->pid);
         set_session_nice(process, nice);
     }
@@ -345,7 +345,7 @@ static int watch(struct nm_yarn_shuffle_process *p)
         r = sd_event_source_set_enabled(p->in_source, SD_EVENT_OFF);
     if (r >= 0)
         r = sd_event_add_io(e, &p->end_source, p->pidfd, EPOLLIN, on_end, p);
-    /* its output is handled before its end */
+    /* the process's output is handled before its end */
     return r < 0 ? r : sd_event_source_set_priority(p->end_source, NM_LOOP_LATE);
 }
 
@@ -370,8 +370,8 @@ int nm_yarn_shuffle_process_new(const struct nm_yarn_shuffle_process_params *par
     return 0;
 }
 
-/* Kills the process. It would also exit at the end of its input, but only after a delay, and a successor needs its port
- * at once. */
+/* Kills the process. The process would also exit at the end of its input, but only after a delay, and a successor needs
+ * the port at once. */
 struct nm_yarn_shuffle_process *nm_yarn_shuffle_process_free(struct nm_yarn_shuffle_process *p)
 {
     if (!p)

@@ -18,7 +18,8 @@
 #include "yarn/launch/user.h"
 #include "yarn/port.h"
 
-/* Limit of the wait for the port at the start, since an nm-shuffle of a former nmd may still be exiting and hold it. */
+/* Limit of the wait for the port at the start, since an nm-shuffle of a former nmd may still be exiting and hold the
+ * port. */
 #define BEGIN_USEC (5 * NM_USEC_PER_SEC)
 #define BEGIN_PAUSE_MSEC 100
 #define RETRY_MIN_USEC (100 * NM_USEC_PER_MSEC)
@@ -33,7 +34,7 @@
 struct nm_yarn_shuffle {
     struct nm_yarn_shuffle_params params;
     struct nm_yarn_shuffle_jobs jobs;
-    struct nm_yarn_shuffle_process *process; /* NULL: it has ended, and the timer will start it again */
+    struct nm_yarn_shuffle_process *process; /* NULL: nm-shuffle has ended, and the timer will start it again */
     sd_event_source *timer;
     uint64_t started_usec, retry_usec;
     int program_fd;
@@ -68,8 +69,9 @@ static void on_placed(int result, const char *message, void *userdata)
                 r < 0 ? "it keeps nmd's CPU weight: " : "it runs at nice 10 instead", r < 0 ? strerror(-r) : "");
 }
 
-/* Moves nm-shuffle to its cgroup when it listens, and not before. The address rules of nmd.service (IPAddressAllow=)
- * apply to sockets that were made in its cgroup, and must apply to the listening socket. */
+/* Moves nm-shuffle to its own cgroup when it listens, and not before. The address rules of nmd.service
+ * (IPAddressAllow=) apply to sockets that were made in the cgroup of nmd.service, and must apply to the listening
+ * socket. */
 static void place(struct nm_yarn_shuffle *s)
 {
     int r;
@@ -125,8 +127,8 @@ static void on_refused(const char *error, void *userdata)
 
 /* ---- process ------------------------------------------------------------------------------ */
 
-/* Returns a dedicated account, or else one that runs no containers, because containers of the same account could send
- * signals to nm-shuffle. */
+/* Returns a dedicated account, or else an account that runs no containers, because containers of the same account could
+ * send signals to nm-shuffle. */
 static const char *account(void)
 {
     static const char *const names[] = {"nmd-shuffle", "daemon", "nobody"};
@@ -240,7 +242,7 @@ void nm_yarn_shuffle_end_application(struct nm_yarn_shuffle *s, const char *appl
     send_line(s, line);
 }
 
-/* Reads the port that an earlier nmd used, if the configuration sets none. */
+/* Reads the port that an earlier nmd used, if the configuration sets no port. */
 static void read_port(struct nm_yarn_shuffle *s)
 {
     char text[16];
@@ -254,8 +256,8 @@ static void read_port(struct nm_yarn_shuffle *s)
         s->port = (uint16_t)port;
 }
 
-/* Starts nm-shuffle and waits until it listens. This comes before the first container, because start answers contain
- * the port. */
+/* Starts nm-shuffle and waits until it listens. This happens before the first container starts, because the answers to
+ * start requests contain the port. */
 static int begin(struct nm_yarn_shuffle *s, char **ret_message)
 {
     const struct timespec pause = {.tv_nsec = BEGIN_PAUSE_MSEC * 1000 * 1000};

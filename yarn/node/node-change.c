@@ -16,8 +16,8 @@ static bool same_size(const Hadoop__Resource *a, const Hadoop__Resource *b)
     return a->memory == b->memory && a->vcores == b->vcores;
 }
 
-/* Applies the new token and saves it, so that the container has this token after a restart, too. Either all of this is
- * done, or nothing. */
+/* Applies the new token and saves it, so that the container has this token after a restart, too. On failure, the
+ * container keeps its former token. */
 static int apply(struct nm_yarn_container *i, struct nm_bytes identifier, const Hadoop__ContainerTokenIdentifier *token,
                  struct nm_problem *problem)
 {

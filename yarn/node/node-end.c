@@ -126,7 +126,7 @@ int nm_yarn_find_live(struct nm_yarn_node *n, const Hadoop__ContainerId *id, str
     return 0;
 }
 
-/* Ends a container. If it is being ended already, the first reason stays. */
+/* Ends a container. If the container is being ended already, the first reason stays. */
 static int end_item(struct nm_yarn_container *i, enum nm_yarn_exit code, const char *message,
                     struct nm_problem *problem)
 {

@@ -43,7 +43,7 @@ void nm_yarn_container_note_end(const struct nm_yarn_container *i)
     nm_yarn_app_store_put_end(&i->node->app_store, i->text, &end);
 }
 
-/* Loads an application. The file contains its submitter, whose name becomes a part of paths. */
+/* Loads an application. The file contains the name of the application's submitter, which becomes a part of paths. */
 static bool load_app(const char *name, struct nm_bytes content, void *userdata)
 {
     struct nm_yarn_node *n = userdata;

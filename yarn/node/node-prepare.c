@@ -64,7 +64,8 @@ static bool begin_elsewhere(struct nm_yarn_container *i, const struct nm_yarn_pr
     return true;
 }
 
-/* Passes the result on. The manager refuses it if the container has been ended meanwhile, which is harmless. */
+/* Passes the result on to the manager. The manager refuses the result if the container has been ended meanwhile, which
+ * is harmless. */
 static void on_ended(struct nm_yarn_preparation *p, int result, const char *message, void *userdata)
 {
     struct nm_yarn_container *i = userdata;
@@ -76,7 +77,7 @@ static void on_ended(struct nm_yarn_preparation *p, int result, const char *mess
         fail(i, message ?: strerror(-result));
 }
 
-/* Ignores the result for a container that runs already: its resources are kept if they still exist. */
+/* Ignores the result for a container that runs already: the container's resources are kept if they still exist. */
 static void on_kept(struct nm_yarn_preparation *p, int result, const char *message, void *userdata)
 {
     (void)p, (void)result, (void)message, (void)userdata;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See node-state.h. The lists are rings, in which a new entry replaces the oldest one. Containers are found by a hash.
- * With 64 bits, a collision among a few thousand ids is too unlikely to handle. */
+/* See node-state.h. The lists are rings, in which a new entry replaces the oldest entry. Containers are found by a
+ * hash. With 64 bits, a collision among a few thousand ids is too unlikely to handle. */
 
 #include "yarn/node/node-state.h"
 

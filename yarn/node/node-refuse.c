@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Refusals of masters' requests: see node-state.h. The texts are Hadoop's where Hadoop has one. */
+/* Refusals of masters' requests: see node-state.h. The texts are Hadoop's, if Hadoop has a text for the refusal. */
 
 #include "yarn/node/node-state.h"
 

@@ -4,9 +4,9 @@
  * Requests of YARN's services for a running container: more resources, another command, or the former command. See
  * node.h. Conditions and texts are Hadoop's.
  *
- * The manager stores the record of the next command before it ends the running one, so a restarted nmd finds it there.
- * A re-initialization whose resources are still being fetched at a restart is dropped, and the container keeps running
- * its command.
+ * The manager stores the record of the next command before it ends the running command, so a restarted nmd finds the
+ * next command in the record. A re-initialization whose resources are still being fetched at a restart is dropped, and
+ * the container keeps running its command.
  */
 
 #include "yarn/node/node-state.h"
@@ -25,8 +25,8 @@
 
 /* ---- messages ----------------------------------------------------------------------------- */
 
-/* Adds a line to the diagnostics, and drops their oldest lines beyond REINIT_MESSAGES_MAX. Without memory nothing
- * changes. */
+/* Adds a line to the diagnostics, and drops their oldest lines beyond REINIT_MESSAGES_MAX. Without memory the
+ * diagnostics stay unchanged. */
 nm_printf(2, 3) static void add_message(struct nm_yarn_container *i, const char *format, ...)
 {
     _cleanup_free_ char *text = NULL;
@@ -94,7 +94,7 @@ static int find(struct nm_yarn_node *n, const Hadoop__ContainerId *id, const cha
 /* ---- records ------------------------------------------------------------------------------ */
 
 /* Puts the record with these contexts into the manager, then into the table's container. With `runs_again` the manager
- * ends the running command and starts this one. Returns 0, -errno, or a positive value with *problem. */
+ * ends the running command and starts the record's command. Returns 0, -errno, or a positive value with *problem. */
 static int put_record(struct nm_yarn_container *i, const Yarn__LaunchContext *context,
                       const Yarn__LaunchContext *before,
                       bool runs_again, struct nm_problem *problem)
@@ -146,8 +146,8 @@ static int compare_names(const void *a, const void *b)
     return strcmp((*x)->key ?: "", (*y)->key ?: "");
 }
 
-/* Returns a copy of the list sorted by name, for bsearch(). A master chooses the lengths of both lists, and merging
- * them blocks the event loop. */
+/* Returns a copy of the list sorted by name, for bsearch(). A master chooses the lengths of the two lists to merge, and
+ * merging blocks the event loop. */
 static Yarn__NamedResource **sort_by_name(const Yarn__LaunchContext *c)
 {
     Yarn__NamedResource **list = calloc(c->n_resources + 1, sizeof(*list));
@@ -278,8 +278,8 @@ int nm_yarn_node_localize(struct nm_yarn_node *n, const Yarn__LocalizeRequest *r
 
 /* ---- another command ---------------------------------------------------------------------- */
 
-/* Re-initializes the container. As in Hadoop, it keeps the former context's resources, and its tokens if the new
- * context has none. */
+/* Re-initializes the container. As in Hadoop, the container keeps the former context's resources, and the former
+ * context's tokens if the new context has no tokens. */
 static int re_initialize(struct nm_yarn_container *i, const struct nm_yarn_extra *e, struct nm_problem *problem)
 {
     const Yarn__LaunchContext *former = i->record->context;
@@ -389,7 +389,7 @@ int nm_yarn_node_commit(struct nm_yarn_node *n, const Hadoop__ContainerId *id, s
 
 /* ---- events of the manager ---------------------------------------------------------------- */
 
-/* Prepares the next run. All its resources are requested again, and usually exist. */
+/* Prepares the next run. All resources of this run are requested again, and usually exist. */
 void nm_yarn_container_prepare_reinit(struct nm_yarn_container *i)
 {
     nm_yarn_container_drop_extras(i);
@@ -397,7 +397,7 @@ void nm_yarn_container_prepare_reinit(struct nm_yarn_container *i)
     i->prepared = NULL;
     i->moved = false;
     nm_yarn_container_drop_records(i);
-    if (*i->node->host) /* otherwise nm_yarn_node_set_address() does it */
+    if (*i->node->host) /* otherwise nm_yarn_node_set_address() begins the preparation */
         nm_yarn_container_prepare(i, false);
 }
 

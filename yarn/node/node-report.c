@@ -5,8 +5,8 @@
  * to its end, even while it waits, since the ResourceManager takes any other state for the end.
  *
  * Reports of ends contain diagnostics of up to 8 KiB each, and thousands may accumulate while the ResourceManager is
- * unreachable. So each message has a limit for them. Ends that must wait are reported as RUNNING until then, since a
- * container that isn't reported counts as lost.
+ * unreachable. So each message has a limit for diagnostics. Containers whose ends must wait are reported as RUNNING
+ * until then, since a container that isn't reported counts as lost.
  */
 
 #include "yarn/node/node-state.h"
@@ -59,7 +59,7 @@ static Hadoop__ApplicationId *put_application(const struct nm_yarn_application_i
 
 static int32_t sub_state(const struct nm_container *c)
 {
-    if (c->rerun) /* as Hadoop reports a container that waits for the end of its former run */
+    if (c->rerun) /* the state that Hadoop reports for a container that waits for the end of its former run */
         return SUB_SCHEDULED;
     switch (c->view.state) {
     case NM_PAUSED:
@@ -82,7 +82,7 @@ bool nm_yarn_container_is_opportunistic(const struct nm_yarn_container *i, const
     return (c ? c->view.type : nm_yarn_token_type(i->token)) == NM_OPPORTUNISTIC;
 }
 
-/* Makes a status. The caller decides whether it reports the end. */
+/* Makes a status. `ended`: whether the status reports the container's end. */
 static Yarn__ContainerStatus *put_status(const struct nm_yarn_container *i, bool ended, struct nm_arena *arena)
 {
     const struct nm_container *c = i->completed ? NULL : nm_yarn_container_core(i);
@@ -104,8 +104,9 @@ static Yarn__ContainerStatus *put_status(const struct nm_yarn_container *i, bool
 
 /* Returns a status for a heartbeat. When an application ends, RMNodeImpl.findLostContainers() completes each container
  * of the node with exit code -100 unless a RUNNING and GUARANTEED status of the heartbeat names it. This also affects
- * opportunistic containers of other applications. The ResourceManager reads the field nowhere else, so every container
- * that hasn't ended is reported as GUARANTEED there. Registrations, ends and answers to masters have the true type. */
+ * opportunistic containers of other applications. The ResourceManager reads the field nowhere else, so a heartbeat
+ * reports every container that hasn't ended as GUARANTEED. Registrations, ends and answers to masters have the true
+ * type. */
 static Yarn__ContainerStatus *put_beat_status(const struct nm_yarn_container *i, struct nm_arena *arena)
 {
     Yarn__ContainerStatus *s = put_status(i, i->end_telling, arena);
@@ -171,7 +172,7 @@ static Yarn__Container *put_increased(struct nm_yarn_container *i, struct nm_are
 
 /* ---- reports to the ResourceManager ------------------------------------------------------- */
 
-/* Chooses the ends for a message: first those that were not sent yet. The others are sent again until they are
+/* Chooses the ends for a message: first the ends that were not sent yet. The other ends are sent again until they are
  * acknowledged, as far as there is room. */
 static void choose_ends(struct nm_yarn_node *n)
 {

@@ -15,14 +15,14 @@ static const char *state_of(const struct nm_yarn_container *i, const struct nm_c
 {
     if (i->completed)
         return "DONE";
-    if (!c || c->view.state == NM_COMPLETED) /* its end is in progress */
+    if (!c || c->view.state == NM_COMPLETED) /* the container's end is in progress */
         return "CONTAINER_RESOURCES_CLEANINGUP";
     if (c->rerun)
         return "REINITIALIZING_AWAITING_KILL";
     return nm_state_name(c->view.state); /* these names are the same as Java's */
 }
 
-/* Lists the log files. This reads a directory on a disk, so it is done only for requests that name one container. */
+/* Lists the log files. Listing reads a directory on a disk, so only requests that name one container list the files. */
 static json_t *files_of(const struct nm_yarn_container *i)
 {
     struct nm_yarn_launcher *l = i->node->p.launcher;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Starts of containers: see node.h. Requests are refused only for reasons for which Hadoop refuses them too. For all
- * other reasons the container is accepted and reported as ended, with the reason, so that the application handles it
- * like any end.
+ * Starts of containers: see node.h. Requests are refused only for reasons for which Hadoop refuses requests too. For
+ * all other reasons the container is accepted and reported as ended, with the reason, so that the application handles
+ * it like any end.
  */
 
 #include "yarn/node/node-state.h"
@@ -78,10 +78,10 @@ static void give_service_data(struct nm_yarn_container *i)
 
 /* Returns the exit status of a start that the manager refuses with this outcome. If a retry here would be refused as
  * well, the status must count as a failure. The ResourceManager doesn't count -100, -102 and -108 against the attempts
- * of a master, nor MapReduce against those of a task, so both would retry here forever. An opportunistic container
- * beyond the queue's limit gets -108, as from Hadoop's own node, and is placed elsewhere, since the next heartbeats
- * report a full queue. If the ResourceManager knows of the full queue and still sends containers here, the status is a
- * failure too. */
+ * of a master, nor does MapReduce count them against the attempts of a task, so both would retry here forever. An
+ * opportunistic container beyond the queue's limit gets -108, as from Hadoop's own node, and is placed elsewhere, since
+ * the next heartbeats report a full queue. If the ResourceManager knows of the full queue and still sends containers
+ * here, the status is a failure too. */
 static int32_t status_of(const struct nm_yarn_container *i, int outcome)
 {
     const struct nm_yarn_node *n = i->node;
@@ -93,9 +93,9 @@ static int32_t status_of(const struct nm_yarn_container *i, int outcome)
 }
 
 /* Returns whether a draining node sends the container back without a failure, so that it is placed elsewhere. This is
- * right for containers that were sent before the ResourceManager knew of the draining. The next heartbeats tell it by
- * the node's health or size. They can't if only opportunistic containers are left, and a ResourceManager with its own
- * value for the node's size continues to send. */
+ * right for containers that were sent before the ResourceManager knew of the draining. The next heartbeats report the
+ * draining by the node's health or size. They can't do so if only opportunistic containers are left, and a
+ * ResourceManager with its own value for the node's size continues to send containers. */
 static bool sends_back(const struct nm_yarn_container *i)
 {
     bool has_any = false, has_guaranteed = false;
@@ -129,7 +129,7 @@ static void refuse_to_drain(struct nm_yarn_container *i)
 }
 
 /* Refuses a start. The ResourceManager doesn't know the node's own limits (live containers, descriptors, stored
- * results). It can only be told that there is no room for opportunistic containers. */
+ * results). The node can only report that it has no room for opportunistic containers. */
 static void refuse(struct nm_yarn_container *i, int outcome, const char *why)
 {
     const int32_t status = status_of(i, outcome);
@@ -272,9 +272,9 @@ static int obstruct(struct plan *p, int32_t status, char *why)
     return 0;
 }
 
-/* Obstructs a start because no directory is good. The status -101 doesn't count against a master's attempts, so it is
- * only used if the ResourceManager knows that the node is unhealthy. Before that, attempt after attempt would be
- * started here. */
+/* Obstructs a start because no directory is good. The status -101 doesn't count against a master's attempts, so this
+ * status is only used if the ResourceManager knows that the node is unhealthy. Before that, attempt after attempt would
+ * be started here. */
 static int obstruct_for_disks(const struct nm_yarn_node *n, struct plan *p, const char *why)
 {
     if (n->is_out)

@@ -10,7 +10,7 @@
 #include "yarn/launch/launcher.h"
 #include "yarn/node/node-state.h"
 
-/* Handles an event. Containers that ended early are unknown to the manager. All others of this owner are in
+/* Handles an event. Containers that ended early are unknown to the manager. All other containers of this owner are in
  * the table. */
 static void on_event(const struct nm_event *e, void *userdata)
 {
@@ -105,7 +105,7 @@ static int adopt(struct nm_yarn_node *n, const char *id)
     return 0;
 }
 
-/* Adopts the manager's containers. Collects their ids first, because adopting one may end it and so change the
+/* Adopts the manager's containers. Collects their ids first, because adopting a container may end it and so change the
  * manager's list. */
 static int adopt_all(struct nm_yarn_node *n)
 {
@@ -119,7 +119,7 @@ static int adopt_all(struct nm_yarn_node *n)
     return f.failed ? -ENOMEM : r;
 }
 
-/* Adopts a container that ended early, unless the manager has it. */
+/* Adopts a container that ended early, unless the manager has the container. */
 static bool adopt_early(const char *name, struct nm_bytes content, void *userdata)
 {
     struct nm_yarn_node *n = userdata;
@@ -139,8 +139,8 @@ static bool adopt_early(const char *name, struct nm_bytes content, void *userdat
     return r != -EBADMSG;
 }
 
-/* Prepares the adopted containers. Their environment contains the node's name, so this waits until the name is
- * known. */
+/* Prepares the adopted containers. Their environment contains the node's name, so the preparation waits until the name
+ * is known. */
 static void prepare_adopted(struct nm_yarn_node *n)
 {
     for (struct nm_yarn_container *i = n->containers.first, *next; i; i = next) {

@@ -38,7 +38,7 @@ json_t *nm_yarn_rest_node(const struct nm_yarn_rest_node *n)
         "nodeHostName", n->host, "nmStartupTime", (json_int_t)n->started_msec);
 }
 
-/* Makes the object of a container. It has no link to logs, since they aren't served here. */
+/* Makes the object of a container. The object has no link to logs, since nmd doesn't serve logs at this address. */
 json_t *nm_yarn_rest_container(const struct nm_yarn_rest_container *c)
 {
     return json_pack("{s:s, s:s, s:i, s:o, s:o, s:I, s:i, s:s, s:n, s:o, s:o}", "id", c->id, "state", c->state,

@@ -59,8 +59,8 @@ static size_t count_opportunistic(const Masters__AllocateRequest *m)
     return n;
 }
 
-/* Subtracts delivered containers. Counts are absolute, and a master that hasn't received a container yet still counts
- * it. */
+/* Subtracts delivered containers. Counts are absolute, and a master that hasn't received a container yet still includes
+ * it in the count. */
 static void count_delivered(struct nm_yarn_ask *a, Masters__Container *const *delivered, bool *counted, size_t n)
 {
     if (!nm_streq(a->where, "*"))

@@ -9,12 +9,12 @@
 #include "util/clock.h"
 #include "util/bsearch.h"
 
-/* Time from a placement until the ResourceManager's list includes it. It consists of the interval to the node's next
- * heartbeat and the interval at which the list is sorted
+/* Time from a placement until the ResourceManager's list includes it. This time consists of the interval to the node's
+ * next heartbeat and the interval at which the list is sorted
  * (yarn.resourcemanager.nm-container-queuing.sorting-nodes-interval-ms), each one second by default. */
 #define WINDOW_USEC (3 * NM_USEC_PER_SEC)
-/* Limit of known nodes, all of which are written with each change. A node beyond the limit gets a token again that the
- * master has already. */
+/* Limit of known nodes, all of which are written with each change. For a node beyond the limit, the master gets another
+ * token although it has one. */
 #define KNOWN_MAX 4096u
 
 /* ---- owned bytes ------------------------------------------------------------------------------ */
@@ -69,7 +69,7 @@ int nm_distribute_set_nodes(struct nm_distribute *d, struct nm_arena *a, Masters
 }
 
 /* Searches the sorted list, which has one entry per host. If a host has two NodeManagers, the later one is stored, and
- * superfluous tokens are sent for the other. */
+ * superfluous tokens are sent for the other NodeManager. */
 bool nm_distribute_is_known(const struct nm_distribute *d, const char *host, int32_t port)
 {
     bool found;
@@ -119,8 +119,8 @@ static struct nm_yarn_alloc_size size_of(const Hadoop__Resource *m, struct nm_ya
 }
 
 /* Returns the queue length of the nodes: this node's limit, since all nodes have the same configuration. The
- * ResourceManager may send a lower limit to all nodes, once it knows their queues. They then give back the containers
- * beyond it. */
+ * ResourceManager may send a lower limit to all nodes, once it knows their queues. The nodes then give back the
+ * containers beyond this limit. */
 static int32_t queue_length(const struct nm_distribute *d)
 {
     const int32_t own = (int32_t)d->m->world->settings->queue_max_length;
@@ -149,7 +149,7 @@ static void take_limits(struct nm_distribute *d, const Masters__DistributedRegis
     d->expiry_msec = m->token_expiry_msec;
 }
 
-/* Sets the start of the numbers. A master that registers again continues with its numbers, so that none is used
+/* Sets the start of the numbers. A master that registers again continues with its numbers, so that no number is used
  * twice. */
 static void take_numbers(struct nm_distribute *d, int64_t start)
 {

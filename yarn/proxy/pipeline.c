@@ -16,12 +16,12 @@
 #define CALL_BYTES (8 * NM_MIB)
 
 struct nm_pipeline {
-    struct nm_stage_master m; /* first, so that a pointer to it is a pointer to the pipeline */
+    struct nm_stage_master m; /* first member, so that a pointer to `m` is a pointer to the pipeline */
     struct nm_pipelines *all;
     void *stages[NM_STAGES_MAX];
-    /* Keys of the token that the master used last, and of the token that it was given last. An open connection keeps
-     * using the former. The next connection uses the latter. Tokens with either key are accepted at any age, because
-     * the master gets no new token while the ResourceManager is unreachable. */
+    /* Keys of the token that the master used last, and of the token that the proxy gave it last. An open connection
+     * keeps using the former token. The next connection uses the latter token. Tokens with either key are accepted at
+     * any age, because the master gets no new token while the ResourceManager is unreachable. */
     struct nm_yarn_master_key borne, given;
     const char *state; /* name of the state (see proxy-stats.h) */
     uint64_t since_realtime_usec, last_allocate_realtime_usec;
@@ -54,7 +54,7 @@ static struct nm_pipeline *free_pipeline(struct nm_pipeline *p)
 }
 NM_DEFINE_CLEANUP(struct nm_pipeline *, free_pipeline)
 
-/* Saves the pipeline. The stages add their state, and everything is written at once. */
+/* Saves the pipeline. The stages add their state, and the whole state is written at once. */
 static int save(struct nm_stage_master *m)
 {
     struct nm_pipeline *p = (struct nm_pipeline *)m;
@@ -264,7 +264,7 @@ const struct nm_yarn_master_key *nm_pipeline_held_key(const struct nm_pipeline *
     return p->given.size > 0 && p->given.id == id ? &p->given : NULL;
 }
 
-/* Stores the key of a token. Returns false if it couldn't be saved: then the key is unchanged. */
+/* Stores the key of a token. Returns false if the key couldn't be saved: then the stored key is unchanged. */
 static bool hold(struct nm_pipeline *p, struct nm_yarn_master_key *as, const struct nm_yarn_master_key *key)
 {
     const struct nm_yarn_master_key before = *as;
@@ -388,7 +388,7 @@ static void take_token(struct nm_pipeline *p, const Hadoop__Token *m)
         p->m.world->tell(LOG_WARNING, "The ResourceManager's token for an application's master couldn't be kept.");
 }
 
-/* Adds a token with the newest key to each answer while the master uses one with an older key. If the key can't be
+/* Adds a token with the newest key to each answer while the master uses a token with an older key. If the key can't be
  * saved, the token is sent with a later answer. */
 static int give_token(struct nm_pipeline *p, struct nm_stage_call *c, Masters__AllocateAnswer *answer)
 {

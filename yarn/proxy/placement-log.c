@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See placement-log.h. The file is a copy of the ring in memory. A slot consists of a checksum of the rest in four
- * bytes, the size in two bytes, and a packed StoredPlacement of that size. Each entry contains its number in the
- * sequence of all entries, by which the next nmd finds the newest.
+ * See placement-log.h. The file is a copy of the ring in memory. A slot consists of a checksum of the slot's rest in
+ * four bytes, a size in two bytes, and a packed StoredPlacement of that size. Each entry contains its number in the
+ * sequence of all entries, by which the next nmd finds the newest entry.
  */
 
 #include "yarn/proxy/placement-log.h"
@@ -101,7 +101,7 @@ static bool is_name(const char *text)
     return text && strlen(text) <= NM_YARN_ALLOC_NAME_MAX;
 }
 
-/* Checks an entry. The maximum number is refused, because no entry could replace it as the newest. */
+/* Checks an entry. An entry with the maximum number is refused, because no entry could replace it as the newest. */
 static bool is_whole(const Yarn__StoredPlacement *m, size_t slot)
 {
     return m && m->number < INT64_MAX && m->number % NM_YARN_PLACEMENTS_MAX == slot &&

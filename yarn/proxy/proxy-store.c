@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See proxy-store.h. A master's file is always rewritten as a whole. It has some KiB, unless the master has very many
- * asks. */
+/* See proxy-store.h. A master's file is always rewritten as a whole. The file has some KiB, unless the master has very
+ * many asks. */
 
 #include "yarn/proxy/proxy-store.h"
 
@@ -247,8 +247,8 @@ static int take_held(const Yarn__StoredMaster *m, struct nm_yarn_stored_master *
     return 0;
 }
 
-/* Checks a file: the submitter must be valid in paths and tokens, and the file's name must be the id of the attempt in
- * it. */
+/* Checks a file: the submitter must be valid in paths and tokens, and the file's name must be the id of the attempt
+ * that the file contains. */
 static bool is_whole(const Yarn__StoredMaster *m, const char *name)
 {
     struct nm_yarn_attempt_id id;

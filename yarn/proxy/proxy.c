@@ -342,7 +342,8 @@ int nm_yarn_proxy_check(const struct nm_yarn_settings *s, bool may_be_ours, char
     return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
 }
 
-/* Opens the statistics. If their file can't be used, this is only logged, because no other function needs it. */
+/* Opens the statistics. If the statistics' file can't be used, this is only logged, because no other function needs the
+ * file. */
 static int begin_showing(struct nm_yarn_proxy *p)
 {
     int r = nm_yarn_proxy_stats_new(p->world.store.dir_fd, &p->world.stats);

@@ -14,7 +14,7 @@ static bool is_amrm(const struct nm_token *t)
 }
 
 /* Puts our token in place of the first AMRM token, and removes all others, since a client that looks for this kind
- * couldn't distinguish them. NULL: there is none. */
+ * couldn't distinguish them. NULL: the credentials have no AMRM token. */
 static const struct nm_credential *put_first(struct nm_credentials *c, const struct nm_token *ours,
                                              struct nm_token *theirs)
 {

@@ -17,7 +17,7 @@
 #define GRANT_BYTES 8192u
 
 /* Returns whether containers can be granted. Without the cluster's keys no token can be signed, so asks wait until the
- * node has them. They also wait if the arena lacks room, because a placement that can't be reported would be lost. */
+ * node has keys. Asks also wait if the arena lacks room, because a placement that can't be reported would be lost. */
 static bool can_grant(const struct nm_distribute *d, const struct nm_stage_call *c)
 {
     const struct nm_yarn_state *s = d->m->world->signer.state;
@@ -54,7 +54,8 @@ static int grant_all(struct nm_distribute *d, struct nm_stage_call *c, int32_t r
     return r;
 }
 
-/* Returns the containers for this call: new ones, or those of the previous call if the master hasn't received them. */
+/* Returns the containers for this call: new containers, or the containers of the previous call if the master hasn't
+ * received those. */
 static int place(struct nm_distribute *d, struct nm_stage_call *c, Masters__Container ***ret, size_t *ret_n,
                  struct nm_exception *why)
 {

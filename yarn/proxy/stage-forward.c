@@ -2,7 +2,7 @@
 
 /*
  * See stage-forward.h. A call occupies a slot until it is answered. If the connection ends during a call, the call is
- * sent again on the next one. The ResourceManager recognizes a response id that it has answered, and repeats its
+ * sent again on the next connection. The ResourceManager recognizes a response id that it has answered, and repeats the
  * answer.
  */
 
@@ -19,9 +19,10 @@
 #define DISTRIBUTED_PROTOCOL "org.apache.hadoop.yarn.server.api.DistributedSchedulingAMProtocolPB"
 #define STANDBY "org.apache.hadoop.ipc.StandbyException"
 
-/* A master has one call in progress, and may send another after it has abandoned the first. */
+/* A master has one call in progress, and may send another call after it has abandoned the first. */
 #define SLOTS 8u
-/* Well below the time after which masters give up on the ResourceManager, and long enough for its restart. */
+/* Time limit of a waiting call: well below the time after which masters give up on the ResourceManager, and long enough
+ * for a restart of the ResourceManager. */
 #define HOLD_USEC (20 * NM_USEC_PER_SEC)
 #define RETRY_MIN_USEC (100 * NM_USEC_PER_MSEC)
 #define RETRY_MAX_USEC (2 * NM_USEC_PER_SEC)
@@ -178,8 +179,8 @@ static void on_closed(void *userdata, int error, const struct nm_exception *why)
     try_later(f);
 }
 
-/* Sends a call. If it can't be sent for a reason other than a lost connection, it is refused at once, because a retry
- * would fail too. */
+/* Sends a call. If the call can't be sent for a reason other than a lost connection, the call is refused at once,
+ * because a retry would fail too. */
 static void send_slot(struct forward *f, struct slot *s)
 {
     const bool distributed = f->m->distributed;
@@ -267,7 +268,8 @@ static int forward_request(void *stage, struct nm_stage_call *c, struct nm_excep
         return NM_STAGE_E_REFUSED;
     }
     *s = (struct slot){.f = f, .c = c};
-    /* The ResourceManager checks the token with which the connection began, and sends a new one until that is used. */
+    /* The ResourceManager checks the token with which the connection began, and sends a new token with each answer
+     * until a connection uses the new token. */
     if (f->client && f->token_changes != f->m->token_changes && !is_sent(f))
         f->client = nm_hadoop_client_free(f->client);
     if (f->client)

@@ -94,8 +94,8 @@ int nm_setup_change_dir(const char *root, const char *path, uid_t old_uid, gid_t
     return set_owner(fd, uid, gid, mode);
 }
 
-/* Returns the directory of the first `size` bytes of the path. If it doesn't exist, returns the nearest existing
- * parent. */
+/* Returns the directory of the first `size` bytes of the path. If this directory doesn't exist, returns the nearest
+ * existing parent. */
 static int open_nearest(const char *root, const char *path, size_t size)
 {
     for (;;) {

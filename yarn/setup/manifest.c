@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See manifest.h. The manifest is JSON. Only root can write it, but nmd removes the paths in it, so they are checked
- * nevertheless. */
+/* See manifest.h. The manifest is JSON. Only root can write the manifest, but nmd removes the paths in it, so the paths
+ * are checked nevertheless. */
 
 #include "yarn/setup/manifest.h"
 
@@ -39,7 +39,7 @@ bool nm_setup_entry_has(const struct nm_setup_entry *e, const char *sum)
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-/* Returns whether the path is absolute and has no "." or ".." in it. */
+/* Returns whether the path is absolute and has no "." or ".." component. */
 static bool is_plain(const char *path)
 {
     if (!path || *path != '/' || !path[1])

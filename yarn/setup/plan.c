@@ -10,7 +10,7 @@
 #include "yarn/launch/text.h"
 #include "yarn/setup/files.h"
 
-#define DIR_MODE 0755   /* containers of all users must be able to enter it */
+#define DIR_MODE 0755   /* containers of all users must be able to enter the directory */
 #define STATE_MODE 0700 /* StateDirectoryMode= of nmd.service */
 #define TMP_MODE 01777
 
@@ -103,7 +103,7 @@ static bool is_weak(const struct planner *p, const struct nm_setup_spot *s)
     return false;
 }
 
-/* Explains why nothing is written below a directory that users other than root can change: they could replace the file.
+/* Explains why no file is written below a directory that users other than root can change: they could replace the file.
  * Names all of these directories, because all of them must be fixed. Returns false without memory. */
 static bool explain_weak(struct planner *p, const struct nm_setup_spot *s, struct nm_setup_step *step)
 {
@@ -171,8 +171,8 @@ static const char *why_shared(const struct nm_setup_spot *s)
     return NULL;
 }
 
-/* Decides on a directory. With Hadoop's NodeManager the directories belong to its user. With nmd only root may be able
- * to write to them. */
+/* Decides on a directory. With Hadoop's NodeManager the directories belong to the NodeManager's user. With nmd only
+ * root may be able to write to them. */
 static struct nm_setup_step dir_step(const struct planner *p, const struct nm_setup_spot *spot)
 {
     struct nm_setup_step step = {.is_dir = true, .path = spot->path, .mode = DIR_MODE, .uid = p->facts->uid,
@@ -189,8 +189,8 @@ static struct nm_setup_step dir_step(const struct planner *p, const struct nm_se
     return step;
 }
 
-/* Adds a directory. Those above it are added first, in whatever order the cluster's files list them, because they
- * determine whether it can be made. */
+/* Adds a directory. The directories above it are added first, in whatever order the cluster's files list them, because
+ * they determine whether the directory can be made. */
 static int add_dir(struct planner *p, const struct nm_setup_spot *spot)
 {
     struct nm_setup_step step;
@@ -212,8 +212,8 @@ static int add_dir(struct planner *p, const struct nm_setup_spot *spot)
     return r < 0 ? r : add(p, &step);
 }
 
-/* Adds nmd's state directory, which will contain the manifest. systemd makes it only when it starts nmd for the first
- * time. */
+/* Adds nmd's state directory, which will contain the manifest. systemd makes this directory only when it starts nmd for
+ * the first time. */
 static int add_state(struct planner *p)
 {
     const struct nm_setup_spot *s = &p->facts->state;
@@ -235,7 +235,7 @@ int nm_setup_plan_make(const struct nm_setup_wish *w, const struct nm_yarn_setti
         r = add_dir(&p, &f->dirs[i]);
     if (r == 0)
         r = add_file(&p, &f->unit, nm_setup_unit_text(w, s, f, a));
-    if (r == 0) /* this comes last, because it makes nmd a node from its next start on */
+    if (r == 0) /* this file comes last, because it makes nmd a node from nmd's next start on */
         r = add_file(&p, &f->config, nm_setup_config_text(w, a));
     if (r == 0)
         r = nm_setup_advise(w, s, f, a, &plan.advice, &plan.n_advice);
@@ -246,7 +246,7 @@ int nm_setup_plan_make(const struct nm_setup_wish *w, const struct nm_yarn_setti
 
 /* ---- the manifest ------------------------------------------------------------------------- */
 
-/* Removes the path's entries of other kinds, because the files that they describe don't exist any more or were
+/* Removes the path's entries of other kinds, because the files of those entries don't exist any more or were
  * replaced. */
 static void forget_others(struct nm_setup_manifest *m, enum nm_setup_entry_kind kind, const char *path)
 {

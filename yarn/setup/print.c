@@ -131,8 +131,8 @@ static const char *const acts[] = {
     [NM_SETUP_LEAVE] = "leave",
 };
 
-/* Prints the lines of a file with their comments. Skips the first line, which names the writer, because it would be
- * wrong in a copy of the lines. */
+/* Prints the lines of a file with their comments. Skips the first line, which names the writer, because this line would
+ * be wrong in a copy. */
 static void print_text(FILE *out, const char *text)
 {
     const bool has_writer = *text == '#';

@@ -64,7 +64,7 @@ static bool is_home(const struct search *s, const char *home, const char *progra
 struct program {
     const char *variable, *name; /* "JAVA_HOME", "java" */
     const char *home, *from;
-    const char *doubt; /* reason why the scripts seem to name another home than this one; or NULL */
+    const char *doubt; /* why the scripts seem to name another home than the one found; NULL: no doubt */
 };
 
 static void take_line(const struct search *s, const char *script, const char *line, size_t size, struct program *p)
@@ -112,7 +112,7 @@ static void find_home(const struct search *s, struct program *p)
     const char *value = getenv(p->variable);
 
     read_script(s, "hadoop-env.sh", p);
-    read_script(s, "yarn-env.sh", p); /* Hadoop reads this file after the other one */
+    read_script(s, "yarn-env.sh", p); /* Hadoop reads yarn-env.sh after hadoop-env.sh */
     if (p->home || !is_home(s, value, p->name))
         return;
     p->from = "the environment of this command";

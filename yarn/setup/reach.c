@@ -409,7 +409,7 @@ static int start_connection(const char *address, unsigned port, int *ret_fd)
     return -EINPROGRESS;
 }
 
-/* Notes the result of an address. Keeps the error of the first address, which is the preferred one. */
+/* Notes the result of an address. Keeps the error of the first address, because it is the preferred address. */
 static void end_address(struct attempt *t, int r)
 {
     if (r == 0) {
@@ -446,8 +446,8 @@ static void go_on(struct attempt *t, bool is_ready, uint64_t end_usec)
     try_next_address(t, end_usec);
 }
 
-/* Returns the number of attempts in progress and the first of them. Reduces *until_usec to the earliest time at which
- * one of them times out. */
+/* Returns the number of attempts in progress and, in *ret_first, the first of these attempts. Reduces *until_usec to
+ * the earliest time at which one of them times out. */
 static size_t list_waiting(const struct attempt *list, size_t n, struct pollfd *ret, const struct attempt **ret_first,
                            uint64_t *until_usec)
 {

@@ -51,8 +51,8 @@ static bool skip_keyword(struct text *t)
     return false;
 }
 
-/* Takes a word, which may be quoted as a whole. Returns its quote, '\0' if it has none, or -1 if the quote isn't
- * closed. */
+/* Takes a word, which may be quoted as a whole. Returns the word's quote, '\0' if the word isn't quoted, or -1 if the
+ * quote isn't closed. */
 static int take_word(struct text *t, struct text *ret)
 {
     const char quote = t->at < t->end && (*t->at == '"' || *t->at == '\'') ? *t->at : '\0';

@@ -42,9 +42,9 @@ static pid_t find_nmd(const struct nm_setup_wish *w, int root)
     return w->holder ? w->holder(path) : -EOPNOTSUPP;
 }
 
-/* Determines how nmd is started. If systemd runs, it has made /run/systemd/system (sd_booted(3)). Below --root the
- * directory may be missing because the host isn't running. Its init then shows what will start nmd, unless an nmd is
- * running already. */
+/* Determines how nmd is started. A running systemd has made /run/systemd/system (sd_booted(3)). Below --root this
+ * directory may be missing because the host isn't running. The host's init program then shows whether systemd will
+ * start nmd, unless an nmd is running already. */
 struct nm_setup_service nm_setup_service_look(const struct nm_setup_wish *w)
 {
     _cleanup_close_ int root = RET_NERRNO(open(*w->root ? w->root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC));

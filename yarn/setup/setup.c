@@ -261,7 +261,7 @@ static void check_hosts(const struct nm_yarn_setup_params *p, const struct nm_se
             if (!nm_setup_unit_allows(u, h->addresses[k]))
                 warn(p, "nmd.service doesn't let nmd talk to the %s %s: its address %s is in no IPAddressAllow= of a "
                      "drop-in", nm_setup_role(h->role), name, h->addresses[k]);
-        if (h->unresolved == 0 && nm_setup_why_unreached(f, h, why, sizeof why)) /* else see the advice */
+        if (h->unresolved == 0 && nm_setup_why_unreached(f, h, why, sizeof why)) /* other problems are in the advice */
             warn(p, "%s %s:%u: %s", nm_setup_role(h->role), name, h->port, why);
     }
 }
@@ -296,8 +296,8 @@ static void check_dirs(const struct nm_yarn_setup_params *p, const struct nm_set
     }
 }
 
-/* Checks the variables. Those without a value here are in the advice, except Java's, for which a drop-in may name any
- * path. */
+/* Checks the variables. Variables without a value here are in the advice, except JAVA_HOME, for which a drop-in may
+ * name any path. */
 static int check_environment(const struct nm_yarn_setup_params *p, const struct setup *s,
                              const struct nm_yarn_settings *settings, const struct nm_setup_facts *f,
                              const struct nm_setup_unit *u)

@@ -17,7 +17,7 @@ const char *nm_setup_tidy(struct nm_arena *a, const char *path)
     char *copy = nm_yarn_print(a, "%s", path), *to = copy;
 
     for (const char *p = copy; p && *p;) {
-        size_t n = strcspn(p + 1, "/"); /* a component with its leading slash */
+        size_t n = strcspn(p + 1, "/"); /* length of a component with its leading slash */
 
         if (*p != '/' || (n > 0 && !(n == 1 && p[1] == '.'))) {
             memmove(to, p, n + 1);
@@ -77,7 +77,7 @@ static bool is_weak(const struct stat *st)
            ((st->st_mode & (S_IWGRP | S_IWOTH)) && !(st->st_mode & S_ISVTX));
 }
 
-/* Finds the directories above the path that don't exist, and those that are weak. */
+/* Finds the directories above the path that don't exist, and the directories that are weak (is_weak()). */
 static int look_above(struct nm_arena *a, const char *root, struct nm_setup_spot *s)
 {
     size_t ends[PARTS_MAX], n = 0;
@@ -103,7 +103,7 @@ static int look_above(struct nm_arena *a, const char *root, struct nm_setup_spot
     return 0;
 }
 
-/* Computes the checksum of a file. A large file gets none, because the setup didn't write it. */
+/* Computes the checksum of a file. A large file gets no checksum, because the setup didn't write such a file. */
 static int sum_up(struct nm_arena *a, const char *root, struct nm_setup_spot *s)
 {
     _cleanup_close_ int dir = open_part(root, s->path, above(s->path, strlen(s->path)));

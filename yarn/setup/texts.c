@@ -83,8 +83,8 @@ static bool is_passed_on(const struct nm_yarn_settings *s, const char *name)
     return false;
 }
 
-/* Returns the value of a variable. Hadoop's scripts set these before they start a NodeManager, and containers inherit
- * them. */
+/* Returns the value of a variable. Hadoop's scripts set these variables before they start a NodeManager, and containers
+ * inherit them. */
 const char *nm_setup_value_of(enum nm_setup_variable v, const struct nm_setup_wish *w,
                               const struct nm_yarn_settings *s, const struct nm_setup_facts *f)
 {

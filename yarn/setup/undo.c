@@ -37,8 +37,8 @@ static bool is_as(const struct nm_setup_spot *s, uid_t uid, gid_t gid, mode_t mo
     return s->kind == NM_SETUP_DIR && s->uid == uid && s->gid == gid && s->mode == mode;
 }
 
-/* Returns whether owner and mode are those that the setup has set, or a mixture with the former ones. chown() and
- * chmod() are two steps, and the setup or the undo may have been interrupted between them. */
+/* Returns whether owner and mode are those that the setup has set, or a mixture of the set values and the former
+ * values. chown() and chmod() are two steps, and the setup or the undo may have been interrupted between them. */
 static bool is_of_ours(const struct nm_setup_spot *s, const struct nm_setup_entry *e, uid_t uid, gid_t gid)
 {
     return s->kind == NM_SETUP_DIR && (s->mode == DIR_MODE || s->mode == e->mode) &&
@@ -69,7 +69,7 @@ static bool is_listed(const struct nm_setup_manifest *m, const char *dir, const 
     return false;
 }
 
-/* Copies the names, except those of other entries of the list, which have their own steps. */
+/* Copies the names, except the names of other entries of the list, which have their own steps. */
 static int leave_out_listed(const struct nm_setup_manifest *m, const char *dir, const char **names, struct nm_arena *a,
                             const char ***ret)
 {
@@ -126,8 +126,8 @@ static const char *new_name_of(const char *path, struct nm_arena *a)
     return nm_yarn_print(a, "%.*s/" NM_SETUP_NEW_NAME, (int)(slash - path), path, slash + 1);
 }
 
-/* Decides on a directory that was made. It stays if it contains more than undo removes. This includes the manifest if
- * that keeps entries. */
+/* Decides on a directory that was made. The directory stays if it contains more than undo removes. The manifest is
+ * among these files if it keeps entries. */
 static int judge_made(const struct nm_setup_left *l, const struct nm_setup_undo *u, const char *manifest_path,
                       struct nm_arena *a, struct nm_setup_undo_step *s)
 {
@@ -157,8 +157,8 @@ static int judge_made(const struct nm_setup_left *l, const struct nm_setup_undo 
     return 0;
 }
 
-/* Returns whether a directory is to be removed after the other one. Those above the manifest come last, because the
- * manifest is removed only if nothing else stays. A directory comes before its parents. */
+/* Returns whether a directory is to be removed after the other directory. Directories above the manifest come last,
+ * because the manifest is removed only if no other entry stays. A directory comes before its parents. */
 static bool is_later(const char *path, const char *other, const char *manifest_path)
 {
     const bool is_last = nm_setup_is_above(path, manifest_path);
@@ -245,8 +245,8 @@ static bool is_of_user(DIR *d, const char *name)
            st.st_uid == geteuid();
 }
 
-/* Lists some names of a directory, with `own` only those of this user. A few are enough, because a single foreign entry
- * keeps the directory. */
+/* Lists some names of a directory, with `own` only the names of this user's files. A few names are enough, because a
+ * single foreign entry keeps the directory. */
 static int list_names(const char *root, const char *path, bool own, struct nm_arena *a, const char ***ret)
 {
     _cleanup_free_ char *full = NULL;
@@ -328,7 +328,7 @@ static int note_failure(const struct nm_setup_undo_step *s, int r, struct nm_ref
     return nm_refusals_add(refusals, r, message);
 }
 
-/* Does either the steps for directories above the manifest, or all others. */
+/* Does either the steps for directories above the manifest, or all other steps. */
 static int do_steps(const char *root, const struct nm_setup_undo *u, const char *manifest_path, bool of_manifest,
                     struct nm_refusals *refusals)
 {

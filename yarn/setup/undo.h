@@ -11,7 +11,7 @@
 enum nm_setup_undo_act {
     NM_SETUP_REMOVE,
     NM_SETUP_RESTORE, /* set the directory's former owner and mode */
-    NM_SETUP_GONE,    /* the change was undone before */
+    NM_SETUP_GONE,    /* the path has no change left to undo */
     NM_SETUP_STAY,
 };
 

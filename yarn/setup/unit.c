@@ -29,8 +29,8 @@ const char *const nm_setup_variables[] = {
 
 /* ---- networks ----------------------------------------------------------------------------- */
 
-/* Parses the length of a prefix. systemd reads a number with a leading zero as octal, which is rarely intended: it then
- * ignores the line (08) or allows another network (010). */
+/* Parses the length of a prefix. systemd reads a number with a leading zero as octal, which is rarely intended: systemd
+ * then ignores the line (08) or allows another network (010). */
 static bool parse_bits(const char *word, bool as_systemd, uint64_t *ret)
 {
     const bool is_octal = word[0] == '0' && word[1];
@@ -189,7 +189,7 @@ static void forget_writable(struct nm_setup_unit *u)
         free(u->writable[--u->n_writable]);
 }
 
-/* Takes the paths of a line. The prefix '-' marks a path that may be missing, '+' one relative to RootDirectory=. */
+/* Takes the paths of a line. The prefix '-' marks a path that may be missing, '+' a path relative to RootDirectory=. */
 static int take_writable(struct nm_setup_unit *u, char *value)
 {
     char *word;
