@@ -66,7 +66,7 @@ static inline void canned_answer(int fd, const struct canned *table)
         (void)read(fd, request, 1);
 }
 
-/* Serves each connection in a process of its own, so that one that hangs does not block the others. */
+/* Serves each connection in a process of its own, so that a connection that hangs does not block the others. */
 static inline _Noreturn void canned_serve(int listening, const struct canned *table)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -3,8 +3,8 @@
 
 /*
  * One failure at a time: the nth call of the chosen kinds that this thread makes to the C library or libsystemd fails,
- * and all others are real. A test goes through n = 1, 2, ... until the code makes fewer than n such calls. In this
- * way it takes each error path, with all that must be undone there. Link with $(fail_nth_wraps).
+ * and all others are real. A test goes through n = 1, 2, ... until the code makes fewer than n such calls. In this way
+ * it takes each error path, with all that must be undone on this path. Link with $(fail_nth_wraps).
  */
 
 #include <stdbool.h>
@@ -22,16 +22,17 @@ enum fail_kind {
 
 /* Starts to count calls of these kinds, from 1; the nth fails. With n = 0 no call fails. */
 void fail_nth(unsigned kinds, unsigned n);
-/* Ends the failures. Returns whether a call has failed; then a test with n + 1 may find another one. */
+/* Ends the failures. Returns whether a call has failed; then a test with n + 1 may find another call. */
 bool fail_stop(void);
 /* Counts one call of a function that a test wraps itself. Returns whether this call is the one that fails. */
 bool fail_here(enum fail_kind kind);
-/* Exclude the test's own calls between the two from the count. fail_resume() takes what fail_pause() returned. */
+/* Exclude the test's own calls between fail_pause() and fail_resume() from the count. fail_resume() takes the result of
+ * fail_pause(). */
 unsigned fail_pause(void);
 void fail_resume(unsigned kinds);
 
 /* Calls try() again and again, and each time another one of its allocations fails. try() must then return -ENOMEM and
- * leave nothing behind (sanitizers check). Without a failure it must return 0. Returns the number of allocations. */
+ * free all its memory (sanitizers check). Without a failure it must return 0. Returns the number of allocations. */
 unsigned fail_each(int (*try)(void *userdata), void *userdata);
-/* Does the same with other kinds of failures. try() itself checks its result. */
+/* Calls try() in the same way with other kinds of failures. try() itself checks its result. */
 unsigned fail_each_of(unsigned kinds, void (*try)(void *userdata), void *userdata);

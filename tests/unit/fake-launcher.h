@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * For tests of yarn/node/: a launcher that does nothing stands in for yarn/launch/. It notes the requests, and a
- * preparation is ready when the test says so. Include it after cmocka.h.
+ * For tests of yarn/node/: a fake launcher stands in for yarn/launch/. It only notes the requests, and a preparation is
+ * ready when the test says so. Include it after cmocka.h.
  */
 
 #include "tests/unit/manager-world.h"
@@ -17,21 +17,21 @@ struct nm_yarn_preparation {
 };
 
 struct fake_launcher {
-    struct nm_yarn_preparation *newest; /* NULL: it was freed */
+    struct nm_yarn_preparation *newest; /* the newest preparation; NULL if it was freed */
     unsigned n_preparations, ended_containers, ended_applications;
     unsigned n_news, n_no_room, n_forgotten; /* calls of the node's callbacks */
     char told[1000];              /* the newest sentence of the node for the log */
     bool sent_all_the_same;       /* what no_room() returns: whether the ResourceManager knew that the node is full */
-    bool shuffles;                /* serves map outputs, too; below, applications that were added and ended */
+    bool shuffles;                /* the node serves map outputs; next: applications that were added and ended */
     unsigned shuffle_added, shuffle_ended;
-    const char *no_dirs;          /* why no directory is good; NULL: one is */
-    const char *elsewhere;        /* directory for a container whose own one has failed; NULL: none */
+    const char *no_dirs;          /* why no directory is good; NULL if a directory is good */
+    const char *elsewhere;        /* directory for a container whose own directory has failed; NULL: not available */
     const char *submitter;        /* the submitter that each preparation must have */
 };
 extern struct fake_launcher fake_launcher;
 
-void fake_launcher_reset(void); /* to the state before the first request */
+void fake_launcher_reset(void); /* restores the state before the first request */
 /* Returns a node on this manager, in the cluster of tests/unit/yarn-tokens.h. */
 struct nm_yarn_node *fake_launcher_node(struct manager_world *w);
-/* Calls nm_yarn_node_new() likewise and returns its result. The node has no address yet. */
+/* Calls nm_yarn_node_new() as fake_launcher_node() does, and returns its result. The node has no address yet. */
 int fake_launcher_try_node(struct manager_world *w, struct nm_yarn_node **ret);

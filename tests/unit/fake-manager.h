@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * A manager without real containers: it has rows that a test adds, the same filtering by caller,
- * and events on demand. It is linked instead of agent/manager/, so that tests can drive the HTTP
- * server alone.
+ * A manager without real containers: it has rows that a test adds, the real manager's filtering by caller, and events
+ * on demand. This manager is linked instead of agent/manager/, so that tests can drive the HTTP server alone.
  */
 
 #include "agent/daemon.h"
@@ -26,23 +25,23 @@ struct nm_manager {
     struct nm_status status;
     json_t *details;         /* the upstream's own part of the status, for administrators; NULL: an empty object */
     bool details_with_users; /* with_users of the last request for details */
-    json_t *placement;       /* the only placement, for administrators; or NULL */
-    json_t *of_upstream;     /* the upstream's other answers by path alone; or NULL */
+    json_t *placement;       /* the only placement, for administrators; NULL if there is no placement */
+    json_t *of_upstream;     /* the upstream's other answers, found by the path alone; may be NULL */
     char asked[200];         /* last question to the upstream: path, id, state, user, with_users */
     struct nm_history *history;
-    struct nm_ended_app ended_app; /* none if its name is "" */
+    struct nm_ended_app ended_app; /* the only ended application; name "": no application has ended */
     struct nm_config *config;
     const char *log_dir;
     bool log_is_strange, times_are_strange;
     uint64_t slow_usec;       /* how long nm_manager_foreach() takes */
     unsigned n_listed;        /* calls of nm_manager_foreach() */
-    struct nm_caller caller;  /* of the last request */
+    struct nm_caller caller;  /* caller of the last request */
     char last_id[NM_ID_SIZE]; /* container or verb of the last request */
     bool last_now, last_until_restart;
     unsigned n_done;          /* requests that succeeded, without exec */
     uint64_t last_u64;
     uint32_t last_u32;
-    int client_fd;            /* of the exec that waits to begin, or -EBADF */
+    int client_fd;            /* connection of the exec that waits to begin, or -EBADF */
     bool had_input;           /* the newest container has a connection as standard input */
     uint16_t rows, columns;   /* size of the newest container's terminal */
     char exec_words[128];     /* last request to execute a command */

@@ -18,7 +18,7 @@ struct fake_exchange {
 
 struct fake_nmd {
     char dir[64];
-    char path[96]; /* of the socket */
+    char path[96]; /* path of the socket */
     pid_t pid;
 };
 

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * A service manager for tests of the systemd backend. It speaks the real protocol over a socket, in its own thread,
- * because the backend's start waits for answers. Its cgroups are directories of plain files. It carries out each call
- * unless a test has set another answer, and keeps a list of the calls. Include it after cmocka.h.
+ * A service manager for tests of the systemd backend. It speaks the real protocol over a socket, in a separate thread,
+ * because the backend's start waits for answers. The cgroups are directories of plain files. The service manager
+ * carries out each call unless a test has set another answer, and keeps a list of the calls. Include it after cmocka.h.
  */
 
 #include <stdbool.h>
@@ -16,9 +16,9 @@ struct fake_systemd;
 struct fake_answer {
     const char *method;
     const char *error;      /* name of a D-Bus error; its message is "told to" */
-    bool is_silent;         /* sends no answer */
-    bool hangs_up;          /* closes the connection */
-    bool obeys_first;       /* carries out the call before it hangs up */
+    bool is_silent;         /* systemd sends no answer */
+    bool hangs_up;          /* systemd closes the connection */
+    bool obeys_first;       /* systemd carries out the call before it closes the connection */
     bool is_garbage;        /* the answer has a wrong type */
     bool makes_nothing;     /* the job ends with success, but makes no cgroup */
     const char *job_result; /* NULL: "done" */
@@ -40,7 +40,7 @@ struct fake_systemd *fake_systemd_free(struct fake_systemd *f);
 void fake_systemd_answer(struct fake_systemd *f, const struct fake_answer *a);
 /* Sets the version, which is "252.36-1~deb12u1" at first. */
 void fake_systemd_set_version(struct fake_systemd *f, const char *version);
-/* Installs a slice: it exists before the first StartUnit, and is not transient. */
+/* Installs a slice: the slice exists before the first StartUnit, and is not transient. */
 void fake_systemd_install_slice(struct fake_systemd *f, const char *slice);
 /* Sets the JobType that Get returns. */
 void fake_systemd_set_job_type(struct fake_systemd *f, const char *type);

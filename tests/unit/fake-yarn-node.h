@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* A node (yarn/node/node.h) without a manager behind it: it only writes down the requests. */
+/* A node (yarn/node/node.h) without a manager behind it: this node only records the requests. */
 
 #include "yarn/node/node.h"
 
 struct nm_yarn_node {
     char heard[4000];        /* a line for each request */
-    int result;              /* of the next requests */
+    int result;              /* result of the next requests */
     struct nm_exception why; /* exception for a positive result */
 };

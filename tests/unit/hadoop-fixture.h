@@ -39,7 +39,7 @@ extern const struct nm_token fixture_token;
 
 /* Runs the loop until *condition is at least value. Fails the test after 20 s. */
 void fixture_run_until(struct fixture *f, const unsigned *condition, unsigned value);
-void fixture_run_until_gone(struct fixture *f); /* until the server has no connection */
+void fixture_run_until_gone(struct fixture *f); /* runs the loop until the server has no connection */
 /* Runs the loop for the events that are ready, without waiting. */
 void fixture_run_ready(struct fixture *f);
 

@@ -72,8 +72,8 @@ char *client_content(const struct client *c);
 /* Returns the value of a header in a static buffer, or NULL. */
 const char *client_header(const struct client *c, const char *name);
 
-/* Sends a request on a new connection and waits for the answer. body NULL: none. Returns the
- * status, and in ret, unless it is NULL, the body as JSON, which the caller frees. */
+/* Sends a request on a new connection and waits for the answer. body NULL: the request has no body. Returns the status,
+ * and in ret, unless it is NULL, the body as JSON, which the caller frees. */
 int request(struct fixture *f, const char *method, const char *target, const char *body,
             json_t **ret);
 int request_as(struct fixture *f, uid_t uid, const char *method, const char *target,

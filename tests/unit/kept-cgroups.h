@@ -8,10 +8,11 @@
 
 #include "tests/unit/manager-world.h"
 
-/* Keeps the cgroups of the managers that are made in this world from now on. w NULL: ends this. */
+/* Keeps the cgroups of the managers that are made in this world from now on. w NULL: cgroups end with their managers
+ * again. */
 void kept_cgroups(struct manager_world *w);
-/* Adds a cgroup that nmd does not know. populated and frozen are the values in its cgroup.events. */
+/* Adds a cgroup that nmd does not know. populated and frozen are the values in the cgroup's cgroup.events. */
 void kept_cgroups_add(struct manager_world *w, const char *id, bool populated, bool frozen);
-/* Sets the values in its cgroup.events. */
+/* Sets the values in the cgroup's cgroup.events. */
 void kept_cgroups_set(struct manager_world *w, const char *id, bool populated, bool frozen);
 bool kept_cgroups_has(struct manager_world *w, const char *id);

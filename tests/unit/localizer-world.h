@@ -57,7 +57,7 @@ void on_ended(struct nm_localizer_ask *ask, int result, const char *message, voi
 int ask_as(struct world *w, const char *name, uid_t uid, struct owner *o, enum nm_visibility visibility,
            const char *const *uris, size_t n);
 int try_ask(struct world *w, struct owner *o, enum nm_visibility visibility, const char *const *uris, size_t n);
-void ask(struct world *w, struct owner *o, const char *uri); /* for a private resource of alice */
+void ask(struct world *w, struct owner *o, const char *uri); /* asks for a private resource of alice */
 void give_back(struct owner *o);
 
 unsigned count_log(struct world *w);

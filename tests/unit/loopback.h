@@ -23,7 +23,8 @@ static inline int listen_on_loopback(uint16_t *port)
     return fd;
 }
 
-/* Refuses the held call, if there is one, and frees the server, so that the client gets no answer. Returns NULL. */
+/* Refuses the held call, if the server holds one, and frees the server, so that the client gets no answer. Returns
+ * NULL. */
 static inline struct nm_hadoop_server *end_rm(struct nm_hadoop_server *rm, struct nm_hadoop_call **held)
 {
     struct nm_exception why;

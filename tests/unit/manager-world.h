@@ -3,7 +3,8 @@
 
 /*
  * For tests of agent/manager/: a whole manager on the fake backend, in a temporary directory, on a node whose figures
- * the test sets. Its timers are not started: a round runs when the test asks for one. Include it after cmocka.h.
+ * the test sets. The manager's timers are not started: a round runs when the test asks for one. Include it after
+ * cmocka.h.
  */
 
 #include "agent/state/manager-state.h"
@@ -27,8 +28,9 @@ struct manager_world {
 int manager_world_set_up(void **state); /* a node with 4 CPUs and 1000 MiB */
 int manager_world_tear_down(void **state);
 /* Setup and teardown for real processes. The setup turns the check for free disk space off, since this machine's disks
- * must not keep the node from starting containers. The teardown kills the processes, because the fake cgroups kill
- * none, and waits for the shims, because a shim writes its command's end into the directory that is to be removed. */
+ * must not keep the node from starting containers. The teardown kills the processes, because the fake cgroups kill no
+ * process, and waits for the shims, because a shim writes its command's end into the directory that is to be
+ * removed. */
 int manager_world_set_up_real(void **state);
 int manager_world_tear_down_real(void **state);
 /* Starts the manager's timers and waits for the second sample, after which CPU use is known. The next sample is due in
@@ -38,7 +40,7 @@ void manager_world_node(struct manager_world *w, uint64_t mib, unsigned cpus);
 void manager_world_configure(struct manager_world *w, const char *text);
 /* Fills in the parameters of a manager in this world, and reads the configuration. nm_manager_new() takes ownership. */
 void manager_world_params(struct manager_world *w, struct nm_manager_params *ret);
-/* Frees the manager, if there is one, with its fake cgroups, and makes a new one on the same files. */
+/* Frees the manager, if there is one, with its fake cgroups, and makes a new manager on the same files. */
 void manager_world_restart(struct manager_world *w);
 /* Runs story() with a new manager in a child process, which dies of SIGKILL at the fault step (fault.h). step NULL:
  * dies after the story. The caller then calls manager_world_restart(). */
@@ -51,7 +53,7 @@ void manager_world_wait(struct manager_world *w, const struct nm_live_container 
 /* Adds a container of 64 MiB and 1 vcore in this state, with a cgroup, as if it had been launched. */
 struct nm_live_container *manager_world_add(struct manager_world *w, const char *name, enum nm_execution_type type,
                                             enum nm_state state);
-/* Submits a container of 64 MiB and 1 vcore. It is in the journal and waits for a round. */
+/* Submits a container of 64 MiB and 1 vcore. The container is in the journal and waits for a round. */
 struct nm_live_container *manager_world_submit(struct manager_world *w, const char *name, enum nm_execution_type type,
                                                const char *const argv[]);
 /* Submit a container as s says, but with the user who runs the test. */

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* Returns whether a descriptor stays open until the process ends: a lock (util/lockfile.h), even if its directory was
- * removed, or the timer that sd-event keeps for each clock from its first use. These are not counted. */
+ * removed, or the timer that sd-event keeps for each clock from its first use. Such descriptors are not counted. */
 static inline bool is_kept(int dir_fd, const char *name)
 {
     char target[PATH_MAX] = "";

@@ -15,7 +15,7 @@ int openapi_check_answer(const json_t *doc, const char *method, const char *patt
                          unsigned status, const char *content_type, const json_t *body, char *buf,
                          size_t size);
 
-/* Checks the body of a request in the same way. */
+/* Checks the body of a request as openapi_check_answer() checks an answer. */
 int openapi_check_request(const json_t *doc, const char *method, const char *pattern,
                           const json_t *body, char *buf, size_t size);
 

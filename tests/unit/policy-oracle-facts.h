@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The facts that the oracle's rules use. They are gathered from a round's input before the rules are checked. */
+/* The facts that the oracle's rules use. These facts are gathered from a round's input before the rules are checked. */
 
 #include "tests/unit/policy-oracle.h"
 
@@ -12,7 +12,7 @@ struct facts {
     const struct nm_policy_verdict *v;
     bool fresh, cpu_known;
     double capacity[2], alpha[2], beta[2];
-    double offered[2], queue_alpha[2], queue_beta[2]; /* the same limits for admissions from the queue */
+    double offered[2], queue_alpha[2], queue_beta[2]; /* limits for admissions from the queue */
     double used[2];    /* U before this round's actions */
     double in_use[2];
     double pending_measured[2], pending_estimate[2];

@@ -3,7 +3,7 @@
 
 /*
  * Checks the rules for every round: section 5 of DESIGN.md and those in agent/policy/policy.h. The oracle computes all
- * figures from the views, without the policy's code, and keeps its own history (runs of samples over beta, kills,
+ * figures from the views, without the policy's code, and keeps a separate history (runs of samples over beta, kills,
  * victims that settle).
  */
 

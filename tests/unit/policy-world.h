@@ -16,9 +16,9 @@
 struct inhabitant {
     struct nm_policy_container view;
     bool alive;
-    uint64_t memory_target, cpu_demand; /* use if nothing limits the container */
+    uint64_t memory_target, cpu_demand; /* the container's use without limits */
     uint64_t memory_now, cpu_now, swapped_now;
-    uint64_t work_left_usec; /* time left in RUNNING, at any speed */
+    uint64_t work_left_usec; /* time left in RUNNING, whatever the container's speed */
     uint64_t due_usec;       /* when a transitional state such as PAUSING ends */
     bool fails;              /* whether that state ends with a failure */
     uint64_t reclaim_due_usec;
@@ -46,13 +46,13 @@ struct world {
     struct nm_policy_input in;
     struct nm_policy_verdict verdict;
     /* figures for the test's report */
-    const char *wrong; /* why a request was wrongly accepted or refused; or NULL */
-    uint64_t n_requests[NM_REASON_COUNT]; /* by the reason of the refusal */
+    const char *wrong; /* why a request was wrongly accepted or refused; NULL if all were right */
+    uint64_t n_requests[NM_REASON_COUNT]; /* numbers of requests by the reason of the refusal */
     uint64_t n_rounds, n_actions[NM_ACTION_SHED + 1], n_reasons[NM_REASON_COUNT], n_squeezed;
 };
 
 uint64_t world_random(struct world *w);
-uint64_t world_below(struct world *w, uint64_t n); /* 0 .. n-1 */
+uint64_t world_below(struct world *w, uint64_t n); /* returns a random number from 0 to n-1 */
 bool world_chance(struct world *w, double p);
 
 int world_init(struct world *w, uint64_t seed);

@@ -35,7 +35,7 @@ struct world {
     ProtobufCMessage *answer;
     /* the ResourceManager, and its last request */
     struct nm_hadoop_server *rm;
-    const char *refuses; /* class of an exception; NULL: it answers */
+    const char *refuses; /* class of the exception with which the ResourceManager refuses; NULL: it answers */
     bool holds, rolls, gives_token; /* gives_token: an NMToken for the node */
     struct nm_hadoop_call *held;
     unsigned calls;

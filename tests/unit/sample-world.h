@@ -31,5 +31,5 @@ void write_status(struct fixture *f, int pid, uint64_t anon_kb, uint64_t shmem_k
 void write_process(struct fixture *f, int pid, uint64_t anon_pages, uint64_t shmem_pages);
 void write_rollup(struct fixture *f, int pid, uint64_t anon_pages, uint64_t shmem_pages);
 
-/* Increases the cgroup's CPU time. Without that the sampler need not read the processes again. */
+/* Increases the cgroup's CPU time. Without an increase the sampler need not read the processes again. */
 void use_cpu(struct fixture *f);

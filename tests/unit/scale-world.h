@@ -59,7 +59,7 @@ static inline void world_use(struct nm_scale_node *n, uint64_t mb, uint64_t vcor
     n->free_vcores -= vcores;
 }
 
-/* Adds a running application with a container on the node, or without one if node is NULL. */
+/* Adds a running application with a container on the node, or without a container if node is NULL. */
 static inline struct nm_scale_app *world_app(struct nm_scale_model *m, const char *id, const char *node)
 {
     struct nm_scale_app *a;

@@ -17,25 +17,25 @@ struct tracker_world {
     struct nm_yarn_settings *settings;
     struct nm_yarn *yarn;
     char localizer[64], shuffle[64]; /* paths of the two programs */
-    uint16_t port;                   /* the ResourceManager's, whether it runs or not */
+    uint16_t port;                   /* the ResourceManager's port, even while it is not running */
     struct nm_hadoop_server *rm;
     /* the ResourceManager's answers */
-    const char *refuses;  /* class of an exception; NULL: it answers */
-    Yarn__Action action;  /* with the next heartbeat, once */
+    const char *refuses;  /* class of the exception with which the ResourceManager refuses; NULL: it answers */
+    Yarn__Action action;  /* action in the answer to the next heartbeat */
     bool no_keys, no_action, old_number, holds;
-    int64_t beat_msec;    /* from one heartbeat to the next */
-    int32_t queue_limit;  /* -1: none */
-    int32_t memory_mib;   /* size that it gives the node; 0: the size that the node reports */
+    int64_t beat_msec;    /* time from one heartbeat to the next */
+    int32_t queue_limit;  /* limit of the node's queue; -1: no limit */
+    int32_t memory_mib;   /* size that the answer sets for the node; 0: the size that the node reports */
     void (*order)(Yarn__HeartbeatResponse *m); /* changes the next answer to a heartbeat, once; may be NULL */
     struct nm_hadoop_call *held;
     /* numbers of requests from the node, and the content of the last ones */
     unsigned registrations, beats, goodbyes;
     int32_t offered_mib, http_port, node_port, queue_capacity;
-    int32_t wait_queue_length; /* in the last heartbeat */
+    int32_t wait_queue_length; /* queue length in the last heartbeat */
     size_t n_containers, n_applications;
     char node_host[64], health[200];
     bool healthy;
-    int32_t container_state, exit_status; /* of the first container in the last heartbeat */
+    int32_t container_state, exit_status; /* state of the first container in the last heartbeat */
 };
 
 /* The sentences of the node for the log. */
@@ -58,7 +58,7 @@ void tracker_configure(struct tracker_world *w, const char *more);
 void tracker_start_rm(struct tracker_world *w);
 void tracker_stop_rm(struct tracker_world *w);
 struct nm_yarn_params tracker_params(struct tracker_world *w);
-/* Returns the helper process that was placed beside the slice last; 0: none. */
+/* Returns the helper process that was placed beside the slice last; 0: no process was placed. */
 pid_t tracker_helper(const struct tracker_world *w);
 void tracker_join(struct tracker_world *w); /* asserts success */
 /* Runs the loop until is(w) is true. */

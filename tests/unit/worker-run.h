@@ -20,7 +20,7 @@
 #include "util/fileio.h"
 #include "util/macros.h"
 
-#define MODIFIED "1700000000123" /* of each source file */
+#define MODIFIED "1700000000123" /* mtime of each source file, in milliseconds */
 #define RESOURCE(type) "\"type\":\"" type "\",\"timestamp\":" MODIFIED
 #define ONCE "\"limits\":{\"attempts\":1},"
 
