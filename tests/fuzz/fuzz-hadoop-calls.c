@@ -60,7 +60,7 @@ struct session {
     const char *protocol;
     const char *const *methods;
     size_t n_methods;
-    bool clean;  /* the input changes nothing but the calls */
+    bool clean;  /* the input changes only the calls */
     bool fatal;  /* the server has reported a fatal error */
     unsigned n_calls, n_answers;
     bool answered[CALLS_MAX];
@@ -204,7 +204,7 @@ static void send_context(struct session *s)
 
 /* ---- calls -------------------------------------------------------------------------------- */
 
-/* Sets the correct password of a token that has none. */
+/* Sets the correct password of a token without a password. */
 static void sign(Hadoop__Token *t, uint8_t password[NM_DIGEST_SIZE])
 {
     const struct nm_yarn_master_key key = tokens_key(TOKENS_CONTAINER_KEY, 10);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Fuzzes the clients of a ResourceManager with a hostile one. The clients are a node that registers, sends heartbeats
- * and carries out the orders in their answers, and the proxy with a master's calls. The input has the replies of the
- * ResourceManager in SASL and to calls. It is a message:
+ * Fuzzes the clients of a ResourceManager with a hostile ResourceManager. The clients are a node that registers, sends
+ * heartbeats and carries out the orders in their answers, and the proxy with a master's calls. The input has the
+ * replies of the ResourceManager in SASL and to calls. The input is a message:
  *
  *   1 varint  the client: 0 a node with a token, 1 a node without one, 2 the proxy, 3 the proxy with distributed
  *             scheduling
@@ -51,7 +51,7 @@ struct hostile {
     sd_event *event;
     int listen_fd;
     struct peer peer; /* fd < 0: not connected */
-    bool greeted;     /* its preamble has arrived */
+    bool greeted;     /* the client's preamble has arrived */
     size_t n_replies;
     struct nm_sasl_server *sasl;
 };
@@ -106,7 +106,7 @@ static bool take_preamble(struct hostile *h)
     return h->greeted;
 }
 
-/* Returns the answer of a correct server, or nothing. */
+/* Returns the answer of a correct server, which may be empty. */
 static struct wire_out answer_sasl(struct hostile *h, struct nm_bytes packet, struct nm_bytes more)
 {
     const Hadoop__RpcSasl *out = NULL;
@@ -192,7 +192,7 @@ static void answer(struct hostile *h, struct nm_bytes packet)
     hadoop__rpc_request__free_unpacked(request, NULL);
 }
 
-/* Makes one turn of both sides. False: neither side did anything. */
+/* Makes one turn of both sides. False: both sides are idle. */
 static bool turn(struct hostile *h)
 {
     _cleanup_(wire_out_done) struct wire_out frame = {};

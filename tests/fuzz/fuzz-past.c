@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Fuzzes points of the history and ended applications of an earlier nmd: accepted ones must be the same after printing
- * and parsing. */
+/* Fuzzes points of the history and ended applications of an earlier nmd: accepted points and applications must be the
+ * same after printing and parsing. */
 
 #include "agent/journal/ended-apps.h"
 #include "agent/journal/long-history.h"

@@ -122,7 +122,7 @@ static void copy_file(uint8_t *bytes, size_t *size, bool out)
     (void)close(fd);
 }
 
-/* Makes a valid file once. It is then copied, which is much faster. */
+/* Makes a valid file once. Later calls copy this file, which is much faster. */
 static void make_good_file(void)
 {
     static uint8_t bytes[1 << 18];

@@ -2,7 +2,8 @@
 
 /*
  * Fuzzes the requests of an application master, in any order and with any numbers and names, and an earlier nmd's table
- * of them. An accepted table must be the same after packing and unpacking, and a heartbeat must stay within its bounds.
+ * of requests. An accepted table must be the same after packing and unpacking, and a heartbeat must stay within its
+ * bounds.
  */
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Fuzzes Hadoop configuration files. A refused file has a message of one printable line. In an accepted one, every
- * property has a value or is refused, and so do nmd's settings made from them. */
+/* Fuzzes Hadoop configuration files. A refused file has a message of one printable line. In an accepted file, every
+ * property has a value or is refused, and so does each of nmd's settings made from the file. */
 
 #include "yarn/conf/settings.h"
 

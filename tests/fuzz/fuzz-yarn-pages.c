@@ -90,7 +90,7 @@ static void queues(const char *text, size_t size)
     }
 }
 
-/* Checks that a memory that was read is the same after writing and reading it again. */
+/* Checks that an amount of memory that was read is the same after it is written and read again. */
 static void memory(const char *text, size_t size)
 {
     _cleanup_(nm_scale_memory_done) struct nm_scale_memory m = {0}, again = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Fuzzes the record that an earlier nmd kept of a master, which a disk may have damaged: an accepted one is
+/* Fuzzes the record that an earlier nmd kept of a master, which a disk may have damaged: an accepted record is
  * complete. */
 
 #include <stdlib.h>

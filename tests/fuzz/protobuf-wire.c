@@ -127,7 +127,7 @@ static uint32_t any(uint32_t below)
     return (uint32_t)(random_state >> 33) % below;
 }
 
-/* Splits a message into its fields. Returns 0 unless all of it is valid. */
+/* Splits a message into its fields. Returns 0 unless the whole message is valid. */
 static size_t split(struct nm_bytes message, struct wire_field *fields)
 {
     size_t n = 0;
@@ -222,7 +222,7 @@ static void put_times(struct wire_out *o, struct nm_bytes whole, uint32_t n)
         wire_put(o, whole);
 }
 
-/* Writes a wrong length, or a number in more bytes than it needs. */
+/* Writes a wrong length, or a number in more bytes than necessary. */
 static void put_broken(struct wire_out *o, const struct wire_field *f)
 {
     static const uint8_t long_zero[] = {0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00};

@@ -4,7 +4,7 @@
 /*
  * Inputs that are messages of protobuf, handled without their .proto: fields are read and written one by one. A mutator
  * of our own replaces libFuzzer's, and changes fields (drops, doubles, empties, swaps and nests them, changes their
- * types and numbers) at any depth. A field whose content looks like a message is treated as one.
+ * types and numbers) at any depth. A field whose content looks like a message is treated as a message.
  */
 
 #include "rpc/hadoop/bytes.h"
@@ -17,7 +17,7 @@ struct wire_field {
     enum wire_type type;
     uint64_t varint;       /* value of a WIRE_VARINT */
     struct nm_bytes bytes; /* content of other types */
-    struct nm_bytes whole; /* with its tag */
+    struct nm_bytes whole; /* the whole field with its tag */
 };
 
 /* Takes a field from the front of a message. False: no complete field is left. */
@@ -55,5 +55,5 @@ static inline void wire_out_done(struct wire_out *o)
 
 /* Called by libFuzzer. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
-/* libFuzzer's own mutator, which changes bytes. It is missing when a corpus is only replayed. */
+/* libFuzzer's own mutator, which changes bytes. This function is missing when a corpus is only replayed. */
 __attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);

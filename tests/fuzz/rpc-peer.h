@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The other end of a connection of Hadoop's RPC, in the same event loop as the code under test. It can write any bytes,
- * also those that no correct client or server would send. Waiting for data that never comes is a hang, and aborts the
- * program.
+ * The other end of a connection of Hadoop's RPC, in the same event loop as the code under test. The peer can write any
+ * bytes, also bytes that no correct client or server would send. Waiting for data that never comes is a hang, and
+ * aborts the program.
  */
 
 #include <protobuf-c/protobuf-c.h>
@@ -24,11 +24,12 @@ struct peer {
 void peer_init(struct peer *p, sd_event *event, int fd);
 void peer_done(struct peer *p);
 
-/* Makes one turn: writes, runs the event loop once, reads. wait_usec: time to wait if there is nothing to do. False:
- * neither side did anything. */
+/* Makes one turn: writes, runs the event loop once, reads. wait_usec: time to wait if the loop is idle. False: both
+ * sides were idle. */
 bool peer_turn(struct peer *p, uint64_t wait_usec);
 
-/* Waits for the next frame and returns its content. False: the other side has closed. Aborts if neither happens. */
+/* Waits for the next frame and returns its content. False: the other side has closed. Aborts if the frame doesn't
+ * arrive and the other side doesn't close. */
 bool peer_frame(struct peer *p, struct wire_out *ret);
 /* Returns whether a complete frame has arrived. */
 bool peer_has_frame(const struct peer *p);
