@@ -49,6 +49,6 @@ const char *nm_yarn_container_id_format(const struct nm_yarn_container_id *id, c
  */
 int64_t nm_yarn_container_number_below(int64_t start, int64_t last);
 
-/* Accepts only texts that format() writes for non-negative ids. -EINVAL: not an id; -ERANGE: the number is too
- * large. */
+/* Accepts only texts that format() writes for non-negative ids. -EINVAL: the text is not an id; -ERANGE: the number is
+ * too large. */
 int nm_yarn_application_id_parse(const char *text, struct nm_yarn_application_id *ret);

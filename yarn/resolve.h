@@ -15,7 +15,7 @@
 #define NM_RESOLVED_MAX 8
 
 struct nm_resolved {
-    int error;      /* of getaddrinfo(): 0 or EAI_... */
+    int error;      /* result of getaddrinfo(): 0 or EAI_... */
     char name[256]; /* the host's full name according to the name services */
     unsigned n;     /* number of addresses, in the order in which to try them */
     struct sockaddr_storage addresses[NM_RESOLVED_MAX];

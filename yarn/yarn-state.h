@@ -55,7 +55,7 @@ struct nm_yarn {
     int64_t own_memory_mib; /* the node's size according to nmd, sent with the last registration */
     int32_t own_vcores;
     struct nm_yarn_size size_passed_on; /* size last passed on to the manager */
-    int64_t limit_mib;           /* memory that a draining node offers; 0: its full size */
+    int64_t limit_mib;           /* memory that a draining node offers; 0: the node's full size */
     int64_t limit_told_mib;      /* limit_mib in the last registration */
     unsigned empty_beats;        /* answered heartbeats since the last container of the cluster was removed */
     char disks_trouble[200];

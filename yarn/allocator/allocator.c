@@ -97,7 +97,8 @@ static struct nm_yarn_alloc_size normal_size(const struct nm_yarn_alloc_limits *
     };
 }
 
-/* Returns true if the i-th ask got a container. *gone: it was the ask's last container, so the ask was removed. */
+/* Returns true if the i-th ask got a container. *gone: this container was the ask's last one, so the ask was
+ * removed. */
 static bool place_one(struct nm_yarn_allocator *a, size_t i, uint64_t now_usec, struct nm_yarn_placement *ret,
                       bool *gone)
 {

@@ -55,7 +55,7 @@ struct nm_yarn_alloc_size {
 struct nm_yarn_ask {
     int32_t priority;
     int64_t request_id;
-    struct nm_yarn_alloc_size size; /* as requested, since the size is part of the ask's identity */
+    struct nm_yarn_alloc_size size; /* the requested size, which is part of the ask's identity */
     int32_t count;
     const char *where;     /* a host, a rack (begins with '/'), or "*" */
     const char *partition; /* NULL and "": the default partition. Only the partition of "*" counts. */
@@ -98,7 +98,7 @@ enum nm_yarn_alloc_rule {
 enum nm_yarn_alloc_pass {
     NM_YARN_ALLOC_BLACKLISTED,
     NM_YARN_ALLOC_OTHER_PARTITION,
-    NM_YARN_ALLOC_ELSEWHERE, /* not a named host, or not in a named rack */
+    NM_YARN_ALLOC_ELSEWHERE, /* the node is not a named host, or not in a named rack */
     NM_YARN_ALLOC_USED,      /* the node has a container of this heartbeat, and may have only one */
     NM_YARN_ALLOC_FULL,      /* the node has no room, as far as is known */
     NM_YARN_ALLOC_BUSIER,    /* the node has more containers of this heartbeat than the chosen one */
@@ -110,7 +110,7 @@ struct nm_yarn_alloc_why {
     uint16_t listed, position;               /* number of nodes listed, and the place of the chosen one, from 1 */
     uint16_t passed[NM_YARN_ALLOC_N_PASSES]; /* counts per reason; their sum is position - 1 */
     uint32_t hosts, racks;                   /* numbers of hosts and racks that the ask named when it was placed */
-    uint64_t waited_usec;                    /* since the ask last started to want containers */
+    uint64_t waited_usec;                    /* time since the ask last started to want containers */
 };
 
 struct nm_yarn_placement {

@@ -8,7 +8,7 @@
 #define NM_YARN_WHY_SIZE 1536
 
 const char *nm_yarn_alloc_rule_name(enum nm_yarn_alloc_rule rule); /* "node-local", "rack-local", "any" */
-const char *nm_yarn_alloc_pass_name(enum nm_yarn_alloc_pass pass); /* as a JSON member: "other_partition" */
+const char *nm_yarn_alloc_pass_name(enum nm_yarn_alloc_pass pass); /* name of a JSON member: "other_partition" */
 
 /* Writes one line: "placed on n7:45454, node-local". */
 void nm_yarn_why_summary(const struct nm_yarn_placement *p, char *buf, size_t size);

@@ -22,7 +22,7 @@ struct nm_yarn_key_store {
     struct nm_yarn_state *state;
     struct nm_yarn_keyring *keyring;
     struct nm_yarn_used *used;
-    struct nm_yarn_keys container_keys, nm_keys; /* these four as last saved */
+    struct nm_yarn_keys container_keys, nm_keys; /* the state of these four members as last saved */
     uint64_t keyring_changes, used_changes;
 };
 

@@ -10,7 +10,7 @@
 
 /* An address: HOST:PORT, HOST, [IPv6]:PORT, [IPv6] or IPv6. The last form is put into brackets. */
 struct nm_authority {
-    char host[NM_AUTHORITY_SIZE];   /* as nm-localizer extracts it from a URI: IPv6 by nm_host_print_ipv6() */
+    char host[NM_AUTHORITY_SIZE];   /* the host as in nm-localizer's URIs: IPv6 by nm_host_print_ipv6() */
     char target[NM_AUTHORITY_SIZE]; /* the host for nmd's own URLs, with the zone of an IPv6 address */
     unsigned port;                  /* 0: the text has no port */
     bool is_bare;                   /* IPv6 without brackets, whose last part may be meant as a port */

@@ -6,7 +6,7 @@
 
 #include "util/fileio.h"
 
-/* Returns 1 if there is no such file. */
+/* Returns 1 if the file doesn't exist. */
 static int read_one(struct nm_yarn_conf *c, int dir_fd, const char *dir, const char *name, char **ret_message)
 {
     _cleanup_free_ char *text = malloc(NM_YARN_CONF_FILE_MAX), *path = NULL;

@@ -47,8 +47,8 @@ size_t nm_yarn_conf_count(const struct nm_yarn_conf *c);
 const struct nm_yarn_property *nm_yarn_conf_at(const struct nm_yarn_conf *c, size_t i);
 
 /* Returns a property's value with all substitutions made and surrounding blanks removed. As in Hadoop, an unknown
- * ${...} is kept. -ENOENT: no such property; -ELOOP: more substitutions than Hadoop makes; -E2BIG: the result is too
- * long. */
+ * ${...} is kept. -ENOENT: the property isn't set; -ELOOP: more substitutions than Hadoop makes; -E2BIG: the result is
+ * too long. */
 int nm_yarn_conf_expand(const struct nm_yarn_conf *c, const char *name, char **ret);
 
 /* Expands a property as nm_yarn_conf_expand() does. The property must exist. A failed substitution sets *ret_message,

@@ -66,7 +66,7 @@ struct nm_yarn_settings {
     uint64_t term_usec;
     char *health_script;              /* "" if the cluster has no script; the next line then doesn't apply */
     uint64_t health_period_usec, health_timeout_usec;
-    uint64_t any_health_period_usec, any_health_timeout_usec; /* for any script */
+    uint64_t any_health_period_usec, any_health_timeout_usec; /* defaults for any script */
     bool recovery, supervised, rm_recovers;
     char *bind_host;    /* "": all addresses */
     char **aux_services;
@@ -109,7 +109,7 @@ struct nm_yarn_settings {
     struct nm_yarn_address proxy_address;
     char **proxy_stages; /* class names, as in Java; proxy/stages.h has the supported ones */
     struct nm_yarn_address scheduler; /* the ResourceManager's address for masters, if the cluster has only one */
-    struct nm_yarn_address *schedulers; /* if there are several, their addresses by rm_ids; only with a proxy */
+    struct nm_yarn_address *schedulers; /* the same for several ones, by rm_ids; only with a proxy */
     size_t n_schedulers;
     int64_t amrm_roll_sec;    /* interval between two keys of the proxy's AMRM tokens */
     uint64_t am_expiry_usec;  /* a master that sends no call for this time counts as dead */
@@ -122,8 +122,8 @@ struct nm_yarn_settings {
 struct nm_yarn_key {
     const char *name;
     enum nm_yarn_type type;
-    size_t offset;        /* of the field in struct nm_yarn_settings */
-    const char *fallback; /* in the form of a file's value */
+    size_t offset;        /* offset of the field in struct nm_yarn_settings */
+    const char *fallback; /* default, in the form of a file's value */
     int64_t min, max;     /* limits of a number; milliseconds for a time */
     const char *meaning;
 };

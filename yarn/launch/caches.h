@@ -13,7 +13,7 @@
 #include "yarn/launch/dirs.h"
 
 struct nm_yarn_caches {
-    struct nm_localizer_params params; /* of all localizers, but for the directories */
+    struct nm_localizer_params params; /* parameters of all localizers, without the directories */
     const char *state_dir;             /* nmd's state directory */
     struct nm_yarn_dirs *dirs;
     struct nm_localizer **all; /* in the order of the directories; NULL: this localizer is not open yet */

@@ -49,7 +49,7 @@ struct nm_yarn_preparation {
     struct nm_localizer *asked; /* the localizer that `ask` belongs to */
     bool asked_other;           /* a second localizer was asked, since the first localizer's directory had become bad */
     struct nm_localizer *roomy; /* another localizer to ask, because a disk was full */
-    bool *tried;                /* for nm_yarn_caches_roomier(); NULL: no disk was full yet */
+    bool *tried;                /* argument of nm_yarn_caches_roomier(); NULL: no disk was full yet */
     bool lost_local, lost_log;  /* the preparation failed because of that directory */
     unsigned n_lost; /* how often resources were gone when all had been localized */
     int result;    /* < 0: the preparation failed */

@@ -33,7 +33,7 @@ void nm_yarn_shuffle_jobs_done(struct nm_yarn_shuffle_jobs *jobs);
 /* Returns 1 if the same job exists already, 0 if the job is new or has changed. -EBADMSG: invalid name or key. */
 int nm_yarn_shuffle_jobs_add(struct nm_yarn_shuffle_jobs *jobs, const char *application, const char *submitter,
                              uid_t uid, struct nm_bytes key, const struct nm_yarn_shuffle_job **ret);
-/* -ENOENT: there is no such job. */
+/* Removes the application's job. -ENOENT: the application has no job. */
 int nm_yarn_shuffle_jobs_remove(struct nm_yarn_shuffle_jobs *jobs, const char *application);
 
 /* Input lines for nm-shuffle (nm-shuffle(8)). The length of names is limited in util/parse.h. */

@@ -72,7 +72,7 @@ struct nm_yarn_container {
 #define NM_YARN_BUCKETS 512u
 
 struct nm_yarn_container_table {
-    struct nm_yarn_container *first, **last; /* in order of arrival */
+    struct nm_yarn_container *first, **last; /* list of all containers, in order of arrival */
     struct nm_yarn_container *buckets[NM_YARN_BUCKETS];
     struct nm_yarn_app *apps;
     size_t n;

@@ -79,7 +79,7 @@ nm_printf(2, 3) int nm_yarn_refuse(struct nm_exception *why, const char *format,
 /* Refuses because the node doesn't have this container. */
 int nm_yarn_refuse_unknown(const struct nm_yarn_node *n, const char *text, struct nm_exception *why);
 /* The environment variable with the runtime that a container requires. A container whose runtime this node lacks must
- * be refused and not run in another one. nm_yarn_wanted_runtime() returns NULL if there is no such request. */
+ * be refused and not run in another one. nm_yarn_wanted_runtime() returns NULL if the container requires no runtime. */
 #define NM_YARN_RUNTIME "YARN_CONTAINER_RUNTIME_TYPE"
 const char *nm_yarn_wanted_runtime(const Yarn__LaunchContext *context);
 int nm_yarn_refuse_runtime(const Yarn__LaunchContext *context, struct nm_exception *why);

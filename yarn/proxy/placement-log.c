@@ -26,7 +26,7 @@
 #define HEAD_BYTES (SUM_BYTES + SIZE_BYTES)
 
 struct nm_yarn_placement_log {
-    int fd;    /* -EBADF: no file */
+    int fd;    /* -EBADF: the log has no file */
     int error; /* reason why there is no file */
     uint64_t count; /* number of all entries so far */
     struct nm_yarn_logged_placement ring[NM_YARN_PLACEMENTS_MAX]; /* host NULL: empty */

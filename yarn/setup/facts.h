@@ -34,7 +34,7 @@ struct nm_setup_spot {
     const char **weak; /* the directories above the path that other users than root can change, the outermost first */
     size_t n_weak;
     bool is_private; /* a directory in which only root can make entries */
-    bool is_usable;  /* by nmd: only root can change it and the directories above it; links are followed */
+    bool is_usable;  /* usable by nmd: only root can change the directory and those above it; links are followed */
     int error;       /* failure of the examination: negative errno */
 };
 
@@ -81,11 +81,11 @@ struct nm_setup_wish {
     const char *conf_dir; /* the cluster's files, as nmd.conf shall name them */
     const char *config_path, *unit_path, *state_dir, *manifest_path;
     const char *options; /* this command's options with other values than the defaults, each after a blank; or "" */
-    const char *check_options; /* the same for a later --check-config */
-    const char *run_options;   /* the same for nmd itself, on its host */
+    const char *check_options; /* the options for a later --check-config, in the same form */
+    const char *run_options;   /* the options for nmd itself, on its host, in the same form */
     const char *java_home;     /* NULL: search for Java */
     const char *const *allow; /* more addresses for the unit, NULL-terminated */
-    pid_t (*holder)(const char *state_dir); /* as in setup.h */
+    pid_t (*holder)(const char *state_dir); /* nm_yarn_setup_params.holder */
     void (*progress)(const char *text); /* called during operations that take seconds; may be NULL */
 };
 

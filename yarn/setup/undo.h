@@ -32,7 +32,7 @@ struct nm_setup_left {
 };
 
 struct nm_setup_undo {
-    struct nm_setup_undo_step *steps; /* in the order of execution */
+    struct nm_setup_undo_step *steps; /* the steps in the order of execution */
     size_t n;
     struct nm_setup_manifest kept; /* the entries that stay; the manifest is removed if this is empty */
 };
