@@ -13,7 +13,7 @@
 struct nm_localizer;
 struct nm_localizer_ask;
 
-/* The owner of the container. Both names are used in paths. They consist of letters, digits, ".", "_" and "-", and
+/* The owner of the container. Both names are used in paths. The names consist of letters, digits, ".", "_" and "-", and
  * begin with a letter or a digit. */
 struct nm_localizer_user {
     const char *name, *application;
@@ -34,7 +34,7 @@ struct nm_localizer_resource {
 
 struct nm_localizer_progress {
     size_t n_done, n;
-    uint64_t bytes, total_bytes; /* of the resource being fetched; total_bytes is 0 if its size is not known */
+    uint64_t bytes, total_bytes; /* of the resource being fetched; total_bytes is 0 if the size is not known */
     bool is_unpacking;
 };
 

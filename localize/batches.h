@@ -24,7 +24,7 @@ struct nm_batches;
 
 struct nm_batches_params {
     sd_event *event;
-    int program_fd; /* of nm-localizer; owned by the caller */
+    int program_fd; /* open file of nm-localizer; owned by the caller */
     unsigned max_workers; /* limit on fetching workers; line.h may allow a few more */
     uint64_t worker_max_bytes;
     uint64_t silent_usec; /* a worker that sends no report for this long is killed */

@@ -17,7 +17,7 @@
  * ids, and keep pointers only until the next call. */
 struct slot {
     struct nm_cache_entry entry;
-    uint64_t hash; /* of the key */
+    uint64_t hash; /* hash of the key */
     char *strings;
     uint32_t next[2]; /* next slot in this slot's hash chain, for both indices */
     uint32_t app_next, app_prev; /* neighbours in the application's chain; app_prev 0: this slot is the first */
@@ -502,7 +502,7 @@ const struct nm_cache_entry *nm_cache_next_to_leave(struct nm_cache *c)
     return &first->entry;
 }
 
-/* Drops a removed entry. Its bytes count until now, since they were on the disk. */
+/* Drops a removed entry. The entry's bytes count until now, since they were on the disk. */
 void nm_cache_removed(struct nm_cache *c, uint64_t id)
 {
     struct slot *slot = find_id(c, id);

@@ -13,7 +13,7 @@
  * asked has a check of their own, since another user's line may be long. The check counts as a user of the entry, so
  * that the tree stays. */
 struct check {
-    struct check *next; /* of the same entry */
+    struct check *next; /* next check of the same entry */
     LIST_HEAD(, nm_localizer_check_wait) waits;
     char user[];
 };

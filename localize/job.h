@@ -14,7 +14,7 @@ struct nm_job;
 
 struct nm_job_params {
     sd_event *event;
-    int program_fd; /* of nm-localizer, opened when nmd began */
+    int program_fd; /* open file of nm-localizer, from nmd's start */
     uid_t uid;
     gid_t gid;
     const char *account; /* account whose supplementary groups are used; NULL: the uid's first account */

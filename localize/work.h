@@ -32,7 +32,7 @@
 
 #define NM_WORK_MAX_BYTES (4U << 20)
 #define NM_WORK_MAX_RESOURCES 8192U
-#define NM_WORK_TIME_USEC (24 * 3600 * NM_USEC_PER_SEC) /* for one resource, if the work's limits have no time */
+#define NM_WORK_TIME_USEC (24 * 3600 * NM_USEC_PER_SEC) /* time limit for one resource, if the work has none */
 
 enum nm_resource_type {
     NM_RESOURCE_FILE,
@@ -65,7 +65,7 @@ struct nm_work_limits {
 struct nm_work {
     json_t *json;
     const char *user; /* for SIMPLE authentication at a name node; NULL if the work names no user */
-    json_t *name_nodes, *commands; /* as received, but checked; may be NULL */
+    json_t *name_nodes, *commands; /* the work's members, checked; may be NULL */
     json_t *environment; /* strings, added to our own environment for commands; may be NULL */
     bool https;          /* name nodes that aren't in name_nodes are contacted with TLS */
     const char *ca_file; /* PEM: CA certificates for name nodes and data nodes; NULL: the system's */

@@ -33,7 +33,7 @@ struct nm_worker_reply {
     bool is_listed; /* DONE: a list of the resource's contents stands beside the resource */
     enum nm_worker_reply_state state;
     uint64_t bytes, total_bytes;
-    const char *error; /* for FAILED, else "" */
+    const char *error; /* the reason of FAILED; "" in other states */
 };
 
 /* Parses one line. -EBADMSG: the line is invalid. */

@@ -203,7 +203,8 @@ int nm_java_escape(struct nm_java_regex *r, struct nm_java_escape *ret)
 
 /* ---- classes ---- */
 
-/* One operand of a class: [..] consists of operands separated by &&. Each is a union of items and nested classes. */
+/* One operand of a class: [..] consists of operands separated by &&. Each operand is a union of items and nested
+ * classes. */
 struct operand {
     FILE *items, *classes;
     char *items_text, *classes_text;

@@ -3,8 +3,8 @@
 
 /*
  * Translates regular expressions of java.util.regex into expressions that PCRE2 reads the same way. Constructs that the
- * two read differently are spelled out (line ends, (?i), unions and intersections of classes). They are refused if
- * PCRE2 has no such form, or if versions of Java disagree. Each construct is handled as follows:
+ * two read differently are spelled out (line ends, (?i), unions and intersections of classes). Constructs are refused
+ * if PCRE2 has no equivalent, or if versions of Java disagree. Each construct is handled as follows:
  *
  *   alternatives, groups, names, lookaround, (?>..), \Q..\E, quantifiers    the same; Java's syntax errors are errors
  *   . $ \Z ^                         with all of Java's line ends; $, \Z and ^ only at the ends of a name

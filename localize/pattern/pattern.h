@@ -10,8 +10,8 @@
 
 struct nm_pattern;
 
-/* Compiles text (UTF-8). -EINVAL with the end of a sentence: it is not a valid expression, or it can't be matched here
- * as in Java. */
+/* Compiles text (UTF-8). -EINVAL with the end of a sentence: the text is not a valid expression, or can't be matched
+ * here as in Java. */
 int nm_pattern_new(const char *text, struct nm_pattern **ret, char **ret_message);
 struct nm_pattern *nm_pattern_free(struct nm_pattern *p);
 NM_DEFINE_CLEANUP(struct nm_pattern *, nm_pattern_free)

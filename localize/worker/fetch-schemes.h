@@ -54,7 +54,7 @@ int nm_fetch_hdfs_tree(struct nm_fetch_tree *t, const struct nm_uri *uri, int to
 
 /* ---- fetch-tree.c: code shared by both ---- */
 
-#define NM_FETCH_DEPTH_MAX 64 /* as in archives */
+#define NM_FETCH_DEPTH_MAX 64 /* the same limit as in archives */
 
 /* Counts one more entry, which has that mode at its source, and checks the limits. */
 int nm_fetch_tree_count(struct nm_fetch_tree *t, unsigned depth, bool is_directory, unsigned mode,

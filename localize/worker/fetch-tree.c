@@ -74,6 +74,6 @@ void nm_fetch_tree_progress(void *userdata, uint64_t bytes, uint64_t total_bytes
 {
     const struct nm_fetch_tree *t = userdata;
 
-    (void)total_bytes; /* of one file; the total of all files is not known before */
+    (void)total_bytes; /* size of one file; the total size of all files is not known */
     nm_fetch_progress(t->fetch, t->bytes + bytes, 0);
 }

@@ -17,8 +17,8 @@ struct nm_http;
 
 struct nm_http_request {
     const char *url;
-    uint64_t most_bytes;    /* of the body of a 200 */
-    uint64_t deadline_usec; /* by nm_now_usec() */
+    uint64_t most_bytes;    /* limit on the body of a 200 */
+    uint64_t deadline_usec; /* deadline of the request, by nm_now_usec() */
     uint64_t idle_usec;
     const char *ca_file; /* PEM: CA certificates that replace the system's store; NULL: use the system's store */
     bool stays; /* return a redirect as the answer, without following it */
@@ -29,7 +29,7 @@ struct nm_http_request {
 
 struct nm_http_answer {
     long status;
-    uint64_t bytes;         /* of the body */
+    uint64_t bytes;         /* size of the body */
     uint64_t modified_msec; /* Last-Modified; 0 if the answer has no such header */
     const char *location;   /* target of a redirect; NULL if the answer is no redirect. Valid until the next request */
     const char *text;       /* NUL-terminated body; "" if the body went to a file. Valid until the next request */

@@ -20,7 +20,7 @@
 #include "util/parse.h"
 
 #define LOOKS 64u /* number of looks between two looks at the clock; also the minimum */
-#define CUT_USEC (10 * NM_USEC_PER_MSEC) /* for the sizes of files in unchanged directories */
+#define CUT_USEC (10 * NM_USEC_PER_MSEC) /* time limit for the sizes of files in unchanged directories */
 #define BUFFER_BYTES (64U << 10)
 
 /* ---- making a list ---- */
@@ -30,7 +30,7 @@ struct list {
     FILE *file;
     uint64_t bytes;
     bool is_full;
-    char path[PATH_MAX]; /* of the directory that is being listed */
+    char path[PATH_MAX]; /* path of the directory that is being listed */
 };
 
 static char letter_of(mode_t mode)

@@ -118,7 +118,7 @@ static la_int64_t skip_source(struct archive *a, void *userdata, la_int64_t requ
     return lseek(u->source_fd, request, SEEK_CUR) < 0 ? ARCHIVE_FATAL : request;
 }
 
-/* Reports a failure of libarchive. Its messages are for people; only two of its codes matter here. */
+/* Reports a failure of libarchive. libarchive's messages are for people; only two of its codes matter here. */
 static int archive_failed(struct unpack *u, const char *doing)
 {
     const char *reason = archive_error_string(u->archive);

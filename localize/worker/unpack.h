@@ -28,7 +28,7 @@ struct nm_unpack_params {
     uint64_t most_bytes;
     uint64_t most_entries;
     uint64_t ratio;
-    uint64_t deadline_usec; /* by nm_now_usec() */
+    uint64_t deadline_usec; /* deadline of the unpacking, by nm_now_usec() */
     void (*progress)(void *userdata, uint64_t bytes);
     void *userdata;
 };

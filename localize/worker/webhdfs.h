@@ -31,7 +31,7 @@ int nm_webhdfs_mend_location(const char *location, const char *user, char **ret)
 /* Parses the answer to GETFILESTATUS. -EBADMSG: the text is not such an answer. */
 int nm_webhdfs_parse_status(const char *text, size_t size, struct nm_webhdfs_status *ret);
 
-/* An entry of a directory. Its name is a valid part of a path. */
+/* An entry of a directory. The entry's name is a valid part of a path. */
 struct nm_webhdfs_entry {
     const char *name;
     struct nm_webhdfs_status status;
