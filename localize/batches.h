@@ -32,8 +32,8 @@ struct nm_batches_params {
     /* A worker is about to be started for the resource. If the callback returns a negative errno, the worker is not
      * started, and all resources of its batch fail. May be NULL. */
     int (*begins)(uint64_t id, void *userdata);
-    /* Exactly one of fetched, failed, removed, not_removed and checked is called for an id, once: its result. None of
-     * the callbacks below may add or free batches. */
+    /* Exactly one of fetched, failed, removed, not_removed and checked is called for an id, once: its result. The
+     * callbacks below may not add or free batches. */
     void (*fetched)(uint64_t id, const struct nm_worker_reply *reply, void *userdata);
     void (*failed)(uint64_t id, const char *message, void *userdata);
     /* Called before `failed`: the cause of the failure is a lack of room. */

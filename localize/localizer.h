@@ -35,7 +35,7 @@ struct nm_localizer_params {
     uint64_t checked_usec;     /* a tree found whole is not checked again for this long; 0: ten seconds */
     uint64_t retry_first_usec, retry_most_usec; /* pauses of leftovers.h; 0: the defaults in leftovers.h */
     void (*tell)(int level, const char *sentence); /* writes to the node's log; may be NULL */
-    json_t *settings; /* "name_nodes", "commands" and "limits" of each worker's work (work.h); or NULL */
+    json_t *settings; /* "name_nodes", "commands" and "limits" of each worker's work (work.h); may be NULL */
 };
 
 int nm_localizer_new(const struct nm_localizer_params *params, struct nm_localizer **ret);

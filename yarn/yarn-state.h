@@ -41,7 +41,7 @@ struct nm_yarn {
     nm_yarn_tell_t tell;
     struct nm_subscription *subscription;
     sd_event_source *timer;
-    struct nm_resolve *resolve; /* lookup in progress, or NULL */
+    struct nm_resolve *resolve; /* the lookup in progress; NULL if no lookup is in progress */
     struct nm_hadoop_client *client;
     struct nm_yarn_services *services;
 

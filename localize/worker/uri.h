@@ -13,7 +13,7 @@ enum nm_uri_scheme {
     NM_URI_HTTP,    /* and https */
     NM_URI_HDFS,    /* the authority is a name node's RPC address, or a name service */
     NM_URI_WEBHDFS, /* and swebhdfs; the authority is a name node's HTTP address, or a name service */
-    NM_URI_OTHER,   /* only a configured command can fetch it */
+    NM_URI_OTHER,   /* only a configured command can fetch this scheme */
 };
 
 struct nm_uri {

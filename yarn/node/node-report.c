@@ -104,9 +104,9 @@ static Yarn__ContainerStatus *put_status(const struct nm_yarn_container *i, bool
 
 /* Returns a status for a heartbeat. When an application ends, RMNodeImpl.findLostContainers() completes each container
  * of the node with exit code -100 unless a RUNNING and GUARANTEED status of the heartbeat names it. This also affects
- * opportunistic containers of other applications. The ResourceManager reads the field nowhere else, so a heartbeat
- * reports every container that hasn't ended as GUARANTEED. Registrations, ends and answers to masters have the true
- * type. */
+ * opportunistic containers of other applications. The ResourceManager doesn't use the field for another purpose, so a
+ * heartbeat reports every container that hasn't ended as GUARANTEED. Registrations, ends and answers to masters have
+ * the true type. */
 static Yarn__ContainerStatus *put_beat_status(const struct nm_yarn_container *i, struct nm_arena *arena)
 {
     Yarn__ContainerStatus *s = put_status(i, i->end_telling, arena);

@@ -378,7 +378,7 @@ static void take_token(struct nm_pipeline *p, const Hadoop__Token *m)
 
     if (nm_token_copy(&theirs, &copy) < 0) {
         nm_yarn_proxy_stats_failed(p->m.world->stats, NM_MASTER_TOKEN);
-        return; /* the ResourceManager sends the token again until it is used */
+        return; /* the ResourceManager sends the token again until the proxy uses it */
     }
     nm_token_free(p->m.token);
     p->m.token = copy;

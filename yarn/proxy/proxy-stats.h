@@ -55,7 +55,7 @@ void nm_yarn_proxy_stats_placed(struct nm_yarn_proxy_stats *s, const struct nm_y
 
 /* Data of one attempt. The caller owns the strings. */
 struct nm_yarn_pipeline_view {
-    const char *attempt, *master, *user; /* user NULL: the viewer may not see it */
+    const char *attempt, *master, *user; /* user NULL: the viewer may not see the user */
     const char *state;                   /* "starting", "running", "finished" */
     struct nm_yarn_alloc_figures figures;
     uint64_t since_realtime_usec, last_allocate_realtime_usec; /* the latter is 0 before the first allocate call */

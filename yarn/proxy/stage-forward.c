@@ -38,7 +38,7 @@ struct forward {
     struct nm_stage_master *m;
     struct slot slots[SLOTS];
     sd_event_source *timer;
-    struct nm_resolve *resolve; /* lookup in progress, or NULL */
+    struct nm_resolve *resolve; /* the lookup in progress; NULL if no lookup is in progress */
     struct nm_hadoop_client *client;
     unsigned token_changes; /* value in the master when the client was made */
     unsigned attempts, failures;

@@ -63,7 +63,7 @@ struct nm_setup_facts {
     size_t n_hosts;
     const char **name_servers; /* addresses of the name servers */
     size_t n_name_servers;
-    const char *network, *interface; /* the network that this host shares with a ResourceManager, or NULL */
+    const char *network, *interface; /* the network that this host shares with a ResourceManager; NULL: no shared one */
     const char *java_home, *java_version, *java_from; /* NULL: Java was not found; java_from: source of the path */
     const char *hadoop_home, *hadoop_from;
     const char *java_doubt, *hadoop_doubt; /* why the cluster's scripts may mean another home; NULL: no doubt */

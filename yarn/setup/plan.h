@@ -29,7 +29,7 @@ struct nm_setup_step {
     gid_t old_gid;
     mode_t old_mode;
     const char *why;  /* why a step is NM_SETUP_LEAVE; NULL for other steps */
-    const char *weak; /* the directories above the path that are the reason, as part of a sentence; or NULL */
+    const char *weak; /* the directories above the path that are the reason, as part of a sentence; may be NULL */
 };
 
 /* Advice on decisions that the administrator makes: a sentence or two. */

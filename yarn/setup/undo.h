@@ -28,7 +28,7 @@ struct nm_setup_left {
     /* Contents of a directory that was made. For a changed directory: the contents that belong to this user.
      * NULL-terminated; incomplete if there are many. */
     const char **names;
-    bool has_new; /* for a file: the name NM_SETUP_NEW_NAME exists beside it */
+    bool has_new; /* of a file: a file NM_SETUP_NEW_NAME exists beside the file */
 };
 
 struct nm_setup_undo {
