@@ -50,6 +50,9 @@
 /* Over a shorter time a single delay of some milliseconds would be a large share. */
 #define STALL_MIN_USEC (250 * NM_USEC_PER_MSEC)
 
+/* Processes that all samplers together read in one turn, without those that have open descriptors. */
+#define TURN_READS 512u
+
 struct nm_cgroup_sampler {
     int cpu_stat_fd;
     int memory_stat_fd; /* -EBADF: procs is used instead of this file */
@@ -181,6 +184,12 @@ void nm_cgroup_sampler_set_shim(struct nm_cgroup_sampler *s, pid_t shim)
     assert(shim >= 0);
     if (s->procs)
         nm_procmem_set_shim(s->procs, shim);
+}
+
+void nm_cgroup_sampler_set_n_samplers(struct nm_cgroup_sampler *s, size_t n)
+{
+    if (s->procs)
+        nm_procmem_limit_reads(s->procs, (unsigned)(TURN_READS / NM_MAX(n, (size_t)1)));
 }
 
 int nm_cgroup_sampler_watch_stall(struct nm_cgroup_sampler *s, const struct nm_cgroup *cg, bool on)

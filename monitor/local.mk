@@ -13,5 +13,6 @@ libnm_monitor_la_SOURCES = \
 	%D%/pagewalk.c %D%/pagewalk.h \
 	%D%/parse.c %D%/parse.h \
 	%D%/procmem.c %D%/procmem.h \
+	%D%/proctable.c %D%/proctable.h \
 	%D%/rate.h
 libnm_monitor_la_LIBADD = libnm-cgroup.la libnm-util.la $(NL_LIBS)

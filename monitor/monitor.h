@@ -81,6 +81,9 @@ NM_DEFINE_CLEANUP(struct nm_cgroup_sampler *, nm_cgroup_sampler_free)
 /* Sets the container's shim, whose memory does not change: without the memory controller the shim's memory is read only
  * every 10 s. 0: the container has no shim (any more). */
 void nm_cgroup_sampler_set_shim(struct nm_cgroup_sampler *s, pid_t shim);
+/* Sets how many samplers share the time of one turn. Without the memory controller, the more there are, the fewer of a
+ * container's many processes does one sample read. */
+void nm_cgroup_sampler_set_n_samplers(struct nm_cgroup_sampler *s, size_t n);
 /* Starts or stops measuring the container's stall in each sample, which needs one more descriptor. Returns -EOPNOTSUPP
  * if there is no cpu.pressure. */
 int nm_cgroup_sampler_watch_stall(struct nm_cgroup_sampler *s, const struct nm_cgroup *cg, bool on);

@@ -21,6 +21,14 @@
  * A container's shim is nmd's own program and does not grow. Once two readings of it were equal, its figures are kept
  * for as long as those of an idle container.
  *
+ * A container may have any number of processes, but one sample reads only a limited number of them. The first ones have
+ * open descriptors and are read each time. Of the rest each sample reads a part and continues where the previous one
+ * stopped, so that all have been read after some samples. Meanwhile a process counts with its last figures, because
+ * memory that was not looked at has not been freed: the sum falls only if a process was read again or is no longer
+ * listed. A process that was not read yet counts with the mean of those that were read for the first time in the same
+ * sample, since they were started around the same time. The largest of them is left out of the mean: one large process
+ * must not be multiplied by thousands of small ones.
+ *
  * Each open descriptor costs a page of kernel memory (a seq_file keeps its buffer), and saves half of the cost of
  * opening, reading and closing.
  *
@@ -41,15 +49,18 @@
 #include "cgroup/procs.h"
 #include "monitor/kread.h"
 #include "monitor/pagewalk.h"
+#include "monitor/proctable.h"
 #include "util/error.h"
 #include "util/fileio.h"
 
 /* Maximum number of processes whose statm stays open, because a container can start any number of them. */
 #define CACHE_MAX 64u
-/* Maximum number of processes that are read, which limits the time of one sample; further processes of a fork bomb are
- * estimated from these. */
-#define PROCESSES_MAX 1024u
-/* Maximum number of listed processes that are counted; the rest of a longer list is not read. */
+/* Share of the reads for processes that were never read. The other share is not theirs, because a container that forks
+ * constantly could otherwise prevent that the figures of its older processes are renewed. */
+#define UNREAD_SHARE 2
+/* Maximum number of processes that a page table walk is given; the rest is extrapolated. */
+#define WALK_PROCESSES_MAX 1024u
+/* Maximum number of listed processes. The memory of a container with more is unknown. */
 #define LISTED_MAX 65536u
 /* Maximum number of threads read if a process's first thread has ended. A process can keep ended threads listed by
  * tracing them from another process. */
@@ -88,13 +99,20 @@ struct nm_procmem {
     char *proc_root;
     uint64_t page_bytes;
     pid_t shim; /* 0: the container has no shim */
+    unsigned max_reads; /* per sample, of processes without an open descriptor */
 
     /* The latest result, and the cgroup's CPU time read just before. */
     bool measured;
     uint64_t measured_usec, cpu_usage_usec;
     struct nm_proc_memory memory;
 
-    /* The first processes of cgroup.procs, as far as possible in the same order. */
+    /* All processes. The next process to read again follows this one; so many were not read since the cgroup used CPU
+     * time. */
+    struct nm_proctable table;
+    pid_t read_last;
+    unsigned n_outdated;
+
+    /* The first processes of the table, as far as possible in the same order. */
     struct process *cache;
     unsigned n_cached, cache_size;
 
@@ -105,11 +123,10 @@ struct nm_procmem {
     uint64_t walked_usec, resident_bytes, overcount_bytes;
 };
 
-/* The processes of one sample. */
+/* The list of one sample. */
 struct census {
-    pid_t pid[PROCESSES_MAX];
-    unsigned n, total;
-    uint64_t bytes[PROCESSES_MAX]; /* resident anonymous and shared memory */
+    pid_t pid[LISTED_MAX];
+    unsigned n, total; /* total: LISTED_MAX + 1 if there are more */
 };
 
 struct nm_procmem *nm_procmem_free(struct nm_procmem *p)
@@ -119,6 +136,7 @@ struct nm_procmem *nm_procmem_free(struct nm_procmem *p)
     for (unsigned i = 0; i < p->n_cached; i++)
         p->cache[i].statm_fd = nm_close(p->cache[i].statm_fd);
     nm_pagewalk_done(&p->walk);
+    nm_proctable_done(&p->table);
     free(p->cache);
     free(p->proc_root);
     p->cgroup_fd = nm_close(p->cgroup_fd);
@@ -136,6 +154,7 @@ int nm_procmem_new(int cgroup_fd, const char *proc_root, struct nm_procmem **ret
         return -ENOMEM;
     p->cgroup_fd = p->procs_fd = -EBADF;
     p->walk = NM_PAGEWALK_NULL;
+    p->max_reads = NM_PROCMEM_READS_MAX;
     p->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     p->proc_root = strdup(proc_root);
     if (!p->proc_root)
@@ -153,6 +172,12 @@ int nm_procmem_new(int cgroup_fd, const char *proc_root, struct nm_procmem **ret
 void nm_procmem_set_shim(struct nm_procmem *p, pid_t shim)
 {
     p->shim = shim;
+}
+
+void nm_procmem_limit_reads(struct nm_procmem *p, unsigned max)
+{
+    p->max_reads = NM_MAX(max, NM_PROCMEM_READS_MIN);
+    p->max_reads = NM_MIN(p->max_reads, NM_PROCMEM_READS_MAX);
 }
 
 static int open_proc(const struct nm_procmem *p, pid_t pid, const char *name)
@@ -180,16 +205,15 @@ static int count_process(pid_t pid, void *userdata)
 {
     struct census *c = userdata;
 
-    if (c->n < PROCESSES_MAX)
+    if (c->n < LISTED_MAX)
         c->pid[c->n++] = pid;
-    c->total++;
-    return c->total < LISTED_MAX ? 0 : NM_PROCS_CUT;
+    return c->total++ < LISTED_MAX ? 0 : NM_PROCS_CUT;
 }
 
 static int add_to_census(struct census *c, const char *text)
 {
     unsigned n, total;
-    int r = nm_monitor_parse_procs(text, c->pid + c->n, PROCESSES_MAX - c->n, &n, &total);
+    int r = nm_monitor_parse_procs(text, c->pid + c->n, LISTED_MAX - c->n, &n, &total);
 
     if (r < 0)
         return r;
@@ -204,7 +228,7 @@ static int list_flat(int procs_fd, struct census *c)
     char text[PROCS_TEXT_SIZE];
     off_t at = 0;
 
-    while (c->total < LISTED_MAX) {
+    while (c->total <= LISTED_MAX) {
         int n = nm_monitor_read_at(procs_fd, at, text, sizeof text), r;
         bool more = n == (int)sizeof text - 1;
         const char *last = more ? strrchr(text, '\n') : NULL;
@@ -223,16 +247,20 @@ static int list_flat(int procs_fd, struct census *c)
     return 0;
 }
 
-/* If there are too many cgroups below to read all of them, the memory is unknown, and not 0. */
-static int list_processes(const struct nm_procmem *p, struct census *c)
+/* If there are too many processes, or too many cgroups below, the memory is unknown, and not that of a part of them. */
+static int list_processes(struct nm_procmem *p)
 {
+    struct census c;
     int r;
 
-    c->n = c->total = 0;
-    if (!has_children(p->cgroup_fd))
-        return list_flat(p->procs_fd, c);
-    r = nm_procs_walk(p->cgroup_fd, count_process, c);
-    return r == NM_PROCS_CUT && c->total < LISTED_MAX ? -E2BIG : NM_MIN(r, 0);
+    c.n = c.total = 0;
+    r = has_children(p->cgroup_fd) ? nm_procs_walk(p->cgroup_fd, count_process, &c) : list_flat(p->procs_fd, &c);
+    if (r < 0)
+        return r;
+    if (r == NM_PROCS_CUT || c.total > LISTED_MAX)
+        return -E2BIG;
+    nm_proctable_update(&p->table, c.pid, c.n);
+    return 0;
 }
 
 /* ---- one process ----------------------------------------------------------------------------- */
@@ -248,9 +276,9 @@ static int read_status_file(const struct nm_procmem *p, pid_t pid, const char *n
     return r < 0 ? r : nm_monitor_parse_status(buf, ret);
 }
 
-/* Reads the memory from another thread, since the first thread has ended and its file lacks the figures. The file of
- * any live thread has these figures. Returns -EBADMSG if the first threads of the list have all ended; the memory is
- * then unknown, and not 0. */
+/* Reads the memory from another thread, since the first thread has ended and its file lacks the figures. Any live
+ * thread has them. Returns -EBADMSG if the first threads of the list have all ended; the memory is then unknown, and
+ * not 0. */
 static int read_thread_status(const struct nm_procmem *p, pid_t pid, struct nm_proc_memory *ret)
 {
     _cleanup_closedir_ DIR *dir = NULL;
@@ -281,8 +309,8 @@ static int read_status(const struct nm_procmem *p, pid_t pid, struct nm_proc_mem
     return r == NM_MONITOR_THREAD_ENDED ? read_thread_status(p, pid, ret) : r;
 }
 
-/* Returns whether status must be read again. statm is all zero if the first thread has ended, whatever the other
- * threads use. */
+/* Returns whether status must be read again. statm is all zero if the first thread has ended, whatever the others
+ * use. */
 static bool status_is_stale(const struct process *q, const struct nm_proc_statm *now)
 {
     uint64_t anon = now->resident_pages - NM_MIN(now->shared_pages, now->resident_pages);
@@ -413,36 +441,199 @@ static int measure_cached(struct nm_procmem *p, struct process *q, uint64_t now_
 
 /* ---- all processes --------------------------------------------------------------------------- */
 
-static int measure_all(struct nm_procmem *p, struct census *c, uint64_t now_usec,
-                       struct nm_proc_memory *sum)
+/* Stores the result of a reading. A process that has ended since it was listed has no memory. */
+static int note(struct nm_proc_figures *f, int r, const struct nm_proc_memory *m)
 {
-    unsigned cached = 0;
+    bool failed = r < 0 && r != -ENOENT;
 
-    assert(c->n <= PROCESSES_MAX && c->n <= c->total);
-    *sum = (struct nm_proc_memory){0};
-    for (unsigned i = 0; i < c->n; i++) {
-        struct process *q = i < CACHE_MAX ? cache_entry(p, i, c->pid[i]) : NULL;
-        struct nm_proc_memory m = {0};
+    f->memory = r < 0 ? (struct nm_proc_memory){0} : *m;
+    f->known = failed ? NM_PROC_FAILED : NM_PROC_READ;
+    return failed ? r : 0;
+}
+
+static int read_one(const struct nm_procmem *p, struct nm_proc_figures *f)
+{
+    struct nm_proc_memory m;
+    int r = read_status(p, f->pid, &m);
+
+    return note(f, r, &m);
+}
+
+/* Reads the processes that have open descriptors, or may have them. Returns their number. */
+static int measure_first(struct nm_procmem *p, uint64_t now_usec)
+{
+    unsigned n = NM_MIN(p->table.n, CACHE_MAX), i;
+
+    for (i = 0; i < n; i++) {
+        struct nm_proc_figures *f = &nm_proctable_get(&p->table)[i];
+        struct process *q = cache_entry(p, i, f->pid);
         int r;
 
-        if (q) {
-            cached = i + 1;
-            r = measure_cached(p, q, now_usec);
-            m = q->memory;
-        } else {
-            r = read_status(p, c->pid[i], &m);
-        }
-        c->bytes[i] = 0;
-        if (r == -ENOENT)
-            continue; /* the process has ended since it was listed */
+        if (!q)
+            break; /* out of memory; the process is read like those that follow */
+        r = measure_cached(p, q, now_usec);
+        r = note(f, r, &q->memory);
         if (r < 0)
             return r;
-        c->bytes[i] = m.anon_bytes + m.shmem_bytes;
-        sum->anon_bytes += m.anon_bytes;
-        sum->shmem_bytes += m.shmem_bytes;
-        sum->swap_bytes += m.swap_bytes;
     }
-    cache_truncate(p, cached);
+    cache_truncate(p, i);
+    return (int)i;
+}
+
+/* The processes that were read for the first time in this sample. */
+struct newcomers {
+    unsigned n;
+    struct nm_proc_memory sum, largest;
+};
+
+static uint64_t all_bytes(const struct nm_proc_memory *m)
+{
+    return m->anon_bytes + m->shmem_bytes + m->swap_bytes;
+}
+
+static uint64_t resident(const struct nm_proc_memory *m)
+{
+    return m->anon_bytes + m->shmem_bytes;
+}
+
+static void add(struct nm_proc_memory *to, const struct nm_proc_memory *m)
+{
+    to->anon_bytes += m->anon_bytes;
+    to->shmem_bytes += m->shmem_bytes;
+    to->swap_bytes += m->swap_bytes;
+}
+
+/* Reads up to max of the processes from index `from` on whose state is `known`. Returns how many. Those that have ended
+ * meanwhile do not count as newcomers, since their 0 says nothing about the others. */
+static int measure_new(struct nm_procmem *p, unsigned from, enum nm_proc_known known, unsigned max,
+                       struct newcomers *new)
+{
+    unsigned n = 0;
+
+    for (unsigned i = from; i < p->table.n && n < max; i++) {
+        struct nm_proc_figures *f = &nm_proctable_get(&p->table)[i];
+        int r;
+
+        if (f->known != known)
+            continue;
+        r = read_one(p, f);
+        if (r < 0)
+            return r;
+        n++;
+        new->n += all_bytes(&f->memory) > 0;
+        add(&new->sum, &f->memory);
+        if (all_bytes(&f->memory) > all_bytes(&new->largest))
+            new->largest = f->memory;
+    }
+    return (int)n;
+}
+
+/* Reads up to max processes again, in turn. */
+static int measure_again(struct nm_procmem *p, unsigned from, unsigned max)
+{
+    unsigned at = NM_MAX(from, nm_proctable_after(&p->table, p->read_last)), n = 0;
+
+    for (unsigned seen = from; seen < p->table.n && n < max; seen++, at++) {
+        struct nm_proc_figures *f;
+        int r;
+
+        at = at < p->table.n ? at : from;
+        f = &nm_proctable_get(&p->table)[at];
+        if (f->known != NM_PROC_READ)
+            continue;
+        r = read_one(p, f);
+        if (r < 0)
+            return r;
+        p->read_last = f->pid;
+        n++;
+    }
+    return (int)n;
+}
+
+static unsigned count_known(struct nm_procmem *p, unsigned from, enum nm_proc_known known)
+{
+    unsigned n = 0;
+
+    for (unsigned i = from; i < p->table.n; i++)
+        n += nm_proctable_get(&p->table)[i].known == known;
+    return n;
+}
+
+/* Reads as many of the processes from index `from` on as are allowed, and returns how many. A process that could not be
+ * read comes first: as long as its memory is unknown, so is that of the container. */
+static int measure_rest(struct nm_procmem *p, unsigned from, struct newcomers *new)
+{
+    struct newcomers failed = {0};
+    int n_failed = measure_new(p, from, NM_PROC_FAILED, p->max_reads, &failed), n_again, n_new;
+    unsigned max, n_unread, n_read, left, for_unread;
+
+    if (n_failed < 0)
+        return n_failed;
+    max = p->max_reads - (unsigned)n_failed;
+    n_unread = count_known(p, from, NM_PROC_UNREAD);
+    n_read = p->table.n - from - n_unread;
+    left = max - NM_MIN(n_read, max);
+    for_unread = NM_MAX(max / UNREAD_SHARE, left);
+    for_unread = NM_MIN(n_unread, for_unread);
+    n_again = measure_again(p, from, NM_MIN(n_read, max - for_unread));
+    if (n_again < 0)
+        return n_again;
+    n_new = measure_new(p, from, NM_PROC_UNREAD, for_unread, new);
+    return n_new < 0 ? n_new : n_failed + n_again + n_new;
+}
+
+static uint64_t scale(uint64_t v, unsigned total, unsigned n)
+{
+    return (uint64_t)((unsigned __int128)v * total / n);
+}
+
+/* Adds the mean of the n processes, of which the largest is left out, for each of n_more. */
+static void add_mean(struct nm_proc_memory *to, const struct newcomers *of, unsigned n_more)
+{
+    unsigned n = of->n;
+    struct nm_proc_memory sum = of->sum;
+
+    if (n == 0 || n_more == 0)
+        return;
+    if (n > 1) {
+        sum.anon_bytes -= of->largest.anon_bytes;
+        sum.shmem_bytes -= of->largest.shmem_bytes;
+        sum.swap_bytes -= of->largest.swap_bytes;
+        n--;
+    }
+    to->anon_bytes += scale(sum.anon_bytes, n_more, n);
+    to->shmem_bytes += scale(sum.shmem_bytes, n_more, n);
+    to->swap_bytes += scale(sum.swap_bytes, n_more, n);
+}
+
+/* Sums up what is known of all processes, and estimates the rest. */
+static void sum_up(struct nm_procmem *p, const struct newcomers *new, struct nm_proc_memory *ret)
+{
+    const struct nm_proc_figures *all = nm_proctable_get(&p->table);
+    struct newcomers known = {0};
+
+    for (unsigned i = 0; i < p->table.n; i++) {
+        known.n += all_bytes(&all[i].memory) > 0;
+        add(&known.sum, &all[i].memory);
+        if (all_bytes(&all[i].memory) > all_bytes(&known.largest))
+            known.largest = all[i].memory;
+    }
+    *ret = known.sum;
+    add_mean(ret, new->n > 0 ? new : &known, count_known(p, 0, NM_PROC_UNREAD) + p->table.n_beyond);
+}
+
+static int measure_all(struct nm_procmem *p, uint64_t now_usec, struct nm_proc_memory *sum)
+{
+    struct newcomers new = {0};
+    int first = measure_first(p, now_usec), rest;
+
+    if (first < 0)
+        return first;
+    rest = measure_rest(p, (unsigned)first, &new);
+    if (rest < 0)
+        return rest;
+    p->n_outdated -= NM_MIN((unsigned)(first + rest), p->n_outdated);
+    sum_up(p, &new, sum);
     return 0;
 }
 
@@ -486,13 +677,21 @@ static bool walk_is_due(const struct nm_procmem *p, uint64_t now_usec, uint64_t 
            change > NM_MAX(old / 8, SHARING_MIN_BYTES);
 }
 
-static void walk_start(struct nm_procmem *p, const struct census *c, uint64_t now_usec,
-                       uint64_t sum_bytes)
+static void walk_start(struct nm_procmem *p, uint64_t now_usec, uint64_t sum_bytes)
 {
+    const struct nm_proc_figures *all = nm_proctable_get(&p->table);
+    uint64_t bytes[WALK_PROCESSES_MAX];
+    pid_t pids[WALK_PROCESSES_MAX];
+    unsigned n = 0;
     int r;
 
     assert(p->walk.pid == 0);
-    r = nm_pagewalk_start(&p->walk, p->proc_root, c->pid, c->bytes, c->n, WALK_MAX_BYTES);
+    for (unsigned i = 0; i < p->table.n && n < WALK_PROCESSES_MAX; i++) {
+        bytes[n] = resident(&all[i].memory);
+        pids[n] = all[i].pid;
+        n += bytes[n] > 0;
+    }
+    r = nm_pagewalk_start(&p->walk, p->proc_root, pids, bytes, n, WALK_MAX_BYTES);
     p->walked = true;
     p->walked_usec = now_usec;
     p->resident_bytes = sum_bytes;
@@ -507,13 +706,12 @@ static void walk_start(struct nm_procmem *p, const struct census *c, uint64_t no
  * counts as shared: the node's own figures still include all use, and a fork should not cause a kill. But a walk that
  * does not end (its target can cause that) must not hide memory for long.
  */
-static uint64_t overcount(struct nm_procmem *p, const struct census *c, uint64_t now_usec,
-                          uint64_t sum_bytes)
+static uint64_t overcount(struct nm_procmem *p, uint64_t now_usec, uint64_t sum_bytes)
 {
     uint64_t largest = 0, possible;
 
-    for (unsigned i = 0; i < c->n; i++)
-        largest = NM_MAX(largest, c->bytes[i]);
+    for (unsigned i = 0; i < p->table.n; i++)
+        largest = NM_MAX(largest, resident(&nm_proctable_get(&p->table)[i].memory));
     possible = sum_bytes - largest;
     if (possible <= SHARING_MIN_BYTES + sum_bytes / 16) {
         nm_pagewalk_done(&p->walk);
@@ -522,7 +720,7 @@ static uint64_t overcount(struct nm_procmem *p, const struct census *c, uint64_t
     }
     walk_poll(p, 0);
     if (walk_is_due(p, now_usec, sum_bytes))
-        walk_start(p, c, now_usec, sum_bytes);
+        walk_start(p, now_usec, sum_bytes);
     if (p->walk.pid != 0 && now_usec - p->walked_usec >= WALK_MAX_AGE_USEC)
         return 0;
     if (p->overcount_known)
@@ -530,32 +728,24 @@ static uint64_t overcount(struct nm_procmem *p, const struct census *c, uint64_t
     return p->walk.pid != 0 ? possible : 0;
 }
 
-static uint64_t scale(uint64_t v, unsigned total, unsigned n)
+static int sample(struct nm_procmem *p, uint64_t now_usec, bool used_cpu, struct nm_proc_memory *ret)
 {
-    return (uint64_t)((unsigned __int128)v * total / n);
-}
-
-static int sample(struct nm_procmem *p, uint64_t now_usec, struct nm_proc_memory *ret)
-{
-    struct census c;
     struct nm_proc_memory sum;
     uint64_t twice, from_anon;
-    int r = list_processes(p, &c);
+    int r = list_processes(p);
 
-    if (r >= 0)
-        r = measure_all(p, &c, now_usec, &sum);
     if (r < 0)
         return r;
-    twice = overcount(p, &c, now_usec, sum.anon_bytes + sum.shmem_bytes);
+    if (used_cpu)
+        p->n_outdated = p->table.n;
+    r = measure_all(p, now_usec, &sum);
+    if (r < 0)
+        return r;
+    twice = overcount(p, now_usec, resident(&sum));
     /* It does not matter which of the two sums, anonymous or shared, is reduced. */
     from_anon = NM_MIN(twice, sum.anon_bytes);
     sum.anon_bytes -= from_anon;
     sum.shmem_bytes -= NM_MIN(twice - from_anon, sum.shmem_bytes);
-    if (c.total > c.n) {
-        sum.anon_bytes = scale(sum.anon_bytes, c.total, c.n);
-        sum.shmem_bytes = scale(sum.shmem_bytes, c.total, c.n);
-        sum.swap_bytes = scale(sum.swap_bytes, c.total, c.n);
-    }
     *ret = sum;
     return 0;
 }
@@ -563,12 +753,12 @@ static int sample(struct nm_procmem *p, uint64_t now_usec, struct nm_proc_memory
 int nm_procmem_sample(struct nm_procmem *p, uint64_t now_usec, uint64_t cpu_usage_usec,
                       struct nm_proc_memory *ret)
 {
+    bool used_cpu = !p->measured || cpu_usage_usec != p->cpu_usage_usec || now_usec < p->measured_usec ||
+                    now_usec - p->measured_usec >= IDLE_MAX_AGE_USEC;
     int r;
 
-    if (!p->measured || p->walk.pid != 0 || cpu_usage_usec != p->cpu_usage_usec ||
-        now_usec < p->measured_usec ||
-        now_usec - p->measured_usec >= IDLE_MAX_AGE_USEC) {
-        r = sample(p, now_usec, &p->memory);
+    if (used_cpu || p->walk.pid != 0 || p->n_outdated > 0) {
+        r = sample(p, now_usec, used_cpu, &p->memory);
         p->measured = r >= 0;
         if (r < 0)
             return r;

@@ -18,7 +18,13 @@ struct nm_procmem *nm_procmem_free(struct nm_procmem *p);
 NM_DEFINE_CLEANUP(struct nm_procmem *, nm_procmem_free)
 /* Sets the process that is the container's shim; 0: the container has no shim. */
 void nm_procmem_set_shim(struct nm_procmem *p, pid_t shim);
-/* Sums up the present processes, including those in cgroups below. All sums are 0 if there are no processes.
- * cpu_usage_usec: value of cpu.stat, read just before. Returns -ENOENT if the cgroup has gone. */
+/* Number of processes that one sample reads besides those with open descriptors, unless fewer are allowed. Reading one
+ * takes some 20 us, and a multiple of that while many processes end at the same time. */
+#define NM_PROCMEM_READS_MAX 128u
+#define NM_PROCMEM_READS_MIN 4u
+/* Sets this number within its limits. */
+void nm_procmem_limit_reads(struct nm_procmem *p, unsigned max);
+/* Sums up the present processes, including those in cgroups below; all zero if there are none. cpu_usage_usec: value of
+ * cpu.stat, read just before. Returns -ENOENT if the cgroup has gone. */
 int nm_procmem_sample(struct nm_procmem *p, uint64_t now_usec, uint64_t cpu_usage_usec,
                       struct nm_proc_memory *ret);

@@ -24,6 +24,7 @@ struct nm_sampling {
     struct nm_link_sampler *links;      /* NULL: links can't be read */
     int slice_cpu_fd, slice_memory_fd; /* the slice's cpu.stat and memory.stat */
     unsigned n_slices;                  /* how many slices were opened so far */
+    size_t n_samplers;                  /* at the last full sample */
 };
 
 int nm_sampling_new(const char *proc_root, uint64_t uplink_speed_mbit, struct nm_sampling **ret)
@@ -144,6 +145,7 @@ void nm_sample_live(struct nm_live_container *l, uint64_t now_usec)
     v->stall_known = false;
     if (!l->sampler)
         return; /* the container hasn't begun, or has ended */
+    nm_cgroup_sampler_set_n_samplers(l->sampler, l->m->sampling->n_samplers);
     r = nm_cgroup_sampler_sample(l->sampler, now_usec, &s);
     if (r < 0) {
         note_unread(l, now_usec, r);
@@ -240,6 +242,15 @@ static void settle_regained(struct nm_live_container *l)
     nm_record_regained(l, &regained);
 }
 
+static size_t count_samplers(const struct nm_manager *m)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->lives.n; i++)
+        n += m->lives.all[i]->sampler != NULL;
+    return n;
+}
+
 static void sample_links(struct nm_manager *m, uint64_t now)
 {
     struct nm_sampled *to = &m->sampled;
@@ -301,6 +312,7 @@ int nm_sample_all(struct nm_manager *m)
     }
     notice_sleep(m, now);
     held = collect(m);
+    m->sampling->n_samplers = count_samplers(m);
     for (size_t i = 0; i < m->lives.n; i++) {
         nm_sample_live(m->lives.all[i], now);
         held = nm_sub_u64(held, m->lives.all[i]->run.sample.memory_bytes);
