@@ -14,13 +14,13 @@
 #include <dirent.h>
 #include <sched.h>
 
-#include "cgroup/procs.h"
+#include "cgroup/procs-pass.h"
 #include "util/fileio.h"
 
-/* Limits of one pass. In a larger container the remaining processes and threads keep their priority until the container
- * ends. Visiting a thread takes a microsecond, a process about 30. */
-#define PROCESSES_MAX 4096u
-#define THREADS_MAX 32768u
+/* Limits per process and per pass. In a larger container the remaining processes and threads keep their priority until
+ * the container ends. Visiting a thread takes a microsecond, a process about 40. */
+#define THREADS_MAX 4096u
+#define PASS_THREADS_MAX 32768u
 
 static int write_number(pid_t pid, const char *file, int value)
 {
@@ -78,32 +78,31 @@ int nm_priority_set(pid_t pid, const struct nm_priority *p)
 }
 
 struct pass {
-    const struct nm_priority *priority;
+    struct nm_priority priority;
     pid_t except;
-    unsigned n_processes, n_threads; /* number of processes, and of threads, that may still be visited */
+    unsigned n_threads; /* number of threads that may still be visited */
 };
 
 static int visit(pid_t pid, void *userdata)
 {
     struct pass *p = userdata;
+    unsigned most = NM_MIN(p->n_threads, THREADS_MAX), n_threads = most;
 
-    if (p->n_processes-- == 0 || p->n_threads == 0)
+    if (most == 0)
         return NM_PROCS_CUT;
     if (pid != p->except)
-        (void)set(pid, p->priority, &p->n_threads);
+        (void)set(pid, &p->priority, &n_threads);
+    p->n_threads -= most - n_threads;
     return 0;
 }
 
-/* Makes two passes. A process that forks during the first pass passes the old values on; the second pass finds the
+/* Makes two rounds. A process that forks during the first round passes the old values on; the second round finds the
  * child. */
-void nm_priority_set_all(const struct nm_cgroup *cg, pid_t except, const struct nm_priority *p)
+void nm_priority_set_all(struct nm_procs_pass **pass, sd_event *event, const struct nm_cgroup *cg, pid_t except,
+                         const struct nm_priority *p)
 {
-    assert(cg && cg->dir_fd >= 0);
-    for (int n = 0; n < 2; n++) {
-        struct pass pass = {
-            .priority = p, .except = except, .n_processes = PROCESSES_MAX, .n_threads = THREADS_MAX};
+    const struct pass data = {.priority = *p, .except = except, .n_threads = 2 * PASS_THREADS_MAX};
 
-        if (nm_procs_walk(cg->dir_fd, visit, &pass) < 0)
-            return;
-    }
+    assert(cg && cg->dir_fd >= 0);
+    (void)nm_procs_pass_begin(pass, event, cg->dir_fd, 2, visit, &data, sizeof data);
 }

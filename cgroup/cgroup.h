@@ -106,8 +106,16 @@ int nm_cgroup_freeze(const struct nm_cgroup *cg, bool frozen);
  * takes idle-class or throttled processes seconds on a busy node (3.5 s were measured for 350 MiB). */
 void nm_cgroup_lift_cpu_limits(const struct nm_cgroup *cg);
 int nm_cgroup_kill(const struct nm_cgroup *cg);
+/* Kills as above, but leaves a cgroup with many processes or threads to a child process: SIGKILL to 8000 processes
+ * takes some 0.3 s, since those that die meanwhile need the CPUs and the kernel's locks. The child does not end with
+ * this process. The event loop reaps it. */
+int nm_cgroup_kill_in(sd_event *event, const struct nm_cgroup *cg);
 /* Sends the signal to all processes except `except` (0: no exception). */
 int nm_cgroup_signal(const struct nm_cgroup *cg, int sig, pid_t except);
+/* Sends it to the first processes now, and to the others in later turns (procs-pass.h). cg must stay until the pass is
+ * over or freed. */
+struct nm_procs_pass;
+int nm_cgroup_signal_in(sd_event *event, const struct nm_cgroup *cg, int sig, pid_t except, struct nm_procs_pass **p);
 int nm_cgroup_n_processes(const struct nm_cgroup *cg, unsigned *ret);
 
 /* Finds the processes that still exist and those that hang in the kernel (cgroup/leftover-procs.c). Returns -ENOENT if

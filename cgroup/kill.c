@@ -13,24 +13,27 @@
 
 #include <assert.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "cgroup/attr.h"
+#include "cgroup/procs-pass.h"
 #include "cgroup/procs.h"
+#include "util/log.h"
 
 /* The list may grow during the walk if the group cannot be frozen. After this many rounds the caller handles the rest:
  * it waits for "populated 0" and calls again. */
 #define KILL_ROUNDS 8
 
-/* Maximum number of processes signalled at once, because one signal takes some 20 us. A container with more processes
- * gets no more of nmd's time: the remaining processes do not get the SIGTERM, and are ended by the SIGKILL that
- * follows. */
+/* Maximum number of processes that a walk in one turn signals, because one signal takes some 20 us. */
 #define SIGNALS_MAX 4096u
 
 struct target {
     const struct nm_cgroup *cg;
     int sig;
     pid_t except;
+    bool in_turns; /* the pass limits their number */
     unsigned n_seen, n_signalled;
 };
 
@@ -40,7 +43,7 @@ static int signal_one(pid_t pid, void *userdata)
     _cleanup_close_ int pidfd = -EBADF;
 
     assert(pid > 0);
-    if (t->n_seen++ >= SIGNALS_MAX)
+    if (!t->in_turns && t->n_seen++ >= SIGNALS_MAX)
         return NM_PROCS_CUT;
     if (pid == t->except)
         return 0;
@@ -63,6 +66,14 @@ int nm_cgroup_signal(const struct nm_cgroup *cg, int sig, pid_t except)
     assert(sig > 0 && except >= 0 && cg->name);
     r = nm_procs_walk(cg->dir_fd, signal_one, &t);
     return NM_MIN(r, 0);
+}
+
+int nm_cgroup_signal_in(sd_event *event, const struct nm_cgroup *cg, int sig, pid_t except, struct nm_procs_pass **p)
+{
+    struct target t = {.cg = cg, .sig = sig, .except = except, .in_turns = true};
+
+    assert(sig > 0 && except >= 0 && cg->name);
+    return nm_procs_pass_begin(p, event, cg->dir_fd, 1, signal_one, &t, sizeof t);
 }
 
 static int kill_one_by_one(const struct nm_cgroup *cg)
@@ -91,6 +102,59 @@ int nm_cgroup_kill(const struct nm_cgroup *cg)
     assert(cg->dir_fd >= 0);
     r = nm_attr_write(cg->dir_fd, "cgroup.kill", "1");
     return r == -EOPNOTSUPP ? kill_one_by_one(cg) : r;
+}
+
+/* A list that fills this buffer has some 300 tasks. A kill of fewer takes some milliseconds at most. */
+#define MANY_TEXT_SIZE 2048
+
+/* Returns whether a kill may take long. The list of threads includes all processes. Cgroups below, which only a
+ * privileged container can have, may have any number. */
+static bool has_many_tasks(const struct nm_cgroup *cg)
+{
+    _cleanup_close_ int fd = openat(cg->dir_fd, "cgroup.threads", O_RDONLY | O_CLOEXEC);
+    char text[MANY_TEXT_SIZE];
+    struct stat st;
+
+    if (fd < 0)
+        return false;
+    return read(fd, text, sizeof text) == sizeof text || (fstat(cg->dir_fd, &st) >= 0 && st.st_nlink > 2);
+}
+
+/* Runs in the child, which must keep neither nmd's locks nor its sockets. */
+static _Noreturn void kill_and_exit(const struct nm_cgroup *cg)
+{
+    struct nm_cgroup own = *cg;
+
+    own.dir_fd = STDERR_FILENO + 1;
+    if (dup2(cg->dir_fd, own.dir_fd) < 0)
+        _exit(errno & 0xff);
+    closefrom(own.dir_fd + 1);
+    _exit(-nm_cgroup_kill(&own) & 0xff);
+}
+
+static int on_killed(sd_event_source *s, const siginfo_t *si, void *userdata)
+{
+    (void)userdata;
+    if (si->si_status != 0)
+        nm_debug("the kill of a cgroup with many processes: %s", strerror(si->si_status));
+    return sd_event_source_set_floating(s, false); /* drops the last reference */
+}
+
+int nm_cgroup_kill_in(sd_event *event, const struct nm_cgroup *cg)
+{
+    pid_t pid;
+
+    assert(event);
+    if (!has_many_tasks(cg))
+        return nm_cgroup_kill(cg);
+    pid = fork();
+    if (pid < 0)
+        return nm_cgroup_kill(cg);
+    if (pid == 0)
+        kill_and_exit(cg);
+    if (sd_event_add_child(event, NULL, pid, WEXITED, on_killed, NULL) < 0)
+        (void)waitpid(pid, NULL, 0);
+    return 0;
 }
 
 static int count_one(pid_t pid, void *userdata)

@@ -15,8 +15,9 @@
 #include "cgroup/procs.h"
 #include "util/fileio.h"
 
-/* Maximum number of threads to check: enough to find a thread that hangs. A fork bomb has any number of threads. */
-#define THREADS_MAX 4096
+/* Maximum number of threads to check in one turn, because one takes some 15 us: enough to find a thread that hangs. A
+ * fork bomb has any number of threads. */
+#define THREADS_MAX 1024
 #define STAT_SIZE 2048 /* a name of 15 characters and some fifty numbers of up to 20 digits */
 
 struct search {

@@ -19,6 +19,7 @@ libnm_cgroup_la_SOURCES = \
 	%D%/netprio.c %D%/netprio.h \
 	%D%/probe.c %D%/probe.h \
 	%D%/procs.c %D%/procs.h \
+	%D%/procs-pass.c %D%/procs-pass.h \
 	%D%/psi.c \
 	%D%/sdbus.c %D%/sdbus.h \
 	%D%/sdcall.c %D%/sdcall.h \

@@ -128,6 +128,43 @@ int nm_procs_walk(int dir_fd, nm_procs_fn_t fn, void *userdata)
     return walk_tree(dir_fd, 0, &w);
 }
 
+struct search {
+    unsigned nth, n; /* which cgroup, and how many were seen */
+    int fd;
+};
+
+/* Returns 1 when the cgroup was found or the search is over. */
+static int search_tree(int dir_fd, unsigned depth, struct search *s);
+
+static int search_subdir(int parent_fd, const char *name, unsigned depth, void *userdata)
+{
+    _cleanup_close_ int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+    if (fd < 0)
+        return errno == ENOENT ? 0 : -errno;
+    return search_tree(fd, depth + 1, userdata);
+}
+
+static int search_tree(int dir_fd, unsigned depth, struct search *s)
+{
+    if (s->n++ == s->nth) {
+        s->fd = openat(dir_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+        return s->fd < 0 && errno != ENOENT && errno != ENODEV ? -errno : 1;
+    }
+    if (s->n >= NM_PROCS_CGROUPS_MAX)
+        return 1;
+    return depth < MAX_DEPTH ? for_each_subdir(dir_fd, depth, search_subdir, s) : 0;
+}
+
+int nm_procs_open_nth(int dir_fd, unsigned nth)
+{
+    struct search s = {.nth = nth, .fd = -ENOENT};
+    int r = search_tree(dir_fd, 0, &s);
+
+    assert(dir_fd >= 0);
+    return r < 0 ? r : s.fd < 0 ? -ENOENT : s.fd;
+}
+
 struct prune {
     unsigned n_removed; /* number of cgroups removed in this directory */
     unsigned *n_removed_in_all;

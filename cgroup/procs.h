@@ -23,6 +23,10 @@ typedef int (*nm_procs_fn_t)(pid_t pid, void *userdata);
  * its own work. Returns 0, NM_PROCS_CUT, -ENOENT if the cgroup itself has gone, or fn's error. */
 int nm_procs_walk(int dir_fd, nm_procs_fn_t fn, void *userdata);
 
+/* Opens cgroup.procs of the nth cgroup in the order of that walk; 0 is dir_fd's own. Returns the descriptor, or -ENOENT
+ * if there are not as many cgroups. */
+int nm_procs_open_nth(int dir_fd, unsigned nth);
+
 /* Returns whether the process is in the cgroup of this name (a scope's name, unique on the node) or below it. */
 bool nm_procs_is_member(pid_t pid, const char *name);
 

@@ -12,6 +12,7 @@
 
 #include "agent/journal/container-files.h"
 #include "agent/journal/decision-record.h"
+#include "cgroup/procs-pass.h"
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/log.h"
@@ -210,6 +211,13 @@ static void leave_worker(struct nm_live_container *l)
     l->reclaim_timer = sd_event_source_disable_unref(l->reclaim_timer);
 }
 
+void nm_lists_end_passes(struct nm_live_container *l)
+{
+    l->priority_pass = nm_procs_pass_free(l->priority_pass);
+    l->signal_pass = nm_procs_pass_free(l->signal_pass);
+    l->signals_due = 0;
+}
+
 static void live_done(struct nm_live_container *l)
 {
     l->kill_timer = sd_event_source_disable_unref(l->kill_timer);
@@ -221,6 +229,7 @@ static void live_done(struct nm_live_container *l)
     l->launch = nm_launch_free(l->launch);
     if (l->input_fd > 0)
         l->input_fd = nm_close(l->input_fd);
+    nm_lists_end_passes(l);
     l->cg = nm_cgroup_free(l->cg);
 }
 

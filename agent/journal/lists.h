@@ -7,6 +7,7 @@
 int nm_lists_add_live(struct nm_manager *m, struct nm_container *c, struct nm_live_container **ret);
 /* Moves the container to the list of ended ones. l is freed now, or when the last call in progress has returned. */
 void nm_lists_remove_live(struct nm_live_container *l);
+void nm_lists_end_passes(struct nm_live_container *l); /* ends what is still done to each of its processes */
 int nm_lists_add_ended(struct nm_manager *m, struct nm_container *c); /* takes ownership of c on success only */
 /* Marks the result as no longer kept for the owner (keep_result). */
 void nm_lists_release(struct nm_manager *m, struct nm_container *c);

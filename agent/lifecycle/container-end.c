@@ -364,6 +364,7 @@ static void forget_start(struct nm_live_container *l)
     l->events_watch = nm_cgroup_watch_free(l->events_watch);
     l->memory_watch = nm_cgroup_watch_free(l->memory_watch);
     l->sampler = nm_cgroup_sampler_free(l->sampler);
+    nm_lists_end_passes(l);
     l->cg = nm_cgroup_free(l->cg);
     if (was_unkillable)
         nm_lists_tell_unkillable(l->m);
@@ -527,7 +528,7 @@ static int on_look(sd_event_source *s, uint64_t usec, void *userdata)
         return 0;
     nm_sample_live(l, now);
     if (l->cg)
-        (void)nm_cgroup_kill(l->cg);
+        (void)nm_cgroup_kill_in(l->m->event, l->cg);
     l->n_kills++;
     if (!l->run.unkillable && !gets_on(l, now))
         tell_unkillable(l);
@@ -546,7 +547,7 @@ static void look_again(struct nm_live_container *l)
 
 int nm_end_kill(struct nm_live_container *l)
 {
-    int r = l->cg ? nm_cgroup_kill(l->cg) : -ENOENT;
+    int r = l->cg ? nm_cgroup_kill_in(l->m->event, l->cg) : -ENOENT;
 
     nm_run_phase_note_sigkill(&l->phase);
     l->n_kills = 1;

@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <signal.h>
+#include <string.h>
 
 #include "agent/lifecycle/container-end.h"
 #include "agent/lifecycle/container-events.h"
@@ -14,6 +15,7 @@
 #include "agent/node/output-share.h"
 #include "agent/journal/decision-record.h"
 #include "agent/node/sample.h"
+#include "cgroup/procs-pass.h"
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/log.h"
@@ -29,7 +31,7 @@ static void lift_cpu_limits(struct nm_live_container *l)
     nm_cgroup_lift_cpu_limits(l->cg);
     p.background = false;
     if (p.schedule)
-        nm_priority_set_all(l->cg, l->c->shim_pid, &p);
+        nm_priority_set_all(&l->priority_pass, l->m->event, l->cg, l->c->shim_pid, &p);
 }
 
 void nm_kill_all(struct nm_live_container *l)
@@ -60,6 +62,35 @@ static int on_grace_over(sd_event_source *s, uint64_t usec, void *userdata)
     return 0;
 }
 
+static void send_next(void *userdata)
+{
+    struct nm_live_container *l = userdata;
+    int signo = ffsll((long long)l->signals_due);
+
+    if (signo == 0 || !l->cg)
+        return;
+    l->signals_due &= ~(UINT64_C(1) << (signo - 1));
+    if (nm_cgroup_signal_in(l->m->event, l->cg, signo, l->c->shim_pid, &l->signal_pass) < 0)
+        l->signals_due = 0; /* the cgroup has gone */
+    else
+        nm_procs_pass_set_ended(l->signal_pass, send_next, l);
+}
+
+int nm_kill_signal(struct nm_live_container *l, int signo)
+{
+    int r;
+
+    assert(l->cg && signo > 0 && signo <= 64);
+    if (nm_procs_pass_is_on(l->signal_pass)) {
+        l->signals_due |= UINT64_C(1) << (signo - 1);
+        return 0;
+    }
+    r = nm_cgroup_signal_in(l->m->event, l->cg, signo, l->c->shim_pid, &l->signal_pass);
+    if (r >= 0)
+        nm_procs_pass_set_ended(l->signal_pass, send_next, l);
+    return r;
+}
+
 /* Returns whether an earlier nmd has already sent SIGTERM, according to the journal. Many programs skip their cleanup
  * at a second SIGTERM. */
 static bool was_told_to_end(const struct nm_live_container *l)
@@ -75,7 +106,7 @@ static int tell_to_end(struct nm_live_container *l)
     if (was_told_to_end(l))
         return 0;
     NM_FAULT("before-term");
-    r = nm_cgroup_signal(l->cg, SIGTERM, l->c->shim_pid);
+    r = nm_kill_signal(l, SIGTERM);
     NM_FAULT("after-term");
     if (r >= 0)
         nm_record_told(l);

@@ -145,7 +145,7 @@ void nm_limits_set_priority(struct nm_live_container *l)
 
     l->priority_due = l->c->view.state <= NM_SCHEDULED;
     if (l->cg)
-        nm_priority_set_all(l->cg, l->c->shim_pid, &p);
+        nm_priority_set_all(&l->priority_pass, l->m->event, l->cg, l->c->shim_pid, &p);
 }
 
 void nm_limits_started(struct nm_live_container *l)
@@ -153,7 +153,7 @@ void nm_limits_started(struct nm_live_container *l)
     struct nm_priority p = nm_limits_priority_of(l);
 
     if (l->cg && (l->priority_due || (p.schedule && p.background)))
-        nm_priority_set_all(l->cg, l->c->shim_pid, &p);
+        nm_priority_set_all(&l->priority_pass, l->m->event, l->cg, l->c->shim_pid, &p);
     l->priority_due = false;
 }
 

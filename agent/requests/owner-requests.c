@@ -13,6 +13,7 @@
 #include "agent/lifecycle/actions.h"
 #include "agent/requests/change.h"
 #include "agent/lifecycle/container-end.h"
+#include "agent/lifecycle/container-kill.h"
 #include "agent/journal/persist.h"
 #include "agent/state/round-schedule.h"
 #include "agent/journal/lists.h"
@@ -105,7 +106,7 @@ int nm_manager_signal(struct nm_manager *m, const char *owner, const char *id, i
         return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "state", nm_state_name(l->c->view.state),
                               "Container %s is %s: no process of it can hear SIG%s now.", id,
                               nm_state_word(l->c->view.state), sigabbrev_np(signo) ?: "RT");
-    r = nm_cgroup_signal(l->cg, signo, l->c->shim_pid);
+    r = nm_kill_signal(l, signo);
     if (r == -ENOENT)
         return 0; /* all processes have ended in the meantime */
     return r;
