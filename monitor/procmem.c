@@ -106,8 +106,8 @@ struct nm_procmem {
     uint64_t measured_usec, cpu_usage_usec;
     struct nm_proc_memory memory;
 
-    /* All processes. The next process to read again follows this one; so many were not read since the cgroup used CPU
-     * time. */
+    /* All processes. The next process to read again follows this one. n_outdated: as many readings are to follow until
+     * each process was read since the cgroup used CPU time. */
     struct nm_proctable table;
     pid_t read_last;
     unsigned n_outdated;
@@ -559,7 +559,7 @@ static unsigned count_known(struct nm_procmem *p, unsigned from, enum nm_proc_kn
     return n;
 }
 
-/* Reads as many of the processes from index `from` on as are allowed, and returns how many. A process that could not be
+/* Reads as many of the processes from index `from` on as are allowed. A process that could not be
  * read comes first: as long as its memory is unknown, so is that of the container. */
 static int measure_rest(struct nm_procmem *p, unsigned from, struct newcomers *new)
 {
@@ -579,7 +579,14 @@ static int measure_rest(struct nm_procmem *p, unsigned from, struct newcomers *n
     if (n_again < 0)
         return n_again;
     n_new = measure_new(p, from, NM_PROC_UNREAD, for_unread, new);
-    return n_new < 0 ? n_new : n_failed + n_again + n_new;
+    if (n_new < 0)
+        return n_new;
+    p->n_outdated -= NM_MIN((unsigned)n_again, p->n_outdated);
+    if ((unsigned)n_new < n_unread)
+        p->n_outdated = NM_MAX(p->n_outdated, 1u);
+    else if ((unsigned)n_again == n_read)
+        p->n_outdated = 0;
+    return 0;
 }
 
 static uint64_t scale(uint64_t v, unsigned total, unsigned n)
@@ -625,14 +632,12 @@ static void sum_up(struct nm_procmem *p, const struct newcomers *new, struct nm_
 static int measure_all(struct nm_procmem *p, uint64_t now_usec, struct nm_proc_memory *sum)
 {
     struct newcomers new = {0};
-    int first = measure_first(p, now_usec), rest;
+    int r = measure_first(p, now_usec);
 
-    if (first < 0)
-        return first;
-    rest = measure_rest(p, (unsigned)first, &new);
-    if (rest < 0)
-        return rest;
-    p->n_outdated -= NM_MIN((unsigned)(first + rest), p->n_outdated);
+    if (r >= 0)
+        r = measure_rest(p, (unsigned)r, &new);
+    if (r < 0)
+        return r;
     sum_up(p, &new, sum);
     return 0;
 }

@@ -116,5 +116,59 @@ if [ -e "$(slice_dir)/cpu.pressure" ]; then
     check "stalls in it are heard" wait_until 20 status_is ".counters.pressure_events > $events" true
 fi
 kill_all
+# ---- a container with many processes ----
+# Each process appends one byte for each SIGTERM, and goes on. The first one says when all are there.
+cat >"$dir/crowd.py" <<'END'
+import os, signal, sys, time
+out = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+signal.signal(signal.SIGTERM, lambda *_: os.write(out, b"x"))
+for _ in range(int(sys.argv[2]) - 1):
+    if os.fork() == 0:
+        break
+else:
+    print("all", flush=True)
+while True:
+    signal.pause()
+END
+# Asks for the status again and again, and prints the longest time of an answer in ms when it is ended.
+cat >"$dir/ask.py" <<'END'
+import signal, socket, sys, time
+worst, on = 0, True
+def stop(*_):
+    global on
+    on = False
+signal.signal(signal.SIGTERM, stop)
+while on:
+    begun = time.monotonic()
+    with socket.socket(socket.AF_UNIX) as s:
+        s.connect(sys.argv[1])
+        s.sendall(b"GET /v1/status HTTP/1.0\r\n\r\n")
+        while s.recv(65536):
+            pass
+    worst = max(worst, time.monotonic() - begun)
+    time.sleep(0.01)
+print(int(worst * 1000))
+END
+crowd=2500
+submit crowd -m 900M -c 0.1 -- python3 "$dir/crowd.py" "$dir/heard" "$crowd"
+all_there() { [ "$(wc -l <"$(cgroup_of crowd)/cgroup.procs")" -gt "$crowd" ]; } # with the shim
+check "a container has many processes" wait_until 60 all_there
+samples 3
+python3 "$dir/ask.py" "$NMD_SOCKET" >"$dir/worst" &
+asker=$!
+nmctl kill crowd >/dev/null
+heard() { [ "$(stat -c %s "$dir/heard")" -eq "$crowd" ]; }
+check "each of its processes gets SIGTERM" wait_until 30 heard
+is "once" "$(stat -c %s "$dir/heard")" "$crowd"
+group=$(cgroup_of crowd)
+is "and is still there" "$(wc -l <"$group/cgroup.procs")" $((crowd + 1))
+nmctl kill --now crowd >/dev/null
+check "it is killed" wait_until 30 in_state crowd COMPLETED
+check "with all its processes" wait_until 10 test ! -e "$group"
+kill "$asker"
+wait "$asker"
+diag "the slowest answer took $(cat "$dir/worst") ms"
+at_least "nmd has answered all the time" $((2000 - $(cat "$dir/worst"))) 0
+kill_all
 nmd_alive || not_ok "nmd is still there"
 done_testing

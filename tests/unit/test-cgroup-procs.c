@@ -15,13 +15,16 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cgroup/cgroup.h"
 #include "cgroup/netprio.h"
+#include "cgroup/procs-pass.h"
 #include "cgroup/procs.h"
 #include "tests/unit/fake-tree.h"
 #include "util/error.h"
+#include "util/fileio.h"
 
 #define NAME "nmtest-c1.scope"
 
@@ -345,6 +348,140 @@ static void test_a_list_without_end(void **state)
     assert_int_equal(kernel.n_signals, 8 * 2); /* the kernel kills with cgroup.kill */
 }
 
+/* ---- passes over many processes ---------------------------------------------------------------- */
+
+static void write_processes(struct world *w, const char *name, int first, int n)
+{
+    char *text = malloc(8 * (size_t)n + 1);
+    size_t len = 0;
+
+    assert_non_null(text);
+    for (int i = 0; i < n; i++)
+        len += (size_t)snprintf(text + len, 8, "%d\n", first + i);
+    fake_tree_write(&w->dir, name, text);
+    free(text);
+}
+
+enum { VISITED_MAX = 2000 };
+static unsigned visits[VISITED_MAX], n_visits, n_ended;
+
+static int visit(pid_t pid, void *userdata)
+{
+    assert_int_equal(*(int *)userdata, 4711); /* a copy */
+    assert_in_range(pid, 1, VISITED_MAX - 1);
+    visits[pid]++;
+    n_visits++;
+    return 0;
+}
+
+static void count_end(void *userdata)
+{
+    (void)userdata;
+    n_ended++;
+}
+
+/* Runs the loop until the pass is over. Returns the number of turns. */
+static unsigned run_pass(sd_event *event, const struct nm_procs_pass *p)
+{
+    unsigned n = 0, before;
+
+    for (; nm_procs_pass_is_on(p); n++) {
+        before = n_visits;
+        assert_true(sd_event_run(event, UINT64_MAX) >= 0);
+        assert_true(n_visits - before <= NM_PROCS_PASS_PER_TURN);
+    }
+    return n;
+}
+
+/* One turn visits a limited number. In the end each process was visited in each round, also those in cgroups below. */
+static void test_a_pass(void **state)
+{
+    enum { N = 1000, BELOW = 300 };
+    struct world *w = *state;
+    struct nm_procs_pass *p = NULL;
+    sd_event *event = NULL;
+    int data = 4711;
+
+    memset(visits, 0, sizeof visits);
+    n_visits = n_ended = 0;
+    write_processes(w, "cgroup.procs", 1, N);
+    write_processes(w, "below/cgroup.procs", 1 + N, BELOW);
+    assert_true(sd_event_new(&event) >= 0);
+    assert_int_equal(nm_procs_pass_begin(&p, event, w->cg->dir_fd, 2, visit, &data, sizeof data), 0);
+    data = 0;
+    assert_in_range(n_visits, 1, NM_PROCS_PASS_PER_TURN);
+    assert_true(nm_procs_pass_is_on(p));
+    nm_procs_pass_set_ended(p, count_end, NULL);
+    assert_true(run_pass(event, p) >= 2 * (N + BELOW) / NM_PROCS_PASS_PER_TURN);
+    assert_int_equal(n_ended, 1);
+    for (int pid = 1; pid <= N + BELOW; pid++)
+        if (visits[pid] != 2)
+            fail_msg("process %d was visited %u times", pid, visits[pid]);
+    assert_int_equal(n_visits, 2 * (N + BELOW));
+
+    /* A second pass replaces the first one. A small one needs no other turn. */
+    data = 4711;
+    assert_int_equal(nm_procs_pass_begin(&p, event, w->cg->dir_fd, 1, visit, &data, sizeof data), 0);
+    fake_tree_unlink(&w->dir, "below/cgroup.procs");
+    write_processes(w, "cgroup.procs", 7, 1);
+    n_visits = visits[7] = 0;
+    assert_int_equal(nm_procs_pass_begin(&p, event, w->cg->dir_fd, 1, visit, &data, sizeof data), 0);
+    assert_false(nm_procs_pass_is_on(p));
+    assert_true(n_visits == 1 && visits[7] == 1);
+    fake_tree_unlink(&w->dir, "cgroup.procs");
+    assert_int_equal(nm_procs_pass_begin(&p, event, w->cg->dir_fd, 1, visit, &data, sizeof data), -ENOENT);
+    assert_false(nm_procs_pass_is_on(p));
+    assert_null(nm_procs_pass_free(p));
+    sd_event_unref(event);
+}
+
+static void test_a_signal_to_many(void **state)
+{
+    enum { N = 500 };
+    struct world *w = *state;
+    struct nm_procs_pass *p = NULL;
+    sd_event *event = NULL;
+
+    kernel.member = "0::/" NAME "\n";
+    write_processes(w, "cgroup.procs", 1, N);
+    assert_true(sd_event_new(&event) >= 0);
+    assert_int_equal(nm_cgroup_signal_in(event, w->cg, SIGTERM, 3, &p), 0);
+    assert_in_range(kernel.n_signals, 1, NM_PROCS_PASS_PER_TURN);
+    (void)run_pass(event, p);
+    assert_int_equal(kernel.n_signals, N - 1);
+    nm_procs_pass_free(p);
+    sd_event_unref(event);
+}
+
+/* A child process kills a cgroup with many tasks. It reaches the same file, and is reaped. */
+static void test_a_kill_of_many(void **state)
+{
+    struct world *w = *state;
+    sigset_t child, old;
+    sd_event *event = NULL;
+    char text[8];
+
+    assert_int_equal(sigemptyset(&child), 0);
+    assert_int_equal(sigaddset(&child, SIGCHLD), 0);
+    assert_int_equal(sigprocmask(SIG_BLOCK, &child, &old), 0);
+    assert_true(sd_event_new(&event) >= 0);
+    fake_tree_write(&w->dir, "cgroup.kill", "");
+    fake_tree_write(&w->dir, "cgroup.threads", "100\n200\n");
+    assert_int_equal(nm_cgroup_kill_in(event, w->cg), 0);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* a small one is killed at once */
+    assert_int_equal(nm_read_file_at(w->cg->dir_fd, "cgroup.kill", text, sizeof text, NULL), 0);
+    assert_string_equal(text, "1");
+    fake_tree_write(&w->dir, "cgroup.kill", "");
+    write_processes(w, "cgroup.threads", 1, 1000);
+    assert_int_equal(nm_cgroup_kill_in(event, w->cg), 0);
+    assert_true(sd_event_run(event, UINT64_MAX) >= 0);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(nm_read_file_at(w->cg->dir_fd, "cgroup.kill", text, sizeof text, NULL), 0);
+    assert_string_equal(text, "1");
+    sd_event_unref(event);
+    assert_int_equal(sigprocmask(SIG_SETMASK, &old, NULL), 0);
+}
+
 static void test_states(void **state)
 {
     static const struct {
@@ -427,6 +564,9 @@ int main(void)
         TEST(test_members),
         TEST(test_signals),
         TEST(test_a_list_without_end),
+        TEST(test_a_pass),
+        TEST(test_a_signal_to_many),
+        TEST(test_a_kill_of_many),
         TEST(test_states),
         TEST(test_network_priority),
     };
