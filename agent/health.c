@@ -69,7 +69,7 @@ static void update(struct nm_health *h, bool tell)
                        h->unkillable, h->unkillable == 1 ? "" : "s");
     h->reason[0] = '\0';
     if (h->script_unheard)
-        add(h->reason, sizeof h->reason, "the health script has not answered yet");
+        add(h->reason, sizeof h->reason, "the health script has not ended yet");
     add(h->reason, sizeof h->reason, h->script_reason);
     add(h->reason, sizeof h->reason, h->journal_reason);
     add(h->reason, sizeof h->reason, unkillable);
@@ -133,7 +133,7 @@ static void check_disk(struct nm_health *h, int i)
     r = sample_existing(h->dir[i], &sample);
     if (r < 0) {
         h->disk_bad[i] = true;
-        (void)snprintf(h->disk_reason[i], sizeof h->disk_reason[i], "%.100s can't be looked at: %s",
+        (void)snprintf(h->disk_reason[i], sizeof h->disk_reason[i], "%.100s: can't check the free space: %s",
                        h->dir[i], strerror(-r));
         return;
     }
@@ -190,9 +190,9 @@ static void on_verdict(const struct nm_health_verdict *v, void *userdata)
         (void)snprintf(h->script_reason, sizeof h->script_reason, "the health script says: %s",
                        v->error);
     else if (v->exit_signal)
-        (void)snprintf(what, sizeof what, "was ended by signal %d", v->exit_signal);
+        (void)snprintf(what, sizeof what, "was killed by signal %d", v->exit_signal);
     else if (v->exit_code)
-        (void)snprintf(what, sizeof what, "ended with status %d without a line of ERROR",
+        (void)snprintf(what, sizeof what, "exited with status %d and printed no ERROR line",
                        v->exit_code);
     script_trouble(h, what);
     update(h, true);
@@ -217,7 +217,7 @@ static void start_script(struct nm_health *h)
     h->script_unheard = false;
     h->script_reason[0] = '\0';
     (void)snprintf(what, sizeof what, "can't be run: %.40s",
-                   r == -EPERM ? "others than root could change it" : strerror(-r));
+                   r == -EPERM ? "users other than root can change it" : strerror(-r));
     script_trouble(h, what);
 }
 

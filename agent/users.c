@@ -184,15 +184,15 @@ int nm_users_may_run(const struct nm_config *c, const struct nm_caller *who, uid
                       (uint32_t)who->uid, u->name);
     if (own_uid != 0 && u->uid != own_uid)
         return refuse(ret_problem, NM_AGENT_E_FORBIDDEN, u->name,
-                      "This nmd runs without root, as uid %" PRIu32
-                      ", and can't start anything as %s (uid %" PRIu32 ").",
+                      "This nmd runs as uid %" PRIu32 ", not as root, and can't start containers as %s (uid "
+                      "%" PRIu32 ").",
                       (uint32_t)own_uid, u->name, (uint32_t)u->uid);
     why = objection(c, u, buf, sizeof buf);
     if (!why || (is_root && named))
         return 0;
     if (is_root)
         return refuse(ret_problem, NM_AGENT_E_INVALID, "",
-                      "No user is named, and %s isn't chosen unasked: %s. Name the user that the "
+                      "No user is named, and containers do not run as %s by default: %s. Name the user that the "
                       "container is to run as, for example \"user\":\"%s\" (nmctl run -u %s).",
                       u->name, why, u->name, u->name);
     return refuse(ret_problem, NM_AGENT_E_FORBIDDEN, u->name,

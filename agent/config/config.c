@@ -184,7 +184,7 @@ static int read_one(struct nm_config *c, int dir_fd, const char *name, const cha
     if (r < 0)
         forget_all(places);
     if (r == -E2BIG)
-        return nm_fail(ret_message, r, "%s: larger than %d KiB, which no configuration is",
+        return nm_fail(ret_message, r, "%s: larger than %d KiB, which is too large for a configuration",
                        shown_path, FILE_MAX / 1024);
     if (r < 0)
         return nm_fail(ret_message, r, "%s: can't be read: %s", shown_path, strerror(-r));

@@ -152,21 +152,20 @@ bool nm_settings_cpu_is_guarded(const struct nm_config *c, const struct nm_cgrou
     const char *missing = NULL, *ignored;
 
     if (!backend->feature[NM_CGROUP_CPU_WEIGHT])
-        missing = "careful: without a cpu controller the kernel doesn't put opportunistic containers behind "
+        missing = "low: without a cpu controller the kernel doesn't put opportunistic containers behind "
                   "guaranteed ones";
     else if (!backend->feature[NM_CGROUP_CPU_IDLE])
-        missing = "careful: without cpu.idle opportunistic containers take CPU from guaranteed ones";
+        missing = "low: without cpu.idle opportunistic containers take CPU from guaranteed ones";
     else if (!backend->feature[NM_CGROUP_PRESSURE])
-        missing = "careful: without cpu.pressure nobody sees whether guaranteed containers wait for CPUs";
+        missing = "low: without cpu.pressure nmd can't see whether guaranteed containers wait for CPUs";
     else if (!c->squeeze)
-        missing = "careful: with [preemption] squeeze = no, nothing is done when guaranteed containers wait "
-                  "for CPUs";
+        missing = "low: with [preemption] squeeze = no, nmd does nothing when guaranteed containers wait for CPUs";
     else if (c->stall_margin >= 1)
-        missing = "careful: with [preemption] stall-margin = 1, nothing is done when guaranteed containers "
-                  "wait for CPUs";
+        missing = "low: with [preemption] stall-margin = 1, nmd does nothing when guaranteed containers wait for "
+                  "CPUs";
     *(ret_why ? ret_why : &ignored) =
         missing ? missing
-                : "bold: the kernel gives opportunistic containers only the CPU that others leave (cpu.idle), "
+                : "high: the kernel gives opportunistic containers only the CPU that others leave (cpu.idle), "
                   "and they are squeezed when guaranteed ones wait for CPUs (cpu.pressure)";
     return !missing;
 }
@@ -328,8 +327,8 @@ static void add_counts(const struct nm_config *c, const struct nm_task_limits *t
     }
     if (c->pids_max == 0) {
         note = add_note(notes, n, "containers", "pids-max",
-                        tasks->container < PIDS_MAX_DEFAULT ? "three eighths of what the kernel takes on this node"
-                                                            : "what programs with many threads get by on");
+                        tasks->container < PIDS_MAX_DEFAULT ? "three eighths of the kernel's limit on this node"
+                                                            : "enough for programs with many threads");
         (void)snprintf(note->value, sizeof note->value, "%" PRIu64, tasks->container);
     }
 }
@@ -345,15 +344,15 @@ size_t nm_settings_notes(const struct nm_config *c, const struct nm_node_sample 
 
     (void)nm_settings_cpu_is_guarded(c, backend, &why);
     if (c->memory_bytes == 0) {
-        note = add_note(notes, &n, "node", "memory", "what the node has, less system-reserved-memory");
+        note = add_note(notes, &n, "node", "memory", "the node's memory, less system-reserved-memory");
         nm_format_size(s->capacity.memory_bytes, note->value, sizeof note->value);
     }
     if (c->vcores == 0) {
-        note = add_note(notes, &n, "node", "vcores", "the CPUs that are online");
+        note = add_note(notes, &n, "node", "vcores", "the number of online CPUs");
         (void)snprintf(note->value, sizeof note->value, "%" PRIu32, node->n_cpus);
     }
     if (c->system_reserved_memory_bytes == UINT64_MAX) {
-        note = add_note(notes, &n, "node", "system-reserved-memory", "what the capacity leaves of the node");
+        note = add_note(notes, &n, "node", "system-reserved-memory", "the node's memory, less the capacity");
         nm_format_size(s->reserve.memory_bytes, note->value, sizeof note->value);
     }
     if (c->over_allocation_threshold.cpu == 0) {

@@ -94,16 +94,16 @@ static bool exceeds_beta(const struct nm_decision *d, enum nm_resource k)
 static void why_guaranteed(struct nm_text *t, const struct nm_decision *d)
 {
     if (d->kind == NM_DECISION_RESUME) {
-        nm_text_add(t, "it is guaranteed now, and keeps what it asked for");
+        nm_text_add(t, "it is guaranteed now and keeps the resources of its request");
         return;
     }
     nm_text_add(t, "it is guaranteed and ");
     if (!exceeds_beta(d, NM_MEMORY) && !exceeds_beta(d, NM_CPU))
         nm_text_add(t, "its request fits (");
     else if (d->allocated.memory_bytes > d->allocated_guaranteed.memory_bytes)
-        nm_text_add(t, "nothing more of what opportunistic containers hold could be taken back for it (");
+        nm_text_add(t, "no more resources of opportunistic containers could be taken back for it (");
     else
-        nm_text_add(t, "there is no opportunistic container that could make room for it (");
+        nm_text_add(t, "no opportunistic container could make room for it (");
     add_after(t, d, NM_MEMORY);
     nm_text_add(t, "; ");
     add_after(t, d, NM_CPU);
@@ -128,8 +128,8 @@ static void why_over_allocation(struct nm_text *t, const struct nm_decision *d)
     if (exceeds_beta(d, NM_CPU)) {
         nm_text_add(t, "), and that stays within the memory threshold of ");
         nm_text_add_percent(t, d->preemption_threshold.memory);
-        nm_text_add(t, "; of the CPU that it asks for at least half is free, and no guaranteed container "
-                       "feels it if opportunistic ones share the rest");
+        nm_text_add(t, "; at least half of the CPU that it asks for is free, and guaranteed containers do not wait for "
+                       "CPUs if opportunistic containers share the rest");
         return;
     }
     nm_text_add(t, "), and that stays within the preemption thresholds of ");
@@ -188,7 +188,7 @@ static void why_over_alpha(struct nm_text *t, const struct nm_decision *d)
     nm_text_add_share(t, d, d->resource, nm_resources_get(&d->used, d->resource));
     nm_text_add(t, " of capacity");
     add_parts(t, d, d->resource, " (", ")");
-    nm_text_add(t, ", and opportunistic containers start only under the over-allocation threshold of ");
+    nm_text_add(t, ", and opportunistic containers start only below the over-allocation threshold of ");
     nm_text_add_percent(t, nm_fractions_get(&d->over_allocation_threshold, d->resource));
 }
 
@@ -196,9 +196,9 @@ static void why_allocation_full(struct nm_text *t, const struct nm_decision *d)
 {
     enum nm_resource k = d->resource;
 
-    nm_text_add(t, "over-allocation is off, and of %s ", resource_word(k));
+    nm_text_add(t, "over-allocation is off, the allocated %s is ", resource_word(k));
     nm_text_add_asked_of_capacity(t, d, k, nm_resources_get(&d->allocated, k));
-    nm_text_add(t, " are allocated already, while it asks for ");
+    nm_text_add(t, ", and it asks for ");
     nm_text_add_asked(t, d, k, nm_resources_get(&d->request, k));
 }
 
@@ -240,7 +240,7 @@ static void why_stalled(struct nm_text *t, const struct nm_decision *d)
     nm_text_add_percent(t, d->stall_permille / 1000.0);
     nm_text_add(t, " of the time, and ");
     nm_text_add_percent(t, d->stall_base_permille / 1000.0);
-    nm_text_add(t, " is its own without opportunistic work");
+    nm_text_add(t, " is normal for it without opportunistic containers");
 }
 
 static void why_room(struct nm_text *t, const struct nm_decision *d)
@@ -260,7 +260,7 @@ static void why_never(struct nm_text *t, const struct nm_decision *d)
 
     nm_text_add(t, "with the ");
     add_request(t, d, k);
-    nm_text_add(t, "%s that it asks for it would not fit even if no other container ran: of ",
+    nm_text_add(t, "%s that it asks for, it would not fit even if no other container ran: of ",
                 k == NM_MEMORY ? " of memory" : "");
     add_capacity(t, d, k);
     nm_text_add(t, ", ");
@@ -268,17 +268,17 @@ static void why_never(struct nm_text *t, const struct nm_decision *d)
         nm_text_add_amount(t, k, nm_resources_get(&d->others, k));
         nm_text_add(t, " are used by others on the node");
     } else {
-        nm_text_add(t, "what others on the node use is not to be had");
+        nm_text_add(t, "the resources that others on the node use are not available");
     }
     nm_text_add(t, ", and the limit is ");
     nm_text_add_percent(t, nm_fractions_get(&d->preemption_threshold, k));
-    nm_text_add(t, "; meanwhile smaller ones pass it");
+    nm_text_add(t, "; meanwhile smaller containers pass it");
 }
 
 static void why_room_for_head(struct nm_text *t, const struct nm_decision *d)
 {
-    nm_text_add(t, "it had passed %s, which is larger and was first in the queue, and has now kept it waiting for "
-                   "as long as is allowed (configuration: [queue] backfill)",
+    nm_text_add(t, "it passed %s, which is larger and was first in the queue, and has now delayed it for the longest "
+                   "allowed time (configuration: [queue] backfill)",
                 d->on_behalf_of[0] != '\0' ? d->on_behalf_of : "another container");
 }
 
@@ -310,10 +310,10 @@ static void why_below(struct nm_text *t, const struct nm_decision *d)
 static void why_paused_first(struct nm_text *t, const struct nm_decision *d)
 {
     if (d->resource == NM_MEMORY)
-        nm_text_add(t, "the free memory belongs to paused containers, which have as much in swap and get it back "
-                       "when they go on");
+        nm_text_add(t, "the free memory is kept for paused containers, which have as much in swap and get it back when "
+                       "they are resumed");
     else
-        nm_text_add(t, "the free CPU belongs to paused containers, which go on first");
+        nm_text_add(t, "the free CPU is kept for paused containers, which are resumed first");
 }
 
 static void why_reclaim(struct nm_text *t, const struct nm_decision *d)
@@ -329,7 +329,7 @@ static void why_reclaim_running(struct nm_text *t, const struct nm_decision *d)
     add_over(t, d, NM_MEMORY, &d->preemption_threshold, "preemption threshold");
     nm_text_add(t, ", and ");
     nm_text_add_amount(t, NM_MEMORY, d->predicted.memory_bytes);
-    nm_text_add(t, " of its memory can go to swap in time, which slows it down but spares it a kill");
+    nm_text_add(t, " of its memory can go to swap in time, which slows it down but avoids a kill");
 }
 
 static void why_user(struct nm_text *t, const struct nm_decision *d)
@@ -340,16 +340,17 @@ static void why_user(struct nm_text *t, const struct nm_decision *d)
 static void why_queue_full(struct nm_text *t, const struct nm_decision *d)
 {
     if (d->queue_max_length != UINT32_MAX) {
-        nm_text_add(t, "the queue is full: %" PRIu32 " opportunistic containers are queued, and %" PRIu32 " may be",
+        nm_text_add(t, "the queue is full: %" PRIu32 " opportunistic containers are queued, the maximum is %" PRIu32,
                     d->queue_length, d->queue_max_length);
         return;
     }
-    nm_text_add(t, "the queue is full: its %" PRIu32 " opportunistic containers and whatever else is queued ask for ",
+    nm_text_add(t, "the queue is full: its %" PRIu32 " opportunistic containers and all other queued containers ask "
+                   "for ",
                 d->queue_length);
     nm_text_add_asked_of_capacity(t, d, NM_MEMORY, d->waiting.memory_bytes);
     nm_text_add(t, " and ");
     nm_text_add_asked_of_capacity(t, d, NM_CPU, d->waiting.cpu_millicores);
-    nm_text_add(t, ", and beside them it doesn't fit the node");
+    nm_text_add(t, ", and it doesn't fit the node beside them");
 }
 
 /* Older records lack these figures. */
@@ -357,7 +358,7 @@ static void why_margin(struct nm_text *t, const struct nm_decision *d)
 {
     char left[32];
 
-    nm_text_add(t, "it would fit now, but not beside a surge of guaranteed containers as the last ones");
+    nm_text_add(t, "it would fit now, but not beside another surge of guaranteed containers like the last ones");
     if (d->margin_bytes == 0)
         return;
     nm_text_add(t, ", when they used ");
@@ -386,29 +387,31 @@ static const struct {
     [NM_REASON_WITHIN_ALLOCATION] = {"all requests together fit the node", why_within_allocation},
     [NM_REASON_OVER_ALLOCATION] = {"others use less than they asked for", why_over_allocation},
     [NM_REASON_BEHIND_OTHERS] = {"others are before it in the queue", NULL},
-    [NM_REASON_OVER_ALPHA] = {"use is not under the over-allocation threshold", why_over_alpha},
+    [NM_REASON_OVER_ALPHA] = {"use is not below the over-allocation threshold", why_over_alpha},
     [NM_REASON_WOULD_EXCEED_BETA] = {"its request does not fit beside what is used or reserved",
                                      why_would_exceed},
     [NM_REASON_NEVER_FITS] = {"it asks for more than the system leaves to containers", why_never},
     [NM_REASON_ALLOCATION_FULL] = {"the node is fully allocated", why_allocation_full},
-    [NM_REASON_NO_SAMPLE] = {"there is no fresh sample of the node, and nothing is started blindly",
+    [NM_REASON_NO_SAMPLE] = {"there is no fresh sample of the node, and no container is started without one",
                              NULL},
     [NM_REASON_BREAKER] =
-        {"containers were just killed for lack of room, and for a while none is added", NULL},
+        {"containers were killed recently for lack of room, so no opportunistic container is admitted for some "
+         "time", NULL},
     [NM_REASON_UPLINK] = {"the network uplink is saturated", NULL},
-    [NM_REASON_DRAINING] = {"the node is being drained and starts nothing new", NULL},
-    [NM_REASON_UNHEALTHY] = {"the node is unhealthy and starts nothing new", NULL},
-    [NM_REASON_WAITING_FOR_VICTIMS] = {"opportunistic containers are giving up the room for it",
+    [NM_REASON_DRAINING] = {"the node is being drained and starts no containers", NULL},
+    [NM_REASON_UNHEALTHY] = {"the node is unhealthy and starts no containers", NULL},
+    [NM_REASON_WAITING_FOR_VICTIMS] = {"room for it is being taken back from opportunistic containers",
                                        NULL},
     [NM_REASON_GUARANTEED_FIRST] = {"a guaranteed container is queued, and comes first", NULL},
-    [NM_REASON_PAUSED_FIRST] = {"the free room belongs to paused containers, which go on first",
+    [NM_REASON_PAUSED_FIRST] = {"the free resources are kept for paused containers, which are resumed first",
                                 why_paused_first},
     [NM_REASON_SURGE_MARGIN] =
-        {"there is room for it now, but guaranteed containers have lately taken theirs back again and "
-         "again: for a while only what fits beside such a surge is started",
+        {"there is room for it now, but guaranteed containers have repeatedly taken their resources back: for some "
+         "time only containers that fit beside such a surge are started",
          why_margin},
-    [NM_REASON_SQUEEZED] = {"opportunistic containers are being held to a CPU limit", NULL},
-    [NM_REASON_NEXT_ROUND] = {"others before it are just being started, and only so many are at once", NULL},
+    [NM_REASON_SQUEEZED] = {"the CPU of all opportunistic containers together is limited now", NULL},
+    [NM_REASON_NEXT_ROUND] = {"other containers before it are being started, and the number of simultaneous starts is "
+                              "limited", NULL},
     [NM_REASON_LARGER_THAN_NODE] = {"it asks for more than the node has", why_larger},
     [NM_REASON_GUARANTEED_FULL] = {"guaranteed containers hold the node's capacity",
                                    why_guaranteed_full},
@@ -418,32 +421,32 @@ static const struct {
                                       why_stalled},
     [NM_REASON_CPU_OVER_BETA] = {"CPU is over the preemption threshold", why_cpu_over},
     [NM_REASON_ROOM_FOR_GUARANTEED] = {"a guaranteed container needs the room", why_room},
-    [NM_REASON_ROOM_FOR_HEAD] = {"it had passed a larger one, which has waited long enough", why_room_for_head},
+    [NM_REASON_ROOM_FOR_HEAD] = {"it passed a larger container, which has now waited for the longest allowed "
+                                 "time", why_room_for_head},
     [NM_REASON_PAUSE_DEADLINE] =
-        {"it was paused for as long as a pause may last, and nothing had let it go on",
+        {"its pause lasted for the longest allowed time, and it was not resumed before",
          NULL},
     [NM_REASON_KILL_BUDGET] = {"no more containers may be killed within this minute", NULL},
-    [NM_REASON_SETTLING] = {"what was just taken back must show in the samples first", NULL},
-    [NM_REASON_SHED] = {"the limit of the queue was lowered, and the newest queued container goes "
-                        "first",
+    [NM_REASON_SETTLING] = {"the samples must first show the resources that were just taken back", NULL},
+    [NM_REASON_SHED] = {"the limit of the queue was lowered, and the newest queued container is discarded first",
                         NULL},
     [NM_REASON_WAITED_TOO_LONG] = {"it has waited for as long as [queue] give-back allows, and the node has had no "
                                    "room for it meanwhile",
                                    NULL},
-    [NM_REASON_DRAIN_DEADLINE] = {"the deadline of the drain has come", NULL},
+    [NM_REASON_DRAIN_DEADLINE] = {"the deadline of the drain has passed", NULL},
     [NM_REASON_BELOW_THRESHOLD] = {"there is room again", why_below},
     [NM_REASON_PAUSE_EXPIRED] = {"it was paused for as long as a pause may last", NULL},
     [NM_REASON_FREEZE_HANGS] =
-        {"its freeze was not done within 10 s, for something in it hangs; all of it runs on, and for "
-         "the next minutes others are paused in its place",
+        {"it was not frozen within 10 s, because a process in it hangs; it keeps running, and for some minutes other "
+         "containers are paused instead",
          NULL},
     [NM_REASON_FROZEN_MEMORY] = {"its memory can go to swap while it is paused", why_reclaim},
-    [NM_REASON_RUNNING_MEMORY] = {"a part of its memory can go to swap, which spares it a kill", why_reclaim_running},
+    [NM_REASON_RUNNING_MEMORY] = {"a part of its memory can go to swap, which avoids a kill", why_reclaim_running},
     [NM_REASON_USER] = {"a user asked for it", why_user},
-    [NM_REASON_KERNEL_OOM] = {"the kernel's OOM killer did it, because memory had run out in the slice or on the "
-                              "node; the container was within its own limit",
+    [NM_REASON_KERNEL_OOM] = {"the kernel's OOM killer ended it, because the slice or the node ran out of memory; the "
+                              "container was within its own limit",
                               NULL},
-    [NM_REASON_OWNER] = {"whoever had brought it to this node asked for it", NULL},
+    [NM_REASON_OWNER] = {"the system that submitted it to this node asked for it", NULL},
 };
 
 const char *nm_reason_text(enum nm_reason r)
@@ -495,17 +498,15 @@ static bool is_of_upstream(const struct nm_decision *d)
 static const char *kill_advice(const struct nm_decision *d)
 {
     if (is_of_upstream(d))
-        return "nothing on this node: its application hears that the node took it back, and can ask for another; what "
-               "must not be interrupted it has to ask for as guaranteed";
+        return "nothing on this node: its application is informed that the node took it back, and can ask for another "
+               "container; for work that must not be interrupted, it must ask for a guaranteed one";
     switch (d->reason) {
     case NM_REASON_MEMORY_OVER_BETA:
     case NM_REASON_ROOM_FOR_GUARANTEED:
     case NM_REASON_KERNEL_OOM:
     case NM_REASON_ROOM_FOR_HEAD:
-        return "submit it again (it will wait until there is room), ask for it as guaranteed if it "
-               "must not be "
-               "interrupted, or give it a minimum run time (--min-runtime), within which others go "
-               "first";
+        return "submit it again (it will wait until there is room), ask for it as guaranteed if it must not be "
+               "interrupted, or give it a minimum run time (--min-runtime), during which others are chosen first";
     case NM_REASON_CPU_OVER_BETA:
         return "submit it again; with pausing on (configuration: [preemption] pause) it would be "
                "paused instead";
@@ -535,8 +536,8 @@ static const char *wait_advice(const struct nm_decision *d)
     case NM_REASON_WOULD_EXCEED_BETA:
     case NM_REASON_NEVER_FITS:
     case NM_REASON_ALLOCATION_FULL:
-        return is_taken_by_others(d) ? "wait until what isn't a container uses less of the node, or ask for it as "
-                                       "guaranteed"
+        return is_taken_by_others(d) ? "wait until processes outside of containers use less of the node, or ask for it "
+                                       "as guaranteed"
                                      : "wait, ask for less, or ask for it as guaranteed";
     case NM_REASON_NO_SAMPLE:
         return "wait for the next sample; if this lasts, see nmd's journal for why the node can't "
@@ -566,11 +567,10 @@ static const char *refuse_advice(const struct nm_decision *d)
 
 static const char *pause_advice(const struct nm_decision *d)
 {
-    return d->reason == NM_REASON_USER ? "let it go on with nmctl resume; at its pause deadline an "
-                                         "opportunistic container is killed, a "
-                                         "guaranteed one goes on by itself"
-                                       : "nothing: it goes on by itself when CPU is free again; "
-                                         "nmctl promote makes it guaranteed at once";
+    return d->reason == NM_REASON_USER ? "resume it with nmctl resume; at its pause deadline an opportunistic "
+                                         "container is killed, and a guaranteed one is resumed"
+                                       : "nothing: it is resumed when CPU is free again; nmctl promote makes it "
+                                         "guaranteed at once";
 }
 
 /* A successful action needs no advice. */

@@ -291,7 +291,7 @@ static void add_candidate(struct nm_text *t, const struct nm_decision *d,
         nm_text_add(t, "spared, it is still within its minimum run time.\n");
         break;
     case NM_PASSED_GIVES_NOTHING:
-        nm_text_add(t, "spared, it uses next to nothing of what is short.\n");
+        nm_text_add(t, "spared, it uses almost nothing of the scarce resource.\n");
         break;
     case NM_PASSED_FREEZE_HANGS:
         nm_text_add(t, "passed over, it could not be frozen a few minutes ago.\n");
@@ -334,7 +334,7 @@ static void add_regained(struct nm_text *t, const struct nm_decision *d)
         nm_text_add(t, ".\n");
     } else {
         nm_text_add(t, d->outcome == NM_OUTCOME_PENDING || d->outcome == NM_OUTCOME_DONE
-                           ? "; what really came back is not known yet.\n"
+                           ? "; what was regained is not known yet.\n"
                            : ".\n");
     }
 }
@@ -380,10 +380,10 @@ int nm_decision_explain(const struct nm_decision *d, char **ret)
     add_regained(&t, d);
     add_phases(&t, d);
     if (d->outcome == NM_OUTCOME_SHADOW)
-        nm_text_add(&t, "  nmd runs in shadow mode: this was only recorded, nothing was done.\n");
+        nm_text_add(&t, "  nmd runs in shadow mode: this decision was recorded, but not carried out.\n");
     if (d->is_unsaved)
         nm_text_add(&t, "  This record is not on disk yet, because nmd's journal can't be written: if nmd is killed "
-                        "now, the record is lost or is as it was before.\n");
+                        "now, the record is lost, or only an older version of it is left.\n");
     nm_decision_words_advice(&t, d);
     copy = strdup(buf);
     if (!copy)

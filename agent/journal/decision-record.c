@@ -57,8 +57,8 @@ void nm_record_store_result(struct nm_manager *m, int r)
         const char *advice = nm_store_advice(r);
 
         nm_log_container(LOG_ERR, NULL, NULL, NM_MESSAGE_STORE,
-                         "the journal in %s can't be written (%s): containers go on, but a restart "
-                         "of nmd now could lose what happens from here%s%s",
+                         "the journal in %s can't be written (%s): containers keep running, but changes from now on "
+                         "may be lost if nmd restarts%s%s",
                          m->state_dir, strerror(-r), advice ? "; " : "", advice ?: "");
     } else {
         nm_info("the journal can be written again");
@@ -187,7 +187,7 @@ static void fill_queue_reason(struct nm_decision *d, const struct nm_policy_verd
 static void supersede(struct nm_live_container *l)
 {
     if (l->decision_open)
-        nm_record_failed(l, "overtaken by the next decision");
+        nm_record_failed(l, "superseded by the next decision");
     l->regain_due = false;
 }
 
@@ -409,7 +409,7 @@ void nm_record_squeeze(struct nm_manager *m, const struct nm_policy_verdict *v)
     if (v->squeeze_millicores == NM_NO_SQUEEZE)
         (void)snprintf(text, sizeof text, "opportunistic containers may use all free CPU again");
     else
-        (void)snprintf(text, sizeof text, "opportunistic containers together are held to %.2f CPUs: %s",
+        (void)snprintf(text, sizeof text, "opportunistic containers together are limited to %.2f CPUs: %s",
                        (double)v->squeeze_millicores / 1000, nm_reason_text(d.reason));
     nm_events_tell_node(m, text);
 }

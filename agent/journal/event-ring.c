@@ -80,10 +80,10 @@ static void tell_error(struct nm_manager *m, int r)
         return;
     m->events->error = r;
     if (r < 0)
-        nm_notice("events can't be kept in %s (%s): a restart of nmd would lose those that come now", m->state_dir,
+        nm_notice("can't save events in %s: %s; events from now on are lost if nmd restarts", m->state_dir,
                   strerror(-r));
     else
-        nm_info("events can be kept again");
+        nm_info("events can be saved again");
 }
 
 uint64_t nm_events_load(struct nm_manager *m)

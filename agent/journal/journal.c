@@ -33,7 +33,7 @@ void nm_journal_tell_damage(struct nm_manager *m, const struct nm_store_opened *
                    "the journal %s%.110s; %u containers and %u decisions could be read from it%s%s",
                    kept ? "was damaged and is set aside as " : "had been removed",
                    kept ? o->set_aside : "", o->saved.n_containers, o->saved.n_decisions,
-                   o->saved.incomplete ? ", but not everything" : "", rest);
+                   o->saved.incomplete ? ", and some others could not" : "", rest);
     nm_log_container(LOG_ERR, NULL, NULL, NM_MESSAGE_STORE, "%s", m->journal.note);
     nm_events_tell_node(m, m->journal.note);
 }
@@ -53,6 +53,6 @@ void nm_journal_replace(struct nm_manager *m)
         m->journal.opened.epoch = o.epoch;
     put_all(m);
     nm_journal_tell_damage(m, &o,
-                   r >= 0 ? "; a new one has all containers in it that nmd knows"
-                          : ", and no new one can be made");
+                   r >= 0 ? "; a new journal has all containers that nmd knows"
+                          : "; a new journal can't be created");
 }

@@ -107,8 +107,9 @@ static uint32_t least_wanted_app(const struct nm_manager *m)
 static void tell_apps_full(struct nm_manager *m, const char *name)
 {
     if (!m->apps.full_told)
-        nm_notice("containers of %u applications live at a time, as many as are told apart: those of %s and of other "
-                  "new ones count as of none, so how long they run isn't learnt",
+        nm_notice("%u applications have live containers, which is the maximum that nmd distinguishes: containers of %s "
+                  "and of other new applications count as without an application, so their usual run time is not "
+                  "learnt",
                   NM_APPS_MAX - 1, name);
     m->apps.full_told = true;
 }

@@ -20,10 +20,10 @@ static void tell_error(struct nm_manager *m, int r)
         return;
     m->past->error = r;
     if (r < 0)
-        nm_notice("the node's history can't be kept in %s (%s): a restart of nmd would lose what comes now",
+        nm_notice("can't save the node's history in %s: %s; history from now on is lost if nmd restarts",
                   m->state_dir, strerror(-r));
     else
-        nm_info("the node's history can be kept again");
+        nm_info("the node's history can be saved again");
 }
 
 int nm_past_load(struct nm_manager *m)

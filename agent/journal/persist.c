@@ -36,7 +36,7 @@ int nm_persist_write_snapshot(struct nm_live_container *l)
     r = nm_container_snapshot_write(dir, l->m->journal.boot_id, l->c);
     l->has_snapshot = l->has_snapshot || r >= 0;
     if (r < 0)
-        nm_debug("%s: no copy of its journal entry: %s", l->c->id, strerror(-r));
+        nm_debug("%s: can't write container.json: %s", l->c->id, strerror(-r));
     return r;
 }
 
@@ -67,7 +67,7 @@ void nm_persist_set_state(struct nm_live_container *l, enum nm_state to)
     if (from == to)
         return;
     if (nm_container_set_state(l->c, to) < 0) {
-        nm_err("%s can't go from %s to %s; ignoring", l->c->id, nm_state_name(from),
+        nm_err("%s: invalid state change from %s to %s; the state stays", l->c->id, nm_state_name(from),
                nm_state_name(to));
         return;
     }
@@ -83,7 +83,7 @@ int nm_persist_refuse(const struct nm_manager *m, int error, struct nm_problem *
 
     assert(error < 0);
     return nm_problem_set(ret_problem, NM_AGENT_E_UNAVAILABLE, "journal", strerror(-error),
-                          "Nothing was changed: the journal in %s can't be written (%s)%s%s.",
+                          "Nothing was changed, because the journal in %s can't be written (%s)%s%s.",
                           m->state_dir, strerror(-error), advice ? ": " : "", advice ?: "");
 }
 
@@ -106,6 +106,7 @@ int nm_persist_answer(const struct nm_manager *m, const char *id, const char *do
     if (r >= 0 || r == -EUCLEAN)
         return 0;
     return nm_problem_set(ret_problem, NM_AGENT_E_UNAVAILABLE, "journal", strerror(-r),
-                          "%s %s, but that isn't kept as yet: the journal in %s can't be written (%s), and an nmd "
-                          "that is restarted before it can may not know of it.", id, done, m->state_dir, strerror(-r));
+                          "%s %s, but this isn't saved yet, because the journal in %s can't be written (%s). If nmd "
+                          "restarts before it can be written, the change may be "
+                          "lost.", id, done, m->state_dir, strerror(-r));
 }

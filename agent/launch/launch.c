@@ -97,7 +97,7 @@ static int drain_socket(struct nm_launch *l)
         if (strlen(text) == (size_t)n && nm_launch_record_parse(text, &r) == 0)
             take_record(l, &r);
         else
-            nm_warning("shim %d sent something that is no record, ignoring it", l->pid);
+            nm_warning("shim %d sent an invalid record; ignoring it", l->pid);
     }
     return -EPIPE;
 }

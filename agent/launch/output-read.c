@@ -219,7 +219,8 @@ static ssize_t read_end(int fd, uint64_t head, char *buf, uint64_t n)
 static int rewrite(int fd, uint64_t base, const char *kept, size_t n)
 {
     char head[NM_OUTPUT_HEAD_MAX];
-    size_t len = nm_output_print_head(base, "it was cut when the container had ended, for want of space", head);
+    size_t len = nm_output_print_head(base, "the log was shortened after the container's end, because space was "
+                                            "short", head);
     int r;
 
     if (ftruncate(fd, 0) < 0 || lseek(fd, 0, SEEK_SET) < 0)

@@ -94,7 +94,7 @@ static int write_head(struct nm_output *o)
     int r;
 
     assert(o->base > 0 && o->size == 0);
-    (void)snprintf(why, sizeof why, "of its log, only the newest %" PRIu64 " KiB are kept", o->max_bytes >> 10);
+    (void)snprintf(why, sizeof why, "only the newest %" PRIu64 " KiB of the log are kept", o->max_bytes >> 10);
     r = write_line(o, head, nm_output_print_head(o->base, why, head));
     o->head = r < 0 ? 0 : o->size;
     return r;

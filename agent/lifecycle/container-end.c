@@ -66,7 +66,7 @@ static void explain_failure(struct nm_live_container *l)
     if (c->message[0])
         return;
     if (l->end.failed_stage == NM_LAUNCH_STAGE_LOGS && (l->end.failed_errno == ELOOP || l->end.failed_errno == ENXIO))
-        error = "what is there is a link or a pipe, and not the plain file that nmd makes";
+        error = "the file is a link or a pipe, not the regular file that nmd creates";
     switch (c->exit_reason) {
     case NM_EXIT_NOT_FOUND:
         (void)snprintf(c->message, sizeof c->message, "command not found: %s", c->command.argv[0]);
@@ -140,12 +140,12 @@ static void read_final_record(struct nm_live_container *l)
 static const char *how_shim_was_killed(const struct nm_live_container *l)
 {
     if (l->run.adopted && !l->launch)
-        return "its shim was killed before it saw the command end, and the journal doesn't say that "
-               "nmd did it; what still ran was killed with it";
+        return "its shim was killed before it saw the command end, and the journal doesn't show that nmd killed it; "
+               "remaining processes were killed with it";
     if (l->c->pid == 0)
         return "its shim was killed from outside nmd while it started the command";
-    return "its shim was killed from outside nmd, before it saw the command end; what still ran was "
-           "killed with it";
+    return "its shim was killed from outside nmd, before it saw the command end; remaining processes were killed with "
+           "it";
 }
 
 static void end_without_record(struct nm_live_container *l)
@@ -167,7 +167,7 @@ static void end_without_record(struct nm_live_container *l)
     } else {
         c->exit_code = -1;
         c->exit_reason = NM_EXIT_LOST;
-        message = "its shim's records were removed, so how it ended is not known";
+        message = "its shim's records were removed, so it is not known how it ended";
     }
     if (!c->message[0])
         (void)snprintf(c->message, sizeof c->message, "%s", message);
@@ -235,18 +235,18 @@ void nm_end_classify(struct nm_live_container *l)
     if (l->run.stopped && c->kill_reason == NM_EXIT_NONE && c->pid > 0 && c->exit_reason != NM_EXIT_OOM) {
         c->exit_reason = NM_EXIT_STOPPED;
         (void)snprintf(c->message, sizeof c->message,
-                       "systemd stopped its scope, which nmd hadn't asked for (systemctl stop, or the host went down)");
+                       "systemd stopped its scope without a request from nmd (systemctl stop, or shutdown of the "
+                       "host)");
     }
     settle_cause(l);
     if (c->exit_reason == NM_EXIT_SIGNALED && !c->message[0] && is_external_signal(c->exit_signal))
         (void)snprintf(c->message, sizeof c->message,
-                       "the SIG%s wasn't nmd's: it came from outside (kill, systemctl kill), or from the container",
+                       "SIG%s was not sent by nmd: it came from outside (kill, systemctl kill), or from the container",
                        sigabbrev_np(c->exit_signal));
     if (c->exit_reason == NM_EXIT_OOM && !c->message[0])
-        (void)snprintf(c->message, sizeof c->message, "the kernel's OOM killer took it%s; its memory peaked at %s",
+        (void)snprintf(c->message, sizeof c->message, "the kernel's OOM killer killed it%s; its memory peaked at %s",
                        was_global_oom(l)
-                           ? ", because memory had run out in the slice or on the node and not for its own "
-                                        "limit"
+                           ? ", because the slice or the node ran out of memory and not because of its own limit"
                                       : "",
                        nm_format_size(c->memory_peak_bytes, peak, sizeof peak));
     if (l->has_end && l->end.output_lost_bytes > 0 && !c->message[0])
@@ -384,7 +384,7 @@ static void requeue(struct nm_live_container *l)
     (void)nm_persist_journal(l);
     NM_FAULT("queued-again");
     (void)nm_persist_write_snapshot(l);
-    nm_record_failed(l, "it could not be started then, and waits again");
+    nm_record_failed(l, "it could not be started then and waits again");
     m->drain.due = m->drain.is_on; /* the next round drains the container that waits again */
     nm_round_request(m, NM_TRIGGER_CHANGE);
 }
@@ -476,7 +476,7 @@ static bool finish_soon(struct nm_live_container *l)
     l->kill_timer = sd_event_source_disable_unref(l->kill_timer);
     if (sd_event_add_time_relative(l->m->event, &l->end_source, CLOCK_BOOTTIME, delay, 1, on_end, l) >= 0)
         return true;
-    nm_err("%s: out of memory while ending it; that is tried again soon", l->c->id);
+    nm_err("%s: out of memory while ending it; trying again soon", l->c->id);
     return false;
 }
 
@@ -506,7 +506,7 @@ static void tell_unkillable(struct nm_live_container *l)
     l->m->counters.unkillable++;
     nm_lists_tell_unkillable(l->m);
     nm_log_container(LOG_ERR, l->c->id, NULL, NM_MESSAGE_UNKILLABLE,
-                     "%s can't be killed: 10 s after SIGKILL, and after %u more, %s; it is killed again and again",
+                     "%s can't be killed: 10 s after SIGKILL, and after %u more, %s; nmd keeps sending SIGKILL",
                      l->c->id, l->n_kills - 1, who);
 }
 
@@ -541,7 +541,7 @@ static void look_again(struct nm_live_container *l)
     l->kill_timer = sd_event_source_disable_unref(l->kill_timer);
     if (sd_event_add_time_relative(l->m->event, &l->kill_timer, CLOCK_BOOTTIME, l->kill_look_usec, 1000, on_look,
                                    l) < 0)
-        nm_err("%s: out of memory while it is killed; that is tried again soon", l->c->id);
+        nm_err("%s: out of memory while killing it; trying again soon", l->c->id);
     l->kill_look_usec = NM_MIN(2 * l->kill_look_usec, LAST_LOOK_USEC);
 }
 

@@ -58,7 +58,7 @@ static void put_back_freeze(struct nm_live_container *l, bool frozen)
         return;
     l->m->counters.drift_repairs++;
     nm_log_container(LOG_WARNING, l->c->id, NULL, NM_MESSAGE_DRIFT,
-                     "%s was %s by something else than nmd; put back (nmctl %s does it for good)",
+                     "%s was %s by another process; nmd has undone this (use nmctl %s instead)",
                      l->c->id, is ? "frozen" : "thawed", is ? "pause" : "resume");
     (void)nm_cgroup_freeze(l->cg, frozen);
 }
@@ -70,7 +70,7 @@ void nm_container_events_observe(struct nm_live_container *l)
 
     assert(l->phase != NM_RUN_REMOVED);
     if (r < 0 && r != -ENOENT)
-        nm_debug("%s: cgroup.events: %s", l->c->id, strerror(-r));
+        nm_debug("%s: can't read cgroup.events: %s", l->c->id, strerror(-r));
     if (r >= 0 && e.frozen && l->c->view.state == NM_PAUSING)
         now_paused(l);
     else if (r >= 0 && !e.frozen && l->c->view.state == NM_RESUMING)
@@ -199,8 +199,8 @@ void nm_container_events_stopped(const char *container_id, void *userdata)
     assert(m);
     if (!container_id) {
         (void)snprintf(text, sizeof text,
-                       "systemd stops %s and all containers in it; nmd hasn't asked for it (systemctl stop, or the "
-                       "host goes down)", m->backend->slice);
+                       "systemd stops %s and all containers in it without a request from nmd (systemctl stop, or "
+                       "shutdown of the host)", m->backend->slice);
         nm_events_tell_node(m, text);
         return;
     }
@@ -208,10 +208,10 @@ void nm_container_events_stopped(const char *container_id, void *userdata)
         return;
     l->run.stopped = true;
     (void)snprintf(c->message, sizeof c->message,
-                   "systemd is stopping its scope, which nmd hasn't asked for: SIGKILL follows SIGTERM");
+                   "systemd is stopping its scope without a request from nmd: SIGKILL follows SIGTERM");
     if (!nm_run_phase_is_ending(l->phase))
         (void)nm_persist_journal(l);
-    (void)snprintf(text, sizeof text, "systemd stops the scope of %s; nmd hasn't asked for it (systemctl stop, or the "
-                                      "host goes down)", c->id);
+    (void)snprintf(text, sizeof text, "systemd stops the scope of %s without a request from nmd (systemctl stop, or "
+                                      "shutdown of the host)", c->id);
     nm_events_tell_node(m, text);
 }

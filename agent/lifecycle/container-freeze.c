@@ -53,7 +53,7 @@ void nm_freeze_given_up(struct nm_live_container *l)
         (void)snprintf(why, sizeof why,
                        "it was not frozen within 10 s: process %d (%s) hangs in the kernel (state D)",
                        (int)s.hanging, s.comm);
-    nm_warning("%s: can't be paused: %s; it runs on", l->c->id, why);
+    nm_warning("%s: can't be paused: %s; it keeps running", l->c->id, why);
     if (l->decision_open && l->decision.kind == NM_DECISION_PAUSE)
         nm_record_failed(l, why);
 }

@@ -88,7 +88,7 @@ static void created(int result, struct nm_cgroup *cg, const char *message, void 
     nm_limits_created(l);
     r = nm_launch_open_gate(l->launch);
     if (r < 0)
-        nm_debug("%s: the shim went before its gate opened", l->c->id); /* the shim's end is reported next */
+        nm_debug("%s: the shim ended before its gate opened", l->c->id); /* the shim's end is reported next */
     NM_FAULT("gate-open");
     if (r >= 0 && l->input_fd > 0) { /* the shim has its own copy of the descriptor now */
         (void)nm_close(l->input_fd);
@@ -170,7 +170,7 @@ static void launch(struct nm_live_container *l)
     if (r < 0) {
         (void)snprintf(why, sizeof why, "%s: %s",
                        r == -EPERM || r == -ELOOP || r == -ENOTDIR
-                           ? "its directory for the record or the logs is not one that nmd has made"
+                           ? "its directory for the record or the logs was not created by nmd"
                            : "the shim could not be started",
                        strerror(-r));
         nm_end_fail_launch(l, NM_LAUNCH_STAGE_SHIM, -r, why);
@@ -188,7 +188,7 @@ static void launch(struct nm_live_container *l)
     r = m->backend->ops->create(m->backend, l->c->id, description, l->c->shim_pid, &l->limits,
                                 created, l);
     if (r < 0 && nm_run_phase_is_creating(l->phase))
-        nm_end_fail_launch(l, NM_LAUNCH_STAGE_SHIM, -r, "its cgroup could not be made");
+        nm_end_fail_launch(l, NM_LAUNCH_STAGE_SHIM, -r, "its cgroup could not be created");
 }
 
 /* Returns the user whose turn a start takes: submitter and account of the command together. All containers of a cluster

@@ -164,7 +164,7 @@ static void record_queue_reasons(struct nm_manager *m, const struct nm_policy_ve
     tell_waiting(v, v->queue_reason, v->queue_head);
     if (v->queue_reason == NM_REASON_BREAKER && m->round.queue_reason != NM_REASON_BREAKER)
         nm_log_container(LOG_NOTICE, NULL, NULL, NM_MESSAGE_BREAKER,
-                         "nothing opportunistic is admitted for a while: containers were killed");
+                         "no opportunistic container is admitted for some time, because containers were killed");
     m->round.queue_reason = v->queue_reason;
     m->round.queue_head_id[0] = '\0';
     if (v->queue_reason == NM_REASON_NONE || !v->queue_head)
@@ -238,8 +238,7 @@ static void check_invariants(struct nm_manager *m, const struct nm_policy_settin
     const char *broken = nm_policy_check_invariants(s, in, v);
 
     if (broken && !m->round.invariant_broken)
-        nm_err("a rule of the policy does not hold, please report this with the output of 'nmctl "
-               "explain --last 20': %s",
+        nm_err("a rule of the policy was violated; please report this with the output of 'nmctl explain --last 20': %s",
                broken);
     m->round.invariant_broken = broken != NULL;
 }

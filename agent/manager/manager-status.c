@@ -52,7 +52,8 @@ static void note_size(const struct nm_manager *m, struct nm_status *ret)
     char wanted[32], capacity[32], total[32];
 
     if (m->config->wanted_memory_bytes > m->settings.capacity.memory_bytes)
-        note(ret, "the upstream counts on %s here, and this host of %s can give %s: containers beyond that are refused",
+        note(ret, "the upstream expects %s of memory here, but this host has %s and can offer %s: containers beyond "
+                  "that are refused",
              nm_format_size(m->config->wanted_memory_bytes, wanted, sizeof wanted),
              nm_format_size(m->sampled.node.memory_total_bytes, total, sizeof total),
              nm_format_size(m->settings.capacity.memory_bytes, capacity, sizeof capacity));
@@ -73,21 +74,22 @@ static void fill_notes(const struct nm_manager *m, struct nm_status *ret)
         note(ret, "instead of cpu weights, opportunistic processes run in the kernel's background "
                   "class (SCHED_IDLE)");
     if (m->config->confine && m->confinement < 0 && geteuid() == 0)
-        note(ret, "confine: containers have no namespaces of their own, for %s; so a user's service manager "
-                  "(systemd-run --user) can start work for them outside of their limits",
+        note(ret, "confine: containers have no namespaces of their own, because %s; a user's service manager "
+                  "(systemd-run --user) can start processes for them outside of their limits",
              nm_launch_no_confinement(m->confinement));
     if (m->sampled.slice_left_bytes >= LEFT_WORTH_TELLING)
-        note(ret, "%s in %s belong to no container (what ended ones left in /dev/shm, other tmpfs or System V "
-                  "segments, say) and count as used",
+        note(ret, "%s in %s belong to no container (for example data that ended containers left in /dev/shm, another "
+                  "tmpfs or System V segments) and count as used",
              nm_format_size(m->sampled.slice_left_bytes, left, sizeof left), b->slice);
     note_size(m, ret);
     if (m->journal.note[0])
         note(ret, "%s", m->journal.note);
     if (m->orphans.n)
-        note(ret, "%zu in %s not known to the journal and left alone: %s%s", m->orphans.n,
+        note(ret, "orphans, which nmd does not kill: %zu cgroups in %s are not in the journal: %s%s", m->orphans.n,
              m->backend->slice, m->orphans.all[0]->name, m->orphans.n > 1 ? ", ..." : "");
     if (m->journal.error < 0)
-        note(ret, "journal: %s can't be written (%s); new containers are refused until it can%s%s", m->state_dir,
+        note(ret, "journal: %s can't be written (%s); new containers are refused until it can be "
+                  "written%s%s", m->state_dir,
              strerror(-m->journal.error), advice ? ": " : "", advice ?: "");
 }
 
@@ -348,8 +350,8 @@ int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *wh
     if (!id) {
         if (who && !who->admin)
             return nm_problem_set(ret_problem, NM_AGENT_E_FORBIDDEN, "decisions", "",
-                                  "Only administrators may see the decisions about all containers; "
-                                  "name one of yours.");
+                                  "Only administrators may see the decisions about all containers; name one of your "
+                                  "containers.");
         return nm_store_load_decisions(m->store, NULL, before, max, cb, userdata);
     }
     r = nm_manager_find(m, who, id, &c, ret_problem);
@@ -415,8 +417,8 @@ int nm_manager_open_log(struct nm_manager *m, const struct nm_caller *who, const
     r = open_log(m, c, stream, from, ret);
     if (r == -ELOOP || r == -EXDEV || r == -EBADMSG || r == -ENOTDIR || r == -ENXIO || r == -EPERM)
         return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "stream", stream,
-                              "The %s of container %s is no%s plain file that %s made; links and other things are not "
-                              "read.",
+                              "The %s of container %s is no%s plain file that %s made; nmd does not read links and "
+                              "other special files.",
                               stream, c->id, c->log_dir ? "" : " longer the",
                               c->log_dir ? "its user" : "nmd");
     return r;
@@ -433,7 +435,7 @@ int nm_manager_open_log_times(struct nm_manager *m, const struct nm_caller *who,
         return r;
     if (c->log_dir)
         return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "stream", stream,
-                              "Container %s writes its %s itself, so it isn't known when each line was written.", c->id,
+                              "Container %s writes its %s itself, so the time of each line is not known.", c->id,
                               stream);
     return open_times(m, c->id, stream, ret_fd);
 }

@@ -161,7 +161,7 @@ static int on_state_dir(sd_event_source *s, const struct inotify_event *ev, void
 
     (void)s;
     if (ev->mask & (IN_DELETE_SELF | IN_MOVE_SELF))
-        nm_err("the state directory %s was %s: what happens now is not there for the next start; put it back "
+        nm_err("the state directory %s was %s: changes from now on are lost at the next start; restore the directory "
                "and restart nmd",
                m->state_dir, ev->mask & IN_MOVE_SELF ? "moved" : "removed");
     return 0;
@@ -226,7 +226,7 @@ static int read_boot_id(struct nm_manager *m, char **ret_message)
     if (r == -ENOENT)
         strcpy(m->journal.boot_id, "unknown");
     else if (r < 0)
-        return nm_fail(ret_message, r, "which boot of the host this is can't be read in %s: %s", path, strerror(-r));
+        return nm_fail(ret_message, r, "can't read the boot id of the host in %s: %s", path, strerror(-r));
     m->journal.boot_id[strcspn(m->journal.boot_id, "\n")] = '\0';
     return 0;
 }
@@ -257,7 +257,7 @@ static void on_health(bool healthy, const char *reason, void *userdata)
     if (healthy)
         (void)snprintf(text, sizeof text, "the node is healthy again");
     else
-        (void)snprintf(text, sizeof text, "the node is unhealthy and admits nothing: %s", reason);
+        (void)snprintf(text, sizeof text, "the node is unhealthy and admits no containers: %s", reason);
     nm_events_tell_node(m, text);
     nm_round_request(m, NM_TRIGGER_CHANGE);
 }

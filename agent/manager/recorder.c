@@ -44,8 +44,8 @@ static void give_up(struct nm_recorder *r, const char *why)
 
     (void)!ftruncate(r->fd, (off_t)r->written_bytes);
     r->fd = nm_close(r->fd);
-    nm_warning("the recording to %s ends here, after %s: %s; what is in the file can be replayed, "
-               "and nmd goes on without it",
+    nm_warning("the recording to %s has ended after %s: %s; the file can be replayed, and nmd keeps running without a "
+               "recording",
                r->path, nm_format_size(r->written_bytes, size, sizeof size), why);
 }
 
@@ -98,8 +98,7 @@ static int look_at(int fd, const char *path, char **ret_message)
         return -errno;
     if (!nm_streq(head, magic))
         return nm_fail(ret_message, -EEXIST,
-                       "--record %s: there is a file of that name already, which is no trace; name "
-                       "another one, or remove it",
+                       "--record %s: the file exists and is not a trace; name another file, or remove it",
                        path);
     return 1;
 }

@@ -112,7 +112,7 @@ void nm_limits_set_network(struct nm_live_container *l)
                 : 0;
 
     if (r < 0 && r != -ENOENT)
-        nm_debug("%s: network priority: %s", l->c->id, strerror(-r));
+        nm_debug("%s: can't set the network priority: %s", l->c->id, strerror(-r));
 }
 
 /* Returns whether the process still has the initial oom_score_adj of the other type, so that the change of type did not
@@ -165,7 +165,7 @@ void nm_limits_put_right(struct nm_live_container *l)
     if (!l->cg || l->c->view.state == NM_KILLING)
         return;
     if (nm_cgroup_check_drift(l->m->backend, l->cg, &l->limits) > 0) {
-        nm_debug("%s: limits put right after the restart", l->c->id);
+        nm_debug("%s: restored limits that had changed while nmd was down", l->c->id);
         (void)nm_cgroup_set_oom_group(l->cg, l->limits.oom_group);
         set_limits(l);
     }
@@ -264,7 +264,7 @@ void nm_limits_check_drift(struct nm_manager *m)
                 continue;
             m->counters.drift_repairs++;
             nm_log_container(LOG_WARNING, l->c->id, NULL, NM_MESSAGE_DRIFT,
-                             "%s of %s was changed by something else than nmd; put back",
+                             "%s of %s was changed by another process; nmd has restored it",
                              nm_cgroup_drift_file((enum nm_cgroup_drift)d), l->c->id);
         }
         (void)nm_cgroup_set_oom_group(l->cg, l->limits.oom_group);

@@ -242,7 +242,7 @@ int nm_manager_reload(struct nm_manager *m, struct nm_problem *ret_problem)
         before.cpu_millicores != m->settings.capacity.cpu_millicores)
         refresh_limits(m);
     (void)snprintf(text, sizeof text, "configuration reloaded%s%s",
-                   restart[0] ? "; only a restart applies: " : "", restart);
+                   restart[0] ? "; take effect only after a restart: " : "", restart);
     nm_events_tell_node(m, text);
     nm_round_request(m, NM_TRIGGER_CHANGE);
     return 0;

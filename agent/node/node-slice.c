@@ -76,7 +76,7 @@ static void note(struct nm_manager *m, uint64_t bytes)
     nm_slice_note_ask(&m->slice->note, nm_cgroup_round_to_page(bytes));
     r = nm_slice_note_save(m->runtime_dir, &m->slice->note);
     if (r < 0)
-        nm_debug("whose the slice's memory.low is can't be noted: %s", strerror(-r));
+        nm_debug("can't save which part of the slice's memory.low the administrator set: %s", strerror(-r));
 }
 
 static void set(struct nm_manager *m)
@@ -133,8 +133,8 @@ void nm_slice_begin(struct nm_manager *m)
     int r = nm_slice_note_load(m->runtime_dir, &m->slice->note);
 
     if (r < 0)
-        nm_warning("what the slice was promised before can't be read in %s: %s; what it is promised now is taken for "
-                   "an administrator's",
+        nm_warning("can't read in %s which part of the slice's memory.low nmd has set: %s; its present value counts as "
+                   "set by the administrator",
                    m->runtime_dir, strerror(-r));
     learn_tasks(m);
     learn_max(m);
@@ -177,7 +177,7 @@ static void log_drift(struct nm_manager *m, int drift)
             continue;
         m->counters.drift_repairs++;
         nm_log_container(LOG_WARNING, NULL, NULL, NM_MESSAGE_DRIFT,
-                         "%s of %s was changed by something else than nmd; put back",
+                         "%s of %s was changed by another process; nmd has restored it",
                          nm_cgroup_drift_file((enum nm_cgroup_drift)d), m->backend->slice);
     }
 }
@@ -196,8 +196,8 @@ void nm_slice_check_drift(struct nm_manager *m)
         return;
     if (drift & low && nm_cgroup_slice_read_low(m->backend, &is) >= 0 && nm_slice_note_see(&m->slice->note, is) &&
         is > m->slice->claimed_bytes) {
-        nm_info("memory.low of %s is %s by another hand, more than the %s that its guaranteed containers claim; "
-                "it stays",
+        nm_info("memory.low of %s was set to %s by another process, which is more than the %s that its guaranteed "
+                "containers claim; nmd does not change it",
                 m->backend->slice, nm_format_size(is, text, sizeof text),
                 nm_format_size(m->slice->claimed_bytes, claimed_text, sizeof claimed_text));
         drift &= ~low;

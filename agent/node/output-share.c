@@ -81,7 +81,7 @@ static uint64_t shorten_one(struct nm_manager *m, struct nm_container *c)
     if (r < 0 && r != -ENOENT)
         nm_debug("%s: its log could not be shortened: %s", c->id, strerror((int)-r));
     if (r > 0)
-        nm_info("%s has ended, and its log was shortened to its last words: the disk's share for output is wanted",
+        nm_info("%s has ended, and only the end of its log was kept, because the disk's share for output is needed",
                 c->id);
     /* A log that can't be truncated is not tried again. */
     c->log_bytes = r < 0 ? NM_MIN(c->log_bytes, (uint64_t)LEAST_GAIN) : nm_output_disk_bytes(dir);

@@ -48,10 +48,10 @@ static void add_nobody(struct text *t, const struct nm_over_beta *o)
 {
     char guaranteed[32], others[32];
 
-    add(t, "no opportunistic container holds memory that could be had. Guaranteed containers use %s, which they keep, "
-           "and others on the node %s. ", nm_format_size(o->guaranteed_bytes, guaranteed, sizeof guaranteed),
+    add(t, "no opportunistic container holds memory that can be taken back. Guaranteed containers use %s, which they "
+           "keep, and others on the node use %s. ", nm_format_size(o->guaranteed_bytes, guaranteed, sizeof guaranteed),
         nm_format_size(o->others_bytes, others, sizeof others));
-    add(t, "To make room, end something outside of nmd's containers, or a guaranteed container.");
+    add(t, "To make room, end processes outside of nmd's containers, or a guaranteed container.");
 }
 
 static bool add_reason(struct text *t, const struct nm_over_beta *o, uint64_t beta)
@@ -60,16 +60,17 @@ static bool add_reason(struct text *t, const struct nm_over_beta *o, uint64_t be
     char size[32];
 
     if (o->stale)
-        add(t, "there is no fresh sample of the node, and nothing is decided without one. nmd's journal says why.");
+        add(t, "there is no fresh sample of the node, and nmd takes nothing back without one. nmd's log shows why.");
     else if (o->shadow)
-        add(t, "the node is in shadow mode, in which nmd only writes down what it would do ('nmctl explain').");
+        add(t, "the node is in shadow mode, in which nmd only records its decisions ('nmctl explain').");
     else if (!s->over_allocation)
-        add(t, "over-allocation is off ([over-allocation] enabled), so that containers keep what they asked for.");
+        add(t, "over-allocation is off ([over-allocation] enabled), so containers keep the resources of their "
+               "requests.");
     else if (o->in_use_bytes <= beta)
-        add(t, "really in use are %s. The rest is reserved for containers that have just started, and no container is "
-               "ended for a reservation.", nm_format_size(o->in_use_bytes, size, sizeof size));
+        add(t, "only %s of it is in use. The rest is reserved for containers that have just started, and no container "
+               "is ended for a reservation.", nm_format_size(o->in_use_bytes, size, sizeof size));
     else if (o->ending_bytes > 0)
-        add(t, "%s are on their way back already, from containers that are being ended or put into swap.",
+        add(t, "%s are being freed already, by containers that are being ended or put into swap.",
             nm_format_size(o->ending_bytes, size, sizeof size));
     else if (o->takeable_bytes < LEAST_BYTES)
         add_nobody(t, o);
@@ -77,7 +78,7 @@ static bool add_reason(struct text *t, const struct nm_over_beta *o, uint64_t be
         add(t, "%u containers were ended within the last minute, and [preemption] kills-per-minute allows no more.",
             o->kills_last_minute);
     else if (o->preempt_wait_reason == NM_REASON_SETTLING)
-        add(t, "what was taken back last must show in some samples first.");
+        add(t, "some samples must first show the memory that was taken back last.");
     else
         return false;
     return true;

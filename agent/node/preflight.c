@@ -43,8 +43,8 @@ int nm_preflight_dir(const char *what, const char *path, bool make, char **ret_m
         r = 0; /* the directory can be created */
     if (r == -EPERM)
         return nm_fail(ret_message, r,
-                       "the %s directory %s belongs to somebody else, or others may write to it; it must be nmd's or "
-                       "root's, without write permission for group and others",
+                       "the %s directory %s belongs to another user, or other users may write to it; it must belong to "
+                       "nmd's user or to root, without write permission for group and others",
                        what, path);
     return r < 0 ? nm_fail(ret_message, r, "the %s directory %s can't be used: %s", what, path, strerror(-r))
                  : r;
@@ -56,9 +56,9 @@ int nm_preflight_script(const char *path, bool warn, char **ret_message)
 
     if (r == -EPERM)
         return nm_fail(ret_message, r,
-                       "the health script %s, or a directory above it, belongs to somebody else, or others may write "
-                       "to it: they could have nmd run what they like; make it root's, without write permission for "
-                       "group and others",
+                       "the health script %s, or a directory above it, belongs to another user, or other users may "
+                       "write to it: they could make nmd run any program; make root its owner, without write "
+                       "permission for group and others",
                        path);
     if (warn && r < 0 && r != -ENOMEM)
         nm_warning("the health script %s can't be run: %s; without it the node counts as healthy", path, strerror(-r));

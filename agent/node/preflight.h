@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#define NM_READY_NO_SHIM "the shim %s can't be opened: %s; nothing can be started until it is there"
+#define NM_READY_NO_SHIM "the shim %s can't be opened: %s; no container can be started until it can be opened"
 
 /* Checks a directory that only nmd uses ("state", "log"). make: creates it if missing. */
 int nm_preflight_dir(const char *what, const char *path, bool make, char **ret_message);

@@ -80,7 +80,7 @@ void nm_pressure_follow_slice(struct nm_manager *m)
 
     if (inode == 0 || inode == m->pressure->slice_inode)
         return;
-    nm_debug("the slice was made anew: its pressure is watched again");
+    nm_debug("the slice was created again: its pressure is watched again");
     watch_slice(m);
 }
 

@@ -38,8 +38,9 @@ int nm_sampling_new(const char *proc_root, uint64_t uplink_speed_mbit, struct nm
     r = nm_node_sampler_new(proc_root, &s->node);
     if (r < 0)
         return r;
-    if (nm_link_sampler_new(uplink_speed_mbit, &s->links) < 0)
-        nm_info("network links can't be read; ignoring");
+    r = nm_link_sampler_new(uplink_speed_mbit, &s->links);
+    if (r < 0)
+        nm_info("can't read the network links: %s; the uplink's use is unknown", strerror(-r));
     *ret = STEAL_PTR(s);
     return 0;
 }
@@ -118,7 +119,8 @@ static void note_unread(struct nm_live_container *l, uint64_t now_usec, int erro
         return;
     l->run.unread_told = true;
     nm_log_container(LOG_WARNING, l->c->id, NULL, NM_MESSAGE_NO_SAMPLE,
-                     "%s: its memory and CPU can't be read (%s); until they can, it counts with its request, or more",
+                     "%s: its memory and CPU can't be read (%s); until they can be read, it counts with at least its "
+                     "request",
                      l->c->id, strerror(-error));
 }
 
@@ -306,7 +308,7 @@ int nm_sample_all(struct nm_manager *m)
         if (m->sampled.node_valid)
             nm_log_container(
                 LOG_ERR, NULL, NULL, NM_MESSAGE_NO_SAMPLE,
-                "the node's memory and CPU can't be read (%s): nothing is admitted or taken back",
+                "the node's memory and CPU can't be read (%s): no container is admitted, and nothing is taken back",
                 strerror(-r));
         m->sampled.node_valid = false;
     }

@@ -300,8 +300,8 @@ static struct nm_cgroup *take_cgroup(struct finding *f, const struct nm_containe
     struct nm_cgroup *cg = found ? STEAL_PTR(found->cg) : NULL;
 
     if (cg && c->cgroup_inode && cg->inode != c->cgroup_inode) {
-        nm_warning("the cgroup of %s is not the one that nmd made (inode %" PRIu64 ", not %" PRIu64
-                   "): left alone",
+        nm_warning("the cgroup of %s is not the one that nmd created (inode %" PRIu64 ", not %" PRIu64 "); nmd does "
+                   "not use it",
                    c->id, cg->inode, c->cgroup_inode);
         cg = nm_cgroup_free(cg);
     }
@@ -412,7 +412,7 @@ static void recover_one(struct nm_container *c, void *userdata)
     }
     m->journal.next_seq = NM_MAX(m->journal.next_seq, c->view.seq + 1);
     if (!bring_up_to_date(f, &c)) {
-        end_unseen(f, c, "the journal has lost what became of it: that was damaged, and it was last heard of");
+        end_unseen(f, c, "the journal was damaged and its end is unknown; its last known state was recorded");
         return;
     }
     if (c->view.state != NM_COMPLETED)
@@ -460,7 +460,7 @@ static void rebuild(struct finding *f, struct nm_container *c, bool same_boot)
     struct nm_manager *m = f->m;
 
     nm_log_container(LOG_WARNING, c->id, NULL, NM_MESSAGE_STORE,
-                     "%s is not in the journal; what is known of it is taken from its copy in %s",
+                     "%s is not in the journal; nmd restores it from its container.json in %s",
                      c->id, m->state_dir);
     f->rebuilt++;
     m->journal.next_seq = NM_MAX(m->journal.next_seq, c->view.seq + 1);
@@ -503,9 +503,9 @@ static void keep_orphan(struct nm_manager *m, struct nm_cgroup *cg, const char *
     if (frozen)
         (void)nm_cgroup_freeze(cg, false);
     nm_log_container(LOG_WARNING, id, NULL, NM_MESSAGE_FOREIGN,
-                     "%s is in the slice but not in the journal, nor has it a copy: left alone%s. "
-                     "If nobody needs it: echo 1 > %s/cgroup.kill",
-                     cg->name, frozen ? " and thawed" : "", cg->path);
+                     "%s: the cgroup is in the slice, but neither in the journal nor in a container.json; nmd doesn't "
+                     "kill it%s. To end it: echo 1 > %s/cgroup.kill",
+                     cg->name, frozen ? ", but has thawed it" : "", cg->path);
     if (!p) {
         nm_cgroup_free(cg);
         return;
@@ -599,7 +599,8 @@ static int load(struct finding *f)
         r = nm_store_load_containers(m->store, recover_one, f, &n_bad);
     }
     if (n_bad) {
-        nm_err("%u entries of the journal could not be read; they are set aside in it (bad_containers, bad_commands)",
+        nm_err("%u rows of the journal could not be read; nmd has moved them to its tables bad_containers and "
+               "bad_commands",
                n_bad);
         f->journal_lost = true;
     }
@@ -631,8 +632,8 @@ static void go_on(struct nm_manager *m)
         return;
     (void)nm_drain_arm(m, m->drain.deadline_usec);
     nm_events_tell_node(m, m->drain.until_restart
-                                   ? "still draining: the nmd before this one died amid it"
-                                   : "still draining, as before the restart; 'nmctl undrain' ends that");
+                                   ? "still draining: the previous nmd died during the drain"
+                                   : "still draining, as before the restart; 'nmctl undrain' ends the drain");
     nm_drain_carry_out(m, NULL);
 }
 
@@ -643,16 +644,15 @@ static void report_finding(struct finding *f)
 
     if (m->journal.opened.was_damaged) {
         if (m->journal.opened.was_rolled_back)
-            (void)snprintf(log, sizeof log, " (of the %u pages in its log, %u are sound)",
+            (void)snprintf(log, sizeof log, " (of the %u pages in its log, %u are intact)",
                            m->journal.opened.log_promised, m->journal.opened.log_frames);
-        (void)snprintf(text, sizeof text, "%s; %u containers were rebuilt from their copies", log, f->rebuilt);
+        (void)snprintf(text, sizeof text, "%s; %u containers were rebuilt from their container.json", log, f->rebuilt);
         nm_journal_tell_damage(m, &m->journal.opened, text);
     }
     if (!f->adopted && !f->queued && !f->lost && !m->orphans.n)
         return;
     (void)snprintf(text, sizeof text,
-                   "after the restart: %u containers adopted, %u still queued, %u lost, %zu cgroups "
-                   "that aren't known",
+                   "after the restart: %u containers adopted, %u still queued, %u lost, %zu unknown cgroups",
                    f->adopted, f->queued, f->lost, m->orphans.n);
     nm_events_tell_node(m, text);
 }

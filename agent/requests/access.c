@@ -42,8 +42,7 @@ int nm_access_find(struct nm_manager *m, const struct nm_caller *who, const char
             continue;
         if (found)
             return nm_problem_set(p, NM_AGENT_E_CONFLICT, "id", ref,
-                                  "More than one live container is called '%s' (%s and %s, for "
-                                  "instance). Use the id.",
+                                  "More than one live container has the name '%s' (for example %s and %s). Use the id.",
                                   ref, found->id, c->id);
         found = c;
     }
@@ -53,7 +52,7 @@ int nm_access_find(struct nm_manager *m, const struct nm_caller *who, const char
     if (!found)
         return nm_problem_set(
             p, NM_AGENT_E_NOT_FOUND, "id", ref,
-            "There is no container '%s' here%s. 'nmctl list --all' shows those that there are.",
+            "There is no container '%s' here%s. 'nmctl list --all' shows the existing ones.",
             ref, who && !who->admin ? " that you may see" : "");
     *ret = found;
     return 0;
@@ -82,8 +81,8 @@ int nm_access_find_live(struct nm_manager *m, const struct nm_caller *who, const
     *ret = nm_lists_live_of(c);
     if (!*ret)
         return nm_problem_set(p, NM_AGENT_E_CONFLICT, "id", id,
-                              "Container %s has ended (%s). 'nmctl explain %s' tells how, and 'nmctl run' starts "
-                              "another.", c->id, nm_container_state_text(c, end, sizeof end), c->id);
+                              "Container %s has ended (%s). 'nmctl explain %s' shows why. 'nmctl run' starts a new "
+                              "container.", c->id, nm_container_state_text(c, end, sizeof end), c->id);
     if (c->view.state == NM_KILLING)
         return nm_problem_set(p, NM_AGENT_E_CONFLICT, "id", id,
                               "Container %s is being killed (KILLING). 'nmctl wait %s' waits for its end.", c->id,
@@ -97,6 +96,6 @@ int nm_access_want_admin(const struct nm_caller *who, const char *thing, struct 
     if (!who || who->admin)
         return 0;
     return nm_problem_set(p, NM_AGENT_E_FORBIDDEN, thing, "",
-                          "Only root and members of the administrators' group may do this: %s. Ask one of them; the "
-                          "group is what [interface] admin-group in nmd.conf names.", thing);
+                          "Only root and members of the administrators' group may do this: %s. Ask one of them. "
+                          "[interface] admin-group in nmd.conf sets the group.", thing);
 }

@@ -53,7 +53,7 @@ static int check_shrink(const struct nm_live_container *l, uint64_t memory_bytes
     nm_format_size(memory_bytes, want, sizeof want);
     return nm_problem_set(
         p, NM_AGENT_E_CONFLICT, "memory", want,
-        "Container %s uses %s now: with a limit of %s the kernel would kill it at once. Choose a limit above that.",
+        "Container %s uses %s now: with a limit of %s the kernel would kill it at once. Choose a limit above its use.",
         l->c->id, nm_format_size(l->c->view.measured.memory_bytes, has, sizeof has), want);
 }
 
@@ -65,15 +65,15 @@ static void advise(const struct nm_live_container *l, const struct wish *w, char
 
     if (w->moves && w->type == NM_GUARANTEED)
         (void)snprintf(buf, size,
-                       "It stays opportunistic. Promote it when some have ended ('nmctl list' shows them), or make it "
-                       "smaller first ('nmctl update --memory SIZE --vcores N %s').", id);
+                       "It stays opportunistic. Promote it when other containers have ended ('nmctl list' shows them), "
+                       "or make it smaller first ('nmctl update --memory SIZE --vcores N %s').", id);
     else if (w->moves)
         (void)snprintf(buf, size,
                        "It stays guaranteed. Demote it when the queue is shorter ('nmctl list --state queued').");
     else
         (void)snprintf(buf, size,
-                       "It keeps what it has. Ask for less, try again when some have ended, or make it opportunistic "
-                       "first ('nmctl demote %s').", id);
+                       "It keeps its present resources. Ask for less, try again when other containers have ended, or "
+                       "make it opportunistic first ('nmctl demote %s').", id);
 }
 
 /* Checks the change like a new request, without the container's present request. The queue's length matters only if the

@@ -21,11 +21,11 @@ static const char *state_advice(enum nm_state s)
     case NM_NEW:
     case NM_LOCALIZING:
     case NM_SCHEDULED:
-        return "It has not started: 'nmctl explain' tells why, and 'nmctl kill' takes it out of the queue.";
+        return "It has not started: 'nmctl explain' shows why, and 'nmctl kill' takes it out of the queue.";
     case NM_RUNNING:
         return "It is not paused, so there is nothing to do.";
     default:
-        return "Try again in a moment; 'nmctl show' has its state.";
+        return "Try again in a moment; 'nmctl show' shows its state.";
     }
 }
 
@@ -97,7 +97,7 @@ int nm_manager_kill(struct nm_manager *m, const struct nm_caller *who, const cha
     l = nm_lists_live_of(c);
     if (!l)
         return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "id", id,
-                              "Container %s has ended already (%s). 'nmctl explain' tells how, and 'nmctl rm' removes "
+                              "Container %s has ended already (%s). 'nmctl explain' shows why, and 'nmctl rm' removes "
                               "its record and its logs.", c->id, nm_container_state_text(c, end, sizeof end));
     if ((c->view.state == NM_KILLING && !now) || nm_end_is_over(l))
         return 0;
@@ -117,11 +117,11 @@ int nm_manager_remove(struct nm_manager *m, const struct nm_caller *who, const c
         return r;
     if (c->view.state != NM_COMPLETED || nm_lists_live_of(c))
         return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "state", nm_state_name(c->view.state),
-                              "Container %s is %s, and only what has ended can be removed. 'nmctl kill' ends it, "
-                              "'nmctl rm --force' does both.", c->id, nm_state_word(c->view.state));
+                              "Container %s is %s, and only ended containers can be removed. 'nmctl kill' ends it, "
+                              "'nmctl rm --force' ends and removes it.", c->id, nm_state_word(c->view.state));
     if (c->keep_result)
         return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "id", id,
-                              "How container %s ended is kept until its owner (%s) has acknowledged it.", c->id,
+                              "The result of container %s is kept until its owner (%s) has acknowledged it.", c->id,
                               c->owner);
     nm_lists_remove_ended(m, c);
     return 0;

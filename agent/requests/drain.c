@@ -39,7 +39,7 @@ static int on_drain_deadline(sd_event_source *s, uint64_t usec, void *userdata)
     struct nm_manager *m = userdata;
 
     (void)s, (void)usec;
-    nm_events_tell_node(m, "the deadline of draining has come: what still runs is ended");
+    nm_events_tell_node(m, "the deadline of the drain has passed: containers that still run are ended");
     kill_where(m, false, false, NM_REASON_DRAIN_DEADLINE, NULL);
     return 0;
 }
@@ -88,11 +88,13 @@ static void tell_draining(struct nm_manager *m, uint64_t deadline_usec)
     size_t n = count_waiting(m);
 
     if (n > 0)
-        (void)snprintf(discarded, sizeof discarded, "; what waits is discarded: %zu container%s", n, n == 1 ? "" : "s");
+        (void)snprintf(discarded, sizeof discarded, "; discarding %zu waiting container%s", n, n == 1 ? "" : "s");
     if (m->drain.deadline_usec == UINT64_MAX)
-        (void)snprintf(text, sizeof text, "draining: nothing is admitted any more; what runs may finish%s", discarded);
+        (void)snprintf(text, sizeof text, "draining: no more containers are admitted; running containers may "
+                                          "finish%s", discarded);
     else
-        (void)snprintf(text, sizeof text, "draining: nothing is admitted any more; what still runs in %s is ended%s",
+        (void)snprintf(text, sizeof text, "draining: no more containers are admitted; containers that still run in %s "
+                                          "are ended%s",
                        nm_format_duration(deadline_usec, when, sizeof when), discarded);
     nm_events_tell_node(m, text);
 }

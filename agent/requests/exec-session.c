@@ -101,8 +101,8 @@ static void on_launch(struct nm_launch *l, enum nm_launch_phase phase, const str
 static int refuse(struct nm_problem *p, unsigned n, const char *whose)
 {
     return nm_problem_set(p, NM_AGENT_E_UNAVAILABLE, "exec", "",
-                          "%u commands were started in %s by 'exec' and still run, and no more are. Try again when "
-                          "some have ended.", n, whose);
+                          "%u commands that 'exec' started in %s still run, which is the maximum. Try again when some "
+                          "have ended.", n, whose);
 }
 
 static int check_room(const struct nm_manager *m, const struct nm_caller *who, const struct nm_container *c,
@@ -123,7 +123,7 @@ static int check_room(const struct nm_manager *m, const struct nm_caller *who, c
         return refuse(p, m->sessions->n, "all containers");
     if (!nm_launch_has_descriptors(&limit))
         return nm_problem_set(p, NM_AGENT_E_UNAVAILABLE, "descriptors", "",
-                              "nmd has hardly any of its file descriptors left; try again when others have ended.");
+                              "nmd has almost no file descriptors left. Try again when other commands have ended.");
     return 0;
 }
 
@@ -137,8 +137,8 @@ static int check_state(const struct nm_live_container *l, struct nm_problem *p)
     return nm_problem_set(p, NM_AGENT_E_CONFLICT, "state", nm_state_name(c->view.state),
                           "Container %s is %s, and no command can be started in it: it must be %s.%s", c->id,
                           nm_state_word(c->view.state), nm_state_word(NM_RUNNING),
-                          c->view.state == NM_PAUSED       ? " 'nmctl resume' lets it go on."
-                          : nm_policy_container_is_waiting(&c->view) ? " 'nmctl explain' tells what it waits for."
+                          c->view.state == NM_PAUSED       ? " 'nmctl resume' resumes it."
+                          : nm_policy_container_is_waiting(&c->view) ? " 'nmctl explain' shows what it waits for."
                                                          : "");
 }
 
@@ -240,7 +240,8 @@ int nm_manager_exec(struct nm_manager *m, const struct nm_caller *who, const cha
                               l->c->id, strerror(-r));
     }
     set_priority(s, l);
-    nm_log_container(LOG_INFO, l->c->id, NULL, NULL, "%s: user %u runs %s in it", l->c->id, who->uid, e->argv[0]);
+    nm_log_container(LOG_INFO, l->c->id, NULL, NULL, "%s: user %u runs %s in this "
+                                                     "container", l->c->id, who->uid, e->argv[0]);
     *ret_number = s->number;
     return 0;
 }

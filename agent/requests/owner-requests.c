@@ -104,7 +104,7 @@ int nm_manager_signal(struct nm_manager *m, const char *owner, const char *id, i
         return kill_now(m, l, ret_problem);
     if (!can_hear(l))
         return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "state", nm_state_name(l->c->view.state),
-                              "Container %s is %s: no process of it can hear SIG%s now.", id,
+                              "Container %s is %s: none of its processes can receive SIG%s now.", id,
                               nm_state_word(l->c->view.state), sigabbrev_np(signo) ?: "RT");
     r = nm_kill_signal(l, signo);
     if (r == -ENOENT)

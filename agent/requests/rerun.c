@@ -25,16 +25,16 @@ static int check_state(const struct nm_live_container *l, struct nm_problem *p)
 
     if (c->view.state != NM_RUNNING && l->phase != NM_RUN_ASKING_OWNER)
         return nm_problem_set(p, NM_AGENT_E_CONFLICT, "state", nm_state_name(c->view.state),
-                              "Container %s is %s, and only what is RUNNING can run again.", c->id,
+                              "Container %s is %s, and only a RUNNING container can run again.", c->id,
                               nm_state_word(c->view.state));
     if (c->rerun)
         return nm_problem_set(p, NM_AGENT_E_CONFLICT, "state", nm_state_name(c->view.state),
                               "Container %s is being ended already, to run again.", c->id);
     if (nm_run_phase_is_ending(l->phase) && l->phase != NM_RUN_ASKING_OWNER)
-        return nm_problem_set(p, NM_AGENT_E_CONFLICT, "id", c->id, "Container %s has ended in this moment.", c->id);
+        return nm_problem_set(p, NM_AGENT_E_CONFLICT, "id", c->id, "Container %s has just ended.", c->id);
     if (l->m->drain.is_on)
         return nm_problem_set(p, NM_AGENT_E_UNAVAILABLE, "node", "draining",
-                              "The node is draining, and nothing begins on it ('nmctl undrain' ends that).");
+                              "The node is draining and starts no containers ('nmctl undrain' ends the drain).");
     return nm_persist_check(l->m, p);
 }
 

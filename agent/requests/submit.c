@@ -39,8 +39,7 @@ static int check_name(const char *thing, const char *s, struct nm_problem *p)
         return 0;
     return nm_problem_set(
         p, NM_AGENT_E_INVALID, thing, s,
-        "The %s must be 1 to 63 letters, digits, '.', '_' or '-', and not begin with '.' or '-'; "
-        "'%.70s' is not.",
+        "The %s must be 1 to 63 letters, digits, '.', '_' or '-', and not begin with '.' or '-'; '%.70s' is not valid.",
         thing, s);
 }
 
@@ -63,12 +62,13 @@ static int check_id(struct nm_manager *m, const char *id, struct nm_problem *p)
         return 0;
     if (!nm_id_is_valid(id) || nm_id_parse(id, &epoch, &number))
         return nm_problem_set(p, NM_AGENT_E_INVALID, "id", id,
-                              "A container's id must be \"container_\" and letters, digits or '_', %u in all at most, "
-                              "and not of the form of nmd's own (container_<number>_<number>); '%.70s' is not.",
+                              "A container's id must be \"container_\" followed by letters, digits or '_', at most %u "
+                              "characters in all, and not have the form of nmd's own ids "
+                              "(container_<number>_<number>); '%.70s' is not valid.",
                               NM_ID_SIZE - 1, id);
     if (nm_lists_by_id(m, id) || is_orphan(m, id))
         return nm_problem_set(p, NM_AGENT_E_CONFLICT, "id", id,
-                              "There is a container %s already, which lives or is still kept.", id);
+                              "There is a container %s already, which is live or whose result is still kept.", id);
     return 0;
 }
 
@@ -89,17 +89,17 @@ static int check_strings(const char *thing, const char *const *strings, uint64_t
         sum->bytes += bytes + sizeof *strings;
         if (bytes > NM_COMMAND_STRING_MAX)
             return nm_problem_set(p, NM_AGENT_E_INVALID, thing, strings[n],
-                                  "A string of the command or the environment may have %u KiB at most; "
-                                  "number %zu of the %s has %" PRIu64 " bytes.",
+                                  "A string of the command or the environment may have at most %u KiB; string %zu of "
+                                  "the %s has %" PRIu64 " bytes.",
                                   NM_COMMAND_STRING_MAX >> 10, n, thing, bytes);
         if (++sum->n > NM_COMMAND_STRINGS_MAX)
             return nm_problem_set(p, NM_AGENT_E_INVALID, thing, "",
-                                  "Command and environment may have %u strings together.",
+                                  "Command and environment together may have at most %u strings.",
                                   NM_COMMAND_STRINGS_MAX);
         if (sum->bytes > room)
             return nm_problem_set(p, NM_AGENT_E_INVALID, thing, strings[n],
-                                  "Command and environment may have %" PRIu64
-                                  " KiB together, with %zu bytes for each string's pointer.",
+                                  "Command and environment together may have at most %" PRIu64 " KiB, including %zu "
+                                  "bytes for each string's pointer.",
                                   room >> 10, sizeof *strings);
     }
     return 0;
@@ -116,8 +116,8 @@ static int check_env(const char *const *env, struct nm_problem *p)
             strspn(e, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") >= n)
             continue;
         return nm_problem_set(p, NM_AGENT_E_INVALID, "env", e,
-                              "'%.*s' is no name for an environment variable: it is made of letters, "
-                              "digits and '_' and doesn't begin with a digit.",
+                              "'%.*s' isn't a valid name of an environment variable: use letters, digits and '_', and "
+                              "no digit at the beginning.",
                               (int)NM_MIN(n, (size_t)60), e);
     }
     return 0;
@@ -137,7 +137,7 @@ static int check_dir(const char *thing, const char *what, const char *dir, struc
     for (const char *s = dir; *s; s++)
         if (iscntrl((unsigned char)*s))
             return nm_problem_set(p, NM_AGENT_E_INVALID, thing, dir,
-                                  "The %s may not contain control characters, as '%.100s' does.", what, dir);
+                                  "The %s must not contain control characters; '%.100s' does.", what, dir);
     return 0;
 }
 
@@ -159,7 +159,7 @@ static int check_node(struct nm_manager *m, struct nm_problem *p)
     if (m->drain.is_on)
         return nm_problem_set(
             p, NM_AGENT_E_UNAVAILABLE, "node", "draining",
-            "The node is draining and takes no new containers ('nmctl undrain' ends that).");
+            "The node is draining and takes no new containers ('nmctl undrain' ends the drain).");
     if (m->lives.n >= m->config->max_containers)
         return nm_problem_set(p, NM_AGENT_E_UNAVAILABLE, "containers", "",
                               "The node has %zu live containers, as many as max-containers allows. Try again when "
@@ -167,8 +167,9 @@ static int check_node(struct nm_manager *m, struct nm_problem *p)
                               m->lives.n);
     if (!nm_launch_has_descriptors(&limit))
         return nm_problem_set(p, NM_AGENT_E_UNAVAILABLE, "descriptors", "",
-                              "nmd has hardly any of its %" PRIu64 " file descriptors left, and each container needs "
-                              "about eight. Raise its limit (LimitNOFILE=), or try again when others have ended.",
+                              "nmd has almost none of its %" PRIu64 " file descriptors left, and each container needs "
+                              "about eight. Raise nmd's limit (LimitNOFILE=), or try again when other containers have "
+                              "ended.",
                               limit);
     return nm_persist_check(m, p);
 }
@@ -190,7 +191,8 @@ int nm_submit_check_blob(const struct nm_blob *blob, struct nm_problem *p)
     if (blob->bytes <= NM_BLOB_MAX)
         return 0;
     return nm_problem_set(p, NM_AGENT_E_INVALID, "blob", "",
-                          "What is kept with a container may have %u KiB; this has %zu bytes.", NM_BLOB_MAX >> 10,
+                          "The blob that is kept with a container may have at most %u KiB; this one has %zu "
+                          "bytes.", NM_BLOB_MAX >> 10,
                           blob->bytes);
 }
 
@@ -242,7 +244,7 @@ static int check_name_is_free(struct nm_manager *m, const struct nm_caller *who,
         return 0;
     return nm_problem_set(p, NM_AGENT_E_CONFLICT, "name", s->name,
                           "Your container %s has the name '%s' and hasn't ended (%s). Choose another name, end that "
-                          "one first, or have it replaced (--replace).",
+                          "one first, or replace it (--replace).",
                           l->c->id, s->name, nm_state_word(l->c->view.state));
 }
 
@@ -308,8 +310,8 @@ int nm_submit_refuse(struct nm_manager *m, enum nm_reason reason, const struct n
     nm_policy_get_claims(m->lives.views, m->lives.n, self, &claims);
     if (reason == NM_REASON_QUEUE_FULL && m->settings.queue_policy == NM_QUEUE_BY_RESOURCES)
         return nm_problem_set(p, NM_AGENT_E_QUEUE_FULL, "queue", "",
-                              "What is queued already (%s) and this request (%s) together are larger than the "
-                              "node, which offers %s. %s",
+                              "The queued requests (%s) and this request (%s) together are larger than the node, which "
+                              "offers %s. %s",
                               format_amount(m, &claims.waiting, held, sizeof held), want, have,
                               instead ?: "Try again later, or as --guaranteed.");
     if (reason == NM_REASON_QUEUE_FULL)
@@ -325,8 +327,7 @@ int nm_submit_refuse(struct nm_manager *m, enum nm_reason reason, const struct n
     return nm_problem_set(
         p, NM_AGENT_E_TOO_LARGE,
         claims.guaranteed.memory_bytes + request->memory_bytes > cap->memory_bytes ? "memory" : "vcores", want,
-        "Guaranteed containers hold %s of the node's %s; %s more would be a promise that can't be kept. "
-        "%s",
+        "Guaranteed containers hold %s of the node's %s, so %s more can't be promised. %s",
         format_amount(m, &claims.guaranteed, held, sizeof held), have, want,
         instead ?: "Try again when some have ended, or as --opportunistic.");
 }

@@ -58,8 +58,8 @@ static int check_all(const struct share *s, uint64_t more_bytes, struct nm_probl
     if (s->all_bytes + more_bytes <= ALL_BYTES_MAX)
         return 0;
     return nm_problem_set(ret_problem, NM_AGENT_E_UNAVAILABLE, "command", "",
-                          "The commands of all live containers, and what is kept with them, come to %" PRIu64
-                          " MiB already, and no more are taken. Try again when some have ended.",
+                          "The commands of all live containers and the blobs kept with them already have %" PRIu64 " "
+                          "MiB, and nmd takes no more. Try again when some have ended.",
                           s->all_bytes >> 20);
 }
 
@@ -72,8 +72,8 @@ int nm_user_limits_check_results(const struct nm_manager *m, struct nm_problem *
     if (n < NM_RESULTS_MAX)
         return 0;
     return nm_problem_set(ret_problem, NM_AGENT_E_UNAVAILABLE, "results", "",
-                          "The results of %zu containers are or will be kept until their owners acknowledge them, as "
-                          "many as a node keeps (%u). Try again when some have been acknowledged.", n,
+                          "%zu containers have or will have a result that nmd keeps until its owner acknowledges it, "
+                          "and the maximum is %u. Try again when owners have acknowledged some.", n,
                           (unsigned)NM_RESULTS_MAX);
 }
 

@@ -79,7 +79,7 @@ bool nm_run_phase_may_become(enum nm_run_phase from, enum nm_run_phase to)
 void nm_run_phase_set(enum nm_run_phase *phase, enum nm_run_phase to)
 {
     if (!nm_run_phase_may_become(*phase, to)) { /* log both phases, which the assertion does not show */
-        nm_err("a run can't go from %s to %s", nm_run_phase_name(*phase), nm_run_phase_name(to));
+        nm_err("invalid phase change of a run from %s to %s", nm_run_phase_name(*phase), nm_run_phase_name(to));
         assert(!"illegal transition of a run's phase");
     }
     *phase = to;

@@ -39,9 +39,9 @@ const char *nm_store_advice(int r)
     case -EFBIG:
         return "raise nmd's limit on the size of files (LimitFSIZE= of its unit, ulimit -f)";
     case -EROFS:
-        return "have the file system mounted read-write; the kernel's log (dmesg) may say why it isn't";
+        return "mount the file system read-write; the kernel's log (dmesg) may show why it isn't";
     case -EIO:
-        return "look into the kernel's log (dmesg) for errors of the disk below it";
+        return "look for errors of its disk in the kernel's log (dmesg)";
     default:
         return NULL;
     }

@@ -100,7 +100,7 @@ like "with the numbers" "$err" 'queue.*10'
 api POST /v1/containers '{"command":["true"],'"$me"',"execution_type":"OPPORTUNISTIC","memory_bytes":20000000}'
 is "HTTP says 429" "$api_status $(jq -r .error.code <<<"$api_body")" "429 queue-full"
 is "and left no trace" "$(status_of '"\(.queue.length) \(.containers.queued)"')" "10 10"
-like "refusals are recorded" "$(nmctl explain --last 3)" 'the queue is full: 10 opportunistic containers are queued, and 10 may be'
+like "refusals are recorded" "$(nmctl explain --last 3)" 'the queue is full: 10 opportunistic containers are queued, the maximum is 10'
 is "as one line, with a count" "$(nmctl explain --json --last 10 | jq -c '[.[] | select(.kind == "refuse") | .count]')" "[2]"
 record=$(nmctl explain --json --last 10 | jq 'map(select(.kind == "refuse"))[0].number')
 for i in 1 2 3; do nmctl run --detach --name "more$i" --opportunistic -m 50M -- true 2>/dev/null; done

@@ -83,7 +83,7 @@ check "its siblings go on" wait_until 10 sibling_goes_on
 is "the pause has failed" "$(decision_of hung pause .outcome)" failed
 like "and says on whom" "$(decision_of hung pause .error)" 'not frozen within 10 s: process [0-9]* \(sh\) hangs'
 is "what followed says why" "$(decision_of hung resume .reason)" freeze-hangs
-like "in words, too" "$(nmctl explain hung)" 'its freeze was not done within 10 s'
+like "in words, too" "$(nmctl explain hung)" 'it was not frozen within 10 s'
 thaw_disk
 nmctl pause hung
 check "and can be paused when nothing hangs" wait_until 10 in_state hung PAUSED

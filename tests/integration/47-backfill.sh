@@ -44,7 +44,7 @@ at_least "not before those that passed it had their time" "$took" 7500
 at_least "and soon after it" $((13000 - took)) 0
 check "for it the one that had passed is killed" wait_until 10 in_state small COMPLETED
 is "as its record says" "$(decision_of small kill '"\(.reason) \(.on_behalf_of_id)"')" "room-for-head $(field_of large .id)"
-like "and explain" "$(nmctl explain small)" 'it had passed .* first in the queue, and has now kept it waiting'
+like "and explain" "$(nmctl explain small)" 'it passed .* first in the queue, and has now delayed it'
 check "those behind follow" wait_until 20 in_state later RUNNING
 
 # ---- a container that is larger than the node ----

@@ -75,11 +75,11 @@ try nmctl promote c
 is "no promotion beyond the node's size" "$status" 1
 like "with the numbers of it" "$err" '950 MiB.*1000 MiB.*300 MiB'
 like "and what can be done, which isn't what run could do" "$err" \
-    "It stays opportunistic\. Promote it when some have ended .*'nmctl update --memory SIZE --vcores N $(field_of c .id)'"
+    "It stays opportunistic\. Promote it when other containers have ended .*'nmctl update --memory SIZE --vcores N $(field_of c .id)'"
 is "it stays what it is" "$(field_of c '"\(.execution_type) \(.state)"')" "OPPORTUNISTIC RUNNING"
 try nmctl update -m 800M b
 is "no larger promise either" "$status" 1
-like "which has other ways out" "$err" "It keeps what it has\. Ask for less, .*'nmctl demote $(field_of b .id)'"
+like "which has other ways out" "$err" "It keeps its present resources\. Ask for less, .*'nmctl demote $(field_of b .id)'"
 nmctl kill --now --wait a >/dev/null
 check "with room it can be promoted" nmctl promote c
 

@@ -280,7 +280,7 @@ try nmctl show gone
 is "there is none any more" "$status" 1
 try nmctl rm term
 is "what runs is refused" "$status" 1
-like "with a sentence" "$err" "RUNNING, and only what has ended can be removed.*rm --force"
+like "with a sentence" "$err" "RUNNING, and only ended containers can be removed.*rm --force"
 is "with --force it is killed first" "$(nmctl rm -f term | sed 's/.* //')" removed
 submit term -m 64M -c 0.1 -u "$user" -d /tmp -- sleep 1000
 wait_until 10 in_state term RUNNING

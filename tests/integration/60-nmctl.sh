@@ -228,7 +228,7 @@ like "and in the end that of each" "$(cat "$err.wait")" '\(fill\) has not ended 
 status=0
 nmctl pause patient 2>"$err.pause" || status=$?
 like "what can't be done to what waits is told in the same word, with what can" "$status $(cat "$err.pause")" \
-    "^1 .* is QUEUED and can't be paused: .*'nmctl explain' tells why, and 'nmctl kill'"
+    "^1 .* is QUEUED and can't be paused: .*'nmctl explain' shows why, and 'nmctl kill'"
 nmctl kill patient >/dev/null
 status=0; wait "$pid" || status=$?
 is "killed in the queue: it was never run" "$status" 125

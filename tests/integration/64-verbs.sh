@@ -158,7 +158,7 @@ try nmctl drain
 like "it says so before" "$err" "discards 3 containers that wait: waits1, waits2, $nameless"
 is "and when it is done" "$status $out" "0 draining; 3 that waited were discarded"
 like "an event says how many" "$(nmctl events -n 20)" \
-    'draining: nothing is admitted any more; what runs may finish; what waits is discarded: 3 containers'
+    'draining: no more containers are admitted; running containers may finish; discarding 3 waiting containers'
 nmctl undrain >/dev/null
 submit waits3 --opportunistic "${low[@]}" -- sleep 300
 wait_until 5 status_is .queue.length 1

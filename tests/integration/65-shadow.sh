@@ -30,7 +30,7 @@ submit o2 --opportunistic -m 200M -c 0.1 -- sleep 300
 check "what doesn't waits" wait_until 10 hold_is o2 allocation-full
 check "that it would have been admitted is recorded" wait_until 10 shadowed o2 admit over-allocation
 like "in words" "$(nmctl explain o2)" 'Would have admitted .*\(o2\)'
-like "and that nothing was done" "$(nmctl explain o2)" 'shadow mode: this was only recorded'
+like "and that nothing was done" "$(nmctl explain o2)" 'shadow mode: this decision was recorded, but not carried out'
 is "it waits on" "$(state_of o2)" SCHEDULED
 
 node_memory 980

@@ -145,7 +145,7 @@ with open(sys.argv[1], "r+b") as file:
 END_PY
 : >"$dir/nmd.log"
 nmd_start
-check "a flipped byte in the log is noticed" logged "pages in its log, 0 are sound"
+check "a flipped byte in the log is noticed" logged "pages in its log, 0 are intact"
 check "and told of in the status" noted "damaged and is set aside"
 is "a person's pause still holds" "$(state_of pausing)" PAUSED
 check "and the kernel's word is the same" frozen pausing
@@ -154,7 +154,7 @@ check "what ended since has its exit status" ended_as lately "4 exited"
 is "and its output" "$(nmctl logs lately)" output
 is "what was killed while it waited stays away" "$(runs_of gone)" 0
 is "so does one whose row says that it waits" "$(end_of earlier) $(runs_of earlier)" "COMPLETED null lost 0"
-like "and why nothing better is known" "$(field_of earlier .message)" "the journal has lost what became of it"
+like "and why nothing better is known" "$(field_of earlier .message)" "the journal was damaged and its end is unknown"
 is "nobody ran twice" "$(runs_of lately) $(runs_of pausing)" "1 1"
 nmctl kill --now pausing first >/dev/null
 
@@ -202,7 +202,7 @@ echo 1 >"$(find "$(slice_dir)" -name "*.scope" | head -n 1)/cgroup.freeze"
 nmd_start
 check "without journal and copies they are left alone" kill -0 "$run"
 is "and are no containers" "$(nmctl list --json | jq length)" 0
-check "but told of" noted "not known to the journal"
+check "but told of" noted "are not in the journal"
 is "the frozen one is thawed" "$(cat "$(slice_dir)"/*.scope/cgroup.freeze | sort -u)" 0
 kill -KILL "$run" "$paused"
 check "when they have gone, their cgroups go" \
@@ -298,7 +298,7 @@ noting d "${low[@]}" -- 'exec sleep 1000'
 for name in a b c d; do wait_until 5 in_state $name RUNNING; done
 echo 1 >"$(cgroup_of a)/cgroup.freeze"
 check "a freeze by another hand is put back" \
-    wait_until 5 bash -c "grep -qx 'frozen 0' $(cgroup_of a)/cgroup.events && grep -q 'frozen by something else' $dir/nmd.log"
+    wait_until 5 bash -c "grep -qx 'frozen 0' $(cgroup_of a)/cgroup.events && grep -q 'frozen by another process' $dir/nmd.log"
 nmctl pause b >/dev/null
 wait_until 5 in_state b PAUSED
 echo 0 >"$(cgroup_of b)/cgroup.freeze"
@@ -366,7 +366,7 @@ prlimit --pid "$nmd_pid" --fsize=1:unlimited
 : >"$dir/nmd.log"
 try nmctl pause goes_on
 check "nmd lives on with a limit that its journal is beyond" nmd_alive
-like "what can't be kept says why" "$status $err" "^[1-9].* is paused, but that isn't kept.*File too large"
+like "what can't be kept says why" "$status $err" "^[1-9].* is paused, but this isn't saved yet.*File too large"
 try nmctl promote goes_on
 like "and what to do" "$status $err" "Nothing was changed.*File too large.*limit on the size of files"
 is "which is no full disk" "$(grep -c space <<<"$err")" 0
@@ -404,7 +404,7 @@ like "with the reason" "$api_body" 'No space left'
 check "the status says so" noted "can't be written"
 is "and the node is unhealthy" "$(nmctl status --json | jq -r '[.. | .healthy? | select(. != null)] | first')" false
 try nmctl pause full1
-like "a pause that can't be kept is answered so" "$status $err" "^[1-9].* is paused, but that isn't kept.*No space left"
+like "a pause that can't be kept is answered so" "$status $err" "^[1-9].* is paused, but this isn't saved yet.*No space left"
 check "containers go on: one is paused" wait_until 5 in_state full1 PAUSED
 check "which the kernel confirms" frozen full1
 pauses_durable() { nmctl explain --json full1 | jq -r '[.[] | select(.kind == "pause") | .durable] | last'; }
@@ -415,7 +415,7 @@ check "one ends, and its exit status is heard" wait_until 5 ended_as full2 "4 ex
 noting_refused=$(nmctl run --detach "${low[@]}" -- true 2>&1)
 like "a container that can't be journalled is not taken in" "$noting_refused" "can't be written"
 try nmctl kill --now full4
-like "a kill likewise" "$status $err" "^[1-9].* is being killed, but that isn't kept.*No space left"
+like "a kill likewise" "$status $err" "^[1-9].* is being killed, but this isn't saved yet.*No space left"
 try nmctl promote full3
 like "what isn't urgent isn't done" "$status $err" "^[1-9].*Nothing was changed.*No space left"
 is "so it is as before" "$(field_of full3 .execution_type)" OPPORTUNISTIC
@@ -451,7 +451,7 @@ is "nothing is lost" "$(end_of full1), $(end_of full2), $(end_of full3), $(end_o
     "COMPLETED 137 killed, COMPLETED 4 exited, COMPLETED 9 exited, COMPLETED 8 exited"
 # nmd may have been unable to record its own kill. In this case it does not name a cause.
 like "how the killed one ended is known; why, if that could be written" \
-    "$(end_of full4): $(field_of full4 .message)" "137 killed: |137 signaled: .*the journal doesn't say that nmd"
+    "$(end_of full4): $(field_of full4 .message)" "137 killed: |137 signaled: .*the journal doesn't show that nmd"
 is "nobody ran twice" "$(runs_of full1) $(runs_of full2) $(runs_of full3) $(runs_of full4) $(runs_of full5)" "1 1 1 1 1"
 nmd_stop
 done_testing

@@ -51,7 +51,7 @@ check "one waits" wait_until 5 hold_is q would-exceed-beta
 says "queue" q 'Queued .*\(q\)' 'memory is at [0-9.]+ % of capacity' 'with the 600 MiB that it asks for' \
     'over the limit of 95 %' 'Queue: 1 of at most 1' 'What you can do'
 try nmctl run --detach --opportunistic --name r -m 100M -- true
-like "refuse" "$(nmctl explain --last 2)" 'queue is full: 1 opportunistic containers are queued, and 1 may be'
+like "refuse" "$(nmctl explain --last 2)" 'queue is full: 1 opportunistic containers are queued, the maximum is 1'
 nmctl kill --now --wait q >/dev/null
 
 # ---- pause, resume ----
@@ -61,7 +61,7 @@ says "pause" o2 'Paus(ed|ing) .*\(o2\)' 'CPU was at 97\.[0-9] % of capacity \(1\
     '\(.* [0-9.]+ cores used by containers, [0-9.]+ cores used by others on the node\)' \
     'over the preemption threshold of 95 %' '[0-9]+ samples in a row' \
     'Considered, the latest-started first' '1\. container_[0-9_]+ \(o2\).*chosen: this one' \
-    '2\. container_[0-9_]+ \(o1\).*spared, the others are enough' 'Expected back: 0\.[0-9]+ cores' 'goes on by itself'
+    '2\. container_[0-9_]+ \(o1\).*spared, the others are enough' 'Expected back: 0\.[0-9]+ cores' 'it is resumed when CPU is free again'
 check "what it really gave back is known with the next samples" \
     wait_until 10 grep_explain o2 'really regained: .*0\.[0-9]+ cores'
 node_cpu 0
@@ -108,7 +108,7 @@ submit shot -m 50M -c 0.1 -- sleep 300
 wait_until 10 in_state shot RUNNING
 kill -KILL "$(field_of shot .pid)"
 wait_until 10 in_state shot COMPLETED
-says "a kill from outside" shot "now ended: it was ended by signal 9 \(Killed\): the SIGKILL wasn't nmd's" \
+says "a kill from outside" shot "now ended: it was ended by signal 9 \(Killed\): SIGKILL was not sent by nmd" \
     "What you can do: submit it again"
 try nmctl explain nobody
 is "of an unknown container: refused" "$status" 1

@@ -50,7 +50,7 @@ check "and others are taken in" nmctl run "${low[@]}" -- true
 nmctl kill --now --wait flood >/dev/null
 nmctl logs --stdout flood | head -c 120 >"$dir/head"
 like "the log itself says what was cut, and why" "$(tr -d '\0' <"$dir/head")" \
-    '^\[nmd: [0-9]* bytes of output came before this line; of its log, only the newest 256 KiB are kept\]'
+    '^\[nmd: [0-9]* bytes of output came before this line; only the newest 256 KiB of the log are kept\]'
 
 # ---- readers of the output --------------------------------------------------------------------------------------
 
@@ -105,7 +105,7 @@ submit going "${low[@]}" -- sh -c "while ! [ -e $dir/full ]; do sleep 0.05; done
     touch $dir/written; while ! [ -e $dir/free ]; do sleep 0.05; done; echo after; exit 3"
 wait_until 5 in_state going RUNNING
 cat /dev/zero >"$dir/state/ballast" 2>/dev/null
-shortened() { grep -q 'has ended, and its log was shortened' "$dir/nmd.log"; }
+shortened() { grep -q 'has ended, and only the end of its log was kept' "$dir/nmd.log"; }
 check "ended containers' logs are shortened when the journal has no room" wait_until 25 shortened
 cat /dev/zero >>"$dir/state/ballast" 2>/dev/null
 touch "$dir/full"

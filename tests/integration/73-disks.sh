@@ -98,7 +98,7 @@ first() { # NAME WORDS COMMAND OTHER-COMMAND: one or the other, until there is n
         try nmctl ${!which}
         [ "$status" = 0 ] || break
     done
-    like "$1, the first that isn't kept: done, and says so" "$status $err" "^[1-9].* is $2, but that isn't kept.*No space left"
+    like "$1, the first that isn't kept: done, and says so" "$status $err" "^[1-9].* is $2, but this isn't saved yet.*No space left"
 }
 room() {
     rm "$dir/state/ballast"
@@ -184,7 +184,7 @@ like "with the reason" "$api_body" "No space left on device"
 like "the status tells of the journal" "$(nmctl status)" "journal: .* can't be written"
 is "and isn't well" "$(healthy false && echo so)" so
 try nmctl kill --now runs
-like "a kill is done, and says that it isn't kept" "$status $err" "^[1-9].* is being killed, but that isn't kept.*No space left"
+like "a kill is done, and says that it isn't kept" "$status $err" "^[1-9].* is being killed, but this isn't saved yet.*No space left"
 check "it is over" wait_until 5 ended_as runs "137 killed"
 samples 5
 is "what waits, waits" "$(state_of waits)" SCHEDULED

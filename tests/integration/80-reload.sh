@@ -142,7 +142,7 @@ nmd_stop
 nmd_start
 check "a limit that was lowered while nmd was away: the same" wait_until 5 in_state q3 COMPLETED
 is "who may stay, stays in order" "$(waiting)" "q1 q2"
-is "no rule of the policy was broken" "$(grep -c 'a rule of the policy' "$dir/nmd.log")" 0
+is "no rule of the policy was broken" "$(grep -c 'a rule of the policy was violated' "$dir/nmd.log")" 0
 same "after all this"
 nmd_alive || not_ok "nmd is still there"
 done_testing

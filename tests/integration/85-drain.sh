@@ -60,7 +60,7 @@ check "drain with a deadline, waiting" nmctl drain --deadline 1s --wait
 at_least "waits for the deadline" "$(($(date +%s%3N) - begun))" 900
 is "all are ended" "$(field_of g1 .exit_reason) $(field_of o1 .exit_reason)" "drained drained"
 is "and the node is empty" "$(status_of '"\(.node.drained) \(.containers.guaranteed_running)"')" "true 0"
-like "explained" "$(nmctl explain g1)" 'the deadline of the drain has come'
+like "explained" "$(nmctl explain g1)" 'the deadline of the drain has passed'
 
 # A drain continues after a restart of nmd.
 nmd_stop

@@ -60,7 +60,7 @@ samples 5
 is "both wait" "$(state_of opp) $(state_of guar)" "SCHEDULED SCHEDULED"
 is "what runs goes on" "$(state_of before)" RUNNING
 like "explain gives the reason" "$(nmctl explain opp)" 'unhealthy'
-check "its event is there" grep -q 'unhealthy and admits nothing: .*the array lost two disks' <<<"$(nmctl events)"
+check "its event is there" grep -q 'unhealthy and admits no containers: .*the array lost two disks' <<<"$(nmctl events)"
 check "what waits can be cancelled" nmctl kill opp
 script_is 'true'
 check "without the line it is well" wait_until 10 health_is 'true '

@@ -169,7 +169,7 @@ refused "figures that can't be read" "$dir/none can't be read" "${new[@]}" --nod
 refused "a socket that is a file" 'is not a socket' "${new[@]}" --socket "$dir/text"
 refused "a socket's directory that isn't there" "$dir/none/nmd.sock: No such" "${new[@]}" --socket "$dir/none/nmd.sock"
 refused "a port that is taken" "127.0.0.1:$port: Address already in use" "${new[@]}" --config "$dir/taken.conf"
-refused "a recording over a text" 'which is no trace' "${new[@]}" --record "$dir/text"
+refused "a recording over a text" 'the file exists and is not a trace' "${new[@]}" --record "$dir/text"
 refused "a cluster's number that is none" "memory-mb = 'plenty'" "${new[@]}" --yarn-conf "$dir/yarn-number"
 refused "a cluster's directory that is a file" "$dir/text can't be used" "${new[@]}" --yarn-conf "$dir/yarn-dirs"
 refused "a cluster whose pages are to be TLS" "yarn.http.policy = 'HTTPS_ONLY'" "${new[@]}" --yarn-conf "$dir/yarn-https"

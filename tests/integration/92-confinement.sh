@@ -279,7 +279,7 @@ END
 chmod 755 "$place/in-chroot"
 : >"$dir/nmd.log"
 NMD=$place/in-chroot nmd_start --state-dir "$place/state" --runtime-dir "$place/run" || exit 1
-why="confine: containers have no namespaces of their own, for the kernel refuses user namespaces to nmd, as it does in a chroot"
+why="confine: containers have no namespaces of their own, because the kernel refuses user namespaces to nmd, as it does in a chroot"
 check "without namespaces: start-up says so" grep -q "$why" "$dir/nmd.log"
 like "and status, and what follows from it" "$(nmctl status --json | jq -r '.node.notes[]')" "$why; so .*outside of their limits"
 is "containers run all the same" "$(nmctl run "${nobody[@]}" -- id -un)" nobody

@@ -78,7 +78,7 @@ n=0
 while [ "$n" -lt 20 ] && nmctl --socket "$few" run --detach --name "d$n" -m 10M -c 0.01 -- sleep 1000 >/dev/null 2>"$dir/few.err"; do
     n=$((n + 1))
 done
-like "without descriptors for it a container is refused" "$(cat "$dir/few.err")" 'hardly any of its 72 file descriptors left'
+like "without descriptors for it a container is refused" "$(cat "$dir/few.err")" 'almost none of its 72 file descriptors left'
 at_least "some were taken before" "$n" 1
 check "those can be killed" nmctl --socket "$few" kill --now --wait d0
 running() { nmctl --socket "$few" list --json | jq '[.[] | select(.state == "RUNNING")] | length'; }

@@ -105,7 +105,7 @@ refuses() { # NAME FILE REGEX
     like "$1: it says why" "$err" "$3"
 }
 echo "precious" >"$dir/precious"
-refuses "somebody's file" "$dir/precious" 'precious: there is a file of that name already, which is no trace'
+refuses "somebody's file" "$dir/precious" 'precious: the file exists and is not a trace'
 is "it is as it was" "$(cat "$dir/precious")" precious
 ln -s "$dir/precious" "$dir/link"
 refuses "a symbolic link" "$dir/link" 'link: can.t be written: Too many levels'
@@ -121,11 +121,11 @@ if mount -t tmpfs -o size=256k none "$dir/small"; then
     wait_until 20 test "$(stat -c %s "$dir/small/trace")" -gt 100
     samples 3
     cat /dev/zero >"$dir/small/ballast" 2>/dev/null
-    check "a full disk ends the recording" wait_until 60 grep -q 'the recording to .* ends here' "$dir/nmd.log"
+    check "a full disk ends the recording" wait_until 60 grep -q 'the recording to .* has ended after' "$dir/nmd.log"
     try nmctl run -m 10M -c 0.1 -- true
     is "and nothing else" "$status" 0
     samples 60
-    is "it is said once" "$(grep -c 'ends here, after' "$dir/nmd.log")" 1
+    is "it is said once" "$(grep -c 'has ended after' "$dir/nmd.log")" 1
     is "what is there ends with a whole line" "$(tail -c 1 "$dir/small/trace" | od -An -c | tr -d ' ')" '\n'
     nmd_stop
 else

@@ -665,7 +665,7 @@ static void test_cpu_thresholds(void **state)
 /* The JSON names the drop-in that set a key, and the value of an "auto". */
 static void test_json_says_why(void **state)
 {
-    const struct nm_config_note note = {"preemption", "cpu-threshold", "0.95", "careful: for a reason"};
+    const struct nm_config_note note = {"preemption", "cpu-threshold", "0.95", "low: for a reason"};
     _cleanup_(nm_config_freep) struct nm_config *c = NULL;
     _cleanup_free_ char *message = NULL;
     json_t *array, *o;

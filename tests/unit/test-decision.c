@@ -62,11 +62,11 @@ static void test_why_admitted(void **state)
                        "(memory at 50 % of capacity, 62.5 % with its request; CPU at 37.5 % of capacity, 62.5 % "
                        "with its request)");
     d.used.memory_bytes = 7 * GIB;
-    assert_summary(&d, "admitted container_1_000002 (hash): it is guaranteed and nothing more of what opportunistic "
-                       "containers hold could be taken back for it (memory at 87.5 % of capacity, 100 % with its "
-                       "request; CPU at 37.5 % of capacity, 62.5 % with its request)");
+    assert_summary(&d, "admitted container_1_000002 (hash): it is guaranteed and no more resources of opportunistic "
+                       "containers could be taken back for it (memory at 87.5 % of capacity, 100 % with its request; "
+                       "CPU at 37.5 % of capacity, 62.5 % with its request)");
     d.allocated = d.allocated_guaranteed;
-    assert_contains(&d, "it is guaranteed and there is no opportunistic container that could make room for it (");
+    assert_contains(&d, "it is guaranteed and no opportunistic container could make room for it (");
     d = sample(NM_DECISION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
     assert_summary(&d, "admitted container_1_000002 (hash): the node can hold all requests "
                        "together (7.0 GiB of 8.0 GiB, "
@@ -85,9 +85,8 @@ static void test_why_held_or_refused(void **state)
     (void)state;
     d.resource = NM_CPU;
     d.used.cpu_millicores = 3250;
-    assert_summary(&d, "queued container_1_000002 (hash): CPU is at 81.2 % of capacity, and "
-                       "opportunistic containers start "
-                       "only under the over-allocation threshold of 80 %");
+    assert_summary(&d, "queued container_1_000002 (hash): CPU is at 81.2 % of capacity, and opportunistic containers "
+                       "start only below the over-allocation threshold of 80 %");
     d.reason = NM_REASON_WOULD_EXCEED_BETA;
     assert_summary(&d, "queued container_1_000002 (hash): CPU is at 81.2 % of capacity, and with "
                        "the 1 vcore that it asks for "
@@ -96,13 +95,11 @@ static void test_why_held_or_refused(void **state)
     assert_contains(&d, "with the 1 vcore that it asks for would be at 95.03 %, over the limit of 95 %");
     d.used.cpu_millicores = 3250;
     d.reason = NM_REASON_BREAKER;
-    assert_summary(&d, "queued container_1_000002 (hash): containers were just killed for lack of "
-                       "room, and for a while none "
-                       "is added");
+    assert_summary(&d, "queued container_1_000002 (hash): containers were killed recently for lack of room, so no "
+                       "opportunistic container is admitted for some time");
     d = sample(NM_DECISION_QUEUE, NM_REASON_ALLOCATION_FULL);
-    assert_summary(&d, "queued container_1_000002 (hash): over-allocation is off, and of memory "
-                       "6.0 GiB of 8.0 GiB are "
-                       "allocated already, while it asks for 1.0 GiB");
+    assert_summary(&d, "queued container_1_000002 (hash): over-allocation is off, the allocated memory is 6.0 GiB of "
+                       "8.0 GiB, and it asks for 1.0 GiB");
     d = sample(NM_DECISION_REFUSE, NM_REASON_LARGER_THAN_NODE);
     d.container_id[0] = '\0';
     d.request = (struct nm_resources){10 * GIB, 1000};
@@ -119,12 +116,12 @@ static void test_why_held_or_refused(void **state)
                        "and it asks for 4.0 GiB");
     d = sample(NM_DECISION_REFUSE, NM_REASON_QUEUE_FULL);
     d.queue_length = 10;
-    assert_summary(&d, "refused container_1_000002 (hash): the queue is full: 10 opportunistic "
-                       "containers are queued, and 10 may be");
+    assert_summary(&d, "refused container_1_000002 (hash): the queue is full: 10 opportunistic containers are queued, "
+                       "the maximum is 10");
     d.queue_max_length = UINT32_MAX;
     d.waiting = (struct nm_resources){8 * GIB, 2000};
-    assert_contains(&d, "the queue is full: its 10 opportunistic containers and whatever else is queued ask for "
-                        "8.0 GiB of 8.0 GiB and 2 of 4 vcores, and beside them it doesn't fit the node");
+    assert_contains(&d, "the queue is full: its 10 opportunistic containers and all other queued containers ask for "
+                        "8.0 GiB of 8.0 GiB and 2 of 4 vcores, and it doesn't fit the node beside them");
     d = sample(NM_DECISION_QUEUE, NM_REASON_NEVER_FITS);
     d.others.memory_bytes = 2 * GIB;
     d.request.memory_bytes = 7 * GIB;
@@ -134,8 +131,8 @@ static void test_why_held_or_refused(void **state)
     d.capacity_vcores_milli = 4000;
     d.request.cpu_millicores = 500;
     d.others.cpu_millicores = 1980;
-    assert_contains(&d, "with the 1 vcore (0.5 cores) that it asks for it would not fit even if no other container ran"
-                        ": of 2 cores (4 vcores), 1.98 cores are used by others on the node, and the limit is 95 %");
+    assert_contains(&d, "with the 1 vcore (0.5 cores) that it asks for, it would not fit even if no other container "
+                        "ran: of 2 cores (4 vcores), 1.98 cores are used by others on the node, and the limit is 95 %");
 }
 
 static void assert_advice(const struct nm_decision *d, bool less, bool guaranteed)
@@ -287,24 +284,25 @@ static void test_why_taken_back(void **state)
     d.stall_permille = 254;
     d.stall_base_permille = 12;
     strcpy(d.on_behalf_of, "container_1_000007");
-    assert_summary(&d, "set the CPU limit of all opportunistic containers together to 1.25 cores: "
-                       "container_1_000007, which is guaranteed, waited for a CPU 25.4 % of the time, and "
-                       "1.2 % is its own without opportunistic work");
+    assert_summary(&d, "set the CPU limit of all opportunistic containers together to 1.25 cores: container_1_000007, "
+                       "which is guaranteed, waited for a CPU 25.4 % of the time, and 1.2 % is normal for it without "
+                       "opportunistic containers");
     d = sample(NM_DECISION_QUEUE, NM_REASON_SURGE_MARGIN);
     d.margin_bytes = 3 * GIB;
     d.margin_left_usec = 150 * NM_USEC_PER_SEC;
     d.margin_peak_permille = 905;
     d.used.memory_bytes = 4 * GIB;
     d.request.memory_bytes = GIB;
-    assert_summary(&d, "queued container_1_000002 (hash): it would fit now, but not beside a surge of guaranteed "
-                       "containers as the last ones, when they used 90.5 % of what they were promised: for another "
-                       "2m30s 3.0 GiB of memory are kept free for one, and with the 1.0 GiB that it asks for "
-                       "memory would be at 100 %, over the limit of 95 %");
+    assert_summary(&d, "queued container_1_000002 (hash): it would fit now, but not beside another surge of guaranteed "
+                       "containers like the last ones, when they used 90.5 % of what they were promised: for another "
+                       "2m30s 3.0 GiB of memory are kept free for one, and with the 1.0 GiB that it asks for memory "
+                       "would be at 100 %, over the limit of 95 %");
     d = sample(NM_DECISION_ADMIT, NM_REASON_OVER_ALLOCATION);
     d.preemption_threshold.cpu = 1;
     d.used.cpu_millicores = 3900;
     d.request.cpu_millicores = 200;
-    assert_contains(&d, "; of the CPU that it asks for at least half is free, and no guaranteed container feels it");
+    assert_contains(&d, "; at least half of the CPU that it asks for is free, and guaranteed containers do not wait "
+                        "for CPUs");
     strcpy(d.on_behalf_of, "container_1_000007");
     assert_contains(&d, "; it passes container_1_000007, which is before it in the queue and too large for now");
     d = sample(NM_DECISION_SQUEEZE, NM_REASON_BELOW_THRESHOLD);
@@ -393,35 +391,21 @@ static void test_explanation(void **state)
     setenv("TZ", "UTC", 1);
     assert_int_equal(nm_decision_explain(&d, &text), 0);
     assert_string_equal(
-        text, "Killed container_1_000002 (hash) at 2025-11-21 23:51:52 (decision 17).\n"
-              "  Why: memory was at 95.2 % of capacity (7.6 GiB of 8.0 GiB), over the preemption "
-              "threshold of 95 %.\n"
-              "  Memory: 7.6 GiB of 8.0 GiB (95.2 %); 6.0 GiB of 8.0 GiB allocated; over-allocation threshold 80 %, "
-              "preemption threshold 95 %.\n"
-              "  CPU:    1.5 cores of 4 cores (37.5 %); 3 of 4 vcores allocated; over-allocation threshold 80 %, "
-              "preemption threshold 95 %.\n"
-              "  It is opportunistic and asks for 1.0 GiB and 1 vcore.\n"
-              "  Considered, the latest-started first (reverse-arrival):\n"
-              "    1. container_1_000004 (hash): 900 MiB and 0.25 cores, started 1s before, no CPU "
-              "time so far; spared, it "
-              "is still within its minimum run time.\n"
-              "    2. container_1_000003: 900 MiB and 0.25 cores, started 2s before, 1.5s CPU time "
-              "so far; spared, it is an "
-              "application master.\n"
-              "    3. container_1_000002 (hash): 900 MiB and 0.25 cores, started 3s before, 3s CPU "
-              "time so far; chosen: this "
-              "one.\n"
-              "    4. container_1_000001 (hash): 900 MiB and 0.25 cores, started 4s before, 4.5s "
-              "CPU time so far; spared, "
-              "the others are enough.\n"
-              "       and 11 more.\n"
-              "  Expected back: 900 MiB and 0.25 cores; really regained: 880 MiB and 0.24 cores.\n"
-              "  It took 0.3 ms from its cause to the decision, 1.2 ms until it was carried out, "
-              "45 ms until it was effective.\n"
-              "  What you can do: submit it again (it will wait until there is room), ask for it "
-              "as guaranteed if it must not be "
-              "interrupted, or give it a minimum run time (--min-runtime), within which others go "
-              "first.\n");
+        text, "Killed container_1_000002 (hash) at 2025-11-21 23:51:52 (decision 17).\n  Why: memory was at 95.2 % of "
+              "capacity (7.6 GiB of 8.0 GiB), over the preemption threshold of 95 %.\n  Memory: 7.6 GiB of 8.0 GiB "
+              "(95.2 %); 6.0 GiB of 8.0 GiB allocated; over-allocation threshold 80 %, preemption threshold 95 %.\n  "
+              "CPU:    1.5 cores of 4 cores (37.5 %); 3 of 4 vcores allocated; over-allocation threshold 80 %, "
+              "preemption threshold 95 %.\n  It is opportunistic and asks for 1.0 GiB and 1 vcore.\n  Considered, the "
+              "latest-started first (reverse-arrival):\n    1. container_1_000004 (hash): 900 MiB and 0.25 cores, "
+              "started 1s before, no CPU time so far; spared, it is still within its minimum run time.\n    2. "
+              "container_1_000003: 900 MiB and 0.25 cores, started 2s before, 1.5s CPU time so far; spared, it is an "
+              "application master.\n    3. container_1_000002 (hash): 900 MiB and 0.25 cores, started 3s before, 3s "
+              "CPU time so far; chosen: this one.\n    4. container_1_000001 (hash): 900 MiB and 0.25 cores, started "
+              "4s before, 4.5s CPU time so far; spared, the others are enough.\n       and 11 more.\n  Expected back: "
+              "900 MiB and 0.25 cores; really regained: 880 MiB and 0.24 cores.\n  It took 0.3 ms from its cause to "
+              "the decision, 1.2 ms until it was carried out, 45 ms until it was effective.\n  What you can do: submit "
+              "it again (it will wait until there is room), ask for it as guaranteed if it must not be interrupted, or "
+              "give it a minimum run time (--min-runtime), during which others are chosen first.\n");
 }
 
 /* A victim that frees nothing is described as freeing nothing of the missing resource. */

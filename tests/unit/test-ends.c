@@ -116,20 +116,20 @@ static const struct end_case end_cases[] = {
     {.exit_code = 3, .reason = NM_EXIT_EXITED, .code = 3, .says = ""},
     {.exit_code = 0, .lost_bytes = 7, .reason = NM_EXIT_EXITED, .says = "7 bytes of its output could not be written"},
     {.exit_signal = SIGSEGV, .reason = NM_EXIT_SIGNALED, .code = 128 + SIGSEGV, .says = ""},
-    {.exit_signal = SIGTERM, .reason = NM_EXIT_SIGNALED, .code = 128 + SIGTERM, .says = "the SIGTERM wasn't nmd's"},
-    {.exit_signal = SIGHUP, .reason = NM_EXIT_SIGNALED, .code = 128 + SIGHUP, .says = "the SIGHUP wasn't nmd's"},
-    {.exit_signal = SIGINT, .reason = NM_EXIT_SIGNALED, .code = 128 + SIGINT, .says = "the SIGINT wasn't nmd's"},
+    {.exit_signal = SIGTERM, .reason = NM_EXIT_SIGNALED, .code = 128 + SIGTERM, .says = "SIGTERM was not sent by nmd"},
+    {.exit_signal = SIGHUP, .reason = NM_EXIT_SIGNALED, .code = 128 + SIGHUP, .says = "SIGHUP was not sent by nmd"},
+    {.exit_signal = SIGINT, .reason = NM_EXIT_SIGNALED, .code = 128 + SIGINT, .says = "SIGINT was not sent by nmd"},
     {.exit_signal = SIGKILL, .oom_kills = 1, .ooms = 1, .reason = NM_EXIT_OOM, .code = 128 + SIGKILL,
-     .says = "the kernel's OOM killer took it;"},
+     .says = "the kernel's OOM killer killed it;"},
     {.exit_signal = SIGKILL, .oom_kills = 1, .reason = NM_EXIT_OOM, .code = 128 + SIGKILL,
-     .says = "took it, because memory had run out in the slice or on the node"},
+     .says = "killed it, because the slice or the node ran out of memory"},
     {.exit_code = 128 + SIGKILL, .oom_kills = 2, .ooms = 1, .reason = NM_EXIT_OOM, .code = 128 + SIGKILL,
-     .says = "the kernel's OOM killer took it;"}, /* a shell's exit status for its killed child */
+     .says = "the kernel's OOM killer killed it;"}, /* a shell's exit status for its killed child */
     {.exit_code = 128 + SIGKILL, .reason = NM_EXIT_EXITED, .code = 128 + SIGKILL, .says = ""},
     {.exit_code = 0, .kill = NM_EXIT_KILLED, .reason = NM_EXIT_KILLED, .says = ""},
     {.exit_signal = SIGTERM, .kill = NM_EXIT_PREEMPTED, .reason = NM_EXIT_PREEMPTED, .code = 128 + SIGTERM, .says = ""},
     {.exit_signal = SIGKILL, .oom_kills = 1, .ooms = 1, .kill = NM_EXIT_KILLED, .reason = NM_EXIT_OOM,
-     .code = 128 + SIGKILL, .says = "the kernel's OOM killer took it"},
+     .code = 128 + SIGKILL, .says = "the kernel's OOM killer killed it"},
     {.exit_signal = SIGTERM, .stopped = true, .reason = NM_EXIT_STOPPED, .code = 128 + SIGTERM,
      .says = "systemd stopped its scope"},
     {.exit_signal = SIGTERM, .stopped = true, .kill = NM_EXIT_KILLED, .reason = NM_EXIT_KILLED, .code = 128 + SIGTERM,
@@ -192,11 +192,11 @@ static void test_without_a_final_record(void **state)
     leave_file(w, l->c->id, NM_LAUNCH_GATE_FILE, "");
     assert_judged(l, NM_EXIT_SIGNALED, 137, "while it started the command");
     l->c->pid = 1000000000;
-    assert_judged(l, NM_EXIT_SIGNALED, 137, "before it saw the command end; what still ran");
+    assert_judged(l, NM_EXIT_SIGNALED, 137, "before it saw the command end; remaining processes");
     l->run.adopted = true;
-    assert_judged(l, NM_EXIT_SIGNALED, 137, "the journal doesn't say that nmd did it");
+    assert_judged(l, NM_EXIT_SIGNALED, 137, "the journal doesn't show that nmd killed it");
     l->c->oom_kills = 1;
-    assert_judged(l, NM_EXIT_OOM, 137, "the kernel's OOM killer took it");
+    assert_judged(l, NM_EXIT_OOM, 137, "the kernel's OOM killer killed it");
     l->c->kill_reason = NM_EXIT_KILLED;
     assert_judged(l, NM_EXIT_KILLED, 137, "");
     l->c->pid = 0;

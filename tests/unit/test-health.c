@@ -304,7 +304,7 @@ static void test_script_changes_its_mind(void **state)
     set_script(f, script(f, "s", lines, path, sizeof path));
     h = start(f);
     assert_false(nm_health_get(h, &reason)); /* without a result no change is reported */
-    assert_string_equal(reason, "the health script has not answered yet");
+    assert_string_equal(reason, "the health script has not ended yet");
     assert_int_equal(f->n_changes, 0);
     RUN_UNTIL(f, f->n_changes == 1);
     assert_false(f->healthy);

@@ -90,8 +90,8 @@ static void test_limit(void **state)
 
         assert_true(read(fd, head, sizeof head) > 20);
     }
-    (void)snprintf(name, sizeof name, "[nmd: %llu bytes of output came before this line; of its log, only the newest "
-                   "64 KiB are kept]\n", (unsigned long long)base);
+    (void)snprintf(name, sizeof name, "[nmd: %llu bytes of output came before this line; only the newest 64 KiB of the "
+                                      "log are kept]\n", (unsigned long long)base);
     assert_memory_equal(head, name, strlen(name));
     assert_string_equal(output(w, "stderr"), "fine\n");
 }

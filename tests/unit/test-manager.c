@@ -251,7 +251,7 @@ static void test_close_breaker_on_full_disk(void **state)
     limit_files(JOURNAL_IS_FULL);
     assert_int_equal(nm_manager_close_breaker(w->m, &admin, &problem), NM_AGENT_E_UNAVAILABLE);
     limit_files(RLIM_INFINITY);
-    assert_non_null(strstr(problem.message, "The breaker is closed, but that isn't kept as yet"));
+    assert_non_null(strstr(problem.message, "The breaker is closed, but this isn't saved yet"));
     nm_policy_get_memory(w->m->policy, &memory);
     assert_true(memory.breaker_until_usec <= nm_now_usec());
 }
@@ -364,13 +364,13 @@ static void test_too_many_commands(void **state)
             if (exec(w, l, false, &p) != 0)
                 fail_msg("%s", p.message);
         assert_int_equal(exec(w, l, true, &p), NM_AGENT_E_UNAVAILABLE);
-        assert_non_null(strstr(p.message, "16 commands were started in this container"));
+        assert_non_null(strstr(p.message, "16 commands that 'exec' started in this container"));
     }
     l = submit(w, "exec sleep 1000");
     assert_int_equal(exec(w, l, true, &p), NM_AGENT_E_CONFLICT); /* the container doesn't run yet */
     RUN_UNTIL(w, l->c->view.state == NM_RUNNING);
     assert_int_equal(exec(w, l, false, &p), NM_AGENT_E_UNAVAILABLE);
-    assert_non_null(strstr(p.message, "64 commands were started in your containers"));
+    assert_non_null(strstr(p.message, "64 commands that 'exec' started in your containers"));
     assert_int_equal(exec(w, l, true, &p), 0);
     assert_int_equal(nm_sessions_count(w->m->sessions), 65);
     for (size_t i = 0; i < w->m->lives.n; i++)

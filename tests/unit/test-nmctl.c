@@ -250,14 +250,14 @@ static void test_explains_what_others_did(void **state)
         {"GET /v1/containers/stopped/decisions", NO_DECISIONS, NULL},
         {"GET /v1/containers/stopped HTTP",
          OK("{\"id\":\"" ID "\",\"state\":\"COMPLETED\",\"exit_reason\":\"stopped\",\"exit_signal\":15,"
-            "\"message\":\"systemd stopped its scope\\u001b, which nmd hadn't asked for\"}"), NULL},
+            "\"message\":\"systemd stopped its scope\\u001b without a request from nmd\"}"), NULL},
         {"GET /v1/containers/deaf/decisions", NO_DECISIONS, NULL},
         {"GET /v1/containers/deaf HTTP",
          OK("{\"id\":\"" ID "\",\"state\":\"RUNNING\",\"message\":\"systemd is stopping its scope\"}"), NULL},
         {"GET /v1/containers/shot/decisions", NO_DECISIONS, NULL},
         {"GET /v1/containers/shot HTTP",
          OK("{\"id\":\"" ID "\",\"state\":\"COMPLETED\",\"exit_reason\":\"signaled\",\"exit_signal\":9,"
-            "\"message\":\"the SIGKILL wasn't nmd's\"}"), NULL},
+            "\"message\":\"SIGKILL was not sent by nmd\"}"), NULL},
         {"GET /v1/containers/done/decisions", NO_DECISIONS, NULL},
         {"GET /v1/containers/done HTTP",
          OK("{\"id\":\"" ID "\",\"state\":\"COMPLETED\",\"exit_reason\":\"exited\",\"exit_code\":3}"), NULL},
@@ -269,13 +269,13 @@ static void test_explains_what_others_did(void **state)
     nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
     RUN(&r, "explain", "stopped");
     nmctl_expect(r.out,
-                 "\nnow ended: it was stopped through systemd: systemd stopped its scope?, which nmd hadn't asked "
-                  "for\n  What you can do: submit it again");
+                 "\nnow ended: it was stopped through systemd: systemd stopped its scope? without a request from "
+                  "nmd\n  What you can do: submit it again");
     RUN(&r, "explain", "deaf");
     nmctl_expect(r.out, "\nnow RUNNING: systemd is stopping its scope\n");
     RUN(&r, "explain", "shot");
     nmctl_expect(r.out,
-           "\nnow ended: it was ended by signal 9 (Killed): the SIGKILL wasn't nmd's\n  What you can do: ");
+           "\nnow ended: it was ended by signal 9 (Killed): SIGKILL was not sent by nmd\n  What you can do: ");
     RUN(&r, "explain", "done");
     nmctl_expect(r.out, "now ended: it exited with status 3\n");
     assert_null(strstr(r.out, "What you can do"));

@@ -60,16 +60,16 @@ static void test_reasons(void **state)
 
     (void)state;
     o.preempt_wait_reason = NM_REASON_SETTLING;
-    expect(&o, "what was taken back last must show in some samples first.");
+    expect(&o, "some samples must first show the memory that was taken back last.");
     o.kills_last_minute = 20;
     expect(&o, "20 containers were ended within the last minute, and [preemption] kills-per-minute allows no more.");
     o.takeable_bytes = MIB(1) - 1;
-    expect(&o, "no opportunistic container holds memory that could be had. Guaranteed containers use 500 MiB, which "
-               "they keep, and others on the node 60.0 MiB.");
+    expect(&o, "no opportunistic container holds memory that can be taken back. Guaranteed containers use 500 MiB, "
+               "which they keep, and others on the node use 60.0 MiB.");
     o.ending_bytes = MIB(300);
-    expect(&o, "300 MiB are on their way back already");
+    expect(&o, "300 MiB are being freed already");
     o.in_use_bytes = MIB(950);
-    expect(&o, "really in use are 950 MiB. The rest is reserved for containers that have just started");
+    expect(&o, "only 950 MiB of it is in use. The rest is reserved for containers that have just started");
     settings.over_allocation = false;
     expect(&o, "over-allocation is off");
     settings.over_allocation = true;

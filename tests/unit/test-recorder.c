@@ -81,7 +81,7 @@ static void test_what_is_no_trace(void **state)
     struct manager_world *w = *state;
 
     fake_tree_write(&w->tree, "letter", "Dear nmd,\n");
-    assert_refused(w, "letter", -EEXIST, "which is no trace");
+    assert_refused(w, "letter", -EEXIST, "the file exists and is not a trace");
     assert_int_equal(nm_read_file_at(AT_FDCWD, at(w, "letter"), text, sizeof text, NULL), 0);
     assert_string_equal(text, "Dear nmd,\n");
     assert_int_equal(mkfifo(at(w, "fifo"), 0600), 0);

@@ -109,7 +109,7 @@ static void test_no_room_for_a_word(void **state)
     assert_int_equal(l->c->view.state, NM_SCHEDULED);
     assert_false(l->c->view.admitted);
     assert_int_equal(l->c->shim_pid, 0);
-    assert_string_equal(l->decision.error, "it could not be started then, and waits again");
+    assert_string_equal(l->decision.error, "it could not be started then and waits again");
     assert_false(fake_tree_has(&w->tree, "ran"));
 }
 

@@ -86,12 +86,12 @@ static void test_rules(void **state)
         {DAEMON, DAEMON, true, true, DAEMON, 0, NULL},
         {BANNED, BANNED, true, false, BANNED, NM_AGENT_E_INVALID, "banned-users"},
         {BANNED, BANNED, true, true, BANNED, 0, NULL},
-        {BANNED, 0, true, false, 0, NM_AGENT_E_FORBIDDEN, "without root"},
-        {OWN, OWN, true, true, ALICE, NM_AGENT_E_FORBIDDEN, "without root, as uid 1500"},
-        {OWN, 0, true, false, 0, NM_AGENT_E_FORBIDDEN, "without root"},
+        {BANNED, 0, true, false, 0, NM_AGENT_E_FORBIDDEN, "not as root"},
+        {OWN, OWN, true, true, ALICE, NM_AGENT_E_FORBIDDEN, "as uid 1500, not as root"},
+        {OWN, 0, true, false, 0, NM_AGENT_E_FORBIDDEN, "not as root"},
         {OWN, 0, true, true, OWN, 0, NULL},
         {OWN, OUR_ADMIN, true, true, OWN, 0, NULL},
-        {OWN, ALICE, false, false, ALICE, NM_AGENT_E_FORBIDDEN, "without root"},
+        {OWN, ALICE, false, false, ALICE, NM_AGENT_E_FORBIDDEN, "not as root"},
         {OWN, ALICE, false, true, OWN, NM_AGENT_E_FORBIDDEN, "as yourself only"},
     };
 

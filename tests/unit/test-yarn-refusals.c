@@ -122,9 +122,9 @@ static void test_limits_of_the_node(void **state)
     w->m->config->max_containers = 1000;
     w->m->ended.n_results = NM_RESULTS_MAX;
     want(&a, 4, 64, false, 0);
-    assert_ends(n, &a, NM_YARN_INVALID, "as many as a node keeps (5000)");
+    assert_ends(n, &a, NM_YARN_INVALID, "the maximum is 5000");
     want(&a, 5, 64, true, 0);
-    assert_ends(n, &a, NM_YARN_KILLED_BY_NODE, "as many as a node keeps (5000)");
+    assert_ends(n, &a, NM_YARN_KILLED_BY_NODE, "the maximum is 5000");
     assert_int_equal(fake_launcher.n_no_room, 3);
     w->m->ended.n_results = 0;
     nm_yarn_node_free(n);

@@ -179,7 +179,7 @@ light "end?container=$big" >/dev/null
 check 'the large one ends' wait_until 30 ended "$big"
 rm_admin -updateNodeResource "node07:$node_port" 9000 12
 check 'one that the host cannot have' wait_until 20 counts_on '9000 12'
-like 'is told as such' "$(nmctl status --json | jq -r '.node.notes[]')" 'counts on 8.8 GiB here, and this host of 3.9 GiB'
+like 'is told as such' "$(nmctl status --json | jq -r '.node.notes[]')" 'expects 8.8 GiB of memory here, but this host has 3.9 GiB'
 light 'ask?app=huge&n=1&mb=8000&cmd=exec+sleep+1007' >/dev/null
 refused() { light 'containers?app=huge' | jq -r '.[].end // empty' | grep -q .; }
 check 'what is too large for it ends' wait_until 30 refused

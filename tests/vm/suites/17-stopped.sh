@@ -24,7 +24,7 @@ log_has() { journalctl -u nmd.service -o cat | grep -q "$1"; }
 
 begin one sleep 10000
 systemctl stop "$scope"
-ended "a stopped scope" "$id" stopped "systemd stopped its scope, which nmd hadn't asked for"
+ended "a stopped scope" "$id" stopped "systemd stopped its scope without a request from nmd"
 check "its event says so at once" wait_until 10 log_has "systemd stops the scope of $id"
 like "show says so" "$(nmctl show "$id")" "stopped"
 like "and explain" "$(nmctl explain "$id")" "now ended: it was stopped through systemd: systemd stopped its scope"
@@ -41,7 +41,7 @@ ended "one that ignored SIGTERM" "$id" stopped "systemd stopped its scope"
 
 begin killed sleep 10000
 systemctl kill "$scope"
-ended "a scope that was sent SIGTERM" "$id" signaled "SIGTERM wasn't nmd's"
+ended "a scope that was sent SIGTERM" "$id" signaled "SIGTERM was not sent by nmd"
 begin shot sleep 10000
 systemctl kill -s KILL "$scope"
 ended "a scope that was sent SIGKILL" "$id" signaled "from outside nmd"

@@ -20,7 +20,7 @@ is "a container that wants more than its limit is killed" "$status" 137
 id=$(nmctl list --all --json | jq -r '.[] | select(.name == "glutton") | .id')
 is "and it is told that memory was why" "$(field_of "$id" .exit_reason)" oom-killed
 peak=$(field_of "$id" .memory_peak_bytes)
-like "and that it was its own limit" "$(field_of "$id" .message)" "^the kernel's OOM killer took it; "
+like "and that it was its own limit" "$(field_of "$id" .message)" "^the kernel's OOM killer killed it; "
 is "nobody else has to wait for that" "$(status_of .node.breaker_until_usec)" null
 check "its peak is its limit ($peak)" test "$peak" -gt $((56 << 20)) -a "$peak" -le $((64 << 20))
 

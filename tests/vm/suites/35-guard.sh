@@ -15,8 +15,8 @@ quick_nmd "[over-allocation]" "warmup-samples = 1"
 is "the CPU thresholds are as bold as the host allows" \
     "$(status_of '"\(.node.over_allocation_threshold.cpu) \(.node.preemption_threshold.cpu)"')" "0.99 1"
 is "which is what auto came to" "$(key over-allocation value): $(key over-allocation in_force)" "auto: 0.99"
-like "for a reason" "$(key preemption why)" "bold: .*cpu.idle.*cpu.pressure"
-like "that nmctl config shows" "$(nmctl config cpu-threshold)" "auto: 1 .*bold"
+like "for a reason" "$(key preemption why)" "high: .*cpu.idle.*cpu.pressure"
+like "that nmctl config shows" "$(nmctl config cpu-threshold)" "auto: 1 .*high"
 like "network priority isn't there, and status says what it takes" "$(nmctl status)" \
     "network priority.*CAP_BPF"
 

@@ -13,7 +13,7 @@ crowd o "an opportunistic container holds memory that it hardly looks at" 680
 check "memory is over the threshold, and a part of its memory goes to swap" wait_until 90 swapped "$o" 5 ||
     diag "$(nmctl explain "$o")"
 check "as it was decided" wait_until 30 decided_is "$o" reclaim running-memory "done"
-like "which can be explained" "$(nmctl explain "$o")" 'can go to swap in time, which slows it down but spares it a kill'
+like "which can be explained" "$(nmctl explain "$o")" 'can go to swap in time, which slows it down but avoids a kill'
 is "it lives" "$(state_of "$o")" RUNNING
 is "nobody was killed" "$(($(status_of .preemptions.killed) - kills))" 0
 at_least "and it is counted" "$(status_of .preemptions.running_reclaims)" 1

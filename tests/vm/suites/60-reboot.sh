@@ -33,7 +33,7 @@ if [ "$NMD_VM_PHASE" = 1 ]; then
     like "because of the reboot" "$(field_of "$id" .message)" 'boot'
 else # its shim may have seen how systemd ended it, and nmd that it was systemd
     like "because of the reboot" "$(field_of "$id" '"\(.exit_code) \(.exit_reason) \(.message)"')" \
-        'lost the host was rebooted|^143 signaled|^143 stopped .*or the host went down'
+        'lost the host was rebooted|^143 signaled|^143 stopped .*or shutdown of the host'
 fi
 is "it was not started again" "$(cat /root/runs)" run
 
