@@ -96,10 +96,11 @@ static void end(int proc, pid_t pid)
 
     if (pidfd < 0 || faccessat(proc, "stat", F_OK, 0) < 0)
         return;
-    nm_notice("process %d is what an earlier nmd left of a start, with its sockets; it has run nothing and is killed",
+    nm_notice("process %d is a copy of an earlier nmd that had not yet started its program, and holds the sockets of "
+              "that nmd; it is killed",
               pid);
     if (pidfd_send_signal(pidfd, SIGKILL, NULL, 0) == 0 && poll(&p, 1, END_MSEC) == 0)
-        nm_warning("process %d doesn't end; sockets that it holds can't be used", pid);
+        nm_warning("process %d doesn't end; the sockets that it holds can't be used", pid);
 }
 
 static void examine(int procs, const char *name, const struct lock_files *locks)

@@ -23,7 +23,7 @@
 
 static int refuse_dir(const char *what, const char *path, int r, char **ret_message)
 {
-    return r < 0 ? nm_fail(ret_message, r, "the %s directory %s can't be made: %s", what, path, strerror(-r)) : 0;
+    return r < 0 ? nm_fail(ret_message, r, "the %s directory %s can't be created: %s", what, path, strerror(-r)) : 0;
 }
 
 /* Takes the lock. If another nmd holds it, logs that and waits, because that nmd may be about to end. */
@@ -97,7 +97,7 @@ static int lock_slice(const char *slice, char **ret_message)
     r = nm_lockfile_dir(dir);
     if (r < 0)
         return nm_fail(ret_message, r, "the directory %s, for the lock of the slice %s, can't be used: %s", dir, slice,
-                       r == -EPERM ? "it belongs to somebody else, or others may write to it" : strerror(-r));
+                       r == -EPERM ? "it belongs to another user, or other users may write to it" : strerror(-r));
     (void)snprintf(path, sizeof path, "%s/%s" LOCK_SUFFIX, dir, slice);
     return lock_file(path, "slice", slice, "give this one its own with --slice", ret_message);
 }

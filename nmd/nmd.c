@@ -69,15 +69,15 @@ static int run(struct nm_daemon *d, sd_event *event, const struct nm_daemon_opti
     if (r < 0)
         return r;
     (void)sd_event_set_watchdog(event, true); /* no effect unless the unit sets WatchdogSec= */
-    (void)sd_notifyf(0, "READY=1\nSTATUS=containers are admitted; nmctl talks to %s", o->socket);
-    nm_info("nmd " NM_VERSION " is ready: nmctl talks to %s", o->socket);
+    (void)sd_notifyf(0, "READY=1\nSTATUS=ready; admitting containers, listening on %s", o->socket);
+    nm_info("nmd " NM_VERSION " is ready, listening on %s", o->socket);
     tell_limits(d->manager);
     r = sd_event_loop(event);
     (void)sd_notify(0, "STOPPING=1");
     if (r >= 0)
         nm_manager_leave(d->manager);
-    nm_info("nmd leaves; %s", d->signs_off ? "the node has signed off from its cluster, whose containers end, and "
-                                             "others go on" : "containers go on");
+    nm_info("nmd is exiting; %s", d->signs_off ? "the node has unregistered from its cluster, whose containers end; "
+                                                 "other containers keep running" : "containers keep running");
     return r;
 }
 

@@ -16,29 +16,29 @@
 
 static const char help[] =
     "Usage: nmd [OPTION]...\n"
-    "Run containers on this node: guaranteed ones as promised, opportunistic ones in what "
-    "those leave unused.\n"
+    "Runs containers on this node: guaranteed containers with the resources that they request,\n"
+    "opportunistic containers with unused resources.\n"
     "\n"
     "  -c, --config FILE       configuration, with drop-ins in FILE.d/ (default " NM_SYSCONFDIR
     "/nmd/nmd.conf)\n"
-    "  -s, --socket PATH       where nmctl finds it (default RUNTIME-DIR/nmd.sock)\n"
+    "  -s, --socket PATH       local socket for nmctl (default RUNTIME-DIR/nmd.sock)\n"
     "      --state-dir DIR     journal, logs and container records (default /var/lib/nmd)\n"
-    "      --runtime-dir DIR   socket, and what lasts no longer than a boot (default /run/nmd)\n"
+    "      --runtime-dir DIR   socket, and files for this boot only (default /run/nmd)\n"
     "      --backend KIND      auto, systemd or direct (default auto)\n"
     "      --slice NAME        slice that holds the containers (default nm.slice)\n"
     "      --shim PATH         the nm-shim program (default: beside nmd, then " NM_LIBEXECDIR
     ")\n"
     "      --node-proc DIR     read the node's meminfo, stat and pressure below DIR (default "
     "/proc)\n"
-    "      --yarn-conf DIR     be a node of the YARN cluster whose configuration is in DIR\n"
+    "      --yarn-conf DIR     join the YARN cluster whose configuration is in DIR\n"
     NM_YARN_SETUP_USAGE
-    "      --record FILE       write a trace of all that happens, for nmsim\n"
-    "      --check-config      print what a start would refuse on this node, and exit\n"
+    "      --record FILE       write a trace of all events, for nmsim\n"
+    "      --check-config      check whether nmd can start on this node, and exit\n"
     "      --log-level LEVEL   err, warning, notice, info or debug (default info)\n"
     "  -h, --help              this text\n"
     "  -V, --version           the version\n"
     "\n"
-    "Signals: HUP reads the configuration again; TERM and INT end nmd, not the containers.\n";
+    "Signals: HUP reads the configuration again; TERM and INT end nmd, but not the containers.\n";
 
 static int take_backend(void *at, char *value, const struct nm_option *o)
 {

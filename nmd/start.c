@@ -25,8 +25,8 @@ static void check_way_to_socket(const struct nm_daemon_options *o, mode_t socket
         return;
     slash[slash == dir] = '\0';
     if (stat(dir, &st) == 0 && !(st.st_mode & 0001))
-        nm_warning("socket-mode = %04o lets every user in, but %s (mode %04o) doesn't let them through to the "
-                   "socket; chmod o+x does",
+        nm_warning("socket-mode = %04o permits all users to connect, but they can't reach the socket because of %s "
+                   "(mode %04o); run chmod o+x on it",
                    (unsigned)socket_mode, dir, (unsigned)st.st_mode & 07777);
 }
 
@@ -120,7 +120,7 @@ static int record(struct nm_daemon *d, const struct nm_daemon_options *o)
         return 0;
     r = nm_manager_record(d->manager, o->record, &message);
     if (r >= 0)
-        nm_info("what happens is recorded in %s; nmsim replays it", o->record);
+        nm_info("recording all events in %s; nmsim can replay them", o->record);
     return nm_daemon_refuse(NM_DAEMON_NO_START, r, message);
 }
 

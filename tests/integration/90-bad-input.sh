@@ -163,7 +163,7 @@ sed -i 's|</property>|&<property><name>yarn.nodemanager.aux-services</name><valu
 refused "more memory than there is" 'memory = .*larger than this node' "${new[@]}" --config "$dir/large.conf"
 refused "thresholds that are equal" 'must be below' "${new[@]}" --config "$dir/equal.conf"
 refused "a state directory below a file" "state directory $dir/text/x" --state-dir "$dir/text/x" --runtime-dir "$dir/new-run"
-refused "a state directory of everybody's" 'others may write to it' --state-dir "$dir/open" --runtime-dir "$dir/new-run"
+refused "a state directory of everybody's" 'other users may write to it' --state-dir "$dir/open" --runtime-dir "$dir/new-run"
 refused "a runtime directory that is a file" "runtime directory $dir/text" --state-dir "$dir/new-state" --runtime-dir "$dir/text"
 refused "figures that can't be read" "$dir/none can't be read" "${new[@]}" --node-proc "$dir/none"
 refused "a socket that is a file" 'is not a socket' "${new[@]}" --socket "$dir/text"
@@ -238,7 +238,7 @@ printf '[interface]\nhttp-address = 127.0.0.1:%s\n' "$port" >>"$dir/world.conf"
 try timeout 10 "$NMD" "${other[@]}" --config "$dir/world.conf" --state-dir "$dir/text/state" --runtime-dir "$dir/text/run" \
     --shim "$dir/none" --check-config
 is "nmd: all that is wrong beside directories: exit status" "$status" 1
-for words in "the runtime directory $dir/text/run can't be made" "the state directory $dir/text/state can't be made" \
+for words in "the runtime directory $dir/text/run can't be created" "the state directory $dir/text/state can't be created" \
     'memory = 900 TiB: larger than this node' 'system-reserved-vcores = 9999: leaves nothing' \
     "health script $dir/open/health, or a directory above it" "127.0.0.1:$port: Address already in use" \
     "shim $dir/none can't be opened"; do

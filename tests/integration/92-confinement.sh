@@ -260,12 +260,12 @@ refused() { # NAME WORDS OPTION...
 }
 mkdir -m 777 "$place/open"
 chmod 1777 "$place/open"
-refused "a state directory for everybody" "state directory $place/open.*others may write" --state-dir "$place/open"
+refused "a state directory for everybody" "state directory $place/open.*other users may write" --state-dir "$place/open"
 refused "somebody else's state directory" "state directory $place/nobody belongs" --state-dir "$place/nobody"
 settings "[paths]" "log-dir = $place/nobody" | nmd_configure
 refused "somebody else's log directory" "log directory $place/nobody belongs"
 settings "[paths]" "log-dir = $place/open" | nmd_configure
-refused "a log directory for everybody" "log directory $place/open.*others may write"
+refused "a log directory for everybody" "log directory $place/open.*other users may write"
 
 # ---- without confinement -------------------------------------------------------------------------------------------
 

@@ -131,7 +131,7 @@ nmd_kill
 nmd_start
 check "the next nmd starts" nmctl status
 is "and has ended the copy" "$(copies | grep -x "$copy")" ""
-like "which is said" "$(cat "$dir"/*.log)" "process $copy is what an earlier nmd left of a start"
+like "which is said" "$(cat "$dir"/*.log)" "process $copy is a copy of an earlier nmd that had not yet started its program"
 echo 0 >"$(slice_dir)/cgroup.freeze"
 check "the container starts after all" wait_until 20 in_state caught RUNNING
 is "once" "$(nmctl list --json | jq '[.[] | select(.name == "caught")] | length')" 1
