@@ -101,7 +101,7 @@ static void enable_controllers(const char *path)
         if (r == -EBUSY && move_down(fd) >= 0)
             r = nm_attr_write(fd, "cgroup.subtree_control", text);
         if (r < 0)
-            nm_debug("cgroup: %s in %s: %s", text, path, strerror(-r));
+            nm_debug("cgroup: can't write %s to cgroup.subtree_control of %s: %s", text, path, strerror(-r));
     }
 }
 
@@ -300,19 +300,19 @@ static int create_scope(struct direct *d, const char *scope, pid_t pid,
     char group[PATH_MAX];
     int r;
 
-    *ret_stage = "making the cgroup";
+    *ret_stage = "can't create the cgroup";
     r = born_there ? 0 : make_group(d, scope);
     if (r < 0)
         return r;
     r = nm_backend_open_scope(&d->base, scope, &cg);
     if (r >= 0) {
-        *ret_stage = "setting its limits";
+        *ret_stage = "can't set the limits of";
         r = group_name(d, scope, group);
     }
     if (r >= 0)
         r = apply(d, cg->dir_fd, group, l);
     if (r >= 0 && !born_there) {
-        *ret_stage = "moving the process into it";
+        *ret_stage = "can't move the process into";
         r = nm_cgroup_move_in(cg, pid);
     }
     if (r < 0) {
@@ -358,7 +358,7 @@ static void report(int r, const char *what, nm_cgroup_done_cb_t cb, void *userda
 
     if (!cb)
         return;
-    (void)snprintf(message, sizeof message, "setting the limits of %s: %s", what,
+    (void)snprintf(message, sizeof message, "can't set the limits of %s: %s", what,
                    strerror(r < 0 ? -r : 0));
     cb(r < 0 ? r : 0, NULL, r < 0 ? message : NULL, userdata);
 }
@@ -544,7 +544,7 @@ static int refuse_slice(const struct direct *d, int r, char **ret_message)
 {
     const char *why = nm_backend_explain(r);
 
-    return nm_fail(ret_message, r, "making the slice %s: %s", d->base.slice_path, why ? why : strerror(-r));
+    return nm_fail(ret_message, r, "can't create the slice %s: %s", d->base.slice_path, why ? why : strerror(-r));
 }
 
 int nm_direct_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret,

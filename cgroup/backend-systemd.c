@@ -217,7 +217,7 @@ static int start_slice(struct nm_systemd *s, char **ret_message)
     if (st.done)
         r = st.result;
     if (r < 0)
-        return nm_fail(ret_message, r, "starting %s: %s", s->base.slice,
+        return nm_fail(ret_message, r, "can't start %s: %s", s->base.slice,
                        message ? message : strerror(-r));
     return 0;
 }
@@ -317,7 +317,7 @@ static int open_slice(struct nm_systemd *s, char **ret_message)
     if (r >= 0)
         r = probe(s);
     if (r < 0)
-        return nm_fail(ret_message, r, "the cgroup of %s: %s", s->base.slice, strerror(-r));
+        return nm_fail(ret_message, r, "can't set up the cgroup of %s: %s", s->base.slice, strerror(-r));
     return 0;
 }
 

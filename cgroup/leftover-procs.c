@@ -90,9 +90,10 @@ int nm_cgroup_leftover_procs(const struct nm_cgroup *cg, struct nm_cgroup_leftov
 void nm_cgroup_leftover_procs_print(const struct nm_cgroup_leftover_procs *s, char *buf, size_t size)
 {
     if (s->n_hanging > 0)
-        (void)snprintf(buf, size, "%u of its processes hang%s in the kernel (state D), %d (%s) for one", s->n_hanging,
+        (void)snprintf(buf, size, "%u of its processes hang%s in the kernel (state D), for example %d "
+                                  "(%s)", s->n_hanging,
                        s->n_hanging == 1 ? "s" : "", (int)s->hanging, s->comm);
     else
-        (void)snprintf(buf, size, "%u of its processes %s there, though none hangs in the kernel", s->n,
+        (void)snprintf(buf, size, "%u of its processes %s left, though none hangs in the kernel", s->n,
                        s->n == 1 ? "is" : "are");
 }

@@ -82,8 +82,9 @@ void nm_netprio_probe(struct nm_cgroup_backend *b)
     b->feature[NM_CGROUP_NET_PRIORITY] = r >= 0;
     b->missing[NM_CGROUP_NET_PRIORITY] =
         r >= 0                       ? NULL
-        : r == -EPERM || r == -EACCES ? "not set, it takes CAP_BPF and CAP_NET_ADMIN (see nmd(8))"
-                                      : "not set, this kernel has no programs for cgroups (CONFIG_CGROUP_BPF)";
+        : r == -EPERM || r == -EACCES ? "not set, because it needs CAP_BPF and CAP_NET_ADMIN (see nmd(8))"
+                                      : "not set, because this kernel has no BPF programs for cgroups "
+                                        "(CONFIG_CGROUP_BPF)";
     if (r < 0)
         b->net_priority_fd = nm_close(b->net_priority_fd);
 }

@@ -69,17 +69,17 @@ static void probe_memory(struct probe *p, const char *swaps)
         bool mounted = where != NOT_MOUNTED;
 
         set(b, NM_CGROUP_MEMORY_LIMITS,
-            mounted ? "not enforced, the memory controller isn't enabled for the slice; memory "
-                      "measured from /proc, without what only sockets, memfd and tmpfs hold"
-                    : "not enforced, this cgroup2 mount has no memory controller; memory "
-                      "measured from /proc, without what only sockets, memfd and tmpfs hold");
+            mounted ? "not enforced, because the memory controller isn't enabled for the slice; memory is measured "
+                      "from /proc, without the memory that only sockets, memfd and tmpfs hold"
+                    : "not enforced, because this cgroup2 mount has no memory controller; memory is measured from "
+                      "/proc, without the memory that only sockets, memfd and tmpfs hold");
         set(b, NM_CGROUP_RECLAIM, "needs the memory controller");
         set(b, NM_CGROUP_SWAP, "needs the memory controller");
         return;
     }
     set(b, NM_CGROUP_MEMORY_LIMITS, NULL);
     set_by_file(b, NM_CGROUP_RECLAIM, "memory.reclaim",
-                "this kernel has no memory.reclaim (Linux 5.19 has)");
+                "this kernel has no memory.reclaim (needs Linux 5.19)");
     if (!has_swap(swaps))
         set(b, NM_CGROUP_SWAP, "no swap is configured");
     else
@@ -94,19 +94,19 @@ static void probe_cpu(struct probe *p, bool has_idle_property)
 
     if (where != HERE) {
         set(b, NM_CGROUP_CPU_WEIGHT,
-            where == NOT_MOUNTED ? "not enforced, this cgroup2 mount has no cpu controller"
-                                 : "not enforced, the cpu controller isn't enabled for the slice");
+            where == NOT_MOUNTED ? "not enforced, because this cgroup2 mount has no cpu controller"
+                                 : "not enforced, because the cpu controller isn't enabled for the slice");
         set(b, NM_CGROUP_CPU_IDLE, "needs the cpu controller");
         return;
     }
     set(b, NM_CGROUP_CPU_WEIGHT, NULL);
     if (!nm_attr_exists(b->slice_fd, "cpu.idle"))
         set(b, NM_CGROUP_CPU_IDLE,
-            "this kernel has no cpu.idle (Linux 5.15 has); weight 1 is used");
+            "this kernel has no cpu.idle (needs Linux 5.15); weight 1 is used");
     else
         set(b, NM_CGROUP_CPU_IDLE,
             has_idle_property ? NULL
-                              : "this systemd has no CPUWeight=idle (252 has); weight 1 is used");
+                              : "this systemd has no CPUWeight=idle (needs systemd 252); weight 1 is used");
 }
 
 static void probe_io(struct probe *p)
@@ -118,10 +118,10 @@ static void probe_io(struct probe *p)
                                               : "this kernel has neither io.weight nor io.bfq.weight");
         break;
     case NOT_MOUNTED:
-        set(p->b, NM_CGROUP_IO_WEIGHT, "not set, this cgroup2 mount has no io controller");
+        set(p->b, NM_CGROUP_IO_WEIGHT, "not set, because this cgroup2 mount has no io controller");
         break;
     case NOT_DELEGATED:
-        set(p->b, NM_CGROUP_IO_WEIGHT, "not set, the io controller isn't enabled for the slice");
+        set(p->b, NM_CGROUP_IO_WEIGHT, "not set, because the io controller isn't enabled for the slice");
         break;
     }
     set(p->b, NM_CGROUP_NET_PRIORITY, "not set here");
@@ -132,9 +132,9 @@ static void probe_core(struct probe *p)
     struct nm_cgroup_backend *b = p->b;
 
     set_by_file(b, NM_CGROUP_FREEZE, "cgroup.freeze",
-                "this kernel has no cgroup.freeze (Linux 5.2 has)");
+                "this kernel has no cgroup.freeze (needs Linux 5.2)");
     set_by_file(b, NM_CGROUP_KILL, "cgroup.kill",
-                "this kernel has no cgroup.kill (Linux 5.14 has); processes are killed one by one");
+                "this kernel has no cgroup.kill (needs Linux 5.14); processes are killed one by one");
     set_by_file(b, NM_CGROUP_PRESSURE, "memory.pressure",
                 "pressure stall information is off (boot with psi=1)");
     switch (find_controller(p, "pids")) {
@@ -142,10 +142,10 @@ static void probe_core(struct probe *p)
         set(b, NM_CGROUP_PIDS, NULL);
         break;
     case NOT_MOUNTED:
-        set(b, NM_CGROUP_PIDS, "not enforced, this cgroup2 mount has no pids controller");
+        set(b, NM_CGROUP_PIDS, "not enforced, because this cgroup2 mount has no pids controller");
         break;
     case NOT_DELEGATED:
-        set(b, NM_CGROUP_PIDS, "not enforced, the pids controller isn't enabled for the slice");
+        set(b, NM_CGROUP_PIDS, "not enforced, because the pids controller isn't enabled for the slice");
         break;
     }
 }

@@ -247,7 +247,8 @@ static void finish_job(struct nm_sdop *op, const char *result)
         r = -ESRCH;
     else if (op->kind == OP_CREATE && r == -EIO && nm_backend_is_full(&op->s->base))
         r = -EAGAIN;
-    (void)snprintf(why, sizeof why, "systemd couldn't start it (job result: %s); its reason is in the journal", result);
+    (void)snprintf(why, sizeof why, "systemd couldn't start it (job result: %s); the system journal has the "
+                                    "reason", result);
     op_finish(op, r, NULL, r == -EIO ? why : nm_backend_explain(r) ?: why);
 }
 

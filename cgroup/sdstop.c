@@ -39,7 +39,7 @@ static void ask_for_type(struct nm_systemd *s, const char *job)
                 : -ENOTCONN;
 
     if (r < 0)
-        nm_debug("cgroup: %s: %s", job, strerror(-r));
+        nm_debug("cgroup: can't ask systemd for the type of job %s: %s", job, strerror(-r));
 }
 
 void nm_sdstop_job_new(struct nm_systemd *s, const char *job, const char *unit)

@@ -75,7 +75,7 @@ check "so does CPU" wait_until 5 status_is \
     '.node.utilization.cpu > 0.74 and .node.utilization.cpu < 0.76' true
 try nmctl status
 like "the text says the state" "$out" 'running, direct backend'
-like "the text says what is not enforced" "$out" 'memory limits: not enforced, this cgroup2 mount'
+like "the text says what is not enforced" "$out" 'memory limits: not enforced, because this cgroup2 mount'
 like "the text says utilization" "$out" 'memory .* 18 % of 1000 MiB: 180 MiB used'
 like "the text says CPU that is used in cores" "$out" 'CPU .* 75 % of 2\.00 cores: 1\.50 used'
 like "and what is asked for in vcores" "$out" 'allocated .* of 2\.00 vcores'
@@ -182,7 +182,7 @@ holds() { [ "$(nmctl logs hidden)" = holds ]; }
 check "memory is hidden" wait_until 20 holds
 counted_or_told() {
     [ "$(field_of hidden .memory_used_bytes)" -ge $((60 << 20)) ] ||
-        status_is '[.node.notes[] | select(test("without what only sockets, memfd and tmpfs hold"))] | length' 1
+        status_is '[.node.notes[] | select(test("without the memory that only sockets, memfd and tmpfs hold"))] | length' 1
 }
 check "it is counted, or status says that it isn't" wait_until 5 counted_or_told
 nmctl kill --now --wait hidden >/dev/null

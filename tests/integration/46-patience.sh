@@ -50,7 +50,7 @@ check "what slips into its cgroup after the kill is killed, too" wait_until 10 o
 slip_in "$cgroup"
 check "as often as it happens" wait_until 10 over "$late"
 check "after ten seconds the node is unhealthy" wait_until 20 status_is .node.healthy false
-check "and it is told who hangs" logged "can't be killed: .* hangs in the kernel (state D), [0-9]* (sh) for one"
+check "and it is told who hangs" logged "can't be killed: .* hangs in the kernel (state D), for example [0-9]* (sh)"
 is "it is not told gone" "$(state_of stays)" KILLING
 thaw_disk
 check "it goes as soon as it can" wait_until 10 in_state stays COMPLETED

@@ -97,7 +97,7 @@ static void test_check(void **state)
     fake_systemd_return(w->systemd);
     (void)strcat(w->root, "/cgroup.controllers"); /* a file */
     assert_int_equal(check(w, NM_CGROUP_BACKEND_DIRECT), -ENOTDIR);
-    assert_non_null(strstr(w->message, "making the slice "));
+    assert_non_null(strstr(w->message, "can't create the slice "));
     assert_int_equal(check(w, NM_CGROUP_BACKEND_FAKE), 0);
 }
 

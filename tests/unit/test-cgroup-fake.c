@@ -446,8 +446,8 @@ static void test_probe(void **state)
     assert_non_null(f->b->missing[NM_CGROUP_NET_PRIORITY]);
     assert_non_null(strstr(f->b->missing[NM_CGROUP_IO_WEIGHT], "no io controller"));
     assert_string_equal(f->b->missing[NM_CGROUP_MEMORY_LIMITS],
-                        "not enforced, this cgroup2 mount has no memory controller; memory "
-                        "measured from /proc, without what only sockets, memfd and tmpfs hold");
+                        "not enforced, because this cgroup2 mount has no memory controller; memory is measured from "
+                        "/proc, without the memory that only sockets, memfd and tmpfs hold");
     assert_non_null(strstr(f->b->missing[NM_CGROUP_KILL], "one by one"));
 
     /* Controllers that aren't enabled in subtree_control. */

@@ -88,7 +88,7 @@ static void test_a_limit_that_is_refused(void **state)
     fake_tree_write(&w->dir, SCOPE "memory.max/it-is-a-directory", "");
     assert_int_equal(w->b->ops->set_limits(w->b, w->cg, &l, on_done, &a), 0);
     assert_int_equal(a.result, -EISDIR);
-    assert_non_null(strstr(a.message, "setting the limits of nmtest-c1.scope: Is a directory"));
+    assert_non_null(strstr(a.message, "can't set the limits of nmtest-c1.scope: Is a directory"));
     assert_int_equal(w->b->ops->set_limits(w->b, w->cg, &l, NULL, NULL), 0); /* without a callback */
 }
 
@@ -101,7 +101,7 @@ static void test_a_creation_is_undone(void **state)
 
     assert_int_equal(w->b->ops->create(w->b, "c2", "", getpid(), &l, on_done, &a), 0);
     assert_true(a.n_calls == 1 && a.result < 0);
-    assert_non_null(strstr(a.message, "setting its limits nmtest-c2.scope: "));
+    assert_non_null(strstr(a.message, "can't set the limits of nmtest-c2.scope: "));
     assert_false(fake_tree_has(&w->dir, "root/" SLICE "/nmtest-c2.scope"));
     a = (struct answer){0};
     assert_int_equal(w->b->ops->create(w->b, "c1", "", getpid(), &l, on_done, &a), 0);
@@ -124,7 +124,7 @@ static void test_a_creation_where_it_was_born(void **state)
     is_member = true;
     assert_int_equal(w->b->ops->create(w->b, "c1", "", getpid(), &l, on_done, &a), 0);
     assert_int_equal(a.result, -EISDIR);
-    assert_non_null(strstr(a.message, "setting its limits nmtest-c1.scope: "));
+    assert_non_null(strstr(a.message, "can't set the limits of nmtest-c1.scope: "));
     assert_file(w, "cgroup.kill", "1");
     fake_tree_unlink(&w->dir, SCOPE "memory.max/it-is-a-directory");
     a = (struct answer){0};
@@ -404,7 +404,7 @@ static void test_leftover_processes(void **state)
     assert_int_equal(nm_cgroup_leftover_procs(w->cg, &s), 0);
     assert_true(s.n == 1 && s.n_hanging == 0);
     nm_cgroup_leftover_procs_print(&s, text, sizeof text);
-    assert_string_equal(text, "1 of its processes is there, though none hangs in the kernel");
+    assert_string_equal(text, "1 of its processes is left, though none hangs in the kernel");
 
     pid = hanging();
     (void)snprintf(text, sizeof text, "%d\n%d\n4194303\n", (int)getpid(), (int)pid); /* the last is dead */
@@ -415,14 +415,14 @@ static void test_leftover_processes(void **state)
     assert_true(s.n == 3 && s.n_hanging == 1 && s.hanging == pid);
     nm_cgroup_leftover_procs_print(&s, text, sizeof text);
     (void)snprintf(expected, sizeof expected,
-                   "1 of its processes hangs in the kernel (state D), %d (test-cgroup-fil) for one",
+                   "1 of its processes hangs in the kernel (state D), for example %d (test-cgroup-fil)",
                    (int)pid);
     assert_string_equal(text, expected);
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     s = (struct nm_cgroup_leftover_procs){.n = 2};
     nm_cgroup_leftover_procs_print(&s, text, sizeof text);
-    assert_string_equal(text, "2 of its processes are there, though none hangs in the kernel");
+    assert_string_equal(text, "2 of its processes are left, though none hangs in the kernel");
     fake_tree_write(&w->dir, SCOPE "cgroup.procs", "");
     fake_tree_unlink(&w->dir, SCOPE "cgroup.procs");
     assert_int_equal(nm_cgroup_leftover_procs(w->cg, &s), -ENOENT); /* the cgroup was removed */
@@ -482,7 +482,7 @@ static void test_no_root(void **state)
 
     if (geteuid() == 0) {
         assert_int_equal(nm_cgroup_backend_new(&params, &w->b, &w->message), -ENOENT);
-        assert_non_null(strstr(w->message, "making the slice /nonexistent/cgroup/nmtest.slice: "));
+        assert_non_null(strstr(w->message, "can't create the slice /nonexistent/cgroup/nmtest.slice: "));
     } else { /* the user's slice would be below their own cgroup */
         assert_int_equal(nm_cgroup_backend_new(&params, &w->b, &w->message), -EACCES);
         assert_non_null(strstr(w->message, "cgroup /nonexistent/cgroup"));

@@ -380,12 +380,12 @@ static void test_survivors_words(void **state)
         struct nm_cgroup_leftover_procs s;
         const char *text;
     } cases[] = {
-        {{.n = 1}, "1 of its processes is there, though none hangs in the kernel"},
-        {{.n = 3}, "3 of its processes are there, though none hangs in the kernel"},
+        {{.n = 1}, "1 of its processes is left, though none hangs in the kernel"},
+        {{.n = 3}, "3 of its processes are left, though none hangs in the kernel"},
         {{.n = 3, .n_hanging = 1, .hanging = 17, .comm = "dd"},
-         "1 of its processes hangs in the kernel (state D), 17 (dd) for one"},
+         "1 of its processes hangs in the kernel (state D), for example 17 (dd)"},
         {{.n = 3, .n_hanging = 2, .hanging = 17, .comm = "dd"},
-         "2 of its processes hang in the kernel (state D), 17 (dd) for one"},
+         "2 of its processes hang in the kernel (state D), for example 17 (dd)"},
     };
     char text[160];
 
