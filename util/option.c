@@ -124,7 +124,7 @@ void nm_option_tell(const struct nm_option_fault *f)
         nm_diag("--%s '%s': it must be %s", o->name, f->word, nm_option_allowed(o));
         break;
     case NM_OPTION_TOO_OFTEN:
-        nm_diag("--%s '%s': it can be given %" PRIu64 " times at most", o->name, f->word, o->type->max);
+        nm_diag("--%s '%s': it can be given at most %" PRIu64 " times", o->name, f->word, o->type->max);
         break;
     }
 }

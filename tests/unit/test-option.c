@@ -217,7 +217,7 @@ static void test_messages(void **state)
     assert_told(&(struct nm_option_fault){NM_OPTION_OUT_OF_RANGE, count, "10", NULL},
                 "test-option: --count '10': it must be a number from 2 to 9\n");
     assert_told(&(struct nm_option_fault){NM_OPTION_TOO_OFTEN, word, "3", NULL},
-                "test-option: --word '3': it can be given 2 times at most\n");
+                "test-option: --word '3': it can be given at most 2 times\n");
 }
 
 static void test_table(void **state)
