@@ -46,12 +46,9 @@ int nm_config_print_template(FILE *f)
 {
     print_comment(f, "nmd.conf: the node agent's configuration. See nmd.conf(5).");
     (void)fputs("#\n", f);
-    print_comment(f, "Every key is shown with its default. Take away the leading # to change one; "
-                     "files in nmd.conf.d/ "
-                     "that end in .conf are read after this one, in the order of their names. `nmd "
-                     "--check-config` tells "
-                     "whether nmd would take it, and `systemctl reload nmd` applies it. Sizes: "
-                     "512M, 1.5G (powers of "
+    print_comment(f, "Every key is shown with its default. To change a key, remove the leading #. Files in nmd.conf.d/ "
+                     "that end in .conf are read after this file, in the order of their names. `nmd --check-config` "
+                     "checks the configuration, and `systemctl reload nmd` applies it. Sizes: 512M, 1.5G (powers of "
                      "1024). Durations: 250ms, 3s, 10min, 1h, 1d.");
     for (size_t s = 0; s < nm_config_n_sections; s++) {
         (void)fputc('\n', f);

@@ -11,18 +11,18 @@
 #include <assert.h>
 
 const struct nm_config_section nm_config_sections[] = {
-    {"node", "What the node offers to containers. The sum of both kinds of containers is held "
-             "below it by the kernel."},
-    {"over-allocation", "Opportunistic containers on measured instead of requested resources."},
-    {"queue", "Where opportunistic containers wait for room."},
+    {"node", "The resources that the node offers to containers. The kernel limits the sum of all containers to them."},
+    {"over-allocation", "Starts of opportunistic containers by measured use instead of requests."},
+    {"queue", "The queue, in which opportunistic containers wait for room."},
     {"preemption",
-     "Taking resources back from opportunistic containers when the node gets too full."},
-    {"sampling", "How often, and on which events, the node is measured."},
-    {"containers", "Defaults and limits of single containers, and who they may run as."},
+     "How resources are taken back from opportunistic containers when use is too high."},
+    {"sampling", "How often and on which events the node is measured."},
+    {"containers", "Defaults and limits of single containers, and the users that they may run as."},
     {"interface", "The local socket and the read-only HTTP address."},
-    {"yarn", "The node as part of a Hadoop cluster, whose own configuration files say the rest."},
-    {"health", "When the node counts as unhealthy: it then starts nothing new and says why."},
-    {"paths", "Where things are kept."},
+    {"yarn", "The node as part of a Hadoop cluster. The cluster's own configuration files have all other settings."},
+    {"health", "When the node counts as unhealthy. An unhealthy node starts no containers, and its status has the "
+               "reason."},
+    {"paths", "Directories of nmd."},
 };
 const size_t nm_config_n_sections = NM_ARRAY_SIZE(nm_config_sections);
 
@@ -34,16 +34,14 @@ const size_t nm_config_n_sections = NM_ARRAY_SIZE(nm_config_sections);
 const struct nm_config_key nm_config_keys[] = {
     {"node", "memory", NM_CONFIG_SIZE, FIELD(memory_bytes), .fallback = "auto",
      RANGE("16M", "1024T"), WORD("auto", 0),
-     .meaning = "Memory for containers, all together. auto: the node's memory less "
-                "system-reserved-memory and what is in pools of huge pages. More than the node has "
-                "is refused; memory beyond it belongs to the rest of the system. When the node's "
-                "memory changes (a balloon, a pool of huge pages), auto follows, and a size that no "
-                "longer fits shrinks for as long."},
+     .meaning = "Memory for all containers together. auto: the node's memory, less system-reserved-memory and pools of "
+                "huge pages. A size larger than the node's memory is refused. The rest of the node's memory is for the "
+                "system. When the node's memory changes (a balloon, a pool of huge pages), auto follows. A size that "
+                "no longer fits is reduced until it fits again."},
     {"node", "vcores", NM_CONFIG_COUNT, FIELD(vcores), .fallback = "auto", RANGE("1", "100000"),
      WORD("auto", 0),
-     .meaning = "Into how many vcores the online CPUs are divided. auto: one vcore is one CPU. "
-                "With 16 on a node of 8 CPUs, one vcore is half a CPU, and a quarter while only 4 are "
-                "online."},
+     .meaning = "Number of vcores into which the online CPUs are divided. auto: one vcore is one CPU. Example: with 16 "
+                "on a node of 8 CPUs, one vcore is half a CPU, or a quarter of a CPU while only 4 CPUs are online."},
     {"node", "system-reserved-memory", NM_CONFIG_SIZE, FIELD(system_reserved_memory_bytes),
      .fallback = "auto", RANGE("0", "1024T"), WORD("auto", UINT64_MAX),
      .meaning = "Memory that is kept for the kernel, system services and nmd itself when memory is "
@@ -54,225 +52,219 @@ const struct nm_config_key nm_config_keys[] = {
      .meaning = "CPU that is kept for the system, in vcores."},
 
     {"over-allocation", "enabled", NM_CONFIG_BOOL, FIELD(over_allocation), .fallback = "yes",
-     .meaning = "yes: opportunistic containers start while measured use leaves room. no: only "
-                "while all requests together fit the node, and nothing is taken back but to make "
-                "room for guaranteed containers."},
+     .meaning = "yes: opportunistic containers start while measured use leaves room. no: they start only while all "
+                "requests together fit the node, and resources are taken back only to make room for guaranteed "
+                "containers."},
     {"over-allocation", "memory-threshold", NM_CONFIG_FRACTION,
      FIELD(over_allocation_threshold.memory), .fallback = "0.8", RANGE("0", "1"),
      .min_exclusive = true,
-     .meaning = "Over-allocation threshold (alpha) of memory: no opportunistic container starts or "
-                "resumes while use is at or above this share of capacity. Must be below "
-                "[preemption] memory-threshold: the gap is what keeps containers from being "
-                "started and taken back in turns."},
+     .meaning = "Over-allocation threshold (alpha) of memory: no opportunistic container starts or resumes while use "
+                "is at or above this share of capacity. Must be below [preemption] memory-threshold: the difference "
+                "prevents containers from being started and taken back alternately."},
     {"over-allocation", "cpu-threshold", NM_CONFIG_FRACTION, FIELD(over_allocation_threshold.cpu),
      .fallback = "auto", RANGE("0", "1"), .min_exclusive = true, WORD("auto", 0),
-     .meaning = "The same for CPU. Must be below [preemption] cpu-threshold. auto: 0.99 where the "
-                "kernel gives opportunistic containers only the CPU that others leave (cpu.idle) and "
-                "shows how long guaranteed ones wait for it (cpu.pressure), else 0.8. `nmctl config` "
-                "says which holds here, and why."},
+     .meaning = "The same for CPU. Must be below [preemption] cpu-threshold. auto: 0.99 if the kernel gives "
+                "opportunistic containers only the CPU that others leave (cpu.idle) and measures how long guaranteed "
+                "ones wait for it (cpu.pressure), otherwise 0.8. `nmctl config` shows the value of this node and the "
+                "reason."},
     {"over-allocation", "warmup", NM_CONFIG_DURATION, FIELD(warmup_usec), .fallback = "15s",
      RANGE("0s", "1h"),
-     .meaning = "For this long after its start a container counts with at least what it asked for, "
-                "because it has hardly begun to use it. Too short, and a burst of starts "
-                "overshoots."},
+     .meaning = "For this time after its start, a container counts with at least its request, because it does not yet "
+                "use much of it. If the time is too short, a burst of starts exceeds the capacity."},
     {"over-allocation", "warmup-samples", NM_CONFIG_COUNT, FIELD(warmup_samples), .fallback = "3",
      RANGE("0", "100"),
-     .meaning = "Samples that a container must also have before its measured use is believed."},
+     .meaning = "Number of samples that a container must also have before its measured use counts."},
     {"over-allocation", "surge-margin", NM_CONFIG_DURATION, FIELD(margin_usec), .fallback = "10min",
      RANGE("0s", "1d"),
-     .meaning = "Where guaranteed containers take back their memory so often that more than 7 % of "
-                "the opportunistic work is lost, room for such a surge is kept free for this long "
-                "after each, and up to four times as long while that was not enough. 0s: never, where "
-                "work that is lost costs nothing."},
+     .meaning = "If guaranteed containers take their memory back so often that more than 7 % of the opportunistic work "
+                "is lost, memory for another such surge is kept free for this time after each surge, and for up to "
+                "four times as long while that is not enough. 0s: never; suitable if lost work costs nothing."},
     {"over-allocation", "shadow", NM_CONFIG_BOOL, FIELD(shadow), .fallback = "no",
-     .meaning = "yes: decide and record, but act on nothing. For judging settings by `nmctl "
-                "explain` before they are let loose."},
+     .meaning = "yes: make and record decisions, but do not carry them out. `nmctl explain` then shows the effect of "
+                "settings before they are used."},
 
     {"queue", "max-length", NM_CONFIG_COUNT, FIELD(queue_max_length), .fallback = "500",
      RANGE("0", "1000000"),
-     .meaning = "Opportunistic containers that may wait: enough for a batch that a person submits in a "
-                "loop. One more is refused at once, so that whoever submits can choose another node. "
-                "Guaranteed containers are not counted. Where a lower limit finds more, the newest are discarded."},
+     .meaning = "Maximum number of opportunistic containers that wait. The default is enough for a batch that a person "
+                "submits in a loop. Further ones are refused at once, so that the submitter can choose another node. "
+                "Guaranteed containers are not counted. If the limit is lowered below the present number, the newest "
+                "are discarded."},
     {"queue", "policy", NM_CONFIG_QUEUE_POLICY, FIELD(queue_policy), .fallback = "by-length",
-     .meaning = "How much may wait. by-length: max-length opportunistic containers. by-resources: any number whose "
-                "requests, with those of guaranteed containers that wait, together fit the node: one more is refused."},
+     .meaning = "Limit of the queue. by-length: max-length opportunistic containers. by-resources: the requests of all "
+                "waiting containers, guaranteed ones included, must together fit the node; further containers are "
+                "refused."},
     {"queue", "max-per-user", NM_CONFIG_COUNT, FIELD(queue_max_per_user), .fallback = "auto",
      RANGE("1", "1000000"), WORD("auto", 0),
-     .meaning = "How many of these one user may have waiting, so that nobody fills the queue for all others. "
-                "Administrators are not bound by it. auto: three quarters of max-length."},
+     .meaning = "Maximum number of waiting opportunistic containers of one user, so that a single user can't fill the "
+                "queue. Does not apply to administrators. auto: three quarters of max-length."},
     {"queue", "order", NM_CONFIG_QUEUE_ORDER, FIELD(queue_order), .fallback = "fifo",
-     .meaning = "Who is next. smallest-first: smallest dominant share of the node; "
-                "shortest-expected-first: by the expected run time given at submission; "
-                "nearly-done-app-first: the application with the highest completed share."},
+     .meaning = "The container that starts next. smallest-first: smallest dominant share of the node; "
+                "shortest-expected-first: by the expected run time given at submission; nearly-done-app-first: the "
+                "application with the highest completed share."},
     {"queue", "give-back", NM_CONFIG_DURATION, FIELD(give_back_usec), .fallback = "1min", RANGE("0s", "1d"),
-     .meaning = "A cluster's container that has waited so long goes back to the cluster, which places it elsewhere, "
-                "if no opportunistic container has started or been resumed on this node meanwhile: what else the host "
-                "does leaves no room. Ten times as long while an opportunistic container runs here, whose end may let "
-                "the next one start; when the last of them has ended, the wait begins anew. Whatever starts meanwhile, "
-                "no wait is longer than twenty times that, and none of a container that asks for more than the host's "
-                "other work leaves of the node is longer than ten times that. Containers of local users wait on. 0s: "
-                "never."},
+     .meaning = "A cluster's container that has waited for this time goes back to the cluster, which places it "
+                "elsewhere, if no opportunistic container has started or been resumed on this node meanwhile, because "
+                "other work of the host leaves no room. The time is ten times as long while an opportunistic container "
+                "runs here, whose end may let the next one start. When the last of them has ended, the wait begins "
+                "again. Whatever starts meanwhile, a container waits for at most twenty times this time, or for at "
+                "most ten times if it asks for more than other work of the host leaves of the node. Containers of "
+                "local users are not given back. 0s: never."},
     {"queue", "backfill", NM_CONFIG_DURATION, FIELD(backfill_usec), .fallback = "10min",
      RANGE("0s", "1d"),
-     .meaning = "While the first in the queue is too large for the memory that is left, smaller ones "
-                "may pass it. Once it is only they that keep it out, none passes any more, and they "
-                "have this long to end, together; then as many are killed as it needs. As long as a "
-                "pause may last, by default: less loses work, more makes the large one wait. 0s: none "
-                "passes, except one that is too large for the node as it is."},
+     .meaning = "While the first container of the queue is too large for the remaining memory, smaller ones may pass "
+                "it. When only these still prevent its start, no more containers pass it, and together they may delay "
+                "it for this time. Then as many of them are killed as it needs. The default is the longest time of a "
+                "pause. A shorter time loses work, a longer time makes the large container wait. 0s: no container "
+                "passes, unless the first one is too large for the node as it is."},
 
     {"preemption", "memory-threshold", NM_CONFIG_FRACTION, FIELD(preemption_threshold.memory),
      .fallback = "0.95", RANGE("0", "1"), .min_exclusive = true,
-     .meaning = "Preemption threshold (beta) of memory: above this share of capacity, memory is "
-                "taken back from opportunistic containers; one fresh sample is enough. Nothing that "
-                "relies on others' unused share is started if use would exceed it."},
+     .meaning = "Preemption threshold (beta) of memory: above this share of capacity, memory is taken back from "
+                "opportunistic containers. One fresh sample is enough. No container that relies on unused resources of "
+                "others is started if use would exceed the threshold."},
     {"preemption", "cpu-threshold", NM_CONFIG_FRACTION, FIELD(preemption_threshold.cpu),
      .fallback = "auto", RANGE("0", "1"), .min_exclusive = true, WORD("auto", 0),
-     .meaning = "The same for CPU, which must stay above it for cpu-samples samples. auto: 1 where the "
-                "over-allocation threshold's auto is 0.99: a full CPU then hurts nobody, and what takes CPU back is "
-                "stall-margin; else 0.95. With 1 there, an opportunistic container starts when half of the CPU that it "
-                "asks for is free, and shares the rest with its like, unless surges of memory cost them work."},
+     .meaning = "The same for CPU, which must stay above it for cpu-samples samples. auto: 1 if the over-allocation "
+                "threshold's auto is 0.99, otherwise 0.95. With 1, a full CPU does not slow guaranteed containers "
+                "down, and CPU is taken back by stall-margin. An opportunistic container then starts when half of the "
+                "CPU that it asks for is free, and shares the rest with other opportunistic containers, unless they "
+                "lose work to surges of memory."},
     {"preemption", "stall-margin", NM_CONFIG_FRACTION, FIELD(stall_margin), .fallback = "0.1",
      RANGE("0", "1"),
-     .meaning = "Opportunistic containers are squeezed when a guaranteed one waits for CPUs for a share "
-                "of the time (cpu.pressure) that is higher by more than this than what it waits without "
-                "them, which nmd learns. 1: never. Needs squeeze, cpu.idle and cpu.pressure."},
+     .meaning = "Opportunistic containers are squeezed when the share of time for which a guaranteed container waits "
+                "for CPUs (cpu.pressure) exceeds its share without them by more than this value. nmd learns the share "
+                "without them. 1: never. Needs squeeze, cpu.idle and cpu.pressure."},
     {"preemption", "cpu-samples", NM_CONFIG_COUNT, FIELD(cpu_samples), .fallback = "4",
      RANGE("1", "100"),
-     .meaning = "Consecutive samples over the CPU threshold before containers are paused: CPU "
-                "peaks are short and harm nobody, and the kernel already prefers guaranteed "
-                "containers."},
+     .meaning = "Number of consecutive samples over the CPU threshold before containers are paused. Short CPU peaks "
+                "are harmless, because the kernel already prefers guaranteed containers."},
     {"preemption", "settle-samples", NM_CONFIG_COUNT, FIELD(settle_samples), .fallback = "2",
      RANGE("2", "100"),
-     .meaning = "Samples to wait, after what was taken back is really gone, before taking more."},
+     .meaning = "Number of samples to wait after resources were freed, before more are taken back."},
     {"preemption", "victim-order", NM_CONFIG_VICTIM_ORDER, FIELD(victim_order),
      .fallback = "reverse-arrival",
-     .meaning = "From whom to take first. reverse-arrival: latest-started; least-work-lost: least "
-                "CPU time used so far; fewest-victims: the smallest set that suffices; app-fair: "
-                "the application that holds the most."},
+     .meaning = "The containers from which resources are taken back first. reverse-arrival: latest-started; "
+                "least-work-lost: least CPU time used so far; fewest-victims: the smallest set that suffices; "
+                "app-fair: the application that holds the most."},
     {"preemption", "pause", NM_CONFIG_BOOL, FIELD(pause), .fallback = "yes",
-     .meaning = "Take CPU back by freezing containers, which lose no work. no: kill them instead, "
-                "as plain YARN does."},
+     .meaning = "yes: take CPU back by freezing containers, which lose no work. no: kill them instead, as plain YARN "
+                "does."},
     {"preemption", "pause-deadline", NM_CONFIG_DURATION, FIELD(pause_deadline_usec),
      .fallback = "10min", RANGE("1s", "30d"),
-     .meaning = "A container that is paused for longer is killed, so that it can be tried "
-                "elsewhere."},
+     .meaning = "A container that is paused for longer is killed, so that it can be started elsewhere."},
     {"preemption", "kills-per-minute", NM_CONFIG_COUNT, FIELD(kills_per_minute), .fallback = "20",
      RANGE("1", "64"),
-     .meaning = "At most so many containers are killed in any minute because use was over a "
-                "threshold, against a wrong measurement emptying the node. Kills that make room for "
-                "a guaranteed container are counted, but not held back."},
+     .meaning = "Maximum number of containers that are killed in any minute because use was over a threshold, so that "
+                "a wrong measurement can't empty the node. Kills that make room for a guaranteed container are "
+                "counted, but not limited."},
     {"preemption", "breaker", NM_CONFIG_DURATION, FIELD(breaker_usec), .fallback = "10s",
      RANGE("0s", "1h"),
-     .meaning = "No opportunistic container starts for this long after one was killed because memory "
-                "or CPU was short, by nmd or the kernel, and for twice as long while such kills keep "
-                "coming. Longer costs more work than it saves. Kills that make room for a guaranteed "
-                "container don't count. `nmctl close-breaker` ends it."},
+     .meaning = "No opportunistic container starts for this long after one was killed by nmd or the kernel because "
+                "memory or CPU was short, and for twice as long while such kills continue. A longer time costs more "
+                "work than it saves. Kills that make room for a guaranteed container don't count. `nmctl "
+                "close-breaker` ends the stop."},
     {"preemption", "reclaim", NM_CONFIG_BOOL, FIELD(reclaim), .fallback = "yes",
-     .meaning = "Push the memory of paused containers to swap before anything is killed. Needs "
-                "swap and memory.reclaim (Linux 5.19)."},
+     .meaning = "Move memory of paused containers to swap before any container is killed. Needs swap and "
+                "memory.reclaim (Linux 5.19)."},
     {"preemption", "reclaim-running", NM_CONFIG_DURATION, FIELD(reclaim_running_usec),
      .fallback = "2s", RANGE("0s", "1min"),
-     .meaning = "Before a running container is killed for memory, push a part of its memory to swap, if "
-                "that is likely to do within this time: by the speed of earlier reclaims, the free swap, "
-                "and the growth of use, which must not reach the capacity meanwhile. Then the kill "
-                "follows. Longer than some seconds, and guaranteed containers would feel the node's lack "
-                "of memory. 0s: never. Needs what reclaim needs, and reclaim = yes."},
+     .meaning = "Before a running container is killed for memory, move a part of its memory to swap, if this is likely "
+                "to suffice within this time. nmd estimates this from the speed of earlier reclaims, the free swap and "
+                "the growth of use, which must not reach the capacity meanwhile. If it did not suffice, the container "
+                "is killed. With more than some seconds, the lack of memory affects guaranteed containers. 0s: never. "
+                "Needs reclaim = yes, swap and memory.reclaim."},
     {"preemption", "squeeze", NM_CONFIG_BOOL, FIELD(squeeze), .fallback = "yes",
-     .meaning = "Limit the CPU of opportunistic containers as soon as CPU is over its threshold "
-                "once, before any is paused. Needs the cpu controller."},
+     .meaning = "Limit the CPU of opportunistic containers together as soon as one sample of CPU is over its "
+                "threshold, before any of them is paused. Needs the cpu controller."},
     {"preemption", "squeeze-floor", NM_CONFIG_VCORES, FIELD(squeeze_floor_vcores_milli),
      .fallback = "0.05", RANGE("0.01", "1000"),
-     .meaning = "The least CPU that a squeezed container is left with, so that what it holds "
-                "(locks, connections) still moves."},
+     .meaning = "Minimum CPU of a squeezed container, so that its locks and connections still make progress."},
     {"preemption", "kill-grace", NM_CONFIG_DURATION, FIELD(kill_grace_usec), .fallback = "10s",
      RANGE("0s", "1h"),
-     .meaning = "From SIGTERM to SIGKILL when a person ends a container. Preemption never waits."},
+     .meaning = "Time from SIGTERM to SIGKILL when a person ends a container. Preemption does not wait."},
 
     {"sampling", "period", NM_CONFIG_DURATION, FIELD(period_usec), .fallback = "3s",
      RANGE("100ms", "60s"), .meaning = "Time between two samples of the node and all containers."},
     {"sampling", "glance", NM_CONFIG_BOOL, FIELD(glance), .fallback = "yes",
-     .meaning = "Whether the node's free memory and the containers' CPU time are looked at between "
-                "two samples, while there are opportunistic containers; what may cross a "
-                "preemption threshold is then seen in a fraction of the period. A glance reads "
-                "two small files, up to 50 times a second."},
+     .meaning = "yes: read the node's free memory and the containers' CPU time between two samples while there are "
+                "opportunistic containers, so that use that may cross a preemption threshold is noticed in a fraction "
+                "of the period. A glance reads two small files, up to 50 times a second."},
     {"sampling", "pressure-stall", NM_CONFIG_DURATION, FIELD(pressure_stall_usec),
      .fallback = "50ms", RANGE("1ms", "10s"),
-     .meaning = "The kernel wakes nmd at once when tasks waited for memory for this long within "
-                "pressure-window. A wake-up costs one sample; it takes nothing back by itself."},
+     .meaning = "The kernel wakes nmd at once when tasks waited for memory for this long within pressure-window. A "
+                "wake-up costs one sample, and does not take resources back by itself."},
     {"sampling", "pressure-window", NM_CONFIG_DURATION, FIELD(pressure_window_usec),
      .fallback = "500ms", RANGE("500ms", "10s"),
-     .meaning = "See pressure-stall, which must be shorter. The kernel looks ten times in a "
-                "window."},
+     .meaning = "See pressure-stall, which must be shorter. The kernel checks ten times per window."},
     {"sampling", "history", NM_CONFIG_DURATION, FIELD(history_usec), .fallback = "10min",
      RANGE("1min", "1h"),
-     .meaning = "How long samples are kept in memory for `nmctl top` and the status page."},
+     .meaning = "Time for which samples are kept in memory for `nmctl top` and the status page."},
     {"sampling", "uplink-threshold", NM_CONFIG_FRACTION, FIELD(uplink_threshold), .fallback = "off",
      RANGE("0", "1"), .min_exclusive = true, WORD("off", 0),
-     .meaning = "No opportunistic container starts while the link of the default route is busier "
-                "than this share of its speed. off: links are measured, but hold nobody back."},
+     .meaning = "No opportunistic container starts while the link of the default route is busier than this share of "
+                "its speed. off: links are measured, but do not prevent starts."},
     {"sampling", "uplink-speed-mbit", NM_CONFIG_COUNT64, FIELD(uplink_speed_mbit), .restart = true,
      .fallback = "auto", RANGE("1", "10000000"), WORD("auto", 0),
-     .meaning = "Speed of the uplink in Mbit/s. auto: as the link itself says, which virtual ones "
-                "don't."},
+     .meaning = "Speed of the uplink in Mbit/s. auto: the speed that the link reports. Virtual links report none."},
 
     {"containers", "default-memory", NM_CONFIG_SIZE, FIELD(default_memory_bytes),
      .fallback = "256M", RANGE("1M", "1024T"),
-     .meaning = "Memory of a container whose request names none."},
+     .meaning = "Memory of a container whose request has no memory size."},
     {"containers", "default-vcores", NM_CONFIG_VCORES, FIELD(default_vcores_milli), .fallback = "1",
-     RANGE("0.001", "100000"), .meaning = "Vcores of a container whose request names none."},
+     RANGE("0.001", "100000"), .meaning = "Vcores of a container whose request has no number of vcores."},
     {"containers", "max-containers", NM_CONFIG_COUNT, FIELD(max_containers), .fallback = "2000",
      RANGE("1", "100000"),
-     .meaning = "Containers that may live at a time, those in the queue included."},
+     .meaning = "Maximum number of live containers, those in the queue included."},
     {"containers", "max-per-user", NM_CONFIG_COUNT, FIELD(max_per_user), .fallback = "auto",
      RANGE("1", "100000"), WORD("auto", 0),
-     .meaning = "How many of these one user may have. Administrators are not bound by it. auto: a "
-                "quarter of max-containers."},
+     .meaning = "Maximum number of live containers of one user. Does not apply to administrators. auto: a quarter of "
+                "max-containers."},
     {"containers", "keep-ended", NM_CONFIG_DURATION, FIELD(keep_ended_usec), .fallback = "1h",
-     RANGE("0s", "30d"), .meaning = "How long ended containers stay listed (`nmctl list --all`)."},
+     RANGE("0s", "30d"), .meaning = "Time for which ended containers stay listed (`nmctl list --all`)."},
     {"containers", "pids-max", NM_CONFIG_COUNT64, FIELD(pids_max), .fallback = "auto",
      RANGE("1", "4194304"), WORD("auto", 0), OR_WORD("none", NM_CGROUP_NONE),
-     .meaning = "Processes and threads in one container, against fork bombs. auto: 16384, but at "
-                "most three eighths of what the kernel takes on this node (threads-max, pid_max). All "
-                "containers together get three quarters of that, whatever stands here, so that the "
-                "rest of the system can still start something. Needs the pids controller."},
+     .meaning = "Maximum number of processes and threads in one container, against fork bombs. auto: 16384, but at "
+                "most three eighths of the kernel's limit on this node (threads-max, pid_max). All containers together "
+                "get three quarters of the kernel's limit, whatever the value of this key, so that the rest of the "
+                "system can still start processes. Needs the pids controller."},
     {"containers", "output-max", NM_CONFIG_SIZE, FIELD(output_max_bytes), .fallback = "128M",
      RANGE("64K", "1024T"),
-     .meaning = "How much of what a container writes to its standard output is kept, and as much of "
-                "its standard error: between a half and all of it, the newest; a line in the log says "
-                "how much came before. A job's own words fit in by far; one that writes without end "
-                "fills no disk. When it was written is noted beside it, in a sixteenth as much at most. It is less "
-                "where output-share is nearly used up. Holds for containers that start from then on."},
+     .meaning = "Maximum size of the log of a container's standard output, and of that of its standard error. nmd "
+                "keeps the newest part, between a half of the maximum and all of it, and a line in the log shows how "
+                "many bytes came before. This is enough for the output of usual jobs, and a job with endless output "
+                "does not fill the disk. The times of the output are stored in a second file of at most a sixteenth of "
+                "the size. The maximum is smaller if output-share is nearly used up. A change applies to containers "
+                "that start later."},
     {"containers", "output-share", NM_CONFIG_FRACTION, FIELD(output_share), .fallback = "0.5",
      RANGE("0.01", "1"),
-     .meaning = "Share of the file system of log-dir that the output of all containers may take up, "
-                "so that the journal always has room. It is divided beforehand: a container starts "
-                "with at most a sixteenth of what is left of it, 128K at least; logs of ended containers "
-                "are shortened for those that start, the oldest first."},
+     .meaning = "Share of the file system of log-dir that the output of all containers may use, so that the journal "
+                "always has room. It is allotted at the start: a container gets at most a sixteenth of the remaining "
+                "share, and at least 128K. To make room for starting containers, logs of ended containers are "
+                "shortened, the oldest first."},
     {"containers", "min-uid", NM_CONFIG_COUNT, FIELD(min_uid), .fallback = "1000",
      RANGE("0", "4294967294"),
-     .meaning = "No container runs as a user with a smaller uid, unless root asks for it by name; nor as "
-                "root when root asks and names nobody."},
+     .meaning = "No container runs as a user with a smaller uid, unless root asks for that user by name. If root names "
+                "no user, the container does not run as root."},
     {"containers", "banned-users", NM_CONFIG_USERS, FIELD(banned_users),
      .fallback = "hdfs yarn mapred bin",
-     .meaning = "No container runs as one of these users (login names or uids), unless root asks "
-                "for it by name; what waits when its user is named here is not started any more. "
-                "Where logins share a uid, give the uid. May be given several times in a file to "
-                "name more; the first in a file starts the list anew, and an empty value names nobody."},
+     .meaning = "No container runs as one of these users (login names or uids), unless root asks for that user by "
+                "name. Containers of such a user that wait already are not started any more. If several logins share a "
+                "uid, give the uid. The key may be given several times in a file to add users. The first one in a file "
+                "replaces the list, and an empty value clears it."},
     {"containers", "no-new-privs", NM_CONFIG_BOOL, FIELD(no_new_privs), .fallback = "yes",
-     .meaning = "Containers can't gain privileges through set-uid programs or file capabilities. "
-                "An administrator can lift it for a single container."},
+     .meaning = "yes: containers can't gain privileges through set-uid programs or file capabilities. An administrator "
+                "can make an exception for a single container."},
     {"containers", "confine", NM_CONFIG_BOOL, FIELD(confine), .fallback = "yes",
-     .meaning = "Containers get namespaces of their own (user and mount), in which /run/user and "
-                "/run/dbus are empty and the processes outside can be neither traced nor entered: "
-                "else a user's own service manager would start work for a container outside of its "
-                "limits (systemd-run --user). Not for root's containers, nor for those that may "
-                "gain privileges. no: for jobs that need the system's bus, the user's keyring, or "
-                "to look into the user's other processes."},
+     .meaning = "yes: containers get namespaces of their own (user and mount), in which /run/user and /run/dbus are "
+                "empty and processes outside can be neither traced nor entered. Otherwise a user's own service manager "
+                "could start processes for a container outside of its limits (systemd-run --user). Does not apply to "
+                "containers of root and to those that may gain privileges. no: for jobs that need the system's bus, "
+                "the user's keyring or access to other processes of the user."},
     {"containers", "private-ipc", NM_CONFIG_BOOL, FIELD(private_ipc), .fallback = "yes",
-     .meaning = "With confine, containers also get a /dev/shm, System V segments and message queues "
-                "of their own: what they leave there goes with them. no: for jobs that share memory "
-                "with other containers or processes of their user; what stays after their end then "
-                "counts as use of the slice, and nobody takes it away."},
+     .meaning = "yes: with confine, containers also get a /dev/shm, System V segments and message queues of their own, "
+                "which are removed at their end. no: for jobs that share memory with other containers or processes of "
+                "their user. Memory that they leave there then counts as use of the slice, and nmd does not remove "
+                "it."},
 
     {"interface", "socket-mode", NM_CONFIG_MODE, FIELD(socket_mode), .restart = true,
      .fallback = "0660", RANGE("0600", "0777"),
@@ -285,27 +277,26 @@ const struct nm_config_key nm_config_keys[] = {
                 "Empty: only root."},
     {"interface", "http-address", NM_CONFIG_ADDRESS, FIELD(http_address), .restart = true,
      .fallback = "",
-     .meaning = "Read-only HTTP for /metrics and the status page, such as 127.0.0.1:8042. Anybody "
-                "who reaches it can read it. Empty: off."},
+     .meaning = "Address for read-only HTTP with /metrics and the status page, such as 127.0.0.1:8042. Everybody who "
+                "can connect can read it. Empty: off."},
     {"interface", "http-hosts", NM_CONFIG_HOSTS, FIELD(http_hosts), .restart = true,
      .fallback = "",
-     .meaning = "More names and addresses that the Host header of a request over TCP may have, with spaces or commas "
-                "between them. Accepted without this: localhost, the addresses of the host's interfaces, its name with "
-                "and without domain (from /etc/hosts and the search list of /etc/resolv.conf), and the names that the "
-                "cluster has for it. All others are refused with 421, so that no web page can have a browser read from "
-                "here by a name of its own (DNS rebinding)."},
+     .meaning = "More names and addresses that the Host header of a request over TCP may have, separated by spaces or "
+                "commas. Always accepted are localhost, the addresses of the host's interfaces, its name with and "
+                "without domain (from /etc/hosts and the search list of /etc/resolv.conf), and the names that the "
+                "cluster has for it. All others are refused with 421, so that a web page can't make a browser read "
+                "from nmd by a name of that page (DNS rebinding)."},
 
     {"yarn", "enabled", NM_CONFIG_BOOL, FIELD(yarn), .restart = true, .fallback = "no",
      .meaning = "yes: the node registers with the ResourceManager that the files in conf-dir name, as a NodeManager. "
-                "`nmctl config` shows which of their properties are obeyed."},
+                "`nmctl config` shows which of their properties nmd uses."},
     {"yarn", "conf-dir", NM_CONFIG_PATH, FIELD(yarn_conf_dir), .restart = true, .fallback = "/etc/hadoop/conf",
-     .meaning = "Where the cluster's yarn-site.xml, core-site.xml and others are."},
+     .meaning = "Directory with the cluster's yarn-site.xml, core-site.xml and other files."},
 
     {"health", "script", NM_CONFIG_PATH, FIELD(health_script), .fallback = "",
-     .meaning = "A program that is run every period, as nmd itself: only root and nmd may be able to change it "
-                "or a directory above it. The node is unhealthy when it prints a line "
-                "that begins with ERROR, or runs into the timeout; its exit status doesn't matter. "
-                "Empty: none."},
+     .meaning = "A program that nmd runs once per period as its own user. Only root and nmd's user may be able to "
+                "change the program or a directory above it. The node is unhealthy if the program prints a line that "
+                "begins with ERROR, or exceeds the timeout. The exit status is ignored. Empty: none."},
     {"health", "period", NM_CONFIG_DURATION, FIELD(health_period_usec), .fallback = "1min",
      RANGE("1s", "1d"),
      .meaning = "Time between two health checks. A script that still runs is not started again."},
@@ -314,12 +305,12 @@ const struct nm_config_key nm_config_keys[] = {
      .meaning = "A script that runs for longer is killed, and the node is unhealthy."},
     {"health", "disk-min-free", NM_CONFIG_FRACTION, FIELD(disk_min_free), .fallback = "0.05",
      RANGE("0", "0.99"),
-     .meaning = "Share of the file systems of the state and log directories, space and inodes, "
-                "that must be free. 0: not looked at."},
+     .meaning = "Share of the file systems of the state and log directories, space and inodes, that must be free. 0: "
+                "not checked."},
 
     {"paths", "log-dir", NM_CONFIG_PATH, FIELD(log_dir), .restart = true, .fallback = "",
-     .meaning = "Where the containers' output is written: a directory of nmd's or root's that nobody "
-                "else may write to. Empty: logs/ below the state directory."},
+     .meaning = "Directory for the containers' output. It must belong to nmd's user or root, and other users must not "
+                "be able to write to it. Empty: logs/ below the state directory."},
 };
 const size_t nm_config_n_keys = NM_ARRAY_SIZE(nm_config_keys);
 
