@@ -27,9 +27,8 @@ static void print_no_permission(const char *path)
     const struct group *g = stat(path, &st) == 0 ? getgrgid(st.st_gid) : NULL;
     const char *group = g && st.st_gid != 0 ? g->gr_name : "nmd";
 
-    nm_message("permission denied on %s: it is open to root and to members of group %s ('adduser USER "
-               "%s', then log in "
-               "again)",
+    nm_message("permission denied on %s: only root and members of group %s may connect; run 'adduser USER %s', then "
+               "log in again",
                path, group, group);
 }
 
@@ -62,7 +61,7 @@ int nm_api_say_unreachable(const struct nm_ctl *ctl, int r)
         print_no_permission(path);
         break;
     case -ENAMETOOLONG:
-        nm_message("the socket's path '%s' is too long: 107 bytes are allowed", path);
+        nm_message("the socket's path '%s' is too long: at most 107 bytes are allowed", path);
         break;
     case -ETIMEDOUT:
         nm_message("nmd at %s does not answer; see its log%s", path, where_log());
@@ -74,7 +73,7 @@ int nm_api_say_unreachable(const struct nm_ctl *ctl, int r)
     case -EBADMSG:
     case -E2BIG:
     case -EPROTOTYPE:
-        nm_message("what listens at %s does not answer as nmd does", path);
+        nm_message("invalid answer from %s; check that the program that listens there is nmd", path);
         break;
     default:
         nm_message("can't talk to nmd at %s: %s", path, strerror(-r));
@@ -92,7 +91,7 @@ int nm_api_say_refused(const struct nm_ctl *ctl, const struct nm_client_answer *
     if (*message)
         nm_message("%s", message);
     else
-        nm_message("nmd at %s answered with HTTP status %u and no reason", ctl->socket_path, a->status);
+        nm_message("nmd at %s answered with HTTP status %u without a message", ctl->socket_path, a->status);
     return NM_CTL_FAILED;
 }
 

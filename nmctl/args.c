@@ -170,7 +170,7 @@ static void print_fault(const struct nm_option_fault *f, void *userdata)
     default:
         nm_message("--%s '%s' is %s; allowed is %s", o->name, f->word,
                    f->kind == NM_OPTION_OUT_OF_RANGE ? "out of range" : "not valid",
-                   o->type == &nm_args_text ? "what is not empty" : nm_option_allowed(o));
+                   o->type == &nm_args_text ? "any text that is not empty" : nm_option_allowed(o));
     }
 }
 

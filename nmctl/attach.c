@@ -180,10 +180,10 @@ static void lose(struct attach *a, int r)
     if (!may_return(a, r) || a->n_signals > 0) {
         a->status = nm_api_say_unreachable(a->ctl, r);
         if (a->n_signals > 0)
-            nm_message("so %s could not be killed: it may go on", a->p->id);
+            nm_message("%s could not be killed and may continue", a->p->id);
         return;
     }
-    (void)snprintf(goes_on, sizeof goes_on, "%s goes on", a->p->id);
+    (void)snprintf(goes_on, sizeof goes_on, "%s is not affected", a->p->id);
     a->status = nm_away_lost(&a->away, a->ctl, r, goes_on);
     if (a->status != NM_CTL_OK)
         nm_message("%s; see 'nmctl show %s' and 'nmctl logs %s'", goes_on, a->p->id, a->p->id);
@@ -240,14 +240,14 @@ static void on_signal(struct attach *a, int signal)
     a->signal = signal;
     a->n_signals++;
     if (a->n_signals == 1) {
-        nm_message("%s: killing %s (again: at once)", signal == SIGINT ? "Ctrl-C" : strsignal(signal),
+        nm_message("%s: killing %s (repeat to kill at once)", signal == SIGINT ? "Ctrl-C" : strsignal(signal),
                    a->p->id);
         send_kill(a, false);
     } else if (a->n_signals == 2) {
         nm_message("killing %s at once", a->p->id);
         send_kill(a, true);
     } else {
-        nm_message("leaving; %s is being killed", a->p->id);
+        nm_message("exiting; %s is being killed", a->p->id);
         a->status = 128 + signal;
     }
 }

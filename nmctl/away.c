@@ -42,8 +42,8 @@ int nm_away_lost(struct nm_away *a, const struct nm_ctl *ctl, int r, const char 
     a->retry_usec = now + RETRY_USEC;
     if (a->since_usec == 0) {
         a->since_usec = a->said_usec = now;
-        nm_message("lost nmd at %s; %s%swaiting for nmd to return", ctl->socket_path, goes_on,
-                   *goes_on ? " without it; " : "");
+        nm_message("lost the connection to nmd at %s; %s%swaiting for nmd to return", ctl->socket_path, goes_on,
+                   *goes_on ? "; " : "");
         return NM_CTL_OK;
     }
     if (now - a->since_usec > GIVE_UP_USEC)

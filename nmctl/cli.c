@@ -43,13 +43,13 @@ static int check_operands(const struct nm_ctl *ctl)
         return -EINVAL;
     }
     if (ctl->n_operands > v->max_operands) {
-        nm_message("%s: '%s' is one argument too many; see 'nmctl %s --help'", v->name,
+        nm_message("%s: unexpected argument '%s'; see 'nmctl %s --help'", v->name,
                    ctl->operands[v->max_operands], v->name);
         return -EINVAL;
     }
     for (unsigned i = 0; i < ctl->n_operands && v->min_operands > 0; i++)
         if (!*ctl->operands[i] && (!v->stops_at_operand || i == 0)) {
-            nm_message("%s: '' is an empty argument; %s", v->name, v->missing);
+            nm_message("%s: an argument is empty; %s", v->name, v->missing);
             return -EINVAL;
         }
     return 0;
@@ -66,7 +66,7 @@ static int parse(struct nm_ctl *ctl, int argc, char **argv)
     if (ctl->args.help || ctl->args.version)
         return 0;
     if (first >= argc) {
-        nm_message("which verb? 'nmctl --help' lists them");
+        nm_message("a verb is missing; 'nmctl --help' lists the verbs");
         return -EINVAL;
     }
     ctl->verb = nm_verb_find(argv[first]);

@@ -11,66 +11,66 @@
 #include "util/parse.h"
 
 #define NO_MOUNTS "containers see this host's own files, so there is nothing to mount"
-#define NO_PORTS "containers have this host's own network, so ports are open as they are"
+#define NO_PORTS "containers use this host's own network, so no ports have to be published"
 #define NO_IMAGE "there are no images: the command is a program of this host"
-#define NO_LABELS "--app says what a container belongs to, --name what it is called"
-#define NO_RIGHTS "a container has the rights of its user (-u), and no others"
-#define NO_RESTART "nothing is started again by itself; a service of systemd can have 'nmctl run' as its command"
-#define CHOOSE "--app and --state choose, --json is for all other choices"
-#define AS_JSON "there is --json, for jq and the like"
+#define NO_LABELS "use --app for the application and --name for the name of the container"
+#define NO_RIGHTS "a container has only the rights of its user (-u)"
+#define NO_RESTART "nmd does not restart containers; use 'nmctl run' as the command of a systemd service"
+#define CHOOSE "use --app or --state, or filter the output of --json"
+#define AS_JSON "use --json with jq or a similar tool"
 
 static const struct {
     const char *verb, *words, *hint;
 } options[] = {
     {"run", "-v --volume --mount --tmpfs", NO_MOUNTS},
     {"run", "-p -P --publish --publish-all --expose --net --network", NO_PORTS},
-    {"run", "--rm", "nothing is left to be removed: what has ended is forgotten after an hour"},
+    {"run", "--rm", "not needed: nmd removes ended containers after an hour"},
     {"run", "-l --label", NO_LABELS},
-    {"run", "--cpus --cpu-shares --cpu-quota --cpuset-cpus", "CPU is asked for with -c, --vcores"},
-    {"run", "--memory-swap --memory-reservation", "memory is asked for with -m, --memory"},
+    {"run", "--cpus --cpu-shares --cpu-quota --cpuset-cpus", "use -c, --vcores to request CPU"},
+    {"run", "--memory-swap --memory-reservation", "use -m, --memory to request memory"},
     {"run", "--privileged --cap-add --security-opt --group-add", NO_RIGHTS},
     {"run", "--restart", NO_RESTART},
     {"run", "--entrypoint --pull --platform", NO_IMAGE},
-    {"run", "--env-file", "-e, --env takes one variable at a time"},
+    {"run", "--env-file", "use -e, --env once for each variable"},
     {"run", "--stop-timeout", "the time of grace is kill-grace in nmd.conf"},
     {"list", "-f --filter", CHOOSE},
     {"list", "--format", AS_JSON},
-    {"list", "-n --last -l --latest", "in the order of arrival the newest is the last: 'nmctl list --all | tail'"},
-    {"list", "--no-trunc", "a pipe or a wide terminal has all of it, 'nmctl show' too"},
-    {"inspect", "-f --format", "it is JSON, for jq and the like"},
-    {"kill", "-s --signal", "it is SIGTERM, and SIGKILL after the time of grace or with --now"},
-    {"kill", "-t --time --timeout", "the time of grace is kill-grace in nmd.conf; --now waits for nothing"},
-    {"logs", "--until", "--since and --tail choose"},
-    {"events", "--until --filter", "--since and --last choose, and a container's name or id"},
+    {"list", "-n --last -l --latest", "the list is in the order of arrival; use 'nmctl list --all | tail'"},
+    {"list", "--no-trunc", "use a pipe, a wider terminal or 'nmctl show' for the full text"},
+    {"inspect", "-f --format", "the output is JSON; use jq or a similar tool"},
+    {"kill", "-s --signal", "kill sends SIGTERM, then SIGKILL after the grace period; --now sends SIGKILL at once"},
+    {"kill", "-t --time --timeout", "the grace period is kill-grace in nmd.conf; --now omits it"},
+    {"logs", "--until", "use --since or --tail"},
+    {"events", "--until --filter", "use --since, --last, or the name or id of a container"},
     {"events", "--format", AS_JSON},
-    {"top", "--no-stream", "in a pipe it is printed once: 'nmctl top | cat'"},
+    {"top", "--no-stream", "use 'nmctl top | cat' to print the table once"},
 };
 
 static const struct {
     const char *words, *hint;
 } verbs[] = {
     {"stats", "'nmctl top' shows what containers use"},
-    {"describe", "'nmctl show' tells all about a container, 'nmctl explain' why it is as it is"},
+    {"describe", "'nmctl show' shows the details of a container, 'nmctl explain' the reasons for its state"},
     {"get", "'nmctl list' shows containers, 'nmctl show' one of them, 'nmctl status' the node"},
     {"journal history", "'nmctl events' shows what happened, 'nmctl explain' why, 'nmctl logs' what a container wrote"},
     {"info node nodes health df", "'nmctl status' shows the node"},
-    {"unpause thaw unfreeze continue", "'nmctl resume' thaws what is paused"},
+    {"unpause thaw unfreeze continue", "'nmctl resume' thaws a paused container"},
     {"freeze suspend hold", "'nmctl pause' freezes a container"},
     {"delete del destroy cancel terminate", "'nmctl kill' ends a container, 'nmctl rm' removes one that has ended"},
     {"submit apply spawn launch", "'nmctl run' runs a command in a container"},
-    {"sh shell bash ssh enter", "'nmctl exec -it CONTAINER bash' makes a shell in a container"},
-    {"edit set scale resize patch", "'nmctl update' changes what a container is given"},
-    {"cordon", "'nmctl drain' has the node admit nothing more"},
-    {"uncordon", "'nmctl undrain' has the node admit containers again"},
-    {"queue jobs", "'nmctl list --state queued' shows what waits, 'nmctl explain' why"},
-    {"why", "'nmctl explain' tells why a container waits, was paused or was killed"},
+    {"sh shell bash ssh enter", "'nmctl exec -it CONTAINER bash' starts a shell in a container"},
+    {"edit set scale resize patch", "'nmctl update' changes the memory or vcores of a container"},
+    {"cordon", "'nmctl drain' makes the node admit no more containers"},
+    {"uncordon", "'nmctl undrain' makes the node admit containers again"},
+    {"queue jobs", "'nmctl list --state queued' shows waiting containers, 'nmctl explain' the reasons"},
+    {"why", "'nmctl explain' shows why a container waits, was paused or was killed"},
     {"tail follow", "'nmctl logs --follow' shows what a container writes"},
     {"watch monitor", "'nmctl top' shows containers, 'nmctl status --watch' the node"},
-    {"reload", "'nmctl config --reload' has nmd read its configuration anew"},
+    {"reload", "'nmctl config --reload' makes nmd read its configuration again"},
     {"settings conf", "'nmctl config' shows the settings in force"},
-    {"attach", "'nmctl logs --follow' shows what it writes"},
-    {"create start restart", "'nmctl run' submits a container, and 'nmctl run --replace' in the place of another"},
-    {"rename tag", "a container has the name that 'nmctl run --name' gives it"},
+    {"attach", "'nmctl logs --follow' shows its output"},
+    {"create start restart", "'nmctl run' submits a container, and 'nmctl run --replace' replaces one"},
+    {"rename tag", "'nmctl run --name' sets the name of a container"},
     {"image images pull push build", NO_IMAGE},
     {"port network", NO_PORTS},
     {"cp volume volumes", NO_MOUNTS},

@@ -44,15 +44,19 @@ static void print_options(const char *title, const struct nm_option *options)
 
 void nm_help_all(void)
 {
-    printf("nmctl [OPTION...] VERB [OPTION...] [ARGUMENT...]\n\n"
-           "Runs containers on this node through nmd, and shows what it does.\n\nVerbs:\n");
+    printf("nmctl [OPTION...] VERB [OPTION...] [ARGUMENT...]\n"
+           "\n"
+           "Runs containers on this node through nmd, and shows the state of containers and node.\n"
+           "\n"
+           "Verbs:\n");
     for (const struct nm_verb *v = nm_verbs; v->name; v++)
         if (!v->hidden)
             print_wrapped(16, "  %-13s %s\n", v->name, v->summary);
     print_options("Options", nm_global_options);
-    print_wrapped(0, "\nExit status: 0 done, 1 nmd refused or the action failed, 2 bad usage, 3 nmd can't be reached; "
-                     "'run' and 'exec' return the command's own, or 125 when nmd refused it.\n"
-                     "'nmctl VERB --help' tells more, nmctl(1) all.\n");
+    print_wrapped(0, "\n"
+                     "Exit status: 0 success, 1 nmd refused or the action failed, 2 usage error, 3 nmd can't be "
+                     "reached; 'run' and 'exec' return the command's status, or 125 if nmd refused it.\n"
+                     "'nmctl VERB --help' shows the options of a verb. See nmctl(1) for details.\n");
 }
 
 /* Prints the verb's other names: "Also: nmctl ps, nmctl ls." */

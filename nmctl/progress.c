@@ -97,8 +97,8 @@ static void print_paused(struct nm_progress *n, const json_t *c, bool again)
     if (again && since > 0)
         (void)snprintf(so_far, sizeof so_far, ", for %s so far",
                        nm_format_duration(nm_sub_u64(now, since), passed, sizeof passed));
-    print_message(n, c, again, "paused%s%s%s; 'nmctl explain %s' tells why", so_far,
-                  deadline > now ? "; killed if that lasts for another " : "", deadline > now ? left : "",
+    print_message(n, c, again, "paused%s%s%s; 'nmctl explain %s' shows why", so_far,
+                  deadline > now ? "; will be killed if still paused in " : "", deadline > now ? left : "",
                   nm_json_str(c, "id"));
 }
 

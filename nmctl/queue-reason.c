@@ -15,19 +15,19 @@
 static const struct {
     const char *reason, *text;
 } fixed[] = {
-    {"behind-others", "others are before it"},
-    {"never-fits", "what it asks for would not fit even if no other container ran, for the rest of the system uses too "
-                   "much; smaller ones pass it meanwhile"},
+    {"behind-others", "other containers are before it"},
+    {"never-fits", "its request would not fit even if no other container ran, because the rest of the system uses too "
+                   "much; smaller containers start before it"},
     {"allocation-full", "all of the node is allocated, and over-allocation is off"},
     {"no-sample", "there is no fresh measurement of the node"},
     {"uplink", "the network uplink is saturated"},
     {"draining", "the node is being drained"},
-    {"waiting-for-victims", "opportunistic containers are giving way to it"},
+    {"waiting-for-victims", "opportunistic containers are being paused or killed to free resources for it"},
     {"guaranteed-first", "a guaranteed container is queued"},
-    {"paused-first", "what becomes free goes to paused containers first"},
-    {"squeezed", "opportunistic containers are being held to a part of the CPU"},
-    {"next-round", "others before it are just being started"},
-    {"settling", "containers are still giving resources back"},
+    {"paused-first", "paused containers get freed resources first"},
+    {"squeezed", "opportunistic containers are limited to a part of the CPU"},
+    {"next-round", "containers before it are being started"},
+    {"settling", "containers are still freeing resources"},
     {"kill-budget", "no more containers may be killed this minute"},
 };
 
@@ -45,7 +45,7 @@ static void add_reserved(const json_t *node, bool memory, char *buf, size_t size
     if (reserved < 0.005 || for_usec == 0 || len >= size)
         return;
     (void)snprintf(buf + len, size - len, " (%.0f %% is only reserved, for up to %s after a start, until the use of "
-                   "what has started is known)", reserved * 100,
+                                          "the started containers is known)", reserved * 100,
                    nm_format_duration(for_usec, warmup, sizeof warmup));
 }
 
@@ -70,7 +70,7 @@ static void over_alpha(const json_t *status, char *buf, size_t size)
         len = strlen(buf);
     }
     if (len == 0) /* the value was over the limit at nmd's last round */
-        (void)snprintf(buf, size, "what is used or reserved is over the over-allocation threshold");
+        (void)snprintf(buf, size, "the sum of used and reserved resources is over the over-allocation threshold");
 }
 
 /* Formats the request: "3.7 GiB", "1 vcore". */
@@ -116,8 +116,8 @@ static void would_exceed_beta(const json_t *status, const json_t *c, char *buf, 
 
     if (would_exceed(node, c, true, buf, size) || would_exceed(node, c, false, buf, size))
         return;
-    (void)snprintf(buf, size, "with what it asks for the node would be over a limit: memory is at %s of capacity "
-                   "without it, where the limit is %s, and CPU at %s, where it is %s",
+    (void)snprintf(buf, size, "with its request the node would exceed a limit: without it, memory is at %s of capacity "
+                              "(limit %s) and CPU at %s (limit %s)",
                    nm_format_percent(nm_json_num(node, "utilization.memory"), -1, memory, sizeof memory),
                    nm_format_percent(nm_json_num(node, "preemption_threshold.memory"), -1, limit, sizeof limit),
                    nm_format_percent(nm_json_num(node, "utilization.cpu"), -1, cpu, sizeof cpu),
@@ -132,10 +132,11 @@ static void breaker(const json_t *status, char *buf, size_t size)
 
     if (until > now)
         (void)snprintf(buf, size,
-                       "nothing is admitted for another %s, after containers were killed",
+                       "no opportunistic containers are admitted for another %s, because containers were killed",
                        nm_format_duration(until - now, left, sizeof left));
     else
-        (void)snprintf(buf, size, "nothing is admitted for a while, after containers were killed");
+        (void)snprintf(buf, size, "no opportunistic containers are admitted for some time, because containers were "
+                                  "killed");
 }
 
 static void surge_margin(const json_t *status, char *buf, size_t size)
@@ -144,8 +145,8 @@ static void surge_margin(const json_t *status, char *buf, size_t size)
     char left[32];
 
     (void)snprintf(buf, size,
-                   "there is room now, but not in a surge of guaranteed containers as the last ones, "
-                   "which cost too much work; room is kept for one for another %s",
+                   "there is room now, but nmd keeps it free for another %s, because earlier surges of guaranteed "
+                   "containers destroyed too much opportunistic work",
                    until > now ? nm_format_duration(until - now, left, sizeof left) : "moment");
 }
 

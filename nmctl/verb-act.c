@@ -149,7 +149,7 @@ int nm_update_verb(struct nm_ctl *ctl)
     int r = 0;
 
     if (ctl->args.memory_bytes == 0 && ctl->args.vcores_milli == 0) {
-        nm_message("update: what is to change? Give --memory, --vcores or both");
+        nm_message("update: nothing to change; give --memory, --vcores or both");
         return NM_CTL_USAGE;
     }
     if (ctl->args.memory_bytes > 0)

@@ -89,7 +89,7 @@ static int print_failed(const char *id, const char *command, const struct nm_fra
     static const char *const stages[] = {NULL,
                                          "its process could not be set up",
                                          "its pipes or its terminal could not be made",
-                                         "can't become the container's user",
+                                         "can't switch to the container's user",
                                          "can't enter the container's working directory",
                                          "can't enter the container's namespaces"};
     enum { EXEC = 6 };
@@ -104,7 +104,7 @@ static int print_failed(const char *id, const char *command, const struct nm_fra
         return NOT_EXECUTABLE;
     }
     nm_message("%s could not be run in %s: %s: %s", command, id,
-               e->stage < NM_ARRAY_SIZE(stages) ? stages[e->stage] : "it failed before it began", error);
+               e->stage < NM_ARRAY_SIZE(stages) ? stages[e->stage] : "it could not be started", error);
     return NM_CTL_NOT_RUN;
 }
 
@@ -119,7 +119,7 @@ static int print_lost(struct nm_ctl *ctl, const char *id)
         (nm_streq(nm_json_str(c, "state"), "COMPLETED") || nm_streq(nm_json_str(c, "state"), "KILLING")))
         nm_message("%s has ended or is being killed, and the command with it", id);
     else
-        nm_message("the command was killed together with what ran it in %s", id);
+        nm_message("the command and its parent process in %s were killed", id);
     return 128 + SIGKILL;
 }
 
@@ -131,7 +131,7 @@ static int run(struct nm_ctl *ctl, int fd, const char *command)
     int signal, r = nm_session_run(&p, &end, &signal);
 
     if (r == -EINTR) {
-        nm_message("leaving; the command is told to end");
+        nm_message("exiting; the command receives SIGHUP and is killed 5 s later");
         return 128 + signal;
     }
     if (r == -ECONNRESET || r == -EPIPE)
@@ -157,7 +157,7 @@ int nm_exec_verb(struct nm_ctl *ctl)
         return NM_CTL_USAGE;
     }
     if (ctl->args.tty && ctl->args.interactive && !isatty(STDIN_FILENO)) {
-        nm_message("exec: --tty with --interactive needs a terminal as standard input, and this is none");
+        nm_message("exec: --tty with --interactive needs a terminal as standard input");
         return NM_CTL_USAGE;
     }
     r = nm_api_container_target(ctl->operands[0], "/exec", target, sizeof target);

@@ -89,8 +89,8 @@ static void print_end(const struct nm_term *term, const json_t *c)
     print_now_text(term, "now ended: it %s", text);
     if (by_others)
         print_text(term,
-                   "What you can do: submit it again, if it was not meant to end. To end one on purpose, 'nmctl kill' "
-                   "asks nmd, which then tells who did it.", "  ");
+                   "What you can do: submit it again if it should not have ended. To end a container on purpose, use "
+                   "'nmctl kill': nmd then records who ended it.", "  ");
 }
 
 /* Prints the progress of preparation. The container has been admitted, and no decision record explains why it doesn't
@@ -99,7 +99,7 @@ static void print_preparing(const struct nm_term *term, const json_t *c)
 {
     const char *progress = nm_json_str(c, "progress");
 
-    print_now_text(term, "now being prepared: %s %s made what it needs ready%s%s",
+    print_now_text(term, "now being prepared: %s %s made its resources available%s%s",
                    *nm_json_str(c, "owner") ? nm_json_str(c, "owner") : "its owner",
                    nm_streq(nm_json_str(c, "state"), "NEW") ? "has not yet" : "has not", *progress ? ": " : "",
                    progress);

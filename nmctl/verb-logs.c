@@ -83,7 +83,7 @@ static void print_event(const struct events *e, const json_t *j)
     int n;
 
     if (nm_json_has(j, "lost")) {
-        nm_message("events: %" PRIu64 " %s no longer to be had", nm_json_u64(j, "lost"),
+        nm_message("events: %" PRIu64 " %s no longer available", nm_json_u64(j, "lost"),
                    nm_json_u64(j, "lost") == 1 ? "was" : "were");
         return;
     }

@@ -42,7 +42,7 @@ static int wait_until_empty(struct nm_ctl *ctl, json_t **ret)
             return NM_CTL_OK;
         }
         if (!nm_streq(nm_json_str(status, "node.state"), "draining")) {
-            nm_message("drain: somebody has ended the draining; the node is %s",
+            nm_message("drain: the node no longer drains; its state is %s",
                        nm_json_str(status, "node.state"));
             return NM_CTL_FAILED;
         }
@@ -111,7 +111,7 @@ static int foretell(struct nm_ctl *ctl)
     if (ctl->args.dry_run && ctl->args.json)
         nm_api_print_json(list, false);
     else if (ctl->args.dry_run && json_array_size(list) == 0)
-        printf("nothing waits: draining would discard no container\n");
+        printf("no containers wait: draining would discard none\n");
     else
         print_discarded(ctl->args.dry_run ? "would discard" : "discards", json_array_size(list), list);
     return r;
@@ -121,10 +121,10 @@ static int foretell(struct nm_ctl *ctl)
 static void print_cluster_effect(const json_t *answer)
 {
     if (nm_json_has(answer, "upstream"))
-        nm_message("drain: the ResourceManager hears that this node has no more room than its containers have, and "
-                   "once the last one has ended that it is unhealthy. Jobs that still need map outputs from here then "
-                   "run those maps again; to have the node wait for such jobs, decommission it gracefully instead "
-                   "(yarn rmadmin -refreshNodes -g)");
+        nm_message("drain: nmd reports no free resources to the ResourceManager, and an unhealthy node when the last "
+                   "container has ended. Jobs that still need map outputs of this node then run those maps again. To "
+                   "make the node wait for such jobs, decommission it gracefully instead (yarn rmadmin -refreshNodes "
+                   "-g)");
 }
 
 static void report_drain(const struct nm_ctl *ctl, const json_t *answer, json_t *empty)
@@ -136,7 +136,7 @@ static void report_drain(const struct nm_ctl *ctl, const json_t *answer, json_t 
     if (empty && discarded)
         (void)json_object_set(empty, "discarded", (json_t *)(uintptr_t)discarded);
     if (n > 0)
-        (void)snprintf(text, sizeof text, "; %" PRIu64 " that waited %s discarded", n, n == 1 ? "was" : "were");
+        (void)snprintf(text, sizeof text, "; %" PRIu64 " waiting container%s discarded", n, n == 1 ? " was" : "s were");
     if (ctl->args.json)
         nm_api_print_json(empty ? empty : answer, false);
     else
@@ -289,7 +289,7 @@ static int reload(struct nm_ctl *ctl)
         return r;
     keys = nm_json_str(answer, "node.needs_restart");
     (void)snprintf(sentence, sizeof sentence, "configuration reloaded%s%s",
-                   *keys ? "; only a restart applies: " : "", keys);
+                   *keys ? "; a restart of nmd is needed for " : "", keys);
     report(ctl, answer, sentence);
     return r;
 }

@@ -35,32 +35,31 @@
 static int check(const struct nm_args *a)
 {
     if (a->guaranteed && a->opportunistic) {
-        nm_message("run: --guaranteed and --opportunistic exclude each other");
+        nm_message("run: --guaranteed and --opportunistic can't be combined");
         return -EINVAL;
     }
     if (a->replace && !a->name) {
-        nm_message("run: --replace needs a --name to take over");
+        nm_message("run: --replace needs --name");
         return -EINVAL;
     }
     if (a->wait && a->detach) {
-        nm_message("run: --wait and --detach exclude each other");
+        nm_message("run: --wait and --detach can't be combined");
         return -EINVAL;
     }
     if (a->interactive && a->detach) {
-        nm_message("run: --interactive and --detach exclude each other: who would type its input?");
+        nm_message("run: --interactive and --detach can't be combined: nmctl exits and can't pass on input");
         return -EINVAL;
     }
     if (a->tty && a->detach) {
-        nm_message("run: --tty and --detach exclude each other: who would look at its terminal?");
+        nm_message("run: --tty and --detach can't be combined: nmctl exits and can't connect a terminal");
         return -EINVAL;
     }
     if (a->tty && !isatty(STDIN_FILENO)) {
-        nm_message("run: --tty needs a terminal as standard input, and this is none; what is piped in goes to the "
-                   "command with --interactive alone");
+        nm_message("run: --tty needs a terminal as standard input; use --interactive alone to pass on piped input");
         return -EINVAL;
     }
     if (a->json && !a->detach) {
-        nm_message("run: --json needs --detach: otherwise stdout is the command's");
+        nm_message("run: --json needs --detach: without it, stdout has the output of the command");
         return -EINVAL;
     }
     return 0;
@@ -144,7 +143,7 @@ static int check_letters(const struct nm_ctl *ctl)
     bool directory;
 
     if (ctl->args.wait && command[0] == '/' && is_there(command, &directory) && directory) {
-        nm_message("run: %s is a directory, and no command " LETTERS, command);
+        nm_message("run: %s is a directory, not a command " LETTERS, command);
         return -EINVAL;
     }
     if (workdir && is_there(workdir, &directory) && !directory) {
@@ -260,7 +259,7 @@ static int await(struct nm_ctl *ctl, struct nm_client *call, int signal_fd, int 
         int n = poll(p, 2, patience_msec(&ctl->args, *ret_signal, said));
 
         if (n == 0 && ctl->args.replace && !*ret_signal) {
-            nm_message("waiting for the end of the container that has the name %s", ctl->args.name);
+            nm_message("waiting for the end of the container with the name %s", ctl->args.name);
             said = true;
             continue;
         }
@@ -325,7 +324,7 @@ static void hint(const struct nm_ctl *ctl, const json_t *c)
 
     if (nm_streq(nm_json_str(c, "exit_reason"), "command-not-found") && command[0] != '/' &&
         strchr(command, '/') && !ctl->args.workdir)
-        nm_message("'%s' was looked for in the container's working directory; '-d .' makes it this one",
+        nm_message("'%s' is relative to the container's working directory; use '-d .' to run in the current one",
                    command);
 }
 
@@ -399,8 +398,7 @@ int nm_run_verb(struct nm_ctl *ctl)
     if (r == 0)
         r = submit(ctl, text, signal_fd, &answer, &input_fd, &signal);
     if (r == -EINTR) {
-        nm_message("interrupted before nmd answered; if it has taken the request, the container runs: "
-                   "see 'nmctl list'");
+        nm_message("interrupted before nmd answered; the container may have been submitted, see 'nmctl list'");
         return 128 + signal;
     }
     if (r < 0)

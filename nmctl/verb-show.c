@@ -87,7 +87,7 @@ static void show_use(const struct nm_term *term, const json_t *c)
          nm_format_size(nm_json_u64(c, "memory_peak_bytes"), d, sizeof d));
     if (nm_json_u64(c, "swap_bytes") > 0)
         line(term, "swap", "%s", nm_format_size(nm_json_u64(c, "swap_bytes"), a, sizeof a));
-    line(term, "cpu", "%.2f core%s used, %g vcore%s asked for, %s in all", used, nm_plural(used), vcores,
+    line(term, "cpu", "%.2f core%s used, %g vcore%s requested, %s in total", used, nm_plural(used), vcores,
          nm_plural(vcores),
          nm_format_duration(nm_json_u64(c, "cpu_time_usec"), a, sizeof a));
 }

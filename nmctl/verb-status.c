@@ -242,7 +242,7 @@ static void print_sample(FILE *f, const struct nm_term *term, const json_t *node
 
     print_label(f, term, "sample");
     if (!nm_json_has(node, "sample.age_usec"))
-        fprintf(f, "%snone yet: nothing is admitted%s", nm_term_on(term, NM_STYLE_BAD),
+        fprintf(f, "%snone yet: no containers are admitted%s", nm_term_on(term, NM_STYLE_BAD),
                 nm_term_off(term, NM_STYLE_BAD));
     else
         fprintf(f, "%s%s old%s", nm_term_on(term, stale ? NM_STYLE_BAD : NM_STYLE_NONE),
@@ -292,8 +292,8 @@ static void print_size(FILE *f, const json_t *status)
     if (!nm_json_has(upstream, "memory_bytes"))
         return;
     fprintf(f,
-            "%*scounts on %s and %" PRIu64 " vcore%s here, by a size of its own; configured are %s and %g vcore%s; "
-            "the host has %s and %" PRIu64 " CPU%s\n", LABEL, "",
+            "%*sthe cluster has set %s and %" PRIu64 " vcore%s for this node; configured are %s and %g vcore%s; the "
+            "host has %s and %" PRIu64 " CPU%s\n", LABEL, "",
             nm_format_size(nm_json_u64(upstream, "memory_bytes"), wanted, sizeof wanted),
             nm_json_u64(upstream, "vcores"), nm_plural(nm_json_num(upstream, "vcores")),
             nm_format_size(nm_json_u64(configured, "memory_bytes"), own, sizeof own), nm_json_num(configured, "vcores"),
@@ -339,7 +339,7 @@ static void print_upstream(FILE *f, const struct nm_term *term, const json_t *u)
 
 static void print_placed(FILE *f, const json_t *placed)
 {
-    fprintf(f, "placed %" PRIu64 " on hosts that were named, %" PRIu64 " in such racks, %" PRIu64 " anywhere",
+    fprintf(f, "placed %" PRIu64 " on requested hosts, %" PRIu64 " in requested racks, %" PRIu64 " anywhere",
             nm_json_u64(placed, "node_local"), nm_json_u64(placed, "rack_local"), nm_json_u64(placed, "anywhere"));
 }
 
@@ -352,12 +352,12 @@ static void print_pipeline(FILE *f, const json_t *p)
     (void)snprintf(attempt, sizeof attempt, "%s", nm_json_str(p, "attempt_id"));
     (void)snprintf(user, sizeof user, "%s", nm_json_str(p, "user"));
     fprintf(f, "%*s%s", LABEL, "", nm_term_clean(attempt));
-    fprintf(f, " of %s, %s: ", *user ? nm_term_clean(user) : "somebody", nm_json_str(p, "state"));
+    fprintf(f, " of %s, %s: ", *user ? nm_term_clean(user) : "an unknown user", nm_json_str(p, "state"));
     fprintf(f, "%" PRIu64 " wait%s, %" PRIu64 " node%s; ", waiting, waiting == 1 ? "s" : "", nm_json_u64(p, "nodes"),
             nm_plural(nm_json_num(p, "nodes")));
     print_placed(f, nm_json_at(p, "placed"));
     if (asked > 0)
-        fprintf(f, "; asked %s ago", nm_format_duration(nm_sub_u64(now, asked), ago, sizeof ago));
+        fprintf(f, "; last allocate call %s ago", nm_format_duration(nm_sub_u64(now, asked), ago, sizeof ago));
     (void)fputc('\n', f);
 }
 
@@ -370,7 +370,7 @@ static void print_masters(FILE *f, const struct nm_term *term, const json_t *mas
     if (!json_is_object(masters))
         return;
     print_label(f, term, "masters");
-    fprintf(f, "%" PRIu64 " by way of %s; %" PRIu64 " opportunistic container%s for a place; ",
+    fprintf(f, "%" PRIu64 " through %s; %" PRIu64 " opportunistic container%s for a node; ",
             nm_json_u64(masters, "attempts"), nm_json_str(masters, "address"), nm_json_u64(masters, "outstanding"),
             nm_json_u64(masters, "outstanding") == 1 ? " waits" : "s wait");
     print_placed(f, nm_json_at(masters, "placed"));
@@ -389,8 +389,8 @@ static void print_drain(FILE *f, const struct nm_term *term, const json_t *node)
         return;
     print_label(f, term, "drain");
     if (deadline > now)
-        fprintf(f, "what still runs in %s is killed%s", nm_format_duration(deadline - now, left, sizeof left),
-                until_restart ? "; " : "");
+        fprintf(f, "containers that still run in %s will be killed%s",
+                nm_format_duration(deadline - now, left, sizeof left), until_restart ? "; " : "");
     fprintf(f, "%s\n", until_restart ? "it ends when nmd is stopped" : "");
 }
 
@@ -404,14 +404,14 @@ static void print_measures(FILE *f, const struct nm_term *term, const json_t *st
 
     if (nm_json_has(node, "squeeze_millicores")) {
         print_label(f, term, "squeeze");
-        fprintf(f, "opportunistic containers together are held to %.1f core%s\n",
+        fprintf(f, "opportunistic containers together are limited to %.1f core%s\n",
                 nm_json_num(node, "squeeze_millicores") / 1000,
                 nm_plural(nm_json_num(node, "squeeze_millicores") / 1000));
     }
     print_drain(f, term, node);
     if (nm_json_has(node, "needs_restart")) {
         print_label(f, term, "restart");
-        fprintf(f, "only a restart of nmd applies %s\n", nm_json_str(node, "needs_restart"));
+        fprintf(f, "a restart of nmd is needed for %s\n", nm_json_str(node, "needs_restart"));
     }
     print_removable(f, term, node);
     json_array_foreach(nm_json_at(node, "links"), i, link) {

@@ -59,7 +59,7 @@ static unsigned print_view(FILE *to, const struct nm_term *term, const struct nm
                        t->first + NM_MIN(t->page, t->n - t->first));
     if (asprintf(&text, "%s%zu container%s%s%s%s%s; by %s%s, every %s; h for keys", shown, t->n, t->n == 1 ? "" : "s",
                  t->editing ? "; filter (Enter, Escape): " : *filter ? " with " : "", filter, t->editing ? "_" : "",
-                 *filter && !t->editing ? " in it" : "", t->sort, t->reverse ? ", the other way round" : "",
+                 *filter && !t->editing ? " in it" : "", t->sort, t->reverse ? ", reversed" : "",
                  nm_format_duration(t->period_usec, period, sizeof period)) < 0)
         nm_message_oom();
     return nm_term_wrap(to, text, term->width, 0);
@@ -70,18 +70,18 @@ static void print_keys(FILE *f, const struct nm_term *term)
     (void)nm_term_wrap(f,
                        "\n"
                        "c m t a n     sort by cpu, memory, time, age, name (P, M and T, too)\n"
-                       "< > s         sort by the key before, the next one\n"
-                       "r             the other way round\n"
+                       "< > s         sort by the previous, the next key\n"
+                       "r             reverse the order\n"
                        "/             filter: type words that must be in the number, id, name, application, user, "
-                       "type, state or command; !word must not; Enter keeps it, Escape takes it back\n"
+                       "type, state or command; !word excludes; Enter keeps the filter, Escape cancels it\n"
                        "Escape        all containers\n"
                        "arrows, Page Up, Page Down, Home, End\n"
                        "              move through the rows\n"
                        "+ -           draw twice as often, half as often\n"
                        "space         draw now\n"
-                       "q             leave\n"
+                       "q             quit\n"
                        "\n"
-                       "Any key leaves this page.\n",
+                       "Press any key to close this page.\n",
                        term->width, 14);
 }
 
@@ -230,7 +230,7 @@ int nm_top_verb(struct nm_ctl *ctl)
         return NM_CTL_USAGE;
     }
     if (nm_args_state_has_ended(a->state)) {
-        nm_message("top: it shows only containers that have not ended; 'nmctl list --state %s' shows the others",
+        nm_message("top: shows only containers that have not ended; 'nmctl list --state %s' shows the others",
                    a->state);
         return NM_CTL_USAGE;
     }

@@ -17,16 +17,16 @@
     {                                                                                              \
         brief, name, arg, type, AT(member), help, NM_COMPLETE_NOTHING                              \
     }
-#define JSON FLAG('\0', "json", json, "print JSON as nmd gives it")
+#define JSON FLAG('\0', "json", json, "print the JSON that nmd sends")
 #define INTERVAL                                                                                   \
     VALUE('i', "interval", "TIME", &nm_args_interval, interval_usec,                              \
-          "time between two pictures (default 1s)")
+          "refresh interval (default 1s)")
 #define MEMORY                                                                                     \
     VALUE('m', "memory", "SIZE", &nm_args_size, memory_bytes, "memory, such as 512M or 1.5G")
 #define VCORES                                                                                     \
     VALUE('c', "vcores", "N", &nm_args_vcores, vcores_milli, "CPU in vcores, such as 2 or 0.5")
 #define INTERACTIVE                                                                                \
-    FLAG('i', "interactive", interactive, "what is typed or piped in here is the command's standard input")
+    FLAG('i', "interactive", interactive, "pass nmctl's standard input to the command")
 #define TTY FLAG('t', "tty", tty, "give the command a terminal")
 #define END {0}
 
@@ -41,24 +41,24 @@ const struct nm_option nm_global_options[] = {
 };
 
 static const struct nm_option run_options[] = {
-    FLAG('\0', "guaranteed", guaranteed, "start at once and keep what is asked for (default)"),
+    FLAG('\0', "guaranteed", guaranteed, "start at once and keep the requested resources (default)"),
     FLAG('\0', "opportunistic", opportunistic,
-         "run in what others leave unused; may be paused or killed"),
+         "run on unused resources; may be paused or killed"),
     MEMORY,
     VCORES,
     VALUE('\0', "name", "NAME", &nm_args_name, name, "a name to use in place of the id"),
-    FLAG('\0', "replace", replace, "end the container that has the name, if one lives, and take it over"),
+    FLAG('\0', "replace", replace, "end the live container with this name, if there is one, and take over the name"),
     VALUE('\0', "app", "APP", &nm_args_name, app, "the application that it belongs to"),
     VALUE('e', "env", "K[=V]", &nm_args_env, env,
-          "environment variable; without =V the value that it has here"),
+          "environment variable; without =V: its value in nmctl's environment"),
     {'d', "workdir", "DIR", &nm_args_text, AT(workdir),
      "working directory (default: the user's home)", NM_COMPLETE_DIRECTORY},
     {'u', "user", "USER", &nm_args_text, AT(user), "run as this user (default: you, also if you are root)",
      NM_COMPLETE_USER},
     VALUE('\0', "min-runtime", "TIME", &nm_args_duration, min_runtime_usec,
-          "spare it from preemption this long, while any other will do"),
+          "do not preempt it in this time if another container suffices"),
     VALUE('\0', "expect", "TIME", &nm_args_duration, expected_usec,
-          "how long it will take (for queues ordered by it)"),
+          "expected run time (for queues ordered by it)"),
     FLAG('\0', "exempt", exempt, "application master: never preempted (administrators only)"),
     FLAG('\0', "allow-new-privs", allow_new_privs,
          "let setuid programs work (administrators only)"),
@@ -74,15 +74,15 @@ static const struct nm_option exec_options[] = {
     INTERACTIVE,
     TTY,
     VALUE('e', "env", "K[=V]", &nm_args_env, env,
-          "environment variable, on top of the container's; without =V the value that it has here"),
+          "environment variable, added to the container's; without =V: its value in nmctl's environment"),
     END,
 };
 
 static const struct nm_option status_options[] = {
     FLAG('w', "watch", watch, "redraw until q or Ctrl-C"), INTERVAL, JSON, END};
 static const struct nm_option list_options[] = {
-    FLAG('a', "all", all, "ended containers too (kept for an hour)"),
-    FLAG('q', "quiet", quiet, "ids alone, one on a line"),
+    FLAG('a', "all", all, "also ended containers (kept for an hour)"),
+    FLAG('q', "quiet", quiet, "only ids, one per line"),
     VALUE('\0', "app", "APP", &nm_args_name, app, "only those of this application"),
     {'\0', "state", "STATE", &nm_args_state, AT(state), "only those in this state, such as running",
      NM_COMPLETE_STATE},
@@ -90,7 +90,7 @@ static const struct nm_option list_options[] = {
 static const struct nm_option json_options[] = {JSON, END};
 static const struct nm_option top_options[] = {
     {'s', "sort", "KEY", &nm_args_sort, AT(sort), "cpu (default), memory, time, age or name", NM_COMPLETE_SORT},
-    FLAG('r', "reverse", reverse, "the other way round"),
+    FLAG('r', "reverse", reverse, "reverse the order"),
     VALUE('f', "filter", "WORDS", &nm_args_text, filter,
           "only those with these words in their name, user, type, state, command, ...; !WORD: without it"),
     VALUE('\0', "app", "APP", &nm_args_name, app, "only those of this application"),
@@ -98,43 +98,43 @@ static const struct nm_option top_options[] = {
      NM_COMPLETE_STATE},
     INTERVAL, JSON, END};
 static const struct nm_option logs_options[] = {
-    FLAG('f', "follow", follow, "go on until the container has ended"),
+    FLAG('f', "follow", follow, "continue until the container has ended"),
     FLAG('\0', "stdout", only_stdout, "only what it wrote to stdout"),
     FLAG('\0', "stderr", only_stderr, "only what it wrote to stderr"),
     VALUE('n', "tail", "N", &nm_args_count, tail, "only the last N lines"),
     VALUE('\0', "since", "TIME", &nm_args_duration, since_usec,
           "only what was written since then, such as 10min ago"),
-    FLAG('t', "timestamps", timestamps, "each line with the time at which it was written"), END};
+    FLAG('t', "timestamps", timestamps, "print the time of each line before it"), END};
 static const struct nm_option events_options[] = {
-    FLAG('f', "follow", follow, "go on with what happens from now on"),
+    FLAG('f', "follow", follow, "continue with new events"),
     VALUE('\0', "after", "N", &nm_args_count, after, "only events with a number above N"),
-    VALUE('n', "last", "N", &nm_args_last, last, "of what has happened only the newest N"),
+    VALUE('n', "last", "N", &nm_args_last, last, "only the newest N past events"),
     VALUE('\0', "since", "TIME", &nm_args_duration, since_usec,
-          "of what has happened only what was since then, such as 10min ago"),
-    FLAG('\0', "json", json, "print one JSON object a line, as nmd gives it"), END};
+          "only past events since then, such as 10min ago"),
+    FLAG('\0', "json", json, "print one JSON object per line, as nmd sends it"), END};
 static const struct nm_option explain_options[] = {
     VALUE('n', "last", "N", &nm_args_last, last,
           "the newest N decisions (default: 5, of a container: all)"),
     JSON, END};
 static const struct nm_option kill_options[] = {
-    FLAG('\0', "now", now, "SIGKILL at once, instead of SIGTERM and a time of grace"),
+    FLAG('\0', "now", now, "SIGKILL at once, instead of SIGTERM and a grace period"),
     FLAG('w', "wait", wait, "return when it has ended"), JSON, END};
 static const struct nm_option remove_options[] = {
     FLAG('f', "force", force, "kill it at once, if it hasn't ended"), JSON, END};
 static const struct nm_option wait_options[] = {
     VALUE('t', "timeout", "TIME", &nm_args_duration, timeout_usec,
-          "give up after so long, with status 124 (default: never)"), JSON, END};
+          "stop waiting after this time, with status 124 (default: never)"), JSON, END};
 static const struct nm_option update_options[] = {MEMORY, VCORES, JSON, END};
 static const struct nm_option drain_options[] = {
     VALUE('\0', "deadline", "TIME", &nm_args_duration, deadline_usec,
-          "kill what still lives then (default: never)"),
+          "kill containers that still live then (default: never)"),
     FLAG('\0', "kill-opportunistic", kill_opportunistic, "kill opportunistic containers at once"),
     FLAG('\0', "until-restart", until_restart, "the drain ends when nmd is stopped (default: with 'nmctl undrain')"),
-    FLAG('\0', "dry-run", dry_run, "do nothing: only say which waiting containers it would discard"),
+    FLAG('\0', "dry-run", dry_run, "only show which waiting containers would be discarded"),
     FLAG('w', "wait", wait, "return when the node is empty"), JSON, END};
 static const struct nm_option config_options[] = {
     FLAG('\0', "changed", changed, "only what differs from the default"),
-    FLAG('\0', "reload", reload, "let nmd read its configuration files anew"), JSON, END};
+    FLAG('\0', "reload", reload, "make nmd read its configuration files again"), JSON, END};
 
 /* Error message of verbs that need a container. */
 #define A_CONTAINER "name a container by its id or name; 'nmctl list' shows them"
@@ -142,40 +142,39 @@ static const struct nm_option config_options[] = {
 /* Verbs in the order of --help: run, inspect, control, the whole node. */
 const struct nm_verb nm_verbs[] = {
     {"run", NULL, "[--] COMMAND [ARG...]", "run a command in a container",
-     "Everything from the first word that is no option, or from --, is the command. Unless "
-     "--detach is given its output "
-     "is streamed, Ctrl-C kills it (twice: at once), and its exit status is nmctl's: 128 + N if "
-     "signal N ended it, 125 if "
-     "nmd refused it. Without --memory and --vcores it gets what nmd.conf says (256M, 1 vcore).",
-     run_options, 1, UINT32_MAX, "which command? Such as: nmctl run -m 512M -- make -j4", true,
+     "The command begins with the first word that is not an option, or after --. Unless --detach is given, nmctl "
+     "streams its output, kills it on Ctrl-C (a second Ctrl-C: at once), and returns its exit status: 128 + N if "
+     "signal N ended it, 125 if nmd refused it. Without --memory and --vcores it gets the defaults of nmd.conf (256M, "
+     "1 vcore).",
+     run_options, 1, UINT32_MAX, "give a command, such as: nmctl run -m 512M -- make -j4", true,
      false, NM_COMPLETE_COMMAND, nm_run_verb},
     {"exec", NULL, "CONTAINER [--] COMMAND [ARG...]", "run another command in a container",
-     "In the container's cgroup, and with its user, working directory and environment: it counts as the "
-     "container's, and is paused and killed with it. Its exit status is nmctl's, as with 'run'. With a terminal: "
-     "nmctl exec -it web bash",
-     exec_options, 2, UINT32_MAX, "which container, and which command? Such as: nmctl exec web -- ps aux", true, false,
+     "The command runs in the container's cgroup, with its user, working directory and environment. Its use counts as "
+     "the container's, and it is paused and killed with the container. nmctl returns its exit status, as with 'run'. "
+     "With a terminal: nmctl exec -it web bash",
+     exec_options, 2, UINT32_MAX, "give a container and a command, such as: nmctl exec web -- ps aux", true, false,
      NM_COMPLETE_CONTAINER, nm_exec_verb},
     {"status", NULL, "", "the node: capacity, use, queue, preemptions", NULL, status_options, 0, 0, NULL,
      false, false, NM_COMPLETE_NOTHING, nm_status_verb},
     {"list", "ps ls", "", "containers", NULL, list_options, 0, 0, NULL, false, false, NM_COMPLETE_NOTHING,
      nm_list_verb},
-    {"show", NULL, "CONTAINER...", "all about a container", NULL, json_options, 1, UINT32_MAX,
+    {"show", NULL, "CONTAINER...", "details of a container", NULL, json_options, 1, UINT32_MAX,
      A_CONTAINER, false, false, NM_COMPLETE_ANY_CONTAINER, nm_show_verb},
-    {"inspect", NULL, "CONTAINER...", "all about a container, as JSON", NULL, NULL, 1, UINT32_MAX, A_CONTAINER, false,
+    {"inspect", NULL, "CONTAINER...", "details of a container, as JSON", NULL, NULL, 1, UINT32_MAX, A_CONTAINER, false,
      false, NM_COMPLETE_ANY_CONTAINER, nm_inspect_verb},
     {"wait", NULL, "CONTAINER...", "wait until containers have ended",
-     "Tells how each of them ended, and meanwhile on stderr what it waits for and why. Its exit status is that of the "
-     "first one that failed, as 'nmctl run' would return it, 124 if the time of --timeout is over, or 0.",
+     "Prints how each container ended, and meanwhile on stderr what nmctl waits for and why. Returns the exit status "
+     "of the first one that failed, as 'nmctl run' does, 124 if --timeout has expired, or 0.",
      wait_options, 1, UINT32_MAX, A_CONTAINER, false, false, NM_COMPLETE_ANY_CONTAINER, nm_wait_verb},
-    {"top", NULL, "", "containers by use, live",
-     "Keys: q leaves; c, m, t, a and n sort by cpu, memory, time, age and name, r turns the order round; / filters; "
-     "arrows and Page Down move; + and - draw more and less often; h shows them all.", top_options, 0, 0,
+    {"top", NULL, "", "live table of containers, sorted by use",
+     "Keys: q quits; c, m, t, a and n sort by cpu, memory, time, age and name; r reverses the order; / filters; arrows "
+     "and Page Down move; + and - draw more and less often; h shows them all.", top_options, 0, 0,
      NULL, false, false, NM_COMPLETE_NOTHING, nm_top_verb},
-    {"logs", NULL, "CONTAINER", "what a container wrote", NULL, logs_options, 1, 1, A_CONTAINER, false,
+    {"logs", NULL, "CONTAINER", "output of a container", NULL, logs_options, 1, 1, A_CONTAINER, false,
      false, NM_COMPLETE_ANY_CONTAINER, nm_logs_verb},
-    {"events", NULL, "[CONTAINER]", "what happened", NULL, events_options, 0, 1, NULL, false, false,
-     NM_COMPLETE_ANY_CONTAINER, nm_events_verb},
-    {"explain", NULL, "[CONTAINER]", "why containers were admitted, queued, paused, killed; how one ended", NULL,
+    {"events", NULL, "[CONTAINER]", "events of the node or of a container", NULL, events_options, 0, 1, NULL, false,
+     false, NM_COMPLETE_ANY_CONTAINER, nm_events_verb},
+    {"explain", NULL, "[CONTAINER]", "why containers were admitted, queued, paused or killed, and how one ended", NULL,
      explain_options, 0, 1, NULL, false, false, NM_COMPLETE_ANY_CONTAINER, nm_explain_verb},
     {"pause", NULL, "CONTAINER...", "freeze containers", NULL, json_options, 1, UINT32_MAX, A_CONTAINER,
      false, false, NM_COMPLETE_CONTAINER, nm_act_verb},
@@ -191,20 +190,21 @@ const struct nm_verb nm_verbs[] = {
      UINT32_MAX, A_CONTAINER, false, false, NM_COMPLETE_CONTAINER, nm_act_verb},
     {"update", NULL, "CONTAINER", "change a container's memory or vcores", NULL, update_options, 1, 1,
      A_CONTAINER, false, false, NM_COMPLETE_CONTAINER, nm_update_verb},
-    {"drain", NULL, "", "admit nothing more, and empty the node",
-     "Without --deadline, what runs may run to its end; what waits in the queue is discarded. Draining again changes "
-     "the deadline.",
+    {"drain", NULL, "", "admit no more containers, and empty the node",
+     "Without --deadline, running containers may run to their end. Waiting containers are discarded. Another drain "
+     "changes the deadline.",
      drain_options, 0, 0, NULL, false, false, NM_COMPLETE_NOTHING, nm_drain_verb},
     {"undrain", NULL, "", "admit containers again", NULL, json_options, 0, 0, NULL, false, false,
      NM_COMPLETE_NOTHING, nm_undrain_verb},
     {"close-breaker", NULL, "", "admit opportunistic containers again, after kills",
-     "After a kill for want of memory or CPU nothing opportunistic starts for a while. This ends it.",
+     "After a kill because of missing memory or CPU, nmd starts no opportunistic containers for some time. This "
+     "command ends that time.",
      json_options, 0, 0, NULL, false, false, NM_COMPLETE_NOTHING, nm_close_breaker_verb},
     {"config", NULL, "[WORD]", "the settings in force", "With WORD: only keys with WORD in their name.",
      config_options, 0, 1, NULL, false, false, NM_COMPLETE_KEY, nm_config_verb},
     {"version", NULL, "", "versions of nmctl and nmd", NULL, json_options, 0, 0, NULL, false, false,
      NM_COMPLETE_NOTHING, nm_version_verb},
-    {"help", NULL, "[VERB]", "this help, or a verb's", NULL, NULL, 0, 1, NULL, false, false,
+    {"help", NULL, "[VERB]", "help for nmctl or for a verb", NULL, NULL, 0, 1, NULL, false, false,
      NM_COMPLETE_VERB, nm_help_verb},
     {"__complete", NULL, "[--] WORD...", "candidates for the last word (for shells)", NULL, NULL, 0,
      UINT32_MAX, NULL, true, true, NM_COMPLETE_NOTHING, nm_complete_verb},

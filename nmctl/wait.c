@@ -87,7 +87,7 @@ static void lose(struct wait *w, int r)
 
     for (size_t i = 0; i < w->n; i++)
         close_call(&w->all[i]);
-    (void)snprintf(goes_on, sizeof goes_on, n == 1 ? "%s goes on" : "%s and the others go on",
+    (void)snprintf(goes_on, sizeof goes_on, n == 1 ? "%s is not affected" : "%s and the others are not affected",
                    nm_json_str(first->c, "id"));
     w->status = nm_away_is_loss(r) ? nm_away_lost(&w->away, w->ctl, r, goes_on) : nm_api_say_unreachable(w->ctl, r);
     if (w->status != NM_CTL_OK && w->away.since_usec > 0)
@@ -232,11 +232,11 @@ static void print_timed_out(const struct nm_waited *x, bool fresh)
     const char *id = nm_json_str(x->c, "id");
     char title[160], state[64];
 
-    nm_message("%s has not ended in time%s: it %s %s%s. 'nmctl explain %s' tells why, 'nmctl kill %s' ends it",
+    nm_message("%s has not ended in time%s: it %s %s%s. 'nmctl explain %s' shows why, 'nmctl kill %s' ends it",
                nm_container_title(x->c, title, sizeof title), fresh ? "" : ", as far as nmctl knows", fresh ? "is"
                    : "was",
                nm_container_shown_state(x->c, state, sizeof state),
-               fresh ? ", and goes on" : " when nmd answered last", id, id);
+               fresh ? ", and continues" : " when nmd answered last", id, id);
 }
 
 /* Queries the final states of the remaining containers, unless nmd is unreachable or doesn't answer. The message that

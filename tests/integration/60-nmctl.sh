@@ -83,14 +83,14 @@ os.execvp(sys.argv[1], sys.argv[1:])' "$NMCTL" run --name "$name" -- "$@" >"$out
 interrupted polite INT sh -c 'trap "echo bye; exit 3" TERM; echo up; while :; do sleep 0.05; done'
 status=0; wait "$pid" || status=$?
 is "Ctrl-C: the command's own end is returned" "$status" 3
-check "nmctl says so" said "Ctrl-C: killing container_.* (again: at once)"
+check "nmctl says so" said "Ctrl-C: killing container_.* (repeat to kill at once)"
 check "and waits for the last words" grep -q bye "$out"
 check "nothing is left" nothing_lives
 interrupted deaf TERM sh -c 'trap "" TERM; echo up; while :; do sleep 0.05; done'
 status=0; wait "$pid" || status=$?
 is "SIGTERM: after the grace, SIGKILL" "$status" 137
 interrupted twice INT sh -c 'trap "" TERM; echo up; while :; do sleep 0.05; done'
-wait_until 5 said "again: at once"
+wait_until 5 said "repeat to kill at once"
 kill -INT "$pid"
 status=0; wait "$pid" || status=$?
 check "a second Ctrl-C kills at once" said "killing container_.* at once"
@@ -104,7 +104,7 @@ nmctl run --name survivor -- sh -c 'echo before; while [ ! -e '"$dir"'/go ]; do 
 pid=$!
 wait_until 10 grep -q before "$out"
 nmd_stop
-check "nmctl tells that nmd is lost" wait_until 10 said "lost nmd"
+check "nmctl tells that nmd is lost" wait_until 10 said "lost the connection to nmd"
 touch "$dir/go"
 nmd_start
 status=0; wait "$pid" || status=$?
@@ -116,7 +116,7 @@ nmctl run --name crash -- sh -c 'echo before; while [ ! -e '"$dir"'/go2 ]; do sl
 pid=$!
 wait_until 10 grep -q before "$out"
 nmd_kill
-check "nmctl notices a crash" wait_until 10 said "lost nmd"
+check "nmctl notices a crash" wait_until 10 said "lost the connection to nmd"
 nmd_start
 touch "$dir/go2"
 status=0; wait "$pid" || status=$?
@@ -224,7 +224,7 @@ nmctl wait --timeout 1s patient fill >"$out" 2>"$err.wait" || status=$?
 is "wait gives up in time, with a status of its own" "$status $(cat "$out")" "124 "
 like "having said what it waits for, and why" "$(cat "$err.wait")" \
     'waiting for container_[0-9_]+ \(patient\), which is queued at position 1: [a-z]'
-like "and in the end that of each" "$(cat "$err.wait")" '\(fill\) has not ended in time: it is RUNNING, and goes on'
+like "and in the end that of each" "$(cat "$err.wait")" '\(fill\) has not ended in time: it is RUNNING, and continues'
 status=0
 nmctl pause patient 2>"$err.pause" || status=$?
 like "what can't be done to what waits is told in the same word, with what can" "$status $(cat "$err.pause")" \

@@ -216,9 +216,9 @@ is "for all others" "$(picture | grep -c "$name")" 0
 on_terminal '/short~'$'\e''~q' top -i 100ms >/dev/null
 like "Escape takes it back" "$(picture)" "^2 containers; by cpu"
 on_terminal 'h~q' top -i 100ms >/dev/null
-like "h shows the keys" "$(picture)" 'r +the other way round'
+like "h shows the keys" "$(picture)" 'r +reverse the order'
 on_terminal 'mr+~q' top -i 400ms --filter short >/dev/null
-like "keys sort, turn round and hurry" "$(picture)" '^1 container with short in it; by memory, the other way round, every 200ms'
+like "keys sort, turn round and hurry" "$(picture)" '^1 container with short in it; by memory, reversed, every 200ms'
 like "the column says so" "$(picture)" 'MEMORY▲'
 rows=4 on_terminal $'\e[B~q' top -i 100ms >/dev/null
 like "where not all rows fit the arrows move through them" "$(picture)" '^rows 2 to 2 of 2 containers'

@@ -51,7 +51,7 @@ submit slow "${low[@]}" -- sh -c "trap 'sleep 1.5; exit 3' TERM; : >$dir/slow; w
 wait_until 10 test -e "$dir/slow"
 is "with --interactive the input waits for it" \
     "$(echo hello | nmctl run -i --replace --name slow "${low[@]}" -- cat 2>"$dir/err")" hello
-like "which is said" "$(cat "$dir/err")" 'waiting for the end of the container that has the name slow'
+like "which is said" "$(cat "$dir/err")" 'waiting for the end of the container with the name slow'
 submit stubborn "${low[@]}" -- sh -c "trap : TERM; : >$dir/stubborn; while :; do sleep 0.1; done"
 stubborn=$id
 wait_until 10 test -e "$dir/stubborn"
@@ -156,7 +156,7 @@ is "is still there then" "$status $(state_of waits1) $(status_of .node.state)" "
 is "also for programs" "$(nmctl drain --dry-run --json | jq -c 'map(.name)')" '["waits1","waits2",null]'
 try nmctl drain
 like "it says so before" "$err" "discards 3 containers that wait: waits1, waits2, $nameless"
-is "and when it is done" "$status $out" "0 draining; 3 that waited were discarded"
+is "and when it is done" "$status $out" "0 draining; 3 waiting containers were discarded"
 like "an event says how many" "$(nmctl events -n 20)" \
     'draining: no more containers are admitted; running containers may finish; discarding 3 waiting containers'
 nmctl undrain >/dev/null

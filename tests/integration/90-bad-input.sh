@@ -38,7 +38,7 @@ usage "no number of vcores" "vcores.*two" run -c two -- true
 usage "too many decimals" "vcores.*0\.0001" run -c 0.0001 -- true
 usage "no duration" "min-runtime.*soon" run --min-runtime soon -- true
 usage "environment without a name" "env.*=x" run -e =x -- true
-usage "options that exclude each other" "guaranteed.*opportunistic" run --guaranteed --opportunistic -- true
+usage "options that can't be combined" "guaranteed.*opportunistic" run --guaranteed --opportunistic -- true
 usage "no id" "CONTAINER|container" kill
 usage "no interval" "interval '0'.*from 50ms to 1h" top -i 0
 usage "a small interval" "interval '1ms'.*from 50ms to 1h" status --watch -i 1ms

@@ -305,19 +305,19 @@ static void test_hold(void **state)
     reserve(status);
     nm_queue_reason_text("over-alpha", NULL, status, text, sizeof text);
     assert_string_equal(text, "93 % of the node's CPU is used or reserved, over the over-allocation threshold of 85 % "
-                              "(60 % is only reserved, for up to 15s after a start, until the use of what has started "
-                              "is known)");
+                              "(60 % is only reserved, for up to 15s after a start, until the use of the started "
+                              "containers is known)");
     nm_queue_reason_text("would-exceed-beta", c, status, text, sizeof text);
     assert_string_equal(text, "CPU used or reserved is at 93 % of capacity, and with the 1 vcore that it asks for "
                               "would be at 143 %, over the limit of 95 % (60 % is only reserved, for up to 15s after a "
-                              "start, until the use of what has started is known)");
+                              "start, until the use of the started containers is known)");
     json_decref(c);
     unreserve(status);
     nm_queue_reason_text("over-alpha", NULL, NULL, text, sizeof text);
-    assert_string_equal(text, "what is used or reserved is over the over-allocation threshold");
+    assert_string_equal(text, "the sum of used and reserved resources is over the over-allocation threshold");
     nm_queue_reason_text("would-exceed-beta", NULL, status, text, sizeof text);
-    assert_string_equal(text, "with what it asks for the node would be over a limit: memory is at 70 % of capacity "
-                              "without it, where the limit is 90 %, and CPU at 93 %, where it is 95 %");
+    assert_string_equal(text, "with its request the node would exceed a limit: without it, memory is at 70 % of "
+                              "capacity (limit 90 %) and CPU at 93 % (limit 95 %)");
     for (int r = NM_REASON_BEHIND_OTHERS; r < NM_REASON_COUNT; r++) {
         bool holds = r <= NM_REASON_SQUEEZED || r == NM_REASON_KILL_BUDGET || r == NM_REASON_SETTLING;
 
@@ -351,8 +351,8 @@ static void test_hold_beside_use(void **state)
          "CPU used or reserved is at 75.5 % of capacity, and with the 1.5 vcores that it asks for would be at 150.5 %, "
          "over the limit of 95 %"},
         {"{\"memory_bytes\":1,\"vcores\":0.1,\"cpu_request_millicores\":100}",
-         "with what it asks for the node would be over a limit: memory is at 0.2 % of capacity without it, where the "
-         "limit is 95 %, and CPU at 75.5 %, where it is 95 %"},
+         "with its request the node would exceed a limit: without it, memory is at 0.2 % of capacity (limit 95 %) and "
+         "CPU at 75.5 % (limit 95 %)"},
     };
     json_t *status = json_loads("{\"node\":{\"utilization\":{\"memory\":0.002,\"cpu\":0.755},"
                                 "\"capacity\":{\"memory_bytes\":4294967296,\"cpu_millicores\":4000},"

@@ -106,10 +106,10 @@ static void test_wait_gives_up(void **state)
     assert_true(nm_now_usec() - begun >= 800 * NM_USEC_PER_MSEC);
     assert_string_equal(r.out, "");
     nmctl_expect(r.err, "nmctl: waiting for " ID ", which is queued at position 2: ");
-    nmctl_expect(r.err, "nmctl: " ID " has not ended in time: it is QUEUED, and goes on. 'nmctl explain " ID
-                        "' tells why");
+    nmctl_expect(r.err, "nmctl: " ID " has not ended in time: it is QUEUED, and continues. 'nmctl explain " ID
+                        "' shows why");
     /* The timeout applies to both containers together. */
-    nmctl_expect(r.err, "nmctl: container_1_7 (web) has not ended in time: it is RUNNING, and goes on.");
+    nmctl_expect(r.err, "nmctl: container_1_7 (web) has not ended in time: it is RUNNING, and continues.");
     RUN(&r, "wait", "-t", "800ms", "runs");
     nmctl_expect(r.err, "nmctl: waiting for container_1_7 (web), which is RUNNING, for ");
     fake_nmd_stop(&f);

@@ -28,16 +28,16 @@ static const struct {
     int status;
     const char *out, *err; /* substrings of stdout and stderr */
 } words[] = {
-    {{"nmctl"}, 2, "", "which verb?"},
+    {{"nmctl"}, 2, "", "a verb is missing"},
     {{"nmctl", "lits"}, 2, "", "there is no verb 'lits'; did you mean 'list'?"},
     {{"nmctl", "frobnicate"}, 2, "", "there is no verb 'frobnicate'; 'nmctl --help'"},
     {{"nmctl", "--help"}, 0, "promote", ""},
     {{"nmctl", "help", "run"}, 0, "--opportunistic", ""},
     {{"nmctl", "run", "--help"}, 0, "--min-runtime TIME", ""},
     {{"nmctl", "--version"}, 0, "nmctl " NM_VERSION, ""},
-    {{"nmctl", "run"}, 2, "", "which command?"},
-    {{"nmctl", "run", "--"}, 2, "", "which command?"},
-    {{"nmctl", "run", "", "x"}, 2, "", "empty argument"},
+    {{"nmctl", "run"}, 2, "", "run: give a command"},
+    {{"nmctl", "run", "--"}, 2, "", "run: give a command"},
+    {{"nmctl", "run", "", "x"}, 2, "", "an argument is empty"},
     {{"nmctl", "run", "-m", "12Q", "true"},
      2,
      "",
@@ -67,18 +67,18 @@ static const struct {
      "",
      "did you mean --memory?"},
     {{"nmctl", "run", "-d", "nonexistent", "true"}, 2, "", "--workdir 'nonexistent': No such file"},
-    {{"nmctl", "run", "--guaranteed", "--opportunistic", "true"}, 2, "", "exclude each other"},
-    {{"nmctl", "run", "--wait", "--detach", "true"}, 2, "", "exclude each other"},
-    {{"nmctl", "run", "-t", "-D", "true"}, 2, "", "--tty and --detach exclude each other"},
+    {{"nmctl", "run", "--guaranteed", "--opportunistic", "true"}, 2, "", "can't be combined"},
+    {{"nmctl", "run", "--wait", "--detach", "true"}, 2, "", "can't be combined"},
+    {{"nmctl", "run", "-t", "-D", "true"}, 2, "", "--tty and --detach can't be combined"},
     {{"nmctl", "run", "--json", "true"}, 2, "", "--json needs --detach"},
     {{"nmctl", "run", "\xff"}, 2, "", "is not valid UTF-8"},
     {{"nmctl", "run", "-m"}, 2, "", "--memory needs a value"},
     {{"nmctl", "list", "--all=yes"}, 2, "", "--all takes no value"},
     {{"nmctl", "list", "-x"}, 2, "", "unknown option -x; see 'nmctl list --help'"},
-    {{"nmctl", "list", "x"}, 2, "", "'x' is one argument too many"},
+    {{"nmctl", "list", "x"}, 2, "", "unexpected argument 'x'"},
     {{"nmctl", "kill"}, 2, "", "name a container"},
     {{"nmctl", "kill", "../x"}, 2, "", "'../x' is not a container's id or name"},
-    {{"nmctl", "update", "web"}, 2, "", "what is to change?"},
+    {{"nmctl", "update", "web"}, 2, "", "nothing to change"},
     {{"nmctl", "top", "--sort", "color"}, 2, "", "allowed is cpu, memory"},
     {{"nmctl", "--socket", "/nonexistent/s", "list"},
      3,
@@ -101,14 +101,14 @@ static const struct {
     {{"nmctl", "wait"}, 2, "", "wait: name a container"},
     {{"nmctl", "run", "-d", "sleep", "10"}, 2, "", "-D is --detach"},
     {{"nmctl", "run", "-d", "/bin/true", "x"}, 2, "", "'/bin/true': Not a directory (-d is the working dir"},
-    {{"nmctl", "run", "-w", "/tmp", "ls"}, 2, "", "/tmp is a directory, and no command (-d is"},
-    {{"nmctl", "run", "-p", "80:80", "nginx"}, 2, "", "run: there is no option -p: containers have this ho"},
+    {{"nmctl", "run", "-w", "/tmp", "ls"}, 2, "", "/tmp is a directory, not a command (-d is"},
+    {{"nmctl", "run", "-p", "80:80", "nginx"}, 2, "", "run: there is no option -p: containers use this ho"},
     {{"nmctl", "run", "--volume=/a:/b", "ls"}, 2, "", "no option --volume=/a:/b: containers see this host"},
     {{"nmctl", "run", "--cpus", "2", "ls"}, 2, "", "-c, --vcores"},
-    {{"nmctl", "ps", "--filter", "name=x"}, 2, "", "--app and --state choose"},
+    {{"nmctl", "ps", "--filter", "name=x"}, 2, "", "use --app or --state"},
     {{"nmctl", "stop", "-t", "5", "web"}, 2, "", "kill-grace in nmd.conf"},
     {{"nmctl", "stats"}, 2, "", "there is no verb 'stats': 'nmctl top' shows"},
-    {{"nmctl", "describe", "web"}, 2, "", "no verb 'describe': 'nmctl show' tells all about a container"},
+    {{"nmctl", "describe", "web"}, 2, "", "no verb 'describe': 'nmctl show' shows the details of a container"},
     {{"nmctl", "get", "containers"}, 2, "", "no verb 'get': 'nmctl list' shows containers, 'nmctl show' one"},
     {{"nmctl", "journal"}, 2, "", "no verb 'journal': 'nmctl events' shows what happened"},
     {{"nmctl", "delete", "web"}, 2, "", "'nmctl kill' ends a container, 'nmctl rm' removes"},
@@ -197,7 +197,7 @@ static void test_shows(void **state)
     nmctl_expect(r.out, "  why\n  so\n");
     RUN(&r, "events");
     nmctl_expect(r.out, "draining");
-    nmctl_expect(r.err, "3 were no longer to be had");
+    nmctl_expect(r.err, "3 were no longer available");
     RUN(&r, "version");
     assert_string_equal(r.out, "nmctl " NM_VERSION "\nnmd 9.9\n");
     RUN(&r, "config", "queue");
@@ -210,7 +210,7 @@ static void test_shows(void **state)
     assert_string_equal(r.err, "tail\n");
     RUN(&r, "show", "bad");
     assert_int_equal(r.status, 3);
-    nmctl_expect(r.err, "does not answer as nmd does");
+    nmctl_expect(r.err, "invalid answer from ");
     RUN(&r, "show", "worse");
     assert_int_equal(r.status, 3);
     RUN(&r, "show", "evil");
@@ -237,7 +237,7 @@ static void test_answers_that_are_none_of_nmds(void **state)
     for (size_t i = 0; i < NM_ARRAY_SIZE(verbs); i++) {
         nmctl_run(&r, verbs[i]);
         assert_int_equal(r.status, 3);
-        nmctl_expect(r.err, "does not answer as nmd does");
+        nmctl_expect(r.err, "invalid answer from ");
     }
     fake_nmd_stop(&f);
 }
@@ -345,10 +345,10 @@ static void test_status_of_masters(void **state)
     nmctl_expect(r.out, "upstream     yarn, running, reported as unhealthy: this node at rm:8031\n"
                         "             draining: so\n");
     nmctl_expect(r.out,
-                 "masters      2 by way of n1:8049; 7 opportunistic containers wait for a place; placed 1 on hosts "
-                  "that were named, 2 in such racks, 3 anywhere\n"
-                  "             appattempt_1_0001_000001 of al?ice, running: 7 wait, 10 nodes; placed 0 on hosts that "
-                  "were named, 0 in such racks, 3 anywhere\n");
+                 "masters      2 through n1:8049; 7 opportunistic containers wait for a node; placed 1 on requested "
+                 "hosts, 2 in requested racks, 3 anywhere\n"
+                  "             appattempt_1_0001_000001 of al?ice, running: 7 wait, 10 nodes; placed 0 on requested "
+                 "hosts, 0 in requested racks, 3 anywhere\n");
     fake_nmd_stop(&f);
 }
 
@@ -394,10 +394,10 @@ static void test_acts(void **state)
     assert_int_equal(r.status, 0);
     RUN(&r, "drain", "--deadline", "5s", "--kill-opportunistic");
     assert_string_equal(r.err, "nmctl: drain: discards 2 containers that wait: w, container_1_2\n");
-    assert_string_equal(r.out, "draining; 1 that waited was discarded\n");
+    assert_string_equal(r.out, "draining; 1 waiting container was discarded\n");
     RUN(&r, "drain", "--until-restart");
     assert_string_equal(r.out, "draining\n");
-    nmctl_expect(r.err, "nmctl: drain: the ResourceManager hears that this node has no more room than its containers");
+    nmctl_expect(r.err, "nmctl: drain: nmd reports no free resources to the ResourceManager, and an unhealthy node");
     RUN(&r, "undrain");
     assert_int_equal(r.status, 0);
     RUN(&r, "close-breaker");
@@ -464,7 +464,7 @@ static void test_run_returns_the_status(void **state)
     run_and_check(OK(ENDED("null", "shed")), 125, "discarded from the queue");
     run_and_check(OK(ENDED("127", "command-not-found")), 127,
                   "was not run: its command was not found");
-    run_and_check(OK(ENDED("null", "permission-denied")), 126, "may not be executed");
+    run_and_check(OK(ENDED("null", "permission-denied")), 126, "no permission to execute its command");
 }
 
 static void test_run_sends_what_was_asked(void **state)
@@ -546,14 +546,14 @@ static void test_run_tells_that_it_is_queued(void **state)
     nmctl_start(&s, argv);
     nmctl_await(s.err, "\n");
     fake_nmd_stop(&f); /* nmd dies: the container keeps running, and nmctl waits until Ctrl-C */
-    nmctl_await(s.err, "lost nmd at");
+    nmctl_await(s.err, "lost the connection to nmd at");
     (void)kill(s.pid, SIGINT);
     nmctl_finish(&s, &r);
     assert_int_equal(r.status, 3);
     nmctl_expect(r.err,
            "nmctl: queued at position 2: 82 % of the node's memory is used or reserved, over the over-allocation "
            "threshold of 80 %\n");
-    nmctl_expect(r.err, "it may go on");
+    nmctl_expect(r.err, " could not be killed and may continue");
 }
 
 /* A noun is singular after exactly 1. */
@@ -574,15 +574,15 @@ static void test_singular(void **state)
     (void)state;
     nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
     RUN(&r, "show", "one");
-    nmctl_expect(r.out, "1.00 core used, 1 vcore asked for, ");
+    nmctl_expect(r.out, "1.00 core used, 1 vcore requested, ");
     RUN(&r, "show", "more");
     nmctl_expect(r.out, "1.01 cores used, 1.5 vcores asked for, ");
     RUN(&r, "status");
     nmctl_expect(r.out, "of 1.00 core: ");
     nmctl_expect(r.out, "of 1.00 vcore: ");
-    nmctl_expect(r.out, "are held to 1.0 core\n");
-    nmctl_expect(r.out, " and 1 vcore here, ");
-    nmctl_expect(r.out, " 1 opportunistic container waits for a place; ");
+    nmctl_expect(r.out, "are limited to 1.0 core\n");
+    nmctl_expect(r.out, " and 1 vcore for this node; ");
+    nmctl_expect(r.out, " 1 opportunistic container waits for a node;  ");
     nmctl_expect(r.out, ": 1 waits, 1 node; ");
     fake_nmd_stop(&f);
 }
@@ -627,7 +627,7 @@ static void test_ctrl_c(void **state)
     nmctl_start(&s, argv);
     nmctl_await(s.out, "started");
     (void)kill(s.pid, SIGINT);
-    nmctl_await(s.err, "nmctl: Ctrl-C: killing " ID " (again: at once)\n");
+    nmctl_await(s.err, "nmctl: Ctrl-C: killing " ID " (repeat to kill at once)\n");
     (void)kill(s.pid, SIGINT);
     nmctl_await(s.err, "nmctl: killing " ID " at once\n");
     (void)kill(s.pid, SIGINT);

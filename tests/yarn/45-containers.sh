@@ -151,7 +151,7 @@ rm_admin -updateNodeResource "node07:$node_port" 2300 6
 counts_on() { [ "$(upstream_of '"\(.memory_bytes / 1048576) \(.vcores)"')" = "$1" ]; }
 check 'the ResourceManager is told another one, and nmd by it' wait_until 20 counts_on '2300 6'
 is 'nmctl status has it beside what there is' "$(nmctl status | tr -s ' \n' ' ' | grep -o 'counts on .* CPUs')" \
-    'counts on 2.2 GiB and 6 vcores here, by a size of its own; configured are 2.3 GiB and 8 vcores; the host has 3.9 GiB and 8 CPUs'
+    'the cluster has set 2.2 GiB and 6 vcores for this node; configured are 2.3 GiB and 8 vcores; the host has 3.9 GiB and 8 CPUs'
 # The size becomes smaller than the running containers of 64 and 96 MiB.
 rm_admin -updateNodeResource "node07:$node_port" 100 1
 check 'one below what runs' wait_until 20 counts_on '100 1'
@@ -201,7 +201,7 @@ is 'containers have felt nothing of it' "$(told "$g"), $(told "$o")" \
 # ---- a drain ----------------------------------------------------------------------------------------
 
 try nmctl drain
-like 'a drain says what the cluster hears of it' "$err" 'drain: the ResourceManager hears'
+like 'a drain says what the cluster hears of it' "$err" 'drain: nmd reports no free resources to the ResourceManager'
 check 'the ResourceManager counts on no more room than what runs has' wait_until 20 size_is '160 8'
 light 'ask?app=later&n=1&mb=16&cmd=true' >/dev/null
 is 'the node is healthy to it' "$(of_node .state)" RUNNING

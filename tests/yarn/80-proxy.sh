@@ -39,7 +39,7 @@ like 'explain tells why the first is where it is' "$(nmctl explain "$first")" 'I
 is 'it counts all maps as placed' "$(masters '.placed | add')" 10
 is 'and two masters as started and registered by way of it' \
     "$(masters '.calls | [.start.answered, .register.answered, .finish.answered >= 2, .allocate.answered > 0]')" '[2,2,true,true]'
-like 'status tells of masters' "$(nmctl status)" '^masters .* by way of node01:8049; 0 opportunistic containers wait for a place'
+like 'status tells of masters' "$(nmctl status)" '^masters .* through node01:8049; 0 opportunistic containers wait for a node'
 like 'metrics count the registrations' "$(curl -sS --unix-socket "$NMD_SOCKET" http://nmd/metrics)" \
     '^nm_amrmproxy_call_seconds_count\{call="register"\} 2$'
 
