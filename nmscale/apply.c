@@ -175,13 +175,14 @@ static void watch_once(const struct nm_scale_apply *a, struct nm_scale_result *r
     if (*a->stop)
         end(res, NM_SCALE_INTERRUPTED, "interrupted");
     else if (is_gone_itself(r))
-        end(res, NM_SCALE_PUT_BACK, "the ResourceManager is gone, and the next one would take the nodes by force");
+        end(res, NM_SCALE_PUT_BACK, "the ResourceManager is gone, and its successor would decommission the nodes by "
+                                    "force");
     else if (r >= 0 && w->n > 0 && demand_is_back(&m, res) && w->wanted)
         end(res, NM_SCALE_DEMAND_BACK, "containers wait, and the other nodes have no room for them");
     else if (r >= 0 && w->n > 0 && w->n == w->idle && passed > NM_MIN(TAKEN_UP_USEC, a->options->timeout_usec))
         end(res, NM_SCALE_FAILED,
-            "the ResourceManager goes on with the nodes as if nothing were said: is %s what "
-            "yarn.resourcemanager.nodes.exclude-path names on its host?",
+            "the ResourceManager still uses the nodes as before: check that yarn.resourcemanager.nodes.exclude-path on "
+            "its host names %s",
             a->options->exclude_file);
     else if (w->n > 0 && passed > a->options->timeout_usec)
         end(res, NM_SCALE_PUT_BACK,
@@ -245,7 +246,7 @@ static void settle(const struct nm_scale_apply *a, struct nm_scale_result *res)
                 waiting++;
             if (t->fate != NM_SCALE_WAITING)
                 nm_diag("%s: %s", t->id,
-                        t->fate == NM_SCALE_BACK ? "put back, it runs" : nm_scale_fate_name(t->fate));
+                        t->fate == NM_SCALE_BACK ? "put back, running" : nm_scale_fate_name(t->fate));
         }
         if (waiting == 0)
             return;
@@ -264,7 +265,7 @@ static void put_back(const struct nm_scale_apply *a, struct nm_scale_result *res
     int off, refreshed = -EIO;
 
     nm_scale_http_set_stop(a->rm->http, NULL);
-    nm_diag("putting back: %s", res->why ? res->why : "it failed");
+    nm_diag("putting the nodes back: %s", res->why ? res->why : "the decommissioning failed");
     off = take_off(a, res, &message);
     if (off < 0)
         nm_diag("%s", message ? message : strerror(-off));
@@ -298,7 +299,7 @@ void nm_scale_apply(const struct nm_scale_apply *a, const struct nm_scale_model 
     if (ret->n == 0)
         return;
     for (size_t i = 0; i < ret->n; i++)
-        nm_diag("%s: to be decommissioned", ret->targets[i].id);
+        nm_diag("%s: in the exclude file, will be decommissioned", ret->targets[i].id);
     r = refresh(a, &message);
     if (r < 0)
         end(ret, NM_SCALE_FAILED, "%s", message ? message : strerror(-r));
@@ -322,7 +323,7 @@ int nm_scale_readmit(const struct nm_scale_apply *a, char **ret_message)
     for (size_t i = 0; new && i < o->n_readmit; i++)
         if (nm_scale_exclude_has(new, o->readmit[i]))
             return nm_fail(ret_message, -EPERM,
-                           "%s: somebody else has excluded it in %s, and nmscale takes away its own lines only",
+                           "%s: not excluded by nmscale in %s; nmscale removes only its own lines",
                            o->readmit[i], o->exclude_file);
     for (size_t i = 0; new && i < o->n_readmit; i++)
         if (!nm_scale_exclude_has(old, o->readmit[i]))

@@ -336,29 +336,30 @@ const char *nm_scale_reason_text(const struct nm_scale_verdict *v, const struct 
         (void)snprintf(buf, size, "another node is on the same host, and hosts are excluded as a whole");
         break;
     case NM_SCALE_IDLE_SHORT:
-        (void)snprintf(buf, size, "empty for %s only, of %s", nm_format_duration(low * 1000, a, sizeof a),
+        (void)snprintf(buf, size, "empty for only %s of the required %s", nm_format_duration(low * 1000, a, sizeof a),
                        nm_format_duration(rules->idle_for_msec * 1000, b, sizeof b));
         break;
     case NM_SCALE_HAS_DATA:
-        (void)snprintf(buf, size, "%s was here and still runs: its data may be needed", app);
+        (void)snprintf(buf, size, "%s ran here and has not ended: its data may be needed", app);
         break;
     case NM_SCALE_UNKNOWN_DATA:
-        (void)snprintf(buf, size, "%s may have left data here before nmscale looked", app);
+        (void)snprintf(buf, size, "%s may have left data here before the first check by nmscale", app);
         break;
     case NM_SCALE_NODE_SILENT:
-        (void)snprintf(buf, size, "it doesn't say which applications it keeps data for");
+        (void)snprintf(buf, size, "it did not report which applications it keeps data for");
         break;
     case NM_SCALE_DEMAND:
-        (void)snprintf(buf, size, "the others have no room for all that waits");
+        (void)snprintf(buf, size, "the other nodes have no room for all waiting containers");
         break;
     case NM_SCALE_MIN_NODES:
-        (void)snprintf(buf, size, "at least %" PRIu64 " nodes stay", rules->min_nodes);
+        (void)snprintf(buf, size, "at least %" PRIu64 " nodes must stay", rules->min_nodes);
         break;
     case NM_SCALE_MIN_LABEL:
-        (void)snprintf(buf, size, "at least %" PRIu64 " of partition %s stay", rules->min_per_label, v->node->label);
+        (void)snprintf(buf, size, "at least %" PRIu64 " of partition %s must stay", rules->min_per_label,
+                       v->node->label);
         break;
     case NM_SCALE_AT_MOST:
-        (void)snprintf(buf, size, "at most %" PRIu64 " go at once", rules->at_most);
+        (void)snprintf(buf, size, "at most %" PRIu64 " are given back at once", rules->at_most);
         break;
     case NM_SCALE_REASONS:
         break;

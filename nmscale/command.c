@@ -138,18 +138,18 @@ static int wait_for(pid_t pid, int fd, uint64_t timeout_usec, const char *name, 
         r = reap(pid, deadline, &status);
     said = last_line(kept);
     if (r < 0 && r != -ETIMEDOUT)
-        return nm_fail(ret_message, r, "how %s ended can't be known: %s; it said last: %s", name, strerror(-r),
-                       *said ? said : "nothing");
+        return nm_fail(ret_message, r, "can't get the exit status of %s: %s; last line of its output: %s", name,
+                       strerror(-r), *said ? said : "nothing");
     if (r < 0) {
         (void)kill(-pid, SIGKILL);
         (void)waitpid(pid, &status, 0);
         (void)nm_format_duration(timeout_usec, duration, sizeof duration);
-        return nm_fail(ret_message, r, "%s was not done in %s and was killed; it said last: %s", name, duration,
-                       *said ? said : "nothing");
+        return nm_fail(ret_message, r, "%s did not end in %s and was killed; last line of its output: %s", name,
+                       duration, *said ? said : "nothing");
     }
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
-    return nm_fail(ret_message, -EREMOTEIO, "%s failed (%s %d); it said last: %s", name,
+    return nm_fail(ret_message, -EREMOTEIO, "%s failed (%s %d); last line of its output: %s", name,
                    WIFEXITED(status) ? "exit status" : "signal",
                    WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status), *said ? said : "nothing");
 }
@@ -163,9 +163,9 @@ int nm_scale_command(const char *words, const char *const *more, uint64_t timeou
     pid_t pid;
 
     if (r < 0)
-        return nm_fail(ret_message, r, "'%s' is no command", words);
+        return nm_fail(ret_message, r, "'%s' is not a command", words);
     if (pipe2(pipes, O_CLOEXEC) < 0)
-        return nm_fail(ret_message, -errno, "no pipe: %s", strerror(errno));
+        return nm_fail(ret_message, -errno, "can't create a pipe: %s", strerror(errno));
     from = pipes[0];
     to = pipes[1];
     r = spawn(argv, to, &pid);

@@ -171,10 +171,10 @@ int nm_scale_exclude_read(const char *path, char **ret, char **ret_message)
     if (r < 0)
         return nm_fail(ret_message, r, "%s can't be read: %s", path, strerror(-r));
     if (strlen(text) != size)
-        return nm_fail(ret_message, -EPROTO, "%s has a zero byte in it: it is no list of hosts", path);
+        return nm_fail(ret_message, -EPROTO, "%s has a zero byte and is not a list of hosts", path);
     if (is_xml(path, text))
         return nm_fail(ret_message, -EPROTO,
-                       "%s is XML; nmscale writes the plain kind only, one host a line: name a file without .xml in "
+                       "%s is XML; nmscale writes only plain text with one host per line: name a file without .xml in "
                        "yarn.resourcemanager.nodes.exclude-path",
                        path);
     *ret = STEAL_PTR(text);

@@ -109,7 +109,7 @@ static int sent_elsewhere(struct nm_scale_http *h, long status, char **ret_locat
         if (!*ret_location)
             return -ENOMEM;
     }
-    return nm_fail(ret_message, -ELOOP, "HTTP %ld: it sends us %s%s", status, to ? "to " : "elsewhere", to ? to : "");
+    return nm_fail(ret_message, -ELOOP, "HTTP %ld: redirected %s%s", status, to ? "to " : "elsewhere", to ? to : "");
 }
 
 int nm_scale_http_get(struct nm_scale_http *h, const char *url, size_t most, char **ret_body, size_t *ret_size,
@@ -133,7 +133,8 @@ int nm_scale_http_get(struct nm_scale_http *h, const char *url, size_t most, cha
         return sent_elsewhere(h, status, ret_location, ret_message);
     if (status != 200)
         return nm_fail(ret_message, -EREMOTEIO, "HTTP %ld%s", status,
-                       status == 401 || status == 403 ? ": it wants a login, which nmscale doesn't have" : "");
+                       status == 401 || status == 403
+                           ? ": it requires authentication, which nmscale does not support" : "");
     /* curl doesn't call take() for an empty body. */
     if (!h->body && !(h->body = strdup("")))
         return -ENOMEM;

@@ -81,7 +81,7 @@ char *nm_scale_memory_format(const struct nm_scale_memory *m, const char *cluste
  * and applications. */
 static int damaged(char **ret_message, const char *what)
 {
-    return nm_fail(ret_message, -EBADMSG, "%s: remove the file, and times begin anew", what);
+    return nm_fail(ret_message, -EBADMSG, "%s; remove the file to restart all idle times", what);
 }
 
 /* Reads the idle times. Zero is refused, since it would mean "not Low". A time in the future is dropped by the next
@@ -96,7 +96,7 @@ static int take_idle(json_t *list, struct nm_scale_memory *m, char **ret_message
         return -ENOMEM;
     json_object_foreach(list, node, since) {
         if (!json_is_integer(since) || json_integer_value(since) <= 0)
-            return damaged(ret_message, "a time in \"low_since_msec\" is not one");
+            return damaged(ret_message, "\"low_since_msec\" has an invalid time");
         m->idle[m->n_idle].node = strdup(node);
         if (!m->idle[m->n_idle].node)
             return -ENOMEM;
@@ -110,7 +110,7 @@ static int take_app(const char *id, const json_t *entry, struct nm_scale_known_a
     const json_t *nodes = json_object_get(entry, "nodes"), *followed = json_object_get(entry, "followed");
 
     if (!json_is_array(nodes) || !json_is_boolean(followed))
-        return damaged(ret_message, "an entry of \"applications\" is not one");
+        return damaged(ret_message, "\"applications\" has an invalid entry");
     a->followed = json_is_true(followed);
     a->id = strdup(id);
     a->nodes = calloc(json_array_size(nodes) + 1, sizeof *a->nodes);
@@ -120,7 +120,7 @@ static int take_app(const char *id, const json_t *entry, struct nm_scale_known_a
         const char *node = json_string_value(json_array_get(nodes, i));
 
         if (!node)
-            return damaged(ret_message, "a node in \"applications\" is not a word");
+            return damaged(ret_message, "\"applications\" has a node that is not a string");
         a->nodes[i] = strdup(node);
         if (!a->nodes[i])
             return -ENOMEM;
@@ -157,10 +157,10 @@ static int take_all(json_t *root, const char *cluster, struct nm_scale_memory *m
     int r;
 
     if (json_integer_value(json_object_get(root, "format")) != FORMAT)
-        return damaged(ret_message, "it was not written by this nmscale");
+        return damaged(ret_message, "its format is not that of this nmscale");
     if (!of || !json_is_integer(looked) || json_integer_value(looked) < 0 || !json_is_object(idle) ||
         !json_is_object(apps))
-        return damaged(ret_message, "a part of it is missing");
+        return damaged(ret_message, "a member is missing or invalid");
     if (!nm_streq(of, cluster))
         return nm_fail(ret_message, -EBADMSG, "it belongs to %s, not to %s: name another file with --state", of,
                        cluster);

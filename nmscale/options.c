@@ -17,37 +17,38 @@
 
 static const char help[] =
 "Usage: nmscale --rm URL [OPTION]...\n"
-    "Name the nodes of a YARN cluster that can be given back, and give them back.\n"
+    "Shows which nodes of a YARN cluster can be given back, and decommissions them.\n"
     "\n"
-    "  nmscale --rm http://rm:8088              which nodes could go\n"
-    "  nmscale --rm http://rm:8088 --all        and why the others stay\n"
+    "  nmscale --rm http://rm:8088              list the nodes that can be given back\n"
+    "  nmscale --rm http://rm:8088 --all        and the other nodes, with the reasons\n"
     "  nmscale --rm http://rm:8088 --apply --exclude-file /etc/hadoop/yarn.exclude\n"
     "                                           decommission them gracefully, and wait\n"
     "\n"
     "Options:\n"
-    "  -r, --rm URL         the ResourceManager's address; again for each one of a pair\n"
-    "  -i, --idle-for TIME  a node can go when it has been empty for so long (default 5min)\n"
-    "  -m, --min-nodes N    so many running nodes stay (default 5)\n"
-    "      --min-per-label N  and so many in each partition that has a name (default 1)\n"
-    "      --at-most N      so many go in one go (default: no limit)\n"
+    "  -r, --rm URL         the ResourceManager's address; repeat it for each one of a pair\n"
+    "  -i, --idle-for TIME  how long a node must have been empty (default 5min)\n"
+    "  -m, --min-nodes N    keep at least N running nodes (default 5)\n"
+    "      --min-per-label N  keep at least N in each partition with a name (default 1)\n"
+    "      --at-most N      give back at most N nodes at once (default: no limit)\n"
     "      --ask-nodes      ask each empty node which applications it keeps data for\n"
-    "      --trust-rm       leave data from before nmscale looked to the ResourceManager's own check\n"
-    "  -a, --all            list the nodes that stay, too, each with the reason\n"
+    "      --trust-rm       rely on the ResourceManager's check for data from before the first check\n"
+    "                       by nmscale\n"
+    "  -a, --all            also list the nodes that stay, each with the reason\n"
     "  -j, --json           print JSON\n"
-    "  -w, --watch          go on looking until Ctrl-C\n"
-    "      --interval TIME  watch: between two looks (default 30s)\n"
-    "      --state FILE     what is remembered between two runs (root: /var/lib/nmscale/state.json)\n"
-    "      --max-gap TIME   looks farther apart than this start all times anew (default 10min)\n"
-    "      --http-timeout TIME  for one answer (default 10s)\n"
+    "  -w, --watch          repeat until Ctrl-C\n"
+    "      --interval TIME  watch: time between two checks (default 30s)\n"
+    "      --state FILE     state that is kept between two runs (root: /var/lib/nmscale/state.json)\n"
+    "      --max-gap TIME   a longer time between checks restarts all idle times (default 10min)\n"
+    "      --http-timeout TIME  limit for one answer (default 10s)\n"
     "\n"
     "Options that change something:\n"
-    "      --apply          decommission the nodes gracefully, wait, and undo it when demand comes back\n"
-    "  -x, --exclude-file FILE  the ResourceManager's, where --apply and --readmit write\n"
+    "      --apply          decommission the nodes gracefully, wait, and undo it if demand returns\n"
+    "  -x, --exclude-file FILE  the ResourceManager's exclude file, which --apply and --readmit change\n"
     "      --rmadmin CMD    how to call rmadmin (default 'yarn rmadmin')\n"
-    "      --timeout TIME   put back what isn't decommissioned by then (default 10min)\n"
+    "      --timeout TIME   put back nodes that aren't decommissioned by then (default 10min)\n"
     "      --force-after TIME  let the ResourceManager decommission by force then (default: never)\n"
-    "      --poll TIME      between two looks while nodes go (default 2s)\n"
-    "      --readmit HOST   take a host that was given back off the exclude file, and do no more\n"
+    "      --poll TIME      time between two checks while nodes are decommissioned (default 2s)\n"
+    "      --readmit HOST   remove a host from the exclude file, and exit\n"
     "\n"
     "  -h, --help           this text\n"
     "  -V, --version        the version\n";
@@ -143,16 +144,16 @@ static int check(const struct nm_scale_options *o)
     if (o->n_rms == 0)
         return nm_usage_error("--rm is missing: the ResourceManager's address, as in --rm http://rm:8088");
     if (o->apply && o->n_readmit > 0)
-        return nm_usage_error("--apply and --readmit: either one or the other");
+        return nm_usage_error("--apply and --readmit can't be combined");
     if (changes && !o->exclude_file)
         return nm_usage_error("%s needs --exclude-file: the file that yarn.resourcemanager.nodes.exclude-path names",
                               o->apply ? "--apply" : "--readmit");
     if (!changes && (o->exclude_file || o->force_after_usec != NM_SCALE_NEVER))
-        return nm_usage_error("--exclude-file and --force-after go with --apply");
+        return nm_usage_error("--exclude-file and --force-after need --apply");
     if (o->n_readmit > 0 && o->watch)
-        return nm_usage_error("--watch and --readmit: either one or the other");
+        return nm_usage_error("--watch and --readmit can't be combined");
     if (o->watch && o->interval_usec > o->max_gap_usec)
-        return nm_usage_error("--interval is longer than --max-gap: no node would ever have been empty for long");
+        return nm_usage_error("--interval is longer than --max-gap: each check would restart all idle times");
     return 0;
 }
 

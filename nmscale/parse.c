@@ -30,10 +30,10 @@ static int load(const char *text, size_t size, json_t **ret, char **ret_message)
     json_t *j = json_loadb(text, size, 0, &error);
 
     if (!j)
-        return nm_fail(ret_message, -EBADMSG, "it is no JSON: %s, in line %d", error.text, error.line);
+        return nm_fail(ret_message, -EBADMSG, "it is not JSON: %s, in line %d", error.text, error.line);
     if (!json_is_object(j)) {
         json_decref(j);
-        return wrong(ret_message, "the whole", "an object");
+        return wrong(ret_message, "the document", "an object");
     }
     *ret = j;
     return 0;
@@ -75,7 +75,7 @@ static int find_list(json_t *root, const char *outer, const char *inner, json_t 
     if (!o && is_bare(outer))
         o = root;
     if (!o)
-        return nm_fail(ret_message, -EBADMSG, "there is no \"%s\" in it", outer);
+        return nm_fail(ret_message, -EBADMSG, "it has no member \"%s\"", outer);
     if (!json_is_null(o) && !json_is_object(o))
         return wrong(ret_message, outer, "an object");
     list = json_object_get(o, inner);
@@ -282,7 +282,7 @@ int nm_scale_parse_demand(const char *text, size_t size, struct nm_scale_demand 
         return r;
     o = json_object_get(root, "clusterMetrics");
     if (!json_is_object(o))
-        return nm_fail(ret_message, -EBADMSG, "there is no object \"clusterMetrics\" in it");
+        return nm_fail(ret_message, -EBADMSG, "it has no object \"clusterMetrics\"");
     r = take_count(o, "containersPending", true, &d.containers, ret_message);
     if (r >= 0)
         r = take_count(o, "pendingMB", false, &d.mb, ret_message);
@@ -368,7 +368,7 @@ int nm_scale_parse_waiting(const char *text, size_t size, struct nm_scale_waitin
         return r;
     o = json_object_get(json_object_get(root, "scheduler"), "schedulerInfo");
     if (!json_is_object(o))
-        return nm_fail(ret_message, -EBADMSG, "there is no object \"schedulerInfo\" in it");
+        return nm_fail(ret_message, -EBADMSG, "it has no object \"schedulerInfo\"");
     r = take_queue(o, &w, ret_message);
     if (r < 0)
         return r;

@@ -98,7 +98,7 @@ static int take_over(const struct nm_scale_model *m, char *const *marked, size_t
             if (!nm_streq(node->host, marked[i]))
                 continue;
             if (nm_streq(node->state, "DECOMMISSIONING")) {
-                nm_diag("%s: on its way since an earlier nmscale", node->id);
+                nm_diag("%s: being decommissioned since an earlier run of nmscale", node->id);
                 r = add_target(res, node, false);
             } else if (nm_scale_is_running(node) && (*n_stale == 0 || stale[*n_stale - 1] != marked[i])) {
                 stale[(*n_stale)++] = marked[i];
@@ -117,7 +117,8 @@ static int add_chosen(const struct nm_scale_model *m, const struct nm_scale_verd
 
     for (size_t i = 0; r >= 0 && i < m->n_nodes && verdicts[i].reason == NM_SCALE_GIVE; i++) {
         if (nm_scale_exclude_has(text, verdicts[i].node->host))
-            nm_diag("%s: somebody else has excluded its host, so it is left to them", verdicts[i].node->id);
+            nm_diag("%s: skipped, because its host is in the exclude file, but nmscale didn't put it there",
+                    verdicts[i].node->id);
         else
             r = add_target(res, verdicts[i].node, true);
     }

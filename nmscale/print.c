@@ -37,14 +37,14 @@ static void print_counts(FILE *out, const struct nm_scale_finding *f)
         [NM_SCALE_SHARED_HOST] = "on a host with others",
         [NM_SCALE_IDLE_SHORT] = "not empty for long enough",
         [NM_SCALE_HAS_DATA] = "with data of a running application",
-        [NM_SCALE_UNKNOWN_DATA] = "with data of a running application, perhaps",
-        [NM_SCALE_NODE_SILENT] = "silent about their data",
-        [NM_SCALE_DEMAND] = "wanted for what waits",
-        [NM_SCALE_MIN_NODES] = "of the least number",
-        [NM_SCALE_MIN_LABEL] = "of their partition's least number",
-        [NM_SCALE_AT_MOST] = "beyond what goes at once",
+        [NM_SCALE_UNKNOWN_DATA] = "possibly with data of a running application",
+        [NM_SCALE_NODE_SILENT] = "without a report about their data",
+        [NM_SCALE_DEMAND] = "needed for waiting containers",
+        [NM_SCALE_MIN_NODES] = "kept by --min-nodes",
+        [NM_SCALE_MIN_LABEL] = "kept by --min-per-label",
+        [NM_SCALE_AT_MOST] = "over the limit of --at-most",
     };
-    const char *divider = " Of the running ones stay: ";
+    const char *divider = " Running nodes that stay: ";
 
     for (size_t i = 0; i < NM_SCALE_REASONS; i++) {
         size_t n = words[i] ? nm_scale_count(f, (enum nm_scale_reason)i) : 0;
@@ -116,7 +116,7 @@ void nm_scale_print_table(FILE *out, const struct nm_scale_finding *f)
     if (running == 0)
         fputs("No node is running.\n", out);
     else if (give == 0)
-        fprintf(out, "No node of %zu can be given back.", running);
+        fprintf(out, "None of %zu running nodes can be given back.", running);
     else
         fprintf(out, "%zu of %zu running node%s can be given back.", give, running, running == 1 ? "" : "s");
     if (running > 0)

@@ -183,7 +183,7 @@ static int look_at_apps(struct nm_scale_rm *rm, struct nm_scale_model *m, char *
     for (size_t i = 0; i < m->n_apps && i < APPS_ASKED; i++) {
         r = look_at_app(rm, &m->apps[i]);
         if (r == -ENOMEM || r == -ECANCELED || r == -ETIMEDOUT || r == -ECONNREFUSED)
-            return nm_fail(ret_message, r, "asked about %s: %s", m->apps[i].id, strerror(-r));
+            return nm_fail(ret_message, r, "can't query application %s: %s", m->apps[i].id, strerror(-r));
     }
     return 0;
 }
@@ -289,6 +289,7 @@ int nm_scale_rm_look(struct nm_scale_rm *rm, enum nm_scale_depth depth, struct n
         rm->active = (rm->active + 1) % rm->n_urls;
     }
     if (standby && r == -ELOOP)
-        return nm_fail(ret_message, r, "no active ResourceManager (%s): name the active one as well, with --rm", all);
+        return nm_fail(ret_message, r, "no active ResourceManager (%s): add the address of the active one with --rm",
+                       all);
     return nm_fail(ret_message, r, "%s", all ? all : strerror(-r));
 }

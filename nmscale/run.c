@@ -55,7 +55,7 @@ static int lock(const char *path, int *ret_fd)
     int r = nm_scale_lock(path, ret_fd);
 
     if (r == -EWOULDBLOCK)
-        nm_diag("another nmscale is at work: %s.lock is taken", path);
+        nm_diag("another nmscale is running: %s.lock is locked", path);
     else if (r < 0)
         nm_diag("%s.lock can't be locked: %s", path, strerror(-r));
     return r;
@@ -76,10 +76,10 @@ static enum nm_scale_exit open_memory(struct run *run)
 
     run->state = o->state ? strdup(o->state) : nm_scale_memory_default_path();
     if (!run->state)
-        return fail(NM_SCALE_FAILED, "there is no HOME to remember in: name a file with --state", 0);
+        return fail(NM_SCALE_FAILED, "HOME is not set: name a state file with --state", 0);
     r = nm_scale_make_parents(run->state);
     if (r < 0) {
-        nm_diag("the directory of %s can't be made: %s", run->state, strerror(-r));
+        nm_diag("the directory of %s can't be created: %s", run->state, strerror(-r));
         return NM_SCALE_FAILED;
     }
     r = lock(run->state, &run->state_lock);
@@ -136,7 +136,7 @@ static void tell_result(const struct nm_scale_result *res)
         gone += res->targets[i].fate == NM_SCALE_GONE;
     if (res->n > 0)
         printf("%zu of %zu decommissioned: %s\n", gone, res->n,
-               gone > 0 ? "what is, can be switched off" : "none can be switched off");
+               gone > 0 ? "the decommissioned nodes can be switched off" : "no node can be switched off");
     for (size_t i = 0; i < res->n; i++)
         printf("  %s  %s\n", res->targets[i].id, nm_scale_fate_name(res->targets[i].fate));
     if (res->why)

@@ -12,7 +12,8 @@ need 'the ResourceManager starts with the policy' rm_start "$pack_policy.pack.hi
 need 'ten light nodes register' cluster_start 10 10240:10
 
 # ---- the nodes that nmscale names ----
-like 'an empty cluster can go but for what must stay' "$(nms --min-nodes 5)" '^5 of 10 running nodes can be given back\. .*5 of the least'
+like 'an empty cluster can go but for what must stay' "$(nms --min-nodes 5)" \
+    '^5 of 10 running nodes can be given back\. .*5 kept by --min-nodes'
 is 'in order of their names' "$(given --at-most 3)" 'node01 node02 node03'
 is 'no node has been empty for an hour' "$(reason node01 --idle-for 1h)" idle-short
 need '20 containers are placed' ask_and_settle 20
@@ -86,7 +87,7 @@ is 'it is not tried again at once' "$(reason node01 --trust-rm --idle-for 30s)" 
 
 need 'nodes are on their way' begin_apply 5 --trust-rm
 apply --trust-rm 2>"$dir/err"
-is 'a second nmscale finds the first at work' "$?: $(cat "$dir/err")" "6: nmscale: another nmscale is at work: $exclude.lock is taken"
+is 'a second nmscale finds the first at work' "$?: $(cat "$dir/err")" "6: nmscale: another nmscale is running: $exclude.lock is locked"
 ask 60
 apply_ends
 is 'demand comes back, and so do the nodes' "$? $(grep -c 'put-back$' "$dir/apply.out")" '4 5'

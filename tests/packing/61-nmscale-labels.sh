@@ -22,7 +22,7 @@ goes() { nms --json --all "$@" | jq -r "$count"; }
 # ---- nodes that stay ----
 is 'one of each partition with a name stays' "$(goes)" 'default 3, gpu 3, ssd 1'
 is 'the least useful first, so the last one by name' "$(reason node04) $(reason node06)" 'min-label min-label'
-like 'with its name' "$(nms --all)" 'node04.*at least 1 of partition gpu stay'
+like 'with its name' "$(nms --all)" 'node04.*at least 1 of partition gpu must stay'
 is 'two of each, if so many are to stay' "$(goes --min-per-label 2)" 'default 3, gpu 2'
 is 'more than there are: all' "$(goes --min-per-label 5)" 'default 3'
 is 'or none' "$(goes --min-per-label 0)" 'default 3, gpu 4, ssd 2'
@@ -53,7 +53,7 @@ ask 1 "label=gpu&mb=10240&host=$used&strict=1"
 need 'and another waits for that node, as large as it is' settle 1
 check 'so one that is empty stays in that partition, and in no other' wait_until 20 \
     eval '[ "$(goes --trust-rm)" = "default 3, gpu 2, ssd 1" ]'
-like 'for that reason' "$(nms --trust-rm --all)" 'gpu .*the others have no room for all that waits'
+like 'for that reason' "$(nms --trust-rm --all)" 'gpu .*the other nodes have no room for all waiting containers'
 light cancel >/dev/null
 release_all
 light finish >/dev/null

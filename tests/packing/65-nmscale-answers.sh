@@ -113,7 +113,7 @@ is 'no node is no error' "$status $out" '0 No node is running.'
 fails 'nobody there' 3 'http://127.0.0.1:1/.*onnect' --rm http://127.0.0.1:1 --state "$dir/nobody.json"
 printf '%s\n' "$two" >"$dir/active"
 mode standby good
-fails 'a standby alone' 3 "no active ResourceManager .*it sends us to $two/ws.*--rm" --rm "$one"
+fails 'a standby alone' 3 "no active ResourceManager .*redirected to $two/ws.*--rm" --rm "$one"
 is 'and the other was not asked' "$(grep -c "^${ports[1]} .*apps" "$dir/requests")" 0
 rm -f "$dir/state.json"
 nms --rm "$one" --rm "$two"
@@ -124,13 +124,13 @@ mode 503 good
 nms --rm "$one" --rm "$two"
 is 'one that is starting, and the active one' "$status" 0
 mode 401
-fails 'one that wants a login' 3 'HTTP 401: it wants a login' --rm "$one"
+fails 'one that wants a login' 3 'HTTP 401: it requires authentication' --rm "$one"
 mode 404
 fails 'a web server' 3 'HTTP 404' --rm "$one"
 
 # ---- answers of other servers --------
 pages html 'nodes=<html>hello</html>'
-fails 'a web page' 3 '/ws/v1/cluster/nodes: it is no JSON' --rm "$one"
+fails 'a web page' 3 '/ws/v1/cluster/nodes: it is not JSON' --rm "$one"
 pages types "nodes={\"nodes\":{\"node\":[${node/1024/\"many\"}]}}"
 fails 'a wrong type' 3 '"availMemoryMB" is not a whole number' --rm "$one"
 pages escape "nodes={\"nodes\":{\"node\":[${node/a:1/\\u001b[2J}]}}"
@@ -154,7 +154,7 @@ fails 'no URL' 2 "--rm 'rm:8088': it must be http://HOST:PORT" --rm rm:8088
 fails 'a file' 2 'it must be http://HOST:PORT' --rm file:///etc/passwd
 fails 'a path' 2 'it must be http://HOST:PORT' --rm "$one/cluster"
 fails 'no file to write' 2 '--apply needs --exclude-file' --rm "$one" --apply
-fails 'a file without --apply' 2 'go with --apply' --rm "$one" -x "$dir/x"
+fails 'a file without --apply' 2 'need --apply' --rm "$one" -x "$dir/x"
 fails 'no time' 2 "--idle-for 'soon': it must be a time" --rm "$one" --idle-for soon
 fails 'no number' 2 "--min-nodes '-1': it must be a whole number from 0 to 20000" --rm "$one" --min-nodes -1
 fails 'an operand' 2 "'x': nmscale takes options only" --rm "$one" x
@@ -165,12 +165,12 @@ rm -f "$dir/state.json"
 printf '{"format"' >"$dir/state.json"
 fails 'a damaged state' 1 'state.json: .*remove the file' --rm "$one"
 rm -f "$dir/state.json"
-fails 'a directory for a state' 1 'can.t be (made|locked)' --rm "$one" --state /proc/nmscale/state.json
+fails 'a directory for a state' 1 'can.t be (created|locked)' --rm "$one" --state /proc/nmscale/state.json
 printf '<configuration/>' >"$dir/exclude.xml"
 fails 'XML' 1 'exclude.xml is XML' --rm "$one" --apply -x "$dir/exclude.xml" --rmadmin true
 (flock 9 && : >"$dir/locked" && exec sleep 60) 9>"$dir/state.json.lock" &
 holder=$!
 at_exit "end_process $holder"
 need 'somebody has the lock' wait_until 20 test -e "$dir/locked"
-fails 'a lock that is taken' 6 'another nmscale is at work' --rm "$one"
+fails 'a lock that is taken' 6 'another nmscale is running' --rm "$one"
 done_testing
