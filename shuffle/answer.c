@@ -304,9 +304,9 @@ static const char *describe(int error)
     switch (error) {
     case -ENOENT: return "there is no such output on this node";
     case -EPERM:
-    case -ELOOP: return "what lies there isn't a file of the job's user";
+    case -ELOOP: return "it is not a file of the job's user";
     case -ERANGE: return "it has no part for that reducer";
-    case -EBADMSG: return "its index doesn't agree with its checksum or its file";
+    case -EBADMSG: return "its index doesn't match its checksum or its file";
     default: return strerror(-error);
     }
 }
@@ -314,13 +314,15 @@ static const char *describe(int error)
 /* The client may see the sentence, because it has proved that it belongs to this job. */
 static int refuse_map(struct nm_shuffle_service *s, int fd, const struct nm_shuffle_request *q, unsigned i, int error)
 {
-    const char *what = error == -ERANGE && q->n_reduces > 1 ? "it has no parts for all of them" : describe(error);
+    const char *what = error == -ERANGE && q->n_reduces > 1
+                           ? "it does not have parts for all of them" : describe(error);
     char why[NM_SHUFFLE_HEAD_MAX / 32], last[16] = "";
 
     if (error == -ECONNRESET)
         return error;
     if (error == -EBUSY)
-        return nm_shuffle_refuse(fd, NM_SHUFFLE_TOO_MANY, "The job has more requests than its share of this node\n");
+        return nm_shuffle_refuse(fd, NM_SHUFFLE_TOO_MANY,
+                                 "The job has more requests than its share of this node permits\n");
     atomic_fetch_add(&s->count.outputs_failed, 1);
     if (q->n_reduces > 1)
         snprintf(last, sizeof last, "-%u", q->reduce + q->n_reduces - 1);
@@ -494,7 +496,8 @@ int nm_shuffle_answer(struct nm_shuffle_service *s, int fd, unsigned slot, struc
                                  "The job is unknown here, or the request isn't signed with its key\n");
     if (!nm_shuffle_connections_belongs(s->connections, slot, job.uid, job.id))
         return nm_shuffle_refuse(fd, NM_SHUFFLE_TOO_MANY,
-                                 "The job's user has half of all connections already, or the job most of these\n");
+                                 "The job's user already has half of all connections, or the job has most of the "
+                                 "user's\n");
     r = spend(&t, REQUEST_USEC);
     return r < 0 ? refuse_map(s, fd, &q, 0, r) : send_maps(&t, reply_hash);
 }

@@ -27,5 +27,5 @@ int nm_shuffle_drop_capabilities(const char *user, char **ret_message)
     who.groups = groups;
     if (r >= 0)
         r = nm_become(&who, &terms);
-    return r < 0 ? nm_fail(ret_message, r, "Can't become the user '%s': %s", user, strerror(-r)) : 0;
+    return r < 0 ? nm_fail(ret_message, r, "Can't switch to the user '%s': %s", user, strerror(-r)) : 0;
 }

@@ -54,13 +54,13 @@ static int parse_job(const json_t *o, struct nm_shuffle_job *ret, char **ret_mes
     copy_string(o, "job", job.id, sizeof job.id);
     copy_string(o, "user", job.user, sizeof job.user);
     if (!nm_shuffle_is_job(nm_bytes_of(job.id)))
-        return nm_fail(ret_message, -EINVAL, "job: '%s' is none; it is like job_1410901177871_0001", job.id);
+        return nm_fail(ret_message, -EINVAL, "job: '%s' is not a job's id, such as job_1410901177871_0001", job.id);
     if (!is_user(job.user))
-        return nm_fail(ret_message, -EINVAL, "user: '%s' is none", job.user);
+        return nm_fail(ret_message, -EINVAL, "user: '%s' is not a valid user name", job.user);
     if (!json_is_integer(uid) || json_integer_value(uid) < 0 || json_integer_value(uid) >= UINT32_MAX)
-        return nm_fail(ret_message, -EINVAL, "uid: it is a number, that of the user whose files are sent");
+        return nm_fail(ret_message, -EINVAL, "uid: it must be the uid of the user whose files are sent");
     if (!key || parse_key(key, &job) < 0)
-        return nm_fail(ret_message, -EINVAL, "key: it is 1 to %u bytes in hexadecimal", NM_SHUFFLE_KEY_MAX);
+        return nm_fail(ret_message, -EINVAL, "key: it must be 1 to %u bytes in hexadecimal", NM_SHUFFLE_KEY_MAX);
     *ret = job;
     return 0;
 }
@@ -75,7 +75,7 @@ static int add(struct nm_shuffle_service *s, const json_t *o, char **ret_message
     r = nm_shuffle_jobs_add(s->jobs, &job);
     explicit_bzero(job.key, sizeof job.key);
     if (r == -ENOSPC)
-        return nm_fail(ret_message, r, "job: there are %u already, and no more are taken", NM_SHUFFLE_JOBS_MAX);
+        return nm_fail(ret_message, r, "job: the limit of %u jobs is reached", NM_SHUFFLE_JOBS_MAX);
     return r;
 }
 
@@ -85,7 +85,7 @@ static int take_out(struct nm_shuffle_service *s, const json_t *o, char **ret_me
 
     copy_string(o, "job", id, sizeof id);
     if (nm_shuffle_jobs_remove(s->jobs, id) < 0)
-        return nm_fail(ret_message, -ENOENT, "job: '%s' is unknown here", id);
+        return nm_fail(ret_message, -ENOENT, "job: '%s' is unknown", id);
     return 0;
 }
 
@@ -123,7 +123,7 @@ void nm_shuffle_control(struct nm_shuffle_service *s, const char *line, size_t s
 
     *ret_reply = NULL;
     if (!o)
-        r = nm_fail(&message, -EINVAL, "this is no JSON: %s", error.text);
+        r = nm_fail(&message, -EINVAL, "this is not JSON: %s", error.text);
     else if ((what = json_object_get(o, "add")))
         r = add(s, what, &message);
     else if ((what = json_object_get(o, "remove")))
@@ -131,7 +131,7 @@ void nm_shuffle_control(struct nm_shuffle_service *s, const char *line, size_t s
     else if (json_object_get(o, "count"))
         *ret_reply = reply_figures(s);
     else
-        r = nm_fail(&message, -EINVAL, "it is one of add, remove and count");
+        r = nm_fail(&message, -EINVAL, "it must have one of add, remove and count");
     json_decref(o);
     if (r < 0)
         *ret_reply = reply_error(message ? message : strerror(-r));

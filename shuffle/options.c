@@ -12,12 +12,12 @@ static const char help[] =
     "nm-shuffle [OPTION...] LOCAL-DIR...\n"
     "\n"
     "Serves the outputs of MapReduce's maps to reducers, as the auxiliary service mapreduce_shuffle.\n"
-    "LOCAL-DIR: the node's local directories (yarn.nodemanager.local-dirs), 64 at most.\n"
-    "nmd starts it and tells it on its standard input which jobs there are; its end ends it.\n"
+    "LOCAL-DIR: the node's local directories (yarn.nodemanager.local-dirs), at most 64.\n"
+    "nmd starts nm-shuffle and sends the jobs to its standard input. It exits when its standard input is closed.\n"
     "\n"
-    "  --listen=ADDRESS:PORT    where; or PORT alone, at all addresses (13562)\n"
-    "  --max-connections=N      at most so many at once, 1 to 8192 (1024); half of them for one user\n"
-    "  --user=NAME              becomes that user, and keeps of root's powers only that of reading\n"
+    "  --listen=ADDRESS:PORT    listen here; PORT alone: at all addresses (default 13562)\n"
+    "  --max-connections=N      maximum, 1 to 8192 (default 1024); one user gets at most half\n"
+    "  --user=NAME              run as this user, with only the capability to read all files\n"
     "  --help, --version\n";
 
 #define AT(member) offsetof(struct nm_shuffle_options, member)
@@ -42,9 +42,9 @@ int nm_shuffle_parse_argv(int argc, char **argv, struct nm_shuffle_options *ret)
     if (r != 0)
         return r;
     if (argc == first)
-        return nm_usage_error("no LOCAL-DIR: one at least, in which map outputs lie (--help has more)");
+        return nm_usage_error("LOCAL-DIR is missing: name at least one directory with map outputs (see --help)");
     if ((unsigned)(argc - first) > NM_SHUFFLE_DIRS_MAX)
-        return nm_usage_error("too many LOCAL-DIRs: 64 at most");
+        return nm_usage_error("too many LOCAL-DIRs: at most 64 are allowed");
     o.dirs = argv + first;
     *ret = o;
     return 0;

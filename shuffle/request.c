@@ -190,7 +190,7 @@ static int parse_parameter(struct nm_bytes name, struct nm_bytes value, struct n
 {
     if (is(name, "map") && !parse_maps(value, q))
         return refuse(NM_SHUFFLE_BAD_REQUEST,
-                      "Bad map parameter: ids of attempts, with commas between them, 256 at most", ret_why);
+                      "Bad map parameter: at most 256 ids of attempts, separated by commas", ret_why);
     if (is(name, "reduce") && (*seen_reduce || !parse_reduces(value, q)))
         return refuse(NM_SHUFFLE_BAD_REQUEST, "Bad reduce parameter: one number, or one range such as 0-5", ret_why);
     if (is(name, "job") && (q->job.size > 0 || !nm_shuffle_is_job(value)))
@@ -272,15 +272,15 @@ int nm_shuffle_request_parse(struct nm_bytes head, uint8_t decoded[static NM_SHU
     assert(head.size <= NM_SHUFFLE_HEAD_MAX);
     q.target = take_until(&line, ' ');
     if (!is(line, "HTTP/1.1") && !is(line, "HTTP/1.0"))
-        return refuse(NM_SHUFFLE_BAD_REQUEST, "Bad request: this is no HTTP/1.1", ret_why);
+        return refuse(NM_SHUFFLE_BAD_REQUEST, "Bad request: it is not HTTP/1.1", ret_why);
     if (!is(method, "GET"))
-        return refuse(NM_SHUFFLE_BAD_METHOD, "Bad method: it is GET", ret_why);
+        return refuse(NM_SHUFFLE_BAD_METHOD, "Bad method: only GET is allowed", ret_why);
     parse_headers(head, &h);
     if (!is(h.name, EXPECTED_NAME) || !is(h.version, EXPECTED_VERSION))
         return refuse(NM_SHUFFLE_BAD_REQUEST, "Incompatible shuffle request version", ret_why);
     /* a body would be parsed as the next request */
     if (h.body)
-        return refuse(NM_SHUFFLE_BAD_REQUEST, "Bad request: it has a body", ret_why);
+        return refuse(NM_SHUFFLE_BAD_REQUEST, "Bad request: a body is not allowed", ret_why);
     if ((r = parse_target(&q, decoded, ret_why)) > 0)
         return r;
     if (h.url_hash.size == 0)

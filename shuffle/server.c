@@ -83,7 +83,7 @@ static int answer_head(struct connection *c, size_t size)
     if (c->spare) {
         atomic_fetch_add(&c->service->count.refused, 1);
         return nm_shuffle_refuse(c->fd, NM_SHUFFLE_TOO_MANY,
-                                 "All connections are taken, or all that your host may have\n");
+                                 "All connections are in use, or your host has reached its limit\n");
     }
     r = nm_shuffle_answer(c->service, c->fd, c->slot, (struct nm_bytes){c->buffer, size});
     c->come -= size;
@@ -260,7 +260,7 @@ static int open_listener(const char *address, int *ret_fd, char **ret_message)
 
     if (split(address, host, sizeof host, &port) < 0 || getaddrinfo(*host ? host : NULL, port, &hints, &all) != 0)
         return nm_fail(ret_message, -EINVAL,
-                       "'%s' is no address to listen at: it is ADDRESS:PORT, [IPv6]:PORT or PORT, with numbers",
+                       "'%s' is not an address to listen at: use ADDRESS:PORT, [IPv6]:PORT or PORT, with numbers",
                        address);
     for (const struct addrinfo *ai = all; ai && fd < 0; ai = ai->ai_next)
         fd = listen_at(ai);
@@ -300,7 +300,7 @@ int nm_shuffle_server_new(struct nm_shuffle_service *s, const char *address, str
     server->service = s;
     server->listener = listener;
     if (pipe2(server->stop, O_CLOEXEC | O_NONBLOCK) < 0)
-        return nm_fail(ret_message, -errno, "Can't make a pipe: %m");
+        return nm_fail(ret_message, -errno, "Can't create a pipe: %m");
     pthread_attr_init(&server->connection_attr);
     pthread_attr_setstacksize(&server->connection_attr, STACK_BYTES);
     pthread_attr_setdetachstate(&server->connection_attr, PTHREAD_CREATE_DETACHED);
@@ -309,7 +309,7 @@ int nm_shuffle_server_new(struct nm_shuffle_service *s, const char *address, str
         pthread_attr_destroy(&server->connection_attr);
         nm_close(server->stop[0]);
         nm_close(server->stop[1]);
-        return nm_fail(ret_message, r, "Can't make a thread: %s", strerror(-r));
+        return nm_fail(ret_message, r, "Can't create a thread: %s", strerror(-r));
     }
     (void)STEAL_FD(listener);
     *ret = STEAL_PTR(server);

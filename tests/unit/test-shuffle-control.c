@@ -67,8 +67,8 @@ static void test_a_job_comes_and_goes(void **state)
 static void test_bad_lines(void **state)
 {
     static const char *const bad[][2] = {
-        {"", "no JSON"},
-        {"{", "no JSON"},
+        {"", "not JSON"},
+        {"{", "not JSON"},
         {"[]", "one of add, remove and count"},
         {"{\"ad\": 1}", "one of add, remove and count"},
         {"{\"add\": 1}", "job: ''"},
@@ -97,7 +97,7 @@ static void test_too_long_a_key(void **state)
     (void)state;
     snprintf(line, sizeof line, "{\"add\": {\"job\": \"job_1_1\", \"user\": \"a\", \"uid\": 1, \"key\": \"%0130d\"}}",
              0);
-    assert_true(says(line, "key: it is 1 to 64 bytes"));
+    assert_true(says(line, "key: it must be 1 to 64 bytes"));
 }
 
 static void test_too_many_jobs(void **state)

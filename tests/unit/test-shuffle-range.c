@@ -180,7 +180,7 @@ static void test_beyond_the_index(void **state)
 {
     (void)state;
     assert_true(is_refused(TARGET "1-4&map=" ATTEMPT(0),
-                           "The output of " ATTEMPT(0) " for reducers 1-4: it has no parts for all of them\n"));
+                           "The output of " ATTEMPT(0) " for reducers 1-4: it does not have parts for all of them\n"));
     assert_true(is_refused(TARGET "2147483647-2147483647&map=" ATTEMPT(0),
                            "The output of " ATTEMPT(0) " for reducer 2147483647: it has no part for that reducer\n"));
     assert_int_equal(service.count.outputs_failed, 2);
@@ -199,7 +199,7 @@ static void test_scattered_parts(void **state)
     shuffle_world_poke(path, 0, index, sizeof index);
     assert_true(is_answer(TARGET "1&map=" ATTEMPT(0), second, sizeof second - 1));
     assert_true(is_refused(TARGET "0-1&map=" ATTEMPT(0), "The output of " ATTEMPT(0) " for reducers 0-1: its index "
-                                                         "doesn't agree with its checksum or its file\n"));
+                                                         "doesn't match its checksum or its file\n"));
 }
 
 /* ---- limits of a user's load -------------------------------------------------------------- */

@@ -353,7 +353,7 @@ static void test_slots(void **state)
     fetch(TARGET, signed_for(TARGET));
     assert_true(begins("HTTP/1.1 429 Too Many Requests\r\n"));
     assert_non_null(strstr(reply, "Retry-After: 1000\r\n"));
-    assert_non_null(strstr(reply, "The job's user has half of all connections"));
+    assert_non_null(strstr(reply, "The job's user already has half of all connections"));
     fetch(target, signed_for(target)); /* bob is admitted, but owns no output here */
     assert_true(begins("HTTP/1.1 500 "));
     while (nm_shuffle_connections_count(service.connections) > JOB_SLOTS)
@@ -364,7 +364,7 @@ static void test_slots(void **state)
         assert_int_equal(usleep(1000), 0);
     fetch(target, signed_for(target));
     assert_true(begins("HTTP/1.1 429 Too Many Requests\r\n"));
-    assert_non_null(strstr(reply, "All connections are taken"));
+    assert_non_null(strstr(reply, "All connections are in use"));
     assert_int_equal(service.count.refused, 1);
     for (unsigned i = 0; i < MAX_SLOTS; i++)
         close(held[i]);
@@ -471,7 +471,7 @@ static void test_addresses(void **state)
         struct nm_shuffle_server *other;
 
         assert_int_equal(nm_shuffle_server_new(&service, bad[i], &other, &message), -EINVAL);
-        assert_non_null(strstr(message, "is no address to listen at"));
+        assert_non_null(strstr(message, "is not an address to listen at"));
     }
 }
 

@@ -230,7 +230,7 @@ static void test_bad_data(void **state)
     assert_int_equal(add(w, "no-such-user", KEY), -ENOENT);
     /* A refusal by nm-shuffle is reported and has no other consequence. */
     assert_int_equal(add_to(w, "application_x", w->user, KEY), 0);
-    RUN_UNTIL(w, strstr(told, "nm-shuffle refuses: job: 'job_x' is none"));
+    RUN_UNTIL(w, strstr(told, "nm-shuffle refuses: job: 'job_x' is not a job's id"));
     assert_int_equal(add(w, w->user, KEY), 0);
     RUN_UNTIL(w, ask(w, KEY) == KNOWN);
 }
