@@ -89,8 +89,8 @@ static int set_key(struct nm_config *c, const char *section, const char *name, c
     }
     if (!nm_trace_has_section(section))
         return nm_fail(ret_message, -EINVAL,
-                       "%s.%s: [%s] decides nothing, so there is nothing to simulate; allowed are "
-                       "keys of [node], [over-allocation], [queue], [preemption] and [sampling]",
+                       "%s.%s: [%s] does not affect decisions and can't be simulated; allowed are keys of [node], "
+                       "[over-allocation], [queue], [preemption] and [sampling]",
                        section, name, section);
     r = nm_config_set(c, key, value);
     if (r == -ENOMEM)

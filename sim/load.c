@@ -214,11 +214,10 @@ static int take_header(struct load *l, const json_t *j)
 
     l->event = "the header";
     if (!version)
-        return complain(l, "this is no trace of nmd: the first line must be its header, "
-                           "{\"nmd_trace\":%d,...}",
+        return complain(l, "this is not a trace of nmd: the first line must be its header, {\"nmd_trace\":%d,...}",
                         NM_TRACE_VERSION);
     if (!json_is_integer(version) || json_integer_value(version) != NM_TRACE_VERSION)
-        return complain_value(l, "nmd_trace", version, "1, the one version that this nmsim knows");
+        return complain_value(l, "nmd_trace", version, "1, the only version that this nmsim supports");
     if (json_is_string(host))
         (void)snprintf(h->host, sizeof h->host, "%s", json_string_value(host));
     /* the host becomes part of the title, which terminals and gnuplot read */
@@ -342,7 +341,7 @@ static int take_curve(struct load *l, const json_t *rows, struct nm_curve *c)
 
             v[k] = (uint64_t)json_integer_value(x);
             if (!json_is_integer(x) || json_integer_value(x) < 0 || v[k] > max[k])
-                return complain_value(l, "curve", row, "three whole numbers, none out of range");
+                return complain_value(l, "curve", row, "three whole numbers within their ranges");
         }
         if ((i == 0) != (v[0] == 0) || v[0] < last)
             return complain_value(l, "curve", row, "later than the row before; the first is at 0");
@@ -423,7 +422,7 @@ static int on_start(struct load *l, const json_t *j)
     if (r < 0)
         return r;
     if (l->w->jobs[i].started)
-        return complain(l, "start: container %" PRIu64 " runs already", l->w->jobs[i].number);
+        return complain(l, "start: container %" PRIu64 " is already running", l->w->jobs[i].number);
     l->w->jobs[i].started = true;
     l->followers[i].running = true;
     l->followers[i].since_usec = l->now_usec;
@@ -535,11 +534,11 @@ static int take_row(struct load *l, const json_t *row, uint64_t v[4], size_t *re
 
         v[k] = (uint64_t)json_integer_value(x);
         if (!json_is_integer(x) || json_integer_value(x) < 0 || v[k] > max[k])
-            return complain_value(l, "use", row, "four whole numbers, none out of range");
+            return complain_value(l, "use", row, "four whole numbers within their ranges");
     }
     if (v[0] == 0 || find_number(l, v[0], ret) < 0 || !l->w->jobs[*ret].started ||
         l->w->jobs[*ret].end != NM_JOB_ALIVE)
-        return complain_value(l, "use", row, "a container's that has started and not ended");
+        return complain_value(l, "use", row, "of a container that has started and not ended");
     return 0;
 }
 
@@ -669,9 +668,9 @@ static int take_line(struct load *l, const char *text, size_t len)
     int r;
 
     if (!j)
-        return complain(l, "this is no JSON object: %.100s", e.text);
+        return complain(l, "this is not a JSON object: %.100s", e.text);
     if (!json_is_object(j))
-        r = complain(l, "this is no JSON object");
+        r = complain(l, "this is not a JSON object");
     else
         r = l->line == 1 ? take_header(l, j) : take_event(l, j);
     json_decref(j);
@@ -700,7 +699,7 @@ static int take_lines(struct load *l, FILE *f)
         return errno > 0 ? -errno : -EIO;
     if (r >= 0 && (l->line == 0 || (l->line == 1 && l->w->cut_off))) {
         l->line = 1;
-        return complain(l, "this is no trace of nmd: it has not even a first line");
+        return complain(l, "this is not a trace of nmd: it has no complete line");
     }
     return r;
 }

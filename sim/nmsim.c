@@ -48,7 +48,7 @@ static int read_workload(const struct nm_sim_options *o, struct nm_workload **re
     int r;
 
     if (o->generate) {
-        nm_progress_step("making up the workload");
+        nm_progress_step("generating the workload");
         r = nm_generate(&o->params, ret);
         nm_progress_pause();
         return r < 0 ? fail("generate", r, NULL) : 0;
@@ -64,7 +64,7 @@ static int read_workload(const struct nm_sim_options *o, struct nm_workload **re
         return r;
     }
     if ((*ret)->cut_off)
-        nm_diag("%s: the last line is incomplete, and is left out", o->trace);
+        nm_diag("%s: the last line is incomplete and is ignored", o->trace);
     return 0;
 }
 
@@ -138,8 +138,8 @@ static int add_off(struct nm_sim_cases *s, const struct nm_config *base)
     c->over_allocation = false;
     c->pause = false;
     return nm_cases_add(s, "over-allocation off",
-                        "plain YARN; opportunistic containers run in what is allocated to nobody, "
-                        "and are killed where a guaranteed one needs that", c);
+                        "plain YARN; opportunistic containers run on unallocated resources, and are killed if a "
+                        "guaranteed one needs these", c);
 }
 
 /* Adds a row for each --config; without any, the recorded configuration. */
@@ -191,7 +191,7 @@ static int add_cases(struct nm_sim_cases *s, const struct nm_sim_options *o,
         r = nm_cases_add_sweep(s, base, o->sweeps.list, o->sweeps.n, o->set.list, o->set.n,
                                &message);
     if (r >= 0 && s->n_skipped > 0)
-        nm_diag("combinations left out, as alpha must be below beta: %u", s->n_skipped);
+        nm_diag("combinations omitted, because alpha must be below beta: %u", s->n_skipped);
     return r < 0 ? fail("--sweep", r, message) : 0;
 }
 
@@ -243,7 +243,7 @@ static int replay(const struct nm_workload *load, const struct nm_sim_case *c, n
         return fail(c->name, r, message);
     /* the message goes to stderr, so that users see it even if the report goes to a file or another program */
     if (ret->n_violations > 0)
-        nm_diag("%s: the policy broke its own rule: %s", c->name,
+        nm_diag("%s: the policy violated an invariant: %s", c->name,
                 ret->first_violation);
     return 0;
 }

@@ -15,7 +15,7 @@
 
 static const char help[] =
 "Usage: nmsim COMMAND [OPTION]...\n"
-    "Replay what a node went through, or a made-up day, under other settings of nmd.\n"
+    "Replays the trace of a node, or a made-up day, with other settings of nmd.\n"
     "\n"
     "  nmsim compare --generate bursty          several configurations on a made-up day\n"
     "  nmsim compare node.trace --case 'bold: alpha=0.9, beta=0.98' --plot bold.svg\n"
@@ -24,7 +24,7 @@ static const char help[] =
     "\n"
     "Commands:\n"
     "  run TRACE          one replay\n"
-    "  compare TRACE      several beside each other, and with over-allocation off\n"
+    "  compare TRACE      several configurations side by side, and over-allocation off\n"
     "  generate KIND      write a made-up trace: steady, diurnal, bursty or adversarial\n"
     "\n"
     "Options of run and compare:\n"
@@ -34,20 +34,20 @@ static const char help[] =
     "  -s, --set KEY=VALUE  change one key everywhere, such as preemption.victim-order=app-fair;\n"
     "                       alpha=, beta= and victims= for short\n"
     "      --case SPEC      compare: one more row, 'name: KEY=VALUE, KEY=VALUE'\n"
-    "      --sweep SPEC     compare: a row for each of KEY=VALUE,VALUE,...; several: each with each\n"
-    "  -p, --plot FILE      draw it, as .svg or .png (needs gnuplot)\n"
+    "      --sweep SPEC     compare: a row for each of KEY=VALUE,VALUE,...; several: all combinations\n"
+    "  -p, --plot FILE      draw the result as .svg or .png (needs gnuplot)\n"
     "  -j, --json           print JSON\n"
-    "      --jobs           run: print what became of each job, one a line\n"
-    "      --interference F how much slower guaranteed containers are beside a node full of others,\n"
-    "                       for caches and shared cores: 0 to 0.9 (default 0.05)\n"
+    "      --jobs           run: print the result of each job, one per line\n"
+    "      --interference F slowdown of guaranteed containers on a node full of other containers,\n"
+    "                       because of shared caches and cores: 0 to 0.9 (default 0.05)\n"
     "\n"
     "Options of made-up workloads:\n"
-    "      --seed N         another one of the kind (default 1)\n"
-    "      --hours H        how long (default 24)\n"
-    "      --memory SIZE    of the node (default 64G)\n"
-    "      --cpus N         of the node (default 16)\n"
-    "      --containers N   guaranteed services on it (default 24); jobs in proportion\n"
-    "  -o, --output FILE    generate: write it here instead of to standard output\n"
+    "      --seed N         seed of the random numbers (default 1)\n"
+    "      --hours H        duration in hours (default 24)\n"
+    "      --memory SIZE    memory of the node (default 64G)\n"
+    "      --cpus N         CPUs of the node (default 16)\n"
+    "      --containers N   guaranteed services (default 24); the number of jobs is proportional\n"
+    "  -o, --output FILE    generate: write to FILE instead of standard output\n"
     "\n"
     "  -h, --help           this text\n"
     "  -V, --version        the version\n";
@@ -172,32 +172,32 @@ static int check(const struct nm_sim_options *o)
     bool compare = o->verb == NM_SIM_COMPARE, generate = o->verb == NM_SIM_GENERATE;
 
     if (generate && !o->generate)
-        return nm_usage_error("generate: it needs a kind: steady, diurnal, bursty or adversarial");
+        return nm_usage_error("generate: a kind is missing: steady, diurnal, bursty or adversarial");
     if (generate && (o->configs.n || o->cases.n || o->sweeps.n || o->set.n || o->plot || o->json ||
                      o->jobs || o->modelled || o->trace))
         return nm_usage_error("generate takes --seed, --hours, --memory, --cpus, --containers and "
                               "--output only");
     if (!generate && o->output)
-        return nm_usage_error("--output goes with generate; --plot names the picture");
+        return nm_usage_error("--output needs the command generate; --plot names the picture");
     if (!generate && !o->trace && !o->generate)
         return nm_usage_error("%s: name a trace (nmd --record FILE writes one; '-' is standard input), "
                               "or --generate bursty",
                               compare ? "compare" : "run");
     if (o->trace && o->generate)
-        return nm_usage_error("'%s' and --generate: either a trace or a made-up workload", o->trace);
+        return nm_usage_error("'%s' and --generate can't be combined: use a trace or a made-up workload", o->trace);
     /* Options without effect are refused, too, because the user expects an effect. */
     if (o->trace && o->made_up)
         return nm_usage_error("--seed, --hours, --memory, --cpus and --containers are for made-up "
                               "workloads, and '%s' is a trace",
                               o->trace);
     if (!compare && (o->cases.n || o->sweeps.n))
-        return nm_usage_error("--case and --sweep go with compare");
+        return nm_usage_error("--case and --sweep need the command compare");
     if (!compare && o->configs.n > 1)
         return nm_usage_error("run takes one --config; compare takes several");
     if (compare && o->jobs)
-        return nm_usage_error("--jobs goes with run");
+        return nm_usage_error("--jobs needs the command run");
     if (o->jobs && o->json)
-        return nm_usage_error("--jobs and --json: either one or the other");
+        return nm_usage_error("--jobs and --json can't be combined");
     return 0;
 }
 
@@ -211,7 +211,7 @@ static int take_verb(const char *word, enum nm_sim_verb *ret)
             *ret = (enum nm_sim_verb)i;
             return 0;
         }
-    return nm_usage_error("'%s': the commands are run, compare and generate", word);
+    return nm_usage_error("'%s' is not a command: use run, compare or generate", word);
 }
 
 static int take_operands(char **operands, struct nm_sim_options *o)
@@ -229,7 +229,7 @@ static int take_operands(char **operands, struct nm_sim_options *o)
         o->trace = *operands++;
     }
     if (r >= 0 && *operands)
-        return nm_usage_error("'%s': there is one operand too many", *operands);
+        return nm_usage_error("unexpected operand '%s'", *operands);
     return r;
 }
 

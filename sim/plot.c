@@ -39,8 +39,7 @@ int nm_plot_check_path(const char *path, char **ret_message)
         path[0] != '|')
         return 0;
     return nm_fail(ret_message, -EINVAL,
-                   "--plot '%s': it must end in .svg or .png, have no quotes in it and not begin "
-                   "with '|'",
+                   "--plot '%s': it must end in .svg or .png, must not contain quotes and must not begin with '|'",
                    path);
 }
 
@@ -252,7 +251,7 @@ static void put_bar_panels(FILE *f, const struct nm_sim_result *results, size_t 
         lost = fmax(lost, nm_sim_lost_share(&results[i]) * 100);
     }
     (void)snprintf(title, sizeof title, "mean wait in the queue, %s", scale.unit);
-    put_bars(f, 0.24, 0.49, "useful work, times that of over-allocation off", 3, "%.2f", gain * 1.2,
+    put_bars(f, 0.24, 0.49, "useful work, relative to over-allocation off", 3, "%.2f", gain * 1.2,
              true, n, top);
     fprintf(f, "unset label\n"); /* the heading is there once */
     put_bars(f, 0.53, 0.73, "opportunistic work lost, %", 4, "%.1f", lost * 1.25, false, n, top);
@@ -308,8 +307,7 @@ int nm_plot(const struct nm_workload *load, const struct nm_sim_result *results,
 
     if (!have_gnuplot())
         return nm_fail(ret_message, -ENOENT,
-                       "%s is not drawn: that needs gnuplot, which is not installed (Debian: apt "
-                       "install gnuplot-nox)",
+                       "%s is not drawn: gnuplot is not installed (Debian: apt install gnuplot-nox)",
                        path);
     r = make_file(path, ret_message);
     if (r < 0)

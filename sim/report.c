@@ -134,28 +134,26 @@ static void print_work(const struct nm_sim_result *r, const struct nm_sim_result
         fprintf(f, ", %.2f times that with over-allocation off", nm_report_gain(r, off));
     if (r->oracle_cpu_sec > 0)
         fprintf(f,
-                "\n  oracle         %.1f %% of the opportunistic work that could be done by who knows all "
-                "that comes",
+                "\n  oracle         %.1f %% of the opportunistic work that is possible with knowledge of the future",
                 nm_sim_oracle_share(r) * 100);
     fprintf(f, "\n  guaranteed     99 %% of the time at most %.1f %% slower than alone on the node",
             (r->jobs[NM_GUARANTEED].slowdown_p99 - 1) * 100);
     fprintf(f,
-            "\n  work lost      %s with %" PRIu64
-            " killed containers that had run for %s in all: %.1f %% of opportunistic work\n",
+            "\n  work lost      %s with %" PRIu64 " killed containers that had run for %s in total: %.1f %% of "
+            "opportunistic work\n",
             cpu_time(o->work_lost, work, sizeof work), o->preempted + o->oom,
             duration(o->time_lost * 1e6, ran, sizeof ran), nm_sim_lost_share(r) * 100);
     fprintf(f,
-            "  taken back     %" PRIu64 " kills (%" PRIu64 " for memory, %" PRIu64
-            " for CPU, %" PRIu64 " for guaranteed ones, %" PRIu64 " paused for too long), %" PRIu64
-            " pauses (%s in all), %" PRIu64 " resumes, %" PRIu64
-            " reclaims (%s of waiting for swap)\n",
+            "  taken back     %" PRIu64 " kills (%" PRIu64 " for memory, %" PRIu64 " for CPU, %" PRIu64 " for "
+            "guaranteed ones, %" PRIu64 " paused for too long), %" PRIu64 " pauses (%s in total), %" PRIu64 " resumes, "
+            "%" PRIu64 " reclaims (%s of waiting for swap)\n",
             r->n_kills, r->kills[NM_REASON_MEMORY_OVER_BETA], r->kills[NM_REASON_CPU_OVER_BETA],
             r->kills[NM_REASON_ROOM_FOR_GUARANTEED], r->kills[NM_REASON_PAUSE_DEADLINE],
             r->n_pauses, duration(r->paused_sec * 1e6, paused, sizeof paused), r->n_resumes, r->n_reclaims,
             duration(r->swap_in_sec * 1e6, waited, sizeof waited));
     fprintf(f,
-            "  out of memory  the kernel killed %" PRIu64 " opportunistic and %" PRIu64
-            " guaranteed containers; %" PRIu64 " wanted more than their own limit\n",
+            "  out of memory  the kernel killed %" PRIu64 " opportunistic and %" PRIu64 " guaranteed containers; "
+            "%" PRIu64 " exceeded their own limit\n",
             r->oom_opportunistic, r->oom_guaranteed,
             r->jobs[NM_OPPORTUNISTIC].limit + r->jobs[NM_GUARANTEED].limit);
 }
@@ -284,8 +282,7 @@ static void print_best(const struct nm_sim_result *results, size_t n, FILE *f)
                 best->name, MUCH_LOST * 100);
     else
         fprintf(f,
-                "\nNone of these is without harm to guaranteed containers and loses at most\n%.0f "
-                "%% of opportunistic work.\n",
+                "\nAll of these harm guaranteed containers or lose more than\n%.0f %% of opportunistic work.\n",
                 MUCH_LOST * 100);
 }
 
@@ -354,7 +351,7 @@ static void print_assumptions(const struct nm_sim_result *results, size_t n, FIL
             off->cpu_allocated * 100, off->cpu_mean * 100, off->memory_allocated * 100, off->memory_mean * 100);
     if (n > 1 && fewest > 0)
         fprintf(f,
-                "There are always more jobs: of %" PRIu64 " opportunistic ones at least %" PRIu64 " found no place. So "
+                "There are always more jobs: of %" PRIu64 " opportunistic ones at least %" PRIu64 " did not start. So "
                 "useful work\nis nearly the ratio of mean CPU use; with fewer jobs the gain is smaller.\n",
                 off->jobs[NM_OPPORTUNISTIC].submitted, fewest);
 }

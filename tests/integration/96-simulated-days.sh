@@ -45,7 +45,7 @@ is "nmd.conf is read with its drop-ins" "$(nmsim run --json "${day[@]}" --config
 try nmsim compare "${day[@]}" --config "$dir/my.conf" --case 'bold: alpha=0.9, beta=0.98' --sweep alpha=0.6,0.97
 is "rows of all kinds" "$(sed -n '/|/{s/  .*//;p}' <<<"$out" | grep -v '^ *$' | tr '\n' ',')" \
     'over-allocation off,my.conf,bold,alpha=0.6,'
-like "a combination that can't be is left out, and said" "$err" 'left out.*: 1$'
+like "a combination that can't be is left out, and said" "$err" 'omitted.*: 1$'
 
 # ---- the results in README ---------------
 # The table of docs/results.md has exactly the figures of nmsim. README's table has some of its columns.

@@ -150,20 +150,20 @@ bad() { # REGEX ARGUMENT...: a wrong command line
     is "nmsim $*: is refused" "$status" 2
     like "nmsim $*: and told why" "$err" "$regex"
 }
-bad "'walk': the commands are run, compare and generate" walk
+bad "'walk' is not a command: use run, compare or generate" walk
 bad 'compare: name a trace' compare
 bad "'stormy': a made-up workload is" generate stormy
-bad 'needs a kind' generate
-bad "either a trace or a made-up workload" run "$trace" --generate steady
+bad 'a kind is missing' generate
+bad "use a trace or a made-up workload" run "$trace" --generate steady
 bad "--hours '0'" run -g steady --hours 0
 bad "--memory '1M': it must be a size from 1G" run -g steady --memory 1M
 bad "--containers '0'" run -g steady --containers 0
 bad "--interference '1.5': it must be a fraction or percentage from 0 to 0.9" run -g steady --interference 1.5
 bad 'generate takes' generate steady --interference 0.1
 bad "--plot 'x.pdf': it must end in .svg or .png" run -g steady --plot x.pdf
-bad 'go with compare' run -g steady --sweep alpha=1
+bad 'need the command compare' run -g steady --sweep alpha=1
 bad "are for made-up workloads, and '.*' is a trace" run "$trace" --hours 3
-bad 'one operand too many' run "$trace" again
+bad 'unexpected operand' run "$trace" again
 fails() { # REGEX ARGUMENT...: what can't be done
     local regex=$1
     shift
@@ -173,7 +173,7 @@ fails() { # REGEX ARGUMENT...: what can't be done
 }
 fails 'No such file' run "$dir/no.trace"
 fails 'Is a directory' run "$dir"
-fails '/precious:1: this is no JSON object' run "$dir/precious"
+fails '/precious:1: this is not a JSON object' run "$dir/precious"
 fails 'did you mean preemption.victim-order' run -g steady --hours 1 --set preemption.victim-ordre=app-fair
 fails 'alpha=3|memory-threshold=3: allowed is' compare -g steady --hours 1 --case 'alpha=3'
 fails 'must be below' compare -g steady --hours 1 --case 'beta=0.1'
