@@ -176,11 +176,11 @@ static void explain_unreadable(const struct nm_hadoop_method *method, struct nm_
 
     if (nm_fields_have_nul(method->request, message, path, sizeof path))
         nm_exception_set(why, NM_EXCEPTION_RPC_SERVER, NM_EXCEPTION_SERVER,
-                         "The call to %s is refused: its field %s contains NUL, behind which the text would be lost.",
+                         "The call to %s is refused: its field %s contains NUL, and the text after NUL would be lost.",
                          method->name, path);
     else
         nm_exception_set(why, NM_EXCEPTION_RPC_SERVER, NM_EXCEPTION_SERVER,
-                         "What came with the call to %s is no %s, or too large a one.", method->name,
+                         "The request of the call to %s is not a valid %s, or it is too large.", method->name,
                          method->request->short_name);
 }
 
@@ -196,7 +196,8 @@ static const struct nm_hadoop_method *read_request(struct nm_hadoop_call *call, 
         header = (const Hadoop__RequestHeader *)nm_arena_unpack(&call->arena, &hadoop__request_header__descriptor,
                                                                 message);
     if (!header) {
-        nm_exception_set(why, NM_EXCEPTION_RPC_SERVER, NM_EXCEPTION_SERVER, "The call doesn't say what it calls.");
+        nm_exception_set(why, NM_EXCEPTION_RPC_SERVER, NM_EXCEPTION_SERVER,
+                         "The call has no valid header with protocol and method.");
         return NULL;
     }
     method = find_method(call->connection->server, header, why);
@@ -280,7 +281,7 @@ int nm_server_packet(struct nm_server_connection *c, struct nm_bytes packet)
     if (method && copy_caller(call) < 0) {
         method = NULL;
         nm_exception_set(&why, NM_EXCEPTION_RPC_SERVER, NM_EXCEPTION_RETRY,
-                         "There is no room for this call at the moment; try again.");
+                         "The server has no memory for this call at the moment; try again.");
     }
     if (method)
         method->handle(call, c->server->o.userdata);

@@ -57,7 +57,7 @@ int nm_greeting_preamble(struct nm_server_connection *c, struct nm_bytes start)
     }
     if (start.size < NM_FRAME_PREAMBLE_SIZE || start.data[4] != NM_FRAME_VERSION) {
         nm_exception_set(&why, NM_EXCEPTION_FATAL_VERSION, NM_EXCEPTION_VERSION,
-                         "This server speaks version %d of Hadoop's RPC and nothing else.", NM_FRAME_VERSION);
+                         "This server supports only version %d of Hadoop's RPC.", NM_FRAME_VERSION);
         nm_greeting_refuse(c, &why);
         return 0;
     }
@@ -96,7 +96,7 @@ int nm_server_header(struct nm_arena *a, struct nm_bytes *packet, const Hadoop__
     if (!h->has_operation || h->operation != HADOOP__RPC_REQUEST__OPERATION__FINAL_PACKET || !h->has_kind ||
         h->kind != HADOOP__RPC_REQUEST__KIND__PROTOCOL_BUFFER) {
         nm_exception_set(why, NM_EXCEPTION_FATAL_HEADER, NM_EXCEPTION_SERVER,
-                         "Only whole packets (rpcOp 0) of protobuf messages (rpcKind 2) are understood here.");
+                         "Only whole packets (rpcOp 0) of protobuf messages (rpcKind 2) are supported.");
         return -EBADMSG;
     }
     *ret_id = (struct nm_protocol_id){.call = h->call_id, .retry = h->retry_count, .client_size = h->client_id.len};
@@ -145,7 +145,7 @@ static int make_known(struct nm_server_connection *c)
 
         nm_quota_account_unref(account);
         nm_exception_set(&why, NM_EXCEPTION_FATAL_UNAUTHORIZED, NM_EXCEPTION_RETRY,
-                         "This token's bearer has %u connections here already; close some.",
+                         "This token's bearer already has %u connections; close some.",
                          c->server->o.connections_max / 4);
         nm_greeting_refuse(c, &why);
         return 0;
@@ -203,7 +203,7 @@ static int take_context(struct nm_server_connection *c, const Hadoop__Connection
 
     if (!may_call_itself(c, user)) {
         nm_exception_set(&why, NM_EXCEPTION_FATAL_UNAUTHORIZED, NM_EXCEPTION_ACCESS,
-                         "The token is that of %s; its bearer can't be %s.", nm_sasl_server_user(c->sasl), user);
+                         "The token belongs to %s and can't be used as %s.", nm_sasl_server_user(c->sasl), user);
         nm_greeting_refuse(c, &why);
         return 0;
     }

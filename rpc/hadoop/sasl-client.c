@@ -150,7 +150,7 @@ static int respond(struct nm_sasl_client *c, const ProtobufCBinaryData *challeng
         return refuse(c, why, "The server's challenge is missing, empty or contains NUL.");
     r = step(c, challenge, state);
     if (r != GSASL_NEEDS_MORE && r != GSASL_OK)
-        return refuse(c, why, "The server's challenge is none: %s.", gsasl_strerror(r));
+        return refuse(c, why, "The server's challenge is not valid: %s.", gsasl_strerror(r));
     c->phase = RESPONDED;
     return 0;
 }
@@ -166,7 +166,7 @@ static int answer_offer(struct nm_sasl_client *c, const Hadoop__RpcSasl__Auth *o
         return -ENOMEM;
     r = start(c);
     if (r != GSASL_OK)
-        return refuse(c, why, NM_SASL_MECHANISM " can't be begun here: %s.", gsasl_strerror(r));
+        return refuse(c, why, NM_SASL_MECHANISM " can't be started: %s.", gsasl_strerror(r));
     if (offer->has_challenge) {
         r = respond(c, &offer->challenge, HADOOP__RPC_SASL__STATE__INITIATE, why);
         if (r < 0)
@@ -205,7 +205,7 @@ static int accepted(struct nm_sasl_client *c, const Hadoop__RpcSasl *in, struct 
         return NM_SASL_E_SIMPLE;
     }
     if (c->phase != RESPONDED || !in->has_token || !nm_sasl_is_text(&in->token))
-        return refuse(c, why, "The server accepts us without a proof that it knows the token's password.");
+        return refuse(c, why, "The server accepted the connection without a proof that it knows the token's password.");
     r = step(c, &in->token, HADOOP__RPC_SASL__STATE__RESPONSE);
     if (r != GSASL_OK)
         return refuse(c, why, "The server doesn't know the token's password: %s.", gsasl_strerror(r));
@@ -231,7 +231,7 @@ int nm_sasl_client_step(struct nm_sasl_client *c, const Hadoop__RpcSasl *in, con
         return r;
     }
     if (in->state != HADOOP__RPC_SASL__STATE__CHALLENGE || c->phase != INITIATED)
-        return refuse(c, why, "SASL state %d of the server's can't be followed.", (int)in->state);
+        return refuse(c, why, "The server sent an unexpected SASL state: %d.", (int)in->state);
     r = respond(c, &in->token, HADOOP__RPC_SASL__STATE__RESPONSE, why);
     if (r == 0)
         *ret_out = &c->out;

@@ -76,7 +76,7 @@ static int find_bearer(struct nm_sasl_server *s, const char *user)
     if (s->identifier ||
         gsasl_base64_from(user, strlen(user), &s->identifier, &s->identifier_size) != GSASL_OK) {
         nm_exception_set(&s->why, NM_EXCEPTION_FATAL_UNAUTHORIZED, NM_EXCEPTION_SASL,
-                         "The user name of the SASL response is no base64 of a token's identifier.");
+                         "The user name of the SASL response is not a token's identifier in base64.");
         return -EACCES;
     }
     return s->lookup(s->userdata, (struct nm_bytes){(const uint8_t *)s->identifier, s->identifier_size}, &s->bearer,
@@ -153,7 +153,7 @@ static int challenge(struct nm_sasl_server *s, const Hadoop__RpcSasl *in, struct
     gsasl_callback_set(s->library, on_property);
     r = gsasl_server_start(s->library, NM_SASL_MECHANISM, &s->session);
     if (r != GSASL_OK)
-        return refuse(s, why, NM_SASL_MECHANISM " can't be begun here: %s.", gsasl_strerror(r));
+        return refuse(s, why, NM_SASL_MECHANISM " can't be started: %s.", gsasl_strerror(r));
     gsasl_session_hook_set(s->session, s);
     r = step(s, NULL);
     if (r != GSASL_NEEDS_MORE)
@@ -215,7 +215,7 @@ int nm_sasl_server_step(struct nm_sasl_server *s, const Hadoop__RpcSasl *in, con
     else if (s->phase == CHALLENGED)
         r = verify(s, in, why);
     else
-        r = refuse(s, why, "SASL is over.");
+        r = refuse(s, why, "SASL has already ended.");
     if (r >= 0)
         *ret_out = &s->out;
     return r;

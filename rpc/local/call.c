@@ -181,17 +181,17 @@ static const char *failure(struct nm_call *call, int r)
 {
     if (*call->done_to) {
         (void)nm_messages_problem(&call->problem, NM_AGENT_E_UNAVAILABLE, "nmd", call->done_to,
-                                  "This was done (%s), but nmd could not show what came of it: %s.", call->done_to,
-                                  strerror(-r));
+                                  "The request was carried out (%s), but nmd could not send the result: %s.",
+                                  call->done_to, strerror(-r));
         return "internal";
     }
     if (r == -ENOBUFS || r == -ENOMEM) {
         (void)nm_messages_problem(&call->problem, NM_AGENT_E_UNAVAILABLE, "memory", "",
-                                  "nmd holds too much for other clients at the moment; try again.");
+                                  "nmd uses too much memory for other clients at the moment; try again.");
         return NULL;
     }
     (void)nm_messages_problem(&call->problem, NM_AGENT_E_UNAVAILABLE, "nmd", "",
-                              "nmd could not do this: %s.", strerror(-r));
+                              "nmd could not carry out the request: %s.", strerror(-r));
     return "internal";
 }
 
@@ -265,7 +265,7 @@ static int find_route(struct nm_call *call, const char *method)
     if (r == NM_ROUTES_E_NO_PATH)
         return nm_messages_problem(
             p, NM_AGENT_E_NOT_FOUND, "path", call->target.path,
-            "There is no such path here; /v1/openapi.json lists those there are.");
+            "There is no such path; /v1/openapi.json lists all paths.");
     if (r == NM_ROUTES_E_NO_METHOD) {
         (void)nm_messages_problem(p, NM_AGENT_E_INVALID, "method", method, "%s allows %s only.",
                                   call->target.path, call->allow);
@@ -289,8 +289,8 @@ static int check_query(struct nm_call *call)
             continue;
         return nm_messages_problem(
             &call->problem, NM_AGENT_E_INVALID, name, call->target.query[i].value,
-            *route->query ? "There is no query parameter \"%s\" here; there is %s."
-                          : "There is no query parameter \"%s\" here, nor any other%s.",
+            *route->query ? "Unknown query parameter \"%s\"; allowed: %s."
+                          : "Unknown query parameter \"%s\"; none is allowed%s.",
             name, route->query);
     }
     return 0;
@@ -357,7 +357,7 @@ static int check_framing(struct nm_call *call)
         return 0;
     call->refused_unread = true;
     (void)nm_messages_problem(&call->problem, NM_AGENT_E_INVALID, "body", "",
-                              "The request says more than once how long its body is (Content-Length, "
+                              "The request gives the length of its body more than once (Content-Length, "
                               "Transfer-Encoding).");
     return wrong(call, 400, NM_AGENT_E_INVALID);
 }
@@ -381,7 +381,7 @@ static int check_browser(struct nm_call *call)
         return 0;
     (void)nm_messages_problem(&call->problem, NM_AGENT_E_INVALID, "Host", host,
                               "The request's Host is neither an address, nor a name without a dot, nor a name of this "
-                              "node; ask by localhost, or add it to http-hosts in section interface of nmd.conf.");
+                              "node; use localhost, or add it to http-hosts in section interface of nmd.conf.");
     return wrong(call, 421, NM_AGENT_E_INVALID);
 }
 

@@ -149,7 +149,7 @@ static void give_up(const struct nm_connections *all, const struct nm_connection
     char message[128];
 
     (void)snprintf(message, sizeof message,
-                   "The request was not complete in time; all of it must come within %g s.",
+                   "The request was not complete in time; all of it must arrive within %g s.",
                    (double)all->host->timeout_usec / NM_USEC_PER_SEC);
     if (!c->heard)
         nm_answer_plainly(c->fd, "408 Request Timeout", "invalid", "request", message);

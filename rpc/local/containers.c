@@ -140,7 +140,7 @@ static int replace_begin(struct nm_call *call, const struct nm_submit *s, bool *
 
     if (call->host->stopping || (call->stream && nm_stream_stopped(call->stream)))
         return nm_messages_problem(&call->problem, NM_AGENT_E_UNAVAILABLE, "nmd", "",
-                                   "nmd is stopping: nothing was started; ask again when it is back.");
+                                   "nmd is stopping and started no container; try again when nmd is back.");
     r = nm_manager_replace_begin(call->manager, &call->caller, s, id, &call->problem);
     *ret_wait = r == 0 && id[0];
     if (*ret_wait) {
@@ -161,9 +161,9 @@ int nm_handle_submit(struct nm_call *call)
 
     if (r == 0 && s.submit.rows > 0 && !input)
         r = nm_messages_problem(&call->problem, NM_AGENT_E_INVALID, "Upgrade", "",
-                                "rows and columns are a terminal's, and the connection is to be its other end: ask "
-                                "for that with the headers 'Connection: Upgrade' and 'Upgrade: " NM_FRAME_PROTOCOL
-                                "', as nmctl does.");
+                                "rows and columns need a connection that becomes the terminal's other end: request it "
+                                "with the headers 'Connection: Upgrade' and 'Upgrade: " NM_FRAME_PROTOCOL "', as nmctl "
+                                "does.");
     if (r == 0 && s.submit.replace)
         r = replace_begin(call, &s.submit, &wait);
     if (wait)

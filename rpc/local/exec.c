@@ -73,8 +73,8 @@ static int check_upgrade(struct nm_call *call)
         return r;
     call->early_status = MHD_HTTP_UPGRADE_REQUIRED;
     return nm_messages_problem(&call->problem, NM_AGENT_E_INVALID, "Upgrade", upgrade ? upgrade : "",
-                               "The connection becomes the command's: ask for that with the headers 'Connection: "
-                               "Upgrade' and 'Upgrade: " NM_FRAME_PROTOCOL "', as nmctl does.");
+                               "The connection must become the command's input and output: request it with the headers "
+                               "'Connection: Upgrade' and 'Upgrade: " NM_FRAME_PROTOCOL "', as nmctl does.");
 }
 
 int nm_handle_exec(struct nm_call *call)

@@ -85,8 +85,8 @@ static int look(struct nm_connection *c)
         return refuse(c, "400 Bad Request", "request", head.why);
     if (!is_asked_for(c, &head))
         return refuse(c, "421 Misdirected Request", "Host",
-                      "The request's Host is no name or address of this node; ask by one, or add it to http-hosts in "
-                      "section interface of nmd.conf.");
+                      "The request's Host is not a name or address of this node; use one of these, or add it to "
+                      "http-hosts in section interface of nmd.conf.");
     return 0;
 }
 

@@ -124,7 +124,7 @@ int nm_listen_unix(const char *path, mode_t mode, gid_t group, int *ret_fd, char
     int r;
 
     if (fd < 0)
-        return nm_fail(ret_message, -errno, "no socket: %m");
+        return nm_fail(ret_message, -errno, "can't create a socket: %m");
     r = look_at(path, ret_message);
     if (r < 0)
         return r;

@@ -179,9 +179,9 @@ static int unknown_member(struct nm_problem *p, const char *name, const struct f
     nm_messages_shorten(shown, sizeof shown, name);
     if (n == 0)
         return nm_messages_problem(p, NM_AGENT_E_INVALID, "body", name,
-                                   "This request takes no members, but there is \"%s\".", shown);
+                                   "This request takes no members, but has \"%s\".", shown);
     return nm_messages_problem(p, NM_AGENT_E_INVALID, "body", name,
-                               "There is no member \"%s\" in this request; it may have %s.", shown,
+                               "Unknown member \"%s\"; this request allows %s.", shown,
                                list);
 }
 
@@ -252,8 +252,8 @@ static int not_json(const char *text, size_t len, const json_error_t *e, struct 
     if (json_error_code(e) == json_error_null_character ||
         json_error_code(e) == json_error_null_byte_in_key)
         return nm_messages_problem(p, NM_AGENT_E_INVALID, "body", there,
-                                   "The body has a NUL character at line %d, column %d; no string "
-                                   "here may have \\u0000 in it.",
+                                   "The body has a NUL character at line %d, column %d; a string must not contain "
+                                   "\\u0000.",
                                    e->line, e->column);
     return nm_messages_problem(p, NM_AGENT_E_INVALID, "body", there,
                                "The body is not valid JSON: line %d, column %d: %s.", e->line,
@@ -267,17 +267,16 @@ int nm_messages_measure_body(const char *text, size_t len, size_t *ret_tree_byte
 
     if (s.depth > NM_JSON_DEPTH_MAX)
         return nm_messages_problem(ret_problem, NM_AGENT_E_INVALID, "body", "",
-                                   "The body has arrays and objects in each other, more than %u levels "
-                                   "deep, which is the most that is allowed.",
+                                   "The body has nested arrays and objects, more than %u levels deep, which is the "
+                                   "maximum.",
                                    NM_JSON_DEPTH_MAX);
     if (s.n_containers > NM_JSON_CONTAINERS_MAX)
         return nm_messages_problem(ret_problem, NM_AGENT_E_INVALID, "body", "",
-                                   "The body has more than %u arrays and objects, which is the most "
-                                   "that is allowed.",
+                                   "The body has more than %u arrays and objects, which is the maximum.",
                                    NM_JSON_CONTAINERS_MAX);
     if (s.n_values > NM_JSON_VALUES_MAX)
         return nm_messages_problem(ret_problem, NM_AGENT_E_INVALID, "body", "",
-                                   "The body has more than %u values, which is the most that is allowed.",
+                                   "The body has more than %u values, which is the maximum.",
                                    NM_JSON_VALUES_MAX);
     *ret_tree_bytes = s.tree_bytes;
     return 0;
@@ -382,7 +381,7 @@ static int check_terminal(uint16_t rows, uint16_t columns, struct nm_problem *p)
     if ((rows > 0) == (columns > 0))
         return 0;
     return nm_messages_problem(p, NM_AGENT_E_INVALID, "rows", "",
-                               "rows and columns are a terminal's: give both, or none of them.");
+                               "rows and columns belong together: give both or none.");
 }
 
 int nm_messages_parse_submit(json_t *body, struct nm_messages_submit *ret,

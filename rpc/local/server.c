@@ -443,7 +443,7 @@ static int open_unix(struct nm_local_server *s, const struct nm_local_server_par
     int r;
 
     if (!p->socket_path)
-        return nm_fail(ret_message, -EINVAL, "there is neither a socket path nor an inherited socket");
+        return nm_fail(ret_message, -EINVAL, "neither a socket path nor an inherited socket is given");
     path = strdup(p->socket_path); /* copied before the socket is created, which would remain after a failure */
     if (!path)
         return nm_fail(ret_message, -ENOMEM, "out of memory");
@@ -534,7 +534,7 @@ int nm_local_server_new(sd_event *event, struct nm_manager *m,
         return nm_fail(ret_message, r, "out of memory");
     r = nm_streams_new(event, m, &s->host.streams);
     if (r < 0)
-        return nm_fail(ret_message, r, "no events from the manager: %s", strerror(-r));
+        return nm_fail(ret_message, r, "can't subscribe to the manager's events: %s", strerror(-r));
     r = start_library(s, ret_message);
     if (r >= 0 && p->listen_fd > 0)
         r = take_inherited(s, p->listen_fd, ret_message);
@@ -543,7 +543,7 @@ int nm_local_server_new(sd_event *event, struct nm_manager *m,
     r = add_sources(s);
     if (r < 0) {
         s->unix_fd = p->listen_fd > 0 ? -EBADF : s->unix_fd;
-        return nm_fail(ret_message, r, "the event loop takes no more sources: %s", strerror(-r));
+        return nm_fail(ret_message, r, "can't add an event source: %s", strerror(-r));
     }
     *ret = STEAL_PTR(s);
     return 0;

@@ -215,7 +215,7 @@ static int find_since(struct nm_stream *s, uint64_t since_usec, uint64_t *ret, s
     }
     if (r == -ENOENT)
         return nm_messages_problem(ret_problem, NM_AGENT_E_CONFLICT, "since_usec", "",
-                                   "When the output of %s was written isn't known: it was started by an earlier nmd.",
+                                   "The times of the output of %s are not known, because an earlier nmd started it.",
                                    s->container_id);
     if (r != 0)
         return r;

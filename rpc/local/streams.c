@@ -23,7 +23,7 @@ int nm_handle_wait(struct nm_call *call)
     /* a request that arrives while the server stops must not be suspended: libmicrohttpd would abort */
     if (call->host->stopping || (call->stream && nm_stream_stopped(call->stream)))
         return nm_messages_problem(&call->problem, NM_AGENT_E_UNAVAILABLE, "nmd", "",
-                                   "nmd is stopping; containers go on, ask again when it is back.");
+                                   "nmd is stopping; containers keep running. Try again when nmd is back.");
     r = nm_manager_find(call->manager, &call->caller, id, &c, &call->problem);
     if (r != 0)
         return r;

@@ -109,7 +109,7 @@ int nm_target_parse(const char *raw, struct nm_target *ret, struct nm_problem *r
         r = parse_query(query, &t, ret_problem);
     if (r == -EINVAL)
         r = nm_messages_problem(ret_problem, NM_AGENT_E_INVALID, "path", raw,
-                                "The path has a broken %%-escape or a control character in it.");
+                                "The path has an invalid %%-escape or a control character.");
     if (r == -E2BIG)
         r = nm_messages_problem(
             ret_problem, NM_AGENT_E_INVALID, "path", raw,

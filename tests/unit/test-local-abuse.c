@@ -43,7 +43,7 @@ static void test_slow_clients(void **state)
         struct client *const all[] = {&silent, &half, &trickle, &body};
         assert_int_equal(client_status(all[i]), 408);
         assert_non_null(strstr(all[i]->data, "\"thing\":\"request\""));
-        assert_non_null(strstr(all[i]->data, "all of it must come within 0.4 s"));
+        assert_non_null(strstr(all[i]->data, "all of it must arrive within 0.4 s"));
     }
     client_close(&silent);
     client_close(&half);

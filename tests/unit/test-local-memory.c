@@ -167,7 +167,7 @@ static bool is_parsers_mistake(const struct ask *a, int status)
 /* done: the action was carried out, but its result could not be shown. */
 static void assert_refusal(const struct ask *a, int status, const char *content, bool done)
 {
-    assert_int_equal(strstr(content, "This was done") != NULL, done);
+    assert_int_equal(strstr(content, "The request was carried out") != NULL, done);
     if (strncmp(a->target, "/ws/", 4) == 0)
         assert_non_null(strstr(content, "\"RemoteException\""));
     else if (status == 400)

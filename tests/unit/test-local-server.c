@@ -88,7 +88,7 @@ static void test_refusals(void **state)
         const char *code, *thing, *message;
     } cases[] = {
         {"GET", "/nowhere", NULL, 404, "not-found", "path",
-         "There is no such path here; /v1/openapi.json lists those there are."},
+         "There is no such path; /v1/openapi.json lists all paths."},
         {"GET", "/v1/containers/web/nothing", NULL, 404, "not-found", "path", NULL},
         {"GET", "/v1", NULL, 404, "not-found", "path", NULL},
         {"GET", "/v1/status/", NULL, 404, "not-found", "path", NULL},
@@ -98,9 +98,9 @@ static void test_refusals(void **state)
          "/v1/containers/web allows GET, HEAD, PATCH, DELETE only."},
         {"BREW", "/v1/status", NULL, 405, "invalid", "method", NULL},
         {"GET", "/v1/status?verbose=1", NULL, 400, "invalid", "verbose",
-         "There is no query parameter \"verbose\" here, nor any other."},
+         "Unknown query parameter \"verbose\"; none is allowed."},
         {"GET", "/v1/events?from=1", NULL, 400, "invalid", "from",
-         "There is no query parameter \"from\" here; there is follow after."},
+         "Unknown query parameter \"from\"; allowed: follow after."},
         {"GET", "/v1/events?after=-1", NULL, 400, "invalid", "after", NULL},
         {"GET", "/v1/decisions?limit=0", NULL, 400, "invalid", "limit",
          "limit must be a whole number from 1 to 100, not \"0\"."},
@@ -120,7 +120,7 @@ static void test_refusals(void **state)
         {"POST", "/v1/containers", "{\"command\":[\"true\"],\"memory\":1}", 400, "invalid", "body",
          NULL},
         {"POST", "/v1/containers/web/pause", "{\"now\":true}", 400, "invalid", "body",
-         "This request takes no members, but there is \"now\"."},
+         "This request takes no members, but has \"now\"."},
         {"PATCH", "/v1/containers/web", "{}", 400, "invalid", "body", NULL},
         {"POST", "/v1/containers/web/kill", "{\"now\":\"yes\"}", 400, "invalid", "now", NULL},
     };

@@ -79,7 +79,7 @@ static const struct {
      "A number must be at most 9223372036854775807 if it is whole, not 1e999."},
     {as_submit, "99999999999999999999", "body", "99999999999999999999", NULL},
     {as_submit, "{\"name\":\"a\\u0000b\"}", "body", "{\"name\":\"a\\u0000b\"",
-     "The body has a NUL character at line 1, column 18; no string here may have \\u0000 in it."},
+     "The body has a NUL character at line 1, column 18; a string must not contain \\u0000."},
     {as_submit, "{} {}", "body", NULL,
      "The body is not valid JSON: line 1, column 4: end of file expected near '{'."},
     {as_submit, "[1]", "body", "[1]", "body must be a JSON object, not [1]."},
@@ -95,10 +95,10 @@ static const struct {
     {as_submit, "{\"command\":[\"\"]}", "command[0]", "",
      "command[0] must be the name or path of a program, not \"\"."},
     {as_submit, WITH("\"memory\":1"), "body", "memory",
-     "There is no member \"memory\" in this request; it may have command, execution_type, name, "
+     "Unknown member \"memory\"; this request allows command, execution_type, name, "
      "app, memory_bytes, "
      "vcores, env, workdir, user, min_runtime_usec, expected_usec, replace, exempt, allow_new_privs, rows, columns."},
-    {as_submit, WITH("\"rows\":24"), "rows", "", "rows and columns are a terminal's: give both, or none of them."},
+    {as_submit, WITH("\"rows\":24"), "rows", "", "rows and columns belong together: give both or none."},
     {as_submit, WITH("\"rows\":0,\"columns\":80"), "rows", "0", "rows must be a whole number from 1 to 65535, not 0."},
     {as_submit, WITH("\"rows\":24,\"columns\":65536"), "columns", "65536",
      "columns must be a whole number from 1 to 65535, not 65536."},
@@ -139,14 +139,14 @@ static const struct {
     {as_submit, WITH("\"\\u001b[31m\":1"), "body", "?[31m", NULL},
     {as_update, "{}", "body", "", "There is nothing to change: give memory_bytes, vcores or both."},
     {as_update, "{\"name\":\"x\"}", "body", "name",
-     "There is no member \"name\" in this request; it may have memory_bytes, vcores."},
+     "Unknown member \"name\"; this request allows memory_bytes, vcores."},
     {as_kill, "{\"now\":1}", "now", "1", "now must be true or false, not 1."},
     {as_kill, "{\"signal\":9}", "body", "signal",
-     "There is no member \"signal\" in this request; it may have now."},
+     "Unknown member \"signal\"; this request allows now."},
     {as_drain, "{\"deadline_usec\":-1}", "deadline_usec", "-1",
      "deadline_usec must be " USEC ", not -1."},
     {nm_messages_parse_empty, "{\"now\":true}", "body", "now",
-     "This request takes no members, but there is \"now\"."},
+     "This request takes no members, but has \"now\"."},
 };
 
 static void test_bad(void **state)
@@ -195,8 +195,7 @@ static void test_deep_nesting(void **state)
     body[100000] = '\0';
     assert_int_equal(parse(as_submit, body, &p), NM_AGENT_E_INVALID);
     assert_string_equal(p.message,
-                        "The body has arrays and objects in each other, more than 16 levels deep, which is the "
-                        "most that is allowed.");
+                        "The body has nested arrays and objects, more than 16 levels deep, which is the maximum.");
 }
 
 /* These bodies are refused for the memory that their JSON would need, although most of the texts are small. */
@@ -205,10 +204,10 @@ static void test_bombs(void **state)
     static const struct {
         const char *piece, *message;
     } bombs[] = {
-        {"[],", "The body has more than 64 arrays and objects, which is the most that is allowed."},
-        {"{},", "The body has more than 64 arrays and objects, which is the most that is allowed."},
-        {"\"\",", "The body has more than 40000 values, which is the most that is allowed."},
-        {"1,", "The body has more than 40000 values, which is the most that is allowed."},
+        {"[],", "The body has more than 64 arrays and objects, which is the maximum."},
+        {"{},", "The body has more than 64 arrays and objects, which is the maximum."},
+        {"\"\",", "The body has more than 40000 values, which is the maximum."},
+        {"1,", "The body has more than 40000 values, which is the maximum."},
     };
 
     (void)state;
