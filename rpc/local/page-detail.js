@@ -14,7 +14,7 @@ async function readTail(path) {
     text = (text + decoder.decode(value, { stream: true })).slice(-LOG_SHOWN);
     if (total > LOG_READ) {
       stop.abort();
-      return text + "\n[There is more than can be shown here; nmctl logs has all of it.]";
+      return text + "\n[The page can't show all of the output; nmctl logs prints all of it.]";
     }
   }
 }
@@ -31,7 +31,7 @@ function facts(c) {
   return [["Id", c.id], ["Application", c.app], ["User", c.user], ["Command", (c.command_head || []).join(" ")],
     ["Memory", `${c.finished_usec ? "" : size(c.memory_used_bytes) + " used of "}${size(c.memory_bytes)} asked for${peak}`],
     ["CPU", `${c.finished_usec ? "" : withNoun(cores(c.cpu_used_millicores), "core") + " used, "}${withNoun(cores(c.cpu_request_millicores), "core")} (${withNoun(c.vcores, "vcore")}) asked for, ` +
-      `${(c.cpu_time_usec / 1e6).toFixed(1)} s used in all`],
+      `${(c.cpu_time_usec / 1e6).toFixed(1)} s used in total`],
     ["Submitted", day(c.submitted_usec)], ["Started", c.started_usec ? day(c.started_usec) : "not yet"],
     ["Paused until at most", c.pause_deadline_usec ? day(c.pause_deadline_usec) : null], ["Exit", exitText(c)], ["Process", c.pid]]
     .filter(([, text]) => text || text === 0);
@@ -58,7 +58,7 @@ function drawItsDecisions(list) {
   detail.decisions = told;
   $("detail-decisions").replaceChildren(...list.slice().reverse().map((d, i) => make("li", {}, make("details", { open: i === 0 },
     make("summary", {}, make("time", { textContent: day(d.time_usec) }), d.summary), make("pre", { textContent: (d.explanation || d.summary).trim() })))));
-  if (list.length === 0) $("detail-decisions").replaceChildren(make("li", { className: "none", textContent: "None are kept." }));
+  if (list.length === 0) $("detail-decisions").replaceChildren(make("li", { className: "none", textContent: "No decisions are kept." }));
 }
 
 async function drawTail(id) {
@@ -66,7 +66,7 @@ async function drawTail(id) {
   const stream = detail.stream;
   const text = await readTail(`/v1/containers/${id}/logs?stream=${stream}&tail=${LOG_LINES}`).catch(e => `[${e.message}]`);
   if (detail.id !== id || detail.stream !== stream) return; // the reader has gone on meanwhile
-  say(pre, text || "[It has written nothing there.]");
+  say(pre, text || "[no output]");
   if (follows) pre.scrollTop = pre.scrollHeight;
 }
 

@@ -58,8 +58,8 @@ function drawMasters(masters) {
   if (!masters) return;
   const placed = p => [p.node_local, p.rack_local, p.anywhere];
   const n = placed(masters.placed).reduce((sum, n) => sum + n);
-  $("masters").querySelector("p").textContent = `${masters.attempts} by way of ${masters.address} · ${masters.outstanding} opportunistic ` +
-    `${+masters.outstanding === 1 ? "container waits" : "containers wait"} for a place, ${n} ${n === 1 ? "was" : "were"} placed since nmd's start`;
+  $("masters").querySelector("p").textContent = `${masters.attempts} through ${masters.address} · ${masters.outstanding} opportunistic ` +
+    `${+masters.outstanding === 1 ? "container waits" : "containers wait"} for a node, ${n} ${n === 1 ? "was" : "were"} placed since nmd's start`;
   fill($("masters").querySelector("table"), masters.pipelines.map(p => [p.attempt_id, p.state, p.outstanding, p.nodes, ...placed(p.placed)]));
 }
 

@@ -76,7 +76,7 @@ http "no command" 400 command 'command is missing' POST $c '{}'
 http "an empty command" 400 command 'array' POST $c '{"command":[]}'
 http "a command that is no list" 400 command 'array' POST $c '{"command":"true"}'
 http "a word that is no string" 400 'command[1]' 'must be a string, not 1' POST $c '{"command":["a",1]}'
-http "an unknown member" 400 body '"colour".*it may have command' POST $c '{"command":["true"],"colour":"red"}'
+http "an unknown member" 400 body '"colour".*this request allows command' POST $c '{"command":["true"],"colour":"red"}'
 http "a member twice" 400 body 'not valid JSON' POST $c '{"command":["true"],"command":["x"]}'
 http "an unknown execution type" 400 execution_type 'GUARANTEED.*OPPORTUNISTIC.*MAYBE' POST $c \
     '{"command":["true"],"execution_type":"MAYBE"}'
