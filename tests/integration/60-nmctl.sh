@@ -138,7 +138,7 @@ sys.exit(bool(select.select([], [pipe], [], 0)[1]))' "$dir/pipe"
 }
 check "and holds up what comes after it" wait_until 10 pipe_is_full
 nmd_stop
-check "nmd goes" wait_until 10 said "lost nmd"
+check "nmd goes" wait_until 10 said "lost the connection to nmd"
 exec 7<&-
 check "then the reader" wait_until 10 said "stdout is closed: killing"
 nmd_start

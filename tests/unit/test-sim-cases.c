@@ -48,7 +48,7 @@ static void wrong_assignments(void **state)
         {"alpha=2", "over-allocation.memory-threshold=2: allowed is a fraction"},
         {"victims=youngest", "allowed is reverse-arrival, least-work-lost"},
         {"preemption.victims-order=app-fair", "did you mean preemption.victim-order?"},
-        {"interface.socket-mode=0600", "[interface] decides nothing"},
+        {"interface.socket-mode=0600", "[interface] does not affect decisions"},
         {"=", "it must be section.key=value"},
     };
 
