@@ -166,13 +166,13 @@ static void explain_end(const struct nm_batch *b, uint64_t now, char *message, s
     const uint64_t stalled_usec = nm_sub_u64(now, b->moved_usec);
 
     if (silent_usec >= b->all->params.silent_usec)
-        (void)snprintf(message, size, "nm-localizer made no progress for %ju seconds and was ended",
+        (void)snprintf(message, size, "nm-localizer made no progress for %ju seconds and was killed",
                        (uintmax_t)(silent_usec / sec));
     else if (is_fetch(b) && stalled_usec >= b->all->params.stalled_usec)
-        (void)snprintf(message, size, "nm-localizer waited %ju seconds for another byte of it and was ended",
+        (void)snprintf(message, size, "nm-localizer received no data for %ju seconds and was killed",
                        (uintmax_t)(stalled_usec / sec));
     else
-        (void)snprintf(message, size, "nm-localizer reached the time limit after %ju seconds and was ended",
+        (void)snprintf(message, size, "nm-localizer reached the time limit after %ju seconds and was killed",
                        (uintmax_t)(nm_sub_u64(now, b->begun_usec) / sec));
 }
 
@@ -355,7 +355,7 @@ static void give_up_unwanted(struct nm_batch *b)
     for (size_t i = 0; i < b->n && !has_rest; i++)
         has_rest = b->entries[i].id != 0;
     if (b->n_wanted == 0 && has_rest && !b->item.is_written_off)
-        write_off(b, "nobody waits for it any more");
+        write_off(b, "no container waits for this resource any more");
 }
 
 /* Notes progress. A worker that reports the same state again is alive, but makes no progress. */
@@ -444,8 +444,8 @@ static void on_overran(struct nm_job *job, void *userdata)
     (void)job;
     if (b->item.is_written_off)
         return;
-    write_off(b, "nm-localizer said more than it has to and was ended; another process of the user's may have written "
-              "into its pipe");
+    write_off(b, "nm-localizer wrote more to its pipe than the protocol permits and was killed; another process of "
+              "the user may have written to the pipe");
     arm(bs);
     bs->params.has_room(bs->params.userdata);
 }
@@ -568,7 +568,7 @@ static void start_or_fail(struct nm_batches *bs, struct nm_batch *b, int r)
     }
     nm_line_leave(line_of(b), &b->item);
     (void)snprintf(why, sizeof why, "nm-localizer can't be started%s: %s",
-                   begins ? "" : ", since nmd can't write down what for", strerror(-r));
+                   begins ? "" : ", because nmd can't save the list of resources", strerror(-r));
     fail_rest(b, why);
     end_batch(b);
 }
@@ -627,7 +627,7 @@ int nm_batches_put(struct nm_batches *bs, struct nm_batch *b)
     b->all = bs;
     r = nm_line_put(line_of(b), &b->item, b->user);
     if (r < 0) {
-        fail_rest(b, "there is no memory for it");
+        fail_rest(b, "out of memory");
         (void)nm_batch_free(b);
         return r;
     }
@@ -666,7 +666,7 @@ void nm_batches_give_up(struct nm_batch_places *places)
             continue;
         }
         take_out(b);
-        fail_rest(b, "nobody waits for it any more");
+        fail_rest(b, "no container waits for this resource any more");
         (void)nm_batch_free(b);
     }
 }

@@ -160,9 +160,9 @@ static int on_lines(sd_event_source *source, int fd, uint32_t revents, void *use
 static void explain(int status, char *reason, size_t size)
 {
     if (WIFSIGNALED(status))
-        (void)snprintf(reason, size, "nm-localizer was ended by signal %d", WTERMSIG(status));
+        (void)snprintf(reason, size, "nm-localizer was killed by signal %d", WTERMSIG(status));
     else
-        (void)snprintf(reason, size, "nm-localizer ended with status %d", WEXITSTATUS(status));
+        (void)snprintf(reason, size, "nm-localizer exited with status %d", WEXITSTATUS(status));
 }
 
 /* Handles the worker's end and kills its group, since the results of a command's children can't be used any more. */

@@ -136,8 +136,8 @@ static void tell_left_over(const struct nm_localizer *l, const char *message)
         if (sentence[i] < ' ' || sentence[i] > '~')
             sentence[i] = '?';
     n = (int)strlen(sentence);
-    (void)snprintf(sentence + n, sizeof sentence - (size_t)n, "; nmd tries again at intervals that grow up to an "
-                   "hour, and treats later failures of this user in the same way without another message");
+    (void)snprintf(sentence + n, sizeof sentence - (size_t)n, "; nmd retries at intervals that grow up to one hour, "
+                   "and doesn't log later failures of this user");
     if (l->params.tell)
         l->params.tell(LOG_WARNING, sentence);
 }
@@ -242,7 +242,7 @@ static void remove_entry(struct nm_localizer *l, const struct nm_cache_entry *e,
 
     if (r >= 0)
         return;
-    (void)snprintf(message, sizeof message, "resource %" PRIu64 " in %s can't be removed: %s", e->id, l->local_dir,
+    (void)snprintf(message, sizeof message, "can't remove resource %" PRIu64 " in %s: %s", e->id, l->local_dir,
                    strerror(-r));
     on_not_removed(e->id, message, l);
 }

@@ -72,11 +72,11 @@ static int property(struct nm_java_regex *r, bool negated, struct nm_java_escape
     const size_t length = *r->at == '{' ? size - 1 : 1;
 
     if (!*r->at || (*r->at == '{' && r->at[size] != '}'))
-        return nm_java_refuse(r, "\\p is followed by no {Name}");
+        return nm_java_refuse(r, "\\p must be followed by {Name} or a letter");
     for (size_t i = 0; i < NM_ARRAY_SIZE(posix_sets); i++)
         if (strlen(posix_sets[i].name) == length && memcmp(posix_sets[i].name, name, length) == 0) {
             if (r->ignores_case && i < 2)
-                return nm_java_refuse(r, "Java's versions disagree about \\p{Lower} and \\p{Upper} with (?i)");
+                return nm_java_refuse(r, "Java versions disagree about \\p{Lower} and \\p{Upper} with (?i)");
             print_ranges(posix_sets[i].ranges, NM_ARRAY_SIZE(posix_sets[i].ranges), negated, ret->buf,
                          sizeof ret->buf);
             ret->set = ret->buf;
@@ -84,13 +84,14 @@ static int property(struct nm_java_regex *r, bool negated, struct nm_java_escape
     for (size_t i = 0; i < NM_ARRAY_SIZE(categories); i++)
         if (strlen(categories[i]) == length && memcmp(categories[i], name, length) == 0) {
             if (r->ignores_case && *name == 'L')
-                return nm_java_refuse(r, "Java's versions disagree about \\p{Lu} and its like with (?i)");
+                return nm_java_refuse(r, "Java versions disagree about \\p{Lu} and the other categories of letters "
+                                         "with (?i)");
             (void)snprintf(ret->buf, sizeof ret->buf, "\\%c{%s}", negated ? 'P' : 'p', categories[i]);
             ret->set = ret->buf;
         }
     if (!ret->set)
-        return nm_java_refuse(r, "of \\p{..} only the sets of ASCII (Lower, Alnum, ...) and general categories (Lu, "
-                                 "Nd, ...) are known here");
+        return nm_java_refuse(r, "nmd supports only the ASCII sets (Lower, Alnum, ...) and general categories (Lu, "
+                                 "Nd, ...) in \\p{..}");
     r->at += size + (*r->at == '{');
     return 0;
 }
@@ -103,7 +104,7 @@ static int octal(struct nm_java_regex *r, unsigned *ret)
     for (; n < 3 && *r->at >= '0' && *r->at <= '7' && (n < 2 || c < 040); n++)
         c = c * 8 + (unsigned)(*r->at++ - '0');
     *ret = c;
-    return n > 0 ? 0 : nm_java_refuse(r, "\\0 is followed by no octal digit");
+    return n > 0 ? 0 : nm_java_refuse(r, "\\0 must be followed by an octal digit");
 }
 
 static int hex_digits(struct nm_java_regex *r, size_t n, unsigned *ret)
@@ -112,7 +113,7 @@ static int hex_digits(struct nm_java_regex *r, size_t n, unsigned *ret)
 
     (void)memcpy(digits, r->at, strnlen(r->at, n));
     if (strspn(digits, "0123456789abcdefABCDEF") != n)
-        return nm_java_refuse(r, "there are not as many hexadecimal digits as there should be");
+        return nm_java_refuse(r, "hexadecimal digits are missing");
     *ret = (unsigned)strtoul(digits, &end, 16);
     r->at += n;
     return 0;
@@ -127,9 +128,9 @@ static int hexadecimal(struct nm_java_regex *r, bool is_u, unsigned *ret)
     if (!is_u && *r->at == '{') {
         const size_t n = strcspn(++r->at, "}");
 
-        e = n == 0 || n > 6 ? nm_java_refuse(r, "\\x{..} has no character in it") : hex_digits(r, n, ret);
+        e = n == 0 || n > 6 ? nm_java_refuse(r, "\\x{..} must have one to six digits") : hex_digits(r, n, ret);
         if (e == 0 && *r->at++ != '}')
-            e = nm_java_refuse(r, "\\x{..} is not closed");
+            e = nm_java_refuse(r, "\\x{..} isn't closed");
     } else {
         e = hex_digits(r, is_u ? 4 : 2, ret);
     }
@@ -140,7 +141,7 @@ static int hexadecimal(struct nm_java_regex *r, bool is_u, unsigned *ret)
             *ret = 0x10000 + ((*ret & 0x3ffU) << 10) + (low & 0x3ffU);
     }
     if (e == 0 && (*ret > MAX_POINT || (*ret >= 0xd800 && *ret < 0xe000)))
-        e = nm_java_refuse(r, "this is half a character, or none");
+        e = nm_java_refuse(r, "the code point is a surrogate or above 10ffff");
     return e;
 }
 
@@ -162,7 +163,7 @@ static int control(struct nm_java_regex *r, char letter, unsigned *ret)
         return hexadecimal(r, letter == 'u', ret);
     case 'c':
         if (!*r->at || (unsigned char)*r->at >= 0x80)
-            return nm_java_refuse(r, "\\c is followed by no letter");
+            return nm_java_refuse(r, "\\c must be followed by an ASCII character");
         *ret = (unsigned char)*r->at++ ^ 64U;
         return 0;
     default:
@@ -178,7 +179,7 @@ int nm_java_escape(struct nm_java_regex *r, struct nm_java_escape *ret)
 
     *ret = (struct nm_java_escape){0};
     if (!letter)
-        return nm_java_refuse(r, "it ends with a backslash");
+        return nm_java_refuse(r, "the pattern ends with a backslash");
     for (size_t i = 0; i < NM_ARRAY_SIZE(sets); i++)
         if (letter == sets[i][1]) {
             ret->set = sets[i];
@@ -196,7 +197,7 @@ int nm_java_escape(struct nm_java_regex *r, struct nm_java_escape *ret)
     if (e <= 0)
         return e;
     if ((letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') || (letter >= '0' && letter <= '9'))
-        return nm_java_refuse(r, "Java has no such escape, or it isn't known here");
+        return nm_java_refuse(r, "nmd doesn't support this escape");
     ret->c = (unsigned char)letter;
     return 0;
 }
@@ -283,7 +284,7 @@ static int item(struct nm_java_regex *r, FILE *out)
     nm_java_skip_marks(r);
     if (low.set) {
         if (nm_java_is_at(r, "-") && !nm_java_is_at(r, "-]") && low.set[1] == 'v')
-            return nm_java_refuse(r, "Java's versions disagree about \\v with a - behind it");
+            return nm_java_refuse(r, "Java versions disagree about \\v before a -");
         (void)fputs(low.set, out);
         return 0;
     }
@@ -296,7 +297,7 @@ static int item(struct nm_java_regex *r, FILE *out)
         if (e < 0)
             return e;
         if (high.set || high.c < low.c)
-            return nm_java_refuse(r, "a range ends with no character, or with one that lies before its beginning");
+            return nm_java_refuse(r, "the end of a range must be one character, and not less than the beginning");
     }
     put_item(r, out, low.c, high.c);
     return 0;
@@ -327,14 +328,14 @@ static int read_operand(struct nm_java_regex *r, bool is_first, struct operand *
         if (nm_java_is_at(r, "&&") && !is_empty)
             return 0;
         if (nm_java_is_at(r, "]") && !(is_first && is_empty))
-            return is_empty ? nm_java_refuse(r, "there is nothing behind &&") : 0;
+            return is_empty ? nm_java_refuse(r, "an operand is missing after &&") : 0;
         if (is_empty && nm_java_is_at(r, is_first ? "&&" : "&"))
-            return nm_java_refuse(r, "there is nothing before &&, or one & too many");
+            return nm_java_refuse(r, "an operand is missing before &&, or there is one & too many");
         if (nm_java_is_at(r, "[")) {
             r->at++;
             e = inner(r, o);
         } else if (!is_first && o->n_classes > 0) {
-            return nm_java_refuse(r, "behind && and a class in brackets Java drops what follows");
+            return nm_java_refuse(r, "Java ignores characters after a class in brackets behind &&");
         } else {
             o->n_items++;
             e = item(r, o->items);
@@ -342,7 +343,7 @@ static int read_operand(struct nm_java_regex *r, bool is_first, struct operand *
         if (e < 0)
             return e;
     }
-    return nm_java_refuse(r, "a class is not closed");
+    return nm_java_refuse(r, "a class isn't closed");
 }
 
 static int put_operand(FILE *out, struct operand *o, bool negated)
@@ -370,7 +371,7 @@ static int class_operand(struct nm_java_regex *r, bool is_first, bool negated, b
         return e;
     *ret_more = nm_java_is_at(r, "&&");
     if (negated && (*ret_more || o.n_classes > 0))
-        return nm_java_refuse(r, "Java's versions disagree about what ^ negates where && or a class follows");
+        return nm_java_refuse(r, "Java versions disagree about ^ in a class with && or a nested class");
     if (*ret_more)
         (void)fputs("(?=", r->out);
     e = put_operand(r->out, &o, negated);
@@ -387,7 +388,7 @@ int nm_java_class(struct nm_java_regex *r)
     int e = 0;
 
     if (++r->class_depth > MAX_DEPTH)
-        return nm_java_refuse(r, "its classes lie too deep in each other");
+        return nm_java_refuse(r, "classes are nested too deeply");
     r->at += negated;
     (void)fputs("(?:", r->out);
     for (bool is_first = true; e == 0 && more; is_first = false)

@@ -59,8 +59,8 @@ static int flags(struct nm_java_regex *r)
         else if (*r->at == 's')
             r->dots_all = on;
         else
-            return nm_java_refuse(r, "of the flags only i and s are known here");
-    return *r->at ? 0 : nm_java_refuse(r, "a group is not closed");
+            return nm_java_refuse(r, "nmd supports only the flags i and s");
+    return *r->at ? 0 : nm_java_refuse(r, "a group isn't closed");
 }
 
 /* Reads a group's name. Java allows letters and digits only, PCRE2 more. */
@@ -71,7 +71,8 @@ static int name(struct nm_java_regex *r)
     while (is_letter((unsigned char)*r->at) || (r->at > begin && is_digit((unsigned char)*r->at)))
         r->at++;
     if (r->at == begin || *r->at != '>')
-        return nm_java_refuse(r, "a group's name is letters and digits, and ends with >");
+        return nm_java_refuse(r, "the name of a group must consist of letters and digits, begin with a letter and end "
+                                 "with >");
     (void)fprintf(r->out, "(?<%.*s>", (int)(r->at - begin), begin);
     r->at++;
     return 0;
@@ -120,7 +121,7 @@ static int group(struct nm_java_regex *r, bool *ret_repeats)
     if (e != 0)
         return e < 0 ? e : 0;
     if (++r->depth > MAX_DEPTH)
-        return nm_java_refuse(r, "its groups lie too deep in each other");
+        return nm_java_refuse(r, "groups are nested too deeply");
     e = sequence(r, true);
     if (e < 0)
         return e;
@@ -144,15 +145,15 @@ static int place(struct nm_java_regex *r, bool *ret_repeats)
     *ret_repeats = false;
     if (is_digit((unsigned char)c) && c != '0') {
         if (r->ignores_case || is_digit((unsigned char)r->at[1]) || !r->is_closed[c - '0'])
-            return nm_java_refuse(r, "a reference is to one of the first nine groups, which must be closed by then, "
-                                     "and without (?i)");
+            return nm_java_refuse(r, "a back reference must be to one of the first nine groups, after the end of this "
+                                     "group, and without (?i)");
         (void)fprintf(r->out, "\\g{%c}", c);
         *ret_repeats = true;
     } else if (c == 'Z') {
         (void)fputs(BEFORE_LAST_LINE_END, r->out);
     } else if (c == 'b' || c == 'B') {
         if (r->at[1] == '{')
-            return nm_java_refuse(r, "\\b{..} isn't known here");
+            return nm_java_refuse(r, "nmd doesn't support \\b{..}");
         r->is_ascii = true;
         (void)fprintf(r->out, "\\%c", c);
     } else if (c == 'A' || c == 'z' || c == 'G') {
@@ -202,7 +203,7 @@ static int atom(struct nm_java_regex *r, bool *ret_repeats)
         *ret_repeats = false;
         (void)fputs(BEFORE_LAST_LINE_END, r->out);
     } else if (!r->is_quoting && strchr("*+?{", *r->at)) {
-        return nm_java_refuse(r, "there is nothing here that could be repeated");
+        return nm_java_refuse(r, "a quantifier has no operand");
     } else {
         put_literal(r, nm_java_take(r));
     }
@@ -221,7 +222,7 @@ static int braces(struct nm_java_regex *r)
     if (digits > 0 && *r->at == ',')
         r->at += 1 + strspn(r->at + 1, "0123456789");
     if (digits == 0 || *r->at != '}')
-        return nm_java_refuse(r, "{ is followed by no number of repetitions");
+        return nm_java_refuse(r, "{ must be followed by a number of repetitions");
     r->at++;
     (void)fprintf(r->out, "%.*s", (int)(r->at - begin), begin);
     return 0;
@@ -240,7 +241,7 @@ static int quantifier(struct nm_java_regex *r, bool repeats)
     if (!is_quantifier(r))
         return 0;
     if (!repeats)
-        return nm_java_refuse(r, "what stands for a place can't be repeated");
+        return nm_java_refuse(r, "an assertion can't have a quantifier");
     if (*r->at == '{')
         e = braces(r);
     else
@@ -249,7 +250,7 @@ static int quantifier(struct nm_java_regex *r, bool repeats)
         return e;
     if (nm_java_is_at(r, "?") || nm_java_is_at(r, "+"))
         (void)fputc(*r->at++, r->out);
-    return is_quantifier(r) ? nm_java_refuse(r, "something is repeated twice") : 0;
+    return is_quantifier(r) ? nm_java_refuse(r, "there are two quantifiers in sequence") : 0;
 }
 
 /* Translates up to the group's ')' or to the end. */
@@ -260,7 +261,7 @@ static int sequence(struct nm_java_regex *r, bool in_group)
         int e;
 
         if (nm_java_is_at(r, ")"))
-            return in_group ? 0 : nm_java_refuse(r, "there is a ) without its (");
+            return in_group ? 0 : nm_java_refuse(r, "there is a ) without a (");
         if (take(r, "|")) {
             (void)fputc('|', r->out);
             continue;
@@ -271,7 +272,7 @@ static int sequence(struct nm_java_regex *r, bool in_group)
         if (e < 0)
             return e;
     }
-    return in_group ? nm_java_refuse(r, "a group is not closed") : 0;
+    return in_group ? nm_java_refuse(r, "a group isn't closed") : 0;
 }
 
 int nm_java_regex_translate(const char *text, char **ret, bool *ret_is_ascii, char **ret_message)

@@ -10,7 +10,7 @@
 
 int nm_java_refuse(const struct nm_java_regex *r, const char *why)
 {
-    return nm_fail(r->message, -EINVAL, "its pattern, %s, can't be matched as in Java: %s (at character %zu)", r->text,
+    return nm_fail(r->message, -EINVAL, "the pattern '%s' can't be matched as in Java: %s (at character %zu)", r->text,
                    why, (size_t)(r->at - r->text));
 }
 

@@ -265,10 +265,10 @@ static int wait_for(struct command *c, struct nm_fetch *f, const struct nm_fetch
             return 0;
         bytes = count_bytes(to->dir_fd);
         if (bytes > f->work->limits.fetch_bytes)
-            return nm_fail(ret_message, -EFBIG, "its command makes more than it may");
+            return nm_fail(ret_message, -EFBIG, "the output of the fetch command is larger than allowed");
         nm_fetch_progress(f, bytes, 0);
         if (nm_now_usec() >= f->deadline_usec)
-            return nm_fail(ret_message, -ETIMEDOUT, "its command takes too long");
+            return nm_fail(ret_message, -ETIMEDOUT, "the fetch command takes too long");
     }
 }
 
@@ -282,9 +282,9 @@ static int check_end(struct command *c, const char *name, char **ret_message)
     c->pid = 0;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
-    return nm_fail(ret_message, -EREMOTEIO, "its command, %s, ended with %s %d: %s", name,
+    return nm_fail(ret_message, -EREMOTEIO, "the fetch command %s ended with %s %d: %s", name,
                    WIFEXITED(status) ? "status" : "signal", WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status),
-                   c->errors_size > 0 ? c->errors : "it gave no reason");
+                   c->errors_size > 0 ? c->errors : "it printed no reason");
 }
 
 /* Opens the command's result, which is as untrusted as a server's data: links are not followed, and a FIFO doesn't
@@ -295,9 +295,9 @@ static int open_result(const struct nm_fetch *f, const struct nm_fetch_to *to, i
     struct stat st;
 
     if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-        return nm_fail(ret_message, -EREMOTEIO, "its command ended well, and made no file");
+        return nm_fail(ret_message, -EREMOTEIO, "the fetch command succeeded, but made no file");
     if ((uint64_t)st.st_size > f->work->limits.fetch_bytes)
-        return nm_fail(ret_message, -EFBIG, "its command made more than it may");
+        return nm_fail(ret_message, -EFBIG, "the output of the fetch command is larger than allowed");
     *ret_fd = STEAL_FD(fd);
     return 0;
 }
@@ -313,8 +313,8 @@ int nm_fetch_command(struct nm_fetch *f, const struct nm_resource *res, const st
 
     if (!list)
         return nm_fail(ret_message, -EPROTONOSUPPORT,
-                       "nothing here fetches %s:; there are file, http, https, hdfs, webhdfs and swebhdfs, and what "
-                       "the administrator configures a fetch command for",
+                       "this node can't fetch %s: URIs; it can fetch file, http, https, hdfs, webhdfs and swebhdfs, "
+                       "and the schemes that have a fetch command (nmd.fetch-command.SCHEME)",
                        uri->word);
     if (asprintf(&target, "%s/%s", to->dir_path, to->name) < 0) {
         target = NULL;
@@ -325,14 +325,14 @@ int nm_fetch_command(struct nm_fetch *f, const struct nm_resource *res, const st
         r = make_words(list, (const struct stand_in[]){{"{uri}", shell_uri}, {"{encoded-uri}", res->uri},
                                                        {"{target}", target}, {NULL, NULL}}, &words);
     if (r == -EINVAL)
-        return nm_fail(ret_message, r, "there is a NUL in its path");
+        return nm_fail(ret_message, r, "the path contains a NUL");
     if (r < 0)
         return r;
     r = set_environment(f->work);
     if (r >= 0)
         r = spawn(&c, f->work, words);
     if (r < 0)
-        return nm_fail(ret_message, r, "its command, %s, can't be started: %s", words[0], strerror(-r));
+        return nm_fail(ret_message, r, "can't start the fetch command %s: %s", words[0], strerror(-r));
     r = wait_for(&c, f, to, ret_message);
     if (r >= 0)
         r = check_end(&c, words[0], ret_message);

@@ -37,7 +37,7 @@ static int list(struct nm_fetch *f, void *what, char **ret_message)
     if (r < 0)
         return r;
     r = nm_webhdfs_parse_list(answer.text, answer.text_size, &l->list);
-    return r < 0 ? nm_fail(ret_message, r, "what %s says of it is not WebHDFS's list of a directory",
+    return r < 0 ? nm_fail(ret_message, r, "the answer of %s is not a WebHDFS directory listing",
                            l->walk->uri->host ?: "the name node")
                  : 0;
 }
@@ -62,7 +62,7 @@ static int copy_bytes(struct nm_fetch *f, void *what, char **ret_message)
     if (r < 0)
         return r;
     if (answer.bytes != c->length_bytes)
-        return nm_fail(ret_message, -EIO, "%" PRIu64 " bytes came, where there are %" PRIu64, answer.bytes,
+        return nm_fail(ret_message, -EIO, "received %" PRIu64 " bytes, but the file has %" PRIu64, answer.bytes,
                        c->length_bytes);
     t->bytes += answer.bytes;
     return 0;

@@ -71,7 +71,8 @@ static int refused(const struct nm_http_answer *answer, const char *user, const 
     int r = -EREMOTEIO;
 
     if (nm_webhdfs_parse_exception(answer->text, answer->text_size, &class, &text) < 0)
-        return nm_fail(ret_message, answer->status >= 500 ? -EIO : r, "%s answers with HTTP %ld", base, answer->status);
+        return nm_fail(ret_message, answer->status >= 500 ? -EIO : r, "%s answered with HTTP %ld", base,
+                       answer->status);
     /* the next name node may answer, or this name node at a later attempt */
     if (nm_streq(class, "StandbyException") || nm_streq(class, "RetriableException") || answer->status >= 500)
         r = -EIO;
@@ -80,9 +81,9 @@ static int refused(const struct nm_http_answer *answer, const char *user, const 
     text[strcspn(text, "\n")] = '\0'; /* a Java stack trace follows */
     if (is_refused_name(user, text))
         return nm_fail(ret_message, r,
-                       "%s refuses the user's name: %s: %s; dfs.webhdfs.user.provider.user.pattern in hdfs-site.xml of "
-                       "its name nodes and data nodes says which names WebHDFS takes", base, class, text);
-    return nm_fail(ret_message, r, "%s refuses: %s: %s", base, class, text);
+                       "%s refused the user's name: %s: %s; dfs.webhdfs.user.provider.user.pattern in hdfs-site.xml "
+                       "of its name nodes and data nodes sets which names WebHDFS accepts", base, class, text);
+    return nm_fail(ret_message, r, "%s refused the request: %s: %s", base, class, text);
 }
 
 /* Follows a redirect to a data node here and not in curl, because the user name in the location may need correction. */
@@ -292,7 +293,8 @@ int nm_hdfs_ask(struct nm_fetch *f, const struct nm_uri *uri, const struct nm_hd
 
     if (!list && !uri->host)
         return nm_fail(ret_message, -EINVAL,
-                       "it names no name node, and the cluster's default file system (fs.defaultFS) has none for %s:",
+                       "the URI has no name node, and the default file system of the cluster (fs.defaultFS) has none "
+                       "for %s:",
                        uri->word);
     print_default_base(f->work, uri, base, sizeof base);
     for (size_t i = 0; i < n; i++) {
@@ -332,7 +334,7 @@ static int get_status(struct nm_fetch *f, const struct nm_uri *uri, size_t path_
     if (r < 0)
         return r;
     r = nm_webhdfs_parse_status(answer.text, answer.text_size, ret);
-    return r < 0 ? nm_fail(ret_message, r, "what %s says of it is not WebHDFS's status of a file",
+    return r < 0 ? nm_fail(ret_message, r, "the answer of %s is not a WebHDFS file status",
                            uri->host ?: "the name node")
                  : 0;
 }
@@ -345,7 +347,7 @@ static int check_public(struct nm_fetch *f, const struct nm_uri *uri, const stru
 
     if (!(status->mode & 0004) || (status->is_directory && !(status->mode & 0001)))
         return nm_fail(ret_message, -EACCES,
-                       "it is to be PUBLIC, but not everybody may read it; hdfs dfs -chmod o+%s it",
+                       "the resource is PUBLIC, but not all users may read it; run hdfs dfs -chmod o+%s on it",
                        status->is_directory ? "rx" : "r");
     while (len > 1) {
         struct nm_webhdfs_status parent;
@@ -360,7 +362,8 @@ static int check_public(struct nm_fetch *f, const struct nm_uri *uri, const stru
             return r;
         if (!(parent.mode & 0001))
             return nm_fail(ret_message, -EACCES,
-                           "it is to be PUBLIC, but not everybody may enter %.*s; hdfs dfs -chmod o+x it", (int)len,
+                           "the resource is PUBLIC, but not all users may enter %.*s; run hdfs dfs -chmod o+x on "
+                           "it", (int)len,
                            uri->path);
     }
     return 0;
@@ -388,7 +391,7 @@ int nm_fetch_hdfs(struct nm_fetch *f, const struct nm_resource *res, const struc
     if (r < 0)
         return r;
     if (answer.bytes != status.length_bytes)
-        return nm_fail(ret_message, -EIO, "%" PRIu64 " bytes came, where there are %" PRIu64, answer.bytes,
+        return nm_fail(ret_message, -EIO, "received %" PRIu64 " bytes, but the file has %" PRIu64, answer.bytes,
                        status.length_bytes);
     return 0;
 }

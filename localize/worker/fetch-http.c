@@ -11,8 +11,8 @@ static int refused(long status, char **ret_message)
     bool may_pass = status == 408 || status == 429 || status >= 500;
 
     return nm_fail(ret_message, may_pass ? -EIO : status == 404 ? -ENOENT : -EREMOTEIO, "HTTP %ld%s", status,
-                   status == 404                    ? ": there is no such file"
-                   : status == 401 || status == 403 ? ": the server doesn't give it to everybody"
+                   status == 404                    ? ": no such file"
+                   : status == 401 || status == 403 ? ": the server doesn't permit anonymous access"
                                                     : "");
 }
 

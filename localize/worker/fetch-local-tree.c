@@ -26,7 +26,7 @@ static int copy_file(struct nm_fetch_tree *t, int fd, int to_fd, const char *nam
         return r;
     r = nm_copy_file(fd, to, left_bytes, t->fetch->deadline_usec, nm_fetch_tree_progress, t, &bytes);
     if (r < 0)
-        return nm_fail(ret_message, r, "it can't be copied: %s", strerror(-r));
+        return nm_fail(ret_message, r, "can't copy it: %s", strerror(-r));
     t->bytes += bytes;
     return nm_fetch_tree_finish(t, to, false, ret_message);
 }
@@ -53,7 +53,8 @@ static int copy_entry(struct nm_fetch_tree *t, int from_fd, int to_fd, const cha
     if (fd < 0 && errno == ENOENT) /* a dangling link or a file that was just removed: Hadoop skips both */
         return 0;
     if (fd < 0 && errno == ELOOP && t->is_public)
-        return nm_fail(ret_message, -ELOOP, "it is a link, and what is PUBLIC may have none in it");
+        return nm_fail(ret_message, -ELOOP, "it is a symbolic link, and PUBLIC resources may not contain symbolic "
+                                            "links");
     if (fd < 0 || fstat(fd, &st) < 0)
         return nm_fail(ret_message, -errno, "%s", strerror(errno));
     r = nm_fetch_tree_count(t, depth, S_ISDIR(st.st_mode), st.st_mode, ret_message);
@@ -62,7 +63,7 @@ static int copy_entry(struct nm_fetch_tree *t, int from_fd, int to_fd, const cha
     if (S_ISDIR(st.st_mode))
         return copy_dir(t, fd, to_fd, name, depth, ret_message);
     if (!S_ISREG(st.st_mode))
-        return nm_fail(ret_message, -EINVAL, "it is a device or pipe, and only files can be fetched");
+        return nm_fail(ret_message, -EINVAL, "it is a device or a pipe; only files and directories can be fetched");
     return copy_file(t, fd, to_fd, name, ret_message);
 }
 

@@ -16,7 +16,8 @@ static int check_public(const char *path, const struct stat *st, char **ret_mess
     if (!dir)
         return -ENOMEM;
     if (!(st->st_mode & S_IROTH) || (S_ISDIR(st->st_mode) && !(st->st_mode & S_IXOTH)))
-        return nm_fail(ret_message, -EACCES, "it is to be PUBLIC, but not everybody may read it; chmod o+%s it",
+        return nm_fail(ret_message, -EACCES, "the resource is PUBLIC, but not all users may read it; run chmod o+%s "
+                                             "on it",
                        S_ISDIR(st->st_mode) ? "rx" : "r");
     while ((slash = strrchr(dir, '/'))) {
         struct stat parent;
@@ -25,7 +26,8 @@ static int check_public(const char *path, const struct stat *st, char **ret_mess
         if (stat(dir, &parent) < 0)
             return nm_fail(ret_message, -errno, "%s: %s", dir, strerror(errno));
         if (!(parent.st_mode & S_IXOTH))
-            return nm_fail(ret_message, -EACCES, "it is to be PUBLIC, but not everybody may enter %s; chmod o+x it",
+            return nm_fail(ret_message, -EACCES, "the resource is PUBLIC, but not all users may enter %s; run chmod "
+                                                 "o+x on it",
                            dir);
         if (slash == dir)
             break;
@@ -51,7 +53,7 @@ int nm_fetch_local(const struct nm_resource *res, const struct nm_uri *uri, int 
     if (fd < 0 || fstat(fd, &st) < 0)
         return nm_fail(ret_message, -errno, "%s", strerror(errno));
     if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
-        return nm_fail(ret_message, -EINVAL, "it is a device or pipe, and only files and directories can be fetched");
+        return nm_fail(ret_message, -EINVAL, "it is a device or a pipe; only files and directories can be fetched");
     r = nm_fetch_check_time(res, modified_msec(&st), ret_message);
     if (r >= 0 && res->is_public)
         r = check_public(uri->path, &st, ret_message);

@@ -20,8 +20,8 @@ int nm_fetch_check_time(const struct nm_resource *res, uint64_t modified_msec, c
     if (modified_msec == res->timestamp_msec)
         return 0;
     return nm_fail(ret_message, -ESTALE,
-                   "it was changed after the job was submitted: its time is %" PRIu64 " and not %" PRIu64
-                   " (milliseconds since 1970); submit the job again, with the file as it is now",
+                   "the file was changed after the job was submitted: its modification time is %" PRIu64 ", expected "
+                   "%" PRIu64 " (milliseconds since 1970); submit the job again with the current file",
                    modified_msec, res->timestamp_msec);
 }
 

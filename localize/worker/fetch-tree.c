@@ -17,18 +17,19 @@ int nm_fetch_tree_count(struct nm_fetch_tree *t, unsigned depth, bool is_directo
     const unsigned needed = is_directory ? S_IROTH | S_IXOTH : S_IROTH;
 
     if (++t->entries > t->fetch->work->limits.entries)
-        return nm_fail(ret_message, -EFBIG, "there are more files and directories than a resource may have");
+        return nm_fail(ret_message, -EFBIG, "the resource has more files and directories than allowed");
     if (depth >= NM_FETCH_DEPTH_MAX)
-        return nm_fail(ret_message, -ELOOP, "directories lie in each other more than %u deep", NM_FETCH_DEPTH_MAX);
+        return nm_fail(ret_message, -ELOOP, "directories are nested more than %u levels deep", NM_FETCH_DEPTH_MAX);
     if (t->is_public && (mode & needed) != needed)
-        return nm_fail(ret_message, -EACCES, "it is to be PUBLIC, but not everybody may read it; chmod o+%s it",
+        return nm_fail(ret_message, -EACCES, "the resource is PUBLIC, but not all users may read this path; run chmod "
+                                             "o+%s on it",
                        is_directory ? "rx" : "r");
     return 0;
 }
 
 static int cannot_write(int r, char **ret_message)
 {
-    return nm_fail(ret_message, r, "can't write it here: %s", strerror(-r));
+    return nm_fail(ret_message, r, "can't write its local copy: %s", strerror(-r));
 }
 
 int nm_fetch_tree_make_file(int to_fd, const char *name, int *ret_fd, char **ret_message)

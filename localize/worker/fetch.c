@@ -21,7 +21,7 @@ static int attempt(struct nm_fetch *f, void *what, char **ret_message)
 
     /* an earlier attempt may have left data */
     if (ftruncate(w->fd, 0) < 0 || lseek(w->fd, 0, SEEK_SET) < 0)
-        return nm_fail(ret_message, -errno, "can't write here: %s", strerror(errno));
+        return nm_fail(ret_message, -errno, "can't write the local copy: %s", strerror(errno));
     return w->uri->scheme == NM_URI_HTTP ? nm_fetch_http(f, w->res, w->fd, ret_message)
                                          : nm_fetch_hdfs(f, w->res, w->uri, w->fd, ret_message);
 }
@@ -36,10 +36,10 @@ static int fetch_file(struct nm_fetch *f, const struct nm_resource *res, const s
     int r;
 
     if (fd < 0)
-        return nm_fail(ret_message, -errno, "can't make its file: %s", strerror(errno));
+        return nm_fail(ret_message, -errno, "can't create the local file: %s", strerror(errno));
     r = nm_fetch_persist(f, attempt, &w, ret_message);
     if (r == NM_FETCH_E_DIRECTORY && unlinkat(to->dir_fd, to->name, 0) < 0)
-        return nm_fail(ret_message, -errno, "can't remove its file: %s", strerror(errno));
+        return nm_fail(ret_message, -errno, "can't remove the local file: %s", strerror(errno));
     if (r != 0)
         return r;
     if (lseek(fd, 0, SEEK_SET) < 0)

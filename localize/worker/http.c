@@ -168,9 +168,9 @@ bool nm_http_may_pass(int r)
 static int failed(const struct nm_http *h, CURLcode code, char **ret_message)
 {
     if (h->error == -EFBIG)
-        return nm_fail(ret_message, -EFBIG, "it sends more than the %" PRIu64 " bytes that it may", h->most_bytes);
+        return nm_fail(ret_message, -EFBIG, "the server sends more than the allowed %" PRIu64 " bytes", h->most_bytes);
     if (h->error < 0)
-        return nm_fail(ret_message, h->error, "what it sends can't be kept: %s", strerror(-h->error));
+        return nm_fail(ret_message, h->error, "can't store the received data: %s", strerror(-h->error));
     return nm_fail(ret_message, nm_curl_errno(code), "%s", *h->reason ? h->reason : curl_easy_strerror(code));
 }
 
@@ -221,7 +221,7 @@ int nm_http_get(struct nm_http *h, const struct nm_http_request *request, struct
     assert(request->url && ret);
     r = begin(h, request);
     if (r < 0)
-        return nm_fail(ret_message, r, "%s", r == -ETIMEDOUT ? "no time is left" : strerror(-r));
+        return nm_fail(ret_message, r, "%s", r == -ETIMEDOUT ? "the time limit was reached" : strerror(-r));
     code = curl_easy_perform(h->curl);
     if (code != CURLE_OK)
         return failed(h, code, ret_message);

@@ -229,7 +229,7 @@ static int look_at_file(struct look *l, char *path, uint64_t size, char **ret_me
         return is_gone(r) ? broken(path, "was removed", ret_message) : 0;
     if (letter_of(st.st_mode) != l->entry[0])
         return broken(path, "was replaced", ret_message);
-    return S_ISREG(st.st_mode) && (uint64_t)st.st_size < size ? broken(path, "was cut", ret_message) : 0;
+    return S_ISREG(st.st_mode) && (uint64_t)st.st_size < size ? broken(path, "was truncated", ret_message) : 0;
 }
 
 /* Checks one entry. An entry that can't be parsed is skipped. */
@@ -319,7 +319,7 @@ int nm_listing_check(const char *target, uint64_t deadline_usec, char **ret_mess
     int r = dir_fd < 0 ? dir_fd : open_list(dir_fd, &file, &size);
 
     if (is_gone(r))
-        return broken(target, "has lost its list", ret_message);
+        return broken(target, "has no list of its files any more", ret_message);
     if (r < 0)
         return r;
     l.file = file;

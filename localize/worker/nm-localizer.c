@@ -19,7 +19,7 @@ static int check_ca(const char *file)
 
     if (r == 0)
         return NM_WORKER_DONE;
-    (void)printf("%s\n", message ? message : "there is no memory to load it");
+    (void)printf("%s\n", message ? message : "out of memory while loading");
     return fflush(stdout) == 0 && r != -ENOTCONN ? NM_WORKER_SOME_FAILED : NM_WORKER_NO_WORK;
 }
 
@@ -29,7 +29,7 @@ int main(int argc, char **argv)
         return check_ca(argv[2]);
     if (argc > 1) {
         (void)fprintf(stderr,
-                      "%s takes no arguments: nmd tells it its work on standard input; see nm-localizer(8)\n", argv[0]);
+                      "%s takes no arguments: nmd passes its work on standard input; see nm-localizer(8)\n", argv[0]);
         return NM_WORKER_NO_WORK;
     }
     return (int)nm_worker_run(STDIN_FILENO, STDOUT_FILENO);

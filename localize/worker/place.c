@@ -119,7 +119,7 @@ static int copy_file(struct place *p, int fd, int dir_fd, const char *name, char
         return cannot_write(p, -errno, ret_message);
     r = nm_copy_file(fd, to_fd, most_bytes, p->fetch->deadline_usec, nm_fetch_progress, p->fetch, &bytes);
     if (r < 0)
-        return nm_fail(ret_message, r, "%s: it can't be copied to %s: %s", p->res->uri, p->res->target, strerror(-r));
+        return nm_fail(ret_message, r, "%s: can't copy it to %s: %s", p->res->uri, p->res->target, strerror(-r));
     if (fchmod(to_fd, nm_localized_file_mode(p->res->is_public)) < 0)
         return cannot_write(p, -errno, ret_message);
     p->bytes += bytes;

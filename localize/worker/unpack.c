@@ -80,14 +80,14 @@ static ssize_t read_source(struct archive *a, void *userdata, const void **ret)
     ssize_t n;
 
     if (nm_now_usec() >= u->params->deadline_usec) {
-        archive_set_error(a, ETIMEDOUT, "it takes too long");
+        archive_set_error(a, ETIMEDOUT, "the time limit was reached");
         return ARCHIVE_FATAL;
     }
     do
         n = read(u->source_fd, u->buf, sizeof u->buf);
     while (n < 0 && errno == EINTR);
     if (n < 0) {
-        archive_set_error(a, errno, "it can't be read: %s", strerror(errno));
+        archive_set_error(a, errno, "can't read it: %s", strerror(errno));
         return ARCHIVE_FATAL;
     }
     *ret = u->buf;
@@ -125,15 +125,15 @@ static int archive_failed(struct unpack *u, const char *doing)
     int error = archive_errno(u->archive);
 
     if (error == ENOMEM)
-        return nm_fail(u->message, -ENOMEM, "its archive wants more memory than it may have");
-    return nm_fail(u->message, error == ETIMEDOUT ? -ETIMEDOUT : -EBADMSG, "its archive can't be unpacked: %s: %s",
+        return nm_fail(u->message, -ENOMEM, "unpacking the archive requires more memory than allowed");
+    return nm_fail(u->message, error == ETIMEDOUT ? -ETIMEDOUT : -EBADMSG, "can't unpack the archive: %s: %s",
                    doing, reason ? reason : "unknown error");
 }
 
 /* Refuses an entry by name, so that the archive's author can find it. */
 static int entry_failed(struct unpack *u, int r, const char *path, const char *reason)
 {
-    return nm_fail(u->message, r, "its archive is refused: %s: %s", *path ? path : "an entry", reason);
+    return nm_fail(u->message, r, "the archive is refused: %s: %s", *path ? path : "an entry", reason);
 }
 
 /* Opens the archive. Only the formats and filters of the supported endings are enabled, because each further one is
@@ -154,12 +154,12 @@ static int open_archive(struct unpack *u)
          archive_read_set_skip_callback(a, skip_source) == ARCHIVE_OK &&
          archive_read_set_callback_data(a, u) == ARCHIVE_OK;
     if (!ok)
-        return nm_fail(u->message, -ENOTSUP, "this libarchive lacks zip, tar, gzip or xz");
+        return nm_fail(u->message, -ENOTSUP, "this host's libarchive doesn't support zip, tar, gzip or xz");
     if (archive_read_open1(a) != ARCHIVE_OK)
-        return archive_failed(u, "opening it");
+        return archive_failed(u, "can't open it");
     /* one filter, plus the file itself: nested gzip only serves to circumvent the ratio */
     if (archive_filter_count(a) > 2)
-        return nm_fail(u->message, -EBADMSG, "its archive is refused: it is compressed more than once");
+        return nm_fail(u->message, -EBADMSG, "the archive is refused: it is compressed more than once");
     return 0;
 }
 
@@ -167,7 +167,7 @@ static int open_archive(struct unpack *u)
 static int count_entry(struct unpack *u, const char *path)
 {
     if (++u->entries > u->params->most_entries)
-        return entry_failed(u, -EFBIG, path, "it has more entries than it may");
+        return entry_failed(u, -EFBIG, path, "the archive has more entries than allowed");
     return 0;
 }
 
@@ -178,8 +178,8 @@ static int check_room(struct unpack *u, uint64_t bytes, const char *path)
         return 0;
     return entry_failed(u, -EFBIG, path,
                         u->most_bytes < u->params->most_bytes
-                            ? "so much comes out of so little that it is taken for a bomb"
-                            : "more comes out of it than may");
+                            ? "the compression ratio is so high that the archive may be a decompression bomb"
+                            : "the unpacked files are larger than allowed");
 }
 
 /* Follows a part that is not a directory. *path is the rest behind the part. If the part is a symlink that leads
@@ -204,8 +204,8 @@ static int follow_link(int fd, const char *part, char path[static PATH_MAX], cha
 static int part_failed(struct unpack *u, int r, const char *part)
 {
     return entry_failed(u, r, part,
-                        r == -ENOTDIR ? "it leads through what is no directory"
-                        : r == -ELOOP ? "it leads through a link that may lead out of it"
+                        r == -ENOTDIR ? "a part of the path is not a directory"
+                        : r == -ELOOP ? "the path contains a symbolic link that may lead out of the archive"
                                       : strerror(-r));
 }
 
@@ -339,7 +339,7 @@ static int make_symlink(struct unpack *u, struct archive_entry *e, const char *p
     const char *target = archive_entry_symlink(e);
 
     if (!target || !*target)
-        return entry_failed(u, -EBADMSG, path, "it is a link that leads nowhere");
+        return entry_failed(u, -EBADMSG, path, "the symbolic link has no target");
     return symlinkat(target, parent_fd, name) < 0 ? entry_failed(u, -errno, path, strerror(errno)) : 0;
 }
 
@@ -411,13 +411,13 @@ static int make_hard_link(struct unpack *u, const char *link, const char *path, 
     struct stat st;
 
     if (nm_inside_clean(link, from) < 0 || !*from)
-        return entry_failed(u, -EXDEV, path, "it is a link that leads out of it");
+        return entry_failed(u, -EXDEV, path, "the target of the hard link is outside of the archive");
     from_fd = open_parent(u, from, copy, &from_name);
     if (from_fd < 0)
         return from_fd;
     if (fstatat(from_fd, from_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
         (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode)))
-        return entry_failed(u, -EBADMSG, path, "it is a link to what is no file of the archive");
+        return entry_failed(u, -EBADMSG, path, "the target of the hard link is not a file of the archive");
     if (linkat(from_fd, from_name, parent_fd, name, 0) == 0)
         return 0;
     if (!is_without_links(errno))
@@ -438,7 +438,7 @@ static int make_in_parent(struct unpack *u, struct archive_entry *e, const char 
         return parent_fd;
     /* a later entry replaces an earlier entry of the same name, as with tar */
     if (unlinkat(parent_fd, name, 0) < 0 && errno != ENOENT)
-        return entry_failed(u, -errno, path, "it stands where a directory is");
+        return entry_failed(u, -errno, path, "a directory with the same name exists");
     if (link)
         return make_hard_link(u, link, path, parent_fd, name);
     return archive_entry_filetype(e) == AE_IFLNK ? make_symlink(u, e, path, parent_fd, name)
@@ -448,8 +448,8 @@ static int make_in_parent(struct unpack *u, struct archive_entry *e, const char 
 static int pattern_failed(struct unpack *u, int r, const char *path)
 {
     return entry_failed(u, r, path,
-                        r == -ETIMEDOUT ? "its pattern can't tell in reasonable time whether it matches"
-                        : r == -EILSEQ  ? "Java's versions disagree about whether \\b or \\B in its pattern matches a "
+                        r == -ETIMEDOUT ? "matching the pattern takes too long"
+                        : r == -EILSEQ  ? "Java versions disagree about whether \\b or \\B in the pattern matches a "
                                           "name that is not ASCII"
                                         : strerror(-r));
 }
@@ -463,13 +463,15 @@ static int make_entry(struct unpack *u, struct archive_entry *e)
     int r;
 
     if (!name)
-        return entry_failed(u, -EBADMSG, "", nm_charset_is_utf8() ? "it has no name, or one that is not the UTF-8 that "
-                                                                    "the archive says it is"
-                                                                  : "it has no name, or one that is not ASCII, and "
-                                                                    "this host has no locale C.UTF-8 to read it with");
+        return entry_failed(u, -EBADMSG, "", nm_charset_is_utf8() ? "the name is missing, or not in UTF-8 as the "
+                                                                    "archive declares"
+                                                                  : "the name is missing, or not in ASCII, and this "
+                                                                    "host has no locale C.UTF-8 to read it");
     r = nm_inside_clean(name, path);
     if (r < 0)
-        return entry_failed(u, r, name, r == -EXDEV ? "it leads out of it" : "its name is too long or too deep");
+        return entry_failed(u, r, name,
+                            r == -EXDEV ? "the path leads out of the archive"
+                                        : "the name is too long or has too many parts");
     r = count_entry(u, path);
     if (r < 0)
         return r;
@@ -486,7 +488,8 @@ static int make_entry(struct unpack *u, struct archive_entry *e)
         return make_dir(u, path);
     case AE_IFREG:
     case AE_IFLNK:
-        return *path ? make_in_parent(u, e, path) : entry_failed(u, -EBADMSG, name, "it is no name for a file");
+        return *path ? make_in_parent(u, e, path)
+                     : entry_failed(u, -EBADMSG, name, "it is not a valid name of a file");
     default:
         return entry_failed(u, -EBADMSG, path, "it is a device, a pipe or a socket");
     }
@@ -503,7 +506,7 @@ static int make_entries(struct unpack *u)
         if (r == ARCHIVE_EOF)
             return 0;
         if (r < ARCHIVE_WARN)
-            return archive_failed(u, "reading it");
+            return archive_failed(u, "can't read an entry");
         r = make_entry(u, e);
         if (r < 0)
             return r;

@@ -164,7 +164,7 @@ int nm_uri_parse(const char *text, struct nm_uri *ret, char **ret_message)
     if (r >= 0)
         r = get_name(text, &uri);
     if (r == -EINVAL)
-        return nm_fail(ret_message, r, "%s: this is not the URI of a file, as in hdfs://host/folder/name", text);
+        return nm_fail(ret_message, r, "%s: invalid URI of a file; use for example hdfs://host/folder/name", text);
     if (r < 0)
         return r;
     *ret = uri;

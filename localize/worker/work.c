@@ -47,7 +47,7 @@ static int check_lists(json_t *lists, const char *what, char **ret_message)
         return nm_fail(ret_message, -EBADMSG, "\"%s\" is not an object", what);
     json_object_foreach(lists, key, list)
         if (!is_strings(list))
-            return nm_fail(ret_message, -EBADMSG, "\"%s\" has no list of words for %s", what, key);
+            return nm_fail(ret_message, -EBADMSG, "\"%s\" has no list of strings for %s", what, key);
     return 0;
 }
 
@@ -63,7 +63,7 @@ static int check_environment(json_t *environment, char **ret_message)
         return nm_fail(ret_message, -EBADMSG, "\"environment\" is not an object");
     json_object_foreach(environment, name, value)
         if (!*name || strchr(name, '=') || !json_is_string(value))
-            return nm_fail(ret_message, -EBADMSG, "\"environment\" has no text for a variable '%s'", name);
+            return nm_fail(ret_message, -EBADMSG, "\"environment\" has no string for the variable '%s'", name);
     return 0;
 }
 
@@ -76,7 +76,7 @@ static int get_limit(json_t *limits, const char *key, uint64_t unit, uint64_t *v
     if (!number)
         return 0;
     if (!json_is_integer(number) || n < 1 || (uint64_t)n > INT64_MAX / unit)
-        return nm_fail(ret_message, -EBADMSG, "the limit \"%s\" is not a whole number above 0", key);
+        return nm_fail(ret_message, -EBADMSG, "the limit \"%s\" must be a whole number above 0", key);
     *value = (uint64_t)n * unit;
     return 0;
 }
@@ -148,7 +148,7 @@ static int check_targets(json_t *list, const char *what, char **ret_message)
         return nm_fail(ret_message, -EBADMSG, "\"%s\" is not a list", what);
     json_array_foreach(list, i, path)
         if (!json_is_string(path) || !is_target(json_string_value(path)))
-            return nm_fail(ret_message, -EBADMSG, "one of \"%s\" is no absolute name of a directory", what);
+            return nm_fail(ret_message, -EBADMSG, "an item of \"%s\" is not an absolute path of a directory", what);
     return 0;
 }
 
@@ -165,15 +165,16 @@ static int get_resource(json_t *json, struct nm_resource *ret, char **ret_messag
     if (json_unpack_ex(json, &error, JSON_STRICT, "{s:s, s:s, s?:s, s:I, s?:b, s:s}", "uri", &res.uri, "type", &type,
                        "pattern", &res.pattern, "timestamp", &timestamp, "public", &is_public, "target",
                        &res.target) < 0)
-        return nm_fail(ret_message, -EBADMSG, "a resource is not as it should be: %s", error.text);
+        return nm_fail(ret_message, -EBADMSG, "a resource is invalid: %s", error.text);
     if (get_type(type, &res.type) < 0)
-        return nm_fail(ret_message, -EBADMSG, "%s: its type is %s, and not FILE, ARCHIVE or PATTERN", res.uri, type);
+        return nm_fail(ret_message, -EBADMSG, "%s: the type is %s, but must be FILE, ARCHIVE or PATTERN", res.uri,
+                       type);
     if (timestamp < 0)
-        return nm_fail(ret_message, -EBADMSG, "%s: its timestamp is below 0", res.uri);
+        return nm_fail(ret_message, -EBADMSG, "%s: the timestamp is negative", res.uri);
     if (res.pattern && res.type != NM_RESOURCE_PATTERN)
-        return nm_fail(ret_message, -EBADMSG, "%s: a pattern goes with the type PATTERN, and with no other", res.uri);
+        return nm_fail(ret_message, -EBADMSG, "%s: only the type PATTERN permits a pattern", res.uri);
     if (!is_target(res.target))
-        return nm_fail(ret_message, -EBADMSG, "%s: its target is no absolute name of a directory: %s", res.uri,
+        return nm_fail(ret_message, -EBADMSG, "%s: the target is not an absolute path of a directory: %s", res.uri,
                        res.target);
     res.timestamp_msec = (uint64_t)timestamp;
     res.is_public = is_public;
@@ -189,7 +190,8 @@ static int get_resources(json_t *list, struct nm_work *work, char **ret_message)
     size_t i;
 
     if (!json_is_array(list) || json_array_size(list) > NM_WORK_MAX_RESOURCES)
-        return nm_fail(ret_message, -EBADMSG, "\"resources\" is not a list of at most %u", NM_WORK_MAX_RESOURCES);
+        return nm_fail(ret_message, -EBADMSG, "\"resources\" must be a list of at most %u items",
+                       NM_WORK_MAX_RESOURCES);
     work->resources = calloc(json_array_size(list) + 1, sizeof *work->resources);
     if (!work->resources)
         return -ENOMEM;
@@ -215,14 +217,14 @@ int nm_work_parse(const char *text, size_t size, struct nm_work *ret, char **ret
         return nm_fail(ret_message, -EBADMSG, "the work is longer than %u MiB", NM_WORK_MAX_BYTES >> 20);
     work.json = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
     if (!work.json)
-        return nm_fail(ret_message, -EBADMSG, "the work is not JSON: %s (line %d)", error.text, error.line);
+        return nm_fail(ret_message, -EBADMSG, "the work is not valid JSON: %s (line %d)", error.text, error.line);
     if (json_unpack_ex(work.json, &error, JSON_STRICT,
                        "{s?:s, s?:o, s?:{s?b, s?s !}, s?:o, s?:o, s?:o, s?:o, s?:o, s:o}",
                        "user", &work.user, "name_nodes", &work.name_nodes, "webhdfs", "https", &https, "ca_file",
                        &work.ca_file, "commands", &work.commands, "environment",
                        &work.environment, "limits", &limits, "removals",
                        &work.removals, "checks", &work.checks, "resources", &resources) < 0)
-        return nm_fail(ret_message, -EBADMSG, "the work is not as it should be: %s", error.text);
+        return nm_fail(ret_message, -EBADMSG, "the work is invalid: %s", error.text);
     work.https = https;
     r = check_lists(work.name_nodes, "name_nodes", ret_message);
     if (r >= 0)

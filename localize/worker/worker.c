@@ -125,7 +125,7 @@ static bool do_checks(struct nm_report *report, json_t *targets)
         int r = nm_listing_check(json_string_value(target), now_usec + usec, &message);
 
         if (r == NM_LISTING_E_BROKEN)
-            nm_report_failed(report, -ESTALE, message ?: "something is missing");
+            nm_report_failed(report, -ESTALE, message ?: "a file is missing");
         else
             nm_report_done(report, 0, false);
         all = all && r != NM_LISTING_E_BROKEN;

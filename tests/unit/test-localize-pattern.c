@@ -132,7 +132,7 @@ static void test_too_long(void **state)
     (void)memset(deep + 100, ')', 100);
     (void)memset(longer, 'a', sizeof longer - 1);
     assert_int_equal(nm_pattern_new(deep, &p, &first), -EINVAL);
-    assert_non_null(strstr(first, "too deep"));
+    assert_non_null(strstr(first, "nested too deeply"));
     assert_int_equal(nm_pattern_new(longer, &p, &second), -EINVAL);
     assert_non_null(strstr(second, "longer than"));
 }

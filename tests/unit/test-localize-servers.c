@@ -175,7 +175,7 @@ static void test_http_time(void **state)
 {
     (void)state;
     fetch_http("good", 1700000000001, ONCE);
-    assert_failed("its time is 1700000000000 and not 1700000000001");
+    assert_failed("its modification time is 1700000000000, expected 1700000000001");
     fetch_http("moved", 1700000000000, ONCE);
     assert_done("10/moved", "hello");
 }
@@ -186,7 +186,7 @@ static void test_http_refused(void **state)
     fetch_http("none", 0, ONCE);
     assert_failed("Empty reply");
     fetch_http("refuses-long", 0, ONCE);
-    assert_failed("more than the 65536 bytes that it may");
+    assert_failed("more than the allowed 65536 bytes");
     fetch_http("busy", 0, "\"limits\":{\"attempts\":2},");
     assert_failed("HTTP 503 (attempt 2)");
     fetch_http("short", 0, ONCE);
@@ -210,7 +210,7 @@ static void test_http_hostile(void **state)
 {
     (void)state;
     fetch_http("endless", 0, "\"limits\":{\"fetch_bytes\":1000000},");
-    assert_failed("more than the 1000000 bytes that it may");
+    assert_failed("more than the allowed 1000000 bytes");
     fetch_http("headers", 0, ONCE);
     assert_failed("127.0.0.1");
 }
@@ -250,13 +250,13 @@ static void test_hdfs_directory_refused(void **state)
 {
     (void)state;
     fetch_hdfs("tree", RESOURCE("FILE") ",\"public\":true");
-    assert_failed("tree/sub/c: it is to be PUBLIC, but not everybody may read it");
+    assert_failed("tree/sub/c: the resource is PUBLIC, but not all users may read this path");
     fetch_hdfs("trap", RESOURCE("FILE"));
-    assert_failed("not WebHDFS's list of a directory");
+    assert_failed("not a WebHDFS directory listing");
     fetch_hdfs("deep", RESOURCE("FILE"));
-    assert_failed("directories lie in each other more than 64 deep");
+    assert_failed("directories are nested more than 64 levels deep");
     fetch_hdfs("broken", RESOURCE("FILE"));
-    assert_failed("broken/c: 5 bytes came, where there are 6");
+    assert_failed("broken/c: received 5 bytes, but the file has 6");
 }
 
 static void test_hdfs_refused(void **state)
@@ -265,19 +265,20 @@ static void test_hdfs_refused(void **state)
     fetch_hdfs("d/a%20b", "\"type\":\"FILE\",\"timestamp\":1");
     assert_failed("changed after the job was submitted");
     fetch_hdfs("d", RESOURCE("FILE") ",\"public\":true");
-    assert_failed("not everybody may read it; hdfs dfs -chmod o+rx it");
+    assert_failed("not all users may read it; run hdfs dfs -chmod o+rx on it");
     fetch_hdfs("shut/a", RESOURCE("FILE") ",\"public\":true");
-    assert_failed("not everybody may enter /shut");
+    assert_failed("not all users may enter /shut");
     fetch_hdfs("long", RESOURCE("FILE"));
-    assert_failed("5 bytes came, where there are 6");
+    assert_failed("received 5 bytes, but the file has 6");
     fetch_hdfs("mine", RESOURCE("FILE"));
     assert_failed("AccessControlException: words\"");
     fetch_hdfs("none", RESOURCE("FILE"));
     assert_failed("FileNotFoundException");
     fetch_hdfs("bad", RESOURCE("FILE"));
-    assert_failed("not WebHDFS's status");
+    assert_failed("not a WebHDFS file status");
     fetch("hdfs:///x", RESOURCE("FILE"), "");
-    assert_failed("it names no name node, and the cluster's default file system (fs.defaultFS) has none for hdfs:");
+    assert_failed("the URI has no name node, and the default file system of the cluster (fs.defaultFS) has none for "
+                  "hdfs:");
     fetch_hdfs("d/odd", RESOURCE("FILE"));
     assert_failed("dfs.webhdfs.user.provider.user.pattern in hdfs-site.xml");
 }

@@ -59,7 +59,7 @@ static void test_public_file(void **state)
     make_source("open/a", "text");
     make_source("shut/a", "text");
     fetch_file("shut/a", RESOURCE("FILE") ",\"public\":true");
-    assert_failed("not everybody may enter /tmp/nmd-test-localize");
+    assert_failed("not all users may enter /tmp/nmd-test-localize");
     fetch_file("open/a", RESOURCE("FILE") ",\"public\":true");
     assert_done("10/a", "text");
     assert_int_equal(mode_of("10"), 0755);
@@ -78,11 +78,12 @@ static void test_no_file(void **state)
     fetch_file("fifo", RESOURCE("FILE"));
     assert_failed("only files and directories can be fetched");
     fetch_file("a", "\"type\":\"FILE\",\"timestamp\":1700000000124");
-    assert_failed("changed after the job was submitted: its time is 1700000000123 and not 1700000000124");
+    assert_failed("changed after the job was submitted: its modification time is 1700000000123, expected "
+                  "1700000000124");
     fetch("file://elsewhere/etc/passwd", RESOURCE("FILE"), "");
-    assert_failed("not the URI of a file");
+    assert_failed("invalid URI of a file");
     fetch("nonsense", RESOURCE("FILE"), "");
-    assert_failed("not the URI of a file");
+    assert_failed("invalid URI of a file");
 }
 
 static void make_dir(const char *name, mode_t mode)
@@ -157,16 +158,16 @@ static void test_no_public_directory(void **state)
     make_source("d/sub/a", "text");
     date("d");
     fetch_file("d", RESOURCE("FILE") ",\"public\":true");
-    assert_failed("d/sub: it is to be PUBLIC, but not everybody may read it; chmod o+rx it");
+    assert_failed("d/sub: the resource is PUBLIC, but not all users may read this path; run chmod o+rx on it");
     assert_int_equal(chmod(sub, 0755), 0);
     assert_int_equal(chmod(file, 0640), 0);
     fetch_file("d", RESOURCE("FILE") ",\"public\":true");
-    assert_failed("d/sub/a: it is to be PUBLIC, but not everybody may read it; chmod o+r it");
+    assert_failed("d/sub/a: the resource is PUBLIC, but not all users may read this path; run chmod o+r on it");
     assert_int_equal(chmod(file, 0644), 0);
     make_link("d/link", "sub/a");
     date("d");
     fetch_file("d", RESOURCE("FILE") ",\"public\":true");
-    assert_failed("d/link: it is a link, and what is PUBLIC may have none in it");
+    assert_failed("d/link: it is a symbolic link, and PUBLIC resources may not contain symbolic links");
     assert_int_equal(unlink(link), 0);
     date("d");
     fetch_file("d", RESOURCE("FILE") ",\"public\":true");
@@ -191,7 +192,7 @@ static void test_directory_out_of_bounds(void **state)
     make_source("d/b", "text");
     date("d");
     fetch_limited("d", "\"entries\":1");
-    assert_failed("there are more files and directories than a resource may have");
+    assert_failed("the resource has more files and directories than allowed");
     fetch_limited("d", "\"fetch_bytes\":7");
     assert_failed("File too large");
     fetch_limited("d", "\"fetch_bytes\":8,\"entries\":2");
@@ -207,7 +208,7 @@ static void test_directory_out_of_bounds(void **state)
     assert_int_equal(mkfifo(fifo, 0600), 0);
     date("d");
     fetch_file("d", RESOURCE("FILE"));
-    assert_failed("d/fifo: it is a device or pipe");
+    assert_failed("d/fifo: it is a device or a pipe");
     fetch_file("d", "\"type\":\"FILE\",\"timestamp\":1");
     assert_failed("changed after the job was submitted");
 }
@@ -283,7 +284,7 @@ static void test_archive_by_name(void **state)
     make_source("words.txt", "text");
     make_source("words.zip", "text");
     fetch_file("words.zip", RESOURCE("ARCHIVE"));
-    assert_failed("can't be unpacked");
+    assert_failed("can't unpack the archive");
     fetch_file("words.txt", RESOURCE("ARCHIVE"));
     assert_done("10/words.txt", "text");
 }
@@ -443,7 +444,7 @@ static void test_command_names(void **state)
         assert_int_equal(remove_tree(target), 0);
     }
     fetch("x://b/d%00/a", RESOURCE("FILE"), COMMAND(":"));
-    assert_failed("there is a NUL in its path");
+    assert_failed("the path contains a NUL");
 }
 
 /* The environment of a fetch command: Hadoop's user, the cluster's settings, and a memory limit that differs from
@@ -484,28 +485,28 @@ static void test_command_fails(void **state)
 {
     (void)state;
     fetch("x://b/a", RESOURCE("FILE"), "");
-    assert_failed("nothing here fetches x:");
+    assert_failed("this node can't fetch x: URIs");
     fetch("x://b/a", RESOURCE("FILE"), COMMAND("echo no such bucket >&2; exit 3"));
     assert_failed("ended with status 3: no such bucket");
     fetch("x://b/a", RESOURCE("FILE"), COMMAND("kill -9 $$"));
-    assert_failed("ended with signal 9: it gave no reason");
+    assert_failed("ended with signal 9: it printed no reason");
     fetch("x://b/a", RESOURCE("FILE"), COMMAND(":"));
     assert_failed("made no file");
     fetch("x://b/a", RESOURCE("FILE"), COMMAND("ln -s /etc/passwd \\\"${2#--to=}\\\""));
     assert_failed("made no file");
     fetch("x://b/a", RESOURCE("FILE"), "\"commands\":{\"x\":[\"/none\"]},");
-    assert_failed("can't be started");
+    assert_failed("can't start the fetch command /none");
 }
 
 static void test_command_out_of_bounds(void **state)
 {
     (void)state;
     fetch("x://b/a", RESOURCE("FILE"), "\"limits\":{\"seconds\":1}," COMMAND("exec sleep 1000"));
-    assert_failed("takes too long");
+    assert_failed("the fetch command takes too long");
     fetch("x://b/a", RESOURCE("FILE"),
           "\"limits\":{\"fetch_bytes\":1000,\"unpacked_bytes\":1000000},"
           COMMAND("exec cat /dev/zero >\\\"${2#--to=}\\\""));
-    assert_failed("its command");
+    assert_failed("the fetch command");
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up_root, tear_down_root)

@@ -308,7 +308,7 @@ static void test_names_killed(void **state)
     RUN_TURNS_UNTIL(w, o.ended);
     print_message("told %u times in a turn\n", most_told);
     assert_int_equal(o.result, -EIO);
-    assert_non_null(strstr(o.message, "x:hang-1: nm-localizer was ended by signal 9"));
+    assert_non_null(strstr(o.message, "x:hang-1: nm-localizer was killed by signal 9"));
     assert_true(most_told <= 1);
     give_back(&o);
     RUN_TURNS_UNTIL(w, !is_there(w, "state/10"));

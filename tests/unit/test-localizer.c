@@ -103,7 +103,7 @@ static void test_failure(void **state)
     ask(w, &b, "x:bad");
     RUN_UNTIL(w, a.ended && b.ended);
     assert_int_equal(a.result, -EIO);
-    assert_non_null(strstr(a.message, "x:bad: its command, sh, ended with status 1: broken"));
+    assert_non_null(strstr(a.message, "x:bad: the fetch command sh ended with status 1: broken"));
     assert_string_equal(a.message, b.message);
     assert_int_equal(count_log(w), 1);
     give_back(&a);
@@ -567,7 +567,7 @@ static void test_removal_that_fails(void **state)
     give_back(&a);
     RUN_UNTIL(w, n_told > 0);
     assert_non_null(strstr(told, "/usercache/alice/filecache/1"));
-    assert_non_null(strstr(told, "; nmd tries again at intervals"));
+    assert_non_null(strstr(told, "; nmd retries at intervals"));
     for (int i = 0; i < 5; i++)
         assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
     assert_int_equal(nm_localizer_bytes(w->localizer), 2); /* the bytes count until the files are removed */

@@ -173,7 +173,7 @@ check 'whole, too' cmp "$dir/lib.tar.gz" "$dir/local/30/lib.tar.gz"
 localize "$(resource 13 /stage/lib.tar.gz FILE '{"timestamp": 1}')"
 like 'another time is refused' "$(complaint)" 'changed after the job was submitted'
 localize "$(resource 13 '/stage/a%20b/job.jar' FILE '{"public": true}')"
-like 'so is as public what not everybody may reach' "$(complaint)" 'not everybody may enter /stage/a b'
+like 'so is as public what not everybody may reach' "$(complaint)" 'not all users may enter /stage/a b'
 localize "$(resource 13 /stage/lib.tar.gz FILE '{"uri": "hdfs://cluster1/stage/none"}')"
 like 'what is not there is said not to be' "$(complaint)" 'FileNotFoundException'
 check 'a directory arrives with what is in it' localize "$(resource 17 /stage FILE)"
@@ -182,7 +182,7 @@ is 'all of it' "$(cd "$dir/local/17/stage" && find . -type f | sort)" "./a b/job
 ./lib.tar.gz"
 check 'and whole' cmp "$dir/job.jar" "$dir/local/17/stage/a b/job.jar"
 localize "$(resource 13 /stage FILE '{"public": true}')"
-like 'but not as public, where not everybody may read all' "$(complaint)" '/stage/a b: it is to be PUBLIC'
+like 'but not as public, where not everybody may read all' "$(complaint)" '/stage/a b: the resource is PUBLIC'
 
 check 'the other name node becomes the active one' hdfs_admin -failover nn2 nn1
 hdfs_active=$nn1_web
