@@ -161,15 +161,17 @@ static void test_bad_text(void **state)
         const char *text, *part;
         int error;
     } cases[] = {
-        {"", "1: no XML", -EBADMSG},
-        {"key = value", "1: no XML", -EBADMSG},
-        {"<configuration>\n<property>", "2: no XML", -EBADMSG},
-        {"<configuration>\n\xff</configuration>", "2: no XML", -EBADMSG},
-        {"<html/>", "1: the outermost element is <html>", -EINVAL},
-        {"<!DOCTYPE configuration [<!ENTITY a 'b'>]>\n<configuration>&a;</configuration>", "1: a DTD", -EINVAL},
-        {"<!DOCTYPE configuration SYSTEM 'file:///etc/passwd'>\n<configuration/>", "1: a DTD", -EINVAL},
-        {"<configuration>&unknown;</configuration>", "1: no XML", -EBADMSG},
-        {"<configuration>\n<include/></configuration>", "2: an include without", -EINVAL},
+        {"", "1: invalid XML", -EBADMSG},
+        {"key = value", "1: invalid XML", -EBADMSG},
+        {"<configuration>\n<property>", "2: invalid XML", -EBADMSG},
+        {"<configuration>\n\xff</configuration>", "2: invalid XML", -EBADMSG},
+        {"<html/>", "1: the root element is <html>", -EINVAL},
+        {"<!DOCTYPE configuration [<!ENTITY a 'b'>]>\n<configuration>&a;</configuration>", "1: DTDs are not supported",
+         -EINVAL},
+        {"<!DOCTYPE configuration SYSTEM 'file:///etc/passwd'>\n<configuration/>", "1: DTDs are not supported",
+         -EINVAL},
+        {"<configuration>&unknown;</configuration>", "1: invalid XML", -EBADMSG},
+        {"<configuration>\n<include/></configuration>", "2: an include has no \"href\"", -EINVAL},
         {"<configuration>\n<include href='x.xml'/></configuration>", "2: what is included isn't there", -ENOENT},
     };
 
@@ -189,17 +191,17 @@ static void test_bounds(void **state)
     p = stpcpy(text, "<configuration>");
     for (unsigned i = 0; i < 40; i++)
         p = stpcpy(p, "<a>");
-    assert_refused(text, (size_t)(p - text), -E2BIG, "deeper than 16");
+    assert_refused(text, (size_t)(p - text), -E2BIG, "more than 16 levels deep");
     p = stpcpy(text, "<configuration><property><name>");
     memset(p, 'n', 600);
-    assert_refused(text, (size_t)(p - text) + 600, -E2BIG, "a name of more than 512");
+    assert_refused(text, (size_t)(p - text) + 600, -E2BIG, "a name is longer than 512");
     p = stpcpy(text, "<configuration><property><value>");
     memset(p, 'v', 70000);
-    assert_refused(text, (size_t)(p - text) + 70000, -E2BIG, "a value of more than 65536");
+    assert_refused(text, (size_t)(p - text) + 70000, -E2BIG, "a value is longer than 65536");
     p = stpcpy(text, "<configuration>");
     for (unsigned i = 0; i < NM_YARN_CONF_PROPERTIES_MAX + 1; i++)
         p += sprintf(p, "<property name='%u' value=''/>", i);
-    assert_refused(text, (size_t)(p - text), -E2BIG, "more than 4096 properties");
+    assert_refused(text, (size_t)(p - text), -E2BIG, "there are more than 4096 properties");
 }
 
 /* ---- directories -------------------------------------------------------------------------- */
@@ -250,7 +252,7 @@ static void test_directory(void **state)
 
     (void)state;
     assert_int_equal(read_dir(&c, &message), -ENOENT);
-    assert_non_null(strstr(message, "has neither yarn-site.xml nor"));
+    assert_non_null(strstr(message, "contains neither yarn-site.xml nor"));
     free(message);
     nm_yarn_conf_free(c);
     write_file("core-site.xml", CONF(PROPERTY("a", "core") PROPERTY("b", "core")));
@@ -309,12 +311,13 @@ static void test_bad_include(void **state)
     (void)snprintf(path, sizeof path, "%s/link.xml", dir);
     assert_int_equal(symlink("/etc/passwd", path), 0);
     write_file("bad.xml", "<configuration>\n\n<");
-    assert_include_refused(CONF(INCLUDE("/etc/passwd", "")), -EXDEV, "yarn-site.xml:3: include of '/etc/passwd': only");
-    assert_include_refused(CONF(INCLUDE("../x.xml", "")), -EXDEV, "only files beneath");
-    assert_include_refused(CONF(INCLUDE("link.xml", "")), -EXDEV, "only files beneath");
-    assert_include_refused(CONF(INCLUDE("gone.xml", "")), -ENOENT, "yarn-site.xml:3: what is included isn't there");
-    assert_include_refused(CONF(INCLUDE("bad.xml", "")), -EBADMSG, "bad.xml:3: no XML");
-    assert_include_refused(CONF(INCLUDE("yarn-site.xml", "")), -ELOOP, "round in circles");
+    assert_include_refused(CONF(INCLUDE("/etc/passwd", "")), -EXDEV,
+                           "yarn-site.xml:3: include of '/etc/passwd': the included file must be below");
+    assert_include_refused(CONF(INCLUDE("../x.xml", "")), -EXDEV, "must be below");
+    assert_include_refused(CONF(INCLUDE("link.xml", "")), -EXDEV, "must be below");
+    assert_include_refused(CONF(INCLUDE("gone.xml", "")), -ENOENT, "yarn-site.xml:3: the included file doesn't exist");
+    assert_include_refused(CONF(INCLUDE("bad.xml", "")), -EBADMSG, "bad.xml:3: invalid XML");
+    assert_include_refused(CONF(INCLUDE("yarn-site.xml", "")), -ELOOP, "they form a circle");
     assert_include_refused(CONF(INCLUDE(".", "")), -EISDIR, "Is a directory");
 }
 

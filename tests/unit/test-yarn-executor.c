@@ -92,7 +92,7 @@ static void test_values(void **state)
     assert_true(may(&e, "carol", 500));
     assert_int_equal(nm_yarn_executor_check(&e, "dave", 499, &message), -EINVAL);
     assert_non_null(strstr(message, "the user dave with the uid 499"));
-    assert_non_null(strstr(message, "below 500"));
+    assert_non_null(strstr(message, "the minimum uid for containers on this node is 500"));
     free(message);
     assert_int_equal(nm_yarn_executor_check(&e, "alice", 600, &message), -EINVAL);
     assert_non_null(strstr(message, "banned"));
@@ -119,18 +119,19 @@ static void test_refusals(void **state)
     refuses("min.user.id=many\n", "x.cfg, line 1: min.user.id = 'many': must be a uid");
     refuses("min.user.id=-1\n", "must be a uid");
     refuses("min.user.id=4294967295\n", "must be a uid");
-    refuses("\nmin.user.id=10\nmin.user.id=20\n", "line 3: min.user.id = '20': it is there a second time");
-    refuses("[gpu]\nmodule.enabled=true\n", "[gpu] module.enabled = 'true': nmd doesn't keep containers from GPUs");
-    refuses("[devices]\nmodule.enabled=1\nbanned.users=x", "from devices");
-    refuses("banned.users alice\n", "neither [SECTION] nor NAME=VALUE");
+    refuses("\nmin.user.id=10\nmin.user.id=20\n", "line 3: min.user.id = '20': set more than once");
+    refuses("[gpu]\nmodule.enabled=true\n",
+            "[gpu] module.enabled = 'true': nmd doesn't prevent containers from using GPUs");
+    refuses("[devices]\nmodule.enabled=1\nbanned.users=x", "from using devices");
+    refuses("banned.users alice\n", "must be [SECTION] or NAME=VALUE");
     refuses("min.user.id=x\n[fpga]\nmodule.enabled=true", "\n"); /* both errors are reported */
     assert_null(parse("feature.tc.enabled=true\nfeature.docker.enabled=1\nmin.userid=7\n[gpu]\nmodule.enabled=false\n"
                       "[docker]\nmodule.enabled=true\n[other]\nbanned.users=alice", &e));
-    assert_non_null(strstr(warned, "line 1: feature.tc.enabled: what containers send isn't limited"));
-    assert_non_null(strstr(warned, "line 2: feature.docker.enabled: containers that ask for another runtime"));
-    assert_non_null(strstr(warned, "line 3: min.userid: no version of Hadoop 3 has that name"));
-    assert_non_null(strstr(warned, "line 7: [docker] module.enabled: containers that ask"));
-    assert_non_null(strstr(warned, "line 9: [other] banned.users: no version"));
+    assert_non_null(strstr(warned, "line 1: feature.tc.enabled: the network traffic of containers isn't limited"));
+    assert_non_null(strstr(warned, "line 2: feature.docker.enabled: containers that request a runtime other than"));
+    assert_non_null(strstr(warned, "line 3: min.userid: this name is unknown to Hadoop 3"));
+    assert_non_null(strstr(warned, "line 7: [docker] module.enabled: containers that request"));
+    assert_non_null(strstr(warned, "line 9: [other] banned.users: this name is unknown"));
     assert_true(may(&e, "alice", 1000));
     nm_yarn_executor_done(&e);
 }
@@ -236,12 +237,12 @@ static void test_file(void **state)
         assert_int_equal(i == 2 ? fchownat(fd, name, 65534, 65534, 0) : fchmodat(fd, name, 0777, 0), 0);
         message = load(dir, true, &e);
         assert_non_null(message);
-        assert_non_null(strstr(message, "others than root could write to it"));
+        assert_non_null(strstr(message, "users other than root can write to this file"));
         free(message);
         assert_null(e.file);
         assert_null(load(dir, false, &e));
         assert_null(e.file);
-        assert_non_null(strstr(warned, "not obeyed"));
+        assert_non_null(strstr(warned, "ignored: "));
         assert_int_equal(i == 2 ? fchownat(fd, name, 0, 0, 0) : fchmodat(fd, name, 0755, 0), 0);
     }
     assert_int_equal(nm_write_file_atomic_at(real_fd, "container-executor.cfg", "banned.users=a\n", 0644), 0);

@@ -141,8 +141,8 @@ static void test_several_rms(void **state)
     s.schedulers = NULL; /* all errors are reported */
     assert_int_equal(read_proxying(&s, RM("scheduler.address.a", "127.0.0.1:8049")
                                    RM("scheduler.address.b", "localhost:8049"), &message), -EINVAL);
-    assert_non_null(strstr(message, "scheduler.address = 127.0.0.1:8049: that is"));
-    assert_non_null(strstr(message, "\nyarn.resourcemanager.scheduler.address = localhost:8049: that is"));
+    assert_non_null(strstr(message, "scheduler.address = 127.0.0.1:8049: this is"));
+    assert_non_null(strstr(message, "\nyarn.resourcemanager.scheduler.address = localhost:8049: this is"));
     free(message);
     nm_yarn_trackers_free(s.schedulers, s.n_schedulers);
 }

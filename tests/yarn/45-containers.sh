@@ -381,7 +381,7 @@ printf 'min.user.id=1000\nbanned.users=hdfs,nobody\n' >"$conf/container-executor
 chmod 666 "$conf/container-executor.cfg"
 nmd_kill
 need 'nmd starts with such a file' node_start
-like 'which others can write to' "$(cat "$dir/nmd.log")" 'container-executor.cfg: not obeyed: others than root could write'
+like 'which others can write to' "$(cat "$dir/nmd.log")" 'container-executor.cfg: ignored: users other than root can write'
 chmod 644 "$conf/container-executor.cfg"
 nmd_kill
 need 'nmd starts with one that is root'"'"'s' node_start
@@ -390,7 +390,7 @@ light 'ask?app=banned&n=1&mb=16&cmd=true' >/dev/null
 banned() { light 'containers?app=banned' | jq -r '.[].end // empty' | grep -q .; }
 check 'a container of a banned user ends' wait_until 30 banned
 like 'with the code that Hadoop has, and why' "$(light 'containers?app=banned' | jq -r '.[].end // empty')" \
-    '^-1000 .*the user nobody, who is banned on this node'
+    '^-1000 .*the user nobody, but this user is banned on this node'
 is 'nmctl config has the names' "$(nmctl config --json | jq -r '.[] | select(.key == "banned.users") | .value')" 'hdfs,nobody'
 light 'finish?app=banned' >/dev/null
 light finish >/dev/null

@@ -23,9 +23,10 @@ static int read_one(struct nm_yarn_conf *c, int dir_fd, const char *dir, const c
         return nm_yarn_conf_read_text(c, dir_fd, path, text, size, ret_message);
     nm_yarn_conf_shown(path, shown, sizeof shown);
     if (r == -E2BIG)
-        return nm_fail(ret_message, r, "%s: larger than %u KiB, which no configuration is", shown,
+        return nm_fail(ret_message, r, "%s: the file is larger than %u KiB, the maximum for a configuration "
+                                       "file", shown,
                        NM_YARN_CONF_FILE_MAX / 1024);
-    return r == -ENOENT ? 1 : nm_fail(ret_message, r, "%s: can't be read: %s", shown, strerror(-r));
+    return r == -ENOENT ? 1 : nm_fail(ret_message, r, "%s: can't read: %s", shown, strerror(-r));
 }
 
 int nm_yarn_conf_read_dir(struct nm_yarn_conf *c, const char *dir, struct nm_refusals *refusals, char **ret_message)
@@ -40,7 +41,7 @@ int nm_yarn_conf_read_dir(struct nm_yarn_conf *c, const char *dir, struct nm_ref
     nm_yarn_conf_shown(dir, shown, sizeof shown);
     if (fd < 0) {
         int error = errno;
-        return nm_fail(ret_message, -error, "%s: can't be opened: %s", shown, strerror(error));
+        return nm_fail(ret_message, -error, "%s: can't open: %s", shown, strerror(error));
     }
     for (size_t i = 0; i < NM_ARRAY_SIZE(names); i++) {
         char *message = NULL;
@@ -54,6 +55,6 @@ int nm_yarn_conf_read_dir(struct nm_yarn_conf *c, const char *dir, struct nm_ref
     if (n == 0 && failures.text)
         return nm_refusals_take(&failures, ret_message);
     if (n == 0)
-        return nm_fail(ret_message, -ENOENT, "%s: has neither yarn-site.xml nor core-site.xml", shown);
+        return nm_fail(ret_message, -ENOENT, "%s: contains neither yarn-site.xml nor core-site.xml", shown);
     return nm_refusals_add(refusals, failures.error, STEAL_PTR(failures.text));
 }

@@ -146,7 +146,8 @@ int nm_yarn_conf_expand_or_say(const struct nm_yarn_conf *c, const char *name, c
 
     assert(p);
     if (r == -ELOOP || r == -E2BIG)
-        return nm_fail(ret_message, r, "%s: %s = '%s': what it names goes round in circles, or is too much",
+        return nm_fail(ret_message, r, "%s: %s = '%s': the variables in the value refer to each other in a circle, or "
+                                       "the expanded value is too long",
                        nm_yarn_conf_shown(p->file ?: "by default", file, sizeof file), name,
                        nm_yarn_conf_shown(p->value, shown, sizeof shown));
     return r;

@@ -89,7 +89,7 @@ static const char *text_get(const struct text *t)
 static void text_add(struct reading *s, struct text *t, const char *from, size_t size)
 {
     if (size > t->max - t->size) {
-        refuse(s, -E2BIG, "a %s of more than %zu bytes", t == &s->name ? "name" : "value", t->max);
+        refuse(s, -E2BIG, "a %s is longer than %zu bytes", t == &s->name ? "name" : "value", t->max);
         return;
     }
     if (!t->bytes && !(t->bytes = malloc(t->max + 1))) {
@@ -155,7 +155,7 @@ static void end_property(struct reading *s)
         return;
     r = nm_yarn_conf_put(s->conf, s->file, name, text_get(&s->value), nm_streq(text_trimmed(&s->final), "true"));
     if (r == -E2BIG)
-        refuse(s, r, "more than %u properties", NM_YARN_CONF_PROPERTIES_MAX);
+        refuse(s, r, "there are more than %u properties", NM_YARN_CONF_PROPERTIES_MAX);
     else if (r < 0)
         stop(s, r);
 }
@@ -187,19 +187,19 @@ static void include(struct reading *s, const char **attributes)
     while (*attributes && !nm_streq(*attributes, "href"))
         attributes += 2;
     if (!*attributes) {
-        refuse(s, -EINVAL, "an include without \"href\"");
+        refuse(s, -EINVAL, "an include has no \"href\"");
         return;
     }
     nm_yarn_conf_shown(attributes[1], shown, sizeof shown);
     if (s->include_depth == NM_YARN_CONF_INCLUDE_DEPTH || !nm_yarn_conf_count_include(s->conf)) {
-        refuse(s, -ELOOP, "include of '%s': too many, or round in circles", shown);
+        refuse(s, -ELOOP, "include of '%s': there are too many includes, or they form a circle", shown);
         return;
     }
     r = read_included(s, attributes[1]);
     if (r == -ENOENT)
         s->missing = true; /* an error unless a fallback follows */
     else if (r == -EXDEV || r == -ELOOP)
-        refuse(s, r, "include of '%s': only files beneath this file's directory are read", shown);
+        refuse(s, r, "include of '%s': the included file must be below the directory of this file", shown);
     else if (r < 0)
         refuse(s, r, "include of '%s': %s", shown, strerror(-r));
 }
@@ -207,7 +207,7 @@ static void include(struct reading *s, const char **attributes)
 static void end_include(struct reading *s)
 {
     if (s->missing)
-        refuse(s, -ENOENT, "what is included isn't there, and there is no fallback");
+        refuse(s, -ENOENT, "the included file doesn't exist, and the include has no fallback");
 }
 
 /* Ignores namespace prefixes, since files practically never declare other prefixes than xi. */
@@ -224,7 +224,7 @@ static void XMLCALL on_begin(void *userdata, const XML_Char *element, const XML_
     const char *name = local_name(element);
 
     if (++s->depth > DEPTH_MAX) {
-        refuse(s, -E2BIG, "elements deeper than %u within each other", DEPTH_MAX);
+        refuse(s, -E2BIG, "elements are nested more than %u levels deep", DEPTH_MAX);
         return;
     }
     if (s->skip_depth || s->error < 0)
@@ -247,7 +247,7 @@ static void XMLCALL on_begin(void *userdata, const XML_Char *element, const XML_
         s->missing = false;
     } else if (!nm_streq(name, "configuration")) {
         if (s->depth == 1)
-            refuse(s, -EINVAL, "the outermost element is <%s>, and must be <configuration>", name);
+            refuse(s, -EINVAL, "the root element is <%s>, but must be <configuration>", name);
         s->skip_depth = s->depth;
     }
 }
@@ -284,7 +284,7 @@ static void XMLCALL on_doctype(void *userdata, const XML_Char *name, const XML_C
                                int has_internal)
 {
     (void)name, (void)system, (void)public, (void)has_internal;
-    refuse(userdata, -EINVAL, "a DTD, which is not read: a configuration needs none");
+    refuse(userdata, -EINVAL, "DTDs are not supported");
 }
 
 /* ---- files -------------------------------------------------------------------------------- */
@@ -299,7 +299,7 @@ static void parse(struct reading *s, const char *text, size_t size)
         if (XML_GetErrorCode(s->parser) == XML_ERROR_NO_MEMORY)
             s->error = -ENOMEM;
         else
-            refuse(s, -EBADMSG, "no XML: %s", XML_ErrorString(XML_GetErrorCode(s->parser)));
+            refuse(s, -EBADMSG, "invalid XML: %s", XML_ErrorString(XML_GetErrorCode(s->parser)));
     }
 }
 
@@ -333,7 +333,7 @@ int nm_yarn_conf_read_text(struct nm_yarn_conf *c, int dir_fd, const char *file,
     char shown[200];
 
     if (size > NM_YARN_CONF_FILE_MAX)
-        return nm_fail(ret_message, -E2BIG, "%s: larger than %u KiB, which no configuration is",
+        return nm_fail(ret_message, -E2BIG, "%s: the file is larger than %u KiB, the maximum for a configuration file",
                        nm_yarn_conf_shown(file, shown, sizeof shown), NM_YARN_CONF_FILE_MAX / 1024);
     return read_file(c, dir_fd, file, text, size, 0, ret_message);
 }

@@ -214,7 +214,7 @@ static int add_own_key(struct list *to, const struct nm_yarn_conf *c, const stru
     if (r < 0)
         return r;
     if (!can_be_shown(key) || !can_be_shown(value))
-        return nm_fail(ret_message, -EINVAL, "%s: %s = '%s': must be ASCII text in one line of %d characters",
+        return nm_fail(ret_message, -EINVAL, "%s: %s = '%s': must be one line of at most %d ASCII characters",
                        nm_yarn_conf_shown(p->file, file, sizeof file), nm_yarn_conf_shown(p->name, name, sizeof name),
                        nm_yarn_conf_shown(value, text, sizeof text), OWN_MAX);
     return add(to, section, key, value, p->file);

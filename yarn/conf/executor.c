@@ -20,17 +20,17 @@ enum { MIN_UID, BANNED, ALLOWED };
 /* The defaults are those of Hadoop 3. */
 const struct nm_yarn_executor_name nm_yarn_executor_names[3] = {
     [MIN_UID] = {"min.user.id", "1000", "0 to 4294967294",
-                 "Accounts with a smaller uid run no containers, unless allowed.system.users names them."},
-    [BANNED] = {"banned.users", "yarn,mapred,hdfs,bin", "names with commas between them",
-                "These accounts run no containers."},
-    [ALLOWED] = {"allowed.system.users", "", "names with commas between them",
-                 "These accounts run containers although their uid is smaller than min.user.id, unless banned.users "
-                 "names them."},
+                 "Minimum uid of accounts that may run containers. allowed.system.users lists exceptions."},
+    [BANNED] = {"banned.users", "yarn,mapred,hdfs,bin", "names separated by commas",
+                "Accounts that may not run containers."},
+    [ALLOWED] = {"allowed.system.users", "", "names separated by commas",
+                 "Accounts that may run containers although their uid is below min.user.id, unless banned.users lists "
+                 "them."},
 };
 
 /* ---- names without an effect -------------------------------------------------------------- */
 
-#define NO_RUNTIME "containers that ask for another runtime than the default one fail on this node"
+#define NO_RUNTIME "containers that request a runtime other than the default fail on this node"
 
 /* name NULL: all names of the section. why NULL: no warning, because nmd doesn't need the setting. */
 static const struct other {
@@ -44,20 +44,20 @@ static const struct other {
     {"", "yarn.nodemanager.log-dirs", false, NULL},
     {"", "feature.terminal.enabled", false, NULL},
     {"", "feature.mount-cgroup.enabled", false, NULL},
-    {"", "feature.tc.enabled", false, "what containers send isn't limited on this node"},
+    {"", "feature.tc.enabled", false, "the network traffic of containers isn't limited on this node"},
     {"", "feature.docker.enabled", false, NO_RUNTIME},
     {"", "feature.runc.enabled", false, NO_RUNTIME},
-    {"", "feature.yarn.sysfs.enabled", false, "containers don't find what YARN's services would tell them in a file"},
+    {"", "feature.yarn.sysfs.enabled", false, "containers don't get the file about their YARN service"},
     {"docker", "module.enabled", false, NO_RUNTIME},
     {"docker", NULL, false, NULL},
     {"runc", "module.enabled", false, NO_RUNTIME},
     {"runc", NULL, false, NULL},
     {"cgroups", NULL, false, NULL},
-    {"gpu", "module.enabled", true, "nmd doesn't keep containers from GPUs that are not theirs"},
+    {"gpu", "module.enabled", true, "nmd doesn't prevent containers from using GPUs of other containers"},
     {"gpu", NULL, false, NULL},
-    {"fpga", "module.enabled", true, "nmd doesn't keep containers from FPGAs that are not theirs"},
+    {"fpga", "module.enabled", true, "nmd doesn't prevent containers from using FPGAs of other containers"},
     {"fpga", NULL, false, NULL},
-    {"devices", "module.enabled", true, "nmd doesn't keep containers from devices that are not theirs"},
+    {"devices", "module.enabled", true, "nmd doesn't prevent containers from using devices of other containers"},
     {"devices", NULL, false, NULL},
 };
 
@@ -134,7 +134,7 @@ static int set_value(struct reader *r, size_t which, const char *value)
     if (!*value)
         return 0;
     if (r->e->texts[which])
-        return refuse(r, name, value, "it is there a second time, and only one of them can count");
+        return refuse(r, name, value, "set more than once");
     if (which == MIN_UID) {
         if (nm_parse_u64(value, &uid) < 0 || uid >= (uid_t)-1)
             return refuse(r, name, value, "must be a uid, 0 to 4294967294");
@@ -149,7 +149,7 @@ static int pass_over(struct reader *r, const char *name, const char *value)
     const struct other *o = find_other(r->section, name);
 
     if (!o)
-        return warn_of(r, name, "no version of Hadoop 3 has that name there, and it has no effect");
+        return warn_of(r, name, "this name is unknown to Hadoop 3 in this section and has no effect");
     if (!o->why || !is_on(value))
         return 0;
     return o->stops ? refuse(r, name, value, o->why) : warn_of(r, name, o->why);
@@ -191,7 +191,7 @@ static int read_line(struct reader *r, char *line)
         return 0;
     equals = strchr(line, '=');
     if (!equals)
-        return refuse(r, line, "", "it is neither [SECTION] nor NAME=VALUE");
+        return refuse(r, line, "", "must be [SECTION] or NAME=VALUE");
     *equals = '\0';
     return read_entry(r, trim(line), trim(equals + 1));
 }
@@ -260,13 +260,14 @@ static int add_refusal(struct nm_refusals *refusals, int error, const char *file
 static int distrust(const char *file, bool must_be_trusted, nm_yarn_warn_t warn, void *userdata,
                     struct nm_refusals *refusals)
 {
-    static const char why[] = "others than root could write to it or to a directory above it, and it says as whom "
-                              "containers may run; make all of them root's (chown root, chmod go-w)";
+    static const char why[] = "users other than root can write to this file or to a directory above it, and the file "
+                              "decides which accounts may run containers; make the file and these directories "
+                              "writable only for root (chown root, chmod go-w)";
     _cleanup_free_ char *sentence = NULL;
 
     if (must_be_trusted)
         return add_refusal(refusals, -EPERM, file, why);
-    if (asprintf(&sentence, "%s: not obeyed: %s, or remove it", file, why) < 0) {
+    if (asprintf(&sentence, "%s: ignored: %s, or remove the file", file, why) < 0) {
         sentence = NULL;
         return -ENOMEM;
     }
@@ -299,7 +300,7 @@ int nm_yarn_executor_load(const char *dir, bool must_be_trusted, nm_yarn_warn_t 
     if (r >= 0 && strlen(text) != size)
         r = -EBADMSG;
     if (r < 0)
-        return r == -ENOMEM ? r : add_refusal(refusals, r, real, r == -EBADMSG ? "it is no text" : strerror(-r));
+        return r == -ENOMEM ? r : add_refusal(refusals, r, real, r == -EBADMSG ? "contains a NUL byte" : strerror(-r));
     return nm_yarn_executor_parse(real, text, warn, userdata, ret, refusals);
 }
 
@@ -325,11 +326,12 @@ int nm_yarn_executor_check(const struct nm_yarn_executor *e, const char *user, u
     if (!e->file)
         return 0;
     if (uid < e->min_uid && !is_listed(e, ALLOWED, user))
-        return nm_fail(ret_message, -EINVAL, "Containers would run as the user %s with the uid %ju, and on this node "
-                       "no uid below %ju may run containers, but for allowed.system.users (" NM_YARN_EXECUTOR_FILE ": "
+        return nm_fail(ret_message, -EINVAL, "Containers would run as the user %s with the uid %ju, but the minimum "
+                       "uid for containers on this node is %ju, except for users in allowed.system.users "
+                       "(" NM_YARN_EXECUTOR_FILE ": "
                        "min.user.id)", user, (uintmax_t)uid, (uintmax_t)e->min_uid);
     if (is_listed(e, BANNED, user))
-        return nm_fail(ret_message, -EINVAL, "Containers would run as the user %s, who is banned on this node "
-                       "(" NM_YARN_EXECUTOR_FILE ": banned.users)", user);
+        return nm_fail(ret_message, -EINVAL, "Containers would run as the user %s, but this user is banned on this "
+                       "node (" NM_YARN_EXECUTOR_FILE ": banned.users)", user);
     return 0;
 }

@@ -25,8 +25,8 @@ static int check_times(const struct nm_yarn_settings *s, char **ret_message)
     if ((uint64_t)s->amrm_roll_sec * 1000 > 3 * expiry_msec)
         return 0;
     return nm_fail(ret_message, -EINVAL,
-                   ROLL " = %" PRIi64 ": must be more than three times " EXPIRY ", which is %" PRIu64 " ms: masters "
-                   "need the time to fetch a token of each new key",
+                   ROLL " = %" PRIi64 ": must be more than three times " EXPIRY ", which is %" PRIu64 " ms, because "
+                   "masters need time to fetch a token of each new key",
                    s->amrm_roll_sec, expiry_msec);
 }
 
@@ -43,8 +43,8 @@ static int check_way(const struct nm_yarn_settings *s, const struct nm_yarn_addr
     if (way->port != s->proxy_address.port || !is_here(way->host, s))
         return 0;
     return nm_fail(ret_message, -EINVAL,
-                   SCHEDULER " = %s:%u: that is " PROXY ", the proxy's own. In the node's files it must be the "
-                   "ResourceManager's; the proxy's goes into the configuration of applications",
+                   SCHEDULER " = %s:%u: this is " PROXY ", the proxy's own address. The node's files must contain the "
+                   "ResourceManager's address; only the configuration of applications contains the proxy's",
                    way->host, (unsigned)way->port);
 }
 

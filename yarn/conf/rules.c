@@ -26,7 +26,8 @@
 #define SOCKETS "org.apache.hadoop.net.StandardSocketFactory"
 #define IPC "org.apache.hadoop.yarn."
 #define FACTORY(what) "", .allowed = IPC "factories.impl.pb." what "FactoryPBImpl"
-#define ALWAYS_LIMITED "the kernel holds each container to its memory on this node, and ends one that needs more"
+#define ALWAYS_LIMITED \
+    "the kernel enforces the memory limit of each container on this node, and kills a container that exceeds it"
 
 /* A rule about a list of words. A value that contains a word that isn't allowed, or lacks the needed word, requests a
  * function that the node lacks. */
@@ -46,15 +47,15 @@ struct rule {
 };
 
 #define PAGES_IN_CLEAR \
-    "nmd serves its pages without TLS and asks nobody for a name (nmd.yarn.webapp = false: none at all)"
+    "nmd serves its pages without TLS and without authentication (to disable the pages, set nmd.yarn.webapp = false)"
 #define NO_PAGES .unless = {"nmd.yarn.webapp", "false"}
-#define HDFS_IN_CLEAR "nmd reads HDFS by WebHDFS, which is encrypted with dfs.http.policy = HTTPS_ONLY alone"
+#define HDFS_IN_CLEAR "nmd reads HDFS by WebHDFS, which is encrypted only with dfs.http.policy = HTTPS_ONLY"
 #define NO_OWN_CERTIFICATE \
-    "nmd has no certificate of its own to show to HDFS's servers, and fetches nothing from those that want one"
+    "nmd has no client certificate for HDFS's servers, and can't fetch from servers that require one"
 #define WITHOUT_TLS .unless = {"dfs.http.policy", "HTTP_ONLY"}
 #define HDFS_BY_TLS .unless = {"dfs.http.policy", "HTTPS_ONLY"}
-#define OWN_PROTOCOL "nmd speaks Hadoop's own protocol, and no other that a class written in Java could bring"
-#define NO_POLICY "nmd doesn't check lists of who may call a service; tokens alone say who may talk to it"
+#define OWN_PROTOCOL "nmd supports only Hadoop's own RPC protocol, not protocols implemented by Java classes"
+#define NO_POLICY "nmd doesn't check access lists of services; clients are authenticated only by their tokens"
 #define NO_AUTHORIZATION .unless = {"hadoop.security.authorization", "false"}
 /* Prefixes of access lists. Of the services with lists in Hadoop's NodeManager (NMPolicyProvider), nmd has the first,
  * and the second if masters connect to their ResourceManager through nmd. */
@@ -67,29 +68,29 @@ struct rule {
 
 static const struct rule rules[] = {
     {"hadoop.security.authentication", "simple", .allowed = "simple", .fatal = true,
-     .why = "nmd works in clusters without Kerberos only"},
+     .why = "nmd supports only clusters without Kerberos"},
     {"hadoop.rpc.protection", "authentication", .needed = "authentication", .fatal = true,
-     .why = "nmd neither signs nor encrypts what it sends"},
+     .why = "nmd neither signs nor encrypts the data that it sends"},
     {"hadoop.security.saslproperties.resolver.class", "",
      .allowed = "org.apache.hadoop.security.SaslPropertiesResolver", .fatal = true,
-     .why = "nmd neither signs nor encrypts what it sends, whomever it talks to"},
+     .why = "nmd neither signs nor encrypts the data that it sends to any peer"},
     {"hadoop.security.sasl.mechanism", "DIGEST-MD5", .allowed = "DIGEST-MD5", .fatal = true,
-     .why = "nmd and all that it talks to prove who they are with DIGEST-MD5"},
+     .why = "nmd and its peers authenticate with DIGEST-MD5"},
     {"hadoop.security.sasl.CustomizedCallbackHandler.class", "", .allowed = "", .fatal = true,
-     .why = "a handler of SASL that is written in Java can't run in nmd"},
+     .why = "nmd can't run a SASL handler written in Java"},
     {"hadoop.security.secret-manager.key-generator.algorithm", "HmacSHA1", .allowed = "HmacSHA1", .fatal = true,
-     .why = "nmd signs and checks tokens with HMAC-SHA1, and would refuse those of such a cluster"},
+     .why = "nmd signs and checks tokens with HMAC-SHA1, and would refuse tokens of this cluster"},
     {"hadoop.security.secret-manager.key-length", "64", .most = 8 * NM_YARN_KEY_MAX, .fatal = true,
-     .why = "nmd takes no longer keys for tokens"},
+     .why = "nmd doesn't support longer keys for tokens"},
     {"hadoop.rpc.socket.factory.class.default", SOCKETS, .allowed = SOCKETS, .fatal = true,
-     .why = "a factory of sockets that is written in Java can't run in nmd, which connects directly and in the clear"},
+     .why = "nmd can't run a socket factory written in Java; it connects directly and without encryption"},
     {"yarn.ipc.rpc.class", IPC "ipc.HadoopYarnProtoRPC", .allowed = IPC "ipc.HadoopYarnProtoRPC", .fatal = true,
      .why = OWN_PROTOCOL},
     {"yarn.ipc.client.factory.class", FACTORY("RpcClient"), .fatal = true, .why = OWN_PROTOCOL},
     {"yarn.ipc.server.factory.class", FACTORY("RpcServer"), .fatal = true, .why = OWN_PROTOCOL},
     {"yarn.ipc.record.factory.class", FACTORY("Record"), .fatal = true, .why = OWN_PROTOCOL},
     /* With "*" everywhere, the lists of hadoop-policy.xml allow all callers, as nmd does. */
-    {"hadoop.security.authorization", "false", .allowed = "true,false", .fatal = true, .why = "it is neither"},
+    {"hadoop.security.authorization", "false", .allowed = "true,false", .fatal = true, .why = "must be true or false"},
     {NODES "acl", EVERYBODY},
     {NODES "acl.blocked", NOBODY},
     {NODES "hosts", EVERYBODY},
@@ -110,16 +111,17 @@ static const struct rule rules[] = {
     /* With the defaults of the two properties above, filters that require names allow all callers, as nmd does. */
     {"hadoop.http.filter.initializers", STATIC_USER,
      .allowed = STATIC_USER "," CROSS_ORIGIN "," ASKS_NAME "," ASKS_PROXY_NAME, .fatal = true,
-     .why = "a filter of requests that is written in Java can't run in nmd, and nothing would be filtered "
-            "(nmd.yarn.webapp = false: no pages at all)", NO_PAGES},
+     .why = "nmd can't run a request filter written in Java, so requests would not be filtered (to disable the pages, "
+            "set nmd.yarn.webapp = false)", NO_PAGES},
     {"hadoop.security.instrumentation.requires.admin", "false", .allowed = "false", .fatal = true,
      .why = PAGES_IN_CLEAR, NO_PAGES},
     {"yarn.webapp.filter-entity-list-by-user", "false", .allowed = "false", .fatal = true, .why = PAGES_IN_CLEAR,
      NO_PAGES},
     {"yarn.resourcemanager.application-https.policy", "NONE", .allowed = "NONE", .fatal = true,
-     .why = "nmd gives application masters no keys for TLS"},
+     .why = "nmd doesn't provide application masters with TLS keys"},
     {"yarn.intermediate-data-encryption.enable", "false", .allowed = "false", .fatal = true,
-     .why = "nmd encrypts nothing that containers write; mapreduce.job.encrypted-intermediate-data has jobs do it"},
+     .why = "nmd doesn't encrypt the files of containers; to let jobs encrypt their data themselves, set "
+            "mapreduce.job.encrypted-intermediate-data"},
     {"mapreduce.shuffle.ssl.enabled", "false", .allowed = "false", .fatal = true,
      .why = "nm-shuffle serves map outputs without TLS", .unless = {"yarn.nodemanager.aux-services", ""}},
     {"dfs.encrypt.data.transfer", "false", .allowed = "false", .fatal = true, .why = HDFS_IN_CLEAR, HDFS_BY_TLS},
@@ -129,94 +131,96 @@ static const struct rule rules[] = {
     {"hadoop.security.key.provider.path", "", .allowed = "", .fatal = true, .why = HDFS_IN_CLEAR, HDFS_BY_TLS},
     {"dfs.encryption.key.provider.uri", "", .allowed = "", .fatal = true, .why = HDFS_IN_CLEAR, HDFS_BY_TLS},
     {"dfs.http.policy", "HTTP_ONLY", .allowed = "HTTP_ONLY,HTTP_AND_HTTPS,HTTPS_ONLY", .fatal = true,
-     .why = "Hadoop has no such policy"},
+     .why = "Hadoop doesn't define this policy"},
     {"dfs.client.https.need-auth", "false", .allowed = "false", .why = NO_OWN_CERTIFICATE, WITHOUT_TLS},
     {"dfs.https.need.client.auth", "false", .allowed = "false", .why = NO_OWN_CERTIFICATE, WITHOUT_TLS},
     {"dfs.http.policy", "HTTP_ONLY", .allowed = "HTTP_ONLY,HTTP_AND_HTTPS",
-     .why = "HDFS's servers must have certificates that the system's store vouches for, since ssl-client.xml's "
-            "truststore is for Java alone; nmd.webhdfs.ca-file names a PEM file of other ones",
+     .why = "the certificates of HDFS's servers must be valid by the system's store, because nmd can't read the Java "
+            "truststore of ssl-client.xml; nmd.webhdfs.ca-file can name a PEM file with other CA certificates",
      .unless = {"nmd.webhdfs.ca-file", NULL}},
     {"yarn.nodemanager.network-tagging-handler.enabled", "false", .allowed = "false", .fatal = true,
-     .why = "nmd doesn't tag what containers send, and a firewall that goes by the tags would let it through"},
+     .why = "nmd doesn't tag the network traffic of containers, so a firewall that filters by tags would let it pass"},
     /* A mode that allows more than the node does is harmless, and is only warned of below. */
     {LOG_MODE, .mode = 0710, .fatal = true,
-     .why = "the directories of containers' logs have the mode 710 on this node, which lets the group through"},
+     .why = "the directories of containers' logs have mode 710 on this node, which permits the group to enter them"},
     {"yarn.nodemanager.container-executor.class", EXECUTOR "DefaultContainerExecutor",
      .allowed = EXECUTOR "DefaultContainerExecutor," EXECUTOR "LinuxContainerExecutor", .fatal = true,
-     .why = "nmd starts containers in its own way and can't run an executor written in Java"},
+     .why = "nmd starts containers itself and can't run an executor written in Java"},
     {"yarn.nodemanager.aux-services", "", .allowed = "mapreduce_shuffle", .fatal = true,
-     .why = "an auxiliary service that is written in Java can't run in nmd, and its jobs would fail"},
+     .why = "nmd can't run an auxiliary service written in Java, and jobs that need it would fail"},
     {"yarn.nodemanager.aux-services.mapreduce_shuffle.class", "org.apache.hadoop.mapred.ShuffleHandler",
      .allowed = "org.apache.hadoop.mapred.ShuffleHandler", .fatal = true,
-     .why = "an auxiliary service that is written in Java can't run in nmd, and its jobs would fail"},
+     .why = "nmd can't run an auxiliary service written in Java, and jobs that need it would fail"},
     {"yarn.resource-types", "", .allowed = "memory-mb,vcores", .fatal = true,
-     .why = "nmd offers memory and vcores, and no other resource"},
+     .why = "nmd offers only memory and vcores, no other resource"},
     {"yarn.nodemanager.resource-plugins", "", .allowed = "", .fatal = true,
-     .why = "nmd offers memory and vcores, and no other resource"},
+     .why = "nmd offers only memory and vcores, no other resource"},
     {"yarn.nodemanager.node-labels.provider", "", .allowed = "", .fatal = true,
-     .why = "nmd tells the ResourceManager no labels; let it have them centrally"},
+     .why = "nmd doesn't report node labels to the ResourceManager; configure them centrally"},
     {"yarn.nodemanager.node-attributes.provider", "", .allowed = "", .fatal = true,
-     .why = "nmd tells the ResourceManager no attributes; let it have them centrally"},
+     .why = "nmd doesn't report node attributes to the ResourceManager; configure them centrally"},
     {"yarn.nodemanager.aux-services.manifest.enabled", "false", .allowed = "false", .fatal = true,
-     .why = "an auxiliary service that is written in Java can't run in nmd, and its jobs would fail"},
+     .why = "nmd can't run an auxiliary service written in Java, and jobs that need it would fail"},
     {"yarn.nodemanager.containers-launcher.class", LAUNCHER, .allowed = LAUNCHER, .fatal = true,
-     .why = "nmd starts containers in its own way and can't run a launcher written in Java"},
+     .why = "nmd starts containers itself and can't run a launcher written in Java"},
     {"yarn.nodemanager.pluggable-device-framework.enabled", "false", .allowed = "false", .fatal = true,
-     .why = "nmd offers memory and vcores, and no other resource"},
+     .why = "nmd offers only memory and vcores, no other resource"},
     {"yarn.nodemanager.csi-driver.names", "", .allowed = "", .fatal = true,
-     .why = "nmd has no volumes for containers"},
+     .why = "nmd doesn't support volumes for containers"},
     {"yarn.nodemanager.csi-driver-adaptor.addresses", "", .allowed = "", .fatal = true,
-     .why = "nmd has no volumes for containers"},
+     .why = "nmd doesn't support volumes for containers"},
     {"yarn.nodemanager.runtime.linux.type", "", .allowed = "default", .fatal = true,
-     .why = "nmd runs containers as plain processes, without an image"},
+     .why = "nmd runs containers as processes without images"},
     {"yarn.nodemanager.runtime.linux.sandbox-mode", "disabled", .allowed = "disabled", .fatal = true,
-     .why = "nmd has no sandbox for Java, and containers would have more rights than they should"},
+     .why = "nmd doesn't support the Java sandbox, so containers would have more permissions than intended"},
     {"yarn.nodemanager.runtime.linux.allowed-runtimes", "default", .allowed = "default",
-     .why = "containers that ask for another runtime than the default one fail on this node"},
+     .why = "containers that request a runtime other than the default fail on this node"},
     {"yarn.log-aggregation-enable", "false", .allowed = "false", .why = "the logs of containers stay on this node"},
     {"yarn.timeline-service.enabled", "false", .allowed = "false",
      .why = "this node publishes nothing to the timeline service"},
     {"yarn.nodemanager.amrmproxy.ha.enable", "false", .allowed = "false",
-     .why = "what the proxy of application masters has to remember is kept on this node alone"},
+     .why = "the state of the proxy for application masters is kept only on this node"},
     {"yarn.nodemanager.container-state-transition-listener.classes", "", .allowed = "",
-     .why = "a listener that is written in Java can't run in nmd, and hears nothing of this node"},
+     .why = "nmd can't run a listener written in Java, so it would not be informed about this node"},
     {LOG_MODE, .allowed = "710,0710",
-     .why = "the directories of containers' logs have the mode 710 on this node"},
+     .why = "the directories of containers' logs have mode 710 on this node"},
     {"yarn.nodemanager.log-container-debug-info-on-error.enabled", "false", .allowed = "false",
-     .why = "launch scripts are copied to the logs for all containers or for none"},
+     .why = "launch scripts are copied to the logs either for all containers or for none"},
     {"yarn.nodemanager.pmem-check-enabled", "true", .allowed = "true", .why = ALWAYS_LIMITED},
     {"yarn.nodemanager.resource.memory.enforced", "true", .allowed = "true", .why = ALWAYS_LIMITED},
     {"yarn.nodemanager.elastic-memory-control.enabled", "false", .allowed = "false", .why = ALWAYS_LIMITED},
     {"yarn.nodemanager.linux-container-executor.cgroups.strict-resource-usage", "false", .allowed = "false",
-     .why = "a container gets CPU that others leave, beyond what it asked for"},
+     .why = "a container can use idle CPU beyond its request"},
     {"yarn.nodemanager.resource.disk.enabled", "false", .allowed = "false",
-     .why = "nmd divides disks between containers by their kind"},
+     .why = "nmd divides disk bandwidth between containers by their execution type"},
     {"yarn.nodemanager.resource.network.enabled", "false", .allowed = "false",
-     .why = "what containers send isn't limited on this node"},
+     .why = "the network traffic of containers isn't limited on this node"},
     {"yarn.nodemanager.resource.percentage-physical-cpu-limit", "100", .allowed = "100",
-     .why = "containers share all CPUs here; [node] system-reserved-vcores in nmd.conf keeps some for the system"},
+     .why = "containers share all CPUs of this node; [node] system-reserved-vcores in nmd.conf reserves some for the "
+            "system"},
     {"yarn.nodemanager.resource.pcores-vcores-multiplier", "1.0", .allowed = "1.0,1",
-     .why = "a CPU is one vcore here, unless yarn.nodemanager.resource.cpu-vcores says how many there are"},
+     .why = "one CPU is one vcore on this node, unless yarn.nodemanager.resource.cpu-vcores sets the number of "
+            "vcores"},
     {"yarn.nodemanager.container-executor.os.sched.priority.adjustment", "", .allowed = "0",
-     .why = "nmd sets the priorities of containers by their kind"},
+     .why = "nmd sets the priorities of containers by their execution type"},
     {"yarn.nodemanager.container-retry-minimum-interval-ms", "1000", .allowed = "1000",
-     .why = "a container that is run again waits for a second at least on this node"},
+     .why = "the minimum delay before a container is restarted is one second on this node"},
     {"yarn.nodemanager.numa-awareness.enabled", "false", .allowed = "false",
-     .why = "containers run on whatever CPUs and memory the kernel gives them"},
+     .why = "the kernel chooses the CPUs and NUMA nodes of containers"},
     {"yarn.nodemanager.container-log-monitor.enable", "false", .allowed = "false",
-     .why = "no container is ended on this node for what its logs take"},
+     .why = "the size of a container's logs isn't limited on this node"},
     {"yarn.nodemanager.log.trigger.delete.by-size.enabled", "false", .allowed = "false",
-     .why = "logs are kept for yarn.nodemanager.log.retain-seconds on this node, however large they are"},
+     .why = "this node keeps logs for yarn.nodemanager.log.retain-seconds, regardless of their size"},
     {"yarn.nodemanager.health-checker.scripts", "script", .allowed = "script",
-     .why = "nmd runs one health script, that of yarn.nodemanager.health-checker.script.path"},
+     .why = "nmd runs only one health script, yarn.nodemanager.health-checker.script.path"},
     {"yarn.nodemanager.health-checker.script.opts", "", .allowed = "",
      .why = "nmd runs the health script without arguments"},
     {"yarn.nodemanager.health-checker.run-before-startup", "false", .allowed = "false",
-     .why = "the node is registered before its health script has run"},
+     .why = "the node registers before the first run of its health script"},
     {"yarn.nodemanager.resourcemanager.minimum.version", "NONE", .allowed = "NONE",
-     .why = "this node takes a ResourceManager of any version"},
+     .why = "this node accepts a ResourceManager of any version"},
     {"yarn.nodemanager.webapp.cross-origin.enabled", "false", .allowed = "false",
-     .why = "this node's pages can't be read by pages of other hosts"},
+     .why = "pages of other hosts can't read this node's pages"},
 };
 
 /* Names without effect here, after "yarn.nodemanager.". A name that ends with '.' or '-' stands for all names with that
@@ -405,7 +409,7 @@ static int check_rule(const struct nm_yarn_conf *c, const struct rule *rule, nm_
     if (rule->needed || (rule->allowed && *rule->allowed))
         (void)snprintf(hint, sizeof hint, " (allowed: %s)", rule->needed ?: rule->allowed);
     else if (rule->mode > 0)
-        (void)snprintf(hint, sizeof hint, " (allowed: modes in octal with all bits of %o)", rule->mode);
+        (void)snprintf(hint, sizeof hint, " (allowed: octal modes with all bits of %o)", rule->mode);
     else if (rule->most > 0)
         (void)snprintf(hint, sizeof hint, " (allowed: 1 to %u)", rule->most);
     (void)nm_fail(&sentence, -EOPNOTSUPP, "%s: %s = '%s'%s: %s",
@@ -435,7 +439,8 @@ static int warn_of_unknown(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, vo
         if (!p->file || (strncmp(p->name, YARN, strlen(YARN)) != 0 && strncmp(p->name, OWN, strlen(OWN)) != 0) ||
             nm_yarn_rules_fate(p->name) != NM_YARN_UNKNOWN)
             continue;
-        (void)nm_fail(&sentence, -ENOENT, "%s: %s: no property of Hadoop 3.3, 3.4 or 3.5 nor of nmd has that name",
+        (void)nm_fail(&sentence, -ENOENT, "%s: %s: unknown property, defined neither by Hadoop 3.3, 3.4 or 3.5 nor by "
+                                          "nmd",
                       nm_yarn_conf_shown(p->file, where, sizeof where),
                       nm_yarn_conf_shown(p->name, shown, sizeof shown));
         if (!sentence)

@@ -295,7 +295,7 @@ static int add_variable(json_t *array, const struct nm_yarn_variable *v)
 
     if (asprintf(&key, VARIABLE "%s", v->name) < 0)
         return -1;
-    return add_row(array, key, v->value, "", "text", "A variable that all containers find in their environment.",
+    return add_row(array, key, v->value, "", "text", "Variable that is set for all containers.",
                    v->source);
 }
 

@@ -136,7 +136,7 @@ static int doubt_bare(const struct reader *r, const char *name, const char *valu
 {
     if (!a->is_bare || nm_authority_is_wildcard(a))
         return 0;
-    return doubt_address(r, name, value, "it is taken for an address of IPv6 without a port; write [IPv6]:PORT");
+    return doubt_address(r, name, value, "this is taken for an IPv6 address without a port; write [IPv6]:PORT");
 }
 
 static int get_address(const struct reader *r, const char *what, const char *suffix, struct nm_authority *ret)
@@ -165,8 +165,7 @@ static int doubt_wildcard(const struct reader *r, const char *what, const char *
         return 0;
     (void)snprintf(name, sizeof name, "dfs.namenode.%s-address%s", what, suffix);
     return doubt_address(r, name, a->host,
-                         "that is all addresses of a host, and doesn't say of which; nothing is fetched from that "
-                         "name node");
+                         "a wildcard address doesn't identify a host; nothing is fetched from this name node");
 }
 
 /* Adds a name node. suffix: "", ".SERVICE" or ".SERVICE.NODE". fallback: the name node's RPC address if no property
@@ -362,7 +361,7 @@ static int read_swebhdfs(struct reader *r, const char *services, const char *pol
 /* Reports a default file system of this scheme whose address is missing or doubtful. */
 static int doubt_uri(const struct reader *r, const char *file_system, const char *scheme)
 {
-    static const char none[] = "it names no name node, so that what is in the default file system isn't fetched";
+    static const char none[] = "the URI has no name node, so nothing is fetched from the default file system";
     const size_t n = strlen(scheme);
     struct nm_authority a;
 

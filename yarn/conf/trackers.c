@@ -39,7 +39,8 @@ static int get(const struct nm_yarn_conf *c, const char *name, const char *id, c
     if (!nm_yarn_conf_find(c, whole))
         return 0;
     r = nm_yarn_conf_expand(c, whole, ret);
-    return r < 0 ? nm_fail(ret_message, r, "%s: what it names goes round in circles, or is too much", whole) : 0;
+    return r < 0 ? nm_fail(ret_message, r, "%s: the variables in the value refer to each other in a circle, or the "
+                                           "expanded value is too long", whole) : 0;
 }
 
 static int parse(const char *text, const char *name, const char *id, struct nm_yarn_address *ret, char **ret_message)

@@ -257,14 +257,14 @@ const char *nm_yarn_value_allowed(const struct nm_yarn_key *k, char *buf, size_t
     case NM_YARN_QUEUE_POLICY:
         return "BY_QUEUE_LEN or BY_RESOURCES";
     case NM_YARN_HOST:
-        return "a host's name or address";
+        return "a host name or an address";
     case NM_YARN_TEXT:
-        return "text in one line";
+        return "one line of text";
     case NM_YARN_LIST:
-        return "words with commas between them";
+        return "words separated by commas";
     case NM_YARN_DIRS:
-        return "absolute names of directories with commas between them (64 at most), each of up to 512 characters of "
-               "ASCII without blanks, quotes, $, ` and \\";
+        return "absolute paths of directories separated by commas (at most 64), each of up to 512 ASCII characters "
+               "without blanks, quotes, $, ` and \\";
     case NM_YARN_SHARE:
     case NM_YARN_NUMBER:
         (void)snprintf(buf, size, "a number from %" PRId64 " to %" PRId64, k->min, k->max);
@@ -274,7 +274,7 @@ const char *nm_yarn_value_allowed(const struct nm_yarn_key *k, char *buf, size_t
                        k->max);
         return buf;
     default:
-        (void)snprintf(buf, size, "HOST:PORT, the port from %" PRId64 " to %" PRId64, k->min, k->max);
+        (void)snprintf(buf, size, "HOST:PORT with a port from %" PRId64 " to %" PRId64, k->min, k->max);
         return buf;
     }
 }
