@@ -330,7 +330,7 @@ bool nm_localizer_ask_some(struct nm_localizer *l)
     TAILQ_INSERT_TAIL(&l->asking, ask, asking_link);
     r = ask->has_failed ? 0 : ask_piece(ask);
     if (r < 0) {
-        (void)snprintf(message, sizeof message, "The container's resources can't be requested: %s", strerror(-r));
+        (void)snprintf(message, sizeof message, "Can't request the container's resources: %s", strerror(-r));
         nm_localizer_ask_fail(ask, r == -ENOSPC || r == -EDQUOT ? -ENOSPC : -EIO, message);
     }
     if (ask->has_failed || ask->n_asked == ask->n)

@@ -83,7 +83,7 @@ void nm_yarn_tell_no_web(void (*tell)(int level, const char *sentence), const ch
 {
     _cleanup_free_ char *sentence = NULL;
 
-    if (asprintf(&sentence, "%s; nmd goes on without its page and its web services there",
+    if (asprintf(&sentence, "%s; nmd continues without its page and its web services there",
                  message ?: NM_YARN_WEB_ADDRESS ": out of memory") < 0)
         sentence = NULL;
     else

@@ -54,7 +54,7 @@ static struct nm_yarn_step retry(struct nm_yarn_state *s, bool reconnect, uint32
 
 static struct nm_yarn_step garbage(struct nm_yarn_state *s, const char *what, uint32_t random)
 {
-    note(s, "the ResourceManager answers what makes no sense", what);
+    note(s, "the ResourceManager sent an invalid answer", what);
     return retry(s, true, random);
 }
 
@@ -62,7 +62,7 @@ static struct nm_yarn_step stop(struct nm_yarn_state *s, const char *words)
 {
     s->phase = NM_YARN_STOPPED;
     s->rm_identifier = 0;
-    note(s, "the ResourceManager shut this node out", words);
+    note(s, "the ResourceManager shut this node down", words);
     return (struct nm_yarn_step){.task = NM_YARN_REST};
 }
 
@@ -73,7 +73,7 @@ static struct nm_yarn_step begin_anew(struct nm_yarn_state *s, const char *words
     s->phase = NM_YARN_REGISTERING;
     s->rm_identifier = 0;
     s->retries = 0;
-    note(s, "the ResourceManager wants the node to register again", words);
+    note(s, "the ResourceManager requires the node to register again", words);
     if (s->resyncs++ == 0)
         return (struct nm_yarn_step){.task = NM_YARN_REGISTER};
     s->failures = NM_MAX(s->failures, s->resyncs - 1);
@@ -179,7 +179,7 @@ struct nm_yarn_step nm_yarn_state_answered(struct nm_yarn_state *s, const Yarn__
     if (!r->has_action || r->action != YARN__ACTION__NORMAL || !r->has_response_id)
         return garbage(s, "to a heartbeat", random);
     if (r->response_id != (int32_t)(((uint32_t)s->response_id + 1) & INT32_MAX))
-        return begin_anew(s, "its answer has a number that doesn't follow", random);
+        return begin_anew(s, "its answer has an unexpected response id", random);
     take_beat(s, r);
     return (struct nm_yarn_step){NM_YARN_BEAT, s->interval_usec, false};
 }

@@ -79,7 +79,7 @@ static void apply_answer(struct nm_yarn *y, const Yarn__HeartbeatResponse *answe
         limit_queue(y);
     } else if (y->state.phase == NM_YARN_REGISTERING && !y->settings->rm_recovers) {
         nm_yarn_node_end_all(y->services->node, NM_YARN_KILLED_BY_RM,
-                             "The ResourceManager was started anew, and doesn't recover what ran.");
+                             "The ResourceManager was restarted and doesn't recover containers.");
     }
 }
 
@@ -129,8 +129,8 @@ static void check_use(struct nm_yarn *y, bool is_draining)
     if (!nm_yarn_launcher_has_good_dirs(y->services->launcher))
         nm_report_set_out(&y->report, y->disks_trouble);
     else if (is_draining && y->empty_beats >= NM_YARN_EMPTY_BEATS)
-        nm_report_set_out(&y->report, "draining: it was asked for on the node (nmctl drain), which has none of the "
-                                      "cluster's containers any more; nmctl undrain ends it");
+        nm_report_set_out(&y->report, "draining: requested on this node (nmctl drain), and no container of the "
+                                      "cluster is left; run nmctl undrain to accept containers again");
 }
 
 static void make_report(struct nm_yarn *y)

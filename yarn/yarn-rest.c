@@ -46,7 +46,7 @@ static int begin(struct question *a, void *userdata, const struct nm_upstream_qu
     *a = (struct question){.y = userdata, .q = q, .problem = ret_problem};
     if (!a->y)
         return refuse(a, NM_AGENT_E_NOT_FOUND,
-                      "This node belongs to no YARN cluster, so that it has nothing to say here.");
+                      "This node doesn't belong to a YARN cluster, so it has no data of YARN.");
     a->looker = (struct nm_yarn_looker){a->y->manager, q->who};
     a->look = (struct nm_yarn_look){q->who->admin, q->with_users, nm_yarn_may_see, &a->looker};
     return 0;
@@ -88,12 +88,13 @@ static int answer_applications(const struct question *a, json_t **ret)
     const char *state = a->q->state && *a->q->state ? a->q->state : NULL, *user = a->q->user;
 
     if (state && !nm_yarn_rest_is_application_state(state))
-        return refuse(a, NM_AGENT_E_INVALID, "an application is in no such state: %s", state);
+        return refuse(a, NM_AGENT_E_INVALID, "invalid state of an application: %s", state);
     if (user && !*user)
         return refuse(a, NM_AGENT_E_INVALID, "Error: You must specify a non-empty string for the user");
     /* A list filtered by user reveals the owner of each item. */
     if (user && !a->q->with_users)
-        return refuse(a, NM_AGENT_E_FORBIDDEN, "Whose an application is isn't told over TCP; use the UNIX socket.");
+        return refuse(a, NM_AGENT_E_FORBIDDEN, "The users of applications are not shown over TCP; use the UNIX "
+                                               "socket.");
     *ret = nm_yarn_node_show_applications(a->y->services->node, &a->look, state, user);
     return *ret ? 0 : -ENOMEM;
 }
@@ -156,7 +157,7 @@ static int show_placement(void *userdata, const struct nm_upstream_question *q, 
 
     if (!found) {
         const struct question a = {.problem = ret_problem};
-        int r = refuse(&a, NM_AGENT_E_NOT_FOUND, "This node has not placed a container %s, as far as it remembers.",
+        int r = refuse(&a, NM_AGENT_E_NOT_FOUND, "This node has no record of placing container %s.",
                        q->id);
 
         (void)snprintf(ret_problem->thing, sizeof ret_problem->thing, "id");

@@ -97,13 +97,13 @@ void nm_yarn_show_change(struct nm_yarn *y)
     bool well = y->state.phase == NM_YARN_RUNNING && y->state.failures == 0 && y->shown.heartbeats > 0;
 
     if (y->state.phase == NM_YARN_STOPPED)
-        log_message(y, LOG_WARNING, "%s; nmd goes on without it until it is started anew", y->state.trouble);
+        log_message(y, LOG_WARNING, "%s; nmd continues without the cluster until it is restarted", y->state.trouble);
     else if (well && !y->well)
         log_message(y, LOG_INFO, "node %s:%d is registered with the ResourceManager at %s:%u", y->host, y->id.port,
                     rm->host, (unsigned)rm->port);
     else if (!well && !y->troubled && (y->well || y->state.failures > 0))
-        log_message(y, LOG_WARNING, "no ResourceManager at %s:%u: %s; nmd goes on, and keeps trying", rm->host,
-                    (unsigned)rm->port, y->state.trouble);
+        log_message(y, LOG_WARNING, "not connected to the ResourceManager at %s:%u: %s; nmd continues and retries",
+                    rm->host, (unsigned)rm->port, y->state.trouble);
     y->troubled = !well && (y->troubled || y->well || y->state.failures > 0);
     y->well = well;
 }

@@ -51,7 +51,7 @@ static void rest(struct nm_yarn *y)
 {
     y->due_usec = 0;
     y->client = nm_hadoop_client_free(y->client);
-    nm_yarn_node_end_all(y->services->node, NM_YARN_KILLED_BY_RM, "The ResourceManager shut this node out.");
+    nm_yarn_node_end_all(y->services->node, NM_YARN_KILLED_BY_RM, "The ResourceManager shut this node down.");
 }
 
 /* Schedules a step. No container is started while the node registers, because the registration must list all

@@ -55,9 +55,9 @@ static void tell_private_web(const struct nm_yarn_params *p)
     if (!nm_peer_is_loopback(p->http_address))
         return;
     (void)snprintf(sentence, sizeof sentence,
-                   "[interface] http-address has port %u of this host's own address, so that the cluster doesn't reach "
-                   "the node's page, which is to be at that port (" NM_YARN_WEB_ADDRESS "); choose another port for "
-                   "http-address, or leave it out", p->settings->web.port);
+                   "[interface] http-address uses port %u on a loopback address, so the cluster can't reach the "
+                   "node's page at this port (" NM_YARN_WEB_ADDRESS "); choose another port for "
+                   "http-address, or remove http-address", p->settings->web.port);
     p->tell(LOG_WARNING, sentence);
 }
 

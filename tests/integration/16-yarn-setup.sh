@@ -73,7 +73,7 @@ before=$(tree)
 echo 'export JAVA_HOME=$BASE/jdk8' >"$root$conf/yarn-env.sh"
 setup --dry-run
 like "a Java that only a shell could find isn't passed over" "$(tr -s '\n ' ' ' <<<"$out")" \
-    "yarn-env.sh sets JAVA_HOME in a way that isn't understood .*The unit gets /usr/lib/jvm/java-17: .* --java-home DIR"
+    "yarn-env.sh sets JAVA_HOME in a way that nmd can't interpret .*The unit gets /usr/lib/jvm/java-17: .* --java-home DIR"
 rm "$root$conf/yarn-env.sh"
 setup --dry-run --allow 198.51.100.0/24
 is "a dry run succeeds" "$status" 0
@@ -84,12 +84,13 @@ setup --allow 198.51.100.0/24
 is "the setup succeeds" "$status $(grep -v "waiting for an answer" <<<"$err")" "0 "
 is "and says the same" "$out" "$dry"
 like "a ResourceManager answers" "$out" "ResourceManager 127.0.0.1:$(cat "$dir/rm.port") .*answers at 127.0.0.1"
-like "the other one may stand by" "$out" "127.0.0.1:$closed .*nothing listens at that port, which is usual for one that stands by"
+like "the other one may stand by" "$out" \
+    "127.0.0.1:$closed .*no program listens on this port, which is normal for a standby ResourceManager"
 like "the name node is tried, too" "$out" "name node 192.0.2.9:9870 .*can't be reached"
 like "Java is found" "$out" "Java 17.0.9: /usr/lib/jvm/java-17 "
 like "and Hadoop" "$out" "Hadoop: /srv/hadoop \(hadoop-env.sh\)"
 like "each address has its reason" "$(tr -s '\n ' ' ' <<<"$out")" \
-    "# a name node: 192.0.2.9 IPAddressAllow=192.0.2.9 # a name server IPAddressAllow=192.0.2.53 # as --allow said IPAddressAllow=198.51"
+    "# a name node: 192.0.2.9 IPAddressAllow=192.0.2.9 # a name server IPAddressAllow=192.0.2.53 # from --allow IPAddressAllow=198.51"
 for line in IPAddressAllow=192.0.2.9 IPAddressAllow=192.0.2.53 IPAddressAllow=198.51.100.0/24 \
     Environment=JAVA_HOME=/usr/lib/jvm/java-17 Environment=HADOOP_COMMON_HOME=/srv/hadoop "Environment=HADOOP_CONF_DIR=$conf" \
     ReadWritePaths=-/usr/local/hadoop/tmp; do
@@ -100,7 +101,7 @@ like "the configuration makes it a node" "$(cat "$root$config")" "^enabled = yes
 owner=$(id -u):$(id -g)
 is "a directory that was Hadoop's is root's" "$(stat -c '%a %u:%g' "$root/data/1/yarn")" "755 $owner"
 is "others are made" "$(stat -c '%a %u:%g' "$root"/data/{1/logs,2/yarn/local} "$root/usr/local/hadoop/tmp" | sort -u)" "755 $owner"
-for words in "limit-users is true" "max-queue-length is 0" "use-pause-for-preemption is false" "A firewall" \
+for words in "limit-users is true" "max-queue-length is 0" "use-pause-for-preemption is false" "the host has a firewall" \
     "systemctl daemon-reload" "$conf --undo"; do
     like "what is left is said: $words" "$out" "$words"
 done
@@ -150,8 +151,8 @@ time.sleep(60)' >"$dir/dns.ready" &
     took=$(($(date +%s) - began))
     like "a name server that doesn't answer: the names are unknown" "$out" "ResourceManager rm4.example:8031: its name can't be resolved"
     check "and are asked for at once ($took s)" test "$took" -lt 8
-    like "which is said meanwhile" "$err" "asking for the address of rm1.example; 0 of [0-9]+ names are done"
-    is "and not where the result is" "$(grep -c 'asking for' <<<"$out")" 0
+    like "which is said meanwhile" "$err" "resolving the name rm1.example; 0 of [0-9]+ names are done"
+    is "and not where the result is" "$(grep -c 'resolving the name' <<<"$out")" 0
     cp "$dir/yarn-site.xml" "$root$conf/yarn-site.xml"
 fi
 
@@ -163,7 +164,7 @@ checked() { # runs --check-config for the host whose root is the directory
 }
 nmd_configure </dev/null
 checked
-is "--check-config has nothing to say of hosts and Java" "$(grep -cE "doesn't let nmd talk|JAVA_HOME" <<<"$err")" 0
+is "--check-config has nothing to say of hosts and Java" "$(grep -cE "doesn't permit nmd to connect|JAVA_HOME" <<<"$err")" 0
 is "nor of variables and directories" "$(grep -cE "HADOOP_CONF_DIR|can't write|doesn't exist" <<<"$err")" 0
 like "but of what is to be decided" "$err" "max-queue-length is 0"
 like "and of a name node that can't be reached" "$err" "name node 192.0.2.9:9870: can't be reached"
@@ -171,11 +172,11 @@ sed -i '/192.0.2.9/d; /JAVA_HOME/d' "$root$unit"
 changed=$(tree)
 checked
 like "what is to be run is a command that can be" "$(tr -s '\n ' ' ' <<<"$err")" "nmd --yarn-setup $conf --root $root --allow ADDRESS/BITS"
-like "an address that isn't allowed is missed" "$err" "doesn't let nmd talk to the name node 192.0.2.9"
+like "an address that isn't allowed is missed" "$err" "doesn't permit nmd to connect to the name node 192.0.2.9"
 like "and Java" "$err" "JAVA_HOME isn't set.*/usr/lib/jvm/java-17"
 printf '[Service]\nIPAddressAllow=192.0.2.0/24\nEnvironment=JAVA_HOME=/x\n' >"$root${unit%/*}/90-mine.conf"
 checked
-is "whoever allows it" "$(grep -cE "doesn't let nmd talk|JAVA_HOME" <<<"$err")" 0
+is "whoever allows it" "$(grep -cE "doesn't permit nmd to connect|JAVA_HOME" <<<"$err")" 0
 rm "$root${unit%/*}/90-mine.conf"
 printf '[Service]\nEnvironment=\nReadWritePaths=\n' >"$root${unit%/*}/90-mine.conf"
 rmdir "$root/data/1/logs"
@@ -220,7 +221,7 @@ fi
 
 setup
 is "a file that somebody has changed stays" "$status" 1
-like "which is said" "$out" "leave   $unit: somebody has changed it"
+like "which is said" "$out" "leave   $unit: it was changed after the setup wrote it"
 is "as it is" "$(tree)" "$changed"
 setup --undo --dry-run
 is "the way back, dry" "$status $(tree | sha256sum)" "1 $(sha256sum <<<"$changed")"
@@ -229,8 +230,8 @@ setup --undo
 is "the way back says the same" "$out" "$dry"
 is "and that something stays" "$status" 1
 like "and what comes before it, and after" "$(tr '\n' ' ' <<<"$out")" \
-    'decommission the node .* stop nmd\.service .* NodeManager starts: .* daemon-reload && systemctl restart nmd\.service'
-like "with the reason" "$out" "leave   $unit: somebody has changed it"
+    'decommission the node .* stop nmd\.service .* NodeManager starts, run .* daemon-reload && systemctl restart nmd\.service'
+like "with the reason" "$out" "leave   $unit: it was changed after the setup wrote it"
 check "that does" test -e "$root$unit"
 check "and is in the list" grep -qF "$unit" "$root$manifest"
 is "which has nothing that was taken back" "$(grep -cF "$config" "$root$manifest")" 0
@@ -251,7 +252,7 @@ if [ "$as_root" = 0 ]; then
     setup --undo
     is "files of jobs: they stay" "$status" 1
     like "in a directory that was given back, which is said" "$(sort <<<"$out")" \
-        "restore /data/1/yarn: .* stays root's \((usercache, nmPrivate|nmPrivate, usercache)\): .*chown -R 12345:23456 /data/1/yarn"
+        "restore /data/1/yarn: .* still belong to root \((usercache, nmPrivate|nmPrivate, usercache)\): .*chown -R 12345:23456 /data/1/yarn"
     like "and in one that was made" "$out" "leave   /data/1/logs: it isn't empty \(application_1_1\)"
     is "which alone is in the list" "$(grep -cE '"/data/1/(yarn|logs)"' "$root$manifest") $(grep -c '/data/1/logs"' "$root$manifest")" "1 1"
     like "what an interrupted setup has left doesn't" "$out" "remove  ${config%/*}/.50-yarn.conf.new"
@@ -281,7 +282,7 @@ for form in "$conf/" "/$conf" "$conf/." "${conf%/*}/./${conf##*/}//"; do
 done
 conf=$wanted
 setup --undo
-like "there is nothing more to take back" "$out" "Nothing was set up"
+like "there is nothing more to take back" "$out" "No setup was found"
 
 # ---- without systemd -----------------------------------------------------------------------------------
 
@@ -309,9 +310,9 @@ lock_pid=$!
 at_exit 'kill "$lock_pid" 2>/dev/null'
 wait_until 10 test -s "$dir/lock.ready"
 setup
-like "one that runs is to be stopped" "$(tr -s '\n ' ' ' <<<"$out")" "wait until it has ended: kill $lock_pid Start nmd"
+like "one that runs is to be stopped" "$(tr -s '\n ' ' ' <<<"$out")" "wait until it has exited: kill $lock_pid Start nmd"
 setup --undo --dry-run
-like "and before the way back" "$(tr -s '\n ' ' ' <<<"$out")" "stop the nmd that runs: kill $lock_pid After it, .*start nmd again"
+like "and before the way back" "$(tr -s '\n ' ' ' <<<"$out")" "stop the running nmd: kill $lock_pid After it, .*start nmd again"
 is "with no systemctl" "$(grep -c systemctl <<<"$out")" 0
 kill "$lock_pid"
 rm "$root/var/lib/nmd/lock"
@@ -345,10 +346,10 @@ mv "$root$config" "$root/elsewhere/50-yarn.conf"
 ln -s "$root/elsewhere/50-yarn.conf" "$root$config"
 purge
 is "a purge goes on where something must stay" "$status $err" "0 "
-kept "$unit" "somebody has changed it"
-kept "$config" "something else is there"
-kept /data/1/yarn "somebody has changed its owner or mode"
-kept /data/1/logs "something else is there"
+kept "$unit" "it was changed after the setup wrote it"
+kept "$config" "something else has replaced it"
+kept /data/1/yarn "its owner or mode was changed"
+kept /data/1/logs "something else has replaced it"
 kept /data/2/yarn/local "it isn't empty"
 is "what a link leads to isn't touched" "$(sha256sum <"$root/elsewhere/50-yarn.conf")" "$sum"
 is "nor is what stays" "$(stat -c %a "$root/data/1/yarn") $(readlink "$root/data/1/logs")" "700 /elsewhere"
@@ -364,7 +365,7 @@ if [ "$as_root" = 0 ]; then
     mkdir -p "$root"/data/1/yarn/{usercache,lost+found,theirs}
     chown 12345 "$root/data/1/yarn/theirs"
     purge
-    kept /data/1/yarn "belongs to 12345:23456 again, but in it usercache is root's"
+    kept /data/1/yarn "belongs to 12345:23456 again, but these entries in it belong to root: usercache"
     rm -r "$root"/data/1/yarn/*
     is "which has its owner" "$(tree)" "$before"
 fi
@@ -397,7 +398,7 @@ list /etc/../mine/file '/mine/\"x\"' /open/mine/file /mine/./file >"$root/var/li
 purge
 is "a list that others could make use of: the purge succeeds" "$status" 0
 for path in /etc/../mine/file /open/mine/file /mine/./file; do
-    kept "$path" "way isn't root's alone"
+    kept "$path" "a user other than root can change its path"
 done
 is "and leaves all that" "$(cat "$root/mine/file" "$root/mine/\"x\"" "$root/open/mine/file" | sort -u)" mine
 mkdir "$root/var/lib/nmd"
@@ -415,7 +416,7 @@ ln -s "$root/elsewhere" "$root${unit%/*}"
 before=$(tree)
 setup
 is "nothing is written through a link" "$status $(ls -A "$root/elsewhere")" "1 "
-like "which is said" "$out" "leave   $config: a symbolic link"
+like "which is said" "$out" "leave   $config: the path is or contains a symbolic link"
 setup --undo
 is "and taken back" "$status" 0
 is "all" "$(tree)" "$before"
@@ -446,9 +447,9 @@ wrong() { # NAME STATUS WORDS OPTION...
     is "$name: exit status" "$status" "$wanted"
     like "$name: names it" "$err" "$words"
 }
-wrong "an option without a setup" 2 "dry-run.*go with --yarn-setup" --dry-run
-wrong "an option that undo hasn't" 2 "--undo takes back" --yarn-setup "$conf" --undo --allow 192.0.2.1
-wrong "a relative directory" 1 "--yarn-setup 'conf': it must be an absolute path" --yarn-setup conf --root "$root"
+wrong "an option without a setup" 2 "dry-run.*require --yarn-setup" --dry-run
+wrong "an option that undo hasn't" 2 "--undo can't be combined with" --yarn-setup "$conf" --undo --allow 192.0.2.1
+wrong "a relative directory" 1 "--yarn-setup 'conf': must be an absolute path" --yarn-setup conf --root "$root"
 wrong "no network" 1 "--allow '192.0.2.0/40'" --yarn-setup "$conf" --root "$root" --allow 192.0.2.0/40
 wrong "no network that systemd takes" 1 "--allow '10.0.0.0/08'" --yarn-setup "$conf" --root "$root" --allow 10.0.0.0/08
 wrong "no such Java" 1 "--java-home '/none'" --yarn-setup "$conf" --root "$root" --java-home /none

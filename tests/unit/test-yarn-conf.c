@@ -172,7 +172,7 @@ static void test_bad_text(void **state)
          -EINVAL},
         {"<configuration>&unknown;</configuration>", "1: invalid XML", -EBADMSG},
         {"<configuration>\n<include/></configuration>", "2: an include has no \"href\"", -EINVAL},
-        {"<configuration>\n<include href='x.xml'/></configuration>", "2: what is included isn't there", -ENOENT},
+        {"<configuration>\n<include href='x.xml'/></configuration>", "2: the included file doesn't exist", -ENOENT},
     };
 
     (void)state;

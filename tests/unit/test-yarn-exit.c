@@ -25,7 +25,7 @@ struct end {
 static const struct end ends[] = {
     {NM_EXIT_EXITED, NM_REASON_NONE, 0, 0, "", 0, "", false},
     {NM_EXIT_EXITED, NM_REASON_NONE, 3, 0, "", 3, "non-zero exit code 3", true},
-    {NM_EXIT_SIGNALED, NM_REASON_NONE, 137, 0, "", 137, "from outside", true},
+    {NM_EXIT_SIGNALED, NM_REASON_NONE, 137, 0, "", 137, "that the NodeManager did not send", true},
     {NM_EXIT_NOT_FOUND, NM_REASON_NONE, 127, 0, "", 127, "command-not-found", true},
     {NM_EXIT_PREEMPTED, NM_REASON_ROOM_FOR_GUARANTEED, 143, 0, "", NM_YARN_KILLED_BY_NODE,
      "a guaranteed container needs the room", false},
@@ -33,7 +33,7 @@ static const struct end ends[] = {
     {NM_EXIT_SHED, NM_REASON_NONE, -1, 0, "", NM_YARN_KILLED_BY_NODE, "shed", false},
     {NM_EXIT_OOM, NM_REASON_NONE, 137, 0, "", NM_YARN_OVER_MEMORY, "beyond the 'PHYSICAL' memory limit. Current "
      "usage: 100.0 MB of 64.0 MB physical memory used", true},
-    {NM_EXIT_OOM, NM_REASON_KERNEL_OOM, 137, 0, "", NM_YARN_PREEMPTED, "make room", false},
+    {NM_EXIT_OOM, NM_REASON_KERNEL_OOM, 137, 0, "", NM_YARN_PREEMPTED, "the node was out of memory", false},
     {NM_EXIT_KILLED, NM_REASON_OWNER, 143, NM_YARN_KILLED_BY_MASTER, "Asked for.", NM_YARN_KILLED_BY_MASTER,
      "Asked for.", false},
     {NM_EXIT_KILLED, NM_REASON_OWNER, 137, 137, "Forcefully.", 137, "exit code 137", false},

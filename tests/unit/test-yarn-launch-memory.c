@@ -90,7 +90,7 @@ static void test_too_many_resources(void **state)
     (void)state;
     nm_arena_init(&arena, NM_MIB, NULL);
     assert_int_equal(nm_yarn_resources(NULL, 8193, NULL, &arena, &resources, &message), -EINVAL);
-    assert_string_equal(message, "The container names 8193 resources, and may name 8192");
+    assert_string_equal(message, "The container names 8193 resources, but at most 8192 are allowed");
     assert_null(resources);
     free(message);
     nm_arena_done(&arena);

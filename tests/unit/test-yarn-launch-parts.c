@@ -177,10 +177,11 @@ static void test_command_doubts(void **state)
     (void)snprintf(program, sizeof program, "%s/no-such-hadoop", bin);
     assert_int_equal(unsetenv("HADOOP_HOME"), 0);
     tell_doubts(&s);
-    assert_non_null(strstr(said, "nmd.fetch-command.s3a: there is no program 'no-such-hadoop' in /usr/local/sbin:"));
+    assert_non_null(strstr(said, "nmd.fetch-command.s3a: the program 'no-such-hadoop' doesn't exist in "
+                                 "/usr/local/sbin:"));
     assert_int_equal(setenv("HADOOP_HOME", home, 1), 0);
     tell_doubts(&s);
-    assert_non_null(strstr(said, "there is no program 'no-such-hadoop' in /tmp/nmd-test-parts."));
+    assert_non_null(strstr(said, "the program 'no-such-hadoop' doesn't exist in /tmp/nmd-test-parts."));
     assert_non_null(strstr(said, "/bin:/usr/local/sbin:"));
     assert_int_equal(mkdir(bin, 0755), 0);
     fd = open(program, O_CREAT | O_WRONLY | O_CLOEXEC, 0755);
@@ -275,7 +276,7 @@ static void test_certificate_in_private(void **state)
     assert_non_null(mkdtemp(dir));
     (void)snprintf(path, sizeof path, "%s/ca.pem", dir);
     (void)snprintf(link, sizeof link, "%s.pem", dir);
-    (void)snprintf(words, sizeof words, "not everybody may enter %s, and it is read as the user of each", dir);
+    (void)snprintf(words, sizeof words, "not all users may enter %s, but the file is read as the user of each", dir);
     write_certificate(path);
     assert_int_equal(symlink(path, link), 0);
     tell_doubts(&s);
@@ -296,8 +297,9 @@ static bool is_doubted(const char *default_fs, json_t *commands, const char *sch
     char words[200];
 
     tell_doubts(&s);
-    (void)snprintf(words, sizeof words, "fs.defaultFS = '%s': nothing on this node fetches %s:, so containers whose "
-                   "files are there fail; nmd.fetch-command.%s = hadoop fs", default_fs, scheme, scheme);
+    (void)snprintf(words, sizeof words, "fs.defaultFS = '%s': this node can't fetch %s: URIs, so containers with files "
+                   "there fail; to fetch them with Hadoop's client, set nmd.fetch-command.%s = hadoop fs", default_fs,
+                   scheme, scheme);
     assert_true(!*said || strstr(said, words) == said);
     return *said;
 }
@@ -344,7 +346,7 @@ static void test_name_node_doubts(void **state)
         assert_int_equal(json_array_size(s.lacking_name_nodes), 1);
         tell_doubts(&s);
         assert_non_null(strstr(said, "dfs.namenode.rpc-address.a.n2 isn't set"));
-        assert_non_null(strstr(said, "which dfs.ha.namenodes.a has"));
+        assert_non_null(strstr(said, "which is listed in dfs.ha.namenodes.a"));
         json_decref(name_nodes);
         json_decref(webhdfs);
         json_decref(commands);
@@ -627,7 +629,7 @@ static void test_full_disk(void **state)
     assert_true(is_good(&dirs, &s));
     s.max_disk_percent = -1;
     assert_false(is_good(&dirs, &s));
-    assert_non_null(strstr(dir.why, "are used, and -1 % may be"));
+    assert_non_null(strstr(dir.why, "are used, the maximum is -1 %"));
     s.max_disk_percent = 100;
     assert_false(is_good(&dirs, &s)); /* use is above the low mark, and free space is below the high mark */
     s.low_disk_percent = 100;

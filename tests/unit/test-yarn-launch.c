@@ -281,7 +281,7 @@ static void test_bad_names(void **state)
         launch.asked = asked;
         launch.n_asked = 1;
         assert_int_equal(nm_yarn_launch_script(&launch, &script, &message), -EINVAL);
-        assert_non_null(strstr(message, "The environment has a variable '"));
+        assert_non_null(strstr(message, "The environment variable '"));
         assert_null(script);
     }
 }

@@ -271,7 +271,8 @@ static void test_what_never_runs(void **state)
     assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_INVALID);
     assert_non_null(strstr(status_of(n, NULL).diagnostics, fake_launcher.no_dirs));
     /* The container leaves no other trace on this node, so the reason is logged for operators. */
-    assert_non_null(strstr(fake_launcher.told, "isn't started, and ends with -1000: No directory is good."));
+    assert_non_null(strstr(fake_launcher.told,
+                           "was not started, and ends with exit code -1000: No directory is good."));
     nm_yarn_node_acknowledge(n, &a.ids.container);
     fake_launcher.no_dirs = NULL;
     want(&a, 8, 5000, true, 0); /* more than the node's memory */

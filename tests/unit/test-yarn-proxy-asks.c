@@ -125,7 +125,7 @@ static void test_too_many(void **state)
 
     ask(w, MOST + 1, 0);
     assert_int_equal(nm_distribute_ask(&w->d, &w->c, NULL, 0, &why), NM_STAGE_E_REFUSED);
-    assert_non_null(strstr(why.message, "Too much is asked for"));
+    assert_non_null(strstr(why.message, "The request is too large"));
     assert_int_equal(outstanding(w), 0);
     assert_int_equal(nm_quota_account_bytes(w->c.account), 0);
 }
@@ -163,7 +163,7 @@ static void test_strange_asks(void **state)
     w->asks[1].count = -1;
     assert_int_equal(nm_distribute_ask(&w->d, &w->c, NULL, 0, &why), NM_STAGE_E_REFUSED);
     assert_non_null(strstr(why.class_name, "InvalidResourceRequestException"));
-    assert_non_null(strstr(why.message, "one of 2 opportunistic asks has a number below zero"));
+    assert_non_null(strstr(why.message, "one of 2 opportunistic requests has a negative number"));
     assert_int_equal(outstanding(w), 1); /* the valid ask is kept, and has the same meaning when it is repeated */
     w->asks[1].count = 1;
     w->asks[1].where = (char *)"";

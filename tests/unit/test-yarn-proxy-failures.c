@@ -51,7 +51,7 @@ static void test_no_token(void **state)
     } cases[] = {
         {{(const uint8_t *)"HDTS\0\0\0", 7}, "AMRMToken not found in the start container request for application:"
                                              "appattempt_1410901177871_0001_000001"},
-        {{(const uint8_t *)"none", 4}, "No credentials, but something else, in the start container request for "
+        {{(const uint8_t *)"none", 4}, "Invalid credentials in the start container request for "
                                        "application:appattempt_1410901177871_0001_000001"},
     };
     struct world w;
@@ -119,7 +119,7 @@ static void test_no_identifier(void **state)
     proxy_connect_master(&w);
     assert_null(proxy_allocate(&w, 0, 1));
     assert_int_equal(w.error, -EACCES);
-    assert_non_null(strstr(w.why.message, "it isn't even one of that kind"));
+    assert_non_null(strstr(w.why.message, "it is not an AMRMToken"));
     proxy_tear_down(&w);
 }
 
@@ -140,10 +140,10 @@ static void test_full_disk(void **state)
     proxy_launch(&w, 1);
     fill_disk(true);
     proxy_register_master(&w); /* a refusal would block the master, which the ResourceManager knows */
-    assert_non_null(strstr(proxy_told, "couldn't be kept"));
+    assert_non_null(strstr(proxy_told, "can't save the registration of an application master"));
     assert_null(proxy_allocate(&w, 0, 2));
     assert_string_equal(w.why.class_name, NM_EXCEPTION_RETRY);
-    assert_non_null(strstr(w.why.message, "This node can't do it now: "));
+    assert_non_null(strstr(w.why.message, "This node can't do this at the moment: "));
     fill_disk(false);
     assert_int_equal(proxy_allocate(&w, 0, 2)->n_containers, 1);
     assert_int_equal(((Masters__AllocateAnswer *)w.answer)->containers[0]->id->id, -1);
@@ -182,7 +182,7 @@ static void test_keys_roll(void **state)
     proxy_launch(&w, 1);
     proxy_register_master(&w);
     fill_disk(true);
-    while (!strstr(proxy_told, "it goes on with the one that it has")) {
+    while (!strstr(proxy_told, "continues with the current one")) {
         assert_true(nm_now_usec() < deadline);
         assert_true(sd_event_run(w.event, 100 * NM_USEC_PER_MSEC) >= 0);
     }
@@ -270,7 +270,7 @@ static void test_too_many_calls(void **state)
         assert_true(sd_event_run(w.event, 100 * NM_USEC_PER_MSEC) >= 0);
     assert_int_equal(w.asks, 1);
     assert_string_equal(w.why.class_name, NM_EXCEPTION_RETRY);
-    assert_string_equal(w.why.message, "8 calls of appattempt_1410901177871_0001_000001 wait already.");
+    assert_string_equal(w.why.message, "8 calls of appattempt_1410901177871_0001_000001 are already waiting.");
     assert_int_equal(shown(&w).failed[NM_MASTER_FINISH], 1);
     proxy_tear_down(&w);
 }
@@ -323,7 +323,7 @@ static void test_strange_master(void **state)
         nm_yarn_proxy_store_done(&keep);
         *proxy_told = '\0';
         proxy_start(&w);
-        assert_string_equal(proxy_told, "The proxy can't take up what was kept of an application's master.");
+        assert_string_equal(proxy_told, "The proxy can't restore the saved state of an application master.");
         assert_int_equal(shown(&w).pipelines, 1);
         assert_int_equal(shown(&w).failed[NM_MASTER_RECOVER], 1);
     }
@@ -350,8 +350,8 @@ static void test_no_placements(void **state)
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkdir(path, 0700), 0);
     proxy_start(&w);
-    assert_string_equal(proxy_told, "The proxy can't keep in its file \"placements\" why containers are where they are "
-                                    "(Is a directory): the next start of nmd forgets it.");
+    assert_string_equal(proxy_told, "The proxy can't save the reasons of placements in its file \"placements\" (Is a "
+                                    "directory); they are lost when nmd restarts.");
     proxy_launch(&w, 1);
     proxy_register_master(&w);
     assert_int_equal(proxy_allocate(&w, 0, 1)->n_containers, 1);

@@ -73,7 +73,8 @@ static void test_full_for_now(void **state)
     assert_int_equal(fake_launcher.n_no_room, 1);
     fake_launcher.sent_all_the_same = true;
     want(&a, 2, 64, true, 0);
-    assert_ends(n, &a, NM_YARN_INVALID, "The ResourceManager has heard that there is no room and goes on sending");
+    assert_ends(n, &a, NM_YARN_INVALID,
+                "The ResourceManager has been informed that there is no room and continues to send");
     nm_yarn_node_free(n);
 }
 
@@ -86,7 +87,7 @@ static void test_no_directory(void **state)
 
     fake_launcher.no_dirs = "No directory is good";
     want(&a, 1, 64, false, 0);
-    assert_ends(n, &a, NM_YARN_INVALID, "No directory is good. The ResourceManager hears of it with the node's next");
+    assert_ends(n, &a, NM_YARN_INVALID, "No directory is good. The ResourceManager is informed with the node's next");
     nm_yarn_node_set_out(n, true);
     want(&a, 2, 64, false, 0);
     assert_ends(n, &a, NM_YARN_DISKS_FAILED, "No directory is good");
@@ -109,7 +110,7 @@ static void test_limits_of_the_node(void **state)
     w->m->config->max_containers = 1;
     want(&a, 2, 64, false, 0);
     assert_ends(n, &a, NM_YARN_INVALID, "as many as max-containers allows. Try again when some have ended. The "
-                "ResourceManager doesn't know of it");
+                "ResourceManager hasn't been informed of this");
     want(&a, 3, 64, true, 0);
     assert_int_equal(fake_launcher.n_no_room, 0);
     assert_ends(n, &a, NM_YARN_KILLED_BY_NODE, "as many as max-containers allows");
@@ -117,7 +118,7 @@ static void test_limits_of_the_node(void **state)
     fake_launcher.sent_all_the_same = true;
     want(&a, 6, 64, true, 0);
     assert_ends(n, &a, NM_YARN_INVALID, "as many as max-containers allows. Try again when some have ended. The "
-                "ResourceManager has heard that there is no room");
+                "ResourceManager has been informed that there is no room");
     fake_launcher.sent_all_the_same = false;
     w->m->config->max_containers = 1000;
     w->m->ended.n_results = NM_RESULTS_MAX;
@@ -149,17 +150,17 @@ static void test_draining(void **state)
     assert_int_equal(start(n, &first, "true", &why), 0);
     w->m->drain.is_on = true;
     want(&a, 4, 64, false, 0); /* with opportunistic containers only, the node can't report that it has no room */
-    assert_ends(n, &a, NM_YARN_INVALID, "still counts on room here");
+    assert_ends(n, &a, NM_YARN_INVALID, "still counts on its resources");
     nm_yarn_node_set_out(n, true);
     want(&a, 6, 64, false, 0);
-    assert_ends(n, &a, NM_YARN_ABORTED, "no failure");
+    assert_ends(n, &a, NM_YARN_ABORTED, "doesn't count as a failure");
     nm_yarn_node_set_out(n, false);
     w->m->drain.is_on = false;
     want(&first, 7, 64, false, 0);
     assert_int_equal(start(n, &first, "true", &why), 0);
     w->m->drain.is_on = true;
     want(&a, 8, 64, false, 0);
-    assert_ends(n, &a, NM_YARN_ABORTED, "no failure");
+    assert_ends(n, &a, NM_YARN_ABORTED, "doesn't count as a failure");
     nm_yarn_node_set_counted_on(n, true);
     want(&a, 9, 64, false, 0);
     assert_ends(n, &a, NM_YARN_INVALID, "counts as a failure");

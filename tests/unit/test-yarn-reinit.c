@@ -557,7 +557,7 @@ static void test_too_often(void **state)
     }
     assert_int_equal(request_localize(&o), NM_YARN_REFUSED);
     assert_string_equal(o.why.message, "Resources were localized for container container_1410901177871_0001_01_000005 "
-                                       "64 times since it began to run, as often as this node does it.");
+                                       "64 times since it began to run, which is the maximum on this node.");
     assert_int_equal(request_reinitialize(&o), NM_YARN_REFUSED);
     assert_int_equal(request_restart(&o), 0); /* a restart resets the number */
     runs_again(&o, SLEEPS);

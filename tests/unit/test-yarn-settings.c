@@ -202,8 +202,7 @@ static void test_bad_values(void **state)
     static const struct {
         const char *name, *value, *part;
     } cases[] = {
-        {"yarn.resourcemanager.resource-tracker.address", "rm.example",
-         "must be HOST:PORT with a port from 1 to 65535"},
+        {"yarn.resourcemanager.resource-tracker.address", "rm.example", "must be HOST:PORT with port 1 to 65535"},
         {"yarn.resourcemanager.resource-tracker.address", "rm.example:0", "must be HOST:PORT"},
         {"yarn.resourcemanager.resource-tracker.address", "rm.example:65536", "must be HOST:PORT"},
         {"yarn.resourcemanager.resource-tracker.address", "a:b:1", "must be HOST:PORT"},

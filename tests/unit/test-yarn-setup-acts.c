@@ -127,12 +127,12 @@ static void test_there_and_back(void **state)
     assert_string_equal(before, after_dry);
     assert_run(nm_yarn_setup, false, 0, &real);
     assert_string_equal(dry, real);
-    assert_says(real, "127.0.0.1:1 (127.0.0.1): can't be reached: nothing listens at that port. Is the ");
-    assert_says(real, "127.0.0.1:2 (127.0.0.1): can't be reached: nothing listens at that port, so files of jobs");
+    assert_says(real, "127.0.0.1:1 (127.0.0.1): can't be reached: no program listens on this port. Check that the ");
+    assert_says(real, "127.0.0.1:2 (127.0.0.1): can't be reached: no program listens on this port, so files of jobs");
     assert_says(real, "Java 17.0.9: /opt/java (hadoop-env.sh)");
     assert_says(real, "Environment=JAVA_HOME=/opt/java");
     assert_null(strstr(real, "# Written by"));
-    assert_says(real, "Yours to decide");
+    assert_says(real, "Decisions that are left to you");
     assert_true(is_there(UNIT) && is_there(CONFIG) && is_there(MANIFEST) && is_there("/data/new/local"));
     assert_int_equal(stat(in_root("/data/old"), &st), 0);
     assert_int_equal(st.st_mode & 07777, 0755);
@@ -155,13 +155,13 @@ static void test_there_and_back(void **state)
     assert_run(nm_yarn_setup_undo, false, 0, &real);
     assert_string_equal(dry, real);
     assert_says(real, "Before this command, or now at the latest, decommission the node in the ResourceManager, wait "
-                      "until its\ncontainers have ended, and\n  systemctl stop nmd.service\nAfter it, before Hadoop's "
-                      "own NodeManager starts:\n  systemctl daemon-reload && systemctl restart nmd.service\n");
+                      "until its\ncontainers have ended, and run\n  systemctl stop nmd.service\nAfter it, before "
+                      "Hadoop's NodeManager starts, run\n  systemctl daemon-reload && systemctl restart nmd.service\n");
     after = picture();
     assert_string_equal(before, after);
     free(real);
     assert_run(nm_yarn_setup_undo, false, 0, &real);
-    assert_says(real, "Nothing was set up");
+    assert_says(real, "No setup was found");
     free(before);
     free(dry);
     free(real);
@@ -185,15 +185,15 @@ static void test_changes(void **state)
     free(said);
     put(UNIT, "[Service]\nIPAddressAllow=any\n");
     assert_run(nm_yarn_setup, false, -EEXIST, &said);
-    assert_says(said, "leave   " UNIT ": somebody has changed it");
-    assert_says(said, "move that file away");
+    assert_says(said, "leave   " UNIT ": it was changed after the setup wrote it");
+    assert_says(said, "move the file away");
     free(said);
     put("/data/new/local/usercache", "");
     assert_int_equal(chmod(in_root("/data/old"), 0700), 0);
     assert_run(nm_yarn_setup_undo, false, -EEXIST, &said);
-    assert_says(said, "leave   " UNIT ": somebody has changed it");
+    assert_says(said, "leave   " UNIT ": it was changed after the setup wrote it");
     assert_says(said, "leave   /data/new/local: it isn't empty (usercache)");
-    assert_says(said, "leave   /data/old: somebody has changed its owner or mode");
+    assert_says(said, "leave   /data/old: its owner or mode was changed");
     assert_true(is_there(UNIT) && is_there("/data/new/local/usercache"));
     assert_false(is_there(CONFIG) || is_there("/data/new/logs"));
     assert_true(is_there(MANIFEST));
@@ -248,8 +248,9 @@ static void test_contents_that_stay(void **state)
     make_dir("/data/old/theirs", 0755);
     assert_int_equal(chown(in_root("/data/old/theirs"), 12345, 23456), 0);
     assert_run(nm_yarn_setup_undo, false, 0, &said);
-    assert_says(said, "restore /data/old: to owner 12345:23456 and mode 0775: what jobs have left in it stays root's "
-                      "(usercache): before Hadoop's NodeManager starts, chown -R 12345:23456 /data/old, or empty it");
+    assert_says(said, "restore /data/old: to owner 12345:23456 and mode 0775: files of jobs in it still belong to "
+                      "root (usercache): before Hadoop's NodeManager starts, run chown -R 12345:23456 /data/old, or "
+                      "empty it");
     assert_int_equal(stat(in_root("/data/old"), &st), 0);
     assert_int_equal(st.st_uid, 12345);
     assert_false(is_there(MANIFEST));
@@ -269,9 +270,9 @@ static void test_links(void **state)
     assert_int_equal(symlink(in_root("/elsewhere"), in_root("/etc/systemd/system/nmd.service.d")), 0);
     assert_int_equal(symlink("/elsewhere", in_root("/data/new")), 0);
     assert_run(nm_yarn_setup, false, -EEXIST, &said);
-    assert_says(said, "leave   " CONFIG ": a symbolic link");
-    assert_says(said, "leave   " UNIT ": a symbolic link");
-    assert_says(said, "leave   /data/new/local: a symbolic link");
+    assert_says(said, "leave   " CONFIG ": the path is or contains a symbolic link");
+    assert_says(said, "leave   " UNIT ": the path is or contains a symbolic link");
+    assert_says(said, "leave   /data/new/local: the path is or contains a symbolic link");
     assert_false(is_there("/elsewhere/50-yarn.conf") || is_there("/elsewhere/local"));
     free(said);
     assert_run(nm_yarn_setup_undo, false, 0, NULL);
@@ -296,13 +297,14 @@ static void test_weak(void **state)
     make_dir("/data/new", 0777);
     assert_int_equal(chmod(in_root("/etc/systemd/system"), 0777), 0);
     assert_run(nm_yarn_setup, false, -EEXIST, &said);
-    assert_says(said, "  leave   /data/new/local: others than root can change /data/new, which is above it");
+    assert_says(said, "  leave   /data/new/local: users other than root can change /data/new, which is above it");
     unwrap(said);
-    assert_says(said, "/data/new/local is left as it is, since others than root can change /data/new, which is above "
-                      "it (chown root and chmod go-w mend that, if it is to be root's). Choose another in "
-                      "yarn-site.xml, such as /srv/nmd/local, or give /data/new to root, too.\n");
-    assert_says(said, UNIT " is left as it is, since others than root can change /etc/systemd/system, ");
-    assert_says(said, "Give /etc/systemd/system to root and run this again.\n");
+    assert_says(said, "/data/new/local is left unchanged because users other than root can change /data/new, which "
+                      "is above it (to fix this, run chown root and chmod go-w on it, unless other users need to "
+                      "write there). Choose another directory in yarn-site.xml, such as /srv/nmd/local, or make root "
+                      "the owner of /data/new, too.\n");
+    assert_says(said, UNIT " is left unchanged because users other than root can change /etc/systemd/system, ");
+    assert_says(said, "Make root the owner of /etc/systemd/system, and run this command again.\n");
     free(said);
     assert_int_equal(chmod(in_root("/data/new"), 0755), 0); /* both directories are repaired */
     assert_int_equal(chmod(in_root("/etc/systemd/system"), 0755), 0);
@@ -332,7 +334,7 @@ static void test_refusals(void **state)
 
     (void)state;
     p.conf_dir = "etc";
-    assert_refused(p, "--yarn-setup 'etc': it must be an absolute path");
+    assert_refused(p, "--yarn-setup 'etc': must be an absolute path");
     p.conf_dir = "/etc/hadoop/no";
     assert_refused(p, "/etc/hadoop/no: No such file");
     p = params(false);
@@ -386,11 +388,11 @@ static void test_java(void **state)
     assert_java("", "declare -x JAVA_HOME=${JAVA_HOME:-/opt/java}\n", "Java 17.0.9: /opt/java (yarn-env.sh)");
     assert_java("JAVA_HOME=/opt/java\n", "JAVA_HOME=${JAVA_HOME:-/opt/other}\n", "/opt/java (hadoop-env.sh)");
     assert_java("JAVA_HOME=/opt/no\n", "", "hadoop-env.sh sets JAVA_HOME to '/opt/no', which has no bin/java");
-    assert_java("JAVA_HOME=$J/8\n", "", "hadoop-env.sh sets JAVA_HOME in a way that isn't understood");
+    assert_java("JAVA_HOME=$J/8\n", "", "hadoop-env.sh sets JAVA_HOME in a way that nmd can't interpret");
     assert_java("JAVA_HOME=$J/8\n", "", "('JAVA_HOME=$J/8')");
     assert_java("JAVA_HOME=$J/8\n", "", "The unit gets /usr/lib/jvm/default");
     assert_java("JAVA_HOME=$J/8\n", "", "--java-home DIR");
-    assert_java("HADOOP_HOME=$J/8\n", "", "hadoop-env.sh sets HADOOP_HOME in a way that isn't");
+    assert_java("HADOOP_HOME=$J/8\n", "", "hadoop-env.sh sets HADOOP_HOME in a way that nmd can't");
     assert_run(nm_yarn_setup, true, 0, &said);
     assert_null(strstr(said, "sets JAVA_HOME"));
     free(said);
@@ -458,7 +460,7 @@ static void run_unwritable(void)
 
     assert_int_equal(run(nm_yarn_setup, true, &dry, &dry_message), -EACCES);
     assert_says(dry_message, UNIT " can't be written: Permission denied");
-    assert_says(dry_message, MANIFEST " can't be written, without which nothing");
+    assert_says(dry_message, "can't write " MANIFEST ", the list that --undo needs");
     assert_int_equal(run(nm_yarn_setup, false, &real, &message), -EACCES);
     assert_string_equal(dry, real);
     free(dry);

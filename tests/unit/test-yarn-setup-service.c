@@ -65,7 +65,7 @@ static void assert_next(int (*what)(const struct nm_yarn_setup_params *, FILE *,
     free(said);
 }
 
-#define BY_HAND "\nsystemd doesn't run on this host. Stop Hadoop's own NodeManager, and check what was set up:\n"
+#define BY_HAND "\nsystemd doesn't run on this host. Stop Hadoop's NodeManager, and check the setup:\n"
 #define START "Start nmd as a node on that host:\n  JAVA_HOME=/opt/java HADOOP_HOME=/opt/hadoop "
 #define DECOMMISSION "Before this command, or now at the latest, decommission the node in the ResourceManager,"
 
@@ -79,14 +79,14 @@ static void test_without_systemd(void **state)
     assert_next(nm_yarn_setup, 0, check);
     assert_next(nm_yarn_setup, 0, START);
     assert_next(nm_yarn_setup, 0, " HADOOP_CONF_DIR=/etc/hadoop/conf nmd");
-    assert_next(nm_yarn_setup, 4711, "\nStop the nmd that runs, and wait until it has ended:\n  kill 4711\n" START);
-    assert_next(nm_yarn_setup, -EACCES, "\nStop the nmd that runs, if there is one, and wait until it has ended:\n"
+    assert_next(nm_yarn_setup, 4711, "\nStop the running nmd, and wait until it has exited:\n  kill 4711\n" START);
+    assert_next(nm_yarn_setup, -EACCES, "\nStop the running nmd, if there is one, and wait until it has exited:\n"
                 "  kill PID ");
     assert_next(nm_yarn_setup_undo, 0, DECOMMISSION " and wait until its\ncontainers have ended.\nAfter it, before "
-                "Hadoop's own NodeManager starts, start nmd again on that host if it is still to run:\n  nmd");
+                "Hadoop's NodeManager starts, start nmd again on that host if you still need it:\n  nmd");
     assert_next(nm_yarn_setup, 0, START);
-    assert_next(nm_yarn_setup_undo, 4711, DECOMMISSION " wait until its\ncontainers have ended, and stop the nmd that "
-                "runs:\n  kill 4711\nAfter it, ");
+    assert_next(nm_yarn_setup_undo, 4711, DECOMMISSION " wait until its\ncontainers have ended, and stop the running "
+                "nmd:\n  kill 4711\nAfter it, ");
 }
 
 /* The root of a host that isn't running has no /run/systemd/system. The target of /sbin/init shows whether the host

@@ -102,9 +102,9 @@ static bool advises(const struct world *w, const char *words)
 static void test_new_host(void **state)
 {
     static const char text[] =
-        "# Written by nmd --yarn-setup /etc/hadoop/conf, which also takes it back (--undo).\n[Service]\n"
+        "# Written by nmd --yarn-setup /etc/hadoop/conf. To revert it, add --undo.\n[Service]\n"
         "# a ResourceManager: rm\nIPAddressAllow=10.1.2.3\n# a name node: nn\nIPAddressAllow=10.1.2.4\n"
-        "# a name server\nIPAddressAllow=10.1.0.53\n# as --allow said\nIPAddressAllow=10.1.0.0/16\n"
+        "# a name server\nIPAddressAllow=10.1.0.53\n# from --allow\nIPAddressAllow=10.1.0.0/16\n"
         "Environment=JAVA_HOME=/opt/java\nEnvironment=HADOOP_HOME=/opt/hadoop\n"
         "Environment=HADOOP_COMMON_HOME=/opt/hadoop\nEnvironment=HADOOP_HDFS_HOME=/opt/hadoop\n"
         "Environment=HADOOP_YARN_HOME=/opt/hadoop\nEnvironment=HADOOP_CONF_DIR=/etc/hadoop/conf\n"
@@ -164,21 +164,21 @@ static void test_files_that_are_there(void **state)
 
     be_file(&w, &w.facts.unit, "of an earlier setup");
     plan(&w);
-    assert_left(&w, UNIT, "somebody else's");
+    assert_left(&w, UNIT, "no setup has written it");
     e.sums[0] = w.facts.unit.sha256;
     note(&w, &e, 1);
     plan(&w);
     assert_int_equal(step_of(&w, UNIT)->act, NM_SETUP_CHANGE);
     be_file(&w, &w.facts.unit, "and changed by hand");
     plan(&w);
-    assert_left(&w, UNIT, "changed it since");
+    assert_left(&w, UNIT, "it was changed after the setup wrote it");
     assert_int_equal(w.plan.n_left, 1);
     w.facts.unit.kind = NM_SETUP_LINK;
     plan(&w);
     assert_left(&w, UNIT, "symbolic link");
     w.facts.unit = (struct nm_setup_spot){.path = UNIT, .weak = (const char *[]){"/etc/systemd"}, .n_weak = 1};
     plan(&w);
-    assert_left(&w, UNIT, "others than root can change /etc/systemd");
+    assert_left(&w, UNIT, "users other than root can change /etc/systemd");
     world_done(&w);
 }
 
@@ -197,7 +197,7 @@ static void test_directories_that_are_there(void **state)
     assert_int_equal(step_of(&w, "/data/1/yarn")->act, NM_SETUP_CHANGE);
     assert_int_equal(step_of(&w, "/data/1/yarn")->old_uid, 107);
     assert_int_equal(step_of(&w, "/data/1/yarn")->mode, 0755);
-    assert_left(&w, "/usr/local/hadoop/tmp", "others than root can change /usr/local/hadoop");
+    assert_left(&w, "/usr/local/hadoop/tmp", "users other than root can change /usr/local/hadoop");
     assert_int_equal(step_of(&w, "/data/1/logs")->act, NM_SETUP_KEEP);
     w.dirs[2].is_usable = false;
     w.dirs[1] = (struct nm_setup_spot){.path = "/data/1/logs/file", .kind = NM_SETUP_FILE};
@@ -229,12 +229,12 @@ static void test_directories_below_others(void **state)
     w.dirs[0].weak = (const char **)(uintptr_t)other_way;
     w.dirs[0].n_weak = 2;
     plan(&w);
-    assert_left(&w, "/data/1/logs", "others than root can change /data/1/x, which is above");
+    assert_left(&w, "/data/1/logs", "users other than root can change /data/1/x, which is above");
     assert_string_equal(step_of(&w, "/data/1/logs")->weak, "/data/1/x");
     assert_null(step_of(&w, "/data/1/own")->weak);
     w.dirs[2].is_usable = true; /* the plan repairs nothing */
     plan(&w);
-    assert_left(&w, "/data/1/logs", "others than root can change /data/1 and /data/1/x, which are above");
+    assert_left(&w, "/data/1/logs", "users other than root can change /data/1 and /data/1/x, which are above");
     assert_string_equal(step_of(&w, "/data/1/logs")->weak, "/data/1 and /data/1/x");
     world_done(&w);
 }
@@ -295,24 +295,24 @@ static void test_advice(void **state)
     w.hosts[1].unresolved = EAI_NONAME;
     w.dirs[0].path = "/tmp/hadoop-root/nm-local-dir";
     plan(&w);
-    assert_true(advises(&w, "eth0, which the ResourceManager is in, is --allow 10.1.0.0/16"));
+    assert_true(advises(&w, "eth0, which contains the ResourceManager, use --allow 10.1.0.0/16"));
     assert_true(advises(&w, "limit-users is true: all containers run as nobody"));
     assert_true(advises(&w, "The user nobody"));
     assert_true(advises(&w, "max-queue-length is 0"));
     assert_true(advises(&w, "use-pause-for-preemption is false"));
     assert_true(advises(&w, "TCP port 8042 (pages)"));
-    assert_true(advises(&w, "no mapreduce_shuffle"));
+    assert_true(advises(&w, "doesn't contain mapreduce_shuffle"));
     assert_true(advises(&w, "recovery.supervised"));
-    assert_true(advises(&w, "a fixed one"));
+    assert_true(advises(&w, "a fixed port"));
     assert_true(advises(&w, "the name node1"));
     assert_true(advises(&w, "No Java"));
-    assert_true(advises(&w, "name it with nmd --yarn-setup /etc/hadoop/conf --root /r --java-home DIR"));
+    assert_true(advises(&w, "name its directory with nmd --yarn-setup /etc/hadoop/conf --root /r --java-home DIR"));
     assert_true(advises(&w, "run nmd --yarn-setup /etc/hadoop/conf --root /r again"));
     assert_true(advises(&w, "Run nmd --yarn-setup /etc/hadoop/conf --root /r --allow ADDRESS/BITS with"));
     assert_true(advises(&w, "No Hadoop"));
     assert_true(advises(&w, "nn can't be resolved"));
     assert_true(advises(&w, "yarn.resourcemanager.hostname isn't set"));
-    assert_true(advises(&w, "/tmp/hadoop-root/nm-local-dir: files there are removed"));
+    assert_true(advises(&w, "/tmp/hadoop-root/nm-local-dir: old files there are removed"));
     assert_null(strstr(step_of(&w, UNIT)->text, "JAVA_HOME"));
     world_done(&w);
 }

@@ -146,7 +146,7 @@ static void test_nonsense_first(void **state)
 
     start(w, "echo nonsense" IDLE);
     RUN_UNTIL(w, w->n_ended);
-    assert_string_equal(w->why, "nm-shuffle was ended by signal 9");
+    assert_string_equal(w->why, "nm-shuffle was killed by signal 9");
     start(w, SAY_PORT IDLE);
     fail_nth(FAIL_MEMORY, 1);
     RUN_UNTIL(w, w->n_ended);
@@ -175,10 +175,10 @@ static void test_ends(void **state)
     static const struct {
         const char *script, *why;
     } cases[] = {
-        {"exit 4", "nm-shuffle ended with status 4"},
-        {"echo first >&2; echo last >&2; exit 3", "nm-shuffle ended with status 3: last"},
-        {"echo words >&2; kill -9 $$", "nm-shuffle was ended by signal 9"},
-        {"exec >&- 2>&-; exit 5", "nm-shuffle ended with status 5"},
+        {"exit 4", "nm-shuffle exited with status 4"},
+        {"echo first >&2; echo last >&2; exit 3", "nm-shuffle exited with status 3: last"},
+        {"echo words >&2; kill -9 $$", "nm-shuffle was killed by signal 9"},
+        {"exec >&- 2>&-; exit 5", "nm-shuffle exited with status 5"},
     };
     struct world *w = *state;
 
@@ -269,7 +269,7 @@ static void test_hangs(void **state)
     assert_int_equal(r, -EPIPE);
     assert_in_range(n, 15, 16);
     RUN_UNTIL(w, w->n_ended);
-    assert_string_equal(w->why, "nm-shuffle was ended by signal 9");
+    assert_string_equal(w->why, "nm-shuffle was killed by signal 9");
     free(line);
 }
 
@@ -283,7 +283,7 @@ static void test_no_memory_to_tell(void **state)
     assert_int_equal(nm_yarn_shuffle_process_tell(w->process, "x"), -EPIPE);
     assert_true(fail_stop());
     RUN_UNTIL(w, w->n_ended);
-    assert_string_equal(w->why, "nm-shuffle was ended by signal 9");
+    assert_string_equal(w->why, "nm-shuffle was killed by signal 9");
 }
 
 /* A process that has closed its stdin is treated like one that hangs. */
@@ -303,7 +303,7 @@ static void test_deaf(void **state)
         assert_int_equal(nm_yarn_shuffle_process_tell(w->process, line), 0);
     touch(w, "go");
     RUN_UNTIL(w, w->n_ended);
-    assert_string_equal(w->why, "nm-shuffle was ended by signal 9");
+    assert_string_equal(w->why, "nm-shuffle was killed by signal 9");
 }
 
 /* ---- failed starts ------------------------------------------------------------------------ */
@@ -363,14 +363,14 @@ static void test_cannot_execute(void **state)
 
     assert_int_equal(try_start(w, no_program, "exit 0"), 0);
     RUN_UNTIL(w, w->n_ended);
-    assert_string_equal(w->why, "nm-shuffle ended with status 127");
+    assert_string_equal(w->why, "nm-shuffle exited with status 127");
     for (unsigned n = 1; n <= 5; n++) {
         fail_nth(FAIL_CHILD, n);
         start(w, "exit 0");
         assert_false(fail_stop()); /* the failure happens in the child */
         RUN_UNTIL(w, w->n_ended);
         if (n != 4 || shell_fd != STDERR_FILENO + 1) /* no dup2() if the descriptor is the right one */
-            assert_string_equal(w->why, "nm-shuffle ended with status 126");
+            assert_string_equal(w->why, "nm-shuffle exited with status 126");
     }
 }
 

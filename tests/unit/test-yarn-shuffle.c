@@ -230,7 +230,7 @@ static void test_bad_data(void **state)
     assert_int_equal(add(w, "no-such-user", KEY), -ENOENT);
     /* A refusal by nm-shuffle is reported and has no other consequence. */
     assert_int_equal(add_to(w, "application_x", w->user, KEY), 0);
-    RUN_UNTIL(w, strstr(told, "nm-shuffle refuses: job: 'job_x' is not a job's id"));
+    RUN_UNTIL(w, strstr(told, "nm-shuffle refused its input: job: 'job_x' is not a job's id"));
     assert_int_equal(add(w, w->user, KEY), 0);
     RUN_UNTIL(w, ask(w, KEY) == KNOWN);
 }
@@ -263,7 +263,7 @@ static void test_nice(void **state)
     w->shuffle = nm_yarn_shuffle_free(w->shuffle);
     start(w);
     assert_int_equal(getpriority(PRIO_PROCESS, (id_t)find_child()), 10);
-    assert_non_null(strstr(told, "nm-shuffle runs at nice 10: this host has no CPU weights"));
+    assert_non_null(strstr(told, "nm-shuffle runs at nice 10, because this host has no CPU weights"));
 }
 
 static void test_port_is_taken(void **state)
@@ -341,7 +341,7 @@ static void test_bad_program(void **state)
     assert_string_equal(message, "/no/nm-shuffle: No such file or directory");
     free(message);
     assert_int_equal(try_program(w, "/bin/true", &message), -EADDRINUSE);
-    assert_string_equal(message, "nm-shuffle doesn't listen: it is silent");
+    assert_string_equal(message, "nm-shuffle doesn't listen: it doesn't respond");
     free(message);
     assert_ptr_equal(w->shuffle, first);
 }
@@ -420,7 +420,7 @@ static void test_restart_failures(void **state)
         told[0] = '\0';
         assert_int_equal(kill(pid, SIGKILL), 0);
         RUN_UNTIL(w, *told);
-        assert_string_equal(told, "nm-shuffle was ended by signal 9; another is started");
+        assert_string_equal(told, "nm-shuffle was killed by signal 9; restarting it");
         assert_int_equal(add(w, w->user, n == 1 ? KEY : "other"), 0);
         fail_nth(FAIL_PROCESS, n);
         RUN_UNTIL(w, find_child() != 0 && ask(w, n == 1 ? KEY : "other") == KNOWN);

@@ -230,7 +230,7 @@ static void test_resync(void **state)
     assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_REGISTER, 0, false);
     assert_int_equal(s.phase, NM_YARN_REGISTERING);
     assert_int_equal(s.rm_identifier, 0);
-    assert_string_equal(s.trouble, "the ResourceManager wants the node to register again: Node not found resyncing");
+    assert_string_equal(s.trouble, "the ResourceManager requires the node to register again: Node not found resyncing");
     make_key(&a.container_key, 50);
     assert_step(nm_yarn_state_registered(&s, &a.registered, 0), NM_YARN_BEAT, 0, false);
     assert_int_equal(s.response_id, 0);
@@ -272,7 +272,7 @@ static void test_shutdown(void **state)
     assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_REST, 0, false);
     assert_int_equal(s.phase, NM_YARN_STOPPED);
     assert_int_equal(s.rm_identifier, 0);
-    assert_string_equal(s.trouble, "the ResourceManager shut this node out: Disallowed NodeManager");
+    assert_string_equal(s.trouble, "the ResourceManager shut this node down: Disallowed NodeManager");
     nm_yarn_state_init(&s, RETRY_MAX);
     a.registered = (Yarn__RegisterResponse)YARN__REGISTER_RESPONSE__INIT; /* such an answer has no keys */
     a.registered.has_action = 1;

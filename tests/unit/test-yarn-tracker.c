@@ -49,7 +49,7 @@ static bool has_helper(const struct tracker_world *w)
 
 static bool helper_is_refused(const struct tracker_world *w)
 {
-    return w && strstr(tracker_told.all, "nm-shuffle gets no cgroup of its own");
+    return w && strstr(tracker_told.all, "can't move nm-shuffle to a cgroup of its own");
 }
 
 /* nm-shuffle gets a CPU weight, or else a nice value. */
@@ -110,7 +110,7 @@ static void test_life(void **state)
     w->action = YARN__ACTION__SHUTDOWN;
     tracker_run_until(w, is_stopped);
     assert_int_equal(tracker_told.level, LOG_WARNING);
-    assert_told("You know why.; nmd goes on without it until it is started anew");
+    assert_told("You know why.; nmd continues without the cluster until it is restarted");
     assert_false(nm_yarn_leave(w->yarn, NULL, NULL));
 }
 
@@ -122,7 +122,7 @@ static void test_comes_and_goes(void **state)
     tracker_stop_rm(w);
     tracker_join(w);
     tracker_run_until(w, is_unreachable);
-    assert_told("no ResourceManager at 127.0.0.1:");
+    assert_told("not connected to the ResourceManager at 127.0.0.1:");
     assert_true(*tracker_shown(w).trouble);
     tracker_start_rm(w);
     tracker_run_until(w, tracker_is_running);
@@ -259,11 +259,12 @@ static void test_questions(void **state)
     assert_int_equal(ask(w, QUESTION(.path = NODE "/disks"), NODE "/disks: there is no such path"),
                      NM_AGENT_E_NOT_FOUND);
     assert_int_equal(ask(w, QUESTION(.path = NODE "/apps", .state = "running"),
-                         "an application is in no such state: running"), NM_AGENT_E_INVALID);
+                         "invalid state of an application: running"), NM_AGENT_E_INVALID);
     assert_int_equal(ask(w, QUESTION(.path = NODE "/apps", .user = ""),
                          "Error: You must specify a non-empty string for the user"), NM_AGENT_E_INVALID);
     assert_int_equal(ask(w, QUESTION(.path = NODE "/apps", .user = "ada"),
-                         "Whose an application is isn't told over TCP; use the UNIX socket."), NM_AGENT_E_FORBIDDEN);
+                         "The users of applications are not shown over TCP; use the UNIX socket."),
+                     NM_AGENT_E_FORBIDDEN);
     assert_int_equal(ask(w, QUESTION(.path = NODE "/apps/{id}", .id = "app_1"), "Invalid ApplicationId: app_1"),
                      NM_AGENT_E_INVALID);
     assert_int_equal(ask(w, QUESTION(.path = NODE "/apps/{id}", .id = "application_1_0001"),
@@ -279,7 +280,7 @@ static void test_proxy(void **state)
 {
     static const struct nm_caller somebody = {.uid = 12345};
     static const char *const not_placed =
-        "This node has not placed a container container_1_0001_01_000001, as far as it remembers.";
+        "This node has no record of placing container container_1_0001_01_000001.";
     const struct nm_upstream_question placement = {
         .who = &manager_world_admin, .path = "/v1/placements/{id}", .id = "container_1_0001_01_000001"};
     struct tracker_world *w = *state;
@@ -305,7 +306,7 @@ static void test_proxy(void **state)
 /* Without a cluster there are the same pages, and each says so. */
 static void test_no_cluster(void **state)
 {
-    static const char *const nothing = "This node belongs to no YARN cluster, so that it has nothing to say here.";
+    static const char *const nothing = "This node doesn't belong to a YARN cluster, so it has no data of YARN.";
     static const char *const paths[] = {NODE, NODE "/info", NODE "/apps", NODE "/apps/{id}", NODE "/containers",
                                         NODE "/containers/{id}"};
     struct nm_upstream_question q = {.who = &manager_world_admin, .path = "/v1/placements/{id}", .id = "container_1"};
@@ -319,7 +320,7 @@ static void test_no_cluster(void **state)
     assert_int_equal(nm_manager_ask_upstream(w->node->m, &q, &j, &problem), NM_AGENT_E_NOT_FOUND);
     assert_string_equal(problem.thing, "id");
     assert_string_equal(problem.value, "container_1");
-    assert_string_equal(problem.message, "This node has not placed a container container_1, as far as it remembers.");
+    assert_string_equal(problem.message, "This node has no record of placing container container_1.");
     assert_string_equal(tracker_shown(w).kind, "none");
     j = nm_manager_config_to_json(w->node->m);
     assert_true(json_array_size(j) > 0);

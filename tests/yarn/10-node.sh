@@ -21,7 +21,7 @@ need 'it is running, and knows it' wait_until 30 upstream_is running
 check 'the ResourceManager says so, too' wait_until 30 rm_says RUNNING
 is 'name, port and version' "$(of_node '"\(.id) \(.version) \(.nodeHTTPAddress)"')" "node07:$node_port 3.4.2 node07:$node_port"
 like 'nmd goes on without its pages where their port is taken' "$(<"$dir/nmd.log")" \
-    "yarn.nodemanager.webapp.address: port $node_port: Address already in use; nmd goes on"
+    "yarn.nodemanager.webapp.address: port $node_port: Address already in use; nmd continues"
 is 'sizes are those of yarn-site.xml' "$(nmctl status --json | jq -c '[(.node.capacity | .memory_bytes, .vcores), .queue.max_length]')" \
     "[$((800 << 20)),2,7]"
 is "where the cluster says nothing, Hadoop's default holds, and is called that" "$(nmctl config --json | jq -r '.[] |
@@ -68,7 +68,7 @@ check 'without a ResourceManager nmd says so' wait_until 30 upstream_is unreacha
 like 'and why' "$(upstream_of .trouble)" 'refused|reset'
 submit later -m 10M -c 0.1 -- sleep 600
 check 'it goes on' wait_until 10 in_state later RUNNING
-is 'in its log is that once' "$(grep -c 'no ResourceManager at' "$dir/nmd.log")" 1
+is 'in its log is that once' "$(grep -c 'not connected to the ResourceManager at' "$dir/nmd.log")" 1
 need 'the ResourceManager comes back' rm_again
 check 'and has the node again' wait_until 30 rm_says RUNNING
 check 'nmd knows' wait_until 10 upstream_is running
@@ -93,7 +93,7 @@ echo node07 >"$dir/exclude"
 check 'it is to be decommissioned gracefully' rm_admin -refreshNodes -g 60 -client
 check 'which ends, for nothing of the cluster runs there' wait_until 30 rm_says DECOMMISSIONED
 check 'nmd is told' wait_until 30 upstream_is stopped
-like 'and tells why' "$(upstream_of .trouble)" '^the ResourceManager shut this node out: .*DECOMMISSION'
+like 'and tells why' "$(upstream_of .trouble)" '^the ResourceManager shut this node down: .*DECOMMISSION'
 is 'local containers stay' "$(field_of g1 .state)" RUNNING
 nmd_stop
 node_start

@@ -40,13 +40,13 @@ closes unreachable reset
 noise unreachable Bad.message|Message.too.long
 huge unreachable Bad.message|Message.too.long
 truncated unreachable reset
-nonsense unreachable makes.no.sense
+nonsense unreachable invalid.answer
 END
 
 # A working ResourceManager would get two requests per second. nmd sends fewer and fewer requests to this one.
 for manner in wrong-number resync; do
     strange "$manner"
-    check "one that always says $manner" wait_until 20 in_trouble 'wants the node to register again'
+    check "one that always says $manner" wait_until 20 in_trouble 'requires the node to register again'
     before=$(upstream_of .heartbeats)
     sleep_until=$((SECONDS + 2))
     wait_until 3 test "$sleep_until" -le "$SECONDS" || true

@@ -83,5 +83,5 @@ done
 printf 'asked a.b x\ncommand true\n' | both bad >/dev/null 2>&1
 is 'a name that no shell has fails in Hadoop when it runs' "$(cat "$dir/bad/hadoop/status")" 1
 like 'and here before' "$(printf 'asked a.b x\ncommand true\n' | "$NMD_TEST_BUILD/launch-script" /x '' 2>&1)" \
-    "^The environment has a variable 'a.b': a name has"
+    "^The environment variable 'a.b' has an invalid name"
 done_testing

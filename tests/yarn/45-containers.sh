@@ -336,7 +336,7 @@ moved() { [[ $(nmctl logs "$b" | tail -n 1) == "$place/local/"* ]]; }
 check 'the one that runs on the bad disk is restarted in the other directory' wait_until 30 moved
 light "end?container=$b" >/dev/null
 check 'and ends' wait_until 30 ended "$b"
-bad_told() { nmctl events --json | grep -c "local directory $place/disk isn't given to containers any more: .*written to"; }
+bad_told() { nmctl events --json | grep -c "New containers don't use the local directory $place/disk any more: .*read-only"; }
 is 'that it is bad is an event' "$(bad_told)" 1
 is 'the node is healthy to the ResourceManager' "$(of_node .state)" RUNNING
 need 'the disk is back' mount -o remount,rw "$place/disk"

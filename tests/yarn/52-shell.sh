@@ -78,7 +78,7 @@ is 'which the last time ended well' "$(field_of "$(ids_of retried | head -n 1)" 
 
 shell_ends docker
 is 'docker: an application that wants Docker fails' "$?" 2
-like 'and shows why' "$(app_says docker .diagnostics)" "runtime 'docker'.*this node has the default one only"
+like 'and shows why' "$(app_says docker .diagnostics)" "runtime 'docker'.*this node has only the default one"
 
 # ---- three: one for signals, one whose master dies, one that is killed ----
 

@@ -131,7 +131,7 @@ check 'its application is told' wait_until 20 ended b1 "$b1"
 read -r beside beside_own < <(last_growth "$log1")
 crossed=$(held_at "$log1" $over "$line")
 decided=$(($(decision_of "$b1" kill .time_usec) / 1000)) gone=$(($(field_of "$b1" .finished_usec) / 1000))
-like 'that the node took it, which is no failure of its own' "$(end_of b1 "$b1")" '^-108 .*taken back by the node'
+like 'that the node took it, which is no failure of its own' "$(end_of b1 "$b1")" '^-108 .*ended by the node'
 is 'for memory' "$(decision_of "$b1" kill .reason)" memory-over-beta
 at_least 'it was decided before A had three more of its units' "$(held_at "$log1" $((over + 3 * unit)) "$line")" "$decided"
 at_least "A's growth took at most twice as long as alone, and 0.3 s, but for CPUs that others had" $((2 * alone_own + 300)) "$beside_own"

@@ -33,7 +33,7 @@ for pair in few:4 all:6; do
 done
 is 'of one job each heartbeat placed one' "$(heartbeats all)" 6
 first=$(nmctl list --all --json | jq -r '[.[].id | select(endswith("_1099511627775"))][0]')
-like 'explain tells why the first is where it is' "$(nmctl explain "$first")" 'It went to node01 because'
+like 'explain tells why the first is where it is' "$(nmctl explain "$first")" 'It was placed on node01 because'
 
 # Other figures of the proxy, since the start of this nmd.
 is 'it counts all maps as placed' "$(masters '.placed | add')" 10

@@ -52,7 +52,7 @@ is 'its interface knows one by its number' \
 is 'and all of an application that were here' "$(nmctl list --all --quiet --app "application_$(job_id ours)" | sed 's/.*_//' | sort)" \
     "$(numbers_on 1 ours)"
 far=$(placed_by_node numbers_on 4 ours | tail -n 1)
-like "explain tells of one on Hadoop's node" "$(nmctl explain "container_$(job_id ours)_01_$far")" 'It went to node04 because'
+like "explain tells of one on Hadoop's node" "$(nmctl explain "container_$(job_id ours)_01_$far")" 'It was placed on node04 because'
 
 # ---- three nodes of nmd ---------------------------------------------------------------------------
 

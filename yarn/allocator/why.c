@@ -11,10 +11,10 @@ static const struct pass_words {
 } passes[NM_YARN_ALLOC_N_PASSES] = {
     [NM_YARN_ALLOC_BLACKLISTED] = {"blacklisted", "on the application's blacklist"},
     [NM_YARN_ALLOC_OTHER_PARTITION] = {"other_partition", "in another partition"},
-    [NM_YARN_ALLOC_ELSEWHERE] = {"elsewhere", "not where it was to be"},
-    [NM_YARN_ALLOC_USED] = {"used", "with a container out of the same heartbeat, and one is what a host takes"},
-    [NM_YARN_ALLOC_FULL] = {"full", "whose queue has no room, as far as is known here"},
-    [NM_YARN_ALLOC_BUSIER] = {"busier", "with more containers out of the same heartbeat"},
+    [NM_YARN_ALLOC_ELSEWHERE] = {"elsewhere", "not on a requested host or rack"},
+    [NM_YARN_ALLOC_USED] = {"used", "with a container from the same heartbeat (at most one per host)"},
+    [NM_YARN_ALLOC_FULL] = {"full", "with a full queue, as far as this node knows"},
+    [NM_YARN_ALLOC_BUSIER] = {"busier", "with more containers from the same heartbeat"},
 };
 
 const char *nm_yarn_alloc_rule_name(enum nm_yarn_alloc_rule rule)
@@ -57,13 +57,14 @@ static void add_rule(const struct nm_yarn_placement *p, char *buf, size_t size)
 
     switch (w->rule) {
     case NM_YARN_ALLOC_NODE_LOCAL:
-        add(buf, size, "It went to %s because the application asked for that host (for %u host%s in all).\n",
+        add(buf, size, "It was placed on %s because the application requested this host (%u host%s in all).\n",
             p->node->host, w->hosts, plural(w->hosts));
         return;
     case NM_YARN_ALLOC_RACK_LOCAL:
-        add(buf, size, "It went to %s because the application asked for its rack, %s", p->node->host, p->node->rack);
+        add(buf, size, "It was placed on %s because the application requested its rack, %s",
+            p->node->host, p->node->rack);
         if (w->hosts > 0)
-            add(buf, size, "; of the %u host%s that it asked for none was to be had", w->hosts, plural(w->hosts));
+            add(buf, size, "; none of the %u host%s that it requested was available", w->hosts, plural(w->hosts));
         add(buf, size, ".\n");
         return;
     case NM_YARN_ALLOC_ANY:
@@ -71,11 +72,11 @@ static void add_rule(const struct nm_yarn_placement *p, char *buf, size_t size)
         break;
     }
     if (w->hosts + w->racks == 0)
-        add(buf, size, "It went to %s because the application would have it anywhere.\n", p->node->host);
+        add(buf, size, "It was placed on %s because the application accepts any host.\n", p->node->host);
     else
         add(buf, size,
-            "It went to %s because of the %u host%s and %u rack%s that the application asked for none was to be had, "
-            "and it may be anywhere.\n",
+            "It was placed on %s because none of the %u host%s and %u rack%s that the application requested was "
+            "available, and the application accepts any host.\n",
             p->node->host, w->hosts, plural(w->hosts), w->racks, plural(w->racks));
 }
 
@@ -99,7 +100,7 @@ void nm_yarn_why_explain(const struct nm_yarn_placement *p, char *buf, size_t si
     buf[0] = '\0';
     add_rule(p, buf, size);
     add_list(&p->why, buf, size);
-    add(buf, size, "It has %lld MiB and %d vcore%s, at priority %d; its ask had waited %.3f s.\n",
+    add(buf, size, "It has %lld MiB and %d vcore%s at priority %d. Its request waited for %.3f s.\n",
         (long long)p->size.memory_mib, p->size.vcores, plural((uint32_t)p->size.vcores), p->priority,
         (double)p->why.waited_usec / (double)NM_USEC_PER_SEC);
 }

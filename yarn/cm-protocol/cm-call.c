@@ -19,7 +19,7 @@ void nm_cm_refuse(struct nm_hadoop_call *call, const char *class_name, const cha
 
 void nm_cm_refuse_answer(struct nm_hadoop_call *call)
 {
-    nm_cm_refuse(call, NM_EXCEPTION_YARN, "There is no room for the answer; name fewer containers at a time.");
+    nm_cm_refuse(call, NM_EXCEPTION_YARN, "The answer would be too large; name fewer containers in a call.");
 }
 
 /* Parses the identifier again. The identifier was accepted when the connection began, so only a lack of memory can make
@@ -30,7 +30,7 @@ const Hadoop__NMTokenIdentifier *nm_cm_caller(struct nm_hadoop_call *call)
 
     if (nm_token_parse_nm(nm_hadoop_call_arena(call), nm_hadoop_call_identifier(call), &caller) == 0)
         return caller;
-    nm_cm_refuse(call, NM_EXCEPTION_RETRY, "There is no room for this call at the moment; try again.");
+    nm_cm_refuse(call, NM_EXCEPTION_RETRY, "There is no memory for this call at the moment; try again.");
     return NULL;
 }
 
@@ -54,7 +54,7 @@ bool nm_cm_outcome_init(struct nm_cm_outcome *o, struct nm_hadoop_call *call, si
 void nm_cm_explain(int r, struct nm_exception *why)
 {
     if (r < 0)
-        nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_YARN, "The node can't do that: %s", strerror(-r));
+        nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_YARN, "The node can't do this: %s", strerror(-r));
 }
 
 static char *copy_text(struct nm_arena *a, const char *s)

@@ -169,7 +169,7 @@ void nm_cm_reinitialize(struct nm_hadoop_call *call, void *userdata)
     if (r->context)
         finish(call, nm_yarn_node_reinitialize(m->node, r, &why), &why);
     else
-        nm_cm_refuse(call, NM_EXCEPTION_YARN, "The container would have no launch context.");
+        nm_cm_refuse(call, NM_EXCEPTION_YARN, "The request has no launch context.");
 }
 
 static void with_id(struct nm_hadoop_call *call, struct nm_yarn_cm_server *m, const char *operation,

@@ -40,7 +40,7 @@ static bool is_same_application(const Hadoop__AttemptId *a, const Hadoop__Attemp
 static int unread(const struct nm_arena *a, struct nm_exception *why, const char *text)
 {
     if (nm_arena_error(a) == -ENOMEM) {
-        nm_exception_set(why, 0, NM_EXCEPTION_RETRY, "There is no room for this call at the moment; try again.");
+        nm_exception_set(why, 0, NM_EXCEPTION_RETRY, "There is no memory for this call at the moment; try again.");
         return NM_YARN_TOKEN_E_REFUSED;
     }
     nm_exception_set(why, 0, NM_EXCEPTION_INVALID_TOKEN, "%s", text);
@@ -67,7 +67,7 @@ int nm_yarn_check_bearer(const struct nm_yarn_gate *g, struct nm_bytes identifie
     (void)name_attempt(token->attempt, name);
     if (nm_yarn_keyring_is_empty(g->keyring)) {
         nm_exception_set(why, 0, NM_EXCEPTION_NOT_YET_READY,
-                         "This node has not heard from its ResourceManager yet which tokens are good.");
+                         "This node has not received the keys of tokens from its ResourceManager yet.");
         return NM_YARN_TOKEN_E_REFUSED;
     }
     if (!is_for_us(g, token->node)) {
@@ -239,7 +239,7 @@ int nm_yarn_check_owner(const Hadoop__NMTokenIdentifier *caller, const Hadoop__C
     char own[NM_YARN_ID_SIZE], name[NM_YARN_ID_SIZE];
 
     if (!nm_yarn_is_container(id))
-        return refuse(why, "No container: its id lacks a part.");
+        return refuse(why, "Invalid container id: a part is missing.");
     if (is_same_application(caller->attempt, id->attempt))
         return 0;
     return refuse(why, "%s attempted to %s non-application container : %s", name_attempt(caller->attempt, own),

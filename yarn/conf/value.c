@@ -274,7 +274,7 @@ const char *nm_yarn_value_allowed(const struct nm_yarn_key *k, char *buf, size_t
                        k->max);
         return buf;
     default:
-        (void)snprintf(buf, size, "HOST:PORT with a port from %" PRId64 " to %" PRId64, k->min, k->max);
+        (void)snprintf(buf, size, "HOST:PORT with port %" PRId64 " to %" PRId64, k->min, k->max);
         return buf;
     }
 }

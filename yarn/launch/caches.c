@@ -40,7 +40,7 @@ static int adopt_or_say(struct nm_yarn_caches *c, size_t i)
 
     if (r < 0 && d->is_good) {
         d->is_good = false;
-        (void)snprintf(d->why, sizeof d->why, "it can't be taken over: %s", strerror(-r));
+        (void)snprintf(d->why, sizeof d->why, "can't open its cache of resources: %s", strerror(-r));
     }
     return r;
 }
@@ -258,7 +258,7 @@ int nm_yarn_caches_open(struct nm_yarn_caches *c, const struct nm_localizer_para
         }
     }
     if (!nm_yarn_caches_any(c))
-        return nm_fail(ret_message, first, "Resources can't be fetched to %s by %s: %s", name, params->program,
+        return nm_fail(ret_message, first, "Can't fetch resources to %s with %s: %s", name, params->program,
                        strerror(-first));
     choose(c);
     nm_yarn_claim_sweep(nm_yarn_caches_any(c), dirs);

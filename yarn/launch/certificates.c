@@ -97,9 +97,9 @@ static int ask(const char *program_path, const char *path, char ret[static WORDS
         if (errno != EINTR)
             return 0;
     if (!is_over)
-        (void)snprintf(ret, WORDS_SIZE, "it couldn't be loaded within %u s", (unsigned)(MOST_USEC / NM_USEC_PER_SEC));
+        (void)snprintf(ret, WORDS_SIZE, "loading it took longer than %u s", (unsigned)(MOST_USEC / NM_USEC_PER_SEC));
     else if (!WIFEXITED(status) || WEXITSTATUS(status) > 1)
-        (void)snprintf(ret, WORDS_SIZE, "whether it can be loaded is not known, since nm-localizer failed");
+        (void)snprintf(ret, WORDS_SIZE, "nm-localizer failed, so it is unknown whether the file can be loaded");
     else
         return WEXITSTATUS(status) == 1 && *ret;
     return 1;
@@ -132,7 +132,8 @@ char *nm_yarn_certificates_doubt(const char *localizer_program, const char *path
         dir = find_closed_dir(path);
     if (!dir)
         return strdup(words);
-    if (asprintf(&why, "not everybody may enter %s, and it is read as the user of each container (chmod o+x)", dir) < 0)
+    if (asprintf(&why, "not all users may enter %s, but the file is read as the user of each container; run chmod o+x "
+                       "on this directory", dir) < 0)
         return NULL;
     return why;
 }

@@ -58,7 +58,8 @@ static int open_private(const char *name, int *ret)
 static void tell_why(int r, char why[WHY_SIZE])
 {
     (void)snprintf(why, WHY_SIZE, "%s",
-                   r == -EPERM ? "it or a directory above it is not root's or nmd's alone" : strerror(-r));
+                   r == -EPERM ? "a user other than root and nmd's own can change it or a directory above it"
+                               : strerror(-r));
 }
 
 /* Opens a directory. Returns 0 if it can't be opened, because its disk may have failed while other directories are
@@ -147,7 +148,7 @@ static int wait_for_byte(int lock_fd, int dir_fd, const char *name, void (*tell)
 
     if (r != -EBUSY)
         return r;
-    (void)snprintf(text, sizeof text, "another nmd (%s) uses the local directory %s: waiting %u s for its end", buf,
+    (void)snprintf(text, sizeof text, "another nmd (%s) uses the local directory %s: waiting %u s for it to exit", buf,
                    name, (unsigned)(LOCK_WAIT_USEC / NM_USEC_PER_SEC));
     tell(LOG_NOTICE, text);
     return lock_byte(lock_fd, dir_fd, LOCK_WAIT_USEC, buf);
@@ -186,7 +187,7 @@ static int open_locks(char **ret_message)
     if (r >= 0)
         r = fd = RET_NERRNO(open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
     if (r < 0)
-        return nm_fail(ret_message, r, "the lock %s of the local directories can't be taken: %s", path, strerror(-r));
+        return nm_fail(ret_message, r, "can't take the lock %s of the local directories: %s", path, strerror(-r));
     return r;
 }
 
@@ -214,7 +215,7 @@ static int lock_if_asked(const struct nm_yarn_dirs *dirs, struct nm_yarn_dir *d)
         (void)snprintf(d->why, sizeof d->why, "another nmd (%s) uses it; stop that nmd, or give this one directories "
                        "of its own", buf);
     else
-        (void)snprintf(d->why, sizeof d->why, "it can't be locked against other nmds: %s", strerror(-r));
+        (void)snprintf(d->why, sizeof d->why, "can't lock it against other nmd processes: %s", strerror(-r));
     (void)nm_close(d->fd);
     d->fd = -EBADF;
     return r;
@@ -302,10 +303,10 @@ static const char *full(const struct nm_yarn_dir *d, const struct nm_yarn_settin
     int64_t least = d->is_full ? NM_MAX(s->high_free_disk_mib, s->min_free_disk_mib) : s->min_free_disk_mib;
 
     if (s->checks_disks && s->checks_disk_use && used_percent > most)
-        (void)snprintf(buf, size, "its disk is full: %.0f %% of %s are used, and %g %% may be", used_percent,
+        (void)snprintf(buf, size, "the disk is full: %.0f %% of %s are used, the maximum is %g %%", used_percent,
                        nm_format_size(vfs->f_blocks * vfs->f_frsize, total, sizeof total), most);
     else if (s->checks_disks && s->checks_disk_room && free_mib < (uint64_t)least)
-        (void)snprintf(buf, size, "its disk is full: %" PRIu64 " MB of %s are left, and %jd MB have to be", free_mib,
+        (void)snprintf(buf, size, "the disk is full: %" PRIu64 " MB of %s are free, the minimum is %jd MB", free_mib,
                        nm_format_size(vfs->f_blocks * vfs->f_frsize, total, sizeof total), (intmax_t)least);
     else
         return NULL;
@@ -338,7 +339,7 @@ static void check_disk(struct nm_yarn_dir *d, const struct nm_yarn_settings *s)
     d->is_good = false;
     r = RET_NERRNO(fstatvfs(d->fd, &vfs));
     if (r < 0 || vfs.f_blocks == 0) {
-        (void)snprintf(d->why, sizeof d->why, "%s", r < 0 ? strerror(-r) : "its file system keeps no files");
+        (void)snprintf(d->why, sizeof d->why, "%s", r < 0 ? strerror(-r) : "its file system can't store files");
         return;
     }
     d->free = (double)vfs.f_bavail / (double)vfs.f_blocks;
@@ -348,12 +349,12 @@ static void check_disk(struct nm_yarn_dir *d, const struct nm_yarn_settings *s)
     if (r < 0)
         (void)snprintf(d->why, sizeof d->why, "%s", strerror(-r));
     else if (r == 0)
-        (void)snprintf(d->why, sizeof d->why, "it was removed, or a disk was mounted or unmounted there since nmd has "
-                       "opened it; restart nmd to use what is there now");
+        (void)snprintf(d->why, sizeof d->why, "it was removed, or a disk was mounted or unmounted there, after nmd "
+                       "opened it; restart nmd to use the current one");
     else if (vfs.f_flag & ST_RDONLY)
-        (void)snprintf(d->why, sizeof d->why, "its file system can't be written to");
+        (void)snprintf(d->why, sizeof d->why, "its file system is read-only");
     else if (s->checks_disks && (r = try_to_make(d->fd)) < 0)
-        (void)snprintf(d->why, sizeof d->why, "nothing can be made in it: %s", strerror(-r));
+        (void)snprintf(d->why, sizeof d->why, "can't write to it: %s", strerror(-r));
     else if (why)
         (void)snprintf(d->why, sizeof d->why, "%s", why);
     else

@@ -43,8 +43,8 @@ static void look_for_user(const struct doubts *d, const struct nm_yarn_settings 
     if (nmd_uid != 0 || !s->limit_users || !s->local_user)
         return;
     if (nm_yarn_user_find(s->local_user, &uid, &gid) == -ENOENT)
-        doubt(d, LOCAL_USER " = '%.100s': this node has no such user, and all containers run as that one: each fails "
-                 "until it is there", s->local_user);
+        doubt(d, LOCAL_USER " = '%.100s': this user doesn't exist on this node, and all containers run as this user; "
+                 "they fail until it exists", s->local_user);
 }
 
 /* ---- certificates ------------------------------------------------------------------------- */
@@ -61,13 +61,14 @@ static void look_for_certificates(const struct doubts *d, const char *localizer_
     if (stat(path, &st) < 0)
         why = strerror(errno);
     else if (!S_ISREG(st.st_mode))
-        why = "it is no file";
+        why = "it is not a regular file";
     else if (!(st.st_mode & S_IROTH))
-        why = "not everybody may read it, and it is read as the user of each container (chmod o+r)";
+        why = "not all users may read it, but it is read as the user of each container; run chmod o+r on it";
     else
         why = unusable = nm_yarn_certificates_doubt(localizer_program, path);
     if (why)
-        doubt(d, "nmd.webhdfs.ca-file = '%s': %s; without it nothing is fetched from HDFS by TLS", path, why);
+        doubt(d, "nmd.webhdfs.ca-file = '%s': %s; until this is fixed, nothing is fetched from HDFS with TLS",
+              path, why);
 }
 
 /* ---- commands ----------------------------------------------------------------------------- */
@@ -106,8 +107,8 @@ static void look_for_commands(const struct doubts *d, json_t *commands)
         const char *program = json_string_value(json_array_get(words, 0));
 
         if (program && !is_found(program, dirs))
-            doubt(d, "nmd.fetch-command.%.60s: there is no program '%.500s'%s%.1000s; what has that scheme is not "
-                     "fetched until it is there", scheme, program, strchr(program, '/') ? "" : " in ",
+            doubt(d, "nmd.fetch-command.%.60s: the program '%.500s' doesn't exist%s%.1000s; URIs of this scheme can't "
+                     "be fetched until it does", scheme, program, strchr(program, '/') ? "" : " in ",
                   strchr(program, '/') ? "" : dirs);
     }
 }
@@ -119,8 +120,8 @@ static void doubt_address(const struct doubts *d, const char *name, const char *
     if (why)
         doubt(d, "%.300s = '%.300s': %.300s", name, value, why);
     else
-        doubt(d, "%.300s = '%.300s' has no address that can be made sense of (HOST, HOST:PORT with a port from 1 "
-                 "to 65535, or [IPv6]:PORT, without a user), and isn't used", name, value);
+        doubt(d, "%.300s = '%.300s' is not a valid address (HOST, HOST:PORT with a port from 1 to 65535, or "
+                 "[IPv6]:PORT, without a user), and is ignored", name, value);
 }
 
 /* Warns of name nodes without an address, which are not used. If all name nodes of a service lack an address, the
@@ -138,14 +139,14 @@ static void look_for_name_nodes(const struct doubts *d, json_t *lacking)
             doubt_address(d, odd, json_string_value(json_object_get(item, "value")),
                           json_string_value(json_object_get(item, "why")));
         else if (service)
-            doubt(d, "The name service '%.300s' has no address: dfs.ha.namenodes.%.300s names no name node, and "
-                     "dfs.namenode.rpc-address.%.300s isn't set, nor is that of its http-address and https-address "
-                     "which nmd uses with this dfs.http.policy; hdfs://%.300s is taken for a host of that name",
+            doubt(d, "The name service '%.300s' has no address: dfs.ha.namenodes.%.300s lists no name node, and "
+                     "dfs.namenode.rpc-address.%.300s isn't set, nor is the http-address or https-address that this "
+                     "dfs.http.policy requires; hdfs://%.300s is treated as a host of that name",
                   service, service, service, service);
         else
-            doubt(d, "dfs.namenode.rpc-address.%.300s isn't set, nor is that of its http-address and https-address "
-                     "which nmd uses with this dfs.http.policy: nothing is fetched from that name node, which "
-                     "dfs.ha.namenodes.%.*s has", node,
+            doubt(d, "dfs.namenode.rpc-address.%.300s isn't set, nor is the http-address or https-address that this "
+                     "dfs.http.policy requires; nothing is fetched from this name node, which is listed in "
+                     "dfs.ha.namenodes.%.*s", node,
                   (int)NM_MIN(strcspn(node, "."), 200U), node);
     }
 }
@@ -168,8 +169,8 @@ static void look_for_scheme(const struct doubts *d, const struct nm_yarn_setting
         if (nm_streq(scheme, fetched[i]))
             return;
     if (!json_object_get(s->commands, scheme))
-        doubt(d, "fs.defaultFS = '%.300s': nothing on this node fetches %s:, so containers whose files are there fail; "
-                 "nmd.fetch-command.%s = hadoop fs -get {uri} {target} has Hadoop's client fetch them",
+        doubt(d, "fs.defaultFS = '%.300s': this node can't fetch %s: URIs, so containers with files there fail; to "
+                 "fetch them with Hadoop's client, set nmd.fetch-command.%s = hadoop fs -get {uri} {target}",
               s->default_fs, scheme, scheme);
 }
 

@@ -41,10 +41,10 @@ static void tell_change(struct nm_yarn_launcher *l, const struct nm_yarn_dir *d,
     char sentence[600];
 
     if (d->is_good)
-        (void)snprintf(sentence, sizeof sentence, "The %s directory %s is good again, and is given to containers",
+        (void)snprintf(sentence, sizeof sentence, "The %s directory %s is good again, and new containers use it",
                        kind, d->name);
     else
-        (void)snprintf(sentence, sizeof sentence, "The %s directory %s isn't given to containers any more: %s", kind,
+        (void)snprintf(sentence, sizeof sentence, "New containers don't use the %s directory %s any more: %s", kind,
                        d->name, d->why);
     if (l->params.happened)
         l->params.happened(d->is_good ? LOG_NOTICE : LOG_WARNING, sentence, l->params.userdata);
@@ -195,7 +195,7 @@ static void read_boot_id(char *buf, size_t size)
 
 static int refuse_localizer(const char *dir, const char *program, int r, char **ret_message)
 {
-    return nm_fail(ret_message, r, "Resources can't be fetched to %s by %s: %s", dir, program, strerror(-r));
+    return nm_fail(ret_message, r, "Can't fetch resources to %s with %s: %s", dir, program, strerror(-r));
 }
 
 static int open_caches(struct nm_yarn_launcher *l, char **ret_message)
@@ -238,13 +238,13 @@ static int check_executor(const struct nm_yarn_settings *s, char **ret_message)
     if (geteuid() == 0 || !strstr(s->executor, "LinuxContainerExecutor"))
         return 0;
     return nm_fail(ret_message, -EPERM,
-                   "yarn.nodemanager.container-executor.class = %s has containers run as other users, which needs an "
-                   "nmd that is root", s->executor);
+                   "yarn.nodemanager.container-executor.class = %s runs containers as other users, so nmd must run as "
+                   "root", s->executor);
 }
 
 static void tell_bad(const struct nm_yarn_dir *d, void *userdata)
 {
-    log_message(userdata, LOG_WARNING, "%s isn't given to containers: %s", d->name, d->why);
+    log_message(userdata, LOG_WARNING, "Containers don't use %s: %s", d->name, d->why);
 }
 
 /* Reports problems that don't prevent the start. A failed start reports only the cause of the failure. */
@@ -252,8 +252,8 @@ static void tell_doubts(struct nm_yarn_launcher *l)
 {
     if (!getenv("JAVA_HOME"))
         log_message(l, LOG_WARNING,
-                    "JAVA_HOME isn't set for nmd, so containers don't have it: most of Hadoop's jobs fail. Start nmd "
-                    "with it, by Environment=JAVA_HOME=DIR in a drop-in of nmd.service or as JAVA_HOME=DIR nmd");
+                    "JAVA_HOME isn't set for nmd, so containers don't have it, and most Hadoop jobs fail; set it with "
+                    "Environment=JAVA_HOME=DIR in a drop-in of nmd.service, or start nmd as JAVA_HOME=DIR nmd");
     nm_yarn_dirs_tell(&l->local, tell_bad, l);
     nm_yarn_dirs_tell(&l->log, tell_bad, l);
 }

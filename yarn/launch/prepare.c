@@ -82,8 +82,8 @@ static int find_user(struct nm_yarn_preparation *p, char **ret_message)
         as->groups = p->groups;
     }
     if (r == -ENOENT)
-        return nm_fail(ret_message, r, "There is no user %s on this node any more", p->task.user);
-    return r < 0 ? nm_fail(ret_message, r, "The user %s can't be looked up: %s", p->task.user, strerror(-r)) : 0;
+        return nm_fail(ret_message, r, "The user %s doesn't exist on this node any more", p->task.user);
+    return r < 0 ? nm_fail(ret_message, r, "Can't look up the user %s: %s", p->task.user, strerror(-r)) : 0;
 }
 
 /* Returns whether a disk that fails, is full or is gone may cause this error. A user can cause the same errors. */
@@ -111,16 +111,16 @@ static int check_usable(const struct nm_yarn_dir *d)
 
 static int cannot_use(const struct nm_yarn_dir *d, int r, char **ret_message)
 {
-    return nm_fail(ret_message, r, "The container's directory in %s can't be made: %s", d->name,
+    return nm_fail(ret_message, r, "Can't make the container's directory in %s: %s", d->name,
                    d->is_good ? strerror(-r) : d->why);
 }
 
 static int cannot_make(const char *dir, int r, char **ret_message)
 {
     if (r == -EPERM)
-        return nm_fail(ret_message, r, "The container's directory in %s can't be made: what there is belongs to "
+        return nm_fail(ret_message, r, "Can't make the container's directory in %s: the existing one belongs to "
                        "another user", dir);
-    return nm_fail(ret_message, r, "The container's directory in %s can't be made: %s", dir, strerror(-r));
+    return nm_fail(ret_message, r, "Can't make the container's directory in %s: %s", dir, strerror(-r));
 }
 
 /* Makes the container's directory in each of the node's directories, since applications choose among the local ones. A
@@ -265,7 +265,7 @@ static int finish(struct nm_yarn_preparation *p, char **ret_message)
         return r;
     r = write_files(p, script);
     p->lost_local = is_of_disk(r);
-    return r < 0 ? nm_fail(ret_message, r, "The container's script can't be written: %s", strerror(-r)) : 0;
+    return r < 0 ? nm_fail(ret_message, r, "Can't write the container's script: %s", strerror(-r)) : 0;
 }
 
 static bool is_at_end(const struct nm_yarn_preparation *p)
@@ -308,7 +308,7 @@ static int add_links(struct nm_yarn_preparation *p, char **ret_message)
     if (r < 0 && is_at_end(p))
         return r;
     if (r < 0)
-        return nm_fail(ret_message, r, "The resource '%.100s' can't be linked: %s", p->links.links[p->at].name,
+        return nm_fail(ret_message, r, "Can't link the resource '%.100s': %s", p->links.links[p->at].name,
                        strerror(-r));
     if (is_at_end(p))
         return 0;
@@ -336,7 +336,8 @@ static void look_at_some(struct nm_yarn_preparation *p)
 static int ask_again(struct nm_yarn_preparation *p, char **ret_message)
 {
     if (++p->n_lost > LOST_MAX)
-        return nm_fail(ret_message, -ESTALE, "The container's resources are removed from %s as soon as they are there",
+        return nm_fail(ret_message, -ESTALE, "The container's resources in %s are removed again each time they have "
+                                             "been fetched",
                        nm_yarn_caches_dir(&p->launcher->caches));
     p->ask = nm_localizer_ask_free(p->ask);
     return ask_for_resources(p, ret_message);
@@ -440,7 +441,7 @@ static int ask_for_resources(struct nm_yarn_preparation *p, char **ret_message)
         r = p->asked ? nm_localizer_ask(p->asked, &user, list, c->n_resources, &listener, &p->ask) : -ENOSPC;
         /* the directories of a new user need room as well */
     } while ((r == -ENOSPC || r == -EDQUOT) && p->kind != HOLD && (p->roomy = find_roomy(p)));
-    return r < 0 ? nm_fail(ret_message, r, "The container's resources can't be asked for: %s", strerror(-r)) : 0;
+    return r < 0 ? nm_fail(ret_message, r, "Can't request the container's resources: %s", strerror(-r)) : 0;
 }
 
 /* ---- course ------------------------------------------------------------------------------- */

@@ -113,8 +113,8 @@ static int convert(const Yarn__NamedResource *from, const char *default_fs, stru
         return nm_fail(ret_message, -EINVAL, "A resource has no name in the working directory");
     if (!v || !is_url(v->url) || !type_of(v->type) || v->timestamp_msec < 0 || v->visibility < 1 ||
         v->visibility > (int32_t)NM_ARRAY_SIZE(visibilities))
-        return nm_fail(ret_message, -EINVAL, "The resource '%.*s' lacks a part, or has one that can't be: its URL, "
-                       "type, visibility or timestamp", SHOWN, from->key);
+        return nm_fail(ret_message, -EINVAL, "The resource '%.*s' has a missing or invalid URL, type, visibility or "
+                       "timestamp", SHOWN, from->key);
     res.type = type_of(v->type);
     /* as in Java, a missing pattern selects all files and an empty pattern selects no file; the cache needs a different
      * text for each */
@@ -137,7 +137,7 @@ int nm_yarn_resources(Yarn__NamedResource *const *from, size_t n, const char *de
     struct nm_localizer_resource *list;
 
     if (n > MOST)
-        return nm_fail(ret_message, -EINVAL, "The container names %zu resources, and may name %d", n, MOST);
+        return nm_fail(ret_message, -EINVAL, "The container names %zu resources, but at most %d are allowed", n, MOST);
     list = nm_arena_alloc(arena, (n + 1) * sizeof *list);
     if (!list)
         return -ENOMEM;

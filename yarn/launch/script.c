@@ -112,8 +112,8 @@ static int expand_asked(const struct nm_yarn_launch *l, struct asked *a, char **
 
         if (!nm_yarn_env_is_name(name))
             return nm_fail(ret_message, -EINVAL,
-                           "The environment has a variable '%.80s': a name has letters, digits and "
-                           "'_' only, and begins with no digit",
+                           "The environment variable '%.80s' has an invalid name: use letters, digits and '_', and no "
+                           "digit at the beginning",
                            name);
         if (is_among(name, l->node, l->n_node))
             continue;

@@ -250,9 +250,9 @@ static int on_end(sd_event_source *source, int fd, uint32_t revents, void *userd
     (void)sd_event_source_set_enabled(p->end_source, SD_EVENT_OFF);
     nm_yarn_shuffle_process_last(p, last, sizeof last);
     if (WIFSIGNALED(status))
-        (void)snprintf(why, sizeof why, "nm-shuffle was ended by signal %d", WTERMSIG(status));
+        (void)snprintf(why, sizeof why, "nm-shuffle was killed by signal %d", WTERMSIG(status));
     else
-        (void)snprintf(why, sizeof why, "nm-shuffle ended with status %d%s%s", WEXITSTATUS(status),
+        (void)snprintf(why, sizeof why, "nm-shuffle exited with status %d%s%s", WEXITSTATUS(status),
                        *last ? ": " : "", last);
     p->params.ended(why, p->params.userdata);
     return 0;

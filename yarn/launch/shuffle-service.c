@@ -65,7 +65,8 @@ static void on_placed(int result, const char *message, void *userdata)
     if (result >= 0 || result == -ESRCH || !s->process) /* the end of the process is handled elsewhere */
         return;
     r = nm_yarn_shuffle_process_set_nice(s->process, NICE);
-    log_message(s, LOG_WARNING, "nm-shuffle gets no cgroup of its own (%s); %s%s", message ?: strerror(-result),
+    log_message(s, LOG_WARNING, "can't move nm-shuffle to a cgroup of its own (%s); %s%s",
+                message ?: strerror(-result),
                 r < 0 ? "it keeps nmd's CPU weight: " : "it runs at nice 10 instead", r < 0 ? strerror(-r) : "");
 }
 
@@ -122,7 +123,7 @@ static void on_listening(uint16_t port, void *userdata)
 
 static void on_refused(const char *error, void *userdata)
 {
-    log_message(userdata, LOG_WARNING, "nm-shuffle refuses: %s", error);
+    log_message(userdata, LOG_WARNING, "nm-shuffle refused its input: %s", error);
 }
 
 /* ---- process ------------------------------------------------------------------------------ */
@@ -194,7 +195,7 @@ static void on_ended(const char *why, void *userdata)
     s->process = nm_yarn_shuffle_process_free(s->process);
     s->is_listening = false;
     start_later(s);
-    log_message(s, LOG_WARNING, "%s; another is started", why);
+    log_message(s, LOG_WARNING, "%s; restarting it", why);
 }
 
 static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
@@ -262,13 +263,13 @@ static int begin(struct nm_yarn_shuffle *s, char **ret_message)
 {
     const struct timespec pause = {.tv_nsec = BEGIN_PAUSE_MSEC * 1000 * 1000};
     const uint64_t end_usec = nm_now_usec() + BEGIN_USEC;
-    char why[300] = "it is silent";
+    char why[300] = "it doesn't respond";
     int r;
 
     for (;;) { /* each pass takes at least a tenth of a second */
         r = start(s);
         if (r < 0)
-            return nm_fail(ret_message, r, "%s can't be started: %s", s->params.program, strerror(-r));
+            return nm_fail(ret_message, r, "can't start %s: %s", s->params.program, strerror(-r));
         nm_yarn_shuffle_process_wait(s->process, nm_sub_u64(end_usec, nm_now_usec()));
         if (s->is_listening)
             return 0;
@@ -339,7 +340,7 @@ int nm_yarn_shuffle_new(const struct nm_yarn_shuffle_params *params, struct nm_y
     read_port(s);
     s->has_weight = params->manager && nm_manager_can_place_helper(params->manager);
     if (!s->has_weight)
-        log_message(s, LOG_NOTICE, "nm-shuffle runs at nice 10: this host has no CPU weights that could rank it below "
+        log_message(s, LOG_NOTICE, "nm-shuffle runs at nice 10, because this host has no CPU weights to rank it below "
                     "guaranteed containers");
     r = begin(s, ret_message);
     if (r < 0)

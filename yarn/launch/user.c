@@ -71,8 +71,8 @@ static int choose_own(uid_t nmd_uid, char **ret, char **ret_message)
     int r = look_up(NULL, nmd_uid, &pw, &buffer);
 
     if (r == -ENOENT)
-        return nm_fail(ret_message, -EINVAL, "The node's own account (uid %ju) has no name, as which containers could "
-                       "run", (uintmax_t)nmd_uid);
+        return nm_fail(ret_message, -EINVAL, "nmd's own account (uid %ju) has no name, so containers can't run as "
+                       "this account", (uintmax_t)nmd_uid);
     if (r < 0)
         return r;
     return copy(pw.pw_name, ret);
@@ -87,14 +87,16 @@ static int check_account(const struct nm_yarn_settings *s, const char *name, cha
     int r = nm_yarn_user_find(name, &uid, &gid);
 
     if (r == -ENOENT)
-        return nm_fail(ret_message, -EINVAL, "Containers would run as the user %s, and this node has no such user",
+        return nm_fail(ret_message, -EINVAL, "Containers would run as the user %s, but this user doesn't exist on "
+                                             "this node",
                        name);
     if (r < 0)
-        return nm_fail(ret_message, r, "Containers would run as the user %s, who can't be looked up at the moment: %s",
+        return nm_fail(ret_message, r, "Containers would run as the user %s, but this user can't be looked up at the "
+                                       "moment: %s",
                        name, strerror(-r));
     if (uid == 0 && !s->allow_root)
-        return nm_fail(ret_message, -EINVAL, "Containers would run as root (user %s), and this node doesn't allow that "
-                       "(nmd.yarn.allow-root)", name);
+        return nm_fail(ret_message, -EINVAL, "Containers would run as root (user %s), but this node doesn't permit "
+                       "that (nmd.yarn.allow-root)", name);
     return nm_yarn_executor_check(&s->executor_rules, name, uid, ret_message);
 }
 
@@ -107,8 +109,9 @@ int nm_yarn_user_choose(const struct nm_yarn_settings *s, struct nm_pattern *pat
     if (r == -ENOMEM)
         return r;
     if (r <= 0)
-        return nm_fail(ret_message, -EINVAL, "'%.64s' is no name that a user can have on this node: it has at most 63 "
-                       "letters, digits and characters of '._@-', perhaps a '$' at its end, and matches " PATTERN,
+        return nm_fail(ret_message, -EINVAL, "'%.64s' is not a valid user name on this node: a name has at most 63 "
+                       "letters, digits and characters of '._@-', optionally a '$' at its end, and must "
+                       "match " PATTERN,
                        submitter);
     if (nmd_uid != 0)
         return choose_own(nmd_uid, ret, ret_message);

@@ -168,7 +168,7 @@ static int put_command(const Yarn__LaunchContext *c, struct nm_arena *a, struct 
     const char **words;
 
     if (c->n_command == 0)
-        return nm_fail(ret_message, -EINVAL, "There is no command that the container is to run");
+        return nm_fail(ret_message, -EINVAL, "The container has no command");
     words = nm_arena_alloc(a, (c->n_command + 1) * sizeof *words);
     if (!words)
         return -ENOMEM;

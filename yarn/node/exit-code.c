@@ -100,7 +100,7 @@ static void put_taken(const struct nm_container *c, FILE *out)
     bool caused = c->exit_cause != NM_REASON_NONE;
 
     fprintf(out,
-            "Opportunistic container taken back by the node: %s. On the node, nmctl explain %s has the figures.\n",
+            "Opportunistic container ended by the node: %s. Run nmctl explain %s on the node for the figures.\n",
             caused ? nm_reason_text(c->exit_cause) : nm_exit_reason_name(c->exit_reason), c->id);
 }
 
@@ -114,7 +114,7 @@ static void put_reason(const struct nm_container *c, FILE *out)
         return;
     case NM_EXIT_OOM:
         if (was_taken_for_room(c))
-            fputs("Container taken by the kernel to make room for others: the node was out of memory.\n", out);
+            fputs("Container killed by the kernel because the node was out of memory.\n", out);
         else
             put_over_memory(c, out);
         return;
@@ -126,7 +126,7 @@ static void put_reason(const struct nm_container *c, FILE *out)
             fprintf(out, "Container %s on the node.\n", nm_exit_reason_name(c->exit_reason));
         break;
     case NM_EXIT_SIGNALED:
-        fputs("Container killed on request from outside of the node manager, by a signal.\n", out);
+        fputs("Container killed by a signal that the NodeManager did not send.\n", out);
         break;
     default:
         fprintf(out, "The container ended on the node: %s.\n", nm_exit_reason_name(c->exit_reason));

@@ -70,7 +70,7 @@ int nm_yarn_node_update(struct nm_yarn_node *n, struct nm_bytes identifier,
                               i->token->version, token->version);
     if (!token->resource || token->resource->memory <= 0 || token->resource->memory > INT32_MAX ||
         token->resource->vcores <= 0 || token->resource->vcores > 100000)
-        return nm_yarn_refuse(why, "The token's resource isn't one that a container can have.");
+        return nm_yarn_refuse(why, "The resource in the token is not valid for a container.");
     r = apply(i, identifier, token, &problem);
     return r > 0 ? nm_yarn_refuse(why, "%s", problem.message) : r;
 }
@@ -100,8 +100,8 @@ int nm_yarn_node_signal(struct nm_yarn_node *n, const Hadoop__ContainerId *id, i
     int r;
 
     if (command < THREAD_DUMP || command > FORCEFUL_SHUTDOWN)
-        return nm_yarn_refuse(why, "There is no signal command %d: 1 is a thread dump, 2 graceful and 3 forceful "
-                              "shutdown.", command);
+        return nm_yarn_refuse(why, "Invalid signal command %d: use 1 (thread dump), 2 (graceful shutdown) or 3 "
+                              "(forceful shutdown).", command);
     if (!i || i->completed)
         return 0;
     if (command == FORCEFUL_SHUTDOWN)

@@ -57,7 +57,7 @@ void nm_yarn_container_ended_early(struct nm_yarn_container *i, int32_t status, 
 void nm_yarn_container_end_early(struct nm_yarn_container *i, int32_t status, const char *why)
 {
     _cleanup_free_ char *sentence =
-        nm_strdup_printf("%s isn't started, and ends with %" PRId32 ": %s", i->text, status, why);
+        nm_strdup_printf("%s was not started, and ends with exit code %" PRId32 ": %s", i->text, status, why);
 
     if (i->node->p.tell && sentence)
         i->node->p.tell(LOG_NOTICE, sentence);

@@ -44,6 +44,6 @@ int nm_yarn_refuse_runtime(const Yarn__LaunchContext *context, struct nm_excepti
 
     if (!runtime)
         return 0;
-    return nm_yarn_refuse(why, "The container asks for the runtime '%.60s' (" NM_YARN_RUNTIME "), and this node "
-                          "has the default one only.", runtime);
+    return nm_yarn_refuse(why, "The container requests the runtime '%.60s' (" NM_YARN_RUNTIME "), but this node has "
+                          "only the default one.", runtime);
 }

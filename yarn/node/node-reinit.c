@@ -234,8 +234,8 @@ static int check_extras(const struct nm_yarn_container *i, struct nm_exception *
 {
     if (i->n_extras < EXTRAS_MAX)
         return 0;
-    return nm_yarn_refuse(why, "Resources were localized for container %s %u times since it began to run, as often as "
-                          "this node does it.", i->text, EXTRAS_MAX);
+    return nm_yarn_refuse(why, "Resources were localized for container %s %u times since it began to run, which is "
+                          "the maximum on this node.", i->text, EXTRAS_MAX);
 }
 
 static void on_localized(struct nm_yarn_preparation *p, int result, const char *message, void *userdata)
@@ -344,7 +344,7 @@ int nm_yarn_node_reinitialize(struct nm_yarn_node *n, const Yarn__ReinitializeRe
     if (!request->context)
         return restart(i, why);
     if (request->context->n_command == 0)
-        return nm_yarn_refuse(why, "Container %s has no command to be re-initialized with.", i->text);
+        return nm_yarn_refuse(why, "The re-initialization of container %s has no command.", i->text);
     r = nm_yarn_refuse_runtime(request->context, why);
     if (r == 0)
         r = check_extras(i, why);

@@ -42,8 +42,8 @@ static int check(const struct nm_yarn_node *n, const struct nm_yarn_container_id
     if (nm_yarn_container_table_by_text(&n->containers, text))
         return nm_yarn_refuse(why, "Attempt to relaunch the same container with id %s.", text);
     if (n->containers.n >= NM_YARN_CONTAINERS_MAX)
-        return nm_yarn_refuse(why, "This node has %zu containers whose end the ResourceManager hasn't "
-                              "acknowledged yet, and takes no more.", n->containers.n);
+        return nm_yarn_refuse(why, "This node has %zu containers whose end the ResourceManager hasn't acknowledged "
+                              "yet, and accepts no more.", n->containers.n);
     if (context->n_command == 0)
         return nm_yarn_refuse(why, "Container %s has no command.", text);
     return check_services(n, context, why);
@@ -115,17 +115,17 @@ static bool sends_back(const struct nm_yarn_container *i)
 static void refuse_to_drain(struct nm_yarn_container *i)
 {
     if (nm_yarn_token_type(i->token) == NM_OPPORTUNISTIC)
-        nm_yarn_container_end_early(i, NM_YARN_KILLED_BY_NODE, "The node is draining and takes no new containers.");
+        nm_yarn_container_end_early(i, NM_YARN_KILLED_BY_NODE, "The node is draining and accepts no new containers.");
     else if (sends_back(i))
         nm_yarn_container_end_early(i, NM_YARN_ABORTED,
-                                    "The node is draining and takes no new containers; this one was on "
-                                    "its way before the ResourceManager knew, and that is no failure.");
+                                    "The node is draining and accepts no new containers. This container was sent "
+                                    "before the ResourceManager was informed, so this doesn't count as a failure.");
     else
-        nm_yarn_container_end_early(i, NM_YARN_INVALID, "The node is draining and takes no new containers, and the "
-                                    "ResourceManager still counts on room here: until that changes a start here "
-                                    "counts as a failure. 'yarn rmadmin -refreshNodes -g' on an excluded node has it "
-                                    "send no more, and "
-                                    "'nmctl undrain' on the node has it take them again.");
+        nm_yarn_container_end_early(i, NM_YARN_INVALID, "The node is draining and accepts no new containers, but the "
+                                    "ResourceManager still counts on its resources. Until that changes, a start here "
+                                    "counts as a failure. To make the ResourceManager send no more, run 'yarn rmadmin "
+                                    "-refreshNodes -g' with the node excluded. To make the node accept containers "
+                                    "again, run 'nmctl undrain' on it.");
 }
 
 /* Refuses a start. The ResourceManager doesn't know the node's own limits (live containers, descriptors, stored
@@ -137,9 +137,10 @@ static void refuse(struct nm_yarn_container *i, int outcome, const char *why)
     const bool goes_on = status == NM_YARN_INVALID &&
                          (outcome == NM_AGENT_E_UNAVAILABLE || outcome == NM_AGENT_E_QUEUE_FULL);
     _cleanup_free_ char *text =
-        goes_on ? nm_strdup_printf("%s The ResourceManager %s and goes on sending containers, so that each start "
-                                   "counts as a failure.", why,
-                                   is_opportunistic ? "has heard that there is no room" : "doesn't know of it")
+        goes_on ? nm_strdup_printf("%s The ResourceManager %s and continues to send containers, so each start counts "
+                                   "as a failure.", why,
+                                   is_opportunistic ? "has been informed that there is no room"
+                                                    : "hasn't been informed of this")
                 : NULL;
 
     nm_yarn_container_end_early(i, status, text ?: why);
@@ -194,7 +195,7 @@ static int submit(struct nm_yarn_container *i, const struct nm_blob *blob, struc
     int r = -ENOMEM;
 
     if (!user) {
-        (void)snprintf(problem->message, sizeof problem->message, "There is no user %s on this node any more.",
+        (void)snprintf(problem->message, sizeof problem->message, "The user %s doesn't exist on this node any more.",
                        i->record->user);
         return NM_AGENT_E_INVALID;
     }
@@ -280,8 +281,8 @@ static int obstruct_for_disks(const struct nm_yarn_node *n, struct plan *p, cons
     if (n->is_out)
         return obstruct(p, NM_YARN_DISKS_FAILED, nm_strdup_printf("%s", why));
     return obstruct(p, NM_YARN_INVALID,
-                    nm_strdup_printf("%s. The ResourceManager hears of it with the node's next heartbeat; until then a "
-                                     "start here counts as a failure.", why));
+                    nm_strdup_printf("%s. The ResourceManager is informed with the node's next heartbeat. Until then "
+                                     "a start here counts as a failure.", why));
 }
 
 static int make_plan(const struct nm_yarn_node *n, const struct nm_yarn_container_id *id,
@@ -297,8 +298,8 @@ static int make_plan(const struct nm_yarn_node *n, const struct nm_yarn_containe
                         nm_strdup_printf("Container launched after its application had ended."));
     if (runtime)
         return obstruct(p, NM_YARN_INVALID,
-                        nm_strdup_printf("The container asks for the runtime '%.60s' (" NM_YARN_RUNTIME "), and this "
-                                         "node has the default one only: it runs containers as processes, without "
+                        nm_strdup_printf("The container requests the runtime '%.60s' (" NM_YARN_RUNTIME "), but this "
+                                         "node has only the default one: it runs containers as processes without "
                                          "images.", runtime));
     r = nm_yarn_launcher_user(n->p.launcher, token->submitter, &p->user, &why);
     if (r < 0)
@@ -319,7 +320,7 @@ static int add(struct nm_yarn_node *n, struct nm_bytes identifier, const Yarn__L
         return r;
     data = blob.data;
     if (blob.bytes > NM_BLOB_MAX)
-        return nm_yarn_refuse(why, "What is to be launched takes %zu bytes, and %u are allowed.",
+        return nm_yarn_refuse(why, "The launch context takes %zu bytes, but at most %u are allowed.",
                               blob.bytes, NM_BLOB_MAX);
     r = nm_yarn_node_add(n, (struct nm_bytes){data, blob.bytes}, &i);
     if (r < 0)
@@ -340,7 +341,7 @@ int nm_yarn_node_start(struct nm_yarn_node *n, struct nm_bytes identifier,
     int r = check(n, &id, context, why);
 
     if (r == 0 && !has_sizes(token))
-        r = nm_yarn_refuse(why, "The token's resource isn't one that a container can have.");
+        r = nm_yarn_refuse(why, "The resource in the token is not valid for a container.");
     if (r == 0)
         r = make_plan(n, &id, token, context, &p);
     return r == 0 ? add(n, identifier, context, &p, why) : r;

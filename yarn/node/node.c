@@ -50,7 +50,7 @@ static int on_sweep(sd_event_source *source, void *userdata)
 
 static void abandon(struct nm_yarn_node *n, const struct nm_container *c)
 {
-    struct nm_end e = {.code = NM_YARN_ABORTED, .message = "What its application asked for can't be read any more."};
+    struct nm_end e = {.code = NM_YARN_ABORTED, .message = "The saved request of its application is unreadable."};
     struct nm_problem problem;
 
     if (c->view.state == NM_COMPLETED)

@@ -80,11 +80,12 @@ static int refuse(int r, const struct nm_yarn_alloc_request *request, struct nm_
         return r;
     if (r == NM_YARN_ALLOC_INVALID)
         nm_exception_set(why, NM_EXCEPTION_APPLICATION, INVALID_REQUEST,
-                         "Invalid resource request: one of %zu opportunistic asks has a number below zero, or a name "
-                         "that is empty or too long.", request->n_asks);
+                         "Invalid resource request: one of %zu opportunistic requests has a negative number, or a "
+                         "name that is empty or too long.", request->n_asks);
     else
         nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_YARN,
-                         "Too much is asked for: at most %u opportunistic asks, %u places and %u blacklisted nodes.",
+                         "The request is too large: at most %u opportunistic requests, %u locations and %u "
+                         "blacklisted nodes are allowed.",
                          NM_YARN_ALLOC_ASKS_MAX, NM_YARN_ALLOC_LOCATIONS_MAX, NM_YARN_ALLOC_BLACKLIST_MAX);
     return NM_STAGE_E_REFUSED;
 }

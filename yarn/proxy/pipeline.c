@@ -210,7 +210,7 @@ static void take_up(const struct nm_yarn_stored_master *kept, void *userdata)
         r = nm_token_copy(&kept->token, &p->m.token);
     if (r < 0) {
         nm_yarn_proxy_stats_failed(all->world->stats, NM_MASTER_RECOVER);
-        all->world->tell(LOG_WARNING, "The proxy can't take up what was kept of an application's master.");
+        all->world->tell(LOG_WARNING, "The proxy can't restore the saved state of an application master.");
         return;
     }
     add_pipeline(all, STEAL_PTR(p));
@@ -360,7 +360,8 @@ static void refuse(struct nm_stage_call *c, int r, const struct nm_exception *wh
     struct nm_exception own;
 
     if (!why || r < 0) {
-        nm_exception_set(&own, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_RETRY, "This node can't do it now: %s",
+        nm_exception_set(&own, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_RETRY, "This node can't do this at the moment: "
+            "%s",
                          strerror(r < 0 ? -r : EIO));
         why = &own;
     }
@@ -385,7 +386,7 @@ static void take_token(struct nm_pipeline *p, const Hadoop__Token *m)
     p->m.token_changes++;
     nm_yarn_proxy_stats_answered(p->m.world->stats, NM_MASTER_TOKEN, nm_now_usec() - began_usec);
     if (save(&p->m) < 0)
-        p->m.world->tell(LOG_WARNING, "The ResourceManager's token for an application's master couldn't be kept.");
+        p->m.world->tell(LOG_WARNING, "The proxy can't save the ResourceManager's token of an application master.");
 }
 
 /* Adds a token with the newest key to each answer while the master uses a token with an older key. If the key can't be
@@ -450,7 +451,8 @@ void nm_pipeline_call(struct nm_pipeline *p, enum nm_masters_method method, int3
     int r = 0;
 
     if (!c) {
-        nm_exception_set(&why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_RETRY, "This node has no memory for it now.");
+        nm_exception_set(&why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_RETRY, "This node has no memory for this call "
+            "at the moment.");
         nm_hadoop_call_refuse(call, &why);
         return;
     }

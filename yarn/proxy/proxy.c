@@ -57,7 +57,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 
     (void)usec;
     if (step_keys(p) < 0)
-        p->world.tell(LOG_WARNING, "The proxy's new key couldn't be kept: it goes on with the one that it has.");
+        p->world.tell(LOG_WARNING, "The proxy can't save its new key, and continues with the current one.");
     now = nm_realtime_usec();
     due = nm_yarn_local_keys_due(&p->keys);
     due = due > now ? due - now : NM_USEC_PER_SEC;
@@ -71,14 +71,15 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 static int refuse_bearer(struct nm_exception *why, const char *name)
 {
     nm_exception_set(why, NM_EXCEPTION_FATAL_UNAUTHORIZED, NM_EXCEPTION_INVALID_TOKEN,
-                     "This is no token of the proxy's on this node, or one that has expired: %s", name);
+                     "The token was not issued by the proxy on this node, or has expired: %s", name);
     return -EKEYREJECTED;
 }
 
 /* Asks for a retry. If a valid token were refused for lack of memory, its master would end. */
 static int lack_memory(struct nm_exception *why)
 {
-    nm_exception_set(why, NM_EXCEPTION_FATAL_UNAUTHORIZED, NM_EXCEPTION_RETRY, "This node has no memory for it now.");
+    nm_exception_set(why, NM_EXCEPTION_FATAL_UNAUTHORIZED, NM_EXCEPTION_RETRY, "This node has no memory for this call "
+        "at the moment.");
     return -ENOMEM;
 }
 
@@ -109,7 +110,7 @@ static int make_bearer(const struct nm_yarn_proxy *p, struct nm_bytes identifier
     if (r == -ENOMEM)
         return lack_memory(why);
     if (r < 0)
-        return refuse_bearer(why, "it isn't even one of that kind");
+        return refuse_bearer(why, "it is not an AMRMToken");
     attempt = nm_yarn_attempt_of(id->attempt);
     (void)nm_yarn_attempt_id_format(&attempt, name);
     if (find_bearer(p, id, &pipeline, &key) < 0)
@@ -223,7 +224,7 @@ int nm_yarn_proxy_begin(struct nm_yarn_proxy *p, const Hadoop__ContainerTokenIde
     if (r == -ENOKEY)
         return refuse_start(why, &master.attempt, "AMRMToken not found");
     if (r == -EBADMSG)
-        return refuse_start(why, &master.attempt, "No credentials, but something else,");
+        return refuse_start(why, &master.attempt, "Invalid credentials");
     if (r == 0)
         r = nm_pipeline_begin(p->pipelines, &master, token->submitter, &theirs);
     if (r == 0)
@@ -352,8 +353,8 @@ static int begin_showing(struct nm_yarn_proxy *p)
     if (r < 0 || nm_yarn_proxy_stats_error(p->world.stats) == 0)
         return r;
     (void)snprintf(sentence, sizeof sentence,
-                   "The proxy can't keep in its file \"placements\" why containers are where they are (%s): the next "
-                   "start of nmd forgets it.", strerror(-nm_yarn_proxy_stats_error(p->world.stats)));
+                   "The proxy can't save the reasons of placements in its file \"placements\" (%s); they are lost "
+                   "when nmd restarts.", strerror(-nm_yarn_proxy_stats_error(p->world.stats)));
     p->world.tell(LOG_NOTICE, sentence);
     return 0;
 }

@@ -103,7 +103,7 @@ static int answer_register(struct nm_distribute *d, struct nm_stage_call *c, con
         return r;
     /* The ResourceManager has accepted the registration. A refusal now would leave the master unable to continue. */
     if (nm_distribute_save(d) < 0)
-        d->m->world->tell(LOG_WARNING, "A registration of an application's master couldn't be kept.");
+        d->m->world->tell(LOG_WARNING, "The proxy can't save the registration of an application master.");
     *answer = &m->answer->base;
     return 0;
 }

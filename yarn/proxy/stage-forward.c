@@ -92,8 +92,8 @@ static void refuse(struct slot *s)
     struct nm_exception why;
 
     nm_exception_set(&why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_RETRY,
-                     "The ResourceManager can't be reached from this node: %s",
-                     *s->f->trouble.message ? s->f->trouble.message : "it doesn't answer");
+                     "This node can't reach the ResourceManager: %s",
+                     *s->f->trouble.message ? s->f->trouble.message : "no answer");
     nm_stage_answer(take(s), NULL, &why);
 }
 
@@ -174,7 +174,8 @@ static void on_closed(void *userdata, int error, const struct nm_exception *why)
     if (!is_waiting(f))
         return;
     if (!why)
-        nm_exception_set(&f->trouble, 0, "connection", "%s", error ? strerror(-error) : "it has closed the connection");
+        nm_exception_set(&f->trouble, 0, "connection", "%s", error ? strerror(-error) : "the ResourceManager closed "
+            "the connection");
     choose_another(f);
     try_later(f);
 }
@@ -263,8 +264,8 @@ static int forward_request(void *stage, struct nm_stage_call *c, struct nm_excep
     while (s < f->slots + SLOTS && s->c)
         s++;
     if (s == f->slots + SLOTS) {
-        nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_RETRY, "%u calls of %s wait already.", SLOTS,
-                         f->m->name);
+        nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_RETRY, "%u calls of %s are already waiting.",
+                         SLOTS, f->m->name);
         return NM_STAGE_E_REFUSED;
     }
     *s = (struct slot){.f = f, .c = c};

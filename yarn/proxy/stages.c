@@ -35,7 +35,7 @@ static int refuse_unknown(const char *class_name, char **ret_message)
         (void)snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i > 0 ? ", " : "",
                        table[i]->class_name);
     return nm_fail(ret_message, -EOPNOTSUPP,
-                   PROPERTY " = '%s': nmd has no such stage, and can't run one that is written in Java (allowed: %s)",
+                   PROPERTY " = '%s': nmd has no such stage, and can't run stages written in Java (allowed: %s)",
                    nm_yarn_conf_shown(class_name, shown, sizeof shown), known);
 }
 
@@ -67,7 +67,8 @@ int nm_stages_choose(const struct nm_yarn_settings *s, const struct nm_stage_typ
             ret[n++] = type;
     }
     if (n == 0 || ret[n - 1] != &nm_stage_forward)
-        return nm_fail(ret_message, -EOPNOTSUPP, PROPERTY ": the last stage must be %s, which asks the ResourceManager",
+        return nm_fail(ret_message, -EOPNOTSUPP, PROPERTY ": the last stage must be %s, which forwards calls to the "
+                                                          "ResourceManager",
                        nm_stage_forward.class_name);
     *ret_n = n;
     return 0;

@@ -55,7 +55,7 @@ static int do_steps(const struct nm_setup_wish *w, const struct nm_setup_plan *p
 
 static int fail_manifest(const struct nm_setup_wish *w, int r, char **ret_message)
 {
-    return nm_fail(ret_message, r, "%s can't be written, without which nothing could be taken back: %s",
+    return nm_fail(ret_message, r, "can't write %s, the list that --undo needs: %s",
                    w->manifest_path, strerror(-r));
 }
 

@@ -46,10 +46,11 @@ static void advise_on_hosts(struct advice *v, const struct nm_setup_wish *w, con
         char shown[200];
 
         if (f->hosts[i].role == NM_SETUP_RESOURCE_MANAGER && nm_streq(f->hosts[i].name, "0.0.0.0"))
-            say(v, "yarn.resourcemanager.hostname isn't set in these files, so that the ResourceManager is looked for "
-                "on this host. Are they the cluster's?");
+            say(v, "yarn.resourcemanager.hostname isn't set in these files, so nmd looks for the ResourceManager on "
+                "this host. Check that these are the cluster's files.");
         if (f->hosts[i].unresolved != 0)
-            say(v, "%s can't be resolved here (%s), so that the unit doesn't let nmd talk to it. When it can be, run "
+            say(v, "%s can't be resolved on this host (%s), so the unit doesn't permit nmd to connect to it. When the "
+                "name can be resolved, run "
                 SETUP " again.",
                 nm_yarn_conf_shown(f->hosts[i].name, shown, sizeof shown), gai_strerror(f->hosts[i].unresolved),
                 w->conf_dir, w->options);
@@ -57,8 +58,8 @@ static void advise_on_hosts(struct advice *v, const struct nm_setup_wish *w, con
 }
 
 #define NOT_YET \
-    "Application masters, reducers and data nodes on other hosts: the unit doesn't let them and nmd reach each other " \
-    "yet. "
+    "The unit doesn't permit connections between nmd and application masters, reducers and data nodes on other " \
+    "hosts yet. "
 
 static void advise_on_network(struct advice *v, const struct nm_setup_wish *w, const struct nm_setup_facts *f)
 {
@@ -66,12 +67,12 @@ static void advise_on_network(struct advice *v, const struct nm_setup_wish *w, c
         return;
     if (f->network)
         add(v, NM_SETUP_NETWORK,
-            NOT_YET "Run " SETUP " --allow ADDRESS/BITS with the cluster's network; that of this host's %s, which the "
-                    "ResourceManager is in, is --allow %s.",
+            NOT_YET "Run " SETUP " --allow ADDRESS/BITS with the cluster's network. For the network of this host's "
+                    "interface %s, which contains the ResourceManager, use --allow %s.",
             w->conf_dir, w->options, f->interface, f->network);
     else
         add(v, NM_SETUP_NETWORK,
-            NOT_YET "Where there are others, run " SETUP " --allow ADDRESS/BITS with the cluster's network.",
+            NOT_YET "If there are such hosts, run " SETUP " --allow ADDRESS/BITS with the cluster's network.",
             w->conf_dir, w->options);
 }
 
@@ -95,10 +96,11 @@ static void advise_on_ports(struct advice *v, const struct nm_yarn_settings *s, 
     if (has_service(s, "mapreduce_shuffle"))
         n += (size_t)snprintf(ports + n, sizeof ports - n, ", %u (shuffle)", (unsigned)s->shuffle_port);
     if (n > 0)
-        remind(v, "A firewall, if the host has one, must let the cluster in at TCP port %s.", ports + 2);
+        remind(v, "If the host has a firewall, it must permit connections from the cluster to TCP port %s.",
+               ports + 2);
     if (s->node.port == 0)
-        say(v, NM "address has no port of its own, so that nmd takes any that is free, another at each start: a "
-            "firewall needs a fixed one.");
+        say(v, NM "address sets no port, so nmd uses any free port, a different one at each start. A firewall needs a "
+            "fixed port.");
     remind(v, "The ResourceManager and all nodes must be able to resolve the name %s to this host (" NM "hostname).",
            f->node_name);
 }
@@ -108,58 +110,61 @@ static void advise_on_users(struct advice *v, const struct nm_yarn_settings *s, 
     const struct nm_yarn_executor *e = &s->executor_rules;
 
     if (s->limit_users) {
-        say(v, NONSECURE "limit-users is true: all containers run as %s. MapReduce, and whatever else reads files of "
-            "its submitter's, needs it to be false in yarn-site.xml, and accounts of the submitters on this node.",
+        say(v, NONSECURE "limit-users is true: all containers run as %s. MapReduce, and other programs that read the "
+            "submitter's files, need false in yarn-site.xml and accounts of the submitters on this node.",
             s->local_user);
         if (!f->has_local_user)
-            remind(v, "The user %s (" NONSECURE "local-user) has no account here, and nothing can run without.",
+            remind(v, "The user %s (" NONSECURE "local-user) has no account on this host, so containers can't run.",
                 s->local_user);
         return;
     }
     remind(v, NONSECURE "limit-users is false: each submitter needs an account on this node.");
     if (e->file)
-        remind(v, "No account with a uid below %ju runs containers (min.user.id in %s): see that the submitters' are "
-            "not below that.",
+        remind(v, "Accounts with a uid below %ju can't run containers (min.user.id in %s). Check that the uids of the "
+            "submitters are not lower.",
             (uintmax_t)e->min_uid, e->file);
     else
-        say(v, "No uid is too small for containers (but root's): a container-executor.cfg beside yarn-site.xml sets "
-            "min.user.id, and keeps the accounts of the system out. [containers] min-uid of nmd.conf is for local "
-            "users.");
+        say(v, "Accounts with any uid except 0 can run containers. To exclude the accounts of the system, set "
+            "min.user.id in a container-executor.cfg beside yarn-site.xml. [containers] min-uid of nmd.conf applies "
+            "only to local users.");
 }
 
 static void advise_on_opportunistic(struct advice *v, const struct nm_yarn_settings *s)
 {
     if (s->queue_max_length == 0)
-        say(v, NM "opportunistic-containers-max-queue-length is 0: the cluster sends this node no opportunistic "
-            "container, and nothing is over-subscribed for it. Try 10 to begin with.");
+        say(v, NM "opportunistic-containers-max-queue-length is 0: the cluster sends no opportunistic containers to "
+            "this node, so nmd doesn't over-subscribe it for the cluster. A good first value is 10.");
     if (!s->pauses)
-        say(v, NM "opportunistic-containers-use-pause-for-preemption is false: where CPU is short, opportunistic "
+        say(v, NM "opportunistic-containers-use-pause-for-preemption is false: when CPU is short, opportunistic "
             "containers are killed. With true they are paused and lose no work.");
     if (!s->recovery || !s->supervised)
-        say(v, NM "recovery.enabled and recovery.supervised aren't both true: when nmd is stopped or upgraded it signs "
-            "off, and the cluster's containers end. With true they go on.");
+        say(v, NM "recovery.enabled and recovery.supervised aren't both true: when nmd is stopped or upgraded, it "
+            "unregisters the node, and the cluster's containers end. With true they keep running.");
     if (!has_service(s, "mapreduce_shuffle"))
-        say(v, NM "aux-services has no mapreduce_shuffle: MapReduce's reducers get nothing from this node.");
+        say(v, NM "aux-services doesn't contain mapreduce_shuffle: reducers of MapReduce can't fetch map outputs from "
+            "this node.");
 }
 
 static void advise_on_programs(struct advice *v, const struct nm_setup_wish *w, const struct nm_setup_facts *f)
 {
     if (!f->java_home)
-        say(v, "No Java was found, which most jobs need: install one, or name it with " SETUP " --java-home DIR.",
+        say(v, "No Java was found, but most jobs need it. Install one, or name its directory with " SETUP
+             " --java-home DIR.",
             w->conf_dir, w->options);
     if (f->java_doubt)
-        add(v, NM_SETUP_JAVA, "%s. %s%s: where jobs need another Java, name it with " SETUP " --java-home DIR.",
+        add(v, NM_SETUP_JAVA, "%s. %s%s: if jobs need another Java, name its directory with " SETUP
+            " --java-home DIR.",
             f->java_doubt, f->java_home ? "The unit gets " : "No Java is set", f->java_home ?: "", w->conf_dir,
             w->options);
     if (f->hadoop_doubt)
-        add(v, NM_SETUP_HADOOP, "%s. %s%s: where jobs need another Hadoop, run " SETUP " with HADOOP_HOME=DIR in its "
-            "environment and without that line.",
+        add(v, NM_SETUP_HADOOP, "%s. %s%s: if jobs need another Hadoop, remove that line and run " SETUP
+            " with HADOOP_HOME=DIR in the environment.",
             f->hadoop_doubt, f->hadoop_home ? "The unit gets " : "No Hadoop is set", f->hadoop_home ?: "", w->conf_dir,
             w->options);
     if (!f->hadoop_home)
         say(v, "No Hadoop was found ($HADOOP_HOME, hadoop-env.sh, /usr/lib/hadoop, /opt/hadoop, /usr/local/hadoop): "
-            "jobs must bring their own, as with mapreduce.application.framework.path, or fetch commands and class "
-            "paths with $HADOOP_COMMON_HOME in them fail.");
+            "jobs must bring their own, for example with mapreduce.application.framework.path. Otherwise fetch "
+            "commands and class paths with $HADOOP_COMMON_HOME fail.");
 }
 
 static void advise_on_dirs(struct advice *v, const struct nm_setup_facts *f)
@@ -168,8 +173,8 @@ static void advise_on_dirs(struct advice *v, const struct nm_setup_facts *f)
         const char *path = f->dirs[i].path;
 
         if (strncmp(path, "/tmp/", 5) == 0 || strncmp(path, "/var/tmp/", 9) == 0)
-            say(v, "%s: files there are removed by age, or at a boot. " NM "local-dirs and log-dirs, if they aren't "
-                "set, are below hadoop.tmp.dir.",
+            say(v, "%s: old files there are removed, by age or at a boot. " NM "local-dirs and log-dirs are below "
+                "hadoop.tmp.dir if they aren't set.",
                 path);
     }
 }

@@ -34,11 +34,10 @@ const struct nm_option nm_yarn_setup_option_table[] = {
 int nm_yarn_setup_options_check(const struct nm_yarn_setup_options *o, bool checks)
 {
     if (!o->conf_dir && (o->is_dry || o->undoes || o->allow[0] || o->java_home || (o->root && !checks)))
-        return nm_usage_error("--dry-run, --undo, --allow, --java-home and --root go with --yarn-setup DIR. Try 'nmd "
+        return nm_usage_error("--dry-run, --undo, --allow, --java-home and --root require --yarn-setup DIR. Try 'nmd "
                               "--help'.");
     if (o->undoes && (o->allow[0] || o->java_home))
-        return nm_usage_error("--undo takes back what was written; --allow and --java-home don't go with it. Try 'nmd "
-                              "--help'.");
+        return nm_usage_error("--undo can't be combined with --allow or --java-home. Try 'nmd --help'.");
     return 0;
 }
 
@@ -80,14 +79,14 @@ int nm_yarn_setup_run(const struct nm_yarn_setup_options *o, const char *config,
 
     p.holder = holder;
     if (geteuid() != 0 && !o->root && !o->is_dry)
-        return nm_usage_error("--yarn-setup writes below /etc and gives directories to root: only root can do that. "
-                              "--dry-run says what it would do.");
+        return nm_usage_error("--yarn-setup writes below /etc and changes the owners of directories, so it must run "
+                              "as root. To show the changes without making them, use --dry-run.");
     r = o->undoes ? nm_yarn_setup_undo(&p, stdout, &message) : nm_yarn_setup(&p, stdout, &message);
     (void)fflush(stdout);
     if (o->is_dry)
         nm_diag("--dry-run: nothing was changed");
     if (r == -EEXIST)
-        nm_diag("something was left as it is; see above what, and why");
+        nm_diag("some files or directories were not changed; see the reasons above");
     else if (r < 0)
         tell_lines(message ?: strerror(-r));
     return r;

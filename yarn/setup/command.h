@@ -18,13 +18,13 @@ struct nm_yarn_setup_options {
 extern const struct nm_option nm_yarn_setup_option_table[];
 
 #define NM_YARN_SETUP_USAGE \
-    "      --yarn-setup DIR    make this host a node of that cluster: the unit's drop-in, directories and\n" \
-    "                          configuration; print what was done and what is left to decide; exit\n" \
-    "      --dry-run           with --yarn-setup: change nothing, and say the same\n" \
-    "      --undo              with --yarn-setup: take back what an earlier one has written\n" \
-    "      --allow ADDRESS     with --yarn-setup: let nmd talk to this address or network, too (may be repeated)\n" \
-    "      --java-home DIR     with --yarn-setup: the Java of the cluster's jobs\n" \
-    "      --root DIR          with --yarn-setup: the host's files are below DIR\n"
+    "      --yarn-setup DIR    make this host a node of that cluster: write the unit's drop-in, directories\n" \
+    "                          and configuration; print the changes and the remaining decisions; exit\n" \
+    "      --dry-run           with --yarn-setup: only print the changes\n" \
+    "      --undo              with --yarn-setup: revert the changes of an earlier setup\n" \
+    "      --allow ADDRESS     with --yarn-setup: permit connections to this address or network (may be repeated)\n" \
+    "      --java-home DIR     with --yarn-setup: directory of the Java of the cluster's jobs\n" \
+    "      --root DIR          with --yarn-setup: root directory of the host's files\n"
 
 /* Checks that the options can be combined. Returns -EINVAL after a message. checks: --check-config is given. */
 int nm_yarn_setup_options_check(const struct nm_yarn_setup_options *o, bool checks);

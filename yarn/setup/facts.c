@@ -25,8 +25,8 @@ static int look_at_dirs(const struct nm_setup_wish *w, char *const *names, struc
             return -ENOMEM;
         if (!nm_setup_is_plain(path))
             return nm_fail(ret_message, -EINVAL,
-                           "the directory '%s' of the cluster's files can't be set up: its name must be absolute, of "
-                           "letters, digits and characters of '/._+@-', without '..' as a part", names[i]);
+                           "the directory '%s' from the cluster's files can't be set up: its path must be absolute, "
+                           "contain only letters, digits and characters of '/._+@-', and have no part '..'", names[i]);
         r = nm_setup_spot_look(a, w->root, path, &f->dirs[f->n_dirs]);
         f->n_dirs += r == 0;
     }

@@ -144,7 +144,7 @@ int nm_setup_manifest_parse(struct nm_arena *a, const char *text, size_t size, s
     int r = root ? read_entries(a, root, ret) : -EBADMSG;
 
     json_decref(root);
-    return r == -EBADMSG ? nm_fail(ret_message, r, "it is no list of what a setup has written") : r;
+    return r == -EBADMSG ? nm_fail(ret_message, r, "it is not a list of the changes of a setup") : r;
 }
 
 int nm_setup_manifest_load(struct nm_arena *a, const char *path, struct nm_setup_manifest *ret, char **ret_message)
@@ -161,8 +161,8 @@ int nm_setup_manifest_load(struct nm_arena *a, const char *path, struct nm_setup
     if (r == 0)
         r = nm_setup_manifest_parse(a, (const char *)data, size, ret, &why);
     if (r < 0 && r != -ENOMEM)
-        return nm_fail(ret_message, r, "%s, which says what an earlier setup has written, can't be read: %s", path,
-                       why ?: r == -EBADMSG ? "it is no such file" : strerror(-r));
+        return nm_fail(ret_message, r, "can't read %s, the list of the changes of an earlier setup: %s", path,
+                       why ?: r == -EBADMSG ? "it is not a regular file, or too large" : strerror(-r));
     return r;
 }
 

@@ -73,7 +73,7 @@ static const char *why_not(const struct nm_setup_spot *s)
 {
     switch (s->kind) {
     case NM_SETUP_LINK:
-        return "a symbolic link is there or on the way, and nothing is written through one";
+        return "the path is or contains a symbolic link, which the setup doesn't follow";
     case NM_SETUP_FILE:
         return "it is a file";
     case NM_SETUP_DIR:
@@ -82,7 +82,7 @@ static const char *why_not(const struct nm_setup_spot *s)
     case NM_SETUP_OTHER:
         break;
     }
-    return s->error < 0 ? strerror(-s->error) : "it is neither file nor directory";
+    return s->error < 0 ? strerror(-s->error) : "it is neither a file nor a directory";
 }
 
 static bool is_mended(const struct planner *p, const char *path)
@@ -114,9 +114,9 @@ static bool explain_weak(struct planner *p, const struct nm_setup_spot *s, struc
         if (!is_mended(p, s->weak[i]))
             step->weak = nm_yarn_print(p->arena, "%s%s%s", step->weak, n++ > 0 ? " and " : "", s->weak[i]);
     if (step->weak)
-        step->why = nm_yarn_print(p->arena, "others than root can change %s, which %s above it (chown root and chmod "
-                                  "go-w mend that, if %s to be root's)",
-                                  step->weak, n > 1 ? "are" : "is", n > 1 ? "they are" : "it is");
+        step->why = nm_yarn_print(p->arena, "users other than root can change %s, which %s above it (to fix this, run "
+                                  "chown root and chmod go-w on %s, unless other users need to write there)",
+                                  step->weak, n > 1 ? "are" : "is", n > 1 ? "them" : "it");
     return step->weak && step->why;
 }
 
@@ -126,8 +126,8 @@ static const char *why_leave(const struct nm_setup_spot *spot, bool is_noted)
 {
     if (spot->kind != NM_SETUP_FILE || spot->error < 0)
         return why_not(spot);
-    return is_noted ? "somebody has changed it since it was written"
-                    : "it is somebody else's: no setup has written it";
+    return is_noted ? "it was changed after the setup wrote it"
+                    : "no setup has written it";
 }
 
 static int add_file(struct planner *p, const struct nm_setup_spot *spot, const char *text)
@@ -163,11 +163,11 @@ static int add_file(struct planner *p, const struct nm_setup_spot *spot, const c
 static const char *why_shared(const struct nm_setup_spot *s)
 {
     if (s->mode & S_ISVTX)
-        return "it is for files of all users";
+        return "all users share it";
     if (!strchr(s->path + 1, '/'))
-        return "it is directly below the root directory, where others may depend on its owner and mode";
+        return "it is directly below the root directory, and other programs may depend on its owner and mode";
     if (strncmp(s->path, "/home/", 6) == 0 && !strchr(s->path + 6, '/'))
-        return "it is somebody's home";
+        return "it is a home directory";
     return NULL;
 }
 

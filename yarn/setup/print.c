@@ -64,18 +64,20 @@ static const char *advice_for(enum nm_setup_role role, int error)
     switch (error) {
     case -ECONNREFUSED:
         if (role == NM_SETUP_NAME_NODE)
-            return "nothing listens at that port, so files of jobs can't be fetched from there. Is the NameNode "
-                   "running, and is it the port of its pages (dfs.namenode.http-address or https-address)?";
-        return "nothing listens at that port. Is the ResourceManager running, and is it the port of its nodes "
-               "(yarn.resourcemanager.resource-tracker.address)?";
+            return "no program listens on this port, so files of jobs can't be fetched from there. Check that the "
+                   "NameNode runs, and that this is the port of its web pages (dfs.namenode.http-address or "
+                   "https-address).";
+        return "no program listens on this port. Check that the ResourceManager runs, and that this is its port for "
+               "nodes (yarn.resourcemanager.resource-tracker.address).";
     case -ETIMEDOUT:
-        return "no answer came. Is the host up, and does a firewall between here and there let this port through?";
+        return "no answer was received. Check that the host is up, and that firewalls permit connections to this "
+               "port.";
     case -EHOSTUNREACH:
     case -ENETUNREACH:
-        return "there is no way to it. Is that its address, and is this host's network set up?";
+        return "there is no route to it. Check its address and the network configuration of this host.";
     case -EACCES:
     case -EPERM:
-        return "this host's own firewall forbids it.";
+        return "the firewall of this host forbids the connection.";
     }
     return strerror(-error);
 }
@@ -88,9 +90,9 @@ const char *nm_setup_why_unreached(const struct nm_setup_facts *f, const struct 
     if (h->unresolved != 0)
         (void)snprintf(buf, size, "its name can't be resolved: %s", gai_strerror(h->unresolved));
     else if (another_answers(f, h) && h->error == -ECONNREFUSED)
-        (void)snprintf(buf, size, "nothing listens at that port, which is usual for one that stands by");
+        (void)snprintf(buf, size, "no program listens on this port, which is normal for a standby ResourceManager");
     else if (h->error == 0)
-        (void)snprintf(buf, size, "it has no address that can be tried");
+        (void)snprintf(buf, size, "it has no usable address");
     else
         (void)snprintf(buf, size, "can't be reached: %s", advice_for(h->role, h->error));
     return buf;
@@ -112,7 +114,7 @@ static void print_host(FILE *out, const struct nm_setup_facts *f, const struct n
 
 static void print_found(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_facts *f)
 {
-    fprintf(out, "The cluster of %s\n", w->conf_dir);
+    fprintf(out, "Configuration of the cluster: %s\n", w->conf_dir);
     for (size_t i = 0; i < f->n_hosts; i++)
         print_host(out, f, &f->hosts[i]);
     if (f->java_home)
@@ -150,7 +152,7 @@ static void print_step(FILE *out, const struct nm_setup_step *s)
     if (s->act == NM_SETUP_LEAVE)
         fprintf(out, ": %s\n", s->why);
     else if (s->act == NM_SETUP_KEEP)
-        fprintf(out, ": as it should be\n");
+        fprintf(out, ": already correct\n");
     else if (s->is_dir && s->act == NM_SETUP_CHANGE)
         fprintf(out, ": a directory, from owner %u:%u and mode %04o to %u:%u and %04o\n", s->old_uid, s->old_gid,
                 (unsigned)s->old_mode, s->uid, s->gid, (unsigned)s->mode);
@@ -166,13 +168,14 @@ static void print_step(FILE *out, const struct nm_setup_step *s)
 static const char *remedy(const struct nm_setup_step *s, char *buf, size_t size)
 {
     if (!s->weak)
-        return s->is_dir ? "Make it a directory of root's with mode 0755 yourself, or choose another."
-                         : "Put the lines above into a drop-in yourself, or move that file away and run this again.";
+        return s->is_dir ? "Make it a directory of root with mode 0755, or choose another one."
+                         : "Put the lines above into a drop-in, or move the file away and run this command again.";
     if (s->is_dir)
-        (void)snprintf(buf, size, "Choose another in yarn-site.xml, such as /srv/nmd%s, or give %s to root, too.",
+        (void)snprintf(buf, size, "Choose another directory in yarn-site.xml, such as /srv/nmd%s, or make root the "
+                                  "owner of %s, too.",
                        strrchr(s->path, '/'), s->weak);
     else
-        (void)snprintf(buf, size, "Give %s to root and run this again.", s->weak);
+        (void)snprintf(buf, size, "Make root the owner of %s, and run this command again.", s->weak);
     return buf;
 }
 
@@ -185,7 +188,7 @@ static void print_left(FILE *out, const struct nm_setup_plan *p)
 
         if (s->act != NM_SETUP_LEAVE)
             continue;
-        (void)snprintf(text, sizeof text, "%s is left as it is, since %s. %s", s->path, s->why,
+        (void)snprintf(text, sizeof text, "%s is left unchanged because %s. %s", s->path, s->why,
                        remedy(s, buf, sizeof buf));
         print_wrapped(out, text);
     }
@@ -198,7 +201,7 @@ static void print_kill(FILE *out, const struct nm_setup_service *s)
     if (s->pid > 0)
         fprintf(out, "  kill %d\n", (int)s->pid);
     else
-        fputs("  kill PID    # `nmctl version --json` has it as `pid`\n", out);
+        fputs("  kill PID    # `nmctl version --json` prints it as `pid`\n", out);
 }
 
 /* Prints a command that starts nmd as the unit would with the drop-in. Without systemd, only Environment= has an
@@ -225,17 +228,17 @@ static void print_next(FILE *out, const struct nm_setup_wish *w, const struct nm
 {
     if (s->by_systemd) {
         fprintf(out,
-                "\nThen stop Hadoop's own NodeManager on this host, and\n"
+                "\nThen stop Hadoop's NodeManager on this host, and run\n"
                 "  systemctl daemon-reload && nmd --check-config%s && systemctl restart nmd.service\n",
                 w->check_options);
         return;
     }
     fprintf(out,
-            "\nsystemd doesn't run on this host. Stop Hadoop's own NodeManager, and check what was set up:\n"
+            "\nsystemd doesn't run on this host. Stop Hadoop's NodeManager, and check the setup:\n"
             "  nmd --check-config%s\n",
             w->check_options);
     if (s->pid != 0) {
-        fprintf(out, "Stop the nmd that runs%s, and wait until it has ended:\n", s->pid < 0 ? ", if there is one" : "");
+        fprintf(out, "Stop the running nmd%s, and wait until it has exited:\n", s->pid < 0 ? ", if there is one" : "");
         print_kill(out, s);
     }
     fprintf(out, "Start nmd as a node%s:\n", *w->root ? " on that host" : "");
@@ -249,9 +252,9 @@ static void print_next_of_undo(FILE *out, const struct nm_setup_wish *w, const s
             "its\ncontainers have ended",
             !s->by_systemd && s->pid == 0 ? " and" : "");
     if (s->by_systemd) {
-        fputs(", and\n"
+        fputs(", and run\n"
               "  systemctl stop nmd.service\n"
-              "After it, before Hadoop's own NodeManager starts:\n"
+              "After it, before Hadoop's NodeManager starts, run\n"
               "  systemctl daemon-reload && systemctl restart nmd.service\n",
               out);
         return;
@@ -259,11 +262,11 @@ static void print_next_of_undo(FILE *out, const struct nm_setup_wish *w, const s
     if (s->pid == 0) {
         fputs(".\n", out);
     } else {
-        fprintf(out, ", and stop the nmd that runs%s:\n", s->pid < 0 ? ", if there is one" : "");
+        fprintf(out, ", and stop the running nmd%s:\n", s->pid < 0 ? ", if there is one" : "");
         print_kill(out, s);
     }
-    fprintf(out, "After it, before Hadoop's own NodeManager starts, start nmd again%s if it is still to run:\n"
-            "  nmd%s &\n", *w->root ? " on that host" : "", w->run_options);
+    fprintf(out, "After it, before Hadoop's NodeManager starts, start nmd again%s if you still need it:\n  nmd%s &\n",
+            *w->root ? " on that host" : "", w->run_options);
 }
 
 /* ---- the output --------------------------------------------------------------------------- */
@@ -272,17 +275,17 @@ void nm_setup_print(FILE *out, const struct nm_setup_wish *w, const struct nm_se
                     const struct nm_setup_service *s, const struct nm_setup_plan *p)
 {
     print_found(out, w, f);
-    fputs("\nWhat a node needs\n", out);
+    fputs("\nFiles and directories of the node\n", out);
     for (size_t i = 0; i < p->n_steps; i++)
         print_step(out, &p->steps[i]);
     if (p->n_advice + p->n_left > 0)
-        fputs("\nYours to decide\n", out);
+        fputs("\nDecisions that are left to you\n", out);
     print_left(out, p);
     for (size_t i = 0; i < p->n_advice; i++)
         print_wrapped(out, p->advice[i].text);
     print_next(out, w, s, p);
     fprintf(out,
-            "The way back is\n"
+            "To undo this setup, run\n"
             "  nmd --yarn-setup %s --undo%s\n",
             w->conf_dir, w->options);
 }
@@ -298,10 +301,10 @@ void nm_setup_print_undo(FILE *out, const struct nm_setup_wish *w, const struct 
     };
 
     if (!m->conf_dir) {
-        fputs("Nothing was set up, and nothing is to be taken back.\n", out);
+        fputs("No setup was found, so there is nothing to undo.\n", out);
         return;
     }
-    fprintf(out, "What was set up for the cluster of %s\n", m->conf_dir);
+    fprintf(out, "Setup for the configuration of the cluster: %s\n", m->conf_dir);
     for (size_t i = 0; i < u->n; i++) {
         const struct nm_setup_undo_step *s = &u->steps[i];
 

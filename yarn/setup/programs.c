@@ -85,9 +85,9 @@ static void take_line(const struct search *s, const char *script, const char *li
     }
     nm_yarn_conf_shown(value, shown, sizeof shown);
     p->doubt = kind == NM_SETUP_LINE_UNCLEAR
-                   ? nm_yarn_print(s->arena, "%s sets %s in a way that isn't understood here ('%s')", script,
+                   ? nm_yarn_print(s->arena, "%s sets %s in a way that nmd can't interpret ('%s')", script,
                                    p->variable, shown)
-                   : nm_yarn_print(s->arena, "%s sets %s to '%s', which has no bin/%s that everybody may run", script,
+                   : nm_yarn_print(s->arena, "%s sets %s to '%s', which has no bin/%s that all users can run", script,
                                    p->variable, shown, p->name);
     *s->is_lost |= !p->doubt;
 }
@@ -173,8 +173,8 @@ static int find_java(const struct search *s, struct nm_setup_facts *f, char **re
     struct program p;
 
     if (told && !is_home(s, told, "java"))
-        return nm_fail(ret_message, -EINVAL, "--java-home '%s': it must be an absolute path of letters, digits and "
-                       "characters of '/._+@-' with a bin/java in it that everybody may run", told);
+        return nm_fail(ret_message, -EINVAL, "--java-home '%s': must be an absolute path of letters, digits and "
+                       "characters of '/._+@-', and contain a bin/java that all users can run", told);
     p = (struct program){.variable = "JAVA_HOME", .name = "java", .home = told, .from = "--java-home"};
     if (!told)
         find_home(s, &p);
@@ -183,7 +183,7 @@ static int find_java(const struct search *s, struct nm_setup_facts *f, char **re
     f->java_doubt = p.doubt;
     if (!f->java_home) {
         f->java_home = usual_java(s);
-        f->java_from = "where it is usual";
+        f->java_from = "a usual location";
     }
     f->java_version = f->java_home ? version_of(s, f->java_home) : NULL;
     return 0;
@@ -201,7 +201,7 @@ static void find_hadoop(const struct search *s, struct nm_setup_facts *f)
     for (size_t i = 0; !f->hadoop_home && i < NM_ARRAY_SIZE(homes); i++)
         if (has_program(s, homes[i], "hadoop")) {
             f->hadoop_home = homes[i];
-            f->hadoop_from = "where it is usual";
+            f->hadoop_from = "a usual location";
         }
 }
 

@@ -198,7 +198,7 @@ static void print_lookup(const struct nm_setup_wish *w, const struct lookups *al
 
     for (size_t i = 0; i < all->n; i++)
         n_done += all->list[i].is_done;
-    (void)snprintf(text, sizeof text, "asking for the address of %s; %zu of %zu names are done",
+    (void)snprintf(text, sizeof text, "resolving the name %s; %zu of %zu names are done",
                    nm_yarn_conf_shown(waiting->name, shown, sizeof shown), n_done, all->n);
     w->progress(text);
 }

@@ -42,8 +42,8 @@ static int take_path(const char *option, const char *path, struct nm_arena *a, c
         return -ENOMEM;
     if (!nm_setup_is_plain(tidy))
         return nm_fail(ret_message, -EINVAL,
-                       "%s '%s': it must be an absolute path of letters, digits and characters of '/._+@-' without "
-                       "'..' as a part, since it goes into files", option, path);
+                       "%s '%s': must be an absolute path of letters, digits and characters of '/._+@-' without a "
+                       "part '..', because it is written to files", option, path);
     *ret = tidy;
     return 0;
 }
@@ -61,8 +61,8 @@ static int take_wish(const struct nm_yarn_setup_params *p, struct setup *s, char
     for (size_t i = 0; r == 0 && p->allow && p->allow[i]; i++)
         if (nm_setup_net_parse(p->allow[i], nets) == 0)
             return nm_fail(ret_message, -EINVAL,
-                           "--allow '%s': it must be an address or a network, such as 10.1.0.0/16, without a leading "
-                           "zero in its parts", p->allow[i]);
+                           "--allow '%s': must be an address or a network, such as 10.1.0.0/16, without leading zeros "
+                           "in its parts", p->allow[i]);
     if (r < 0)
         return r;
     s->wish = (struct nm_setup_wish){
@@ -140,7 +140,7 @@ static int begin(const struct nm_yarn_setup_params *p, struct setup *s, char **r
     if (r < 0)
         return r;
     if (p->root && !realpath(p->root, s->root))
-        return nm_fail(ret_message, -errno, "--root '%s' can't be used: %s", p->root, strerror(errno));
+        return nm_fail(ret_message, -errno, "can't use --root '%s': %s", p->root, strerror(errno));
     if (nm_streq(s->root, "/"))
         s->root[0] = '\0';
     return note_options(s, p->config_path, p->state_dir);
@@ -155,7 +155,7 @@ static int find_conf_dir(const struct setup *s, char ret[PATH_MAX], char **ret_m
     ssize_t n;
 
     if (fd < 0)
-        return nm_fail(ret_message, fd, "the cluster's files can't be read: %s%s: %s", s->root, s->wish.conf_dir,
+        return nm_fail(ret_message, fd, "can't read the cluster's files: %s%s: %s", s->root, s->wish.conf_dir,
                        strerror(-fd));
     (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     n = readlink(link, ret, PATH_MAX - 1);
@@ -172,7 +172,7 @@ static int decide(struct setup *s, const struct nm_yarn_settings *settings, stru
     int r = nm_setup_facts_gather(&s->wish, settings, &s->arena, f, &message);
 
     if (r < 0 && r != -ENOMEM && !message)
-        return nm_fail(ret_message, r, "this host can't be looked at: %s", strerror(-r));
+        return nm_fail(ret_message, r, "can't examine this host: %s", strerror(-r));
     if (r < 0 && ret_message)
         *ret_message = STEAL_PTR(message);
     if (r < 0)
@@ -259,8 +259,8 @@ static void check_hosts(const struct nm_yarn_setup_params *p, const struct nm_se
         nm_yarn_conf_shown(h->name, name, sizeof name);
         for (size_t k = 0; k < h->n_addresses; k++)
             if (!nm_setup_unit_allows(u, h->addresses[k]))
-                warn(p, "nmd.service doesn't let nmd talk to the %s %s: its address %s is in no IPAddressAllow= of a "
-                     "drop-in", nm_setup_role(h->role), name, h->addresses[k]);
+                warn(p, "nmd.service doesn't permit nmd to connect to the %s %s: its address %s is in no "
+                     "IPAddressAllow= of a drop-in", nm_setup_role(h->role), name, h->addresses[k]);
         if (h->unresolved == 0 && nm_setup_why_unreached(f, h, why, sizeof why)) /* other problems are in the advice */
             warn(p, "%s %s:%u: %s", nm_setup_role(h->role), name, h->port, why);
     }
@@ -287,10 +287,10 @@ static void check_dirs(const struct nm_yarn_setup_params *p, const struct nm_set
         if (!s->is_dir || nm_streq(s->path, p->state_dir))
             continue;
         if (s->act == NM_SETUP_CHANGE)
-            warn(p, "the directory %s has owner %u:%u and mode %04o, and must be root's alone", s->path, s->old_uid,
-                 s->old_gid, (unsigned)s->old_mode);
+            warn(p, "the directory %s has owner %u:%u and mode %04o, but only root may be able to write to it",
+                 s->path, s->old_uid, s->old_gid, (unsigned)s->old_mode);
         else if (s->act == NM_SETUP_LEAVE)
-            warn(p, "the directory %s can't be used: %s", s->path, s->why);
+            warn(p, "can't use the directory %s: %s", s->path, s->why);
         else if (s->act == NM_SETUP_MAKE && is_of_settings(f, s->path))
             warn(p, "the directory %s doesn't exist", s->path);
     }
@@ -362,7 +362,7 @@ int nm_yarn_setup_check(const struct nm_yarn_setup_params *p, const struct nm_ya
     if (r == 0)
         r = decide(&s, settings, &f, &plan, &message);
     if (r < 0) {
-        warn(p, "this host can't be checked: %s", message ?: strerror(-r));
+        warn(p, "can't check this host: %s", message ?: strerror(-r));
         return r == -ENOMEM ? r : 0;
     }
     r = nm_setup_unit_read(dir, unit);

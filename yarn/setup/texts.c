@@ -72,7 +72,7 @@ static void append_addresses(char **text, const struct nm_setup_wish *w, const s
         if (!is_own(f->name_servers[i]))
             append(text, a, "# a name server\nIPAddressAllow=%s\n", f->name_servers[i]);
     for (size_t i = 0; w->allow[i]; i++)
-        append(text, a, "# as --allow said\nIPAddressAllow=%s\n", w->allow[i]);
+        append(text, a, "# from --allow\nIPAddressAllow=%s\n", w->allow[i]);
 }
 
 static bool is_passed_on(const struct nm_yarn_settings *s, const char *name)
@@ -112,7 +112,7 @@ const char *nm_setup_unit_text(const struct nm_setup_wish *w, const struct nm_ya
     static const struct nm_setup_unit alone;
     char *text = nm_yarn_print(a, "%s", "");
 
-    append(&text, a, "# Written by nmd --yarn-setup %s, which also takes it back (--undo).\n[Service]\n", w->conf_dir);
+    append(&text, a, "# Written by nmd --yarn-setup %s. To revert it, add --undo.\n[Service]\n", w->conf_dir);
     append_addresses(&text, w, f, a);
     append_environment(&text, w, s, f, a);
     for (size_t i = 0; i < f->n_dirs; i++) /* '-' lets the unit start while a disk is missing */
@@ -124,7 +124,7 @@ const char *nm_setup_unit_text(const struct nm_setup_wish *w, const struct nm_ya
 const char *nm_setup_config_text(const struct nm_setup_wish *w, struct nm_arena *a)
 {
     return nm_yarn_print(a,
-                         "# Written by nmd --yarn-setup %s, which also takes it back (--undo).\n[yarn]\nenabled = yes\n"
+                         "# Written by nmd --yarn-setup %s. To revert it, add --undo.\n[yarn]\nenabled = yes\n"
                          "conf-dir = %s\n",
                          w->conf_dir, w->conf_dir);
 }

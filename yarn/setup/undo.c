@@ -27,8 +27,8 @@ static void judge_file(const struct nm_setup_left *l, struct nm_setup_undo_step 
         s->act = NM_SETUP_REMOVE;
     } else {
         s->act = NM_SETUP_STAY;
-        s->why = l->spot.kind == NM_SETUP_FILE ? "somebody has changed it since it was written"
-                                               : "something else is there by now";
+        s->why = l->spot.kind == NM_SETUP_FILE ? "it was changed after the setup wrote it"
+                                               : "something else has replaced it";
     }
 }
 
@@ -56,7 +56,7 @@ static const char *why_not_all(const struct nm_setup_entry *e, const char **name
         if (n_names < SHOWN_MAX)
             n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", n_names > 0 ? ", " : "",
                                   nm_yarn_conf_shown(names[n_names], shown, sizeof shown));
-    return nm_yarn_print(a, "what jobs have left in it stays root's (%s%s): before Hadoop's NodeManager starts, "
+    return nm_yarn_print(a, "files of jobs in it still belong to root (%s%s): before Hadoop's NodeManager starts, run "
                          "chown -R %u:%u %s, or empty it", list, n_names > SHOWN_MAX ? " and more" : "", e->uid, e->gid,
                          e->path);
 }
@@ -99,8 +99,8 @@ static int judge_changed(const struct nm_setup_manifest *m, const struct nm_setu
         s->act = NM_SETUP_RESTORE;
     } else {
         s->act = NM_SETUP_STAY;
-        s->why = l->spot.kind == NM_SETUP_DIR ? "somebody has changed its owner or mode since"
-                                              : "something else is there by now";
+        s->why = l->spot.kind == NM_SETUP_DIR ? "its owner or mode was changed after the setup"
+                                              : "something else has replaced it";
     }
     if (s->act == NM_SETUP_STAY || e->uid == uid || !l->names)
         return 0;
@@ -135,7 +135,7 @@ static int judge_made(const struct nm_setup_left *l, const struct nm_setup_undo 
 
     if (l->spot.kind != NM_SETUP_DIR) {
         s->act = l->spot.kind == NM_SETUP_NOTHING ? NM_SETUP_GONE : NM_SETUP_STAY;
-        s->why = s->act == NM_SETUP_STAY ? "something else is there by now" : NULL;
+        s->why = s->act == NM_SETUP_STAY ? "something else has replaced it" : NULL;
         return 0;
     }
     s->act = NM_SETUP_REMOVE;
@@ -293,7 +293,7 @@ int nm_setup_undo_look(const char *root, const struct nm_setup_manifest *m, stru
         left[i] = (struct nm_setup_left){};
         r = nm_setup_spot_look(a, root, m->entries[i].path, &left[i].spot);
         if (r == 0 && left[i].spot.error < 0 && left[i].spot.error != -ENOTDIR)
-            r = nm_fail(ret_message, left[i].spot.error, "%s can't be looked at: %s", m->entries[i].path,
+            r = nm_fail(ret_message, left[i].spot.error, "can't examine %s: %s", m->entries[i].path,
                         strerror(-left[i].spot.error));
         if (r == 0 && m->entries[i].kind == NM_SETUP_WROTE_FILE)
             r = look_for_new(root, m->entries[i].path, a, &left[i].has_new);
@@ -324,7 +324,7 @@ static int note_failure(const struct nm_setup_undo_step *s, int r, struct nm_ref
 
     if (r < 0)
         r = nm_fail(&message, r, "%s can't be %s: %s", s->entry->path,
-                    s->act == NM_SETUP_RESTORE ? "given back" : "removed", strerror(-r));
+                    s->act == NM_SETUP_RESTORE ? "restored" : "removed", strerror(-r));
     return nm_refusals_add(refusals, r, message);
 }
 

@@ -94,7 +94,7 @@ read -r beside beside_own < <(last_growth "$loga")
 crossed=$(held_at "$loga" $over "$line")
 decided=$(($(decision_of "$b" kill .time_usec) / 1000)) gone=$(($(field_of "$b" .finished_usec) / 1000))
 check "its application is told" wait_until 20 ended "$b" b
-like "that the node took it, which is no failure of its own" "$(ends "$b" b)" '^-108 .*taken back by the node'
+like "that the node took it, which is no failure of its own" "$(ends "$b" b)" '^-108 .*ended by the node'
 is "for memory" "$(decision_of "$b" kill .reason)" memory-over-beta
 at_least "it was decided at most 0.5 s after A's memory had crossed the threshold" $((crossed + 500)) "$decided"
 is "nothing was left to the kernel" "$(field $cg/nm.slice/memory.events oom_kill)" 0
