@@ -31,7 +31,7 @@ refused 'a queue whose parent has one' "queue root\.a\.b $one_node" "$pack_polic
     "$cs.root.default.capacity=50" "$cs.root.a.capacity=50" "$cs.root.a.queues=b" "$cs.root.a.b.capacity=100" \
     "$cs.root.default.multi-node-sorting.policy=pack" "$cs.root.a.multi-node-sorting.policy=pack"
 refused 'a policy that is not registered' "queue root\.default $one_node.*$pack_policy\.names.*Add it there" "$pack_policy.names="
-refused 'a misspelt key' "pack\.treshold: there is no such key" "$pack_policy.pack.treshold=80"
+refused 'a misspelt key' "pack\.treshold: unknown key" "$pack_policy.pack.treshold=80"
 # The unit tests check more configurations: packing/src/test.
 # The reason of the refusals: Hadoop's own policy starts with a queue without a policy, and places all containers on one node.
 rm_log=$dir/rm.log

@@ -15,8 +15,8 @@ two=("${one[@]}" "$cs.root.queues=default,new" "$cs.root.default.capacity=50" "$
     "$cs.root.new.maximum-capacity=100" "$cs.root.new.user-limit-factor=100")
 rm_configure "${two[@]}"
 check 'a queue comes that has none' rm_admin -refreshQueues
-wait_until 30 grep -q 'Queue root.new came without a policy' "$rm_log"
-like 'it is noticed' "$(grep -F 'Queue root.new came without' "$rm_log")" "ERROR.*Set $pack_policy"
+wait_until 30 grep -q 'Queue root.new has no valid policy' "$rm_log"
+like 'it is noticed' "$(grep -F 'Queue root.new has no valid policy' "$rm_log")" "ERROR.*Set $pack_policy"
 check '20 containers of it are placed' ask_and_settle 20 queue=new
 is 'packed' "$(containers_per_node)" '8 8 4 0 0 0 0 0 0 0'
 check 'they are given back' release_all queue=new

@@ -80,8 +80,8 @@ final class PackingSettings {
         Map<String, String> given = conf.getPropsWithPrefix(prefix);
         for (String key : new TreeSet<>(given.keySet())) {
             if (!KEYS.contains(key)) {
-                throw new PackingException(prefix + key + ": there is no such key. After \"" + prefix
-                        + "\" there may be: " + String.join(", ", KEYS) + ".");
+                throw new PackingException(prefix + key + ": unknown key. Known keys after \"" + prefix
+                        + "\": " + String.join(", ", KEYS) + ".");
             }
         }
     }
@@ -99,8 +99,8 @@ final class PackingSettings {
         } catch (NumberFormatException e) {
             // reported below, like a number that is out of range
         }
-        throw new PackingException(key + " is \"" + text + "\", and must be a whole number from " + least + " to "
-                + most + " (" + unit + "; " + preset + " when it isn't set).");
+        throw new PackingException(key + " is \"" + text + "\", but must be a whole number from " + least + " to "
+                + most + " (" + unit + "; default: " + preset + ").");
     }
 
     private static <E extends Enum<E>> E word(Configuration conf, String key, E preset, E[] allowed) {
@@ -115,8 +115,8 @@ final class PackingSettings {
             }
             words.append(words.length() == 0 ? "" : ", ").append(lower(value));
         }
-        throw new PackingException(key + " is \"" + text + "\", and must be one of: " + words + " (" + lower(preset)
-                + " when it isn't set).");
+        throw new PackingException(key + " is \"" + text + "\", but must be one of: " + words + " (default: "
+                + lower(preset) + ").");
     }
 
     private static String lower(Enum<?> value) {

@@ -78,7 +78,7 @@ final class PlacementCheck {
      */
     private void madeBy(String path, String[] kind) {
         String first = PREFIX + path + "." + kind[1] + POLICY;
-        policy("a queue that " + path + " makes by itself", first,
+        policy("a queue that is created automatically below " + path, first,
                 kind.length > 2 ? PREFIX + path + "." + kind[2] + POLICY : null);
     }
 
@@ -96,7 +96,8 @@ final class PlacementCheck {
                 ? CapacitySchedulerConfiguration.DEFAULT_NODE_SORTING_POLICY_CLASSNAME : "";
         if (!registered.contains(conf.getTrimmed(PackingSettings.PREFIX + name + ".class", preset))) {
             throw new PackingException("All containers of " + who + " would go to one node: " + key + " is \"" + name
-                    + "\", and " + NAMES + " (\"" + conf.getTrimmed(NAMES, "") + "\") doesn't have it. Add it there.");
+                    + "\", but " + NAMES + " (\"" + conf.getTrimmed(NAMES, "")
+                    + "\") doesn't contain it. Add it there.");
         }
     }
 }

@@ -68,8 +68,8 @@ final class PolicySetup {
         if (store.equals(YarnConfiguration.FILE_CONFIGURATION_STORE)) {
             return true;
         }
-        LOG.warn("{} is \"{}\": the policy's settings are taken from {}, and whether each queue has a policy isn't"
-                + " looked at. Set {} there and in the store.", YarnConfiguration.SCHEDULER_CONFIGURATION_STORE_CLASS,
+        LOG.warn("{} is \"{}\": the policy reads its settings from {}, and can't check whether each queue has a policy."
+                + " Set {} there and in the store.", YarnConfiguration.SCHEDULER_CONFIGURATION_STORE_CLASS,
                 store, YarnConfiguration.CS_CONFIGURATION_FILE, PlacementCheck.FOR_ALL);
         return false;
     }

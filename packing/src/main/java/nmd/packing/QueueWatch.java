@@ -54,9 +54,9 @@ final class QueueWatch {
     }
 
     private void give(AbstractCSQueue queue) {
-        LOG.error("Queue {} came without a policy that exists ({}): all its containers would go to one node. It is"
-                + " packed until it has one; applications that were submitted to it before now have to be submitted"
-                + " again. Set {}, or the ResourceManager won't start the next time.", queue.getQueuePath(),
+        LOG.error("Queue {} has no valid policy ({}): all its containers would go to one node. It is packed until it"
+                + " has a policy. Applications that were submitted to it before must be submitted again. Set {}, or"
+                + " the next start of the ResourceManager fails.", queue.getQueuePath(),
                 queue.getMultiNodeSortingPolicyName(), PlacementCheck.FOR_ALL);
         queue.setMultiNodeSortingPolicyName(className);
     }

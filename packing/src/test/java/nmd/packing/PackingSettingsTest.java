@@ -41,31 +41,30 @@ class PackingSettingsTest {
 
     @Test
     void aNumberOutOfRangeIsNamedWithWhatIsAllowed() {
-        assertEquals(KEY + "high-threshold is \"101\", and must be a whole number from 1 to 100 (percent of a node;"
-                + " 60 when it isn't set).", refusal("high-threshold", "101"));
+        assertEquals(KEY + "high-threshold is \"101\", but must be a whole number from 1 to 100 (percent of a node;"
+                + " default: 60).", refusal("high-threshold", "101"));
         for (String bad : new String[] {"0", "-1", "60%", "0.6", "", "sixty", "99999999999"}) {
-            assertEquals(KEY + "high-threshold is \"" + bad + "\", and must be a whole number from 1 to 100 (percent"
-                    + " of a node; 60 when it isn't set).", refusal("high-threshold", bad));
+            assertEquals(KEY + "high-threshold is \"" + bad + "\", but must be a whole number from 1 to 100 (percent"
+                    + " of a node; default: 60).", refusal("high-threshold", bad));
         }
-        assertEquals(KEY + "min-nodes is \"-1\", and must be a whole number from 0 to 1000000 (nodes; 5 when it"
-                + " isn't set).", refusal("min-nodes", "-1"));
-        assertEquals(KEY + "measured-threshold is \"0\", and must be a whole number from 1 to 100 (percent of a"
-                + " node; 80 when it isn't set).", refusal("measured-threshold", "0"));
+        assertEquals(KEY + "min-nodes is \"-1\", but must be a whole number from 0 to 1000000 (nodes;"
+                + " default: 5).", refusal("min-nodes", "-1"));
+        assertEquals(KEY + "measured-threshold is \"0\", but must be a whole number from 1 to 100 (percent of a"
+                + " node; default: 80).", refusal("measured-threshold", "0"));
     }
 
     @Test
     void aWordThatIsUnknownIsNamedWithWhatIsAllowed() {
-        assertEquals(KEY + "resource is \"cpu\", and must be one of: memory, dominant (memory when it isn't set).",
+        assertEquals(KEY + "resource is \"cpu\", but must be one of: memory, dominant (default: memory).",
                 refusal("resource", "cpu"));
-        assertEquals(KEY + "measured is \"yes\", and must be one of: off, containers, node, both (both when it isn't"
-                + " set).",
+        assertEquals(KEY + "measured is \"yes\", but must be one of: off, containers, node, both (default: both).",
                 refusal("measured", "yes"));
     }
 
     @Test
     void aMisspeltKeyIsRefused() {
-        assertEquals(KEY + "treshold: there is no such key. After \"" + KEY
-                + "\" there may be: class, sorting-interval.ms, high-threshold, min-nodes, resource, measured,"
+        assertEquals(KEY + "treshold: unknown key. Known keys after \"" + KEY
+                + "\": class, sorting-interval.ms, high-threshold, min-nodes, resource, measured,"
                 + " measured-threshold.", refusal("treshold", "80"));
     }
 

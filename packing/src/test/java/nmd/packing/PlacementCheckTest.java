@@ -74,11 +74,11 @@ class PlacementCheckTest {
 
     @Test
     void aPolicyThatIsNotRegisteredIsNone() {
-        assertEquals("All containers of queue root.a would go to one node: " + ALL + " is \"other\", and " + ALL
-                + ".names (\"pack\") doesn't have it. Add it there.",
+        assertEquals("All containers of queue root.a would go to one node: " + ALL + " is \"other\", but " + ALL
+                + ".names (\"pack\") doesn't contain it. Add it there.",
                 refusal(ALL, "other", ALL + ".other.class", "some.Policy"));
-        assertEquals("All containers of queue root.a would go to one node: " + ALL + " is \"pack\", and " + ALL
-                + ".names (\"\") doesn't have it. Add it there.", refusal(ALL, "pack", ALL + ".names", ""));
+        assertEquals("All containers of queue root.a would go to one node: " + ALL + " is \"pack\", but " + ALL
+                + ".names (\"\") doesn't contain it. Add it there.", refusal(ALL, "pack", ALL + ".names", ""));
     }
 
     @Test
@@ -91,7 +91,7 @@ class PlacementCheckTest {
         String kind1 = CS + "root.b.auto-create-child-queue.enabled";
         String kind2 = CS + "root.b.auto-queue-creation-v2.enabled";
         for (String kind : new String[] {kind1, kind2}) {
-            assertEquals("a queue that root.b makes by itself",
+            assertEquals("a queue that is created automatically below root.b",
                     refusal(queueKey("root.a"), "pack", queueKey("root.b"), "pack", kind, "true")
                             .replaceAll("All containers of (.*) would go.*", "$1"));
             accepts(ALL, "pack", kind, "true");
