@@ -206,7 +206,8 @@ if [ -n "${NMD_SETUP_APART:-}" ]; then
             # shellcheck disable=SC2086 # no option, or one
             frozen "$at" $words --dry-run
             is "$at is read-only: a dry run ${words:+of the way back }says so" "$status" 1
-            like "with the place" "$err" "($root)?$at.* can't be (written|removed|changed).*Read-only file system"
+            like "with the place" "$err" \
+                "(can't write ($root)?$at/|($root)?$at.* can't be (written|removed|changed)).*Read-only file system"
             like "and that nothing was changed" "$err" "nothing was changed"
         done
     done

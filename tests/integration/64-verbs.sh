@@ -140,7 +140,7 @@ rm "$dir/state/logs/$(field_of timed .id)/stdout.times"
 is "where it isn't known, none is made up" "$(nmctl logs -t --stdout -n 1 timed)" "-                        three"
 try nmctl logs --since 1h --stdout timed
 is "nor chosen by" "$status" 1
-like "which is said" "$err" "isn't known"
+like "which is said" "$err" "are not known"
 nmctl kill --now timed >/dev/null
 
 # ---- drain reports the containers that it discards -------------------------------------------------------------------

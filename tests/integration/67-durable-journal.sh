@@ -207,7 +207,7 @@ is "the frozen one is thawed" "$(cat "$(slice_dir)"/*.scope/cgroup.freeze | sort
 kill -KILL "$run" "$paused"
 check "when they have gone, their cgroups go" \
     wait_until 25 bash -c "[ -z \"\$(find $(slice_dir) -mindepth 1 -type d)\" ]"
-is "and the note" "$(notes | grep -c 'not known')" 0
+is "and the note" "$(notes | grep -c 'are not in the journal')" 0
 
 # ---- an older journal, restored by hand or from a backup --------
 noting known "${low[@]}" -- 'echo words; exit 2'

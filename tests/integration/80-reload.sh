@@ -116,9 +116,9 @@ nmctl config --reload >/dev/null
 check "drop-ins: the last one wins" status_is .queue.max_length 5
 printf '[interface]\nsocket-mode = 0600\n' >"$nmd_conf.d/30-c.conf"
 like "what only a restart applies is told" "$(nmctl config --reload)" \
-    '^configuration reloaded; only a restart applies: \[interface\] socket-mode$'
+    '^configuration reloaded; a restart of nmd is needed for \[interface\] socket-mode$'
 like "in the log, too" "$(nmctl events | tail -n 2)" 'restart.*socket-mode'
-like "and again, as long as there was none" "$(nmctl config --reload)" 'restart applies: \[interface\] socket-mode$'
+like "and again, as long as there was none" "$(nmctl config --reload)" '; a restart of nmd is needed for \[interface\] socket-mode$'
 like "also in the status" "$(nmctl status)" 'restart .*a restart of nmd is needed for \[interface\] socket-mode'
 rm "$nmd_conf.d/30-c.conf"
 is "but not once it is as it was" "$(nmctl config --reload; status_of .node.needs_restart)" "configuration reloaded

@@ -37,7 +37,7 @@ nmd_start
 check "a script that is not there is told of" wait_until 10 logged 'health script .* ignoring it, the node stays healthy'
 is "and makes nobody ill" "$(health)" "true "
 script_is 'echo all is well; exit 3'
-check "one that fails without saying ERROR is told of" wait_until 10 logged 'ended with status 3'
+check "one that fails without saying ERROR is told of" wait_until 10 logged 'exited with status 3 and printed no ERROR line'
 is "and makes nobody ill either" "$(health)" "true "
 script_is 'echo "there is no ERROR here"'
 submit before --opportunistic -m 50M -c 0.1 -- sleep 300

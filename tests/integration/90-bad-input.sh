@@ -92,7 +92,7 @@ http "more memory than any node" 422 memory '1000 MiB' POST $c \
 http "fractions of a byte" 400 memory_bytes 'whole number' POST $c '{"command":["true"],"memory_bytes":1.5}'
 http "negative vcores" 400 vcores 'not -0.5' POST $c '{"command":["true"],"vcores":-0.5}'
 http "an environment that is no object" 400 env 'object' POST $c '{"command":["true"],"env":["A=1"]}'
-http "a variable that is no name" 400 env "'1A' is no name.*letters, digits" POST $c '{"command":["true"],"env":{"1A":"x"}}'
+http "a variable that is no name" 400 env "'1A' isn't a valid name.*letters, digits" POST $c '{"command":["true"],"env":{"1A":"x"}}'
 http "a relative working directory" 400 workdir "absolute.*'here'" POST $c '{"command":["true"],"workdir":"here"}'
 http "an unknown container" 404 id "no container 'nobody'" GET $c/nobody
 http "an unknown container to kill" 404 id "no container 'nobody'" POST $c/nobody/kill '{}'
@@ -212,16 +212,19 @@ is "nmd: all that is wrong with nmd.conf at once" "$status $(grep -c 'all.conf:[
 like "nmd: and what contradicts the rest of it" "$err" 'all.conf:8: \[over-allocation\] memory-threshold = 0.97: must be below'
 try timeout 10 "$NMD" "${other[@]}" "${new[@]}" --yarn-conf "$dir/yarn-all" --shim "$dir/none" --check-config
 is "nmd: all that is wrong: exit status" "$status" 1
-for words in "yarn.http.policy = 'HTTPS_ONLY'" "authentication = 'kerberos'" "memory-mb = '8G'" 'yarn.nodemanager.memroy: no property' \
+for words in "yarn.http.policy = 'HTTPS_ONLY'" "authentication = 'kerberos'" "memory-mb = '8G'" \
+    'yarn.nodemanager.memroy: unknown property' \
     'no key lenth in \[queue\]' 'port 0: Cannot assign' "$dir/text can't be used" 'shuffle.ssl.enabled' \
     "$dir/yarn-all/hdfs-site.xml" \
     "container-executor.cfg, line 1: min.user.id = 'none': must be a uid" \
     "shim $dir/none can't be opened" "health script $dir/open/health, or a directory above it" \
-    "rpc-address.ns.n1 = 'h:99999' has no address" "fs.defaultFS = 'hdfs://nn:80:20' has no address" "rpc-address.ns.n2 isn't set" \
-    "nmd.webhdfs.ca-file = '$dir/none.pem': No such file" "nmd.fetch-command.s3a: there is no program 'hadop' in /usr"; do
+    "rpc-address.ns.n1 = 'h:99999' is not a valid address" \
+    "fs.defaultFS = 'hdfs://nn:80:20' is not a valid address" "rpc-address.ns.n2 isn't set" \
+    "nmd.webhdfs.ca-file = '$dir/none.pem': No such file" "nmd.fetch-command.s3a: the program 'hadop' doesn't exist in /usr"; do
     like "nmd: all that is wrong: $words" "$err" "$words"
 done
-[ "$(id -u)" != 0 ] || like "nmd: all that is wrong: a user who isn't there" "$err" "local-user = 'n0body': this node has no such user"
+[ "$(id -u)" != 0 ] || like "nmd: all that is wrong: a user who isn't there" "$err" \
+    "local-user = 'n0body': this user doesn't exist on this node"
 is "nmd: all that is wrong, and once" "$(wc -l <<<"$err")" "$(($(id -u) == 0 ? 18 : 17))"
 # Certificates that can't be checked are not taken for good ones: a network namespace of its own has no working loopback.
 openssl req -x509 -newkey rsa:2048 -nodes -keyout /dev/null -subj /CN=x -out "$dir/whole.pem" 2>/dev/null

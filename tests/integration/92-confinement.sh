@@ -248,7 +248,7 @@ mkdir -m 700 "$place/shut"
     >>"$dir/nmd.log" 2>&1 &
 nmd_pid=$!
 check "a directory that shuts users out is told of" \
-    wait_until 20 grep -q "$place/shut (mode 0700) doesn't let them" "$dir/nmd.log"
+    wait_until 20 grep -q "can't reach the socket because of $place/shut (mode 0700)" "$dir/nmd.log"
 nmd_stop
 refused() { # NAME WORDS OPTION...
     local name=$1 words=$2
@@ -281,7 +281,8 @@ chmod 755 "$place/in-chroot"
 NMD=$place/in-chroot nmd_start --state-dir "$place/state" --runtime-dir "$place/run" || exit 1
 why="confine: containers have no namespaces of their own, because the kernel refuses user namespaces to nmd, as it does in a chroot"
 check "without namespaces: start-up says so" grep -q "$why" "$dir/nmd.log"
-like "and status, and what follows from it" "$(nmctl status --json | jq -r '.node.notes[]')" "$why; so .*outside of their limits"
+like "and status, and what follows from it" "$(nmctl status --json | jq -r '.node.notes[]')" \
+    "$why; a user's service manager .*outside of their limits"
 is "containers run all the same" "$(nmctl run "${nobody[@]}" -- id -un)" nobody
 printf '[containers]\nconfine = no\n' >>"$nmd_conf.d/50-suite.conf"
 nmctl config --reload >/dev/null

@@ -25,5 +25,5 @@ rm_configure "${two[@]}" "$pack_policy=pack" "$cs.root.queues=default,new,third"
 check 'with the key for all queues a third comes' rm_admin -refreshQueues
 check '20 containers of it are placed' ask_and_settle 20 queue=third
 is 'packed too' "$(containers_per_node)" '8 8 4 0 0 0 0 0 0 0'
-is 'without a complaint' "$(grep -c 'Queue root.third came' "$rm_log")" 0
+is 'without a complaint' "$(grep -c 'Queue root.third has no valid policy' "$rm_log")" 0
 done_testing

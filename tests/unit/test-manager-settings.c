@@ -145,7 +145,7 @@ static void test_an_upstreams_size(void **state)
     assert_int_equal(s.configured.memory_bytes, 400 * MIB);
     assert_int_equal(s.capacity.memory_bytes, (1000 - 256) * MIB); /* the smallest reserve of the system */
     assert_slice_max(w, 1000 - 256);
-    assert_non_null(strstr(s.notes[s.n_notes - 1], "counts on 4.9 GiB"));
+    assert_non_null(strstr(s.notes[s.n_notes - 1], "expects 4.9 GiB"));
 
     nm_manager_set_size(w->m, 100 * MIB, 1);
     manager_world_settle(w);

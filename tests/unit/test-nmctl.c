@@ -428,7 +428,7 @@ static void test_reload(void **state)
 
     (void)state;
     assert_reload(&all, "configuration reloaded\n");
-    assert_reload(&some, "configuration reloaded; only a restart applies: [interface] http-address\n");
+    assert_reload(&some, "configuration reloaded; a restart of nmd is needed for [interface] http-address\n");
 }
 
 /* ---- run ------------------------------------------------------------------------------------- */
@@ -576,13 +576,13 @@ static void test_singular(void **state)
     RUN(&r, "show", "one");
     nmctl_expect(r.out, "1.00 core used, 1 vcore requested, ");
     RUN(&r, "show", "more");
-    nmctl_expect(r.out, "1.01 cores used, 1.5 vcores asked for, ");
+    nmctl_expect(r.out, "1.01 cores used, 1.5 vcores requested, ");
     RUN(&r, "status");
     nmctl_expect(r.out, "of 1.00 core: ");
     nmctl_expect(r.out, "of 1.00 vcore: ");
     nmctl_expect(r.out, "are limited to 1.0 core\n");
     nmctl_expect(r.out, " and 1 vcore for this node; ");
-    nmctl_expect(r.out, " 1 opportunistic container waits for a node;  ");
+    nmctl_expect(r.out, " 1 opportunistic container waits for a node; ");
     nmctl_expect(r.out, ": 1 waits, 1 node; ");
     fake_nmd_stop(&f);
 }

@@ -110,7 +110,7 @@ static void test_too_many_jobs(void **state)
         assert_int_equal(nm_shuffle_jobs_add(service.jobs, &job), 0);
     }
     assert_true(says("{\"add\": {\"job\": \"job_2_1\", \"user\": \"a\", \"uid\": 1, \"key\": \"00\"}}",
-                     "there are 20000 already"));
+                     "job: the limit of 20000 jobs is reached"));
 }
 
 /* Reads lines from a file until its end. */

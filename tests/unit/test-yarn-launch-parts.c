@@ -413,7 +413,7 @@ static void test_odd_addresses(void **state)
                        "<value>a</value></property><property><name>dfs.ha.namenodes.a</name><value>n1</value>"
                        "</property></configuration>", cases[i].name, cases[i].value,
                        is_ha ? "dfs.nameservices" : "some.other");
-        (void)snprintf(part, sizeof part, "%s = '%s' has no address", cases[i].name, cases[i].value);
+        (void)snprintf(part, sizeof part, "%s = '%s' is not a valid address", cases[i].name, cases[i].value);
         assert_int_equal(nm_yarn_conf_new(&c), 0);
         assert_int_equal(nm_yarn_conf_read_text(c, -EBADF, "site.xml", text, strlen(text), NULL), 0);
         assert_int_equal(nm_yarn_sources_read(c, &name_nodes, &webhdfs, &commands, &s.lacking_name_nodes), 0);
@@ -470,7 +470,8 @@ static void test_sources_in_doubt(void **state)
          "dfs.client.failover.proxy.provider.ns1=some.Provider", "The name service 'ns1' has no address"},
         {"dfs.nameservices=ns1 dfs.ha.namenodes.ns1=,", "The name service 'ns1' has no address"},
         {"fs.defaultFS=hdfs://nn1:8020 dfs.nameservices=ns1", ""},
-        {"fs.defaultFS=hdfs://ns1 dfs.nameservices=ns1 dfs.namenode.rpc-address.ns1=h:x", "ns1 = 'h:x' has no address"},
+        {"fs.defaultFS=hdfs://ns1 dfs.nameservices=ns1 dfs.namenode.rpc-address.ns1=h:x",
+         "ns1 = 'h:x' is not a valid address"},
         {"fs.defaultFS=hdfs:///", "fs.defaultFS = 'hdfs:///': the URI has no name node"},
         {"fs.defaultFS=hdfs:/nn1:8020", "fs.defaultFS = 'hdfs:/nn1:8020': the URI has no name node"},
         {"fs.defaultFS=hdfs:", "fs.defaultFS = 'hdfs:': the URI has no name node"},
@@ -634,7 +635,7 @@ static void test_full_disk(void **state)
     assert_false(is_good(&dirs, &s)); /* use is above the low mark, and free space is below the high mark */
     s.low_disk_percent = 100;
     assert_false(is_good(&dirs, &s));
-    assert_non_null(strstr(dir.why, " are left, and "));
+    assert_non_null(strstr(dir.why, " are free, the minimum is "));
     s.high_free_disk_mib = 0;
     assert_true(is_good(&dirs, &s));
     s.min_free_disk_mib = INT64_MAX;

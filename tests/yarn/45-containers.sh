@@ -150,7 +150,7 @@ check 'the node has the size that yarn-site.xml says' wait_until 20 size_is '240
 rm_admin -updateNodeResource "node07:$node_port" 2300 6
 counts_on() { [ "$(upstream_of '"\(.memory_bytes / 1048576) \(.vcores)"')" = "$1" ]; }
 check 'the ResourceManager is told another one, and nmd by it' wait_until 20 counts_on '2300 6'
-is 'nmctl status has it beside what there is' "$(nmctl status | tr -s ' \n' ' ' | grep -o 'counts on .* CPUs')" \
+is 'nmctl status has it beside what there is' "$(nmctl status | tr -s ' \n' ' ' | grep -o 'the cluster has set .* CPUs')" \
     'the cluster has set 2.2 GiB and 6 vcores for this node; configured are 2.3 GiB and 8 vcores; the host has 3.9 GiB and 8 CPUs'
 # The size becomes smaller than the running containers of 64 and 96 MiB.
 rm_admin -updateNodeResource "node07:$node_port" 100 1

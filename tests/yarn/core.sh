@@ -62,8 +62,8 @@ core_names() {
     } >"$dir/all-names/yarn-site.xml"
     "$NMD" --check-config --config "$nmd_conf" --yarn-conf "$dir/all-names" --backend direct --state-dir "$dir/names-state" \
         --runtime-dir "$dir/names-run" >"$dir/names.out" 2>&1
-    is 'and nmd knows all of them' "$(grep -oE 'yarn\.nodemanager\.[^ :]*: no property' "$dir/names.out")" \
-        'yarn.nodemanager.no-such-name: no property' || diag "$(tail -n 5 "$dir/names.out")"
+    is 'and nmd knows all of them' "$(grep -oE 'yarn\.nodemanager\.[^ :]*: unknown property' "$dir/names.out")" \
+        'yarn.nodemanager.no-such-name: unknown property' || diag "$(tail -n 5 "$dir/names.out")"
 }
 
 # ---- files for streaming -----------------------------------------------------------------------------
