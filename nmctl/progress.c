@@ -3,8 +3,9 @@
 /*
  * See progress.h. Queries nmd once a second while the container waits, and then every two seconds if stderr is a
  * terminal or nmctl only waits. A terminal shows one message, which is kept up to date. Otherwise a new message is
- * printed when the state, position or reason changes, but not for every changed figure, and once a minute without a
- * change.
+ * printed when the state, position or reason changes, but not for every changed figure. If nothing changes, the message
+ * is repeated: every ten seconds while the container is queued, because the user expects its start, otherwise once a
+ * minute.
  */
 
 #include "nmctl/progress.h"
@@ -21,9 +22,11 @@
 
 #define GRACE_USEC                                                                                 \
     (300 * NM_USEC_PER_MSEC) /* most containers have started by then, and no message is needed */
+#define NO_REASON_USEC (2 * NM_USEC_PER_SEC) /* time after which a message is printed without a reason */
 #define QUEUED_PERIOD_USEC NM_USEC_PER_SEC
 #define RUNNING_PERIOD_USEC (2 * NM_USEC_PER_SEC)
 #define REPEAT_USEC (60 * NM_USEC_PER_SEC)
+#define REPEAT_QUEUED_USEC (10 * NM_USEC_PER_SEC)
 #define TIMEOUT_USEC NM_USEC_PER_SEC /* the caller can't do other work during a query */
 #define SILENT_USEC (3 * NM_USEC_PER_SEC) /* time without an answer after which a message is printed */
 
@@ -143,7 +146,7 @@ static void print_progress(struct nm_progress *n, struct nm_ctl *ctl, const json
     char of[sizeof n->said_of];
 
     /* Without a reason the container is new and no round has considered it. The first round starts most containers. */
-    if (queued && !*nm_json_str(c, "hold"))
+    if (queued && !*nm_json_str(c, "hold") && now < nm_add_u64(n->begun_usec, NO_REASON_USEC))
         return;
     said = !queued && print_going_on(n, c);
     n->started = n->started || (!queued && *state && !nm_streq(state, "LOCALIZING"));
@@ -151,7 +154,8 @@ static void print_progress(struct nm_progress *n, struct nm_ctl *ctl, const json
                    (unsigned long long)nm_json_u64(c, "queue_position"));
     changed = !nm_streq(of, n->said_of);
     live = (queued || n->waits) && nm_message_can_rewrite();
-    again = live || (!changed && (queued || n->waits) && now >= nm_add_u64(n->said_usec, REPEAT_USEC));
+    again = live || (!changed && (queued || n->waits) &&
+                     now >= nm_add_u64(n->said_usec, queued ? REPEAT_QUEUED_USEC : REPEAT_USEC));
     if (queued && (changed || again))
         print_queued(n, ctl, c, again);
     else if (paused && (n->waits ? changed || again : !n->paused))
@@ -189,6 +193,7 @@ void nm_progress_init(struct nm_progress *n, bool waits)
     *n = (struct nm_progress){
         .waits = waits,
         .tty = isatty(STDERR_FILENO),
+        .begun_usec = nm_now_usec(),
         .next_usec = nm_now_usec() + GRACE_USEC,
         .deadline_usec = UINT64_MAX,
         .answered_usec = nm_now_usec(),

@@ -8,6 +8,7 @@
 #include "nmctl/nmctl.h"
 
 struct nm_progress {
+    uint64_t begun_usec;     /* CLOCK_BOOTTIME of nm_progress_init() */
     uint64_t next_usec;      /* CLOCK_BOOTTIME of the next query */
     uint64_t said_usec;      /* CLOCK_BOOTTIME of the last message */
     char said_of[128];       /* state, position and reason in the last message; "": no message yet */

@@ -115,8 +115,8 @@ static void test_wait_gives_up(void **state)
     fake_nmd_stop(&f);
 }
 
-/* Without a terminal, the line is repeated once per minute and printed at once when it changes. JSON output has no
- * such lines. */
+/* Without a terminal, the line is printed at once when it changes, and repeated: every ten seconds while the container
+ * is queued, otherwise once per minute. JSON output has no such lines. */
 static void test_wait_tells_again(void **state)
 {
     static const struct fake_exchange x[] = {
@@ -134,8 +134,8 @@ static void test_wait_tells_again(void **state)
         uint64_t later_usec;
     } looks[] = {
         {"queued", "nmctl: waiting for " ID ", which is queued at position 2: 82 % of", 0},
-        {"queued", "", 59 * NM_USEC_PER_SEC},
-        {"queued", "nmctl: still waiting for " ID ", which has been queued for ", 60 * NM_USEC_PER_SEC},
+        {"queued", "", 9 * NM_USEC_PER_SEC},
+        {"queued", "nmctl: still waiting for " ID ", which has been queued for ", 10 * NM_USEC_PER_SEC},
         {"queued", "", 0},
         {"runs", "nmctl: RUNNING, for ", 0},
         {"runs", "", 59 * NM_USEC_PER_SEC},
@@ -171,6 +171,50 @@ static void test_wait_tells_again(void **state)
     }
     RUN(&r, "wait", "--json", "--timeout", "500ms", "web");
     assert_null(strstr(r.err, "waiting for"));
+    fake_nmd_stop(&f);
+}
+
+/* A container that no round has considered has no reason. After two seconds it is reported as queued nevertheless, and
+ * then the wait of nmctl run is repeated every ten seconds. */
+static void test_run_tells_a_wait_without_reason(void **state)
+{
+    static const struct fake_exchange x[] = {
+        {"GET /v1/status HTTP", STATUS, NULL},
+        {"GET /v1/containers/new HTTP", OK("{\"id\":\"" ID "\",\"state\":\"SCHEDULED\",\"queue_position\":1}"), NULL},
+    };
+    static const struct {
+        uint64_t begun_usec, later_usec;
+        const char *said;
+    } looks[] = {
+        {0, 0, ""},
+        {2 * NM_USEC_PER_SEC, 0, "nmctl: queued at position 1\n"},
+        {2 * NM_USEC_PER_SEC, 9 * NM_USEC_PER_SEC, ""},
+        {2 * NM_USEC_PER_SEC, 10 * NM_USEC_PER_SEC, "nmctl: queued for "},
+    };
+    struct nm_progress n;
+    struct nm_ctl ctl = {0};
+    struct fake_nmd f;
+
+    (void)state;
+    nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
+    ctl.socket_path = f.path;
+    nm_progress_init(&n, false);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(looks); i++) {
+        _cleanup_free_ char *text = NULL;
+        size_t size = 0;
+        FILE *said = open_memstream(&text, &size);
+
+        n.begun_usec = nm_now_usec() - looks[i].begun_usec;
+        n.said_usec = nm_now_usec() - looks[i].later_usec;
+        nm_message_to(said, 0);
+        nm_progress_look(&n, &ctl, "new");
+        nm_message_to(NULL, 0);
+        assert_int_equal(fclose(said), 0);
+        if (*looks[i].said)
+            nmctl_expect(text, looks[i].said);
+        else
+            assert_string_equal(text, "");
+    }
     fake_nmd_stop(&f);
 }
 
@@ -375,6 +419,7 @@ int main(void)
         cmocka_unit_test(test_state_words),
         cmocka_unit_test(test_wait_gives_up),
         cmocka_unit_test(test_wait_tells_again),
+        cmocka_unit_test(test_run_tells_a_wait_without_reason),
         cmocka_unit_test(test_wait_tells_ends),
         cmocka_unit_test(test_wait_in_vain),
         cmocka_unit_test(test_wait_for_several),
