@@ -16,8 +16,6 @@ static const struct {
     const char *reason, *text;
 } fixed[] = {
     {"behind-others", "other containers are before it"},
-    {"never-fits", "its request would not fit even if no other container ran, because the rest of the system uses too "
-                   "much; smaller containers start before it"},
     {"allocation-full", "all of the node is allocated, and over-allocation is off"},
     {"no-sample", "there is no fresh measurement of the node"},
     {"uplink", "the network uplink is saturated"},
@@ -124,6 +122,63 @@ static void would_exceed_beta(const json_t *status, const json_t *c, char *buf, 
                    nm_format_percent(nm_json_num(node, "preemption_threshold.cpu"), -1, cpu_limit, sizeof cpu_limit));
 }
 
+/* Formats "up to 1.9 vcores fit", rounded down, so that the user can copy the figure. */
+static void what_fits(const json_t *c, bool memory, double room, char *buf, size_t size)
+{
+    double millicores = nm_json_num(c, "cpu_request_millicores"), vcores;
+    char text[32];
+
+    if (room < 1) {
+        (void)snprintf(buf, size, "no request fits until others use less");
+    } else if (memory) {
+        (void)snprintf(buf, size, "up to %s fits", nm_format_size_down((uint64_t)room, text, sizeof text));
+    } else {
+        vcores = millicores > 0 ? room * nm_json_num(c, "vcores") / millicores : room / 1000;
+        vcores = (double)(uint64_t)(vcores * 100 + 1e-6) / 100;
+        (void)snprintf(buf, size, "up to %g vcore%s fit%s", vcores, nm_plural(vcores), vcores == 1 ? "s" : "");
+    }
+}
+
+/* Formats the text of nmd's decision with current figures. Returns whether it is still true. */
+static bool would_not_fit_alone(const json_t *node, const json_t *c, bool memory, char *buf, size_t size)
+{
+    const char *key = memory ? "memory" : "cpu", *amount = memory ? "memory_bytes" : "cpu_millicores";
+    double capacity = nm_json_num(nm_json_at(node, "capacity"), amount);
+    double others = nm_json_num(nm_json_at(nm_json_at(node, "used_by"), "others"), amount);
+    double request = nm_json_num(c, memory ? "memory_bytes" : "cpu_request_millicores");
+    double limit = nm_json_num(nm_json_at(node, "preemption_threshold"), key);
+    double after = capacity > 0 ? (others + request) / capacity : 0;
+    char a[32], b[32], what[48], used[80], fits[64], of[32];
+
+    if (request <= 0 || limit <= 0 || after <= limit)
+        return false;
+    asked(c, memory, what, sizeof what);
+    if (memory)
+        (void)snprintf(used, sizeof used, "of %s, %s are", nm_format_size((uint64_t)capacity, of, sizeof of),
+                       nm_format_size((uint64_t)others, a, sizeof a));
+    else
+        (void)snprintf(used, sizeof used, "of %g cores, %.2f are", capacity / 1000, others / 1000);
+    what_fits(c, memory, limit * capacity - others, fits, sizeof fits);
+    (void)snprintf(buf, size, "with the %s%s that it asks for, it would not fit even if no other container ran: %s "
+                   "would be at %s, over the limit of %s (%s used by others on the node); %s; smaller containers pass it "
+                   "meanwhile",
+                   what, memory ? " of memory" : "", memory ? "memory" : "CPU",
+                   nm_format_percent(after, limit, a, sizeof a), nm_format_percent(limit, -1, b, sizeof b), used, fits);
+    return true;
+}
+
+/* Formats the reason, without figures if the request isn't known or if the figures have changed since nmd's last
+ * round. */
+static void never_fits(const json_t *status, const json_t *c, char *buf, size_t size)
+{
+    const json_t *node = nm_json_at(status, "node");
+
+    if (would_not_fit_alone(node, c, true, buf, size) || would_not_fit_alone(node, c, false, buf, size))
+        return;
+    (void)snprintf(buf, size, "what it asks for would not fit beside the rest of the system even if no other container "
+                   "ran; smaller containers pass it meanwhile");
+}
+
 /* Formats the breaker's hold with its remaining time, because the hold becomes longer with every consecutive kill. */
 static void breaker(const json_t *status, char *buf, size_t size)
 {
@@ -161,6 +216,8 @@ void nm_queue_reason_text(const char *reason, const json_t *c, const json_t *sta
         over_alpha(status, buf, size);
     else if (nm_streq(reason, "would-exceed-beta"))
         would_exceed_beta(status, c, buf, size);
+    else if (nm_streq(reason, "never-fits"))
+        never_fits(status, c, buf, size);
     else if (nm_streq(reason, "breaker"))
         breaker(status, buf, size);
     else if (nm_streq(reason, "surge-margin"))

@@ -210,7 +210,7 @@ bool nm_user_name_is_valid(const char *s)
     return known == n || (known == n - 1 && s[known] == '$');
 }
 
-const char *nm_format_size(uint64_t bytes, char *buf, size_t size)
+static const char *format_size(uint64_t bytes, bool down, char *buf, size_t size)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     size_t u = 0;
@@ -219,8 +219,20 @@ const char *nm_format_size(uint64_t bytes, char *buf, size_t size)
     assert(buf && size > 0);
     for (; v >= 1024 && u + 1 < NM_ARRAY_SIZE(units); u++)
         v /= 1024;
+    if (down)
+        v = v >= 100 ? (double)(uint64_t)v : (double)(uint64_t)(v * 10) / 10;
     (void)snprintf(buf, size, u == 0 || v >= 100 ? "%.0f %s" : "%.1f %s", v, units[u]);
     return buf;
+}
+
+const char *nm_format_size(uint64_t bytes, char *buf, size_t size)
+{
+    return format_size(bytes, false, buf, size);
+}
+
+const char *nm_format_size_down(uint64_t bytes, char *buf, size_t size)
+{
+    return format_size(bytes, true, buf, size);
 }
 
 const char *nm_format_duration(uint64_t usec, char *buf, size_t size)

@@ -78,6 +78,15 @@ void nm_text_add_asked(struct nm_text *t, const struct nm_decision *d, enum nm_r
     nm_text_add(t, v > 0.995 && v < 1.005 ? " vcore" : " vcores");
 }
 
+void nm_text_add_vcores_down(struct nm_text *t, const struct nm_decision *d, uint64_t millicores)
+{
+    double v = (double)(uint64_t)(vcores(d, millicores) * 100 + 1e-6) / 100;
+
+    nm_text_add(t, "up to ");
+    nm_text_add_decimal(t, v, 2);
+    nm_text_add(t, " vcore%s fit%s", v == 1 ? "" : "s", v == 1 ? "s" : "");
+}
+
 void nm_text_add_asked_of_capacity(struct nm_text *t, const struct nm_decision *d, enum nm_resource which,
                                    uint64_t amount)
 {

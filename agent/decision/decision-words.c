@@ -254,24 +254,52 @@ static void why_room(struct nm_text *t, const struct nm_decision *d)
     nm_text_add(t, ")");
 }
 
+/* Returns what containers may use together beside the use of others, in the limit of the preemption threshold. */
+static uint64_t room_beside_others(const struct nm_decision *d, enum nm_resource k)
+{
+    double limit = nm_fractions_get(&d->preemption_threshold, k) * (double)nm_resources_get(&d->capacity, k);
+
+    return nm_sub_u64((uint64_t)limit, nm_resources_get(&d->others, k));
+}
+
+/* Appends how much can be asked for, rounded down, so that the user can copy the figure. */
+static void add_what_fits(struct nm_text *t, const struct nm_decision *d, enum nm_resource k)
+{
+    uint64_t room = room_beside_others(d, k);
+    char size[32];
+
+    if (room == 0)
+        nm_text_add(t, "no request fits until others use less");
+    else if (k == NM_MEMORY)
+        nm_text_add(t, "up to %s fits", nm_format_size_down(room, size, sizeof size));
+    else
+        nm_text_add_vcores_down(t, d, room);
+}
+
 static void why_never(struct nm_text *t, const struct nm_decision *d)
 {
     enum nm_resource k = d->resource;
+    uint64_t after = nm_add_u64(nm_resources_get(&d->others, k), nm_resources_get(&d->request, k));
 
     nm_text_add(t, "with the ");
     add_request(t, d, k);
-    nm_text_add(t, "%s that it asks for, it would not fit even if no other container ran: of ",
+    nm_text_add(t, "%s that it asks for, it would not fit even if no other container ran: ",
                 k == NM_MEMORY ? " of memory" : "");
-    add_capacity(t, d, k);
-    nm_text_add(t, ", ");
-    if (nm_resources_get(&d->others, k) > 0) {
+    if (nm_resources_get(&d->request, k) > room_beside_others(d, k)) {
+        nm_text_add(t, "%s would be at ", resource_word(k));
+        nm_text_add_over_limit(t, d, k, after);
+        nm_text_add(t, " (of ");
+        add_capacity(t, d, k);
+        nm_text_add(t, ", ");
         nm_text_add_amount(t, k, nm_resources_get(&d->others, k));
-        nm_text_add(t, " are used by others on the node");
-    } else {
-        nm_text_add(t, "the resources that others on the node use are not available");
+        nm_text_add(t, " are used by others on the node); ");
+        add_what_fits(t, d, k);
+    } else { /* the record of an older nmd doesn't have the use of others */
+        nm_text_add(t, "of ");
+        add_capacity(t, d, k);
+        nm_text_add(t, ", others on the node use a part, and the limit is ");
+        nm_text_add_percent(t, nm_fractions_get(&d->preemption_threshold, k));
     }
-    nm_text_add(t, ", and the limit is ");
-    nm_text_add_percent(t, nm_fractions_get(&d->preemption_threshold, k));
     nm_text_add(t, "; meanwhile smaller containers pass it");
 }
 
@@ -390,7 +418,7 @@ static const struct {
     [NM_REASON_OVER_ALPHA] = {"use is not below the over-allocation threshold", why_over_alpha},
     [NM_REASON_WOULD_EXCEED_BETA] = {"its request does not fit beside what is used or reserved",
                                      why_would_exceed},
-    [NM_REASON_NEVER_FITS] = {"it asks for more than the system leaves to containers", why_never},
+    [NM_REASON_NEVER_FITS] = {"it asks for more than would fit even if no other container ran", why_never},
     [NM_REASON_ALLOCATION_FULL] = {"the node is fully allocated", why_allocation_full},
     [NM_REASON_NO_SAMPLE] = {"there is no fresh sample of the node, and no container is started without one",
                              NULL},
@@ -529,12 +557,24 @@ static bool is_taken_by_others(const struct nm_decision *d)
            nm_fractions_get(&d->preemption_threshold, k) * (double)nm_resources_get(&d->capacity, k);
 }
 
+/* Returns whether the request alone exceeds the limit, so that it is useless to wait until others use less. */
+static bool is_too_large(const struct nm_decision *d)
+{
+    const enum nm_resource k = d->resource;
+
+    return (double)nm_resources_get(&d->request, k) >
+           nm_fractions_get(&d->preemption_threshold, k) * (double)nm_resources_get(&d->capacity, k);
+}
+
 static const char *wait_advice(const struct nm_decision *d)
 {
     switch (d->reason) {
+    case NM_REASON_NEVER_FITS:
+        if (is_too_large(d))
+            return is_taken_by_others(d) ? "ask for it as guaranteed" : "ask for less, or ask for it as guaranteed";
+        /* fall through */
     case NM_REASON_OVER_ALPHA:
     case NM_REASON_WOULD_EXCEED_BETA:
-    case NM_REASON_NEVER_FITS:
     case NM_REASON_ALLOCATION_FULL:
         return is_taken_by_others(d) ? "wait until processes outside of containers use less of the node, or ask for it "
                                        "as guaranteed"

@@ -54,6 +54,8 @@ wait_until 10 status_is '.node.utilization.memory == 0.2' true
 submit giant --opportunistic -m 900M -c 0.1 -- sleep 300
 check "too large beside what the system holds: it is told" wait_until 10 hold_is giant never-fits
 like "in words" "$(nmctl explain giant)" 'would not fit even if no other container ran'
+like "the last line has the figures of the request, of the limit, and of what fits" "$(nmctl explain giant | tail -n 1)" \
+    'now queued at position 1: with the 900 MiB .* memory would be at 110 %, over the limit of 95 % .*; up to 750 MiB fits'
 submit tiny --opportunistic -m 50M -c 0.1 -- sleep 300
 check "it holds nobody up" wait_until 10 in_state tiny RUNNING
 node_memory 20

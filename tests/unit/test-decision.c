@@ -123,16 +123,39 @@ static void test_why_held_or_refused(void **state)
     assert_contains(&d, "the queue is full: its 10 opportunistic containers and all other queued containers ask for "
                         "8.0 GiB of 8.0 GiB and 2 of 4 vcores, and it doesn't fit the node beside them");
     d = sample(NM_DECISION_QUEUE, NM_REASON_NEVER_FITS);
+    assert_contains(&d, "of 8.0 GiB, others on the node use a part, and the limit is 95 %"); /* of an older nmd */
     d.others.memory_bytes = 2 * GIB;
     d.request.memory_bytes = 7 * GIB;
-    assert_contains(&d, "of 8.0 GiB, 2.0 GiB are used by others on the node, and the limit is 95 %");
+    assert_contains(&d, "with the 7.0 GiB of memory that it asks for, it would not fit even if no other container ran: "
+                        "memory would be at 112.5 %, over the limit of 95 % (of 8.0 GiB, 2.0 GiB are used by others on "
+                        "the node); up to 5.5 GiB fits; meanwhile smaller containers pass it");
     d.resource = NM_CPU;
     d.capacity = (struct nm_resources){8 * GIB, 2000};
     d.capacity_vcores_milli = 4000;
     d.request.cpu_millicores = 500;
     d.others.cpu_millicores = 1980;
-    assert_contains(&d, "with the 1 vcore (0.5 cores) that it asks for, it would not fit even if no other container "
-                        "ran: of 2 cores (4 vcores), 1.98 cores are used by others on the node, and the limit is 95 %");
+    assert_contains(&d, "with the 1 vcore (0.5 cores) that it asks for, it would not fit even if no other container ran"
+                        ": CPU would be at 124 %, over the limit of 95 % (of 2 cores (4 vcores), 1.98 cores are used "
+                        "by others on the node); no request fits until others use less; meanwhile smaller ones pass "
+                        "it");
+}
+
+/* A request that alone exceeds the limit: the use of others is not to blame, and waiting for it is no advice. */
+static void test_request_alone_is_too_large(void **state)
+{
+    struct nm_decision d = sample(NM_DECISION_QUEUE, NM_REASON_NEVER_FITS);
+    _cleanup_free_ char *text = NULL;
+
+    (void)state;
+    d.resource = NM_CPU;
+    d.capacity.cpu_millicores = 2000;
+    d.request.cpu_millicores = 2000;
+    d.others.cpu_millicores = 10;
+    assert_contains(&d, "with the 2 vcores that it asks for, it would not fit even if no other container ran: CPU would "
+                        "be at 100.5 %, over the limit of 95 % (of 2 cores, 0.01 cores are used by others on the "
+                        "node); up to 1.89 vcores fit; meanwhile smaller containers pass it");
+    assert_int_equal(nm_decision_explain(&d, &text), 0);
+    assert_non_null(strstr(text, "What you can do: ask for less, or ask for it as guaranteed."));
 }
 
 static void assert_advice(const struct nm_decision *d, bool less, bool guaranteed)
@@ -542,6 +565,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_why_admitted),
         cmocka_unit_test(test_why_held_or_refused),
+        cmocka_unit_test(test_request_alone_is_too_large),
         cmocka_unit_test(test_what_use_is_made_of),
         cmocka_unit_test(test_less_is_no_advice),
         cmocka_unit_test(test_vcores_apart_from_cpus),

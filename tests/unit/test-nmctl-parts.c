@@ -371,6 +371,46 @@ static void test_hold_beside_use(void **state)
     json_decref(status);
 }
 
+/* Both causes have the same text: the request alone is over the limit, or together with the use of others. */
+static void test_hold_of_too_large(void **state)
+{
+    static const struct {
+        const char *container, *others, *text;
+    } cases[] = {
+        {"{\"memory_bytes\":1,\"vcores\":2,\"cpu_request_millicores\":2000}", "10",
+         "with the 2 vcores that it asks for it would not fit even if no other container ran: CPU would be at 100.5 %, "
+         "over the limit of 95 % (of 2 cores, 0.01 are used by others on the node); up to 1.89 vcores fit; smaller "
+         "ones pass it meanwhile"},
+        {"{\"memory_bytes\":1,\"vcores\":1,\"cpu_request_millicores\":500}", "1980",
+         "with the 1 vcore that it asks for it would not fit even if no other container ran: CPU would be at 124 %, "
+         "over the limit of 95 % (of 2 cores, 1.98 are used by others on the node); no request fits until others use "
+         "less; smaller ones pass it meanwhile"},
+        {"{\"memory_bytes\":3221225472,\"vcores\":1,\"cpu_request_millicores\":500}", "0",
+         "with the 3.0 GiB of memory that it asks for it would not fit even if no other container ran: memory would be "
+         "at 100 %, over the limit of 95 % (of 4.0 GiB, 1.0 GiB are used by others on the node); up to 2.7 GiB fits; "
+         "smaller ones pass it meanwhile"},
+        {"{\"memory_bytes\":1,\"vcores\":1,\"cpu_request_millicores\":500}", "0",
+         "what it asks for would not fit beside the rest of the system even if no other container ran; smaller ones "
+         "pass it meanwhile"},
+    };
+    char text[512], json[512];
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        json_t *c = json_loads(cases[i].container, 0, NULL), *status;
+
+        (void)snprintf(json, sizeof json,
+                       "{\"node\":{\"capacity\":{\"memory_bytes\":4294967296,\"cpu_millicores\":2000},"
+                       "\"used_by\":{\"others\":{\"memory_bytes\":1073741824,\"cpu_millicores\":%s}},"
+                       "\"preemption_threshold\":{\"memory\":0.95,\"cpu\":0.95}}}", cases[i].others);
+        status = json_loads(json, 0, NULL);
+        nm_queue_reason_text("never-fits", c, status, text, sizeof text);
+        assert_string_equal(text, cases[i].text);
+        json_decref(c);
+        json_decref(status);
+    }
+}
+
 static void test_command_is_quoted(void **state)
 {
     json_t *c = json_loads("{\"command\":[\"sh\",\"-c\",\"echo 'a'\",\"\"]}", 0, NULL);
@@ -408,6 +448,7 @@ int main(void)
         cmocka_unit_test(test_cut),     cmocka_unit_test(test_nearest), cmocka_unit_test(test_wrap),
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_json),    cmocka_unit_test(test_hold), cmocka_unit_test(test_hold_beside_use),
+        cmocka_unit_test(test_hold_of_too_large),
         cmocka_unit_test(test_command_is_quoted), cmocka_unit_test(test_verb_table),
     };
 

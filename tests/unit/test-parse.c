@@ -287,6 +287,10 @@ static void test_format(void **state)
     for (size_t i = 0; i < NM_ARRAY_SIZE(durations); i++)
         assert_string_equal(nm_format_duration(durations[i].value, buf, sizeof buf),
                             durations[i].text);
+    assert_string_equal(nm_format_size_down(UINT64_C(1073741823), buf, sizeof buf), "1023 MiB");
+    assert_string_equal(nm_format_size_down(UINT64_C(8106127359), buf, sizeof buf), "7.5 GiB"); /* 7.549... */
+    assert_string_equal(nm_format_size_down(UINT64_C(8160437862), buf, sizeof buf), "7.5 GiB"); /* 7.6 less a byte */
+    assert_string_equal(nm_format_size_down(1023, buf, sizeof buf), "1023 B");
     assert_string_equal(nm_format_size(UINT64_MAX, buf, 4), "167"); /* the text is cut at the buffer's end */
 }
 
