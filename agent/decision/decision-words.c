@@ -103,7 +103,7 @@ static void why_guaranteed(struct nm_text *t, const struct nm_decision *d)
     else if (d->allocated.memory_bytes > d->allocated_guaranteed.memory_bytes)
         nm_text_add(t, "no more resources of opportunistic containers could be taken back for it (");
     else
-        nm_text_add(t, "no opportunistic container could make room for it (");
+        nm_text_add(t, "all guaranteed requests together fit the node (");
     add_after(t, d, NM_MEMORY);
     nm_text_add(t, "; ");
     add_after(t, d, NM_CPU);

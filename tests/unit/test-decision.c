@@ -66,7 +66,7 @@ static void test_why_admitted(void **state)
                        "containers could be taken back for it (memory at 87.5 % of capacity, 100 % with its request; "
                        "CPU at 37.5 % of capacity, 62.5 % with its request)");
     d.allocated = d.allocated_guaranteed;
-    assert_contains(&d, "it is guaranteed and no opportunistic container could make room for it (");
+    assert_contains(&d, "it is guaranteed and all guaranteed requests together fit the node (memory at 87.5 % of ");
     d = sample(NM_DECISION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
     assert_summary(&d, "admitted container_1_000002 (hash): the node can hold all requests "
                        "together (7.0 GiB of 8.0 GiB, "
@@ -136,7 +136,7 @@ static void test_why_held_or_refused(void **state)
     d.others.cpu_millicores = 1980;
     assert_contains(&d, "with the 1 vcore (0.5 cores) that it asks for, it would not fit even if no other container ran"
                         ": CPU would be at 124 %, over the limit of 95 % (of 2 cores (4 vcores), 1.98 cores are used "
-                        "by others on the node); no request fits until others use less; meanwhile smaller ones pass "
+                        "by others on the node); no request fits until others use less; meanwhile smaller containers pass "
                         "it");
 }
 
