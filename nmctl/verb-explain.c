@@ -23,18 +23,33 @@
 #define LAST_MAX 10000
 #define PART 100u
 
-/* Prints a text of several lines. Cleans each line separately, so that the newlines are kept. */
-static void print_text(const struct nm_term *term, const char *text, const char *indent)
+static bool is_advice(const char *line)
 {
-    while (*text) {
-        size_t n = strcspn(text, "\n");
-        _cleanup_free_ char *line = NULL, *whole = strndup(text, n);
+    static const char begin[] = "What you can do:";
 
+    return strncmp(line + strspn(line, " "), begin, strlen(begin)) == 0;
+}
+
+/* Prints a text of several lines, with or without nmd's advice. Cleans each line separately, so that the newlines are
+ * kept. */
+static void print_lines(const struct nm_term *term, const char *text, const char *indent, bool advice)
+{
+    for (size_t n; *text; text += n + (text[n] == '\n')) {
+        _cleanup_free_ char *line = NULL, *whole = NULL;
+
+        n = strcspn(text, "\n");
+        if (!advice && is_advice(text))
+            continue;
+        whole = strndup(text, n);
         if (!whole || asprintf(&line, "%s%s", indent, nm_term_clean(whole)) < 0)
             nm_message_oom();
         (void)nm_term_wrap(stdout, line, term->width, (unsigned)strlen(indent) + 2);
-        text += n + (text[n] == '\n');
     }
+}
+
+static void print_text(const struct nm_term *term, const char *text, const char *indent)
+{
+    print_lines(term, text, indent, true);
 }
 
 nm_printf(2, 3) static void print_now_text(const struct nm_term *term, const char *format, ...)
@@ -49,8 +64,16 @@ nm_printf(2, 3) static void print_now_text(const struct nm_term *term, const cha
     print_text(term, text, "");
 }
 
+/* Returns whether nmd's advice still helps: the advice for a wait doesn't, if the container now waits for another
+ * reason or no longer waits. c: the container as it is now; NULL: unknown. */
+static bool is_current(const json_t *d, const json_t *c)
+{
+    return !c || !nm_streq(nm_json_str(d, "kind"), "queue") ||
+           nm_streq(nm_json_str(d, "reason"), nm_json_str(c, "hold"));
+}
+
 /* Prints the number and time of a decision, and nmd's text. A placement has no number. */
-static void print_decision(const struct nm_term *term, const json_t *d)
+static void print_decision(const struct nm_term *term, const json_t *d, const json_t *c)
 {
     time_t t = (time_t)(nm_json_u64(d, "time_usec") / NM_USEC_PER_SEC);
     const char *explanation = nm_json_str(d, "explanation");
@@ -62,7 +85,7 @@ static void print_decision(const struct nm_term *term, const json_t *d)
     if (nm_json_has(d, "number"))
         (void)snprintf(what, sizeof what, "decision %" PRIu64, nm_json_u64(d, "number"));
     printf("%s%s, %s%s\n", nm_term_on(term, NM_STYLE_BOLD), what, when, nm_term_off(term, NM_STYLE_BOLD));
-    print_text(term, *explanation ? explanation : nm_json_str(d, "summary"), "  ");
+    print_lines(term, *explanation ? explanation : nm_json_str(d, "summary"), "  ", is_current(d, c));
 }
 
 static void print_wait(struct nm_ctl *ctl, const struct nm_term *term, const json_t *c)
@@ -107,15 +130,11 @@ static void print_preparing(const struct nm_term *term, const json_t *c)
 
 /* Prints what decision records don't contain: why the container waits now, the message about its current state (for
  * instance that a user is killing it), and how it ended. */
-static void print_now(struct nm_ctl *ctl, const char *id)
+static void print_now(struct nm_ctl *ctl, const json_t *c)
 {
-    _cleanup_json_ json_t *c = NULL;
-    char target[128], state[64];
+    char state[64];
     struct nm_term term;
 
-    if (nm_api_container_target(id, "", target, sizeof target) != NM_CTL_OK ||
-        nm_api_try_get(ctl, target, NM_API_TIMEOUT_USEC, &c) < 0)
-        return;
     nm_term_init(&term, STDOUT_FILENO, ctl->args.no_color);
     if (nm_json_has(c, "exit_reason"))
         print_end(&term, c);
@@ -182,7 +201,7 @@ static json_t *get_placement(struct nm_ctl *ctl, const char *id, bool *ret_elsew
     return list;
 }
 
-static void print_all(struct nm_ctl *ctl, const json_t *list)
+static void print_all(struct nm_ctl *ctl, const json_t *list, const json_t *c)
 {
     struct nm_term term;
     const json_t *d;
@@ -192,10 +211,20 @@ static void print_all(struct nm_ctl *ctl, const json_t *list)
     json_array_foreach(list, i, d) {
         if (i > 0)
             (void)fputc('\n', stdout);
-        print_decision(&term, d);
+        print_decision(&term, d, c);
     }
     if (json_array_size(list) == 0)
         printf("no decisions yet\n");
+}
+
+/* Returns the container as it is now, or NULL. */
+static json_t *get_container(struct nm_ctl *ctl, const char *id)
+{
+    char target[128];
+    json_t *c;
+
+    return nm_api_container_target(id, "", target, sizeof target) == NM_CTL_OK &&
+                   nm_api_try_get(ctl, target, NM_API_TIMEOUT_USEC, &c) == 0 ? c : NULL;
 }
 
 /* For a container, prints its placement, if this node decided it, and all decisions. For the node, prints only the
@@ -205,7 +234,8 @@ int nm_explain_verb(struct nm_ctl *ctl)
     const char *id = ctl->n_operands > 0 ? ctl->operands[0] : NULL;
     uint64_t last = ctl->args.last != NM_CTL_UNSET ? ctl->args.last : id ? LAST_MAX : LAST_DEFAULT;
     bool elsewhere = false;
-    _cleanup_json_ json_t *list = id ? get_placement(ctl, id, &elsewhere) : json_array(), *decisions = NULL;
+    _cleanup_json_ json_t *list = id ? get_placement(ctl, id, &elsewhere) : json_array();
+    _cleanup_json_ json_t *decisions = NULL, *now = NULL;
     char path[96] = "/v1/decisions";
     int r = id ? nm_api_container_target(id, "/decisions", path, sizeof path) : NM_CTL_OK;
 
@@ -220,8 +250,10 @@ int nm_explain_verb(struct nm_ctl *ctl)
         nm_api_print_json(list, false);
         return NM_CTL_OK;
     }
-    print_all(ctl, list);
     if (id && !elsewhere)
-        print_now(ctl, id);
+        now = get_container(ctl, id);
+    print_all(ctl, list, now);
+    if (now)
+        print_now(ctl, now);
     return NM_CTL_OK;
 }

@@ -580,8 +580,8 @@ static const char *wait_advice(const struct nm_decision *d)
                                        "as guaranteed"
                                      : "wait, ask for less, or ask for it as guaranteed";
     case NM_REASON_NO_SAMPLE:
-        return "wait for the next sample; if this lasts, see nmd's journal for why the node can't "
-               "be sampled";
+        return "nothing, if it lasts no longer than a sample; otherwise see nmd's log for why the node can't be "
+               "sampled";
     case NM_REASON_UNHEALTHY:
         return "see nmctl status for what is wrong with the node";
     case NM_REASON_DRAINING:

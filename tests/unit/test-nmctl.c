@@ -242,6 +242,37 @@ static void test_answers_that_are_none_of_nmds(void **state)
     fake_nmd_stop(&f);
 }
 
+/* The advice for a wait is printed only while it applies: not if the container now waits for another reason, or
+ * runs. */
+static void test_explains_without_stale_advice(void **state)
+{
+#define DECISION(reason, text) \
+    "{\"number\":1,\"kind\":\"queue\",\"reason\":\"" reason "\",\"explanation\":\"Queued.\\n  Why: " text \
+    ".\\n  What you can do: " text ".\\n\"}"
+#define DECISIONS OK("{\"decisions\":[" DECISION("no-sample", "sample") "," DECISION("over-alpha", "alpha") "]}")
+    static const struct fake_exchange x[] = {
+        {"GET /v1/containers/waits/decisions", DECISIONS, NULL},
+        {"GET /v1/containers/waits HTTP",
+         OK("{\"id\":\"" ID "\",\"state\":\"SCHEDULED\",\"hold\":\"over-alpha\",\"queue_position\":1}"), NULL},
+        {"GET /v1/containers/runs/decisions", DECISIONS, NULL},
+        {"GET /v1/containers/runs HTTP", OK("{\"id\":\"" ID "\",\"state\":\"RUNNING\"}"), NULL},
+        {"GET /v1/status HTTP", OK("{}"), NULL},
+    };
+    struct fake_nmd f;
+    struct nmctl_result r;
+
+    (void)state;
+    nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
+    RUN(&r, "explain", "waits");
+    nmctl_expect(r.out, "Why: sample.");
+    assert_null(strstr(r.out, "What you can do: sample."));
+    nmctl_expect(r.out, "Why: alpha.\n    What you can do: alpha.\n");
+    RUN(&r, "explain", "runs");
+    nmctl_expect(r.out, "Why: alpha.");
+    assert_null(strstr(r.out, "What you can do"));
+    fake_nmd_stop(&f);
+}
+
 /* A container that was not ended by nmd has no decision: explain uses the fields of the container itself. */
 static void test_explains_what_others_did(void **state)
 {
@@ -671,6 +702,7 @@ int main(void)
         cmocka_unit_test(test_words),
         cmocka_unit_test(test_shows),
         cmocka_unit_test(test_answers_that_are_none_of_nmds),
+        cmocka_unit_test(test_explains_without_stale_advice),
         cmocka_unit_test(test_explains_what_others_did),
         cmocka_unit_test(test_explains_placements),
         cmocka_unit_test(test_status_of_masters),
