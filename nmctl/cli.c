@@ -12,9 +12,12 @@
 #include "nmctl/nmctl.h"
 #include "nmctl/args.h"
 #include "nmctl/message.h"
+#include "rpc/local/client/client.h"
+#include "util/clock.h"
 #include "util/error.h"
 
 #define SYSTEM_SOCKET "/run/nmd/nmd.sock"
+#define RETRY_PERIOD_USEC (50 * NM_USEC_PER_MSEC)
 
 /* Chooses the socket: --socket, NMD_SOCKET, the system's nmd, or for a user, if the system's nmd has no socket, the nmd
  * of the user's session. */
@@ -30,6 +33,27 @@ static void choose_socket(struct nm_ctl *ctl)
             sizeof ctl->socket_buf &&
         access(ctl->socket_buf, F_OK) == 0)
         ctl->socket_path = ctl->socket_buf;
+}
+
+/* Returns whether nmd listens at the socket. Errors other than that it doesn't run are left to the verb to report. */
+static bool is_listening(const struct nm_ctl *ctl, uint64_t timeout_usec)
+{
+    _cleanup_(nm_client_answer_done) struct nm_client_answer a = {0};
+    const struct nm_client_request q = {ctl->socket_path, "GET", "/healthz", NULL};
+    int r = nm_client_fetch(&q, timeout_usec, &a);
+
+    return r != -ENOENT && r != -ECONNREFUSED && r != -ENOTDIR;
+}
+
+/* Waits for an nmd that has just been started, for as long as --retry says. Chooses the socket anew each time, because
+ * the choice depends on which sockets exist. */
+static void await_nmd(struct nm_ctl *ctl)
+{
+    uint64_t deadline = nm_add_u64(nm_now_usec(), ctl->args.retry_usec), now;
+
+    for (choose_socket(ctl); (now = nm_now_usec()) < deadline && !is_listening(ctl, deadline - now);
+         choose_socket(ctl))
+        (void)usleep(RETRY_PERIOD_USEC);
 }
 
 /* Checks the number of operands. Refuses an empty operand, which usually is an unset variable in a script: kill "$id"
@@ -117,7 +141,7 @@ int nm_cli_run(int argc, char **argv)
 
     nm_args_init(&ctl.args);
     if (parse(&ctl, argc, argv) == 0) {
-        choose_socket(&ctl);
+        await_nmd(&ctl);
         status = finish(run(&ctl));
     }
     nm_args_done(&ctl.args);

@@ -38,7 +38,7 @@ struct nm_args {
     bool changed, quiet, dry_run, replace, timestamps, reverse;
     uint64_t memory_bytes, vcores_milli;
     uint64_t min_runtime_usec, expected_usec, deadline_usec, interval_usec;
-    uint64_t tail, last, after, since_usec, timeout_usec;
+    uint64_t tail, last, after, since_usec, timeout_usec, retry_usec;
     const char *name, *app, *workdir, *user, *sort, *state, *filter;
     const char **env; /* n_env strings "K=V"; the array is owned by this struct */
     size_t n_env;

@@ -34,6 +34,8 @@
 const struct nm_option nm_global_options[] = {
     {'\0', "socket", "PATH", &nm_args_text, AT(socket),
      "nmd's socket (default: $NMD_SOCKET, else /run/nmd/nmd.sock)", NM_COMPLETE_FILE},
+    VALUE('\0', "retry", "TIME", &nm_args_duration, retry_usec,
+          "if nmd is not running, try again for this long (default: 0s)"),
     FLAG('\0', "no-color", no_color, "no colours (so does NO_COLOR in the environment)"),
     FLAG('h', "help", help, "show this help"),
     FLAG('\0', "version", version, "show the version of nmctl"),

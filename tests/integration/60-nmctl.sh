@@ -255,4 +255,21 @@ nmctl list >"$out" 2>"$err" || status=$?
 is "without nmd: 3" "$status" 3
 [ -d /run/systemd/system ] && how='systemctl start nmd' || how='nmd &'
 check "and how to get it" said "nmd is not running at $NMD_SOCKET; start it with '$how'"
+
+# ---- the first command after a start
+
+begun=$(date +%s%3N)
+status=0
+nmctl --retry 700ms list >"$out" 2>"$err" || status=$?
+is "--retry ends if nmd does not come" "$status" 3
+at_least "after its time" $(($(date +%s%3N) - begun)) 700
+check "with the same message" said "nmd is not running at $NMD_SOCKET"
+(sleep 0.5 && exec "$NMD" --config "$nmd_conf" --socket "$NMD_SOCKET" --state-dir "$dir/state" --runtime-dir "$dir/run" \
+    --slice "$slice" --backend direct ${node_proc:+--node-proc "$node_proc"} >>"$dir/nmd.log" 2>&1) &
+nmd_pid=$!
+status=0
+nmctl list >"$out" 2>"$err" || status=$?
+is "an nmd that is still starting isn't there without --retry" "$status" 3
+check "and is with it" nmctl list --retry 20s
+nmd_stop
 done_testing

@@ -89,6 +89,8 @@ static const struct {
      "",
      "nmd is not running at /nonexistent/s; start it"},
     {{"nmctl", "--socket=/nonexistent/s", "run", "true"}, 3, "", "nmd is not running"},
+    {{"nmctl", "--socket=/nonexistent/s", "--retry=100ms", "list"}, 3, "", "nmd is not running"},
+    {{"nmctl", "--retry=soon", "list"}, 2, "", "--retry 'soon' is not valid; allowed is a time"},
     {{"nmctl", "--socket=/nonexistent/s", "version"}, 3, "nmctl " NM_VERSION, "nmd is not running"},
     {{"nmctl", "--socket=/nonexistent/s", "logs", "web"}, 3, "", "nmd is not running"},
     {{"nmctl", "--socket=/nonexistent/s", "events", "-f"}, 3, "", "nmd is not running"},
