@@ -68,7 +68,7 @@ def bar(share, alpha, beta, width, colour):
 def summed_up(frame):
     """Returns the frame as one line of a log."""
     g, o = frame["running"]
-    return (f"used: memory {frame['used']['memory']:.0%}, CPU {frame['used']['cpu']:.0%}; {g} guaranteed and {o} opportunistic run, "
+    return (f"used of the node: memory {frame['used']['memory']:.0%}, CPU {frame['used']['cpu']:.0%}; {g} guaranteed and {o} opportunistic run, "
             f"{frame['paused']} paused, {frame['queued']} wait")
 
 
@@ -116,11 +116,11 @@ class Picture(progress.Screen):
         return "".join(out) + RESET
 
     def head(self, title, length, phase, frame):
-        width = max(20, self.columns - 34)
+        width = max(20, self.columns - 42)
         lines = [f"\033[1m{title}\033[0m   {frame['t']:4.0f} of {length} s   {phase}", ""]
         for r, label in (("memory", "memory"), ("cpu", "CPU")):
             u = frame["used"][r]
-            lines.append(f"{label:>7} used {bar(u, frame['alpha'][r], frame['beta'][r], width, True)} {u:4.0%}")
+            lines.append(f"{label:>7} used {bar(u, frame['alpha'][r], frame['beta'][r], width, True)} {u:4.0%} of node")
         for who, (mib, vcores) in frame["allocated"].items():
             lines.append(f"   {who:<13} allocated {mib:5} MiB, {vcores:g} of {frame['vcores']:g} vcores")
         g, o = frame["running"]

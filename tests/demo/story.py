@@ -184,8 +184,8 @@ def table(on, off, seconds):
 
     row(f"jobs done in {seconds} s", lambda r: r["jobs"], str)
     row("memory used, mean, of what is offered", lambda r: r["memory"], "{:.0%}".format)
-    row("CPU used by containers, mean", lambda r: r["cpu"], "{:.0%}".format)
-    row("other work, of the machine's CPUs", lambda r: r["foreign"], "{:.0%}".format)
+    row("containers' CPU, mean, of all CPUs", lambda r: r["cpu"], "{:.0%}".format)
+    row("other work's CPU, mean, of all CPUs", lambda r: r["foreign"], "{:.0%}".format)
     row("pauses", lambda r: r["paused"], str)
     row("kills, each tried again", lambda r: r["killed"], str)
     row("work lost to kills, CPU s", lambda r: r["wasted"], "{:.1f}".format)
