@@ -90,7 +90,9 @@ check 'in the eyes of both' wait_until 30 rm_says RUNNING
 # ---- the end of a node
 
 echo node07 >"$dir/exclude"
-check 'it is to be decommissioned gracefully' rm_admin -refreshNodes -g 60 -client
+yarn() { [ "$1" = rmadmin ] && rm_admin "${@:2}"; } # as docs/yarn.md has it
+check 'it is to be decommissioned gracefully' yarn rmadmin -refreshNodes -g 60 -client
+unset -f yarn
 check 'which ends, for nothing of the cluster runs there' wait_until 30 rm_says DECOMMISSIONED
 check 'nmd is told' wait_until 30 upstream_is stopped
 like 'and tells why' "$(upstream_of .trouble)" '^the ResourceManager shut this node down: .*DECOMMISSION'
