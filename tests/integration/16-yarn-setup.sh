@@ -82,7 +82,14 @@ is "it changes nothing" "$(tree)" "$before"
 dry=$out
 setup --allow 198.51.100.0/24
 is "the setup succeeds" "$status $(grep -v "waiting for an answer" <<<"$err")" "0 "
-is "and says the same" "$out" "$dry"
+as_done() { # the words of a dry run as those of the real one
+    sed -E 's|^  make    /|  made    /|; s|^  change  /|  changed /|; s|^  leave   /|  left    /|; s|^  keep    /|  kept    /|
+        s|^  remove   /|  removed  /|; s|^  restore  /|  restored /|; s|^  leave    /|  left     /|
+        s|^Then stop |The setup is done. Now stop |'
+}
+is "and says the same, as what was done" "$out" "$(as_done <<<"$dry")"
+like "that it is done, and what comes next" "$(tail -n 2 <<<"$out" | tr '\n' ' ')" \
+    "^The setup is done\. Now stop Hadoop's own NodeManager on this host, and   systemctl daemon-reload && "
 like "a ResourceManager answers" "$out" "ResourceManager 127.0.0.1:$(cat "$dir/rm.port") .*answers at 127.0.0.1"
 like "the other one may stand by" "$out" \
     "127.0.0.1:$closed .*no program listens on this port, which is normal for a standby ResourceManager"
@@ -122,7 +129,7 @@ after=$(tree)
 setup --allow 198.51.100.0/24
 is "once more: it succeeds" "$status" 0
 is "and changes nothing" "$(tree)" "$after"
-is "nor says that it would" "$(grep -cE '^  (make|change|leave) ' <<<"$out")" 0
+is "nor says that it would" "$(grep -cE '^  (make|made|change|changed|leave|left) ' <<<"$out")" 0
 setup
 is "without the network: it is written anew" "$status $(grep -c 198.51.100 "$root$unit")" "0 0"
 like "and it is suggested to say one" "$out" "--allow ADDRESS/BITS"
@@ -222,17 +229,18 @@ fi
 
 setup
 is "a file that somebody has changed stays" "$status" 1
-like "which is said" "$out" "leave   $unit: it was changed after the setup wrote it"
+like "which is said" "$out" "left    $unit: it was changed after the setup wrote it"
 is "as it is" "$(tree)" "$changed"
 setup --undo --dry-run
 is "the way back, dry" "$status $(tree | sha256sum)" "1 $(sha256sum <<<"$changed")"
 dry=$out
 setup --undo
-is "the way back says the same" "$out" "$dry"
+is "the way back says the same, as what was done" "$out" "$(as_done <<<"$dry" |
+    sed 's|^Before this command|The setup is undone, except for what is left as it is.\n\n&|')"
 is "and that something stays" "$status" 1
 like "and what comes before it, and after" "$(tr '\n' ' ' <<<"$out")" \
     'decommission the node .* stop nmd\.service .* NodeManager starts, run .* daemon-reload && systemctl restart nmd\.service'
-like "with the reason" "$out" "leave   $unit: it was changed after the setup wrote it"
+like "with the reason" "$out" "left     $unit: it was changed after the setup wrote it"
 check "that does" test -e "$root$unit"
 check "and is in the list" grep -qF "$unit" "$root$manifest"
 is "which has nothing that was taken back" "$(grep -cF "$config" "$root$manifest")" 0
@@ -253,10 +261,10 @@ if [ "$as_root" = 0 ]; then
     setup --undo
     is "files of jobs: they stay" "$status" 1
     like "in a directory that was given back, which is said" "$(sort <<<"$out")" \
-        "restore /data/1/yarn: .* still belong to root \((usercache, nmPrivate|nmPrivate, usercache)\): .*chown -R 12345:23456 /data/1/yarn"
-    like "and in one that was made" "$out" "leave   /data/1/logs: it isn't empty \(application_1_1\)"
+        "restored /data/1/yarn: .* still belong to root \((usercache, nmPrivate|nmPrivate, usercache)\): .*chown -R 12345:23456 /data/1/yarn"
+    like "and in one that was made" "$out" "left     /data/1/logs: it isn't empty \(application_1_1\)"
     is "which alone is in the list" "$(grep -cE '"/data/1/(yarn|logs)"' "$root$manifest") $(grep -c '/data/1/logs"' "$root$manifest")" "1 1"
-    like "what an interrupted setup has left doesn't" "$out" "remove  ${config%/*}/.50-yarn.conf.new"
+    like "what an interrupted setup has left doesn't" "$out" "removed  ${config%/*}/.50-yarn.conf.new"
     rmdir "$root"/data/1/yarn/* "$root/data/1/logs/application_1_1"
     setup --undo
     is "and the rest goes once these are away" "$status $(tree | sha256sum)" "0 $(sha256sum <<<"$before")"
@@ -296,8 +304,10 @@ is "no nmd is to be stopped where none runs" "$(grep -c '^  kill' <<<"$out")" 0
 $(type -P sh) -c "$(sed -n 's/^  \(nmd --check-config .*\)/\1/p' <<<"$out" | sed "s|^nmd|timeout 10 '$NMD'|")" >"$dir/said" 2>&1
 like "the check that it names is of this setup" "$(cat "$dir/said")" "max-queue-length is 0"
 # shellcheck disable=SC2016 # the inner shell's
+like "with its log in a file" "$out" '^  JAVA_HOME=.* nmd.* 2>>/var/log/nmd\.log &$'
+# shellcheck disable=SC2016 # the inner shell's
 said=$($(type -P sh) -c 'nmd() { echo "$JAVA_HOME $HADOOP_HOME $HADOOP_CONF_DIR $*"; }
-'"$(grep '^  JAVA_HOME=' <<<"$out")"' wait')
+'"$(grep '^  JAVA_HOME=' <<<"$out" | sed 's| 2>>[^ ]*||')"' wait')
 like "and nmd starts with what the drop-in has" "$said" \
     "^/usr/lib/jvm/java-17 /srv/hadoop $conf( --config /etc/nmd/nmd.conf)?( --state-dir /var/lib/nmd)?\$"
 setup
@@ -417,7 +427,7 @@ ln -s "$root/elsewhere" "$root${unit%/*}"
 before=$(tree)
 setup
 is "nothing is written through a link" "$status $(ls -A "$root/elsewhere")" "1 "
-like "which is said" "$out" "leave   $config: the path is or contains a symbolic link"
+like "which is said" "$out" "left    $config: the path is or contains a symbolic link"
 setup --undo
 is "and taken back" "$status" 0
 is "all" "$(tree)" "$before"
@@ -452,6 +462,9 @@ wrong "an option without a setup" 2 "dry-run.*require --yarn-setup" --dry-run
 wrong "an option that undo hasn't" 2 "--undo can't be combined with" --yarn-setup "$conf" --undo --allow 192.0.2.1
 wrong "a relative directory" 1 "--yarn-setup 'conf': must be an absolute path" --yarn-setup conf --root "$root"
 wrong "no network" 1 "--allow '192.0.2.0/40'" --yarn-setup "$conf" --root "$root" --allow 192.0.2.0/40
+wrong "no network, dry" 1 "--allow '192.0.2.0/40'" --yarn-setup "$conf" --root "$root" --allow 192.0.2.0/40 --dry-run
+like "the error comes first" "$(head -n 1 <<<"$err")" "--allow '192.0.2.0/40'"
+like "and then that nothing was changed" "$(tail -n 1 <<<"$err")" "nothing was changed"
 wrong "no network that systemd takes" 1 "--allow '10.0.0.0/08'" --yarn-setup "$conf" --root "$root" --allow 10.0.0.0/08
 wrong "no such Java" 1 "--java-home '/none'" --yarn-setup "$conf" --root "$root" --java-home /none
 wrong "no such files" 1 "$root/none" --yarn-setup /none --root "$root"

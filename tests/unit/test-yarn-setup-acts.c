@@ -84,6 +84,36 @@ static void assert_says(const char *said, const char *words)
         fail_msg("'%s' isn't in\n%s", words, said);
 }
 
+/* Replaces the words of a dry run by those of the real one. The caller frees the result. */
+static char *as_done(const char *dry)
+{
+    static const struct {
+        const char *to_do, *done;
+    } words[] = {
+        {"  make    /", "  made    /"},          {"  change  /", "  changed /"},
+        {"  remove   /", "  removed  /"},        {"  restore  /", "  restored /"},
+        {"\nThen stop", "\nThe setup is done. Now stop"}, {"\nBefore this", "\nThe setup is undone.\n\nBefore this"},
+    };
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    while (*dry) {
+        size_t i = 0;
+
+        while (i < NM_ARRAY_SIZE(words) && strncmp(dry, words[i].to_do, strlen(words[i].to_do)) != 0)
+            i++;
+        if (i < NM_ARRAY_SIZE(words)) {
+            fputs(words[i].done, out);
+            dry += strlen(words[i].to_do);
+        } else {
+            fputc(*dry++, out);
+        }
+    }
+    fclose(out);
+    return text;
+}
+
 static int by_name(const FTSENT **a, const FTSENT **b)
 {
     return strcmp((*a)->fts_name, (*b)->fts_name);
@@ -118,7 +148,7 @@ static char *picture(void)
 
 static void test_there_and_back(void **state)
 {
-    char *before = picture(), *dry = NULL, *real = NULL, *after_dry, *after, *again = NULL;
+    char *before = picture(), *dry = NULL, *real = NULL, *after_dry, *after, *again = NULL, *done;
     struct stat st;
 
     (void)state;
@@ -126,7 +156,14 @@ static void test_there_and_back(void **state)
     after_dry = picture();
     assert_string_equal(before, after_dry);
     assert_run(nm_yarn_setup, false, 0, &real);
-    assert_string_equal(dry, real);
+    done = as_done(dry);
+    assert_string_equal(done, real);
+    free(done);
+    assert_says(dry, "  make    " UNIT);
+    assert_says(real, "  made    " UNIT);
+    assert_says(real, "  changed /data/old");
+    assert_says(real, "\nThe setup is done. Now stop Hadoop's own NodeManager on this host, and\n"
+                      "  systemctl daemon-reload");
     assert_says(real, "127.0.0.1:1 (127.0.0.1): can't be reached: no program listens on this port. Check that the ");
     assert_says(real, "127.0.0.1:2 (127.0.0.1): can't be reached: no program listens on this port, so files of jobs");
     assert_says(real, "Java 17.0.9: /opt/java (hadoop-env.sh)");
@@ -143,7 +180,8 @@ static void test_there_and_back(void **state)
     assert_run(nm_yarn_setup, false, 0, &again); /* a second run changes nothing */
     after = picture();
     assert_string_equal(after_dry, after);
-    assert_says(again, "keep    " UNIT);
+    assert_says(again, "kept    " UNIT);
+    assert_null(strstr(again, "  made "));
     assert_null(strstr(again, "  make "));
     free(after);
     free(dry);
@@ -153,7 +191,11 @@ static void test_there_and_back(void **state)
     assert_string_equal(after_dry, after);
     free(after);
     assert_run(nm_yarn_setup_undo, false, 0, &real);
-    assert_string_equal(dry, real);
+    done = as_done(dry);
+    assert_string_equal(done, real);
+    free(done);
+    assert_says(dry, "  remove   " UNIT);
+    assert_says(real, "  removed  " UNIT);
     assert_says(real, "Before this command, or now at the latest, decommission the node in the ResourceManager, wait "
                       "until its\ncontainers have ended, and run\n  systemctl stop nmd.service\nAfter it, before "
                       "Hadoop's NodeManager starts, run\n  systemctl daemon-reload && systemctl restart nmd.service\n");
@@ -180,32 +222,33 @@ static void test_changes(void **state)
     put("/etc/hadoop/conf/hadoop-env.sh", "");
     make_hadoop();
     assert_run(nm_yarn_setup, false, 0, &said);
-    assert_says(said, "change  " UNIT);
+    assert_says(said, "changed " UNIT);
     assert_says(said, "Environment=HADOOP_HOME=/opt/hadoop");
     free(said);
     put(UNIT, "[Service]\nIPAddressAllow=any\n");
     assert_run(nm_yarn_setup, false, -EEXIST, &said);
-    assert_says(said, "leave   " UNIT ": it was changed after the setup wrote it");
+    assert_says(said, "The setup is done, except for what is left as it is. Now stop");
+    assert_says(said, "left    " UNIT ": it was changed after the setup wrote it");
     assert_says(said, "move the file away");
     free(said);
     put("/data/new/local/usercache", "");
     assert_int_equal(chmod(in_root("/data/old"), 0700), 0);
     assert_run(nm_yarn_setup_undo, false, -EEXIST, &said);
-    assert_says(said, "leave   " UNIT ": it was changed after the setup wrote it");
-    assert_says(said, "leave   /data/new/local: it isn't empty (usercache)");
-    assert_says(said, "leave   /data/old: its owner or mode was changed");
+    assert_says(said, "left     " UNIT ": it was changed after the setup wrote it");
+    assert_says(said, "left     /data/new/local: it isn't empty (usercache)");
+    assert_says(said, "left     /data/old: its owner or mode was changed");
     assert_true(is_there(UNIT) && is_there("/data/new/local/usercache"));
     assert_false(is_there(CONFIG) || is_there("/data/new/logs"));
     assert_true(is_there(MANIFEST));
-    assert_says(said, "leave   /var/lib/nmd: it isn't empty (yarn-setup)");
+    assert_says(said, "left     /var/lib/nmd: it isn't empty (yarn-setup)");
     free(said);
 
     assert_int_equal(unlink(in_root(UNIT)), 0); /* left entries stay in the list for a later undo */
     assert_int_equal(unlink(in_root("/data/new/local/usercache")), 0);
     assert_int_equal(chmod(in_root("/data/old"), 0755), 0);
     assert_run(nm_yarn_setup_undo, false, 0, &said);
-    assert_says(said, "remove  /data/new/local\n");
-    assert_says(said, "restore /data/old");
+    assert_says(said, "removed  /data/new/local\n");
+    assert_says(said, "restored /data/old");
     assert_null(strstr(said, CONFIG));
     assert_false(is_there(MANIFEST) || is_there("/var") || is_there("/data/new"));
     free(said);
@@ -223,7 +266,7 @@ static void test_interrupted(void **state)
     put("/var/lib/nmd/.yarn-setup.new", "");
     assert_int_equal(unlink(in_root(CONFIG)), 0);
     assert_run(nm_yarn_setup_undo, false, 0, &said);
-    assert_says(said, "remove  /etc/nmd/nmd.conf.d/.50-yarn.conf.new\n");
+    assert_says(said, "removed  /etc/nmd/nmd.conf.d/.50-yarn.conf.new\n");
     after = picture();
     assert_string_equal(before, after);
     free(said);
@@ -248,7 +291,7 @@ static void test_contents_that_stay(void **state)
     make_dir("/data/old/theirs", 0755);
     assert_int_equal(chown(in_root("/data/old/theirs"), 12345, 23456), 0);
     assert_run(nm_yarn_setup_undo, false, 0, &said);
-    assert_says(said, "restore /data/old: to owner 12345:23456 and mode 0775: files of jobs in it still belong to "
+    assert_says(said, "restored /data/old: to owner 12345:23456 and mode 0775: files of jobs in it still belong to "
                       "root (usercache): before Hadoop's NodeManager starts, run chown -R 12345:23456 /data/old, or "
                       "empty it");
     assert_int_equal(stat(in_root("/data/old"), &st), 0);
@@ -270,9 +313,9 @@ static void test_links(void **state)
     assert_int_equal(symlink(in_root("/elsewhere"), in_root("/etc/systemd/system/nmd.service.d")), 0);
     assert_int_equal(symlink("/elsewhere", in_root("/data/new")), 0);
     assert_run(nm_yarn_setup, false, -EEXIST, &said);
-    assert_says(said, "leave   " CONFIG ": the path is or contains a symbolic link");
-    assert_says(said, "leave   " UNIT ": the path is or contains a symbolic link");
-    assert_says(said, "leave   /data/new/local: the path is or contains a symbolic link");
+    assert_says(said, "left    " CONFIG ": the path is or contains a symbolic link");
+    assert_says(said, "left    " UNIT ": the path is or contains a symbolic link");
+    assert_says(said, "left    /data/new/local: the path is or contains a symbolic link");
     assert_false(is_there("/elsewhere/50-yarn.conf") || is_there("/elsewhere/local"));
     free(said);
     assert_run(nm_yarn_setup_undo, false, 0, NULL);
@@ -297,7 +340,7 @@ static void test_weak(void **state)
     make_dir("/data/new", 0777);
     assert_int_equal(chmod(in_root("/etc/systemd/system"), 0777), 0);
     assert_run(nm_yarn_setup, false, -EEXIST, &said);
-    assert_says(said, "  leave   /data/new/local: users other than root can change /data/new, which is above it");
+    assert_says(said, "  left    /data/new/local: users other than root can change /data/new, which is above it");
     unwrap(said);
     assert_says(said, "/data/new/local is left unchanged because users other than root can change /data/new, which "
                       "is above it (to fix this, run chown root and chmod go-w on it, unless other users need to "

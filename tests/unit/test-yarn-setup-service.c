@@ -79,14 +79,17 @@ static void test_without_systemd(void **state)
     assert_next(nm_yarn_setup, 0, check);
     assert_next(nm_yarn_setup, 0, START);
     assert_next(nm_yarn_setup, 0, " HADOOP_CONF_DIR=/etc/hadoop/conf nmd");
+    assert_next(nm_yarn_setup, 0, " 2>>/var/log/nmd.log &\n");
     assert_next(nm_yarn_setup, 4711, "\nStop the running nmd, and wait until it has exited:\n  kill 4711\n" START);
     assert_next(nm_yarn_setup, -EACCES, "\nStop the running nmd, if there is one, and wait until it has exited:\n"
-                "  kill PID ");
+                "  kill \"$(nmctl version --json | sed -n 's/^ *\"pid\": \\([0-9]*\\).*/\\1/p')\"\n" START);
     assert_next(nm_yarn_setup_undo, 0, DECOMMISSION " and wait until its\ncontainers have ended.\nAfter it, before "
                 "Hadoop's NodeManager starts, start nmd again on that host if you still need it:\n  nmd");
     assert_next(nm_yarn_setup, 0, START);
     assert_next(nm_yarn_setup_undo, 4711, DECOMMISSION " wait until its\ncontainers have ended, and stop the running "
                 "nmd:\n  kill 4711\nAfter it, ");
+    assert_next(nm_yarn_setup, 0, START);
+    assert_next(nm_yarn_setup_undo, 0, " 2>>/var/log/nmd.log &\n");
 }
 
 /* The root of a host that isn't running has no /run/systemd/system. The target of /sbin/init shows whether the host

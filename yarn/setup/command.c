@@ -83,11 +83,11 @@ int nm_yarn_setup_run(const struct nm_yarn_setup_options *o, const char *config,
                               "as root. To show the changes without making them, use --dry-run.");
     r = o->undoes ? nm_yarn_setup_undo(&p, stdout, &message) : nm_yarn_setup(&p, stdout, &message);
     (void)fflush(stdout);
-    if (o->is_dry)
-        nm_diag("--dry-run: nothing was changed");
     if (r == -EEXIST)
-        nm_diag("some files or directories were not changed; see the reasons above");
+        nm_diag("some files or directories %s not changed; see the reasons above", o->is_dry ? "are" : "were");
     else if (r < 0)
         tell_lines(message ?: strerror(-r));
+    if (o->is_dry)
+        nm_diag("--dry-run: nothing was changed");
     return r;
 }

@@ -126,11 +126,13 @@ static void print_found(FILE *out, const struct nm_setup_wish *w, const struct n
 
 /* ---- steps -------------------------------------------------------------------------------- */
 
-static const char *const acts[] = {
-    [NM_SETUP_KEEP] = "keep",
-    [NM_SETUP_MAKE] = "make",
-    [NM_SETUP_CHANGE] = "change",
-    [NM_SETUP_LEAVE] = "leave",
+static const struct {
+    const char *to_do, *done;
+} acts[] = {
+    [NM_SETUP_KEEP] = {"keep", "kept"},
+    [NM_SETUP_MAKE] = {"make", "made"},
+    [NM_SETUP_CHANGE] = {"change", "changed"},
+    [NM_SETUP_LEAVE] = {"leave", "left"},
 };
 
 /* Prints the lines of a file with their comments. Skips the first line, which names the writer, because this line would
@@ -146,9 +148,9 @@ static void print_text(FILE *out, const char *text)
     }
 }
 
-static void print_step(FILE *out, const struct nm_setup_step *s)
+static void print_step(FILE *out, const struct nm_setup_step *s, bool is_done)
 {
-    fprintf(out, "  %-7s %s", acts[s->act], s->path);
+    fprintf(out, "  %-7s %s", is_done ? acts[s->act].done : acts[s->act].to_do, s->path);
     if (s->act == NM_SETUP_LEAVE)
         fprintf(out, ": %s\n", s->why);
     else if (s->act == NM_SETUP_KEEP)
@@ -196,12 +198,14 @@ static void print_left(FILE *out, const struct nm_setup_plan *p)
 
 /* ---- next commands ------------------------------------------------------------------------ */
 
+#define TO_LOG " 2>>/var/log/nmd.log" /* nmd logs to standard error */
+
 static void print_kill(FILE *out, const struct nm_setup_service *s)
 {
     if (s->pid > 0)
         fprintf(out, "  kill %d\n", (int)s->pid);
     else
-        fputs("  kill PID    # `nmctl version --json` prints it as `pid`\n", out);
+        fputs("  kill \"$(nmctl version --json | sed -n 's/^ *\"pid\": \\([0-9]*\\).*/\\1/p')\"\n", out);
 }
 
 /* Prints a command that starts nmd as the unit would with the drop-in. Without systemd, only Environment= has an
@@ -220,21 +224,25 @@ static void print_start(FILE *out, const struct nm_setup_wish *w, const struct n
         if (strncmp(line, key, strlen(key)) == 0)
             fprintf(out, "%.*s ", (int)(n - strlen(key)), line + strlen(key));
     }
-    fprintf(out, "nmd%s &\n", w->run_options);
+    fprintf(out, "nmd%s" TO_LOG " &\n", w->run_options);
 }
 
 static void print_next(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_service *s,
-                       const struct nm_setup_plan *p)
+                       const struct nm_setup_plan *p, bool is_done)
 {
+    fputc('\n', out);
+    if (is_done)
+        fprintf(out, "The setup is done%s.%s", p->n_left > 0 ? ", except for what is left as it is" : "",
+                s->by_systemd ? " " : "\n");
     if (s->by_systemd) {
         fprintf(out,
-                "\nThen stop Hadoop's NodeManager on this host, and run\n"
+                "%s stop Hadoop's NodeManager on this host, and run\n"
                 "  systemctl daemon-reload && nmd --check-config%s && systemctl restart nmd.service\n",
-                w->check_options);
+                is_done ? "Now" : "Then", w->check_options);
         return;
     }
     fprintf(out,
-            "\nsystemd doesn't run on this host. Stop Hadoop's NodeManager, and check the setup:\n"
+            "systemd doesn't run on this host. Stop Hadoop's NodeManager, and check the setup:\n"
             "  nmd --check-config%s\n",
             w->check_options);
     if (s->pid != 0) {
@@ -265,39 +273,41 @@ static void print_next_of_undo(FILE *out, const struct nm_setup_wish *w, const s
         fprintf(out, ", and stop the running nmd%s:\n", s->pid < 0 ? ", if there is one" : "");
         print_kill(out, s);
     }
-    fprintf(out, "After it, before Hadoop's NodeManager starts, start nmd again%s if you still need it:\n  nmd%s &\n",
-            *w->root ? " on that host" : "", w->run_options);
+    fprintf(out, "After it, before Hadoop's NodeManager starts, start nmd again%s if you still need it:\n"
+            "  nmd%s" TO_LOG " &\n", *w->root ? " on that host" : "", w->run_options);
 }
 
 /* ---- the output --------------------------------------------------------------------------- */
 
 void nm_setup_print(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_facts *f,
-                    const struct nm_setup_service *s, const struct nm_setup_plan *p)
+                    const struct nm_setup_service *s, const struct nm_setup_plan *p, bool is_done)
 {
     print_found(out, w, f);
     fputs("\nFiles and directories of the node\n", out);
     for (size_t i = 0; i < p->n_steps; i++)
-        print_step(out, &p->steps[i]);
+        print_step(out, &p->steps[i], is_done);
     if (p->n_advice + p->n_left > 0)
         fputs("\nDecisions that are left to you\n", out);
     print_left(out, p);
     for (size_t i = 0; i < p->n_advice; i++)
         print_wrapped(out, p->advice[i].text);
-    print_next(out, w, s, p);
     fprintf(out,
-            "To undo this setup, run\n"
+            "\nTo undo this setup, run\n"
             "  nmd --yarn-setup %s --undo%s\n",
             w->conf_dir, w->options);
+    print_next(out, w, s, p, is_done);
 }
 
 void nm_setup_print_undo(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_service *service,
-                         const struct nm_setup_manifest *m, const struct nm_setup_undo *u)
+                         const struct nm_setup_manifest *m, const struct nm_setup_undo *u, bool is_done)
 {
-    static const char *const names[] = {
-        [NM_SETUP_REMOVE] = "remove",
-        [NM_SETUP_RESTORE] = "restore",
-        [NM_SETUP_GONE] = "gone",
-        [NM_SETUP_STAY] = "leave",
+    static const struct {
+        const char *to_do, *done;
+    } names[] = {
+        [NM_SETUP_REMOVE] = {"remove", "removed"},
+        [NM_SETUP_RESTORE] = {"restore", "restored"},
+        [NM_SETUP_GONE] = {"gone", "gone"},
+        [NM_SETUP_STAY] = {"leave", "left"},
     };
 
     if (!m->conf_dir) {
@@ -308,10 +318,12 @@ void nm_setup_print_undo(FILE *out, const struct nm_setup_wish *w, const struct 
     for (size_t i = 0; i < u->n; i++) {
         const struct nm_setup_undo_step *s = &u->steps[i];
 
-        fprintf(out, "  %-7s %s", names[s->act], s->entry->path);
+        fprintf(out, "  %-8s %s", is_done ? names[s->act].done : names[s->act].to_do, s->entry->path);
         if (s->act == NM_SETUP_RESTORE)
             fprintf(out, ": to owner %u:%u and mode %04o", s->entry->uid, s->entry->gid, (unsigned)s->entry->mode);
         fprintf(out, "%s%s\n", s->why ? ": " : "", s->why ?: "");
     }
+    if (is_done)
+        fprintf(out, "\nThe setup is undone%s.\n", u->kept.n > 0 ? ", except for what is left as it is" : "");
     print_next_of_undo(out, w, service);
 }

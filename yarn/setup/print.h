@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Prints the output of a setup, which is the same for a dry run and for a real one. */
+/* Prints the output of a setup. is_done: everything that the plan contains was carried out; otherwise the output says
+ * what is to be done. */
 
 #include <stdio.h>
 
@@ -10,9 +11,9 @@
 #include "yarn/setup/undo.h"
 
 void nm_setup_print(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_facts *f,
-                    const struct nm_setup_service *s, const struct nm_setup_plan *p);
+                    const struct nm_setup_service *s, const struct nm_setup_plan *p, bool is_done);
 void nm_setup_print_undo(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_service *s,
-                         const struct nm_setup_manifest *m, const struct nm_setup_undo *u);
+                         const struct nm_setup_manifest *m, const struct nm_setup_undo *u, bool is_done);
 
 /* Writes why a host couldn't be reached, and what to check, to buf, and returns buf. NULL: the host was reached. */
 const char *nm_setup_why_unreached(const struct nm_setup_facts *f, const struct nm_setup_host *h, char *buf,

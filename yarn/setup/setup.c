@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See setup.h. The order is: facts, plan, output, changes. */
+/* See setup.h. The order is: facts, plan, changes, output, which says whether they were made. */
 
 #include "yarn/setup/setup.h"
 
@@ -201,9 +201,9 @@ int nm_yarn_setup(const struct nm_yarn_setup_params *p, FILE *out, char **ret_me
     if (r < 0)
         return r;
     service = nm_setup_service_look(&s.wish);
-    nm_setup_print(out, &s.wish, &facts, &service, &plan);
     r = p->is_dry ? nm_setup_act_check(&s.wish, &plan, ret_message)
                   : nm_setup_act(&s.wish, &facts, &plan, &s.arena, ret_message);
+    nm_setup_print(out, &s.wish, &facts, &service, &plan, !p->is_dry && r == 0);
     return r == 0 && plan.n_left > 0 ? -EEXIST : r;
 }
 
@@ -230,9 +230,9 @@ int nm_yarn_setup_undo(const struct nm_yarn_setup_params *p, FILE *out, char **r
     if (r < 0)
         return r;
     service = nm_setup_service_look(&s.wish);
-    nm_setup_print_undo(out, &s.wish, &service, &manifest, &undo);
     if (manifest.conf_dir)
         r = (p->is_dry ? nm_setup_undo_check : nm_setup_undo_act)(s.root, &undo, s.wish.manifest_path, ret_message);
+    nm_setup_print_undo(out, &s.wish, &service, &manifest, &undo, !p->is_dry && r == 0);
     return r == 0 && undo.kept.n > 0 ? -EEXIST : r;
 }
 

@@ -19,9 +19,9 @@ yarn_site 700
 mkdir -p /etc/nmd/nmd.conf.d # other suites' settings are put there: it isn't the setup's to remove
 chown daemon: $local $logs # as another NodeManager has them
 said=$(nmd --yarn-setup /etc/hadoop/conf) || diag "$said"
-like "one command sets the host up" "$said" "make    /etc/systemd/system/nmd.service.d/50-yarn.conf"
+like "one command sets the host up" "$said" "made    /etc/systemd/system/nmd.service.d/50-yarn.conf"
 like "the ResourceManager answers" "$said" "ResourceManager $host:$tracker_port .*answers"
-like "the directories are root's" "$said" "change  $local: .* to 0:0 and 0755"
+like "the directories are root's" "$said" "changed $local: .* to 0:0 and 0755"
 systemctl daemon-reload
 like "systemd takes it" "$(unit_prop nmd.service IPAddressAllow)" "${host//./\\.}"
 swapoff -a
