@@ -103,13 +103,17 @@ static void print_ids(const json_t *list)
         printf("%s\n", nm_json_str(c, "id"));
 }
 
+/* Width of the longest state of an ended container. It is not cut, because how a container ended matters more than the
+ * other columns. Only the longer progress of a preparation may be. */
+#define STATE_WIDTH ((unsigned)strlen("Killed (discarded from the queue)"))
+
 /* Prints the list. On a terminal an empty list is reported by a message. In a pipe an empty table still has its title
  * line, so that `tail -n +2` always works. */
 int nm_list_verb(struct nm_ctl *ctl)
 {
-    static const struct nm_column columns[] = {
+    const struct nm_column columns[] = {
         {"NR", true, 0, 0},     {"ID", false, 0, 1},    {"NAME", false, 8, 7},     {"TYPE", false, 6, 0},
-        {"STATE", false, 9, 0}, {"MEMORY", true, 0, 0}, {"OF", true, 0, 3},        {"CORES", true, 0, 5},
+        {"STATE", false, STATE_WIDTH, 0}, {"MEMORY", true, 0, 0}, {"OF", true, 0, 3},        {"CORES", true, 0, 5},
         {"VCORES", true, 0, 2}, {"AGE", true, 0, 4},    {"COMMAND", false, 12, 6},
     };
     _cleanup_(nm_table_freep) struct nm_table *t = NULL;

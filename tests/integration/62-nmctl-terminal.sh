@@ -149,6 +149,12 @@ for columns in 40 60; do
     prose status >"$dir/narrow"
     is "status: no line below a label begins with one blank too many" "$(grep -nE '^ {14}[^ ]' "$dir/narrow" | grep -vE '[αβ]')" ''
 done
+name_of_long=/no/such/program-with-a-name-that-leaves-no-room-for-the-other-columns
+nmctl run --name long-state -m 16M -c 0.1 -- $name_of_long some words >/dev/null 2>&1 || true
+for columns in 80 120; do
+    like "list --all, $columns columns: the command is cut, and not the state" "$(prose list --all)" \
+        ' Failed \(command not found\)  .*  /no/such[^ ]*…$'
+done
 # The message about a wait is updated in place. If the cursor can't be moved, the message is printed again.
 columns=160 on_terminal "" wait --timeout 5s $name >/dev/null
 at_least "wait, on a terminal: its message is rewritten" "$(grep -oa $'\e\[1F\e\[J' "$seen" | wc -l)" 2
