@@ -63,10 +63,10 @@ const struct nm_config_key nm_config_keys[] = {
                 "prevents containers from being started and taken back alternately."},
     {"over-allocation", "cpu-threshold", NM_CONFIG_FRACTION, FIELD(over_allocation_threshold.cpu),
      .fallback = "auto", RANGE("0", "1"), .min_exclusive = true, WORD("auto", 0),
-     .meaning = "The same for CPU. Must be below [preemption] cpu-threshold. auto: 0.99 if the kernel gives "
-                "opportunistic containers only the CPU that others leave (cpu.idle) and measures how long guaranteed "
-                "ones wait for it (cpu.pressure), otherwise 0.8. `nmctl config` shows the value of this node and the "
-                "reason."},
+     .meaning = "Over-allocation threshold (alpha) of CPU: no opportunistic container starts or resumes while CPU use "
+                "is at or above this share of capacity. Must be below [preemption] cpu-threshold. auto: 0.99 if the "
+                "kernel gives opportunistic containers only the CPU that others leave (cpu.idle) and measures how long "
+                "guaranteed ones wait for it (cpu.pressure), otherwise 0.8."},
     {"over-allocation", "warmup", NM_CONFIG_DURATION, FIELD(warmup_usec), .fallback = "15s",
      RANGE("0s", "1h"),
      .meaning = "For this time after its start, a container counts with at least its request, because it does not yet "
@@ -124,8 +124,9 @@ const struct nm_config_key nm_config_keys[] = {
                 "others is started if use would exceed the threshold."},
     {"preemption", "cpu-threshold", NM_CONFIG_FRACTION, FIELD(preemption_threshold.cpu),
      .fallback = "auto", RANGE("0", "1"), .min_exclusive = true, WORD("auto", 0),
-     .meaning = "The same for CPU, which must stay above it for cpu-samples samples. auto: 1 if the over-allocation "
-                "threshold's auto is 0.99, otherwise 0.95. With 1, a full CPU does not slow guaranteed containers "
+     .meaning = "Preemption threshold (beta) of CPU: CPU is taken back from opportunistic containers when use has been "
+                "above this share of capacity in cpu-samples samples in a row. auto: 1 if auto of [over-allocation] "
+                "cpu-threshold is 0.99, otherwise 0.95. With 1, a full CPU does not slow guaranteed containers "
                 "down, and CPU is taken back by stall-margin. An opportunistic container then starts when half of the "
                 "CPU that it asks for is free, and shares the rest with other opportunistic containers, unless they "
                 "lose work to surges of memory."},
@@ -195,7 +196,8 @@ const struct nm_config_key nm_config_keys[] = {
                 "wake-up costs one sample, and does not take resources back by itself."},
     {"sampling", "pressure-window", NM_CONFIG_DURATION, FIELD(pressure_window_usec),
      .fallback = "500ms", RANGE("500ms", "10s"),
-     .meaning = "See pressure-stall, which must be shorter. The kernel checks ten times per window."},
+     .meaning = "Time in which tasks must have waited for memory for pressure-stall before the kernel wakes nmd. Must "
+                "be longer than pressure-stall. The kernel checks ten times per window."},
     {"sampling", "history", NM_CONFIG_DURATION, FIELD(history_usec), .fallback = "10min",
      RANGE("1min", "1h"),
      .meaning = "Time for which samples are kept in memory for `nmctl top` and the status page."},
