@@ -160,8 +160,8 @@ static bool would_not_fit_alone(const json_t *node, const json_t *c, bool memory
         (void)snprintf(used, sizeof used, "of %g cores, %.2f are", capacity / 1000, others / 1000);
     what_fits(c, memory, limit * capacity - others, fits, sizeof fits);
     (void)snprintf(buf, size, "with the %s%s that it asks for, it would not fit even if no other container ran: %s "
-                   "would be at %s, over the limit of %s (%s used by others on the node); %s; smaller containers pass it "
-                   "meanwhile",
+                   "would be at %s, over the limit of %s (%s used by others on the node); %s; smaller containers pass "
+                   "it meanwhile",
                    what, memory ? " of memory" : "", memory ? "memory" : "CPU",
                    nm_format_percent(after, limit, a, sizeof a), nm_format_percent(limit, -1, b, sizeof b), used, fits);
     return true;

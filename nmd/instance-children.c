@@ -9,7 +9,7 @@
  *
  * A process is such a copy if it has nmd's user as real, effective and saved user, so that a user of nmd can't imitate
  * one; if it has not executed a program since its fork(), which the kernel shows as PF_FORKNOEXEC; and if it has one of
- * nmd's lock files open, which this nmd has locked, so that only a child of an earlier nmd can have it open. Its program
+ * nmd's lock files open, which this nmd has locked, so that only a child of an earlier nmd can have it open. Program
  * file, cgroup and command line are not compared, because an upgrade or an option may have changed them.
  */
 
@@ -65,7 +65,7 @@ static bool is_of_own_user(int proc)
            effective == geteuid() && saved == geteuid();
 }
 
-/* Compares the paths of descriptors and does not open or stat the files, because a file on a network may not respond. */
+/* Compares the paths of descriptors without a stat() of the files, because a file on a network may not respond. */
 static bool has_open(int proc, const struct lock_files *locks)
 {
     _cleanup_closedir_ DIR *dir = NULL;

@@ -95,7 +95,8 @@ int nm_ca_check(const char *file, char **ret_message)
         return nm_fail(ret_message, -errno, "%s", strerror(errno));
     r = load(file, &code);
     if (r < 0 || never_connected(code))
-        return nm_fail(ret_message, -ENOTCONN, "it can't be checked: %s", r < 0 ? strerror(-r) : curl_easy_strerror(code));
+        return nm_fail(ret_message, -ENOTCONN, "it can't be checked: %s",
+                       r < 0 ? strerror(-r) : curl_easy_strerror(code));
     if (code != CURLE_SSL_CACERT_BADFILE)
         return 0; /* the other results come after the file has been loaded */
     return nm_fail(ret_message, -EBADMSG, "it contains no certificate in PEM format, or a damaged one");

@@ -89,7 +89,7 @@ as_done() { # the words of a dry run as those of the real one
 }
 is "and says the same, as what was done" "$out" "$(as_done <<<"$dry")"
 like "that it is done, and what comes next" "$(tail -n 2 <<<"$out" | tr '\n' ' ')" \
-    "^The setup is done\. Now stop Hadoop's own NodeManager on this host, and   systemctl daemon-reload && "
+    "^The setup is done\. Now stop Hadoop's NodeManager on this host, and run   systemctl daemon-reload && "
 like "a ResourceManager answers" "$out" "ResourceManager 127.0.0.1:$(cat "$dir/rm.port") .*answers at 127.0.0.1"
 like "the other one may stand by" "$out" \
     "127.0.0.1:$closed .*no program listens on this port, which is normal for a standby ResourceManager"

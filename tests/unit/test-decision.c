@@ -136,8 +136,8 @@ static void test_why_held_or_refused(void **state)
     d.others.cpu_millicores = 1980;
     assert_contains(&d, "with the 1 vcore (0.5 cores) that it asks for, it would not fit even if no other container ran"
                         ": CPU would be at 124 %, over the limit of 95 % (of 2 cores (4 vcores), 1.98 cores are used "
-                        "by others on the node); no request fits until others use less; meanwhile smaller containers pass "
-                        "it");
+                        "by others on the node); no request fits until others use less; meanwhile smaller containers "
+                        "pass it");
 }
 
 /* A request that alone exceeds the limit: the use of others is not to blame, and waiting for it is no advice. */
@@ -151,8 +151,8 @@ static void test_request_alone_is_too_large(void **state)
     d.capacity.cpu_millicores = 2000;
     d.request.cpu_millicores = 2000;
     d.others.cpu_millicores = 10;
-    assert_contains(&d, "with the 2 vcores that it asks for, it would not fit even if no other container ran: CPU would "
-                        "be at 100.5 %, over the limit of 95 % (of 2 cores, 0.01 cores are used by others on the "
+    assert_contains(&d, "with the 2 vcores that it asks for, it would not fit even if no other container ran: CPU "
+                        "would be at 100.5 %, over the limit of 95 % (of 2 cores, 0.01 cores are used by others on the "
                         "node); up to 1.89 vcores fit; meanwhile smaller containers pass it");
     assert_int_equal(nm_decision_explain(&d, &text), 0);
     assert_non_null(strstr(text, "What you can do: ask for less, or ask for it as guaranteed."));

@@ -162,7 +162,7 @@ static void test_there_and_back(void **state)
     assert_says(dry, "  make    " UNIT);
     assert_says(real, "  made    " UNIT);
     assert_says(real, "  changed /data/old");
-    assert_says(real, "\nThe setup is done. Now stop Hadoop's own NodeManager on this host, and\n"
+    assert_says(real, "\nThe setup is done. Now stop Hadoop's NodeManager on this host, and run\n"
                       "  systemctl daemon-reload");
     assert_says(real, "127.0.0.1:1 (127.0.0.1): can't be reached: no program listens on this port. Check that the ");
     assert_says(real, "127.0.0.1:2 (127.0.0.1): can't be reached: no program listens on this port, so files of jobs");
