@@ -261,7 +261,7 @@ if [ "$as_root" = 0 ]; then
     setup --undo
     is "files of jobs: they stay" "$status" 1
     like "in a directory that was given back, which is said" "$(sort <<<"$out")" \
-        "restored /data/1/yarn: .* still belong to root \((usercache, nmPrivate|nmPrivate, usercache)\): .*chown -R 12345:23456 /data/1/yarn"
+        "restored /data/1/yarn: .*still belong to root \((usercache, nmPrivate|nmPrivate, usercache)\): .*chown -R 12345:23456 /data/1/yarn"
     like "and in one that was made" "$out" "left     /data/1/logs: it isn't empty \(application_1_1\)"
     is "which alone is in the list" "$(grep -cE '"/data/1/(yarn|logs)"' "$root$manifest") $(grep -c '/data/1/logs"' "$root$manifest")" "1 1"
     like "what an interrupted setup has left doesn't" "$out" "removed  ${config%/*}/.50-yarn.conf.new"
