@@ -33,6 +33,7 @@
 
 #include "monitor/kread.h"
 #include "monitor/parse.h"
+#include "monitor/pagewalk.h"
 #include "monitor/procmem.h"
 #include "monitor/rate.h"
 #include "util/error.h"
@@ -184,6 +185,11 @@ void nm_cgroup_sampler_set_shim(struct nm_cgroup_sampler *s, pid_t shim)
     assert(shim >= 0);
     if (s->procs)
         nm_procmem_set_shim(s->procs, shim);
+}
+
+void nm_cgroup_sampler_reap(void)
+{
+    nm_pagewalk_reap();
 }
 
 void nm_cgroup_sampler_set_n_samplers(struct nm_cgroup_sampler *s, size_t n)

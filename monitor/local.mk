@@ -14,5 +14,6 @@ libnm_monitor_la_SOURCES = \
 	%D%/parse.c %D%/parse.h \
 	%D%/procmem.c %D%/procmem.h \
 	%D%/proctable.c %D%/proctable.h \
+	%D%/sharing.c %D%/sharing.h \
 	%D%/rate.h
 libnm_monitor_la_LIBADD = libnm-cgroup.la libnm-util.la $(NL_LIBS)

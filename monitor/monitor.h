@@ -84,6 +84,7 @@ void nm_cgroup_sampler_set_shim(struct nm_cgroup_sampler *s, pid_t shim);
 /* Sets how many samplers share the time of one turn. Without the memory controller, the more there are, the fewer of a
  * container's many processes does one sample read. */
 void nm_cgroup_sampler_set_n_samplers(struct nm_cgroup_sampler *s, size_t n);
+void nm_cgroup_sampler_reap(void); /* reaps helper processes of freed samplers; call it once in a while */
 /* Starts or stops measuring the container's stall in each sample, which needs one more descriptor. Returns -EOPNOTSUPP
  * if there is no cpu.pressure. */
 int nm_cgroup_sampler_watch_stall(struct nm_cgroup_sampler *s, const struct nm_cgroup *cg, bool on);

@@ -20,25 +20,52 @@
 #include "monitor/parse.h"
 #include "util/inherited.h"
 
-/* Returns the proportional share of one process, or its resident bytes if the kernel does not provide the share (too
- * old, or not permitted). */
-static uint64_t proportional_bytes(const char *proc_root, pid_t pid, uint64_t resident_bytes)
+static int read_rollup(const char *proc_root, pid_t pid, char *buf, size_t size)
 {
     _cleanup_close_ int fd = -EBADF;
-    struct nm_proc_memory m;
-    char path[256], buf[4096];
+    char path[256];
 
     (void)snprintf(path, sizeof path, "%s/%d/smaps_rollup", proc_root, (int)pid);
     fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || nm_monitor_read(fd, buf, sizeof buf) < 0 ||
-        nm_monitor_parse_smaps_rollup(buf, &m) < 0)
-        return resident_bytes;
-    return m.anon_bytes + m.shmem_bytes;
+    return fd < 0 ? -errno : nm_monitor_read(fd, buf, size);
+}
+
+static bool process_exists(const char *proc_root, pid_t pid)
+{
+    char path[256];
+
+    (void)snprintf(path, sizeof path, "%s/%d", proc_root, (int)pid);
+    return access(path, F_OK) == 0;
+}
+
+/* Adds one process with its proportional share, or with its resident bytes if the kernel does not provide the share
+ * (too old, or not permitted). A process that has ended has freed its memory. Its resident bytes would count as distinct,
+ * although most of a forked worker's belong to its parent, too. */
+static void add_process(struct nm_pagewalk_sum *sum, const char *proc_root, pid_t pid, uint64_t resident_bytes)
+{
+    struct nm_proc_memory m = {.anon_bytes = resident_bytes};
+    char buf[4096];
+    int r = read_rollup(proc_root, pid, buf, sizeof buf);
+
+    if (r == -ESRCH || (r == -ENOENT && !process_exists(proc_root, pid)))
+        return;
+    if (r >= 0 && nm_monitor_parse_smaps_rollup(buf, &m) < 0)
+        m = (struct nm_proc_memory){.anon_bytes = resident_bytes};
+    sum->resident_bytes += resident_bytes;
+    sum->unique_bytes += m.anon_bytes + m.shmem_bytes;
+}
+
+static void add_processes(struct nm_pagewalk_sum *sum, const char *proc_root, const pid_t *pids,
+                          const uint64_t *bytes, unsigned n, uint64_t max_bytes)
+{
+    for (unsigned i = 0; i < n && sum->resident_bytes < max_bytes; i++)
+        if (bytes[i] > 0)
+            add_process(sum, proc_root, pids[i], bytes[i]);
 }
 
 /* Runs in the child and allocates no memory. */
 static _Noreturn void walk(pid_t nmd, int fd, const char *proc_root, const pid_t *pids, const uint64_t *bytes,
-                           unsigned n, uint64_t max_bytes)
+                           unsigned n, unsigned n_large, uint64_t max_bytes)
 {
     struct nm_pagewalk_result result = {0};
 
@@ -46,12 +73,8 @@ static _Noreturn void walk(pid_t nmd, int fd, const char *proc_root, const pid_t
     /* The child must not keep nmd's descriptors open: sockets, locks, pipes to containers. */
     if (dup2(fd, 0) < 0 || close_range(1, ~0U, 0) < 0)
         _exit(1);
-    for (unsigned i = 0; i < n && result.resident_bytes < max_bytes; i++) {
-        if (bytes[i] == 0)
-            continue;
-        result.resident_bytes += bytes[i];
-        result.unique_bytes += proportional_bytes(proc_root, pids[i], bytes[i]);
-    }
+    add_processes(&result.large, proc_root, pids, bytes, n_large, max_bytes);
+    add_processes(&result.others, proc_root, pids + n_large, bytes + n_large, n - n_large, max_bytes);
     _exit(write(0, &result, sizeof result) == sizeof result ? 0 : 1);
 }
 
@@ -86,6 +109,11 @@ static void reap(pid_t pid)
         (void)is_reaped(pid, 0);
 }
 
+void nm_pagewalk_reap(void)
+{
+    reap(0);
+}
+
 void nm_pagewalk_done(struct nm_pagewalk *w)
 {
     if (w->pid == 0)
@@ -96,14 +124,15 @@ void nm_pagewalk_done(struct nm_pagewalk *w)
     w->fd = nm_close(w->fd);
 }
 
-int nm_pagewalk_start(struct nm_pagewalk *w, const char *proc_root, const pid_t *pids,
-                      const uint64_t *bytes, unsigned n, uint64_t max_bytes)
+int nm_pagewalk_start(struct nm_pagewalk *w, const char *proc_root, const pid_t *pids, const uint64_t *bytes,
+                      unsigned n, unsigned n_large, uint64_t max_bytes)
 {
     _cleanup_close_ int read_fd = -EBADF, write_fd = -EBADF;
     const pid_t self = getpid();
     int fds[2];
     pid_t pid;
 
+    assert(n_large <= n);
     assert(w->pid == 0); /* there is one walk at a time: collect the result of the previous walk first */
     if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
         return -errno;
@@ -113,7 +142,7 @@ int nm_pagewalk_start(struct nm_pagewalk *w, const char *proc_root, const pid_t 
     if (pid < 0)
         return -errno;
     if (pid == 0)
-        walk(self, write_fd, proc_root, pids, bytes, n, max_bytes);
+        walk(self, write_fd, proc_root, pids, bytes, n, n_large, max_bytes);
     w->pid = pid;
     w->fd = STEAL_FD(read_fd);
     return 0;

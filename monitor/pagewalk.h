@@ -18,16 +18,25 @@ struct nm_pagewalk {
 
 #define NM_PAGEWALK_NULL ((struct nm_pagewalk){.fd = -EBADF})
 
-/* The walked processes together have resident_bytes, but only unique_bytes of distinct memory. */
-struct nm_pagewalk_result {
+/* The walked processes together have resident_bytes, but only unique_bytes of distinct memory. Processes that have
+ * ended before their turn are in neither sum. */
+struct nm_pagewalk_sum {
     uint64_t resident_bytes, unique_bytes;
 };
 
-/* Starts a walk over the n processes, of which bytes[i] are resident, up to max_bytes in total. */
-int nm_pagewalk_start(struct nm_pagewalk *w, const char *proc_root, const pid_t *pids,
-                      const uint64_t *bytes, unsigned n, uint64_t max_bytes);
+/* Large processes are summed up separately: what they share says little about the others, and the reverse. */
+struct nm_pagewalk_result {
+    struct nm_pagewalk_sum large, others;
+};
+
+/* Starts a walk over the n processes, of which bytes[i] are resident. The first n_large are the large ones. Each of
+ * both groups is walked up to max_bytes. */
+int nm_pagewalk_start(struct nm_pagewalk *w, const char *proc_root, const pid_t *pids, const uint64_t *bytes,
+                      unsigned n, unsigned n_large, uint64_t max_bytes);
 /* Waits at most timeout_msec for the walk. Returns 0 if the walk is done, -EAGAIN if it is still running, else its
  * error. */
 int nm_pagewalk_collect(struct nm_pagewalk *w, int timeout_msec, struct nm_pagewalk_result *ret);
+/* Reaps ended walks. Without a call an ended walk may stay a zombie until the next walk ends. */
+void nm_pagewalk_reap(void);
 /* Ends a running walk. */
 void nm_pagewalk_done(struct nm_pagewalk *w);

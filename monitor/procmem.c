@@ -48,8 +48,8 @@
 
 #include "cgroup/procs.h"
 #include "monitor/kread.h"
-#include "monitor/pagewalk.h"
 #include "monitor/proctable.h"
+#include "monitor/sharing.h"
 #include "util/error.h"
 #include "util/fileio.h"
 
@@ -58,22 +58,12 @@
 /* Share of the reads for processes that were never read. The other share is not theirs, because a container that forks
  * constantly could otherwise prevent that the figures of its older processes are renewed. */
 #define UNREAD_SHARE 2
-/* Maximum number of processes that a page table walk is given; the rest is extrapolated. */
-#define WALK_PROCESSES_MAX 1024u
 /* Maximum number of listed processes. The memory of a container with more is unknown. */
 #define LISTED_MAX 65536u
 /* Maximum number of threads read if a process's first thread has ended. A process can keep ended threads listed by
  * tracing them from another process. */
 #define THREADS_MAX 32u
 #define PROCS_TEXT_SIZE ((size_t)64 << 10)
-
-/* Page table walks: maximum age of a result, maximum memory per walk (the rest is extrapolated), and the amount of
- * possible sharing that justifies a walk. */
-#define WALK_MAX_AGE_USEC (10 * NM_USEC_PER_SEC)
-#define WALK_MAX_BYTES (2048 * NM_MIB)
-#define SHARING_MIN_BYTES (16 * NM_MIB)
-/* Most walks end within this time. The result of a longer walk is collected at the next sample. */
-#define WALK_WAIT_MSEC 5
 
 /* How long the figures of a container that used no CPU are kept. They may still change: the kernel swaps out, and a
  * process may be moved in. */
@@ -116,11 +106,7 @@ struct nm_procmem {
     struct process *cache;
     unsigned n_cached, cache_size;
 
-    /* The walk started last, and the result of the newest complete walk: of resident_bytes, overcount_bytes are counted
-     * more than once. */
-    struct nm_pagewalk walk;
-    bool walked, overcount_known;
-    uint64_t walked_usec, resident_bytes, overcount_bytes;
+    struct nm_sharing sharing;
 };
 
 /* The list of one sample. */
@@ -135,7 +121,7 @@ struct nm_procmem *nm_procmem_free(struct nm_procmem *p)
         return NULL;
     for (unsigned i = 0; i < p->n_cached; i++)
         p->cache[i].statm_fd = nm_close(p->cache[i].statm_fd);
-    nm_pagewalk_done(&p->walk);
+    nm_sharing_done(&p->sharing);
     nm_proctable_done(&p->table);
     free(p->cache);
     free(p->proc_root);
@@ -153,7 +139,7 @@ int nm_procmem_new(int cgroup_fd, const char *proc_root, struct nm_procmem **ret
     if (!p)
         return -ENOMEM;
     p->cgroup_fd = p->procs_fd = -EBADF;
-    p->walk = NM_PAGEWALK_NULL;
+    nm_sharing_init(&p->sharing);
     p->max_reads = NM_PROCMEM_READS_MAX;
     p->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     p->proc_root = strdup(proc_root);
@@ -491,11 +477,6 @@ static uint64_t all_bytes(const struct nm_proc_memory *m)
     return m->anon_bytes + m->shmem_bytes + m->swap_bytes;
 }
 
-static uint64_t resident(const struct nm_proc_memory *m)
-{
-    return m->anon_bytes + m->shmem_bytes;
-}
-
 static void add(struct nm_proc_memory *to, const struct nm_proc_memory *m)
 {
     to->anon_bytes += m->anon_bytes;
@@ -642,97 +623,6 @@ static int measure_all(struct nm_procmem *p, uint64_t now_usec, struct nm_proc_m
     return 0;
 }
 
-static void walk_finish(struct nm_procmem *p, const struct nm_pagewalk_result *result)
-{
-    uint64_t unique = NM_MIN(result->unique_bytes, result->resident_bytes);
-    unsigned __int128 sum = p->resident_bytes;
-
-    if (result->resident_bytes > 0) /* the walk may have covered only a part of the memory */
-        unique = (uint64_t)(sum * unique / result->resident_bytes);
-    p->overcount_bytes = p->resident_bytes - NM_MIN(unique, p->resident_bytes);
-    p->overcount_known = true;
-}
-
-/* Collects the result of a walk, if the walk has ended by now. */
-static void walk_poll(struct nm_procmem *p, int timeout_msec)
-{
-    struct nm_pagewalk_result result;
-    int r;
-
-    if (p->walk.pid == 0)
-        return;
-    r = nm_pagewalk_collect(&p->walk, timeout_msec, &result);
-    if (r >= 0)
-        walk_finish(p, &result);
-    else if (r != -EAGAIN)
-        p->overcount_known = false;
-}
-
-static bool walk_is_due(const struct nm_procmem *p, uint64_t now_usec, uint64_t sum_bytes)
-{
-    uint64_t old = p->resident_bytes;
-    uint64_t change = sum_bytes > old ? sum_bytes - old : old - sum_bytes;
-
-    if (p->walk.pid != 0)
-        return false;
-    /* Age matters, too: when a worker writes to a shared page, memory is used up without a change of any resident
-     * figure. */
-    return !p->walked || now_usec < p->walked_usec ||
-           now_usec - p->walked_usec >= WALK_MAX_AGE_USEC ||
-           change > NM_MAX(old / 8, SHARING_MIN_BYTES);
-}
-
-static void walk_start(struct nm_procmem *p, uint64_t now_usec, uint64_t sum_bytes)
-{
-    const struct nm_proc_figures *all = nm_proctable_get(&p->table);
-    uint64_t bytes[WALK_PROCESSES_MAX];
-    pid_t pids[WALK_PROCESSES_MAX];
-    unsigned n = 0;
-    int r;
-
-    assert(p->walk.pid == 0);
-    for (unsigned i = 0; i < p->table.n && n < WALK_PROCESSES_MAX; i++) {
-        bytes[n] = resident(&all[i].memory);
-        pids[n] = all[i].pid;
-        n += bytes[n] > 0;
-    }
-    r = nm_pagewalk_start(&p->walk, p->proc_root, pids, bytes, n, WALK_MAX_BYTES);
-    p->walked = true;
-    p->walked_usec = now_usec;
-    p->resident_bytes = sum_bytes;
-    if (r < 0)
-        p->overcount_known = false;
-    else
-        walk_poll(p, WALK_WAIT_MSEC);
-}
-
-/*
- * Returns the bytes of sum_bytes that are counted more than once. During the first walk all memory that may be shared
- * counts as shared: the node's own figures still include all use, and a fork should not cause a kill. But a walk that
- * does not end (its target can cause that) must not hide memory for long.
- */
-static uint64_t overcount(struct nm_procmem *p, uint64_t now_usec, uint64_t sum_bytes)
-{
-    uint64_t largest = 0, possible;
-
-    for (unsigned i = 0; i < p->table.n; i++)
-        largest = NM_MAX(largest, resident(&nm_proctable_get(&p->table)[i].memory));
-    possible = sum_bytes - largest;
-    if (possible <= SHARING_MIN_BYTES + sum_bytes / 16) {
-        nm_pagewalk_done(&p->walk);
-        p->walked = p->overcount_known = false;
-        return 0;
-    }
-    walk_poll(p, 0);
-    if (walk_is_due(p, now_usec, sum_bytes))
-        walk_start(p, now_usec, sum_bytes);
-    if (p->walk.pid != 0 && now_usec - p->walked_usec >= WALK_MAX_AGE_USEC)
-        return 0;
-    if (p->overcount_known)
-        return NM_MIN(p->overcount_bytes, possible);
-    return p->walk.pid != 0 ? possible : 0;
-}
-
 static int sample(struct nm_procmem *p, uint64_t now_usec, bool used_cpu, struct nm_proc_memory *ret)
 {
     struct nm_proc_memory sum;
@@ -746,7 +636,9 @@ static int sample(struct nm_procmem *p, uint64_t now_usec, bool used_cpu, struct
     r = measure_all(p, now_usec, &sum);
     if (r < 0)
         return r;
-    twice = overcount(p, now_usec, resident(&sum));
+    twice = nm_sharing_overcount(&p->sharing, &(struct nm_sharing_input){
+        .proc_root = p->proc_root, .all = nm_proctable_get(&p->table), .n = p->table.n,
+        .now_usec = now_usec, .sum_bytes = sum.anon_bytes + sum.shmem_bytes});
     /* It does not matter which of the two sums, anonymous or shared, is reduced. */
     from_anon = NM_MIN(twice, sum.anon_bytes);
     sum.anon_bytes -= from_anon;
@@ -762,7 +654,7 @@ int nm_procmem_sample(struct nm_procmem *p, uint64_t now_usec, uint64_t cpu_usag
                     now_usec - p->measured_usec >= IDLE_MAX_AGE_USEC;
     int r;
 
-    if (used_cpu || p->walk.pid != 0 || p->n_outdated > 0) {
+    if (used_cpu || nm_sharing_is_walking(&p->sharing) || p->n_outdated > 0) {
         r = sample(p, now_usec, used_cpu, &p->memory);
         p->measured = r >= 0;
         if (r < 0)

@@ -300,6 +300,7 @@ int nm_sample_all(struct nm_manager *m)
     uint64_t held;
     int r = nm_node_sampler_sample(m->sampling->node, now, &node);
 
+    nm_cgroup_sampler_reap();
     /* After a failed node sample the policy's figures become stale, and then no container is admitted or killed. */
     if (r >= 0) {
         m->sampled.node = node;

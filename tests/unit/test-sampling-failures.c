@@ -556,7 +556,7 @@ static const uint64_t some_bytes = 4096;
 static int start_walk(struct fixture *f, struct nm_pagewalk *w)
 {
     *w = NM_PAGEWALK_NULL;
-    return nm_pagewalk_start(w, f->proc.path, &pid_10, &some_bytes, 1, UINT64_MAX);
+    return nm_pagewalk_start(w, f->proc.path, &pid_10, &some_bytes, 1, 0, UINT64_MAX);
 }
 
 /* Makes the reader of this file wait for a writer that never comes. */
@@ -572,7 +572,7 @@ static void hold_up(struct fixture *f)
 static void test_a_walk_is_killed(void **state)
 {
     struct fixture *f = *state;
-    struct nm_pagewalk_result result = {.unique_bytes = 77};
+    struct nm_pagewalk_result result = {.others.unique_bytes = 77};
     struct nm_pagewalk w;
 
     hold_up(f);
@@ -581,11 +581,32 @@ static void test_a_walk_is_killed(void **state)
     assert_int_equal(kill(w.pid, SIGKILL), 0); /* as the kernel's OOM killer might */
     waitpid_interrupted = 2;
     assert_int_equal(nm_pagewalk_collect(&w, 20000, &result), -EIO);
-    assert_int_equal(result.unique_bytes, 77);
+    assert_int_equal(result.others.unique_bytes, 77);
     assert_int_equal(w.pid, 0);
     nm_pagewalk_done(&w); /* the walk is over already */
     assert_int_equal(start_walk(f, &w), 0); /* another walk may begin */
     nm_pagewalk_done(&w);
+}
+
+/* Most memory of a forked worker belongs to its parent, too. The share of one that has ended is unknown. */
+static void test_a_walk_leaves_out_ended_processes(void **state)
+{
+    static const pid_t pids[] = {10, 11, 12};
+    static const uint64_t bytes[] = {4096, 8192, 16384};
+    struct fixture *f = *state;
+    struct nm_pagewalk_result result = {0};
+    struct nm_pagewalk w = NM_PAGEWALK_NULL;
+
+    fake_tree_write(&f->proc, "10/here", ""); /* a kernel without smaps_rollup; 11 has ended */
+    fake_tree_write(&f->proc, "12/smaps_rollup", "Rss: 16 kB\nPss: 1 kB\nPss_Anon: 1 kB\nPss_Shmem: 0 kB\n");
+    assert_int_equal(nm_pagewalk_start(&w, f->proc.path, pids, bytes, 3, 0, UINT64_MAX), 0);
+    assert_int_equal(nm_pagewalk_collect(&w, 20000, &result), 0);
+    assert_int_equal(result.others.resident_bytes, 4096 + 16384);
+    assert_int_equal(result.others.unique_bytes, 4096 + 1024);
+    assert_int_equal(nm_pagewalk_start(&w, f->proc.path, pids, bytes, 3, 1, 1), 0); /* both groups are walked */
+    assert_int_equal(nm_pagewalk_collect(&w, 20000, &result), 0);
+    assert_int_equal(result.large.resident_bytes, 4096);
+    assert_int_equal(result.others.resident_bytes, 16384);
 }
 
 /* The sampler counts nothing as shared after a failed walk, since that could hide used memory. */
@@ -659,6 +680,7 @@ int main(void)
         TEST(test_a_status_with_many_groups),
         TEST(test_a_root_that_is_too_long),
         TEST(test_a_walk_is_killed),
+        TEST(test_a_walk_leaves_out_ended_processes),
         TEST(test_a_samplers_walk_is_killed),
         TEST(test_children_that_are_slow_to_die),
     };
