@@ -37,6 +37,17 @@ struct target {
     unsigned n_seen, n_signalled;
 };
 
+/* The first error ends a walk whose caller can react. A pass goes on, because its later errors reach no caller, and the
+ * other processes can still get the signal. */
+static int fault_of(const struct target *t, int error)
+{
+    if (error == ESRCH)
+        return 0;
+    if (t->in_turns)
+        nm_debug("a process of %s could not be signalled: %s", t->cg->name, strerror(error));
+    return t->in_turns ? 0 : -error;
+}
+
 static int signal_one(pid_t pid, void *userdata)
 {
     struct target *t = userdata;
@@ -49,11 +60,11 @@ static int signal_one(pid_t pid, void *userdata)
         return 0;
     pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (pidfd < 0)
-        return errno == ESRCH ? 0 : -errno;
+        return fault_of(t, errno);
     if (!nm_procs_is_member(pid, t->cg->name))
         return 0;
     if (syscall(SYS_pidfd_send_signal, pidfd, t->sig, NULL, 0) < 0)
-        return errno == ESRCH ? 0 : -errno;
+        return fault_of(t, errno);
     t->n_signalled++;
     return 0;
 }
@@ -134,26 +145,48 @@ static _Noreturn void kill_and_exit(const struct nm_cgroup *cg)
 
 static int on_killed(sd_event_source *s, const siginfo_t *si, void *userdata)
 {
-    (void)userdata;
-    if (si->si_status != 0)
-        nm_debug("the kill of a cgroup with many processes: %s", strerror(si->si_status));
+    const char *name = userdata;
+
+    if (si->si_code != CLD_EXITED)
+        nm_err("%s: the process that kills it was ended by signal %d", name, si->si_status);
+    else if (si->si_status == ENOENT || si->si_status == ENODEV)
+        nm_debug("%s: can't be killed, it has gone", name);
+    else if (si->si_status != 0)
+        nm_err("%s: can't be killed: %s", name, strerror(si->si_status));
     return sd_event_source_set_floating(s, false); /* drops the last reference */
+}
+
+/* Takes ownership of the cgroup's name on success only. */
+static int watch_killer(sd_event *event, pid_t pid, char *name)
+{
+    sd_event_source *source;
+    int r = sd_event_add_child(event, &source, pid, WEXITED, on_killed, name);
+
+    if (r < 0)
+        return r;
+    (void)sd_event_source_set_destroy_callback(source, free);
+    (void)sd_event_source_set_floating(source, true);
+    sd_event_source_unref(source);
+    return 0;
 }
 
 int nm_cgroup_kill_in(sd_event *event, const struct nm_cgroup *cg)
 {
+    _cleanup_free_ char *name = strdup(cg->name);
     pid_t pid;
 
     assert(event);
-    if (!has_many_tasks(cg))
+    if (!name || !has_many_tasks(cg))
         return nm_cgroup_kill(cg);
     pid = fork();
     if (pid < 0)
         return nm_cgroup_kill(cg);
     if (pid == 0)
         kill_and_exit(cg);
-    if (sd_event_add_child(event, NULL, pid, WEXITED, on_killed, NULL) < 0)
+    if (watch_killer(event, pid, name) < 0)
         (void)waitpid(pid, NULL, 0);
+    else
+        name = NULL;
     return 0;
 }
 

@@ -62,33 +62,41 @@ static int on_grace_over(sd_event_source *s, uint64_t usec, void *userdata)
     return 0;
 }
 
-static void send_next(void *userdata)
+static void on_signal_sent(void *userdata);
+
+static int begin_signal(struct nm_live_container *l, int signo)
+{
+    int r = nm_cgroup_signal_in(l->m->event, l->cg, signo, l->c->shim_pid, &l->signal_pass);
+
+    l->signal_sent = signo;
+    if (r >= 0)
+        nm_procs_pass_set_ended(l->signal_pass, on_signal_sent, l);
+    return r;
+}
+
+/* Journals a SIGTERM once all processes have it: an nmd that is started before then sends it to all of them again. Then
+ * sends the next signal. */
+static void on_signal_sent(void *userdata)
 {
     struct nm_live_container *l = userdata;
     int signo = ffsll((long long)l->signals_due);
 
+    if (l->signal_sent == SIGTERM && (l->c->view.state == NM_KILLING || l->c->rerun))
+        nm_record_told(l);
     if (signo == 0 || !l->cg)
         return;
     l->signals_due &= ~(UINT64_C(1) << (signo - 1));
-    if (nm_cgroup_signal_in(l->m->event, l->cg, signo, l->c->shim_pid, &l->signal_pass) < 0)
+    if (begin_signal(l, signo) < 0)
         l->signals_due = 0; /* the cgroup has gone */
-    else
-        nm_procs_pass_set_ended(l->signal_pass, send_next, l);
 }
 
 int nm_kill_signal(struct nm_live_container *l, int signo)
 {
-    int r;
-
     assert(l->cg && signo > 0 && signo <= 64);
-    if (nm_procs_pass_is_on(l->signal_pass)) {
-        l->signals_due |= UINT64_C(1) << (signo - 1);
-        return 0;
-    }
-    r = nm_cgroup_signal_in(l->m->event, l->cg, signo, l->c->shim_pid, &l->signal_pass);
-    if (r >= 0)
-        nm_procs_pass_set_ended(l->signal_pass, send_next, l);
-    return r;
+    if (!nm_procs_pass_is_on(l->signal_pass))
+        return begin_signal(l, signo);
+    l->signals_due |= UINT64_C(1) << (signo - 1);
+    return 0;
 }
 
 /* Returns whether an earlier nmd has already sent SIGTERM, according to the journal. Many programs skip their cleanup
@@ -108,7 +116,7 @@ static int tell_to_end(struct nm_live_container *l)
     NM_FAULT("before-term");
     r = nm_kill_signal(l, SIGTERM);
     NM_FAULT("after-term");
-    if (r >= 0)
+    if (r >= 0 && !nm_procs_pass_is_on(l->signal_pass))
         nm_record_told(l);
     NM_FAULT("term-journalled");
     return r;

@@ -167,6 +167,21 @@ check "it is killed" wait_until 30 in_state crowd COMPLETED
 check "with all its processes" wait_until 10 test ! -e "$group"
 kill "$asker"
 wait "$asker"
+# Processes that have not got SIGTERM when nmd ends get it from the next one.
+rm "$dir/heard"
+submit crowd -m 900M -c 0.1 -- python3 "$dir/crowd.py" "$dir/heard" "$crowd"
+check "a container has many processes again" wait_until 60 all_there
+nmctl kill crowd >/dev/null
+nmd_kill
+sleep_on() { [ "$(stat -c %s "$dir/heard")" = "$was" ] || { was=$(stat -c %s "$dir/heard"); false; }; }
+was=
+wait_until 10 sleep_on
+diag "$was of $crowd processes had SIGTERM when nmd ended"
+nmd_start
+heard_all() { [ "$(stat -c %s "$dir/heard")" -ge "$crowd" ]; }
+check "the processes that had no SIGTERM get it from the next nmd" wait_until 30 heard_all
+nmctl kill --now crowd >/dev/null
+check "and are killed" wait_until 30 in_state crowd COMPLETED
 diag "the slowest answer took $(cat "$dir/worst") ms"
 at_least "nmd has answered all the time" $((2000 - $(cat "$dir/worst"))) 0
 kill_all
