@@ -39,8 +39,8 @@ static bool process_exists(const char *proc_root, pid_t pid)
 }
 
 /* Adds one process with its proportional share, or with its resident bytes if the kernel does not provide the share
- * (too old, or not permitted). A process that has ended has freed its memory. Its resident bytes would count as distinct,
- * although most of a forked worker's belong to its parent, too. */
+ * (too old, or not permitted). A process that has ended has freed its memory. Its resident bytes would count as
+ * distinct, although most of a forked worker's belong to its parent, too. */
 static void add_process(struct nm_pagewalk_sum *sum, const char *proc_root, pid_t pid, uint64_t resident_bytes)
 {
     struct nm_proc_memory m = {.anon_bytes = resident_bytes};
