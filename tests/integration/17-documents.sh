@@ -106,6 +106,7 @@ rm "$bin/nmd"
 cat >"$bin/nmd" <<END
 #!/bin/sh
 [ \$# = 0 ] || exec "$NMD" "\$@"
+echo \$\$ >>"$dir/started"
 sleep 0.5
 exec "$NMD" --config "$nmd_conf" --state-dir "$dir/state" --runtime-dir "$dir/run" --slice $slice --backend direct \
     --node-proc "$node_proc"
@@ -118,6 +119,13 @@ unset -f nmctl
 PATH=$bin:$PATH
 unset NMD_SOCKET # the default is this suite's by now
 at_exit 'nmd_clean_slice try.slice'
+end_started() { # each nmd that a document has started and that still runs
+    local pid
+    while read -r pid; do
+        [ ! "/proc/$pid/exe" -ef "$NMD" ] || { kill "$pid" && wait_until 10 over "$pid"; }
+    done <"$dir/started"
+}
+at_exit end_started
 
 after_command() {
     case $command in
