@@ -20,14 +20,20 @@
 #include "monitor/parse.h"
 #include "util/inherited.h"
 
+/* Returns -ESRCH if the process has no memory any more. Some kernels notice this at the read only, for which
+ * nm_monitor_read() returns -ENOENT. At open() this means a kernel without the file, or a process that has gone. */
 static int read_rollup(const char *proc_root, pid_t pid, char *buf, size_t size)
 {
     _cleanup_close_ int fd = -EBADF;
     char path[256];
+    int r;
 
     (void)snprintf(path, sizeof path, "%s/%d/smaps_rollup", proc_root, (int)pid);
     fd = open(path, O_RDONLY | O_CLOEXEC);
-    return fd < 0 ? -errno : nm_monitor_read(fd, buf, size);
+    if (fd < 0)
+        return -errno;
+    r = nm_monitor_read(fd, buf, size);
+    return r == -ENOENT ? -ESRCH : r;
 }
 
 static bool process_exists(const char *proc_root, pid_t pid)

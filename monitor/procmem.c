@@ -208,26 +208,28 @@ static int add_to_census(struct census *c, const char *text)
     return 0;
 }
 
-/* Reads the list in pieces, each of which ends with a whole number. */
+/* Reads the list in pieces without a gap: at any other position the kernel would make the list anew, with other
+ * processes. The beginning of a number that ends a piece is put before the next piece. */
 static int list_flat(int procs_fd, struct census *c)
 {
     char text[PROCS_TEXT_SIZE];
+    size_t kept = 0;
     off_t at = 0;
 
     while (c->total <= LISTED_MAX) {
-        int n = nm_monitor_read_at(procs_fd, at, text, sizeof text), r;
-        bool more = n == (int)sizeof text - 1;
-        const char *last = more ? strrchr(text, '\n') : NULL;
+        int n = nm_monitor_read_at(procs_fd, at, text + kept, sizeof text - kept), r;
+        bool more = n == (int)(sizeof text - kept) - 1;
+        char *last = more ? strrchr(text, '\n') : NULL;
 
         if (n < 0 || (more && !last))
             return n < 0 ? n : -EBADMSG;
-        if (last) {
-            n = (int)(last - text) + 1;
-            text[n] = '\0';
-        }
+        if (last)
+            *last = '\0';
         r = add_to_census(c, text);
         if (r < 0 || !more)
             return r;
+        kept = strlen(last + 1);
+        memmove(text, last + 1, kept);
         at += n;
     }
     return 0;

@@ -102,8 +102,8 @@ struct walk_list {
     uint64_t all_bytes; /* of all processes that belong to the list, also those that do not fit */
 };
 
-/* Adds the processes that are large, or the others. */
-static void add_to_walk(const struct nm_sharing_input *in, bool large, struct walk_list *list)
+/* Adds the processes that are large, or the others, up to max entries in the list. */
+static void add_to_walk(const struct nm_sharing_input *in, bool large, unsigned max, struct walk_list *list)
 {
     for (unsigned i = 0; i < in->n; i++) {
         uint64_t bytes = resident(&in->all[i].memory);
@@ -111,7 +111,7 @@ static void add_to_walk(const struct nm_sharing_input *in, bool large, struct wa
         if (bytes == 0 || (bytes / LARGE_FACTOR >= in->sum_bytes / in->n) != large)
             continue;
         list->all_bytes += bytes;
-        if (list->n == PROCESSES_MAX)
+        if (list->n == max)
             continue;
         list->pids[list->n] = in->all[i].pid;
         list->bytes[list->n++] = bytes;
@@ -125,10 +125,10 @@ static void walk_start(struct nm_sharing *s, const struct nm_sharing_input *in)
     int r;
 
     assert(s->walk.pid == 0);
-    add_to_walk(in, true, &list);
+    add_to_walk(in, true, PROCESSES_MAX / 2, &list); /* without any of the others the walk would have no result */
     n_large = list.n;
     s->large_bytes = NM_MIN(list.all_bytes, in->sum_bytes);
-    add_to_walk(in, false, &list);
+    add_to_walk(in, false, PROCESSES_MAX, &list);
     r = nm_pagewalk_start(&s->walk, in->proc_root, list.pids, list.bytes, list.n, n_large, WALK_MAX_BYTES);
     s->walked = true;
     s->walked_usec = in->now_usec;
@@ -141,12 +141,18 @@ static void walk_start(struct nm_sharing *s, const struct nm_sharing_input *in)
 }
 
 /* Returns the result of the last walk in proportion to the present number of processes, because workers may have
- * started or ended since then. Memory that the same processes have added does not count as shared. */
+ * started or ended since then. Memory that the same processes have added does not count as shared. A process that has
+ * started or ended changes the result by its own memory at most, so small processes do not multiply it. */
 static uint64_t overcount_now(const struct nm_sharing *s, const struct nm_sharing_input *in)
 {
+    uint64_t added = nm_sub_u64(in->sum_bytes, s->finished_bytes);
+    uint64_t removed = nm_sub_u64(s->finished_bytes, in->sum_bytes), scaled;
+
     if (s->finished_n == 0)
         return 0;
-    return (uint64_t)((unsigned __int128)s->overcount_bytes * in->n / s->finished_n);
+    scaled = (uint64_t)((unsigned __int128)s->overcount_bytes * in->n / s->finished_n);
+    scaled = NM_MAX(scaled, nm_sub_u64(s->overcount_bytes, removed));
+    return NM_MIN(scaled, s->overcount_bytes + added);
 }
 
 /* Returns what is assumed until a walk has a result: memory that may be shared and was not walked yet counts as shared.

@@ -416,6 +416,25 @@ static void test_sharing(void **state)
     assert_pages_in(f, now + 30000000, 80500, 80500);
 }
 
+/* Processes that start or end change the result by their own memory at most. */
+static void test_sharing_of_small_processes(void **state)
+{
+    struct fixture *f = *state;
+
+    for (int pid = 10; pid < 14; pid++) {
+        write_process(f, pid, 20000, 0);
+        write_rollup(f, pid, 12500, 0);
+    }
+    fake_tree_write(&f->cgroup, "cgroup.procs", "10\n11\n12\n13\n");
+    assert_pages_in(f, 1000000, 50000, 50000);
+    for (int pid = 14; pid < 20; pid++)
+        write_process(f, pid, 10, 0);
+    fake_tree_write(&f->cgroup, "cgroup.procs", "10\n11\n12\n13\n14\n15\n16\n17\n18\n19\n");
+    assert_in_range(sample_pages(f, 2000000), 50000, 50060);
+    fake_tree_write(&f->cgroup, "cgroup.procs", "10\n11\n12\n13\n");
+    assert_int_equal(sample_pages(f, 3000000), 50000);
+}
+
 static void test_sharing_limits(void **state)
 {
     struct fixture *f = *state;
@@ -747,6 +766,7 @@ int main(void)
         TEST(test_idle),
         TEST(test_shim),
         TEST(test_sharing),
+        TEST(test_sharing_of_small_processes),
         TEST(test_sharing_limits),
         TEST(test_walk_hangs),
         TEST(test_many_processes),
