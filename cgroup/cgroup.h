@@ -108,8 +108,10 @@ void nm_cgroup_lift_cpu_limits(const struct nm_cgroup *cg);
 int nm_cgroup_kill(const struct nm_cgroup *cg);
 /* Kills as above, but leaves a cgroup with many processes or threads to a child process: SIGKILL to 8000 processes
  * takes some 0.3 s, since those that die meanwhile need the CPUs and the kernel's locks. The child does not end with
- * this process. The event loop reaps it. */
-int nm_cgroup_kill_in(sd_event *event, const struct nm_cgroup *cg);
+ * this process. The event loop reaps it. failed: called if the child can't kill the cgroup, with its name; -ECANCELED:
+ * the child was killed. */
+typedef void (*nm_cgroup_kill_failed_fn_t)(const char *name, int r);
+int nm_cgroup_kill_in(sd_event *event, const struct nm_cgroup *cg, nm_cgroup_kill_failed_fn_t failed);
 /* Sends the signal to all processes except `except` (0: no exception). */
 int nm_cgroup_signal(const struct nm_cgroup *cg, int sig, pid_t except);
 /* Sends it to the first processes now, and to the others in later turns (procs-pass.h). cg must stay until the pass is

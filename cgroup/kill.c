@@ -143,24 +143,38 @@ static _Noreturn void kill_and_exit(const struct nm_cgroup *cg)
     _exit(-nm_cgroup_kill(&own) & 0xff);
 }
 
+struct killer {
+    nm_cgroup_kill_failed_fn_t failed;
+    char name[]; /* of the cgroup, which may have gone by the time of the call */
+};
+
+static struct killer *killer_new(const char *name, nm_cgroup_kill_failed_fn_t failed)
+{
+    size_t size = strlen(name) + 1;
+    struct killer *k = malloc(sizeof *k + size);
+
+    if (!k)
+        return NULL;
+    k->failed = failed;
+    memcpy(k->name, name, size);
+    return k;
+}
+
 static int on_killed(sd_event_source *s, const siginfo_t *si, void *userdata)
 {
-    const char *name = userdata;
+    const struct killer *k = userdata;
+    int error = si->si_code == CLD_EXITED ? si->si_status : ECANCELED;
 
-    if (si->si_code != CLD_EXITED)
-        nm_err("%s: the process that kills it was ended by signal %d", name, si->si_status);
-    else if (si->si_status == ENOENT || si->si_status == ENODEV)
-        nm_debug("%s: can't be killed, it has gone", name);
-    else if (si->si_status != 0)
-        nm_err("%s: can't be killed: %s", name, strerror(si->si_status));
+    if (error != 0 && error != ENOENT && error != ENODEV)
+        k->failed(k->name, -error);
     return sd_event_source_set_floating(s, false); /* drops the last reference */
 }
 
-/* Takes ownership of the cgroup's name on success only. */
-static int watch_killer(sd_event *event, pid_t pid, char *name)
+/* Takes ownership of k on success only. */
+static int watch_killer(sd_event *event, pid_t pid, struct killer *k)
 {
     sd_event_source *source;
-    int r = sd_event_add_child(event, &source, pid, WEXITED, on_killed, name);
+    int r = sd_event_add_child(event, &source, pid, WEXITED, on_killed, k);
 
     if (r < 0)
         return r;
@@ -170,23 +184,23 @@ static int watch_killer(sd_event *event, pid_t pid, char *name)
     return 0;
 }
 
-int nm_cgroup_kill_in(sd_event *event, const struct nm_cgroup *cg)
+int nm_cgroup_kill_in(sd_event *event, const struct nm_cgroup *cg, nm_cgroup_kill_failed_fn_t failed)
 {
-    _cleanup_free_ char *name = strdup(cg->name);
+    _cleanup_free_ struct killer *k = killer_new(cg->name, failed);
     pid_t pid;
 
-    assert(event);
-    if (!name || !has_many_tasks(cg))
+    assert(event && failed);
+    if (!k || !has_many_tasks(cg))
         return nm_cgroup_kill(cg);
     pid = fork();
     if (pid < 0)
         return nm_cgroup_kill(cg);
     if (pid == 0)
         kill_and_exit(cg);
-    if (watch_killer(event, pid, name) < 0)
+    if (watch_killer(event, pid, k) < 0)
         (void)waitpid(pid, NULL, 0);
     else
-        name = NULL;
+        k = NULL;
     return 0;
 }
 

@@ -31,7 +31,7 @@ struct nm_procs_pass {
     char text[512];
     size_t at, len;         /* the part of the text that was not parsed yet */
     nm_procs_fn_t fn;
-    void (*ended)(void *userdata);
+    void (*ended)(int r, void *userdata);
     void *ended_userdata;
     bool ending; /* ended() is being called: its turn has visited enough processes */
     _Alignas(max_align_t) char userdata[NM_PROCS_PASS_DATA_MAX];
@@ -42,7 +42,7 @@ bool nm_procs_pass_is_on(const struct nm_procs_pass *p)
     return p && p->procs_fd >= 0;
 }
 
-void nm_procs_pass_set_ended(struct nm_procs_pass *p, void (*ended)(void *userdata), void *userdata)
+void nm_procs_pass_set_ended(struct nm_procs_pass *p, void (*ended)(int r, void *userdata), void *userdata)
 {
     p->ended = ended;
     p->ended_userdata = userdata;
@@ -156,15 +156,20 @@ static int visit_some(struct nm_procs_pass *p)
 static int on_turn(sd_event_source *s, uint64_t usec, void *userdata)
 {
     struct nm_procs_pass *p = userdata;
+    int r = visit_some(p);
 
     (void)usec;
-    if (visit_some(p) > 0 && sd_event_source_set_time_relative(s, PAUSE_USEC) >= 0 &&
-        sd_event_source_set_enabled(s, SD_EVENT_ONESHOT) >= 0)
-        return 0;
+    if (r > 0) {
+        r = sd_event_source_set_time_relative(s, PAUSE_USEC);
+        if (r >= 0)
+            r = sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
+        if (r >= 0)
+            return 0;
+    }
     end(p);
     p->ending = true;
     if (p->ended)
-        p->ended(p->ended_userdata);
+        p->ended(r, p->ended_userdata);
     p->ending = false;
     return 0;
 }

@@ -24,7 +24,8 @@ struct nm_procs_pass;
 int nm_procs_pass_begin(struct nm_procs_pass **p, sd_event *event, int dir_fd, unsigned rounds, nm_procs_fn_t fn,
                         const void *userdata, size_t size);
 bool nm_procs_pass_is_on(const struct nm_procs_pass *p);
-/* Sets a function to be called when the pass ends in a later turn. It may begin the next pass. */
-void nm_procs_pass_set_ended(struct nm_procs_pass *p, void (*ended)(void *userdata), void *userdata);
+/* Sets a function to be called when the pass ends in a later turn. r: 0, or the error that ended the pass. The function
+ * may begin the next pass. */
+void nm_procs_pass_set_ended(struct nm_procs_pass *p, void (*ended)(int r, void *userdata), void *userdata);
 struct nm_procs_pass *nm_procs_pass_free(struct nm_procs_pass *p);
 NM_DEFINE_CLEANUP(struct nm_procs_pass *, nm_procs_pass_free)

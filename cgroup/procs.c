@@ -139,17 +139,26 @@ static int search_tree(int dir_fd, unsigned depth, struct search *s);
 static int search_subdir(int parent_fd, const char *name, unsigned depth, void *userdata)
 {
     _cleanup_close_ int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    int r;
 
     if (fd < 0)
         return errno == ENOENT ? 0 : -errno;
-    return search_tree(fd, depth + 1, userdata);
+    r = search_tree(fd, depth + 1, userdata);
+    return r == -ENOENT ? 0 : r; /* a cgroup that has gone meanwhile is empty */
 }
 
 static int search_tree(int dir_fd, unsigned depth, struct search *s)
 {
     if (s->n++ == s->nth) {
         s->fd = openat(dir_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC);
-        return s->fd < 0 && errno != ENOENT && errno != ENODEV ? -errno : 1;
+        if (s->fd >= 0)
+            return 1;
+        if (errno != ENOENT && errno != ENODEV)
+            return -errno;
+        if (depth == 0)
+            return 1;
+        s->n--; /* this cgroup has gone meanwhile, so the next one gets its number */
+        return 0;
     }
     if (s->n >= NM_PROCS_CGROUPS_MAX)
         return 1;

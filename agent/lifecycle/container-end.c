@@ -517,6 +517,11 @@ static bool gets_on(const struct nm_live_container *l, uint64_t now)
 
 static void look_again(struct nm_live_container *l);
 
+static void tell_kill_failed(const char *name, int r)
+{
+    nm_err("cgroup %s can't be killed: %s; trying again", name, strerror(-r));
+}
+
 static int on_look(sd_event_source *s, uint64_t usec, void *userdata)
 {
     struct nm_live_container *l = userdata;
@@ -528,7 +533,7 @@ static int on_look(sd_event_source *s, uint64_t usec, void *userdata)
         return 0;
     nm_sample_live(l, now);
     if (l->cg)
-        (void)nm_cgroup_kill_in(l->m->event, l->cg);
+        (void)nm_cgroup_kill_in(l->m->event, l->cg, tell_kill_failed);
     l->n_kills++;
     if (!l->run.unkillable && !gets_on(l, now))
         tell_unkillable(l);
@@ -547,7 +552,7 @@ static void look_again(struct nm_live_container *l)
 
 int nm_end_kill(struct nm_live_container *l)
 {
-    int r = l->cg ? nm_cgroup_kill_in(l->m->event, l->cg) : -ENOENT;
+    int r = l->cg ? nm_cgroup_kill_in(l->m->event, l->cg, tell_kill_failed) : -ENOENT;
 
     nm_run_phase_note_sigkill(&l->phase);
     l->n_kills = 1;

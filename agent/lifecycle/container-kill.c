@@ -62,7 +62,7 @@ static int on_grace_over(sd_event_source *s, uint64_t usec, void *userdata)
     return 0;
 }
 
-static void on_signal_sent(void *userdata);
+static void on_signal_sent(int r, void *userdata);
 
 static int begin_signal(struct nm_live_container *l, int signo)
 {
@@ -76,12 +76,12 @@ static int begin_signal(struct nm_live_container *l, int signo)
 
 /* Journals a SIGTERM once all processes have it: an nmd that is started before then sends it to all of them again. Then
  * sends the next signal. */
-static void on_signal_sent(void *userdata)
+static void on_signal_sent(int r, void *userdata)
 {
     struct nm_live_container *l = userdata;
     int signo = ffsll((long long)l->signals_due);
 
-    if (l->signal_sent == SIGTERM && (l->c->view.state == NM_KILLING || l->c->rerun))
+    if (r >= 0 && l->signal_sent == SIGTERM && (l->c->view.state == NM_KILLING || l->c->rerun))
         nm_record_told(l);
     if (signo == 0 || !l->cg)
         return;

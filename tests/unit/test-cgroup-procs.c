@@ -374,8 +374,9 @@ static int visit(pid_t pid, void *userdata)
     return 0;
 }
 
-static void count_end(void *userdata)
+static void count_end(int r, void *userdata)
 {
+    assert_int_equal(r, 0);
     (void)userdata;
     n_ended++;
 }
@@ -453,6 +454,14 @@ static void test_a_signal_to_many(void **state)
     sd_event_unref(event);
 }
 
+static int kill_error;
+
+static void kill_has_failed(const char *name, int r)
+{
+    assert_string_equal(name, NAME);
+    kill_error = r;
+}
+
 /* A child process kills a cgroup with many tasks. It reaches the same file, and is reaped. */
 static void test_a_kill_of_many(void **state)
 {
@@ -467,17 +476,23 @@ static void test_a_kill_of_many(void **state)
     assert_true(sd_event_new(&event) >= 0);
     fake_tree_write(&w->dir, "cgroup.kill", "");
     fake_tree_write(&w->dir, "cgroup.threads", "100\n200\n");
-    assert_int_equal(nm_cgroup_kill_in(event, w->cg), 0);
+    assert_int_equal(nm_cgroup_kill_in(event, w->cg, kill_has_failed), 0);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* a small one is killed at once */
     assert_int_equal(nm_read_file_at(w->cg->dir_fd, "cgroup.kill", text, sizeof text, NULL), 0);
     assert_string_equal(text, "1");
     fake_tree_write(&w->dir, "cgroup.kill", "");
     write_processes(w, "cgroup.threads", 1, 1000);
-    assert_int_equal(nm_cgroup_kill_in(event, w->cg), 0);
+    assert_int_equal(nm_cgroup_kill_in(event, w->cg, kill_has_failed), 0);
     assert_true(sd_event_run(event, UINT64_MAX) >= 0);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
     assert_int_equal(nm_read_file_at(w->cg->dir_fd, "cgroup.kill", text, sizeof text, NULL), 0);
     assert_string_equal(text, "1");
+    assert_int_equal(kill_error, 0);
+    fake_tree_unlink(&w->dir, "cgroup.kill");
+    fake_tree_write(&w->dir, "cgroup.kill/is-a-directory", "");
+    assert_int_equal(nm_cgroup_kill_in(event, w->cg, kill_has_failed), 0);
+    assert_true(sd_event_run(event, UINT64_MAX) >= 0);
+    assert_int_equal(kill_error, -EISDIR);
     sd_event_unref(event);
     assert_int_equal(sigprocmask(SIG_SETMASK, &old, NULL), 0);
 }
