@@ -62,7 +62,7 @@ static struct nm_yarn_step stop(struct nm_yarn_state *s, const char *words)
 {
     s->phase = NM_YARN_STOPPED;
     s->rm_identifier = 0;
-    note(s, "the ResourceManager shut this node down", words);
+    note(s, "the ResourceManager told this node to leave the cluster", words);
     return (struct nm_yarn_step){.task = NM_YARN_REST};
 }
 

@@ -45,13 +45,14 @@ void nm_yarn_step_on_news(void *userdata)
     advance_heartbeat(y);
 }
 
-/* Stops after the ResourceManager has shut the node out for good. The cluster's containers are ended, since they no
- * longer have an owner. */
+/* Stops after the ResourceManager has told the node to leave the cluster. The cluster's containers are ended, since
+ * they no longer have an owner. */
 static void rest(struct nm_yarn *y)
 {
     y->due_usec = 0;
     y->client = nm_hadoop_client_free(y->client);
-    nm_yarn_node_end_all(y->services->node, NM_YARN_KILLED_BY_RM, "The ResourceManager shut this node down.");
+    nm_yarn_node_end_all(y->services->node, NM_YARN_KILLED_BY_RM,
+                         "The ResourceManager told this node to leave the cluster.");
 }
 
 /* Schedules a step. No container is started while the node registers, because the registration must list all

@@ -36,8 +36,8 @@ const struct nm_config_key nm_config_keys[] = {
      RANGE("16M", "1024T"), WORD("auto", 0),
      .meaning = "Memory for all containers together. auto: the node's memory, less system-reserved-memory and pools of "
                 "huge pages. A size larger than the node's memory is refused. The rest of the node's memory is for the "
-                "system. When the node's memory changes (a balloon, a pool of huge pages), auto follows. A size that "
-                "no longer fits is reduced until it fits again."},
+                "system. When the node's memory changes (a balloon, a pool of huge pages), auto follows. A "
+                "configured size that no longer fits is reduced for as long as it doesn't fit."},
     {"node", "vcores", NM_CONFIG_COUNT, FIELD(vcores), .fallback = "auto", RANGE("1", "100000"),
      WORD("auto", 0),
      .meaning = "Number of vcores into which the online CPUs are divided. auto: one vcore is one CPU. Example: with 16 "
@@ -66,7 +66,8 @@ const struct nm_config_key nm_config_keys[] = {
      .meaning = "Over-allocation threshold (alpha) of CPU: no opportunistic container starts or resumes while CPU use "
                 "is at or above this share of capacity. Must be below [preemption] cpu-threshold. auto: 0.99 if the "
                 "kernel gives opportunistic containers only the CPU that others leave (cpu.idle) and measures how long "
-                "guaranteed ones wait for it (cpu.pressure), otherwise 0.8."},
+                "guaranteed ones wait for it (cpu.pressure), otherwise 0.8. nmctl config shows the value in force and "
+                "the reason."},
     {"over-allocation", "warmup", NM_CONFIG_DURATION, FIELD(warmup_usec), .fallback = "15s",
      RANGE("0s", "1h"),
      .meaning = "For this time after its start, a container counts with at least its request, because it does not yet "
@@ -245,8 +246,8 @@ const struct nm_config_key nm_config_keys[] = {
                 "shortened, the oldest first."},
     {"containers", "min-uid", NM_CONFIG_COUNT, FIELD(min_uid), .fallback = "1000",
      RANGE("0", "4294967294"),
-     .meaning = "No container runs as a user with a smaller uid, unless root asks for that user by name. If root names "
-                "no user, the container does not run as root."},
+     .meaning = "No container runs as a user with a smaller uid, unless root asks for that user by name. A request of "
+                "root that names no user is refused, because the container would run as root."},
     {"containers", "banned-users", NM_CONFIG_USERS, FIELD(banned_users),
      .fallback = "hdfs yarn mapred bin",
      .meaning = "No container runs as one of these users (login names or uids), unless root asks for that user by "

@@ -268,7 +268,7 @@ static void add_what_fits(struct nm_text *t, const struct nm_decision *d, enum n
     uint64_t room = room_beside_others(d, k);
     char size[32];
 
-    if (room == 0)
+    if (room == 0 || (k == NM_CPU && room < 10)) /* less than a hundredth of a core */
         nm_text_add(t, "no request fits until others use less");
     else if (k == NM_MEMORY)
         nm_text_add(t, "up to %s fits", nm_format_size_down(room, size, sizeof size));
@@ -285,7 +285,7 @@ static void why_never(struct nm_text *t, const struct nm_decision *d)
     add_request(t, d, k);
     nm_text_add(t, "%s that it asks for, it would not fit even if no other container ran: ",
                 k == NM_MEMORY ? " of memory" : "");
-    if (nm_resources_get(&d->request, k) > room_beside_others(d, k)) {
+    if (nm_resources_get(&d->others, k) > 0 && nm_resources_get(&d->request, k) > room_beside_others(d, k)) {
         nm_text_add(t, "%s would be at ", resource_word(k));
         nm_text_add_over_limit(t, d, k, after);
         nm_text_add(t, " (of ");
@@ -414,7 +414,7 @@ static const struct {
     [NM_REASON_GUARANTEED] = {"it is guaranteed", why_guaranteed},
     [NM_REASON_WITHIN_ALLOCATION] = {"all requests together fit the node", why_within_allocation},
     [NM_REASON_OVER_ALLOCATION] = {"others use less than they asked for", why_over_allocation},
-    [NM_REASON_BEHIND_OTHERS] = {"others are before it in the queue", NULL},
+    [NM_REASON_BEHIND_OTHERS] = {"other containers are before it in the queue", NULL},
     [NM_REASON_OVER_ALPHA] = {"use is not below the over-allocation threshold", why_over_alpha},
     [NM_REASON_WOULD_EXCEED_BETA] = {"its request does not fit beside what is used or reserved",
                                      why_would_exceed},
@@ -580,8 +580,7 @@ static const char *wait_advice(const struct nm_decision *d)
                                        "as guaranteed"
                                      : "wait, ask for less, or ask for it as guaranteed";
     case NM_REASON_NO_SAMPLE:
-        return "nothing, if it lasts no longer than a sample; otherwise see nmd's log for why the node can't be "
-               "sampled";
+        return "wait for the next sample; if the node still has none then, nmd's log shows why it can't be sampled";
     case NM_REASON_UNHEALTHY:
         return "see nmctl status for what is wrong with the node";
     case NM_REASON_DRAINING:

@@ -58,7 +58,7 @@ static void put_back_freeze(struct nm_live_container *l, bool frozen)
         return;
     l->m->counters.drift_repairs++;
     nm_log_container(LOG_WARNING, l->c->id, NULL, NM_MESSAGE_DRIFT,
-                     "%s was %s by another process; nmd has undone this (use nmctl %s instead)",
+                     "%s was %s by another process; nmd undoes this (to keep it, use nmctl %s)",
                      l->c->id, is ? "frozen" : "thawed", is ? "pause" : "resume");
     (void)nm_cgroup_freeze(l->cg, frozen);
 }

@@ -41,7 +41,7 @@ const char *nm_store_advice(int r)
     case -EROFS:
         return "mount the file system read-write; the kernel's log (dmesg) may show why it isn't";
     case -EIO:
-        return "look for errors of its disk in the kernel's log (dmesg)";
+        return "look for disk errors in the kernel's log (dmesg)";
     default:
         return NULL;
     }

@@ -154,7 +154,8 @@ static int open_archive(struct unpack *u)
          archive_read_set_skip_callback(a, skip_source) == ARCHIVE_OK &&
          archive_read_set_callback_data(a, u) == ARCHIVE_OK;
     if (!ok)
-        return nm_fail(u->message, -ENOTSUP, "this host's libarchive doesn't support zip, tar, gzip or xz");
+        return nm_fail(u->message, -ENOTSUP,
+                       "this host's libarchive lacks support for at least one of zip, tar, gzip and xz");
     if (archive_read_open1(a) != ARCHIVE_OK)
         return archive_failed(u, "can't open it");
     /* one filter, plus the file itself: nested gzip only serves to circumvent the ratio */

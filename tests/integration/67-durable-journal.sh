@@ -202,12 +202,12 @@ echo 1 >"$(find "$(slice_dir)" -name "*.scope" | head -n 1)/cgroup.freeze"
 nmd_start
 check "without journal and copies they are left alone" kill -0 "$run"
 is "and are no containers" "$(nmctl list --json | jq length)" 0
-check "but told of" noted "are not in the journal"
+check "but told of" noted ", not in the journal"
 is "the frozen one is thawed" "$(cat "$(slice_dir)"/*.scope/cgroup.freeze | sort -u)" 0
 kill -KILL "$run" "$paused"
 check "when they have gone, their cgroups go" \
     wait_until 25 bash -c "[ -z \"\$(find $(slice_dir) -mindepth 1 -type d)\" ]"
-is "and the note" "$(notes | grep -c 'are not in the journal')" 0
+is "and the note" "$(notes | grep -c ', not in the journal')" 0
 
 # ---- an older journal, restored by hand or from a backup --------
 noting known "${low[@]}" -- 'echo words; exit 2'

@@ -272,7 +272,7 @@ static void test_shutdown(void **state)
     assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_REST, 0, false);
     assert_int_equal(s.phase, NM_YARN_STOPPED);
     assert_int_equal(s.rm_identifier, 0);
-    assert_string_equal(s.trouble, "the ResourceManager shut this node down: Disallowed NodeManager");
+    assert_string_equal(s.trouble, "the ResourceManager told this node to leave the cluster: Disallowed NodeManager");
     nm_yarn_state_init(&s, RETRY_MAX);
     a.registered = (Yarn__RegisterResponse)YARN__REGISTER_RESPONSE__INIT; /* such an answer has no keys */
     a.registered.has_action = 1;

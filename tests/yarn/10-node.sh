@@ -95,7 +95,7 @@ check 'it is to be decommissioned gracefully' yarn rmadmin -refreshNodes -g 60 -
 unset -f yarn
 check 'which ends, for nothing of the cluster runs there' wait_until 30 rm_says DECOMMISSIONED
 check 'nmd is told' wait_until 30 upstream_is stopped
-like 'and tells why' "$(upstream_of .trouble)" '^the ResourceManager shut this node down: .*DECOMMISSION'
+like 'and tells why' "$(upstream_of .trouble)" '^the ResourceManager told this node to leave the cluster: .*DECOMMISSION'
 is 'local containers stay' "$(field_of g1 .state)" RUNNING
 nmd_stop
 node_start

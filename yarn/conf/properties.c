@@ -188,7 +188,7 @@ const struct nm_yarn_key nm_yarn_keys[] = {
     {"yarn.nodemanager.localizer.fetch.thread-count", NM_YARN_NUMBER, FIELD(localizer_threads), "4", RANGE(1, 100),
      .meaning = "Maximum number of processes that fetch or remove resources at the same time."},
     {"nmd.yarn.localizer-memory-mb", NM_YARN_NUMBER, FIELD(localizer_memory_mib), "512", RANGE(64, INT32_MAX),
-     .meaning = "Maximum memory of each of these processes, without fetch commands (nmd.fetch-command.*). Also "
+     .meaning = "Maximum memory of each of these processes, except fetch commands (nmd.fetch-command.*). Also "
                 "HADOOP_HEAPSIZE_MAX of fetch commands, if nmd's environment doesn't set it."},
     {"nmd.yarn.localizer-timeout-ms", NM_YARN_MSEC, FIELD(localizer_timeout_usec), "300000", RANGE(5000, HOUR_MSEC),
      .meaning = "A worker (nm-localizer) that reports no progress for this time is killed, for instance because its "
