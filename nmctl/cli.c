@@ -141,7 +141,8 @@ int nm_cli_run(int argc, char **argv)
 
     nm_args_init(&ctl.args);
     if (parse(&ctl, argc, argv) == 0) {
-        await_nmd(&ctl);
+        if (!ctl.args.help && !ctl.args.version)
+            await_nmd(&ctl);
         status = finish(run(&ctl));
     }
     nm_args_done(&ctl.args);

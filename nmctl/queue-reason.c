@@ -125,15 +125,15 @@ static void would_exceed_beta(const json_t *status, const json_t *c, char *buf, 
 /* Formats "up to 1.9 vcores fit", rounded down, so that the user can copy the figure. */
 static void what_fits(const json_t *c, bool memory, double room, char *buf, size_t size)
 {
-    double millicores = nm_json_num(c, "cpu_request_millicores"), vcores;
+    double millicores = nm_json_num(c, "cpu_request_millicores");
+    double vcores = millicores > 0 ? room * nm_json_num(c, "vcores") / millicores : room / 1000;
     char text[32];
 
-    if (room < 1) {
+    if (room < 1 || (!memory && vcores < 0.01)) {
         (void)snprintf(buf, size, "no request fits until others use less");
     } else if (memory) {
         (void)snprintf(buf, size, "up to %s fits", nm_format_size_down((uint64_t)room, text, sizeof text));
     } else {
-        vcores = millicores > 0 ? room * nm_json_num(c, "vcores") / millicores : room / 1000;
         vcores = (double)(uint64_t)(vcores * 100 + 1e-6) / 100;
         (void)snprintf(buf, size, "up to %g vcore%s fit%s", vcores, nm_plural(vcores), vcores == 1 ? "s" : "");
     }
