@@ -24,7 +24,7 @@ static const struct {
 } options[] = {
     {"run", "-v --volume --mount --tmpfs", NO_MOUNTS},
     {"run", "-p -P --publish --publish-all --expose --net --network", NO_PORTS},
-    {"run", "--rm", "not needed: nmd removes ended containers after an hour"},
+    {"run", "--rm", "not needed: nmd removes ended containers after keep-ended (nmd.conf, default 1h)"},
     {"run", "-l --label", NO_LABELS},
     {"run", "--cpus --cpu-shares --cpu-quota --cpuset-cpus", "use -c, --vcores to request CPU"},
     {"run", "--memory-swap --memory-reservation", "use -m, --memory to request memory"},
@@ -32,7 +32,7 @@ static const struct {
     {"run", "--restart", NO_RESTART},
     {"run", "--entrypoint --pull --platform", NO_IMAGE},
     {"run", "--env-file", "use -e, --env once for each variable"},
-    {"run", "--stop-timeout", "the time of grace is kill-grace in nmd.conf"},
+    {"run", "--stop-timeout", "the grace period is kill-grace in nmd.conf"},
     {"list", "-f --filter", CHOOSE},
     {"list", "--format", AS_JSON},
     {"list", "-n --last -l --latest", "the list is in the order of arrival; use 'nmctl list --all | tail'"},

@@ -343,7 +343,7 @@ const char *nm_scale_reason_text(const struct nm_scale_verdict *v, const struct 
         (void)snprintf(buf, size, "%s ran here and has not ended: its data may be needed", app);
         break;
     case NM_SCALE_UNKNOWN_DATA:
-        (void)snprintf(buf, size, "%s may have left data here before the first check by nmscale", app);
+        (void)snprintf(buf, size, "%s may have left data here before nmscale's first run", app);
         break;
     case NM_SCALE_NODE_SILENT:
         (void)snprintf(buf, size, "it did not report which applications it keeps data for");

@@ -13,7 +13,7 @@
 const struct nm_config_section nm_config_sections[] = {
     {"node", "The resources that the node offers to containers. The kernel limits the sum of all containers to them."},
     {"over-allocation", "Starts of opportunistic containers by measured use instead of requests."},
-    {"queue", "The queue, in which opportunistic containers wait for room."},
+    {"queue", "The queue in which opportunistic containers wait for room."},
     {"preemption",
      "How resources are taken back from opportunistic containers when use is too high."},
     {"sampling", "How often and on which events the node is measured."},

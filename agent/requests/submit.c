@@ -191,8 +191,8 @@ int nm_submit_check_blob(const struct nm_blob *blob, struct nm_problem *p)
     if (blob->bytes <= NM_BLOB_MAX)
         return 0;
     return nm_problem_set(p, NM_AGENT_E_INVALID, "blob", "",
-                          "The blob that is kept with a container may have at most %u KiB; this one has %zu "
-                          "bytes.", NM_BLOB_MAX >> 10,
+                          "The data kept with a container (its blob) may have at most %u KiB; that of this request has "
+                          "%zu bytes.", NM_BLOB_MAX >> 10,
                           blob->bytes);
 }
 

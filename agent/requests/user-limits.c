@@ -58,8 +58,8 @@ static int check_all(const struct share *s, uint64_t more_bytes, struct nm_probl
     if (s->all_bytes + more_bytes <= ALL_BYTES_MAX)
         return 0;
     return nm_problem_set(ret_problem, NM_AGENT_E_UNAVAILABLE, "command", "",
-                          "The commands of all live containers and the blobs kept with them already have %" PRIu64 " "
-                          "MiB, and nmd takes no more. Try again when some have ended.",
+                          "The commands of all live containers and the data kept with them (blobs) already take "
+                          "%" PRIu64 " MiB, which is the maximum. Try again when some have ended.",
                           s->all_bytes >> 20);
 }
 
