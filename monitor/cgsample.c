@@ -32,8 +32,8 @@
 #include <stdlib.h>
 
 #include "monitor/kread.h"
-#include "monitor/parse.h"
 #include "monitor/pagewalk.h"
+#include "monitor/parse.h"
 #include "monitor/procmem.h"
 #include "monitor/rate.h"
 #include "util/error.h"

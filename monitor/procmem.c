@@ -468,8 +468,8 @@ static int measure_first(struct nm_procmem *p, uint64_t now_usec)
     return (int)i;
 }
 
-/* The processes that were read for the first time in this sample. */
-struct newcomers {
+/* Sum of several processes' memory. n: those of them that have memory. */
+struct tally {
     unsigned n;
     struct nm_proc_memory sum, largest;
 };
@@ -479,17 +479,21 @@ static uint64_t all_bytes(const struct nm_proc_memory *m)
     return m->anon_bytes + m->shmem_bytes + m->swap_bytes;
 }
 
-static void add(struct nm_proc_memory *to, const struct nm_proc_memory *m)
+/* Processes that have ended do not count in n, since their 0 says nothing about the others. */
+static void add_to_tally(struct tally *t, const struct nm_proc_memory *m)
 {
-    to->anon_bytes += m->anon_bytes;
-    to->shmem_bytes += m->shmem_bytes;
-    to->swap_bytes += m->swap_bytes;
+    t->n += all_bytes(m) > 0;
+    t->sum.anon_bytes += m->anon_bytes;
+    t->sum.shmem_bytes += m->shmem_bytes;
+    t->sum.swap_bytes += m->swap_bytes;
+    if (all_bytes(m) > all_bytes(&t->largest))
+        t->largest = *m;
 }
 
-/* Reads up to max of the processes from index `from` on whose state is `known`. Returns how many. Those that have ended
- * meanwhile do not count as newcomers, since their 0 says nothing about the others. */
+/* Reads up to max of the processes from index `from` on whose state is `known`, and adds them to `new`. Returns their
+ * number. */
 static int measure_new(struct nm_procmem *p, unsigned from, enum nm_proc_known known, unsigned max,
-                       struct newcomers *new)
+                       struct tally *new)
 {
     unsigned n = 0;
 
@@ -503,10 +507,7 @@ static int measure_new(struct nm_procmem *p, unsigned from, enum nm_proc_known k
         if (r < 0)
             return r;
         n++;
-        new->n += all_bytes(&f->memory) > 0;
-        add(&new->sum, &f->memory);
-        if (all_bytes(&f->memory) > all_bytes(&new->largest))
-            new->largest = f->memory;
+        add_to_tally(new, &f->memory);
     }
     return (int)n;
 }
@@ -542,11 +543,11 @@ static unsigned count_known(struct nm_procmem *p, unsigned from, enum nm_proc_kn
     return n;
 }
 
-/* Reads as many of the processes from index `from` on as are allowed. A process that could not be
- * read comes first: as long as its memory is unknown, so is that of the container. */
-static int measure_rest(struct nm_procmem *p, unsigned from, struct newcomers *new)
+/* Reads as many of the processes from index `from` on as are allowed, and adds those that are read for the first time to
+ * `new`. A process that could not be read comes first: as long as its memory is unknown, so is that of the container. */
+static int measure_rest(struct nm_procmem *p, unsigned from, struct tally *new)
 {
-    struct newcomers failed = {0};
+    struct tally failed = {0};
     int n_failed = measure_new(p, from, NM_PROC_FAILED, p->max_reads, &failed), n_again, n_new;
     unsigned max, n_unread, n_read, left, for_unread;
 
@@ -578,7 +579,7 @@ static uint64_t scale(uint64_t v, unsigned total, unsigned n)
 }
 
 /* Adds the mean of the n processes, of which the largest is left out, for each of n_more. */
-static void add_mean(struct nm_proc_memory *to, const struct newcomers *of, unsigned n_more)
+static void add_mean(struct nm_proc_memory *to, const struct tally *of, unsigned n_more)
 {
     unsigned n = of->n;
     struct nm_proc_memory sum = of->sum;
@@ -597,24 +598,20 @@ static void add_mean(struct nm_proc_memory *to, const struct newcomers *of, unsi
 }
 
 /* Sums up what is known of all processes, and estimates the rest. */
-static void sum_up(struct nm_procmem *p, const struct newcomers *new, struct nm_proc_memory *ret)
+static void sum_up(struct nm_procmem *p, const struct tally *new, struct nm_proc_memory *ret)
 {
     const struct nm_proc_figures *all = nm_proctable_get(&p->table);
-    struct newcomers known = {0};
+    struct tally known = {0};
 
-    for (unsigned i = 0; i < p->table.n; i++) {
-        known.n += all_bytes(&all[i].memory) > 0;
-        add(&known.sum, &all[i].memory);
-        if (all_bytes(&all[i].memory) > all_bytes(&known.largest))
-            known.largest = all[i].memory;
-    }
+    for (unsigned i = 0; i < p->table.n; i++)
+        add_to_tally(&known, &all[i].memory);
     *ret = known.sum;
     add_mean(ret, new->n > 0 ? new : &known, count_known(p, 0, NM_PROC_UNREAD) + p->table.n_beyond);
 }
 
 static int measure_all(struct nm_procmem *p, uint64_t now_usec, struct nm_proc_memory *sum)
 {
-    struct newcomers new = {0};
+    struct tally new = {0};
     int r = measure_first(p, now_usec);
 
     if (r >= 0)
