@@ -12,6 +12,7 @@
 #include "cgroup/cgroup.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -26,27 +27,15 @@
  * it waits for "populated 0" and calls again. */
 #define KILL_ROUNDS 8
 
-/* Maximum number of processes that a walk in one turn signals, because one signal takes some 20 us. */
+/* Maximum number of processes that one round of a kill signals, because one signal takes some 20 us. */
 #define SIGNALS_MAX 4096u
 
 struct target {
     const struct nm_cgroup *cg;
     int sig;
     pid_t except;
-    bool in_turns; /* the pass limits their number */
-    unsigned n_seen, n_signalled;
+    unsigned max, n_seen, n_signalled; /* max: of n_seen */
 };
-
-/* The first error ends a walk whose caller can react. A pass goes on, because its later errors reach no caller, and the
- * other processes can still get the signal. */
-static int fault_of(const struct target *t, int error)
-{
-    if (error == ESRCH)
-        return 0;
-    if (t->in_turns)
-        nm_debug("a process of %s could not be signalled: %s", t->cg->name, strerror(error));
-    return t->in_turns ? 0 : -error;
-}
 
 static int signal_one(pid_t pid, void *userdata)
 {
@@ -54,34 +43,24 @@ static int signal_one(pid_t pid, void *userdata)
     _cleanup_close_ int pidfd = -EBADF;
 
     assert(pid > 0);
-    if (!t->in_turns && t->n_seen++ >= SIGNALS_MAX)
+    if (t->n_seen++ >= t->max)
         return NM_PROCS_CUT;
     if (pid == t->except)
         return 0;
     pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (pidfd < 0)
-        return fault_of(t, errno);
+        return errno == ESRCH ? 0 : -errno;
     if (!nm_procs_is_member(pid, t->cg->name))
         return 0;
     if (syscall(SYS_pidfd_send_signal, pidfd, t->sig, NULL, 0) < 0)
-        return fault_of(t, errno);
+        return errno == ESRCH ? 0 : -errno;
     t->n_signalled++;
     return 0;
 }
 
-int nm_cgroup_signal(const struct nm_cgroup *cg, int sig, pid_t except)
+int nm_cgroup_signal(sd_event *event, const struct nm_cgroup *cg, int sig, pid_t except, struct nm_procs_pass **p)
 {
-    struct target t = {.cg = cg, .sig = sig, .except = except};
-    int r;
-
-    assert(sig > 0 && except >= 0 && cg->name);
-    r = nm_procs_walk(cg->dir_fd, signal_one, &t);
-    return NM_MIN(r, 0);
-}
-
-int nm_cgroup_signal_in(sd_event *event, const struct nm_cgroup *cg, int sig, pid_t except, struct nm_procs_pass **p)
-{
-    struct target t = {.cg = cg, .sig = sig, .except = except, .in_turns = true};
+    struct target t = {.cg = cg, .sig = sig, .except = except, .max = UINT_MAX};
 
     assert(sig > 0 && except >= 0 && cg->name);
     return nm_procs_pass_begin(p, event, cg->dir_fd, 1, signal_one, &t, sizeof t);
@@ -91,7 +70,7 @@ static int kill_one_by_one(const struct nm_cgroup *cg)
 {
     (void)nm_cgroup_freeze(cg, true);
     for (unsigned round = 0; round < KILL_ROUNDS; round++) {
-        struct target t = {.cg = cg, .sig = SIGKILL};
+        struct target t = {.cg = cg, .sig = SIGKILL, .max = SIGNALS_MAX};
         int r = nm_procs_walk(cg->dir_fd, signal_one, &t);
 
         if (r < 0 || t.n_signalled == 0)

@@ -31,6 +31,7 @@ struct nm_procs_pass {
     char text[512];
     size_t at, len;         /* the part of the text that was not parsed yet */
     nm_procs_fn_t fn;
+    int error; /* the first one of fn; 0: none */
     void (*ended)(int r, void *userdata);
     void *ended_userdata;
     bool ending; /* ended() is being called: its turn has visited enough processes */
@@ -128,6 +129,16 @@ static int go_on(struct nm_procs_pass *p)
     return r != 0 ? r : --p->rounds > 0 ? open_nth(p, 0) : 0;
 }
 
+/* Notes the first error. Returns 0, or NM_PROCS_CUT to end the pass. */
+static int visit_one(struct nm_procs_pass *p, pid_t pid)
+{
+    int r = p->fn(pid, p->userdata);
+
+    if (r < 0 && p->error == 0)
+        p->error = r;
+    return NM_MAX(r, 0);
+}
+
 /* Returns 1 if there are more processes, 0 at the end of the pass, or an error. The nth cgroup is found by opening all
  * before it, so a cgroup counts like several processes. */
 static int visit_some(struct nm_procs_pass *p)
@@ -146,7 +157,7 @@ static int visit_some(struct nm_procs_pass *p)
             continue;
         }
         if (r > 0)
-            r = p->fn(pid, p->userdata);
+            r = visit_one(p, pid);
         if (r != 0)
             return NM_MIN(r, 0);
     }
@@ -169,7 +180,7 @@ static int on_turn(sd_event_source *s, uint64_t usec, void *userdata)
     end(p);
     p->ending = true;
     if (p->ended)
-        p->ended(r, p->ended_userdata);
+        p->ended(r < 0 ? r : p->error, p->ended_userdata);
     p->ending = false;
     return 0;
 }
@@ -188,6 +199,7 @@ int nm_procs_pass_begin(struct nm_procs_pass **p, sd_event *event, int dir_fd, u
     *p = q;
     q->fn = fn;
     q->rounds = rounds;
+    q->error = 0;
     q->ended = NULL;
     memcpy(q->userdata, userdata, size);
     q->procs_fd = -EBADF;
@@ -199,5 +211,5 @@ int nm_procs_pass_begin(struct nm_procs_pass **p, sd_event *event, int dir_fd, u
         r = sd_event_add_time_relative(event, &q->timer, CLOCK_MONOTONIC, PAUSE_USEC, 1000, on_turn, q);
     if (r < 0 || !q->timer)
         end(q);
-    return NM_MIN(r, 0);
+    return r < 0 ? r : q->error;
 }

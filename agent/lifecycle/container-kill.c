@@ -66,7 +66,7 @@ static void on_signal_sent(int r, void *userdata);
 
 static int begin_signal(struct nm_live_container *l, int signo)
 {
-    int r = nm_cgroup_signal_in(l->m->event, l->cg, signo, l->c->shim_pid, &l->signal_pass);
+    int r = nm_cgroup_signal(l->m->event, l->cg, signo, l->c->shim_pid, &l->signal_pass);
 
     l->signal_sent = signo;
     if (r >= 0)

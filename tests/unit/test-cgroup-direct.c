@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 
 #include "cgroup/backend.h"
+#include "cgroup/procs-pass.h"
 #include "cgroup/procs.h"
 #include "util/clock.h"
 #include "util/fileio.h"
@@ -208,6 +209,7 @@ static void test_signal_spares_one(void **state)
     struct fixture *f = *state;
     pid_t spared = spawn(), other = spawn(), more;
     _cleanup_(nm_cgroup_freep) struct nm_cgroup *cg = create(f, "c1", spared);
+    _cleanup_(nm_procs_pass_freep) struct nm_procs_pass *pass = NULL;
     char text[16];
 
     (void)snprintf(text, sizeof text, "%d", (int)other);
@@ -218,7 +220,9 @@ static void test_signal_spares_one(void **state)
     (void)snprintf(text, sizeof text, "%d", (int)more);
     assert_int_equal(nm_write_file_at(cg->dir_fd, "sub/cgroup.procs", text), 0);
 
-    assert_int_equal(nm_cgroup_signal(cg, SIGTERM, spared), 0);
+    assert_int_equal(nm_cgroup_signal(f->event, cg, SIGTERM, spared, &pass), 0);
+    while (nm_procs_pass_is_on(pass))
+        assert_true(sd_event_run(f->event, UINT64_MAX) >= 0);
     assert_int_equal(WTERMSIG(reap(other)), SIGTERM);
     assert_int_equal(WTERMSIG(reap(more)), SIGTERM);
     assert_int_equal(waitpid(spared, NULL, WNOHANG), 0);

@@ -307,26 +307,41 @@ static void test_members(void **state)
     assert_false(nm_procs_is_member(4194303, NAME)); /* there is none */
 }
 
+/* Sends SIGTERM to the few processes of the world, which takes one turn. */
+static int signal_all(struct world *w)
+{
+    struct nm_procs_pass *p = NULL;
+    sd_event *event = NULL;
+    int r;
+
+    assert_true(sd_event_new(&event) >= 0);
+    r = nm_cgroup_signal(event, w->cg, SIGTERM, 0, &p);
+    assert_false(nm_procs_pass_is_on(p));
+    nm_procs_pass_free(p);
+    sd_event_unref(event);
+    return r;
+}
+
 static void test_signals(void **state)
 {
     struct world *w = *state;
 
     kernel.member = "0::/" NAME "\n";
-    assert_int_equal(nm_cgroup_signal(w->cg, SIGTERM, 0), 0);
+    assert_int_equal(signal_all(w), 0);
     assert_int_equal(kernel.n_signals, 2);
     kernel.pidfd_open_fails = ESRCH; /* the processes have ended */
-    assert_int_equal(nm_cgroup_signal(w->cg, SIGTERM, 0), 0);
+    assert_int_equal(signal_all(w), 0);
     kernel.pidfd_open_fails = EMFILE;
-    assert_int_equal(nm_cgroup_signal(w->cg, SIGTERM, 0), -EMFILE);
+    assert_int_equal(signal_all(w), -EMFILE);
     assert_int_equal(nm_cgroup_kill(w->cg), -EMFILE);
     kernel.pidfd_open_fails = 0;
     kernel.send_fails = ESRCH; /* the processes end just now */
-    assert_int_equal(nm_cgroup_signal(w->cg, SIGTERM, 0), 0);
+    assert_int_equal(signal_all(w), 0);
     kernel.send_fails = EPERM;
-    assert_int_equal(nm_cgroup_signal(w->cg, SIGTERM, 0), -EPERM);
+    assert_int_equal(signal_all(w), -EPERM);
     kernel.send_fails = 0;
     kernel.member = "0::/somewhere-else\n";
-    assert_int_equal(nm_cgroup_signal(w->cg, SIGTERM, 0), 0);
+    assert_int_equal(signal_all(w), 0);
     assert_int_equal(kernel.n_signals, 2);
 }
 
@@ -436,6 +451,14 @@ static void test_a_pass(void **state)
     sd_event_unref(event);
 }
 
+static int end_result;
+
+static void note_end(int r, void *userdata)
+{
+    (void)userdata;
+    end_result = r;
+}
+
 static void test_a_signal_to_many(void **state)
 {
     enum { N = 500 };
@@ -446,10 +469,19 @@ static void test_a_signal_to_many(void **state)
     kernel.member = "0::/" NAME "\n";
     write_processes(w, "cgroup.procs", 1, N);
     assert_true(sd_event_new(&event) >= 0);
-    assert_int_equal(nm_cgroup_signal_in(event, w->cg, SIGTERM, 3, &p), 0);
+    assert_int_equal(nm_cgroup_signal(event, w->cg, SIGTERM, 3, &p), 0);
     assert_in_range(kernel.n_signals, 1, NM_PROCS_PASS_PER_TURN);
     (void)run_pass(event, p);
     assert_int_equal(kernel.n_signals, N - 1);
+    /* The first error is told. It does not keep the signal from the others. */
+    kernel.send_fails = EPERM;
+    assert_int_equal(nm_cgroup_signal(event, w->cg, SIGTERM, 0, &p), -EPERM);
+    kernel.send_fails = 0;
+    kernel.n_signals = 0;
+    nm_procs_pass_set_ended(p, note_end, NULL);
+    (void)run_pass(event, p);
+    assert_in_range(kernel.n_signals, N - NM_PROCS_PASS_PER_TURN, N - 1);
+    assert_int_equal(end_result, -EPERM);
     nm_procs_pass_free(p);
     sd_event_unref(event);
 }
