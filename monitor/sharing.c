@@ -49,8 +49,8 @@ static uint64_t unique_of(uint64_t bytes, const struct nm_pagewalk_sum *walked)
     return walked->resident_bytes > 0 ? (uint64_t)((unsigned __int128)bytes * unique / walked->resident_bytes) : 0;
 }
 
-/* If all processes of a group have ended during the walk, it says nothing about those that live now: the earlier result
- * stays, and the next sample starts another walk. */
+/* Stores the result of the walk. The walk has no result if all processes of a group ended before it read them. Then the
+ * result of the last complete walk stays, and the next sample starts another walk. */
 static void walk_finish(struct nm_sharing *s, const struct nm_pagewalk_result *result)
 {
     uint64_t other_bytes = s->resident_bytes - s->large_bytes, unique;

@@ -132,8 +132,8 @@ int nm_shim_output_pump(pid_t pid, int *ret_status, struct rusage *ret_usage);
 /* Returns the number of output bytes that could not be written. */
 uint64_t nm_shim_output_lost(void);
 
-/* The message that the child sends to the shim if the child fails before the exec. A message with stage NONE means that
- * the child waits in a new user namespace for its id mappings. */
+/* Message from the child to the shim. The child sends it if it can't execute the command; `stage` then names the step
+ * that failed. With stage NONE the child asks the shim to write the id mappings of its new user namespace. */
 struct nm_shim_failure {
     int32_t stage; /* enum nm_launch_stage */
     int32_t error; /* errno */

@@ -369,7 +369,7 @@ static void test_one_sample_is_limited(void **state)
         assert_true(pages >= N && pages > before);
     }
     assert_int_equal(pages, 3 * N);
-    /* Processes that have ended no longer count, and there is nothing left to estimate. */
+    /* The sampler drops the figures of ended processes. It has read all 100 others by now, so it estimates none. */
     write_list(f, 500, 100);
     use_cpu(f);
     assert_int_equal(sample_pages_within(f, ++now, 2 * OPEN_PROCESSES + READS), 300);

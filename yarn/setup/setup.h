@@ -19,8 +19,8 @@ struct nm_yarn_setup_params {
     const char *root;         /* root directory of all paths; NULL: the root directory of this host */
     const char *java_home;    /* NULL: search for Java */
     const char *const *allow; /* more addresses for IPAddressAllow=, NULL-terminated */
-    bool is_dry; /* change nothing: the output says what a real run would do, and the result is the same, even if a file
-                    can't be written */
+    bool is_dry; /* the setup changes nothing and prints what a real run would do. It returns what a real run would
+                    return, also if a real run could not write a file */
     void (*progress)(const char *text); /* called every second while names or hosts don't answer; may be NULL */
     /* Returns the pid of the nmd that uses this state directory; 0: no nmd uses it; -errno: unknown. The callback may
      * be NULL: then the pid is unknown. */
