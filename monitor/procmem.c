@@ -543,8 +543,9 @@ static unsigned count_known(struct nm_procmem *p, unsigned from, enum nm_proc_kn
     return n;
 }
 
-/* Reads as many of the processes from index `from` on as are allowed, and adds those that are read for the first time to
- * `new`. A process that could not be read comes first: as long as its memory is unknown, so is that of the container. */
+/* Reads as many of the processes from index `from` on as are allowed, and adds those that are read for the first time
+ * to `new`. A process that could not be read comes first: as long as its memory is unknown, so is that of the
+ * container. */
 static int measure_rest(struct nm_procmem *p, unsigned from, struct tally *new)
 {
     struct tally failed = {0};
