@@ -114,8 +114,8 @@ typedef void (*nm_cgroup_kill_failed_fn_t)(const char *name, int r);
 int nm_cgroup_kill_in(sd_event *event, const struct nm_cgroup *cg, nm_cgroup_kill_failed_fn_t failed);
 struct nm_procs_pass;
 /* Sends the signal to all processes except `except` (0: no exception): to the first ones now, and to the others in
- * later turns (procs-pass.h). cg must stay until the pass is over or freed. A process that can't be signalled does not keep
- * the signal from the others; its error is returned, or passed to the function that is called at the end. */
+ * later turns (procs-pass.h). cg must stay until the pass is over or freed. A process that can't be signalled does not
+ * keep the signal from the others; its error is returned, or passed to the function that is called at the end. */
 int nm_cgroup_signal(sd_event *event, const struct nm_cgroup *cg, int sig, pid_t except, struct nm_procs_pass **p);
 int nm_cgroup_n_processes(const struct nm_cgroup *cg, unsigned *ret);
 
