@@ -122,49 +122,71 @@ static void would_exceed_beta(const json_t *status, const json_t *c, char *buf, 
                    nm_format_percent(nm_json_num(node, "preemption_threshold.cpu"), -1, cpu_limit, sizeof cpu_limit));
 }
 
-/* Formats "up to 1.9 vcores fit", rounded down, so that the user can copy the figure. */
-static void what_fits(const json_t *c, bool memory, double room, char *buf, size_t size)
-{
-    double millicores = nm_json_num(c, "cpu_request_millicores");
-    double vcores = millicores > 0 ? room * nm_json_num(c, "vcores") / millicores : room / 1000;
-    char text[32];
+/* Use of the node by others and by the request in one resource, in its unit, as in nmd's status. */
+struct alone {
+    bool memory;
+    double capacity, others, request, limit; /* limit: share of the capacity */
+};
 
-    if (room < 1 || (!memory && vcores < 0.01)) {
-        (void)snprintf(buf, size, "no request fits until others use less");
-    } else if (memory) {
-        (void)snprintf(buf, size, "up to %s fits", nm_format_size_down((uint64_t)room, text, sizeof text));
-    } else {
-        vcores = (double)(uint64_t)(vcores * 100 + 1e-6) / 100;
-        (void)snprintf(buf, size, "up to %g vcore%s fit%s", vcores, nm_plural(vcores), vcores == 1 ? "s" : "");
-    }
+static struct alone alone_in(const json_t *node, const json_t *c, bool memory)
+{
+    const char *amount = memory ? "memory_bytes" : "cpu_millicores";
+
+    return (struct alone){
+        .memory = memory,
+        .capacity = nm_json_num(nm_json_at(node, "capacity"), amount),
+        .others = nm_json_num(nm_json_at(nm_json_at(node, "used_by"), "others"), amount),
+        .request = nm_json_num(c, memory ? "memory_bytes" : "cpu_request_millicores"),
+        .limit = nm_json_num(nm_json_at(node, "preemption_threshold"), memory ? "memory" : "cpu"),
+    };
 }
 
-/* Formats the text of nmd's decision with current figures. Returns whether it is still true. */
-static bool would_not_fit_alone(const json_t *node, const json_t *c, bool memory, char *buf, size_t size)
+/* Returns whether the request would not fit in this resource even if no other container ran. */
+static bool fails_alone(const struct alone *a)
 {
-    const char *key = memory ? "memory" : "cpu", *amount = memory ? "memory_bytes" : "cpu_millicores";
-    double capacity = nm_json_num(nm_json_at(node, "capacity"), amount);
-    double others = nm_json_num(nm_json_at(nm_json_at(node, "used_by"), "others"), amount);
-    double request = nm_json_num(c, memory ? "memory_bytes" : "cpu_request_millicores");
-    double limit = nm_json_num(nm_json_at(node, "preemption_threshold"), key);
-    double after = capacity > 0 ? (others + request) / capacity : 0;
-    char a[32], b[32], what[48], used[80], fits[64], of[32];
+    return a->request > 0 && a->limit > 0 && a->capacity > 0 &&
+           (a->others >= a->limit * a->capacity || a->others + a->request > a->capacity);
+}
 
-    if (request <= 0 || limit <= 0 || after <= limit)
-        return false;
-    asked(c, memory, what, sizeof what);
-    if (memory)
-        (void)snprintf(used, sizeof used, "of %s, %s are", nm_format_size((uint64_t)capacity, of, sizeof of),
-                       nm_format_size((uint64_t)others, a, sizeof a));
+/* Formats "up to 1.9 vcores fit", rounded down, so that the user can copy the figure. other: the other resource. */
+static void what_fits(const struct alone *a, const struct alone *other, const json_t *c, char *buf, size_t size)
+{
+    double room = a->limit * a->capacity - a->others;
+    double vcores = a->request > 0 ? room * nm_json_num(c, "vcores") / a->request : room / 1000;
+    char text[32], fits[64];
+
+    if (room < 1 || (!a->memory && vcores < 0.01)) {
+        (void)snprintf(buf, size, "no request fits until others use less");
+        return;
+    }
+    vcores = (double)(uint64_t)(vcores * 100 + 1e-6) / 100;
+    if (fails_alone(other))
+        (void)snprintf(fits, sizeof fits, "%s would not suffice, either", other->memory ? "memory" : "CPU");
+    else if (a->memory)
+        (void)snprintf(fits, sizeof fits, "up to %s fits", nm_format_size_down((uint64_t)room, text, sizeof text));
     else
-        (void)snprintf(used, sizeof used, "of %g cores, %.2f are", capacity / 1000, others / 1000);
-    what_fits(c, memory, limit * capacity - others, fits, sizeof fits);
+        (void)snprintf(fits, sizeof fits, "up to %g vcore%s fit%s", vcores, nm_plural(vcores), vcores == 1 ? "s" : "");
+    (void)snprintf(buf, size, "%s; smaller containers pass it meanwhile", fits);
+}
+
+/* Formats the text of nmd's decision with current figures. */
+static void would_not_fit_alone(const struct alone *a, const struct alone *other, const json_t *c, char *buf,
+                                size_t size)
+{
+    char after[32], limit[32], what[48], used[80], fits[128], others[32], of[32];
+
+    asked(c, a->memory, what, sizeof what);
+    if (a->memory)
+        (void)snprintf(used, sizeof used, "of %s, %s are", nm_format_size((uint64_t)a->capacity, of, sizeof of),
+                       nm_format_size((uint64_t)a->others, others, sizeof others));
+    else
+        (void)snprintf(used, sizeof used, "of %g cores, %.2f are", a->capacity / 1000, a->others / 1000);
+    what_fits(a, other, c, fits, sizeof fits);
     (void)snprintf(buf, size, "with the %s%s that it asks for, it would not fit even if no other container ran: %s "
-                   "would be at %s, over the limit of %s (%s used by others on the node); %s; smaller containers pass "
-                   "it meanwhile",
-                   what, memory ? " of memory" : "", memory ? "memory" : "CPU",
-                   nm_format_percent(after, limit, a, sizeof a), nm_format_percent(limit, -1, b, sizeof b), used, fits);
-    return true;
+                   "would be at %s, over the limit of %s (%s used by others on the node); %s",
+                   what, a->memory ? " of memory" : "", a->memory ? "memory" : "CPU",
+                   nm_format_percent((a->others + a->request) / a->capacity, a->limit, after, sizeof after),
+                   nm_format_percent(a->limit, -1, limit, sizeof limit), used, fits);
 }
 
 /* Formats the reason, without figures if the request isn't known or if the figures have changed since nmd's last
@@ -172,11 +194,15 @@ static bool would_not_fit_alone(const json_t *node, const json_t *c, bool memory
 static void never_fits(const json_t *status, const json_t *c, char *buf, size_t size)
 {
     const json_t *node = nm_json_at(status, "node");
+    const struct alone memory = alone_in(node, c, true), cpu = alone_in(node, c, false);
 
-    if (would_not_fit_alone(node, c, true, buf, size) || would_not_fit_alone(node, c, false, buf, size))
-        return;
-    (void)snprintf(buf, size, "what it asks for would not fit beside the rest of the system even if no other container "
-                   "ran; smaller containers pass it meanwhile");
+    if (fails_alone(&memory))
+        would_not_fit_alone(&memory, &cpu, c, buf, size);
+    else if (fails_alone(&cpu))
+        would_not_fit_alone(&cpu, &memory, c, buf, size);
+    else
+        (void)snprintf(buf, size, "what it asks for would not fit beside the rest of the system even if no other "
+                       "container ran; smaller containers pass it meanwhile");
 }
 
 /* Formats the breaker's hold with its remaining time, because the hold becomes longer with every consecutive kill. */

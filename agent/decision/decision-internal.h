@@ -23,6 +23,8 @@ void nm_text_add_decimal(struct nm_text *t, double value, int decimals);
 void nm_text_add_amount(struct nm_text *t, enum nm_resource which, uint64_t amount);
 /* Appends a requested or promised amount: "512 MiB", "1.25 vcores". A vcore may be more or less than one CPU. */
 void nm_text_add_asked(struct nm_text *t, const struct nm_decision *d, enum nm_resource which, uint64_t amount);
+/* Appends the amount with three decimals: "2.001 vcores". */
+void nm_text_add_vcores_exactly(struct nm_text *t, const struct nm_decision *d, uint64_t millicores);
 /* Appends "up to 1.89 vcores fit", rounded down. */
 void nm_text_add_vcores_down(struct nm_text *t, const struct nm_decision *d, uint64_t millicores);
 /* Appends a requested amount and the capacity: "512 MiB of 8.0 GiB", "1.25 of 4 vcores". */

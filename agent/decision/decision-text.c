@@ -78,6 +78,12 @@ void nm_text_add_asked(struct nm_text *t, const struct nm_decision *d, enum nm_r
     nm_text_add(t, v > 0.995 && v < 1.005 ? " vcore" : " vcores");
 }
 
+void nm_text_add_vcores_exactly(struct nm_text *t, const struct nm_decision *d, uint64_t millicores)
+{
+    nm_text_add_decimal(t, vcores(d, millicores), 3);
+    nm_text_add(t, " vcores");
+}
+
 void nm_text_add_vcores_down(struct nm_text *t, const struct nm_decision *d, uint64_t millicores)
 {
     double v = (double)(uint64_t)(vcores(d, millicores) * 100 + 1e-6) / 100;

@@ -202,14 +202,28 @@ static void why_allocation_full(struct nm_text *t, const struct nm_decision *d)
     nm_text_add_asked(t, d, k, nm_resources_get(&d->request, k));
 }
 
+/* Appends an amount of a request that is larger than the node. A difference of less than a hundredth would not be seen
+ * in rounded figures. */
+static void add_larger(struct nm_text *t, const struct nm_decision *d, enum nm_resource k, uint64_t amount)
+{
+    uint64_t capacity = nm_resources_get(&d->capacity, k), request = nm_resources_get(&d->request, k);
+
+    if (request - capacity > capacity / 100)
+        nm_text_add_asked(t, d, k, amount);
+    else if (k == NM_MEMORY)
+        nm_text_add(t, "%" PRIu64 " bytes", amount);
+    else
+        nm_text_add_vcores_exactly(t, d, amount);
+}
+
 static void why_larger(struct nm_text *t, const struct nm_decision *d)
 {
     enum nm_resource k = d->request.memory_bytes > d->capacity.memory_bytes ? NM_MEMORY : NM_CPU;
 
     nm_text_add(t, "it asks for ");
-    nm_text_add_asked(t, d, k, nm_resources_get(&d->request, k));
+    add_larger(t, d, k, nm_resources_get(&d->request, k));
     nm_text_add(t, "%s, and the whole node offers ", k == NM_MEMORY ? " of memory" : "");
-    nm_text_add_asked(t, d, k, nm_resources_get(&d->capacity, k));
+    add_larger(t, d, k, nm_resources_get(&d->capacity, k));
 }
 
 static void why_guaranteed_full(struct nm_text *t, const struct nm_decision *d)
@@ -262,18 +276,32 @@ static uint64_t room_beside_others(const struct nm_decision *d, enum nm_resource
     return nm_sub_u64((uint64_t)limit, nm_resources_get(&d->others, k));
 }
 
+/* Returns whether the request would not fit in this resource even if no other container ran. */
+static bool fails_alone(const struct nm_decision *d, enum nm_resource k)
+{
+    uint64_t after = nm_add_u64(nm_resources_get(&d->others, k), nm_resources_get(&d->request, k));
+
+    return room_beside_others(d, k) == 0 || after > nm_resources_get(&d->capacity, k);
+}
+
 /* Appends how much can be asked for, rounded down, so that the user can copy the figure. */
 static void add_what_fits(struct nm_text *t, const struct nm_decision *d, enum nm_resource k)
 {
+    const enum nm_resource other = k == NM_MEMORY ? NM_CPU : NM_MEMORY;
     uint64_t room = room_beside_others(d, k);
     char size[32];
 
-    if (room == 0 || (k == NM_CPU && room < 10)) /* less than a hundredth of a core */
+    if (room == 0 || (k == NM_CPU && room < 10)) { /* less than a hundredth of a core */
         nm_text_add(t, "no request fits until others use less");
+        return;
+    }
+    if (fails_alone(d, other))
+        nm_text_add(t, "%s would not suffice, either", resource_word(other));
     else if (k == NM_MEMORY)
         nm_text_add(t, "up to %s fits", nm_format_size_down(room, size, sizeof size));
     else
         nm_text_add_vcores_down(t, d, room);
+    nm_text_add(t, "; meanwhile smaller containers pass it");
 }
 
 static void why_never(struct nm_text *t, const struct nm_decision *d)
@@ -299,8 +327,8 @@ static void why_never(struct nm_text *t, const struct nm_decision *d)
         add_capacity(t, d, k);
         nm_text_add(t, ", others on the node use a part, and the limit is ");
         nm_text_add_percent(t, nm_fractions_get(&d->preemption_threshold, k));
+        nm_text_add(t, "; meanwhile smaller containers pass it");
     }
-    nm_text_add(t, "; meanwhile smaller containers pass it");
 }
 
 static void why_room_for_head(struct nm_text *t, const struct nm_decision *d)

@@ -300,6 +300,8 @@ void nm_lists_remove_live(struct nm_live_container *l)
     live_done(l);
     if (m->round.verdict.queue_head == &c->view)
         m->round.verdict.queue_head = NULL;
+    if (m->round.verdict.queue_next == &c->view)
+        m->round.verdict.queue_next = NULL;
     if (m->round.verdict.guaranteed_head == &c->view)
         m->round.verdict.guaranteed_head = NULL;
     l->c = NULL;

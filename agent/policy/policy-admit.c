@@ -300,8 +300,12 @@ static bool admit_next(struct nm_round *r, struct turn *t, uint32_t i)
         t->head = v;
         t->closed = !nm_policy_hold_head(r, v, &t->set_aside);
     }
-    if (!r->v->queue_head)
+    if (!r->v->queue_head) {
         note_queue_reason(r, v, reason, resource);
+    } else if (t->head == v) {
+        r->v->queue_next = v;
+        r->v->queue_next_reason = reason;
+    }
     return false;
 }
 

@@ -33,14 +33,21 @@ bool nm_policy_fits_beside_surge(const struct nm_round *r, const struct nm_polic
     return r->margin == 0 || after <= r->beta[NM_MEMORY];
 }
 
+static bool fits_plain_in(const struct nm_round *r, const struct nm_policy_container *v, enum nm_resource k,
+                          const struct nm_resources *set_aside)
+{
+    return allocation_fits(r, v, k) && r->used[k] < r->beta[k] && use_after(r, v, k, set_aside) <= r->capacity[k];
+}
+
 bool nm_policy_fits_plain(const struct nm_round *r, const struct nm_policy_container *v,
                           const struct nm_resources *set_aside)
 {
-    for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++)
-        if (!allocation_fits(r, v, k) || r->used[k] >= r->beta[k] ||
-            use_after(r, v, k, set_aside) > r->capacity[k])
-            return false;
-    return true;
+    return fits_plain_in(r, v, NM_MEMORY, set_aside) && fits_plain_in(r, v, NM_CPU, set_aside);
+}
+
+enum nm_resource nm_policy_plain_obstacle(const struct nm_round *r, const struct nm_policy_container *v)
+{
+    return fits_plain_in(r, v, NM_MEMORY, NULL) ? NM_CPU : NM_MEMORY;
 }
 
 /* Returns the same as use_after(), but for the over-allocation rule. */

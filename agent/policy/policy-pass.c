@@ -67,8 +67,8 @@ bool nm_policy_never_fits(const struct nm_round *r, const struct nm_policy_conta
     }
     if (nm_policy_fits(&empty, v, NULL))
         return false;
-    *ret_resource =
-        nm_add_u64(empty.used[NM_MEMORY], v->request.memory_bytes) > r->beta[NM_MEMORY] ? NM_MEMORY : NM_CPU;
+    /* The plain rule permits more than the over-allocation rule does, so the resource that breaks it is decisive. */
+    *ret_resource = nm_policy_plain_obstacle(&empty, v);
     return true;
 }
 

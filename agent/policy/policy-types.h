@@ -297,6 +297,9 @@ struct nm_policy_verdict {
     const struct nm_policy_container *queue_head; /* the head: the first opportunistic container in the queue order */
     enum nm_resource queue_resource; /* the short resource, if the reason concerns one */
     struct nm_resources queue_used;  /* U including this round's admissions, against which the head was checked */
+    /* The first container behind a head that never fits which could start some day, and why it waits; NULL: none */
+    const struct nm_policy_container *queue_next;
+    enum nm_reason queue_next_reason;
     enum nm_reason guaranteed_reason; /* as `queue_reason`, for the first guaranteed container that waits */
     const struct nm_policy_container *guaranteed_head;
     enum nm_reason preempt_wait_reason; /* why due preemption waits (SETTLING, KILL_BUDGET); NM_REASON_NONE if no

@@ -359,6 +359,8 @@ enum nm_reason nm_policy_queue_reason(const struct nm_policy_verdict *verdict,
                                                   : NM_REASON_BEHIND_OTHERS;
     if (v == verdict->queue_head || verdict->queue_reason == NM_REASON_GUARANTEED_FIRST)
         return verdict->queue_reason;
+    if (v == verdict->queue_next)
+        return verdict->queue_next_reason;
     return NM_REASON_BEHIND_OTHERS;
 }
 

@@ -347,6 +347,8 @@ bool nm_policy_fits(const struct nm_round *r, const struct nm_policy_container *
                     const struct nm_resources *set_aside);
 bool nm_policy_fits_plain(const struct nm_round *r, const struct nm_policy_container *v,
                           const struct nm_resources *set_aside);
+/* Returns the first resource in which v, which does not fit by the plain rule, breaks it. */
+enum nm_resource nm_policy_plain_obstacle(const struct nm_round *r, const struct nm_policy_container *v);
 bool nm_policy_fits_beside_surge(const struct nm_round *r, const struct nm_policy_container *v);
 /* Return why v does not fit by the rule in the name, and the resource concerned. nm_policy_over_allocation_reason()
  * returns NM_REASON_NONE if v fits; nm_policy_plain_reason() is only for a v that does not fit. */

@@ -136,8 +136,24 @@ static void test_why_held_or_refused(void **state)
     d.others.cpu_millicores = 1980;
     assert_contains(&d, "with the 1 vcore (0.5 cores) that it asks for, it would not fit even if no other container ran"
                         ": CPU would be at 124 %, over the limit of 95 % (of 2 cores (4 vcores), 1.98 cores are used "
-                        "by others on the node); no request fits until others use less; meanwhile smaller containers "
-                        "pass it");
+                        "by others on the node); no request fits until others use less");
+    d.others.cpu_millicores = 1700;
+    d.request.memory_bytes = 7 * GIB;
+    assert_contains(&d, "CPU would be at 110 %, over the limit of 95 % (of 2 cores (4 vcores), 1.7 cores are used by "
+                        "others on the node); memory would not suffice, either; meanwhile smaller containers pass it");
+}
+
+/* Amounts that look the same when rounded are shown exactly. */
+static void test_larger_by_little(void **state)
+{
+    struct nm_decision d = sample(NM_DECISION_REFUSE, NM_REASON_LARGER_THAN_NODE);
+
+    (void)state;
+    d.request.memory_bytes = d.capacity.memory_bytes + 1;
+    assert_contains(&d, "it asks for 8589934593 bytes of memory, and the whole node offers 8589934592 bytes");
+    d.request.memory_bytes = 1 * GIB;
+    d.request.cpu_millicores = d.capacity.cpu_millicores + 1;
+    assert_contains(&d, "it asks for 4.001 vcores, and the whole node offers 4 vcores");
 }
 
 /* A request that alone exceeds the limit: the use of others is not to blame, and waiting for it is no advice. */
@@ -566,6 +582,7 @@ int main(void)
         cmocka_unit_test(test_why_admitted),
         cmocka_unit_test(test_why_held_or_refused),
         cmocka_unit_test(test_request_alone_is_too_large),
+        cmocka_unit_test(test_larger_by_little),
         cmocka_unit_test(test_what_use_is_made_of),
         cmocka_unit_test(test_less_is_no_advice),
         cmocka_unit_test(test_vcores_apart_from_cpus),

@@ -384,11 +384,19 @@ static void test_hold_of_too_large(void **state)
         {"{\"memory_bytes\":1,\"vcores\":1,\"cpu_request_millicores\":500}", "1980",
          "with the 1 vcore that it asks for, it would not fit even if no other container ran: CPU would be at 124 %, "
          "over the limit of 95 % (of 2 cores, 1.98 are used by others on the node); no request fits until others use "
-         "less; smaller containers pass it meanwhile"},
-        {"{\"memory_bytes\":3221225472,\"vcores\":1,\"cpu_request_millicores\":500}", "0",
-         "with the 3.0 GiB of memory that it asks for, it would not fit even if no other container ran: memory would "
-         "be at 100 %, over the limit of 95 % (of 4.0 GiB, 1.0 GiB are used by others on the node); up to 2.7 GiB fits"
-         "; smaller containers pass it meanwhile"},
+         "less"},
+        {"{\"memory_bytes\":4294967296,\"vcores\":2,\"cpu_request_millicores\":2000}", "10",
+         "with the 4.0 GiB of memory that it asks for, it would not fit even if no other container ran: memory would "
+         "be at 125 %, over the limit of 95 % (of 4.0 GiB, 1.0 GiB are used by others on the node); CPU would not "
+         "suffice, either; smaller containers pass it meanwhile"},
+        {"{\"memory_bytes\":3113851290,\"vcores\":2,\"cpu_request_millicores\":2000}", "10", /* memory is over 95 % */
+         "with the 2 vcores that it asks for, it would not fit even if no other container ran: CPU would be at 100.5 %"
+         ", over the limit of 95 % (of 2 cores, 0.01 are used by others on the node); up to 1.89 vcores fit; smaller "
+         "containers pass it meanwhile"},
+        {"{\"memory_bytes\":3328599654,\"vcores\":1,\"cpu_request_millicores\":500}", "0",
+         "with the 3.1 GiB of memory that it asks for, it would not fit even if no other container ran: memory would "
+         "be at 102.5 %, over the limit of 95 % (of 4.0 GiB, 1.0 GiB are used by others on the node); up to 2.7 GiB "
+         "fits; smaller containers pass it meanwhile"},
         {"{\"memory_bytes\":1,\"vcores\":1,\"cpu_request_millicores\":500}", "0",
          "what it asks for would not fit beside the rest of the system even if no other container ran; smaller "
          "containers pass it meanwhile"},

@@ -49,6 +49,35 @@ static void test_never_for_want_of_cpu(void **state)
     assert_action(n, small, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
 }
 
+/* Memory over beta alone would not keep a request from an empty node. */
+static void test_never_names_the_decisive_resource(void **state)
+{
+    struct node *n = *state;
+    struct nm_policy_container *large = node_queue(n, O, 98, 70);
+
+    n->system_cpu = 40;
+    node_sample(n);
+    assert_reason(nm_policy_queue_reason(&n->verdict, large), NM_REASON_NEVER_FITS);
+    assert_int_equal(n->verdict.queue_resource, NM_CPU);
+}
+
+/* A container behind one that never fits waits for a reason of its own. */
+static void test_reason_behind_one_that_never_fits(void **state)
+{
+    struct node *n = *state;
+    struct nm_policy_container *large, *next, *last;
+
+    n->system_memory = 40;
+    (void)node_run(n, G, 50, 10);
+    large = node_queue(n, O, 70, 5);
+    next = node_queue(n, O, 55, 5);
+    last = node_queue(n, O, 55, 5);
+    node_sample(n);
+    assert_reason(nm_policy_queue_reason(&n->verdict, large), NM_REASON_NEVER_FITS);
+    assert_reason(nm_policy_queue_reason(&n->verdict, next), NM_REASON_OVER_ALPHA);
+    assert_reason(nm_policy_queue_reason(&n->verdict, last), NM_REASON_BEHIND_OTHERS);
+}
+
 /* A container that will end holds 60 %. The head requests 50 %, and a container of 30 % passes the head. */
 static struct nm_policy_container *with_passer(struct node *n, struct nm_policy_container **ret_old,
                                                struct nm_policy_container **ret_large)
@@ -169,6 +198,8 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         WITH_NODE(test_one_that_never_fits_holds_nobody),
         WITH_NODE(test_never_for_want_of_cpu),
+        WITH_NODE(test_never_names_the_decisive_resource),
+        WITH_NODE(test_reason_behind_one_that_never_fits),
         WITH_NODE(test_passers_give_way_when_their_time_is_over),
         WITH_NODE(test_kills_for_the_head_trip_no_breaker),
         WITH_NODE(test_those_before_it_in_the_queue_owe_nothing),
