@@ -92,6 +92,9 @@ static void tell_draining(struct nm_manager *m, uint64_t deadline_usec)
     if (m->drain.deadline_usec == UINT64_MAX)
         (void)snprintf(text, sizeof text, "draining: no more containers are admitted; running containers may "
                                           "finish%s", discarded);
+    else if (deadline_usec == 0)
+        (void)snprintf(text, sizeof text, "draining: no more containers are admitted; running containers are ended%s",
+                       discarded);
     else
         (void)snprintf(text, sizeof text, "draining: no more containers are admitted; containers that still run in %s "
                                           "are ended%s",

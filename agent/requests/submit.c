@@ -297,6 +297,21 @@ static const char *format_amount(const struct nm_manager *m, const struct nm_res
     return buf;
 }
 
+/* Returns whether rounded figures may hide that the request is larger than the node. */
+static bool exceeds_by_little(const struct nm_resources *request, const struct nm_resources *cap)
+{
+    const enum nm_resource k = request->memory_bytes > cap->memory_bytes ? NM_MEMORY : NM_CPU;
+    uint64_t most = nm_resources_get(cap, k);
+
+    return nm_resources_get(request, k) <= nm_add_u64(most, most / 100);
+}
+
+static void format_exactly(const struct nm_manager *m, const struct nm_resources *r, char *buf, size_t size)
+{
+    (void)snprintf(buf, size, "%" PRIu64 " bytes and %.3f vcores", r->memory_bytes,
+                   nm_settings_millicores_vcores(m->config, &m->sampled.node, r->cpu_millicores) / 1000.0);
+}
+
 int nm_submit_refuse(struct nm_manager *m, enum nm_reason reason, const struct nm_resources *request,
                      const struct nm_policy_container *self, const char *instead, struct nm_problem *p)
 {
@@ -307,6 +322,10 @@ int nm_submit_refuse(struct nm_manager *m, enum nm_reason reason, const struct n
     assert(reason != NM_REASON_NONE && p);
     format_amount(m, request, want, sizeof want);
     format_amount(m, cap, have, sizeof have);
+    if (reason == NM_REASON_LARGER_THAN_NODE && exceeds_by_little(request, cap)) {
+        format_exactly(m, request, want, sizeof want);
+        format_exactly(m, cap, have, sizeof have);
+    }
     nm_policy_get_claims(m->lives.views, m->lives.n, self, &claims);
     if (reason == NM_REASON_QUEUE_FULL && m->settings.queue_policy == NM_QUEUE_BY_RESOURCES)
         return nm_problem_set(p, NM_AGENT_E_QUEUE_FULL, "queue", "",

@@ -16,6 +16,12 @@ END
 nmd_start || exit 1
 low=(-m 10M -c 0.1)
 
+# ---- a request that is larger than the node by less than is usually shown ----------------------------------------------
+
+try nmctl run -m $(((4000 << 20) + 1)) -c 0.1 -- true
+like "both figures are exact then" "$err" \
+    "The request \(4194304001 bytes and 0.100 vcores\) is larger than the node, which offers 4194304000 bytes and [0-9.]+ vcores"
+
 # ---- only one live container can have a name -------------------------------------------------------------------------
 
 submit web "${low[@]}" -- sleep 300
