@@ -14,10 +14,13 @@
 #include "nmctl/message.h"
 #include "rpc/local/client/client.h"
 #include "util/clock.h"
+#include "util/parse.h"
 #include "util/error.h"
 
 #define SYSTEM_SOCKET "/run/nmd/nmd.sock"
 #define RETRY_PERIOD_USEC (50 * NM_USEC_PER_MSEC)
+#define RETRY_FIRST_MESSAGE_USEC (2 * NM_USEC_PER_SEC)
+#define RETRY_MESSAGE_PERIOD_USEC (10 * NM_USEC_PER_SEC)
 
 /* Chooses the socket: --socket, NMD_SOCKET, the system's nmd, or for a user, if the system's nmd has no socket, the nmd
  * of the user's session. */
@@ -46,14 +49,22 @@ static bool is_listening(const struct nm_ctl *ctl, uint64_t timeout_usec)
 }
 
 /* Waits for an nmd that has just been started, for as long as --retry says. Chooses the socket anew each time, because
- * the choice depends on which sockets exist. */
+ * the choice depends on which sockets exist. Prints a message if this takes long. */
 static void await_nmd(struct nm_ctl *ctl)
 {
-    uint64_t deadline = nm_add_u64(nm_now_usec(), ctl->args.retry_usec), now;
+    uint64_t begun = nm_now_usec(), deadline = nm_add_u64(begun, ctl->args.retry_usec), now;
+    uint64_t message_usec = begun + RETRY_FIRST_MESSAGE_USEC;
+    char limit[32];
 
     for (choose_socket(ctl); (now = nm_now_usec()) < deadline && !is_listening(ctl, deadline - now);
-         choose_socket(ctl))
+         choose_socket(ctl)) {
+        if (now >= message_usec && !ctl->args.json) {
+            nm_message("waiting for nmd at %s, for up to %s", ctl->socket_path,
+                       nm_format_duration(ctl->args.retry_usec, limit, sizeof limit));
+            message_usec = now + RETRY_MESSAGE_PERIOD_USEC;
+        }
         (void)usleep(RETRY_PERIOD_USEC);
+    }
 }
 
 /* Checks the number of operands. Refuses an empty operand, which usually is an unset variable in a script: kill "$id"

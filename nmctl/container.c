@@ -89,9 +89,14 @@ const char *nm_container_shown_state(const json_t *c, char *buf, size_t size)
     return buf;
 }
 
+bool nm_container_is_guaranteed(const json_t *c)
+{
+    return nm_streq(nm_json_str(c, "execution_type"), "GUARANTEED");
+}
+
 const char *nm_container_type_word(const json_t *c)
 {
-    return nm_streq(nm_json_str(c, "execution_type"), "GUARANTEED") ? "guaranteed" : "opportunistic";
+    return nm_container_is_guaranteed(c) ? "guaranteed" : "opportunistic";
 }
 
 /* Returns the style of a state: running is green, failed is red, intermediate states are yellow. Success has no

@@ -19,6 +19,7 @@ const char *nm_container_state_word(const char *state);
  * "Killed (preempted)". nmd sends this text. If an older nmd doesn't, the function formats it in buf. The result
  * belongs to c or is buf. */
 const char *nm_container_shown_state(const json_t *c, char *buf, size_t size);
+bool nm_container_is_guaranteed(const json_t *c);
 /* Returns "guaranteed" or "opportunistic". */
 const char *nm_container_type_word(const json_t *c);
 enum nm_style nm_container_state_style(const json_t *c);

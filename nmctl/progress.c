@@ -94,15 +94,16 @@ static void print_paused(struct nm_progress *n, const json_t *c, bool again)
 {
     uint64_t deadline = nm_json_u64(c, "pause_deadline_usec"), now = nm_realtime_usec();
     uint64_t since = nm_json_u64(c, "paused_usec");
-    char left[32], passed[32], so_far[64] = "";
+    char left[32], passed[32], so_far[64] = "", end[96] = "";
 
     nm_format_duration(nm_sub_u64(deadline, now), left, sizeof left);
     if (again && since > 0)
         (void)snprintf(so_far, sizeof so_far, ", for %s so far",
                        nm_format_duration(nm_sub_u64(now, since), passed, sizeof passed));
-    print_message(n, c, again, "paused%s%s%s; 'nmctl explain %s' shows why", so_far,
-                  deadline > now ? "; will be killed if still paused in " : "", deadline > now ? left : "",
-                  nm_json_str(c, "id"));
+    if (deadline > now)
+        (void)snprintf(end, sizeof end, "; will be %s if still paused in %s",
+                       nm_container_is_guaranteed(c) ? "resumed" : "killed", left);
+    print_message(n, c, again, "paused%s%s; 'nmctl explain %s' shows why", so_far, end, nm_json_str(c, "id"));
 }
 
 /* Prints a state other than queued and paused. This message is only printed if nmctl merely waits for the container. */

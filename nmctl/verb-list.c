@@ -16,7 +16,7 @@
 
 void nm_container_add_names(struct nm_table *t, const json_t *c)
 {
-    bool guaranteed = nm_streq(nm_json_str(c, "execution_type"), "GUARANTEED");
+    bool guaranteed = nm_container_is_guaranteed(c);
 
     nm_table_add(t, NM_STYLE_BOLD, "%" PRIu64, nm_json_u64(c, "number"));
     nm_table_add(t, NM_STYLE_NONE, "%s", nm_json_str(c, "id"));

@@ -169,7 +169,7 @@ static void show(struct nm_ctl *ctl, const struct nm_term *term, const json_t *c
     line_time(term, "submitted", c, "submitted_usec");
     line_time(term, "started", c, "started_usec");
     line_time(term, "paused", c, "paused_usec");
-    line_time(term, "kill at", c, "pause_deadline_usec");
+    line_time(term, nm_container_is_guaranteed(c) ? "resume at" : "kill at", c, "pause_deadline_usec");
     show_end(term, c);
     if (*nm_json_str(c, "message"))
         line(term, "message", "%s", nm_json_str(c, "message"));

@@ -167,6 +167,9 @@ check "update" nmctl update -m 96M -c 1.5 web
 is "it has what was asked for" "$(field_of "$web" '"\(.memory_bytes) \(.vcores)"')" "100663296 1.5"
 check "pause" nmctl pause web
 check "it is paused" wait_until 10 in_state "$web" PAUSED
+like "a guaranteed one is resumed at its deadline" "$(nmctl show "$web")" "resume at +20"
+nmctl wait --timeout 2s "$web" >/dev/null 2>"$err" || :
+check "which wait says, too" said "which is paused; will be resumed if still paused in"
 check "resume" nmctl resume web
 check "it runs again" wait_until 10 in_state "$web" RUNNING
 like "explain" "$(nmctl explain web)" "decision [0-9]+, "
@@ -264,6 +267,8 @@ nmctl --retry 700ms list >"$out" 2>"$err" || status=$?
 is "--retry ends if nmd does not come" "$status" 3
 at_least "after its time" $(($(date +%s%3N) - begun)) 700
 check "with the same message" said "nmd is not running at $NMD_SOCKET"
+nmctl --retry 3s list >"$out" 2>"$err" || :
+check "it says for what it waits, and how long" said "waiting for nmd at $NMD_SOCKET, for up to 3s"
 (sleep 0.5 && exec "$NMD" --config "$nmd_conf" --socket "$NMD_SOCKET" --state-dir "$dir/state" --runtime-dir "$dir/run" \
     --slice "$slice" --backend direct ${node_proc:+--node-proc "$node_proc"} >>"$dir/nmd.log" 2>&1) &
 nmd_pid=$!
