@@ -3,7 +3,6 @@ noinst_LTLIBRARIES += libnm-monitor.la
 libnm_monitor_la_SOURCES = \
 	%D%/cgsample.c \
 	%D%/disk.c \
-	%D%/tasks.c \
 	%D%/history.c \
 	%D%/kread.c %D%/kread.h \
 	%D%/link.c \
@@ -12,8 +11,8 @@ libnm_monitor_la_SOURCES = \
 	%D%/node.c \
 	%D%/pagewalk.c %D%/pagewalk.h \
 	%D%/parse.c %D%/parse.h \
-	%D%/procmem.c %D%/procmem.h \
-	%D%/proctable.c %D%/proctable.h \
-	%D%/sharing.c %D%/sharing.h \
+	%D%/procmem.c %D%/procmem.h %D%/procmem-internal.h \
+	%D%/proctable.c \
+	%D%/sharing.c \
 	%D%/rate.h
 libnm_monitor_la_LIBADD = libnm-cgroup.la libnm-util.la $(NL_LIBS)

@@ -39,6 +39,8 @@ int nm_node_sampler_sample(struct nm_node_sampler *s, uint64_t now_usec, struct 
 /* Samples only memory and swap, from one small file; /proc/stat takes long on a machine with many CPUs and interrupts.
  * The rest of *ret is 0, and the next whole sample is not affected. */
 int nm_node_sampler_sample_memory(struct nm_node_sampler *s, uint64_t now_usec, struct nm_node_sample *ret);
+/* Reads the kernel's limit of tasks (processes and threads) for all users of this node together. */
+int nm_tasks_max(const char *proc_root, uint64_t *ret);
 
 /* ---- one container (monitor/cgsample.c; /proc fallback in monitor/procmem.c) -------------------------------- */
 
@@ -129,11 +131,6 @@ struct nm_disk_sample {
     uint64_t total_inodes, available_inodes;
 };
 int nm_disk_sample(const char *path, struct nm_disk_sample *ret);
-
-/* ---- processes and threads (monitor/tasks.c) --------------------------------------------------------------- */
-
-/* Reads the kernel's limit for all users of this node together. */
-int nm_tasks_max(const char *proc_root, uint64_t *ret);
 
 /* ---- history (monitor/history.c) -------------------------------------------------------------------------- */
 

@@ -3,7 +3,8 @@
 /*
  * Samples the node as a whole: /proc/meminfo, /proc/stat and /proc/pressure. Five small files are opened once. Pressure
  * files may be missing (CONFIG_PSI=n) or unreadable (booted with psi=0): pressure is then reported as zero, because the
- * policy uses it only as a hint. Without meminfo or stat there is no sample.
+ * policy uses it only as a hint. Without meminfo or stat there is no sample. Also reads the kernel's limit of tasks
+ * (processes and threads) on the node.
  */
 
 #include "monitor/monitor.h"
@@ -18,6 +19,7 @@
 #include "monitor/parse.h"
 #include "monitor/rate.h"
 #include "util/error.h"
+#include "util/fileio.h"
 
 /* Large enough for the cpu lines of 8192 CPUs, the kernel's maximum; the interrupt counts after them may be cut off. */
 #define BUF_SIZE ((size_t)1 << 20)
@@ -186,5 +188,32 @@ int nm_node_sampler_sample(struct nm_node_sampler *s, uint64_t now_usec, struct 
     out.memory_pressure_full_avg10 = memory.full.avg10;
     out.cpu_pressure_some_avg10 = cpu.some.avg10;
     *ret = out;
+    return 0;
+}
+
+static int read_number(int dir_fd, const char *name, uint64_t *ret)
+{
+    char text[32];
+    int r = nm_read_file_at(dir_fd, name, text, sizeof text, NULL);
+
+    return r < 0 ? r : nm_monitor_parse_counter(text, ret);
+}
+
+/* threads-max depends on the memory: some 8 per MiB. The limit of process ids may be lower. */
+int nm_tasks_max(const char *proc_root, uint64_t *ret)
+{
+    _cleanup_close_ int fd = open(proc_root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    uint64_t threads, pids;
+    int r;
+
+    assert(ret);
+    if (fd < 0)
+        return -errno;
+    r = read_number(fd, "sys/kernel/threads-max", &threads);
+    if (r >= 0)
+        r = read_number(fd, "sys/kernel/pid_max", &pids);
+    if (r < 0)
+        return r;
+    *ret = NM_MIN(threads, pids);
     return 0;
 }

@@ -48,8 +48,7 @@
 
 #include "cgroup/procs.h"
 #include "monitor/kread.h"
-#include "monitor/proctable.h"
-#include "monitor/sharing.h"
+#include "monitor/procmem-internal.h"
 #include "util/error.h"
 #include "util/fileio.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See proctable.h. The kernel lists processes in the order of their forks, so the list is sorted already unless ids
- * have wrapped around. Heapsort sorts it in place, and no order that a container chooses makes it slow.
+ * See procmem-internal.h. The kernel lists processes in the order of their forks, so the list is sorted already unless
+ * ids have wrapped around. Heapsort sorts it in place, and no order that a container chooses makes it slow.
  */
 
-#include "monitor/proctable.h"
+#include "monitor/procmem-internal.h"
 
 #include <assert.h>
 #include <stdbool.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See sharing.h. The page table walks (pagewalk.h) take place when much may be shared, and seldom. Between them the
- * last result is adapted. */
+/* See procmem-internal.h. The page table walks (pagewalk.h) take place when much may be shared, and seldom. Between
+ * them the last result is adapted. */
 
-#include "monitor/sharing.h"
+#include "monitor/procmem-internal.h"
 
 #include <assert.h>
 
