@@ -14,7 +14,7 @@
 #include <dirent.h>
 #include <sched.h>
 
-#include "cgroup/procs-pass.h"
+#include "cgroup/procs.h"
 #include "util/fileio.h"
 
 /* Limits per process and per pass. In a larger container the remaining processes and threads keep their priority until

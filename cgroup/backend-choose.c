@@ -4,7 +4,6 @@
 
 #include "cgroup/backend.h"
 
-#include "cgroup/mount.h"
 #include "util/log.h"
 #include "util/parse.h"
 

@@ -13,7 +13,6 @@
 #include <stdarg.h>
 
 #include "cgroup/attr.h"
-#include "cgroup/mount.h"
 #include "util/fileio.h"
 #include "util/log.h"
 #include "util/parse.h"

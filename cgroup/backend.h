@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The interface between backend-choose.c, the backends, and the code that they share (backend.c). Only these files and
- * the tests of the fake backend include this header.
+ * The interface between backend-choose.c, the backends, and the code that they share: backend.c, mount.c, probe.c and
+ * netprio.c. Only these files and the tests of the backends include this header. Functions return 0 or -errno.
  */
 
 #include "cgroup/cgroup.h"
@@ -28,6 +28,8 @@ int nm_systemd_check(const struct nm_backend_host *host, char **ret_message);
 
 /* Returns whether a service manager that can serve this user answers. */
 int nm_systemd_available(void);
+
+/* ---- backend.c ------------------------------------------------------------------------------- */
 
 #define SLICE_SUFFIX ".slice"
 
@@ -57,3 +59,44 @@ bool nm_backend_slice_is_empty(const struct nm_cgroup_backend *b);
 
 /* Returns an explanation of -errno for a cgroup that could not be made, or NULL if the text of strerror() is enough. */
 const char *nm_backend_explain(int r);
+
+/* ---- mount.c ---------------------------------------------------------------------------------
+ *
+ * Finds the cgroup2 hierarchy and the cgroup of this process. The /proc files are parameters so that tests can replace
+ * them.
+ */
+
+/* Finds the cgroup2 mount point: the first mount that has controllers, else the first of all. The caller frees *ret.
+ * Returns -ENOENT if cgroup2 is not mounted. */
+int nm_mount_find(const char *mountinfo, char **ret);
+
+/* Finds the cgroup of this process (the "0::" line, "/user.slice/..."). The caller frees *ret. Returns -ENOENT if there
+ * is no such line. */
+int nm_mount_own_cgroup(const char *proc_self_cgroup, char **ret);
+
+/* ---- probe.c ---------------------------------------------------------------------------------
+ *
+ * Detects the features of kernel, mount and backend in the slice: fills feature[] and missing[].
+ */
+
+struct nm_probe_params {
+    int root_fd;           /* the cgroup2 mount */
+    const char *swaps;     /* "/proc/swaps" */
+    bool check_delegation; /* controllers must already be enabled for the slice's children */
+    bool has_idle_property; /* false: systemd is older than 252 and cannot set CPUWeight=idle */
+};
+
+/* Fills feature[] and missing[]. Requires b->slice_fd. */
+void nm_probe_features(struct nm_cgroup_backend *b, const struct nm_probe_params *p);
+
+/* ---- netprio.c -------------------------------------------------------------------------------
+ *
+ * Sets the priority of a cgroup's sockets. cgroup v2 has no file for this (version 1 had net_prio), so a BPF program of
+ * three instructions sets the priority when a socket is created. The priority is a default and not enforced: a program
+ * may set SO_PRIORITY or IP_TOS itself.
+ */
+
+#define NM_NETPRIO_BACKGROUND 2 /* TC_PRIO_BULK */
+
+/* Loads the program and sets feature[NM_CGROUP_NET_PRIORITY] to whether the program can be used. */
+void nm_netprio_probe(struct nm_cgroup_backend *b);

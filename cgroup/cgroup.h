@@ -114,7 +114,7 @@ typedef void (*nm_cgroup_kill_failed_fn_t)(const char *name, int r);
 int nm_cgroup_kill_in(sd_event *event, const struct nm_cgroup *cg, nm_cgroup_kill_failed_fn_t failed);
 struct nm_procs_pass;
 /* Sends the signal to all processes except `except` (0: no exception): to the first ones now, and to the others in
- * later turns (procs-pass.h). cg must stay until the pass is over or freed. A process that can't be signalled does not
+ * later turns (procs-pass.c). cg must stay until the pass is over or freed. A process that can't be signalled does not
  * keep the signal from the others; its error is returned, or passed to the function that is called at the end. */
 int nm_cgroup_signal(sd_event *event, const struct nm_cgroup *cg, int sig, pid_t except, struct nm_procs_pass **p);
 int nm_cgroup_n_processes(const struct nm_cgroup *cg, unsigned *ret);
@@ -314,7 +314,7 @@ int nm_cgroup_check_drift(const struct nm_cgroup_backend *b, const struct nm_cgr
 int nm_cgroup_read_limit(const struct nm_cgroup *cg, enum nm_cgroup_drift d, uint64_t *ret);
 uint64_t nm_cgroup_round_to_page(uint64_t bytes); /* the kernel stores limits in whole pages */
 
-/* ---- the slice's own limits (cgroup/slice.c) --------------------------------------------------- */
+/* ---- the slice's own limits (cgroup/drift.c) --------------------------------------------------- */
 
 /* Read the slice's memory.max and, below, memory.low. Both functions return -EOPNOTSUPP without a memory controller. */
 int nm_cgroup_slice_read_max(const struct nm_cgroup_backend *b, uint64_t *ret); /* NM_CGROUP_NONE: no limit */

@@ -19,7 +19,6 @@
 #include <sys/wait.h>
 
 #include "cgroup/attr.h"
-#include "cgroup/procs-pass.h"
 #include "cgroup/procs.h"
 #include "util/log.h"
 

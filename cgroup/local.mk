@@ -8,25 +8,22 @@ libnm_cgroup_la_SOURCES = \
 	%D%/backend-fake.c %D%/backend-fake.h \
 	%D%/backend-systemd.c \
 	%D%/cgroup.c %D%/cgroup.h \
-	%D%/reclaim.c \
 	%D%/drift.c \
-	%D%/slice.c \
 	%D%/events.c \
 	%D%/kill.c \
 	%D%/libcg.c %D%/libcg.h \
 	%D%/limits.c %D%/limits.h \
-	%D%/mount.c %D%/mount.h \
-	%D%/netprio.c %D%/netprio.h \
-	%D%/probe.c %D%/probe.h \
+	%D%/mount.c \
+	%D%/netprio.c \
+	%D%/probe.c \
 	%D%/procs.c %D%/procs.h \
-	%D%/procs-pass.c %D%/procs-pass.h \
+	%D%/procs-pass.c \
 	%D%/psi.c \
 	%D%/sdbus.c %D%/sdbus.h \
 	%D%/sdcall.c %D%/sdcall.h \
 	%D%/sdoom.c \
 	%D%/sdop.c \
 	%D%/leftover-procs.c \
-	%D%/sdstop.c \
 	%D%/systemd.h \
 	%D%/watch.c
 libnm_cgroup_la_LIBADD = libnm-util.la $(SYSTEMD_LIBS) $(CGROUP_LIBS)

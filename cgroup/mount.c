@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See mount.h. The files are read once at startup. A hybrid host mounts cgroup2 somewhere beside the v1 hierarchies
+ * See backend.h. The files are read once at startup. A hybrid host mounts cgroup2 somewhere beside the v1 hierarchies
  * (/sys/fs/cgroup/unified). A container may see several cgroup2 mounts.
  */
 
-#include "cgroup/mount.h"
+#include "cgroup/backend.h"
 
 #include <assert.h>
 

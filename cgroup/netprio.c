@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See netprio.h. The program is attached with BPF_F_ALLOW_OVERRIDE, so a cgroup has at most one such program. A
+ * See backend.h. The program is attached with BPF_F_ALLOW_OVERRIDE, so a cgroup has at most one such program. A
  * restarted nmd does not know whether its predecessor attached one: attaching replaces that program, and detaching also
  * removes it. systemd attaches no such program. Three instructions and three system calls do not need libbpf.
  *
@@ -10,7 +10,7 @@
  * pfifo_fast and prio use the priority, fq_codel does not.
  */
 
-#include "cgroup/netprio.h"
+#include "cgroup/backend.h"
 
 #include <linux/bpf.h>
 #include <sys/syscall.h>

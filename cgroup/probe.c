@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See probe.h. A feature exists if its file exists in the slice. Version numbers are not used, since vendors backport
+ * See backend.h. A feature exists if its file exists in the slice. Version numbers are not used, since vendors backport
  * features and administrators disable them. `nmctl status` prints the reasons after the feature's name and a colon.
  */
 
-#include "cgroup/probe.h"
+#include "cgroup/backend.h"
 
 #include <assert.h>
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See procs-pass.h. cgroup.procs stays open between the turns. The kernel keeps the position in its list of tasks with
+ * See procs.h. cgroup.procs stays open between the turns. The kernel keeps the position in its list of tasks with
  * the descriptor and moves it on when that task ends, so no process is left out because others ended before it. An
  * index into a list that is read again each turn would leave them out: a signal ends those that were visited first.
  */
 
-#include "cgroup/procs-pass.h"
+#include "cgroup/procs.h"
 
 #include <assert.h>
 #include <fcntl.h>

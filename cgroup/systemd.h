@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Internal to the systemd backend: backend-systemd.c (the ops table, startup), sdop.c (operations in flight), sdoom.c
- * (memory.oom.group, which systemd resets) and sdstop.c (stops by other processes). These files use sdbus.c (the
- * connection) and sdcall.c (its messages).
+ * Internal to the systemd backend: backend-systemd.c (the ops table, startup, stops by other processes), sdop.c
+ * (operations in flight) and sdoom.c (memory.oom.group, which systemd resets). These files use sdbus.c (the connection)
+ * and sdcall.c (its messages).
  */
 
 #include "cgroup/backend.h"
@@ -51,11 +51,6 @@ void nm_sdop_up(struct nm_systemd *s);
 bool nm_sdop_is_under_way(const struct nm_systemd *s, const char *unit);
 /* Adds the timer for deadlines and retries to the event loop, once the loop exists. */
 int nm_sdop_attach(struct nm_systemd *s);
-
-/* ---- sdstop.c -------------------------------------------------------------------------------- */
-
-/* Handles the announcement of a job. */
-void nm_sdstop_job_new(struct nm_systemd *s, const char *job, const char *unit);
 
 /* ---- sdoom.c --------------------------------------------------------------------------------- */
 

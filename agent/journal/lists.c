@@ -12,7 +12,7 @@
 
 #include "agent/journal/container-files.h"
 #include "agent/journal/decision-record.h"
-#include "cgroup/procs-pass.h"
+#include "cgroup/procs.h"
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/log.h"

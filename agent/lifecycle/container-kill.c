@@ -15,7 +15,7 @@
 #include "agent/node/output-share.h"
 #include "agent/journal/decision-record.h"
 #include "agent/node/sample.h"
-#include "cgroup/procs-pass.h"
+#include "cgroup/procs.h"
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/log.h"

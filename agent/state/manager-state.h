@@ -88,7 +88,7 @@ struct nm_live_container {
     uint64_t kill_usec, kill_look_usec; /* time of the first SIGKILL to all processes; interval until the next check */
     unsigned n_kills;
     sd_event_source *end_source;      /* the turn of the event loop in which the container's end is handled */
-    struct nm_procs_pass *priority_pass, *signal_pass; /* of all its processes (cgroup/procs-pass.h) */
+    struct nm_procs_pass *priority_pass, *signal_pass; /* of all its processes (cgroup/procs.h) */
     int signal_sent;                  /* the signal of signal_pass */
     uint64_t signals_due;             /* signals that follow that of signal_pass; bit 0: signal 1 */
     sd_event_source *reclaim_child, *reclaim_timer;

@@ -10,7 +10,7 @@
 
 #include <systemd/sd-bus.h>
 
-#include "cgroup/mount.h"
+#include "cgroup/backend.h"
 #include "tests/unit/systemd-world.h"
 #include "util/error.h"
 

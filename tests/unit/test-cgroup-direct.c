@@ -19,7 +19,6 @@
 #include <sys/wait.h>
 
 #include "cgroup/backend.h"
-#include "cgroup/procs-pass.h"
 #include "cgroup/procs.h"
 #include "util/clock.h"
 #include "util/fileio.h"

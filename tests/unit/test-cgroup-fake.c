@@ -15,7 +15,6 @@
 
 #include "cgroup/backend-fake.h"
 #include "cgroup/backend.h"
-#include "cgroup/probe.h"
 #include "cgroup/procs.h"
 #include "tests/unit/fail-nth.h"
 #include "tests/unit/fake-tree.h"

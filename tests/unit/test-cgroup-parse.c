@@ -14,7 +14,6 @@
 #include "cgroup/backend.h"
 #include "cgroup/cgroup.h"
 #include "cgroup/limits.h"
-#include "cgroup/mount.h"
 #include "tests/unit/fake-tree.h"
 
 static const struct {

@@ -19,8 +19,7 @@
 #include <unistd.h>
 
 #include "cgroup/cgroup.h"
-#include "cgroup/netprio.h"
-#include "cgroup/procs-pass.h"
+#include "cgroup/backend.h"
 #include "cgroup/procs.h"
 #include "tests/unit/fake-tree.h"
 #include "util/error.h"

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "cgroup/netprio.h"
+#include "cgroup/backend.h"
 #include "tests/unit/own-cgroup.h"
 
 /* Returns SO_PRIORITY of a socket that a process in the cgroup creates, or 255. */
