@@ -27,7 +27,6 @@ libnm_agent_la_SOURCES += \
 	%D%/policy/policy-preempt.c \
 	%D%/policy/policy-squeeze.c \
 	%D%/policy/policy-reclaim.c \
-	%D%/policy/policy-stall.c \
 	%D%/policy/policy-take.c \
 	%D%/policy/round.c %D%/policy/round.h \
 	%D%/policy/victims.c

@@ -21,11 +21,254 @@
  *                        divided among one busy container and nine that sleep, only the part of the
  *                        busy one matters.
  *
- * The quota changes only with a CPU sample. A second quota exists for stalls of guaranteed containers
- * (policy-stall.c); the tighter quota applies.
+ * The quota changes only with a CPU sample. A second quota exists for stalls of guaranteed containers (below); the
+ * tighter quota applies.
  */
 
 #include "agent/policy/round.h"
+
+#define STALL_SAMPLES 2
+#define LEAST_PATIENCE 2U
+#define MOST_PATIENCE 8U
+#define FORGIVEN_USEC (600 * NM_USEC_PER_SEC) /* patience is reset after this time without a squeeze */
+#define LEAST_BACKOFF_USEC (30 * NM_USEC_PER_SEC)
+#define MOST_BACKOFF_USEC (600 * NM_USEC_PER_SEC)
+#define MOST_BLIND 8      /* the squeeze is lifted after this many samples without a stall figure */
+#define FALL 8            /* the learnt value falls by this fraction of the difference */
+#define IDLE_SHARE 50     /* fraction of the capacity; smaller use delays no other container */
+#define FLOOR_TOLERANCE 4 /* fraction of the floor by which use may exceed a quota */
+
+/* Returns the minimum quota of all opportunistic containers together. */
+static uint64_t squeeze_floor(const struct nm_round *r)
+{
+    return r->s->squeeze_floor_millicores * r->n_opportunistic_active;
+}
+
+/*
+ * ---- stalls -----------------------------------------------------------------------------------
+ *
+ * The guard against CPU stalls of guaranteed containers.
+ *
+ * Where the kernel gives opportunistic work only idle CPU time (cpu.idle), high CPU use does not show whether
+ * guaranteed containers suffer, and thresholds on use may be high. The stalls of guaranteed containers show it: how
+ * long they wait for a CPU. A container may also stall by itself, with more threads than CPUs or beside other
+ * guaranteed containers. So each stall is compared with the container's own base value, its stall without
+ * opportunistic work:
+ *
+ *   learnt     In samples in which opportunistic containers used almost no CPU: no opportunistic
+ *              container ran, they were idle, or they were squeezed to their floor. The value rises
+ *              at once to the measured stall and falls slowly, because load varies.
+ *   not learnt The base value counts as 0. The squeeze that follows goes to the floor in one step,
+ *              where the value is learnt.
+ *
+ *   begins     when a container's stall exceeds its base value and the margin in STALL_SAMPLES
+ *              samples in a row
+ *   tightened  by half with each further such sample, down to the floor
+ *   loosened   after `patience` calm samples, or at once if the quota isn't used up. The quota is
+ *              doubled below half of the quota that was too large, else raised by a quarter, and
+ *              lifted where each container could have the whole node. If the stall returns, patience
+ *              doubles
+ *   in vain    when the stall continues at the floor: the stall is the container's own, and becomes
+ *              its base value. The squeeze is lifted at once and no squeeze begins for a time, which
+ *              doubles each time the squeeze is in vain again
+ *
+ * Only opportunistic containers are restricted, and only in CPU: a stall never causes a freeze or a kill.
+ */
+
+/* The result of one sample for all guaranteed containers. */
+struct finding {
+    const struct nm_policy_container *worst; /* NULL: no container stalls more than allowed */
+    uint32_t excess_permille;    /* difference between the stall of `worst` and the allowed stall */
+    bool judged;                 /* at least one container's stall is known */
+};
+
+static bool is_judged(const struct nm_round *r, const struct nm_policy_container *v)
+{
+    return v->type == NM_GUARANTEED && v->state == NM_RUNNING && v->stall_known &&
+           !nm_estimate_in_warmup(r->s, v, r->in->now_usec);
+}
+
+/* Applies the values learnt from the previous sample. A sample's own values count from the next sample on, so that all
+ * rounds with the same sample see the same values. */
+static void turn_to(struct nm_stall *s, uint64_t sample_usec)
+{
+    if (s->at_usec == sample_usec)
+        return;
+    s->at_usec = sample_usec;
+    s->base_permille = s->next_permille;
+    s->learnt = s->next_learnt;
+}
+
+static void learn(struct nm_stall *s, uint32_t seen_permille)
+{
+    if (!s->learnt || seen_permille > s->base_permille)
+        s->next_permille = seen_permille;
+    else
+        s->next_permille = s->base_permille - (s->base_permille - seen_permille) / FALL;
+    s->next_learnt = true;
+}
+
+/* Returns whether opportunistic work can't be the cause of any stall in this sample. */
+static bool is_quiet(const struct nm_round *r)
+{
+    uint64_t floor = squeeze_floor(r), idle = r->capacity[NM_CPU] / IDLE_SHARE;
+    uint64_t quota = NM_MIN(r->p->guard.quota_millicores, r->p->squeeze_millicores);
+
+    if (r->opportunistic_cpu <= idle)
+        return true;
+    return quota <= floor &&
+           r->opportunistic_cpu <= floor + floor / FLOOR_TOLERANCE + idle;
+}
+
+static void judge(const struct nm_round *r, const struct nm_policy_container *v, struct finding *f)
+{
+    uint32_t allowed = v->stall.base_permille + (uint32_t)(r->s->stall_margin * 1000);
+    uint32_t excess = v->stall_permille > allowed ? v->stall_permille - allowed : 0;
+
+    f->judged = true;
+    if (excess == 0 || excess < f->excess_permille ||
+        (excess == f->excess_permille && v->seq > f->worst->seq))
+        return;
+    f->worst = v;
+    f->excess_permille = excess;
+}
+
+static void survey_stalls(struct nm_round *r, struct finding *f)
+{
+    bool quiet = is_quiet(r);
+
+    for (size_t i = 0; i < r->in->n_views; i++) {
+        struct nm_policy_container *v = r->in->views[i];
+
+        if (v->type == NM_OPPORTUNISTIC)
+            v->stall = (struct nm_stall){0};
+        if (!is_judged(r, v))
+            continue;
+        turn_to(&v->stall, r->in->node.at_usec);
+        judge(r, v, f);
+        if (quiet)
+            learn(&v->stall, v->stall_permille);
+    }
+}
+
+static void lift(struct nm_stall_guard *g)
+{
+    g->quota_millicores = NM_NO_SQUEEZE;
+    g->over = g->calm = 0;
+    g->loosened = false;
+}
+
+static void begin(struct nm_round *r, const struct finding *f)
+{
+    struct nm_stall_guard *g = &r->p->guard;
+
+    if (g->patience == 0 || r->in->now_usec > nm_add_u64(g->not_before_usec, FORGIVEN_USEC))
+        g->patience = LEAST_PATIENCE;
+    assert(f->worst && g->quota_millicores == NM_NO_SQUEEZE);
+    g->ceiling_millicores = r->opportunistic_cpu / 2;
+    g->quota_millicores = !f->worst->stall.learnt ? 0 : g->ceiling_millicores;
+    g->seq = f->worst->seq;
+    g->stall_permille = f->worst->stall_permille;
+    g->base_permille = f->worst->stall.base_permille;
+    g->calm = 0;
+}
+
+static void give_up(struct nm_round *r)
+{
+    struct nm_stall_guard *g = &r->p->guard;
+
+    g->backoff_usec = g->backoff_usec == 0 ? LEAST_BACKOFF_USEC : NM_MIN(2 * g->backoff_usec, MOST_BACKOFF_USEC);
+    g->not_before_usec = nm_add_u64(r->in->now_usec, g->backoff_usec);
+    lift(g);
+}
+
+static void tighten(struct nm_round *r, const struct finding *f)
+{
+    struct nm_stall_guard *g = &r->p->guard;
+
+    assert(f->worst && g->quota_millicores != NM_NO_SQUEEZE);
+    if (is_quiet(r)) {
+        give_up(r);
+        return;
+    }
+    if (g->loosened)
+        g->patience = NM_MIN(2 * g->patience, MOST_PATIENCE);
+    g->loosened = false;
+    g->calm = 0;
+    g->ceiling_millicores = NM_MIN(g->quota_millicores, r->opportunistic_cpu) / 2;
+    g->quota_millicores = !f->worst->stall.learnt ? 0 : g->ceiling_millicores;
+}
+
+static void loosen(struct nm_round *r)
+{
+    struct nm_stall_guard *g = &r->p->guard;
+    uint64_t q = g->quota_millicores;
+    bool unused = r->opportunistic_cpu < q - q / 4, far = unused || q < g->ceiling_millicores;
+
+    assert(q != NM_NO_SQUEEZE);
+    g->backoff_usec = 0; /* the squeeze has helped */
+    if (++g->calm < g->patience && !unused)
+        return;
+    g->calm = 0;
+    g->loosened = true;
+    g->quota_millicores = nm_add_u64(q, far ? NM_MAX(q, UINT64_C(1)) : q / 4 + 1);
+    g->not_before_usec = r->in->now_usec; /* the time at which the squeeze was last needed */
+}
+
+static void step(struct nm_round *r)
+{
+    struct nm_stall_guard *g = &r->p->guard;
+    struct finding f = {0};
+
+    survey_stalls(r, &f);
+    g->blind = f.judged ? 0 : g->blind + (g->blind < MOST_BLIND);
+    if (g->blind == MOST_BLIND)
+        lift(g);
+    if (!f.judged)
+        return;
+    g->over = f.worst ? g->over + (g->over < STALL_SAMPLES) : 0;
+    if (g->quota_millicores == NM_NO_SQUEEZE) {
+        if (g->over >= STALL_SAMPLES && !is_quiet(r) && r->in->now_usec >= g->not_before_usec)
+            begin(r, &f);
+    } else if (f.worst) {
+        tighten(r, &f);
+    } else {
+        loosen(r);
+    }
+}
+
+static const struct nm_policy_container *find(const struct nm_round *r, uint64_t seq)
+{
+    for (size_t i = 0; i < r->in->n_views; i++)
+        if (r->in->views[i]->seq == seq)
+            return r->in->views[i];
+    return NULL;
+}
+
+static uint64_t stall_quota(struct nm_round *r)
+{
+    struct nm_stall_guard *g = &r->p->guard;
+
+    if (!r->s->guard_stall || !r->s->can_squeeze || !r->s->over_allocation)
+        lift(g);
+    else if (r->in->trigger == NM_TRIGGER_SAMPLE && r->judging && r->cpu_known)
+        step(r);
+    if (r->n_opportunistic_active == 0)
+        lift(g);
+    if (g->quota_millicores == NM_NO_SQUEEZE)
+        return NM_NO_SQUEEZE;
+    g->quota_millicores = NM_MAX(g->quota_millicores, squeeze_floor(r));
+    if (g->quota_millicores / r->n_opportunistic_active >= r->capacity[NM_CPU]) {
+        lift(g);
+        return NM_NO_SQUEEZE;
+    }
+    r->v->stall_view = find(r, g->seq);
+    r->v->stall_permille = g->stall_permille;
+    r->v->stall_base_permille = g->base_permille;
+    return g->quota_millicores;
+}
+
+/* ---- CPU use --------------------------------------------------------------------------------- */
 
 static uint64_t loosened(uint64_t quota, uint64_t room, uint64_t own)
 {
@@ -55,7 +298,7 @@ static void apply_bounds(struct nm_round *r)
     struct nm_policy *p = r->p;
 
     if (p->squeeze_millicores != NM_NO_SQUEEZE)
-        p->squeeze_millicores = NM_MAX(p->squeeze_millicores, nm_policy_squeeze_floor(r));
+        p->squeeze_millicores = NM_MAX(p->squeeze_millicores, squeeze_floor(r));
     if (p->squeeze_millicores / NM_MAX(r->n_opportunistic_active, (size_t)1) >= r->capacity[NM_CPU])
         p->squeeze_millicores = NM_NO_SQUEEZE;
 }
@@ -69,7 +312,7 @@ void nm_policy_squeeze(struct nm_round *r)
     else if (r->in->trigger != NM_TRIGGER_PRESSURE && r->judging && r->cpu_known)
         steer(r);
     apply_bounds(r);
-    stall = nm_policy_stall(r);
+    stall = stall_quota(r);
     r->squeeze_millicores = NM_MIN(r->p->squeeze_millicores, stall);
     r->v->squeeze_millicores = r->squeeze_millicores;
     if (r->squeeze_millicores != NM_NO_SQUEEZE)

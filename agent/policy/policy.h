@@ -78,7 +78,7 @@
  *    over beta for cpu_samples samples. The quota is lifted when opportunistic containers no longer use all of it. This
  *    needs the cpu controller (can_squeeze). policy-squeeze.c describes the feedback controller.
  *  - Stalls of guaranteed containers count, too: where a guaranteed container waits for CPUs longer than without
- *    opportunistic work, opportunistic containers are squeezed at any CPU use (guard_stall). policy-stall.c describes
+ *    opportunistic work, opportunistic containers are squeezed at any CPU use (guard_stall). policy-squeeze.c describes
  *    the rule. A stall never causes a freeze or a kill.
  *  - Where that guard is active and CPU is not taken back by its threshold, opportunistic containers can't take CPU
  *    from any other container. So the over-allocation rule requires only half of their CPU request to be free (U +

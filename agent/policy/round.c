@@ -49,8 +49,3 @@ bool nm_policy_has_passed(const struct nm_round *r, const struct nm_policy_conta
     return v->passed && v->type == NM_OPPORTUNISTIC && !v->exempt && nm_policy_container_placed(v) &&
            v->started_usec >= head->submitted_usec && comes_after(r, v, head);
 }
-
-uint64_t nm_policy_squeeze_floor(const struct nm_round *r)
-{
-    return r->s->squeeze_floor_millicores * r->n_opportunistic_active;
-}

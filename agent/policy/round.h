@@ -78,7 +78,7 @@
 
 enum nm_taken { NM_TAKEN_NOT, NM_TAKEN_PAUSE, NM_TAKEN_RECLAIM, NM_TAKEN_KILL, NM_TAKEN_RESUME };
 
-/* State of the guard against stalls (policy-stall.c). */
+/* State of the guard against stalls (policy-squeeze.c). */
 struct nm_stall_guard {
     uint64_t quota_millicores; /* NM_NO_SQUEEZE: no quota */
     uint64_t ceiling_millicores; /* below this the quota may be doubled */
@@ -281,7 +281,6 @@ static inline bool nm_round_any_settling(const struct nm_round *r)
 struct nm_policy_action *nm_policy_add_action(struct nm_round *r, enum nm_action_type type,
                                               enum nm_reason reason, uint32_t index);
 void nm_policy_record_kill(struct nm_round *r, bool load);
-uint64_t nm_policy_squeeze_floor(const struct nm_round *r); /* minimum quota of all opportunistic containers together */
 bool nm_policy_has_passed(const struct nm_round *r, const struct nm_policy_container *v,
                           const struct nm_policy_container *head);
 
@@ -324,9 +323,6 @@ bool nm_policy_may_pass(const struct nm_round *r, const struct nm_policy_contain
 
 /* policy-squeeze.c */
 void nm_policy_squeeze(struct nm_round *r);
-
-/* policy-stall.c: returns the quota to set, or NM_NO_SQUEEZE */
-uint64_t nm_policy_stall(struct nm_round *r);
 
 /* policy-admit.c */
 void nm_policy_admit_guaranteed(struct nm_round *r);
