@@ -43,9 +43,8 @@ libnm_agent_la_SOURCES += \
 	%D%/decision/decision-text.c \
 	%D%/decision/decision-words.c
 libnm_agent_la_SOURCES += \
-	%D%/launch/output-drain.c %D%/launch/output-drain.h \
+	%D%/launch/output-drain.c \
 	%D%/launch/launch.c %D%/launch/launch.h %D%/launch/launch-internal.h \
-	%D%/launch/launch-account.c \
 	%D%/launch/launch-probe.c \
 	%D%/launch/launch-spawn.c \
 	%D%/launch/output.c %D%/launch/output.h \

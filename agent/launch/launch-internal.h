@@ -1,11 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The structure and functions that launch.c (watching) and launch-spawn.c (starting) share. */
+/*
+ * What launch.c (watching), launch-spawn.c (starting) and output-drain.c (the last output) share. Functions return 0 or
+ * -errno.
+ */
 
-#include "agent/launch/output-drain.h"
 #include "agent/launch/launch.h"
+#include "agent/launch/output.h"
 #include "agent/launch/shim.h"
+
+/* ---- output-drain.c --------------------------------------------------------------------------
+ *
+ * Saves the last output of a container that is killed. The shim is in the same cgroup and is killed with it, perhaps
+ * before it has copied the newest output from the pipes to the log. The pipes exist as long as one end of them is open.
+ * So nmd opens them before the kill, and writes their remaining content to the log once the shim has gone. It holds
+ * them only for that time: two descriptors for each container that is being killed, and no descriptors for running
+ * containers.
+ */
+
+struct nm_output_drain {
+    char *log_dir; /* owned; NULL: no pipes are held */
+    int fd[NM_OUTPUT_N_STREAMS];
+};
+
+#define NM_OUTPUT_DRAIN_NONE ((struct nm_output_drain){.fd = {-EBADF, -EBADF}})
+
+/* Opens the pipes of the shim `pid`. The caller then checks that the pid still belongs to that shim, and drops the
+ * pipes if not. A second call has no effect. */
+void nm_output_drain_hold(struct nm_output_drain *w, pid_t pid, const char *log_dir);
+/* Writes the rest of the pipes' content to the log once the shim has gone, and drops the pipes. max_bytes: the log's
+ * limit for each stream. */
+void nm_output_drain_write(struct nm_output_drain *w, uint64_t max_bytes);
+void nm_output_drain_drop(struct nm_output_drain *w);
+
+/* ---- launch.c and launch-spawn.c ------------------------------------------------------------- */
 
 struct nm_launch {
     sd_event *event;
@@ -34,10 +63,3 @@ int nm_launch_forget_at(int dir_fd);
 /* Reads field 22 of /proc/PID/stat. Returns -ESRCH if there is no such process. */
 int nm_launch_read_start_ticks(pid_t pid, uint64_t *ret);
 struct nm_launch_record nm_launch_never_ran(int error);
-
-/*
- * Looks up the command's user in the name services. Only for a process that is about to exec another program: the
- * strings lie in libc's buffers, and no memory is freed. If the account cannot be used, `error` is set: ENOENT (no such
- * user), ESTALE (its uid or gid differs from the command's) or the reason why the lookup failed.
- */
-struct nm_shim_account nm_launch_account_find(const struct nm_command *command);

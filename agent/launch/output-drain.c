@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "agent/launch/output-drain.h"
+/* See launch-internal.h. */
+
+#include "agent/launch/launch-internal.h"
 
 #include <assert.h>
 #include <sys/ioctl.h>

@@ -56,7 +56,7 @@ enum {
 /* twice the kernel's limit of arguments and environment */
 #define NM_SHIM_SPEC_MAX_BYTES (4U << 20)
 
-/* The account of the command's user, beside uid and gid. nmd's child looks it up (launch-account.c). */
+/* The account of the command's user, beside uid and gid. nmd's child looks it up (launch-spawn.c). */
 struct nm_shim_account {
     char *name, *home, *shell;
     gid_t *groups; /* supplementary groups, n_groups entries; empty if nmd is not root, since only root can set them */

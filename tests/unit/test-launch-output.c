@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "agent/launch/output-drain.h"
+#include "agent/launch/launch-internal.h"
 #include "agent/launch/output-read.h"
 #include "util/clock.h"
 #include "util/fileio.h"
