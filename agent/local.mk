@@ -54,16 +54,16 @@ libnm_agent_la_SOURCES += \
 	%D%/launch/shim.h %D%/launch/shim-confine.c %D%/launch/shim-spec.c
 libnm_agent_la_SOURCES += \
 	%D%/store/container-snapshot.c %D%/store/container-snapshot.h \
-	%D%/store/store.h %D%/store/store-state.h \
+	%D%/store/store.h %D%/store/store-internal.h \
 	%D%/store/store-columns.c %D%/store/store-columns.h \
-	%D%/store/store-connect.c %D%/store/store-connect.h \
+	%D%/store/store-connect.c \
 	%D%/store/store-json.c %D%/store/store-json.h \
 	%D%/store/wal-mark.c %D%/store/wal-mark.h \
-	%D%/store/store-pending.c %D%/store/store-pending.h \
-	%D%/store/store-salvage.c %D%/store/store-salvage.h \
-	%D%/store/store-schema.c %D%/store/store-schema.h \
-	%D%/store/store-sql.c %D%/store/store-sql.h \
-	%D%/store/store-write.c %D%/store/store-write.h \
+	%D%/store/store-pending.c \
+	%D%/store/store-salvage.c \
+	%D%/store/store-schema.c \
+	%D%/store/store-sql.c \
+	%D%/store/store-write.c \
 	%D%/store/store-container.c \
 	%D%/store/store-decision.c \
 	%D%/store/store-open.c \

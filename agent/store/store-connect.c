@@ -6,15 +6,13 @@
  * the shared-memory index of WAL mode and the locking of each transaction.
  */
 
-#include "agent/store/store-connect.h"
+#include "agent/store/store-internal.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "agent/store/store-schema.h"
-#include "agent/store/store-sql.h"
 #include "util/clock.h"
 
 /* A longer check is stopped; bad rows are then found when they are read. */

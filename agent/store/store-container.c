@@ -14,9 +14,7 @@
 
 #include "agent/store/store-columns.h"
 #include "agent/store/store-json.h"
-#include "agent/store/store-schema.h"
-#include "agent/store/store-sql.h"
-#include "agent/store/store-write.h"
+#include "agent/store/store-internal.h"
 
 #define N_COLUMNS ((int)nm_store_n_columns)
 #define BLOB_COLUMN (N_COLUMNS + 7) /* after the command's columns */

@@ -13,8 +13,7 @@
 #include <jansson.h>
 
 #include "agent/store/store-json.h"
-#include "agent/store/store-sql.h"
-#include "agent/store/store-write.h"
+#include "agent/store/store-internal.h"
 
 int nm_store_put_decision(struct nm_store *s, const struct nm_decision *d)
 {
@@ -121,7 +120,7 @@ static int copy_saved(sqlite3 *from, const struct query *q, sqlite3 *to)
 }
 
 /* Merges stored and pending decisions in a database in memory, where pending decisions replace older records. The
- * number of decisions is limited by a page of decisions and the queue's limit (store-pending.h). */
+ * number of decisions is limited by a page of decisions and the queue's limit (store-pending.c). */
 static int show_with_pending(struct nm_store *s, const struct query *q, nm_store_decision_cb_t cb, void *userdata)
 {
     sqlite3 *db = NULL;

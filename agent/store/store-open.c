@@ -17,9 +17,7 @@
 #include <inttypes.h>
 #include <sys/stat.h>
 
-#include "agent/store/store-connect.h"
-#include "agent/store/store-salvage.h"
-#include "agent/store/store-sql.h"
+#include "agent/store/store-internal.h"
 #include "util/clock.h"
 #include "util/parse.h"
 

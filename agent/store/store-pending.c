@@ -6,7 +6,7 @@
  * transaction in progress are kept in order without a search for their rows, because as a rule they are soon discarded.
  */
 
-#include "agent/store/store-pending.h"
+#include "agent/store/store-internal.h"
 
 #include <assert.h>
 #include <errno.h>

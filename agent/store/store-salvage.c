@@ -10,13 +10,12 @@
  * containers if the file's boot is unknown: their process ids and times would have another meaning.
  */
 
-#include "agent/store/store-salvage.h"
+#include "agent/store/store-internal.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "agent/store/store-sql.h"
 #include "util/clock.h"
 
 #define GAP_MAX 20000 /* maximum number of rows read one by one in a table */

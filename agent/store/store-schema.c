@@ -2,13 +2,12 @@
 
 /* Tables and statements. The table of containers follows the table of columns (store-columns.c). */
 
-#include "agent/store/store-schema.h"
+#include "agent/store/store-internal.h"
 
 #include <assert.h>
 #include <errno.h>
 
 #include "agent/store/store-columns.h"
-#include "agent/store/store-sql.h"
 
 #define N_COLUMNS ((int)nm_store_n_columns)
 

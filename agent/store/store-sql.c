@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "agent/store/store-sql.h"
+/* Translates SQLite's results to this project's errors. */
+
+#include "agent/store/store-internal.h"
 
 #include <errno.h>
 
-#include "agent/store/store.h"
 #include "util/macros.h"
 
 /* Returns the errno of a failed write to the log or the database. SQLite keeps this errno per file, whereas its own

@@ -7,8 +7,7 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "agent/store/store-sql.h"
-#include "agent/store/store-write.h"
+#include "agent/store/store-internal.h"
 
 int nm_store_put_value(struct nm_store *s, const char *key, const char *value)
 {

@@ -7,13 +7,11 @@
  * back if one write in it fails, so the writes since begin are also kept until the commit has succeeded.
  */
 
-#include "agent/store/store-write.h"
+#include "agent/store/store-internal.h"
 
 #include <assert.h>
 #include <errno.h>
 
-#include "agent/store/store-connect.h"
-#include "agent/store/store-sql.h"
 #include "util/clock.h"
 
 #define RETRY_USEC (200 * NM_USEC_PER_MSEC)

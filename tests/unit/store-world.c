@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "agent/store/store-sql.h"
+#include "agent/store/store-internal.h"
 #include "tests/unit/remove-tree.h"
 
 int set_up(void **state)

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "agent/store/container-snapshot.h"
-#include "agent/store/store-sql.h"
 #include "tests/unit/fail-nth.h"
 #include "tests/unit/failing-calls.h"
 #include "tests/unit/remove-tree.h"

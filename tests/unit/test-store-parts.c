@@ -15,7 +15,7 @@
 
 #include "agent/store/container-snapshot.h"
 #include "agent/store/wal-mark.h"
-#include "agent/store/store-sql.h"
+#include "agent/store/store-internal.h"
 
 /* ---- the copy ----------------------------------------------------------------------------------------------- */
 
