@@ -70,10 +70,9 @@ libnm_agent_la_SOURCES += \
 	%D%/store/store-value.c
 libnm_agent_la_SOURCES += \
 	%D%/state/manager-state.h \
-	%D%/state/round-schedule.c %D%/state/round-schedule.h \
+	%D%/state/round-schedule.c \
 	%D%/state/run-phase.c %D%/state/run-phase.h \
-	%D%/state/slice-claim.c %D%/state/slice-claim.h \
-	%D%/state/usage.c %D%/state/usage.h
+	%D%/state/usage.c
 libnm_agent_la_SOURCES += \
 	%D%/journal/container-files.c %D%/journal/container-files.h \
 	%D%/journal/decision-record.c %D%/journal/decision-record.h \
@@ -88,19 +87,18 @@ libnm_agent_la_SOURCES += \
 	%D%/journal/persist.c %D%/journal/persist.h \
 	%D%/journal/slot-file.c %D%/journal/slot-file.h
 libnm_agent_la_SOURCES += \
-	%D%/node/container-limits.c %D%/node/container-limits.h \
-	%D%/node/growth-probe.c %D%/node/growth-probe.h \
-	%D%/node/helper-cgroup.c %D%/node/helper-cgroup.h \
-	%D%/node/manager-settings.c %D%/node/manager-settings.h \
+	%D%/node/cgroups.h %D%/node/node.h %D%/node/sampling.h \
+	%D%/node/container-limits.c \
+	%D%/node/growth-probe.c \
+	%D%/node/helper-cgroup.c \
+	%D%/node/manager-settings.c \
 	%D%/node/node-slice.c %D%/node/node-slice.h \
-	%D%/node/output-share.c %D%/node/output-share.h \
+	%D%/node/output-share.c \
 	%D%/node/over-beta.c %D%/node/over-beta.h \
-	%D%/node/preflight.c %D%/node/preflight.h \
-	%D%/node/pressure.c %D%/node/pressure.h \
-	%D%/node/removable.c %D%/node/removable.h \
-	%D%/node/sample.c %D%/node/sample.h \
-	%D%/node/slice-note.c %D%/node/slice-note.h \
-	%D%/node/swap-reclaim.c %D%/node/swap-reclaim.h
+	%D%/node/preflight.c \
+	%D%/node/pressure.c \
+	%D%/node/sample.c \
+	%D%/node/swap-reclaim.c
 libnm_agent_la_SOURCES += \
 	%D%/lifecycle/actions.c %D%/lifecycle/actions.h \
 	%D%/lifecycle/container-end.c %D%/lifecycle/container-end.h \

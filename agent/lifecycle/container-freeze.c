@@ -8,10 +8,8 @@
 
 #include "agent/lifecycle/container-end.h"
 #include "agent/journal/persist.h"
-#include "agent/state/round-schedule.h"
 #include "agent/lifecycle/container-events.h"
 #include "agent/journal/decision-record.h"
-#include "agent/node/sample.h"
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/log.h"

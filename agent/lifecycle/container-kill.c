@@ -11,10 +11,10 @@
 
 #include "agent/lifecycle/container-end.h"
 #include "agent/lifecycle/container-events.h"
-#include "agent/node/container-limits.h"
-#include "agent/node/output-share.h"
+#include "agent/node/cgroups.h"
+#include "agent/node/sampling.h"
+#include "agent/node/node.h"
 #include "agent/journal/decision-record.h"
-#include "agent/node/sample.h"
 #include "cgroup/procs.h"
 #include "util/clock.h"
 #include "util/fault.h"

@@ -15,10 +15,9 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "agent/state/round-schedule.h"
 #include "agent/journal/decision-record.h"
-#include "agent/node/sample.h"
-#include "agent/node/swap-reclaim.h"
+#include "agent/node/cgroups.h"
+#include "agent/node/sampling.h"
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/inherited.h"

@@ -4,11 +4,10 @@
 
 #include "agent/journal/lists.h"
 #include "agent/journal/past.h"
-#include "agent/node/manager-settings.h"
+#include "agent/node/node.h"
 #include "agent/node/over-beta.h"
 #include "agent/requests/access.h"
 #include "agent/state/manager-state.h"
-#include "agent/state/usage.h"
 
 #include <assert.h>
 #include <limits.h>

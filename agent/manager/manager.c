@@ -5,7 +5,9 @@
  * nm_round_request() (round-schedule.c).
  */
 
-#include "agent/node/helper-cgroup.h"
+#include "agent/node/cgroups.h"
+#include "agent/node/sampling.h"
+#include "agent/node/node.h"
 #include "agent/lifecycle/container-reclaim.h"
 #include "agent/state/manager-state.h"
 
@@ -14,26 +16,17 @@
 #include <sys/stat.h>
 
 #include "agent/message-ids.h"
-#include "agent/node/growth-probe.h"
 #include "agent/requests/drain.h"
 #include "agent/journal/durable.h"
 #include "agent/lifecycle/container-end.h"
 #include "agent/journal/journal.h"
-#include "agent/state/round-schedule.h"
 #include "agent/lifecycle/container-events.h"
-#include "agent/node/container-limits.h"
 #include "agent/journal/lists.h"
-#include "agent/node/output-share.h"
-#include "agent/node/pressure.h"
-#include "agent/node/preflight.h"
 #include "agent/journal/event-ring.h"
 #include "agent/journal/past.h"
 #include "agent/journal/decision-record.h"
 #include "agent/manager/manager-round.h"
-#include "agent/node/sample.h"
 #include "agent/requests/exec-session.h"
-#include "agent/node/manager-settings.h"
-#include "agent/node/node-slice.h"
 #include "agent/lifecycle/container-start.h"
 #include "agent/manager/recorder.h"
 #include "agent/recovery/recovery.h"

@@ -5,13 +5,12 @@
  * These attributes are changed in place, and restored if another process has changed them.
  */
 
-#include "agent/node/container-limits.h"
+#include "agent/node/cgroups.h"
 
 #include <assert.h>
 
 #include "agent/message-ids.h"
 #include "agent/journal/decision-record.h"
-#include "agent/node/node-slice.h"
 #include "util/fileio.h"
 #include "util/log.h"
 
@@ -159,7 +158,7 @@ void nm_limits_started(struct nm_live_container *l)
 
 void nm_limits_put_right(struct nm_live_container *l)
 {
-    if (l->cg) /* a worker may have died during a reclaim together with nmd (swap-reclaim.h) */
+    if (l->cg) /* a worker may have died during a reclaim together with nmd (swap-reclaim.c) */
         (void)nm_cgroup_set_swap_max(l->cg, NM_CGROUP_NONE);
     l->limits = nm_limits_for(l->m, l->c);
     if (!l->cg || l->c->view.state == NM_KILLING)

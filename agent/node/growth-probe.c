@@ -13,12 +13,10 @@
  * are slower, up to 2 s where nmd lacks CAP_SYS_RESOURCE.
  */
 
-#include "agent/node/growth-probe.h"
+#include "agent/node/sampling.h"
 
 #include <assert.h>
 
-#include "agent/state/round-schedule.h"
-#include "agent/node/sample.h"
 #include "util/clock.h"
 #include "util/loop.h"
 

@@ -15,7 +15,7 @@
  * reducers on other nodes make progress.
  */
 
-#include "agent/node/helper-cgroup.h"
+#include "agent/node/cgroups.h"
 
 #include <assert.h>
 

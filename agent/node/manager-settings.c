@@ -2,20 +2,17 @@
 
 /* The configuration and the settings derived from it, at the start and after a reload. */
 
-#include "agent/node/manager-settings.h"
+#include "agent/node/node.h"
 
 #include <assert.h>
 
+#include "agent/node/cgroups.h"
+#include "agent/node/sampling.h"
 #include "agent/problem.h"
-#include "agent/node/helper-cgroup.h"
 #include "agent/journal/persist.h"
-#include "agent/state/round-schedule.h"
-#include "agent/node/container-limits.h"
-#include "agent/node/pressure.h"
 #include "agent/journal/event-ring.h"
 #include "agent/journal/past.h"
 #include "agent/journal/decision-record.h"
-#include "agent/node/node-slice.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/parse.h"

@@ -2,18 +2,31 @@
 
 /*
  * The slice's own limits. memory.max is the capacity, which the kernel enforces even if nmd is dead. memory.low is the
- * sum of the guaranteed containers' claims (slice-claim.c). Without memory.low, the containers' own protection is
- * effective only among siblings, and a process elsewhere on the node could take all memory of guaranteed containers.
+ * sum of the guaranteed containers' claims. Without memory.low, the containers' own protection is effective only among
+ * siblings, and a process elsewhere on the node could take all memory of guaranteed containers.
  */
 
 #include "agent/node/node-slice.h"
 
 #include <assert.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 
 #include "agent/message-ids.h"
 #include "agent/journal/decision-record.h"
+#include "util/clock.h"
+#include "util/fileio.h"
 #include "util/log.h"
 #include "util/parse.h"
+
+#define NOTE_NAME "slice-low"
+#define LINE "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n"
+#define SCAN_LINE "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+
+#define STEP_SHARE 32
+#define STEP_MIN_BYTES (UINT64_C(8) << 20)
+#define CLAIM_HOLD_USEC (60 * NM_USEC_PER_SEC)
 
 struct nm_slice *nm_slice_new(void)
 {
@@ -24,6 +37,129 @@ struct nm_slice *nm_slice_free(struct nm_slice *s)
 {
     free(s);
     return NULL;
+}
+
+/*
+ * ---- who has set memory.low --------------------------------------------------------------------
+ *
+ * nmd sets the slice's memory.low, but never below a value that an administrator has set. The number in the file does
+ * not show who wrote the value, and nmd's own number may appear late or again: systemd keeps requested values in /run
+ * and applies them to a slice that is recreated, and an nmd that died may have requested another value just before. So
+ * nmd notes its latest few requests beforehand, in a file beside its socket. That file is in /run, too, and so lasts
+ * exactly as long as systemd's values.
+ *
+ * Limitation: if an administrator sets a value that equals one of nmd's latest requests, the administrator's value is
+ * not recognized.
+ */
+
+/* Compares the file's value, is_bytes, with the note. Returns true if the value is new and nmd did not set it. Then an
+ * administrator has set the value, and it becomes own_bytes. */
+static bool see_note(struct nm_slice_note *n, uint64_t is_bytes)
+{
+    if (is_bytes == n->own_bytes)
+        return false;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(n->asked_bytes); i++)
+        if (is_bytes == n->asked_bytes[i] && is_bytes > 0) /* nmd never requests less than the administrator's value */
+            return false;
+    *n = (struct nm_slice_note){.own_bytes = is_bytes, .unsaved = true};
+    return true;
+}
+
+/* Notes a value before nmd sets it. */
+static void note_asked(struct nm_slice_note *n, uint64_t bytes)
+{
+    if (bytes == n->own_bytes || bytes == n->asked_bytes[0])
+        return;
+    for (size_t i = NM_ARRAY_SIZE(n->asked_bytes) - 1; i > 0; i--)
+        n->asked_bytes[i] = n->asked_bytes[i - 1];
+    n->asked_bytes[0] = bytes;
+    n->unsaved = true;
+}
+
+/* Returns 0 whether or not the file exists. A damaged file counts as missing. */
+static int load_note(const char *directory, struct nm_slice_note *ret)
+{
+    _cleanup_close_ int dir_fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct nm_slice_note n = {0};
+    char text[160];
+    int r = dir_fd < 0 ? -errno : nm_read_file_at(dir_fd, NOTE_NAME, text, sizeof text, NULL);
+
+    if (r >= 0 && sscanf(text, SCAN_LINE, &n.own_bytes, &n.asked_bytes[0], &n.asked_bytes[1], &n.asked_bytes[2],
+                         &n.asked_bytes[3]) != 5)
+        n = (struct nm_slice_note){0};
+    *ret = n;
+    return r == -ENOENT ? 0 : r;
+}
+
+/* Writes the note if it has changed. */
+static int save_note(const char *directory, struct nm_slice_note *n)
+{
+    _cleanup_close_ int dir_fd = -EBADF;
+    char text[160];
+    int r;
+
+    if (!n->unsaved)
+        return 0;
+    dir_fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (dir_fd < 0)
+        return -errno;
+    (void)snprintf(text, sizeof text, LINE, n->own_bytes, n->asked_bytes[0], n->asked_bytes[1], n->asked_bytes[2],
+                   n->asked_bytes[3]);
+    r = nm_write_file_atomic_at(dir_fd, NOTE_NAME, text, 0600);
+    if (r >= 0)
+        n->unsaved = false;
+    return r;
+}
+
+/*
+ * ---- claims ------------------------------------------------------------------------------------
+ *
+ * The part of the slice's protection that guaranteed containers don't use would protect the slice's idle page cache
+ * from the rest of the node (memory_recursiveprot). So each container claims only the memory that it holds plus one
+ * step, because a container may grow faster than samples are taken and needs the claim beforehand. A claim rises at
+ * once, and falls when no higher claim was needed for a minute. A new or increased promise is claimed entirely for
+ * that minute, because it is likely to be used.
+ *
+ * Claims are rounded to steps, so that small variations don't cause a call to systemd with each sample.
+ */
+
+static uint64_t wanted(const struct nm_slice_claim *c, uint64_t charged_bytes)
+{
+    uint64_t step = NM_MAX(c->promised_bytes / STEP_SHARE, STEP_MIN_BYTES);
+    uint64_t grown = c->seen_usec > 0 ? nm_sub_u64(charged_bytes, c->charged_bytes) : 0;
+    uint64_t ahead = charged_bytes + NM_MAX(step, grown);
+
+    return NM_MIN((ahead + step - 1) / step * step, c->promised_bytes);
+}
+
+uint64_t nm_slice_claim(struct nm_slice_claim *c, uint64_t promised_bytes, uint64_t charged_bytes, uint64_t at_usec)
+{
+    uint64_t now_wanted;
+
+    if (promised_bytes > c->promised_bytes) {
+        c->bytes = promised_bytes;
+        c->peak_bytes = 0;
+        c->since_usec = at_usec;
+    }
+    c->promised_bytes = promised_bytes;
+    c->bytes = NM_MIN(c->bytes, promised_bytes);
+    if (charged_bytes == 0 || at_usec == c->seen_usec)
+        return c->bytes;
+    now_wanted = wanted(c, charged_bytes);
+    c->charged_bytes = charged_bytes;
+    c->seen_usec = at_usec;
+    if (c->since_usec == 0)
+        c->since_usec = at_usec;
+    c->peak_bytes = NM_MAX(c->peak_bytes, now_wanted);
+    if (now_wanted >= c->bytes) {
+        c->bytes = c->peak_bytes = now_wanted;
+        c->since_usec = at_usec;
+    } else if (at_usec - c->since_usec >= CLAIM_HOLD_USEC) {
+        c->bytes = c->peak_bytes;
+        c->peak_bytes = now_wanted;
+        c->since_usec = at_usec;
+    }
+    return c->bytes;
 }
 
 /* Returns the sum of the claims of guaranteed containers that have a cgroup or are about to get a cgroup. */
@@ -40,6 +176,8 @@ static uint64_t claimed(struct nm_manager *m)
     }
     return sum;
 }
+
+/* ---- limits ------------------------------------------------------------------------------------ */
 
 static void set(struct nm_manager *m);
 
@@ -65,7 +203,7 @@ static uint64_t learn_own(struct nm_manager *m)
     uint64_t is;
 
     if (nm_cgroup_slice_read_low(m->backend, &is) >= 0)
-        (void)nm_slice_note_see(&m->slice->note, is);
+        (void)see_note(&m->slice->note, is);
     return m->slice->note.own_bytes;
 }
 
@@ -73,8 +211,8 @@ static void note(struct nm_manager *m, uint64_t bytes)
 {
     int r;
 
-    nm_slice_note_ask(&m->slice->note, nm_cgroup_round_to_page(bytes));
-    r = nm_slice_note_save(m->runtime_dir, &m->slice->note);
+    note_asked(&m->slice->note, nm_cgroup_round_to_page(bytes));
+    r = save_note(m->runtime_dir, &m->slice->note);
     if (r < 0)
         nm_debug("can't save which part of the slice's memory.low the administrator set: %s", strerror(-r));
 }
@@ -130,7 +268,7 @@ static void learn_max(struct nm_manager *m)
 
 void nm_slice_begin(struct nm_manager *m)
 {
-    int r = nm_slice_note_load(m->runtime_dir, &m->slice->note);
+    int r = load_note(m->runtime_dir, &m->slice->note);
 
     if (r < 0)
         nm_warning("can't read in %s which part of the slice's memory.low nmd has set: %s; its present value counts as "
@@ -194,7 +332,7 @@ void nm_slice_check_drift(struct nm_manager *m)
     drift = nm_cgroup_slice_check_drift(m->backend, &m->slice->limits);
     if (drift <= 0)
         return;
-    if (drift & low && nm_cgroup_slice_read_low(m->backend, &is) >= 0 && nm_slice_note_see(&m->slice->note, is) &&
+    if (drift & low && nm_cgroup_slice_read_low(m->backend, &is) >= 0 && see_note(&m->slice->note, is) &&
         is > m->slice->claimed_bytes) {
         nm_info("memory.low of %s was set to %s by another process, which is more than the %s that its guaranteed "
                 "containers claim; nmd does not change it",

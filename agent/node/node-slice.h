@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "agent/state/manager-state.h"
-#include "agent/node/slice-note.h"
+/* The state of node-slice.c. Only node-slice.c and its tests use this header; cgroups.h has the other functions. */
 
-/* The state of node-slice.c. Only node-slice.c and its test use it. */
+#include "agent/node/cgroups.h"
+
+/* Records who set the slice's memory.low. All zeros: nmd has not set it yet. */
+struct nm_slice_note {
+    uint64_t own_bytes;      /* value that the administrator has set; 0 if the administrator has set no value */
+    uint64_t asked_bytes[4]; /* values that nmd set and that differ from own_bytes, the newest first */
+    bool unsaved;
+};
+
 struct nm_slice {
     struct nm_cgroup_limits limits; /* the limits that were set last */
     struct nm_slice_note note;
@@ -13,21 +20,6 @@ struct nm_slice {
     bool limit_due;      /* memory in use exceeds the reduced capacity, so memory.max is not lowered yet */
 };
 
-struct nm_slice *nm_slice_new(void); /* NULL: out of memory */
-struct nm_slice *nm_slice_free(struct nm_slice *s);
-
-/* Loads the requests of an earlier nmd and the node's limits of tasks. Call this function before the other functions of
- * this file. */
-void nm_slice_begin(struct nm_manager *m);
-/* Sets all limits of the slice. Called at the start, once the containers of an earlier nmd are known, and after a
- * change of the capacity. */
-void nm_slice_set(struct nm_manager *m);
-/* Sets all limits after the capacity has changed. memory.max stays while more than the new capacity is in use, since
- * the kernel would kill at once; nm_slice_lower(), which is called after each sample, lowers memory.max as soon as less
- * is in use. */
-void nm_slice_set_capacity(struct nm_manager *m);
-void nm_slice_lower(struct nm_manager *m);
-/* Updates the slice's limits after a guaranteed container has come, ended, grown, shrunk or changed its type. The call
- * is cheap without such a change. */
-void nm_slice_follow(struct nm_manager *m);
-void nm_slice_check_drift(struct nm_manager *m);
+/* Updates and returns the claim, at most promised_bytes. charged_bytes: the container's memory.current in the sample of
+ * at_usec; 0: unknown, or no sample yet. A second call with the same sample has no effect. */
+uint64_t nm_slice_claim(struct nm_slice_claim *c, uint64_t promised_bytes, uint64_t charged_bytes, uint64_t at_usec);

@@ -9,7 +9,7 @@
  * journal is about to run out of space.
  */
 
-#include "agent/node/output-share.h"
+#include "agent/node/node.h"
 
 #include <assert.h>
 #include <limits.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See preflight.h. nmd --check-config runs beside a working nmd, or before an important start. The check reports the
+ * See node.h. nmd --check-config runs beside a working nmd, or before an important start. The check reports the
  * same errors as the start, and makes no changes. Errors that only the real action can show are not detected (a failing
  * disk, a damaged journal, a slice that systemd can't start). A check never fails where a start would succeed.
  */
 
-#include "agent/node/preflight.h"
+#include "agent/node/node.h"
 
 #include <assert.h>
 #include <limits.h>

@@ -2,14 +2,12 @@
 
 /* Pressure events (PSI) of the node and of the slice. A stall is only a hint: a fresh sample decides. */
 
-#include "agent/node/pressure.h"
+#include "agent/node/sampling.h"
 
 #include <assert.h>
 #include <limits.h>
 #include <sys/stat.h>
 
-#include "agent/node/growth-probe.h"
-#include "agent/state/round-schedule.h"
 #include "util/log.h"
 
 #define CPU_PSI_STALL_SHARE 4 /* fraction of the window; idle-class work always waits a little */

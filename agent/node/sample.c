@@ -5,7 +5,7 @@
  * Measurements are stored in the policy's views; this file makes no decisions.
  */
 
-#include "agent/node/sample.h"
+#include "agent/node/sampling.h"
 
 #include <assert.h>
 

@@ -10,7 +10,7 @@
  * and the next piece waits until most of the last one is written.
  */
 
-#include "agent/node/swap-reclaim.h"
+#include "agent/node/cgroups.h"
 
 #include <assert.h>
 #include <errno.h>

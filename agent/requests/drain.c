@@ -13,7 +13,6 @@
 #include "agent/journal/durable.h"
 #include "agent/lifecycle/container-end.h"
 #include "agent/journal/persist.h"
-#include "agent/state/round-schedule.h"
 #include "agent/journal/event-ring.h"
 #include "agent/journal/decision-record.h"
 #include "util/clock.h"

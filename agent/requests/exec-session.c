@@ -13,7 +13,7 @@
 
 #include "agent/launch/shim.h"
 #include "agent/requests/access.h"
-#include "agent/node/container-limits.h"
+#include "agent/node/cgroups.h"
 #include "agent/lifecycle/container-start.h"
 #include "agent/problem.h"
 #include "util/log.h"

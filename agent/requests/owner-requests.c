@@ -15,7 +15,6 @@
 #include "agent/lifecycle/container-end.h"
 #include "agent/lifecycle/container-kill.h"
 #include "agent/journal/persist.h"
-#include "agent/state/round-schedule.h"
 #include "agent/journal/lists.h"
 #include "agent/journal/event-ring.h"
 #include "agent/journal/decision-record.h"

@@ -6,7 +6,7 @@
  * owns all state and has one function per kind of event. Rooms and their files are layers: tests/style has the only
  * list of these layers, and checks that no layer uses a layer above it. From the bottom:
  *
- *   state/      this state, and the request of a round
+ *   state/      this state, sums of it, and the request of a round
  *   journal/    containers, decisions and events, in memory and on disk
  *   node/       the node and its cgroups: samples, pressure, limits, shares of disks
  *   lifecycle/  the life of one container: actions, first journalling their intent (actions.c), then changing the
@@ -27,7 +27,6 @@
 #include "agent/health.h"
 #include "agent/launch/launch.h"
 #include "agent/state/run-phase.h"
-#include "agent/state/slice-claim.h"
 #include "agent/store/store.h"
 #include "util/fair-queue.h"
 
@@ -48,6 +47,14 @@ struct nm_recorded {
     struct nm_resources request, use;
     bool used; /* `use` was written */
     bool started; /* the start was written */
+};
+
+/* The part of a guaranteed container's promised memory that the slice must protect now. All zeros at the container's
+ * start. */
+struct nm_slice_claim {
+    uint64_t promised_bytes, bytes;
+    uint64_t peak_bytes, since_usec; /* the largest need since since_usec */
+    uint64_t charged_bytes, seen_usec; /* figure and time of the newest evaluated sample */
 };
 
 /* State of one run of a container. It is reset before the next run. */
@@ -297,3 +304,18 @@ struct nm_manager {
     struct nm_events *events;
     struct nm_recorder *recorder; /* NULL: no recording */
 };
+
+/* ---- usage.c: the use of the node by containers ---------------------------------------------- */
+
+/* Fills in the counts of containers, their allocations, and the parts of U, and no other members of *ret. */
+void nm_usage_fill(const struct nm_manager *m, struct nm_status *ret);
+/* Updates since when the node is removable. Call it when a container or an orphan has appeared or gone. */
+void nm_removable_look(struct nm_manager *m);
+/* Sets the initial value. Called once, after recovery has read m->removable_since_usec from the journal. */
+void nm_removable_recover(struct nm_manager *m);
+
+/* ---- round-schedule.c ------------------------------------------------------------------------ */
+
+/* Schedules a round in a later turn of the event loop. Several requests become one round, for the strongest trigger:
+ * LOOK, then PRESSURE, then CHANGE. SAMPLE is not allowed, because only the sampling timer starts those rounds. */
+void nm_round_request(struct nm_manager *m, enum nm_policy_trigger trigger);

@@ -6,7 +6,7 @@
  * round.
  */
 
-#include "agent/state/round-schedule.h"
+#include "agent/state/manager-state.h"
 
 #include <assert.h>
 

@@ -16,7 +16,7 @@
 #include "tests/unit/manager-world.h"
 
 #include "agent/lifecycle/container-events.h"
-#include "agent/node/container-limits.h"
+#include "agent/node/cgroups.h"
 #include "agent/journal/lists.h"
 #include "cgroup/backend-fake.h"
 #include "util/clock.h"

@@ -13,7 +13,7 @@
 #include <signal.h>
 
 #include "agent/journal/container-files.h"
-#include "agent/node/container-limits.h"
+#include "agent/node/cgroups.h"
 #include "agent/manager/manager-round.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/manager-world.h"

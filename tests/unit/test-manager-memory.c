@@ -17,7 +17,6 @@
 
 #include "agent/lifecycle/container-end.h"
 #include "agent/journal/event-ring.h"
-#include "agent/state/round-schedule.h"
 #include "agent/journal/lists.h"
 #include "agent/requests/exec-session.h"
 #include "agent/manager/recorder.h"

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "agent/journal/persist.h"
-#include "agent/node/sample.h"
-#include "agent/node/manager-settings.h"
+#include "agent/node/sampling.h"
+#include "agent/node/node.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/manager-world.h"
 #include "util/clock.h"

@@ -11,7 +11,6 @@
 #include <cmocka.h>
 #include <sys/resource.h>
 
-#include "agent/state/round-schedule.h"
 #include "agent/journal/lists.h"
 #include "agent/manager/manager-round.h"
 #include "agent/lifecycle/container-start.h"

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "agent/node/swap-reclaim.h"
+#include "agent/node/cgroups.h"
 #include "tests/unit/remove-tree.h"
 #include "util/fileio.h"
 #include "util/macros.h"

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <syslog.h>
 
-#include "agent/node/helper-cgroup.h"
+#include "agent/node/cgroups.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/fail-nth.h"
 #include "tests/unit/loopback.h"

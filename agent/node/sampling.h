@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+/*
+ * Sampling: the figures of node and containers, and the two sources of rounds between two samples, growth of use and
+ * pressure. Amounts are in bytes and millicores, times in microseconds of CLOCK_BOOTTIME. Functions return 0 or -errno.
+ */
+
 #include "agent/state/manager-state.h"
+
+/* ---- sample.c -------------------------------------------------------------------------------- */
 
 /* Returns -errno if the node's figures below proc_root can't be read. */
 int nm_sampling_new(const char *proc_root, uint64_t uplink_speed_mbit, struct nm_sampling **ret);
@@ -30,3 +37,24 @@ bool nm_sample_find_oom_kill(struct nm_live_container *l);
 /* Returns whether the kernel has oom-killed in the container recently, so that it is about to end. The kernel may act
  * before the kill that was decided on an older sample. */
 bool nm_sample_was_oom_killed(struct nm_live_container *l);
+
+/* ---- growth-probe.c: memory and CPU between two samples -------------------------------------- */
+
+struct nm_growth_probe *nm_growth_probe_new(void); /* NULL: out of memory */
+struct nm_growth_probe *nm_growth_probe_free(struct nm_growth_probe *g);
+/* Returns when the CPU stall or surge that the probe follows began, or 0 if the probe follows no stall and no surge. */
+uint64_t nm_growth_probe_event_usec(const struct nm_growth_probe *g);
+int nm_growth_probe_start(struct nm_manager *m);
+/* Takes CPU samples, because a stall or a surge may have begun. */
+void nm_growth_probe_look_at_cpu(struct nm_manager *m);
+/* Arms the probe again after a round whose actions have begun. sampled: the round took its own sample. */
+void nm_growth_probe_rearm(struct nm_manager *m, const struct nm_policy_verdict *v, bool sampled);
+void nm_growth_probe_again(struct nm_manager *m); /* continues the glances after a round was skipped */
+
+/* ---- pressure.c: pressure events of node and slice ------------------------------------------- */
+
+struct nm_pressure *nm_pressure_new(void); /* NULL: out of memory */
+struct nm_pressure *nm_pressure_free(struct nm_pressure *p);
+/* Opens the slice's pressure files again if the slice was recreated. Called periodically. */
+void nm_pressure_follow_slice(struct nm_manager *m);
+void nm_pressure_watch(struct nm_manager *m); /* creates the watches again, with the current settings */
