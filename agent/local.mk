@@ -74,17 +74,16 @@ libnm_agent_la_SOURCES += \
 	%D%/state/run-phase.c %D%/state/run-phase.h \
 	%D%/state/usage.c
 libnm_agent_la_SOURCES += \
-	%D%/journal/container-files.c %D%/journal/container-files.h \
-	%D%/journal/decision-record.c %D%/journal/decision-record.h \
-	%D%/journal/durable.c %D%/journal/durable.h \
-	%D%/journal/ended-apps.c %D%/journal/ended-apps.h \
-	%D%/journal/event-file.c %D%/journal/event-file.h \
-	%D%/journal/event-ring.c %D%/journal/event-ring.h \
-	%D%/journal/journal.c %D%/journal/journal.h \
-	%D%/journal/lists.c %D%/journal/lists.h \
-	%D%/journal/long-history.c %D%/journal/long-history.h \
-	%D%/journal/past.c %D%/journal/past.h \
-	%D%/journal/persist.c %D%/journal/persist.h \
+	%D%/journal/containers.h %D%/journal/journal.h %D%/journal/records.h \
+	%D%/journal/decision-record.c \
+	%D%/journal/durable.c \
+	%D%/journal/ended-apps.c \
+	%D%/journal/event-file.c \
+	%D%/journal/event-ring.c \
+	%D%/journal/lists.c \
+	%D%/journal/long-history.c \
+	%D%/journal/past.c \
+	%D%/journal/persist.c \
 	%D%/journal/slot-file.c %D%/journal/slot-file.h
 libnm_agent_la_SOURCES += \
 	%D%/node/cgroups.h %D%/node/node.h %D%/node/sampling.h \

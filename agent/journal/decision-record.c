@@ -5,7 +5,7 @@
  * Subscribers to events receive both.
  */
 
-#include "agent/journal/decision-record.h"
+#include "agent/journal/records.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -13,7 +13,6 @@
 
 #include "agent/config/settings.h"
 #include "agent/message-ids.h"
-#include "agent/journal/event-ring.h"
 #include "util/clock.h"
 #include "util/log.h"
 

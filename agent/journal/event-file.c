@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See event-file.h. Enumerations are written as words and not as numbers, so that another version can read the values
+/* See slot-file.h. Enumerations are written as words and not as numbers, so that another version can read the values
  * that it knows. */
 
-#include "agent/journal/event-file.h"
+#include "agent/journal/slot-file.h"
 
 #include <assert.h>
 #include <inttypes.h>
 
-#include "agent/journal/slot-file.h"
+#include "agent/state/manager-state.h"
 #include "util/error.h"
 #include "util/fileio.h"
 #include "util/parse.h"

@@ -3,14 +3,14 @@
 /* Events: the newest are kept in a ring in memory and in a file beside the journal. Subscribers are called for each
  * event. */
 
-#include "agent/journal/event-ring.h"
+#include "agent/journal/records.h"
 
 #include <assert.h>
 #include <sys/mman.h>
 
+#include "agent/journal/journal.h"
+#include "agent/journal/slot-file.h"
 #include "agent/message-ids.h"
-#include "agent/journal/event-file.h"
-#include "agent/journal/past.h"
 #include "util/clock.h"
 #include "util/log.h"
 

@@ -5,13 +5,12 @@
  * applications. The policy's workspaces grow with the lists.
  */
 
-#include "agent/journal/lists.h"
+#include "agent/journal/containers.h"
 
 #include <assert.h>
 #include <search.h>
 
-#include "agent/journal/container-files.h"
-#include "agent/journal/decision-record.h"
+#include "agent/journal/records.h"
 #include "cgroup/procs.h"
 #include "util/clock.h"
 #include "util/fault.h"

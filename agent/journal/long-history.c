@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See long-history.h. */
+/* See slot-file.h. */
 
-#include "agent/journal/long-history.h"
+#include "agent/journal/slot-file.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "agent/journal/slot-file.h"
 #include "util/error.h"
 #include "util/parse.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "agent/journal/past.h"
+#include "agent/journal/journal.h"
 
-#include "agent/journal/long-history.h"
+#include "agent/journal/slot-file.h"
 #include "util/clock.h"
 #include "util/log.h"
 

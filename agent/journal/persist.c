@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The stored state of a live container: its row in the journal, the copy beside its shim's records
- * (container-snapshot.h), and its state, which is journalled and reported at each change.
+ * What a container has on disk: its row in the journal, the copy beside its shim's records (container-snapshot.h), and
+ * its directories, <state>/containers/<id>, which nmd and the shim use, and <logs>/<id>. Also the state of a live
+ * container, which is journalled and reported at each change.
  */
 
-#include "agent/journal/persist.h"
+#include "agent/journal/containers.h"
 
 #include <assert.h>
+#include <dirent.h>
+#include <ftw.h>
+#include <limits.h>
 
+#include "agent/journal/records.h"
 #include "agent/problem.h"
 #include "agent/store/container-snapshot.h"
-#include "agent/journal/container-files.h"
-#include "agent/journal/event-ring.h"
-#include "agent/journal/decision-record.h"
 #include "util/clock.h"
 #include "util/fault.h"
+#include "util/fileio.h"
 #include "util/log.h"
 
 int nm_persist_journal(struct nm_live_container *l)
@@ -109,4 +112,54 @@ int nm_persist_answer(const struct nm_manager *m, const char *id, const char *do
                           "%s %s, but this isn't saved yet, because the journal in %s can't be written (%s). If nmd "
                           "restarts before it can be written, the change may be "
                           "lost.", id, done, m->state_dir, strerror(-r));
+}
+
+/*
+ * ---- directories -------------------------------------------------------------------------------
+ *
+ * Only names that can be a container's id are read or removed, since an operator may have set log-dir to a directory
+ * that has other contents.
+ */
+
+void nm_files_container_dir(const struct nm_manager *m, const char *id, char buf[NM_DIR_SIZE])
+{
+    assert(id);
+    /* The length of the state directory's path was checked when the directory was opened. */
+    (void)snprintf(buf, NM_DIR_SIZE, "%s/containers/%s", m->state_dir, id);
+}
+
+int nm_files_foreach(const struct nm_manager *m, nm_files_cb_t cb, void *userdata)
+{
+    _cleanup_closedir_ DIR *dir = NULL;
+    char path[NM_DIR_SIZE];
+
+    assert(cb);
+    nm_files_container_dir(m, "", path);
+    dir = opendir(path);
+    if (!dir)
+        return errno == ENOENT ? 0 : -errno;
+    for (struct dirent *de; (de = readdir(dir));)
+        if (nm_id_is_valid(de->d_name))
+            cb(de->d_name, userdata);
+    return 0;
+}
+
+static int unlink_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st, (void)type, (void)ftw;
+    return remove(path) < 0 && errno != ENOENT ? -1 : 0;
+}
+
+/* Removes a few small files, which nmd or the shim have made. The container's user has no access: both directories
+ * belong to root with mode 0700, which is checked before a start (nm_check_private_dir()). So no worker is needed. */
+void nm_files_forget(struct nm_manager *m, const char *id)
+{
+    char path[NM_DIR_SIZE];
+
+    if (!nm_id_is_valid(id))
+        return;
+    nm_files_container_dir(m, id, path);
+    (void)nftw(path, unlink_one, 8, FTW_DEPTH | FTW_PHYS);
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", m->log_dir, id) < sizeof path)
+        (void)nftw(path, unlink_one, 8, FTW_DEPTH | FTW_PHYS);
 }

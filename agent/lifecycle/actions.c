@@ -13,9 +13,9 @@
 #include "agent/lifecycle/container-end.h"
 #include "agent/lifecycle/container-freeze.h"
 #include "agent/lifecycle/container-reclaim.h"
-#include "agent/journal/persist.h"
+#include "agent/journal/containers.h"
+#include "agent/journal/records.h"
 #include "agent/lifecycle/container-kill.h"
-#include "agent/journal/decision-record.h"
 #include "agent/lifecycle/container-start.h"
 #include "util/clock.h"
 

@@ -7,9 +7,9 @@
 #include <assert.h>
 
 #include "agent/lifecycle/container-end.h"
-#include "agent/journal/persist.h"
+#include "agent/journal/containers.h"
+#include "agent/journal/records.h"
 #include "agent/lifecycle/container-events.h"
-#include "agent/journal/decision-record.h"
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/log.h"

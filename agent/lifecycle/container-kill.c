@@ -14,7 +14,7 @@
 #include "agent/node/cgroups.h"
 #include "agent/node/sampling.h"
 #include "agent/node/node.h"
-#include "agent/journal/decision-record.h"
+#include "agent/journal/records.h"
 #include "cgroup/procs.h"
 #include "util/clock.h"
 #include "util/fault.h"

@@ -15,7 +15,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "agent/journal/decision-record.h"
+#include "agent/journal/records.h"
 #include "agent/node/cgroups.h"
 #include "agent/node/sampling.h"
 #include "util/clock.h"

@@ -17,14 +17,13 @@
 #include <limits.h>
 
 #include "agent/users.h"
-#include "agent/journal/container-files.h"
+#include "agent/journal/containers.h"
+#include "agent/journal/records.h"
 #include "agent/lifecycle/container-end.h"
-#include "agent/journal/persist.h"
 #include "agent/lifecycle/container-kill.h"
 #include "agent/lifecycle/container-events.h"
 #include "agent/node/cgroups.h"
 #include "agent/node/node.h"
-#include "agent/journal/decision-record.h"
 #include "util/fault.h"
 #include "util/fnv1a.h"
 #include "util/log.h"

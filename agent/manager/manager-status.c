@@ -2,8 +2,9 @@
 
 /* The manager's read-only functions: they fill plain structs from the manager's state and leave it unchanged. */
 
-#include "agent/journal/lists.h"
-#include "agent/journal/past.h"
+#include "agent/journal/containers.h"
+#include "agent/journal/journal.h"
+#include "agent/journal/slot-file.h"
 #include "agent/node/node.h"
 #include "agent/node/over-beta.h"
 #include "agent/requests/access.h"

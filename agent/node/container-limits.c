@@ -10,7 +10,7 @@
 #include <assert.h>
 
 #include "agent/message-ids.h"
-#include "agent/journal/decision-record.h"
+#include "agent/journal/records.h"
 #include "util/fileio.h"
 #include "util/log.h"
 

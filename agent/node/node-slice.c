@@ -14,7 +14,6 @@
 #include <stdio.h>
 
 #include "agent/message-ids.h"
-#include "agent/journal/decision-record.h"
 #include "util/clock.h"
 #include "util/fileio.h"
 #include "util/log.h"

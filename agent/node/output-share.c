@@ -16,7 +16,6 @@
 #include <sys/stat.h>
 
 #include "agent/launch/output-read.h"
-#include "agent/journal/decision-record.h"
 #include "util/log.h"
 
 #define SHARE_OF_REST 32      /* fraction of the remaining share per stream: a sixteenth for both */

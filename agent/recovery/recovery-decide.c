@@ -10,7 +10,7 @@
 
 #include <assert.h>
 
-#include "agent/journal/decision-record.h"
+#include "agent/journal/records.h"
 #include "util/clock.h"
 
 static void take(const struct nm_decision *d, void *userdata)

@@ -7,7 +7,7 @@
 #include <assert.h>
 
 #include "agent/problem.h"
-#include "agent/journal/lists.h"
+#include "agent/journal/containers.h"
 
 bool nm_access_may_touch(const struct nm_caller *who, const struct nm_container *c)
 {

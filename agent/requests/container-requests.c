@@ -10,9 +10,8 @@
 #include "agent/requests/access.h"
 #include "agent/lifecycle/actions.h"
 #include "agent/lifecycle/container-end.h"
-#include "agent/journal/persist.h"
-#include "agent/journal/lists.h"
-#include "agent/journal/decision-record.h"
+#include "agent/journal/containers.h"
+#include "agent/journal/records.h"
 
 /* Returns what to do if the container's state doesn't allow a pause or a resume. */
 static const char *state_advice(enum nm_state s)

@@ -14,10 +14,8 @@
 #include "agent/requests/change.h"
 #include "agent/lifecycle/container-end.h"
 #include "agent/lifecycle/container-kill.h"
-#include "agent/journal/persist.h"
-#include "agent/journal/lists.h"
-#include "agent/journal/event-ring.h"
-#include "agent/journal/decision-record.h"
+#include "agent/journal/containers.h"
+#include "agent/journal/records.h"
 #include "util/fault.h"
 
 /* Finds a container of the owner. Returns NULL if there is no such container; then *p has the reason. */

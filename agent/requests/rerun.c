@@ -11,8 +11,8 @@
 
 #include "agent/problem.h"
 #include "agent/lifecycle/actions.h"
-#include "agent/journal/persist.h"
-#include "agent/journal/decision-record.h"
+#include "agent/journal/containers.h"
+#include "agent/journal/records.h"
 #include "agent/requests/user-limits.h"
 #include "agent/requests/submit.h"
 #include "util/clock.h"

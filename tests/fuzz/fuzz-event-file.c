@@ -2,7 +2,7 @@
 
 /* Fuzzes event files of an earlier nmd: an accepted event must be the same after printing and parsing. */
 
-#include "agent/journal/event-file.h"
+#include "agent/journal/slot-file.h"
 #include "tests/fuzz/text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -3,8 +3,7 @@
 /* Fuzzes points of the history and ended applications of an earlier nmd: accepted points and applications must be the
  * same after printing and parsing. */
 
-#include "agent/journal/ended-apps.h"
-#include "agent/journal/long-history.h"
+#include "agent/journal/slot-file.h"
 #include "tests/fuzz/text.h"
 
 static void read_point(const uint8_t *data, size_t size)

@@ -17,7 +17,7 @@
 
 #include "agent/lifecycle/container-events.h"
 #include "agent/node/cgroups.h"
-#include "agent/journal/lists.h"
+#include "agent/journal/containers.h"
 #include "cgroup/backend-fake.h"
 #include "util/clock.h"
 #include "util/log.h"

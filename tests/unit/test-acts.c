@@ -17,7 +17,7 @@
 
 #include "agent/lifecycle/actions.h"
 #include "agent/lifecycle/container-freeze.h"
-#include "agent/journal/lists.h"
+#include "agent/journal/containers.h"
 #include "agent/lifecycle/container-reclaim.h"
 #include "agent/recovery/recovery-decide.h"
 #include "cgroup/backend-fake.h"

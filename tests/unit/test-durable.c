@@ -13,11 +13,10 @@
 #include <cmocka.h>
 #include <sys/stat.h>
 
-#include "agent/journal/event-file.h"
-#include "agent/journal/durable.h"
-#include "agent/journal/lists.h"
-#include "agent/journal/event-ring.h"
-#include "agent/journal/decision-record.h"
+#include "agent/journal/containers.h"
+#include "agent/journal/records.h"
+#include "agent/journal/journal.h"
+#include "agent/journal/slot-file.h"
 #include "agent/node/node-slice.h"
 #include "agent/store/store-internal.h"
 #include "cgroup/backend-fake.h"

@@ -14,15 +14,13 @@
 #include <cmocka.h>
 #include <sys/stat.h>
 
-#include "agent/journal/container-files.h"
+#include "agent/journal/containers.h"
+#include "agent/journal/records.h"
 #include "agent/lifecycle/container-end.h"
-#include "agent/journal/event-ring.h"
-#include "agent/journal/persist.h"
 #include "agent/lifecycle/container-kill.h"
 #include "agent/lifecycle/container-events.h"
 #include "agent/node/cgroups.h"
 #include "agent/node/sampling.h"
-#include "agent/journal/lists.h"
 #include "agent/manager/manager-round.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/manager-world.h"

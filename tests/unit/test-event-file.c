@@ -17,8 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/journal/event-file.h"
 #include "agent/journal/slot-file.h"
+#include "agent/state/manager-state.h"
 #include "tests/unit/remove-tree.h"
 
 static char dir[64];

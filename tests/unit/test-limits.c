@@ -12,7 +12,7 @@
 #include <poll.h>
 #include <signal.h>
 
-#include "agent/journal/container-files.h"
+#include "agent/journal/containers.h"
 #include "agent/node/cgroups.h"
 #include "agent/manager/manager-round.h"
 #include "cgroup/backend-fake.h"

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #include "tests/unit/manager-world.h"
-#include "agent/journal/lists.h"
+#include "agent/journal/containers.h"
 
 #define ID "container_a"
 #define TEST(name) cmocka_unit_test_setup_teardown(name, manager_world_set_up, manager_world_tear_down)

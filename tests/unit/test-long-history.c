@@ -17,8 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/journal/ended-apps.h"
-#include "agent/journal/long-history.h"
+#include "agent/journal/slot-file.h"
 #include "tests/unit/remove-tree.h"
 
 #define SECOND NM_USEC_PER_SEC

@@ -16,8 +16,8 @@
 #include <sys/socket.h>
 
 #include "agent/lifecycle/container-end.h"
-#include "agent/journal/event-ring.h"
-#include "agent/journal/lists.h"
+#include "agent/journal/containers.h"
+#include "agent/journal/records.h"
 #include "agent/requests/exec-session.h"
 #include "agent/manager/recorder.h"
 #include "cgroup/backend-fake.h"

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "agent/journal/persist.h"
+#include "agent/journal/containers.h"
 #include "agent/node/sampling.h"
 #include "agent/node/node.h"
 #include "cgroup/backend-fake.h"

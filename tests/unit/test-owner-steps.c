@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 
 #include "tests/unit/manager-world.h"
-#include "agent/journal/lists.h"
+#include "agent/journal/containers.h"
 #include "cgroup/backend-fake.h"
 #include "util/fault.h"
 

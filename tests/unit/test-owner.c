@@ -14,7 +14,7 @@
 #include <signal.h>
 
 #include "tests/unit/manager-world.h"
-#include "agent/journal/lists.h"
+#include "agent/journal/containers.h"
 #include "agent/manager/manager-round.h"
 #include "cgroup/backend-fake.h"
 #include "util/clock.h"

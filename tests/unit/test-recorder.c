@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 
 #include "agent/lifecycle/actions.h"
-#include "agent/journal/event-ring.h"
-#include "agent/journal/persist.h"
+#include "agent/journal/containers.h"
+#include "agent/journal/records.h"
 #include "agent/manager/manager-round.h"
 #include "agent/manager/recorder.h"
 #include "tests/unit/manager-world.h"

@@ -14,8 +14,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "agent/journal/persist.h"
-#include "agent/journal/lists.h"
+#include "agent/journal/containers.h"
 #include "agent/recovery/recovery.h"
 #include "agent/store/container-snapshot.h"
 #include "cgroup/backend-fake.h"

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <sys/resource.h>
 
-#include "agent/journal/lists.h"
+#include "agent/journal/containers.h"
 #include "agent/manager/manager-round.h"
 #include "agent/lifecycle/container-start.h"
 #include "cgroup/backend-fake.h"

@@ -16,7 +16,6 @@
 #include "tests/unit/fail-nth.h"
 #include "tests/unit/fake-launcher.h"
 #include "tests/unit/yarn-starts.h"
-#include "agent/journal/lists.h"
 #include "cgroup/backend-fake.h"
 #include "yarn/message-ids.h"
 #include "util/clock.h"
