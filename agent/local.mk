@@ -99,23 +99,25 @@ libnm_agent_la_SOURCES += \
 	%D%/node/sample.c \
 	%D%/node/swap-reclaim.c
 libnm_agent_la_SOURCES += \
-	%D%/lifecycle/actions.c %D%/lifecycle/actions.h \
-	%D%/lifecycle/container-end.c %D%/lifecycle/container-end.h \
-	%D%/lifecycle/container-events.c %D%/lifecycle/container-events.h \
-	%D%/lifecycle/container-freeze.c %D%/lifecycle/container-freeze.h \
-	%D%/lifecycle/container-kill.c %D%/lifecycle/container-kill.h \
-	%D%/lifecycle/container-reclaim.c %D%/lifecycle/container-reclaim.h \
-	%D%/lifecycle/container-start.c %D%/lifecycle/container-start.h
+	%D%/lifecycle/lifecycle.h %D%/lifecycle/lifecycle-internal.h \
+	%D%/lifecycle/actions.c \
+	%D%/lifecycle/container-end.c \
+	%D%/lifecycle/container-events.c \
+	%D%/lifecycle/container-freeze.c \
+	%D%/lifecycle/container-kill.c \
+	%D%/lifecycle/container-reclaim.c \
+	%D%/lifecycle/container-start.c
 libnm_agent_la_SOURCES += \
-	%D%/requests/access.c %D%/requests/access.h \
-	%D%/requests/change.c %D%/requests/change.h \
+	%D%/requests/requests.h %D%/requests/requests-internal.h \
+	%D%/requests/access.c \
+	%D%/requests/change.c \
 	%D%/requests/container-requests.c \
-	%D%/requests/drain.c %D%/requests/drain.h \
-	%D%/requests/exec-session.c %D%/requests/exec-session.h \
+	%D%/requests/drain.c \
+	%D%/requests/exec-session.c \
 	%D%/requests/owner-requests.c \
-	%D%/requests/rerun.c %D%/requests/rerun.h \
-	%D%/requests/submit.c %D%/requests/submit.h \
-	%D%/requests/user-limits.c %D%/requests/user-limits.h
+	%D%/requests/rerun.c \
+	%D%/requests/submit.c \
+	%D%/requests/user-limits.c
 libnm_agent_la_SOURCES += \
 	%D%/recovery/recovery.c %D%/recovery/recovery.h \
 	%D%/recovery/recovery-decide.c %D%/recovery/recovery-decide.h

@@ -6,17 +6,12 @@
  * kernel, never behind it. The actual results arrive later in container-events.c.
  */
 
-#include "agent/lifecycle/actions.h"
+#include "agent/lifecycle/lifecycle-internal.h"
 
 #include <assert.h>
 
-#include "agent/lifecycle/container-end.h"
-#include "agent/lifecycle/container-freeze.h"
-#include "agent/lifecycle/container-reclaim.h"
 #include "agent/journal/containers.h"
 #include "agent/journal/records.h"
-#include "agent/lifecycle/container-kill.h"
-#include "agent/lifecycle/container-start.h"
 #include "util/clock.h"
 
 /* ---- the second half ------------------------------------------------------- */

@@ -7,7 +7,7 @@
  * free. Processes that the command left running are killed in between.
  */
 
-#include "agent/lifecycle/container-end.h"
+#include "agent/lifecycle/lifecycle-internal.h"
 
 #include <assert.h>
 #include <limits.h>

@@ -5,12 +5,11 @@
  * (out of memory).
  */
 
-#include "agent/lifecycle/container-events.h"
+#include "agent/lifecycle/lifecycle-internal.h"
 
 #include <assert.h>
 
 #include "agent/message-ids.h"
-#include "agent/lifecycle/container-end.h"
 #include "agent/journal/containers.h"
 #include "agent/journal/records.h"
 #include "agent/node/cgroups.h"

@@ -2,14 +2,12 @@
 
 /* The second half of a pause or resume. */
 
-#include "agent/lifecycle/container-freeze.h"
+#include "agent/lifecycle/lifecycle-internal.h"
 
 #include <assert.h>
 
-#include "agent/lifecycle/container-end.h"
 #include "agent/journal/containers.h"
 #include "agent/journal/records.h"
-#include "agent/lifecycle/container-events.h"
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/log.h"

@@ -3,14 +3,12 @@
 /* The second half of a kill, or of the end of a run before another: SIGTERM with its grace period, then SIGKILL to
  * all. */
 
-#include "agent/lifecycle/container-kill.h"
+#include "agent/lifecycle/lifecycle-internal.h"
 
 #include <assert.h>
 #include <signal.h>
 #include <string.h>
 
-#include "agent/lifecycle/container-end.h"
-#include "agent/lifecycle/container-events.h"
 #include "agent/node/cgroups.h"
 #include "agent/node/sampling.h"
 #include "agent/node/node.h"

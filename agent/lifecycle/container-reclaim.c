@@ -9,7 +9,7 @@
  * reclaim, which idle-class work on a busy node does too late, and the limit would stay if nmd died.
  */
 
-#include "agent/lifecycle/container-reclaim.h"
+#include "agent/lifecycle/lifecycle-internal.h"
 
 #include <assert.h>
 #include <signal.h>

@@ -10,7 +10,7 @@
  * without a shim, as if nmd had died just before the launch.
  */
 
-#include "agent/lifecycle/container-start.h"
+#include "agent/lifecycle/lifecycle-internal.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -19,9 +19,6 @@
 #include "agent/users.h"
 #include "agent/journal/containers.h"
 #include "agent/journal/records.h"
-#include "agent/lifecycle/container-end.h"
-#include "agent/lifecycle/container-kill.h"
-#include "agent/lifecycle/container-events.h"
 #include "agent/node/cgroups.h"
 #include "agent/node/node.h"
 #include "util/fault.h"

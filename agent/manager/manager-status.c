@@ -7,7 +7,7 @@
 #include "agent/journal/slot-file.h"
 #include "agent/node/node.h"
 #include "agent/node/over-beta.h"
-#include "agent/requests/access.h"
+#include "agent/requests/requests.h"
 #include "agent/state/manager-state.h"
 
 #include <assert.h>

@@ -8,7 +8,7 @@
 #include "agent/node/cgroups.h"
 #include "agent/node/sampling.h"
 #include "agent/node/node.h"
-#include "agent/lifecycle/container-reclaim.h"
+#include "agent/lifecycle/lifecycle.h"
 #include "agent/state/manager-state.h"
 
 #include <assert.h>
@@ -16,15 +16,11 @@
 #include <sys/stat.h>
 
 #include "agent/message-ids.h"
-#include "agent/requests/drain.h"
+#include "agent/requests/requests.h"
 #include "agent/journal/containers.h"
 #include "agent/journal/records.h"
 #include "agent/journal/journal.h"
-#include "agent/lifecycle/container-end.h"
-#include "agent/lifecycle/container-events.h"
 #include "agent/manager/manager-round.h"
-#include "agent/requests/exec-session.h"
-#include "agent/lifecycle/container-start.h"
 #include "agent/manager/recorder.h"
 #include "agent/recovery/recovery.h"
 #include "util/clock.h"

@@ -2,7 +2,7 @@
 
 /* Access rules: finds containers for a caller, and only those that the caller may see. */
 
-#include "agent/requests/access.h"
+#include "agent/requests/requests-internal.h"
 
 #include <assert.h>
 

@@ -6,19 +6,16 @@
  * process is moved.
  */
 
-#include "agent/requests/change.h"
+#include "agent/requests/requests-internal.h"
 
 #include <assert.h>
 
 #include "agent/problem.h"
-#include "agent/requests/access.h"
-#include "agent/lifecycle/actions.h"
+#include "agent/lifecycle/lifecycle.h"
 #include "agent/journal/containers.h"
 #include "agent/journal/records.h"
 #include "agent/node/cgroups.h"
 #include "agent/node/sampling.h"
-#include "agent/requests/user-limits.h"
-#include "agent/requests/submit.h"
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/parse.h"

@@ -7,9 +7,8 @@
 #include <assert.h>
 
 #include "agent/problem.h"
-#include "agent/requests/access.h"
-#include "agent/lifecycle/actions.h"
-#include "agent/lifecycle/container-end.h"
+#include "agent/requests/requests-internal.h"
+#include "agent/lifecycle/lifecycle.h"
 #include "agent/journal/containers.h"
 #include "agent/journal/records.h"
 

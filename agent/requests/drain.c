@@ -3,17 +3,15 @@
 /* Draining the node: admissions stop, waiting containers are discarded, and running ones may finish until the
  * deadline. */
 
-#include "agent/requests/drain.h"
+#include "agent/requests/requests-internal.h"
 
 #include <assert.h>
 
 #include "agent/problem.h"
-#include "agent/requests/access.h"
-#include "agent/lifecycle/actions.h"
+#include "agent/lifecycle/lifecycle.h"
 #include "agent/journal/containers.h"
 #include "agent/journal/records.h"
 #include "agent/journal/journal.h"
-#include "agent/lifecycle/container-end.h"
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/parse.h"

@@ -7,14 +7,13 @@
  * counts sessions, since it must reap a child for each session. A restarted nmd starts counting at 0.
  */
 
-#include "agent/requests/exec-session.h"
+#include "agent/requests/requests-internal.h"
 
 #include <assert.h>
 
 #include "agent/launch/shim.h"
-#include "agent/requests/access.h"
 #include "agent/node/cgroups.h"
-#include "agent/lifecycle/container-start.h"
+#include "agent/lifecycle/lifecycle.h"
 #include "agent/problem.h"
 #include "util/log.h"
 

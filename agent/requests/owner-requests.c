@@ -9,11 +9,8 @@
 #include <signal.h>
 
 #include "agent/problem.h"
-#include "agent/requests/rerun.h"
-#include "agent/lifecycle/actions.h"
-#include "agent/requests/change.h"
-#include "agent/lifecycle/container-end.h"
-#include "agent/lifecycle/container-kill.h"
+#include "agent/requests/requests-internal.h"
+#include "agent/lifecycle/lifecycle.h"
 #include "agent/journal/containers.h"
 #include "agent/journal/records.h"
 #include "util/fault.h"

@@ -5,16 +5,14 @@
  * The processes end as after a kill (container-kill.c), and container-end.c starts the next run.
  */
 
-#include "agent/requests/rerun.h"
+#include "agent/requests/requests-internal.h"
 
 #include <assert.h>
 
 #include "agent/problem.h"
-#include "agent/lifecycle/actions.h"
+#include "agent/lifecycle/lifecycle.h"
 #include "agent/journal/containers.h"
 #include "agent/journal/records.h"
-#include "agent/requests/user-limits.h"
-#include "agent/requests/submit.h"
 #include "util/clock.h"
 #include "util/fault.h"
 

@@ -5,21 +5,18 @@
  * value, what was given and what is allowed. A refused request leaves the manager unchanged.
  */
 
-#include "agent/requests/submit.h"
+#include "agent/requests/requests-internal.h"
 
 #include <assert.h>
 #include <ctype.h>
 #include <inttypes.h>
 
-#include "agent/requests/user-limits.h"
 #include "agent/config/settings.h"
 #include "agent/problem.h"
 #include "agent/users.h"
 #include "agent/journal/containers.h"
 #include "agent/journal/records.h"
-#include "agent/requests/access.h"
-#include "agent/lifecycle/actions.h"
-#include "agent/lifecycle/container-end.h"
+#include "agent/lifecycle/lifecycle.h"
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/parse.h"

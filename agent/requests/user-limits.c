@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See user-limits.h. Counts are computed on demand, because stored counts would have to be updated with each change. */
+/* See requests-internal.h. Counts are computed on demand, because stored counts would have to be updated with each
+ * change. */
 
-#include "agent/requests/user-limits.h"
+#include "agent/requests/requests-internal.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -15,7 +15,7 @@
 
 #include "tests/unit/manager-world.h"
 
-#include "agent/lifecycle/container-events.h"
+#include "agent/lifecycle/lifecycle.h"
 #include "agent/node/cgroups.h"
 #include "agent/journal/containers.h"
 #include "cgroup/backend-fake.h"

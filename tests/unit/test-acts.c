@@ -15,10 +15,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "agent/lifecycle/actions.h"
-#include "agent/lifecycle/container-freeze.h"
+#include "agent/lifecycle/lifecycle.h"
 #include "agent/journal/containers.h"
-#include "agent/lifecycle/container-reclaim.h"
 #include "agent/recovery/recovery-decide.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/manager-world.h"

@@ -16,9 +16,7 @@
 
 #include "agent/journal/containers.h"
 #include "agent/journal/records.h"
-#include "agent/lifecycle/container-end.h"
-#include "agent/lifecycle/container-kill.h"
-#include "agent/lifecycle/container-events.h"
+#include "agent/lifecycle/lifecycle-internal.h"
 #include "agent/node/cgroups.h"
 #include "agent/node/sampling.h"
 #include "agent/manager/manager-round.h"

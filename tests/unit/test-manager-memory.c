@@ -15,10 +15,10 @@
 #include <signal.h>
 #include <sys/socket.h>
 
-#include "agent/lifecycle/container-end.h"
+#include "agent/lifecycle/lifecycle.h"
 #include "agent/journal/containers.h"
 #include "agent/journal/records.h"
-#include "agent/requests/exec-session.h"
+#include "agent/requests/requests.h"
 #include "agent/manager/recorder.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/fail-nth.h"

@@ -17,13 +17,13 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#include "agent/requests/exec-session.h"
+#include "agent/requests/requests.h"
 #include "tests/unit/manager-world.h"
 #include "tests/unit/run-until.h"
 #include "agent/journal/containers.h"
 #include "agent/journal/records.h"
 #include "agent/journal/journal.h"
-#include "agent/lifecycle/container-kill.h"
+#include "agent/lifecycle/lifecycle-internal.h"
 #include "agent/manager/manager-round.h"
 #include "agent/node/sampling.h"
 #include "cgroup/backend-fake.h"

@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "agent/lifecycle/actions.h"
+#include "agent/lifecycle/lifecycle.h"
 #include "agent/journal/containers.h"
 #include "agent/journal/records.h"
 #include "agent/manager/manager-round.h"

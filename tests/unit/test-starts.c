@@ -13,7 +13,7 @@
 
 #include "agent/journal/containers.h"
 #include "agent/manager/manager-round.h"
-#include "agent/lifecycle/container-start.h"
+#include "agent/lifecycle/lifecycle-internal.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/manager-world.h"
 #include "util/clock.h"
