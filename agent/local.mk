@@ -122,9 +122,9 @@ libnm_agent_la_SOURCES += \
 	%D%/recovery/recovery.c %D%/recovery/recovery.h \
 	%D%/recovery/recovery-decide.c %D%/recovery/recovery-decide.h
 libnm_agent_la_SOURCES += \
-	%D%/manager/manager.c \
-	%D%/manager/manager-round.c %D%/manager/manager-round.h \
+	%D%/manager/manager.c %D%/manager/manager-internal.h \
+	%D%/manager/manager-round.c \
 	%D%/manager/manager-status.c \
-	%D%/manager/recorder.c %D%/manager/recorder.h
+	%D%/manager/recorder.c
 libnm_agent_la_LIBADD = libnm-monitor.la libnm-cgroup.la libnm-util.la \
 	$(SYSTEMD_LIBS) $(JANSSON_LIBS) $(SQLITE_LIBS) $(INIH_LIBS)

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * What outlives nmd beside containers, decisions and events: counters and values learnt, the history of the node's last
- * day with summaries of ended applications, and the journal itself, which is replaced when it is damaged. Failed writes
- * are logged or passed to nm_record_store_result(). Times are in microseconds.
+ * State that outlives nmd beside containers, decisions and events: counters and values learnt, the history of the
+ * node's last day with summaries of ended applications, and the journal itself, which is replaced when it is damaged.
+ * Failed writes are logged or passed to nm_record_store_result(). Times are in microseconds.
  */
 
 #include "agent/state/manager-state.h"

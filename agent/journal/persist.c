@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What a container has on disk: its row in the journal, the copy beside its shim's records (container-snapshot.h), and
- * its directories, <state>/containers/<id>, which nmd and the shim use, and <logs>/<id>. Also the state of a live
+ * The data of a container on disk: its row in the journal, the copy beside its shim's records (container-snapshot.h),
+ * and its directories, <state>/containers/<id>, which nmd and the shim use, and <logs>/<id>. Also the state of a live
  * container, which is journalled and reported at each change.
  */
 

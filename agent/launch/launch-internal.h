@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What launch.c (watching), launch-spawn.c (starting) and output-drain.c (the last output) share. Functions return 0 or
- * -errno.
+ * The structures and functions that launch.c (watching), launch-spawn.c (starting) and output-drain.c (the last output)
+ * share. Functions return 0 or -errno.
  */
 
 #include "agent/launch/launch.h"

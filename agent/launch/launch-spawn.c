@@ -131,9 +131,9 @@ static void close_others(const struct handover *h, int shim)
  * ---- the command's account -------------------------------------------------------------------
  *
  * Name services may be slow (sockets, a network), so they are called in the child that becomes the shim, in parallel to
- * nmd's own preparations, and never in nmd's event loop. The lookup precedes the exec of the shim: nmd has the services'
- * libraries loaded already, whereas the shim would have to load these libraries for each container and keep them in
- * memory while the shim runs.
+ * nmd's own preparations, and never in nmd's event loop. The lookup precedes the exec of the shim: nmd has the
+ * services' libraries loaded already, whereas the shim would have to load these libraries for each container and keep
+ * them in memory while the shim runs.
  */
 
 /* Returns whether the user is given as a number. A uid without an account (on a container's host, or with an

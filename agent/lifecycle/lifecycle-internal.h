@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What the files of the life cycle use of each other; only this folder and tests include this header. tests/style has
- * the order of the files, and checks that no file calls one above it.
+ * Functions that only the files of the life cycle and tests use. tests/style has the order of the files, and checks
+ * that no file calls one above it.
  */
 
 #include "agent/lifecycle/lifecycle.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * What other rooms use of the life cycle of containers: actions on a container, its start, its events and its end. A
+ * The functions of the life cycle that other rooms use: actions on a container, its start, its events and its end. A
  * function without a result logs its failure, and the container's state shows it. The lists own all live containers.
  */
 

@@ -5,7 +5,7 @@
  * beforehand, so a round on a node that is short of memory allocates no memory.
  */
 
-#include "agent/manager/manager-round.h"
+#include "agent/manager/manager-internal.h"
 
 #include <assert.h>
 
@@ -16,7 +16,6 @@
 #include "agent/journal/containers.h"
 #include "agent/journal/records.h"
 #include "agent/journal/journal.h"
-#include "agent/manager/recorder.h"
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/log.h"

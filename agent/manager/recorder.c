@@ -9,7 +9,7 @@
  * nmd continues without the recording.
  */
 
-#include "agent/manager/recorder.h"
+#include "agent/manager/manager-internal.h"
 
 #include <assert.h>
 #include <libgen.h>

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What the manager sets and checks on its node: its settings, the requirements for its start, and the disk space of
- * logs. Functions return 0 or -errno. The caller frees *ret_message, which says in a sentence why a function failed.
+ * The node as the manager configures and checks it: settings, requirements for the start, and the disk space of logs.
+ * Functions return 0 or -errno. The caller frees *ret_message, which says in a sentence why a function failed.
  */
 
 #include "agent/state/manager-state.h"

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What the files of this room use of each other; only this folder includes this header. Unless said otherwise, the
- * functions return 0, or the outcome of a refusal with *p or *ret_problem filled in, or -errno.
+ * Functions that only the files of this room use. Those that fill in *p or *ret_problem return 0, or the outcome of the
+ * refusal.
  */
 
 #include "agent/requests/requests.h"

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What other rooms use of the requests of users and owners. agent.h, owners.h and status.h declare the requests
- * themselves.
+ * The functions of this room that other rooms use. agent.h, owners.h and status.h declare the requests of users and
+ * owners themselves.
  */
 
 #include "agent/state/manager-state.h"

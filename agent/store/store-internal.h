@@ -3,8 +3,8 @@
 
 /*
  * The internal structure of the store, and the functions that its files share; only this folder and tests include this
- * header. Functions return 0 or -errno. The files are layers, and tests/style checks that no file uses a layer above its
- * own. From the lowest:
+ * header. Functions return 0 or -errno. The files are layers, and tests/style checks that no file uses a layer above
+ * its own. From the lowest:
  *
  *   store.h             the public interface
  *   store-columns.c     containers' columns, one table

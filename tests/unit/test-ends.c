@@ -19,7 +19,6 @@
 #include "agent/lifecycle/lifecycle-internal.h"
 #include "agent/node/cgroups.h"
 #include "agent/node/sampling.h"
-#include "agent/manager/manager-round.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/manager-world.h"
 #include "util/clock.h"

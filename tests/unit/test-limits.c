@@ -14,7 +14,7 @@
 
 #include "agent/journal/containers.h"
 #include "agent/node/cgroups.h"
-#include "agent/manager/manager-round.h"
+#include "agent/manager/manager-internal.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/manager-world.h"
 #include "util/clock.h"

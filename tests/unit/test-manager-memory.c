@@ -19,7 +19,7 @@
 #include "agent/journal/containers.h"
 #include "agent/journal/records.h"
 #include "agent/requests/requests.h"
-#include "agent/manager/recorder.h"
+#include "agent/manager/manager-internal.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/fail-nth.h"
 #include "tests/unit/kept-cgroups.h"

@@ -24,7 +24,7 @@
 #include "agent/journal/records.h"
 #include "agent/journal/journal.h"
 #include "agent/lifecycle/lifecycle-internal.h"
-#include "agent/manager/manager-round.h"
+#include "agent/manager/manager-internal.h"
 #include "agent/node/sampling.h"
 #include "cgroup/backend-fake.h"
 #include "util/clock.h"

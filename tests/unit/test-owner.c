@@ -15,7 +15,7 @@
 
 #include "tests/unit/manager-world.h"
 #include "agent/journal/containers.h"
-#include "agent/manager/manager-round.h"
+#include "agent/manager/manager-internal.h"
 #include "cgroup/backend-fake.h"
 #include "util/clock.h"
 

@@ -15,8 +15,7 @@
 #include "agent/lifecycle/lifecycle.h"
 #include "agent/journal/containers.h"
 #include "agent/journal/records.h"
-#include "agent/manager/manager-round.h"
-#include "agent/manager/recorder.h"
+#include "agent/manager/manager-internal.h"
 #include "tests/unit/manager-world.h"
 #include "util/clock.h"
 

@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 
 #include "agent/journal/containers.h"
-#include "agent/manager/manager-round.h"
+#include "agent/manager/manager-internal.h"
 #include "agent/lifecycle/lifecycle-internal.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/manager-world.h"
