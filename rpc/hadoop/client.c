@@ -15,7 +15,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 
-#include "rpc/hadoop/sasl-client.h"
+#include "rpc/hadoop/sasl.h"
 #include "rpc/hadoop/wire.h"
 #include "util/clock.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See credentials.h. */
+/* See token.h. */
 
-#include "rpc/hadoop/credentials.h"
+#include "rpc/hadoop/token.h"
 
 #include <errno.h>
 

@@ -6,15 +6,13 @@ libnm_hadoop_la_SOURCES = \
 	%D%/bytes.h \
 	%D%/call.c \
 	%D%/client.c %D%/client.h \
-	%D%/credentials.c %D%/credentials.h \
+	%D%/credentials.c \
 	%D%/digest.c %D%/digest.h \
 	%D%/exception.c %D%/exception.h \
-	%D%/frame.c %D%/frame.h \
 	%D%/greeting.c \
 	%D%/packet.c %D%/packet.h \
 	%D%/protocol.c %D%/protocol.h \
-	%D%/sasl-client.c %D%/sasl-client.h \
-	%D%/sasl-server.c %D%/sasl-server.h \
+	%D%/sasl-client.c %D%/sasl-server.c %D%/sasl.h \
 	%D%/server.c %D%/server.h %D%/server-state.h \
 	%D%/token.c %D%/token.h \
 	%D%/wire.c %D%/wire.h \

@@ -5,7 +5,7 @@
 
 #include "rpc/hadoop/protocol.h"
 
-#include "rpc/hadoop/frame.h"
+#include "rpc/hadoop/packet.h"
 
 static ProtobufCBinaryData client_id(const struct nm_protocol_id *id)
 {

@@ -4,7 +4,7 @@
 /*
  * Packets that client and server build in the same way: those of packet.h with their headers.
  *
- * A connection begins with a preamble (frame.h). If it selects SASL, both sides exchange RpcSasl packets until the
+ * A connection begins with a preamble (packet.h). If it selects SASL, both sides exchange RpcSasl packets until the
  * server sends SUCCESS. The client then sends its context, which has no answer, followed by calls. Answers may arrive
  * in any order.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See sasl-client.h. */
+/* See sasl.h. */
 
-#include "rpc/hadoop/sasl-client.h"
+#include "rpc/hadoop/sasl.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -16,7 +16,7 @@
 #include <systemd/sd-event.h>
 
 #include "rpc/hadoop/arena.h"
-#include "rpc/hadoop/sasl-server.h"
+#include "rpc/hadoop/sasl.h"
 
 struct nm_hadoop_server;
 struct nm_hadoop_call;

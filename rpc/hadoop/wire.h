@@ -13,7 +13,6 @@
 #include <systemd/sd-event.h>
 
 #include "rpc/hadoop/bytes.h"
-#include "rpc/hadoop/frame.h"
 #include "rpc/hadoop/packet.h"
 
 enum {

@@ -25,8 +25,8 @@
 
 #include "rpc-peer.h"
 #include "rpc/hadoop/digest.h"
-#include "rpc/hadoop/frame.h"
-#include "rpc/hadoop/sasl-client.h"
+#include "rpc/hadoop/packet.h"
+#include "rpc/hadoop/sasl.h"
 #include "tests/unit/fake-yarn-node.h"
 #include "tests/unit/yarn-tokens.h"
 #include "util/clock.h"

@@ -20,7 +20,7 @@
 #include <sys/un.h>
 
 #include "rpc-peer.h"
-#include "rpc/hadoop/frame.h"
+#include "rpc/hadoop/packet.h"
 #include "tests/unit/fake-yarn-node.h"
 #include "tests/unit/loopback.h"
 #include "tests/unit/yarn-tokens.h"

@@ -8,7 +8,7 @@
 
 #include "rpc/hadoop/arena.h"
 #include "rpc/hadoop/packet.h"
-#include "rpc/hadoop/sasl-client.h"
+#include "rpc/hadoop/sasl.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

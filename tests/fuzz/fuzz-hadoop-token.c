@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "rpc/hadoop/credentials.h"
+#include "rpc/hadoop/token.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

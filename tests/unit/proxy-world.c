@@ -10,7 +10,7 @@
 
 #include "loopback.h"
 #include "remove-tree.h"
-#include "rpc/hadoop/credentials.h"
+#include "rpc/hadoop/token.h"
 #include "util/clock.h"
 #include "yarn-tokens.h"
 

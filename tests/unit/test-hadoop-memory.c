@@ -9,8 +9,8 @@
 
 #include "fail-nth.h"
 #include "open-descriptors.h"
-#include "rpc/hadoop/credentials.h"
 #include "rpc/hadoop/security.pb-c.h"
+#include "rpc/hadoop/token.h"
 #include "util/fileio.h"
 
 static int sign(void *userdata)

@@ -12,7 +12,6 @@
 #include "rpc/hadoop/arena.h"
 #include "rpc/hadoop/exception.h"
 #include "rpc/hadoop/fields.h"
-#include "rpc/hadoop/frame.h"
 #include "rpc/hadoop/packet.h"
 #include "rpc/hadoop/rpc.pb-c.h"
 #include "rpc/hadoop/security.pb-c.h"

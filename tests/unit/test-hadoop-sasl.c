@@ -13,7 +13,7 @@
 #include <nettle/md5.h>
 
 #include "rpc/hadoop/digest.h"
-#include "rpc/hadoop/sasl-client.h"
+#include "rpc/hadoop/sasl.h"
 #include "util/error.h"
 
 static const char identifier[] = "an identifier \xff\0\x01";

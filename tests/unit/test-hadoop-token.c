@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "rpc/hadoop/credentials.h"
 #include "rpc/hadoop/digest.h"
+#include "rpc/hadoop/token.h"
 #include "util/error.h"
 
 static struct nm_bytes bytes(const char *s)

@@ -14,7 +14,7 @@
 
 #include "fail-nth.h"
 #include "open-descriptors.h"
-#include "rpc/hadoop/credentials.h"
+#include "rpc/hadoop/token.h"
 #include "util/clock.h"
 #include "yarn-tokens.h"
 #include "yarn/message-ids.h"

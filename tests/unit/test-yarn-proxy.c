@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-#include "rpc/hadoop/credentials.h"
+#include "rpc/hadoop/token.h"
 #include "util/clock.h"
 #include "yarn-tokens.h"
 

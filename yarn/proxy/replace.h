@@ -6,7 +6,7 @@
  * and puts a token of its own under the same alias. Everything else in the credentials is unchanged.
  */
 
-#include "rpc/hadoop/credentials.h"
+#include "rpc/hadoop/token.h"
 
 /*
  * credentials: from a launch context. *ret: the credentials with `ours`, in the arena. *ret_theirs: the former token,

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 
 #include "rpc/hadoop/client.h"
-#include "rpc/hadoop/credentials.h"
+#include "rpc/hadoop/token.h"
 #include "tests/bench/masters/master.pb-c.h"
 #include "util/clock.h"
 #include "util/fileio.h"

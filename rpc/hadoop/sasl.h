@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * The server's side of SASL, message by message, without I/O. Clients authenticate with a token through DIGEST-MD5
+ * Both sides of SASL, message by message, without I/O. Clients authenticate with a token through DIGEST-MD5
  * (RFC 2831, by libgsasl). The user name is the token's identifier in base64, and the password is the token's password
  * in base64.
  *
@@ -10,6 +10,9 @@
  *   server  NEGOTIATE, auths {TOKEN, DIGEST-MD5, "", "default", the challenge}
  *   client  INITIATE, the same entry without its challenge, and the response to it
  *   server  SUCCESS, and the proof that the server knows the password too
+ *
+ * A server may also send its challenge in a separate CHALLENGE message, which the client answers with RESPONSE. A
+ * server that doesn't authenticate clients sends SUCCESS at once, or offers SIMPLE.
  *
  * Only authentication is supported (qop=auth): packets aren't wrapped afterwards.
  */
@@ -19,6 +22,7 @@
 #include "rpc/hadoop/bytes.h"
 #include "rpc/hadoop/exception.h"
 #include "rpc/hadoop/rpc.pb-c.h"
+#include "rpc/hadoop/token.h"
 
 #define NM_SASL_METHOD "TOKEN"
 #define NM_SASL_MECHANISM "DIGEST-MD5"
@@ -35,6 +39,8 @@ static inline bool nm_sasl_is_text(const ProtobufCBinaryData *token)
 {
     return token->data && token->len > 0 && !memchr(token->data, '\0', token->len);
 }
+
+/* ---- server: sasl-server.c ---------------------------------------------------------------- */
 
 /* Properties of the bearer of a token. */
 struct nm_sasl_bearer {
@@ -62,3 +68,22 @@ int nm_sasl_server_step(struct nm_sasl_server *s, const Hadoop__RpcSasl *in, con
 /* Valid after NM_SASL_E_DONE. */
 struct nm_bytes nm_sasl_server_identifier(const struct nm_sasl_server *s);
 const char *nm_sasl_server_user(const struct nm_sasl_server *s);
+
+/* ---- client: sasl-client.c ---------------------------------------------------------------- */
+
+struct nm_sasl_client;
+
+/* Creates a session. library and token must outlive it. */
+int nm_sasl_client_new(Gsasl *library, const struct nm_token *token, bool simple_will_do,
+                       struct nm_sasl_client **ret);
+struct nm_sasl_client *nm_sasl_client_free(struct nm_sasl_client *c);
+NM_DEFINE_CLEANUP(struct nm_sasl_client *, nm_sasl_client_free)
+
+/* Returns the client's first message. */
+const Hadoop__RpcSasl *nm_sasl_client_begin(struct nm_sasl_client *c);
+
+/* Processes a message of the server. Returns 0: send *ret_out. Returns NM_SASL_E_DONE or _SIMPLE: send *ret_out unless
+ * it is NULL, and then the context. Returns -EACCES: the server refuses the client, or the client refuses the server;
+ * *why is the reason. */
+int nm_sasl_client_step(struct nm_sasl_client *c, const Hadoop__RpcSasl *in, const Hadoop__RpcSasl **ret_out,
+                        struct nm_exception *why);
