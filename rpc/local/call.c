@@ -12,8 +12,8 @@
 #include <assert.h>
 #include <strings.h>
 
-#include "rpc/local/browser.h"
 #include "rpc/local/messages.h"
+#include "rpc/local/names.h"
 #include "util/clock.h"
 #include "util/parse.h"
 

@@ -15,7 +15,7 @@
 #include "agent/status.h"
 #include "rpc/local/answer.h"
 #include "rpc/local/host.h"
-#include "rpc/local/target.h"
+#include "rpc/local/routes.h"
 
 #define NM_CALL_BODY_MAX (1u << 20)
 

@@ -7,8 +7,6 @@
 #include <assert.h>
 #include <sys/socket.h>
 
-#include "rpc/local/answer-plainly.h"
-#include "rpc/local/gate.h"
 #include "rpc/local/listen.h"
 #include "util/clock.h"
 #include "util/peer.h"

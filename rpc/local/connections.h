@@ -2,12 +2,15 @@
 #pragma once
 
 /*
- * The connections of a server: their number is limited, and slow ones are closed.
+ * The connections of a server before libmicrohttpd has them: their number is limited, slow ones are closed, and a
+ * connection over TCP waits at a gate until the head of its first request has been judged.
  */
 
 #include <sys/socket.h>
 
 #include "rpc/local/host.h"
+
+/* ---- places: connections.c ---------------------------------------------------------------- */
 
 struct nm_connections {
     struct nm_host *host;
@@ -25,3 +28,36 @@ void nm_connections_remove(struct nm_connections *all, struct nm_connection *c);
 
 /* Shuts down connections whose deadline has passed. */
 void nm_connections_sweep(struct nm_connections *all, uint64_t now_usec);
+
+/* ---- the gate: gate.c --------------------------------------------------------------------- */
+
+/*
+ * Holds a TCP connection until the head of its first request is complete and has been judged (head.h), before
+ * libmicrohttpd gets the connection. The bytes are only peeked at and stay in the socket for libmicrohttpd. A client
+ * that sends half a request thus uses one place and no other resource, until its deadline.
+ */
+
+/* Reports the end of the wait. r 0: libmicrohttpd gets the connection now. r negative: the client has disconnected, or
+ * was refused and has been sent the reason. The callback takes over the connection, and closes its socket if r is
+ * negative. */
+typedef void (*nm_gate_cb_t)(struct nm_connection *c, int r);
+
+/* Starts the wait. Returns the value that the callback would get if the result is known at once, or -EINPROGRESS; the
+ * callback is then called from the event loop. */
+int nm_gate_enter(struct nm_connection *c, nm_gate_cb_t cb);
+/* Answers a waiting client that there is no place, and calls the callback. */
+void nm_gate_turn_away(struct nm_connection *c);
+/* Ends the wait without calling the callback. */
+void nm_gate_leave(struct nm_connection *c);
+
+/* ---- answers without libmicrohttpd: gate.c ------------------------------------------------ */
+
+/* These functions write an answer without libmicrohttpd, because libmicrohttpd has no connection for this client or
+ * hasn't received a complete request. Bytes that the socket doesn't accept at once are dropped, because the event loop
+ * must not block. */
+
+/* Writes an error answer. The strings are inserted into JSON without escaping. */
+void nm_answer_plainly(int fd, const char *status, const char *code, const char *thing, const char *message);
+
+/* Writes an answer with status 503. */
+void nm_answer_busy(int fd);

@@ -152,6 +152,29 @@ static int replace_begin(struct nm_call *call, const struct nm_submit *s, bool *
     return r;
 }
 
+/* Waits for a container. Called for the request, and again when the container has completed or the wait is
+ * cancelled. */
+int nm_handle_wait(struct nm_call *call)
+{
+    const char *id = call->stream ? call->stream->container_id : call->id;
+    const struct nm_container *c;
+    int r;
+
+    /* a request that arrives while the server stops must not be suspended: libmicrohttpd would abort */
+    if (call->host->stopping || (call->stream && nm_stream_stopped(call->stream)))
+        return nm_messages_problem(&call->problem, NM_AGENT_E_UNAVAILABLE, "nmd", "",
+                                   "nmd is stopping; containers keep running. Try again when nmd is back.");
+    r = nm_manager_find(call->manager, &call->caller, id, &c, &call->problem);
+    if (r != 0)
+        return r;
+    if (c->view.state != NM_COMPLETED)
+        return nm_stream_wait(call, c);
+    assert(!call->suspended);
+    if (call->stream)
+        nm_stream_free(call->stream);
+    return nm_handle_answer_container(call, 200, c->id);
+}
+
 int nm_handle_submit(struct nm_call *call)
 {
     _cleanup_(nm_messages_submit_done) struct nm_messages_submit s = {};

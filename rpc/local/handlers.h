@@ -12,6 +12,7 @@ extern const size_t nm_n_routes;
 int nm_handle_list(struct nm_call *call);
 int nm_handle_submit(struct nm_call *call);
 int nm_handle_show(struct nm_call *call);
+int nm_handle_wait(struct nm_call *call);
 int nm_handle_update(struct nm_call *call);
 int nm_handle_pause(struct nm_call *call);
 int nm_handle_resume(struct nm_call *call);
@@ -33,8 +34,7 @@ bool nm_exec_wants_upgrade(struct nm_call *call);
  * of the descriptor reads from it. */
 int nm_exec_answer_input(struct nm_call *call);
 
-/* streams.c */
-int nm_handle_wait(struct nm_call *call);
+/* stream-logs.c, stream-events.c, stream-history.c: answers that are sent over a longer time */
 int nm_handle_logs(struct nm_call *call);
 int nm_handle_events(struct nm_call *call);
 int nm_handle_history(struct nm_call *call);

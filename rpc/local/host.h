@@ -44,7 +44,7 @@ struct nm_connection {
     struct nm_caller caller;
     struct nm_quota_account *account;
     bool tcp;
-    sd_event_source *gate; /* event source while the connection waits at the gate (gate.h) and isn't libmicrohttpd's
+    sd_event_source *gate; /* event source while the connection waits at the gate (gate.c) and isn't libmicrohttpd's
                               yet */
     void (*passed)(struct nm_connection *c, int r);
     bool heard; /* the connection's request has been received or is being answered */

@@ -11,14 +11,12 @@ libnm_messages_la_LIBADD = libnm-agent.la libnm-util.la $(JANSSON_LIBS) -lm
 
 libnm_local_la_SOURCES = \
 	%D%/answer.c %D%/answer.h \
-	%D%/browser.c %D%/browser.h \
 	%D%/call.c %D%/call.h \
-	%D%/answer-plainly.c %D%/answer-plainly.h \
 	%D%/connections.c %D%/connections.h \
 	%D%/containers.c \
 	%D%/embedded.h \
 	%D%/exec.c \
-	%D%/gate.c %D%/gate.h \
+	%D%/gate.c \
 	%D%/handlers.h \
 	%D%/head.c %D%/head.h \
 	%D%/host.c %D%/host.h \
@@ -33,10 +31,7 @@ libnm_local_la_SOURCES = \
 	%D%/stream-events.c \
 	%D%/stream-history.c \
 	%D%/stream-logs.c \
-	%D%/streams.c \
-	%D%/table.c \
-	%D%/tail.c %D%/tail.h \
-	%D%/target.c %D%/target.h
+	%D%/table.c
 nodist_libnm_local_la_SOURCES = %D%/embedded.c
 libnm_local_la_LIBADD = libnm-messages.la libnm-agent.la libnm-util.la \
 	$(SYSTEMD_LIBS) $(JANSSON_LIBS) $(MHD_LIBS)

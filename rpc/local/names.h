@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Names and addresses by which clients may address this node over TCP. An attacker's page can make its own name
- * resolve to this node (DNS rebinding). The browser then sends that name in Host, and the request is refused.
+ * The names in a request by which the server recognizes attacks through browsers: names and addresses by which clients
+ * may address this node over TCP, and the origin of a request on the UNIX socket. An attacker's page can make its own
+ * name resolve to this node (DNS rebinding). The browser then sends that name in Host, and the request is refused.
  */
 
 #include <stdbool.h>
@@ -29,3 +30,23 @@ int nm_names_add_from(struct nm_names *n, const char *host, const char *hosts_fi
 bool nm_names_split(const char *value, size_t value_size, char *ret, size_t size);
 /* Returns whether the name is in the set or is an address of an interface of this host. Ignores case. */
 bool nm_names_have(struct nm_names *n, const char *name);
+
+/* ---- browsers on the UNIX socket ---------------------------------------------------------- */
+
+/*
+ * Protection against browsers on the UNIX socket. Browsers can't connect to UNIX sockets, but users forward a local
+ * port to it (ssh -L 8042:/run/nmd/nmd.sock NODE) to see the page with their containers. Other pages in the same
+ * browser can then send requests to that port too, which nmd would treat as requests of the user. Two headers reveal
+ * this, because pages can't change them: Origin is the page that sends the request, and Host is the name by which it
+ * was sent.
+ */
+
+enum nm_browser_outcome {
+    NM_BROWSER_E_ORIGIN = 1, /* the request comes from a page that isn't nmd's */
+    /* the name in Host may belong to an attacker, whose DNS server resolves the name to this host (DNS rebinding) */
+    NM_BROWSER_E_HOST,
+};
+
+/* Judges the values of both headers, or NULL. Programs other than browsers send no Origin, and may use any name
+ * without a dot as Host. Returns 0 or an outcome. */
+int nm_browser_judge(struct nm_names *names, const char *origin, const char *host);

@@ -21,9 +21,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include "rpc/local/answer-plainly.h"
 #include "rpc/local/connections.h"
-#include "rpc/local/gate.h"
 #include "rpc/local/handlers.h"
 #include "rpc/local/listen.h"
 #include "rpc/local/names.h"

@@ -2,6 +2,8 @@
 
 /* Streams events, those in the manager's ring and future ones, as one line of JSON each. */
 
+#include "rpc/local/handlers.h"
+
 #include <errno.h>
 
 #include "rpc/local/messages.h"
@@ -81,9 +83,10 @@ static void find_newest(const struct nm_event_record *e, void *userdata)
     *(uint64_t *)userdata = e->number;
 }
 
-/* Starts a stream of events. Numbers continue after a restart. If `after` exceeds the newest number, the reader got it
- * from another nmd or from one whose events are lost, so all events are sent. */
-int nm_stream_events(struct nm_call *call, uint64_t after, bool follow)
+/* Sends events after number `after` (0: all in the ring), and with `follow` also future events. Numbers continue after
+ * a restart. If `after` exceeds the newest number, the reader got it from another nmd or from one whose events are
+ * lost, so all events are sent. */
+static int answer_events(struct nm_call *call, uint64_t after, bool follow)
 {
     uint64_t newest = 0;
     int r = nm_stream_new(call, NM_STREAM_EVENTS);
@@ -94,4 +97,20 @@ int nm_stream_events(struct nm_call *call, uint64_t after, bool follow)
     call->stream->after = after <= newest ? after : 0;
     call->stream->follow = follow;
     return nm_stream_answer(call->stream, MHD_SIZE_UNKNOWN, "application/x-ndjson", read_events);
+}
+
+int nm_handle_events(struct nm_call *call)
+{
+    bool follow = false;
+    uint64_t after = 0;
+    int r = nm_call_query_bool(call, "follow", &follow);
+
+    if (r == 0)
+        r = nm_call_query_u64(call, "after", 0, INT64_MAX, &after);
+    if (r != 0)
+        return r;
+    if (follow && call->tcp)
+        return nm_messages_problem(&call->problem, NM_AGENT_E_FORBIDDEN, "follow", "true",
+                                   "Events can't be followed over TCP; use the UNIX socket.");
+    return answer_events(call, after, follow);
 }

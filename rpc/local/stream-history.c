@@ -6,6 +6,8 @@
  * fall out of the ring meanwhile.
  */
 
+#include "rpc/local/handlers.h"
+
 #include <errno.h>
 #include <inttypes.h>
 
@@ -13,6 +15,7 @@
 #include "rpc/local/stream.h"
 
 #define POINTS_PER_REFILL 16u
+#define DAY_USEC (24 * 3600 * NM_USEC_PER_SEC)
 
 static int write_point(FILE *f, const struct nm_history_point *p)
 {
@@ -63,9 +66,9 @@ static ssize_t read_history(void *userdata, uint64_t pos, char *buf, size_t max)
     return nm_stream_read_text(userdata, refill, buf, max);
 }
 
-/* Starts the stream. It omits points that are added while it is sent, because the stream of a slow reader would
- * otherwise not end. */
-int nm_stream_history(struct nm_call *call, uint64_t span_usec)
+/* Sends the points of the last span_usec that exist now; 0: the last minutes. Omits points that are added while it is
+ * sent, because the stream of a slow reader would otherwise not end. */
+static int answer_history(struct nm_call *call, uint64_t span_usec)
 {
     const struct nm_history *h = nm_manager_history(call->manager, span_usec);
     unsigned n = nm_history_n(h);
@@ -77,4 +80,12 @@ int nm_stream_history(struct nm_call *call, uint64_t span_usec)
     call->stream->end_usec = n > 0 ? nm_history_get(h, n - 1)->at_usec + 1 : 0;
     call->stream->next_usec = span_usec > 0 ? nm_sub_u64(call->stream->end_usec, span_usec) : 0;
     return nm_stream_answer(call->stream, MHD_SIZE_UNKNOWN, "application/json", read_history);
+}
+
+int nm_handle_history(struct nm_call *call)
+{
+    uint64_t span_usec = 0;
+    int r = nm_call_query_u64(call, "span_usec", 1, DAY_USEC, &span_usec);
+
+    return r != 0 ? r : answer_history(call, span_usec);
 }

@@ -2,6 +2,8 @@
 
 /* Streams a container's output: the existing bytes and, if followed, future ones until the container has ended. */
 
+#include "rpc/local/handlers.h"
+
 #include <sys/inotify.h>
 #include <time.h>
 
@@ -12,6 +14,16 @@
 
 /* Polling interval for a file for which inotify has no watches left. */
 #define POLL_USEC (250 * NM_USEC_PER_MSEC)
+
+struct log_request {
+    const char *name;         /* "stdout" or "stderr" */
+    const char *container_id; /* the manager's id of the container */
+    bool follow;
+    uint64_t from; /* first byte of the output to send */
+    uint64_t tail; /* number of newest lines to start with; UINT64_MAX: start at `from` */
+    uint64_t since_usec; /* CLOCK_REALTIME; older lines are omitted; 0: no lines are omitted */
+    bool stamped;  /* each line begins with the time at which it was written */
+};
 
 static int on_changed(sd_event_source *source, const struct inotify_event *e, void *userdata)
 {
@@ -224,7 +236,7 @@ static int find_since(struct nm_stream *s, uint64_t since_usec, uint64_t *ret, s
 }
 
 /* Starts at since_usec or `from`; a tail has been opened already. */
-static int begin_lines(struct nm_stream *s, const struct nm_stream_logs *p, struct nm_problem *ret_problem)
+static int begin_lines(struct nm_stream *s, const struct log_request *p, struct nm_problem *ret_problem)
 {
     uint64_t since = 0;
     int fd, r = 0;
@@ -259,7 +271,7 @@ static void tell_position(const struct nm_stream *s)
     (void)MHD_add_response_header(s->call->answer, NM_REPLY_LOG_POSITION, position);
 }
 
-int nm_stream_logs(struct nm_call *call, const struct nm_stream_logs *p)
+static int answer_logs(struct nm_call *call, const struct log_request *p)
 {
     const struct nm_container *c;
     struct nm_stream *s;
@@ -295,4 +307,34 @@ int nm_stream_logs(struct nm_call *call, const struct nm_stream_logs *p)
     if (r == 0)
         tell_position(s);
     return r;
+}
+
+int nm_handle_logs(struct nm_call *call)
+{
+    const char *stream = nm_target_query(&call->target, "stream");
+    struct log_request p = {.tail = UINT64_MAX};
+    const struct nm_container *c;
+    int r;
+
+    if (!stream)
+        stream = "stdout";
+    if (!nm_streq(stream, "stdout") && !nm_streq(stream, "stderr"))
+        return nm_messages_problem(&call->problem, NM_AGENT_E_INVALID, "stream", stream,
+                                   "stream must be stdout or stderr, not \"%s\".", stream);
+    r = nm_call_query_bool(call, "follow", &p.follow);
+    if (r == 0)
+        r = nm_call_query_u64(call, "tail", 0, INT64_MAX, &p.tail);
+    if (r == 0)
+        r = nm_call_query_u64(call, "from", 0, INT64_MAX, &p.from);
+    if (r == 0)
+        r = nm_call_query_u64(call, "since_usec", 0, INT64_MAX, &p.since_usec);
+    if (r == 0)
+        r = nm_call_query_bool(call, "timestamps", &p.stamped);
+    if (r == 0)
+        r = nm_manager_find(call->manager, &call->caller, call->id, &c, &call->problem);
+    if (r != 0)
+        return r;
+    p.name = stream;
+    p.container_id = c->id;
+    return answer_logs(call, &p);
 }

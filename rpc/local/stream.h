@@ -69,26 +69,7 @@ ssize_t nm_stream_read_text(struct nm_stream *s, int (*refill)(struct nm_stream 
 
 /* ---- for handlers ------------------------------------------------------------------------- */
 
-/* The functions below set the call's answer. All return the result of a handler. */
-
-/* Sends events after number `after` (0: all in the ring), and with `follow` also future events. */
-int nm_stream_events(struct nm_call *call, uint64_t after, bool follow);
-
-/* Sends the points of the last span_usec that exist now; 0: the last minutes. */
-int nm_stream_history(struct nm_call *call, uint64_t span_usec);
-
-struct nm_stream_logs {
-    const char *name;         /* "stdout" or "stderr" */
-    const char *container_id; /* the manager's id of the container */
-    bool follow;
-    uint64_t from; /* first byte of the output to send */
-    uint64_t tail; /* number of newest lines to start with; UINT64_MAX: start at `from` */
-    uint64_t since_usec; /* CLOCK_REALTIME; older lines are omitted; 0: no lines are omitted */
-    bool stamped;  /* each line begins with the time at which it was written */
-};
-int nm_stream_logs(struct nm_call *call, const struct nm_stream_logs *p);
-
-/* Suspends the call until the container has completed. The handler is then called again. `c` must be alive. In the
- * second call the handler must use stream->container_id, because the name in the request may then belong to another
- * container. */
+/* Suspends the call until the container has completed. Returns the result of a handler, which is then called again. `c`
+ * must be alive. In the second call the handler must use stream->container_id, because the name in the request may then
+ * belong to another container. */
 int nm_stream_wait(struct nm_call *call, const struct nm_container *c);

@@ -6,7 +6,7 @@
 
 #include "rpc/local/messages.h"
 #include "rpc/local/handlers.h"
-#include "rpc/local/target.h"
+#include "rpc/local/routes.h"
 
 static void check_printable(const char *s)
 {

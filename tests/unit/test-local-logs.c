@@ -7,7 +7,7 @@
 #include <fcntl.h>
 
 #include "agent/launch/output-times.h"
-#include "rpc/local/tail.h"
+#include "rpc/local/log-reader.h"
 
 #define WEB "/v1/containers/web/logs"
 #define SEC UINT64_C(1000000)

@@ -9,7 +9,6 @@
 
 #include "far-hosts.h"
 #include "http-fixture.h"
-#include "rpc/local/browser.h"
 #include "rpc/local/head.h"
 #include "rpc/local/names.h"
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "rpc/local/target.h"
+#include "rpc/local/routes.h"
 
 /* Writes the parts of a target as one string: "a|b?x=1&y=". */
 static void show(const struct nm_target *t, char *buf, size_t size)
