@@ -23,12 +23,12 @@ libnm_yarn_la_SOURCES = \
 	%D%/yarn-steps.c \
 	%D%/allocator/allocator.c %D%/allocator/allocator.h \
 	%D%/allocator/allocator-state.h \
-	%D%/allocator/ask-table.c %D%/allocator/ask-table.h \
-	%D%/allocator/choose.c %D%/allocator/choose.h \
-	%D%/allocator/names.c %D%/allocator/names.h \
-	%D%/allocator/nodes.c %D%/allocator/nodes.h \
+	%D%/allocator/ask-table.c \
+	%D%/allocator/choose.c \
+	%D%/allocator/names.c \
+	%D%/allocator/nodes.c \
 	%D%/allocator/pack.c \
-	%D%/allocator/why.c %D%/allocator/why.h \
+	%D%/allocator/why.c \
 	%D%/conf/authority.c %D%/conf/authority.h \
 	%D%/conf/conf.c %D%/conf/conf.h \
 	%D%/conf/conf-dir.c \

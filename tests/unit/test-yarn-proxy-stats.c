@@ -19,7 +19,7 @@
 #include "rpc/local/messages.h"
 #include "rpc/local/metrics.h"
 #include "tests/unit/openapi.h"
-#include "yarn/allocator/why.h"
+#include "yarn/allocator/allocator.h"
 #include "yarn/message-ids.h"
 #include "yarn/proxy/placement-log.h"
 #include "yarn/proxy/proxy-stats.h"

@@ -1,10 +1,131 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The private state behind allocator.h, shared by allocator.c and pack.c. */
+/*
+ * The private parts of the allocator behind allocator.h. The files are layers, and each file uses only files above it:
+ *
+ *   names              a sorted list of names
+ *   ask-table, nodes   the asks of a master; the nodes that the ResourceManager listed
+ *   choose             the choice of a node for one container
+ *   allocator, pack    the allocator; its asks in packed form
+ */
 
-#include "yarn/allocator/ask-table.h"
-#include "yarn/allocator/nodes.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "yarn/allocator/allocator.h"
+
+/* ---- names.c ------------------------------------------------------------------------------ */
+
+/* A sorted list of names, each with a count: hosts or racks of an ask, or a blacklist, which doesn't use the counts. */
+struct nm_alloc_name {
+    char *name;
+    int32_t count;
+    bool relax;
+};
+
+struct nm_alloc_names {
+    struct nm_alloc_name *list;
+    size_t n, allocated;
+};
+
+void nm_alloc_names_done(struct nm_alloc_names *names);
+struct nm_alloc_name *nm_alloc_names_find(const struct nm_alloc_names *names, const char *name);
+/* Returns 0 if the list already had this entry, 1 if the list has changed, or -ENOMEM. */
+int nm_alloc_names_put(struct nm_alloc_names *names, const char *name, int32_t count, bool relax);
+/* Returns true if the name was in the list. */
+bool nm_alloc_names_remove(struct nm_alloc_names *names, const char *name);
+
+/* ---- ask-table.c -------------------------------------------------------------------------- */
+
+/* The asks of one application master, in the order of their turns. */
+
+/* One ask. An ask with a count of 0 is kept, because the message for a location may arrive before the one for "*". */
+struct nm_alloc_ask {
+    int32_t priority;
+    int64_t request_id;
+    struct nm_yarn_alloc_size size;
+    int32_t count;
+    bool relax;
+    char *partition; /* NULL: the default partition */
+    struct nm_alloc_names hosts, racks;
+    uint64_t since_usec; /* when the ask last started to want containers */
+    bool stuck;          /* no place is left for this ask in this heartbeat */
+};
+
+struct nm_alloc_table {
+    struct nm_alloc_ask **list;
+    size_t n, allocated;
+    size_t n_locations;
+    uint64_t changes;
+};
+
+void nm_alloc_table_done(struct nm_alloc_table *t);
+
+/* Returns false if the name is empty or too long. */
+bool nm_alloc_name_is_good(const char *name);
+
+/* Returns 0, -ENOMEM, or an outcome of allocator.h. */
+int nm_alloc_table_put(struct nm_alloc_table *t, const struct nm_yarn_ask *ask, uint64_t now_usec);
+
+/* Counts a container that the i-th ask was given because of a host, of a rack, or of neither (both NULL). Returns true
+ * if the ask has all its containers: then the ask has been removed, and the next ask has the index i. */
+bool nm_alloc_table_took(struct nm_alloc_table *t, size_t i, const char *host, const char *rack);
+
+/* Returns the number of containers that are wanted. */
+uint64_t nm_alloc_table_outstanding(const struct nm_alloc_table *t);
+
+/* ---- nodes.c ------------------------------------------------------------------------------ */
+
+/* The nodes that the ResourceManager listed, and the recent placements on them. */
+
+/* Time is counted in quarters of the window. A placement counts in its own quarter and in the four after it. */
+#define NM_ALLOC_QUARTERS 5
+
+struct nm_alloc_recent {
+    uint64_t quarter; /* the newest quarter, counted from the start of the clock */
+    uint32_t count[NM_ALLOC_QUARTERS];
+};
+
+struct nm_alloc_node {
+    struct nm_yarn_alloc_node is;  /* the node owns these strings, which are never NULL */
+    uint32_t used;                 /* containers of this heartbeat */
+    struct nm_alloc_recent recent; /* placements that the node's queue may not show yet */
+    bool blacklisted;
+};
+
+struct nm_alloc_nodes {
+    struct nm_alloc_node *list;
+    size_t n;
+    uint16_t *by_host, *by_rack; /* indices, sorted by host or rack */
+};
+
+void nm_alloc_nodes_done(struct nm_alloc_nodes *nodes);
+/* Replaces the list. A host that is in both lists keeps its recent placements. */
+int nm_alloc_nodes_set(struct nm_alloc_nodes *nodes, const struct nm_yarn_alloc_node *from, size_t n);
+
+/* Set named[i] for each node that is one of these hosts, or in one of these racks that relax locality. A master may
+ * name thousands of hosts and racks, so the cost grows with the number of names and not with names times nodes. */
+void nm_alloc_nodes_mark_hosts(const struct nm_alloc_nodes *nodes, const struct nm_alloc_names *hosts, bool *named);
+void nm_alloc_nodes_mark_racks(const struct nm_alloc_nodes *nodes, const struct nm_alloc_names *racks, bool *named);
+
+/* Starts a heartbeat. */
+void nm_alloc_nodes_begin(struct nm_alloc_nodes *nodes, const struct nm_alloc_names *blacklist, uint64_t window_usec,
+                          uint64_t now_usec);
+/* Returns how many more containers may be placed on the node; -1: unknown. */
+int64_t nm_alloc_node_room(const struct nm_alloc_node *node, int32_t queue_length);
+/* Counts a container that was placed on the node in the current heartbeat. */
+void nm_alloc_node_took(struct nm_alloc_node *node);
+
+/* ---- choose.c ----------------------------------------------------------------------------- */
+
+/* Chooses the node for the next container of one ask, and finds the rule that led to this node. Returns NULL if no node
+ * is left in this heartbeat. Fills *ret_why but for the time that the ask has waited. */
+struct nm_alloc_node *nm_alloc_choose(const struct nm_alloc_nodes *nodes, const struct nm_alloc_ask *ask,
+                                      const struct nm_yarn_alloc_limits *limits, struct nm_yarn_alloc_why *ret_why);
+
+/* ---- allocator.c -------------------------------------------------------------------------- */
 
 struct nm_yarn_allocator {
     struct nm_alloc_table asks;

@@ -11,7 +11,6 @@
 #include <errno.h>
 
 #include "yarn/allocator/allocator-state.h"
-#include "yarn/allocator/choose.h"
 
 int nm_yarn_allocator_new(struct nm_yarn_allocator **ret)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See ask-table.h. */
+/* See allocator-state.h. */
 
-#include "yarn/allocator/ask-table.h"
+#include "yarn/allocator/allocator-state.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See choose.h; allocator.h has the rules. */
+/* See allocator-state.h; allocator.h has the rules. */
 
-#include "yarn/allocator/choose.h"
+#include "yarn/allocator/allocator-state.h"
 
 struct view {
     const struct nm_alloc_ask *ask;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See names.h. */
+/* See allocator-state.h. */
 
-#include "yarn/allocator/names.h"
+#include "yarn/allocator/allocator-state.h"
 
 #include <errno.h>
 #include <stdlib.h>

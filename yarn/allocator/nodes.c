@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See nodes.h. */
+/* See allocator-state.h. */
 
-#include "yarn/allocator/nodes.h"
+#include "yarn/allocator/allocator-state.h"
 
 #include <errno.h>
-
-#include "yarn/allocator/ask-table.h"
 
 static void node_done(struct nm_alloc_node *node)
 {

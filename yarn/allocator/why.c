@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See why.h. */
+/* See allocator.h. */
 
-#include "yarn/allocator/why.h"
+#include "yarn/allocator/allocator.h"
 
 #include <stdarg.h>
 

@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-#include "yarn/allocator/why.h"
+#include "yarn/allocator/allocator.h"
 #include "yarn/proxy/placement-log.h"
 
 struct nm_yarn_proxy_stats {
