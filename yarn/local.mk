@@ -8,7 +8,6 @@ libnm_yarn_la_SOURCES = \
 	%D%/message-ids.h \
 	%D%/node/app-store.c %D%/node/app-store.h \
 	%D%/state-dir.c %D%/state-dir.h \
-	%D%/heartbeat-actions.c %D%/heartbeat-actions.h \
 	%D%/port.c %D%/port.h \
 	%D%/report.c %D%/report.h \
 	%D%/resolve.c %D%/resolve.h \
@@ -70,9 +69,9 @@ libnm_yarn_la_SOURCES = \
 	%D%/launch/user.c %D%/launch/user.h \
 	%D%/launch/admin-env.c %D%/launch/admin-env.h %D%/launch/variables.c %D%/launch/variables.h \
 	%D%/cm-protocol/cm-call.c %D%/cm-protocol/cm-call.h \
-	%D%/cm-protocol/cm-containers.c %D%/cm-protocol/cm-containers.h \
+	%D%/cm-protocol/cm-containers.c \
 	%D%/cm-protocol/cm-server.c %D%/cm-protocol/cm-server.h \
-	%D%/cm-protocol/cm-start.c %D%/cm-protocol/cm-start.h \
+	%D%/cm-protocol/cm-start.c \
 	%D%/cm-protocol/key-store.c %D%/cm-protocol/key-store.h \
 	%D%/cm-protocol/keyring.c %D%/cm-protocol/keyring.h \
 	%D%/cm-protocol/token-check.c %D%/cm-protocol/token-check.h \

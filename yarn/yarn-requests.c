@@ -7,7 +7,7 @@
 #include <limits.h>
 
 #include "util/clock.h"
-#include "yarn/heartbeat-actions.h"
+#include "yarn/cm-protocol/cm-server.h"
 
 /* Limit of a request's structures for the maximum number of containers. Texts aren't copied, and have a separate
  * limit. */

@@ -26,7 +26,6 @@
 #include "tests/unit/yarn-tokens.h"
 #include "util/clock.h"
 #include "yarn/cm-protocol/cm-server.h"
-#include "yarn/heartbeat-actions.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

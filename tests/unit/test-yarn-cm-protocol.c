@@ -9,7 +9,6 @@
 
 #include "fake-yarn-node.h"
 #include "yarn/cm-protocol/cm-server.h"
-#include "yarn/heartbeat-actions.h"
 #include "util/clock.h"
 #include "message-copy.h"
 #include "yarn-tokens.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Code that the methods of cm-server.h share: the identity of the caller, and the outcome for each named container. */
+/* The methods behind cm-server.h, and the code that they share: the identity of the caller, and the outcome for each
+ * named container. userdata of a method: struct nm_yarn_cm_server. */
 
 #include "rpc/hadoop/server.h"
 #include "yarn/cm-protocol/cm-server.h"
@@ -20,6 +21,8 @@ struct nm_yarn_cm_server {
     struct nm_yarn_masters masters; /* the hooks; begin is NULL if no hooks are set */
     char host[256];
 };
+
+/* ---- shared: cm-call.c -------------------------------------------------------------------- */
 
 /* Returns the NMToken of the caller, or NULL after refusing the call. */
 const Hadoop__NMTokenIdentifier *nm_cm_caller(struct nm_hadoop_call *call);
@@ -44,3 +47,27 @@ bool nm_cm_outcome_init(struct nm_cm_outcome *o, struct nm_hadoop_call *call, si
 int nm_cm_note(struct nm_cm_outcome *o, const Hadoop__ContainerId *id, int r, struct nm_exception *why);
 /* Fills *why with a description of -errno. */
 void nm_cm_explain(int r, struct nm_exception *why);
+
+/* ---- methods with container tokens: cm-start.c -------------------------------------------- */
+
+void nm_cm_start(struct nm_hadoop_call *call, void *userdata);
+void nm_cm_update(struct nm_hadoop_call *call, void *userdata);
+
+/* Applies a token of an update that the ResourceManager sends itself. Returns 0, a positive outcome with *why, or
+ * -errno. */
+int nm_cm_update_one(struct nm_yarn_cm_server *m, const Hadoop__Token *token, struct nm_arena *a,
+                     struct nm_exception *why);
+
+/* ---- methods that name existing containers: cm-containers.c ------------------------------- */
+
+void nm_cm_stop(struct nm_hadoop_call *call, void *userdata);
+void nm_cm_statuses(struct nm_hadoop_call *call, void *userdata);
+void nm_cm_localizations(struct nm_hadoop_call *call, void *userdata);
+
+/* These methods name one container. A refusal ends the whole call. */
+void nm_cm_signal(struct nm_hadoop_call *call, void *userdata);
+void nm_cm_localize(struct nm_hadoop_call *call, void *userdata);
+void nm_cm_reinitialize(struct nm_hadoop_call *call, void *userdata);
+void nm_cm_restart(struct nm_hadoop_call *call, void *userdata);
+void nm_cm_roll_back(struct nm_hadoop_call *call, void *userdata);
+void nm_cm_commit(struct nm_hadoop_call *call, void *userdata);

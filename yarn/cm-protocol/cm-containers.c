@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See cm-containers.h. */
+/* See cm-call.h. */
 
-#include "yarn/cm-protocol/cm-containers.h"
+#include "yarn/cm-protocol/cm-call.h"
 
 #include <errno.h>
 

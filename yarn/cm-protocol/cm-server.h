@@ -41,7 +41,7 @@ void nm_yarn_cm_server_set_rm(struct nm_yarn_cm_server *m, int64_t rm_identifier
 /* Copies the hooks. Without them, masters are started like all other containers. */
 void nm_yarn_cm_server_set_masters(struct nm_yarn_cm_server *m, const struct nm_yarn_masters *masters);
 
-/* Applies a new token that the ResourceManager sends on its own, as if the application's master had sent it. The node
- * may have applied it already. Returns 0, a positive outcome with *why, or -errno. */
-int nm_yarn_cm_server_update(struct nm_yarn_cm_server *m, const Hadoop__Token *token, struct nm_arena *arena,
-                             struct nm_exception *why);
+/* Carries out the requests in the ResourceManager's answer to a heartbeat. An answer may arrive twice. Requests that
+ * were carried out already, or that name unknown objects, are ignored. A new token of a container is applied as if the
+ * application's master had sent it. */
+void nm_yarn_apply_response(struct nm_yarn_node *n, struct nm_yarn_cm_server *m, const Yarn__HeartbeatResponse *answer);

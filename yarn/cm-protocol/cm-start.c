@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See cm-start.h. All tokens of a call are checked before the first container is started. A forged token makes the
+ * See cm-call.h. All tokens of a call are checked before the first container is started. A forged token makes the
  * whole call untrustworthy.
  */
 
-#include "yarn/cm-protocol/cm-start.h"
+#include "yarn/cm-protocol/cm-call.h"
 
 #include <errno.h>
 
