@@ -6,7 +6,6 @@ libnm_yarn_la_SOURCES = \
 	%D%/ids.c %D%/ids.h \
 	%D%/listeners.c %D%/listeners.h \
 	%D%/message-ids.h \
-	%D%/node/app-store.c %D%/node/app-store.h \
 	%D%/state-dir.c %D%/state-dir.h \
 	%D%/port.c %D%/port.h \
 	%D%/report.c %D%/report.h \
@@ -84,7 +83,6 @@ libnm_yarn_la_SOURCES = \
 	%D%/node/node-end.c \
 	%D%/node/node-prepare.c \
 	%D%/node/node-keep.c \
-	%D%/node/node-recent.c \
 	%D%/node/node-refuse.c \
 	%D%/node/node-report.c \
 	%D%/node/node-rest.c \

@@ -1,10 +1,75 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* State that is saved for the next nmd: see node-state.h and app-store.h. */
+/*
+ * What the node keeps of applications and containers, see node-state.h: in files for the next nmd, and in memory of
+ * those that were removed.
+ */
 
 #include "yarn/node/node-state.h"
 
+#include "util/fnv1a.h"
+#include "util/macros.h"
 #include "util/parse.h"
+#include "yarn/message-ids.h"
+
+/* ---- files -------------------------------------------------------------------------------- */
+
+/* Size limit of a file. A token's identifier and the text of an end take a few KiB. */
+#define FILE_MAX (256u << 10)
+
+int nm_yarn_app_store_open(const char *state_dir, struct nm_yarn_app_store *ret)
+{
+    int r;
+
+    *ret = (struct nm_yarn_app_store){-1, -1};
+    r = nm_yarn_state_dir_open(state_dir, "applications", &ret->applications_fd);
+    return r < 0 ? r : nm_yarn_state_dir_open(state_dir, "early-ends", &ret->ends_fd);
+}
+
+void nm_yarn_app_store_done(struct nm_yarn_app_store *store)
+{
+    store->applications_fd = nm_close(store->applications_fd);
+    store->ends_fd = nm_close(store->ends_fd);
+}
+
+static void put_application(const struct nm_yarn_app_store *store, const char *name, const char *submitter)
+{
+    if (nm_user_name_is_valid(submitter))
+        (void)nm_yarn_state_dir_put(store->applications_fd, name, nm_bytes_of(submitter));
+}
+
+void nm_yarn_app_store_drop_application(const struct nm_yarn_app_store *store, const char *name)
+{
+    nm_yarn_state_dir_drop(store->applications_fd, name);
+}
+
+static void put_end(const struct nm_yarn_app_store *store, const char *name, const Yarn__EarlyEnd *end)
+{
+    size_t size = yarn__early_end__get_packed_size(end);
+    _cleanup_free_ uint8_t *data = size < FILE_MAX ? malloc(size + 1) : NULL;
+
+    if (!data)
+        return;
+    (void)yarn__early_end__pack(end, data);
+    (void)nm_yarn_state_dir_put(store->ends_fd, name, (struct nm_bytes){data, size});
+}
+
+void nm_yarn_app_store_drop_end(const struct nm_yarn_app_store *store, const char *name)
+{
+    nm_yarn_state_dir_drop(store->ends_fd, name);
+}
+
+static int read_applications(const struct nm_yarn_app_store *store, nm_yarn_state_file_cb_t cb, void *userdata)
+{
+    return nm_yarn_state_dir_read(store->applications_fd, FILE_MAX, cb, userdata);
+}
+
+int nm_yarn_app_store_ends(const struct nm_yarn_app_store *store, nm_yarn_state_file_cb_t cb, void *userdata)
+{
+    return nm_yarn_state_dir_read(store->ends_fd, FILE_MAX, cb, userdata);
+}
+
+/* ---- applications and early ends ---------------------------------------------------------- */
 
 int nm_yarn_node_add(struct nm_yarn_node *n, struct nm_bytes blob, struct nm_yarn_container **ret)
 {
@@ -15,7 +80,7 @@ int nm_yarn_node_add(struct nm_yarn_node *n, struct nm_bytes blob, struct nm_yar
         return r;
     i->node = n;
     if (!i->app->is_noted) {
-        nm_yarn_app_store_put_application(&n->app_store, i->app->text, i->app->submitter);
+        put_application(&n->app_store, i->app->text, i->app->submitter);
         i->app->is_noted = true;
     }
     *ret = i;
@@ -40,7 +105,7 @@ void nm_yarn_container_note_end(const struct nm_yarn_container *i)
     end.record = (ProtobufCBinaryData){blob.bytes, data};
     end.exit_status = i->exit_status;
     end.diagnostics = i->diagnostics;
-    nm_yarn_app_store_put_end(&i->node->app_store, i->text, &end);
+    put_end(&i->node->app_store, i->text, &end);
 }
 
 /* Loads an application. The file contains the name of the application's submitter, which becomes a part of paths. */
@@ -60,5 +125,42 @@ static bool load_app(const char *name, struct nm_bytes content, void *userdata)
 
 int nm_yarn_node_load_apps(struct nm_yarn_node *n)
 {
-    return nm_yarn_app_store_applications(&n->app_store, load_app, n);
+    return read_applications(&n->app_store, load_app, n);
+}
+
+/* ---- removed containers and applications -------------------------------------------------- */
+
+/* The lists are rings, in which a new entry replaces the oldest entry. Containers are found by a hash. With 64 bits, a
+ * collision among a few thousand ids is too unlikely to handle. */
+
+void nm_yarn_recent_note(struct nm_yarn_node *n, const char *text, uint64_t now_usec)
+{
+    n->recent[n->next_recent] = (struct nm_yarn_recent){nm_fnv1a_64(text), now_usec};
+    n->next_recent = (n->next_recent + 1) % NM_YARN_RECENT_MAX;
+}
+
+bool nm_yarn_recent_has(const struct nm_yarn_node *n, const char *text, uint64_t now_usec)
+{
+    const uint64_t hash = nm_fnv1a_64(text);
+
+    for (size_t i = 0; i < NM_YARN_RECENT_MAX; i++)
+        if (n->recent[i].hash == hash && n->recent[i].usec > 0 && now_usec - n->recent[i].usec < NM_YARN_RECENT_USEC)
+            return true;
+    return false;
+}
+
+void nm_yarn_recent_note_app(struct nm_yarn_node *n, const struct nm_yarn_application_id *id)
+{
+    if (nm_yarn_recent_has_app(n, id))
+        return;
+    n->ended[n->next_ended] = *id;
+    n->next_ended = (n->next_ended + 1) % NM_YARN_ENDED_APPS_MAX;
+}
+
+bool nm_yarn_recent_has_app(const struct nm_yarn_node *n, const struct nm_yarn_application_id *id)
+{
+    for (size_t i = 0; i < NM_YARN_ENDED_APPS_MAX; i++)
+        if (nm_yarn_same_application(&n->ended[i], id))
+            return true;
+    return false;
 }

@@ -6,8 +6,7 @@
  *
  *   exit-code, rest          ends in YARN's terms; the JSON of a NodeManager's web services
  *   container-table          the tables of containers and applications
- *   app-store, node-keep     state that survives a restart of nmd
- *   node-recent              containers and applications that were removed recently
+ *   node-keep                state that survives a restart of nmd, and what was removed recently
  *   node-refuse              refusals
  *   node-end                 ends of containers and applications
  *   node-prepare             preparation of containers
@@ -21,8 +20,9 @@
 #include "agent/owners.h"
 #include "agent/status.h"
 #include "agent/upstream.h"
+#include "yarn/containers.pb-c.h"
 #include "yarn/node/container-table.h"
-#include "yarn/node/app-store.h"
+#include "yarn/state-dir.h"
 
 /* Limits for remembering removed containers. A master learns of an end from the ResourceManager and still sends a stop
  * request for the container. */
@@ -35,6 +35,15 @@
 /* Limit of container diagnostics in one message. A ResourceManager accepts 64 MiB at most and serves thousands of
  * nodes, and packing the message blocks the event loop. The rest follows a tenth of a second later. */
 #define NM_YARN_DIAGNOSTICS_BYTES (1u << 20)
+
+/*
+ * State that must survive a restart of nmd and that the manager doesn't keep: an application's presence on the node,
+ * and containers that ended before the manager had them. An application is kept even after all its containers were
+ * removed, since its outputs may still be fetched and its end is still to come. Each entry is a file (state-dir.h).
+ */
+struct nm_yarn_app_store {
+    int applications_fd, ends_fd;
+};
 
 struct nm_yarn_recent {
     uint64_t hash; /* hash of the container's id as text */
@@ -60,14 +69,22 @@ struct nm_yarn_node {
 extern const struct nm_caller nm_yarn_admin;
 
 /* ---- node-keep.c ---- */
-/* Adds a container as nm_yarn_container_table_add() does, and saves that the application is on this node. */
+/* Opens the store. The caller calls nm_yarn_app_store_done() whether or not the opening succeeds. */
+int nm_yarn_app_store_open(const char *state_dir, struct nm_yarn_app_store *ret);
+void nm_yarn_app_store_done(struct nm_yarn_app_store *store);
+/* Remove an entry. name: the id as text. Removing a missing entry is allowed. */
+void nm_yarn_app_store_drop_application(const struct nm_yarn_app_store *store, const char *name);
+void nm_yarn_app_store_drop_end(const struct nm_yarn_app_store *store, const char *name);
+/* Calls cb for each early end. If cb returns false, the entry is invalid and is removed. */
+int nm_yarn_app_store_ends(const struct nm_yarn_app_store *store, nm_yarn_state_file_cb_t cb, void *userdata);
+/* Adds a container as nm_yarn_container_table_add() does, and saves that the application is on this node. An entry that
+ * can't be written is only kept in memory. */
 int nm_yarn_node_add(struct nm_yarn_node *n, struct nm_bytes blob, struct nm_yarn_container **ret);
 /* Saves the end of a container that ended early. */
 void nm_yarn_container_note_end(const struct nm_yarn_container *i);
 /* Restores the applications that an earlier nmd has saved. */
 int nm_yarn_node_load_apps(struct nm_yarn_node *n);
-
-/* ---- node-recent.c ---- */
+/* Remember removed containers and applications. */
 void nm_yarn_recent_note(struct nm_yarn_node *n, const char *text, uint64_t now_usec);
 bool nm_yarn_recent_has(const struct nm_yarn_node *n, const char *text, uint64_t now_usec);
 void nm_yarn_recent_note_app(struct nm_yarn_node *n, const struct nm_yarn_application_id *id);
