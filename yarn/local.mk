@@ -94,17 +94,16 @@ libnm_yarn_la_SOURCES = \
 	%D%/proxy/distribute-known.c \
 	%D%/proxy/distribute-state.h \
 	%D%/proxy/proxy-store.c %D%/proxy/proxy-store.h \
-	%D%/proxy/local-keys.c %D%/proxy/local-keys.h \
+	%D%/proxy/local-tokens.c %D%/proxy/local-tokens.h \
 	%D%/proxy/pipeline.c %D%/proxy/pipeline.h \
 	%D%/proxy/placement-log.c %D%/proxy/placement-log.h \
 	%D%/proxy/proxy.c %D%/proxy/proxy.h \
-	%D%/proxy/replace.c %D%/proxy/replace.h \
 	%D%/proxy/proxy-stats.c %D%/proxy/proxy-stats.h \
 	%D%/proxy/sign.c %D%/proxy/sign.h \
 	%D%/proxy/stage.h \
-	%D%/proxy/stage-distribute.c %D%/proxy/stage-distribute.h \
-	%D%/proxy/stage-forward.c %D%/proxy/stage-forward.h \
-	%D%/proxy/stages.c %D%/proxy/stages.h \
+	%D%/proxy/stage-distribute.c \
+	%D%/proxy/stage-forward.c \
+	%D%/proxy/stages.c \
 	%D%/setup/act.c %D%/setup/act.h \
 	%D%/setup/advice.c \
 	%D%/setup/command.c %D%/setup/command.h \

@@ -14,8 +14,7 @@
 #include "yarn-tokens.h"
 #include "yarn/cm-protocol/token-check.h"
 #include "yarn/message-ids.h"
-#include "yarn/proxy/local-keys.h"
-#include "yarn/proxy/replace.h"
+#include "yarn/proxy/local-tokens.h"
 #include "yarn/proxy/sign.h"
 
 #define NOW UINT64_C(1500000000000000)

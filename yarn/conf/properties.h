@@ -107,7 +107,7 @@ struct nm_yarn_settings {
     bool distributed; /* this node allocates opportunistic containers itself */
     bool fill_nodes;
     struct nm_yarn_address proxy_address;
-    char **proxy_stages; /* class names, as in Java; proxy/stages.h has the supported ones */
+    char **proxy_stages; /* class names, as in Java; proxy/stages.c has the supported ones */
     struct nm_yarn_address scheduler; /* the ResourceManager's address for masters, if the cluster has only one */
     struct nm_yarn_address *schedulers; /* the same for several ones, by rm_ids; only with a proxy */
     size_t n_schedulers;

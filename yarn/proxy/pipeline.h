@@ -7,8 +7,8 @@
  * must not be lost is saved before the proxy uses it (proxy-store.h), and the next nmd restores it.
  */
 
-#include "yarn/proxy/local-keys.h"
-#include "yarn/proxy/stages.h"
+#include "yarn/proxy/local-tokens.h"
+#include "yarn/proxy/stage.h"
 
 struct nm_pipelines;
 struct nm_pipeline;

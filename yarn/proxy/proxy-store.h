@@ -23,7 +23,7 @@
 
 #include "rpc/hadoop/token.h"
 #include "yarn/ids.h"
-#include "yarn/proxy/local-keys.h"
+#include "yarn/proxy/local-tokens.h"
 
 /* Size limit of a file. A master with the maximum number of asks needs less. */
 #define NM_YARN_KEEP_MAX_BYTES (16 * NM_MIB)

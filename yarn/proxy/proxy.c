@@ -14,7 +14,7 @@
 #include "util/refusals.h"
 #include "yarn/message-ids.h"
 #include "yarn/port.h"
-#include "yarn/proxy/replace.h"
+#include "yarn/proxy/local-tokens.h"
 
 #define PROTOCOL "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
 #define ADDRESS "yarn.nodemanager.amrmproxy.address"

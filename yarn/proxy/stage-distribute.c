@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See stage-distribute.h. The placements of a call are saved before the ResourceManager learns of them, and kept until
- * the master calls with another response id. So whatever happens to the call, no container is lost or duplicated.
+ * See stage.h. The placements of a call are saved before the ResourceManager learns of them, and kept until the master
+ * calls with another response id. So whatever happens to the call, no container is lost or duplicated.
  */
 
-#include "yarn/proxy/stage-distribute.h"
+#include "yarn/proxy/stage.h"
 
 #include <errno.h>
 #include <syslog.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See stage-forward.h. A call occupies a slot until it is answered. If the connection ends during a call, the call is
- * sent again on the next connection. The ResourceManager recognizes a response id that it has answered, and repeats the
+ * See stage.h. A call occupies a slot until it is answered. If the connection ends during a call, the call is sent
+ * again on the next connection. The ResourceManager recognizes a response id that it has answered, and repeats the
  * answer.
  */
 
-#include "yarn/proxy/stage-forward.h"
+#include "yarn/proxy/stage.h"
 
 #include <errno.h>
 #include <netdb.h>

@@ -7,7 +7,7 @@
  * it. The last stage takes every call and calls the ResourceManager. The answer passes back through the earlier stages
  * in reverse order.
  *
- * A stage is one file with one struct nm_stage_type, and a line in stages.c.
+ * A stage is one file with one struct nm_stage_type, a declaration at the end of this header, and a line in stages.c.
  */
 
 #include <systemd/sd-event.h>
@@ -93,3 +93,28 @@ struct nm_stage_type {
 
 /* Ends a call that a stage has taken: with an answer, or with a refusal if `answer` is NULL. Defined in pipeline.c. */
 void nm_stage_answer(struct nm_stage_call *c, const ProtobufCMessage *answer, const struct nm_exception *why);
+
+/* ---- the stages, and their choice: stages.c ----------------------------------------------- */
+
+/*
+ * Distributed scheduling: takes the opportunistic asks out of a master's calls, and places them on the nodes that the
+ * ResourceManager lists (allocator/). The same call reports the placements to the ResourceManager, and the call's
+ * answer reports them to the master.
+ */
+extern const struct nm_stage_type nm_stage_distribute;
+
+/*
+ * The last stage: calls the ResourceManager, on a connection of its own per attempt, with the token that the
+ * ResourceManager issued for the attempt. If the ResourceManager can't be reached, calls wait for a while and are then
+ * answered so that the master retries. The event loop is not blocked meanwhile. If there are several ResourceManagers,
+ * the stage finds the active one.
+ */
+extern const struct nm_stage_type nm_stage_forward;
+
+#define NM_STAGES_MAX 8u
+
+/* Chooses the chain: distributed scheduling first if it is enabled, then the stages of the property, given as Java
+ * class names. *ret has room for NM_STAGES_MAX stages. -EOPNOTSUPP and *ret_message: a stage doesn't exist, or the
+ * order is invalid. */
+int nm_stages_choose(const struct nm_yarn_settings *s, const struct nm_stage_type **ret, size_t *ret_n,
+                     char **ret_message);

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See stages.h. */
+/* See stage.h. */
 
-#include "yarn/proxy/stages.h"
+#include "yarn/proxy/stage.h"
 
 #include <errno.h>
 
 #include "util/error.h"
 #include "yarn/conf/conf.h"
-#include "yarn/proxy/stage-distribute.h"
-#include "yarn/proxy/stage-forward.h"
 
 #define PROPERTY "yarn.nodemanager.amrmproxy.interceptor-class.pipeline"
 

@@ -2,10 +2,12 @@
 #pragma once
 
 /*
- * The keys of the proxy's own AMRM tokens, which application masters on this node hold instead of the
- * ResourceManager's. As in the ResourceManager, a new key is made periodically and signs new tokens at once. The
- * previous key is accepted until the new key has become current, so that masters have time to fetch a new token. Key
- * numbers begin at a random value and increase by one, also across restarts of nmd.
+ * The proxy's own AMRM tokens, which application masters on this node hold instead of the ResourceManager's: their
+ * keys, and their place in a master's credentials.
+ *
+ * As in the ResourceManager, a new key is made periodically and signs new tokens at once. The previous key is accepted
+ * until the new key has become current, so that masters have time to fetch a new token. Key numbers begin at a random
+ * value and increase by one, also across restarts of nmd.
  *
  * The code is pure: the caller provides time and random bytes. Time is the wall clock, which continues while nmd is not
  * running. Even if the clock is set back, a key doesn't live longer than usual.
@@ -47,3 +49,16 @@ const struct nm_yarn_master_key *nm_yarn_local_keys_find(const struct nm_yarn_lo
  * for. The caller frees *ret. */
 int nm_yarn_local_token(const struct nm_yarn_master_key *key, const struct nm_yarn_attempt_id *attempt,
                         struct nm_token **ret);
+
+/* ---- credentials of a master -------------------------------------------------------------- */
+
+/*
+ * Replaces the token in the credentials of an application's master. The proxy keeps the ResourceManager's AMRM token
+ * and puts a token of its own under the same alias. Everything else in the credentials is unchanged.
+ *
+ * credentials: from a launch context. *ret: the credentials with `ours`, in the arena. *ret_theirs: the former token,
+ * which the caller frees. -ENOKEY: the credentials have no AMRM token; -EBADMSG: the credentials are invalid; -ENOMEM.
+ * If there are several AMRM tokens, the first token is returned, as in Java's proxy, and all of them are removed.
+ */
+int nm_yarn_replace_token(struct nm_arena *a, struct nm_bytes credentials, const struct nm_token *ours,
+                          struct nm_bytes *ret, struct nm_token **ret_theirs);
