@@ -27,22 +27,21 @@ libnm_yarn_la_SOURCES = \
 	%D%/allocator/nodes.c \
 	%D%/allocator/pack.c \
 	%D%/allocator/why.c \
-	%D%/conf/authority.c %D%/conf/authority.h \
+	%D%/conf/authority.c \
 	%D%/conf/conf.c %D%/conf/conf.h \
-	%D%/conf/conf-dir.c \
 	%D%/conf/conf-expand.c \
 	%D%/conf/conf-set.h \
 	%D%/conf/conf-xml.c \
-	%D%/conf/defaults.c %D%/conf/defaults.h \
-	%D%/conf/hadoop-names.c %D%/conf/hadoop-names.h \
+	%D%/conf/defaults.c \
+	%D%/conf/hadoop-names.c \
 	%D%/conf/properties.c %D%/conf/properties.h \
-	%D%/conf/proxying.c %D%/conf/proxying.h \
+	%D%/conf/proxying.c \
 	%D%/conf/rules.c %D%/conf/rules.h \
-	%D%/conf/settings.c %D%/conf/settings.h \
+	%D%/conf/settings.c %D%/conf/settings.h %D%/conf/settings-parts.h \
 	%D%/conf/executor.c %D%/conf/executor.h \
-	%D%/conf/sources.c %D%/conf/sources.h \
-	%D%/conf/trackers.c %D%/conf/trackers.h \
-	%D%/conf/value.c %D%/conf/value.h \
+	%D%/conf/sources.c \
+	%D%/conf/trackers.c \
+	%D%/conf/value.c \
 	%D%/launch/cleanup.c \
 	%D%/launch/as-user.c %D%/launch/as-user.h \
 	%D%/launch/caches.c %D%/launch/caches.h \

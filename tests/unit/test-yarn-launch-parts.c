@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "yarn/launch/dirs.h"
-#include "yarn/conf/sources.h"
+#include "yarn/conf/settings-parts.h"
 #include "yarn/launch/doubts.h"
 #include "yarn/launch/fetching.h"
 #include "yarn/launch/launcher.h"

@@ -18,7 +18,7 @@
 #include "util/fileio.h"
 #include "yarn/allocator/allocator.h"
 #include "yarn/conf/settings.h"
-#include "yarn/conf/sources.h"
+#include "yarn/conf/settings-parts.h"
 #include "yarn/cm-protocol/key-store.h"
 #include "yarn/node/container-table.h"
 #include "yarn/proxy/proxy-store.h"

@@ -12,9 +12,8 @@
 #include <errno.h>
 
 #include "yarn/conf/conf.h"
-#include "yarn/conf/proxying.h"
 #include "yarn/conf/rules.h"
-#include "yarn/conf/trackers.h"
+#include "yarn/conf/settings-parts.h"
 
 /* Returns a node's default settings with a proxy. */
 static struct nm_yarn_settings make_settings(const char *rm, uint16_t port)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See authority.h. */
+/* See settings-parts.h. */
 
-#include "yarn/conf/authority.h"
+#include "yarn/conf/settings-parts.h"
 
 #include <stdint.h>
 #include <stdio.h>

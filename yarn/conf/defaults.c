@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See defaults.h. */
+/* See settings-parts.h. */
 
-#include "yarn/conf/defaults.h"
+#include "yarn/conf/settings-parts.h"
 
 #include <assert.h>
 #include <inttypes.h>

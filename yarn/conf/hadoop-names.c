@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See hadoop-names.h. The list is the union of the names in YarnConfiguration and in yarn-default.xml of Hadoop 3.3.6,
+ * See rules.h. The list is the union of the names in YarnConfiguration and in yarn-default.xml of Hadoop 3.3.6,
  * 3.4.2 and 3.5.0, and of the names that other classes of the ResourceManager and of clients define. The names are
  * without the prefix "yarn." and sorted by strcmp() for the binary search.
  */
 
-#include "yarn/conf/hadoop-names.h"
+#include "yarn/conf/rules.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -55,7 +55,7 @@ struct nm_yarn_settings {
     size_t n_trackers;
     uint64_t any_retry_usec, retry_usec, connect_usec, rpc_timeout_usec; /* any_retry_usec: for all clients of the RM */
     struct nm_yarn_address node, web; /* host "0.0.0.0": the name of this host */
-    int64_t memory_mib, vcores;       /* -1: see defaults.h */
+    int64_t memory_mib, vcores;       /* -1: see defaults.c */
     bool detects_hardware;
     int64_t reserved_memory_mib;      /* -1: nmd's own default */
     int64_t queue_max_length;
@@ -90,7 +90,7 @@ struct nm_yarn_settings {
     int64_t java_version;             /* 0: use the version in $JAVA_HOME */
     int64_t cache_target_mib, localizer_threads, localizer_memory_mib, command_memory_mib;
     uint64_t localizer_timeout_usec;
-    json_t *name_nodes, *webhdfs, *commands; /* input of nm-localizer (sources.h) */
+    json_t *name_nodes, *webhdfs, *commands; /* input of nm-localizer (sources.c) */
     json_t *lacking_name_nodes;               /* *ret_lacking of nm_yarn_sources_read() */
     char *webhdfs_ca_file;
     char *default_fs; /* the default file system's URI; NULL: not configured */
@@ -116,7 +116,7 @@ struct nm_yarn_settings {
     int64_t per_am_heartbeat; /* number of containers; <= 0: no limit */
 
     char **values, **sources; /* each key's value, and the file that set it or NULL; in the order of nm_yarn_keys */
-    struct nm_config_default *defaults; /* values for nmd's own keys (defaults.h) */
+    struct nm_config_default *defaults; /* values for nmd's own keys (defaults.c) */
 };
 
 struct nm_yarn_key {

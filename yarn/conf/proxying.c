@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See proxying.h. */
+/* See settings-parts.h. */
 
-#include "yarn/conf/proxying.h"
+#include "yarn/conf/settings-parts.h"
 
 #include <errno.h>
 #include <inttypes.h>
 
-#include "yarn/conf/trackers.h"
 #include "util/refusals.h"
 #include "util/macros.h"
 

@@ -9,7 +9,6 @@
 #include "util/macros.h"
 #include "util/parse.h"
 #include "util/refusals.h"
-#include "yarn/conf/hadoop-names.h"
 #include "yarn/state.h"
 
 #define SHOWN_SIZE 120

@@ -30,3 +30,7 @@ int nm_yarn_rules_set_defaults(struct nm_yarn_conf *c);
 /* Adds everything that this node can't do to the refusals. warn may be NULL. Returns 0 or -ENOMEM. */
 int nm_yarn_rules_check(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, void *userdata,
                         struct nm_refusals *refusals);
+
+/* Returns true if Hadoop itself defines this property "yarn.*" in any of the releases 3.3, 3.4 and 3.5
+ * (hadoop-names.c). */
+bool nm_yarn_is_hadoop_name(const char *name);

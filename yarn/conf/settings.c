@@ -7,12 +7,8 @@
 #include <assert.h>
 
 #include "util/refusals.h"
-#include "yarn/conf/defaults.h"
 #include "yarn/conf/executor.h"
-#include "yarn/conf/proxying.h"
-#include "yarn/conf/sources.h"
-#include "yarn/conf/trackers.h"
-#include "yarn/conf/value.h"
+#include "yarn/conf/settings-parts.h"
 
 #define SHOWN_SIZE 120
 #define VARIABLE "yarn.nodemanager.admin-env."

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See sources.h. */
+/* See settings-parts.h. */
 
-#include "yarn/conf/sources.h"
+#include "yarn/conf/settings-parts.h"
 
 #include "localize/name-nodes.h"
-#include "yarn/conf/authority.h"
 #include "util/macros.h"
 #include "util/utf8.h"
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See trackers.h. */
+/* See settings-parts.h. */
 
-#include "yarn/conf/trackers.h"
+#include "yarn/conf/settings-parts.h"
 
 #include <errno.h>
 
 #include "util/refusals.h"
-#include "yarn/conf/value.h"
 
 #define PREFIX "yarn.resourcemanager."
 #define TRACKERS_MAX 32u

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See value.h. */
+/* See settings-parts.h. */
 
-#include "yarn/conf/value.h"
+#include "yarn/conf/settings-parts.h"
 
 #include <ctype.h>
 #include <inttypes.h>
