@@ -6,7 +6,7 @@
 #include <limits.h>
 
 #include "cgroup/cgroup.h"
-#include "yarn/setup/command.h"
+#include "yarn/setup/setup.h"
 
 struct nm_daemon_options {
     const char *config, *socket, *state_dir, *runtime_dir, *slice, *shim, *node_proc, *record, *yarn_conf;

@@ -103,18 +103,17 @@ libnm_yarn_la_SOURCES = \
 	%D%/proxy/stage-distribute.c \
 	%D%/proxy/stage-forward.c \
 	%D%/proxy/stages.c \
-	%D%/setup/act.c %D%/setup/act.h \
+	%D%/setup/act.c \
 	%D%/setup/advice.c \
-	%D%/setup/command.c %D%/setup/command.h \
-	%D%/setup/facts.c %D%/setup/facts.h \
+	%D%/setup/command.c \
+	%D%/setup/facts.c %D%/setup/facts.h %D%/setup/facts-parts.h \
 	%D%/setup/files.c %D%/setup/files.h \
 	%D%/setup/manifest.c %D%/setup/manifest.h \
 	%D%/setup/plan.c %D%/setup/plan.h \
 	%D%/setup/print.c %D%/setup/print.h \
-	%D%/setup/programs.c %D%/setup/programs.h \
-	%D%/setup/reach.c %D%/setup/reach.h \
-	%D%/setup/script.c %D%/setup/script.h \
-	%D%/setup/service.c %D%/setup/service.h \
+	%D%/setup/programs.c \
+	%D%/setup/reach.c \
+	%D%/setup/script.c \
 	%D%/setup/setup.c %D%/setup/setup.h \
 	%D%/setup/spot.c \
 	%D%/setup/texts.c \

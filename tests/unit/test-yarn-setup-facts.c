@@ -11,8 +11,7 @@
 #include <cmocka.h>
 
 #include "setup-settings.h"
-#include "yarn/setup/reach.h"
-#include "yarn/setup/script.h"
+#include "yarn/setup/facts-parts.h"
 #include "yarn/setup/unit.h"
 #include "util/clock.h"
 

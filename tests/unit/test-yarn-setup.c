@@ -12,9 +12,8 @@
 
 #include "setup-settings.h"
 #include "util/clock.h"
+#include "yarn/setup/facts-parts.h"
 #include "yarn/setup/plan.h"
-#include "yarn/setup/reach.h"
-#include "yarn/setup/script.h"
 #include "yarn/setup/undo.h"
 #include "yarn/setup/unit.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See act.h. */
+/* See plan.h. */
 
-#include "yarn/setup/act.h"
+#include "yarn/setup/plan.h"
 
 #include <string.h>
 

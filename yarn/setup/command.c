@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See command.h. */
+/* See setup.h. */
 
-#include "yarn/setup/command.h"
+#include "yarn/setup/setup.h"
 
 #include "util/diag.h"
 

@@ -100,3 +100,15 @@ const char *nm_setup_tidy(struct nm_arena *a, const char *path);
 int nm_setup_spot_look(struct nm_arena *a, const char *root, const char *path, struct nm_setup_spot *ret);
 /* Returns the SHA-256 of a text in hexadecimal, in the form of nm_setup_spot. */
 const char *nm_setup_sum(struct nm_arena *a, const void *data, size_t size);
+
+/* ---- the service nmd: facts.c ------------------------------------------------------------- */
+
+/* How nmd is started and stopped on the host: the setup's output names the commands for this. */
+
+struct nm_setup_service {
+    bool by_systemd;
+    pid_t pid; /* pid of the nmd that uses the state directory; 0: no nmd uses it; negative errno: unknown */
+};
+
+/* Examines the host that the request's root directory belongs to. Uncertainty is a value of the result. */
+struct nm_setup_service nm_setup_service_look(const struct nm_setup_wish *w);

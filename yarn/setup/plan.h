@@ -81,3 +81,14 @@ int nm_setup_advise(const struct nm_setup_wish *w, const struct nm_yarn_settings
 /* Returns whether the path can be written to a unit file and to nmd.conf without quoting, and leads down from the root
  * directory only. */
 bool nm_setup_is_plain(const char *path);
+
+/* ---- carrying out: act.c ------------------------------------------------------------------ */
+
+/* Carries out a plan. The manifest is on the disk before the first change that undo has to revert. */
+
+/* Continues after a step that fails: *ret_message has a sentence for each failure, and the first failure is
+ * returned. */
+int nm_setup_act(const struct nm_setup_wish *w, const struct nm_setup_facts *f, const struct nm_setup_plan *p,
+                 struct nm_arena *a, char **ret_message);
+/* Returns the failures that read-only files or directories would cause, without changing anything. */
+int nm_setup_act_check(const struct nm_setup_wish *w, const struct nm_setup_plan *p, char **ret_message);

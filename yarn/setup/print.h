@@ -6,8 +6,8 @@
 
 #include <stdio.h>
 
+#include "yarn/setup/facts.h"
 #include "yarn/setup/plan.h"
-#include "yarn/setup/service.h"
 #include "yarn/setup/undo.h"
 
 void nm_setup_print(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_facts *f,

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See programs.h. The cluster's own scripts have precedence, then the environment, then the usual directories. */
+/* See facts-parts.h. The cluster's own scripts have precedence, then the environment, then the usual directories. */
 
-#include "yarn/setup/programs.h"
+#include "yarn/setup/facts-parts.h"
 
 #include <ctype.h>
 #include <sys/stat.h>
 
 #include "yarn/launch/text.h"
 #include "yarn/setup/plan.h"
-#include "yarn/setup/script.h"
 #include "util/fileio.h"
-#include "yarn/launch/text.h"
-#include "yarn/setup/plan.h"
 
 #define JVMS "/usr/lib/jvm"
 #define JVMS_MAX 256

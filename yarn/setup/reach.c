@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See reach.h. */
+/* See facts-parts.h. */
 
-#include "yarn/setup/reach.h"
+#include "yarn/setup/facts-parts.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See script.h. */
+/* See facts-parts.h. */
 
-#include "yarn/setup/script.h"
+#include "yarn/setup/facts-parts.h"
 
 #include <ctype.h>
 #include <stdbool.h>

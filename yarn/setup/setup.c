@@ -9,12 +9,10 @@
 
 #include "util/fileio.h"
 #include "yarn/launch/text.h"
-#include "yarn/setup/act.h"
 #include "yarn/setup/facts.h"
 #include "yarn/setup/files.h"
 #include "yarn/setup/plan.h"
 #include "yarn/setup/print.h"
-#include "yarn/setup/service.h"
 #include "yarn/setup/undo.h"
 #include "yarn/setup/unit.h"
 
