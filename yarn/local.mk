@@ -63,7 +63,6 @@ libnm_yarn_la_SOURCES = \
 	%D%/launch/shuffle-jobs.c %D%/launch/shuffle-jobs.h \
 	%D%/launch/shuffle-process.c %D%/launch/shuffle-process.h \
 	%D%/launch/shuffle-service.c %D%/launch/shuffle-service.h \
-	%D%/launch/text.c %D%/launch/text.h \
 	%D%/launch/user.c %D%/launch/user.h \
 	%D%/launch/admin-env.c %D%/launch/admin-env.h %D%/launch/variables.c %D%/launch/variables.h \
 	%D%/cm-protocol/cm-call.c %D%/cm-protocol/cm-call.h \

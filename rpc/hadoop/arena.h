@@ -13,6 +13,7 @@
 #include <protobuf-c/protobuf-c.h>
 
 #include "rpc/hadoop/bytes.h"
+#include "util/macros.h"
 #include "util/quota.h"
 
 /* Limit of the memory for a message: FACTOR times its size plus BASE. */
@@ -43,6 +44,11 @@ bool nm_arena_has_room(const struct nm_arena *a, size_t size);
 
 /* Returns a NUL-terminated copy, or NULL if the limit is exceeded or memory ran out. */
 char *nm_arena_text(struct nm_arena *a, struct nm_bytes bytes);
+
+/* Formats a text. Returns NULL if the limit is exceeded or memory ran out. */
+nm_printf(2, 3) char *nm_arena_print(struct nm_arena *arena, const char *format, ...);
+/* Encodes the bytes in base64 without line breaks, as Java does. Returns NULL likewise. */
+char *nm_arena_base64(struct nm_arena *arena, struct nm_bytes bytes);
 
 /* Returns the limit for a message of this size. */
 size_t nm_arena_limit(size_t message_size);

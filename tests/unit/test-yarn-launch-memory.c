@@ -16,7 +16,6 @@
 #include "yarn/launch/launcher.h"
 #include "yarn/launch/resources.h"
 #include "yarn/launch/script.h"
-#include "yarn/launch/text.h"
 #include "yarn/launch/user.h"
 #include "yarn/launch/variables.h"
 
@@ -119,7 +118,7 @@ static int make_command(struct nm_arena *arena)
 
 static int encode(struct nm_arena *arena)
 {
-    const char *text = nm_yarn_base64(arena, nm_bytes_of("foobar"));
+    const char *text = nm_arena_base64(arena, nm_bytes_of("foobar"));
 
     if (!text)
         return -ENOMEM;

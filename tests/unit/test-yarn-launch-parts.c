@@ -18,7 +18,6 @@
 #include "yarn/launch/fetching.h"
 #include "yarn/launch/launcher.h"
 #include "yarn/launch/resources.h"
-#include "yarn/launch/text.h"
 #include "yarn/launch/variables.h"
 
 /* ---- resources ---------------------------------------------------------------------------- */
@@ -602,7 +601,7 @@ static void test_base64(void **state)
     (void)state;
     nm_arena_init(&arena, NM_MIB, NULL);
     for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++)
-        assert_string_equal(nm_yarn_base64(&arena, nm_bytes_of(cases[i][0])), cases[i][1]);
+        assert_string_equal(nm_arena_base64(&arena, nm_bytes_of(cases[i][0])), cases[i][1]);
     nm_arena_done(&arena);
 }
 

@@ -7,8 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "yarn/launch/text.h"
-
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
 #define DIGITS "0123456789"
 
@@ -32,7 +30,7 @@ size_t nm_yarn_admin_env_room(const struct nm_yarn_settings *s)
 /* Appends a value after a colon, as in a list of directories. */
 static int append(struct nm_arena *arena, struct nm_yarn_env *e, const char *value)
 {
-    e->value = nm_yarn_print(arena, "%s:%s", e->value, value);
+    e->value = nm_arena_print(arena, "%s:%s", e->value, value);
     return e->value ? 0 : -ENOMEM;
 }
 
@@ -42,7 +40,7 @@ static int read_list(const char *text, struct nm_arena *arena, struct nm_yarn_en
 {
     for (const char *p = text; *p; p += *p == ',') {
         size_t size = strcspn(p, ",");
-        char *name = nm_yarn_print(arena, "%.*s", (int)size, p), *equals = name ? strchr(name, '=') : NULL;
+        char *name = nm_arena_print(arena, "%.*s", (int)size, p), *equals = name ? strchr(name, '=') : NULL;
         struct nm_yarn_env *there;
 
         if (!name)
@@ -95,11 +93,11 @@ static const char *expand(struct nm_arena *arena, struct nm_yarn_env *env, size_
         while (value[plain] && (size = name_size(value + plain)) == 0)
             plain++;
         if (size > 0) {
-            name = nm_yarn_print(arena, "%.*s", (int)size, value + plain + 1);
+            name = nm_arena_print(arena, "%.*s", (int)size, value + plain + 1);
             e = name ? nm_yarn_env_find(env, n, name) : NULL;
             found = e ? e->value : name ? getenv(name) ?: "" : NULL;
         }
-        done = found ? nm_yarn_print(arena, "%s%.*s%s", done, (int)plain, value, found) : NULL;
+        done = found ? nm_arena_print(arena, "%s%.*s%s", done, (int)plain, value, found) : NULL;
         value += plain + (size > 0 ? size + 1 : 0);
     }
     return done;

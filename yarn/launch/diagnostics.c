@@ -12,7 +12,6 @@
 #include "util/utf8.h"
 #include "yarn/launch/as-user.h"
 #include "yarn/launch/launcher-state.h"
-#include "yarn/launch/text.h"
 
 /* Limits. A directory can have any number of files, and the search blocks the event loop: at most NAMES_MAX names are
  * read, and at most MATCHES_MAX matching files are examined. */
@@ -119,8 +118,8 @@ static const char *add(struct nm_arena *arena, const char *text, const char *nam
 {
     if (!*words)
         return text;
-    return nm_yarn_print(arena, "%sLast bytes of %s:\n%s%s", text, as_text(arena, name, strlen(name)) ?: "", words,
-                         words[strlen(words) - 1] == '\n' ? "" : "\n") ?: text;
+    return nm_arena_print(arena, "%sLast bytes of %s:\n%s%s", text, as_text(arena, name, strlen(name)) ?: "", words,
+                          words[strlen(words) - 1] == '\n' ? "" : "\n") ?: text;
 }
 
 /* Opens the log directory as its owner, who is the container's user. */

@@ -10,7 +10,6 @@
 #include "yarn/launch/launcher-state.h"
 #include "yarn/launch/resources.h"
 #include "yarn/launch/script.h"
-#include "yarn/launch/text.h"
 #include "yarn/launch/user.h"
 #include "yarn/launch/variables.h"
 
@@ -207,7 +206,7 @@ static int make_links(struct nm_yarn_preparation *p, struct nm_yarn_launch *l)
 
         links[i] = (struct nm_yarn_link){.name = c->resources[i]->key};
         if (dir)
-            links[i].target = nm_yarn_print(&p->arena, "%s/%s", dir, nm_yarn_resource_name(c->resources[i]));
+            links[i].target = nm_arena_print(&p->arena, "%s/%s", dir, nm_yarn_resource_name(c->resources[i]));
         if (!links[i].target)
             return -ENOMEM;
     }
@@ -223,8 +222,8 @@ static const char *count_resources(struct nm_yarn_preparation *p)
     struct nm_localizer_counts c;
 
     nm_localizer_count(p->ask, &c);
-    return nm_yarn_print(&p->arena, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, c.fetched_bytes,
-                         c.cached_bytes, c.n_fetched, c.n_cached, c.usec / NM_USEC_PER_MSEC);
+    return nm_arena_print(&p->arena, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, c.fetched_bytes,
+                          c.cached_bytes, c.n_fetched, c.n_cached, c.usec / NM_USEC_PER_MSEC);
 }
 
 static int make_script(struct nm_yarn_preparation *p, char **ret, char **ret_message)
@@ -508,7 +507,7 @@ int nm_yarn_launcher_on_turns(sd_event_source *source, uint64_t usec, void *user
 
 static int copy_word(struct nm_arena *arena, const char **word)
 {
-    *word = nm_yarn_print(arena, "%s", *word);
+    *word = nm_arena_print(arena, "%s", *word);
     return *word ? 0 : -ENOMEM;
 }
 
@@ -524,7 +523,7 @@ static int copy_services(struct nm_yarn_preparation *p)
         if (!list[i])
             return -ENOMEM;
         yarn__data__init(list[i]);
-        list[i]->key = nm_yarn_print(&p->arena, "%s", from->key);
+        list[i]->key = nm_arena_print(&p->arena, "%s", from->key);
         list[i]->value.data = nm_arena_alloc(&p->arena, from->value.len + 1);
         if (!list[i]->key || !list[i]->value.data)
             return -ENOMEM;

@@ -6,8 +6,6 @@
 
 #include <ctype.h>
 
-#include "yarn/launch/text.h"
-
 #define MOST 8192 /* limit of nm-localizer */
 #define SHOWN 100
 #define UNPACKED_TIMES 5
@@ -60,13 +58,13 @@ static char *make_uri(const Yarn__Url *url, const char *default_fs, struct nm_ar
 {
     const char *path = encode(arena, url->file), *host = url->host ?: "";
     const char *user = *host && url->user_info ? url->user_info : "";
-    const char *port = url->port > 0 && *host ? nm_yarn_print(arena, ":%d", url->port) : "";
+    const char *port = url->port > 0 && *host ? nm_arena_print(arena, ":%d", url->port) : "";
 
     if (!path || !port)
         return NULL;
     if (!has_scheme(url))
-        return nm_yarn_print(arena, "%.*s%s", (int)root_length(default_fs), default_fs, path);
-    return nm_yarn_print(arena, "%s://%s%s%s%s%s", url->scheme, user, *user ? "@" : "", host, port, path);
+        return nm_arena_print(arena, "%.*s%s", (int)root_length(default_fs), default_fs, path);
+    return nm_arena_print(arena, "%s://%s%s%s%s%s", url->scheme, user, *user ? "@" : "", host, port, path);
 }
 
 /* A URL that has a host but no scheme is refused: the kind of the server is unknown. */

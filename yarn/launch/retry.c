@@ -9,7 +9,6 @@
 #include <inttypes.h>
 
 #include "yarn/launch/launcher.h"
-#include "yarn/launch/text.h"
 
 #define SCRIPT "launch_container.sh"
 #define NEVER 0
@@ -44,7 +43,7 @@ static const char loop[] =
 
 static const char *seconds(struct nm_arena *arena, uint64_t msec)
 {
-    return nm_yarn_print(arena, "%" PRIu64 ".%03u", msec / 1000, (unsigned)(msec % 1000));
+    return nm_arena_print(arena, "%" PRIu64 ".%03u", msec / 1000, (unsigned)(msec % 1000));
 }
 
 static const char *const *make_loop(const Yarn__RetryContext *r, struct nm_arena *arena)
@@ -61,11 +60,11 @@ static const char *const *make_loop(const Yarn__RetryContext *r, struct nm_arena
     argv[n++] = "-c";
     argv[n++] = loop;
     argv[n++] = "container";
-    argv[n++] = nm_yarn_print(arena, "%d", r->max_retries < 0 ? FOREVER : r->max_retries);
+    argv[n++] = nm_arena_print(arena, "%d", r->max_retries < 0 ? FOREVER : r->max_retries);
     argv[n++] = seconds(arena, interval_msec);
-    argv[n++] = nm_yarn_print(arena, "%" PRId64, validity_sec);
+    argv[n++] = nm_arena_print(arena, "%" PRId64, validity_sec);
     for (size_t i = 0; i < n_codes; i++)
-        argv[n++] = nm_yarn_print(arena, "%d", r->codes[i]);
+        argv[n++] = nm_arena_print(arena, "%d", r->codes[i]);
     argv[n] = NULL;
     for (size_t i = 0; i < n; i++)
         if (!argv[i])

@@ -8,7 +8,6 @@
 
 #include "util/parse.h"
 #include "yarn/launch/admin-env.h"
-#include "yarn/launch/text.h"
 
 #define NODES_OWN 14 /* plus one for each auxiliary service */
 #define FIRST_JAVA_WITH_OPENS 17
@@ -22,11 +21,11 @@ static const char opens[] = "--add-opens=java.base/java.lang=ALL-UNNAMED "
 /* Returns a comma-separated list of the good directories, each with `rest` appended. */
 static char *list_dirs(struct nm_arena *arena, const struct nm_yarn_dirs *dirs, const char *rest)
 {
-    char *list = nm_yarn_print(arena, "%s", "");
+    char *list = nm_arena_print(arena, "%s", "");
 
     for (size_t i = 0; list && i < dirs->n; i++)
         if (dirs->all[i].is_good)
-            list = nm_yarn_print(arena, "%s%s%s/%s", list, *list ? "," : "", dirs->all[i].name, rest);
+            list = nm_arena_print(arena, "%s%s%s/%s", list, *list ? "," : "", dirs->all[i].name, rest);
     return list;
 }
 
@@ -42,13 +41,13 @@ static int add(struct nm_yarn_env *env, size_t *n, const char *name, const char 
 static int put_places(const struct nm_yarn_surroundings *s, const struct nm_yarn_task *t, struct nm_arena *a,
                       const char *work, struct nm_yarn_env *env, size_t *n)
 {
-    const char *user_dir = nm_yarn_print(a, "usercache/%s/", t->submitter);
-    const char *app_dir = nm_yarn_print(a, "usercache/%s/appcache/%s", t->submitter, t->application);
-    const char *log_dir = nm_yarn_print(a, "%s/%s", t->application, t->container);
+    const char *user_dir = nm_arena_print(a, "usercache/%s/", t->submitter);
+    const char *app_dir = nm_arena_print(a, "usercache/%s/appcache/%s", t->submitter, t->application);
+    const char *log_dir = nm_arena_print(a, "%s/%s", t->application, t->container);
     int r = user_dir && app_dir && log_dir ? 0 : -ENOMEM;
 
     if (r == 0)
-        r = add(env, n, "HADOOP_TOKEN_FILE_LOCATION", nm_yarn_print(a, "%s/container_tokens", work));
+        r = add(env, n, "HADOOP_TOKEN_FILE_LOCATION", nm_arena_print(a, "%s/container_tokens", work));
     if (r == 0)
         r = add(env, n, "LOCAL_DIRS", list_dirs(a, s->local, app_dir));
     if (r == 0)
@@ -64,8 +63,8 @@ static int put_services(const struct nm_yarn_task *t, struct nm_arena *a, struct
 {
     for (size_t i = 0; i < t->n_services; i++) {
         const ProtobufCBinaryData *value = &t->services[i]->value;
-        int r = add(env, n, nm_yarn_print(a, "NM_AUX_SERVICE_%s", t->services[i]->key),
-                    nm_yarn_base64(a, (struct nm_bytes){value->data, value->len}));
+        int r = add(env, n, nm_arena_print(a, "NM_AUX_SERVICE_%s", t->services[i]->key),
+                    nm_arena_base64(a, (struct nm_bytes){value->data, value->len}));
 
         if (r < 0)
             return r;
@@ -87,9 +86,9 @@ static int put_node(const struct nm_yarn_surroundings *s, const struct nm_yarn_t
     if (r == 0)
         r = add(env, &n, "NM_HOST", t->node_host);
     if (r == 0)
-        r = add(env, &n, "NM_PORT", nm_yarn_print(a, "%" PRId32, t->node_port));
+        r = add(env, &n, "NM_PORT", nm_arena_print(a, "%" PRId32, t->node_port));
     if (r == 0)
-        r = add(env, &n, "NM_HTTP_PORT", nm_yarn_print(a, "%" PRId32, t->web_port));
+        r = add(env, &n, "NM_HTTP_PORT", nm_arena_print(a, "%" PRId32, t->web_port));
     if (r == 0)
         r = add(env, &n, "USER", t->submitter);
     if (r == 0)
@@ -128,7 +127,7 @@ static int put_asked(const Yarn__LaunchContext *c, struct nm_arena *a, size_t ro
 static int force_path(const char *dirs, struct nm_arena *a, struct nm_yarn_env *env, size_t *n)
 {
     struct nm_yarn_env *there = nm_yarn_env_find(env, *n, "PATH");
-    const char *value = nm_yarn_print(a, "%s:%s", dirs, there && *there->value ? there->value : "$PATH");
+    const char *value = nm_arena_print(a, "%s:%s", dirs, there && *there->value ? there->value : "$PATH");
 
     if (!*dirs)
         return 0;
@@ -181,9 +180,9 @@ static int put_command(const Yarn__LaunchContext *c, struct nm_arena *a, struct 
 int nm_yarn_variables(const struct nm_yarn_surroundings *s, const struct nm_yarn_task *t, struct nm_arena *arena,
                       struct nm_yarn_launch *ret, char **ret_message)
 {
-    const char *work = nm_yarn_print(arena, "%s/usercache/%s/appcache/%s/%s", t->dirs.local_dir, t->submitter,
-                                     t->application, t->container);
-    const char *log_dir = nm_yarn_print(arena, "%s/%s/%s", t->dirs.log_dir, t->application, t->container);
+    const char *work = nm_arena_print(arena, "%s/usercache/%s/appcache/%s/%s", t->dirs.local_dir, t->submitter,
+                                      t->application, t->container);
+    const char *log_dir = nm_arena_print(arena, "%s/%s/%s", t->dirs.log_dir, t->application, t->container);
     struct nm_yarn_launch l = {
         .debug_info = s->settings->debug_info,
         .markers = {.log_dir = log_dir, .add_opens = s->java_version >= FIRST_JAVA_WITH_OPENS ? opens : ""}};

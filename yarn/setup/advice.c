@@ -7,7 +7,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "yarn/launch/text.h"
 #include "yarn/setup/plan.h"
 
 #define ADVICE_MAX 64u
@@ -31,7 +30,7 @@ nm_printf(3, 4) static void add(struct advice *v, enum nm_setup_subject subject,
     va_end(ap);
     if (v->n == ADVICE_MAX)
         return;
-    v->list[v->n] = (struct nm_setup_advice){subject, nm_yarn_print(v->arena, "%s", text)};
+    v->list[v->n] = (struct nm_setup_advice){subject, nm_arena_print(v->arena, "%s", text)};
     v->is_lost |= !v->list[v->n++].text;
 }
 

@@ -9,7 +9,6 @@
 
 #include "util/error.h"
 #include "util/fileio.h"
-#include "yarn/launch/text.h"
 #include "yarn/launch/user.h"
 #include "yarn/setup/facts-parts.h"
 #include "yarn/setup/plan.h"
@@ -70,7 +69,7 @@ static int name_node(const struct nm_yarn_settings *s, struct nm_arena *a, struc
 
     (void)gethostname(own, sizeof own);
     own[sizeof own - 1] = '\0';
-    f->node_name = nm_yarn_print(a, "%s", nm_streq(s->node.host, "0.0.0.0") ? own : s->node.host);
+    f->node_name = nm_arena_print(a, "%s", nm_streq(s->node.host, "0.0.0.0") ? own : s->node.host);
     return f->node_name ? 0 : -ENOMEM;
 }
 

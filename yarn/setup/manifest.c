@@ -8,7 +8,6 @@
 #include <jansson.h>
 
 #include "util/fileio.h"
-#include "yarn/launch/text.h"
 
 #define VERSION 1
 #define SIZE_MAX_BYTES ((size_t)1 << 20)
@@ -54,7 +53,7 @@ static const char *copy_text(struct nm_arena *a, const json_t *value)
 {
     const char *text = json_string_value(value);
 
-    return text ? nm_yarn_print(a, "%s", text) : NULL;
+    return text ? nm_arena_print(a, "%s", text) : NULL;
 }
 
 static int read_sums(struct nm_arena *a, const json_t *list, struct nm_setup_entry *e)

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "yarn/launch/text.h"
 #include "yarn/setup/files.h"
 
 #define DIR_MODE 0755   /* containers of all users must be able to enter the directory */
@@ -112,11 +111,11 @@ static bool explain_weak(struct planner *p, const struct nm_setup_spot *s, struc
     step->weak = "";
     for (size_t i = 0; step->weak && i < s->n_weak; i++)
         if (!is_mended(p, s->weak[i]))
-            step->weak = nm_yarn_print(p->arena, "%s%s%s", step->weak, n++ > 0 ? " and " : "", s->weak[i]);
+            step->weak = nm_arena_print(p->arena, "%s%s%s", step->weak, n++ > 0 ? " and " : "", s->weak[i]);
     if (step->weak)
-        step->why = nm_yarn_print(p->arena, "users other than root can change %s, which %s above it (to fix this, run "
-                                  "chown root and chmod go-w on %s, unless other users need to write there)",
-                                  step->weak, n > 1 ? "are" : "is", n > 1 ? "them" : "it");
+        step->why = nm_arena_print(p->arena, "users other than root can change %s, which %s above it (to fix this, run "
+                                   "chown root and chmod go-w on %s, unless other users need to write there)",
+                                   step->weak, n > 1 ? "are" : "is", n > 1 ? "them" : "it");
     return step->weak && step->why;
 }
 

@@ -7,7 +7,6 @@
 #include <ctype.h>
 #include <sys/stat.h>
 
-#include "yarn/launch/text.h"
 #include "yarn/setup/plan.h"
 #include "util/fileio.h"
 
@@ -35,7 +34,7 @@ static char *join(const struct search *s, const char *dir, const char *name)
 
 static const char *keep(const struct search *s, const char *text, size_t size)
 {
-    const char *copy = nm_yarn_print(s->arena, "%.*s", (int)size, text);
+    const char *copy = nm_arena_print(s->arena, "%.*s", (int)size, text);
 
     *s->is_lost |= !copy;
     return copy;
@@ -82,10 +81,10 @@ static void take_line(const struct search *s, const char *script, const char *li
     }
     nm_yarn_conf_shown(value, shown, sizeof shown);
     p->doubt = kind == NM_SETUP_LINE_UNCLEAR
-                   ? nm_yarn_print(s->arena, "%s sets %s in a way that nmd can't interpret ('%s')", script,
-                                   p->variable, shown)
-                   : nm_yarn_print(s->arena, "%s sets %s to '%s', which has no bin/%s that all users can run", script,
-                                   p->variable, shown, p->name);
+                   ? nm_arena_print(s->arena, "%s sets %s in a way that nmd can't interpret ('%s')", script,
+                                    p->variable, shown)
+                   : nm_arena_print(s->arena, "%s sets %s to '%s', which has no bin/%s that all users can run", script,
+                                    p->variable, shown, p->name);
     *s->is_lost |= !p->doubt;
 }
 
@@ -145,7 +144,7 @@ static const char *last_of_jvms(const struct search *s)
     for (unsigned n = 0; n < JVMS_MAX && (e = readdir(d)); n++) {
         const char *home = NULL;
 
-        if (*e->d_name != '.' && !(home = nm_yarn_print(s->arena, JVMS "/%s", e->d_name)))
+        if (*e->d_name != '.' && !(home = nm_arena_print(s->arena, JVMS "/%s", e->d_name)))
             *s->is_lost = true;
 
         if (is_home(s, home, "java") && (!best || strverscmp(home, best) > 0))

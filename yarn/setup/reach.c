@@ -14,7 +14,6 @@
 
 #include "util/clock.h"
 #include "util/fileio.h"
-#include "yarn/launch/text.h"
 
 #define HOSTS_MAX 96u
 #define ADDRESSES_MAX 16u
@@ -35,7 +34,7 @@ static int add_host(struct nm_setup_facts *f, struct nm_arena *a, enum nm_setup_
             return 0;
     if (f->n_hosts == HOSTS_MAX)
         return 0;
-    *h = (struct nm_setup_host){.role = role, .name = nm_yarn_print(a, "%s", name), .port = port,
+    *h = (struct nm_setup_host){.role = role, .name = nm_arena_print(a, "%s", name), .port = port,
                                 .addresses = nm_arena_alloc(a, ADDRESSES_MAX * sizeof *h->addresses)};
     if (!h->name || !h->addresses)
         return -ENOMEM;
@@ -121,7 +120,7 @@ static int keep_address(struct nm_setup_host *h, struct nm_arena *a, const struc
     for (size_t k = 0; k < h->n_addresses; k++)
         if (nm_streq(h->addresses[k], text))
             return 0;
-    h->addresses[h->n_addresses] = nm_yarn_print(a, "%s", text);
+    h->addresses[h->n_addresses] = nm_arena_print(a, "%s", text);
     return h->addresses[h->n_addresses++] ? 0 : -ENOMEM;
 }
 
@@ -280,7 +279,7 @@ static int read_name_servers(const char *root, struct nm_arena *a, struct nm_set
         word[strcspn(word, " \t%;#\r")] = '\0';
         if (!is_numeric(word))
             continue;
-        f->name_servers[f->n_name_servers] = nm_yarn_print(a, "%s", word);
+        f->name_servers[f->n_name_servers] = nm_arena_print(a, "%s", word);
         if (!f->name_servers[f->n_name_servers++])
             return -ENOMEM;
     }
@@ -316,7 +315,7 @@ const char *nm_setup_common_network(struct nm_arena *a, const struct sockaddr *o
         network[i] = o[i] & m[i];
         bits += (unsigned)__builtin_popcount(m[i]);
     }
-    return inet_ntop(own->sa_family, network, text, sizeof text) ? nm_yarn_print(a, "%s/%u", text, bits) : NULL;
+    return inet_ntop(own->sa_family, network, text, sizeof text) ? nm_arena_print(a, "%s/%u", text, bits) : NULL;
 }
 
 static bool parse_address(const char *text, unsigned port, struct sockaddr_storage *ret, socklen_t *ret_size)
@@ -350,7 +349,7 @@ static void look_for(const struct ifaddrs *list, const char *address, struct nm_
         if (!i->ifa_addr || !i->ifa_netmask || (i->ifa_flags & IFF_LOOPBACK) || i->ifa_addr->sa_family != to.ss_family)
             continue;
         f->network = nm_setup_common_network(a, i->ifa_addr, i->ifa_netmask, (const struct sockaddr *)&to);
-        f->interface = f->network ? nm_yarn_print(a, "%s", i->ifa_name) : NULL;
+        f->interface = f->network ? nm_arena_print(a, "%s", i->ifa_name) : NULL;
         f->network = f->interface ? f->network : NULL;
     }
 }

@@ -8,7 +8,6 @@
 #include <stdarg.h>
 
 #include "util/fileio.h"
-#include "yarn/launch/text.h"
 #include "yarn/setup/facts.h"
 #include "yarn/setup/files.h"
 #include "yarn/setup/plan.h"
@@ -66,10 +65,10 @@ static int take_wish(const struct nm_yarn_setup_params *p, struct setup *s, char
     s->wish = (struct nm_setup_wish){
         .root = s->root,
         .conf_dir = conf,
-        .config_path = nm_yarn_print(&s->arena, "%s.d/50-yarn.conf", config),
+        .config_path = nm_arena_print(&s->arena, "%s.d/50-yarn.conf", config),
         .unit_path = UNIT_DIR "/50-yarn.conf",
         .state_dir = state,
-        .manifest_path = nm_yarn_print(&s->arena, "%s/yarn-setup", state),
+        .manifest_path = nm_arena_print(&s->arena, "%s/yarn-setup", state),
         .java_home = p->java_home,
         .allow = p->allow ?: nothing_more,
         .holder = p->holder,
@@ -88,10 +87,10 @@ static const char *add_option(struct nm_arena *a, const char *text, const char *
     if (!text)
         return NULL;
     if (root[strspn(root, plain)] == '\0') /* the path itself needs no quotes */
-        return nm_yarn_print(a, "%s %s %s%s", text, option, root, path);
+        return nm_arena_print(a, "%s %s %s%s", text, option, root, path);
     for (const char *p = root; quoted && *p; p++)
-        quoted = *p == '\'' ? nm_yarn_print(a, "%s'\\''", quoted) : nm_yarn_print(a, "%s%c", quoted, *p);
-    return quoted ? nm_yarn_print(a, "%s %s '%s%s'", text, option, quoted, path) : NULL;
+        quoted = *p == '\'' ? nm_arena_print(a, "%s'\\''", quoted) : nm_arena_print(a, "%s%c", quoted, *p);
+    return quoted ? nm_arena_print(a, "%s %s '%s%s'", text, option, quoted, path) : NULL;
 }
 
 /* Notes the options that other commands need for this setup. With --root, --check-config needs all paths, as seen from
@@ -217,7 +216,7 @@ int nm_yarn_setup_undo(const struct nm_yarn_setup_params *p, FILE *out, char **r
 
     nm_arena_init(&s.arena, ARENA_MAX, NULL);
     r = begin(p, &s, ret_message);
-    if (r == 0 && !(path = nm_yarn_print(&s.arena, "%s%s", s.root, s.wish.manifest_path)))
+    if (r == 0 && !(path = nm_arena_print(&s.arena, "%s%s", s.root, s.wish.manifest_path)))
         r = -ENOMEM;
     if (r == 0)
         r = nm_setup_manifest_load(&s.arena, path, &manifest, ret_message);

@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 
 #include "util/fileio.h"
-#include "yarn/launch/text.h"
 #include "yarn/setup/facts.h"
 
 #define OURS_MAX ((size_t)64 << 10) /* the setup writes no larger file */
@@ -14,7 +13,7 @@
 
 const char *nm_setup_tidy(struct nm_arena *a, const char *path)
 {
-    char *copy = nm_yarn_print(a, "%s", path), *to = copy;
+    char *copy = nm_arena_print(a, "%s", path), *to = copy;
 
     for (const char *p = copy; p && *p;) {
         size_t n = strcspn(p + 1, "/"); /* length of a component with its leading slash */
@@ -90,7 +89,7 @@ static int look_above(struct nm_arena *a, const char *root, struct nm_setup_spot
         return -ENOMEM;
     while (n-- > 0) {
         _cleanup_close_ int fd = open_part(root, s->path, ends[n]);
-        const char *part = nm_yarn_print(a, "%.*s", (int)ends[n], s->path);
+        const char *part = nm_arena_print(a, "%.*s", (int)ends[n], s->path);
         struct stat st;
 
         if (!part || fd == -ENOMEM)

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "yarn/launch/text.h"
 #include "yarn/setup/plan.h"
 
 #define HOSTS_OWN "127." /* nmd.service itself allows localhost */
@@ -33,7 +32,7 @@ nm_printf(3, 4) static void append(char **text, struct nm_arena *a, const char *
     va_start(ap, format);
     (void)vsnprintf(line, sizeof line, format, ap);
     va_end(ap);
-    *text = *text ? nm_yarn_print(a, "%s%s", *text, line) : NULL;
+    *text = *text ? nm_arena_print(a, "%s%s", *text, line) : NULL;
 }
 
 static bool is_own(const char *address)
@@ -110,7 +109,7 @@ const char *nm_setup_unit_text(const struct nm_setup_wish *w, const struct nm_ya
                                const struct nm_setup_facts *f, struct nm_arena *a)
 {
     static const struct nm_setup_unit alone;
-    char *text = nm_yarn_print(a, "%s", "");
+    char *text = nm_arena_print(a, "%s", "");
 
     append(&text, a, "# Written by nmd --yarn-setup %s. To revert it, add --undo.\n[Service]\n", w->conf_dir);
     append_addresses(&text, w, f, a);
@@ -123,8 +122,8 @@ const char *nm_setup_unit_text(const struct nm_setup_wish *w, const struct nm_ya
 
 const char *nm_setup_config_text(const struct nm_setup_wish *w, struct nm_arena *a)
 {
-    return nm_yarn_print(a,
-                         "# Written by nmd --yarn-setup %s. To revert it, add --undo.\n[yarn]\nenabled = yes\n"
-                         "conf-dir = %s\n",
-                         w->conf_dir, w->conf_dir);
+    return nm_arena_print(a,
+                          "# Written by nmd --yarn-setup %s. To revert it, add --undo.\n[yarn]\nenabled = yes\n"
+                          "conf-dir = %s\n",
+                          w->conf_dir, w->conf_dir);
 }

@@ -10,7 +10,6 @@
 
 #include "util/fileio.h"
 #include "util/refusals.h"
-#include "yarn/launch/text.h"
 #include "yarn/setup/files.h"
 
 #define NAMES_MAX 64u
@@ -56,9 +55,9 @@ static const char *why_not_all(const struct nm_setup_entry *e, const char **name
         if (n_names < SHOWN_MAX)
             n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", n_names > 0 ? ", " : "",
                                   nm_yarn_conf_shown(names[n_names], shown, sizeof shown));
-    return nm_yarn_print(a, "files of jobs in it still belong to root (%s%s): before Hadoop's NodeManager starts, run "
-                         "chown -R %u:%u %s, or empty it", list, n_names > SHOWN_MAX ? " and more" : "", e->uid, e->gid,
-                         e->path);
+    return nm_arena_print(a, "files of jobs in it still belong to root (%s%s): before Hadoop's NodeManager starts, run"
+                          " chown -R %u:%u %s, or empty it", list, n_names > SHOWN_MAX ? " and more" : "", e->uid,
+                          e->gid, e->path);
 }
 
 static bool is_listed(const struct nm_setup_manifest *m, const char *dir, const char *name)
@@ -123,7 +122,7 @@ static const char *new_name_of(const char *path, struct nm_arena *a)
 {
     const char *slash = strrchr(path, '/');
 
-    return nm_yarn_print(a, "%.*s/" NM_SETUP_NEW_NAME, (int)(slash - path), path, slash + 1);
+    return nm_arena_print(a, "%.*s/" NM_SETUP_NEW_NAME, (int)(slash - path), path, slash + 1);
 }
 
 /* Decides on a directory that was made. The directory stays if it contains more than undo removes. The manifest is
@@ -142,7 +141,7 @@ static int judge_made(const struct nm_setup_left *l, const struct nm_setup_undo 
     if (!manifest_new)
         return -ENOMEM;
     for (const char **name = l->names; name && *name; name++) {
-        const char *path = nm_yarn_print(a, "%s/%s", s->entry->path, *name);
+        const char *path = nm_arena_print(a, "%s/%s", s->entry->path, *name);
         char shown[120];
 
         if (!path)
@@ -151,7 +150,7 @@ static int judge_made(const struct nm_setup_left *l, const struct nm_setup_undo 
             (nm_streq(path, manifest_path) && u->kept.n == 0))
             continue;
         s->act = NM_SETUP_STAY;
-        s->why = nm_yarn_print(a, "it isn't empty (%s)", nm_yarn_conf_shown(*name, shown, sizeof shown));
+        s->why = nm_arena_print(a, "it isn't empty (%s)", nm_yarn_conf_shown(*name, shown, sizeof shown));
         return s->why ? 0 : -ENOMEM;
     }
     return 0;
@@ -263,7 +262,7 @@ static int list_names(const char *root, const char *path, bool own, struct nm_ar
     while (d && n < NAMES_MAX && (e = readdir(d))) {
         if (nm_streq(e->d_name, ".") || nm_streq(e->d_name, "..") || (own && !is_of_user(d, e->d_name)))
             continue;
-        names[n] = nm_yarn_print(a, "%s", e->d_name);
+        names[n] = nm_arena_print(a, "%s", e->d_name);
         if (!names[n++])
             return -ENOMEM;
     }
