@@ -42,16 +42,14 @@ libnm_yarn_la_SOURCES = \
 	%D%/conf/sources.c \
 	%D%/conf/trackers.c \
 	%D%/conf/value.c \
-	%D%/launch/cleanup.c \
 	%D%/launch/as-user.c %D%/launch/as-user.h \
 	%D%/launch/caches.c %D%/launch/caches.h \
-	%D%/launch/certificates.c %D%/launch/certificates.h \
-	%D%/launch/claim.c %D%/launch/claim.h \
+	%D%/launch/certificates.c \
 	%D%/launch/dirs.c %D%/launch/dirs.h \
 	%D%/launch/doubts.c %D%/launch/doubts.h \
 	%D%/launch/cleanup-queue.c %D%/launch/cleanup-queue.h \
-	%D%/launch/env.c %D%/launch/env.h \
-	%D%/launch/fetching.c %D%/launch/fetching.h \
+	%D%/launch/env.c \
+	%D%/launch/fetching.c \
 	%D%/launch/diagnostics.c \
 	%D%/launch/launcher.c %D%/launch/launcher.h \
 	%D%/launch/launcher-state.h \
@@ -64,7 +62,7 @@ libnm_yarn_la_SOURCES = \
 	%D%/launch/shuffle-process.c %D%/launch/shuffle-process.h \
 	%D%/launch/shuffle-service.c %D%/launch/shuffle-service.h \
 	%D%/launch/user.c %D%/launch/user.h \
-	%D%/launch/admin-env.c %D%/launch/admin-env.h %D%/launch/variables.c %D%/launch/variables.h \
+	%D%/launch/admin-env.c %D%/launch/variables.c %D%/launch/variables.h \
 	%D%/cm-protocol/cm-call.c %D%/cm-protocol/cm-call.h \
 	%D%/cm-protocol/cm-containers.c \
 	%D%/cm-protocol/cm-server.c %D%/cm-protocol/cm-server.h \

@@ -28,7 +28,7 @@
 #include "tests/unit/remove-tree.h"
 #include "util/fileio.h"
 #include "yarn/launch/as-user.h"
-#include "yarn/launch/claim.h"
+#include "yarn/launch/caches.h"
 #include "yarn/launch/container-dirs.h"
 #include "yarn/launch/user.h"
 

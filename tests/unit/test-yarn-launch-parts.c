@@ -15,9 +15,8 @@
 #include "yarn/launch/dirs.h"
 #include "yarn/conf/settings-parts.h"
 #include "yarn/launch/doubts.h"
-#include "yarn/launch/fetching.h"
-#include "yarn/launch/launcher.h"
 #include "yarn/launch/resources.h"
+#include "yarn/launch/launcher.h"
 #include "yarn/launch/variables.h"
 
 /* ---- resources ---------------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See admin-env.h. */
+/* See variables.h. */
 
-#include "yarn/launch/admin-env.h"
+#include "yarn/launch/variables.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -12,8 +12,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
-#include "yarn/launch/certificates.h"
-#include "yarn/launch/fetching.h"
+#include "yarn/launch/resources.h"
 #include "yarn/launch/user.h"
 
 #define LOCAL_USER "yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user"

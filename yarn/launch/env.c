@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See env.h. */
+/* See script.h. */
 
-#include "yarn/launch/env.h"
+#include "yarn/launch/script.h"
 
 #include <ctype.h>
 #include <stdint.h>

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See fetching.h. */
+/* See resources.h. */
 
-#include "yarn/launch/fetching.h"
+#include "yarn/launch/resources.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "localize/localizer.h"
 #include "util/macros.h"
 #include "util/utf8.h"
 

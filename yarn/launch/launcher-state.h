@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The private state that the files behind launcher.h share: launcher.c makes the launcher, prepare.c prepares
- * containers, cleanup.c removes the files that are left. */
+/* The private state that the files behind launcher.h share: launcher.c makes the launcher and passes on what is left to
+ * remove, prepare.c prepares containers, diagnostics.c reads their last output. */
 
 #include "yarn/launch/caches.h"
 #include "yarn/launch/dirs.h"

@@ -6,13 +6,13 @@
 
 #include <assert.h>
 #include <pwd.h>
-#include <syslog.h>
 #include <sys/stat.h>
+#include <syslog.h>
 
 #include "util/fileio.h"
 #include "util/loop.h"
 #include "util/refusals.h"
-#include "yarn/launch/fetching.h"
+#include "yarn/launch/resources.h"
 #include "yarn/launch/user.h"
 #include "yarn/launch/variables.h"
 
@@ -344,4 +344,20 @@ struct nm_yarn_launcher *nm_yarn_launcher_free(struct nm_yarn_launcher *l)
 void nm_yarn_launcher_tidy(struct nm_yarn_launcher *l)
 {
     nm_yarn_caches_tidy(&l->caches);
+}
+
+/* ---- after the end ------------------------------------------------------------------------ */
+
+void nm_yarn_launcher_end_container(struct nm_yarn_launcher *l, const char *submitter, const char *application,
+                                    const char *container)
+{
+    (void)nm_yarn_cleanup_queue_add(l->cleanup_queue, submitter, application, container);
+}
+
+/* Drops the application's own resources first, because the localizer lists these resources and would count them as
+ * available. */
+void nm_yarn_launcher_end_application(struct nm_yarn_launcher *l, const char *submitter, const char *application)
+{
+    nm_yarn_caches_end_application(&l->caches, submitter, application);
+    (void)nm_yarn_cleanup_queue_add(l->cleanup_queue, submitter, application, NULL);
 }

@@ -1,18 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Converts the resources that an application names to the localizer's form. */
+/* The input of nm-localizer: the resources that an application names, and the settings for any fetch. */
+
+#include <jansson.h>
 
 #include "localize/localizer.h"
 #include "rpc/hadoop/arena.h"
 #include "util/error.h"
+#include "yarn/conf/settings.h"
 #include "yarn/containers.pb-c.h"
 
-/* default_fs: the result of nm_yarn_sources_default(). If default_fs is NULL, a URI without a scheme names a file of
- * this node. *ret has n resources and is in the arena. -EINVAL and *ret_message: a resource is invalid. */
+/* Converts resources to the localizer's form. default_fs: the result of nm_yarn_sources_default(). If default_fs is
+ * NULL, a URI without a scheme names a file of this node. *ret has n resources and is in the arena. -EINVAL and
+ * *ret_message: a resource is invalid. */
 int nm_yarn_resources(Yarn__NamedResource *const *from, size_t n, const char *default_fs, struct nm_arena *arena,
                       struct nm_localizer_resource **ret, char **ret_message);
 
 /* Returns the file name of a resource in its directory (nm_localizer_target()). nm_yarn_resources() must have accepted
  * the resource. */
 const char *nm_yarn_resource_name(const Yarn__NamedResource *resource);
+
+/* ---- settings: fetching.c ----------------------------------------------------------------- */
+
+/* Returns the settings that every nm-localizer needs, for any kind of fetch (localize/work.h): an object that the
+ * caller owns, or NULL without memory. Includes the variables of nmd's environment that Hadoop's client uses. */
+json_t *nm_yarn_fetching(const struct nm_yarn_settings *s);
+/* Returns the PATH in the environment of nm_yarn_fetching(), in which workers look for commands. The caller owns the
+ * result. NULL: no memory. */
+char *nm_yarn_fetching_path(void);

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 
 #include "util/parse.h"
-#include "yarn/launch/admin-env.h"
 
 #define NODES_OWN 14 /* plus one for each auxiliary service */
 #define FIRST_JAVA_WITH_OPENS 17
