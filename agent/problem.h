@@ -4,7 +4,7 @@
 #include <stdarg.h>
 
 #include "agent/caller.h"
-#include "util/diag.h"
+#include "util/error.h"
 
 /*
  * Fills in a refusal and returns its outcome, so that a check reads `return nm_problem_set(...)`. The value is

@@ -10,7 +10,7 @@
 #include "nmctl/args.h"
 #include "nmctl/message.h"
 #include "nmctl/term.h"
-#include "util/nearest.h"
+#include "util/option.h"
 
 #define PIPE_WIDTH 120 /* width of help in a pipe, usually to a pager */
 

@@ -12,7 +12,7 @@
 
 #include "nmctl/nmctl.h"
 #include "nmctl/term.h"
-#include "util/printf.h"
+#include "util/error.h"
 
 #define INDENT 7 /* columns of "nmctl: " */
 

@@ -11,7 +11,7 @@
 
 #include "nmd/instance.h"
 #include "nmd/parts.h"
-#include "util/refusals.h"
+#include "util/error.h"
 
 /* Sets *ret to `dir`, or to NULL if `dir` is refused. Its contents are then not checked, as they can't be used. */
 static int check_dir(const char *what, const char *dir, const char **ret)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "util/diag.h"
+#include "util/error.h"
 #include "util/log.h"
 #include "util/macros.h"
 #include "util/option.h"

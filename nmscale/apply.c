@@ -20,8 +20,6 @@
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/parse.h"
-#include "util/printf.h"
-#include "util/diag.h"
 
 #define RMADMIN_USEC (120 * NM_USEC_PER_SEC)  /* a JVM on a busy host, and Hadoop's own attempts to connect */
 #define TAKEN_UP_USEC (60 * NM_USEC_PER_SEC)  /* after rmadmin has returned, the state changes within moments */

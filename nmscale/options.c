@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "util/diag.h"
+#include "util/error.h"
 #include "util/macros.h"
 #include "util/option.h"
 

@@ -12,7 +12,6 @@
 
 #include "nmscale/exclude.h"
 #include "util/error.h"
-#include "util/diag.h"
 
 static void target_done(struct nm_scale_target *t)
 {

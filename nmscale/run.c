@@ -13,7 +13,6 @@
 #include "nmscale/print.h"
 #include "util/clock.h"
 #include "util/error.h"
-#include "util/diag.h"
 
 struct run {
     const struct nm_scale_options *options;

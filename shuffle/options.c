@@ -5,7 +5,7 @@
 #include "shuffle/options.h"
 
 #include "shuffle/output.h"
-#include "util/diag.h"
+#include "util/error.h"
 #include "util/option.h"
 
 static const char help[] =

@@ -8,7 +8,6 @@
 #include "shuffle/capabilities.h"
 #include "shuffle/server.h"
 #include "util/error.h"
-#include "util/diag.h"
 
 static void service_done(struct nm_shuffle_service *s)
 {

@@ -14,8 +14,8 @@
 
 #include "util/clock.h"
 #include "util/error.h"
+#include "util/host.h"
 #include "util/parse.h"
-#include "util/peer.h"
 
 /* Hadoop's timeout for the next request of a connection. */
 #define IDLE_USEC (5 * NM_USEC_PER_SEC)

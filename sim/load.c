@@ -21,8 +21,8 @@
 
 #include "agent/config/config-keys.h"
 #include "sim/progress.h"
+#include "util/error.h"
 #include "util/parse.h"
-#include "util/printf.h"
 
 /* Limits far beyond any node or recording: a larger number is an error or an attack. */
 #define TIME_MAX (UINT64_C(10) * 366 * 86400 * NM_USEC_PER_SEC)

@@ -18,8 +18,8 @@
 #include "sim/plot.h"
 #include "sim/progress.h"
 #include "sim/report.h"
+#include "util/error.h"
 #include "util/inherited.h"
-#include "util/diag.h"
 
 #define EXIT_USAGE 2
 

@@ -7,7 +7,7 @@
 
 #include "sim/options.h"
 
-#include "util/diag.h"
+#include "util/error.h"
 #include "util/option.h"
 #include "util/parse.h"
 

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Small files, mostly the kernel's attribute files. Paths are relative to a directory descriptor (or AT_FDCWD), so
- * that tests can use fake trees and a reused path isn't mistaken for the directory that was opened.
+ * Small files, mostly the kernel's attribute files, and directories. Paths are relative to a directory descriptor (or
+ * AT_FDCWD), so that tests can use fake trees and a reused path isn't mistaken for the directory that was opened.
  */
 
 #include <dirent.h>
@@ -82,3 +82,15 @@ int nm_check_way(int dir_fd);
 
 /* Closes this descriptor and all higher ones. Doesn't depend on closefrom() of the C library. */
 void nm_closefrom(int fd);
+
+/* ---- remove-tree.c --------------------------------------------------------------------------- */
+
+/*
+ * Removes the file or directory tree `name` in the directory. Succeeds if it doesn't exist. Symlinks are removed and
+ * not followed. Mount points are not entered (-EXDEV). Directories without write permission for their owner get it.
+ * Because the user who filled the tree controls its depth and width, memory and descriptors are bounded, but time is
+ * not.
+ */
+int nm_remove_tree_at(int dir_fd, const char *name);
+/* Removes the tree as nm_remove_tree_at() does, and calls `progress` for each entry. */
+int nm_remove_tree_telling(int dir_fd, const char *name, void (*progress)(void *userdata), void *userdata);

@@ -17,17 +17,10 @@ libnm_util_la_SOURCES = \
 	%D%/groups.c \
 	%D%/array.h \
 	%D%/macros.h \
-	%D%/nearest.c %D%/nearest.h \
 	%D%/option.c %D%/option.h \
 	%D%/parse.c %D%/parse.h \
-	%D%/peer.c %D%/peer.h \
-	%D%/printf.c %D%/printf.h \
-	%D%/refusals.c %D%/refusals.h \
 	%D%/quota.c %D%/quota.h \
-	%D%/bsearch.h \
-	%D%/cost.h \
-	%D%/diag.c %D%/diag.h \
-	%D%/remove-tree.c %D%/remove-tree.h \
+	%D%/remove-tree.c \
 	%D%/fair-queue.c %D%/fair-queue.h \
 	%D%/utf8.c %D%/utf8.h
 libnm_util_la_LIBADD = $(SYSTEMD_LIBS)

@@ -102,3 +102,7 @@ const char *nm_option_allowed(const struct nm_option *o);
 const struct nm_option *nm_option_find(const struct nm_option *options, const char *word);
 /* Prints "-m, --memory SIZE" to the buffer, for --help, and returns it. */
 const char *nm_option_label(const struct nm_option *o, char *buf, size_t size);
+
+/* Returns the word of the list that a user probably meant by the mistyped word `given`, or NULL if no word is similar
+ * enough. */
+const char *nm_nearest_word(const char *given, const char *const *words, size_t n);

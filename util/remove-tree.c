@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See remove-tree.h. Each level of the walk holds a descriptor. Directories deeper than MAX_DEPTH are moved up to the
- * top, where the walk finds them again. A tree of any depth is thus removed with at most that many descriptors. */
-
-#include "util/remove-tree.h"
+/* See nm_remove_tree_at() in fileio.h. Each level of the walk holds a descriptor. Directories deeper than MAX_DEPTH are
+ * moved up to the top, where the walk finds them again. A tree of any depth is thus removed with at most that many
+ * descriptors. */
 
 #include <assert.h>
 #include <inttypes.h>

@@ -6,7 +6,7 @@
 
 #include <sys/socket.h>
 
-#include "util/refusals.h"
+#include "util/error.h"
 #include "yarn/conf/settings.h"
 
 #define NM_YARN_ADDRESS "yarn.nodemanager.address"

@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-#include "util/refusals.h"
+#include "util/error.h"
 
 static void on_application_ended(const struct nm_yarn_application_id *id, void *userdata)
 {

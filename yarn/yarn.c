@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "util/clock.h"
-#include "util/peer.h"
-#include "util/refusals.h"
+#include "util/error.h"
+#include "util/host.h"
 #include "yarn/launch/dirs.h"
 #include "yarn/launch/doubts.h"
 #include "yarn/listeners.h"

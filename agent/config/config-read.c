@@ -13,8 +13,7 @@
 #include <ini.h>
 #include <stdarg.h>
 
-#include "util/printf.h"
-#include "util/refusals.h"
+#include "util/error.h"
 
 /* inih's line buffer (Debian's build) has 200 bytes, and inih passes its size. This only limits the text shown in
  * messages. */

@@ -13,8 +13,8 @@
 #include <stdarg.h>
 #include <sys/stat.h>
 
+#include "util/error.h"
 #include "util/fileio.h"
-#include "util/refusals.h"
 
 #define FILE_MAX (256 * 1024) /* a configuration has some kilobytes; a larger file is a mistake */
 

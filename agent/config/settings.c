@@ -11,8 +11,8 @@
 #include <inttypes.h>
 #include <stdarg.h>
 
+#include "util/error.h"
 #include "util/parse.h"
-#include "util/refusals.h"
 
 /* The default reserve: the use of a Debian host with sshd, journald and nmd, plus room for the kernel's own growth.
  * Large hosts run larger agents. */

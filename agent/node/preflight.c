@@ -17,9 +17,9 @@
 #include "agent/store/store.h"
 #include "monitor/monitor.h"
 #include "util/clock.h"
+#include "util/error.h"
 #include "util/fileio.h"
 #include "util/log.h"
-#include "util/refusals.h"
 
 /* ---- directories ----------------------------------------------------------------------------- */
 

@@ -14,7 +14,6 @@
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/fileio.h"
-#include "util/remove-tree.h"
 
 /* The temporary name of an archive, and of a command's result, because Hadoop's shell reads its target as a URI, which
  * can't contain every name. An archive can't have this name, because it lacks the ending of an archive. */

@@ -12,8 +12,8 @@
 #include "rpc/hadoop/server-state.h"
 #include "util/accept.h"
 #include "util/clock.h"
-#include "util/peer.h"
-#include "util/cost.h"
+#include "util/host.h"
+#include "util/quota.h"
 
 /* Time per turn of the event loop for accepting clients, and for processing calls. */
 #define ACCEPT_USEC (2 * NM_USEC_PER_MSEC)

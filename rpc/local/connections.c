@@ -9,7 +9,7 @@
 
 #include "rpc/local/listen.h"
 #include "util/clock.h"
-#include "util/peer.h"
+#include "util/host.h"
 
 static unsigned tcp_max(const struct nm_connections *all)
 {

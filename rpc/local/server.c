@@ -28,10 +28,10 @@
 #include "rpc/local/stream.h"
 #include "util/accept.h"
 #include "util/clock.h"
+#include "util/error.h"
+#include "util/host.h"
 #include "util/log.h"
 #include "util/loop.h"
-#include "util/peer.h"
-#include "util/refusals.h"
 
 #define MAX_CONNECTIONS 2048u
 /* Time limit for receiving a request, from its first byte to its last. Sending an answer may take four times as

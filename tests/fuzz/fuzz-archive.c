@@ -14,7 +14,6 @@
 
 #include "localize/worker/unpack.h"
 #include "util/fileio.h"
-#include "util/remove-tree.h"
 
 #define MOST_BYTES (1U << 20)
 #define MOST_ENTRIES 200

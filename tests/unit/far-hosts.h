@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Simulates several hosts on one. The HTTP server counts all loopback addresses as one host (util/peer.h). A test
+/* Simulates several hosts on one. The HTTP server counts all loopback addresses as one host (util/host.h). A test
  * therefore wraps accept4(), so that a connection from 127.0.0.N, N > 1, appears to come from 192.0.2.N. */
 
 #include <netinet/in.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* util/fileio.h and util/log.h on real files in a directory of the test's own; util/fnv1a.h and util/printf.h. */
+/* util/fileio.h and util/log.h on real files in a directory of the test's own; util/fnv1a.h and util/error.h. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -11,11 +11,11 @@
 #include <sys/stat.h>
 
 #include "tests/unit/remove-tree.h"
+#include "util/error.h"
 #include "util/fileio.h"
 #include "util/fnv1a.h"
 #include "util/log.h"
 #include "util/macros.h"
-#include "util/printf.h"
 
 static char directory[64];
 static int dir_fd = -EBADF;

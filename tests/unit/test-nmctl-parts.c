@@ -20,7 +20,7 @@
 #include "nmctl/table.h"
 #include "nmctl/term.h"
 #include "util/macros.h"
-#include "util/nearest.h"
+#include "util/option.h"
 
 static const struct nm_term plain = {.width = 0}, utf8 = {.utf8 = true},
                             colored = {.utf8 = true, .color = true};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* util/peer.h: all addresses from which a host may connect map to one name. */
+/* util/host.h: all addresses from which a host may connect map to one name. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,8 +10,8 @@
 
 #include <arpa/inet.h>
 
+#include "util/host.h"
 #include "util/macros.h"
-#include "util/peer.h"
 
 static void test_names(void **state)
 {

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "util/quota.h"
-#include "util/cost.h"
 
 #define MEGA (UINT64_C(1) << 20)
 

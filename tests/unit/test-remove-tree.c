@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* util/remove-tree.h: trees that are built to resist removal. */
+/* util/remove-tree.c: trees that are built to resist removal. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,8 +12,8 @@
 #include <stdbool.h>
 
 #include "tests/unit/remove-tree.h"
+#include "util/fileio.h"
 #include "util/macros.h"
-#include "util/remove-tree.h"
 
 static char directory[] = "/tmp/nmd-test-tree.XXXXXX";
 static int top = -EBADF;

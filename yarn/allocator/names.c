@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/array.h"
 #include "util/macros.h"
-#include "util/bsearch.h"
 
 void nm_alloc_names_done(struct nm_alloc_names *names)
 {

@@ -19,8 +19,8 @@
 #include <expat.h>
 #include <stdarg.h>
 
+#include "util/error.h"
 #include "util/fileio.h"
-#include "util/printf.h"
 
 /* ---- one file ----------------------------------------------------------------------------- */
 

@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <ctype.h>
 
-#include "util/bsearch.h"
+#include "util/array.h"
 
 struct nm_yarn_conf {
     struct nm_yarn_property *properties;

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "util/refusals.h"
+#include "util/error.h"
 
 struct nm_yarn_property {
     char *name, *value; /* value: as written in the file */

@@ -9,8 +9,8 @@
 #include <stdarg.h>
 #include <unistd.h>
 
+#include "util/error.h"
 #include "util/parse.h"
-#include "util/refusals.h"
 
 #define PREFIX "nmd."
 #define HADOOPS_MAX 20 /* number of Hadoop's properties with the meaning of a key of nmd */

@@ -15,7 +15,7 @@
 
 #include <sys/types.h>
 
-#include "util/refusals.h"
+#include "util/error.h"
 #include "yarn/conf/rules.h"
 
 #define NM_YARN_EXECUTOR_FILE "container-executor.cfg"

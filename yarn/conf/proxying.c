@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "util/refusals.h"
+#include "util/error.h"
 #include "util/macros.h"
 
 #define ROLL "yarn.resourcemanager.am-rm-tokens.master-key-rolling-interval-secs"

@@ -6,9 +6,9 @@
 
 #include <assert.h>
 
+#include "util/error.h"
 #include "util/macros.h"
 #include "util/parse.h"
-#include "util/refusals.h"
 #include "yarn/state.h"
 
 #define SHOWN_SIZE 120

@@ -8,7 +8,7 @@
  * warns of it as well.
  */
 
-#include "util/refusals.h"
+#include "util/error.h"
 #include "yarn/conf/conf.h"
 #include "yarn/conf/properties.h"
 

@@ -6,7 +6,7 @@
 
 #include <assert.h>
 
-#include "util/refusals.h"
+#include "util/error.h"
 #include "yarn/conf/executor.h"
 #include "yarn/conf/settings-parts.h"
 

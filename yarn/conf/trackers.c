@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-#include "util/refusals.h"
+#include "util/error.h"
 
 #define PREFIX "yarn.resourcemanager."
 #define TRACKERS_MAX 32u

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <syslog.h>
 
+#include "util/error.h"
 #include "util/fileio.h"
 #include "util/loop.h"
-#include "util/refusals.h"
 #include "yarn/launch/resources.h"
 #include "yarn/launch/user.h"
 #include "yarn/launch/variables.h"

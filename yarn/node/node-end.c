@@ -9,7 +9,7 @@
 #include <syslog.h>
 
 #include "util/clock.h"
-#include "util/printf.h"
+#include "util/error.h"
 #include "yarn/launch/launcher.h"
 #include "yarn/launch/shuffle-service.h"
 #include "yarn/message-ids.h"

@@ -9,7 +9,6 @@
 #include "yarn/node/node-state.h"
 
 #include "util/error.h"
-#include "util/printf.h"
 #include "yarn/launch/shuffle-service.h"
 #include "yarn/launch/user.h"
 #include "yarn/message-ids.h"

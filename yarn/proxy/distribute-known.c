@@ -6,8 +6,8 @@
 
 #include <errno.h>
 
+#include "util/array.h"
 #include "util/clock.h"
-#include "util/bsearch.h"
 
 /* Time from a placement until the ResourceManager's list includes it. This time consists of the interval to the node's
  * next heartbeat and the interval at which the list is sorted

@@ -10,8 +10,8 @@
 
 #include "rpc/hadoop/digest.h"
 #include "util/clock.h"
+#include "util/error.h"
 #include "util/loop.h"
-#include "util/refusals.h"
 #include "yarn/message-ids.h"
 #include "yarn/port.h"
 #include "yarn/proxy/local-tokens.h"

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "util/refusals.h"
+#include "util/error.h"
 #include "yarn/setup/files.h"
 
 #define FILE_MODE 0644

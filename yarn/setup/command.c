@@ -4,7 +4,7 @@
 
 #include "yarn/setup/setup.h"
 
-#include "util/diag.h"
+#include "util/error.h"
 
 static int take_allow(void *at, char *value, const struct nm_option *o)
 {

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "util/error.h"
 #include "util/fileio.h"
-#include "util/refusals.h"
 #include "yarn/setup/files.h"
 
 #define NAMES_MAX 64u
