@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See args.h. */
+/* See cli.h. */
 
-#include "nmctl/args.h"
+#include "nmctl/cli.h"
 
-#include "nmctl/docker-hints.h"
 #include "nmctl/message.h"
 #include "util/error.h"
 #include "util/parse.h"

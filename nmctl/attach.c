@@ -20,7 +20,6 @@
 #include <sys/socket.h>
 
 #include "nmctl/api.h"
-#include "nmctl/away.h"
 #include "nmctl/json.h"
 #include "nmctl/progress.h"
 #include "nmctl/message.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See bar.h. A column shows the part that covers its centre. Parts differ by glyph as well as by colour. Marks stay
+ * See term.h. A column shows the part that covers its centre. Parts differ by glyph as well as by colour. Marks stay
  * visible inside the bar.
  */
 
-#include "nmctl/bar.h"
+#include "nmctl/term.h"
 
 #include "nmctl/message.h"
 

@@ -7,15 +7,12 @@
  */
 
 #include "nmctl/cli.h"
-
-#include "nmctl/help.h"
-#include "nmctl/nmctl.h"
-#include "nmctl/args.h"
 #include "nmctl/message.h"
+#include "nmctl/nmctl.h"
 #include "rpc/local/client/client.h"
 #include "util/clock.h"
-#include "util/parse.h"
 #include "util/error.h"
+#include "util/parse.h"
 
 #define SYSTEM_SOCKET "/run/nmd/nmd.sock"
 #define RETRY_PERIOD_USEC (50 * NM_USEC_PER_MSEC)

@@ -4,7 +4,9 @@
 /* Formats parts of a container's JSON, for the verbs that show containers. */
 
 #include <jansson.h>
+#include <stddef.h>
 
+#include "nmctl/nmctl.h"
 #include "nmctl/term.h"
 
 /* Returns the container's command in shell syntax, which the caller frees. For a container from a list it is only the
@@ -31,3 +33,24 @@ const char *nm_container_end(const json_t *c, char *buf, size_t size);
 int nm_container_exit_status(const json_t *c);
 /* Formats "container_1_000002 (name)", or the id alone if the container has no name. Returns buf. */
 const char *nm_container_title(const json_t *c, char *buf, size_t size);
+
+/* ---- verb-list.c ----------------------------------------------------------------------------- */
+
+/* Table cells and selections that `list` and `top` share. */
+
+/* Adds NR, ID, NAME and TYPE. A narrow terminal omits the id, because users can type the number instead. */
+void nm_container_add_names(struct nm_table *t, const json_t *c);
+/* Adds STATE: "RUNNING", "QUEUED #2", "LOCALIZING 1 of 3 files", "Succeeded", "Killed (preempted)" */
+void nm_container_add_state(struct nm_table *t, const json_t *c);
+/* Returns the command in one line; the caller frees it. nmd's list contains only the beginning of a long command,
+ * which suffices for a terminal, where it is truncated anyway. If `whole` is true, the complete command is fetched. */
+char *nm_container_whole_command(struct nm_ctl *ctl, const json_t *c, bool whole);
+/* Removes the containers from the list that don't match --app and --state. */
+void nm_container_keep_wanted(const struct nm_args *a, json_t *list);
+
+/* ---- queue-reason.c -------------------------------------------------------------------------- */
+
+/* Explains in a sentence with current figures why a container waits. reason: nmd's queue reason ("over-alpha"); c: the
+ * container, NULL if unknown; status: answer of GET /v1/status, NULL if unavailable. The result is "" if reason is
+ * "". */
+void nm_queue_reason_text(const char *reason, const json_t *c, const json_t *status, char *buf, size_t size);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See docker-hints.h. These tables are searched only for unknown words, so that an entry can't hide an option or verb
+/* See cli.h. These tables are searched only for unknown words, so that an entry can't hide an option or verb
  * added later. */
 
-#include "nmctl/docker-hints.h"
+#include "nmctl/cli.h"
 
 #include <string.h>
 

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See help.h. All help is generated from the tables in verbs.c, so that it is always up to date. */
-
-#include "nmctl/help.h"
+/* See cli.h. All help is generated from the tables in verbs.c, so that it is always up to date. */
 
 #include <stdarg.h>
 
-#include "nmctl/docker-hints.h"
-#include "nmctl/args.h"
+#include "nmctl/cli.h"
 #include "nmctl/message.h"
 #include "nmctl/term.h"
 #include "util/option.h"

@@ -2,25 +2,21 @@
 noinst_LTLIBRARIES += libnm-nmctl.la
 libnm_nmctl_la_SOURCES = \
 	%D%/api.c %D%/api.h \
-	%D%/args.c %D%/args.h \
+	%D%/args.c \
 	%D%/attach.c %D%/attach.h \
-	%D%/away.c %D%/away.h \
-	%D%/bar.c %D%/bar.h \
+	%D%/bar.c \
 	%D%/cli.c %D%/cli.h \
 	%D%/container.c %D%/container.h \
-	%D%/docker-hints.c %D%/docker-hints.h \
-	%D%/help.c %D%/help.h \
-	%D%/queue-reason.c %D%/queue-reason.h \
-	%D%/input.c %D%/input.h \
+	%D%/docker-hints.c \
+	%D%/help.c \
+	%D%/queue-reason.c \
 	%D%/json.c %D%/json.h \
-	%D%/list.h \
 	%D%/progress.c %D%/progress.h \
 	%D%/nmctl.h \
 	%D%/message.c %D%/message.h \
 	%D%/session.c %D%/session.h \
-	%D%/signals.c %D%/signals.h \
 	%D%/screen.c %D%/screen.h \
-	%D%/table.c %D%/table.h \
+	%D%/table.c \
 	%D%/term.c %D%/term.h \
 	%D%/top.c %D%/top.h \
 	%D%/verb-act.c \

@@ -14,7 +14,6 @@
 
 #include "nmctl/api.h"
 #include "nmctl/container.h"
-#include "nmctl/queue-reason.h"
 #include "nmctl/json.h"
 #include "nmctl/message.h"
 #include "util/clock.h"

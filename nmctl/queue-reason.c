@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See queue-reason.h. nmd names the reason with a keyword that doesn't change while figures change with every sample.
+ * See container.h. nmd names the reason with a keyword that doesn't change while figures change with every sample.
  * This file adds the figures. An unknown keyword of a newer nmd is printed unchanged.
  */
 
-#include "nmctl/queue-reason.h"
+#include "nmctl/container.h"
 
 #include "nmctl/json.h"
 #include "util/clock.h"

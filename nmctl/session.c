@@ -10,17 +10,20 @@
 #include "nmctl/session.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <termios.h>
 
 #include "nmctl/message.h"
-#include "nmctl/signals.h"
 #include "util/error.h"
+#include "util/frame.h"
+#include "util/inherited.h"
 
 #define SIGNALS_TO_LEAVE 3
 #define USUAL_ROWS 24
@@ -49,7 +52,7 @@ void nm_session_size(uint16_t *ret_rows, uint16_t *ret_columns)
     *ret_columns = w.ws_col > 0 ? w.ws_col : USUAL_COLUMNS;
 }
 
-/* ---- to the command --------------------------------------------------------------------------- */
+/* ---- to the command -------------------------------------------------------------------------- */
 
 /* Sends a frame. At most one input frame is unacknowledged and all other frames are small, so the socket of a correct
  * peer always has room. */
@@ -143,7 +146,7 @@ static int hear_signal(struct session *s)
     return send_signal(s, s->signal);
 }
 
-/* ---- from the command ------------------------------------------------------------------------- */
+/* ---- from the command ------------------------------------------------------------------------ */
 
 static bool is_output(const struct session *s)
 {
@@ -216,7 +219,7 @@ static int hear(struct session *s)
     return r == NM_FRAME_E_WHOLE ? take_frame(s) : r;
 }
 
-/* ---- the loop --------------------------------------------------------------------------------- */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 static int round_of(struct session *s)
 {
@@ -270,4 +273,104 @@ int nm_session_run(const struct nm_session_params *p, struct nm_frame_end *ret_e
     (void)nm_close(s->signal_fd);
     free(s);
     return r;
+}
+
+/* ---- signals --------------------------------------------------------------------------------- */
+
+int nm_signals_hold(const int *signals, size_t n)
+{
+    sigset_t set;
+    int fd;
+
+    sigemptyset(&set);
+    for (size_t i = 0; i < n; i++) {
+        struct sigaction old;
+
+        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaddset(&set, signals[i]);
+    }
+    if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+        return -errno;
+    fd = RET_NERRNO(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (fd >= 0)
+        (void)signal(SIGPIPE, SIG_IGN);
+    return fd;
+}
+
+/* ---- standard input alone -------------------------------------------------------------------- */
+
+/* Reading a terminal or pipe may block forever, while the parent polls three other descriptors. Therefore a child
+ * process reads the input. The child process ends with its parent. The connection is then closed, which ends the
+ * command's input. */
+
+static int send_all(int fd, const struct nm_frame *f)
+{
+    for (size_t sent = 0; sent < f->len;) {
+        ssize_t n = send(fd, f->data + sent, f->len - sent, MSG_NOSIGNAL);
+        struct pollfd p = {.fd = fd, .events = POLLOUT};
+
+        if (n >= 0)
+            sent += (size_t)n;
+        else if (errno == EAGAIN)
+            (void)poll(&p, 1, -1);
+        else if (errno != EINTR)
+            return -errno;
+    }
+    return 0;
+}
+
+/* Waits until the shim has acknowledged the last input. */
+static int wait_until_taken(int fd)
+{
+    struct nm_frame f = {0};
+    int r = 0;
+
+    while (r == 0) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        ssize_t n = recv(fd, f.data + f.len, nm_frame_wants(&f), 0);
+
+        if (n > 0)
+            r = nm_frame_took(&f, (size_t)n);
+        else if (n < 0 && errno == EAGAIN)
+            (void)poll(&p, 1, -1);
+        else if (n == 0 || errno != EINTR)
+            return -ECONNRESET;
+    }
+    return r == NM_FRAME_E_WHOLE && nm_frame_type(&f) == NM_FRAME_TAKEN ? 0 : -EBADMSG;
+}
+
+static _Noreturn void pass_on(int fd)
+{
+    static struct nm_frame f;
+    ssize_t n;
+
+    do {
+        do
+            n = read(STDIN_FILENO, f.data + NM_FRAME_HEAD, NM_FRAME_MAX);
+        while (n < 0 && errno == EINTR);
+        nm_frame_make(&f, NM_FRAME_INPUT, n > 0 ? (size_t)n : 0);
+    } while (send_all(fd, &f) == 0 && n > 0 && wait_until_taken(fd) == 0);
+    _exit(0);
+}
+
+/* Starts the child process. The signals that the parent handles are blocked in the parent and stay blocked in the
+ * child. */
+pid_t nm_input_start(int fd)
+{
+    pid_t parent = getpid(), pid = fork();
+
+    if (pid == 0) {
+        nm_inherited_end_with(parent);
+        pass_on(fd);
+    }
+    return pid < 0 ? -errno : pid;
+}
+
+void nm_input_stop(pid_t pid)
+{
+    if (pid <= 0)
+        return;
+    (void)kill(pid, SIGKILL);
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
 }

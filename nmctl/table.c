@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See table.h. If a row is wider than the terminal, the columns that may be truncated are narrowed, the widest first,
+ * See term.h. If a row is wider than the terminal, the columns that may be truncated are narrowed, the widest first,
  * to their minimum width. If that isn't enough, columns that may be omitted are omitted. After that the terminal wraps
  * the row, so that no data is lost. A last column with sentences isn't truncated but wrapped between words.
  */
 
-#include "nmctl/table.h"
+#include "nmctl/term.h"
 
 #include <assert.h>
 #include <stdarg.h>

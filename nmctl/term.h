@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Capabilities of an output: width, UTF-8, colours. */
+/* Output for people: capabilities of an output (width, UTF-8, colours), texts that fit it, bars and tables. */
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+
+#include "util/macros.h"
 
 struct nm_term {
     bool tty, utf8, color;
@@ -46,3 +49,52 @@ unsigned nm_term_rows(const char *text, unsigned width);
 /* Truncates a text to at most `columns`, in place, with an ellipsis at the end. buf must hold 4 bytes more than the
  * text. */
 void nm_term_cut(const struct nm_term *t, char *buf, unsigned columns);
+
+/* ---- bars ------------------------------------------------------------------------------------ */
+
+/* Horizontal bars that show use relative to capacity, with marks for thresholds. */
+
+enum nm_bar_part { NM_BAR_GUARANTEED, NM_BAR_OPPORTUNISTIC, NM_BAR_RESERVED, NM_BAR_OTHERS, NM_BAR_PARTS };
+
+struct nm_bar {
+    double parts[NM_BAR_PARTS]; /* shares of capacity, drawn one after the other */
+    double alpha, beta;         /* shares of capacity; 0: no mark */
+    double top;                 /* share of capacity that the right end represents, 1 or more */
+    unsigned width;             /* number of columns */
+};
+
+void nm_bar_print(const struct nm_bar *b, FILE *f, const struct nm_term *term);
+/* Prints the line above bars that labels the marks: "a" and "b" (alpha and beta), and capacity if it isn't the right
+ * end. */
+void nm_bar_print_scale(const struct nm_bar *b, FILE *f, const struct nm_term *term);
+/* Prints a legend of the bar's parts. */
+void nm_bar_print_legend(FILE *f, const struct nm_term *term);
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+/* Tables with columns as wide as their widest cell, fitted to the width of the terminal. */
+
+struct nm_column {
+    const char *title;
+    bool right;     /* align right, for numbers */
+    unsigned least; /* minimum width when the terminal is narrow; 0: never truncated */
+    unsigned spare; /* order of omission if the minimum width still is too wide, lowest first; 0: never omitted */
+};
+
+/* `least` of a last column that is wrapped between words instead of truncated. In a narrow terminal the text of such a
+ * column is printed below its row. */
+#define NM_COLUMN_WRAPS UINT_MAX
+
+struct nm_table;
+
+/* Creates a table. `columns` must outlive it. Ends the program if memory runs out. */
+struct nm_table *nm_table_new(const struct nm_column *columns, size_t n);
+struct nm_table *nm_table_free(struct nm_table *t);
+NM_DEFINE_CLEANUP(struct nm_table *, nm_table_free)
+
+/* Adds the next cell, row by row. */
+void nm_table_add(struct nm_table *t, enum nm_style style, const char *format, ...) nm_printf(3, 4);
+size_t nm_table_rows(const struct nm_table *t);
+
+/* Prints the titles and at most max_rows rows (0: all). */
+void nm_table_print(struct nm_table *t, FILE *f, const struct nm_term *term, size_t max_rows);

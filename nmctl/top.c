@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nmctl/cli.h"
 #include "nmctl/container.h"
 #include "nmctl/json.h"
-#include "nmctl/args.h"
 #include "nmctl/message.h"
 #include "nmctl/screen.h"
 #include "util/clock.h"

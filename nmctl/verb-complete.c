@@ -10,10 +10,10 @@
 #include <ctype.h>
 
 #include "nmctl/api.h"
+#include "nmctl/cli.h"
 #include "nmctl/container.h"
 #include "nmctl/json.h"
 #include "nmctl/nmctl.h"
-#include "nmctl/args.h"
 
 #define TIMEOUT_USEC (500 * NM_USEC_PER_MSEC)
 

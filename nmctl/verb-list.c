@@ -5,13 +5,12 @@
 #include <inttypes.h>
 
 #include "nmctl/api.h"
+#include "nmctl/cli.h"
 #include "nmctl/container.h"
 #include "nmctl/json.h"
-#include "nmctl/list.h"
-#include "nmctl/nmctl.h"
-#include "nmctl/args.h"
 #include "nmctl/message.h"
-#include "nmctl/table.h"
+#include "nmctl/nmctl.h"
+#include "nmctl/term.h"
 #include "util/parse.h"
 
 void nm_container_add_names(struct nm_table *t, const json_t *c)

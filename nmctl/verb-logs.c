@@ -11,7 +11,6 @@
 
 #include "nmctl/api.h"
 #include "nmctl/attach.h"
-#include "nmctl/away.h"
 #include "nmctl/container.h"
 #include "nmctl/json.h"
 #include "nmctl/nmctl.h"

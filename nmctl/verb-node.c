@@ -7,9 +7,9 @@
 
 #include "nmctl/api.h"
 #include "nmctl/json.h"
-#include "nmctl/nmctl.h"
 #include "nmctl/message.h"
-#include "nmctl/table.h"
+#include "nmctl/nmctl.h"
+#include "nmctl/term.h"
 #include "util/clock.h"
 
 #define DRAIN_LOOK_MSEC 500

@@ -17,13 +17,11 @@
 #include "nmctl/api.h"
 #include "nmctl/attach.h"
 #include "nmctl/container.h"
-#include "nmctl/input.h"
 #include "nmctl/json.h"
 #include "nmctl/progress.h"
 #include "nmctl/nmctl.h"
 #include "nmctl/message.h"
 #include "nmctl/session.h"
-#include "nmctl/signals.h"
 #include "util/error.h"
 #include "util/frame.h"
 

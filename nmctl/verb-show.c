@@ -10,7 +10,6 @@
 
 #include "nmctl/api.h"
 #include "nmctl/container.h"
-#include "nmctl/queue-reason.h"
 #include "nmctl/json.h"
 #include "nmctl/nmctl.h"
 #include "nmctl/message.h"

@@ -9,13 +9,12 @@
 #include <inttypes.h>
 
 #include "nmctl/api.h"
-#include "nmctl/bar.h"
-#include "nmctl/queue-reason.h"
+#include "nmctl/container.h"
 #include "nmctl/json.h"
-#include "nmctl/nmctl.h"
 #include "nmctl/message.h"
+#include "nmctl/nmctl.h"
 #include "nmctl/screen.h"
-#include "nmctl/table.h"
+#include "nmctl/term.h"
 #include "util/clock.h"
 #include "util/parse.h"
 

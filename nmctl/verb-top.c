@@ -5,14 +5,13 @@
 #include <inttypes.h>
 
 #include "nmctl/api.h"
+#include "nmctl/cli.h"
 #include "nmctl/container.h"
 #include "nmctl/json.h"
-#include "nmctl/list.h"
-#include "nmctl/nmctl.h"
-#include "nmctl/args.h"
 #include "nmctl/message.h"
+#include "nmctl/nmctl.h"
 #include "nmctl/screen.h"
-#include "nmctl/table.h"
+#include "nmctl/term.h"
 #include "nmctl/top.h"
 #include "util/parse.h"
 

@@ -5,7 +5,7 @@
  * use these tables. packaging/nmctl.1 describes the same in more detail.
  */
 
-#include "nmctl/args.h"
+#include "nmctl/cli.h"
 
 #define AT(member) offsetof(struct nm_args, member)
 /* Macros for options without completion. The tables contain options with completion in full. */

@@ -11,7 +11,6 @@
 #include <poll.h>
 
 #include "nmctl/api.h"
-#include "nmctl/away.h"
 #include "nmctl/container.h"
 #include "nmctl/json.h"
 #include "nmctl/progress.h"

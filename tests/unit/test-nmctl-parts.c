@@ -10,14 +10,11 @@
 
 #include <locale.h>
 
-#include "nmctl/bar.h"
 #include "nmctl/container.h"
 #include "agent/policy/policy.h"
-#include "nmctl/queue-reason.h"
 #include "nmctl/json.h"
 #include "nmctl/nmctl.h"
 #include "nmctl/message.h"
-#include "nmctl/table.h"
 #include "nmctl/term.h"
 #include "util/macros.h"
 #include "util/option.h"
