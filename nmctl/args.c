@@ -24,9 +24,9 @@ void nm_args_init(struct nm_args *a)
 
 void nm_args_done(struct nm_args *a)
 {
-    for (size_t i = 0; i < a->n_env; i++)
-        free((void *)a->env[i]);
-    free(a->env);
+    for (size_t i = 0; i < a->env.n; i++)
+        free((void *)a->env.list[i]);
+    free(a->env.list);
     nm_args_init(a);
 }
 
@@ -35,21 +35,22 @@ void nm_args_done(struct nm_args *a)
 /* Takes "K=V", or "K" with the value from nmctl's environment. */
 static int take_env(void *at, char *value, const struct nm_option *o)
 {
-    struct nm_args *a = (struct nm_args *)((char *)at - o->offset);
+    struct nm_variables *env = at;
     char *equals = strchr(value, '='), *text = NULL;
-    const char *here = equals ? NULL : getenv(value), **env;
+    const char *here = equals ? NULL : getenv(value), **list;
 
+    (void)o;
     if (equals == value || !*value || (!equals && !here))
         return -EINVAL;
     if (equals)
         text = strdup(value);
     else if (asprintf(&text, "%s=%s", value, here) < 0)
         text = NULL;
-    env = text ? reallocarray(a->env, a->n_env + 1, sizeof *env) : NULL;
-    if (!env)
+    list = text ? reallocarray(env->list, env->n + 1, sizeof *list) : NULL;
+    if (!list)
         nm_message_oom();
-    a->env = env;
-    a->env[a->n_env++] = text;
+    env->list = list;
+    env->list[env->n++] = text;
     return 0;
 }
 

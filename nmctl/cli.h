@@ -28,7 +28,7 @@ extern const struct nm_option_type nm_args_interval; /* uint64_t, usec: time bet
 extern const struct nm_option_type nm_args_count;    /* uint64_t */
 /* uint64_t, a number of items, limited to the number that nmd sends at once */
 extern const struct nm_option_type nm_args_last;
-extern const struct nm_option_type nm_args_env;      /* environment variable, appended to nm_args.env */
+extern const struct nm_option_type nm_args_env;      /* struct nm_variables, to which the variable is appended */
 
 extern const char *const nm_sort_keys[];
 extern const size_t nm_n_sort_keys;

@@ -26,6 +26,12 @@ enum nm_ctl_exit {
 
 #define NM_CTL_UNSET UINT64_MAX
 
+/* Strings "K=V". The array and its strings are owned by struct nm_args. */
+struct nm_variables {
+    const char **list;
+    size_t n;
+};
+
 /* Values of all options of all verbs, after validation. An option that wasn't given is NULL, false, NM_CTL_UNSET, or 0
  * for amounts. */
 struct nm_args {
@@ -40,8 +46,7 @@ struct nm_args {
     uint64_t min_runtime_usec, expected_usec, deadline_usec, interval_usec;
     uint64_t tail, last, after, since_usec, timeout_usec, retry_usec;
     const char *name, *app, *workdir, *user, *sort, *state, *filter;
-    const char **env; /* n_env strings "K=V"; the array is owned by this struct */
-    size_t n_env;
+    struct nm_variables env;
 };
 
 struct nm_ctl;

@@ -43,9 +43,9 @@ static int add_env(json_t *body, const struct nm_args *a)
 
     if (r == 0 && term && *term)
         r = add(env, "TERM", json_string(term));
-    for (size_t i = 0; i < a->n_env && r == 0; i++) {
-        const char *equals = strchr(a->env[i], '=');
-        _cleanup_free_ char *name = strndup(a->env[i], (size_t)(equals - a->env[i]));
+    for (size_t i = 0; i < a->env.n && r == 0; i++) {
+        const char *equals = strchr(a->env.list[i], '=');
+        _cleanup_free_ char *name = strndup(a->env.list[i], (size_t)(equals - a->env.list[i]));
 
         if (!name)
             nm_message_oom();

@@ -105,9 +105,9 @@ static int set_env(json_t *body, const struct nm_args *a)
     if (r == 0 && term && json_string_length(term) > 0) /* a terminal of unknown type would have no capabilities */
         r = json_object_set(env, "TERM", term);
     json_decref(term);
-    for (size_t i = 0; i < a->n_env && r == 0; i++) {
-        const char *equals = strchr(a->env[i], '=');
-        _cleanup_free_ char *name = strndup(a->env[i], (size_t)(equals - a->env[i]));
+    for (size_t i = 0; i < a->env.n && r == 0; i++) {
+        const char *equals = strchr(a->env.list[i], '=');
+        _cleanup_free_ char *name = strndup(a->env.list[i], (size_t)(equals - a->env.list[i]));
         json_t *value = string_or_say("the value of an environment variable", equals + 1);
 
         if (!name)
@@ -224,7 +224,7 @@ static char *make_request(const struct nm_ctl *ctl)
     if (set_command(body, ctl) < 0 || set_amounts(body, a) < 0 ||
         set_string(body, "name", a->name) < 0 || set_string(body, "app", a->app) < 0 ||
         set_string(body, "user", user_of(a)) < 0 || set_workdir(body, a->workdir) < 0 ||
-        ((a->n_env > 0 || a->tty) && set_env(body, a) < 0) || (a->tty && set_terminal(body) < 0))
+        ((a->env.n > 0 || a->tty) && set_env(body, a) < 0) || (a->tty && set_terminal(body) < 0))
         return NULL;
     text = json_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(12));
     if (!text)
