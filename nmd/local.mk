@@ -4,9 +4,8 @@ libnm_daemon_la_SOURCES = \
 	%D%/check-config.c \
 	%D%/instance.c %D%/instance.h \
 	%D%/instance-children.c \
-	%D%/options.c %D%/options.h \
+	%D%/options.c \
 	%D%/parts.c %D%/parts.h \
-	%D%/signals.c \
 	%D%/start.c
 
 # GNU ld wants the libraries in order of use: the interface before the core that it calls.

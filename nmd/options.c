@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See options.h. */
+/* See parts.h. */
 
-#include "nmd/options.h"
+#include "nmd/parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,15 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Parts of a running nmd, and the parameters with which they are created or checked. */
+/* nmd's command line, the parts of a running nmd, and the parameters with which they are created or checked. */
 
 #include <limits.h>
 #include <sys/socket.h>
 
 #include "agent/daemon.h"
-#include "nmd/options.h"
+#include "cgroup/cgroup.h"
 #include "rpc/local/server.h"
+#include "yarn/setup/setup.h"
 #include "yarn/yarn.h"
+
+/* ---- options.c ------------------------------------------------------------------------------- */
+
+struct nm_daemon_options {
+    const char *config, *socket, *state_dir, *runtime_dir, *slice, *shim, *node_proc, *record, *yarn_conf;
+    struct nm_yarn_setup_options setup;
+    enum nm_cgroup_backend_kind backend;
+    bool check_config, config_given, state_given;
+    int listen_fd; /* the socket that systemd passed, or negative */
+};
+
+/* Parses the options and sets the log level. Checks only what does not depend on the node. Returns 0 to continue, 1
+ * after --help or --version, or -EINVAL after a message. */
+int nm_daemon_parse_argv(int argc, char **argv, struct nm_daemon_options *o);
+
+/* Holds the defaults that depend on the user and on where nmd is installed. */
+struct nm_daemon_paths {
+    char state_dir[PATH_MAX], runtime_dir[PATH_MAX], shim[PATH_MAX], socket[PATH_MAX];
+};
+
+/* Sets the options that are not given. They point into `paths`, which must last as long. */
+void nm_daemon_fill_defaults(struct nm_daemon_paths *paths, struct nm_daemon_options *o);
+/* Stores the path of another program of nmd, such as "nm-localizer", in `buf` and returns it. The program may be
+ * missing. */
+const char *nm_daemon_find_program(const char *name, char buf[static PATH_MAX]);
+
+/* ---- parts.c --------------------------------------------------------------------------------- */
 
 struct nm_daemon {
     struct nm_manager *manager;
@@ -40,7 +68,7 @@ struct nm_yarn_params nm_daemon_yarn_params(struct nm_daemon *d, sd_event *event
  * the socket. */
 int nm_daemon_check_server(const struct nm_daemon_options *o, const struct nm_config *c, bool beside_another);
 
-/* ---- messages ---------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 #define NM_DAEMON_NO_START "can't start"
 #define NM_DAEMON_NO_SERVER "can't open the local interface"
@@ -54,19 +82,13 @@ int nm_daemon_refuse(const char *what, int r, const char *message);
 void nm_daemon_tell_yarn(int level, const char *sentence);
 void nm_daemon_warn_of_yarn(const char *sentence, void *userdata);
 
-/* ---- signals.c --------------------------------------------------------------------------------- */
-
-/* Blocks SIGHUP, which reads the configuration again, and SIGTERM and SIGINT, which end the event loop, and lets the
- * event loop receive them. Returns 0 or -errno. */
-int nm_daemon_watch_signals(sd_event *event, struct nm_daemon *d);
-
-/* ---- start.c ----------------------------------------------------------------------------------- */
+/* ---- start.c --------------------------------------------------------------------------------- */
 
 /* Reads the configuration, takes the locks, creates the parts and adds them to the event loop. Logs the reason of a
  * failure. The caller frees the parts with nm_daemon_done() in both cases. */
 int nm_daemon_start(struct nm_daemon *d, sd_event *event, const struct nm_daemon_options *o);
 
-/* ---- check-config.c ---------------------------------------------------------------------------- */
+/* ---- check-config.c -------------------------------------------------------------------------- */
 
 /* Carries out --check-config: logs each error for which nmd would refuse to start on this node and returns a negative
  * value, or prints that the configuration is fine. Creates and starts nothing, and keeps no lock. */

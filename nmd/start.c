@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Starts the parts (parts.h). Each step logs the reason of its failure with a prefix that names the failed action: to
- * start, to open the local interface, or to be a node of a cluster.
+ * Starts the parts (parts.h), and handles the signals of nmd. Each step logs the reason of its failure with a prefix
+ * that names the failed action: to start, to open the local interface, or to be a node of a cluster.
  */
 
+#include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include <systemd/sd-daemon.h>
+
+#include "agent/agent.h"
 #include "nmd/instance.h"
 #include "nmd/parts.h"
+#include "util/clock.h"
 #include "util/error.h"
 #include "util/log.h"
 
@@ -164,6 +170,59 @@ static int lock_all(struct nm_daemon *d, const struct nm_daemon_options *o, cons
     return nm_daemon_refuse(NM_DAEMON_NO_NODE, r, dirs);
 }
 
+/* systemd shows the unit as reloading from RELOADING=1 to READY=1. */
+static int on_hup(sd_event_source *s, const struct signalfd_siginfo *si, void *userdata)
+{
+    struct nm_daemon *d = userdata;
+    struct nm_problem problem;
+
+    (void)s, (void)si;
+    (void)sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu",
+                     (unsigned long long)nm_clock_usec(CLOCK_MONOTONIC));
+    (void)nm_manager_reload(d->manager, &problem); /* on failure, logs the reason and keeps the settings */
+    (void)sd_notify(0, "READY=1");
+    return 0;
+}
+
+static void leave_loop(void *userdata)
+{
+    (void)sd_event_exit(userdata, 0);
+}
+
+/* Ends nmd after SIGTERM or SIGINT, at once or when the node has unregistered from its cluster. */
+static int on_term(sd_event_source *s, const struct signalfd_siginfo *si, void *userdata)
+{
+    struct nm_daemon *d = userdata;
+    sd_event *event = sd_event_source_get_event(s);
+
+    (void)si;
+    d->signs_off = d->yarn && nm_yarn_leave(d->yarn, leave_loop, event);
+    if (!d->signs_off)
+        leave_loop(event);
+    return 0;
+}
+
+/* Blocks SIGHUP, which reads the configuration again, and SIGTERM and SIGINT, which end the event loop, and lets the
+ * event loop receive them. Blocks SIGCHLD, too, because nmd watches its children through pidfds, and the signal would
+ * interrupt system calls. Ignores SIGPIPE, so that write() returns an error if a client has closed its connection. */
+static int watch_signals(sd_event *event, struct nm_daemon *d)
+{
+    sigset_t mask;
+    int r;
+
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGTERM);
+    sigaddset(&mask, SIGINT);
+    sigaddset(&mask, SIGHUP);
+    sigaddset(&mask, SIGCHLD);
+    if (sigprocmask(SIG_BLOCK, &mask, NULL) < 0 || signal(SIGPIPE, SIG_IGN) == SIG_ERR)
+        return -errno;
+    r = sd_event_add_signal(event, NULL, SIGTERM, on_term, d);
+    if (r >= 0)
+        r = sd_event_add_signal(event, NULL, SIGINT, on_term, d);
+    return r < 0 ? r : sd_event_add_signal(event, NULL, SIGHUP, on_hup, d);
+}
+
 /* Takes the locks before all steps that a second nmd could disturb. Opens the local interface after the manager, which
  * answers the requests. Starts the rounds last, so that no decision is made before all parts exist. */
 int nm_daemon_start(struct nm_daemon *d, sd_event *event, const struct nm_daemon_options *o)
@@ -174,7 +233,7 @@ int nm_daemon_start(struct nm_daemon *d, sd_event *event, const struct nm_daemon
     if (r >= 0)
         r = lock_all(d, o, config);
     if (r >= 0)
-        r = nm_daemon_watch_signals(event, d);
+        r = watch_signals(event, d);
     if (r >= 0)
         r = make_manager(d, event, o, STEAL_PTR(config));
     if (r >= 0)
