@@ -15,7 +15,6 @@ nm_shim_SOURCES = \
 	%D%/shim-output.c \
 	%D%/shim-session.c \
 	agent/launch/shim-spec.c \
-	%D%/shim-start.c \
 	%D%/shim-stdio.c \
 	util/become.c \
 	util/fault.c \

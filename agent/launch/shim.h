@@ -164,11 +164,6 @@ struct nm_shim_stdio {
  * nm_launch_stage, and the reason in *ret_error. Closes the descriptors. */
 int nm_shim_start(const struct nm_shim_spec *spec, const struct nm_shim_stdio *io, pid_t *ret_pid, int *ret_error);
 
-/* Runs the child up to the exec: sets up session, user, directory, environment. report_fd, one end of a SOCK_SEQPACKET
- * pair, takes struct nm_shim_failure and is closed by the exec. */
-_Noreturn void nm_shim_child(const struct nm_shim_spec *spec, const struct nm_shim_stdio *io, int report_fd,
-                             pid_t shim_pid);
-
 /* Makes the command's environment; only for a process that is about to exec the command. Returns 0 or -ENOMEM. */
 int nm_shim_env_make(const struct nm_shim_spec *spec, char ***ret);
 const char *nm_shim_env_find(char *const *env, const char *name);
