@@ -14,9 +14,8 @@
 #include <stdarg.h>
 #include <time.h>
 
-#include "nmscale/command.h"
 #include "nmscale/exclude.h"
-#include "nmscale/file.h"
+#include "nmscale/system.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/parse.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See command.h. */
+/* See system.h. */
 
-#include "nmscale/command.h"
+#include "nmscale/system.h"
 
 #include <poll.h>
 #include <signal.h>

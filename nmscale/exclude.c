@@ -4,8 +4,8 @@
 
 #include "nmscale/exclude.h"
 
-#include "nmscale/file.h"
 #include "nmscale/model.h"
+#include "nmscale/system.h"
 #include "util/error.h"
 
 /* The characters at which the ResourceManager splits a line. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See file.h. */
+/* See system.h. */
 
-#include "nmscale/file.h"
+#include "nmscale/system.h"
 
 #include <limits.h>
 #include <sys/file.h>

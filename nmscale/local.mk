@@ -4,19 +4,19 @@ noinst_LTLIBRARIES += libnm-scale.la
 libnm_scale_la_SOURCES = \
 	%D%/apply.c %D%/apply.h \
 	%D%/choose.c %D%/choose.h \
-	%D%/command.c %D%/command.h \
+	%D%/command.c \
 	%D%/exclude.c %D%/exclude.h \
-	%D%/file.c %D%/file.h \
+	%D%/file.c %D%/system.h \
 	%D%/http.c %D%/http.h \
 	%D%/memory.c %D%/memory.h \
-	%D%/memory-file.c %D%/memory-file.h \
+	%D%/memory-file.c \
 	%D%/model.c %D%/model.h \
 	%D%/options.c %D%/options.h \
 	%D%/parse.c %D%/parse.h \
-	%D%/plan.c %D%/plan.h \
+	%D%/plan.c \
 	%D%/print.c %D%/print.h \
 	%D%/rm.c %D%/rm.h \
-	%D%/run.c %D%/run.h
+	%D%/run.c
 libnm_scale_la_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS)
 libnm_scale_la_LIBADD = libnm-curl.la libnm-util.la $(JANSSON_LIBS)
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See memory-file.h. */
+/* See memory.h. */
 
-#include "nmscale/memory-file.h"
+#include "nmscale/memory.h"
 
 #include <inttypes.h>
 #include <jansson.h>
 #include <limits.h>
 #include <sys/stat.h>
 
-#include "nmscale/file.h"
+#include "nmscale/system.h"
 #include "util/error.h"
 #include "util/fileio.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* nmscale: lists the nodes of a YARN cluster that can be given back, and gives them back. run.h describes a run. */
+/* nmscale: lists the nodes of a YARN cluster that can be given back, and gives them back. options.h describes a run. */
 
-#include "nmscale/run.h"
+#include "nmscale/options.h"
 #include "util/inherited.h"
 
 int main(int argc, char **argv)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* nmscale's command line. */
+/* nmscale's command line, and the run that it asks for. */
 
 #include "nmscale/choose.h"
 #include "nmscale/rm.h"
@@ -35,3 +35,11 @@ struct nm_scale_options {
 
 /* Returns 0 to continue, 1 after the help or the version was printed, or -EINVAL after an error message. */
 int nm_scale_parse_argv(int argc, char **argv, struct nm_scale_options *ret);
+
+/* ---- run.c ----------------------------------------------------------------------------------- */
+
+/*
+ * A run: take the locks and read the memory. Then, once or repeatedly: look, remember, choose, print, and with --apply
+ * give nodes back. The memory is written after each look, so that a killed run loses no findings.
+ */
+enum nm_scale_exit nm_scale_run(const struct nm_scale_options *o);

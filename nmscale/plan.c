@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See plan.h. The exclude file is the only record of nodes that are under way. The ResourceManager itself uses this
+ * See apply.h. The exclude file is the only record of nodes that are under way. The ResourceManager itself uses this
  * file, so no other record could disagree with it, and the file outlives nmscale. The mark shows which lines nmscale
  * may remove.
  */
 
-#include "nmscale/plan.h"
+#include "nmscale/apply.h"
 
 #include <errno.h>
 

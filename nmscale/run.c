@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See run.h. */
+/* See options.h. */
 
-#include "nmscale/run.h"
+#include "nmscale/options.h"
 
 #include <errno.h>
 #include <signal.h>
 
 #include "nmscale/apply.h"
-#include "nmscale/file.h"
-#include "nmscale/memory-file.h"
+#include "nmscale/memory.h"
 #include "nmscale/print.h"
+#include "nmscale/system.h"
 #include "util/clock.h"
 #include "util/error.h"
 

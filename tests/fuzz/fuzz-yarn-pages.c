@@ -5,7 +5,7 @@
  * it detects outputs of a failed parser, and words that could be harmful in a terminal or a file.
  */
 
-#include "nmscale/memory-file.h"
+#include "nmscale/memory.h"
 #include "nmscale/parse.h"
 #include "util/macros.h"
 

@@ -7,10 +7,9 @@
 #include <signal.h>
 #include <sys/stat.h>
 
-#include "nmscale/command.h"
 #include "nmscale/exclude.h"
-#include "nmscale/file.h"
-#include "nmscale/memory-file.h"
+#include "nmscale/memory.h"
+#include "nmscale/system.h"
 #include "tests/unit/remove-tree.h"
 #include "tests/unit/scale-world.h"
 #include "util/fileio.h"

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Reads and replaces whole files that other processes read at the same time, and locks beside them. */
+/* The host as nmscale uses it: whole files that other processes read at the same time, locks beside them, and
+ * commands. */
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Reads a file; the text is NUL-terminated and freed by the caller. -E2BIG: the file is larger than `most`. Other
@@ -23,3 +25,16 @@ int nm_scale_lock(const char *path, int *ret_fd);
 
 /* Makes the directories above a path. */
 int nm_scale_make_parents(const char *path);
+
+/* ---- command.c ------------------------------------------------------------------------------- */
+
+/*
+ * Runs a command and waits for it: no shell, words separated by blanks, standard input from /dev/null, the last few KiB
+ * of both outputs kept. The command has a process group of its own, so that a Ctrl-C for nmscale doesn't interrupt it
+ * half-way.
+ *
+ * Returns 0, or a sentence and -ENOENT (no such command), -ETIMEDOUT (killed), -ECHILD (this process ignores SIGCHLD,
+ * so the exit status is lost), or -EREMOTEIO (the command failed; the sentence has its output). `more` are further
+ * words, NULL at the end.
+ */
+int nm_scale_command(const char *words, const char *const *more, uint64_t timeout_usec, char **ret_message);
