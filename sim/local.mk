@@ -5,8 +5,8 @@ libnm_sim_la_SOURCES = \
 	%D%/generate.c %D%/generate.h \
 	%D%/load.c \
 	%D%/options.c %D%/options.h \
-	%D%/oracle.c %D%/oracle.h \
-	%D%/plot.c %D%/plot.h \
+	%D%/oracle.c \
+	%D%/plot.c \
 	%D%/progress.c %D%/progress.h \
 	%D%/report.c %D%/report.h \
 	%D%/run.c %D%/run.h \

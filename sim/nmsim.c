@@ -15,7 +15,6 @@
 #include "agent/config/config-keys.h"
 #include "sim/cases.h"
 #include "sim/options.h"
-#include "sim/plot.h"
 #include "sim/progress.h"
 #include "sim/report.h"
 #include "util/error.h"

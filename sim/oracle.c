@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See oracle.h. Time advances in steps of a sampling period. The capacity that guaranteed containers and the system
+ * See run.h. Time advances in steps of a sampling period. The capacity that guaranteed containers and the system
  * leave is divided among the submitted opportunistic jobs, those with the most CPU per memory first. A part of a job
  * may run if there is no room for all of it. A job that doesn't run uses no CPU and no memory. So no real node can do
  * as much.
  */
 
-#include "sim/oracle.h"
+#include "sim/run.h"
 
 #include <assert.h>
 

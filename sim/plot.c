@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See plot.h. gnuplot is driven through a pipe: settings, data blocks, panels. It supports axes, legends and both file
- * formats, and Debian packages it. Without gnuplot only the picture is missing.
+ * See report.h. gnuplot is driven through a pipe: settings, data blocks, panels. It supports axes, legends and both
+ * file formats, and Debian packages it. Without gnuplot only the picture is missing.
  */
-
-#include "sim/plot.h"
 
 #include <fcntl.h>
 #include <math.h>

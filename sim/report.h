@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Reports of replays, for people and for programs. */
+/* Reports of replays, for people and for programs: tables, JSON and a picture. */
 
 #include <jansson.h>
 
@@ -20,3 +20,15 @@ json_t *nm_report_to_json(const struct nm_workload *load, const struct nm_sim_re
 
 /* Returns the useful work relative to that of `off`; 0 if `off` has no useful work. */
 double nm_report_gain(const struct nm_sim_result *r, const struct nm_sim_result *off);
+
+/* ---- plot.c ---------------------------------------------------------------------------------- */
+
+/*
+ * Draws a picture of several replays with gnuplot: use of memory and CPU over time with the thresholds, the number of
+ * running opportunistic containers, and the gains and losses of each replay. path ends in .svg or .png. results[0] is
+ * the replay with over-allocation off. Returns 0, or -errno with *ret_message, which the caller frees.
+ */
+int nm_plot(const struct nm_workload *load, const struct nm_sim_result *results, size_t n,
+            const char *path, char **ret_message);
+/* Checks the path before any replay. -EINVAL, with a message: the path has neither ending. */
+int nm_plot_check_path(const char *path, char **ret_message);

@@ -13,7 +13,6 @@
 
 #include <assert.h>
 
-#include "sim/oracle.h"
 #include "sim/progress.h"
 #include "util/clock.h"
 

@@ -6,6 +6,8 @@
  * reserve, as a share of the capacity. Means are over time.
  */
 
+#include "agent/policy/policy.h"
+#include "sim/workload.h"
 #include "sim/world.h"
 
 #define NM_SIM_BUCKETS 300 /* points of the curves that are plotted */
@@ -74,3 +76,10 @@ double nm_sim_useful_work(const struct nm_sim_result *r);
 double nm_sim_oracle_share(const struct nm_sim_result *r);
 /* Returns the share of opportunistic containers' CPU time that was lost with kills; 0 if they used no CPU time. */
 double nm_sim_lost_share(const struct nm_sim_result *r);
+
+/* ---- oracle.c -------------------------------------------------------------------------------- */
+
+/* Computes how much opportunistic work could have been done with knowledge of the future, in CPU-seconds. `refused`:
+ * per job, whether the replay refused it; refused guaranteed jobs don't run here, either. Returns 0 or -ENOMEM. */
+int nm_oracle_cpu_sec(const struct nm_workload *load, const struct nm_policy_settings *s,
+                      const bool *refused, uint64_t step_usec, double *ret);

@@ -11,7 +11,7 @@
 
 #include "sim/cases.h"
 #include "sim/generate.h"
-#include "sim/plot.h"
+#include "sim/report.h"
 
 static struct nm_config *defaults(void)
 {
