@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See control.h. */
+/* See server.h. */
 
-#include "shuffle/control.h"
+#include "shuffle/server.h"
 
 #include <inttypes.h>
 

@@ -2,14 +2,11 @@
 noinst_LTLIBRARIES += libnm-shuffle.la
 libnm_shuffle_la_SOURCES = \
 	%D%/answer.c %D%/answer.h \
-	%D%/checked.c %D%/checked.h \
-	%D%/control.c %D%/control.h \
+	%D%/control.c \
 	%D%/index.c %D%/index.h \
 	%D%/jobs.c %D%/jobs.h \
-	%D%/options.c %D%/options.h \
 	%D%/output.c %D%/output.h \
 	%D%/connections.c %D%/connections.h \
-	%D%/capabilities.c %D%/capabilities.h \
 	%D%/request.c %D%/request.h \
 	%D%/run.c %D%/run.h \
 	%D%/server.c %D%/server.h

@@ -12,7 +12,6 @@
  * a file that the job's user does not own is ignored (as in Hadoop's SecureIOUtils).
  */
 
-#include "shuffle/checked.h"
 #include "shuffle/index.h"
 #include "shuffle/jobs.h"
 

@@ -4,10 +4,83 @@
 
 #include "shuffle/run.h"
 
-#include "shuffle/control.h"
-#include "shuffle/capabilities.h"
+#include <linux/capability.h>
+#include <pwd.h>
+#include <stdlib.h>
+
+#include "shuffle/output.h"
 #include "shuffle/server.h"
+#include "util/become.h"
 #include "util/error.h"
+#include "util/option.h"
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static const char help[] =
+    "nm-shuffle [OPTION...] LOCAL-DIR...\n"
+    "\n"
+    "Serves the outputs of MapReduce's maps to reducers, as the auxiliary service mapreduce_shuffle.\n"
+    "LOCAL-DIR: the node's local directories (yarn.nodemanager.local-dirs), at most 64.\n"
+    "nmd starts nm-shuffle and sends the jobs to its standard input. It exits when its standard input is closed.\n"
+    "\n"
+    "  --listen=ADDRESS:PORT    listen here; PORT alone: at all addresses (default 13562)\n"
+    "  --max-connections=N      maximum, 1 to 8192 (default 1024); one user gets at most half\n"
+    "  --user=NAME              run as this user, with only the capability to read all files\n"
+    "  --help, --version\n";
+
+#define AT(member) offsetof(struct nm_shuffle_options, member)
+
+/* only -h is a short option: nmd starts this program, and long options make the command line readable */
+static const struct nm_option table[] = {
+    NM_OPTION_VALUE('\0', "listen", "ADDRESS:PORT", &nm_option_any, AT(listen)),
+    NM_OPTION_VALUE('\0', "max-connections", "N",
+                    NM_OPTION_RANGE(nm_option_take_u32, "a whole number from 1 to 8192", 1, 8192), AT(max_connections)),
+    NM_OPTION_VALUE('\0', "user", "NAME", &nm_option_any, AT(user)),
+    NM_OPTION_PRINT('h', "help", help),
+    NM_OPTION_PRINT('\0', "version", "nm-shuffle " NM_VERSION "\n"),
+    {0},
+};
+
+int nm_shuffle_parse_argv(int argc, char **argv, struct nm_shuffle_options *ret)
+{
+    struct nm_shuffle_options o = {.listen = "13562", .max_connections = 1024};
+    const struct nm_option_parser p = {.tables = {{table, &o}}};
+    int first, r = nm_option_parse(&p, argc, argv, &first);
+
+    if (r != 0)
+        return r;
+    if (argc == first)
+        return nm_usage_error("LOCAL-DIR is missing: name at least one directory with map outputs (see --help)");
+    if ((unsigned)(argc - first) > NM_SHUFFLE_DIRS_MAX)
+        return nm_usage_error("too many LOCAL-DIRs: at most 64 are allowed");
+    o.dirs = argv + first;
+    *ret = o;
+    return 0;
+}
+
+/* ---- run ------------------------------------------------------------------------------------- */
+
+/* Becomes the user permanently and keeps one capability of root, CAP_DAC_READ_SEARCH (read all files), because without
+ * this capability only the jobs' users can read the map outputs. The change applies only to the calling thread and the
+ * threads that it starts later, so call this function first. Returns -EINVAL if the user does not exist. */
+static int drop_capabilities(const char *user, char **ret_message)
+{
+    const struct nm_become_terms terms = {.kept_capabilities = UINT64_C(1) << CAP_DAC_READ_SEARCH,
+                                          .no_new_privs = true};
+    const struct passwd *pw = getpwnam(user);
+    _cleanup_free_ gid_t *groups = NULL;
+    struct nm_identity who;
+    int r;
+
+    if (!pw)
+        return nm_fail(ret_message, -EINVAL, "--user '%s': there is no such user", user);
+    who = (struct nm_identity){.uid = pw->pw_uid, .gid = pw->pw_gid};
+    r = nm_groups_find(user, who.gid, &groups, &who.n_groups);
+    who.groups = groups;
+    if (r >= 0)
+        r = nm_become(&who, &terms);
+    return r < 0 ? nm_fail(ret_message, r, "Can't switch to the user '%s': %s", user, strerror(-r)) : 0;
+}
 
 static void service_done(struct nm_shuffle_service *s)
 {
@@ -24,7 +97,7 @@ static int serve(const struct nm_shuffle_options *o, FILE *in, FILE *out, char *
 
     for (char **name = o->dirs; *name; name++)
         s.dirs.names[s.dirs.n++] = *name;
-    if ((o->user && (r = nm_shuffle_drop_capabilities(o->user, ret_message)) < 0) ||
+    if ((o->user && (r = drop_capabilities(o->user, ret_message)) < 0) ||
         (r = nm_shuffle_jobs_new(&s.jobs)) < 0 ||
         (r = nm_shuffle_checked_new(&s.dirs.checked)) < 0 ||
         (r = nm_shuffle_connections_new(o->max_connections, &s.connections)) < 0 ||

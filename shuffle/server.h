@@ -2,9 +2,13 @@
 #pragma once
 
 /*
- * Accepts connections and starts a thread for each, because disk and network block. All data of a thread are on its
- * stack.
+ * The two inputs of nm-shuffle: connections of reducers, and commands of nmd.
+ *
+ * The server accepts connections and starts a thread for each, because disk and network block. All data of a thread are
+ * on its stack.
  */
+
+#include <stdio.h>
 
 #include "shuffle/answer.h"
 
@@ -18,3 +22,26 @@ int nm_shuffle_server_new(struct nm_shuffle_service *s, const char *address, str
 /* Shuts down the connections and frees the server. */
 struct nm_shuffle_server *nm_shuffle_server_free(struct nm_shuffle_server *server);
 NM_DEFINE_CLEANUP(struct nm_shuffle_server *, nm_shuffle_server_free)
+
+/* ---- control.c ------------------------------------------------------------------------------- */
+
+/*
+ * The commands that nm-shuffle reads from its standard input, each a line of JSON; it writes the answers to its
+ * standard output:
+ *
+ *   {"add": {"job": "job_1410901177871_0001", "user": "alice", "uid": 1000, "key": "00a1..."}}
+ *   {"remove": {"job": "job_1410901177871_0001"}}
+ *   {"count": {}}
+ *
+ * uid: the owner of the output files (if all containers run as one user, the uid of that user); key: the job's key in
+ * hexadecimal. Each line is answered by one of {"ok": {}}, {"ok": {figures}} or {"error": "a sentence"}. The end of the
+ * input ends the program.
+ */
+
+#define NM_SHUFFLE_LINE_MAX 4096u
+
+/* Executes a command line. The caller frees *ret_reply, one line without newline; NULL: out of memory. */
+void nm_shuffle_control(struct nm_shuffle_service *s, const char *line, size_t size, char **ret_reply);
+
+/* Executes commands until `in` ends. Returns 0, or -errno if out cannot be written. */
+int nm_shuffle_control_run(struct nm_shuffle_service *s, FILE *in, FILE *out);

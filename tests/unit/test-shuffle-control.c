@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "shuffle/control.h"
+#include "shuffle/server.h"
 #include "util/error.h"
 
 static struct nm_shuffle_service service;
