@@ -7,7 +7,6 @@
 
 #include <assert.h>
 
-#include "localize/cache-file.h"
 #include "localize/layout.h"
 #include "util/clock.h"
 #include "util/error.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See cache-file.h. Times are of CLOCK_BOOTTIME, as in the cache. A file's times are valid in this boot only. */
+/* See layout.h. Times are of CLOCK_BOOTTIME, as in the cache. A file's times are valid in this boot only. */
 
-#include "localize/cache-file.h"
+#include "localize/layout.h"
 
 #include <inttypes.h>
 #include <sys/stat.h>

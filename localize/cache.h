@@ -57,7 +57,7 @@ struct nm_cache_entry {
     unsigned users; /* number of asks that have not released the entry */
     bool is_leaving; /* lookups skip the entry, which is removed once it has no users */
     enum nm_cache_noted noted;
-    bool is_listed;        /* a list of the resource's contents stands beside the resource (listing.h) */
+    bool is_listed;        /* a list of the resource's contents stands beside the resource (place.h) */
     /* Time of the last check that found the resource whole; 0 if the entry was restored and not checked since. */
     uint64_t checked_usec;
     void *fetch;  /* data of nm_cache_attach(), owned by the caller */

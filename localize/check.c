@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* See localizer-state.h. Before a container gets a cached tree, a worker compares the tree with the tree's list
- * (listing.h), since a user chooses the size of the tree. A single file is looked at in the event loop (layout.h). */
+ * (place.h), since a user chooses the size of the tree. A single file is looked at in the event loop (layout.h). */
 
 #include "localize/localizer-state.h"
 
-#include "localize/cache-file.h"
 #include "localize/layout.h"
 #include "util/clock.h"
 
@@ -177,4 +176,33 @@ void nm_localizer_free_checks(const struct nm_cache_entry *e)
         next = c->next;
         free(c);
     }
+}
+
+/* ---- entries of the cache -------------------------------------------------------------------- */
+
+static const char *const types[] = {"FILE", "ARCHIVE", "PATTERN"};
+
+/* Returns the key of a resource. Asks with the same key share an entry; for PUBLIC resources the key has no user. */
+struct nm_cache_key nm_localizer_key(const struct nm_localizer_user *user, const struct nm_localizer_resource *res)
+{
+    struct nm_cache_key key = {
+        .visibility = res->visibility,
+        .user = res->visibility == NM_VISIBILITY_PUBLIC ? "" : user->name,
+        .application = res->visibility == NM_VISIBILITY_APPLICATION ? user->application : "",
+        .uri = res->uri,
+        .type = UINT32_MAX,
+        .timestamp_msec = res->timestamp_msec,
+        .pattern = res->pattern ? res->pattern : "",
+    };
+
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(types); i++)
+        if (nm_streq(res->type, types[i]))
+            key.type = i;
+    return key;
+}
+
+void nm_localizer_doom(struct nm_localizer *l, uint64_t id)
+{
+    nm_cache_doom(l->cache, id);
+    (void)nm_cache_file_note(l->state_fd, l->cache, id, l->boot_id);
 }

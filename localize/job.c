@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 
 #include "localize/localizer.h"
-#include "localize/report.h"
+#include "localize/worker-protocol.h"
 #include "util/become.h"
 #include "util/clock.h"
 #include "util/error.h"

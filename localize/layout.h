@@ -2,6 +2,8 @@
 #pragma once
 
 /*
+ * The cache on the disk: the resources, and nmd's files about them.
+ *
  * Paths of the resources under the local directory, as in Hadoop:
  *
  *   filecache/N                                     PUBLIC, owned by an account for this purpose
@@ -13,6 +15,7 @@
  * below it by a file or link.
  */
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -33,3 +36,29 @@ int nm_layout_make_base(int local_fd, const char *user, bool is_public, uid_t ui
 /* Returns the owner of the base directory that contains the resource. -ENOENT: the base directory doesn't exist, so
  * the resource doesn't exist either. */
 int nm_layout_owner(int local_fd, const struct nm_cache_key *key, uid_t *ret_uid, gid_t *ret_gid);
+
+/* ---- cache-file.c ---------------------------------------------------------------------------- */
+
+/*
+ * The part of the cache that survives nmd: one small file for each entry, named by its id, in a directory of nmd's own.
+ * The file is made before the resource and removed after it, so no resource is left behind without a file. Only a
+ * resource that was complete and was fetched since the host was booted (resources are not synced) is restored as
+ * usable. Other resources are restored with is_leaving, and are then removed. The file's mtime is the time of the
+ * resource's last use. Its sticky bit, which has no effect on a file, means that a list of the resource's contents is
+ * beside the resource (place.h). The mark is not a key in the file, because an nmd without support for lists rejects
+ * a file with an unknown key, and would leave the resource behind.
+ */
+
+int nm_cache_file_save(int dir_fd, const struct nm_cache_entry *entry, const char *boot_id);
+/* Saves the entry unless its file already has the right state (whole or not). */
+int nm_cache_file_note(int dir_fd, struct nm_cache *cache, uint64_t id, const char *boot_id);
+int nm_cache_file_touch(int dir_fd, uint64_t id, uint64_t used_usec);
+int nm_cache_file_remove(int dir_fd, uint64_t id);
+
+/* Restores all entries from their files into the cache, and removes the files whose names are not numbers. */
+int nm_cache_file_load(int dir_fd, const char *boot_id, struct nm_cache *cache);
+
+/* Parses a file's text. The strings of the entry's key belong to *ret_json, which the caller releases. -EBADMSG: the
+ * text is invalid. */
+int nm_cache_file_parse(const char *text, size_t size, const char *boot_id, struct nm_cache_entry *ret,
+                        json_t **ret_json);

@@ -2,24 +2,20 @@
 # but its main() is a library, for the tests. nmd doesn't link it: whoever takes strangers' archives apart shouldn't be nmd.
 noinst_LTLIBRARIES += libnm-localizer.la
 libnm_localizer_la_SOURCES = \
-	%D%/worker/ca.c %D%/worker/ca.h \
-	%D%/worker/charset.c %D%/worker/charset.h \
-	%D%/worker/copy.c %D%/worker/copy.h \
-	%D%/worker/fetch.c %D%/worker/fetch.h %D%/worker/fetch-schemes.h \
+	%D%/worker/ca.c \
+	%D%/worker/copy.c \
+	%D%/worker/entry-name.c %D%/worker/entry-name.h \
+	%D%/worker/fetch.c %D%/worker/fetch.h \
 	%D%/worker/fetch-command.c \
-	%D%/worker/fetch-hdfs.c %D%/worker/fetch-hdfs.h \
+	%D%/worker/fetch-hdfs.c \
 	%D%/worker/fetch-hdfs-tree.c \
-	%D%/worker/fetch-http.c \
 	%D%/worker/fetch-local.c \
-	%D%/worker/fetch-local-tree.c \
-	%D%/worker/fetch-shared.c \
 	%D%/worker/fetch-tree.c \
 	%D%/worker/http.c %D%/worker/http.h \
-	%D%/worker/inside.c %D%/worker/inside.h \
-	%D%/worker/listing.c %D%/worker/listing.h \
+	%D%/worker/listing.c \
 	%D%/name-nodes.h \
 	%D%/worker/place.c %D%/worker/place.h \
-	%D%/report.c %D%/report.h \
+	%D%/report.c \
 	%D%/worker/unpack.c %D%/worker/unpack.h \
 	%D%/worker/uri.c %D%/worker/uri.h \
 	%D%/worker/webhdfs.c %D%/worker/webhdfs.h \
@@ -31,7 +27,7 @@ libnm_localizer_la_LIBADD = libnm-pattern.la libnm-curl.la libnm-util.la $(JANSS
 # Java's regular expressions: nm-localizer matches archive entries by them, and nmd itself user names.
 noinst_LTLIBRARIES += libnm-pattern.la
 libnm_pattern_la_SOURCES = \
-	%D%/pattern/java-class.c %D%/pattern/java-regex.c %D%/pattern/java-regex.h %D%/pattern/java-text.c \
+	%D%/pattern/java-class.c %D%/pattern/java-regex.c %D%/pattern/java-regex.h \
 	%D%/pattern/pattern.c %D%/pattern/pattern.h
 libnm_pattern_la_CFLAGS = $(AM_CFLAGS) $(PCRE2_CFLAGS)
 libnm_pattern_la_LIBADD = libnm-util.la $(PCRE2_LIBS)
@@ -44,12 +40,11 @@ nm_localizer_LDADD = libnm-localizer.la
 noinst_LTLIBRARIES += libnm-localize.la
 libnm_localize_la_SOURCES = \
 	%D%/ask.c %D%/ask.h \
-	%D%/localizer-state.c \
 	%D%/batches.c %D%/batches.h \
 	%D%/cache.c %D%/cache.h \
-	%D%/cache-file.c %D%/cache-file.h \
+	%D%/cache-file.c \
 	%D%/check.c \
-	%D%/job.c %D%/job.h %D%/report.h \
+	%D%/job.c %D%/job.h \
 	%D%/layout.c %D%/layout.h \
 	%D%/leftovers.c %D%/leftovers.h \
 	%D%/line.c %D%/line.h \

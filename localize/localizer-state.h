@@ -2,7 +2,7 @@
 #pragma once
 
 /* State shared by the files behind localizer.h. ask.c tracks what is asked for, localizer.c handles the results, and
- * check.c looks at what is on the disk. */
+ * check.c looks at what is on the disk, and gives up entries whose resources are damaged. */
 
 #include <sys/queue.h>
 

@@ -10,10 +10,9 @@
 #include <sys/stat.h>
 #include <syslog.h>
 
-#include "localize/cache-file.h"
 #include "localize/layout.h"
 #include "localize/leftovers.h"
-#include "localize/report.h"
+#include "localize/worker-protocol.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/fileio.h"

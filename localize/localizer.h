@@ -23,7 +23,7 @@ struct nm_localizer_params {
     sd_event *event;
     const char *program;   /* nm-localizer's path */
     const char *local_dir;
-    const char *state_dir; /* nmd's directory for the files of cache-file.h */
+    const char *state_dir; /* nmd's directory for the files of cache-file.c */
     const char *boot_id;
     uid_t public_uid;
     gid_t public_gid;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See report.h. */
+/* See worker-protocol.h. */
 
-#include "localize/report.h"
+#include "localize/worker-protocol.h"
 
 #include <errno.h>
 #include <jansson.h>

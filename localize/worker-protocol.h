@@ -1,13 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Parses a line of nm-localizer (report.h) in nmd. The line is untrusted: nm-localizer runs as the container's user,
- * who can make the process write any text. */
+/*
+ * The reports of nm-localizer, one JSON object per line on its standard output:
+ *
+ *   {"resource": 0, "state": "fetching" or "unpacking", "bytes": ..., "total": ...}   (total 0: not known)
+ *   {"removal": 0, "state": "removing", "bytes": 0, "total": 0}
+ *   {"resource": 0, "state": "done", "bytes": size on the disk}   (with "listed": true if a list was made, place.h)
+ *   {"resource": 0, "state": "failed", "error": "a sentence"}   (with "full": true if a disk or a quota was full)
+ *
+ * "resource" is the position in the list. For a removal that member is called "removal", and for a check "check". A
+ * check fails if a file is missing. "done" or "failed" is reported once for each position. The other states report
+ * progress, a few times a second at most: the reader must not have to wait long for a line, and a slow reader must not
+ * delay the work for long.
+ */
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* ---- report.c: nm-localizer writes ----------------------------------------------------------- */
+
+#define NM_REPORT_INTERVAL_USEC UINT64_C(250000)
+#define NM_REPORT_LINE_MAX_BYTES 4096U
+
+struct nm_report {
+    int fd;
+    const char *list; /* "resource", "removal" or "check" */
+    size_t index;     /* index of the item in the list */
+    uint64_t last_usec;
+};
+
+/* Reports progress if the last report is old enough; most calls have no effect. */
+void nm_report_progress(struct nm_report *report, const char *state, uint64_t bytes, uint64_t total_bytes);
+void nm_report_done(struct nm_report *report, uint64_t bytes, bool is_listed);
+void nm_report_failed(struct nm_report *report, int error, const char *message);
+
+/* ---- worker-protocol.c: nmd reads ------------------------------------------------------------ */
 
 enum nm_worker_reply_state {
     NM_REPLY_FETCHING,
@@ -36,6 +66,7 @@ struct nm_worker_reply {
     const char *error; /* the reason of FAILED; "" in other states */
 };
 
-/* Parses one line. -EBADMSG: the line is invalid. */
+/* Parses one line. The line is untrusted: nm-localizer runs as the container's user, who can make the process write any
+ * text. -EBADMSG: the line is invalid. */
 int nm_worker_reply_parse(const char *text, size_t size, struct nm_worker_reply *ret);
 void nm_worker_reply_done(struct nm_worker_reply *reply);

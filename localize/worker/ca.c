@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See ca.h. curl loads the file only for a TLS connection. So this code connects curl to a socket of our own, and
+/* See worker.h. curl loads the file only for a TLS connection. So this code connects curl to a socket of our own, and
  * closes the socket as soon as curl has connected. The connection fails, but the file has been loaded by then. */
 
-#include "localize/worker/ca.h"
+#include "localize/worker/worker.h"
 
 #include <arpa/inet.h>
 #include <signal.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See copy.h. */
+/* See unpack.h. */
 
-#include "localize/worker/copy.h"
+#include "localize/worker/unpack.h"
 
 #include <linux/fs.h>
 #include <stdbool.h>

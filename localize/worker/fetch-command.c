@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "localize/worker/fetch-schemes.h"
+#include "localize/worker/fetch.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/inherited.h"

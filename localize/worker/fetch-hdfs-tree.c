@@ -5,7 +5,8 @@
 
 #include <inttypes.h>
 
-#include "localize/worker/fetch-hdfs.h"
+#include "localize/worker/fetch.h"
+#include "localize/worker/webhdfs.h"
 #include "util/error.h"
 
 /* Limit on a listing. A name node lists a directory in one answer: some 10,000 files are 4 MB. */

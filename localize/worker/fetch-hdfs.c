@@ -12,7 +12,8 @@
 #include <netdb.h>
 
 #include "localize/name-nodes.h"
-#include "localize/worker/fetch-hdfs.h"
+#include "localize/worker/fetch.h"
+#include "localize/worker/webhdfs.h"
 #include "util/clock.h"
 #include "util/error.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See listing.h. An entry is a letter for the type (d, f, l), a number, the path in the target, and a NUL, which can't
+/* See place.h. An entry is a letter for the type (d, f, l), a number, the path in the target, and a NUL, which can't
  * be in a name: "f 1234 python.tgz/bin/python". The number is a file's size, or a directory's ctime. While the ctime is
  * unchanged, no file was removed from the directory, so one look at the directory replaces looks at its files. A
  * cleaner can restore other times, but not the ctime. A directory's entry is followed by the entries of its own files,
  * and then by the next directory. The target's owner can write anything into the list; the reader has the owner's
  * rights only. */
 
-#include "localize/worker/listing.h"
+#include "localize/worker/place.h"
 
 #include <inttypes.h>
 #include <limits.h>

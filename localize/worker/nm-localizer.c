@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "localize/worker/ca.h"
 #include "localize/worker/worker.h"
 #include "util/macros.h"
 

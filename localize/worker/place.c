@@ -7,9 +7,7 @@
 #include <assert.h>
 #include <sys/stat.h>
 
-#include "localize/worker/copy.h"
-#include "localize/worker/fetch-schemes.h"
-#include "localize/worker/listing.h"
+#include "localize/worker/fetch.h"
 #include "localize/worker/unpack.h"
 #include "util/clock.h"
 #include "util/error.h"

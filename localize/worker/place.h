@@ -2,15 +2,22 @@
 #pragma once
 
 /*
- * Makes a resource's target: the directory TARGET, which contains the resource under its own name, as a file or
+ * A resource's target: the directory TARGET, which contains the resource under its own name, as a file or
  * unpacked. The directory is made as TARGET_tmp and renamed, so an existing TARGET is always whole. The target isn't
  * synced, so its contents can't be relied on after a crash of the host.
  */
 
-#include "localize/worker/fetch.h"
+#include <stdbool.h>
+#include <stdint.h>
 
-/* *ret_bytes is the resource's size on the disk. *ret_is_listed: the resource is a directory, and a list of its
- * contents stands beside it (listing.h). On failure a whole sentence is in *ret_message (freed by the caller), and no
+#include "util/macros.h"
+
+struct nm_fetch;
+struct nm_report;
+struct nm_resource;
+
+/* Makes the target. *ret_bytes is the resource's size on the disk. *ret_is_listed: the resource is a directory, and a
+ * list of its contents stands beside it. On failure a whole sentence is in *ret_message (freed by the caller), and no
  * files are left. */
 int nm_place(struct nm_fetch *f, const struct nm_resource *res, uint64_t *ret_bytes, bool *ret_is_listed,
              char **ret_message);
@@ -18,3 +25,39 @@ int nm_place(struct nm_fetch *f, const struct nm_resource *res, uint64_t *ret_by
 /* Removes a target and the remains of an unfinished nm_place(), and reports its progress. Succeeds if neither
  * exists. */
 int nm_unplace(const char *target, struct nm_report *report, char **ret_message);
+
+/* ---- listing.c ------------------------------------------------------------------------------- */
+
+/*
+ * Lists of the contents of unpacked archives and copied directories. A list stands beside its resource, in the same
+ * target. With the list, a later check notices that files were removed or truncated: a cleaner of temporary files
+ * removes files that were not read for some days, and leaves the rest. Added files don't count, because a user's
+ * containers may write into the user's resources (Python writes __pycache__).
+ */
+
+#define NM_LISTING_NAME ".nmd-list"
+/* Limit on the size of a list, enough for half a million usual names. Entries beyond it are not checked. */
+#define NM_LISTING_MAX_BYTES (64U << 20)
+/* Limit on the duration of a check, whatever the size of the resource, because a container waits for it. */
+#define NM_LISTING_CHECK_USEC (50 * NM_USEC_PER_MSEC)
+
+enum {
+    NM_LISTING_E_MADE = 1, /* nm_listing_make(): a list was written */
+    NM_LISTING_E_BROKEN,   /* nm_listing_check(): a file is missing or truncated */
+};
+
+struct nm_listing_params {
+    uint64_t most_bytes; /* limit on the size of a file */
+    void (*progress)(void *userdata);
+    void *userdata;
+};
+
+/* Writes a list of the contents of the directory `name` of dir_fd. Returns 0, without a list, if `name` is not a
+ * directory. */
+int nm_listing_make(int dir_fd, const char *name, const struct nm_listing_params *p);
+
+/* Checks whether all files of the target's list exist, and have their former sizes. The check first looks at all
+ * directories and at the contents of changed directories, then, for some milliseconds, at the sizes of the remaining
+ * files. If the time until the deadline (by nm_now_usec()) is too short for all files, each check begins at another
+ * place. *ret_message (freed by the caller) names the missing file. -errno: the target can't be looked at. */
+int nm_listing_check(const char *target, uint64_t deadline_usec, char **ret_message);

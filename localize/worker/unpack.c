@@ -10,9 +10,7 @@
 #include <inttypes.h>
 #include <sys/stat.h>
 
-#include "localize/worker/charset.h"
-#include "localize/worker/copy.h"
-#include "localize/worker/inside.h"
+#include "localize/worker/entry-name.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/fileio.h"

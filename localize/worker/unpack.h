@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Unpacks an untrusted archive into a directory. All files stay inside the directory (inside.h). Only directories,
+ * Unpacks an untrusted archive into a directory. All files stay inside the directory (entry-name.h). Only directories,
  * files, hard links and symlinks are made; owners, modes and times of the archive are ignored. A symlink may lead
  * anywhere, as in stock Hadoop: a process that follows the symlink has only its own rights. Unpacking itself writes
  * through a symlink only if the symlink leads further down (lib64 -> lib). The output is bounded in bytes and entries,
@@ -44,3 +44,14 @@ mode_t nm_localized_dir_mode(bool is_public);
 /* Unpacks the file source_fd from its beginning into the empty directory dir_fd. *ret_bytes is the unpacked size. On
  * failure, with the end of a sentence, a part may have been unpacked. */
 int nm_unpack(int source_fd, int dir_fd, const struct nm_unpack_params *p, uint64_t *ret_bytes, char **ret_message);
+
+/* ---- copy.c ---------------------------------------------------------------------------------- */
+
+/*
+ * Copies the whole file from_fd to the empty file to_fd. The files share blocks on the disk if the file system can do
+ * that. *ret_bytes is the number of bytes copied. -EFBIG: there are more than most_bytes. -ETIMEDOUT: nm_now_usec()
+ * reached the deadline. progress is called now and then.
+ */
+int nm_copy_file(int from_fd, int to_fd, uint64_t most_bytes, uint64_t deadline_usec,
+                 void (*progress)(void *userdata, uint64_t bytes, uint64_t total_bytes), void *userdata,
+                 uint64_t *ret_bytes);

@@ -9,9 +9,9 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "localize/worker/listing.h"
-#include "localize/worker/place.h"
 #include "localize/work.h"
+#include "localize/worker/fetch.h"
+#include "localize/worker/place.h"
 #include "util/clock.h"
 #include "util/error.h"
 

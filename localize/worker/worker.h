@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The whole run of nm-localizer: reads its work, does it one resource after the other, and reports each result. */
+/* nm-localizer without main(): its run, and the check of a file of certificates. */
 
 enum nm_worker_status {
     NM_WORKER_DONE = 0,
@@ -9,4 +9,13 @@ enum nm_worker_status {
     NM_WORKER_NO_WORK = 2,     /* the worker's input is invalid; the reason is on standard error */
 };
 
+/* Reads the work, does it one resource after the other, and reports each result. */
 enum nm_worker_status nm_worker_run(int work_fd, int report_fd);
+
+/* ---- ca.c ------------------------------------------------------------------------------------ */
+
+/* Checks whether a file of certificates can be used as work.h's ca_file. The library that fetches loads the file as
+ * it does for a fetch, because libraries accept different files, and one damaged certificate may make all others
+ * unusable. Returns 0 if the file can be used. Otherwise -errno, and a text (freed by the caller) that continues
+ * "FILE: ". -ENOTCONN: the file could not be checked. */
+int nm_ca_check(const char *file, char **ret_message);

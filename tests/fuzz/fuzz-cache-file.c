@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "localize/cache-file.h"
+#include "localize/layout.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* localize/cache.h and cache-file.h: single cases, and random histories, which a simple model checks. */
+/* localize/cache.h and cache-file.c: single cases, and random histories, which a simple model checks. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "localize/cache-file.h"
+#include "localize/layout.h"
 #include "tests/unit/remove-tree.h"
 #include "util/fileio.h"
 

@@ -11,7 +11,7 @@
 #include <errno.h>
 
 #include "localize/name-nodes.h"
-#include "localize/worker/inside.h"
+#include "localize/worker/entry-name.h"
 #include "localize/worker/unpack.h"
 #include "localize/worker/uri.h"
 #include "localize/worker/webhdfs.h"
