@@ -141,25 +141,17 @@ static bool takes_part(const struct nm_policy_container *v, enum nm_execution_ty
 /*
  * Returns the level of a fair division: each container gets at most `level` per weight, and all together get
  * `available`. It is found by bisection, since each part is a rising function of the level, to a thousandth of a
- * millicore.
+ * millicore. The simulator spends most of its time here, so the loop reads an array of figures only.
  */
-static double fair_level(const struct nm_world *w, enum nm_execution_type type, uint64_t available,
-                         uint64_t requests)
+static double fair_level(const struct nm_cpu_claim *claims, size_t n, uint64_t available)
 {
     double low = 0, high = (double)available + 1;
 
     for (int i = 0; i < 40 && high - low > high * 1e-6; i++) {
         double level = low + (high - low) / 2, sum = 0;
 
-        for (size_t k = 0; k < w->n_live; k++) {
-            const struct nm_sim_container *c = nm_sim_container_of(w->views[k]);
-            double most;
-
-            if (!takes_part(&c->view, type))
-                continue;
-            most = (double)NM_MIN((uint64_t)c->wanted, quota_of(w, c, requests));
-            sum += NM_MIN(level * (double)weight_of(c), most);
-        }
+        for (size_t k = 0; k < n; k++)
+            sum += NM_MIN(level * claims[k].weight, claims[k].most);
         if (sum > (double)available)
             high = level;
         else
@@ -168,35 +160,51 @@ static double fair_level(const struct nm_world *w, enum nm_execution_type type, 
     return low;
 }
 
-/* Divides the available CPU among the containers of a type by weight, within their quotas. Returns the sum given. */
-static uint64_t share_among(struct nm_world *w, enum nm_execution_type type, uint64_t available)
+/* Collects what the running containers of a type may get at most. Returns their number. */
+static size_t collect_claims(struct nm_world *w, enum nm_execution_type type, uint64_t *ret_wanted)
 {
-    uint64_t requests = 0, wanted = 0, given = 0;
-    double level = -1;
+    uint64_t requests = 0, wanted = 0;
+    size_t n = 0;
 
     for (size_t i = 0; i < w->n_live; i++)
         if (takes_part(w->views[i], type))
             requests += w->views[i]->request.cpu_millicores;
     for (size_t i = 0; i < w->n_live; i++) {
-        const struct nm_sim_container *c = nm_sim_container_of(w->views[i]);
-
-        if (takes_part(&c->view, type))
-            wanted += NM_MIN((uint64_t)c->wanted, quota_of(w, c, requests));
-    }
-    /* level < 0: there is enough for all, and only quotas limit */
-    if (wanted > available)
-        level = fair_level(w, type, available, requests);
-    for (size_t i = 0; i < w->n_live; i++) {
         struct nm_sim_container *c = nm_sim_container_of(w->views[i]);
-        uint64_t got;
+        uint64_t most;
 
         if (!takes_part(&c->view, type))
             continue;
-        got = NM_MIN((uint64_t)c->wanted, quota_of(w, c, requests));
+        most = NM_MIN((uint64_t)c->wanted, quota_of(w, c, requests));
+        wanted += most;
+        w->claims[n++] = (struct nm_cpu_claim){
+            .container = c,
+            .weight = (double)weight_of(c),
+            .most = (double)most,
+        };
+    }
+    *ret_wanted = wanted;
+    return n;
+}
+
+/* Divides the available CPU among the containers of a type by weight, within their quotas. Returns the sum given. */
+static uint64_t share_among(struct nm_world *w, enum nm_execution_type type, uint64_t available)
+{
+    uint64_t wanted, given = 0;
+    size_t n = collect_claims(w, type, &wanted);
+    double level = -1;
+
+    /* level < 0: there is enough for all, and only quotas limit */
+    if (wanted > available)
+        level = fair_level(w->claims, n, available);
+    for (size_t i = 0; i < n; i++) {
+        const struct nm_cpu_claim *claim = &w->claims[i];
+        uint64_t got = (uint64_t)claim->most;
+
         if (level >= 0)
-            got = NM_MIN(got, (uint64_t)(level * (double)weight_of(c)));
-        give(w, c, got);
-        given += c->got;
+            got = NM_MIN(got, (uint64_t)(level * claim->weight));
+        give(w, claim->container, got);
+        given += claim->container->got;
     }
     return given;
 }

@@ -39,6 +39,13 @@ struct nm_sim_container {
     uint64_t ended_usec;
 };
 
+/* What a running container may get of the CPU in a division. */
+struct nm_cpu_claim {
+    struct nm_sim_container *container;
+    double weight;
+    double most; /* millicores that it wants, within its quota */
+};
+
 struct nm_world {
     const struct nm_workload *load;
     struct nm_policy_settings settings;
@@ -53,6 +60,7 @@ struct nm_world {
     struct nm_sim_container *all; /* one container per job, in the jobs' order */
     struct nm_policy_container **views;       /* live containers, by arrival */
     uint64_t *change_usec;        /* for each view: time of its next event */
+    struct nm_cpu_claim *claims;  /* workspace of a division, as large as views */
     uint64_t first_change_usec;   /* lower bound of the times in change_usec */
     size_t n_live, live_size;
     struct nm_policy_app *apps;

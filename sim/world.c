@@ -61,6 +61,7 @@ static int make_room(struct nm_world *w)
 {
     size_t size = NM_MAX(2 * w->live_size, (size_t)64);
     struct nm_policy_container **views;
+    struct nm_cpu_claim *claims;
     uint64_t *change_usec;
 
     if (w->n_live < w->live_size)
@@ -73,6 +74,10 @@ static int make_room(struct nm_world *w)
     if (!change_usec)
         return -ENOMEM;
     w->change_usec = change_usec;
+    claims = reallocarray(w->claims, size, sizeof *claims);
+    if (!claims)
+        return -ENOMEM;
+    w->claims = claims;
     w->live_size = size;
     return nm_policy_reserve(w->policy, size, w->load->n_apps);
 }
@@ -149,6 +154,7 @@ struct nm_world *nm_world_free(struct nm_world *w)
     free(w->all);
     free(w->views);
     free(w->change_usec);
+    free(w->claims);
     free(w->apps);
     free(w);
     return NULL;
