@@ -1,7 +1,7 @@
 # agent/: the core.
-noinst_LTLIBRARIES += libnm-agent.la
+noinst_LIBRARIES += libnm-agent.a
 # what all of its rooms share, and what stands beside them
-libnm_agent_la_SOURCES = \
+libnm_agent_a_SOURCES = \
 	%D%/agent.h %D%/caller.h %D%/counters.h %D%/daemon.h %D%/owners.h %D%/status.h %D%/upstream.h \
 	%D%/command.c %D%/command.h \
 	%D%/container.c %D%/container.h \
@@ -14,7 +14,7 @@ libnm_agent_la_SOURCES = \
 	%D%/types.c %D%/types.h \
 	%D%/users.c %D%/users.h
 # the rooms, from the ground up: none uses one below it in this list
-libnm_agent_la_SOURCES += \
+libnm_agent_a_SOURCES += \
 	%D%/policy/estimate.c \
 	%D%/policy/ordering.c %D%/policy/ordering.h \
 	%D%/policy/policy.c %D%/policy/policy.h %D%/policy/policy-types.h \
@@ -30,19 +30,19 @@ libnm_agent_la_SOURCES += \
 	%D%/policy/policy-take.c \
 	%D%/policy/round.c %D%/policy/round.h \
 	%D%/policy/victims.c
-libnm_agent_la_SOURCES += \
+libnm_agent_a_SOURCES += \
 	%D%/config/config.c %D%/config/config.h \
 	%D%/config/config-doc.c \
 	%D%/config/config-keys.c %D%/config/config-keys.h \
 	%D%/config/config-read.c \
 	%D%/config/config-values.c \
 	%D%/config/settings.c %D%/config/settings.h
-libnm_agent_la_SOURCES += \
+libnm_agent_a_SOURCES += \
 	%D%/decision/decision.c %D%/decision/decision.h %D%/decision/decision-internal.h \
 	%D%/decision/decision-json.c \
 	%D%/decision/decision-text.c \
 	%D%/decision/decision-words.c
-libnm_agent_la_SOURCES += \
+libnm_agent_a_SOURCES += \
 	%D%/launch/output-drain.c \
 	%D%/launch/launch.c %D%/launch/launch.h %D%/launch/launch-internal.h \
 	%D%/launch/launch-probe.c \
@@ -52,7 +52,7 @@ libnm_agent_la_SOURCES += \
 	%D%/launch/output-times.c %D%/launch/output-times.h \
 	%D%/launch/record.c %D%/launch/record.h \
 	%D%/launch/shim.h %D%/launch/shim-confine.c %D%/launch/shim-spec.c
-libnm_agent_la_SOURCES += \
+libnm_agent_a_SOURCES += \
 	%D%/store/container-snapshot.c %D%/store/container-snapshot.h \
 	%D%/store/store.h %D%/store/store-internal.h \
 	%D%/store/store-columns.c %D%/store/store-columns.h \
@@ -68,12 +68,12 @@ libnm_agent_la_SOURCES += \
 	%D%/store/store-decision.c \
 	%D%/store/store-open.c \
 	%D%/store/store-value.c
-libnm_agent_la_SOURCES += \
+libnm_agent_a_SOURCES += \
 	%D%/state/manager-state.h \
 	%D%/state/round-schedule.c \
 	%D%/state/run-phase.c %D%/state/run-phase.h \
 	%D%/state/usage.c
-libnm_agent_la_SOURCES += \
+libnm_agent_a_SOURCES += \
 	%D%/journal/containers.h %D%/journal/journal.h %D%/journal/records.h \
 	%D%/journal/decision-record.c \
 	%D%/journal/durable.c \
@@ -85,7 +85,7 @@ libnm_agent_la_SOURCES += \
 	%D%/journal/past.c \
 	%D%/journal/persist.c \
 	%D%/journal/slot-file.c %D%/journal/slot-file.h
-libnm_agent_la_SOURCES += \
+libnm_agent_a_SOURCES += \
 	%D%/node/cgroups.h %D%/node/node.h %D%/node/sampling.h \
 	%D%/node/container-limits.c \
 	%D%/node/growth-probe.c \
@@ -98,7 +98,7 @@ libnm_agent_la_SOURCES += \
 	%D%/node/pressure.c \
 	%D%/node/sample.c \
 	%D%/node/swap-reclaim.c
-libnm_agent_la_SOURCES += \
+libnm_agent_a_SOURCES += \
 	%D%/lifecycle/lifecycle.h %D%/lifecycle/lifecycle-internal.h \
 	%D%/lifecycle/actions.c \
 	%D%/lifecycle/container-end.c \
@@ -107,7 +107,7 @@ libnm_agent_la_SOURCES += \
 	%D%/lifecycle/container-kill.c \
 	%D%/lifecycle/container-reclaim.c \
 	%D%/lifecycle/container-start.c
-libnm_agent_la_SOURCES += \
+libnm_agent_a_SOURCES += \
 	%D%/requests/requests.h %D%/requests/requests-internal.h \
 	%D%/requests/access.c \
 	%D%/requests/change.c \
@@ -118,13 +118,12 @@ libnm_agent_la_SOURCES += \
 	%D%/requests/rerun.c \
 	%D%/requests/submit.c \
 	%D%/requests/user-limits.c
-libnm_agent_la_SOURCES += \
+libnm_agent_a_SOURCES += \
 	%D%/recovery/recovery.c %D%/recovery/recovery.h \
 	%D%/recovery/recovery-decide.c %D%/recovery/recovery-decide.h
-libnm_agent_la_SOURCES += \
+libnm_agent_a_SOURCES += \
 	%D%/manager/manager.c %D%/manager/manager-internal.h \
 	%D%/manager/manager-round.c \
 	%D%/manager/manager-status.c \
 	%D%/manager/recorder.c
-libnm_agent_la_LIBADD = libnm-monitor.la libnm-cgroup.la libnm-util.la \
-	$(SYSTEMD_LIBS) $(JANSSON_LIBS) $(SQLITE_LIBS) $(INIH_LIBS)
+agent_libs = libnm-agent.a $(JANSSON_LIBS) $(SQLITE_LIBS) $(INIH_LIBS) -lm $(monitor_libs)

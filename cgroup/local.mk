@@ -1,6 +1,6 @@
 # cgroup/: everything that touches cgroup files and systemd units.
-noinst_LTLIBRARIES += libnm-cgroup.la
-libnm_cgroup_la_SOURCES = \
+noinst_LIBRARIES += libnm-cgroup.a
+libnm_cgroup_a_SOURCES = \
 	%D%/attr.c %D%/attr.h \
 	%D%/backend.c %D%/backend.h \
 	%D%/backend-choose.c \
@@ -26,4 +26,4 @@ libnm_cgroup_la_SOURCES = \
 	%D%/leftover-procs.c \
 	%D%/systemd.h \
 	%D%/watch.c
-libnm_cgroup_la_LIBADD = libnm-util.la $(SYSTEMD_LIBS) $(CGROUP_LIBS)
+cgroup_libs = libnm-cgroup.a $(CGROUP_LIBS) $(util_libs)

@@ -1,7 +1,7 @@
 # localize/: fetches what containers need, and keeps it for others. nm-localizer fetches, a process of the container's user: everything
 # but its main() is a library, for the tests. nmd doesn't link it: whoever takes strangers' archives apart shouldn't be nmd.
-noinst_LTLIBRARIES += libnm-localizer.la
-libnm_localizer_la_SOURCES = \
+noinst_LIBRARIES += libnm-localizer.a
+libnm_localizer_a_SOURCES = \
 	%D%/worker/ca.c \
 	%D%/worker/copy.c \
 	%D%/worker/entry-name.c %D%/worker/entry-name.h \
@@ -21,24 +21,24 @@ libnm_localizer_la_SOURCES = \
 	%D%/worker/webhdfs.c %D%/worker/webhdfs.h \
 	%D%/worker/work.c %D%/work.h \
 	%D%/worker/worker.c %D%/worker/worker.h
-libnm_localizer_la_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS) $(ARCHIVE_CFLAGS) $(PCRE2_CFLAGS)
-libnm_localizer_la_LIBADD = libnm-pattern.la libnm-curl.la libnm-util.la $(JANSSON_LIBS) $(CURL_LIBS) $(ARCHIVE_LIBS) $(PCRE2_LIBS)
+libnm_localizer_a_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS) $(ARCHIVE_CFLAGS) $(PCRE2_CFLAGS)
+localizer_libs = libnm-localizer.a $(JANSSON_LIBS) $(CURL_LIBS) $(ARCHIVE_LIBS) $(PCRE2_LIBS) $(pattern_libs) $(curl_libs)
 
 # Java's regular expressions: nm-localizer matches archive entries by them, and nmd itself user names.
-noinst_LTLIBRARIES += libnm-pattern.la
-libnm_pattern_la_SOURCES = \
+noinst_LIBRARIES += libnm-pattern.a
+libnm_pattern_a_SOURCES = \
 	%D%/pattern/java-class.c %D%/pattern/java-regex.c %D%/pattern/java-regex.h \
 	%D%/pattern/pattern.c %D%/pattern/pattern.h
-libnm_pattern_la_CFLAGS = $(AM_CFLAGS) $(PCRE2_CFLAGS)
-libnm_pattern_la_LIBADD = libnm-util.la $(PCRE2_LIBS)
+libnm_pattern_a_CFLAGS = $(AM_CFLAGS) $(PCRE2_CFLAGS)
+pattern_libs = libnm-pattern.a $(PCRE2_LIBS) $(util_libs)
 
 pkglibexec_PROGRAMS += nm-localizer
 nm_localizer_SOURCES = %D%/worker/nm-localizer.c
-nm_localizer_LDADD = libnm-localizer.la
+nm_localizer_LDADD = $(localizer_libs)
 
 # What nmd has of it: who fetches what, and the cache.
-noinst_LTLIBRARIES += libnm-localize.la
-libnm_localize_la_SOURCES = \
+noinst_LIBRARIES += libnm-localize.a
+libnm_localize_a_SOURCES = \
 	%D%/ask.c %D%/ask.h \
 	%D%/batches.c %D%/batches.h \
 	%D%/cache.c %D%/cache.h \
@@ -50,6 +50,6 @@ libnm_localize_la_SOURCES = \
 	%D%/line.c %D%/line.h \
 	%D%/localizer.c %D%/localizer.h %D%/localizer-state.h \
 	%D%/worker-protocol.c %D%/worker-protocol.h
-libnm_localize_la_LIBADD = libnm-util.la $(JANSSON_LIBS) $(SYSTEMD_LIBS)
+localize_libs = libnm-localize.a $(JANSSON_LIBS) $(util_libs)
 
 dist_man_MANS += packaging/nm-localizer.8

@@ -1,6 +1,6 @@
 # monitor/: samplers, and the history of what they saw.
-noinst_LTLIBRARIES += libnm-monitor.la
-libnm_monitor_la_SOURCES = \
+noinst_LIBRARIES += libnm-monitor.a
+libnm_monitor_a_SOURCES = \
 	%D%/cgsample.c \
 	%D%/disk.c \
 	%D%/history.c \
@@ -15,4 +15,4 @@ libnm_monitor_la_SOURCES = \
 	%D%/proctable.c \
 	%D%/sharing.c \
 	%D%/rate.h
-libnm_monitor_la_LIBADD = libnm-cgroup.la libnm-util.la $(NL_LIBS)
+monitor_libs = libnm-monitor.a $(NL_LIBS) $(cgroup_libs)

@@ -1,6 +1,6 @@
 # nmctl/: the command-line client. It starts often and must start fast: libc and jansson are all it is linked with.
-noinst_LTLIBRARIES += libnm-nmctl.la
-libnm_nmctl_la_SOURCES = \
+noinst_LIBRARIES += libnm-nmctl.a
+libnm_nmctl_a_SOURCES = \
 	%D%/api.c %D%/api.h \
 	%D%/args.c \
 	%D%/attach.c %D%/attach.h \
@@ -33,11 +33,11 @@ libnm_nmctl_la_SOURCES = \
 	%D%/verb-wait.c \
 	%D%/verbs.c \
 	%D%/wait.c %D%/wait.h
-libnm_nmctl_la_LIBADD = libnm-client.la libnm-util.la $(JANSSON_LIBS)
+nmctl_libs = libnm-nmctl.a $(JANSSON_LIBS) $(client_libs) $(util_libs)
 
 bin_PROGRAMS += nmctl/nmctl
 nmctl_nmctl_SOURCES = %D%/nmctl.c
-nmctl_nmctl_LDADD = libnm-nmctl.la
+nmctl_nmctl_LDADD = $(nmctl_libs)
 
 # Its manual and completions. bash looks a completion up by the command's name, so that it is installed as "nmctl".
 dist_man_MANS += packaging/nmctl.1

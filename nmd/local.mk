@@ -1,6 +1,6 @@
 # nmd/: the daemon, which puts all folders together.
-noinst_LTLIBRARIES += libnm-daemon.la
-libnm_daemon_la_SOURCES = \
+noinst_LIBRARIES += libnm-daemon.a
+libnm_daemon_a_SOURCES = \
 	%D%/check-config.c \
 	%D%/instance.c %D%/instance.h \
 	%D%/instance-children.c \
@@ -8,10 +8,12 @@ libnm_daemon_la_SOURCES = \
 	%D%/parts.c %D%/parts.h \
 	%D%/start.c
 
-# GNU ld wants the libraries in order of use: the interface before the core that it calls.
+# The linker needs the libraries in order of use: the interface before the core that it calls.
+daemon_libs = libnm-daemon.a $(local_libs) $(yarn_libs) $(agent_libs)
+
 sbin_PROGRAMS += nmd/nmd
 nmd_nmd_SOURCES = %D%/nmd.c
-nmd_nmd_LDADD = libnm-daemon.la libnm-local.la libnm-yarn.la libnm-agent.la $(MHD_LIBS)
+nmd_nmd_LDADD = $(daemon_libs)
 
 # nmd looks beside itself for the programs that it starts, and so finds those of its own build.
 started_by_nmd = nmd/nm-shim nmd/nm-localizer nmd/nm-shuffle

@@ -1,7 +1,7 @@
 # nmscale/: names the nodes of a YARN cluster that can be given back, and gives them back. Everything but main() is a
 # library, for the tests.
-noinst_LTLIBRARIES += libnm-scale.la
-libnm_scale_la_SOURCES = \
+noinst_LIBRARIES += libnm-scale.a
+libnm_scale_a_SOURCES = \
 	%D%/apply.c %D%/apply.h \
 	%D%/choose.c %D%/choose.h \
 	%D%/command.c \
@@ -17,12 +17,12 @@ libnm_scale_la_SOURCES = \
 	%D%/print.c %D%/print.h \
 	%D%/rm.c %D%/rm.h \
 	%D%/run.c
-libnm_scale_la_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS)
-libnm_scale_la_LIBADD = libnm-curl.la libnm-util.la $(JANSSON_LIBS)
+libnm_scale_a_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS)
+scale_libs = libnm-scale.a $(JANSSON_LIBS) $(curl_libs) $(util_libs)
 
 bin_PROGRAMS += nmscale/nmscale
 nmscale_nmscale_SOURCES = %D%/nmscale.c
-nmscale_nmscale_LDADD = libnm-scale.la
+nmscale_nmscale_LDADD = $(scale_libs)
 
 # Its manual and completions; bash wants a file with the command's name.
 dist_man_MANS += packaging/nmscale.1

@@ -35,7 +35,7 @@ dist_man_MANS += %D%/nmd.conf.5 %D%/nmd.8
 
 EXTRA_PROGRAMS += print-config-docs
 print_config_docs_SOURCES = %D%/print-config-docs.c
-print_config_docs_LDADD = libnm-agent.la
+print_config_docs_LDADD = $(agent_libs)
 CLEANFILES += print-config-docs$(EXEEXT) config-keys.tmp inherited.tmp
 
 .PHONY: update-config-docs

@@ -21,7 +21,6 @@ nm_shim_SOURCES = \
 	util/fileio.c \
 	util/frame.c \
 	util/parse.c
-# flags of its own, so that the shared sources are compiled for it apart from the libtool objects
+# nm-shim has flags of its own, so the shared sources are compiled for it apart from the libraries' objects.
 nm_shim_CFLAGS = $(AM_CFLAGS) $(SHIM_CFLAGS)
-# not by libtool, which has a meaning of its own for -static
-nm_shim_LINK = $(CC) $(nm_shim_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) $(SHIM_LDFLAGS) -o $@
+nm_shim_LDFLAGS = $(AM_LDFLAGS) $(SHIM_LDFLAGS)

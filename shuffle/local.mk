@@ -1,6 +1,6 @@
 # shuffle/: nm-shuffle, which serves map outputs to reducers. Everything but main() is a library, for the tests.
-noinst_LTLIBRARIES += libnm-shuffle.la
-libnm_shuffle_la_SOURCES = \
+noinst_LIBRARIES += libnm-shuffle.a
+libnm_shuffle_a_SOURCES = \
 	%D%/answer.c %D%/answer.h \
 	%D%/control.c \
 	%D%/index.c %D%/index.h \
@@ -10,10 +10,10 @@ libnm_shuffle_la_SOURCES = \
 	%D%/request.c %D%/request.h \
 	%D%/run.c %D%/run.h \
 	%D%/server.c %D%/server.h
-libnm_shuffle_la_LIBADD = libnm-hadoop.la $(JANSSON_LIBS) $(NETTLE_LIBS) $(ZLIB_LIBS)
+shuffle_libs = libnm-shuffle.a $(JANSSON_LIBS) $(NETTLE_LIBS) $(ZLIB_LIBS) $(hadoop_libs)
 
 pkglibexec_PROGRAMS += nm-shuffle
 nm_shuffle_SOURCES = %D%/nm-shuffle.c
-nm_shuffle_LDADD = libnm-shuffle.la
+nm_shuffle_LDADD = $(shuffle_libs)
 
 dist_man_MANS += packaging/nm-shuffle.8

@@ -1,6 +1,6 @@
 # sim/: nmsim, which replays traces through the policy. Everything but main() is a library, for the tests.
-noinst_LTLIBRARIES += libnm-sim.la
-libnm_sim_la_SOURCES = \
+noinst_LIBRARIES += libnm-sim.a
+libnm_sim_a_SOURCES = \
 	%D%/cases.c %D%/cases.h \
 	%D%/generate.c %D%/generate.h \
 	%D%/load.c \
@@ -14,11 +14,11 @@ libnm_sim_la_SOURCES = \
 	%D%/workload.c %D%/workload.h \
 	%D%/world.c %D%/world.h \
 	%D%/world-use.c %D%/world-use.h
-libnm_sim_la_LIBADD = libnm-agent.la $(JANSSON_LIBS) -lm
+sim_libs = libnm-sim.a $(JANSSON_LIBS) -lm $(agent_libs)
 
 bin_PROGRAMS += sim/nmsim
 sim_nmsim_SOURCES = %D%/nmsim.c
-sim_nmsim_LDADD = libnm-sim.la
+sim_nmsim_LDADD = $(sim_libs)
 
 # Its manual and completions; bash wants a file with the command's name.
 dist_man_MANS += packaging/nmsim.1

@@ -1,6 +1,6 @@
 # util/: what two folders need. Knows nobody.
-noinst_LTLIBRARIES += libnm-util.la
-libnm_util_la_SOURCES = \
+noinst_LIBRARIES += libnm-util.a
+libnm_util_a_SOURCES = \
 	%D%/accept.h \
 	%D%/become.c %D%/become.h \
 	%D%/clock.h \
@@ -23,10 +23,10 @@ libnm_util_la_SOURCES = \
 	%D%/remove-tree.c \
 	%D%/fair-queue.c %D%/fair-queue.h \
 	%D%/utf8.c %D%/utf8.h
-libnm_util_la_LIBADD = $(SYSTEMD_LIBS)
+util_libs = libnm-util.a $(SYSTEMD_LIBS)
 
 # for those who fetch something over HTTP: nobody else links libcurl
-noinst_LTLIBRARIES += libnm-curl.la
-libnm_curl_la_SOURCES = %D%/curl.c %D%/curl.h
-libnm_curl_la_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS)
-libnm_curl_la_LIBADD = $(CURL_LIBS)
+noinst_LIBRARIES += libnm-curl.a
+libnm_curl_a_SOURCES = %D%/curl.c %D%/curl.h
+libnm_curl_a_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS)
+curl_libs = libnm-curl.a $(CURL_LIBS)

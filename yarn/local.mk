@@ -1,6 +1,6 @@
 # yarn/: this node as a NodeManager of YARN's.
-noinst_LTLIBRARIES += libnm-yarn.la
-libnm_yarn_la_SOURCES = \
+noinst_LIBRARIES += libnm-yarn.a
+libnm_yarn_a_SOURCES = \
 	%D%/exceptions.h \
 	%D%/node-services.c %D%/node-services.h \
 	%D%/ids.c %D%/ids.h \
@@ -116,8 +116,8 @@ libnm_yarn_la_SOURCES = \
 	%D%/setup/texts.c \
 	%D%/setup/undo.c %D%/setup/undo.h \
 	%D%/setup/unit.c %D%/setup/unit.h
-nodist_libnm_yarn_la_SOURCES = $(yarn_wire)
-libnm_yarn_la_LIBADD = libnm-hadoop.la libnm-localize.la libnm-pattern.la libnm-util.la $(EXPAT_LIBS) $(JANSSON_LIBS) $(NETTLE_LIBS) $(PCRE2_LIBS) $(SYSTEMD_LIBS) -lm
+nodist_libnm_yarn_a_SOURCES = $(yarn_wire)
+yarn_libs = libnm-yarn.a $(EXPAT_LIBS) $(JANSSON_LIBS) $(NETTLE_LIBS) $(PCRE2_LIBS) -lm $(localize_libs) $(pattern_libs) $(hadoop_libs)
 
 yarn_wire = %D%/containers.pb-c.c %D%/containers.pb-c.h %D%/tracker.pb-c.c %D%/tracker.pb-c.h \
 	%D%/allocator/asks.pb-c.c %D%/allocator/asks.pb-c.h \

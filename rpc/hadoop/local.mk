@@ -1,6 +1,6 @@
 # rpc/hadoop/: Hadoop's RPC, tokens and SASL. It knows nothing of YARN's meaning, and nothing of agent/.
-noinst_LTLIBRARIES += libnm-hadoop.la
-libnm_hadoop_la_SOURCES = \
+noinst_LIBRARIES += libnm-hadoop.a
+libnm_hadoop_a_SOURCES = \
 	%D%/arena.c %D%/arena.h \
 	%D%/fields.c %D%/fields.h \
 	%D%/bytes.h \
@@ -17,8 +17,8 @@ libnm_hadoop_la_SOURCES = \
 	%D%/token.c %D%/token.h \
 	%D%/wire.c %D%/wire.h \
 	%D%/writable.c %D%/writable.h
-nodist_libnm_hadoop_la_SOURCES = $(hadoop_messages)
-libnm_hadoop_la_LIBADD = libnm-util.la $(PROTOBUF_C_LIBS) $(GSASL_LIBS) $(NETTLE_LIBS) $(SYSTEMD_LIBS)
+nodist_libnm_hadoop_a_SOURCES = $(hadoop_messages)
+hadoop_libs = libnm-hadoop.a $(PROTOBUF_C_LIBS) $(GSASL_LIBS) $(NETTLE_LIBS) $(util_libs)
 
 # Our own descriptions of the messages, compiled by protobuf-c's compiler.
 hadoop_messages = \

@@ -1,15 +1,15 @@
 # rpc/local/: HTTP and JSON on the UNIX socket; messages are shared with nmctl.
-noinst_LTLIBRARIES += libnm-messages.la libnm-local.la
-libnm_messages_la_SOURCES = \
+noinst_LIBRARIES += libnm-messages.a libnm-local.a
+libnm_messages_a_SOURCES = \
 	%D%/messages.c %D%/messages.h \
 	%D%/json-make.c %D%/json-make.h \
 	%D%/messages-record.c \
 	%D%/json-scan.c %D%/json-scan.h \
 	%D%/messages-base.c \
 	%D%/requests.c
-libnm_messages_la_LIBADD = libnm-agent.la libnm-util.la $(JANSSON_LIBS) -lm
+messages_libs = libnm-messages.a $(JANSSON_LIBS) -lm $(agent_libs)
 
-libnm_local_la_SOURCES = \
+libnm_local_a_SOURCES = \
 	%D%/answer.c %D%/answer.h \
 	%D%/call.c %D%/call.h \
 	%D%/connections.c %D%/connections.h \
@@ -32,9 +32,8 @@ libnm_local_la_SOURCES = \
 	%D%/stream-history.c \
 	%D%/stream-logs.c \
 	%D%/table.c
-nodist_libnm_local_la_SOURCES = %D%/embedded.c
-libnm_local_la_LIBADD = libnm-messages.la libnm-agent.la libnm-util.la \
-	$(SYSTEMD_LIBS) $(JANSSON_LIBS) $(MHD_LIBS)
+nodist_libnm_local_a_SOURCES = %D%/embedded.c
+local_libs = libnm-local.a $(MHD_LIBS) $(messages_libs)
 
 page_parts = %D%/page.css %D%/page-base.js %D%/page-charts.js %D%/page-lanes.js %D%/page-detail.js %D%/page-list.js \
 	%D%/page-node.js %D%/page.js

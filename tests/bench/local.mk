@@ -4,28 +4,28 @@ bench_programs = sampling-bench policy-bench launch-bench interference-bench
 CLEANFILES += $(bench_programs) first-instruction cpu-probe master-probe
 
 sampling_bench_SOURCES = %D%/sampling-bench.c
-sampling_bench_LDADD = libnm-monitor.la
+sampling_bench_LDADD = $(monitor_libs)
 
 policy_bench_SOURCES = %D%/policy-bench.c
-policy_bench_LDADD = libnm-agent.la -lm
+policy_bench_LDADD = $(agent_libs)
 
 launch_bench_SOURCES = %D%/launch-bench.c
-launch_bench_LDADD = libnm-agent.la
+launch_bench_LDADD = $(agent_libs)
 EXTRA_launch_bench_DEPENDENCIES = nm-shim$(EXEEXT)
 
 interference_bench_SOURCES = %D%/interference-bench.c
-interference_bench_LDADD = libnm-util.la
+interference_bench_LDADD = $(util_libs)
 
 first_instruction_SOURCES = %D%/first-instruction.c
 # its first instruction is its own, and not the dynamic linker's
-first_instruction_LDFLAGS = -all-static -Wl,-e,nm_first_instruction
+first_instruction_LDFLAGS = -static -Wl,-e,nm_first_instruction
 
 cpu_probe_SOURCES = %D%/cpu-probe.c
 
 master_messages = %D%/masters/master.pb-c.c %D%/masters/master.pb-c.h
 master_probe_SOURCES = %D%/masters/master-probe.c
 nodist_master_probe_SOURCES = $(master_messages)
-master_probe_LDADD = libnm-hadoop.la libnm-util.la $(PROTOBUF_C_LIBS) $(SYSTEMD_LIBS)
+master_probe_LDADD = $(hadoop_libs)
 BUILT_SOURCES += $(master_messages)
 CLEANFILES += $(master_messages)
 EXTRA_DIST += %D%/daemon-bench.py %D%/vm %D%/packing %D%/masters

@@ -65,32 +65,34 @@ print-tests:
 	@echo $(foreach list,$(LISTS),$($(list)_tests) $($(list)_fuzz))
 
 # The libraries are prerequisites, and the link takes them from there: a change in nmctl/ links nmctl's tests alone.
-$(util_tests) $(util_fuzz): libnm-util.la
-$(cgroup_tests) $(cgroup_fuzz): libnm-cgroup.la
-$(monitor_tests) $(monitor_fuzz): libnm-monitor.la
-$(policy_tests): libnm-agent.la
-$(agent_tests) $(agent_fuzz): libnm-agent.la | nm-shim
-$(client_tests) $(client_fuzz): libnm-client.la
-$(messages_tests) $(messages_fuzz): libnm-messages.la
-$(local_tests) $(local_fuzz): libnm-local.la
-$(openapi_tests): libnm-local.la libnm-yarn.la
-$(hadoop_tests) $(hadoop_fuzz): libnm-hadoop.la
-$(yarn_tests) $(yarn_fuzz): libnm-yarn.la | nm-localizer
-$(yarn_agent_tests) $(yarn_agent_fuzz): libnm-yarn.la libnm-agent.la | nm-shim nm-localizer nm-shuffle
-$(yarn_local_tests): libnm-yarn.la libnm-local.la libnm-agent.la | nm-shim
-$(shuffle_tests) $(shuffle_fuzz): libnm-shuffle.la
-$(localize_tests) $(localize_fuzz): libnm-localize.la | nm-localizer
-$(localizer_tests) $(localizer_fuzz): libnm-localizer.la
-$(nmctl_tests): libnm-nmctl.la | nmctl/nmctl
-$(nmctl_agent_tests): libnm-nmctl.la libnm-agent.la
-$(sim_tests) $(sim_fuzz): libnm-sim.la
-$(scale_tests) $(scale_fuzz): libnm-scale.la
+# $(call archives,LIBRARY): it and what it needs.
+archives = $(filter %.a,$($(1)_libs))
+$(util_tests) $(util_fuzz): $(call archives,util)
+$(cgroup_tests) $(cgroup_fuzz): $(call archives,cgroup)
+$(monitor_tests) $(monitor_fuzz): $(call archives,monitor)
+$(policy_tests): $(call archives,agent)
+$(agent_tests) $(agent_fuzz): $(call archives,agent) | nm-shim
+$(client_tests) $(client_fuzz): $(call archives,client)
+$(messages_tests) $(messages_fuzz): $(call archives,messages)
+$(local_tests) $(local_fuzz): $(call archives,local)
+$(openapi_tests): $(call archives,local) $(call archives,yarn)
+$(hadoop_tests) $(hadoop_fuzz): $(call archives,hadoop)
+$(yarn_tests) $(yarn_fuzz): $(call archives,yarn) | nm-localizer
+$(yarn_agent_tests) $(yarn_agent_fuzz): $(call archives,yarn) $(call archives,agent) | nm-shim nm-localizer nm-shuffle
+$(yarn_local_tests): $(call archives,yarn) $(call archives,local) $(call archives,agent) | nm-shim
+$(shuffle_tests) $(shuffle_fuzz): $(call archives,shuffle)
+$(localize_tests) $(localize_fuzz): $(call archives,localize) | nm-localizer
+$(localizer_tests) $(localizer_fuzz): $(call archives,localizer)
+$(nmctl_tests): $(call archives,nmctl) | nmctl/nmctl
+$(nmctl_agent_tests): $(call archives,nmctl) $(call archives,agent)
+$(sim_tests) $(sim_fuzz): $(call archives,sim)
+$(scale_tests) $(scale_fuzz): $(call archives,scale)
 
-# Objects and libraries are what a program depends on. libtool does not link them: it takes ten times as long as the linker.
-# Its convenience libraries are archives in .libs. The linker leaves out the system's libraries that a test does not need.
+# Objects and libraries are what a program depends on. make lists each library once, so the linker searches them as a group. It
+# leaves out the system's libraries that a test does not need.
 unit_programs = $(unit_tests) $(fuzz_programs)
 $(unit_programs): private LINK = $(CCLD) $(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) $(unit_wraps) -o $@
-$(unit_programs): private LDADD = $(filter-out $@.o,$(filter %.o,$^)) $(patsubst %.la,.libs/%.a,$(filter %.la,$^)) \
+$(unit_programs): private LDADD = $(filter-out $@.o,$(filter %.o,$^)) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group \
 	$(unit_system_libs)
 unit_system_libs = $(CMOCKA_LIBS) $(MHD_LIBS) $(EXPAT_LIBS) $(CURL_LIBS) $(ARCHIVE_LIBS) $(PCRE2_LIBS) $(PROTOBUF_C_LIBS) \
 	$(GSASL_LIBS) $(NETTLE_LIBS) $(NL_LIBS) $(CGROUP_LIBS) $(SYSTEMD_LIBS) $(JANSSON_LIBS) $(SQLITE_LIBS) $(INIH_LIBS) \
@@ -218,6 +220,6 @@ $(eval %D%/test-launch-failures: | failing-shim)
 # For suites: against a running nmd (tests/integration); without cmocka, which the guest lacks (tests/vm)
 check_PROGRAMS += openapi-check vm-cgroup-backend
 openapi_check_SOURCES = %D%/openapi-check.c %D%/openapi.c
-openapi_check_LDADD = libnm-client.la $(JANSSON_LIBS)
+openapi_check_LDADD = $(client_libs)
 vm_cgroup_backend_SOURCES = tests/vm/cgroup-backend.c
-vm_cgroup_backend_LDADD = libnm-cgroup.la
+vm_cgroup_backend_LDADD = $(cgroup_libs)
