@@ -5,43 +5,45 @@ util_tests = %D%/test-array %D%/test-become %D%/test-fair-queue %D%/test-fileio 
 	%D%/test-inherited %D%/test-lockfile %D%/test-option %D%/test-parse %D%/test-peer %D%/test-quota %D%/test-remove-tree \
 	%D%/test-utf8
 cgroup_tests = %D%/test-cgroup-choice %D%/test-cgroup-direct %D%/test-cgroup-fake %D%/test-cgroup-files \
-	%D%/test-cgroup-nested %D%/test-cgroup-parse %D%/test-cgroup-procs %D%/test-cgroup-watch %D%/test-libcg \
-	%D%/test-netprio %D%/test-systemd %D%/test-systemd-failures
+	%D%/test-cgroup-nested %D%/test-cgroup-parse %D%/test-cgroup-pass %D%/test-cgroup-procs \
+	%D%/test-cgroup-signal %D%/test-cgroup-watch %D%/test-libcg %D%/test-netprio %D%/test-netprio-probe \
+	%D%/test-systemd %D%/test-systemd-failures
 monitor_tests = %D%/test-cgsample %D%/test-history %D%/test-link %D%/test-link-failures %D%/test-monitor-parse \
-	%D%/test-node %D%/test-sampling-failures
+	%D%/test-node %D%/test-pagewalk %D%/test-sampling-failures %D%/test-sampling-many
 policy_tests = %D%/test-decision %D%/test-policy-admit %D%/test-policy-breaker %D%/test-policy-pass \
 	%D%/test-policy-preempt %D%/test-policy-property %D%/test-policy-reclaim %D%/test-policy-room \
 	%D%/test-policy-stall %D%/test-policy-time %D%/test-policy-victims
 agent_tests = %D%/test-acts %D%/test-adopt %D%/test-config %D%/test-container %D%/test-durable %D%/test-ends \
-	%D%/test-event-file %D%/test-health %D%/test-launch %D%/test-launch-failures %D%/test-launch-output \
-	%D%/test-launch-record %D%/test-limits %D%/test-log-dir %D%/test-long-history %D%/test-manager \
-	%D%/test-manager-memory %D%/test-manager-settings %D%/test-output-failures %D%/test-output-times \
-	%D%/test-over-beta %D%/test-owner %D%/test-owner-steps %D%/test-recorder %D%/test-recovery \
-	%D%/test-rerun %D%/test-run-phase %D%/test-settings %D%/test-slice %D%/test-starts %D%/test-store \
-	%D%/test-store-backlog %D%/test-store-damage %D%/test-store-failures %D%/test-store-parts \
-	%D%/test-swap-reclaim %D%/test-users
+	%D%/test-event-file %D%/test-health %D%/test-launch %D%/test-launch-failures %D%/test-launch-nmd-failures \
+	%D%/test-launch-output %D%/test-launch-record %D%/test-limits %D%/test-log-dir %D%/test-long-history \
+	%D%/test-manager %D%/test-manager-memory %D%/test-manager-settings %D%/test-output-failures \
+	%D%/test-output-times %D%/test-over-beta %D%/test-owner %D%/test-owner-steps %D%/test-recorder \
+	%D%/test-recovery %D%/test-rerun %D%/test-run-phase %D%/test-session-failures %D%/test-settings \
+	%D%/test-slice %D%/test-snapshot-failures %D%/test-starts %D%/test-store %D%/test-store-backlog \
+	%D%/test-store-damage %D%/test-store-failures %D%/test-store-parts %D%/test-swap-reclaim %D%/test-users
 client_tests = %D%/test-client %D%/test-reply
 messages_tests = %D%/test-json-scan %D%/test-requests
 local_tests = %D%/test-local-abuse %D%/test-local-accept %D%/test-local-listen %D%/test-local-logs \
-	%D%/test-local-memory %D%/test-local-server %D%/test-local-streams %D%/test-local-web %D%/test-messages \
-	%D%/test-target
+	%D%/test-local-memory %D%/test-local-server %D%/test-local-start-memory %D%/test-local-streams \
+	%D%/test-local-web %D%/test-messages %D%/test-messages-memory %D%/test-target
 openapi_tests = %D%/test-openapi
 hadoop_tests = %D%/test-hadoop-abuse %D%/test-hadoop-memory %D%/test-hadoop-packet %D%/test-hadoop-rpc \
 	%D%/test-hadoop-sasl %D%/test-hadoop-token
-yarn_tests = %D%/test-yarn-allocator %D%/test-yarn-allocator-property %D%/test-yarn-cm-memory \
+yarn_tests = %D%/test-yarn-allocator %D%/test-yarn-allocator-property %D%/test-yarn-become %D%/test-yarn-cm-memory \
 	%D%/test-yarn-cm-protocol %D%/test-yarn-conf %D%/test-yarn-container-dirs %D%/test-yarn-executor \
 	%D%/test-yarn-ids %D%/test-yarn-key-store %D%/test-yarn-launch %D%/test-yarn-launch-memory \
 	%D%/test-yarn-launch-parts %D%/test-yarn-launcher %D%/test-yarn-launcher-failures \
-	%D%/test-yarn-launcher-room %D%/test-yarn-net %D%/test-yarn-proxy-asks %D%/test-yarn-proxy-store \
-	%D%/test-yarn-proxy-tokens %D%/test-yarn-proxying %D%/test-yarn-settings %D%/test-yarn-setup \
-	%D%/test-yarn-setup-acts %D%/test-yarn-setup-facts %D%/test-yarn-setup-service \
+	%D%/test-yarn-launcher-room %D%/test-yarn-net %D%/test-yarn-node-dirs %D%/test-yarn-proxy-asks \
+	%D%/test-yarn-proxy-store %D%/test-yarn-proxy-tokens %D%/test-yarn-proxying %D%/test-yarn-settings \
+	%D%/test-yarn-setup %D%/test-yarn-setup-acts %D%/test-yarn-setup-facts %D%/test-yarn-setup-service \
 	%D%/test-yarn-shuffle-process %D%/test-yarn-state %D%/test-yarn-token
-yarn_agent_tests = %D%/test-yarn-check %D%/test-yarn-exit %D%/test-yarn-health %D%/test-yarn-memory \
-	%D%/test-yarn-node %D%/test-yarn-proxy %D%/test-yarn-proxy-failures %D%/test-yarn-refusals \
-	%D%/test-yarn-reinit %D%/test-yarn-report %D%/test-yarn-shuffle %D%/test-yarn-size %D%/test-yarn-tracker
+yarn_agent_tests = %D%/test-yarn-check %D%/test-yarn-execution-type %D%/test-yarn-exit %D%/test-yarn-health \
+	%D%/test-yarn-memory %D%/test-yarn-node %D%/test-yarn-proxy %D%/test-yarn-proxy-failures \
+	%D%/test-yarn-refusals %D%/test-yarn-reinit %D%/test-yarn-reinit-limits %D%/test-yarn-report \
+	%D%/test-yarn-shuffle %D%/test-yarn-size %D%/test-yarn-tracker
 yarn_local_tests = %D%/test-yarn-proxy-stats %D%/test-yarn-rest
-shuffle_tests = %D%/test-shuffle-control %D%/test-shuffle-output %D%/test-shuffle-range %D%/test-shuffle-request \
-	%D%/test-shuffle-server
+shuffle_tests = %D%/test-shuffle-control %D%/test-shuffle-output %D%/test-shuffle-range %D%/test-shuffle-refusing \
+	%D%/test-shuffle-request %D%/test-shuffle-server %D%/test-shuffle-slots %D%/test-shuffle-work
 localize_tests = %D%/test-localize-cache %D%/test-localize-leftovers %D%/test-localize-line %D%/test-localizer \
 	%D%/test-localizer-many %D%/test-localizer-trees %D%/test-localizer-users
 localizer_tests = %D%/test-localize-parts %D%/test-localize-pattern %D%/test-localize-servers \
@@ -108,58 +110,69 @@ comma = ,
 # $(call fixture,FILES,TESTS): these tests use these files. The library only tells automake of the files; it is not built.
 fixture = $(eval $(2:%=%D%/test-%): $(1:%=%D%/%.o))
 EXTRA_LIBRARIES = %D%/libfixtures.a
-%C%_libfixtures_a_SOURCES = %D%/direct-world.c %D%/fail-files.c %D%/fail-nth.c %D%/failing-calls.c \
-	%D%/fake-launcher.c %D%/fake-manager.c %D%/fake-nmd.c %D%/fake-systemd.c %D%/fake-yarn-node.c \
-	%D%/hadoop-fixture.c %D%/http-fixture.c %D%/kept-cgroups.c %D%/launch-world.c %D%/launcher-world.c \
-	%D%/localizer-world.c %D%/manager-world.c %D%/nmctl-run.c %D%/openapi.c %D%/policy-fixture.c \
-	%D%/policy-oracle.c %D%/policy-oracle-facts.c %D%/policy-oracle-pass.c %D%/policy-world.c \
-	%D%/proxy-world.c %D%/sample-world.c %D%/shuffle-world.c %D%/store-world.c %D%/systemd-world.c \
-	%D%/tracker-world.c
-noinst_HEADERS += %D%/canned-server.h %D%/counted-memory.h %D%/direct-world.h %D%/each-room.h %D%/fail-nth.h \
-	%D%/failing-calls.h %D%/fake-launcher.h %D%/fake-manager.h %D%/fake-nmd.h %D%/fake-systemd.h \
-	%D%/fake-tree.h %D%/fake-yarn-node.h %D%/far-hosts.h %D%/hadoop-fixture.h %D%/http-fixture.h \
-	%D%/kept-cgroups.h %D%/launch-world.h %D%/launcher-world.h %D%/localizer-world.h %D%/loopback.h %D%/proxy-stats-expected.h \
-	%D%/manager-world.h %D%/message-copy.h %D%/nmctl-run.h %D%/open-descriptors.h %D%/openapi.h \
-	%D%/own-cgroup.h %D%/policy-fixture.h %D%/policy-oracle-facts.h %D%/policy-oracle.h %D%/policy-world.h \
-	%D%/proxy-world.h %D%/refusing-system.h %D%/remove-tree.h %D%/run-until.h %D%/sample-world.h \
-	%D%/scale-world.h %D%/setup-root.h %D%/setup-settings.h %D%/shuffle-world.h %D%/store-world.h \
-	%D%/systemd-world.h %D%/tracker-world.h %D%/worker-run.h %D%/yarn-default.h %D%/yarn-starts.h \
-	%D%/yarn-tokens.h
+%C%_libfixtures_a_SOURCES = %D%/direct-world.c %D%/dirs-world.c %D%/fail-files.c %D%/fail-nth.c %D%/failing-calls.c \
+	%D%/failing-launch.c %D%/fake-launcher.c %D%/fake-libcgroup.c %D%/fake-manager.c %D%/fake-netlink.c \
+	%D%/fake-nmd.c %D%/fake-processes.c %D%/fake-systemd.c %D%/fake-yarn-node.c %D%/hadoop-fixture.c \
+	%D%/http-fixture.c %D%/kept-cgroups.c %D%/launch-world.c %D%/launcher-world.c %D%/localizer-world.c \
+	%D%/manager-world.c %D%/nmctl-run.c %D%/openapi.c %D%/policy-fixture.c %D%/policy-oracle-facts.c \
+	%D%/policy-oracle-pass.c %D%/policy-oracle.c %D%/policy-world.c %D%/proxy-world.c %D%/refused-requests.c \
+	%D%/reinit-world.c %D%/sample-world.c %D%/shuffle-client.c %D%/shuffle-world.c %D%/sqlite-failures.c \
+	%D%/store-world.c %D%/systemd-world.c %D%/tracker-world.c
+noinst_HEADERS += %D%/canned-server.h %D%/counted-memory.h %D%/direct-world.h %D%/dirs-world.h %D%/each-room.h \
+	%D%/fail-nth.h %D%/failing-calls.h %D%/failing-launch.h %D%/fake-launcher.h %D%/fake-libcgroup.h \
+	%D%/fake-manager.h %D%/fake-netlink.h %D%/fake-nmd.h %D%/fake-processes.h %D%/fake-systemd.h %D%/fake-tree.h \
+	%D%/fake-yarn-node.h %D%/far-hosts.h %D%/hadoop-fixture.h %D%/http-fixture.h %D%/kept-cgroups.h \
+	%D%/launch-world.h %D%/launcher-world.h %D%/localizer-world.h %D%/loopback.h %D%/manager-world.h \
+	%D%/message-copy.h %D%/nmctl-run.h %D%/open-descriptors.h %D%/openapi.h %D%/own-cgroup.h \
+	%D%/policy-fixture.h %D%/policy-oracle-facts.h %D%/policy-oracle.h %D%/policy-world.h \
+	%D%/proxy-stats-expected.h %D%/proxy-world.h %D%/refused-requests.h %D%/refusing-system.h %D%/reinit-world.h \
+	%D%/remove-tree.h %D%/run-until.h %D%/sample-world.h %D%/scale-world.h %D%/setup-root.h %D%/setup-settings.h \
+	%D%/shuffle-client.h %D%/shuffle-world.h %D%/sqlite-failures.h %D%/store-world.h %D%/systemd-world.h \
+	%D%/tracker-world.h %D%/worker-run.h %D%/yarn-default.h %D%/yarn-starts.h %D%/yarn-tokens.h
 
 $(call fixture,direct-world,cgroup-files cgroup-nested libcg)
+$(call fixture,dirs-world,yarn-become yarn-node-dirs yarn-container-dirs)
 $(call fixture,fail-files,manager-memory yarn-container-dirs yarn-key-store yarn-launch-memory \
-	yarn-launcher-failures yarn-setup-acts yarn-shuffle yarn-shuffle-process)
+	yarn-launcher-failures yarn-node-dirs yarn-setup-acts yarn-shuffle yarn-shuffle-process)
 $(call fixture,fail-nth,array cgroup-fake cgroup-files cgroup-nested cgroup-watch client hadoop-memory health \
-	history launch-failures link-failures local-listen local-memory manager-memory node output-failures \
-	sampling-failures store-failures systemd-failures users yarn-check yarn-cm-memory yarn-container-dirs \
-	yarn-health yarn-key-store yarn-launch-memory yarn-launcher-failures yarn-memory yarn-net yarn-node \
-	yarn-proxy-failures yarn-reinit yarn-rest yarn-setup-acts yarn-shuffle yarn-shuffle-process yarn-size \
-	yarn-tracker)
-$(call fixture,failing-calls,launch-failures output-failures output-times store-failures)
-$(call fixture,fake-launcher,yarn-node yarn-refusals yarn-reinit yarn-rest)
-$(call fixture,fake-manager,local-abuse local-accept local-logs local-memory local-server local-streams local-web \
-	messages openapi)
+	history launch-nmd-failures link-failures local-listen local-memory local-start-memory manager-memory \
+	messages-memory node output-failures sampling-failures sampling-many snapshot-failures store-failures \
+	systemd-failures users yarn-become yarn-check yarn-cm-memory yarn-container-dirs yarn-health yarn-key-store \
+	yarn-launch-memory yarn-launcher-failures yarn-memory yarn-net yarn-node yarn-node-dirs yarn-proxy-failures \
+	yarn-reinit-limits yarn-rest yarn-setup-acts yarn-shuffle yarn-shuffle-process yarn-size yarn-tracker)
+$(call fixture,failing-calls,launch-nmd-failures output-failures output-times snapshot-failures store-failures)
+$(call fixture,failing-launch,launch-failures session-failures launch-nmd-failures)
+$(call fixture,fake-launcher,yarn-execution-type yarn-node yarn-refusals yarn-reinit yarn-reinit-limits yarn-rest)
+$(call fixture,fake-libcgroup,libcg)
+$(call fixture,fake-manager,local-abuse local-accept local-logs local-memory local-server local-start-memory \
+	local-streams local-web messages openapi)
+$(call fixture,fake-netlink,link-failures)
 $(call fixture,fake-nmd,client nmctl nmctl-verbs)
+$(call fixture,fake-processes,cgroup-procs cgroup-signal cgroup-pass netprio-probe)
 $(call fixture,fake-yarn-node,yarn-cm-memory yarn-cm-protocol)
 $(call fixture,hadoop-fixture,hadoop-abuse hadoop-memory hadoop-rpc)
-$(call fixture,http-fixture,local-abuse local-accept local-logs local-memory local-server local-streams local-web \
-	openapi)
+$(call fixture,http-fixture,local-abuse local-accept local-logs local-memory local-server local-start-memory \
+	local-streams local-web openapi)
 $(call fixture,kept-cgroups,manager-memory recovery)
-$(call fixture,launch-world,adopt launch launch-failures launch-output)
+$(call fixture,launch-world,adopt launch launch-failures launch-nmd-failures launch-output session-failures)
 $(call fixture,launcher-world,yarn-launcher yarn-launcher-failures yarn-launcher-room)
 $(call fixture,localizer-world,localizer localizer-many localizer-trees localizer-users)
 $(call fixture,manager-world,acts durable ends limits log-dir manager manager-memory manager-settings owner \
-	owner-steps recorder recovery rerun starts yarn-check yarn-health yarn-node yarn-refusals yarn-reinit \
-	yarn-rest yarn-size yarn-tracker)
+	owner-steps recorder recovery rerun starts yarn-check yarn-execution-type yarn-health yarn-node \
+	yarn-refusals yarn-reinit yarn-reinit-limits yarn-rest yarn-size yarn-tracker)
 $(call fixture,nmctl-run,nmctl nmctl-verbs)
 $(call fixture,openapi,openapi yarn-proxy-stats yarn-rest)
 $(call fixture,policy-fixture,policy-admit policy-breaker policy-pass policy-preempt policy-reclaim policy-room \
 	policy-stall policy-time policy-victims)
 $(call fixture,policy-oracle policy-oracle-facts policy-oracle-pass policy-world,policy-property)
 $(call fixture,proxy-world,yarn-proxy yarn-proxy-failures)
-$(call fixture,sample-world,cgsample sampling-failures)
-$(call fixture,shuffle-world,shuffle-output shuffle-range shuffle-server)
-$(call fixture,store-world,store store-backlog store-damage store-failures store-parts)
+$(call fixture,refused-requests,local-memory)
+$(call fixture,reinit-world,yarn-reinit yarn-reinit-limits yarn-execution-type)
+$(call fixture,sample-world,cgsample pagewalk sampling-failures sampling-many)
+$(call fixture,shuffle-client,shuffle-server shuffle-work shuffle-refusing)
+$(call fixture,shuffle-world,shuffle-output shuffle-range shuffle-refusing shuffle-server shuffle-work)
+$(call fixture,sqlite-failures,store-failures snapshot-failures)
+$(call fixture,store-world,snapshot-failures store store-backlog store-damage store-failures store-parts)
 $(call fixture,fake-systemd systemd-world,cgroup-choice systemd systemd-failures)
 $(call fixture,tracker-world,yarn-check yarn-health yarn-size yarn-tracker)
 
@@ -183,16 +196,16 @@ test_become_wraps = getgrouplist
 test_cgroup_choice_wraps = nm_mount_find
 test_cgroup_files_wraps = nm_procs_is_member nm_write_file_at
 test_cgroup_nested_wraps = geteuid access nm_mount_own_cgroup nm_write_file_at
-test_cgroup_procs_wraps = nm_read_file_at read fdopendir syscall
+fake_processes_wraps = nm_read_file_at read fdopendir syscall
 test_cgroup_watch_wraps = write
 test_client_wraps = socket connect send recv __recv_chk poll __poll_chk
-test_libcg_wraps = cgroup_init cgroup_set_logger cgroup_get_subsys_mount_point cgroup_new_cgroup \
+fake_libcgroup_wraps = cgroup_init cgroup_set_logger cgroup_get_subsys_mount_point cgroup_new_cgroup \
 	cgroup_add_controller cgroup_set_value_string cgroup_modify_cgroup cgroup_create_cgroup \
 	cgroup_delete_cgroup_ext cgroup_get_last_errno
-test_link_failures_wraps = nl_socket_alloc nl_connect nl_socket_set_nonblocking sendto recvfrom nm_read_file_at
+fake_netlink_wraps = nl_socket_alloc nl_connect nl_socket_set_nonblocking sendto recvfrom nm_read_file_at
 test_local_accept_wraps = accept4
 test_local_listen_wraps = socket listen chmod getsockopt setsockopt
-test_local_memory_wraps = open_memstream MHD_create_response_from_buffer \
+refused_requests_wraps = open_memstream MHD_create_response_from_buffer \
 	MHD_create_response_from_buffer_with_free_callback_cls MHD_create_response_from_callback \
 	MHD_create_response_for_upgrade MHD_add_response_header
 test_local_web_wraps = accept4
@@ -203,8 +216,9 @@ test_localizer_many_wraps = utimensat fstatat unlinkat fork
 test_localizer_trees_wraps = fork
 test_localizer_users_wraps = nm_worker_reply_parse
 test_output_times_wraps = clock_gettime
-test_sampling_failures_wraps = fork pipe2 pread __pread_chk waitpid
-test_shuffle_server_wraps = accept4 pthread_create poll sendfile
+test_pagewalk_wraps = fork waitpid
+test_sampling_failures_wraps = fork pipe2 pread __pread_chk
+test_shuffle_refusing_wraps = accept4 pthread_create poll sendfile
 test_users_wraps = getpwnam_r getgrnam_r
 test_yarn_container_dirs_wraps = setfsuid
 
@@ -215,7 +229,7 @@ failing_shim_SOURCES = $(nm_shim_SOURCES) %D%/failing-shim.c %D%/failing-calls.c
 failing_shim_CFLAGS = $(AM_CFLAGS)
 failing_shim_LDFLAGS = $(AM_LDFLAGS) \
 	$(addprefix -Wl$(comma)--wrap=,$(failing_calls_wraps) open openat malloc calloc asprintf)
-$(eval %D%/test-launch-failures: | failing-shim)
+$(eval %D%/test-launch-failures %D%/test-launch-nmd-failures %D%/test-session-failures: | failing-shim)
 
 # For suites: against a running nmd (tests/integration); without cmocka, which the guest lacks (tests/vm)
 check_PROGRAMS += openapi-check vm-cgroup-backend

@@ -1,28 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The cgroup sampler when an allocation or open fails, and when files are malformed: each time the caller's figures are
- * unchanged or right, the failed sample leaves no state, and the next sample is complete.
+ * The cgroup sampler when an allocation or open fails, and when files are malformed: each time the caller's figures
+ * are unchanged or right, the failed sample leaves no state, and the next sample is complete.
  */
 
 #include <errno.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/wait.h>
 #include <cmocka.h>
 
-#include "monitor/pagewalk.h"
 #include "monitor/procmem.h"
 #include "tests/unit/fail-nth.h"
 #include "tests/unit/sample-world.h"
-#include "util/clock.h"
 
-static bool fork_fails, pipe_fails, children_are_slow;
-static unsigned pread_interrupted, waitpid_interrupted;
-static pid_t last_child;
+static bool fork_fails, pipe_fails;
+static unsigned pread_interrupted; /* so many reads are interrupted by a signal */
 
 pid_t __real_fork(void);
 pid_t __wrap_fork(void);
@@ -31,16 +26,11 @@ int __wrap_pipe2(int fds[2], int flags);
 ssize_t __real_pread(int fd, void *buf, size_t size, off_t offset);
 ssize_t __wrap_pread(int fd, void *buf, size_t size, off_t offset);
 ssize_t __wrap___pread_chk(int fd, void *buf, size_t size, off_t offset, size_t buf_size);
-pid_t __real_waitpid(pid_t pid, int *status, int flags);
-pid_t __wrap_waitpid(pid_t pid, int *status, int flags);
 
 pid_t __wrap_fork(void)
 {
-    if (fork_fails) {
-        errno = EAGAIN;
-        return -1;
-    }
-    return last_child = __real_fork();
+    errno = EAGAIN;
+    return fork_fails ? -1 : __real_fork();
 }
 
 int __wrap_pipe2(int fds[2], int flags)
@@ -49,18 +39,13 @@ int __wrap_pipe2(int fds[2], int flags)
     return pipe_fails ? -1 : __real_pipe2(fds, flags);
 }
 
-static bool interrupts(unsigned *n)
-{
-    if (*n == 0)
-        return false;
-    --*n;
-    errno = EINTR;
-    return true;
-}
-
 ssize_t __wrap_pread(int fd, void *buf, size_t size, off_t offset)
 {
-    return interrupts(&pread_interrupted) ? -1 : __real_pread(fd, buf, size, offset);
+    if (pread_interrupted == 0)
+        return __real_pread(fd, buf, size, offset);
+    pread_interrupted--;
+    errno = EINTR;
+    return -1;
 }
 
 /* The variant that _FORTIFY_SOURCE uses. */
@@ -69,15 +54,6 @@ ssize_t __wrap___pread_chk(int fd, void *buf, size_t size, off_t offset, size_t 
     assert_true(size <= buf_size);
     return __wrap_pread(fd, buf, size, offset);
 }
-
-pid_t __wrap_waitpid(pid_t pid, int *status, int flags)
-{
-    if (interrupts(&waitpid_interrupted))
-        return -1;
-    return children_are_slow && flags & WNOHANG ? 0 : __real_waitpid(pid, status, flags);
-}
-
-/* ---- failing allocations and opens ----------------------------------------------------------- */
 
 static bool is_shortage(int r)
 {
@@ -110,7 +86,7 @@ static unsigned make_or_fail(struct fixture *f, bool memory_controller)
     return n - 2;
 }
 
-static void test_no_sampler(void **state)
+static void test_a_sampler_is_complete_or_is_not_made(void **state)
 {
     struct fixture *f = *state;
 
@@ -132,7 +108,7 @@ static void write_workers(struct fixture *f)
     fake_tree_write(&f->cgroup, "cgroup.procs", "10\n11\n12\n13\n");
 }
 
-static void test_processes_that_cannot_be_read(void **state)
+static void test_a_failed_read_of_processes_leaves_no_state(void **state)
 {
     struct fixture *f = *state;
     uint64_t now = 0;
@@ -162,7 +138,7 @@ static void test_processes_that_cannot_be_read(void **state)
 }
 
 /* If no process can walk the pages, the sum of the processes counts. */
-static void test_no_walk(void **state)
+static void test_without_a_walk_the_sum_of_the_processes_counts(void **state)
 {
     struct fixture *f = *state;
     struct nm_cgroup_sample c;
@@ -180,9 +156,7 @@ static void test_no_walk(void **state)
     pipe_fails = false;
 }
 
-/* ---- malformed files ------------------------------------------------------------------------- */
-
-static void spoil(struct fixture *f, const char *file, const char *text)
+static void damage_file(struct fixture *f, const char *file, const char *text)
 {
     char name[64];
 
@@ -195,7 +169,7 @@ static void spoil(struct fixture *f, const char *file, const char *text)
     fake_tree_write(&f->cgroup, name, "");
 }
 
-static void mend(struct fixture *f, const char *file, bool is_directory)
+static void repair_file(struct fixture *f, const char *file, bool is_directory)
 {
     char name[64];
 
@@ -207,7 +181,7 @@ static void mend(struct fixture *f, const char *file, bool is_directory)
     fake_tree_write(&f->cgroup, "cpu.stat", "usage_usec 1000\n");
 }
 
-static void test_bad_files(void **state)
+static void test_a_malformed_file_leaves_the_figures_unchanged(void **state)
 {
     static const struct {
         const char *file, *text;
@@ -225,7 +199,7 @@ static void test_bad_files(void **state)
         struct nm_cgroup_sample c = {.at_usec = 7};
         int r;
 
-        spoil(f, cases[i].file, cases[i].text);
+        damage_file(f, cases[i].file, cases[i].text);
         assert_int_equal(nm_cgroup_sampler_new(&f->cg, true, f->proc.path, &f->sampler), 0);
         for (uint64_t now = 1; now <= 2; now++) { /* the failed read doesn't count as one */
             r = nm_cgroup_sampler_sample(f->sampler, now, &c);
@@ -234,13 +208,13 @@ static void test_bad_files(void **state)
             assert_int_equal(c.at_usec, 7);
         }
         f->sampler = nm_cgroup_sampler_free(f->sampler);
-        mend(f, cases[i].file, !cases[i].text);
+        repair_file(f, cases[i].file, !cases[i].text);
     }
     assert_int_equal(nm_cgroup_sampler_new(&f->cg, true, f->proc.path, &f->sampler), 0);
 }
 
 /* Reads one number of a whole slice, for callers that need nothing else. */
-static void test_single_figures(void **state)
+static void test_one_number_of_a_slice_is_read(void **state)
 {
     struct fixture *f = *state;
     uint64_t used = 77;
@@ -261,7 +235,7 @@ static void test_single_figures(void **state)
     fd = nm_close(fd);
 }
 
-static void test_bad_processes(void **state)
+static void test_a_malformed_process_leaves_the_figures_unchanged(void **state)
 {
     static const struct {
         const char *procs, *statm, *status;
@@ -294,7 +268,7 @@ static void test_bad_processes(void **state)
 }
 
 /* The list is longer than one read, and a read ends within a number. */
-static void test_a_list_of_several_pieces(void **state)
+static void test_a_list_longer_than_one_read_is_complete(void **state)
 {
     enum { LINES = 40000 };
     struct fixture *f = *state;
@@ -312,197 +286,8 @@ static void test_a_list_of_several_pieces(void **state)
     assert_int_equal(c.memory_bytes / PAGE, LINES);
 }
 
-/* ---- many processes ---------------------------------------------------------------------------- */
-
-enum { OPEN_PROCESSES = 64, READS = 128 }; /* of one sample: through kept descriptors, and others */
-
-static void write_list(struct fixture *f, int first, int n)
-{
-    char *text = malloc(16 * (size_t)n + 1);
-    size_t len = 0;
-
-    assert_non_null(text);
-    for (int i = 0; i < n; i++)
-        len += (size_t)snprintf(text + len, 16, "%d\n", first + i);
-    fake_tree_write(&f->cgroup, "cgroup.procs", text);
-    free(text);
-}
-
-/* Samples, and checks that no more files were opened than allowed. */
-static uint64_t sample_pages_within(struct fixture *f, uint64_t now_usec, unsigned max)
-{
-    struct nm_cgroup_sample c;
-    int r;
-
-    fail_nth(FAIL_OPEN, max + 1);
-    r = nm_cgroup_sampler_sample(f->sampler, now_usec, &c);
-    if (fail_stop())
-        fail_msg("a sample opens more than %u files", max);
-    assert_int_equal(r, 0);
-    return c.memory_bytes / PAGE;
-}
-
-/* One sample reads a limited number of processes. The others count as before, and grow when their turn comes. */
-static void test_one_sample_is_limited(void **state)
-{
-    enum { N = 1000, SAMPLES = (N - OPEN_PROCESSES + READS - 1) / READS };
-    struct fixture *f = *state;
-    uint64_t now = 0, pages = 0;
-
-    for (int i = 0; i < N; i++)
-        write_process(f, 10 + i, 1, 0);
-    write_list(f, 10, N);
-    assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, f->proc.path, &f->sampler), 0);
-    /* The first sample opens statm and status of the first processes. The rest is estimated. */
-    assert_int_equal(sample_pages_within(f, ++now, 2 * OPEN_PROCESSES + READS), N);
-    for (int i = 0; i < 4 * SAMPLES; i++)
-        assert_int_equal(sample_pages_within(f, ++now, READS), N); /* only completes what is known */
-    assert_int_equal(sample_pages_within(f, ++now, 0), N);
-
-    for (int i = 0; i < N; i++)
-        write_process(f, 10 + i, 3, 0);
-    for (int i = 0; i < SAMPLES; i++) {
-        uint64_t before = pages;
-
-        use_cpu(f);
-        pages = sample_pages_within(f, ++now, READS);
-        assert_true(pages >= N && pages > before);
-    }
-    assert_int_equal(pages, 3 * N);
-    /* The sampler drops the figures of ended processes. It has read all 100 others by now, so it estimates none. */
-    write_list(f, 500, 100);
-    use_cpu(f);
-    assert_int_equal(sample_pages_within(f, ++now, 2 * OPEN_PROCESSES + READS), 300);
-}
-
-/* A large process behind many small ones is found, is not multiplied, and never seems to have shrunk. */
-static void test_a_large_process_among_many(void **state)
-{
-    enum { N = 2000, LARGE = 1000000 };
-    struct fixture *f = *state;
-    uint64_t now = 0, pages = 0;
-    bool found = false;
-
-    for (int i = 0; i < N; i++)
-        write_process(f, 10 + i, 1, 0);
-    write_process(f, 10 + N - 200, LARGE, 0);
-    write_list(f, 10, N);
-    assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, f->proc.path, &f->sampler), 0);
-    for (int i = 0; i < 100; i++) {
-        use_cpu(f);
-        pages = sample_pages_within(f, ++now, i == 0 ? 2 * OPEN_PROCESSES + READS : READS);
-        assert_true(pages == N || pages == N - 1 + LARGE);
-        assert_true(!found || pages == N - 1 + LARGE);
-        found = pages > N;
-    }
-    assert_true(found);
-}
-
-/* Processes that come anew all the time don't prevent that older ones are read again. */
-static void test_forks_hide_no_growth(void **state)
-{
-    enum { OLD = 200, NEW = 500 };
-    struct fixture *f = *state;
-    uint64_t now = 0, pages = 0;
-
-    for (int i = 0; i < OLD; i++)
-        write_process(f, 10 + i, 1, 0);
-    write_list(f, 10, OLD);
-    assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, f->proc.path, &f->sampler), 0);
-    (void)sample_pages_within(f, ++now, 1000);
-    assert_int_equal(sample_pages_within(f, ++now, READS), OLD);
-    write_process(f, 10 + OLD - 1, 100000, 0);
-    for (int round = 0; round < 4; round++) {
-        char text[8 * (OLD + NEW) + 1];
-        size_t len = 0;
-
-        for (int i = 0; i < OLD; i++)
-            len += (size_t)snprintf(text + len, sizeof text - len, "%d\n", 10 + i);
-        for (int i = 0; i < NEW; i++) {
-            int pid = 1000 + NEW * round + i;
-
-            write_process(f, pid, 1, 0);
-            len += (size_t)snprintf(text + len, sizeof text - len, "%d\n", pid);
-        }
-        fake_tree_write(&f->cgroup, "cgroup.procs", text);
-        use_cpu(f);
-        pages = sample_pages_within(f, ++now, READS);
-    }
-    assert_int_equal(pages, OLD - 1 + 100000 + NEW);
-}
-
-/* If one of many processes can't be read, the memory is unknown until it can, and not just in the sample that tried. */
-static void test_one_of_many_cannot_be_read(void **state)
-{
-    enum { N = 600, BAD = 10 + 400 };
-    struct fixture *f = *state;
-    struct nm_cgroup_sample c;
-    uint64_t now = 0;
-    char name[32];
-    int r = 0;
-
-    for (int i = 0; i < N; i++)
-        write_process(f, 10 + i, 1, 0);
-    write_list(f, 10, N);
-    (void)snprintf(name, sizeof name, "%d/status", BAD);
-    fake_tree_write(&f->proc, name, "VmRSS:\t1 kB\nRssAnon:\tmuch\nThreads:\t1\n");
-    assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, f->proc.path, &f->sampler), 0);
-    for (int i = 0; i < 20 && r == 0; i++)
-        r = nm_cgroup_sampler_sample(f->sampler, ++now, &c);
-    for (int i = 0; i < 20; i++)
-        assert_int_equal(nm_cgroup_sampler_sample(f->sampler, ++now, &c), -EBADMSG);
-    write_process(f, BAD, 1, 0);
-    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, ++now, &c), 0);
-    assert_int_equal(c.memory_bytes / PAGE, N);
-}
-
-static void test_too_many_processes(void **state)
-{
-    struct fixture *f = *state;
-    struct nm_cgroup_sample c = {.at_usec = 7};
-
-    write_process(f, 1, 1, 0);
-    write_list(f, 1, 65536 + 1);
-    assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, f->proc.path, &f->sampler), 0);
-    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 1, &c), -E2BIG);
-    assert_int_equal(c.at_usec, 7);
-    write_list(f, 1, 1);
-    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 2, &c), 0);
-    assert_int_equal(c.memory_bytes / PAGE, 1);
-}
-
-/* Each process keeps its own figures, in whatever order they are listed. */
-static void test_lists_in_any_order(void **state)
-{
-    enum { N = 150 };
-    struct fixture *f = *state;
-    unsigned seed = 1;
-
-    for (int pid = 1; pid <= N; pid++)
-        write_process(f, pid, (uint64_t)pid, 0);
-    assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, f->proc.path, &f->sampler), 0);
-    for (uint64_t now = 1; now <= 100; now++) {
-        char text[8 * N + 1] = "";
-        size_t len = 0;
-        uint64_t sum = 0;
-
-        for (int i = 0, at = (int)(seed % N); i < N; i++, at = (at + 7) % N) { /* 7 and N have no common factor */
-            seed = seed * 1103515245 + 12345;
-            if (seed >> 16 & 1)
-                continue;
-            sum += (uint64_t)at + 1;
-            len += (size_t)snprintf(text + len, sizeof text - len, "%d\n", at + 1);
-        }
-        fake_tree_write(&f->cgroup, "cgroup.procs", text);
-        use_cpu(f);
-        assert_int_equal(sample_pages_within(f, now, 1000), sum);
-    }
-}
-
-/* ---- more malformed files ---------------------------------------------------------------------- */
-
 /* A user in thousands of groups has a status file in which the relevant lines come late. */
-static void test_a_status_with_many_groups(void **state)
+static void test_a_status_with_many_groups_is_read_to_its_end(void **state)
 {
     enum { GROUPS = 65536 };
     struct fixture *f = *state;
@@ -534,7 +319,7 @@ static void test_a_status_with_many_groups(void **state)
     assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 2, &c), -EBADMSG);
 }
 
-static void test_a_root_that_is_too_long(void **state)
+static void test_a_root_that_is_too_long_is_an_error(void **state)
 {
     struct fixture *f = *state;
     char root[5000];
@@ -548,141 +333,20 @@ static void test_a_root_that_is_too_long(void **state)
     assert_int_equal(c.at_usec, 7);
 }
 
-/* ---- walks ----------------------------------------------------------------------------------- */
-
-static const pid_t pid_10 = 10;
-static const uint64_t some_bytes = 4096;
-
-static int start_walk(struct fixture *f, struct nm_pagewalk *w)
-{
-    *w = NM_PAGEWALK_NULL;
-    return nm_pagewalk_start(w, f->proc.path, &pid_10, &some_bytes, 1, 0, UINT64_MAX);
-}
-
-/* Makes the reader of this file wait for a writer that never comes. */
-static void hold_up(struct fixture *f)
-{
-    char path[128];
-
-    fake_tree_write(&f->proc, "10/here", "");
-    (void)snprintf(path, sizeof path, "%s/10/smaps_rollup", f->proc.path);
-    assert_int_equal(mkfifo(path, 0600), 0);
-}
-
-static void test_a_walk_is_killed(void **state)
-{
-    struct fixture *f = *state;
-    struct nm_pagewalk_result result = {.others.unique_bytes = 77};
-    struct nm_pagewalk w;
-
-    hold_up(f);
-    assert_int_equal(start_walk(f, &w), 0);
-    assert_int_equal(nm_pagewalk_collect(&w, 0, &result), -EAGAIN);
-    assert_int_equal(kill(w.pid, SIGKILL), 0); /* as the kernel's OOM killer might */
-    waitpid_interrupted = 2;
-    assert_int_equal(nm_pagewalk_collect(&w, 20000, &result), -EIO);
-    assert_int_equal(result.others.unique_bytes, 77);
-    assert_int_equal(w.pid, 0);
-    nm_pagewalk_done(&w); /* the walk is over already */
-    assert_int_equal(start_walk(f, &w), 0); /* another walk may begin */
-    nm_pagewalk_done(&w);
-}
-
-/* Most memory of a forked worker belongs to its parent, too. The share of one that has ended is unknown. */
-static void test_a_walk_leaves_out_ended_processes(void **state)
-{
-    static const pid_t pids[] = {10, 11, 12};
-    static const uint64_t bytes[] = {4096, 8192, 16384};
-    struct fixture *f = *state;
-    struct nm_pagewalk_result result = {0};
-    struct nm_pagewalk w = NM_PAGEWALK_NULL;
-
-    fake_tree_write(&f->proc, "10/here", ""); /* a kernel without smaps_rollup; 11 has ended */
-    fake_tree_write(&f->proc, "12/smaps_rollup", "Rss: 16 kB\nPss: 1 kB\nPss_Anon: 1 kB\nPss_Shmem: 0 kB\n");
-    assert_int_equal(nm_pagewalk_start(&w, f->proc.path, pids, bytes, 3, 0, UINT64_MAX), 0);
-    assert_int_equal(nm_pagewalk_collect(&w, 20000, &result), 0);
-    assert_int_equal(result.others.resident_bytes, 4096 + 16384);
-    assert_int_equal(result.others.unique_bytes, 4096 + 1024);
-    assert_int_equal(nm_pagewalk_start(&w, f->proc.path, pids, bytes, 3, 1, 1), 0); /* both groups are walked */
-    assert_int_equal(nm_pagewalk_collect(&w, 20000, &result), 0);
-    assert_int_equal(result.large.resident_bytes, 4096);
-    assert_int_equal(result.others.resident_bytes, 16384);
-}
-
-/* The sampler counts nothing as shared after a failed walk, since that could hide used memory. */
-static void test_a_samplers_walk_is_killed(void **state)
-{
-    struct fixture *f = *state;
-    uint64_t deadline = nm_now_usec() + 60 * NM_USEC_PER_SEC;
-    struct nm_cgroup_sample c;
-
-    hold_up(f);
-    write_process(f, 10, 20000, 0);
-    write_process(f, 11, 20000, 0);
-    fake_tree_write(&f->cgroup, "cgroup.procs", "10\n11\n");
-    assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, f->proc.path, &f->sampler), 0);
-    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 1000000, &c), 0);
-    assert_int_equal(c.memory_bytes / PAGE, 20000); /* the pages count as shared until the walk is done */
-    assert_int_equal(kill(last_child, SIGKILL), 0);
-    do
-        assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 2000000, &c), 0);
-    while (c.memory_bytes / PAGE == 20000 && nm_now_usec() < deadline);
-    assert_int_equal(c.memory_bytes / PAGE, 40000);
-}
-
-static bool has_children(void)
-{
-    siginfo_t info;
-
-    return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
-}
-
-/* Freeing gigabytes takes a dying child some time, so that a limited number of children is left to die. Beyond that
- * number the walk waits for the next one, since it would become a zombie that is never collected. */
-static void test_children_that_are_slow_to_die(void **state)
-{
-    struct fixture *f = *state;
-    uint64_t deadline = nm_now_usec() + 60 * NM_USEC_PER_SEC;
-    struct nm_pagewalk w;
-
-    hold_up(f);
-    children_are_slow = true;
-    for (int i = 0; i < 40; i++) {
-        assert_int_equal(start_walk(f, &w), 0);
-        nm_pagewalk_done(&w);
-    }
-    children_are_slow = false;
-    do { /* the next walks collect them */
-        assert_int_equal(start_walk(f, &w), 0);
-        nm_pagewalk_done(&w);
-    } while (has_children() && nm_now_usec() < deadline);
-    assert_false(has_children());
-}
-
 #define TEST(f) cmocka_unit_test_setup_teardown(f, fixture_setup, fixture_teardown)
 
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        TEST(test_no_sampler),
-        TEST(test_processes_that_cannot_be_read),
-        TEST(test_no_walk),
-        TEST(test_bad_files),
-        TEST(test_single_figures),
-        TEST(test_bad_processes),
-        TEST(test_a_list_of_several_pieces),
-        TEST(test_one_sample_is_limited),
-        TEST(test_a_large_process_among_many),
-        TEST(test_forks_hide_no_growth),
-        TEST(test_one_of_many_cannot_be_read),
-        TEST(test_too_many_processes),
-        TEST(test_lists_in_any_order),
-        TEST(test_a_status_with_many_groups),
-        TEST(test_a_root_that_is_too_long),
-        TEST(test_a_walk_is_killed),
-        TEST(test_a_walk_leaves_out_ended_processes),
-        TEST(test_a_samplers_walk_is_killed),
-        TEST(test_children_that_are_slow_to_die),
+        TEST(test_a_sampler_is_complete_or_is_not_made),
+        TEST(test_a_failed_read_of_processes_leaves_no_state),
+        TEST(test_without_a_walk_the_sum_of_the_processes_counts),
+        TEST(test_a_malformed_file_leaves_the_figures_unchanged),
+        TEST(test_one_number_of_a_slice_is_read),
+        TEST(test_a_malformed_process_leaves_the_figures_unchanged),
+        TEST(test_a_list_longer_than_one_read_is_complete),
+        TEST(test_a_status_with_many_groups_is_read_to_its_end),
+        TEST(test_a_root_that_is_too_long_is_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,109 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The journal when memory or the disk fails once, at each possible place: SQLite uses the test's own memory functions
- * and system calls. After each failure, all writes that were reported as done are found, no row is incomplete, and a
- * lack of memory isn't taken for damage.
+ * The journal when memory or the disk fails once, at each possible place. After each failure, all writes that were
+ * reported as done are found, no row is incomplete, and a lack of memory isn't taken for damage.
  */
 
 #include "tests/unit/store-world.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <jansson.h>
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/store/container-snapshot.h"
 #include "tests/unit/fail-nth.h"
 #include "tests/unit/failing-calls.h"
 #include "tests/unit/remove-tree.h"
-
-/* ---- replacements for SQLite and jansson -------------------------------------------------------------------- */
-
-static sqlite3_mem_methods real_memory;
-
-static void *sqlite_malloc(int size)
-{
-    return fail_here(FAIL_MEMORY) ? NULL : real_memory.xMalloc(size);
-}
-
-static void *sqlite_realloc(void *old, int size)
-{
-    return fail_here(FAIL_MEMORY) ? NULL : real_memory.xRealloc(old, size);
-}
-
-static void *json_memory(size_t size)
-{
-    return malloc(size); /* malloc() is wrapped in this test */
-}
-
-static int failing_open(const char *path, int flags, int mode)
-{
-    return call_fails("sqlite-open") ? -1 : open(path, flags, mode);
-}
-
-static ssize_t failing_read(int fd, void *data, size_t size, off_t at)
-{
-    return call_fails("sqlite-read") ? -1 : pread(fd, data, size, at);
-}
-
-static ssize_t failing_write(int fd, const void *data, size_t size, off_t at)
-{
-    return call_fails("sqlite-write") ? -1 : pwrite(fd, data, size, at);
-}
-
-static int failing_truncate(int fd, off_t size)
-{
-    return call_fails("sqlite-truncate") ? -1 : ftruncate(fd, size);
-}
-
-static int failing_stat(int fd, struct stat *st)
-{
-    return call_fails("sqlite-stat") ? -1 : fstat(fd, st);
-}
-
-__attribute__((visibility("default"))) int fdatasync(int fd)
-{
-    (void)fd;
-    return call_fails("sqlite-sync") ? -1 : 0; /* a power failure isn't simulated */
-}
+#include "tests/unit/sqlite-failures.h"
 
 /* ---- stories ------------------------------------------------------------------------------------------------ */
 
 #define N_BEFORE 3u /* containers in the file before anything fails */
 
 /* The reported results of one life of a store. */
-struct told {
+struct reported {
     int open;
-    bool is_there; /* the new container is written, or is kept for later */
+    bool is_kept; /* the new container is written, or is kept for later */
 };
 
 struct story {
     void (*prepare)(struct world *w);
-    void (*live)(struct world *w, struct told *t); /* runs while something fails */
+    void (*live)(struct world *w, struct reported *t); /* runs while something fails */
     bool damaged; /* earlier rows may be missing if the store reports that */
 };
 
-static struct nm_container *the_new, *the_old[N_BEFORE]; /* containers */
+static struct nm_container *new_container, *old_containers[N_BEFORE]; /* containers */
 
-static void make_containers(void)
+static int make_containers(void **state)
 {
+    (void)state;
+    if (sqlite_failures_begin() < 0)
+        return -1;
     for (unsigned i = 0; i < N_BEFORE; i++)
-        the_old[i] = make(i + 1);
-    the_new = make(N_BEFORE + 1);
-    assert_int_equal(nm_container_set_blob(the_new, "blob", 4), 0);
-    assert_int_equal(nm_container_set_log_dir(the_new, "/var/log/it"), 0);
+        old_containers[i] = make(i + 1);
+    new_container = make(N_BEFORE + 1);
+    assert_int_equal(nm_container_set_blob(new_container, "blob", 4), 0);
+    assert_int_equal(nm_container_set_log_dir(new_container, "/var/log/it"), 0);
+    return 0;
 }
 
 static int drop_containers(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < N_BEFORE; i++)
-        the_old[i] = nm_container_free(the_old[i]);
-    the_new = nm_container_free(the_new);
+        old_containers[i] = nm_container_free(old_containers[i]);
+    new_container = nm_container_free(new_container);
     return 0;
 }
 
@@ -124,7 +74,8 @@ static void fill(struct world *w)
     close_store(w);
 }
 
-static bool is_kept(int r)
+/* Whether a write with this result is done, or is kept in memory for later. */
+static bool is_kept_in_memory_or_file(int r)
 {
     return r == 0 || r == -ENOSPC || r == -EIO || r == -EROFS || r == -EBUSY || r == -EMFILE || r == -EUCLEAN;
 }
@@ -164,11 +115,11 @@ static void read_all(struct world *w)
     assert_true(r < 0 || nm_streq(text, "v"));
 }
 
-static void write_in_ways(struct world *w, struct told *t)
+static void write_in_ways(struct world *w, struct reported *t)
 {
     const struct nm_decision d = {.number = 2, .kind = NM_DECISION_KILL};
 
-    t->is_there = is_kept(nm_store_put_container(w->store, the_new));
+    t->is_kept = is_kept_in_memory_or_file(nm_store_put_container(w->store, new_container));
     (void)nm_store_put_decision(w->store, &d);
     (void)nm_store_trim_decisions(w->store, 1000);
     (void)nm_store_begin(w->store);
@@ -179,7 +130,7 @@ static void write_in_ways(struct world *w, struct told *t)
 }
 
 /* The whole life of a store: it is opened, read, written in several ways, and closed. */
-static void live(struct world *w, struct told *t)
+static void live(struct world *w, struct reported *t)
 {
     t->open = nm_store_open(w->dir, "boot", &w->store, &w->opened);
     if (t->open < 0) {
@@ -193,7 +144,7 @@ static void live(struct world *w, struct told *t)
 }
 
 /* The life of a store whose file is set aside in the middle. */
-static void live_and_restart(struct world *w, struct told *t)
+static void live_and_restart(struct world *w, struct reported *t)
 {
     t->open = nm_store_open(w->dir, "boot", &w->store, &w->opened);
     if (t->open < 0)
@@ -202,14 +153,14 @@ static void live_and_restart(struct world *w, struct told *t)
     if (nm_store_restart(w->store, &w->opened) < 0)
         w->opened.saved.incomplete = true;
     for (unsigned i = 0; i < N_BEFORE; i++) /* writes all known containers, as the manager does */
-        if (!is_kept(nm_store_put_container(w->store, the_old[i])))
+        if (!is_kept_in_memory_or_file(nm_store_put_container(w->store, old_containers[i])))
             w->opened.saved.incomplete = true;
     write_in_ways(w, t);
     close_store(w);
 }
 
 /* Opens the file again without failures. */
-static void look(struct world *w, const struct story *story, const struct told *t)
+static void check_after(struct world *w, const struct story *story, const struct reported *t)
 {
     bool may_lack = story->damaged && (t->open < 0 || w->opened.saved.incomplete);
     unsigned n_new = 0;
@@ -219,23 +170,23 @@ static void look(struct world *w, const struct story *story, const struct told *
     load(w);
     assert_true(w->n_bad == 0 || may_lack); /* a command may not have been saved */
     for (unsigned i = 0; i < w->n_loaded; i++)
-        if (nm_streq(w->loaded[i]->id, the_new->id)) {
-            assert_same(w->loaded[i], the_new);
+        if (nm_streq(w->loaded[i]->id, new_container->id)) {
+            assert_same(w->loaded[i], new_container);
             n_new++;
         }
     if (story->prepare && !may_lack)
         assert_int_equal(w->n_loaded - n_new, N_BEFORE);
-    if (t->open == 0 && t->is_there)
+    if (t->open == 0 && t->is_kept)
         assert_int_equal(n_new, 1);
     close_store(w);
 }
 
-static void begin(struct world *w, const struct story *story, struct told *t)
+static void begin(struct world *w, const struct story *story, struct reported *t)
 {
     empty(w);
     if (story->prepare)
         story->prepare(w);
-    *t = (struct told){0};
+    *t = (struct reported){0};
     w->store = NULL;
     w->opened = (struct nm_store_opened){0};
 }
@@ -271,23 +222,23 @@ static unsigned next(unsigned n)
 
 static void run_without_memory(struct world *w, const struct story *story)
 {
-    struct told told;
+    struct reported reported;
     bool failed;
 
     for (unsigned n = 1;; n = next(n)) {
-        begin(w, story, &told);
+        begin(w, story, &reported);
         fail_nth(FAIL_MEMORY, n);
-        story->live(w, &told);
+        story->live(w, &reported);
         failed = fail_stop();
-        assert_true(told.open == 0 || told.open == -ENOMEM);
+        assert_true(reported.open == 0 || reported.open == -ENOMEM);
         assert_true(story->damaged || !w->opened.was_damaged);
-        look(w, story, &told);
+        check_after(w, story, &reported);
         if (!failed)
             return;
     }
 }
 
-static void test_no_memory(void **state)
+static void test_no_write_is_lost_without_memory(void **state)
 {
     for (size_t i = 0; i < NM_ARRAY_SIZE(stories); i++)
         run_without_memory(*state, &stories[i]);
@@ -302,21 +253,21 @@ struct trouble {
 
 static void run_with(struct world *w, const struct story *story, const struct trouble *trouble)
 {
-    struct told told;
+    struct reported reported;
     bool failed;
 
     for (unsigned n = 1;; n++) {
-        begin(w, story, &told);
+        begin(w, story, &reported);
         fail_call(trouble->call, n, trouble->error);
-        story->live(w, &told);
+        story->live(w, &reported);
         failed = fail_call_stop();
-        look(w, story, &told);
+        check_after(w, story, &reported);
         if (!failed)
             return;
     }
 }
 
-static void test_disk(void **state)
+static void test_no_write_is_lost_on_a_failing_disk(void **state)
 {
     static const struct trouble troubles[] = {
         {"sqlite-open", EMFILE},  {"sqlite-open", EACCES},     {"sqlite-open", ENOSPC},  {"sqlite-read", EIO},
@@ -331,166 +282,85 @@ static void test_disk(void **state)
 }
 
 /* Each error has its own advice, since the wrong advice would mislead an administrator. */
-static void test_each_trouble_has_its_name(void **state)
+static void test_advice_names_space_only_when_space_is_short(void **state)
+{
+    static const struct {
+        int error;
+        bool names_space;
+    } cases[] = {{EIO, false}, {ENOSPC, true}, {EDQUOT, true}, {EFBIG, false}};
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        const char *advice = nm_store_advice(-cases[i].error);
+
+        assert_non_null(advice);
+        assert_int_equal(strstr(advice, "space") != NULL, cases[i].names_space);
+    }
+}
+
+static void test_a_write_that_fails_once_is_kept_in_memory(void **state)
 {
     static const int errors[] = {EIO, ENOSPC, EDQUOT, EFBIG};
     struct world *w = *state;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(errors); i++) {
-        const char *advice = nm_store_advice(-errors[i]);
-
         empty(w);
         open_store(w, "boot");
         nm_store_take_into_use(w->store);
+
         fail_call("sqlite-write", 1, errors[i]);
         assert_int_equal(nm_store_put_value(w->store, "k", "v"), -errors[i]);
         (void)fail_call_stop();
-        assert_int_equal(nm_store_flush(w->store), 0); /* the value was kept in memory */
+
+        assert_int_equal(nm_store_flush(w->store), 0);
         assert_int_equal(nm_store_put_value(w->store, "k", "w"), 0);
-        assert_non_null(advice);
-        assert_int_equal(strstr(advice, "space") != NULL, errors[i] == ENOSPC || errors[i] == EDQUOT);
         close_store(w);
     }
 }
 
 /* ---- invalid rows ------------------------------------------------------------------------------------------- */
 
-static void spoil_a_row(struct world *w)
+static void damage_a_row(struct world *w)
 {
     fill(w);
     run_sql(w, "UPDATE containers SET vcores_milli = -1 WHERE seq = 2");
 }
 
-/* After a failure the row is either moved away completely or still in place. */
-static void test_bad_row(void **state)
+/* The row is moved from containers to bad_containers, and its command to bad_commands. */
+static void assert_bad_row_is_moved(struct world *w)
 {
-    static const struct story story = {spoil_a_row, NULL, false};
-    struct world *w = *state;
-    struct told told;
-    bool failed;
+    assert_int_equal(w->n_loaded, N_BEFORE - 1);
+    assert_int_equal(query(w, "SELECT count(*) FROM containers"), N_BEFORE - 1);
+    assert_int_equal(query(w, "SELECT count(*) FROM bad_containers"), 1);
+    assert_int_equal(query(w, "SELECT count(*) FROM bad_commands"), 1);
+}
 
-    for (unsigned n = 1;; n = next(n)) {
+/* After a failure the row is either moved away completely or still in place. */
+static void test_a_bad_row_is_moved_in_spite_of_a_failure(void **state)
+{
+    static const struct story story = {damage_a_row, NULL, false};
+    struct world *w = *state;
+    struct reported reported;
+    bool failed = true;
+
+    for (unsigned n = 1; failed; n = next(n)) {
         unsigned n_good = 0, n_bad = 0;
         int r;
 
-        begin(w, &story, &told);
+        begin(w, &story, &reported);
         open_store(w, "boot");
+
         fail_nth(FAIL_MEMORY, n);
         r = nm_store_load_containers(w->store, count_container, &n_good, &n_bad);
         failed = fail_stop();
+
         assert_true(r == -ENOMEM || (r == 0 && n_good == N_BEFORE - 1 && n_bad == 1));
         close_store(w);
         open_store(w, "boot");
         load(w);
-        assert_int_equal(w->n_loaded, N_BEFORE - 1);
         close_store(w);
-        assert_int_equal(query(w, "SELECT count(*) FROM containers"), N_BEFORE - 1);
-        assert_int_equal(query(w, "SELECT count(*) FROM bad_containers"), 1);
-        assert_int_equal(query(w, "SELECT count(*) FROM bad_commands"), 1);
-        if (!failed)
-            return;
+        assert_bad_row_is_moved(w);
     }
-}
-
-/* ---- the copy ----------------------------------------------------------------------------------------------- */
-
-/* The copy is the old one or the new one, and never a part. */
-static void look_at_copy(const char *dir, int written, const char *new_name)
-{
-    _cleanup_(nm_container_freep) struct nm_container *c = NULL;
-    bool same_boot;
-
-    assert_int_equal(nm_container_snapshot_read(dir, "boot", &same_boot, &c), 0);
-    assert_true(same_boot);
-    assert_int_equal(c->blob.bytes, 4);
-    assert_true(nm_streq(c->name, new_name) || (written < 0 && nm_streq(c->name, "first")));
-}
-
-static void read_copy(const char *dir, int error)
-{
-    struct nm_container *c = NULL;
-    bool same_boot;
-    int r = nm_container_snapshot_read(dir, "boot", &same_boot, &c);
-
-    assert_true(r == 0 || ((r == error || r == -EBADMSG) && !c)); /* jansson doesn't distinguish the two errors */
-    nm_container_free(c);
-}
-
-static void test_copy(void **state)
-{
-    static const struct trouble troubles[] = {{"write", ENOSPC}, {"fsync", EIO}, {"renameat", EIO},
-                                              {"pread", EIO},    {"read", EIO},  {"fstat", EIO}};
-    struct world *w = *state;
-    struct nm_container *c = the_new;
-    char dir[160];
-    bool failed = true;
-    int r;
-
-    (void)snprintf(dir, sizeof dir, "%s/c/%s", w->dir, c->id);
-    strcpy(c->name, "first");
-    assert_int_equal(nm_container_snapshot_write(dir, "boot", c), 0);
-    strcpy(c->name, "second");
-    for (unsigned n = 1; failed; n++) {
-        fail_nth(FAIL_MEMORY, n);
-        r = nm_container_snapshot_write(dir, "boot", c);
-        read_copy(dir, -ENOMEM);
-        failed = fail_stop();
-        assert_true(r == 0 || r == -ENOMEM || r == -EILSEQ);
-        look_at_copy(dir, r, "second");
-    }
-    failed = true;
-    for (unsigned n = 1; failed; n++) {
-        fail_nth(FAIL_OPEN, n);
-        r = nm_container_snapshot_write(dir, "boot", c);
-        read_copy(dir, -EMFILE);
-        failed = fail_stop();
-        assert_true(r == 0 || r == -EMFILE);
-        look_at_copy(dir, r, "second");
-    }
-    for (size_t i = 0; i < NM_ARRAY_SIZE(troubles); i++) {
-        failed = true;
-        for (unsigned n = 1; failed; n++) {
-            fail_call(troubles[i].call, n, troubles[i].error);
-            r = nm_container_snapshot_write(dir, "boot", c);
-            read_copy(dir, -troubles[i].error);
-            failed = fail_call_stop();
-            assert_true(r == 0 || r == -troubles[i].error);
-            look_at_copy(dir, r, "second");
-        }
-    }
-}
-
-static int set_up_sqlite(void **state)
-{
-    static const struct {
-        const char *name;
-        sqlite3_syscall_ptr call;
-    } calls[] = {
-        {"open", (sqlite3_syscall_ptr)failing_open},
-        {"pread", (sqlite3_syscall_ptr)failing_read},
-        {"pread64", (sqlite3_syscall_ptr)failing_read},
-        {"pwrite", (sqlite3_syscall_ptr)failing_write},
-        {"pwrite64", (sqlite3_syscall_ptr)failing_write},
-        {"fstat", (sqlite3_syscall_ptr)failing_stat},
-        {"ftruncate", (sqlite3_syscall_ptr)failing_truncate},
-    };
-    sqlite3_mem_methods memory;
-    sqlite3_vfs *vfs;
-
-    (void)state;
-    json_set_alloc_funcs(json_memory, free);
-    if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &real_memory) != SQLITE_OK)
-        return -1;
-    memory = real_memory;
-    memory.xMalloc = sqlite_malloc;
-    memory.xRealloc = sqlite_realloc;
-    if (sqlite3_config(SQLITE_CONFIG_MALLOC, &memory) != SQLITE_OK)
-        return -1;
-    vfs = sqlite3_vfs_find(NULL);
-    for (size_t i = 0; i < NM_ARRAY_SIZE(calls); i++)
-        (void)vfs->xSetSystemCall(vfs, calls[i].name, calls[i].call); /* only one of pread and pread64 exists */
-    make_containers();
-    return 0;
 }
 
 #define store_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -498,12 +368,12 @@ static int set_up_sqlite(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        store_test(test_no_memory),
-        store_test(test_disk),
-        store_test(test_each_trouble_has_its_name),
-        store_test(test_bad_row),
-        store_test(test_copy),
+        store_test(test_no_write_is_lost_without_memory),
+        store_test(test_no_write_is_lost_on_a_failing_disk),
+        cmocka_unit_test(test_advice_names_space_only_when_space_is_short),
+        store_test(test_a_write_that_fails_once_is_kept_in_memory),
+        store_test(test_a_bad_row_is_moved_in_spite_of_a_failure),
     };
 
-    return cmocka_run_group_tests(tests, set_up_sqlite, drop_containers);
+    return cmocka_run_group_tests(tests, make_containers, drop_containers);
 }

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Launches with a shim of which the nth call of a name fails (failing-shim.c), and with a peer on its connection. The
+ * command leaves a mark when it runs. Link with launch-world.c.
+ */
+
+#include "tests/unit/launch-world.h"
+#include "util/frame.h"
+
+#define MOST_CALLS 24 /* maximum calls of one name; the resets of 64 signals aren't all tested */
+
+struct failing_call {
+    const char *call;
+    int error;
+};
+
+/* What a peer has received on the connection. */
+struct received {
+    bool is_over, has_end;
+    struct nm_frame in;
+    struct nm_frame_end end;
+    char output[256];
+    size_t n;
+};
+
+/* Returns a script that leaves the mark of a run between these commands. It is valid until the next call. */
+const char *mark_run(const char *before, const char *after);
+
+/* Returns the id of the container of the failing shim, which says which call fails. */
+const char *failing_shim_id(void);
+
+/* Prepares a shim whose nth call fails, and a command that leaves a mark when it runs. */
+void prepare_failing_shim(struct world *w, const struct failing_call *t, unsigned n);
+
+bool has_failed(void);
+
+bool has_run(void);
+
+void assert_end_is_consistent(struct world *w, const char *expected_output);
+
+/* The shim allocates memory once. Later allocations belong to the coverage runtime, which would abort without
+ * memory. */
+unsigned most_of(const struct failing_call *t);
+
+/* Runs the shim with the first, second, ... call failing, until no call fails any more. Returns the number of failed
+ * calls. */
+unsigned run_with_each_failure(struct world *w, const struct failing_call *t, void (*run_it)(struct world *w));
+
+/* Reads the connection until both the shim and the connection have ended. */
+void receive_all(struct world *w, int fd, const unsigned *n_ended, struct received *h);
+
+void send_input(int fd, const char *text);
+
+void begin_container(struct world *w);
+
+void end_container(struct world *w);

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The server of map outputs when accept4(), pthread_create(), poll() or sendfile() fails. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "refusing-system.h"
+#include "shuffle-client.h"
+#include "util/clock.h"
+
+static int set_up(void **state)
+{
+    test_thread = pthread_self();
+    accept_error = thread_error = poll_error = sendfile_error = 0;
+    return shuffle_client_set_up(state);
+}
+
+static bool wait_for(atomic_uint *count, unsigned n)
+{
+    const uint64_t deadline_usec = nm_now_usec() + PATIENCE_MSEC * NM_USEC_PER_MSEC;
+
+    while (*count < n && nm_now_usec() < deadline_usec)
+        assert_int_equal(usleep(1000), 0);
+    return *count >= n;
+}
+
+static void test_without_sendfile_the_answer_has_the_same_bytes(void **state)
+{
+    static const int lacking[] = {EINVAL, ENOSYS, EOPNOTSUPP, EPERM};
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(lacking); i++) {
+        sendfile_error = lacking[i];
+        shuffle_client.service.count.sent_bytes = shuffle_client.service.count.outputs_ok = 0;
+        assert_output_is_sent_to_the_byte();
+    }
+}
+
+static void test_without_sendfile_a_large_output_is_sent_or_cut(void **state)
+{
+    (void)state;
+    sendfile_error = EINVAL;
+    assert_large_output_is_sent();
+    assert_cut_output_ends_the_connection();
+}
+
+static void test_an_error_of_the_disk_is_not_taken_for_a_lack_of_sendfile(void **state)
+{
+    (void)state;
+    sendfile_error = EIO;
+    fetch(TARGET, signed_for(TARGET));
+    assert_true(reply_begins("HTTP/1.1 200 OK"));
+    assert_null(strstr(reply, "first"));
+}
+
+/* The failed connection stays in the kernel's queue, so that poll() would wake the acceptor again and again. */
+static void test_the_acceptor_rests_after_a_failed_accept(void **state)
+{
+    static const int errors[] = {ENOMEM, EMFILE, ENFILE, ENOBUFS, ENOSR};
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(errors); i++) {
+        int fd;
+
+        accept_error = errors[i];
+        fd = dial();
+        assert_true(wait_for(&accepts, accepts + 4));
+        assert_true(accepted_usec[0] - accepted_usec[2] > 150 * NM_USEC_PER_MSEC);
+        accept_error = 0;
+        ask(fd, TARGET, signed_for(TARGET));
+        receive(fd, sizeof reply - 1);
+        assert_true(reply_begins("HTTP/1.1 200 OK\r\n"));
+        close(fd);
+    }
+}
+
+static void test_a_connection_without_a_thread_is_closed(void **state)
+{
+    int fd;
+
+    (void)state;
+    thread_error = EAGAIN;
+    fd = dial();
+    assert_int_equal(receive(fd, 1), 0);
+    close(fd);
+    assert_true(all_connections_have_ended());
+    thread_error = 0;
+    fetch(TARGET, signed_for(TARGET));
+    assert_true(reply_begins("HTTP/1.1 200 OK\r\n"));
+}
+
+/* When poll() fails for lack of memory, the acceptor must neither spin nor end. */
+static void test_the_acceptor_rests_after_a_failed_poll(void **state)
+{
+    const uint64_t begun_usec = nm_now_usec();
+    const unsigned before = failed_polls;
+
+    (void)state;
+    poll_error = ENOMEM;
+    close(dial());
+    assert_true(wait_for(&failed_polls, before + 4));
+    assert_true(nm_now_usec() - begun_usec > 150 * NM_USEC_PER_MSEC);
+    poll_error = 0;
+    fetch(TARGET, signed_for(TARGET));
+    assert_true(reply_begins("HTTP/1.1 200 OK\r\n"));
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, shuffle_client_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_without_sendfile_the_answer_has_the_same_bytes),
+        TEST(test_without_sendfile_a_large_output_is_sent_or_cut),
+        TEST(test_an_error_of_the_disk_is_not_taken_for_a_lack_of_sendfile),
+        TEST(test_the_acceptor_rests_after_a_failed_accept),
+        TEST(test_a_connection_without_a_thread_is_closed),
+        TEST(test_the_acceptor_rests_after_a_failed_poll),
+    };
+
+    signal(SIGPIPE, SIG_IGN);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Users of containers: their choice, and the change of nmd to them and back, also without privileges or memory. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "fail-nth.h"
+#include "tests/unit/dirs-world.h"
+#include "util/macros.h"
+#include "yarn/launch/as-user.h"
+#include "yarn/launch/user.h"
+
+/* Asserts that no user is chosen, with these words in the message. */
+static void assert_no_user(const struct nm_yarn_settings *s, const char *pattern_text, uid_t own, const char *submitter,
+                           const char *words)
+{
+    struct nm_yarn_settings with_pattern = *s;
+    _cleanup_(nm_pattern_freep) struct nm_pattern *pattern = NULL;
+    char *message = NULL, *user = NULL;
+
+    with_pattern.user_pattern = (char *)(uintptr_t)pattern_text;
+    assert_int_equal(nm_yarn_user_compile(&with_pattern, &pattern, NULL), 0);
+    assert_int_equal(nm_yarn_user_choose(&with_pattern, pattern, own, submitter, &user, &message), -EINVAL);
+    if (!strstr(message, words))
+        fail_msg("'%s' isn't in '%s'", words, message);
+    assert_null(user);
+    free(message);
+}
+
+static void test_an_invalid_pattern_is_refused(void **state)
+{
+    const struct nm_yarn_settings s = {.user_pattern = (char *)"[a-z", .limit_users = true};
+    _cleanup_(nm_pattern_freep) struct nm_pattern *pattern = NULL;
+    char *message = NULL;
+
+    (void)state;
+    assert_int_equal(nm_yarn_user_compile(&s, &pattern, &message), -EINVAL);
+    assert_non_null(strstr(message, "nonsecure-mode.user-pattern: "));
+    free(message);
+}
+
+/* The pattern is a Java pattern that POSIX's syntax doesn't have. */
+static void test_a_submitter_must_match_the_pattern(void **state)
+{
+    static const char pattern[] = "\\w+@(?!evil)[a-z&&[^x]]+", invalid[] = "is not a valid user name on this node",
+                      missing[] = "this user doesn't exist on this node";
+    const struct nm_yarn_settings s = {.limit_users = true, .local_user = (char *)"none"};
+
+    (void)state;
+    assert_no_user(&s, pattern, 0, "al@corp", missing);
+    assert_no_user(&s, pattern, 0, "al@evil", invalid);
+    assert_no_user(&s, pattern, 0, "al@cxrp", invalid);
+}
+
+static void test_a_container_runs_as_an_existing_user_other_than_root(void **state)
+{
+    struct nm_yarn_settings s = {.limit_users = true, .local_user = (char *)"none"};
+
+    (void)state;
+    assert_no_user(&s, ".*", 0, "alice",
+                   "Containers would run as the user none, but this user doesn't exist on this node");
+    s.local_user = (char *)"root";
+    assert_no_user(&s, ".*", 0, "alice", "would run as root");
+    s.allow_root = true;
+    assert_no_user(&s, ".*", 4000000, "alice",
+                   "nmd's own account (uid 4000000) has no name, so containers can't run as this account");
+}
+
+static void test_root_is_chosen_where_it_is_allowed(void **state)
+{
+    const struct nm_yarn_settings s = {
+        .user_pattern = (char *)".*", .limit_users = true, .local_user = (char *)"root", .allow_root = true};
+    _cleanup_(nm_pattern_freep) struct nm_pattern *pattern = NULL;
+    char *user = NULL;
+
+    (void)state;
+    assert_int_equal(nm_yarn_user_compile(&s, &pattern, NULL), 0);
+    assert_int_equal(nm_yarn_user_choose(&s, pattern, 0, "alice", &user, NULL), 0);
+    assert_string_equal(user, "root");
+    free(user);
+}
+
+static int choose_own(void *userdata)
+{
+    const struct nm_yarn_settings s = {.user_pattern = (char *)".*"};
+    char *user = userdata, *message = NULL;
+    int r = nm_yarn_user_choose(&s, userdata, geteuid() ?: 1, "alice", &user, &message);
+
+    assert_null(message);
+    if (r == 0)
+        free(user);
+    else
+        assert_ptr_equal(user, userdata);
+    return r;
+}
+
+static void test_a_lack_of_memory_chooses_no_user(void **state)
+{
+    const struct nm_yarn_settings s = {.user_pattern = (char *)".*"};
+    _cleanup_(nm_pattern_freep) struct nm_pattern *pattern = NULL;
+
+    (void)state;
+    assert_int_equal(nm_yarn_user_compile(&s, &pattern, NULL), 0);
+    assert_int_equal(fail_each(choose_own, pattern), 3);
+}
+
+/* Drops or restores a capability, since nmd may have fewer of them than root. */
+static void set_capability(unsigned capability, bool has)
+{
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct data[2];
+
+    assert_int_equal(syscall(SYS_capget, &header, data), 0);
+    if (has)
+        data[0].effective |= 1u << capability;
+    else
+        data[0].effective &= ~(1u << capability);
+    assert_int_equal(syscall(SYS_capset, &header, data), 0);
+}
+
+/* Without the right to become the user, the operation must fail instead of running as root, and a partial change
+ * must be undone. */
+static void test_without_the_right_to_become_the_user_nothing_is_made(void **state)
+{
+    static const unsigned capabilities[] = {CAP_SETGID, CAP_SETUID};
+    struct world *w = *state;
+    struct nm_yarn_self self;
+
+    if (geteuid() != 0)
+        skip();
+    for (size_t i = 0; i < NM_ARRAY_SIZE(capabilities); i++) {
+        set_capability(capabilities[i], false);
+        assert_int_equal(nm_yarn_become(&w->tenant.as, &self), -EPERM);
+        assert_int_equal(nm_yarn_dirs_make_log(w->fd, &w->tenant), -EPERM);
+        assert_int_equal(nm_yarn_dirs_write(w->fd, &w->tenant, "file", "x", 1, 0600), -EPERM);
+        assert_int_equal(place_link(w->fd, &w->tenant, "link", "/x"), -EPERM);
+        assert_int_equal(nm_yarn_dirs_open_log(w->fd, &w->tenant), -EPERM);
+        set_capability(capabilities[i], true);
+        assert_int_equal(file_uid(), 0);
+        nm_yarn_return(&self);
+    }
+    assert_false(is_there(w, "file"));
+    assert_false(is_there(w, "link"));
+    assert_int_equal(fchmod(w->fd, 0777), 0);
+    assert_int_equal(nm_yarn_dirs_write(w->fd, &w->tenant, "file", "x", 1, 0600), 0);
+}
+
+/* The user's groups are set for the operation, and nmd's own groups are restored. */
+static void test_nmds_own_groups_are_restored(void **state)
+{
+    const gid_t groups[] = {54321, 54322}, own[] = {4, 7};
+    struct world *w = *state;
+    struct nm_identity who = w->tenant.as;
+    gid_t as_user[8] = {0}, afterwards[8] = {0};
+    struct nm_yarn_self self;
+    int n_as_user, n_afterwards;
+
+    if (geteuid() != 0)
+        skip();
+    who.groups = groups;
+    who.n_groups = NM_ARRAY_SIZE(groups);
+    assert_int_equal(setgroups(NM_ARRAY_SIZE(own), own), 0);
+    assert_int_equal(nm_yarn_become(&who, &self), 0);
+    n_as_user = getgroups(NM_ARRAY_SIZE(as_user), as_user);
+    nm_yarn_return(&self);
+    n_afterwards = getgroups(NM_ARRAY_SIZE(afterwards), afterwards);
+    assert_int_equal(setgroups(0, NULL), 0);
+    assert_int_equal(n_as_user, NM_ARRAY_SIZE(groups));
+    assert_memory_equal(as_user, groups, sizeof groups);
+    assert_int_equal(n_afterwards, NM_ARRAY_SIZE(own));
+    assert_memory_equal(afterwards, own, sizeof own);
+}
+
+/* A process without root can't become another user. */
+static void test_a_process_without_root_becomes_no_other_user(void **state)
+{
+    struct world *w = *state;
+    const uid_t own = geteuid();
+    struct nm_yarn_self self;
+    int as_own, as_other;
+
+    assert_int_equal(nm_yarn_become(&(struct nm_identity){.uid = own, .gid = getegid()}, &self), 0);
+    nm_yarn_return(&self);
+    if (own == 0)
+        assert_int_equal(seteuid(w->tenant.as.uid), 0);
+    as_own = nm_yarn_become(&w->tenant.as, &self);
+    nm_yarn_return(&self);
+    as_other = nm_yarn_become(&(struct nm_identity){.uid = w->tenant.as.uid + 1, .gid = w->tenant.as.gid}, &self);
+    nm_yarn_return(&self);
+    if (own == 0)
+        assert_int_equal(seteuid(0), 0);
+    assert_int_equal(as_own, 0);
+    assert_int_equal(as_other, -EPERM);
+}
+
+static int become(void *userdata)
+{
+    struct world *w = userdata;
+    struct nm_yarn_self self;
+    int r = nm_yarn_become(&w->tenant.as, &self);
+
+    assert_int_equal(file_uid(), r == 0 ? w->tenant.as.uid : geteuid());
+    nm_yarn_return(&self);
+    assert_int_equal(file_uid(), geteuid());
+    return r;
+}
+
+static void test_a_lack_of_memory_changes_no_user(void **state)
+{
+    assert_int_equal(fail_each(become, *state), geteuid() == 0);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, dirs_world_set_up, dirs_world_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_an_invalid_pattern_is_refused),
+        TEST(test_a_submitter_must_match_the_pattern),
+        TEST(test_a_container_runs_as_an_existing_user_other_than_root),
+        TEST(test_root_is_chosen_where_it_is_allowed),
+        TEST(test_a_lack_of_memory_chooses_no_user),
+        TEST(test_without_the_right_to_become_the_user_nothing_is_made),
+        TEST(test_nmds_own_groups_are_restored),
+        TEST(test_a_process_without_root_becomes_no_other_user),
+        TEST(test_a_lack_of_memory_changes_no_user),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The directories of a node: their check at the start and later, with disks that fail, and those of another
+ * NodeManager.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fail-nth.h"
+#include "tests/unit/dirs-world.h"
+#include "tests/unit/remove-tree.h"
+#include "util/fileio.h"
+#include "yarn/launch/claim.h"
+
+static void count_bad(const struct nm_yarn_dir *d, void *userdata)
+{
+    assert_non_null(d->name);
+    assert_int_not_equal(*d->why, '\0');
+    (*(unsigned *)userdata)++;
+}
+
+/* Returns how many of the directories are reported as bad. */
+static unsigned count_reported(const char *first, const char *second)
+{
+    char *const names[] = {(char *)first, (char *)second, NULL};
+    unsigned n = 0;
+
+    (void)nm_yarn_dirs_look(names, count_bad, &n, NULL);
+    return n;
+}
+
+static int look(const char *first, const char *second, char **ret_message)
+{
+    char *const names[] = {(char *)first, (char *)second, NULL};
+
+    return nm_yarn_dirs_look(names, NULL, NULL, ret_message);
+}
+
+/* The check reports the result of a start without creating anything. */
+static void test_a_check_reports_bad_directories_and_creates_nothing(void **state)
+{
+    struct world *w = *state;
+    char *message = NULL, other[PATH_MAX], file[PATH_MAX];
+
+    (void)strcpy(file, path_in(w, "file"));
+    assert_int_equal(nm_write_file_atomic_at(w->fd, "file", "x", 0600), 0);
+    (void)strcpy(other, path_in(w, "file/below"));
+    assert_int_equal(look(file, other, &message), -ENOTDIR);
+    assert_non_null(strstr(message, file));
+    assert_non_null(strstr(message, "Not a directory"));
+    free(message);
+    assert_int_equal(look(file, path_in(w, "new/deep"), NULL), 0); /* one usable directory is enough */
+    assert_int_equal(count_reported(file, other), 0); /* two bad ones are an error, without a report per directory */
+    assert_int_equal(count_reported(other, w->root), 1);
+    assert_int_equal(count_reported(w->root, other), 1);
+    assert_int_equal(count_reported(w->root, path_in(w, "new/deep")), 0);
+    assert_false(is_there(w, "new"));
+    assert_int_equal(look(w->root, NULL, NULL), 0);
+    assert_int_equal(look(NULL, NULL, NULL), 0);
+    assert_int_equal(mkdir(path_in(w, "open"), 0700), 0);
+    assert_int_equal(chmod(w->path, 0777), 0);
+    assert_int_equal(look(w->path, NULL, &message), -ENOTDIR);
+    assert_non_null(strstr(message, "a user other than root and nmd's own can change it or a directory above it"));
+    free(message);
+}
+
+/* Opens the directories, which also checks them. */
+static int open_dirs(const char *first, const char *second, struct nm_yarn_dirs *ret, char **ret_message)
+{
+    static const struct nm_yarn_settings settings;
+    char *const names[] = {(char *)first, (char *)second, NULL};
+
+    return nm_yarn_dirs_open(&settings, names, false, ret, ret_message);
+}
+
+static void test_one_good_directory_is_enough_to_start(void **state)
+{
+    struct world *w = *state;
+    struct nm_yarn_dirs dirs = {.n = 7};
+    char file[PATH_MAX], *message = NULL;
+    struct stat st;
+
+    (void)umask(077);
+    (void)strcpy(file, path_in(w, "file/below"));
+    assert_int_equal(nm_write_file_atomic_at(w->fd, "file", "x", 0600), 0);
+    assert_int_equal(open_dirs(file, NULL, &dirs, &message), -ENOTDIR);
+    assert_non_null(strstr(message, "file/below can't be used: Not a directory"));
+    free(message);
+    assert_int_equal(dirs.n, 7);
+    assert_int_equal(open_dirs(file, path_in(w, "good/deep"), &dirs, NULL), 0);
+    assert_int_equal(stat(w->path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0755);
+    assert_false(dirs.all[0].is_good);
+    assert_string_equal(dirs.all[0].why, "Not a directory");
+    assert_true(dirs.all[1].is_good);
+    assert_int_equal(nm_yarn_dirs_count_good(&dirs), 1);
+    assert_ptr_equal(nm_yarn_dirs_next(&dirs, NULL), &dirs.all[1]);
+    assert_null(nm_yarn_dirs_next(&dirs, dirs.all[1].name));
+    nm_yarn_dirs_done(&dirs);
+}
+
+/* Other users could replace a directory below one that they can write to. */
+static void test_a_directory_that_others_can_replace_is_refused(void **state)
+{
+    struct world *w = *state;
+    struct nm_yarn_dirs dirs;
+    char deep[PATH_MAX], *message = NULL;
+
+    assert_int_equal(mkdir(path_in(w, "shared"), 0700), 0);
+    assert_int_equal(mkdir(path_in(w, "shared/own"), 0755), 0);
+    assert_int_equal(chmod(path_in(w, "shared"), 0777), 0);
+    assert_int_equal(open_dirs(path_in(w, "shared/own"), NULL, &dirs, &message), -ENOTDIR);
+    assert_non_null(strstr(message, "a user other than root and nmd's own can change it or a directory above it"));
+    free(message);
+    assert_int_equal(chmod(path_in(w, "shared"), 01777), 0); /* as in /tmp, where the sticky bit prevents that */
+    assert_int_equal(open_dirs(path_in(w, "shared/own"), NULL, &dirs, NULL), 0);
+    nm_yarn_dirs_done(&dirs);
+    if (geteuid() == 0) {
+        assert_int_equal(chown(path_in(w, "shared"), w->tenant.as.uid, w->tenant.as.gid), 0);
+        assert_int_equal(open_dirs(path_in(w, "shared/own"), NULL, &dirs, NULL), -ENOTDIR);
+    }
+    (void)strcpy(deep, w->root);
+    for (int i = 0; i < 64; i++)
+        (void)strcat(deep, "/x");
+    assert_int_equal(open_dirs(deep, NULL, &dirs, &message), -ENOTDIR);
+    assert_non_null(strstr(message, "Too many levels"));
+    free(message);
+}
+
+/* Each attempt uses a new directory, since an existing one isn't created. */
+struct opening {
+    struct world *w;
+    unsigned n;
+};
+
+static int open_one(struct opening *o)
+{
+    struct nm_yarn_dirs dirs = {.n = 7};
+    char *message = NULL;
+    char name[40];
+    int r;
+
+    (void)snprintf(name, sizeof name, "dir-%u/deep", o->n++);
+    r = open_dirs(path_in(o->w, name), NULL, &dirs, &message);
+    assert_true(r == -ENOTDIR || !message);
+    free(message);
+    if (r < 0) {
+        assert_int_equal(dirs.n, 7);
+        return r;
+    }
+    assert_int_equal(dirs.n, 1);
+    assert_true(dirs.all[0].fd >= 0);
+    assert_true(dirs.all[0].is_good || *dirs.all[0].why);
+    nm_yarn_dirs_done(&dirs);
+    return 0;
+}
+
+static int open_without_memory(void *userdata)
+{
+    return open_one(userdata);
+}
+
+static void open_with_failures(void *userdata)
+{
+    int r = open_one(userdata);
+
+    assert_true(r == 0 || r == -ENOTDIR);
+}
+
+/* A disk may fail, and the others are used. A temporary lack of memory doesn't count as a failed disk. */
+static void test_a_failing_disk_is_left_out_and_a_lack_of_memory_is_an_error(void **state)
+{
+    struct opening o = {.w = *state};
+
+    assert_true(fail_each(open_without_memory, &o) >= 2);
+    assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, open_with_failures, &o) > 10);
+}
+
+/* A disk fails after it was good. */
+static void test_a_disk_that_fails_later_is_reported_as_bad(void **state)
+{
+    struct nm_yarn_settings s = {.checks_disks = true};
+    struct world *w = *state;
+    struct nm_yarn_dir dir = {.name = w->root, .fd = w->fd};
+    struct nm_yarn_dirs dirs = {.all = &dir, .n = 1, .settings = &s};
+    unsigned failures = 0;
+
+    for (;; failures++) {
+        dirs.checked_usec = 0;
+        fail_nth(FAIL_FILES, failures + 1);
+        nm_yarn_dirs_check(&dirs);
+        if (!fail_stop())
+            break;
+        assert_false(dir.is_good);
+        assert_non_null(strstr(dir.why, "Input/output error"));
+        assert_null(nm_yarn_dirs_next(&dirs, NULL));
+    }
+    assert_int_equal(failures, 4);
+    assert_true(dir.is_good); /* after the failures */
+    /* /proc holds no files of users. The change is reported, whatever the former reason was. */
+    dir.fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    dirs.checked_usec = 0;
+    nm_yarn_dirs_check(&dirs);
+    assert_int_equal(close(dir.fd), 0);
+    assert_false(dir.is_good);
+    assert_string_equal(dir.why, "its file system can't store files");
+}
+
+static char last_message[400];
+
+static void keep_message(int level, const char *sentence)
+{
+    (void)level;
+    (void)snprintf(last_message, sizeof last_message, "%s", sentence);
+}
+
+/* Starts a process that locks the directory until that process ends. */
+static pid_t lock_elsewhere(const char *name)
+{
+    char *const names[] = {(char *)name, NULL};
+    int ready[2];
+    char byte = 0;
+    pid_t pid;
+
+    assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+    pid = fork();
+    if (pid == 0) {
+        byte = nm_yarn_dirs_lock(names, keep_message, NULL) == 0;
+        (void)!write(ready[1], &byte, 1);
+        (void)alarm(60);
+        for (;;)
+            (void)pause();
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    assert_int_equal(byte, 1);
+    (void)close(ready[0]);
+    (void)close(ready[1]);
+    return pid;
+}
+
+static void end_elsewhere(pid_t pid)
+{
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+struct report {
+    unsigned n;
+    bool is_good;
+    char why[200];
+};
+
+static void on_report(const struct nm_yarn_dir *d, void *userdata)
+{
+    struct report *t = userdata;
+
+    t->n++;
+    t->is_good = d->is_good;
+    (void)snprintf(t->why, sizeof t->why, "%s", d->why);
+}
+
+static unsigned check_now(struct nm_yarn_dirs *dirs, struct report *t)
+{
+    t->n = 0;
+    dirs->checked_usec = 0;
+    nm_yarn_dirs_check(dirs);
+    nm_yarn_dirs_tell(dirs, on_report, t);
+    return t->n;
+}
+
+/* A disk that appears later is locked at that time. Each change is reported once. */
+static void test_a_disk_that_appears_later_is_locked_and_reported_once(void **state)
+{
+    const struct nm_yarn_settings s = {.checks_disks = true};
+    struct world *w = *state;
+    char late[PATH_MAX], first[PATH_MAX], *names[] = {first, late, NULL}, *message = NULL;
+    struct nm_yarn_dirs dirs;
+    struct report t;
+    pid_t other;
+
+    (void)strcpy(first, path_in(w, "first"));
+    (void)strcpy(late, path_in(w, "late"));
+    assert_int_equal(nm_write_file_atomic_at(w->fd, "late", "x", 0600), 0);
+    assert_int_equal(nm_yarn_dirs_open(&s, names, true, &dirs, NULL), 0);
+    assert_int_equal(check_now(&dirs, &t), 1);
+    assert_string_equal(t.why, "Not a directory");
+    assert_int_equal(check_now(&dirs, &t), 0);
+    assert_int_equal(unlink(late), 0);
+    other = lock_elsewhere(late);
+    assert_int_equal(check_now(&dirs, &t), 0); /* the directory is still bad, for another reason */
+    (void)snprintf(t.why, sizeof t.why, "another nmd (pid %d) uses it", (int)other);
+    assert_ptr_equal(strstr(dirs.all[1].why, t.why), dirs.all[1].why);
+    assert_true(dirs.all[1].fd < 0);
+    end_elsewhere(other);
+    assert_int_equal(check_now(&dirs, &t), 1);
+    assert_true(t.is_good);
+    other = fork(); /* another process can't lock it from now on */
+    if (other == 0)
+        _exit(nm_yarn_dirs_lock(names + 1, keep_message, &message) == -EBUSY && strstr(message, late) &&
+                      strstr(last_message, "waiting 2 s") && strstr(last_message, late) ? 0 : 1);
+    assert_int_equal(waitpid(other, (int *)(void *)&t.n, 0), other);
+    assert_int_equal(t.n, 0);
+    /* The directory may also be replaced by a mount or be moved. */
+    assert_int_equal(rename(late, path_in(w, "away")), 0);
+    assert_int_equal(check_now(&dirs, &t), 1);
+    assert_false(t.is_good);
+    assert_non_null(strstr(t.why, "it was removed"));
+    assert_int_equal(rename(path_in(w, "away"), late), 0);
+    assert_int_equal(check_now(&dirs, &t), 1);
+    assert_true(t.is_good);
+    nm_yarn_dirs_done(&dirs);
+}
+
+static void claim_with_failures(void *userdata)
+{
+    struct world *w = userdata;
+    struct nm_yarn_dir dir = {.name = w->root, .fd = w->fd};
+    char state[PATH_MAX], *const untouched = w->root, *path = untouched;
+    unsigned kinds = fail_pause();
+    int r;
+
+    (void)mkdirat(w->fd, "filecache", 0700);
+    (void)strcpy(state, path_in(w, "state"));
+    fail_resume(kinds);
+    r = nm_yarn_claim(state, &dir, &path);
+    kinds = fail_pause();
+    if (r < 0) {
+        assert_ptr_equal(path, untouched);
+    } else {
+        /* nmd's state directory exists, and no foreign directory is left. */
+        assert_int_equal(access(path, F_OK), 0);
+        assert_false(is_there(w, "filecache"));
+        free(path);
+        (void)remove_tree(state);
+    }
+    fail_resume(kinds);
+}
+
+static void test_a_failed_claim_leaves_the_path_unchanged(void **state)
+{
+    assert_true(fail_each_of(FAIL_FILES | FAIL_MEMORY, claim_with_failures, *state) > 5);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, dirs_world_set_up, dirs_world_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_check_reports_bad_directories_and_creates_nothing),
+        TEST(test_one_good_directory_is_enough_to_start),
+        TEST(test_a_directory_that_others_can_replace_is_refused),
+        TEST(test_a_failing_disk_is_left_out_and_a_lack_of_memory_is_an_error),
+        TEST(test_a_disk_that_fails_later_is_reported_as_bad),
+        TEST(test_a_disk_that_appears_later_is_locked_and_reported_once),
+        TEST(test_a_failed_claim_leaves_the_path_unchanged),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

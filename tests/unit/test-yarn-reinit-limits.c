@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Requests for a running container without memory, too often, and with many resources. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tests/unit/fail-nth.h"
+#include "tests/unit/reinit-world.h"
+#include "util/clock.h"
+#include "yarn/node/node-state.h"
+
+/* On each lack of memory the request fails and the container keeps running. The request succeeds in the end. */
+static void request_in_spite_of_failures(struct reinit_world *o, int (*operation)(struct reinit_world *o))
+{
+    int r = -ENOMEM;
+
+    for (unsigned n = 1; r != 0; n++) {
+        bool failed;
+
+        fail_nth(FAIL_MEMORY, n);
+        r = operation(o);
+        failed = fail_stop();
+        assert_true(r == 0 || (r == -ENOMEM && failed));
+        if (r != 0)
+            assert_diagnostics(o, 2, "");
+    }
+}
+
+/* The resources have been finish_fetching, but can't be recorded for lack of memory: the request is repeated until it
+ * succeeds. */
+static void fetch_in_spite_of_failures(struct reinit_world *o, int (*operation)(struct reinit_world *o))
+{
+    bool failed = true;
+
+    request_in_spite_of_failures(o, operation);
+    for (unsigned n = 1; failed; n++) {
+        fail_nth(FAIL_MEMORY, n);
+        finish_fetching(0);
+        failed = fail_stop() && !o->l->c->rerun;
+        if (failed)
+            assert_int_equal(operation(o), 0);
+    }
+}
+
+static void test_each_request_succeeds_after_a_lack_of_memory(void **state)
+{
+    struct reinit_world o;
+
+    start_container(&o, *state, false, SLEEPS);
+    fetch_in_spite_of_failures(&o, request_localize);
+    request_in_spite_of_failures(&o, request_restart);
+    assert_runs_again(&o, SLEEPS);
+    assert_localized(&o, "d=2 a=2 b=2");
+    fetch_in_spite_of_failures(&o, request_reinitialize);
+    assert_runs_again(&o, OTHER_COMMAND);
+    assert_localized(&o, "b=2 c=2 d=2 a=2");
+    request_in_spite_of_failures(&o, request_roll_back);
+    assert_runs_again(&o, SLEEPS);
+    assert_int_equal(request_reinitialize(&o), 0);
+    finish_fetching(0);
+    assert_runs_again(&o, OTHER_COMMAND);
+    request_in_spite_of_failures(&o, request_commit);
+    assert_refused(&o, request_commit(&o), "Nothing to Commit !!");
+    nm_yarn_node_free(o.n);
+}
+
+/* The number of localizations for one run is limited. */
+static void test_localizations_of_one_run_are_limited(void **state)
+{
+    struct reinit_world o;
+
+    start_container(&o, *state, false, SLEEPS);
+    for (unsigned i = 0; i < 64; i++) {
+        assert_int_equal(request_localize(&o), 0);
+        finish_fetching(0);
+    }
+    assert_refused(&o, request_localize(&o),
+                   "Resources were localized for container container_1410901177871_0001_01_000005 64 times since it "
+                   "began to run, which is the maximum on this node.");
+    assert_int_equal(request_reinitialize(&o), NM_YARN_REFUSED);
+    assert_int_equal(request_restart(&o), 0); /* a restart resets the number */
+    assert_runs_again(&o, SLEEPS);
+    assert_int_equal(request_localize(&o), 0);
+    nm_yarn_node_free(o.n);
+}
+
+#define MANY 8000u
+
+/* Makes MANY resources whose names begin with this letter. The caller frees the list. */
+static Yarn__NamedResource *make_many(Yarn__LaunchContext *context, char letter)
+{
+    static Yarn__LocalResource value = YARN__LOCAL_RESOURCE__INIT;
+    Yarn__NamedResource *all = calloc(MANY, sizeof *all);
+    char (*names)[24] = calloc(MANY, sizeof *names);
+
+    *context = (Yarn__LaunchContext)YARN__LAUNCH_CONTEXT__INIT;
+    context->resources = calloc(MANY, sizeof(*context->resources));
+    assert_true(all && names && context->resources);
+    context->n_resources = MANY;
+    for (unsigned i = 0; i < MANY; i++) {
+        (void)snprintf(names[i], sizeof names[i], "%c-resource-%u", letter, i);
+        all[i] = (Yarn__NamedResource)YARN__NAMED_RESOURCE__INIT;
+        all[i].key = names[i];
+        all[i].value = &value;
+        context->resources[i] = &all[i];
+    }
+    return all;
+}
+
+/* Returns the CPU time that the loop needs to record MANY finish_fetching resources. */
+static uint64_t usec_of_many(struct reinit_world *o, char letter)
+{
+    struct timespec before, after;
+    Yarn__LaunchContext context;
+    Yarn__NamedResource *all = make_many(&context, letter);
+
+    assert_int_equal(request_localization(o, &context), 0);
+    assert_int_equal(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before), 0);
+    finish_fetching(0);
+    assert_int_equal(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after), 0);
+    free(all[0].key);
+    free(context.resources);
+    free(all);
+    return (uint64_t)(after.tv_sec - before.tv_sec) * NM_USEC_PER_SEC + (uint64_t)after.tv_nsec / 1000 -
+           (uint64_t)before.tv_nsec / 1000;
+}
+
+/* Merging two long lists takes time in proportion to the sum of their lengths instead of the product. It happens in
+ * the event loop, and the user of the container chooses the lengths. */
+static void test_two_long_lists_merge_in_linear_time(void **state)
+{
+    struct reinit_world o;
+    uint64_t few, many;
+
+    start_container(&o, *state, false, SLEEPS);
+    few = usec_of_many(&o, 'x');
+    many = usec_of_many(&o, 'y');
+    assert_int_equal(o.n->containers.first->record->context->n_resources, 2 * MANY + 2);
+    assert_in_range(many, 0, 4 * few + 50 * NM_USEC_PER_MSEC);
+    nm_yarn_node_free(o.n);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, reinit_world_set_up, manager_world_tear_down_real)
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        TEST(test_each_request_succeeds_after_a_lack_of_memory),
+        TEST(test_localizations_of_one_run_are_limited),
+        TEST(test_two_long_lists_merge_in_linear_time),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
