@@ -18,16 +18,16 @@ nmd_start
 
 # ---- exit statuses ----
 try nmctl run -m 32M -c 0.1 -- /bin/sh -c 'echo out; echo err >&2; exit 3'
-is "run returns the command's exit status" "$status" 3
-is "stdout comes out on stdout" "$out" out
-like "and stderr on stderr" "$err" '^err$'
+is "nmctl run returns the command's exit status" "$status" 3
+is "the command's stdout arrives on nmctl's stdout" "$out" out
+like "the command's stderr arrives on nmctl's stderr" "$err" '^err$'
 
 ends() { # NAME STATUS REASON CODE SIGNAL -- COMMAND...
     local name=$1 status_wanted=$2 reason=$3 code=$4 signal=$5
     shift 6
     try nmctl run --name "$name" -m 32M -c 0.1 "$@"
     is "$name: nmctl run returns $status_wanted" "$status" "$status_wanted"
-    is "$name: reason, code and signal" \
+    is "$name: the record has the reason, code and signal" \
         "$(field_of "$name" '"\(.state) \(.exit_reason) \(.exit_code) \(.exit_signal)"')" \
         "COMPLETED $reason $code $signal"
 }
@@ -38,73 +38,73 @@ ends signal 143 signaled 143 15 -- sh -c 'kill -TERM $$'
 # shellcheck disable=SC2016
 ends crash 139 signaled 139 11 -- sh -c 'kill -SEGV $$'
 ends not-found 127 command-not-found 127 null -- no-such-program-anywhere
-like "not-found: says which" "$err" "command not found: no-such-program-anywhere"
+like "not-found: the error names the command" "$err" "command not found: no-such-program-anywhere"
 ends not-found-path 127 command-not-found 127 null -- /no/such/program
 printf 'plain text' >"$dir/plain"
 ends denied 126 permission-denied 126 null -- "$dir/plain"
-like "denied: says which" "$err" "$dir/plain"
+like "denied: the error names the command" "$err" "$dir/plain"
 ends directory 126 permission-denied 126 null -- /tmp
 ends bad-workdir 125 bad-workdir 125 null -- -d /no/such/dir -- true
-like "bad-workdir: says which" "$err" "/no/such/dir"
+like "bad-workdir: the error names the directory" "$err" "/no/such/dir"
 try nmctl run -m 32M -c 0.1 -u no-such-user -- true
-is "bad user: refused" "$status" 125
-like "bad user: says which" "$err" "no-such-user"
+is "a command of an unknown user is refused" "$status" 125
+like "the error names the unknown user" "$err" "no-such-user"
 
 # ---- the environment of a command ----
 export NM_TEST_FROM_HERE='two words' NM_TEST_NOT_GIVEN=secret
 try nmctl run -m 32M -c 0.1 -e A=1 -e 'B=x=y z' -e NM_TEST_FROM_HERE -- env
-like "environment: as given" "$out" '^A=1$'
-like "environment: value with = and space" "$out" '^B=x=y z$'
-like "environment: taken from here by name" "$out" '^NM_TEST_FROM_HERE=two words$'
-is "environment: nothing else from here or from nmd" \
+like "the command has the environment that was given" "$out" '^A=1$'
+like "a variable's value may contain an equals sign and spaces" "$out" '^B=x=y z$'
+like "a variable given by its name alone has nmctl's value" "$out" '^NM_TEST_FROM_HERE=two words$'
+is "no other variable of nmctl or nmd is passed on" \
     "$(grep -c -e NM_TEST_NOT_GIVEN -e NMD_ -e ASAN_ <<<"$out")" 0
-like "environment: PATH is there" "$out" '^PATH=.*/usr/bin'
+like "PATH is set" "$out" '^PATH=.*/usr/bin'
 try nmctl run -m 32M -c 0.1 -d /usr/share -- pwd
-is "working directory" "$out" /usr/share
+is "the command runs in the given working directory" "$out" /usr/share
 mkdir "$dir/here"
 # shellcheck disable=SC2016
 try sh -c 'cd "$1"; "$2" run -m 32M -c 0.1 -d . -- pwd' sh "$dir/here" "$NMCTL"
-is "working directory: a relative one is the caller's" "$out" "$dir/here"
+is "a relative working directory is relative to nmctl's" "$out" "$dir/here"
 try nmctl run -m 32M -c 0.1 -u nobody -- id -un
-is "user" "$out" nobody
+is "the command runs as the given user" "$out" nobody
 try nmctl run -m 32M -c 0.1 -u nobody -- id -Gn
-is "user: none of root's groups" "$out" nogroup
+is "a command of a user has none of root's groups" "$out" nogroup
 # shellcheck disable=SC2016
 try nmctl run -m 32M -c 0.1 -- sh -c 'ls /proc/$$/fd; ls -l /proc/$$/fd | grep -c " 0 -> /dev/null"'
-is "descriptors: none inherited, stdin is /dev/null" "$(tr '\n' ' ' <<<"$out")" "0 1 2 1 "
+is "no descriptor is inherited, and stdin is /dev/null" "$(tr '\n' ' ' <<<"$out")" "0 1 2 1 "
 try nmctl run -m 32M -c 0.1 -- grep -E 'NoNewPrivs|SigIgn|SigBlk' /proc/self/status
 is "no_new_privs is set, no signal is blocked or ignored" "$(tr -s '\t\n' ' ' <<<"$out")" \
     "SigBlk: 0000000000000000 SigIgn: 0000000000000000 NoNewPrivs: 1 "
 try nmctl run -m 32M -c 0.1 -- printf '%s|' a 'b c' '' '--wait' "it's" $'tab\there'
-is "arguments arrive as they are" "$out" "a|b c||--wait|it's|"$'tab\there|'
+is "arguments arrive unchanged" "$out" "a|b c||--wait|it's|"$'tab\there|'
 
 # ---- the output of a command ----
 try nmctl run --name long -m 32M -c 0.1 -- seq 200000
-is "long output arrives whole" "$(cksum <<<"$out")" "$(seq 200000 | cksum)"
-is "and is in the log" "$(nmctl logs --stdout long | cksum)" "$(seq 200000 | cksum)"
-is "logs --tail" "$(nmctl logs --stdout --tail 2 long | tr '\n' ' ')" "199999 200000 "
+is "long output arrives complete" "$(cksum <<<"$out")" "$(seq 200000 | cksum)"
+is "the log has all of the long output" "$(nmctl logs --stdout long | cksum)" "$(seq 200000 | cksum)"
+is "logs --tail prints the last lines" "$(nmctl logs --stdout --tail 2 long | tr '\n' ' ')" "199999 200000 "
 nmctl run --name binary -m 32M -c 0.1 -- head -c 100000 /usr/bin/bash >"$dir/binary"
-is "bytes that are no text come out whole" "$(cksum <"$dir/binary")" \
+is "bytes that are not text arrive unchanged" "$(cksum <"$dir/binary")" \
     "$(head -c 100000 /usr/bin/bash | cksum)"
-is "and are in the log" "$("$NMCTL" logs --stdout binary | cksum)" \
+is "the log has the bytes that are not text" "$("$NMCTL" logs --stdout binary | cksum)" \
     "$(head -c 100000 /usr/bin/bash | cksum)"
 submit both -m 32M -c 0.1 -- sh -c 'echo one; echo two >&2'
 wait_until 10 in_state both COMPLETED
-is "logs: stdout alone" "$(nmctl logs --stdout both)" one
-is "logs: stderr alone" "$(nmctl logs --stderr both 2>&1)" two
+is "logs prints stdout alone" "$(nmctl logs --stdout both)" one
+is "logs prints stderr alone" "$(nmctl logs --stderr both 2>&1)" two
 submit follow -m 32M -c 0.1 -- sh -c "until [ -e $dir/go ]; do sleep 0.05; done; echo late"
 nmctl logs -f follow >"$dir/followed" &
 follower=$!
 touch "$dir/go"
 wait "$follower"
-is "logs -f goes on to the end" "$(cat "$dir/followed")" late
+is "logs -f follows until the container ends" "$(cat "$dir/followed")" late
 
 # ---- the ways in which nmctl run ends ----
 id=$(nmctl run --detach -m 32M -c 0.1 -- sleep 300)
-like "--detach prints the id alone" "$id" '^container_[0-9]+_[0-9]+$'
-check "and it runs" wait_until 10 in_state "$id" RUNNING
+like "run --detach prints only the id" "$id" '^container_[0-9]+_[0-9]+$'
+check "the detached container runs" wait_until 10 in_state "$id" RUNNING
 nmctl kill --now --wait "$id" >/dev/null
-is "kill --now" "$(field_of "$id" '"\(.exit_reason) \(.exit_signal)"')" "killed 9"
+is "kill --now ends the container with SIGKILL" "$(field_of "$id" '"\(.exit_reason) \(.exit_signal)"')" "killed 9"
 
 env --default-signal=INT "$NMCTL" run --name interrupted -m 32M -c 0.1 -- sleep 300 &
 ctl=$!
@@ -113,8 +113,8 @@ kill -INT "$ctl"
 status=0
 wait "$ctl" 2>/dev/null || status=$?
 is "Ctrl-C on run ends the container" "$(state_of interrupted)" COMPLETED
-is "Ctrl-C: reason" "$(field_of interrupted .exit_reason)" killed
-at_least "Ctrl-C: run tells a signal" "$status" 128
+is "the record names the signal after Ctrl-C" "$(field_of interrupted .exit_reason)" killed
+at_least "nmctl run reports the signal after Ctrl-C" "$status" 128
 
 # shellcheck disable=SC2016
 env --default-signal=INT "$NMCTL" run --name stubborn -m 32M -c 0.1 -- \
@@ -123,7 +123,7 @@ ctl=$!
 wait_until 10 grep -q ready "$dir/stubborn"
 kill -INT "$ctl"
 wait "$ctl" 2>/dev/null
-is "what ignores SIGTERM is killed after the grace" \
+is "a command that ignores SIGTERM is killed after the grace period" \
     "$(field_of stubborn '"\(.state) \(.exit_reason) \(.exit_signal)"')" "COMPLETED killed 9"
 
 # The container keeps running if only the client ends.
@@ -132,16 +132,16 @@ ctl=$!
 wait_until 10 in_state left RUNNING
 kill -KILL "$ctl"
 wait "$ctl" 2>/dev/null
-is "a client's end is not the container's" "$(state_of left)" RUNNING
+is "the end of a client does not end the container" "$(state_of left)" RUNNING
 pid=$(field_of left .pid)
 nmctl kill --now --wait left >/dev/null
-check "killed means gone" wait_until 5 gone "$pid"
+check "no process of a killed container is left" wait_until 5 gone "$pid"
 
 # Processes that a command has left are killed when the command ends.
 submit parent -m 32M -c 0.1 -- sh -c 'sleep 300 & sleep 300 & echo $! >'"$dir/child"'; exit 0'
 check "a command that leaves children behind completes" wait_until 10 in_state parent COMPLETED
-check "and they are gone" wait_until 5 gone "$(cat "$dir/child")"
+check "no child of the ended command is left" wait_until 5 gone "$(cat "$dir/child")"
 check "no cgroup is left behind" wait_until 10 bash -c "[ -z \"\$(ls -d $(slice_dir)/*/ 2>/dev/null)\" ]"
 
-nmd_alive || not_ok "nmd is still there"
+nmd_alive || not_ok "nmd still runs"
 done_testing

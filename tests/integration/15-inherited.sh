@@ -143,7 +143,7 @@ PYTHON
 /usr/bin/python3 "$dir/catch.py" "$NMD_TEST_BUILD/nm-localizer" "$place/inherited.py" "$dir/state" >"$dir/localizer.facts" &
 catcher=$!
 NMD=$dir/nmd
-nmd_start --yarn-conf "$dir/conf" && ok "nmd starts from a hostile parent"
+nmd_start --yarn-conf "$dir/conf" && ok "nmd starts from a parent with hostile settings"
 keyring='' uts='' sid='' mdwe='' audit='' # of its parent, whose notes these are
 started_sec=$(awk '{ print int($1) }' /proc/uptime)
 . "$dir/notes"
@@ -157,7 +157,7 @@ health_is_ordinary() {
 }
 for user in root nobody; do
     try timeout 20 "$NMCTL" run -u "$user" -m 64M -c 0.1 -- sh -c 'exit 3'
-    is "$user: the command's own exit code" "$status" 3
+    is "$user: the command returns its own exit code" "$status" 3
     timeout 20 "$NMCTL" run -u "$user" -m 64M -c 0.1 -d /usr -- "$place/inherited" >"$dir/$user.facts"
 done
 submit sleeper -u nobody -m 64M -c 0.1 -- sleep 300
@@ -166,14 +166,14 @@ wait_until 5 in_state sleeper RUNNING
 # The last rows of inherited.py need a system call in the examined process. They are left out here, and nmd's behaviour is checked
 # instead.
 /usr/bin/python3 "$place/inherited.py" --of "$nmd_pid" | sed '/^interval timers: /,$d' >"$dir/nmd.facts"
-check "nm-localizer was there" wait "$catcher"
+check "nm-localizer ran" wait "$catcher"
 for pid in $(<"/proc/$nmd_pid/task/$nmd_pid/children"); do
     [ "$(<"/proc/$pid/comm")" = nm-shuffle ] || continue
     shuffle=$pid
     shuffle_user=$(stat -c %U "/proc/$pid")
     /usr/bin/python3 "$place/inherited.py" --of "$pid" >"$dir/shuffle.facts"
 done
-check "the health script soon has nothing of nmd's urgency" wait_until 15 health_is_ordinary
+check "the health script soon has the default priority instead of nmd's" wait_until 15 health_is_ordinary
 
 # Attributes that are invisible from outside are checked by nmd's behaviour, or in the processes that nmd has started.
 sleep_past() { [ "$(awk '{ print int($1) }' /proc/uptime)" -gt "$1" ]; }
@@ -190,9 +190,9 @@ wait_until 10 sleep_past "$((started_sec + 3))"
 } >>"$dir/nmd.facts"
 asked=$([ "$(uname -m)" = x86_64 ] && echo yes) # by ptrace(2)
 keyrings=$(sed -sn 's/^session keyring: //p' "$dir"/{health,root,nobody,localizer,shuffle}.facts | sort -u | wc -l)
-[ -z "$asked" ] || is "nm-shim has nmd's keyring" "$(fact shim "session keyring")" "$(fact health "session keyring")"
+[ -z "$asked" ] || is "nm-shim uses nmd's keyring" "$(fact shim "session keyring")" "$(fact health "session keyring")"
 [ "$keyring" = -1 ] || sed -i "/^session keyring: /{s/: $keyring\$/: its parent's/; s/: [0-9]*\$/: new/}" "$dir"/*.facts
-[ "$keyring" = -1 ] || is "commands and helpers that are users have no keyring in common, nor nmd's" "$keyrings" \
+[ "$keyring" = -1 ] || is "commands and helpers of users share no keyring with each other or with nmd" "$keyrings" \
     "$([ -n "$asked" ] && echo 5 || echo 3)"
 sed -i "s/^subreaper: .*/subreaper: $([ "$(fact nobody orphan)" != 1 ] && echo no)/" "$dir/nobody.facts"
 
@@ -202,12 +202,12 @@ bounding=$(fact nmd "other capabilities" | cut -d' ' -f4)
 own_bounding=$(awk '$1 == "CapBnd:" { print $2 }' /proc/self/status)
 # nm-shuffle has the CPU weight of its cgroup, or a nice value if there are no CPU weights.
 [ ! -e "/proc/$shuffle/autogroup" ] || ! logged 'nm-shuffle runs at nice 10' ||
-    like "nm-shuffle yields to other sessions, too" "$(<"/proc/$shuffle/autogroup")" ' nice 10$'
+    like "nm-shuffle runs in a session of low priority" "$(<"/proc/$shuffle/autogroup")" ' nice 10$'
 logged 'nm-shuffle runs at nice 10' ||
     like "nm-shuffle has a cgroup of its own" "$(<"/proc/$shuffle/cgroup")" "/${slice%.slice}_shuffle.scope\$"
 kill_all
 nmd_stop
-check "nm-shuffle ends with nmd" wait_until 10 over "$shuffle"
+check "nm-shuffle ends when nmd ends" wait_until 10 over "$shuffle"
 # A stopped nm-shuffle doesn't read the end of its input, and would keep its port from the next nmd.
 find_shuffle() {
     local pid
@@ -219,12 +219,12 @@ find_shuffle() {
 NMD=$true_nmd
 shuffle=
 nmd_start --yarn-conf "$dir/conf"
-check "nm-shuffle runs again" wait_until 10 find_shuffle
+check "nm-shuffle runs again after the restart" wait_until 10 find_shuffle
 find_shuffle && kill -STOP "$shuffle"
 nmd_kill
-check "a stopped nm-shuffle ends with an nmd that is killed" wait_until 10 over "${shuffle:-1}"
+check "a stopped nm-shuffle ends when nmd is killed" wait_until 10 over "${shuffle:-1}"
 NMD=$dir/nmd
-is "and leaves no cgroup" "$(find "$(nmd_cgroup_root)" -maxdepth 2 -name "${slice%.slice}_shuffle.scope")" ""
+is "the killed nmd leaves no cgroup of nm-shuffle" "$(find "$(nmd_cgroup_root)" -maxdepth 2 -name "${slice%.slice}_shuffle.scope")" ""
 cat >"$dir/mortal.py" <<'PYTHON'
 import ctypes, os, signal, sys
 if os.fork() == 0:
@@ -234,7 +234,7 @@ if os.fork() == 0:
 signal.pause()
 PYTHON
 printf '#!/bin/sh\nexec /usr/bin/python3 %s %s "$@"\n' "$dir/mortal.py" "$true_nmd" >"$dir/nmd"
-nmd_start && ok "nmd starts from a parent that it is to die with"
+nmd_start && ok "nmd starts from a parent whose death signal it inherits"
 child=$(cat "/proc/$nmd_pid/task/$nmd_pid/children")
 child=${child%% *}
 privileges=$(awk '$1 == "NoNewPrivs:" { print $2 }' "/proc/$child/status")
@@ -242,7 +242,7 @@ kill -KILL "$nmd_pid"
 wait "$nmd_pid" 2>/dev/null
 nmd_pid=
 wait_until 10 over "$child" && echo "parent-death signal: kept" >>"$dir/nmd.facts"
-is "nmd keeps no_new_privs, which nothing clears" "$privileges" 1
+is "nmd keeps no_new_privs, which can't be cleared" "$privileges" 1
 
 # ---- the expected attributes of each process ----
 zero=0000000000000000
@@ -304,15 +304,15 @@ row "other capabilities" "0000000004000000 $bounding $bounding $bounding" "00000
     "$zero $zero $zero $bounding" "$zero $bounding $bounding $bounding" "$zero $zero $zero $zero" \
     "$zero $bounding $bounding $bounding" "$zero 0000000000000004 0000000000000004 $zero"
 isnt_same() { [ "$1" != "$2" ]; }
-check "nmd keeps its bounding set, of which its parent had left one out" isnt_same "$bounding" "$own_bounding"
+check "nmd keeps its bounding set, which lacks a capability of its parent" isnt_same "$bounding" "$own_bounding"
 
 # ---- row by row ----
 mapfile -t names < <(sed -n '/^\.\\" inherited: begin/,/^\.\\" inherited: end/s/^\.B //p' "$here/../../packaging/nmd.8" |
     sed 's/\\-/-/g')
-at_least "rows in the table of nmd(8)" "${#names[@]}" 34
+at_least "the table of nmd(8) has rows" "${#names[@]}" 34
 for name in "${names[@]}"; do
     IFS='|' read -ra values <<<"${wanted[$name]-}"
-    is "$name: something is known of all of them" "${#values[@]}" 7
+    is "$name: the test has an expectation for each process" "${#values[@]}" 7
     i=0
     for who in nmd health shim root nobody localizer shuffle; do
         case $who-${values[i]-} in
@@ -323,5 +323,5 @@ for name in "${names[@]}"; do
     done
     unset "wanted[$name]"
 done
-is "no row is known here but not in nmd(8)" "${!wanted[*]}" ""
+is "each row of the test is in nmd(8)" "${!wanted[*]}" ""
 done_testing

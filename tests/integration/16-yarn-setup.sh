@@ -72,13 +72,13 @@ before=$(tree)
 
 echo 'export JAVA_HOME=$BASE/jdk8' >"$root$conf/yarn-env.sh"
 setup --dry-run
-like "a Java that only a shell could find isn't passed over" "$(tr -s '\n ' ' ' <<<"$out")" \
+like "a Java that only a login shell finds is reported" "$(tr -s '\n ' ' ' <<<"$out")" \
     "yarn-env.sh sets JAVA_HOME in a way that nmd can't interpret .*The unit gets /usr/lib/jvm/java-17: .* --java-home DIR"
 rm "$root$conf/yarn-env.sh"
 setup --dry-run --allow 198.51.100.0/24
-is "a dry run succeeds" "$status" 0
-like "and says so" "$err" "nothing was changed"
-is "it changes nothing" "$(tree)" "$before"
+is "a dry run of the setup succeeds" "$status" 0
+like "a dry run says that it is one" "$err" "nothing was changed"
+is "a dry run changes nothing" "$(tree)" "$before"
 dry=$out
 setup --allow 198.51.100.0/24
 is "the setup succeeds" "$status $(grep -v "waiting for an answer" <<<"$err")" "0 "
@@ -87,52 +87,52 @@ as_done() { # the words of a dry run as those of the real one
         s|^  remove   /|  removed  /|; s|^  restore  /|  restored /|; s|^  leave    /|  left     /|
         s|^Then stop |The setup is done. Now stop |'
 }
-is "and says the same, as what was done" "$out" "$(as_done <<<"$dry")"
-like "that it is done, and what comes next" "$(tail -n 2 <<<"$out" | tr '\n' ' ')" \
+is "the setup reports the same changes as the dry run, as done" "$out" "$(as_done <<<"$dry")"
+like "the setup says that it is complete, and names the next steps" "$(tail -n 2 <<<"$out" | tr '\n' ' ')" \
     "^The setup is done\. Now stop Hadoop's NodeManager on this host, and run   systemctl daemon-reload && "
-like "a ResourceManager answers" "$out" "ResourceManager 127.0.0.1:$(cat "$dir/rm.port") .*answers at 127.0.0.1"
-like "the other one may stand by" "$out" \
+like "the setup reports that a ResourceManager answers" "$out" "ResourceManager 127.0.0.1:$(cat "$dir/rm.port") .*answers at 127.0.0.1"
+like "the setup reports that the other ResourceManager may be on standby" "$out" \
     "127.0.0.1:$closed .*no program listens on this port, which is normal for a standby ResourceManager"
-like "the name node is tried, too" "$out" "name node 192.0.2.9:9870 .*can't be reached"
-like "Java is found" "$out" "Java 17.0.9: /usr/lib/jvm/java-17 "
-like "and Hadoop" "$out" "Hadoop: /srv/hadoop \(hadoop-env.sh\)"
-like "each address has its reason" "$(tr -s '\n ' ' ' <<<"$out")" \
+like "the setup checks the name node" "$out" "name node 192.0.2.9:9870 .*can't be reached"
+like "the setup finds Java" "$out" "Java 17.0.9: /usr/lib/jvm/java-17 "
+like "the setup finds Hadoop" "$out" "Hadoop: /srv/hadoop \(hadoop-env.sh\)"
+like "the setup gives a reason for each address" "$(tr -s '\n ' ' ' <<<"$out")" \
     "# a name node: 192.0.2.9 IPAddressAllow=192.0.2.9 # a name server IPAddressAllow=192.0.2.53 # from --allow IPAddressAllow=198.51"
 for line in IPAddressAllow=192.0.2.9 IPAddressAllow=192.0.2.53 IPAddressAllow=198.51.100.0/24 \
     Environment=JAVA_HOME=/usr/lib/jvm/java-17 Environment=HADOOP_COMMON_HOME=/srv/hadoop "Environment=HADOOP_CONF_DIR=$conf" \
     ReadWritePaths=-/usr/local/hadoop/tmp; do
     check "the unit's drop-in has $line" grep -qxF "$line" "$root$unit"
 done
-is "and nothing of what the unit allows itself" "$(grep -c 'Allow=127' "$root$unit")" 0
-like "the configuration makes it a node" "$(cat "$root$config")" "^enabled = yes"
+is "the drop-in does not repeat the address that the unit allows" "$(grep -c 'Allow=127' "$root$unit")" 0
+like "the configuration makes the host a node" "$(cat "$root$config")" "^enabled = yes"
 owner=$(id -u):$(id -g)
-is "a directory that was Hadoop's is root's" "$(stat -c '%a %u:%g' "$root/data/1/yarn")" "755 $owner"
-is "others are made" "$(stat -c '%a %u:%g' "$root"/data/{1/logs,2/yarn/local} "$root/usr/local/hadoop/tmp" | sort -u)" "755 $owner"
+is "a directory of Hadoop's user now belongs to root" "$(stat -c '%a %u:%g' "$root/data/1/yarn")" "755 $owner"
+is "missing directories are created" "$(stat -c '%a %u:%g' "$root"/data/{1/logs,2/yarn/local} "$root/usr/local/hadoop/tmp" | sort -u)" "755 $owner"
 for words in "limit-users is true" "max-queue-length is 0" "use-pause-for-preemption is false" "the host has a firewall" \
     "systemctl daemon-reload" "$conf --undo"; do
-    like "what is left is said: $words" "$out" "$words"
+    like "the setup names what remains to be done: $words" "$out" "$words"
 done
 
 # runs the next command that the setup has printed, with the paths of this suite
 $(type -P sh) -c "$(sed -n 's/.*daemon-reload && \(nmd --check-config .*\) && systemctl.*/\1/p' <<<"$out" |
     sed "s|^nmd|timeout 10 '$NMD'|")" >"$dir/said" 2>&1
-like "the check that it names is of this setup" "$(cat "$dir/said")" "max-queue-length is 0"
-like "and so is the way back" "$out" "$conf --undo --root $root( --config /etc/nmd/nmd.conf)?( --state-dir /var/lib/nmd)?\$"
+like "the suggested check names this setup" "$(cat "$dir/said")" "max-queue-length is 0"
+like "the suggested undo names this setup" "$out" "$conf --undo --root $root( --config /etc/nmd/nmd.conf)?( --state-dir /var/lib/nmd)?\$"
 
 # nmd reads the new configuration, and does not find the cluster's files, which exist only below $root
 try timeout 10 "$NMD" --check-config --config "$root/etc/nmd/nmd.conf" --state-dir "$dir/state" --runtime-dir "$dir/run"
-like "nmd goes by it" "$err" "$conf"
+like "nmd uses the new configuration" "$err" "$conf"
 
 # ---- a second setup -------------------------------------------------------------------------------
 
 after=$(tree)
 setup --allow 198.51.100.0/24
-is "once more: it succeeds" "$status" 0
-is "and changes nothing" "$(tree)" "$after"
-is "nor says that it would" "$(grep -cE '^  (make|made|change|changed|leave|left) ' <<<"$out")" 0
+is "a second setup succeeds" "$status" 0
+is "a second setup changes nothing" "$(tree)" "$after"
+is "a second setup announces no changes" "$(grep -cE '^  (make|made|change|changed|leave|left) ' <<<"$out")" 0
 setup
-is "without the network: it is written anew" "$status $(grep -c 198.51.100 "$root$unit")" "0 0"
-like "and it is suggested to say one" "$out" "--allow ADDRESS/BITS"
+is "without --network the drop-in is written again" "$status $(grep -c 198.51.100 "$root$unit")" "0 0"
+like "the setup suggests --network" "$out" "--allow ADDRESS/BITS"
 
 # ---- servers that don't answer ---------------------------------------------------------------------
 
@@ -156,10 +156,10 @@ time.sleep(60)' >"$dir/dns.ready" &
     try timeout 20 unshare --mount sh -c 'mount --bind "$1" /etc/resolv.conf && shift && exec "$@"' sh "$dir/resolv.conf" \
         env -u JAVA_HOME -u HADOOP_HOME "$NMD" --yarn-setup "$conf" --root "$root" --dry-run
     took=$(($(date +%s) - began))
-    like "a name server that doesn't answer: the names are unknown" "$out" "ResourceManager rm4.example:8031: its name can't be resolved"
-    check "and are asked for at once ($took s)" test "$took" -lt 8
-    like "which is said meanwhile" "$err" "resolving the name rm1.example; 0 of [0-9]+ names are done"
-    is "and not where the result is" "$(grep -c 'resolving the name' <<<"$out")" 0
+    like "with a name server that doesn't answer the host names are unknown" "$out" "ResourceManager rm4.example:8031: its name can't be resolved"
+    check "all host names are looked up at the same time ($took s)" test "$took" -lt 8
+    like "the setup reports that it waits for the name server" "$err" "resolving the name rm1.example; 0 of [0-9]+ names are done"
+    is "the message about the wait goes to stderr" "$(grep -c 'resolving the name' <<<"$out")" 0
     cp "$dir/yarn-site.xml" "$root$conf/yarn-site.xml"
 fi
 
@@ -171,29 +171,29 @@ checked() { # runs --check-config for the host whose root is the directory
 }
 nmd_configure </dev/null
 checked
-is "--check-config has nothing to say of hosts and Java" "$(grep -cE "doesn't permit nmd to connect|JAVA_HOME" <<<"$err")" 0
-is "nor of variables and directories" "$(grep -cE "HADOOP_CONF_DIR|can't write|doesn't exist" <<<"$err")" 0
-like "but of what is to be decided" "$err" "max-queue-length is 0"
-like "and of a name node that can't be reached" "$err" "name node 192.0.2.9:9870: can't be reached"
+is "--check-config reports no hosts and no Java" "$(grep -cE "doesn't permit nmd to connect|JAVA_HOME" <<<"$err")" 0
+is "--check-config reports no variables and no directories" "$(grep -cE "HADOOP_CONF_DIR|can't write|doesn't exist" <<<"$err")" 0
+like "--check-config lists the open decisions" "$err" "max-queue-length is 0"
+like "--check-config reports a name node that can't be reached" "$err" "name node 192.0.2.9:9870: can't be reached"
 sed -i '/192.0.2.9/d; /JAVA_HOME/d' "$root$unit"
 changed=$(tree)
 checked
-like "what is to be run is a command that can be" "$(tr -s '\n ' ' ' <<<"$err")" "nmd --yarn-setup $conf --root $root --allow ADDRESS/BITS"
-like "an address that isn't allowed is missed" "$err" "doesn't permit nmd to connect to the name node 192.0.2.9"
-like "and Java" "$err" "JAVA_HOME isn't set.*/usr/lib/jvm/java-17"
+like "the suggested command can be run" "$(tr -s '\n ' ' ' <<<"$err")" "nmd --yarn-setup $conf --root $root --allow ADDRESS/BITS"
+like "an address that isn't allowed is reported" "$err" "doesn't permit nmd to connect to the name node 192.0.2.9"
+like "a missing Java is reported" "$err" "JAVA_HOME isn't set.*/usr/lib/jvm/java-17"
 printf '[Service]\nIPAddressAllow=192.0.2.0/24\nEnvironment=JAVA_HOME=/x\n' >"$root${unit%/*}/90-mine.conf"
 checked
-is "whoever allows it" "$(grep -cE "doesn't permit nmd to connect|JAVA_HOME" <<<"$err")" 0
+is "an address and a Java that another drop-in has are not reported" "$(grep -cE "doesn't permit nmd to connect|JAVA_HOME" <<<"$err")" 0
 rm "$root${unit%/*}/90-mine.conf"
 printf '[Service]\nEnvironment=\nReadWritePaths=\n' >"$root${unit%/*}/90-mine.conf"
 rmdir "$root/data/1/logs"
 checked
-like "variables of Hadoop are missed" "$err" "no drop-in of nmd.service has Environment=.*HADOOP_CONF_DIR="
-like "and the way into /usr" "$err" "can't write to the directory /usr/local/hadoop/tmp"
-like "and a directory that isn't there" "$err" "the directory /data/1/logs doesn't exist"
+like "missing variables of Hadoop are reported" "$err" "no drop-in of nmd.service has Environment=.*HADOOP_CONF_DIR="
+like "a missing way into /usr is reported" "$err" "can't write to the directory /usr/local/hadoop/tmp"
+like "a missing directory is reported" "$err" "the directory /data/1/logs doesn't exist"
 rm "$root${unit%/*}/90-mine.conf"
 mkdir -m 755 "$root/data/1/logs"
-is "and it changes nothing" "$(tree)" "$changed"
+is "--check-config changes nothing" "$(tree)" "$changed"
 
 # ---- paths that can't be written ---------------------------------------------------------------------
 
@@ -212,15 +212,15 @@ if [ -n "${NMD_SETUP_APART:-}" ]; then
         for at in /etc/nmd /var/lib/nmd; do
             # shellcheck disable=SC2086 # no option, or one
             frozen "$at" $words --dry-run
-            is "$at is read-only: a dry run ${words:+of the way back }says so" "$status" 1
-            like "with the place" "$err" \
+            is "$at is read-only: a dry run ${words:+of the undo }fails with the reason" "$status" 1
+            like "the error names the read-only place" "$err" \
                 "(can't write ($root)?$at/|($root)?$at.* can't be (written|removed|changed)).*Read-only file system"
-            like "and that nothing was changed" "$err" "nothing was changed"
+            like "the error says that nothing was changed" "$err" "nothing was changed"
         done
     done
     rm "$root$config"
     frozen /etc/nmd
-    is "and so says the real one" "$status" 1
+    is "the real run fails with the same error" "$status" 1
     rm -r "$root"
     mv "$dir/saved" "$root"
 fi
@@ -228,55 +228,55 @@ fi
 # ---- undo -------------------------------------------------------------------------------------------
 
 setup
-is "a file that somebody has changed stays" "$status" 1
-like "which is said" "$out" "left    $unit: it was changed after the setup wrote it"
-is "as it is" "$(tree)" "$changed"
+is "undo leaves a file that somebody has changed" "$status" 1
+like "undo reports the changed file" "$out" "left    $unit: it was changed after the setup wrote it"
+is "the changed file has its content" "$(tree)" "$changed"
 setup --undo --dry-run
-is "the way back, dry" "$status $(tree | sha256sum)" "1 $(sha256sum <<<"$changed")"
+is "a dry run of the undo succeeds" "$status $(tree | sha256sum)" "1 $(sha256sum <<<"$changed")"
 dry=$out
 setup --undo
-is "the way back says the same, as what was done" "$out" "$(as_done <<<"$dry" |
+is "the undo reports the same changes as the dry run, as done" "$out" "$(as_done <<<"$dry" |
     sed 's|^Before this command|The setup is undone, except for what is left as it is.\n\n&|')"
-is "and that something stays" "$status" 1
-like "and what comes before it, and after" "$(tr '\n' ' ' <<<"$out")" \
+is "the undo says that something is left" "$status" 1
+like "the undo names the steps before and after" "$(tr '\n' ' ' <<<"$out")" \
     'decommission the node .* stop nmd\.service .* NodeManager starts, run .* daemon-reload && systemctl restart nmd\.service'
-like "with the reason" "$out" "left     $unit: it was changed after the setup wrote it"
-check "that does" test -e "$root$unit"
-check "and is in the list" grep -qF "$unit" "$root$manifest"
-is "which has nothing that was taken back" "$(grep -cF "$config" "$root$manifest")" 0
+like "the undo gives the reason" "$out" "left     $unit: it was changed after the setup wrote it"
+check "the changed file is still there" test -e "$root$unit"
+check "the list still names the changed file" grep -qF "$unit" "$root$manifest"
+is "the list names nothing that was undone" "$(grep -cF "$config" "$root$manifest")" 0
 rm "$root$unit"
 setup --undo
-is "once that is away, the rest is taken back" "$status" 0
-is "all is as it was" "$(tree)" "$before"
-check "the list is gone" test ! -e "$root$manifest"
+is "after the changed file is removed, the undo is complete" "$status" 0
+is "the host is as before the setup" "$(tree)" "$before"
+check "the list is removed" test ! -e "$root$manifest"
 setup
-is "forth" "$status" 0
+is "the setup is applied again" "$status" 0
 setup --undo
-is "and back" "$status" 0
-is "is where it began" "$(tree)" "$before"
+is "the setup is undone again" "$status" 0
+is "the host is again as before the setup" "$(tree)" "$before"
 if [ "$as_root" = 0 ]; then
     setup
     mkdir "$root"/data/1/yarn/{usercache,nmPrivate} "$root/data/1/logs/application_1_1"
     touch "$root${config%/*}/.50-yarn.conf.new"
     setup --undo
-    is "files of jobs: they stay" "$status" 1
-    like "in a directory that was given back, which is said" "$(sort <<<"$out")" \
+    is "files of jobs are left by the undo" "$status" 1
+    like "the undo names files of jobs in a directory that was given back" "$(sort <<<"$out")" \
         "restored /data/1/yarn: .*still belong to root \((usercache, nmPrivate|nmPrivate, usercache)\): .*chown -R 12345:23456 /data/1/yarn"
-    like "and in one that was made" "$out" "left     /data/1/logs: it isn't empty \(application_1_1\)"
-    is "which alone is in the list" "$(grep -cE '"/data/1/(yarn|logs)"' "$root$manifest") $(grep -c '/data/1/logs"' "$root$manifest")" "1 1"
-    like "what an interrupted setup has left doesn't" "$out" "removed  ${config%/*}/.50-yarn.conf.new"
+    like "the undo names files of jobs in a directory that was created" "$out" "left     /data/1/logs: it isn't empty \(application_1_1\)"
+    is "the list names only the directory that was created" "$(grep -cE '"/data/1/(yarn|logs)"' "$root$manifest") $(grep -c '/data/1/logs"' "$root$manifest")" "1 1"
+    like "files of an interrupted setup are removed" "$out" "removed  ${config%/*}/.50-yarn.conf.new"
     rmdir "$root"/data/1/yarn/* "$root/data/1/logs/application_1_1"
     setup --undo
-    is "and the rest goes once these are away" "$status $(tree | sha256sum)" "0 $(sha256sum <<<"$before")"
+    is "the rest is removed after the files of jobs" "$status $(tree | sha256sum)" "0 $(sha256sum <<<"$before")"
     setup
     rmdir "$root/data/1/logs"
     mkdir "$root/data/1/logs"
     chown 55:55 "$root/data/1/logs"
     setup
     setup --undo
-    is "a directory that somebody else has made since is given back" "$status $(stat -c %u:%g "$root/data/1/logs")" "0 55:55"
+    is "a directory that somebody else has created since is given back" "$status $(stat -c %u:%g "$root/data/1/logs")" "0 55:55"
     rmdir "$root/data/1/logs"
-    is "and all else is as it was" "$(tree)" "$before"
+    is "the rest of the host is as before the setup" "$(tree)" "$before"
 fi
 wanted=$conf
 for form in "$conf/" "/$conf" "$conf/." "${conf%/*}/./${conf##*/}//"; do
@@ -291,24 +291,24 @@ for form in "$conf/" "/$conf" "$conf/." "${conf%/*}/./${conf##*/}//"; do
 done
 conf=$wanted
 setup --undo
-like "there is nothing more to take back" "$out" "No setup was found"
+like "a further undo says that there is nothing to undo" "$out" "No setup was found"
 
 # ---- without systemd -----------------------------------------------------------------------------------
 
 rmdir "$root/run/systemd/system"
 setup --dry-run
-is "no systemd: nobody is sent to systemctl" "$status $(grep -c systemctl <<<"$out")" "0 0"
-like "but to what is there" "$(tr -s '\n ' ' ' <<<"$out")" \
+is "without systemd no message suggests systemctl" "$status $(grep -c systemctl <<<"$out")" "0 0"
+like "without systemd the messages suggest available commands" "$(tr -s '\n ' ' ' <<<"$out")" \
     "systemd doesn't run on this host\. .*: nmd --check-config --root .* Start nmd as a node on that host: JAVA_HOME=/usr/lib/jvm/java-17 "
-is "no nmd is to be stopped where none runs" "$(grep -c '^  kill' <<<"$out")" 0
+is "without a running nmd no message suggests to stop one" "$(grep -c '^  kill' <<<"$out")" 0
 $(type -P sh) -c "$(sed -n 's/^  \(nmd --check-config .*\)/\1/p' <<<"$out" | sed "s|^nmd|timeout 10 '$NMD'|")" >"$dir/said" 2>&1
-like "the check that it names is of this setup" "$(cat "$dir/said")" "max-queue-length is 0"
+like "without systemd the suggested check names this setup" "$(cat "$dir/said")" "max-queue-length is 0"
 # shellcheck disable=SC2016 # the inner shell's
-like "with its log in a file" "$out" '^  JAVA_HOME=.* nmd.* 2>>/var/log/nmd\.log &$'
+like "without systemd the suggested nmd logs to a file" "$out" '^  JAVA_HOME=.* nmd.* 2>>/var/log/nmd\.log &$'
 # shellcheck disable=SC2016 # the inner shell's
 said=$($(type -P sh) -c 'nmd() { echo "$JAVA_HOME $HADOOP_HOME $HADOOP_CONF_DIR $*"; }
 '"$(grep '^  JAVA_HOME=' <<<"$out" | sed 's| 2>>[^ ]*||')"' wait')
-like "and nmd starts with what the drop-in has" "$said" \
+like "nmd starts with the drop-in's settings" "$said" \
     "^/usr/lib/jvm/java-17 /srv/hadoop $conf( --config /etc/nmd/nmd.conf)?( --state-dir /var/lib/nmd)?\$"
 setup
 python3 -c 'import fcntl, sys, time
@@ -321,15 +321,15 @@ lock_pid=$!
 at_exit 'kill "$lock_pid" 2>/dev/null'
 wait_until 10 test -s "$dir/lock.ready"
 setup
-like "one that runs is to be stopped" "$(tr -s '\n ' ' ' <<<"$out")" "wait until it has exited: kill $lock_pid Start nmd"
+like "the setup suggests to stop a running nmd" "$(tr -s '\n ' ' ' <<<"$out")" "wait until it has exited: kill $lock_pid Start nmd"
 setup --undo --dry-run
-like "and before the way back" "$(tr -s '\n ' ' ' <<<"$out")" "stop the running nmd: kill $lock_pid After it, .*start nmd again"
-is "with no systemctl" "$(grep -c systemctl <<<"$out")" 0
+like "the undo suggests to stop a running nmd first" "$(tr -s '\n ' ' ' <<<"$out")" "stop the running nmd: kill $lock_pid After it, .*start nmd again"
+is "without systemd no message suggests systemctl for the stop" "$(grep -c systemctl <<<"$out")" 0
 kill "$lock_pid"
 rm "$root/var/lib/nmd/lock"
 setup --undo
 mkdir "$root/run/systemd/system"
-is "and all is as it was" "$status $(tree | sha256sum)" "0 $(sha256sum <<<"$before")"
+is "the host is as before the setup without systemd" "$status $(tree | sha256sum)" "0 $(sha256sum <<<"$before")"
 
 # ---- the package's purge takes back as much --------------------------------------------------------------
 
@@ -344,8 +344,8 @@ setup
 touch "$root${config%/*}/.50-yarn.conf.new"
 purge
 is "a purge without nmd succeeds" "$status $err" "0 "
-is "and takes back a setup" "$(tree)" "$before"
-is "without a word on it" "$(grep -c yarn-setup <<<"$out")" 0
+is "a purge without nmd undoes the setup" "$(tree)" "$before"
+is "a purge without nmd prints nothing about the setup" "$(grep -c yarn-setup <<<"$out")" 0
 setup
 sed -i '/JAVA_HOME/d' "$root$unit"
 chmod 700 "$root/data/1/yarn"
@@ -356,20 +356,20 @@ sum=$(sha256sum <"$root$config")
 mv "$root$config" "$root/elsewhere/50-yarn.conf"
 ln -s "$root/elsewhere/50-yarn.conf" "$root$config"
 purge
-is "a purge goes on where something must stay" "$status $err" "0 "
+is "a purge continues when something must be left" "$status $err" "0 "
 kept "$unit" "it was changed after the setup wrote it"
 kept "$config" "something else has replaced it"
 kept /data/1/yarn "its owner or mode was changed"
 kept /data/1/logs "something else has replaced it"
 kept /data/2/yarn/local "it isn't empty"
-is "what a link leads to isn't touched" "$(sha256sum <"$root/elsewhere/50-yarn.conf")" "$sum"
-is "nor is what stays" "$(stat -c %a "$root/data/1/yarn") $(readlink "$root/data/1/logs")" "700 /elsewhere"
-check "the state is gone" test ! -e "$root/var/lib/nmd"
+is "the target of a link is unchanged" "$(sha256sum <"$root/elsewhere/50-yarn.conf")" "$sum"
+is "the files that must be left are unchanged" "$(stat -c %a "$root/data/1/yarn") $(readlink "$root/data/1/logs")" "700 /elsewhere"
+check "the state directory is removed" test ! -e "$root/var/lib/nmd"
 rm -r "$root/elsewhere" "$root/data/1/logs" "$root/data/2/yarn" "$root${unit%/*}" "$root${config%/*}" "$root/etc/nmd"
 mkdir "$root/etc/nmd" "$root/data/2/yarn"
 chmod 2775 "$root/data/1/yarn"
 [ "$as_root" != 0 ] || chown 12345:23456 "$root/data/1/yarn"
-is "all else is as it was" "$(tree)" "$before"
+is "the rest of the host is as before" "$(tree)" "$before"
 
 if [ "$as_root" = 0 ]; then
     setup
@@ -378,7 +378,7 @@ if [ "$as_root" = 0 ]; then
     purge
     kept /data/1/yarn "belongs to 12345:23456 again, but these entries in it belong to root: usercache"
     rm -r "$root"/data/1/yarn/*
-    is "which has its owner" "$(tree)" "$before"
+    is "the directory has its former owner" "$(tree)" "$before"
 fi
 
 setup
@@ -387,8 +387,8 @@ ln -s disks "$root/data"
 purge
 kept /data/1/logs "symbolic link"
 kept /data/1/yarn "symbolic link"
-check "nothing is removed through a link on the way" test -d "$root/disks/1/logs"
-is "nor given away" "$(stat -c '%a %u:%g' "$root/disks/1/yarn")" "755 $owner"
+check "nothing is removed through a link in the path" test -d "$root/disks/1/logs"
+is "nothing changes its owner through a link in the path" "$(stat -c '%a %u:%g' "$root/disks/1/yarn")" "755 $owner"
 rm "$root/data"
 mv "$root/disks" "$root/data"
 # Manipulated lists: with files that don't belong to nmd, and with text that sh can't parse.
@@ -407,15 +407,15 @@ list() { # PATH...: as one of files with the sum of these
 }
 list /etc/../mine/file '/mine/\"x\"' /open/mine/file /mine/./file >"$root/var/lib/nmd/yarn-setup"
 purge
-is "a list that others could make use of: the purge succeeds" "$status" 0
+is "with a list that others can write, the purge succeeds" "$status" 0
 for path in /etc/../mine/file /open/mine/file /mine/./file; do
     kept "$path" "a user other than root can change its path"
 done
-is "and leaves all that" "$(cat "$root/mine/file" "$root/mine/\"x\"" "$root/open/mine/file" | sort -u)" mine
+is "with a list that others can write, the purge leaves all of it" "$(cat "$root/mine/file" "$root/mine/\"x\"" "$root/open/mine/file" | sort -u)" mine
 mkdir "$root/var/lib/nmd"
 list /mine/file >"$root/var/lib/nmd/yarn-setup"
 purge
-check "which a plain one removes" test ! -e "$root/mine/file"
+check "with a list that only root can write, the purge removes it" test ! -e "$root/mine/file"
 rm -r "$root/mine" "$root/open" "$root/data/1/logs" "$root/data/2/yarn/local"
 before=$(tree)
 
@@ -427,26 +427,26 @@ ln -s "$root/elsewhere" "$root${unit%/*}"
 before=$(tree)
 setup
 is "nothing is written through a link" "$status $(ls -A "$root/elsewhere")" "1 "
-like "which is said" "$out" "left    $config: the path is or contains a symbolic link"
+like "the link is reported" "$out" "left    $config: the path is or contains a symbolic link"
 setup --undo
-is "and taken back" "$status" 0
-is "all" "$(tree)" "$before"
+is "the undo succeeds although paths contain links" "$status" 0
+is "all changes are undone" "$(tree)" "$before"
 rm "$root/etc/nmd/nmd.conf.d" "$root${unit%/*}"
 
 site yarn.http.policy HTTPS_ONLY yarn.nodemanager.local-dirs /data/1/yarn
 before=$(tree)
 setup
-is "a cluster that nmd can't be a node of: it is refused" "$status" 1
-like "with the reason" "$err" "yarn.http.policy = 'HTTPS_ONLY'"
-is "and nothing is written" "$(tree)" "$before"
+is "a setup for an unsupported cluster is refused" "$status" 1
+like "the refusal gives the reason" "$err" "yarn.http.policy = 'HTTPS_ONLY'"
+is "the refused setup writes nothing" "$(tree)" "$before"
 if [ "$as_root" = 0 ]; then
     site yarn.nodemanager.log-dirs /data/1/yarn/logs yarn.nodemanager.local-dirs /data/1/yarn
     before=$(tree)
     setup
-    is "logs below a directory of Hadoop's user: one setup is enough" "$status" 0
-    is "both are root's" "$(stat -c '%u %a' "$root"/data/1/yarn{,/logs} | paste -sd' ')" '0 755 0 755'
+    is "one setup is enough for logs below a directory of Hadoop's user" "$status" 0
+    is "both directories belong to root" "$(stat -c '%u %a' "$root"/data/1/yarn{,/logs} | paste -sd' ')" '0 755 0 755'
     setup --undo
-    is "and are as they were" "$status $(tree | sha256sum)" "0 $(sha256sum <<<"$before")"
+    is "both directories have their former owners" "$status $(tree | sha256sum)" "0 $(sha256sum <<<"$before")"
 fi
 site yarn.nodemanager.local-dirs /data/1/yarn
 before=$(tree)
@@ -455,18 +455,18 @@ wrong() { # NAME STATUS WORDS OPTION...
     local name=$1 wanted=$2 words=$3
     shift 3
     try timeout 10 "$NMD" "$@"
-    is "$name: exit status" "$status" "$wanted"
-    like "$name: names it" "$err" "$words"
+    is "$name is refused with its exit status" "$status" "$wanted"
+    like "$name: the error names the mistake" "$err" "$words"
 }
-wrong "an option without a setup" 2 "dry-run.*require --yarn-setup" --dry-run
-wrong "an option that undo hasn't" 2 "--undo can't be combined with" --yarn-setup "$conf" --undo --allow 192.0.2.1
+wrong "an option without the setup" 2 "dry-run.*require --yarn-setup" --dry-run
+wrong "an option that the undo doesn't have" 2 "--undo can't be combined with" --yarn-setup "$conf" --undo --allow 192.0.2.1
 wrong "a relative directory" 1 "--yarn-setup 'conf': must be an absolute path" --yarn-setup conf --root "$root"
-wrong "no network" 1 "--allow '192.0.2.0/40'" --yarn-setup "$conf" --root "$root" --allow 192.0.2.0/40
-wrong "no network, dry" 1 "--allow '192.0.2.0/40'" --yarn-setup "$conf" --root "$root" --allow 192.0.2.0/40 --dry-run
+wrong "a setup without --network" 1 "--allow '192.0.2.0/40'" --yarn-setup "$conf" --root "$root" --allow 192.0.2.0/40
+wrong "a dry run without --network" 1 "--allow '192.0.2.0/40'" --yarn-setup "$conf" --root "$root" --allow 192.0.2.0/40 --dry-run
 like "the error comes first" "$(head -n 1 <<<"$err")" "--allow '192.0.2.0/40'"
-like "and then that nothing was changed" "$(tail -n 1 <<<"$err")" "nothing was changed"
-wrong "no network that systemd takes" 1 "--allow '10.0.0.0/08'" --yarn-setup "$conf" --root "$root" --allow 10.0.0.0/08
-wrong "no such Java" 1 "--java-home '/none'" --yarn-setup "$conf" --root "$root" --java-home /none
-wrong "no such files" 1 "$root/none" --yarn-setup /none --root "$root"
-is "and nothing was written" "$(tree)" "$before"
+like "the message after the error says that nothing was changed" "$(tail -n 1 <<<"$err")" "nothing was changed"
+wrong "a network that systemd doesn't accept" 1 "--allow '10.0.0.0/08'" --yarn-setup "$conf" --root "$root" --allow 10.0.0.0/08
+wrong "a Java that doesn't exist" 1 "--java-home '/none'" --yarn-setup "$conf" --root "$root" --java-home /none
+wrong "files that don't exist" 1 "$root/none" --yarn-setup /none --root "$root"
+is "the refused setups wrote nothing" "$(tree)" "$before"
 done_testing

@@ -36,7 +36,7 @@ complaints() { NMD_DOCS_PROGRAMS=$programs /usr/bin/python3 -B "$docs_commands" 
 
 words=$(wc -w <"$documents/README.md")
 check "README has at most 900 words ($words)" test "$words" -le 900
-is "each command has one runner, and each option is one" "$(cd "$documents" && complaints "${all[@]}" 2>&1)" ""
+is "each command has one runner, and each option exists" "$(cd "$documents" && complaints "${all[@]}" 2>&1)" ""
 nobody=no-such # not as it would be written
 # One error of each kind, because a check that reports no error may be broken.
 printf '%s\n' 'Say `nmctl status --colour`, `nmctl fly me`, `systemctl fly` or `nmctl status --watch`.' '```sh' 'true' '```' \
@@ -46,14 +46,14 @@ try complaints "$dir/wrong.md"
 for fault in "1: .nmctl status --colour.: the help .* has no --colour" "1: .nmctl fly me.: 'nmctl fly' has no help" \
     '1: no block has .systemctl fly.' '2: nobody runs this block' '5: nobody runs this block' \
     "9: no test has this command: ./demo --$nobody" '11: a command is a line' '16: an indented block' '18: a fence that says not'; do
-    like "a fault is found: $fault" "$out" "wrong.md:$fault"
+    like "the check finds this fault: $fault" "$out" "wrong.md:$fault"
 done
-is "and no others" "$(wc -l <<<"$out")" 9
+is "the check finds no other faults" "$(wc -l <<<"$out")" 9
 echo 'It took 12 ms on 2026-11-26 01:12:40 for container_1_2, at 3.5 MiB' >"$dir/a"
 echo 'It took 9 s on 2031-01-01 11:11:11 for container_7_000003, at 1 GiB' >"$dir/b"
 check "output is compared without its numbers" shows "$dir/a" "$dir/b"
 echo 'It takes 9 s' >>"$dir/a"
-is "and with its words" "$(shows "$dir/a" "$dir/b")" "It takes N"
+is "output is compared with its words" "$(shows "$dir/a" "$dir/b")" "It takes N"
 
 links() { # DOCUMENT: what it links to in the tree, with what is behind #
     grep -oE '\]\([^)]+\)' "$documents/$1" | sed 's/^](//; s/)$//' | grep -v '^https*:'
@@ -70,7 +70,7 @@ dead_links() {
         done < <(links "$document")
     done
 }
-is "each link leads somewhere" "$(dead_links)" ""
+is "each link has a target" "$(dead_links)" ""
 unlinked() { # nobody finds it then
     local document
     for document in "${all[@]:1}"; do
@@ -80,18 +80,18 @@ unlinked() { # nobody finds it then
         esac
     done
 }
-is "README leads to each document, by the index to each decision" "$(unlinked)" ""
+is "README links to each document, and the index links to each decision" "$(unlinked)" ""
 
 # The picture must show a recorded real run.
 recording=$here/../demo/recorded.jsonl
 check "README's picture can be drawn" /usr/bin/python3 -B "$here/../demo/draw.py" "$recording" "$dir/surge.svg"
-check "and is that of the recorded run (tests/demo/draw.py draws it)" cmp "$dir/surge.svg" "$documents/docs/surge.svg"
-check "it is XML" /usr/bin/python3 -c 'import sys, xml.etree.ElementTree as e; e.parse(sys.argv[1])' "$dir/surge.svg"
+check "README's picture is that of the recorded run (tests/demo/draw.py draws it)" cmp "$dir/surge.svg" "$documents/docs/surge.svg"
+check "README's picture is valid XML" /usr/bin/python3 -c 'import sys, xml.etree.ElementTree as e; e.parse(sys.argv[1])' "$dir/surge.svg"
 
 # ---- the commands ------------------------------------------------------------------------------------
 
 if [ -z "${NMD_DOCS_APART:-}" ]; then
-    skip "the commands" "only root has a mount namespace for them"
+    skip "the commands of the documents" "only root has a mount namespace for them"
     done_testing
 fi
 mount -t tmpfs -o mode=755 tmpfs /run
@@ -145,7 +145,7 @@ for document in "${all[@]}"; do
     grep -q '^ *```sh host' "$documents/$document" || continue
     cd "$dir/tree" || exit 1
     play host "$document"
-    is "$document: the shell is as it was" "${NMD_SOCKET:-} $PATH" " $path"
+    is "$document: the commands leave the shell's settings unchanged" "${NMD_SOCKET:-} $PATH" " $path"
     PATH=$path
     unset NMD_SOCKET
     # install.md ends nmd

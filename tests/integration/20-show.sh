@@ -40,19 +40,19 @@ contract='{"node":{"state":"string","backend":"string","capacity":{"memory_bytes
  "preemptions":{"paused":0,"resumed":0,"killed":0,"reclaimed_bytes":0,"running_reclaims":0},
  "upstream":"null"}'
 s=$(nmctl status --json)
-is "status --json has all of its contract, in the right types" "$(lacking "$contract" "$s")" ""
+is "status --json has all members of its contract, in the right types" "$(lacking "$contract" "$s")" ""
 values() { jq -c "[$1]" <<<"$s" | sed 's/\.0\([],]\)/\1/g'; }
-is "an idle node: state, backend, upstream" \
+is "an idle node reports its state, backend and upstream" \
     "$(values '.node.state, .node.backend, .upstream')" \
     '["running","direct",null]'
-is "capacity is what is configured" "$(values '.node.capacity | .memory_bytes, .vcores')" \
+is "the capacity is the configured one" "$(values '.node.capacity | .memory_bytes, .vcores')" \
     "[$((1000 << 20)),2]"
-is "thresholds are the defaults" \
+is "the thresholds have their defaults" \
     "$(values '.node | .over_allocation_threshold, .preemption_threshold | .memory, .cpu')" \
     '[0.8,0.8,0.95,0.95]'
-is "the period is the configured one" "$(values .node.sample.period_usec)" '[100000]'
+is "the sampling period is the configured one" "$(values .node.sample.period_usec)" '[100000]'
 check "a sample is not older than a few periods" wait_until 5 status_is '.node.sample.age_usec < 500000' true
-is "nothing is there yet" "$(values '.containers[], .queue.length, .queue.max_length, .preemptions[]')" \
+is "an idle node has no containers" "$(values '.containers[], .queue.length, .queue.max_length, .preemptions[]')" \
     '[0,0,0,0,0,0,0,500,0,0,0,0,0]'
 
 hog busy -m 300M -c 1.5 --app shop -- 100
@@ -60,28 +60,28 @@ submit waits --opportunistic -m 870M -c 0.25 -- sleep 300
 submit small --opportunistic -m 64M -c 0.125 -- sleep 300 # behind the other
 check "memory is measured" wait_until 10 uses busy 100
 wait_until 10 settled busy
-check "and is what utilization tells" wait_until 10 status_is \
+check "the measured memory is in the utilization" wait_until 10 status_is \
     '.node.utilization.memory > 0.1 and .node.utilization.memory < 0.2' true
 s=$(nmctl status --json)
-is "allocated, by execution type" \
+is "the allocation is reported per execution type" \
     "$(values '.node.allocated | .guaranteed, .opportunistic | .memory_bytes, .vcores')" \
     "[$((300 << 20)),1.5,0,0]"
 is "containers are counted" "$(values '.containers | .guaranteed_running, .opportunistic_running, .queued')" '[1,0,2]'
 is "the queue is counted" "$(values '.queue | .length, .max_length')" '[2,500]'
 node_memory 180
-check "memory of others on the node counts" wait_until 5 status_is '.node.utilization.memory == 0.18' true
+check "the memory of other processes on the node counts" wait_until 5 status_is '.node.utilization.memory == 0.18' true
 node_cpu 1500
-check "so does CPU" wait_until 5 status_is \
+check "the CPU time of other processes on the node counts" wait_until 5 status_is \
     '.node.utilization.cpu > 0.74 and .node.utilization.cpu < 0.76' true
 try nmctl status
-like "the text says the state" "$out" 'running, direct backend'
-like "the text says what is not enforced" "$out" 'memory limits: not enforced, because this cgroup2 mount'
-like "the text says utilization" "$out" 'memory .* 18 % of 1000 MiB: 180 MiB used'
-like "the text says CPU that is used in cores" "$out" 'CPU .* 75 % of 2\.00 cores: 1\.50 used'
-like "and what is asked for in vcores" "$out" 'allocated .* of 2\.00 vcores'
-like "and what use is made of" "$out" 'used by containers, .*used by others'
+like "the text names the state" "$out" 'running, direct backend'
+like "the text names the limits that are not enforced" "$out" 'memory limits: not enforced, because this cgroup2 mount'
+like "the text has the utilization" "$out" 'memory .* 18 % of 1000 MiB: 180 MiB used'
+like "the text gives used CPU in cores" "$out" 'CPU .* 75 % of 2\.00 cores: 1\.50 used'
+like "the text gives requested CPU in vcores" "$out" 'allocated .* of 2\.00 vcores'
+like "the text says what the figures are used for" "$out" 'used by containers, .*used by others'
 like "the text marks the thresholds" "$out" 'α.*β'
-like "the text says the queue" "$out" '2 of 500'
+like "the text describes the queue" "$out" '2 of 500'
 node_cpu 0
 
 # ---- list ----
@@ -90,78 +90,78 @@ row='{"id":"string","name":"string|null","app":"string|null","execution_type":"s
  "pid":"number|null","submitted_usec":0,"started_usec":"number|null","finished_usec":"number|null",
  "exit_code":"number|null","exit_reason":"string|null"}'
 l=$(nmctl list --json)
-is "list --json is an array of the live ones, in order of arrival" "$(jq -c 'map(.name)' <<<"$l")" \
+is "list --json is an array of the live containers, in order of arrival" "$(jq -c 'map(.name)' <<<"$l")" \
     '["busy","waits","small"]'
 for i in 0 1 2; do
-    is "list --json: member $i has all of its contract" "$(lacking "$row" "$(jq ".[$i]" <<<"$l")")" ""
+    is "list --json: member $i has all members of its contract" "$(lacking "$row" "$(jq ".[$i]" <<<"$l")")" ""
 done
-is "a running one: values" "$(jq -c '.[0] | [.execution_type, .state, .app, .memory_bytes, .vcores,
+is "the running container has its values" "$(jq -c '.[0] | [.execution_type, .state, .app, .memory_bytes, .vcores,
     .pid > 0, .started_usec >= .submitted_usec, .finished_usec, .exit_code, .exit_reason]' <<<"$l")" \
     "[\"GUARANTEED\",\"RUNNING\",\"shop\",$((300 << 20)),1.5,true,true,null,null,null]"
-is "a queued one: values" "$(jq -c '.[1] | [.execution_type, .state, .memory_used_bytes,
+is "the queued container has its values" "$(jq -c '.[1] | [.execution_type, .state, .memory_used_bytes,
     .cpu_used_millicores, .pid, .started_usec, .queue_position, .hold]' <<<"$l")" \
     '["OPPORTUNISTIC","SCHEDULED",0,0,null,null,1,"would-exceed-beta"]'
-is "one behind it" "$(jq -c '.[2] | [.state, .queue_position, .hold]' <<<"$l")" \
+is "the container behind the queued one has its values" "$(jq -c '.[2] | [.state, .queue_position, .hold]' <<<"$l")" \
     '["SCHEDULED",2,"behind-others"]'
 now=$(date +%s%6N)
-is "times are of this day, in microseconds" \
+is "times are of the current day, in microseconds" \
     "$(jq ".[0].submitted_usec | . < $now and . > $now - 60000000" <<<"$l")" true
-at_least "the peak is at least the use" "$(jq '.[0] | .memory_peak_bytes - .memory_used_bytes' <<<"$l")" 0
+at_least "the peak is at least the current use" "$(jq '.[0] | .memory_peak_bytes - .memory_used_bytes' <<<"$l")" 0
 try nmctl list
-like "the text has a line each" "$out" 'busy +guaranteed +RUNNING'
-like "with the queued ones" "$out" 'waits +opportunistic +QUEUED'
+like "the text of list has a line for each container" "$out" 'busy +guaranteed +RUNNING'
+like "the text of list has the queued containers" "$out" 'waits +opportunistic +QUEUED'
 try nmctl list --json --socket "$NMD_SOCKET"
-is "--socket does what NMD_SOCKET does" "$(jq length <<<"$out")" 3
+is "--socket has the same effect as NMD_SOCKET" "$(jq length <<<"$out")" 3
 socket=$NMD_SOCKET
 NMD_SOCKET=/nowhere try nmctl list --socket "$socket"
-is "and comes before it" "$status" 0
+is "--socket overrides NMD_SOCKET" "$status" 0
 NMD_SOCKET=/nowhere try nmctl list
-is "nmd that can't be reached: exit status 3" "$status" 3
-like "and it is told where it was looked for" "$err" '/nowhere'
+is "the exit status is 3 when nmd can't be reached" "$status" 3
+like "the error names the socket that was tried" "$err" '/nowhere'
 
 node_memory 0
 nmctl kill --now --wait waits small >/dev/null
-check "ended ones are listed with --all" [ "$(nmctl list --all --json | jq -c '[.[].name] | sort')" = '["busy","small","waits"]' ]
-is "and only with it" "$(nmctl list --json | jq -c '[.[].name]')" '["busy"]'
-is "an ended one that never ran" "$(jq -c '.[] | select(.name == "waits") |
+check "list --all has the ended containers" [ "$(nmctl list --all --json | jq -c '[.[].name] | sort')" = '["busy","small","waits"]' ]
+is "list without --all has no ended containers" "$(nmctl list --json | jq -c '[.[].name]')" '["busy"]'
+is "an ended container that never ran has its values" "$(jq -c '.[] | select(.name == "waits") |
     [.state, .exit_code, .exit_reason, .started_usec, .pid, .finished_usec > .submitted_usec]' \
     <<<"$(nmctl list --all --json)")" '["COMPLETED",null,"killed",null,null,true]'
 try nmctl run --name over -m 16M -c 0.1 -- sh -c 'exit 7'
-is "an ended one that ran" "$(field_of over '[.state, .exit_code, .exit_reason, .started_usec > 0,
+is "an ended container that ran has its values" "$(field_of over '[.state, .exit_code, .exit_reason, .started_usec > 0,
     .finished_usec >= .started_usec] | tojson')" '["COMPLETED",7,"exited",true,true]'
-is "it is counted" "$(status_of .containers.completed)" 3
-is "list shows how they ended, before all else" \
+is "the ended container is counted" "$(status_of .containers.completed)" 3
+is "list has the result of ended containers in the first columns" \
     "$(nmctl list --all | sed -nE 's/.* (over|waits) +(guaranteed|opportunistic) +([^ ]+ \([^)]*\)) .*/\1: \3/p')" \
     $'waits: Killed (on request)\nover: Failed (7)'
-is "JSON has the same words, beside its own" "$(field_of over '[.state, .state_text] | tojson')" '["COMPLETED","Failed (7)"]'
-is "they choose, too" "$(nmctl list --state failed --json | jq -r '.[].name') $(nmctl list -q --state succeeded | wc -l)" "over 0"
+is "the JSON has the words of the table beside its own" "$(field_of over '[.state, .state_text] | tojson')" '["COMPLETED","Failed (7)"]'
+is "the words of the table select containers" "$(nmctl list --state failed --json | jq -r '.[].name') $(nmctl list -q --state succeeded | wc -l)" "over 0"
 try nmctl pause over
-like "and refusals have them" "$err" 'over.* has ended \(Failed \(7\)\)|container_[0-9_]+ has ended \(Failed \(7\)\)'
+like "the words of the table select refused containers" "$err" 'over.* has ended \(Failed \(7\)\)|container_[0-9_]+ has ended \(Failed \(7\)\)'
 
 # ---- the other verbs ----
 try nmctl show busy
-like "show: text" "$out" 'memory +10[0-9.]+ MiB of 300 MiB'
-is "show --json is the list's object" "$(nmctl show --json busy | jq -c '[.name, .app]')" '["busy","shop"]'
+like "show prints the container" "$out" 'memory +10[0-9.]+ MiB of 300 MiB'
+is "show --json has the same object as list" "$(nmctl show --json busy | jq -c '[.name, .app]')" '["busy","shop"]'
 try nmctl events
-like "events: states" "$out" 'busy\)  QUEUED -> RUNNING'
-is "events --json: an object a line, numbered" "$(nmctl events --json | jq -s 'map(.number) | . == sort and length > 5')" true
+like "events prints the changes of state" "$out" 'busy\)  QUEUED -> RUNNING'
+is "events --json prints one numbered object per line" "$(nmctl events --json | jq -s 'map(.number) | . == sort and length > 5')" true
 last=$(nmctl events --json | tail -n 1 | jq .number)
 nmctl events -f --after "$last" >"$dir/events" &
 follower=$!
 submit follow-me -m 16M -c 0.1 -- true
-check "events -f goes on" wait_until 10 grep -q 'follow-me).*ENDED: exited' "$dir/events"
+check "events -f follows new events" wait_until 10 grep -q 'follow-me).*ENDED: exited' "$dir/events"
 kill "$follower"
 wait "$follower" 2>/dev/null
-is "explain: of one container" "$(nmctl explain --json busy | jq -r '[.[].container_name] | unique[]')" busy
-at_least "explain: of all" "$(nmctl explain --json --last 20 | jq length)" 3
-is "top --json" "$(nmctl top --json | jq -r 'type')" array
+is "explain prints the decisions of one container" "$(nmctl explain --json busy | jq -r '[.[].container_name] | unique[]')" busy
+at_least "explain without a name prints the decisions of all containers" "$(nmctl explain --json --last 20 | jq length)" 3
+is "top --json has the containers and their use" "$(nmctl top --json | jq -r 'type')" array
 is "config --json has the value in force" \
     "$(nmctl config --json | jq -r '.[] | select(.section == "node" and .key == "memory") | .value')" 1000M
-is "config --json with a word: what has it in its name" \
+is "config --json with a word has the keys that contain the word" \
     "$(nmctl config --json warmup | jq -r 'map(.key) | sort | join(" ")')" "warmup warmup-samples"
-is "config --json --changed: only what differs" "$(nmctl config --json --changed | jq 'map(.is_default) | any')" false
-like "config --changed: only what differs" "$(nmctl config --changed)" 'node\.memory +1000M'
-is "version --json" "$(nmctl version --json | jq -r .version)" "$(nmctl version | awk '$1 == "nmd" { print $2 }')"
+is "config --json --changed has only the values that differ" "$(nmctl config --json --changed | jq 'map(.is_default) | any')" false
+like "config --changed prints only the values that differ" "$(nmctl config --changed)" 'node\.memory +1000M'
+is "version --json has both versions" "$(nmctl version --json | jq -r .version)" "$(nmctl version | awk '$1 == "nmd" { print $2 }')"
 
 # ---- memory that no process has mapped ----
 # 60 MiB in a memfd, and a full socket buffer. The kernel's memory controller counts them, but they are not in /proc.
@@ -179,12 +179,12 @@ except BlockingIOError:
     print("holds", flush=True)
 time.sleep(1000)'
 holds() { [ "$(nmctl logs hidden)" = holds ]; }
-check "memory is hidden" wait_until 20 holds
+check "memory in pools of huge pages is hidden" wait_until 20 holds
 counted_or_told() {
     [ "$(field_of hidden .memory_used_bytes)" -ge $((60 << 20)) ] ||
         status_is '[.node.notes[] | select(test("without the memory that only sockets, memfd and tmpfs hold"))] | length' 1
 }
-check "it is counted, or status says that it isn't" wait_until 5 counted_or_told
+check "memory in pools of huge pages is counted, or status says that it is not" wait_until 5 counted_or_told
 nmctl kill --now --wait hidden >/dev/null
 
 missing=
@@ -192,12 +192,12 @@ for verb in run status list show logs events explain top pause resume kill promo
     drain undrain close-breaker config version; do
     nmctl "$verb" --help | grep -qw "^nmctl $verb" || missing+=" $verb"
 done
-is "every verb of the issue has its --help" "$missing" ""
+is "each verb has a --help" "$missing" ""
 
 # ---- removal of ended containers ----
 # nmd removes them every 10 s.
-check "ended ones are forgotten after keep-ended" wait_until 15 status_is .containers.completed 0
-is "the live ones stay" "$(nmctl list --all --json | jq -c '[.[].name]')" '["busy"]'
-is "nothing of the ended is left on disk" "$(find "$dir/state/containers" "$dir/state/logs" -mindepth 1 -maxdepth 1 | wc -l)" 2
-nmd_alive || not_ok "nmd is still there"
+check "ended containers are removed after keep-ended" wait_until 15 status_is .containers.completed 0
+is "live containers are kept" "$(nmctl list --all --json | jq -c '[.[].name]')" '["busy"]'
+is "no file of the removed containers is left" "$(find "$dir/state/containers" "$dir/state/logs" -mindepth 1 -maxdepth 1 | wc -l)" 2
+nmd_alive || not_ok "nmd still runs"
 done_testing

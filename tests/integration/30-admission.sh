@@ -25,21 +25,21 @@ reason_of() { decision_of "$1" admit .reason; }
 # ---- plain rule, over-allocation, warm-up ----
 submit plain1 --opportunistic -m 400M -c 0.5 -- sleep 300
 submit plain2 --opportunistic -m 400M -c 0.5 -- sleep 300
-check "what fits by allocation starts at once" wait_until 5 in_state plain2 RUNNING
-is "by the plain rule" "$(reason_of plain1) $(reason_of plain2)" "within-allocation within-allocation"
+check "a request that fits by allocation starts immediately" wait_until 5 in_state plain2 RUNNING
+is "the decision is the plain rule" "$(reason_of plain1) $(reason_of plain2)" "within-allocation within-allocation"
 submit beyond1 --opportunistic -m 400M -c 0.5 -- sleep 300
-check "beyond the node's size: held while the others warm up" wait_until 5 hold_is beyond1 over-alpha
-check "and admitted when their measured use is known" wait_until 10 in_state beyond1 RUNNING
-is "by over-allocation" "$(reason_of beyond1)" over-allocation
-is "more is allocated than there is" \
+check "a request beyond the node's size is held during the warm-up of others" wait_until 5 hold_is beyond1 over-alpha
+check "the held request is admitted when the use of the others is measured" wait_until 10 in_state beyond1 RUNNING
+is "the decision is over-allocation" "$(reason_of beyond1)" over-allocation
+is "more is allocated than the node has" \
     "$(status_of '.node.allocated.opportunistic.memory_bytes > .node.capacity.memory_bytes')" true
-at_least "it waited for the warm-up" "$(($(field_of beyond1 .started_usec) - $(field_of plain2 .started_usec)))" 1400000
+at_least "the request waited for the warm-up" "$(($(field_of beyond1 .started_usec) - $(field_of plain2 .started_usec)))" 1400000
 
 submit beyond2 --opportunistic -m 600M -c 0.5 -- sleep 300
-check "the next one is held by the warm-up of the last" wait_until 5 hold_is beyond2 would-exceed-beta
-is "use is still near nothing" "$(status_of '.node.used_by.opportunistic.memory_bytes < 100000000')" true
-check "and then admitted" wait_until 10 in_state beyond2 RUNNING
-at_least "it waited for the warm-up, too" \
+check "the next request is held by the warm-up of the previous one" wait_until 5 hold_is beyond2 would-exceed-beta
+is "the use is still near zero" "$(status_of '.node.used_by.opportunistic.memory_bytes < 100000000')" true
+check "the next request is admitted after the warm-up" wait_until 10 in_state beyond2 RUNNING
+at_least "the next request waited for the warm-up" \
     "$(($(field_of beyond2 .started_usec) - $(field_of beyond1 .started_usec)))" 1400000
 kill_all
 
@@ -51,39 +51,39 @@ wait_until 10 settled promised
 node_memory 850
 wait_until 5 status_is '.node.utilization.memory == 0.85' true
 submit opp1 --opportunistic -m 60M -c 0.3 -- sleep 300
-check "memory at alpha or more holds" wait_until 5 hold_is opp1 over-alpha
-is "and says so" "$(decision_of opp1 queue '"\(.reason) \(.resource)"')" "over-alpha memory"
+check "memory use of alpha or more holds the queue" wait_until 5 hold_is opp1 over-alpha
+is "the reason names memory over alpha" "$(decision_of opp1 queue '"\(.reason) \(.resource)"')" "over-alpha memory"
 node_memory 100
-check "below it: admitted" wait_until 5 in_state opp1 RUNNING
+check "a request is admitted when memory use is below alpha" wait_until 5 in_state opp1 RUNNING
 nmctl kill --now --wait opp1 >/dev/null
 
 node_memory 700
 wait_until 5 status_is '.node.utilization.memory == 0.7' true
 submit opp2 --opportunistic -m 260M -c 0.3 -- sleep 300
-check "under alpha, but over beta with the request: held" wait_until 5 hold_is opp2 would-exceed-beta
+check "a request that would exceed beta of memory is held below alpha" wait_until 5 hold_is opp2 would-exceed-beta
 submit opp3 --opportunistic -m 10M -c 0.1 -- sleep 300
-check "a smaller one does not overtake it" wait_until 5 hold_is opp3 behind-others
+check "a smaller request does not overtake the held one" wait_until 5 hold_is opp3 behind-others
 node_memory 600
-check "with room for the request: both start" wait_until 5 in_state opp3 RUNNING
-is "in their order" "$(($(decision_of opp2 admit .number) < $(decision_of opp3 admit .number)))" 1
+check "both requests start when they fit" wait_until 5 in_state opp3 RUNNING
+is "both requests start in their order" "$(($(decision_of opp2 admit .number) < $(decision_of opp3 admit .number)))" 1
 nmctl kill --now --wait opp2 opp3 >/dev/null
 node_memory 0
 
 node_cpu_seen 1700
 submit opp4 --opportunistic -m 60M -c 0.3 -- sleep 300
-check "CPU at alpha or more holds" wait_until 5 hold_is opp4 over-alpha
-is "and says that it is CPU" "$(decision_of opp4 queue '"\(.reason) \(.resource)"')" "over-alpha cpu"
+check "CPU use of alpha or more holds the queue" wait_until 5 hold_is opp4 over-alpha
+is "the reason names CPU over alpha" "$(decision_of opp4 queue '"\(.reason) \(.resource)"')" "over-alpha cpu"
 node_cpu 1000
-check "below it: admitted" wait_until 5 in_state opp4 RUNNING
+check "a request is admitted when CPU use is below alpha" wait_until 5 in_state opp4 RUNNING
 nmctl kill --now --wait opp4 >/dev/null
 node_cpu_seen 1000
 # Waits for a sample without the CPU time of opp4's start and end, which with sanitizers is 0.1 cores and too much for this check.
 wait_until 5 status_is '.node.used_by.others.cpu_millicores >= 990' true
 submit opp5 --opportunistic -m 60M -c 1 -- sleep 300
-check "CPU over beta with the request: held" wait_until 5 hold_is opp5 would-exceed-beta
-is "and says that it is CPU, too" "$(decision_of opp5 queue '"\(.reason) \(.resource)"')" "would-exceed-beta cpu"
+check "a request that would exceed beta of CPU is held" wait_until 5 hold_is opp5 would-exceed-beta
+is "the reason names CPU over beta" "$(decision_of opp5 queue '"\(.reason) \(.resource)"')" "would-exceed-beta cpu"
 node_cpu 500
-check "with room for it: admitted" wait_until 5 in_state opp5 RUNNING
+check "the request is admitted when CPU is available" wait_until 5 in_state opp5 RUNNING
 kill_all
 
 # ---- the queue ----
@@ -93,39 +93,39 @@ node_cpu_seen 1700
 for i in 1 2 3 4 5 6 7 8 9 10; do
     submit "q$i" --opportunistic -m 50M -c 0.01 -- sleep 300
 done
-is "ten wait" "$(status_of '"\(.queue.length) \(.containers.queued)"')" "10 10"
+is "ten requests wait" "$(status_of '"\(.queue.length) \(.containers.queued)"')" "10 10"
 try nmctl run --detach --name q11 --opportunistic -m 50M -c 0.01 -- sleep 300
-is "the eleventh is refused" "$status" 125
-like "with the numbers" "$err" 'queue.*10'
+is "the eleventh request is refused" "$status" 125
+like "the refusal has the length of the queue" "$err" 'queue.*10'
 api POST /v1/containers '{"command":["true"],'"$me"',"execution_type":"OPPORTUNISTIC","memory_bytes":20000000}'
-is "HTTP says 429" "$api_status $(jq -r .error.code <<<"$api_body")" "429 queue-full"
-is "and left no trace" "$(status_of '"\(.queue.length) \(.containers.queued)"')" "10 10"
-like "refusals are recorded" "$(nmctl explain --last 3)" 'the queue is full: 10 opportunistic containers are queued, the maximum is 10'
-is "as one line, with a count" "$(nmctl explain --json --last 10 | jq -c '[.[] | select(.kind == "refuse") | .count]')" "[2]"
+is "the HTTP status of the refusal is 429" "$api_status $(jq -r .error.code <<<"$api_body")" "429 queue-full"
+is "the refused request leaves no files" "$(status_of '"\(.queue.length) \(.containers.queued)"')" "10 10"
+like "the refusal is recorded" "$(nmctl explain --last 3)" 'the queue is full: 10 opportunistic containers are queued, the maximum is 10'
+is "the refusals have one record with a count" "$(nmctl explain --json --last 10 | jq -c '[.[] | select(.kind == "refuse") | .count]')" "[2]"
 record=$(nmctl explain --json --last 10 | jq 'map(select(.kind == "refuse"))[0].number')
 for i in 1 2 3; do nmctl run --detach --name "more$i" --opportunistic -m 50M -- true 2>/dev/null; done
-is "which grows, and keeps its number" "$(nmctl explain --json --last 10 |
+is "the count of refusals grows, and the record keeps its number" "$(nmctl explain --json --last 10 |
     jq -c '[.[] | select(.kind == "refuse") | [.number, .count, .container_name]]')" "[[$record,5,\"more3\"]]"
-like "in words" "$(nmctl explain --last 10)" 'refused 5 requests, the last one more3|Refused 5 requests, the last one more3'
-at_least "and events tell of the first alone" 1 "$(nmctl events --json | jq -s 'map(select(.decision_kind == "refuse")) | length')"
+like "explain describes the refusals in words" "$(nmctl explain --last 10)" 'refused 5 requests, the last one more3|Refused 5 requests, the last one more3'
+at_least "events has only the first refusal" 1 "$(nmctl events --json | jq -s 'map(select(.decision_kind == "refuse")) | length')"
 submit first -m 40M -c 0.1 -- sleep 300
-check "a guaranteed one starts before all that wait" wait_until 5 in_state first RUNNING
-is "which go on waiting" "$(status_of .queue.length)" 10
+check "a guaranteed container starts before all queued ones" wait_until 5 in_state first RUNNING
+is "the queued containers keep waiting" "$(status_of .queue.length)" 10
 nmctl kill --now --wait q4 >/dev/null
-is "one that leaves the queue makes a place" "$(status_of .queue.length)" 9
+is "a cancelled container leaves the queue" "$(status_of .queue.length)" 9
 submit q11 --opportunistic -m 50M -c 0.01 -- sleep 300
-is "for the next" "$(field_of q11 .queue_position)" 10
+is "the free place is taken by the next request" "$(field_of q11 .queue_position)" 10
 node_cpu 0
-check "with room all start" wait_until 10 in_state q11 RUNNING
-is "in the order of arrival" "$(nmctl explain --json --last 40 | jq -r '[.[] | select(.kind == "admit") |
+check "all queued containers start when they fit" wait_until 10 in_state q11 RUNNING
+is "the queued containers start in order of arrival" "$(nmctl explain --json --last 40 | jq -r '[.[] | select(.kind == "admit") |
     .container_name | select(startswith("q"))] | join(" ")')" "q1 q2 q3 q5 q6 q7 q8 q9 q10 q11"
 kill_all
 
 # ---- requests that can never be admitted ----
 refused() { # NAME HTTP CODE WORDS MEMBERS
     api POST /v1/containers "{\"command\":[\"true\"],$me,$5}"
-    is "$1: HTTP status and code" "$api_status $(jq -r .error.code <<<"$api_body")" "$2 $3"
-    like "$1: says the numbers" "$(jq -r .error.message <<<"$api_body")" "$4"
+    is "$1: the HTTP status and the code of the error are right" "$api_status $(jq -r .error.code <<<"$api_body")" "$2 $3"
+    like "$1: the error has the amounts" "$(jq -r .error.message <<<"$api_body")" "$4"
 }
 refused "a guaranteed one larger than the node" 422 too-large '1001 MiB.*1000 MiB' \
     "\"memory_bytes\":$((1001 << 20))"
@@ -136,12 +136,12 @@ refused "guaranteed memory that is promised already" 422 too-large '700 MiB.*100
     "\"memory_bytes\":$((301 << 20)),\"vcores\":0.5"
 refused "guaranteed CPU that is promised already" 422 too-large '0\.50 vcores.*2\.00 vcores.*1\.60 vcores' \
     "\"memory_bytes\":$((100 << 20)),\"vcores\":1.6"
-like "the record has the same, before any round has looked" "$(nmctl explain --last 1)" \
+like "the record has the same reason before the first round" "$(nmctl explain --last 1)" \
     'guaranteed containers already hold 0\.5 of 2 vcores, and it asks for 1\.6 vcores'
 submit g2 -m 300M -c 1.5 -- sleep 300
-check "what just fits is accepted" wait_until 5 in_state g2 RUNNING
+check "a request that just fits is accepted" wait_until 5 in_state g2 RUNNING
 submit o1 --opportunistic -m 999M -c 2 -- sleep 300
-is "an opportunistic one as large as the node may wait" "$(state_of o1)" SCHEDULED
+is "an opportunistic request as large as the node may wait" "$(state_of o1)" SCHEDULED
 kill_all
 
 # ---- over-allocation off: plain YARN ----
@@ -151,10 +151,10 @@ wait_until 5 status_is .node.over_allocation false
 submit off1 -m 900M -c 0.5 -- sleep 300
 wait_until 10 settled off1
 submit off2 --opportunistic -m 200M -c 0.5 -- sleep 300
-check "off: nothing beyond the allocation starts" wait_until 5 hold_is off2 allocation-full
+check "without over-allocation no request beyond the allocation starts" wait_until 5 hold_is off2 allocation-full
 nmctl kill --now --wait off1 >/dev/null
-check "off: it starts when allocation is free" wait_until 5 in_state off2 RUNNING
-is "off: by the plain rule" "$(reason_of off2)" within-allocation
+check "without over-allocation a request starts when the allocation permits" wait_until 5 in_state off2 RUNNING
+is "without over-allocation the decision is the plain rule" "$(reason_of off2)" within-allocation
 
 # ---- a start doesn't wait for a whole period ----
 kill_all
@@ -162,7 +162,7 @@ nmd_stop
 sed -i 's/^period = .*/period = 60s/' "$nmd_conf"
 nmd_start || exit 1
 submit early --opportunistic -m 100M -c 0.5 -- sleep 300
-check "CPU use is known soon after a start, and what is submitted then starts" \
+check "a request that is submitted soon after a start is admitted when the CPU use is known" \
     wait_until 15 in_state early RUNNING
-nmd_alive || not_ok "nmd is still there"
+nmd_alive || not_ok "nmd still runs"
 done_testing

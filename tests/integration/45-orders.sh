@@ -42,12 +42,12 @@ victims() { # ORDER MIB: who is killed when memory is over beta by so much
 big
 idle
 last
-is "reverse-arrival: the latest-started" "$(victims reverse-arrival 20 big idle last)" "big idle"
+is "reverse-arrival kills the latest-started container" "$(victims reverse-arrival 20 big idle last)" "big idle"
 last
-is "least-work-lost: the one that has done least" "$(victims least-work-lost 20 big idle last)" "big last"
+is "least-work-lost kills the container that has done the least work" "$(victims least-work-lost 20 big idle last)" "big last"
 idle
-is "fewest-victims: the one that is enough by itself" "$(victims fewest-victims 120 big idle last)" "idle last"
-is "app-fair: the application that holds the most" "$(victims app-fair 20 idle last)" "idle"
+is "fewest-victims kills the container that suffices alone" "$(victims fewest-victims 120 big idle last)" "idle last"
+is "app-fair kills a container of the application that holds the most" "$(victims app-fair 20 idle last)" "idle"
 kill_all
 
 # ---- the queue ----
@@ -71,8 +71,8 @@ admitted() { # ORDER: names in the order of their admission, of four that waited
     nmctl kill --now --wait w1 w2 w3 w4 >/dev/null
 }
 in_order() { # ORDER NAMES
-    is "$1" "$(admitted "$1")" "$2"
-    is "$1: as the positions said" "$(cat "$dir/positions")" "$2"
+    is "$1: the containers start in this order" "$(admitted "$1")" "$2"
+    is "$1: the positions in the queue predicted the order" "$(cat "$dir/positions")" "$2"
 }
 in_order fifo "w1 w2 w3 w4"
 in_order smallest-first "w2 w3 w1 w4"
@@ -88,10 +88,10 @@ node_memory 730
 wait_until 20 in_state last COMPLETED
 node_memory 0
 submit held --opportunistic -m 50M -c 0.1 -- sleep 300
-check "after a kill nothing opportunistic is admitted for a while" wait_until 5 hold_is held breaker
-is "status says until when" "$(status_of '.node.breaker_until_usec > 0')" true
-check "and then it is" wait_until 10 in_state held RUNNING
-at_least "not sooner than configured" \
+check "no opportunistic container is admitted for some time after a kill" wait_until 5 hold_is held breaker
+is "status says how long admission is held" "$(status_of '.node.breaker_until_usec > 0')" true
+check "a container is admitted after the hold" wait_until 10 in_state held RUNNING
+at_least "the hold is as long as configured" \
     "$(jq -n "($(field_of held .started_usec) - $(field_of last .finished_usec)) / 1000 | floor")" 2800
 
 # An operator who has removed the cause can close the breaker at once.
@@ -101,12 +101,12 @@ node_memory 730
 wait_until 20 in_state last COMPLETED
 node_memory 0
 submit freed --opportunistic -m 50M -c 0.1 -- sleep 300
-check "a long hold" wait_until 5 hold_is freed breaker
-check "can be ended" nmctl close-breaker
-check "and is then over at once" wait_until 3 in_state freed RUNNING
-is "status says so" "$(status_of .node.breaker_until_usec)" null
-check "the event is told" grep -q 'breaker closed by an administrator' <(nmctl events)
-check "with nothing to end it is fine, too" nmctl close-breaker
+check "a long hold begins" wait_until 5 hold_is freed breaker
+check "a user ends the hold" nmctl close-breaker
+check "a container is admitted immediately after the hold" wait_until 3 in_state freed RUNNING
+is "status says that the hold is over" "$(status_of .node.breaker_until_usec)" null
+check "an event reports the end of the hold" grep -q 'breaker closed by an administrator' <(nmctl events)
+check "ending a hold that does not exist succeeds" nmctl close-breaker
 nmctl kill --now --wait freed >/dev/null
 
 # ---- limit of kills per minute ----
@@ -115,10 +115,10 @@ reconfigure preemption breaker 0
 reconfigure preemption kills-per-minute 1
 last
 node_memory 730
-check "over beta" wait_until 5 status_is '.node.utilization.memory > 0.71' true
+check "memory is over beta" wait_until 5 status_is '.node.utilization.memory > 0.71' true
 samples 15
-is "the budget is spent: nothing is killed" "$(status_of .containers.opportunistic_running)" 2
+is "no container is killed when the kill budget is spent" "$(status_of .containers.opportunistic_running)" 2
 reconfigure preemption kills-per-minute 60
-check "with a larger one, the latest-started" wait_until 10 in_state last COMPLETED
-nmd_alive || not_ok "nmd is still there"
+check "a larger budget kills the latest-started container" wait_until 10 in_state last COMPLETED
+nmd_alive || not_ok "nmd still runs"
 done_testing

@@ -44,17 +44,17 @@ submit stays -m 50M -c 0.1 -- sh -c "$writer" "$mnt/stays"
 freeze_disk stays
 cgroup=$(cgroup_of stays)
 nmctl kill --now stays
-check "it is being killed" wait_until 5 in_state stays KILLING
+check "the container with a hanging process is being killed" wait_until 5 in_state stays KILLING
 slip_in "$cgroup"
-check "what slips into its cgroup after the kill is killed, too" wait_until 10 over "$late"
+check "a process that enters the cgroup after the kill is killed" wait_until 10 over "$late"
 slip_in "$cgroup"
-check "as often as it happens" wait_until 10 over "$late"
-check "after ten seconds the node is unhealthy" wait_until 20 status_is .node.healthy false
-check "and it is told who hangs" logged "can't be killed: .* hangs in the kernel (state D), for example [0-9]* (sh)"
-is "it is not told gone" "$(state_of stays)" KILLING
+check "each process that enters the cgroup is killed" wait_until 10 over "$late"
+check "the node is unhealthy after ten seconds" wait_until 20 status_is .node.healthy false
+check "status names the hanging process" logged "can't be killed: .* hangs in the kernel (state D), for example [0-9]* (sh)"
+is "the container is not reported as ended" "$(state_of stays)" KILLING
 thaw_disk
-check "it goes as soon as it can" wait_until 10 in_state stays COMPLETED
-check "and the node is well" wait_until 10 status_is .node.healthy true
+check "the container ends as soon as its process can end" wait_until 10 in_state stays COMPLETED
+check "the node is healthy again" wait_until 10 status_is .node.healthy true
 
 # ---- processes that a command leaves ----
 submit leaves -m 50M -c 0.1 -- sh -c 'sh -c "$1" "$0" & while [ ! -e "$2" ]; do sleep 0.05; done' \
@@ -63,30 +63,30 @@ freeze_disk leaves
 cgroup=$(cgroup_of leaves)
 touch "$dir/go"
 ended() { [ "$(wc -l <"$cgroup/cgroup.procs")" = 1 ]; }
-check "the command ends, and leaves one that hangs" wait_until 10 ended
+check "the command ends, and leaves a hanging process" wait_until 10 ended
 slip_in "$cgroup"
-check "what slips in is killed" wait_until 10 over "$late"
+check "a process that enters the cgroup of the ended command is killed" wait_until 10 over "$late"
 thaw_disk
-check "the container ends when all have gone" wait_until 10 in_state leaves COMPLETED
-is "as its command did" "$(field_of leaves .exit_code)" 0
+check "the container ends when all its processes have ended" wait_until 10 in_state leaves COMPLETED
+is "the container has the command's exit status" "$(field_of leaves .exit_code)" 0
 
 # ---- a freeze that hangs ----
 submit hung --opportunistic -m 50M -c 0.3 -- sh -c 'sh -c "$1" "$0" & while :; do echo x >>"$2"; sleep 0.05; done' \
     "$mnt/hung" "$writer" "$dir/sibling"
 freeze_disk hung
 nmctl pause hung
-check "it is to be paused" wait_until 5 in_state hung PAUSING
+check "the policy decides to pause the container" wait_until 5 in_state hung PAUSING
 size=$(stat -c %s "$dir/sibling")
-check "after ten seconds the freeze is taken back" wait_until 20 in_state hung RUNNING
+check "the freeze is undone after ten seconds" wait_until 20 in_state hung RUNNING
 sibling_goes_on() { [ "$(stat -c %s "$dir/sibling")" -gt "$size" ]; }
-check "its siblings go on" wait_until 10 sibling_goes_on
-is "the pause has failed" "$(decision_of hung pause .outcome)" failed
-like "and says on whom" "$(decision_of hung pause .error)" 'not frozen within 10 s: process [0-9]* \(sh\) hangs'
-is "what followed says why" "$(decision_of hung resume .reason)" freeze-hangs
-like "in words, too" "$(nmctl explain hung)" 'it was not frozen within 10 s'
+check "the other processes of the container keep running" wait_until 10 sibling_goes_on
+is "the decision is a failed pause" "$(decision_of hung pause .outcome)" failed
+like "the decision names the process that hangs" "$(decision_of hung pause .error)" 'not frozen within 10 s: process [0-9]* \(sh\) hangs'
+is "the next decision has the reason" "$(decision_of hung resume .reason)" freeze-hangs
+like "explain describes the failed pause in words" "$(nmctl explain hung)" 'it was not frozen within 10 s'
 thaw_disk
 nmctl pause hung
-check "and can be paused when nothing hangs" wait_until 10 in_state hung PAUSED
+check "the container can be paused when no process hangs" wait_until 10 in_state hung PAUSED
 kill_all
 
 # ---- at once after a restart ----
@@ -97,10 +97,10 @@ nmd_stop
 nmd_start
 begun=$(date +%s%3N)
 submit gap --opportunistic -m 300M -c 0.1 -- sleep 300
-check "what fits into an adopted container's gap starts" wait_until 10 in_state gap RUNNING
+check "a request that fits into the unused part of an adopted container starts" wait_until 10 in_state gap RUNNING
 took=$(($(date +%s%3N) - begun))
 diag "started after $took ms"
-at_least "and waits for no period" $((2500 - took)) 0
+at_least "the request does not wait for a period" $((2500 - took)) 0
 kill_all
 
 # ---- a slice that was created again ----
@@ -109,11 +109,11 @@ if [ -e "$(slice_dir)/cpu.pressure" ]; then
     old=$(stat -c %i "$(slice_dir)")
     rmdir "$(slice_dir)"
     submit spins -m 50M -c 0.1 -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do while :; do :; done & done; wait'
-    check "it is made anew for the next container" wait_until 10 test "$(slice_dir)" != ""
-    check "and is another one" test "$(stat -c %i "$(slice_dir)")" != "$old"
+    check "the removed slice is created again for the next container" wait_until 10 test "$(slice_dir)" != ""
+    check "the slice has another inode" test "$(stat -c %i "$(slice_dir)")" != "$old"
     samples 3
     events=$(status_of .counters.pressure_events)
-    check "stalls in it are heard" wait_until 20 status_is ".counters.pressure_events > $events" true
+    check "stalls in the new slice are noticed" wait_until 20 status_is ".counters.pressure_events > $events" true
 fi
 kill_all
 # ---- a container with many processes ----
@@ -159,18 +159,18 @@ asker=$!
 nmctl kill crowd >/dev/null
 heard() { [ "$(stat -c %s "$dir/heard")" -eq "$crowd" ]; }
 check "each of its processes gets SIGTERM" wait_until 30 heard
-is "once" "$(stat -c %s "$dir/heard")" "$crowd"
+is "each process gets SIGTERM once" "$(stat -c %s "$dir/heard")" "$crowd"
 group=$(cgroup_of crowd)
-is "and is still there" "$(wc -l <"$group/cgroup.procs")" $((crowd + 1))
+is "the container is still running" "$(wc -l <"$group/cgroup.procs")" $((crowd + 1))
 nmctl kill --now crowd >/dev/null
-check "it is killed" wait_until 30 in_state crowd COMPLETED
-check "with all its processes" wait_until 10 test ! -e "$group"
+check "the container is killed" wait_until 30 in_state crowd COMPLETED
+check "all processes of the container are killed" wait_until 10 test ! -e "$group"
 kill "$asker"
 wait "$asker"
 # Processes that have not got SIGTERM when nmd ends get it from the next one.
 rm "$dir/heard"
 submit crowd -m 900M -c 0.1 -- python3 "$dir/crowd.py" "$dir/heard" "$crowd"
-check "a container has many processes again" wait_until 60 all_there
+check "a second container has many processes" wait_until 60 all_there
 nmctl kill crowd >/dev/null
 nmd_kill
 sleep_on() { [ "$(stat -c %s "$dir/heard")" = "$was" ] || { was=$(stat -c %s "$dir/heard"); false; }; }
@@ -179,11 +179,11 @@ wait_until 10 sleep_on
 diag "$was of $crowd processes had SIGTERM when nmd ended"
 nmd_start
 heard_all() { [ "$(stat -c %s "$dir/heard")" -ge "$crowd" ]; }
-check "the processes that had no SIGTERM get it from the next nmd" wait_until 30 heard_all
+check "a restarted nmd sends SIGTERM to the processes that did not get it" wait_until 30 heard_all
 nmctl kill --now crowd >/dev/null
-check "and are killed" wait_until 30 in_state crowd COMPLETED
+check "the processes of the second container are killed" wait_until 30 in_state crowd COMPLETED
 diag "the slowest answer took $(cat "$dir/worst") ms"
 at_least "nmd has answered all the time" $((2000 - $(cat "$dir/worst"))) 0
 kill_all
-nmd_alive || not_ok "nmd is still there"
+nmd_alive || not_ok "nmd still runs"
 done_testing

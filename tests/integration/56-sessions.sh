@@ -28,57 +28,57 @@ pid=$(field_of web .pid)
 # ---- cgroup and user ------------------------------------------------------------------------------------------
 try nmctl exec web -- sh -c 'echo out; echo err >&2; exit 3'
 is "exec returns the command's exit status" "$status" 3
-is "stdout comes out on stdout" "$out" out
-is "and stderr on stderr" "$err" err
+is "exec prints the command's stdout on stdout" "$out" out
+is "exec prints the command's stderr on stderr" "$err" err
 # shellcheck disable=SC2016
 try nmctl exec -e MORE=1 -e GREETING=bye web -- sh -c 'id -un; pwd; echo "$GREETING $LATER $MORE"; grep ^0:: /proc/self/cgroup'
-is "it is the container's user, in its directory, with its environment and what is given on top, in its cgroup" "$out" \
+is "exec uses the container's user, directory, environment and cgroup, and adds the given variables" "$out" \
     "$user
 /tmp
 bye set 1
 $(grep ^0:: "/proc/$pid/cgroup")"
 try nmctl exec web -- readlink /proc/self/ns/user /proc/self/ns/mnt /proc/self/ns/ipc
-is "it is behind the same walls" "$out" \
+is "the command is in the container's namespaces" "$out" \
     "$(for kind in user mnt ipc; do readlink "/proc/$pid/ns/$kind"; done)"
 try nmctl exec web -- sh -c "readlink /proc/$pid/root"
-is "so the container's processes are no strangers to it" "$status $out" "0 /"
+is "the container's processes are visible to the command" "$status $out" "0 /"
 same=$(nmctl exec web -- grep -E '^(Cap|NoNewPrivs)' /proc/self/status)
-is "and it has no right that they don't have" "$same" "$(grep -E '^(Cap|NoNewPrivs)' "/proc/$pid/status")"
+is "the command has no right that the container lacks" "$same" "$(grep -E '^(Cap|NoNewPrivs)' "/proc/$pid/status")"
 try nmctl exec web -- sh -c 'ls /proc/self/fd'
-is "it has no descriptor of anybody's" "$(wc -l <<<"$out")" 4 # and the directory's
-is "nor of the interface's" "$(nmctl exec web -- sh -c 'ls -l /proc/self/fd | grep -c socket')" 0
+is "the command has no descriptor of other processes" "$(wc -l <<<"$out")" 4 # and the directory's
+is "the command has no descriptor of nmd's socket" "$(nmctl exec web -- sh -c 'ls -l /proc/self/fd | grep -c socket')" 0
 
 # ---- exit status ----------------------------------------------------------------------------------------------
 # shellcheck disable=SC2016
 try nmctl exec web -- sh -c 'kill -SEGV $$'
-is "a signal's end is 128 and its number" "$status" 139
+is "exec returns 128 and the number of the signal" "$status" 139
 try nmctl exec web no-such-program
-is "a command that isn't there: 127" "$status" 127
-like "it is named" "$err" 'command not found: no-such-program'
+is "exec returns 127 if the command does not exist" "$status" 127
+like "the error names the missing command" "$err" 'command not found: no-such-program'
 try nmctl exec web /etc/passwd
-is "one that can't be executed: 126" "$status" 126
+is "exec returns 126 if the command can't be executed" "$status" 126
 try nmctl exec nobody-is-called-this true
-is "no such container: 125" "$status" 125
-like "and it is said" "$err" "no container 'nobody-is-called-this'"
+is "exec returns 125 if the container does not exist" "$status" 125
+like "the error names the missing container" "$err" "no container 'nobody-is-called-this'"
 try nmctl exec web
-is "no command: a mistake" "$status" 2
+is "exec without a command is a usage error" "$status" 2
 try nmctl exec web --
-is "nor behind the dashes" "$status" 2
+is "exec without a command after the dashes is a usage error" "$status" 2
 # Processes that a session leaves in the background belong to the container.
 scope=$(nmd_cgroup_root)$(sed -n 's/^0:://p' "/proc/$pid/cgroup")
 n_processes() { wc -l <"$scope/cgroup.procs"; }
-is "nothing is left of them" "$(n_processes)" 2
+is "no process of the commands is left" "$(n_processes)" 2
 try timeout 20 "$NMCTL" exec web -- sh -c 'sleep 1000 & echo done'
-is "who is left behind holds nothing up" "$status $out" "0 done"
-is "and goes on in the container" "$(n_processes)" 3
+is "exec does not wait for a background process" "$status $out" "0 done"
+is "the background process keeps running in the container" "$(n_processes)" 3
 
 # ---- input ----------------------------------------------------------------------------------------------------
-is "input goes in, and its end" "$(head -c 3000000 /dev/zero | nmctl exec -i web -- wc -c)" 3000000
-is "without -i there is none, and what is typed here stays here" \
+is "exec -i passes on the input and its end" "$(head -c 3000000 /dev/zero | nmctl exec -i web -- wc -c)" 3000000
+is "without -i exec passes on no input and leaves the terminal's input unread" \
     "$(printf 'one\ntwo\n' | { nmctl exec web -- cat; cat; })" "$(printf 'one\ntwo')"
-is "who reads no input doesn't hold it up" "$(head -c 3000000 /dev/zero | nmctl exec -i web -- true; echo $?)" 0
+is "exec -i does not wait for a command that reads no input" "$(head -c 3000000 /dev/zero | nmctl exec -i web -- true; echo $?)" 0
 { timeout 20 "$NMCTL" exec web -- yes; echo $? >"$dir/gone"; } | head -n 1 >"$dir/yes"
-is "a reader that has gone ends the command" "$(cat "$dir/yes" "$dir/gone" | paste -sd' ')" "y 141"
+is "a closed stdout ends the command" "$(cat "$dir/yes" "$dir/gone" | paste -sd' ')" "y 141"
 
 # ---- events that end a session --------------------------------------------------------------------------------
 begin() { # NAME COMMAND...: in the background as $exec_pid, and running by then
@@ -94,27 +94,27 @@ ended() { # and how
 begin web sh -c 'trap "echo told; exit 9" TERM; echo here; while :; do sleep 0.1; done'
 kill -TERM "$exec_pid"
 ended
-is "a signal to nmctl is the command's" "$status $(tail -n 1 "$dir/begun")" "9 told"
+is "a signal to nmctl is passed on to the command" "$status $(tail -n 1 "$dir/begun")" "9 told"
 
 begin web sh -c 'trap "exit 0" HUP; echo here; while :; do sleep 0.1; done'
 more=$(n_processes)
 kill -KILL "$exec_pid"
 ended
 fewer() { [ "$(n_processes)" -lt $((more - 1)) ]; }
-check "when nmctl goes, it hears SIGHUP" wait_until 4 fewer # it would be killed after 5 s
+check "the command gets SIGHUP when nmctl is killed" wait_until 4 fewer # it would be killed after 5 s
 
 begin web sh -c 'echo here; sleep 2; echo survived'
 nmd_stop
 nmd_start
 ended
-is "a restart of nmd doesn't disturb it" "$status $(tail -n 1 "$dir/begun")" "0 survived"
-is "and the next nmd starts others" "$(nmctl exec web echo again)" again
+is "the command survives a restart of nmd" "$status $(tail -n 1 "$dir/begun")" "0 survived"
+is "a restarted nmd starts further commands" "$(nmctl exec web echo again)" again
 
 nmctl pause web >/dev/null
 wait_until 10 in_state web PAUSED
 try timeout 10 "$NMCTL" exec web true
-is "none is started in what is paused" "$status" 125
-like "which is said" "$err" 'PAUSED.*nmctl resume'
+is "exec in a paused container is refused" "$status" 125
+like "the refusal says that the container is paused" "$err" 'PAUSED.*nmctl resume'
 nmctl resume web >/dev/null
 wait_until 10 in_state web RUNNING
 
@@ -127,39 +127,39 @@ done
 sixteen() { [ "$(wc -l <"$dir/many")" -eq 16 ]; }
 wait_until 20 sixteen
 try timeout 10 "$NMCTL" exec web true
-is "a container has sixteen at most" "$status" 125
-like "which is said" "$err" '16 commands.*this container'
+is "exec permits at most sixteen commands per container" "$status" 125
+like "the refusal gives the limit" "$err" '16 commands.*this container'
 kill "${many[@]}"
-check "when they have ended, there is room again" wait_until 10 timeout 5 "$NMCTL" exec web true
+check "exec succeeds again when the commands have ended" wait_until 10 timeout 5 "$NMCTL" exec web true
 
 begin web sh -c 'echo here; exec sleep 1000'
 nmctl kill --now --wait web >/dev/null
 ended
-is "it is killed with its container" "$status" 137
-like "which is said" "$(cat "$dir/begun.err")" 'and the command with it'
-check "nobody is left" test ! -e "$scope"
+is "the command is killed with its container" "$status" 137
+like "exec reports that the container has ended" "$(cat "$dir/begun.err")" 'and the command with it'
+check "no process of the command is left" test ! -e "$scope"
 try nmctl exec web true
-is "none is started in what has ended" "$status" 125
+is "exec in an ended container is refused" "$status" 125
 
 # ---- a terminal -----------------------------------------------------------------------------------------------
 submit term -m 64M -c 0.1 -u "$user" -d /tmp -- sleep 1000
 wait_until 10 in_state term RUNNING
 try python3 "$here/terminal.py" "$NMCTL" exec -it term -- sh
-is "a shell in a terminal: its size, Ctrl-C, another size, its status, and the terminal is as it was before" "$out" \
+is "a shell in a terminal has its size, gets Ctrl-C and new sizes, returns its status, and leaves the terminal unchanged" "$out" \
     'size 33 77
 interrupted
 size 44 88
 status 7
 as before' || diag "$err"
 try nmctl exec -it term -- true
-is "there is none without a terminal here" "$status" 2
-is "but one to write to" "$(nmctl exec -t term -- sh -c '[ -t 1 ] && stty size </dev/tty')" $'24 80\r'
+is "exec -t without a terminal is refused" "$status" 2
+is "exec -t without a terminal on stdin has one for output" "$(nmctl exec -t term -- sh -c '[ -t 1 ] && stty size </dev/tty')" $'24 80\r'
 
 # ---- the standard input of a container itself -----------------------------------------------------------------
 run=(run -i -m 32M -c 0.1)
-is "run -i: input goes in, and its end" "$(head -c 3000000 /dev/zero | nmctl "${run[@]}" -- wc -c)" 3000000
-is "who reads none doesn't hold it up" "$(head -c 3000000 /dev/zero | nmctl "${run[@]}" -- true; echo $?)" 0
-is "without -i there is none" "$(echo typed | nmctl run -m 32M -c 0.1 -- cat)" ""
+is "run -i passes on the input and its end" "$(head -c 3000000 /dev/zero | nmctl "${run[@]}" -- wc -c)" 3000000
+is "run -i does not wait for a command that reads no input" "$(head -c 3000000 /dev/zero | nmctl "${run[@]}" -- true; echo $?)" 0
+is "run without -i passes on no input" "$(echo typed | nmctl run -m 32M -c 0.1 -- cat)" ""
 mkfifo "$dir/pipe"
 "$NMCTL" "${run[@]}" --name reads -- sh -c 'cat; echo end' <"$dir/pipe" >"$dir/read" 2>/dev/null &
 reader=$!
@@ -170,19 +170,19 @@ nmd_start {pipe}>&- # it would hold the pipe open
 echo late >&"$pipe"
 exec {pipe}>&-
 wait "$reader"
-is "it goes in over a restart of nmd" "$(paste -sd' ' "$dir/read")" "late end"
+is "run -i passes on input after a restart of nmd" "$(paste -sd' ' "$dir/read")" "late end"
 "$NMCTL" "${run[@]}" --name left -- sh -c 'cat; exit 4' <"$dir/pipe" >/dev/null 2>&1 &
 reader=$!
 exec {pipe}>"$dir/pipe"
 wait_until 10 in_state left RUNNING
 kill -KILL "$reader"
-check "when nmctl goes, that is its end" wait_until 10 in_state left COMPLETED
-is "and the container's is its command's" "$(field_of left .exit_code)" 4
+check "the input ends when nmctl is killed" wait_until 10 in_state left COMPLETED
+is "the container ends with its command" "$(field_of left .exit_code)" 4
 exec {pipe}>&-
 try nmctl run -i -D -- true
-is "nobody types what a detached one reads" "$status" 2
+is "a detached container reads no input" "$status" 2
 try nmctl run -i -m 900G -- true
-is "what is refused is refused" "$status" 125
+is "a refused run returns the status of a refusal" "$status" 125
 
 # ---- a terminal of its own ------------------------------------------------------------------------------------
 run=(run -m 32M -c 0.1)
@@ -191,11 +191,11 @@ interrupted
 size 44 88'
 # shellcheck disable=SC2016
 TERM=vt42 try python3 "$here/terminal.py" "$NMCTL" "${run[@]}" -it --name shell -- sh -c 'echo "is $TERM"; exec sh'
-is "run -it: a shell, used as one in a container" "$out" "$used
+is "run -it starts a shell in the container" "$out" "$used
 status 7
 as before" || diag "$err"
-is "and the container's end is its command's" "$(field_of shell .exit_code)" 7
-like "its log has all that was shown" "$(nmctl logs shell | tr -d '\r' | paste -sd' ')" 'is vt42.*33 77.*begun.*\^C.*44 88.*exit 7'
+is "the container has the shell's exit status" "$(field_of shell .exit_code)" 7
+like "the log has all output of the terminal" "$(nmctl logs shell | tr -d '\r' | paste -sd' ')" 'is vt42.*33 77.*begun.*\^C.*44 88.*exit 7'
 
 python3 "$here/terminal.py" --pause "$dir/go-on" "$NMCTL" "${run[@]}" -it --name stays -- sh >"$dir/stays" 2>&1 &
 person=$!
@@ -204,33 +204,33 @@ nmd_stop
 nmd_start
 touch "$dir/go-on"
 wait "$person"
-is "a restart of nmd doesn't disturb it" "$(cat "$dir/stays")" "$used
+is "the terminal survives a restart of nmd" "$(cat "$dir/stays")" "$used
 status 7
 as before"
 
 try python3 "$here/terminal.py" --end TERM "$NMCTL" "${run[@]}" -it --name told -- sh
-like "a signal to nmctl ends it, and the terminal is as it was before" "$out" 'size 44 88
+like "a signal to nmctl ends nmctl, and leaves the terminal unchanged" "$out" 'size 44 88
 status (129|143)
 as before' || diag "$err"
-check "with its container" wait_until 10 in_state told COMPLETED
+check "the signal ends the container" wait_until 10 in_state told COMPLETED
 try python3 "$here/terminal.py" --end KILL "$NMCTL" "${run[@]}" -it --name hung -- sh
-check "when nmctl goes, it hangs up" wait_until 10 in_state hung COMPLETED
-is "which ends a shell with SIGHUP" "$(field_of hung .exit_signal)" 1
+check "the terminal hangs up when nmctl is killed" wait_until 10 in_state hung COMPLETED
+is "the hangup ends the shell with SIGHUP" "$(field_of hung .exit_signal)" 1
 
 terminal() { # COMMAND...: with one as its standard descriptors, of a size that nobody knows
     python3 -c 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' "$@" </dev/null
 }
 try terminal "$NMCTL" "${run[@]}" -t -- sh -c 'stty size; echo err >&2; exit 5'
-is "run -t: output comes out, and what has no size is 80 columns wide" "$status $(tr -d '\r' <<<"$out")" $'5 24 80\nerr'
+is "run -t prints output in 80 columns if the size is unknown" "$status $(tr -d '\r' <<<"$out")" $'5 24 80\nerr'
 try terminal "$NMCTL" "${run[@]}" -t --name much -- seq 100000
-is "as much as there is" "$(tr -d '\r' <<<"$out" | md5sum)" "$(seq 100000 | md5sum)"
-is "in the log, too" "$(nmctl logs much | tr -d '\r' | md5sum)" "$(seq 100000 | md5sum)"
+is "run -t prints all output" "$(tr -d '\r' <<<"$out" | md5sum)" "$(seq 100000 | md5sum)"
+is "the log has all output" "$(nmctl logs much | tr -d '\r' | md5sum)" "$(seq 100000 | md5sum)"
 try terminal "$NMCTL" "${run[@]}" -t -- sh -c 'exec <&- >&- 2>&-; sleep 0.3; exit 6'
-is "that nobody has it open isn't its end" "$status" 6
+is "a terminal that no process has open does not end the container" "$status" 6
 try terminal "$NMCTL" "${run[@]}" -t -- sh -c 'trap "" HUP; sleep 1000 & echo done'
-is "who is left behind holds nothing up" "$status $(tr -d '\r' <<<"$out")" "0 done"
+is "run -t does not wait for a background process" "$status $(tr -d '\r' <<<"$out")" "0 done"
 try terminal "$NMCTL" "${run[@]}" -t -- no-such-program
-is "a command that isn't there: 127" "$status" 127
+is "run -t returns 127 if the command does not exist" "$status" 127
 nmctl run -D -m 900M -c 0.1 --name full -- sleep 1000 >/dev/null
 terminal "$NMCTL" run -it --opportunistic -m 90M -c 0.1 --name waits -- sh -c 'tty; exit 4' >"$dir/waits" &
 person=$!
@@ -241,10 +241,10 @@ wait_until 10 grep -q 'nmd is back' "$dir/waits"
 nmctl kill --now full >/dev/null
 wait "$person" && status=0 || status=$?
 # Checks the text after the last sequence that erases the waiting message, because this sequence must not erase the output.
-is "what waits over a restart of nmd is run without one" "$status $(sed -n '$s/^.*\x1b\[J//; $p' "$dir/waits" | tr -d '\r')" "4 not a tty"
+is "a queued container runs without a terminal after a restart of nmd" "$status $(sed -n '$s/^.*\x1b\[J//; $p' "$dir/waits" | tr -d '\r')" "4 not a tty"
 try nmctl run -t -- true </dev/null
-is "without a terminal here there is none" "$status" 2
-like "which is said" "$err" 'needs a terminal as standard input'
+is "run -t without a terminal is refused" "$status" 2
+like "the refusal says that stdin is not a terminal" "$err" 'needs a terminal as standard input'
 
 # ---- sessions of an opportunistic container -------------------------------------------------------------------
 # Without a cpu controller, its commands get only CPU time that other processes leave, by their scheduling class and by the nice value
@@ -256,7 +256,7 @@ if [ -e /proc/self/autogroup ] && [ "$(id -u)" -eq 0 ]; then
     submit idler --opportunistic -m 32M -c 0.1 -- sleep 1000
     check "an opportunistic container runs" wait_until 20 in_state idler RUNNING
     idler=$(field_of idler .pid)
-    check "in the idle class" wait_until 5 eval '[ "$(class_of "$idler")" = IDL ]'
+    check "the opportunistic container has the idle scheduling class" wait_until 5 eval '[ "$(class_of "$idler")" = IDL ]'
     wanted="IDL $(nice_of_session "$idler")"
     bad=''
     for ((i = 0; i < 20; i++)); do
@@ -264,8 +264,8 @@ if [ -e /proc/self/autogroup ] && [ "$(id -u)" -eq 0 ]; then
         got=$(nmctl exec idler -- sh -c 'echo "$(ps -o cls= -p $$ | tr -d " ") $(sed "s/.* //" /proc/self/autogroup)"')
         [ "$got" = "$wanted" ] || bad+="$got, "
     done
-    is "what is started in it is as idle as it is ($wanted)" "$bad" ''
-    is "neither nmd's session nor that of who started it is slowed down" \
+    is "a command in the container has the container's scheduling class ($wanted)" "$bad" ''
+    is "the sessions of nmd and of the caller keep their priority" \
         "$(nice_of_session "$nmd_pid") $(nice_of_session $$)" "$before"
     nmctl kill --wait idler >/dev/null
 fi
@@ -273,15 +273,15 @@ fi
 # ---- rm -------------------------------------------------------------------------------------------------------
 nmctl run --name gone -m 16M -c 0.1 -- echo said >/dev/null
 id=$(field_of gone .id)
-check "what has ended has a log" test -e "$dir/state/logs/$id"
-is "rm removes it" "$(nmctl rm gone)" "$id (gone): removed"
-check "with its log and its record" test ! -e "$dir/state/logs/$id" -a ! -e "$dir/state/containers/$id"
+check "an ended container has a log" test -e "$dir/state/logs/$id"
+is "rm removes an ended container" "$(nmctl rm gone)" "$id (gone): removed"
+check "rm removes the log and the record" test ! -e "$dir/state/logs/$id" -a ! -e "$dir/state/containers/$id"
 try nmctl show gone
-is "there is none any more" "$status" 1
+is "a second rm fails" "$status" 1
 try nmctl rm term
-is "what runs is refused" "$status" 1
-like "with a sentence" "$err" "RUNNING, and only ended containers can be removed.*rm --force"
-is "with --force it is killed first" "$(nmctl rm -f term | sed 's/.* //')" removed
+is "rm of a running container is refused" "$status" 1
+like "the refusal says that the container is running" "$err" "RUNNING, and only ended containers can be removed.*rm --force"
+is "rm --force kills the container first" "$(nmctl rm -f term | sed 's/.* //')" removed
 submit term -m 64M -c 0.1 -u "$user" -d /tmp -- sleep 1000
 wait_until 10 in_state term RUNNING
 
@@ -294,7 +294,7 @@ if [ "$(id -u)" -eq 0 ]; then
         code=$(setpriv --reuid "$who" --regid "$who" --clear-groups curl -sS --max-time 5 --unix-socket "$NMD_SOCKET" \
             -o /dev/null -w '%{http_code}' -H 'Connection: Upgrade' -H 'Upgrade: nm-session' -H 'Content-Type: application/json' \
             --data-binary '{"command":["id"]}' http://nmd/v1/containers/term/exec)
-        is "user $who has no part in root's containers" "$code" 404
+        is "user $who can neither use nor see root's containers" "$code" 404
     done
 fi
 done_testing

@@ -32,38 +32,38 @@ nothing_lives() { [ "$(nmctl list --json | jq length)" -eq 0 ]; }
 # ---- run: output and status
 
 run -- sh -c 'echo to stdout; echo to stderr >&2; exit 7'
-is "stdout comes out on stdout" "$(cat "$out")" "to stdout"
-is "stderr on stderr, and nothing else" "$(cat "$err")" "to stderr"
-is "the exit status is the command's" "$status" 7
+is "run prints the command's stdout on stdout" "$(cat "$out")" "to stdout"
+is "run prints the command's stderr on stderr, and nothing else" "$(cat "$err")" "to stderr"
+is "run returns the command's exit status" "$status" 7
 run -- sh -c 'kill -KILL $$'
-is "a signal is 128 + its number" "$status" 137
-like "and is told" "$(cat "$err")" 'was ended by signal 9'
+is "run returns 128 and the number of the signal" "$status" 137
+like "run reports the signal" "$(cat "$err")" 'was ended by signal 9'
 run -- /nonexistent/command
-is "no such command is 127" "$status" 127
+is "run returns 127 if the command does not exist" "$status" 127
 run -- /etc/passwd
-is "what isn't executable is 126" "$status" 126
+is "run returns 126 if the command is not executable" "$status" 126
 run -m 2T -- true
-is "what nmd refuses is 125" "$status" 125
-like "with the numbers" "$(cat "$err")" '2.0 TiB.*1.0 GiB'
+is "run returns 125 if nmd refuses the request" "$status" 125
+like "the refusal has the amounts" "$(cat "$err")" '2.0 TiB.*1.0 GiB'
 run -e A=b=c -e HOME=/x -d /usr -- sh -c 'echo "$A $HOME $PWD"; cat'
-is "environment, working directory, and an empty stdin" "$(cat "$out")" "b=c /x /usr"
+is "the command has its environment, working directory, and an empty stdin" "$(cat "$out")" "b=c /x /usr"
 PASSED=on run -e PASSED -- sh -c 'echo "$PASSED"'
-is "a variable is passed on" "$(cat "$out")" "on"
+is "a variable is passed on by its name" "$(cat "$out")" "on"
 run echo --json -m
-is "the first word that is no option begins the command" "$(cat "$out")" "--json -m"
+is "the command begins with the first word that is not an option" "$(cat "$out")" "--json -m"
 run -- sh -c 'head -c 3000000 /dev/zero; head -c 2000000 /dev/zero >&2'
-is "megabytes come through whole" "$(stat -c %s "$out") $(stat -c %s "$err")" "3000000 2000000"
+is "megabytes of output arrive complete" "$(stat -c %s "$out") $(stat -c %s "$err")" "3000000 2000000"
 
 status=0
 nmctl run -- yes 2>"$err" | head -n 1 >"$out" || status=$?
-check "a reader that goes away ends the container" wait_until 10 nothing_lives
-is "having read what it wanted" "$(cat "$out")" "y"
+check "a reader that closes the pipe ends the container" wait_until 10 nothing_lives
+is "the reader has read what it wanted" "$(cat "$out")" "y"
 
 id=$(nmctl run --detach --name later -- sh -c 'sleep 0.3; echo late; echo last')
 like "--detach prints the id" "$id" '^container_[0-9]+_[0-9]+$'
-is "logs -f follows to the end" "$(nmctl logs -f later)" "late"$'\n'"last"
-is "logs --tail" "$(nmctl logs --tail 1 later)" "last"
-is "logs --stderr" "$(nmctl logs --stderr "$id")" ""
+is "logs -f follows until the end" "$(nmctl logs -f later)" "late"$'\n'"last"
+is "logs --tail prints the last lines" "$(nmctl logs --tail 1 later)" "last"
+is "logs --stderr prints stderr alone" "$(nmctl logs --stderr "$id")" ""
 
 # ---- run: Ctrl-C
 
@@ -82,20 +82,20 @@ os.execvp(sys.argv[1], sys.argv[1:])' "$NMCTL" run --name "$name" -- "$@" >"$out
 }
 interrupted polite INT sh -c 'trap "echo bye; exit 3" TERM; echo up; while :; do sleep 0.05; done'
 status=0; wait "$pid" || status=$?
-is "Ctrl-C: the command's own end is returned" "$status" 3
-check "nmctl says so" said "Ctrl-C: killing container_.* (repeat to kill at once)"
-check "and waits for the last words" grep -q bye "$out"
-check "nothing is left" nothing_lives
+is "after Ctrl-C run returns the command's own status" "$status" 3
+check "run announces the end after Ctrl-C" said "Ctrl-C: killing container_.* (repeat to kill at once)"
+check "run waits for the last output after Ctrl-C" grep -q bye "$out"
+check "no process is left after Ctrl-C" nothing_lives
 interrupted deaf TERM sh -c 'trap "" TERM; echo up; while :; do sleep 0.05; done'
 status=0; wait "$pid" || status=$?
-is "SIGTERM: after the grace, SIGKILL" "$status" 137
+is "after SIGTERM and the grace period SIGKILL follows" "$status" 137
 interrupted twice INT sh -c 'trap "" TERM; echo up; while :; do sleep 0.05; done'
 wait_until 5 said "repeat to kill at once"
 kill -INT "$pid"
 status=0; wait "$pid" || status=$?
-check "a second Ctrl-C kills at once" said "killing container_.* at once"
-is "with SIGKILL" "$status" 137
-check "nothing is left of these either" nothing_lives
+check "a second Ctrl-C kills immediately" said "killing container_.* at once"
+is "the second Ctrl-C sends SIGKILL" "$status" 137
+check "no process is left after the second Ctrl-C" nothing_lives
 
 # ---- run: nmd ends and is started again
 
@@ -104,24 +104,24 @@ nmctl run --name survivor -- sh -c 'echo before; while [ ! -e '"$dir"'/go ]; do 
 pid=$!
 wait_until 10 grep -q before "$out"
 nmd_stop
-check "nmctl tells that nmd is lost" wait_until 10 said "lost the connection to nmd"
+check "run reports that the connection to nmd is lost" wait_until 10 said "lost the connection to nmd"
 touch "$dir/go"
 nmd_start
 status=0; wait "$pid" || status=$?
-is "nmctl follows through a restart of nmd" "$status" 5
-is "and repeats nothing" "$(cat "$out")" "before"$'\n'"after"
+is "run follows through a restart of nmd" "$status" 5
+is "run repeats no output after a restart of nmd" "$(cat "$out")" "before"$'\n'"after"
 
 nmctl run --name crash -- sh -c 'echo before; while [ ! -e '"$dir"'/go2 ]; do sleep 0.05; done; echo after; exit 6' \
     >"$out" 2>"$err" &
 pid=$!
 wait_until 10 grep -q before "$out"
 nmd_kill
-check "nmctl notices a crash" wait_until 10 said "lost the connection to nmd"
+check "run reports a crash of nmd" wait_until 10 said "lost the connection to nmd"
 nmd_start
 touch "$dir/go2"
 status=0; wait "$pid" || status=$?
-is "nmctl follows through a crash of nmd" "$status" 6
-is "and repeats nothing then" "$(cat "$out")" "before"$'\n'"after"
+is "run follows through a crash of nmd" "$status" 6
+is "run repeats no output after a crash of nmd" "$(cat "$out")" "before"$'\n'"after"
 
 # The reader does not read the container's output, and ends while nmd is not running.
 mkfifo "$dir/pipe"
@@ -129,89 +129,89 @@ nmctl run --name unread -- yes >"$dir/pipe" 2>"$err" &
 pid=$!
 exec 7<"$dir/pipe"
 read -r out <&7
-is "a reader that is slow gets what there is" "$out" y
+is "a slow reader gets the output that is available" "$out" y
 # Checks whether the kernel considers the pipe full. A page that a write has filled only in part counts as a whole page.
 pipe_is_full() {
     python3 -c 'import os, select, sys
 pipe = os.open(sys.argv[1], os.O_WRONLY | os.O_NONBLOCK)
 sys.exit(bool(select.select([], [pipe], [], 0)[1]))' "$dir/pipe"
 }
-check "and holds up what comes after it" wait_until 10 pipe_is_full
+check "a full pipe holds up later output" wait_until 10 pipe_is_full
 nmd_stop
-check "nmd goes" wait_until 10 said "lost the connection to nmd"
+check "nmd ends" wait_until 10 said "lost the connection to nmd"
 exec 7<&-
-check "then the reader" wait_until 10 said "stdout is closed: killing"
+check "the reader closes the pipe" wait_until 10 said "stdout is closed: killing"
 nmd_start
 check "the container is ended when nmd is back" wait_until 10 nothing_lives
 nothing_lives || nmctl kill --now unread >/dev/null
 status=0; wait "$pid" || status=$?
-is "by SIGTERM, which is returned" "$status" 143
+is "run returns the status for SIGTERM" "$status" 143
 out=$dir/out
 
 # ---- the other verbs
 
 web=$(nmctl run --detach --name web --app shop -m 64M -c 0.5 -- sleep 1000)
-check "it runs" wait_until 10 in_state "$web" RUNNING
-like "list" "$(nmctl list)" "$web  web +guaranteed +RUNNING .* 64.0 MiB .* 0.5 .* sleep 1000"
-like "show" "$(nmctl show web)" "^app +shop$"
-like "top" "$(nmctl top)" "$web  web"
-like "status" "$(nmctl status)" "containers +1 guaranteed, 0 opportunistic"
-like "status --json is the contract" \
+check "the container runs" wait_until 10 in_state "$web" RUNNING
+like "list prints the container" "$(nmctl list)" "$web  web +guaranteed +RUNNING .* 64.0 MiB .* 0.5 .* sleep 1000"
+like "show prints the container" "$(nmctl show web)" "^app +shop$"
+like "top prints the container" "$(nmctl top)" "$web  web"
+like "status prints the node" "$(nmctl status)" "containers +1 guaranteed, 0 opportunistic"
+like "status --json has all members of the contract" \
     "$(nmctl status --json | jq -c '[.node.backend, .containers.guaranteed_running, .queue.max_length, .upstream]')" \
     '^\["direct",1,3,null\]$'
-check "demote" nmctl demote web
-is "it is opportunistic" "$(field_of "$web" .execution_type)" OPPORTUNISTIC
-check "promote" nmctl promote "$web"
-is "it is guaranteed" "$(field_of "$web" .execution_type)" GUARANTEED
-check "update" nmctl update -m 96M -c 1.5 web
-is "it has what was asked for" "$(field_of "$web" '"\(.memory_bytes) \(.vcores)"')" "100663296 1.5"
-check "pause" nmctl pause web
-check "it is paused" wait_until 10 in_state "$web" PAUSED
-like "a guaranteed one is resumed at its deadline" "$(nmctl show "$web")" "resume at +20"
+check "demote succeeds" nmctl demote web
+is "the container is opportunistic" "$(field_of "$web" .execution_type)" OPPORTUNISTIC
+check "promote succeeds" nmctl promote "$web"
+is "the container is guaranteed" "$(field_of "$web" .execution_type)" GUARANTEED
+check "update succeeds" nmctl update -m 96M -c 1.5 web
+is "the container has the requested amounts" "$(field_of "$web" '"\(.memory_bytes) \(.vcores)"')" "100663296 1.5"
+check "pause succeeds" nmctl pause web
+check "the container is paused" wait_until 10 in_state "$web" PAUSED
+like "a guaranteed container is resumed at its deadline" "$(nmctl show "$web")" "resume at +20"
 nmctl wait --timeout 2s "$web" >/dev/null 2>"$err" || :
-check "which wait says, too" said "which is paused; will be resumed if still paused in"
-check "resume" nmctl resume web
-check "it runs again" wait_until 10 in_state "$web" RUNNING
-like "explain" "$(nmctl explain web)" "decision [0-9]+, "
-like "explain --last" "$(nmctl explain --last 1)" "decision"
-like "events" "$(nmctl events web)" "PAUSING -> PAUSED"
-is "events --json are the container's alone" \
+check "wait names the pause" said "which is paused; will be resumed if still paused in"
+check "resume succeeds" nmctl resume web
+check "the container runs again" wait_until 10 in_state "$web" RUNNING
+like "explain prints the latest decision" "$(nmctl explain web)" "decision [0-9]+, "
+like "explain --last prints several decisions" "$(nmctl explain --last 1)" "decision"
+like "events prints the container's events" "$(nmctl events web)" "PAUSING -> PAUSED"
+is "events --json prints only the container's events" \
     "$(nmctl events --json web | jq -r .container_id | sort -u)" "$web"
-like "config" "$(nmctl config max-length)" "^queue.max-length +3 +500"
-like "config --changed" "$(nmctl config --changed)" "node.vcores +4"
-check "config --reload" nmctl config --reload
-is "inspect is show --json" "$(nmctl inspect web | jq -r .id)" "$web"
-is "a container goes by its number" "$(nmctl inspect "$((10#${web##*_}))" | jq -r .id)" "$web"
-is "ps -q has ids alone" "$(nmctl ps -q)" "$web"
-is "of an application" "$(nmctl list -q --app shop) $(nmctl list -q --app other)" "$web "
-is "in a state" "$(nmctl list -q --state running) $(nmctl list -q --state paused)" "$web "
-is "ended ones, too, where they are asked for" \
+like "config prints the keys" "$(nmctl config max-length)" "^queue.max-length +3 +500"
+like "config --changed prints the changed keys" "$(nmctl config --changed)" "node.vcores +4"
+check "config --reload succeeds" nmctl config --reload
+is "inspect has the output of show --json" "$(nmctl inspect web | jq -r .id)" "$web"
+is "a container can be named by its number" "$(nmctl inspect "$((10#${web##*_}))" | jq -r .id)" "$web"
+is "ps -q prints only ids" "$(nmctl ps -q)" "$web"
+is "ps -q selects an application" "$(nmctl list -q --app shop) $(nmctl list -q --app other)" "$web "
+is "ps -q selects a state" "$(nmctl list -q --state running) $(nmctl list -q --state paused)" "$web "
+is "ps -q prints ended containers with --all" \
     "$(nmctl list --state ended --json | jq -r '[.[].state] | unique | join(" ")')" COMPLETED
 all=$(nmctl events --json | jq -s length)
-is "events --last" "$(nmctl events --json --last 3 | jq -r .number)" "$(nmctl events --json | jq -r .number | tail -n 3)"
-is "of a container alone" "$(nmctl events --json --last 2 web | jq -r .container_id)" "$web"$'\n'"$web"
-is "and all of them, if there are fewer" "$(nmctl events --json --last 10000 | jq -s length)" "$all"
-is "events --since" "$(nmctl events --since 1us) $(nmctl events --json --since 1h | jq -s length)" " $all"
+is "events --last prints the last events" "$(nmctl events --json --last 3 | jq -r .number)" "$(nmctl events --json | jq -r .number | tail -n 3)"
+is "events --last selects a container" "$(nmctl events --json --last 2 web | jq -r .container_id)" "$web"$'\n'"$web"
+is "events --last prints all events if there are fewer" "$(nmctl events --json --last 10000 | jq -s length)" "$all"
+is "events --since prints the events from a time on" "$(nmctl events --since 1us) $(nmctl events --json --since 1h | jq -s length)" " $all"
 "$NMCTL" events --follow --json --last 1 >"$out" &
 events=$!
-check "followed, the newest comes first" wait_until 10 test -s "$out"
-like "version" "$(nmctl version)" "^nmd [0-9]"
-like "completion knows containers" "$(nmctl __complete -- kill w)" "^web"
-like "and the configuration's keys" "$(nmctl __complete -- config queue.max-l)" "^queue.max-length"$'\t'"[A-Za-z]"
-is "kill --wait" "$(nmctl kill --now --wait web)" "$web (web): Killed (on request)"
-is "and it was" "$(field_of "$web" .exit_reason)" killed
-is "wait tells it, and returns what run would" "$(nmctl wait web; echo $?)" "$web (web) was killed"$'\n'137
-check "and those who follow events hear of it" wait_until 10 grep -q '"to": *"COMPLETED"' "$out"
+check "events -f prints the newest events first" wait_until 10 test -s "$out"
+like "version prints the version" "$(nmctl version)" "^nmd [0-9]"
+like "completion has the containers" "$(nmctl __complete -- kill w)" "^web"
+like "completion has the keys of the configuration" "$(nmctl __complete -- config queue.max-l)" "^queue.max-length"$'\t'"[A-Za-z]"
+is "kill --wait succeeds" "$(nmctl kill --now --wait web)" "$web (web): Killed (on request)"
+is "the killed container has ended" "$(field_of "$web" .exit_reason)" killed
+is "wait reports the end, and returns the status of run" "$(nmctl wait web; echo $?)" "$web (web) was killed"$'\n'137
+check "events -f reports the end" wait_until 10 grep -q '"to": *"COMPLETED"' "$out"
 kill "$events"
 wait "$events" 2>/dev/null
-is "of which none is told twice" "$(jq -r .number "$out" | sort | uniq -d)" ''
-like "stop is kill" "$(nmctl run --detach --name s -- sleep 1000; nmctl stop --wait s)" 's\): Killed \(on request\)$'
+is "events -f repeats no event" "$(jq -r .number "$out" | sort | uniq -d)" ''
+like "stop is an alias of kill" "$(nmctl run --detach --name s -- sleep 1000; nmctl stop --wait s)" 's\): Killed \(on request\)$'
 status=0
 nmctl run --detach --name five -- sh -c 'sleep 0.2; exit 5' >/dev/null
 nmctl run --detach --name none -- true >/dev/null
 nmctl wait none five >"$out" || status=$?
 is "wait returns the first failure" "$status" 5
-is "and has told each" "$(sed 's/.*(/(/' "$out")" "(none) exited with status 0"$'\n'"(five) exited with status 5"
+is "wait reports each end" "$(sed 's/.*(/(/' "$out")" "(none) exited with status 0"$'\n'"(five) exited with status 5"
 
 # ---- waiting in the queue
 
@@ -219,62 +219,62 @@ nmctl run --detach --name fill -m 64M -- sleep 1000 >/dev/null
 wait_until 10 named_in_state fill RUNNING
 nmctl run --opportunistic --name patient -m 1000M -- true >"$out" 2>"$err" &
 pid=$!
-check "a queued run says where and why" wait_until 10 said "queued at position 1: "
-like "list shows the position" "$(nmctl list)" "patient +opportunistic +QUEUED #1"
-like "show says why" "$(nmctl show patient)" "^queued +."
+check "run reports the place in the queue and the reason" wait_until 10 said "queued at position 1: "
+like "list prints the position in the queue" "$(nmctl list)" "patient +opportunistic +QUEUED #1"
+like "show prints the reason of the wait" "$(nmctl show patient)" "^queued +."
 status=0
 nmctl wait --timeout 1s patient fill >"$out" 2>"$err.wait" || status=$?
-is "wait gives up in time, with a status of its own" "$status $(cat "$out")" "124 "
-like "having said what it waits for, and why" "$(cat "$err.wait")" \
+is "wait ends after its timeout with a status of its own" "$status $(cat "$out")" "124 "
+like "wait has printed the reason of the wait" "$(cat "$err.wait")" \
     'waiting for container_[0-9_]+ \(patient\), which is queued at position 1: [a-z]'
-like "and in the end that of each" "$(cat "$err.wait")" '\(fill\) has not ended in time: it is RUNNING, and continues'
+like "wait prints the state of each container at the end" "$(cat "$err.wait")" '\(fill\) has not ended in time: it is RUNNING, and continues'
 status=0
 nmctl pause patient 2>"$err.pause" || status=$?
-like "what can't be done to what waits is told in the same word, with what can" "$status $(cat "$err.pause")" \
+like "a refused action names the state and possible actions in the words of list" "$status $(cat "$err.pause")" \
     "^1 .* is QUEUED and can't be paused: .*'nmctl explain' shows why, and 'nmctl kill'"
 nmctl kill patient >/dev/null
 status=0; wait "$pid" || status=$?
-is "killed in the queue: it was never run" "$status" 125
+is "a container that is killed in the queue never ran" "$status" 125
 
 # ---- drain
 
 nmctl run --detach --name brief -- sleep 0.5 >/dev/null
 check "drain --deadline --wait returns when the node is empty" nmctl drain --deadline 1s --wait
-like "it is drained" "$(nmctl status)" "draining and empty"
+like "status says that the node is drained" "$(nmctl status)" "draining and empty"
 run -- true
-is "nothing is admitted" "$status" 125
+is "no container is admitted while the node drains" "$status" 125
 is "drain --wait --json prints the empty node" "$(nmctl drain --wait --json | jq -c '[.node.state, .node.drained]')" \
     '["draining",true]'
-check "undrain" nmctl undrain
+check "undrain succeeds" nmctl undrain
 nmctl drain >/dev/null
-is "undrain --json prints the one that admits again" "$(nmctl undrain --json | jq -r .node.state)" running
-is "config --reload --json, too" "$(nmctl config --reload --json | jq -r .node.state)" running
+is "undrain --json prints a node that admits again" "$(nmctl undrain --json | jq -r .node.state)" running
+is "config --reload --json prints the result" "$(nmctl config --reload --json | jq -r .node.state)" running
 run -- true
-is "and then again" "$status" 0
+is "run succeeds after undrain" "$status" 0
 
 nmd_stop
 status=0
 nmctl list >"$out" 2>"$err" || status=$?
-is "without nmd: 3" "$status" 3
+is "without nmd the exit status is 3" "$status" 3
 [ -d /run/systemd/system ] && how='systemctl start nmd' || how='nmd &'
-check "and how to get it" said "nmd is not running at $NMD_SOCKET; start it with '$how'"
+check "the error without nmd says how to start it" said "nmd is not running at $NMD_SOCKET; start it with '$how'"
 
 # ---- the first command after a start
 
 begun=$(date +%s%3N)
 status=0
 nmctl --retry 700ms list >"$out" 2>"$err" || status=$?
-is "--retry ends if nmd does not come" "$status" 3
-at_least "after its time" $(($(date +%s%3N) - begun)) 700
-check "with the same message" said "nmd is not running at $NMD_SOCKET"
+is "--retry ends if nmd does not start" "$status" 3
+at_least "--retry ends after its time" $(($(date +%s%3N) - begun)) 700
+check "--retry prints the same error" said "nmd is not running at $NMD_SOCKET"
 nmctl --retry 3s list >"$out" 2>"$err" || :
-check "it says for what it waits, and how long" said "waiting for nmd at $NMD_SOCKET, for up to 3s"
+check "--retry says what it waits for, and how long" said "waiting for nmd at $NMD_SOCKET, for up to 3s"
 (sleep 0.5 && exec "$NMD" --config "$nmd_conf" --socket "$NMD_SOCKET" --state-dir "$dir/state" --runtime-dir "$dir/run" \
     --slice "$slice" --backend direct ${node_proc:+--node-proc "$node_proc"} >>"$dir/nmd.log" 2>&1) &
 nmd_pid=$!
 status=0
 nmctl list >"$out" 2>"$err" || status=$?
-is "an nmd that is still starting isn't there without --retry" "$status" 3
-check "and is with it" nmctl list --retry 20s
+is "without --retry an nmd that is still starting is not reachable" "$status" 3
+check "--retry waits for an nmd that is still starting" nmctl list --retry 20s
 nmd_stop
 done_testing

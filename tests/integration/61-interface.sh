@@ -27,8 +27,8 @@ tcp() { curl -sS --max-time 20 "${@:2}" "http://127.0.0.1:$port$1"; }
 
 [ -x "$NMD_TEST_BUILD/openapi-check" ] || make -s -C "$NMD_TEST_BUILD" openapi-check >&2
 described=$("$NMD_TEST_BUILD/openapi-check" "$NMD_SOCKET") || true
-at_least "the description is held against many answers" "$(grep -c '^ok' <<<"$described")" 30
-is "every answer is as described" "$(grep -A1 '^not ok' <<<"$described")" ""
+at_least "many answers are compared with the description" "$(grep -c '^ok' <<<"$described")" 30
+is "each answer is as described" "$(grep -A1 '^not ok' <<<"$described")" ""
 
 # ---- curl only
 
@@ -36,36 +36,36 @@ id=$(ask /v1/containers --json '{"command":["sh","-c","echo out; echo err >&2; e
     '"$me"',"name":"curl","memory_bytes":8388608,"vcores":0.01}' | jq -r .id)
 is "wait answers with the end" "$(ask "/v1/containers/$id/wait" | jq -c '[.state,.exit_code]')" \
     '["COMPLETED",3]'
-is "stdout" "$(ask "/v1/containers/$id/logs")" "out"
-is "stderr" "$(ask "/v1/containers/curl/logs?stream=stderr")" "err"
-like "events tell of it" "$(ask /v1/events)" "\"container_id\":\"$id\".*\"to\":\"COMPLETED\""
-is "an event's line is a JSON object" "$(ask /v1/events | jq -s 'all(type == "object")')" true
-is "an unknown member is named" "$(ask /v1/containers --json '{"command":["true"],"memry":1}' |
+is "the log has the command's stdout" "$(ask "/v1/containers/$id/logs")" "out"
+is "the log has the command's stderr" "$(ask "/v1/containers/curl/logs?stream=stderr")" "err"
+like "events report the container" "$(ask /v1/events)" "\"container_id\":\"$id\".*\"to\":\"COMPLETED\""
+is "each event is a JSON object on one line" "$(ask /v1/events | jq -s 'all(type == "object")')" true
+is "an unknown member is named in the error" "$(ask /v1/containers --json '{"command":["true"],"memry":1}' |
     jq -r .error.value)" memry
 is "a body over 1 MiB is refused" "$(head -c 1100000 /dev/zero |
     code /v1/containers -H 'Content-Type: application/json' -H Expect: --data-binary @-)" 413
 is "malformed JSON is refused" "$(code /v1/containers --json '{"command":')" 400
-is "no such path" "$(code /v2)" 404
-is "no such method" "$(code /v1/status -X PUT)" 405
+is "an unknown path is refused" "$(code /v2)" 404
+is "an unknown method is refused" "$(code /v1/status -X PUT)" 405
 
 # ---- TCP
 
 like "the status page is served over TCP" "$(tcp /)" '<title>nmd'
-is "and the status" "$(tcp /v1/status | jq -r .node.state)" running
-is "containers come without their commands" \
+is "the status is served over TCP" "$(tcp /v1/status | jq -r .node.state)" running
+is "containers are listed over TCP without their commands" \
     "$(tcp '/v1/containers?all=true' | jq 'length > 0 and all(has("command") | not)')" true
-is "nothing can be done there" "$(tcp /v1/drain -X POST -o /dev/null -w '%{http_code}')" 403
-is "and nobody's logs be read" \
+is "actions over TCP are refused" "$(tcp /v1/drain -X POST -o /dev/null -w '%{http_code}')" 403
+is "logs can't be read over TCP" \
     "$(tcp "/v1/containers/$id/logs" -o /dev/null -w '%{http_code}')" 403
 
 # ---- foreign requests over TCP: wrong host names, and requests that two parsers understand differently
 
 tcp_code() { tcp /v1/version -o /dev/null -w '%{http_code}' "$@"; }
-is "asked by its name" "$(tcp_code -H "Host: $(hostname):$port")" 200
-is "by its name in the configuration" "$(tcp_code -H 'Host: scraped.example')" 200
-is "by a page's own name (DNS rebinding)" "$(tcp_code -H 'Host: evil.example')" 421
-is "two lengths of a body" "$(tcp_code -H 'Content-Length: 0' -H 'Content-length: 5')" 400
-is "a length and chunks" "$(tcp_code -H 'Content-Length: 5' -H 'Transfer-Encoding: chunked')" 400
+is "a request to the server by the host's name is answered" "$(tcp_code -H "Host: $(hostname):$port")" 200
+is "a request to a name in the configuration is answered" "$(tcp_code -H 'Host: scraped.example')" 200
+is "a request to another name is refused (DNS rebinding)" "$(tcp_code -H 'Host: evil.example')" 421
+is "a request with two lengths of its body is refused" "$(tcp_code -H 'Content-Length: 0' -H 'Content-length: 5')" 400
+is "a request with a length and chunks is refused" "$(tcp_code -H 'Content-Length: 5' -H 'Transfer-Encoding: chunked')" 400
 cat >"$dir/strange.py" <<'END'
 import socket, sys
 
@@ -89,8 +89,8 @@ for s in held:
 print(status(connect("127.0.0.3"), get + b"\r\n"), status(connect("127.0.0.1"), get + b"\r\n"))
 END
 mapfile -t strange < <(python3 "$dir/strange.py" "$port")
-is "NUL and a folded header" "${strange[0]}" "400 400"
-is "beside 300 half requests of one host whole ones are served" "${strange[1]}" "200 200"
+is "a NUL and a folded header are refused" "${strange[0]}" "400 400"
+is "complete requests are served while one host holds 300 incomplete ones" "${strange[1]}" "200 200"
 
 # ---- several requests in one turn
 
@@ -110,11 +110,11 @@ done
 sleep 0.5 # for as many as possible to have asked; with fewer it only shows less
 kill -CONT "$nmd_pid"
 wait "${asking[@]}"
-is "who asks for a kill ten times is answered: done, or over" \
+is "ten kill requests of one client are answered with success or with the end" \
     "$(grep -c . "$dir/hurried-codes") $(grep -cvE '^(200|409)$' "$dir/hurried-codes")" "100 0"
 hurried_over() { [ "$(nmctl list --json | jq '[.[] | select(.name | startswith("hurried"))] | length')" = 0 ]; }
-check "and the container goes" wait_until 5 hurried_over
-is "as killed" "$(nmctl list --all --json |
+check "the container ends" wait_until 5 hurried_over
+is "the container ended as killed" "$(nmctl list --all --json |
     jq -r '[.[] | select(.name | startswith("hurried")) | .exit_reason] | unique | join(" ")')" killed
 
 # ---- clients that misbehave
@@ -152,13 +152,13 @@ s = connect()
 s.send(b"GET /v1/status HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
 print(s.makefile("rb").readline().decode().strip())
 END
-like "served beside 1,200 others that stall, and nonsense" \
+like "a request is served while 1,200 other clients stall or send invalid data" \
     "$(python3 "$dir/abuse.py" "$NMD_SOCKET")" 'HTTP/1.1 200 OK'
-check "nmd goes on" nmd_alive
+check "nmd keeps running" nmd_alive
 connections() { find "/proc/$nmd_pid/fd" -lname 'socket:*' | wc -l; }
 few_connections() { [ "$(connections)" -lt 20 ]; }
-check "and keeps nothing of them" wait_until 60 few_connections
-is "a second nmd is told that the socket is taken" \
+check "nmd keeps no descriptors of these clients" wait_until 60 few_connections
+is "a second nmd reports that the socket is in use" \
     "$("$NMD" --config "$nmd_conf" --socket "$NMD_SOCKET" --state-dir "$dir/state2" \
         --runtime-dir "$dir/run2" --slice "other$slice" --backend direct 2>&1 |
         grep -c "can't start: another nmd (pid $nmd_pid) uses the socket $NMD_SOCKET")" 1

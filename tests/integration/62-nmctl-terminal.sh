@@ -53,16 +53,16 @@ left_cleanly() { # the last thing written gives the screen, the wrapping and the
     [[ $(cat "$seen") == *$'\e[?7h\e[?25h\e[?1049l' ]]
 }
 
-is "status --watch: Ctrl-C" "$(on_terminal $'\x03' status --watch -i 100ms)" "restored"
-check "leaves the screen" left_cleanly
+is "Ctrl-C ends status --watch" "$(on_terminal $'\x03' status --watch -i 100ms)" "restored"
+check "status --watch leaves the alternate screen after Ctrl-C" left_cleanly
 like "bars are drawn with the locale's characters" "$(cat "$seen")" 'α'
-check "and in colour" grep -q $'\e\[31m\|\e\[1;31m\|\e\[2m' "$seen"
-is "status --watch: q" "$(on_terminal q status --watch -i 100ms)" "restored"
-check "leaves the screen too" left_cleanly
-is "top: sorted by memory, then q" "$(on_terminal mq top -i 100ms)" "restored"
-check "leaves it as well" left_cleanly
+check "bars are drawn in colour" grep -q $'\e\[31m\|\e\[1;31m\|\e\[2m' "$seen"
+is "q ends status --watch" "$(on_terminal q status --watch -i 100ms)" "restored"
+check "status --watch leaves the alternate screen after q" left_cleanly
+is "top is sorted by memory and ends with q" "$(on_terminal mq top -i 100ms)" "restored"
+check "top leaves the alternate screen" left_cleanly
 NO_COLOR=1 on_terminal q status --watch -i 100ms >"$dir/no-color"
-check "NO_COLOR is respected" eval '! grep -q $'"'"'\e\[[0-9;]*m'"'"' "$seen"'
+check "NO_COLOR disables colours" eval '! grep -q $'"'"'\e\[[0-9;]*m'"'"' "$seen"'
 
 # ---- narrow and wide ----
 # Lines must fit on the terminal, and they are not cut if there is enough room.
@@ -91,13 +91,13 @@ for columns in 80 200; do
         # shellcheck disable=SC2086 # words
         on_terminal q $what -i 100ms >/dev/null
         is "$columns columns: no line of $what is longer" "$(lines long)" ''
-        is "$columns columns: what $what cuts has no room" "$(lines cut)" ''
-        [ $columns = 80 ] || at_least "$what uses them" "$(lines length)" 150
+        is "$columns columns: $what cuts only what has no room" "$(lines cut)" ''
+        [ $columns = 80 ] || at_least "$columns columns: $what uses all columns" "$(lines length)" 150
     done
     if [ $columns = 80 ]; then
-        like "80 columns: the number that goes for the id, the name, the command" "$(lines)" ' 1  a-r[a-z-]*…? .* sh -c'
+        like "80 columns: the line has the short number, the name and the command" "$(lines)" ' 1  a-r[a-z-]*…? .* sh -c'
     else
-        like "200 columns: all of the name, the id and more of the command" "$(lines)" \
+        like "200 columns: the line has the whole name, the id and more of the command" "$(lines)" \
             "1  container_[0-9]+_000001  $name  guaranteed .*  sh -c 'exec sleep 1000' some words that make"
     fi
 done
@@ -134,32 +134,32 @@ for what in "explain $name" "show nobody-has-this-name" "frobnicate" "top --help
     prose $what >"$dir/narrow"
     # shellcheck disable=SC2086
     nmctl $what >"$dir/wide" 2>&1 || true
-    at_least "$what: there is something to break" "$(longest <"$dir/wide")" 47
-    at_least "it is" 46 "$(longest <"$dir/narrow")"
-    is "between words, and nothing is lost" "$(words <"$dir/narrow")" "$(words <"$dir/wide")"
+    at_least "$what: the output has lines to break" "$(longest <"$dir/wide")" 47
+    at_least "$what: long lines are broken" 46 "$(longest <"$dir/narrow")"
+    is "$what: lines are broken between words without loss" "$(words <"$dir/narrow")" "$(words <"$dir/wide")"
 done
 # Other messages must also fit, except for a path or an id, which is one word so that it can be copied.
 for columns in 40 60; do
     prose show $name >"$dir/narrow"
     is "show, $columns columns: only a path is longer" "$(awk -v n=$columns 'length > n && !/^[a-z]+ +[^ ]+$/' "$dir/narrow")" ''
-    is "and the command is there to its last word" "$(sed -n '/^command/,/^user/p' "$dir/narrow" | sed '$d' | words)" \
+    is "show, $columns columns: the command is complete" "$(sed -n '/^command/,/^user/p' "$dir/narrow" | sed '$d' | words)" \
         "$(nmctl show $name | grep ^command | words)"
-    at_least "so is a result: pause" $columns "$(prose pause $name | longest)"
+    at_least "the result of pause is broken too" $columns "$(prose pause $name | longest)"
     prose resume $name >/dev/null
     prose status >"$dir/narrow"
-    is "status: no line below a label begins with one blank too many" "$(grep -nE '^ {14}[^ ]' "$dir/narrow" | grep -vE '[αβ]')" ''
+    is "status: continuation lines are indented by the same amount" "$(grep -nE '^ {14}[^ ]' "$dir/narrow" | grep -vE '[αβ]')" ''
 done
 name_of_long=/no/such/program-with-a-name-that-leaves-no-room-for-the-other-columns
 nmctl run --name long-state -m 16M -c 0.1 -- $name_of_long some words >/dev/null 2>&1 || true
 for columns in 80 120; do
-    like "list --all, $columns columns: the command is cut, and not the state" "$(prose list --all)" \
+    like "list --all, $columns columns: the command is cut, and the state is not" "$(prose list --all)" \
         ' Failed \(command not found\)  .*  /no/such[^ ]*…$'
 done
 # The message about a wait is updated in place. If the cursor can't be moved, the message is printed again.
 columns=160 on_terminal "" wait --timeout 5s $name >/dev/null
-at_least "wait, on a terminal: its message is rewritten" "$(grep -oa $'\e\[1F\e\[J' "$seen" | wc -l)" 2
-like "with how long it has been so" "$(tr '\r' '\n' <"$seen")" "^nmctl: waiting for container_[0-9_]+ \($name\), which is RUNNING, for "
-like "and in the end it is gone" "$(tr -d '\r\n' <"$seen" | sed 's/.*\x1b\[J//')" \
+at_least "wait rewrites its message on a terminal" "$(grep -oa $'\e\[1F\e\[J' "$seen" | wc -l)" 2
+like "the message has the duration of the wait" "$(tr '\r' '\n' <"$seen")" "^nmctl: waiting for container_[0-9_]+ \($name\), which is RUNNING, for "
+like "the message is erased at the end" "$(tr -d '\r\n' <"$seen" | sed 's/.*\x1b\[J//')" \
     "^nmctl: container_[0-9_]+ \($name\) has not ended in time"
 narrow_after=3 columns=160 on_terminal "" wait --timeout 6s $name >/dev/null
 rows_erased() { # of the message of one line that is there when the terminal gets narrower, and of how many rows that is one
@@ -171,15 +171,15 @@ print(found[2], -(-len(found[1]) // 40))
 END
 }
 read -r erased rows_then < <(rows_erased)
-is "narrower by now, all rows of the message are erased" "$erased" "$rows_then"
+is "all rows of the message are erased in a terminal that became narrower" "$erased" "$rows_then"
 nmctl run -D -m 16M -c 0.1 --name meanwhile -- sleep 3 >/dev/null
 (sleep 1.5 && kill -TERM "$nmd_pid") &
 stopper=$!
 columns=160 on_terminal "" wait --timeout 6s meanwhile >/dev/null
 wait $stopper
-at_least "without nmd: for how long is kept up to date" \
+at_least "without nmd the duration of the wait is updated" \
     "$(tr '\r' '\n' <"$seen" | grep -cE 'waiting for nmd to return, for [0-9]+s so far')" 3
-like "and the deadline holds" "$(tr -d '\r\n' <"$seen" | sed 's/.*\x1b\[J//')" \
+like "the deadline of the wait is kept" "$(tr -d '\r\n' <"$seen" | sed 's/.*\x1b\[J//')" \
     "^nmctl: container_[0-9_]+ \(meanwhile\) has not ended in time, as far as nmctl knows: it was RUNNING when nmd answered last"
 nmd_stop
 nmd_start || exit 1
@@ -189,23 +189,23 @@ wait_until 10 in_state frozen RUNNING
 stopper=$!
 begun=$SECONDS
 columns=160 on_terminal "" wait --timeout 7s frozen >/dev/null
-at_least "an nmd that hangs doesn't hold up the deadline" 9 $((SECONDS - begun))
-like "and is told of until then" "$(tr '\r' '\n' <"$seen")" 'waiting for container_[0-9_]+ \(frozen\); nmd has not answered for [4-6]s'
+at_least "an nmd that hangs does not delay the deadline" 9 $((SECONDS - begun))
+like "the message names an nmd that hangs until the deadline" "$(tr '\r' '\n' <"$seen")" 'waiting for container_[0-9_]+ \(frozen\); nmd has not answered for [4-6]s'
 wait $stopper
 nmctl kill --now --wait frozen >/dev/null
-is "a dumb one has it once" "$(columns=200 prose wait --timeout 5s $name | grep -c 'waiting for')" 1
+is "a dumb terminal gets the message once" "$(columns=200 prose wait --timeout 5s $name | grep -c 'waiting for')" 1
 columns=46
 prose config max-length >"$dir/narrow"
 at_least "config: no line is longer" 46 "$(longest <"$dir/narrow")"
-is "and what a key means is there to the last word" "$(sed 1,2d "$dir/narrow" | words | tail -n 6)" \
+is "config: the meaning of each key is complete" "$(sed 1,2d "$dir/narrow" | words | tail -n 6)" \
     "$(nmctl config max-length | words | tail -n 6)"
 unset columns
 long=$(printf 'word%03d ' {1..60})
 # shellcheck disable=SC2086 # words
 nmctl run -D -m 16M -c 0.1 --name long -- sh -c 'exec sleep 1000' $long >/dev/null
-like "in a pipe a command is whole" "$(nmctl list)" 'word059 word060$'
-like "in top's, too" "$(nmctl top)" 'word059 word060$'
-is "also where a terminal would be narrow" "$(nmctl list | grep -c 'long .*word060')" 1
+like "in a pipe list prints whole commands" "$(nmctl list)" 'word059 word060$'
+like "in a pipe top prints whole commands" "$(nmctl top)" 'word059 word060$'
+is "in a pipe the width of a terminal has no effect" "$(nmctl list | grep -c 'long .*word060')" 1
 nmctl kill --now --wait long >/dev/null
 
 # ---- top's keys ------------------------------------------------------------------------------------
@@ -214,26 +214,26 @@ picture() { # the last one, as text
 text = open(sys.argv[1], "rb").read().decode().split("\033[?2026h")[-1]
 print(re.sub(r"\033\[[0-9;?]*[A-Za-z]", "", text).replace("\r", ""))' "$seen"
 }
-is "top: q in a filter is a letter, q after it leaves" "$(on_terminal $'/quick~\x15short~\r~q' top -i 100ms)" restored
-check "leaves the screen as well" left_cleanly
-like "the filter is said" "$(picture)" '^1 container with short in it; by cpu, every 100ms; h for keys'
-like "and holds" "$(picture)" ' short +opportunistic'
-is "for all others" "$(picture | grep -c "$name")" 0
+is "q in the filter of top is a letter, and q after the filter ends top" "$(on_terminal $'/quick~\x15short~\r~q' top -i 100ms)" restored
+check "top leaves the alternate screen after a filter" left_cleanly
+like "top shows the filter" "$(picture)" '^1 container with short in it; by cpu, every 100ms; h for keys'
+like "the filter selects matching containers" "$(picture)" ' short +opportunistic'
+is "the filter hides all other containers" "$(picture | grep -c "$name")" 0
 on_terminal '/short~'$'\e''~q' top -i 100ms >/dev/null
-like "Escape takes it back" "$(picture)" "^2 containers; by cpu"
+like "Escape removes the filter" "$(picture)" "^2 containers; by cpu"
 on_terminal 'h~q' top -i 100ms >/dev/null
 like "h shows the keys" "$(picture)" 'r +reverse the order'
 on_terminal 'mr+~q' top -i 400ms --filter short >/dev/null
-like "keys sort, turn round and hurry" "$(picture)" '^1 container with short in it; by memory, reversed, every 200ms'
-like "the column says so" "$(picture)" 'MEMORY▲'
+like "keys sort, reverse the order and change the interval" "$(picture)" '^1 container with short in it; by memory, reversed, every 200ms'
+like "the header marks the sort column" "$(picture)" 'MEMORY▲'
 rows=4 on_terminal $'\e[B~q' top -i 100ms >/dev/null
-like "where not all rows fit the arrows move through them" "$(picture)" '^rows 2 to 2 of 2 containers'
-is "in a pipe all of them are there" "$(nmctl top --sort name | grep -cE "^ *[12] .* (guaranteed|opportunistic) ")" 2
-is "--filter and --app choose there, too" "$(nmctl top -f '!short' --json | jq -r '.[].name') $(nmctl top --app none --json)" \
+like "arrow keys scroll where not all rows fit" "$(picture)" '^rows 2 to 2 of 2 containers'
+is "in a pipe all rows are printed" "$(nmctl top --sort name | grep -cE "^ *[12] .* (guaranteed|opportunistic) ")" 2
+is "in a pipe --filter and --app select rows" "$(nmctl top -f '!short' --json | jq -r '.[].name') $(nmctl top --app none --json)" \
     "$name []"
 try nmctl top --state killed
-like "what has ended is elsewhere" "$status $err" "^2 .*'nmctl list --state KILLED'"
+like "top says where ended containers are listed" "$status $err" "^2 .*'nmctl list --state KILLED'"
 
-is "without a terminal: no escape sequences" "$(nmctl status | grep -c $'\e')" 0
-is "and plain ASCII where the locale has no more" "$(LC_ALL=C nmctl status | LC_ALL=C grep -c '[^ -~]')" 0
+is "without a terminal there are no escape sequences" "$(nmctl status | grep -c $'\e')" 0
+is "without a terminal the output is plain ASCII if the locale has no more" "$(LC_ALL=C nmctl status | LC_ALL=C grep -c '[^ -~]')" 0
 done_testing

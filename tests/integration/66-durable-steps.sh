@@ -263,11 +263,11 @@ tell_story() { # STEP...
 known=$(grep -rho --include='*.c' 'NM_FAULT([^;]*);' "$here/../../agent" | grep -o '"[a-z-]*"' |
     tr -d '"' | sort -u)
 at_least "the sources have steps" "$(wc -l <<<"$known")" 30
-is "each of them is in a story" "$(while read -r step; do
+is "each step has a test" "$(while read -r step; do
     grep -qE "(^|[ \"=])$step(:[0-9]|\b)" "$here"/6[69]-durable-*.sh "$here"/../vm/suites/45-*.sh \
         "$here"/../unit/test-{rerun,owner-steps}.c || echo "$step"
 done <<<"$known")" ""
-is "and in docs/TESTING.md" "$(while read -r step; do
+is "each step is listed in docs/TESTING.md" "$(while read -r step; do
     grep -qE "(^|[ ])$step( |$)" "$here/../../docs/TESTING.md" || echo "$step"
 done <<<"$known")" ""
 
@@ -287,12 +287,12 @@ if [ -z "${NMD_STEPS:-}" ]; then
     nmd_stop
     start_to_die row-deleted:1
     before=$(nmctl list --all --json | jq length)
-    check "nmd dies when a row has been deleted" wait_until 30 dead
+    check "nmd dies after a row was deleted" wait_until 30 dead
     wait "$nmd_pid" 2>/dev/null
     nmd_start
     listed=$(nmctl list --all --json | jq -r '.[].id' | sort)
-    is "one is no longer remembered" "$(wc -l <<<"$listed")" $((before - 1))
-    is "and has left no files" "$(find "$dir/state/containers" "$dir/state/logs" -mindepth 1 -maxdepth 1 -printf '%f\n' |
+    is "the deleted container is no longer remembered" "$(wc -l <<<"$listed")" $((before - 1))
+    is "the deleted container has no files" "$(find "$dir/state/containers" "$dir/state/logs" -mindepth 1 -maxdepth 1 -printf '%f\n' |
         grep -Fvx "$listed")" ""
     nmd_stop
 fi
@@ -323,8 +323,8 @@ if [ -z "${NMD_STEPS:-}" ]; then
         nmd_pid=
         wait_until 5 nothing_left || stay=$((stay + 1))
     done
-    is "nmd has died at its start and amid a launch, six times each" "$i" 12
-    is "no child of it has stayed but shims" "$stay" 0
+    is "nmd has died six times at its start and six times during a launch" "$i" 12
+    is "no child of nmd is left except shims" "$stay" 0
     nmd_start
     kill_all
     nmd_stop

@@ -69,8 +69,8 @@ for ((death = 0; death < deaths; death++)); do
     nmd_kill
     nmd_start && came_back=$((came_back + 1))
 done
-is "nmd comes back from $deaths deaths" "$came_back" "$deaths"
-is "who was to stay has stayed" "$(pids)" "$stayed"
+is "nmd starts again after $deaths deaths" "$came_back" "$deaths"
+is "containers that were to stay have stayed" "$(pids)" "$stayed"
 
 touch "$dir/enough"
 wait "$chaos_pid"
@@ -84,22 +84,22 @@ for ((i = 0; i < 50; i++)); do
         4) nmctl kill --now "kill$i" ;;
     esac
 done >/dev/null 2>&1
-check "all that end have ended" wait_until 40 all_ended
+check "all containers that end have ended" wait_until 40 all_ended
 kill_all
 all=$(nmctl list --all --json)
-is "50 there were, and 50 there are" "$(jq '[.[] | select(.state == "COMPLETED") | .name] | unique | length' <<<"$all")" 50
-is "each once" "$(jq 'length' <<<"$all")" 50
-is "each has its own exit status" "$(jq -r '.[] | select(.name | startswith("end")) |
+is "all 50 containers exist" "$(jq '[.[] | select(.state == "COMPLETED") | .name] | unique | length' <<<"$all")" 50
+is "each container exists once" "$(jq 'length' <<<"$all")" 50
+is "each container has its own exit status" "$(jq -r '.[] | select(.name | startswith("end")) |
     select("\(.exit_code) \(.exit_reason)" != "\((.name[3:] | tonumber) + 1) exited") |
     "\(.name) \(.exit_code) \(.exit_reason)"' <<<"$all")" ""
-is "those that were killed were killed, and by nobody else" "$(jq -r '.[] | select(.name | startswith("end") | not) |
+is "only the killed containers ended as killed" "$(jq -r '.[] | select(.name | startswith("end") | not) |
     select(.exit_reason != "killed") | "\(.name) \(.exit_code) \(.exit_reason)"' <<<"$all")" ""
 twice=$(grep -c . "$runs"/* | grep -v ':1$')
-is "nobody ran twice" "$twice" ""
+is "no container ran twice" "$twice" ""
 never=$(jq -r '.[] | select(.name | startswith("end")) | .name' <<<"$all" |
     while read -r name; do [ -e "$runs/$name" ] || echo "$name"; done)
-is "and nobody who should have run didn't" "$never" ""
-is "no decision is left open" "$(nmctl explain --json --last 5000 | jq -r '.[] | select(.outcome == "pending") |
+is "each container that was to run has run" "$never" ""
+is "each decision has its outcome" "$(nmctl explain --json --last 5000 | jq -r '.[] | select(.outcome == "pending") |
     "\(.number) \(.kind) \(.container_id)"')" ""
 is "nothing is left in the slice" "$(find "$(slice_dir)" -mindepth 1 -type d)" ""
 
@@ -122,7 +122,7 @@ try timeout 60 /usr/bin/python3 "$here/shown.py" "$NMD_SOCKET" "$node_proc" "$se
     --socket "$NMD_SOCKET" --state-dir "$dir/state" --runtime-dir "$dir/run" --slice "$slice" --backend direct \
     --node-proc "$node_proc"
 diag "$(tail -n 1 <<<"$out")"
-is "what was shown before a death is there after it" "$(grep '^round ' <<<"$out")" ""
-is "nor has anything else gone wrong" "$status $(tail -n 5 <<<"$err" | grep Error)" "0 "
-like "there were deaths, and pauses" "$(tail -n 1 <<<"$out")" "^rounds=([2-9]|[1-9][0-9]+) .* pause=[1-9]"
+is "decisions that were shown before a death are shown after it" "$(grep '^round ' <<<"$out")" ""
+is "no other rule was broken" "$status $(tail -n 5 <<<"$err" | grep Error)" "0 "
+like "deaths and pauses have happened" "$(tail -n 1 <<<"$out")" "^rounds=([2-9]|[1-9][0-9]+) .* pause=[1-9]"
 done_testing

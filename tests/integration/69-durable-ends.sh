@@ -50,23 +50,23 @@ wait_until 5 test -s "$runs/early.terms"
 wait_until 5 test -s "$runs/late.terms"
 nmd_kill
 wait_until 10 past $((begun + 3000))
-is "with nmd away, nobody ends the pause" "$(find "$(slice_dir)" -name cgroup.events -exec grep -lx 'frozen 1' {} + | wc -l)" 2
+is "no pause ends while nmd is stopped" "$(find "$(slice_dir)" -name cgroup.events -exec grep -lx 'frozen 1' {} + | wc -l)" 2
 node_memory 123
 nmd_start
-is "after the restart, who was told to end has time left" "$(state_of late)" KILLING
-check "and is not killed at once" kill -0 "$killed"
-check "whose time was up while nmd was away is killed" wait_until 5 ended_as early "137 killed"
-check "whose pause was, too, and with that reason" wait_until 5 ended_as paused-early "137 pause-deadline"
-at_least "its deadline had come" "$(field_of paused-early .finished_usec)" "$early_deadline"
-at_least "nmd had looked at the node before" "$(decision_of paused-early kill '.used_or_reserved.memory_bytes')" $((123 << 20))
-is "who is paused for longer stays so" "$(state_of paused-late) $(pid_of paused-late)" "PAUSED $stays"
-is "until when it was" "$((($(field_of paused-late .pause_deadline_usec) - deadline) / 50000))" 0
-check "in the end the time of the other is up" wait_until 10 ended_as late "137 killed"
+is "a container that was told to end has time left after the restart" "$(state_of late)" KILLING
+check "the container is not killed immediately" kill -0 "$killed"
+check "a container whose grace period ended while nmd was stopped is killed" wait_until 5 ended_as early "137 killed"
+check "a container whose pause ended while nmd was stopped is killed for that reason" wait_until 5 ended_as paused-early "137 pause-deadline"
+at_least "the kill came after the deadline" "$(field_of paused-early .finished_usec)" "$early_deadline"
+at_least "the kill came after a sample of the node" "$(decision_of paused-early kill '.used_or_reserved.memory_bytes')" $((123 << 20))
+is "a container with a longer pause stays paused" "$(state_of paused-late) $(pid_of paused-late)" "PAUSED $stays"
+is "the longer pause keeps its deadline" "$((($(field_of paused-late .pause_deadline_usec) - deadline) / 50000))" 0
+check "the other container ends after its grace period" wait_until 10 ended_as late "137 killed"
 took=$(($(field_of late .finished_usec) / 1000 - begun))
-at_least "not before" "$took" 5900
-at_least "nor did it begin anew" 8500 "$took"
-is "both heard SIGTERM once" "$(grep -c . "$runs/late.terms") $(grep -c . "$runs/early.terms")" "1 1"
-is "no decision about them is left open" "$(for name in late early paused-early; do
+at_least "the other container does not end before its deadline" "$took" 5900
+at_least "the grace period does not start again" 8500 "$took"
+is "each container got SIGTERM once" "$(grep -c . "$runs/late.terms") $(grep -c . "$runs/early.terms")" "1 1"
+is "each decision about them has its outcome" "$(for name in late early paused-early; do
     nmctl explain --json "$name"; done | jq -s '[.[][] | select(.outcome == "pending")] | length')" 0
 node_memory 0
 nmctl kill --now paused-late >/dev/null
@@ -77,7 +77,7 @@ nmctl kill late2 >/dev/null
 nmd_stop
 nmd_start
 nmctl kill --now late2 >/dev/null
-check "who waits for the end of the grace after a restart can be killed at once" \
+check "a container in its grace period can be killed immediately after a restart" \
     wait_until 3 ended_as late2 "137 killed"
 
 # ---- a gentle kill continues without the journal ----
@@ -87,8 +87,8 @@ wait_until 5 test -s "$runs/late3.terms"
 nmd_stop
 rm -f "$dir/state/nmd.db" "$dir/state/nmd.db-wal"
 nmd_start
-is "it dies on even if the journal is lost" "$(state_of late3)" KILLING
-check "and is gone in time" wait_until 10 ended_as late3 "137 killed"
+is "the kill continues if the journal is lost" "$(state_of late3)" KILLING
+check "the container ends in time" wait_until 10 ended_as late3 "137 killed"
 
 # ---- shims that die at each of their steps ------------------------------------------------------
 
@@ -97,14 +97,14 @@ nmd_stop
 moment() {
     NMD_FAULT=$1 nmd_start
     noting "$1" "${low[@]}" -- 'exit 4'
-    check "nmd is there, the shim dies at $1" wait_until 5 ended_as "$1" "$3"
-    like "$1: which is what is told" "$(field_of "$1" .message)" "$2"
-    is "$1: nothing ran twice" "$(($(runs_of "$1") <= 1))" 1
-    is "$1: no decision is left open" \
+    check "nmd runs, and the shim dies at $1" wait_until 5 ended_as "$1" "$3"
+    like "$1: the record says that the shim died" "$(field_of "$1" .message)" "$2"
+    is "$1: no command ran twice" "$(($(runs_of "$1") <= 1))" 1
+    is "$1: each decision has its outcome" \
         "$(nmctl explain --json "$1" | jq '[.[] | select(.outcome == "pending")] | length')" 0
     nmd_stop
     nmd_start
-    is "$1: and so it stays" "$(end_of "$1")" "COMPLETED $3"
+    is "$1: a restart changes nothing" "$(end_of "$1")" "COMPLETED $3"
     nmd_stop
 }
 # While nmd does not run, with a command that ends in this time.
@@ -118,8 +118,8 @@ moment_alone() { # STEP END
     touch "$runs/go-$1"
     wait_until 5 over "$pid"
     nmd_start
-    check "nmd is away, the shim dies at $1" wait_until 5 ended_as "$name" "$2"
-    is "$1: it ran once" "$(runs_of "$name")" 1
+    check "nmd is stopped, and the shim dies at $1" wait_until 5 ended_as "$name" "$2"
+    is "$1: the command ran once" "$(runs_of "$name")" 1
     nmd_stop
 }
 if grep -qs 'define NM_FAULT_INJECTION' "$NMD_TEST_BUILD/config.h"; then
@@ -130,7 +130,7 @@ if grep -qs 'define NM_FAULT_INJECTION' "$NMD_TEST_BUILD/config.h"; then
     moment shim-end-recorded '' "4 exited"
     moment_alone shim-command-ended "137 signaled"
     moment_alone shim-end-recorded "5 exited"
-    is "what ran nothing has run nothing" "$(runs_of shim-at-gate) $(runs_of shim-let-in) $(runs_of shim-past-gate)" "0 0 0"
+    is "the command of a container that never ran left no output" "$(runs_of shim-at-gate) $(runs_of shim-let-in) $(runs_of shim-past-gate)" "0 0 0"
 else
     skip "shims that die at a step" "this build can't die on purpose: configure --enable-fault-injection"
 fi
@@ -149,13 +149,13 @@ wait_until 5 in_state frozen PAUSED
 wait_until 5 in_state frozen-alone PAUSED
 family=$(cgroup_of family)
 kill -KILL "$(shim family)"
-check "a shim that is killed takes its whole container along" wait_until 5 ended_as family "137 signaled"
-check "to the last process" test ! -e "$family"
+check "a killed shim ends its whole container" wait_until 5 ended_as family "137 signaled"
+check "no process of the container is left" test ! -e "$family"
 echo 1 >"$(cgroup_of scope)/cgroup.kill"
-check "a whole scope is killed" wait_until 5 ended_as scope "137 signaled"
-like "by somebody else, which is told" "$(field_of scope .message)" 'from outside nmd'
+check "a killed scope ends its container" wait_until 5 ended_as scope "137 signaled"
+like "the record says that another program killed the container" "$(field_of scope .message)" 'from outside nmd'
 echo 1 >"$(cgroup_of frozen)/cgroup.kill"
-check "one that is paused" wait_until 5 ended_as frozen "137 signaled"
+check "a paused container ends with its shim" wait_until 5 ended_as frozen "137 signaled"
 frozen=$(cgroup_of frozen-alone) dying=$(cgroup_of dying-alone) pid=$(pid_of dying-alone)
 nmctl kill dying-alone >/dev/null
 nmd_kill
@@ -163,8 +163,8 @@ echo 1 >"$frozen/cgroup.kill"
 echo 1 >"$dying/cgroup.kill"
 wait_until 5 over "$pid"
 nmd_start
-check "one that is paused, with nmd away" wait_until 5 ended_as frozen-alone "137 signaled"
-check "one that was told to end: that is the reason" wait_until 5 ended_as dying-alone "137 killed"
+check "a paused container ends with its shim while nmd is stopped" wait_until 5 ended_as frozen-alone "137 signaled"
+check "a container that was told to end ends for that reason" wait_until 5 ended_as dying-alone "137 killed"
 # ---- the program of the shim --------------------------------------------------------------------
 
 nmd_stop
@@ -175,21 +175,21 @@ chmod +x "$dir/another"
 mv "$dir/another" "$dir/nm-shim" # as dpkg does, a while before it restarts nmd
 noting upgraded "${low[@]}" -- 'sleep 0.3; exit 6'
 wait_until 5 test -s "$runs/upgraded"
-is "while an upgrade is under way nmd starts its own shim, not the new one" \
+is "during an upgrade nmd starts the shim of its own version" \
     "$(cat "/proc/$(shim upgraded)/comm")" nm-shim
-check "which does what it does" wait_until 5 ended_as upgraded "6 exited"
+check "the shim of the own version runs the command" wait_until 5 ended_as upgraded "6 exited"
 nmd_stop
 rm "$dir/nm-shim"
 nmd_start --shim "$dir/nm-shim"
-like "a shim that is not there is told of at once" "$(tail -n 20 "$dir/nmd.log")" \
+like "a missing shim is reported immediately" "$(tail -n 20 "$dir/nmd.log")" \
     "shim $dir/nm-shim can't be opened: No such file or directory"
 noting shimless "${low[@]}" -- 'exit 6'
-check "and by each container" wait_until 5 ended_as shimless "125 launch-failed"
-like "with the reason" "$(field_of shimless .message)" "No such file or directory"
+check "each start reports the missing shim" wait_until 5 ended_as shimless "125 launch-failed"
+like "the report has the reason" "$(field_of shimless .message)" "No such file or directory"
 cp "$NMD_TEST_BUILD/nm-shim" "$dir/nm-shim"
 noting again "${low[@]}" -- 'exit 6'
-check "when it is there, all is well" wait_until 5 ended_as again "6 exited"
-is "nobody ran twice" "$(grep -c . "$runs"/* | grep -v '\.terms:\|/go-' | grep -v ':1$')" ""
+check "the node is healthy when the shim exists again" wait_until 5 ended_as again "6 exited"
+is "no container ran twice" "$(grep -c . "$runs"/* | grep -v '\.terms:\|/go-' | grep -v ':1$')" ""
 check "nothing is left in the slice" \
     wait_until 5 bash -c "[ -z \"\$(find $(slice_dir) -mindepth 1 -type d)\" ]"
 nmd_stop

@@ -10,7 +10,7 @@
 node_proc_start
 mkdir -p "$dir/state"
 mount -t tmpfs -o size=16M,mode=700 none "$dir/state" ||
-    { skip "output on a small disk" "no file system can be mounted here"; done_testing; }
+    { skip "the suite of output on a small disk" "no file system can be mounted here"; done_testing; }
 at_exit 'umount -l "$dir/state"'
 nmd_configure <<END
 [node]
@@ -37,19 +37,19 @@ turned() {
     log=$(log_of flood)
     [ -n "$(find "$log" -name 'stdout.[1-9]*' -print -quit)" ] && [ -n "$(find "$log" -name 'stderr.[1-9]*' -print -quit)" ]
 }
-check "its logs are cut" wait_until 20 turned
+check "the logs of the container are cut" wait_until 20 turned
 most=0
 for _ in {1..40}; do
     now=$(used)
     most=$((now > most ? now : most))
 done
-at_least "a flood holds no more than its limit at any time" "$((2 * 256 + 64 - most))" 0
-check "it isn't held up, and lives" in_state flood RUNNING
-is "the node is well meanwhile" "$(nmctl status --json | jq -r '[.. | .healthy? | select(. != null)] | first')" true
-check "and others are taken in" nmctl run "${low[@]}" -- true
+at_least "the logs of a container never exceed their limit" "$((2 * 256 + 64 - most))" 0
+check "the container is not held up, and runs" in_state flood RUNNING
+is "the node is healthy meanwhile" "$(nmctl status --json | jq -r '[.. | .healthy? | select(. != null)] | first')" true
+check "other containers are accepted meanwhile" nmctl run "${low[@]}" -- true
 nmctl kill --now --wait flood >/dev/null
 nmctl logs --stdout flood | head -c 120 >"$dir/head"
-like "the log itself says what was cut, and why" "$(tr -d '\0' <"$dir/head")" \
+like "the log says what was cut, and why" "$(tr -d '\0' <"$dir/head")" \
     '^\[nmd: [0-9]* bytes of output came before this line; only the newest 256 KiB of the log are kept\]'
 
 # ---- readers of the output --------------------------------------------------------------------------------------
@@ -57,19 +57,19 @@ like "the log itself says what was cut, and why" "$(tr -d '\0' <"$dir/head")" \
 submit counted "${low[@]}" -- sh -c 'seq 300000; exec sleep 1000'
 wait_until 5 in_state counted RUNNING
 counted() { [ "$(nmctl logs --stdout --tail 1 counted)" = 300000 ]; }
-check "the newest line is there" wait_until 20 counted
+check "the newest line is in the log" wait_until 20 counted
 kept=$(nmctl logs --stdout counted | tail -n +3)
 first=$(head -n 1 <<<"$kept")
-at_least "many before it" "$((300000 - first))" 15000
-is "without a gap, over all files" "$(cksum <<<"$kept")" "$(seq "$first" 300000 | cksum)"
-is "a tail reaches over files" "$(nmctl logs --stdout --tail 20000 counted | cksum)" "$(seq 280001 300000 | cksum)"
+at_least "the log has many earlier lines" "$((300000 - first))" 15000
+is "the lines are without a gap over all files" "$(cksum <<<"$kept")" "$(seq "$first" 300000 | cksum)"
+is "a tail reads over several files" "$(nmctl logs --stdout --tail 20000 counted | cksum)" "$(seq 280001 300000 | cksum)"
 api GET "/v1/containers/counted/logs?from=1988889"
-is "from a byte that is kept" "$(cksum <"$dir/api.body")" "$(seq 300000 | tail -c +1988890 | cksum)"
+is "the log can be read from a byte that is kept" "$(cksum <"$dir/api.body")" "$(seq 300000 | tail -c +1988890 | cksum)"
 nmctl kill --now --wait counted >/dev/null
 
 try nmctl run "${low[@]}" -- sh -c 'seq 20000; echo end >&2'
-is "what fits is passed on to the byte" "$(cksum <<<"$out")" "$(seq 20000 | cksum)"
-is "both streams" "$err" end
+is "output within the limit is complete" "$(cksum <<<"$out")" "$(seq 20000 | cksum)"
+is "both streams are complete" "$err" end
 # The reader is slower than the writer, and nmd is restarted in between.
 nmctl run --name steady "${low[@]}" -- sh -c 'for i in $(seq 300); do echo $i; sleep 0.01; done' >"$dir/steady" 2>"$dir/steady.err" &
 reader=$!
@@ -77,26 +77,26 @@ wait_until 5 in_state steady RUNNING
 nmd_kill
 nmd_start
 wait "$reader"
-is "a reader comes back after a restart" "$?" 0
-is "and misses nothing" "$(cksum <"$dir/steady")" "$(seq 300 | cksum)"
+is "a follower returns after a restart" "$?" 0
+is "the follower misses no output" "$(cksum <"$dir/steady")" "$(seq 300 | cksum)"
 
 # ---- last words --------------------------------------------------------------------------------------------------
 
 submit last "${low[@]}" -- sh -c 'echo "last words"; exec sleep 1000'
 wait_until 5 in_state last RUNNING
 nmctl kill --now --wait last >/dev/null
-is "what a killed one wrote is there" "$(nmctl logs last)" "last words"
+is "the log has the output of a killed container" "$(nmctl logs last)" "last words"
 
 # ---- the share of the disk -----------------------------------------------------------------------------------------
 
 for i in {1..24}; do nmctl run --name "full$i" "${low[@]}" -- head -c 1000000 /dev/zero >/dev/null; done
-at_least "all together keep to their share" "$((8192 + 512 - $(used)))" 0
+at_least "all logs together stay within their share" "$((8192 + 512 - $(used)))" 0
 submit many1 "${low[@]}" -- sh -c 'cat /dev/zero & cat /dev/zero >&2'
 submit many2 "${low[@]}" -- sh -c 'cat /dev/zero & cat /dev/zero >&2'
 submit many3 "${low[@]}" -- sh -c 'cat /dev/zero & cat /dev/zero >&2'
 for name in many1 many2 many3; do wait_until 5 in_state $name RUNNING; done
 samples 10
-at_least "and so do floods beside them" "$((8192 + 512 - $(used)))" 0
+at_least "all logs stay within their share during floods" "$((8192 + 512 - $(used)))" 0
 nmctl kill --now --wait many1 many2 many3 >/dev/null
 
 # ---- a disk that is full ---------------------------------------------------------------------------------------------
@@ -106,15 +106,15 @@ submit going "${low[@]}" -- sh -c "while ! [ -e $dir/full ]; do sleep 0.05; done
 wait_until 5 in_state going RUNNING
 cat /dev/zero >"$dir/state/ballast" 2>/dev/null
 shortened() { grep -q 'has ended, and only the end of its log was kept' "$dir/nmd.log"; }
-check "ended containers' logs are shortened when the journal has no room" wait_until 25 shortened
+check "logs of ended containers are shortened when the journal has no space" wait_until 25 shortened
 cat /dev/zero >>"$dir/state/ballast" 2>/dev/null
 touch "$dir/full"
-check "a writer on a full disk isn't held up" wait_until 10 test -e "$dir/written"
+check "a container that writes to a full disk is not held up" wait_until 10 test -e "$dir/written"
 rm "$dir/state/ballast"
 touch "$dir/free"
-check "and ends as it wanted" wait_until 10 ended_as going "3 exited"
-like "the log says what is missing" "$(nmctl logs going | tr -d '\0')" 'bytes of output are missing here: No space left on device'
-is "and what came after it is there" "$(nmctl logs --tail 1 going)" after
-like "so does its record" "$(field_of going .message)" 'bytes of its output could not be written'
-nmd_alive || not_ok "nmd is still there"
+check "the container ends with its own status" wait_until 10 ended_as going "3 exited"
+like "the log says how much is missing" "$(nmctl logs going | tr -d '\0')" 'bytes of output are missing here: No space left on device'
+is "the log has the output after the gap" "$(nmctl logs --tail 1 going)" after
+like "the record says how much is missing" "$(field_of going .message)" 'bytes of its output could not be written'
+nmd_alive || not_ok "nmd still runs"
 done_testing

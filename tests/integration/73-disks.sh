@@ -39,7 +39,7 @@ fill() { cat /dev/zero >"$dir/$1/ballast" 2>/dev/null; }
 
 submit says "${low[@]}" -- sh -c 'echo words; head -c 400000 /dev/zero'
 wait_until 5 ended_as says "0 exited"
-is "output goes to log-dir" "$(find "$dir/logs" "$dir/state/logs" -name stdout -size +0 2>/dev/null)" \
+is "output is written to log-dir" "$(find "$dir/logs" "$dir/state/logs" -name stdout -size +0 2>/dev/null)" \
     "$dir/logs/$(field_of says .id)/stdout"
 # The share of logs is half of 16 MiB, and a stream may have a thirty-second of it: 256 KiB. The limit would be different if nmd used
 # the size of the host's disk or the 8 MiB of the state's file system.
@@ -47,14 +47,14 @@ submit flood "${low[@]}" -- sh -c 'cat /dev/zero'
 wait_until 5 in_state flood RUNNING
 flood=$dir/logs/$(field_of flood .id)
 turned() { [ -n "$(find "$flood" -name 'stdout.[1-9]*')" ]; }
-check "a stream's limit is its share of the file system of log-dir" wait_until 20 turned
+check "the limit of a stream is its share of the file system of log-dir" wait_until 20 turned
 most=0
 for _ in {1..40}; do
     now=$(du -sk "$flood" 2>/dev/null | cut -f1)
     most=$((now > most ? now : most))
 done
-at_least "no less than that" "$most" 130
-at_least "no more" $((256 + 16 - most)) 0
+at_least "the log is not below its limit" "$most" 130
+at_least "the log is not above its limit" $((256 + 16 - most)) 0
 nmctl kill --now --wait flood >/dev/null
 
 # ---- a full log-dir ------------------------------------------------------------------------------------------------
@@ -65,23 +65,23 @@ for name in runs paused; do wait_until 5 in_state $name RUNNING; done
 pid=$(field_of runs .pid)
 fill logs
 check "a full log-dir makes the node unhealthy" wait_until 10 healthy false
-like "with the reason" "$(why)" "bytes of the file system of $dir/logs are free"
-unlike "which isn't the state's" "$(why)" "$dir/state"
+like "the reason names log-dir" "$(why)" "bytes of the file system of $dir/logs are free"
+unlike "the reason does not name the state directory" "$(why)" "$dir/state"
 try nmctl pause paused
-is "the journal goes on: a pause is kept" "$status $err" "0 "
+is "a pause is saved in the journal" "$status $err" "0 "
 try nmctl promote paused
-is "a promotion, too" "$status" 0
+is "a promotion is saved in the journal" "$status" 0
 try nmctl run --detach --name waits --opportunistic "${low[@]}" -- true
-is "what comes is taken in" "$status" 0
+is "a new container is accepted into the queue" "$status" 0
 nmd_kill
 nmd_start
-is "after a kill -9 all of it is there" \
+is "all changes are still there after kill -9" \
     "$(field_of runs .pid) $(field_of paused '"\(.state) \(.execution_type)"') $(state_of waits)" \
     "$pid PAUSED GUARANTEED SCHEDULED"
-is "and no word of damage" "$(grep -c damaged "$dir/nmd.log")" 0
+is "no damage is reported" "$(grep -c damaged "$dir/nmd.log")" 0
 rm "$dir/logs/ballast"
-check "with room again the node is well" wait_until 10 healthy true
-check "and what waited runs" wait_until 10 ended_as waits "0 exited"
+check "the node is healthy when log-dir has space" wait_until 10 healthy true
+check "the queued container runs" wait_until 10 ended_as waits "0 exited"
 
 # ---- a full state directory, the logs elsewhere ---------------------------------------------------------------------
 
@@ -98,7 +98,7 @@ first() { # NAME WORDS COMMAND OTHER-COMMAND: one or the other, until there is n
         try nmctl ${!which}
         [ "$status" = 0 ] || break
     done
-    like "$1, the first that isn't kept: done, and says so" "$status $err" "^[1-9].* is $2, but this isn't saved yet.*No space left"
+    like "$1: the first action that can't be saved is carried out, and its answer says so" "$status $err" "^[1-9].* is $2, but this isn't saved yet.*No space left"
 }
 room() {
     rm "$dir/state/ballast"
@@ -108,31 +108,31 @@ submit kind --opportunistic "${low[@]}" -- sleep 1000
 wait_until 5 in_state kind RUNNING
 first "a change of type" "(promoted|demoted)" "promote kind" "demote kind"
 wanted=$([[ $err == *promoted* ]] && echo GUARANTEED || echo OPPORTUNISTIC)
-is "it has the type that was asked for" "$(field_of kind .execution_type)" "$wanted"
-check "with room again the node is well" room
+is "the container has the requested type" "$(field_of kind .execution_type)" "$wanted"
+check "the node is healthy when the type can be saved" room
 nmd_kill
 nmd_start
-is "and it is kept after all" "$(field_of kind .execution_type)" "$wanted"
+is "the type is saved afterwards" "$(field_of kind .execution_type)" "$wanted"
 first "an update" updated "update kind -m 21M" "update kind -m 22M"
 wanted=$(field_of kind .memory_bytes)
-like "it has what was asked for" "$wanted" "^($((21 << 20))|$((22 << 20)))$"
-check "with room again the node is well" room
+like "the container has the requested amounts" "$wanted" "^($((21 << 20))|$((22 << 20)))$"
+check "the node is healthy when the amounts can be saved" room
 nmd_kill
 nmd_start
-is "and it is kept after all" "$(field_of kind .memory_bytes)" "$wanted"
+is "the amounts are saved afterwards" "$(field_of kind .memory_bytes)" "$wanted"
 fill state
 refused() {
     fill state
     api POST /v1/containers '{"command":["true"],'"$me"',"memory_bytes":20971520,"vcores":0.1}'
     [ "$api_status" = 503 ]
 }
-check "a full state directory: what can't be journalled is refused" wait_until 10 refused
-like "the reason names that directory" "$(why)" "$dir/state"
-unlike "and not the other" "$(why)" "$dir/logs"
+check "with a full state directory a container that can't be saved is refused" wait_until 10 refused
+like "the reason names the state directory" "$(why)" "$dir/state"
+unlike "the reason does not name log-dir" "$(why)" "$dir/logs"
 samples 105 # disks are tidied every 10 s
-is "no log is shortened for a journal that gets nothing by it" "$(nmctl logs talked | cksum)" "$before"
+is "no log is shortened if the journal gains no space" "$(nmctl logs talked | cksum)" "$before"
 rm "$dir/state/ballast"
-check "with room again the node is well" wait_until 20 healthy true
+check "the node is healthy when the state directory has space" wait_until 20 healthy true
 kill_all
 nmd_stop
 
@@ -152,20 +152,20 @@ submit goes "${low[@]}" -- sleep 1000
 for name in runs paused goes; do wait_until 5 in_state $name RUNNING; done
 pid=$(field_of runs .pid)
 use_up "$dir/state"
-check "without inodes the node is unhealthy" wait_until 10 healthy false
-like "with the reason" "$(why)" "only 0.0 % of the inodes of the file system of $dir/state are free"
+check "a file system without inodes makes the node unhealthy" wait_until 10 healthy false
+like "the reason names the inodes" "$(why)" "only 0.0 % of the inodes of the file system of $dir/state are free"
 try nmctl run --detach --name waits "${low[@]}" -- true
-is "what comes waits" "$status $(state_of waits)" "0 SCHEDULED"
-like "and is told why" "$(nmctl explain waits)" "unhealthy"
+is "a new container waits" "$status $(state_of waits)" "0 SCHEDULED"
+like "explain gives the reason" "$(nmctl explain waits)" "unhealthy"
 try nmctl pause paused
-is "a pause is done, and kept" "$status $err" "0 "
-check "as the kernel says" wait_until 5 frozen paused
+is "a pause is carried out and saved" "$status $err" "0 "
+check "the kernel reports the paused container as frozen" wait_until 5 frozen paused
 try nmctl kill --now --wait goes
-is "a kill, too" "$status" 0
-check "it is over" wait_until 5 ended_as goes "137 killed"
+is "a kill is carried out and saved" "$status" 0
+check "the killed container ends" wait_until 5 ended_as goes "137 killed"
 nmd_kill
 nmd_start
-is "after a kill -9 all of it is there" \
+is "all changes are still there after kill -9 without inodes" \
     "$(field_of runs .pid) $(state_of paused) $(end_of goes) $(state_of waits)" "$pid PAUSED COMPLETED 137 killed SCHEDULED"
 # A clean stop removes SQLite's log, which can't be created again without inodes.
 nmd_stop
@@ -173,27 +173,27 @@ use_up "$dir/state"
 : >"$dir/nmd.log"
 up=yes
 nmd_start || up=no
-is "it starts though no log of the journal can be made" "$up" yes
-is "and knows what was in the journal" \
+is "nmd starts although the journal can't create its log" "$up" yes
+is "nmd knows everything in the journal" \
     "$(field_of runs .pid) $(state_of paused) $(end_of goes) $(state_of waits)" "$pid PAUSED COMPLETED 137 killed SCHEDULED"
-check "the kernel's word is the same" frozen paused
-is "nothing is called damaged" "$(logged damage && echo yes; find "$dir/state" -name '*damaged*')" ""
+check "the kernel still reports the container as frozen" frozen paused
+is "no damage is reported without inodes" "$(logged damage && echo yes; find "$dir/state" -name '*damaged*')" ""
 api POST /v1/containers '{"command":["true"],'"$me"',"memory_bytes":20971520,"vcores":0.1}'
-is "what can't be journalled is refused" "$api_status" 503
-like "with the reason" "$api_body" "No space left on device"
-like "the status tells of the journal" "$(nmctl status)" "journal: .* can't be written"
-is "and isn't well" "$(healthy false && echo so)" so
+is "a container that can't be saved is refused" "$api_status" 503
+like "the refusal has the reason" "$api_body" "No space left on device"
+like "status reports the journal" "$(nmctl status)" "journal: .* can't be written"
+is "the node is unhealthy" "$(healthy false && echo so)" so
 try nmctl kill --now runs
-like "a kill is done, and says that it isn't kept" "$status $err" "^[1-9].* is being killed, but this isn't saved yet.*No space left"
-check "it is over" wait_until 5 ended_as runs "137 killed"
+like "a kill is carried out, and says that it is not saved" "$status $err" "^[1-9].* is being killed, but this isn't saved yet.*No space left"
+check "the container of that kill ends" wait_until 5 ended_as runs "137 killed"
 samples 5
-is "what waits, waits" "$(state_of waits)" SCHEDULED
+is "queued containers still wait" "$(state_of waits)" SCHEDULED
 rm -r "$dir/state/taken"
-check "with inodes again the node is well" wait_until 20 healthy true
-check "what waited runs" wait_until 10 ended_as waits "0 exited"
+check "the node is healthy when inodes are available" wait_until 20 healthy true
+check "the queued containers run" wait_until 10 ended_as waits "0 exited"
 nmd_kill
 nmd_start
-is "and nothing is lost" "$(end_of runs), $(state_of paused), $(end_of goes), $(end_of waits)" \
+is "no change is lost" "$(end_of runs), $(state_of paused), $(end_of goes), $(end_of waits)" \
     "COMPLETED 137 killed, PAUSED, COMPLETED 137 killed, COMPLETED 0 exited"
 kill_all
 nmd_stop
@@ -207,18 +207,18 @@ submit runs "${low[@]}" -- sh -c 'while :; do echo word; sleep 0.1; done'
 submit paused --opportunistic "${low[@]}" -- sleep 1000
 for name in runs paused; do wait_until 5 in_state $name RUNNING; done
 use_up "$dir/logs"
-check "logs without inodes make the node unhealthy" wait_until 10 healthy false
-like "with the reason" "$(why)" "only 0.0 % of the inodes of the file system of $dir/logs are free"
+check "a log-dir without inodes makes the node unhealthy" wait_until 10 healthy false
+like "the reason names the inodes of log-dir" "$(why)" "only 0.0 % of the inodes of the file system of $dir/logs are free"
 try nmctl pause paused
-is "the journal goes on" "$status $err" "0 "
+is "the journal still saves changes" "$status $err" "0 "
 try nmctl run --detach --name waits "${low[@]}" -- echo later
-is "what comes waits" "$status $(state_of waits)" "0 SCHEDULED"
+is "a new container waits for inodes" "$status $(state_of waits)" "0 SCHEDULED"
 before=$(nmctl logs runs | wc -l)
 more() { [ "$(nmctl logs runs | wc -l)" -gt "$before" ]; }
-check "what runs writes on" wait_until 5 more
+check "a running container keeps writing" wait_until 5 more
 rm -r "$dir/logs/taken"
-check "with inodes again what waited runs" wait_until 20 ended_as waits "0 exited"
-is "and its output is there" "$(nmctl logs waits)" later
+check "the queued container runs when inodes are available" wait_until 20 ended_as waits "0 exited"
+is "the log has the output of that container" "$(nmctl logs waits)" later
 kill_all
-nmd_alive || not_ok "nmd is still there"
+nmd_alive || not_ok "nmd still runs"
 done_testing

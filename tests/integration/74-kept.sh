@@ -65,22 +65,22 @@ of_user() { sql "SELECT count(*) FROM containers WHERE submitter_uid = $1 AND st
 kept() { nmctl list --all --json | jq --arg from "${epoch}_$1" --arg to "${epoch}_$2" \
     '[.[] | select(.id >= $from and .id <= $to)] | length'; }
 down_to() { [ "$(kept 000010 004009)" = 2500 ]; }
-check "of one user's no more than 2,500 are kept" wait_until 60 down_to
-is "the newest" "$(kept 001510 004009)" 2500
-is "another's are all there" "$(kept 004010 004209)" 200
-is "and root's" "$(kept 004210 007209)" 3000
-check "their files have gone with them" test ! -e "$dir/state/containers/${epoch}_001509"
-check "their logs, too" test ! -e "$dir/state/logs/${epoch}_001509"
-check "the files of those that are kept have not" test -e "$dir/state/logs/${epoch}_001510"
-is "no more than that are there" "$(n_dirs containers) $(n_dirs logs)" "2702 2702"
-is "what lives goes on" "$(state_of lives) $(field_of lives .pid)" "RUNNING $lives"
+check "at most 2,500 ended containers of one user are kept" wait_until 60 down_to
+is "the newest containers are kept" "$(kept 001510 004009)" 2500
+is "all containers of another user are kept" "$(kept 004010 004209)" 200
+is "all containers of root are kept" "$(kept 004210 007209)" 3000
+check "the files of removed containers are removed" test ! -e "$dir/state/containers/${epoch}_001509"
+check "the logs of removed containers are removed" test ! -e "$dir/state/logs/${epoch}_001509"
+check "the files of kept containers are kept" test -e "$dir/state/logs/${epoch}_001510"
+is "no other files are left" "$(n_dirs containers) $(n_dirs logs)" "2702 2702"
+is "live containers keep running" "$(state_of lives) $(field_of lives .pid)" "RUNNING $lives"
 if sanitized; then
     diag "nmd had $(($(rss_kib) / 1024)) MiB; what it may have isn't looked at with a sanitizer, which keeps what was freed"
 else
-    at_least "memory stays bounded: below 24 MiB with 5,700 ended" $((24 * 1024 - $(rss_kib))) 0
+    at_least "memory stays below 24 MiB with 5,700 ended containers" $((24 * 1024 - $(rss_kib))) 0
 fi
 nmd_stop
-is "nor are more in the journal" "$(of_user 54321) $(of_user 54322)" "2500 200"
+is "the journal has no more containers" "$(of_user 54321) $(of_user 54322)" "2500 200"
 
 # ---- applications --------------------------------------------------------------------------------------------------------
 
@@ -96,15 +96,15 @@ nmd_start || exit 1
 nmctl run "${low[@]}" --app new1 -- true
 nmctl run "${low[@]}" --app filler00002 -- true
 for i in 2 3 4; do nmctl run "${low[@]}" --app "new$i" -- true; done
-is "one application more than there are places is told apart, too" "$(field_of lives .state)" RUNNING
+is "an application beyond the limit is known too" "$(field_of lives .state)" RUNNING
 nmctl run --name last "${low[@]}" --app new1 -- true
-like "what was learnt of it is used" "$(field_of last .expected_usec)" "[1-9][0-9]*"
+like "the statistics of that application are used" "$(field_of last .expected_usec)" "[1-9][0-9]*"
 nmctl kill --now --wait lives >/dev/null
 nmd_stop
-is "all of them are in the journal" "$(known new1) $(known new2) $(known new3) $(known new4)" "1 1 1 1"
-is "those that were heard of least lately made room" \
+is "the journal has all applications" "$(known new1) $(known new2) $(known new3) $(known new4)" "1 1 1 1"
+is "the applications that were used least recently are removed" \
     "$(known filler00001) $(known filler00003) $(known filler00004) $(known filler00005)" "0 0 0 0"
-is "not those heard of since" "$(known filler00002) $(known filler00006)" "1 1"
-is "nor one of which something lives" "$(known lives)" 1
-is "there are no more than there are places" "$(apps)" 4095
+is "applications that were used since are kept" "$(known filler00002) $(known filler00006)" "1 1"
+is "an application with a live container is kept" "$(known lives)" 1
+is "the journal has no more applications than the limit" "$(apps)" 4095
 done_testing

@@ -34,17 +34,17 @@ wait_until 20 in_state o1 RUNNING
 node_memory 980
 wait_until 20 in_state o1 COMPLETED
 submit o2 --opportunistic -m 100M -c 0.1 --env HIDDEN=secret-value -- sleep secret-argument
-is "one was paused and resumed, one killed, one waits" \
+is "one container was paused and resumed, one was killed, one waits" \
     "$(status_of '"\(.preemptions.paused) \(.preemptions.resumed) \(.preemptions.killed) \(.queue.length)"')" "1 1 1 1"
 
 # ---- a real Prometheus
 
 tcp /metrics >"$dir/metrics"
-is "promtool check metrics is clean" "$(promtool check metrics <"$dir/metrics" 2>&1)" ""
-is "the socket has the same metrics" \
+is "promtool check metrics reports nothing" "$(promtool check metrics <"$dir/metrics" 2>&1)" ""
+is "the socket and TCP have the same metrics" \
     "$(curl -sS --unix-socket "$NMD_SOCKET" http://nmd/metrics | sed -n 's/^# TYPE //p')" \
     "$(sed -n 's/^# TYPE //p' "$dir/metrics")"
-like "in the format's own type" "$(tcp /metrics -o /dev/null -w '%{content_type}')" \
+like "the answer has the content type of the format" "$(tcp /metrics -o /dev/null -w '%{content_type}')" \
     '^text/plain; version=0\.0\.4'
 
 cat >"$dir/prometheus.yml" <<END
@@ -65,10 +65,10 @@ query() { # PROMQL: the value of the only series of the result
         jq -r '.data.result | if length == 1 then .[0].value[1] else "\(length) series" end'
 }
 says() { [ "$(query "$1")" = "$2" ]; }
-check "a real Prometheus scrapes it" wait_until 30 says 'up{job="nmd"}' 1 ||
+check "a real Prometheus scrapes nmd" wait_until 30 says 'up{job="nmd"}' 1 ||
     diag "$(tail -n 5 "$dir/prometheus.log")"
 while read -r expr value; do
-    check "it has $expr" wait_until 10 says "$expr" "$value"
+    check "Prometheus has $expr" wait_until 10 says "$expr" "$value"
 done <<END
 nm_capacity_memory_bytes $((1000 << 20))
 nm_capacity_cpu_cores 2
@@ -92,14 +92,14 @@ nm_preemption_threshold_ratio{resource="memory"} $(status_of .node.preemption_th
 nm_over_allocation_threshold_ratio{resource="cpu"} $(status_of .node.over_allocation_threshold.cpu)
 END
 g1_memory="nm_used_memory_bytes{execution_type=\"guaranteed\"} >= bool $((40 << 20))"
-check "it has what g1 uses" wait_until 10 says "$g1_memory" 1
-is "what the killed one's work cost is known" "$(query 'nm_wasted_cpu_seconds_total > bool 0')" 1
-is "and nmd's own memory" "$(query 'nm_process_resident_memory_bytes > bool 1e6')" 1
+check "Prometheus has the use of the container g1" wait_until 10 says "$g1_memory" 1
+is "the lost work of the killed container is known" "$(query 'nm_wasted_cpu_seconds_total > bool 0')" 1
+is "nmd's own memory is known" "$(query 'nm_process_resident_memory_bytes > bool 1e6')" 1
 
 # ---- the dashboard
 
-check "a rate can be told" wait_until 10 says 'rate(nm_samples_total[1m]) > bool 0' 1
-check "every query of the dashboard is of metrics that nmd has, and Prometheus answers it" \
+check "a rate can be computed" wait_until 10 says 'rate(nm_samples_total[1m]) > bool 0' 1
+check "each query of the dashboard uses metrics of nmd, and Prometheus answers it" \
     "$here/dashboard.py" "$here/../../packaging/nmd-dashboard.json" "$dir/metrics" \
     "http://127.0.0.1:$prometheus_port"
 
@@ -111,22 +111,22 @@ for request in 'POST /v1/containers' 'POST /v1/drain' 'POST /v1/reload' "POST /v
     is "TCP refuses ${request/$id/ID}" "$(tcp "${request#* }" -X "${request% *}" --json \
         '{"command":["true"]}' -o /dev/null -w '%{http_code}')" 403
 done
-is "logs, too" "$(tcp "/v1/containers/$id/logs" -o /dev/null -w '%{http_code}')" 403
-is "and nothing was done" "$(state_of o2) $(status_of .node.state)" "SCHEDULED running"
+is "TCP refuses logs" "$(tcp "/v1/containers/$id/logs" -o /dev/null -w '%{http_code}')" 403
+is "the refused requests change nothing" "$(state_of o2) $(status_of .node.state)" "SCHEDULED running"
 for path in /v1/status /v1/containers '/v1/containers?all=true' "/v1/containers/$id" /v1/decisions \
     /v1/events /v1/history /v1/config /metrics; do
     tcp "$path"
 done >"$dir/everything"
-like "the socket tells commands" "$(nmctl list --json)" secret-argument
-like "over TCP there are the containers" "$(cat "$dir/everything")" '"name": *"o2"'
-is "but no commands and no environment" \
+like "the socket lists commands" "$(nmctl list --json)" secret-argument
+like "TCP lists the containers" "$(cat "$dir/everything")" '"name": *"o2"'
+is "TCP lists no commands and no environment" \
     "$(grep -oE 'secret-(argument|value)|HIDDEN|hog\.py' "$dir/everything" | sort | uniq -c)" ""
-check "nmd goes on" nmd_alive
+check "nmd keeps running" nmd_alive
 
 # ---- counters go on where they were
 
 nmd_stop
 nmd_start
-is "a new nmd counts on, by reason" "$(tcp /metrics | grep -E '^nm_(kills|pauses)_total.* [1-9]')" \
+is "a restarted nmd continues the counters of each reason" "$(tcp /metrics | grep -E '^nm_(kills|pauses)_total.* [1-9]')" \
     $'nm_pauses_total{reason="cpu-over-beta"} 1\nnm_kills_total{reason="memory-over-beta"} 1'
 done_testing

@@ -32,7 +32,7 @@ browse() { # OPTION...
 hog web-server -m 400M -c 0.5 -- 40
 hog batch-1 --app application_1410901177871_0001 --opportunistic -m 200M -c 0.5 -- 40 --spin
 short=$(nmctl run --wait --name short -m 10M -c 0.1 -- sh -c 'exit 3'; echo $?)
-is "one has run and ended" "$short" 3
+is "one container has run and ended" "$short" 3
 wait_until 20 burns batch-1 100 || exit 1
 wait_until 10 settled batch-1
 node_cpu 1950
@@ -103,43 +103,43 @@ END
 browse --dump-dom >"$dir/page.html"
 seen=$(python3 "$dir/look.py" "$dir/page.html")
 is "the page is complete" "$(grep '^ready' <<<"$seen")" "ready yes"
-is "and has no error to tell" "$(grep '^error' <<<"$seen")" ""
+is "the page shows no error" "$(grep '^error' <<<"$seen")" ""
 for chart in memory cpu pressure; do
-    at_least "there is a chart of $chart" "$(grep -c "^canvas $chart" <<<"$seen")" 1
+    at_least "the page has a chart of $chart" "$(grep -c "^canvas $chart" <<<"$seen")" 1
 done
 for line in used 'used or reserved' 'guaranteed allocated' 'α over-allocation threshold' 'β preemption threshold'; do
-    is "both legends have: $line" "$(grep -cx "legend $line" <<<"$seen")" 2
+    is "both legends have $line" "$(grep -cx "legend $line" <<<"$seen")" 2
 done
-is "a lane for each container, with its name" "$(grep '^lane' <<<"$seen" | sort)" \
+is "each container has a lane with its name" "$(grep '^lane' <<<"$seen" | sort)" \
     "$(sort <<<'lane web-server
 lane batch-1
 lane batch-2
 lane short: Failed (3)')"
-is "lanes show who is or was running, paused, queued, and as what" \
+is "the lanes show the states and types of containers" \
     "$(grep -E '^piece (running|paused|queued),' <<<"$seen" | sort -u | paste -sd' ')" \
     "$(printf 'piece %s ' 'paused, opportunistic' 'queued, guaranteed' 'queued, opportunistic' 'running, guaranteed' \
         'running, opportunistic' | sed 's/ $//')"
-is "the title names the host" "$(grep '^title' <<<"$seen")" "title nmd on $(hostname)"
-is "the figures of now are those of the status" "$(grep '^now' <<<"$seen" | sed -n '1p;8,9p;16p' | cut -c5- | xargs)" \
+is "the title has the name of the host" "$(grep '^title' <<<"$seen")" "title nmd on $(hostname)"
+is "the current figures are those of the status" "$(grep '^now' <<<"$seen" | sed -n '1p;8,9p;16p' | cut -c5- | xargs)" \
     "Memory 1000 MiB CPU 2 vcores"
-like "in cores, where they are of use" "$(grep '^now' <<<"$seen" | sed -n 10p)" '^now [0-9.]+ cores$'
-is "limits that aren't enforced are told" "$(grep '^limit' <<<"$seen" | cut -c7-)" "$(status_of '.node.notes[]')"
-is "an application has what its containers hold and want" \
+like "used CPU is shown in cores" "$(grep '^now' <<<"$seen" | sed -n 10p)" '^now [0-9.]+ cores$'
+is "limits that are not enforced are shown" "$(grep '^limit' <<<"$seen" | cut -c7-)" "$(status_of '.node.notes[]')"
+is "an application has the use and requests of its containers" \
     "$(grep '^app' <<<"$seen" | cut -c5- | sed -n '1,5p;7,8p' | xargs)" "application_1410901177871_0001 0 1 1 0 500 MiB 1"
-like "the queue has who waits" "$(grep '^queue' <<<"$seen")" '^queue batch-2: 300 MiB, 0.5 vcores'
-like "the latest decisions are told" "$(grep '^decision' <<<"$seen")" 'paus.*batch-1.*CPU'
-like "and the node's state" "$(grep '^head' <<<"$seen")" '^head running'
-like "in figures" "$(grep '^head' <<<"$seen")" '1 guaranteed and 0 opportunistic run, 1 paused, 1 queued'
+like "the queue has the waiting containers" "$(grep '^queue' <<<"$seen")" '^queue batch-2: 300 MiB, 0.5 vcores'
+like "the latest decisions are shown" "$(grep '^decision' <<<"$seen")" 'paus.*batch-1.*CPU'
+like "the state of the node is shown" "$(grep '^head' <<<"$seen")" '^head running'
+like "the state of the node has figures" "$(grep '^head' <<<"$seen")" '1 guaranteed and 0 opportunistic run, 1 paused, 1 queued'
 
 # URLs in the text of the library's licence are allowed. A page loads URLs only from attributes and by fetch().
-is "nothing in the page refers to another place" "$(grep '^refers to' <<<"$seen")" ""
+is "no attribute in the page refers to another host" "$(grep '^refers to' <<<"$seen")" ""
 curl -sS "http://127.0.0.1:$port/" -D "$dir/head" >"$dir/source.html"
-is "nor in its code" "$(grep -oE '(https?:)?//[a-z0-9.-]+\.[a-z]{2,}[^ "]*' "$dir/source.html" |
+is "no code in the page refers to another host" "$(grep -oE '(https?:)?//[a-z0-9.-]+\.[a-z]{2,}[^ "]*' "$dir/source.html" |
     grep -v '/LICENSE' | sort -u)" ""
 
-is "nothing needs to be said of memory" "$(grep '^over' <<<"$seen")" ""
+is "no note on memory is shown" "$(grep '^over' <<<"$seen")" ""
 for line in 'memory, some task waited' 'memory, all waited at once' 'CPU, some task waited'; do
-    is "pressure has a line: $line" "$(grep -cx "legend $line" <<<"$seen")" 1
+    is "pressure has a line for $line" "$(grep -cx "legend $line" <<<"$seen")" 1
 done
 
 # A promotion changes the colour of a lane from this time on, but not the part before.
@@ -149,11 +149,11 @@ wait_until 10 in_state batch-1 RUNNING
 node_memory 980
 wait_until 10 status_is '.node.preemption_hold_text // "" | test("no opportunistic container holds memory")' true
 browse --dump-dom >"$dir/page.html"
-like "a promotion is seen from when it happened" "$(python3 "$dir/look.py" "$dir/page.html" |
+like "a promotion is shown from its time on" "$(python3 "$dir/look.py" "$dir/page.html" |
     awk '/^lane/ { mine = $2 == "batch-1" } mine && /^piece/' | cut -c7- | paste -sd' ')" \
     '^new, opportunistic queued, opportunistic .*running, opportunistic .*paused, opportunistic .*running, guaranteed$'
 
-like "memory above the threshold is told, and why nothing is done" "$(python3 "$dir/look.py" "$dir/page.html" |
+like "memory above the threshold is shown, with the reason why nothing is done" "$(python3 "$dir/look.py" "$dir/page.html" |
     grep '^over')" 'above the preemption threshold of 95 %, and nothing is taken back: no opportunistic container'
 
 # A container waits for room for its request. The page has the same text as nmctl, with the share of the node.
@@ -163,14 +163,14 @@ submit large --opportunistic -m 920M -c 1 -- sleep 300
 wait_until 20 hold_is large would-exceed-beta
 browse --dump-dom >"$dir/page.html"
 over='with the 920 MiB that it asks for would be at [0-9.]+ %, over the limit of 95 %'
-like "a request that does not fit is told with what it comes to" "$(python3 "$dir/look.py" "$dir/page.html" | grep '^queue large')" \
+like "a request that does not fit is shown with the total" "$(python3 "$dir/look.py" "$dir/page.html" | grep '^queue large')" \
     "^queue large: 920 MiB, 1 vcore — memory.* is at [0-9.]+ % of capacity, and $over\$"
 
 picture=$dir/page.png
 [ -z "${NMD_TEST_KEEP:-}" ] || { mkdir -p "$NMD_TEST_KEEP"; picture=$NMD_TEST_KEEP/page.png; }
 browse --screenshot="$picture" >&2
-is "a picture can be taken of it" "$(head -c 4 "$picture" | tail -c 3)" PNG
-at_least "and it isn't an empty one" "$(stat -c %s "$picture")" 20000
+is "a picture of the page can be made" "$(head -c 4 "$picture" | tail -c 3)" PNG
+at_least "the picture is not empty" "$(stat -c %s "$picture")" 20000
 
-check "nmd goes on" nmd_alive
+check "nmd keeps running" nmd_alive
 done_testing

@@ -11,16 +11,16 @@ command -v promtool >/dev/null || skip_all "no promtool (Debian: prometheus)"
 rules=$here/../../packaging/nmd-alerts.yml
 
 out=$(promtool check rules "$rules" 2>&1)
-is "promtool finds no fault in the rules" $? 0 || diag "$out"
+is "promtool finds no mistake in the rules" $? 0 || diag "$out"
 out=$(promtool test rules "${rules%.yml}.test.yml" 2>&1)
-is "each is raised by its cause, and none where all is well" $? 0 || diag "$out"
+is "each alert is raised by its cause, and none by a healthy node" $? 0 || diag "$out"
 untested() {
     local name
     sed -n 's/^ *- alert: //p' "$rules" | while read -r name; do
         grep -q "\"$name\"" "${rules%.yml}.test.yml" || echo "$name"
     done
 }
-is "there is no alert without such a test" "$(untested)" ""
+is "each alert has such a test" "$(untested)" ""
 
 node_proc_start
 nmd_configure </dev/null
@@ -33,7 +33,7 @@ missing() { # WORD...: those that no metric begins with
 }
 mapfile -t names < <(grep -E '^ *expr:' "$rules" | grep -oE '\bnm_[a-z_]+' | sort -u)
 # Metrics of a cluster are missing on a node without a cluster.
-is "nmd has what they look at" "$(missing "${names[@]}")" "nm_upstream_running"
+is "nmd has the metrics of the rules" "$(missing "${names[@]}")" "nm_upstream_running"
 mapfile -t names < <(grep -oE 'nm_[a-z_]+\{reason="[a-z-]+"\}' "$rules" | sort -u)
-is "and the reasons" "$(missing "${names[@]}")" ""
+is "nmd has the reasons of the rules" "$(missing "${names[@]}")" ""
 done_testing

@@ -25,66 +25,66 @@ wait_until 5 in_state q SCHEDULED
 
 try nmctl undrain
 is "undrain of a node that isn't draining is refused" "$status" 1
-check "drain" nmctl drain
-is "the state says so" "$(status_of '"\(.node.state) \(.node.drained)"')" "draining false"
-is "what runs may finish" "$(state_of g) $(state_of o)" "RUNNING RUNNING"
-check "what waited is discarded" wait_until 5 in_state q COMPLETED
-is "as drained" "$(field_of q .exit_reason)" drained
+check "drain succeeds" nmctl drain
+is "the state is DRAINING" "$(status_of '"\(.node.state) \(.node.drained)"')" "draining false"
+is "running containers keep running" "$(state_of g) $(state_of o)" "RUNNING RUNNING"
+check "queued containers are discarded" wait_until 5 in_state q COMPLETED
+is "the discarded containers have the reason drained" "$(field_of q .exit_reason)" drained
 node_cpu 0
 try nmctl run -m 10M -- true
-is "nothing new is taken" "$status" 125
-like "because" "$err" 'draining.*undrain'
+is "a new container is refused" "$status" 125
+like "the refusal gives the drain as its reason" "$err" 'draining.*undrain'
 api POST /v1/containers '{"command":["true"]}'
-is "HTTP says 503" "$api_status $(jq -r .error.code <<<"$api_body")" "503 unavailable"
+is "the HTTP status of the refusal is 503" "$api_status $(jq -r .error.code <<<"$api_body")" "503 unavailable"
 
-check "undrain" nmctl undrain
-is "running again" "$(status_of .node.state)" running
+check "undrain succeeds" nmctl undrain
+is "the state is RUNNING again" "$(status_of .node.state)" running
 try nmctl run -m 10M -c 0.1 -- true
-is "and admits again" "$status" 0
+is "new containers are admitted again" "$status" 0
 
-check "drain, opportunistic ones ended at once" nmctl drain --kill-opportunistic
-check "they are" wait_until 10 in_state o COMPLETED
-is "and say why" "$(field_of o .exit_reason)" drained
-is "guaranteed ones may finish" "$(state_of g)" RUNNING
+check "drain with --kill-opportunistic succeeds" nmctl drain --kill-opportunistic
+check "the opportunistic containers end" wait_until 10 in_state o COMPLETED
+is "the opportunistic containers have the reason drained" "$(field_of o .exit_reason)" drained
+is "the guaranteed containers keep running" "$(state_of g)" RUNNING
 rm "$dir/wait"
-check "by themselves" wait_until 10 in_state g COMPLETED
-is "with their own exit code" "$(field_of g '"\(.exit_reason) \(.exit_code)"')" "exited 4"
-check "empty is told" wait_until 5 status_is .node.drained true
+check "the guaranteed container ends without a kill" wait_until 10 in_state g COMPLETED
+is "the guaranteed container has its own exit code" "$(field_of g '"\(.exit_reason) \(.exit_code)"')" "exited 4"
+check "an event reports the empty node" wait_until 5 status_is .node.drained true
 nmctl undrain >/dev/null
 
 submit g1 -m 100M -c 0.2 -- sleep 300
 submit o1 --opportunistic -m 100M -c 0.2 -- sleep 300
 wait_until 10 in_state o1 RUNNING
 begun=$(date +%s%3N)
-check "drain with a deadline, waiting" nmctl drain --deadline 1s --wait
-at_least "waits for the deadline" "$(($(date +%s%3N) - begun))" 900
-is "all are ended" "$(field_of g1 .exit_reason) $(field_of o1 .exit_reason)" "drained drained"
-is "and the node is empty" "$(status_of '"\(.node.drained) \(.containers.guaranteed_running)"')" "true 0"
-like "explained" "$(nmctl explain g1)" 'the deadline of the drain has passed'
+check "drain with a deadline and --wait succeeds" nmctl drain --deadline 1s --wait
+at_least "drain --wait waits for the deadline" "$(($(date +%s%3N) - begun))" 900
+is "all containers are ended after the deadline" "$(field_of g1 .exit_reason) $(field_of o1 .exit_reason)" "drained drained"
+is "the node is empty" "$(status_of '"\(.node.drained) \(.containers.guaranteed_running)"')" "true 0"
+like "explain describes the end" "$(nmctl explain g1)" 'the deadline of the drain has passed'
 
 # A drain continues after a restart of nmd.
 nmd_stop
 nmd_start
-is "after a restart it drains on" "$(status_of .node.state)" draining
-check "until it is undrained" nmctl undrain
+is "the node still drains after a restart" "$(status_of .node.state)" draining
+check "undrain ends the drain after a restart" nmctl undrain
 
 # A drain with --until-restart continues only after a crash, because the restart after a crash must not start containers.
-check "a drain until nmd is stopped" nmctl drain --until-restart --deadline 0 --wait
-like "is told as such" "$(nmctl status)" 'drain .*ends when nmd is stopped'
-is "in JSON, too" "$(status_of .node.drain_until_restart)" true
+check "a drain until the next stop succeeds" nmctl drain --until-restart --deadline 0 --wait
+like "status says that the drain ends with nmd" "$(nmctl status)" 'drain .*ends when nmd is stopped'
+is "the JSON says that the drain ends with nmd" "$(status_of .node.drain_until_restart)" true
 nmd_kill
 nmd_start
-is "after a crash it drains on" "$(status_of '"\(.node.state) \(.node.drain_until_restart)"')" "draining true"
+is "the drain continues after a crash" "$(status_of '"\(.node.state) \(.node.drain_until_restart)"')" "draining true"
 nmd_stop
 nmd_start
-is "after a stop it is over" "$(status_of '"\(.node.state) \(.node.drain_until_restart)"')" "running false"
+is "the drain is over after a stop" "$(status_of '"\(.node.state) \(.node.drain_until_restart)"')" "running false"
 try nmctl run -m 10M -c 0.1 -- true
-is "and containers run again" "$status" 0
+is "containers run again" "$status" 0
 nmctl drain >/dev/null
-check "who drained the node for good" nmctl drain --until-restart
+check "the node is drained without an end" nmctl drain --until-restart
 nmd_stop
 nmd_start
-is "isn't overruled" "$(status_of .node.state)" draining
+is "a drain until the next stop does not replace it" "$(status_of .node.state)" draining
 nmctl undrain >/dev/null
-nmd_alive || not_ok "nmd is still there"
+nmd_alive || not_ok "nmd still runs"
 done_testing

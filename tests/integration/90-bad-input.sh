@@ -23,105 +23,105 @@ usage() { # NAME WORDS ARGUMENT...: exit status 2, one line that has these words
     local name=$1 words=$2
     shift 2
     try nmctl "$@"
-    is "$name: exit status 2" "$status" 2
-    like "$name: names it" "$err" "$words"
-    at_least "$name: shortly" "$((4 - $(wc -l <<<"$err")))" 1
+    is "$name is refused with exit status 2" "$status" 2
+    like "$name is named in the error" "$err" "$words"
+    at_least "$name: the error has at most three lines" "$((4 - $(wc -l <<<"$err")))" 1
 }
-usage "unknown option" "--frobnicate" run --frobnicate -- true
-usage "unknown verb" "frobnicate" frobnicate
-usage "no command" "command" run
-usage "zero memory" "memory.*'?0'?" run -m 0 -- true
-usage "negative memory" "memory.*-5M" run -m -5M -- true
-usage "memory that overflows" "memory.*99999999999999999999T.*from 1 to 8388607T" run -m 99999999999999999999T -- true
-usage "no size" "memory.*plenty" run -m plenty -- true
-usage "no number of vcores" "vcores.*two" run -c two -- true
-usage "too many decimals" "vcores.*0\.0001" run -c 0.0001 -- true
-usage "no duration" "min-runtime.*soon" run --min-runtime soon -- true
-usage "environment without a name" "env.*=x" run -e =x -- true
-usage "options that can't be combined" "guaranteed.*opportunistic" run --guaranteed --opportunistic -- true
-usage "no id" "CONTAINER|container" kill
-usage "no interval" "interval '0'.*from 50ms to 1h" top -i 0
-usage "a small interval" "interval '1ms'.*from 50ms to 1h" status --watch -i 1ms
-usage "no decisions" "last '0'.*from 1 to 10000" explain --last 0
+usage "an unknown option" "--frobnicate" run --frobnicate -- true
+usage "an unknown verb" "frobnicate" frobnicate
+usage "a missing command" "command" run
+usage "memory of zero" "memory.*'?0'?" run -m 0 -- true
+usage "a negative amount of memory" "memory.*-5M" run -m -5M -- true
+usage "an amount of memory that overflows" "memory.*99999999999999999999T.*from 1 to 8388607T" run -m 99999999999999999999T -- true
+usage "a size that is not a number" "memory.*plenty" run -m plenty -- true
+usage "a number of vcores that is not a number" "vcores.*two" run -c two -- true
+usage "a number with too many decimals" "vcores.*0\.0001" run -c 0.0001 -- true
+usage "a duration that is not a number" "min-runtime.*soon" run --min-runtime soon -- true
+usage "a variable without a name" "env.*=x" run -e =x -- true
+usage "a pair of options that can't be combined" "guaranteed.*opportunistic" run --guaranteed --opportunistic -- true
+usage "a missing container" "CONTAINER|container" kill
+usage "an interval of zero" "interval '0'.*from 50ms to 1h" top -i 0
+usage "an interval that is too small" "interval '1ms'.*from 50ms to 1h" status --watch -i 1ms
+usage "a number of zero decisions" "last '0'.*from 1 to 10000" explain --last 0
 usage "an empty user" "user ''.*not empty" run -u "" -- true
 usage "an empty socket" "socket ''.*not empty" --socket "" status
 refusal() { # NAME STATUS WORDS ARGUMENT...
     local name=$1 wanted=$2 words=$3
     shift 3
     try nmctl "$@"
-    is "$name: exit status" "$status" "$wanted"
-    like "$name: names it" "$err" "$words"
+    is "$name is refused with its exit status" "$status" "$wanted"
+    like "$name is named in the error" "$err" "$words"
 }
-refusal "unknown id" 1 "no-such-one" kill no-such-one
-refusal "unknown id to show" 1 "container_1_999999" show container_1_999999
+refusal "an unknown id" 1 "no-such-one" kill no-such-one
+refusal "an unknown id for show" 1 "container_1_999999" show container_1_999999
 refusal "a name with a slash" 2 "name.*letters, digits" run --name a/b -- true
 refusal "a name with a control character" 2 "name.*letters, digits" run --name $'a\nb' -- true
-refusal "a name too long" 2 "name.*63" run --name "$(printf 'x%.0s' {1..64})" -- true
+refusal "a name that is too long" 2 "name.*63" run --name "$(printf 'x%.0s' {1..64})" -- true
 refusal "an unknown user" 125 "no-such-user" run -u no-such-user -- true
-refusal "larger than the node" 125 "2\.0 GiB.*1000 MiB" run -m 2000M -- true
-refusal "pause of what isn't running" 1 "RESUMED|resumed.*PAUSED" resume there
+refusal "a request larger than the node" 125 "2\.0 GiB.*1000 MiB" run -m 2000M -- true
+refusal "a resume of a container that isn't paused" 1 "RESUMED|resumed.*PAUSED" resume there
 
 # ---- HTTP ----
 http() { # NAME STATUS THING WORDS METHOD PATH [BODY]
     local name=$1 wanted=$2 thing=$3 words=$4
     shift 4
     api "$@"
-    is "$name: status and thing" "$api_status $(jq -r '.error.thing' <<<"$api_body" 2>/dev/null)" "$wanted $thing"
-    like "$name: a sentence" "$(jq -r '.error.message' <<<"$api_body" 2>/dev/null)" "$words"
+    is "$name is refused with its status and thing" "$api_status $(jq -r '.error.thing' <<<"$api_body" 2>/dev/null)" "$wanted $thing"
+    like "$name: the error is a sentence" "$(jq -r '.error.message' <<<"$api_body" 2>/dev/null)" "$words"
 }
 c=/v1/containers
 http "malformed JSON" 400 body 'not valid JSON: line 1' POST $c '{"command":['
-http "no object" 400 body 'JSON object' POST $c '[1]'
-http "no command" 400 command 'command is missing' POST $c '{}'
+http "a body that is not an object" 400 body 'JSON object' POST $c '[1]'
+http "a missing command" 400 command 'command is missing' POST $c '{}'
 http "an empty command" 400 command 'array' POST $c '{"command":[]}'
-http "a command that is no list" 400 command 'array' POST $c '{"command":"true"}'
-http "a word that is no string" 400 'command[1]' 'must be a string, not 1' POST $c '{"command":["a",1]}'
+http "a command that is not a list" 400 command 'array' POST $c '{"command":"true"}'
+http "a word that is not a string" 400 'command[1]' 'must be a string, not 1' POST $c '{"command":["a",1]}'
 http "an unknown member" 400 body '"colour".*this request allows command' POST $c '{"command":["true"],"colour":"red"}'
-http "a member twice" 400 body 'not valid JSON' POST $c '{"command":["true"],"command":["x"]}'
+http "a repeated member" 400 body 'not valid JSON' POST $c '{"command":["true"],"command":["x"]}'
 http "an unknown execution type" 400 execution_type 'GUARANTEED.*OPPORTUNISTIC.*MAYBE' POST $c \
     '{"command":["true"],"execution_type":"MAYBE"}'
-http "zero memory" 400 memory_bytes 'from 1 to [0-9]*, not 0' POST $c '{"command":["true"],"memory_bytes":0}'
-http "negative memory" 400 memory_bytes 'not -1' POST $c '{"command":["true"],"memory_bytes":-1}'
-http "memory in words" 400 memory_bytes 'not "1G"' POST $c '{"command":["true"],"memory_bytes":"1G"}'
-http "memory that overflows" 400 memory_bytes 'from 1 to 9223372036854775807, not 99999999999999999999' POST $c \
+http "memory of zero" 400 memory_bytes 'from 1 to [0-9]*, not 0' POST $c '{"command":["true"],"memory_bytes":0}'
+http "a negative amount of memory" 400 memory_bytes 'not -1' POST $c '{"command":["true"],"memory_bytes":-1}'
+http "an amount of memory in words" 400 memory_bytes 'not "1G"' POST $c '{"command":["true"],"memory_bytes":"1G"}'
+http "an amount of memory that overflows" 400 memory_bytes 'from 1 to 9223372036854775807, not 99999999999999999999' POST $c \
     '{"command":["true"],"memory_bytes":99999999999999999999}'
-http "vcores that overflow" 400 vcores 'to 1000000 .*not 1e999' POST $c '{"command":["true"],"vcores": 1e999}'
-http "too little memory" 400 memory '1 MiB' POST $c '{"command":["true"],'"$me"',"memory_bytes":1000}'
-http "more memory than any node" 422 memory '1000 MiB' POST $c \
+http "a number of vcores that overflows" 400 vcores 'to 1000000 .*not 1e999' POST $c '{"command":["true"],"vcores": 1e999}'
+http "an amount of memory that is too small" 400 memory '1 MiB' POST $c '{"command":["true"],'"$me"',"memory_bytes":1000}'
+http "an amount of memory above that of any node" 422 memory '1000 MiB' POST $c \
     '{"command":["true"],'"$me"',"memory_bytes":9223372036854775807}'
-http "fractions of a byte" 400 memory_bytes 'whole number' POST $c '{"command":["true"],"memory_bytes":1.5}'
-http "negative vcores" 400 vcores 'not -0.5' POST $c '{"command":["true"],"vcores":-0.5}'
-http "an environment that is no object" 400 env 'object' POST $c '{"command":["true"],"env":["A=1"]}'
-http "a variable that is no name" 400 env "'1A' isn't a valid name.*letters, digits" POST $c '{"command":["true"],"env":{"1A":"x"}}'
+http "a fraction of a byte" 400 memory_bytes 'whole number' POST $c '{"command":["true"],"memory_bytes":1.5}'
+http "a negative number of vcores" 400 vcores 'not -0.5' POST $c '{"command":["true"],"vcores":-0.5}'
+http "an environment that is not an object" 400 env 'object' POST $c '{"command":["true"],"env":["A=1"]}'
+http "a variable with an invalid name" 400 env "'1A' isn't a valid name.*letters, digits" POST $c '{"command":["true"],"env":{"1A":"x"}}'
 http "a relative working directory" 400 workdir "absolute.*'here'" POST $c '{"command":["true"],"workdir":"here"}'
 http "an unknown container" 404 id "no container 'nobody'" GET $c/nobody
 http "an unknown container to kill" 404 id "no container 'nobody'" POST $c/nobody/kill '{}'
 http "an unknown path" 404 path 'openapi' GET /v1/no-such-thing
 http "an unknown query" 400 colour 'all' GET "$c?colour=red"
-http "a bad query value" 400 all 'true' GET "$c?all=perhaps"
-http "nothing to change" 400 body 'memory_bytes, vcores' PATCH $c/there '{}'
-http "a wrong deadline" 400 deadline_usec 'not "soon"' POST /v1/drain '{"deadline_usec":"soon"}'
+http "an invalid value in a query" 400 all 'true' GET "$c?all=perhaps"
+http "an update without a change" 400 body 'memory_bytes, vcores' PATCH $c/there '{}'
+http "an invalid deadline" 400 deadline_usec 'not "soon"' POST /v1/drain '{"deadline_usec":"soon"}'
 http "a wrong method" 405 method 'GET' POST /v1/status '{}'
 head -c 3000000 /dev/zero | tr '\0' x >"$dir/large"
 api POST $c "@$dir/large"
-is "a body that is too large" "$api_status" 413
+is "a body that is too large is refused" "$api_status" 413
 printf '{"command":["true","%s"]}' "$(head -c 300000 /dev/zero | tr '\0' x)" >"$dir/long"
-http "a word that the kernel wouldn't take" 400 command '128 KiB' POST $c "@$dir/long"
+http "a word that is too long for the kernel" 400 command '128 KiB' POST $c "@$dir/long"
 
 # ---- nmd's own command line ----
 daemon() { # NAME STATUS WORDS OPTION...
     local name=$1 wanted=$2 words=$3
     shift 3
     try timeout 10 "$NMD" "$@"
-    is "nmd: $name: exit status" "$status" "$wanted"
-    like "nmd: $name: names it" "$err" "$words"
+    is "nmd refuses $name with its exit status" "$status" "$wanted"
+    like "nmd: $name is named in the error" "$err" "$words"
 }
-daemon "unknown option" 2 frobnicate --frobnicate
+daemon "an unknown option" 2 frobnicate --frobnicate
 daemon "an operand" 2 "'here'.*options only" here
-daemon "a backend that isn't" 2 "backend.*'magic'.*auto, systemd or direct" --backend magic
-daemon "a slice that isn't" 2 "slice.*'a/b'.*\.slice" --slice a/b
-daemon "a log level that isn't" 2 "'loud'.*debug" --log-level loud
-daemon "a configuration that isn't there" 1 "$dir/nothing" --config "$dir/nothing" --check-config
+daemon "an unknown backend" 2 "backend.*'magic'.*auto, systemd or direct" --backend magic
+daemon "an invalid slice" 2 "slice.*'a/b'.*\.slice" --slice a/b
+daemon "an unknown log level" 2 "'loud'.*debug" --log-level loud
+daemon "a configuration that does not exist" 1 "$dir/nothing" --config "$dir/nothing" --check-config
 other_slice=nmdtest$$b.slice
 at_exit 'nmd_clean_slice "$other_slice"'
 other=(--config "$nmd_conf" --backend direct --slice "$other_slice")
@@ -132,9 +132,9 @@ refused() { # NAME WORDS OPTION...
     shift 2
     daemon "$name, checked" 1 "$words" "${other[@]}" "$@" --check-config
     said=$(sentence)
-    is "nmd: $name: nothing was made" "$(ls -d "$dir"/new-* "$(nmd_cgroup_root)/$other_slice" 2>/dev/null)" ""
+    is "nmd: $name: nothing is created" "$(ls -d "$dir"/new-* "$(nmd_cgroup_root)/$other_slice" 2>/dev/null)" ""
     daemon "$name" 1 "$words" "${other[@]}" "$@"
-    is "nmd: $name: in the same words" "$(sentence)" "$said"
+    is "nmd: $name: the start gives the same error as --check-config" "$(sentence)" "$said"
     rm -rf "$dir"/new-*
     nmd_clean_slice "$other_slice"
 }
@@ -160,21 +160,21 @@ yarn https yarn.http.policy HTTPS_ONLY
 yarn ssl mapreduce.shuffle.ssl.enabled true
 sed -i 's|</property>|&<property><name>yarn.nodemanager.aux-services</name><value>mapreduce_shuffle</value></property>|' \
     "$dir/yarn-ssl/yarn-site.xml"
-refused "more memory than there is" 'memory = .*larger than this node' "${new[@]}" --config "$dir/large.conf"
-refused "thresholds that are equal" 'must be below' "${new[@]}" --config "$dir/equal.conf"
+refused "a capacity above the node's memory" 'memory = .*larger than this node' "${new[@]}" --config "$dir/large.conf"
+refused "a pair of equal thresholds" 'must be below' "${new[@]}" --config "$dir/equal.conf"
 refused "a state directory below a file" "state directory $dir/text/x" --state-dir "$dir/text/x" --runtime-dir "$dir/new-run"
-refused "a state directory of everybody's" 'other users may write to it' --state-dir "$dir/open" --runtime-dir "$dir/new-run"
+refused "a state directory that all users can write" 'other users may write to it' --state-dir "$dir/open" --runtime-dir "$dir/new-run"
 refused "a runtime directory that is a file" "runtime directory $dir/text" --state-dir "$dir/new-state" --runtime-dir "$dir/text"
-refused "figures that can't be read" "$dir/none can't be read" "${new[@]}" --node-proc "$dir/none"
+refused "a node-proc directory that can't be read" "$dir/none can't be read" "${new[@]}" --node-proc "$dir/none"
 refused "a socket that is a file" 'is not a socket' "${new[@]}" --socket "$dir/text"
-refused "a socket's directory that isn't there" "$dir/none/nmd.sock: No such" "${new[@]}" --socket "$dir/none/nmd.sock"
-refused "a port that is taken" "127.0.0.1:$port: Address already in use" "${new[@]}" --config "$dir/taken.conf"
-refused "a recording over a text" 'the file exists and is not a trace' "${new[@]}" --record "$dir/text"
-refused "a cluster's number that is none" "memory-mb = 'plenty'" "${new[@]}" --yarn-conf "$dir/yarn-number"
+refused "a socket in a directory that does not exist" "$dir/none/nmd.sock: No such" "${new[@]}" --socket "$dir/none/nmd.sock"
+refused "a port that is in use" "127.0.0.1:$port: Address already in use" "${new[@]}" --config "$dir/taken.conf"
+refused "a recording to a file that is not a trace" 'the file exists and is not a trace' "${new[@]}" --record "$dir/text"
+refused "a cluster's number that is not a number" "memory-mb = 'plenty'" "${new[@]}" --yarn-conf "$dir/yarn-number"
 refused "a cluster's directory that is a file" "$dir/text can't be used" "${new[@]}" --yarn-conf "$dir/yarn-dirs"
-refused "a cluster whose pages are to be TLS" "yarn.http.policy = 'HTTPS_ONLY'" "${new[@]}" --yarn-conf "$dir/yarn-https"
-refused "a cluster whose map outputs are to be TLS" "shuffle.ssl.enabled = 'true'" "${new[@]}" --yarn-conf "$dir/yarn-ssl"
-refused "a cluster's address of another host" 'Cannot assign' "${new[@]}" --yarn-conf "$dir/yarn-address"
+refused "a cluster whose pages need TLS" "yarn.http.policy = 'HTTPS_ONLY'" "${new[@]}" --yarn-conf "$dir/yarn-https"
+refused "a cluster whose map outputs need TLS" "shuffle.ssl.enabled = 'true'" "${new[@]}" --yarn-conf "$dir/yarn-ssl"
+refused "a cluster's address that belongs to another host" 'Cannot assign' "${new[@]}" --yarn-conf "$dir/yarn-address"
 # One run reports all errors of both configurations and of the node.
 mkdir -p "$dir/yarn-all"
 cat >"$dir/yarn-all/yarn-site.xml" <<EOF
@@ -208,10 +208,10 @@ printf '[queue]\npolicy = x\n[quue]\nmax-length = 1\n[preemption]\nkill-grace = 
 memory-threshold = 0.97
 ' >"$dir/all.conf"
 try timeout 10 "$NMD" "${other[@]}" "${new[@]}" --config "$dir/all.conf" --yarn-conf "$dir/yarn-all" --shim "$dir/none" --check-config
-is "nmd: all that is wrong with nmd.conf at once" "$status $(grep -c 'all.conf:[2368]: ' <<<"$err")" "1 4"
-like "nmd: and what contradicts the rest of it" "$err" 'all.conf:8: \[over-allocation\] memory-threshold = 0.97: must be below'
+is "nmd reports all mistakes of nmd.conf at once" "$status $(grep -c 'all.conf:[2368]: ' <<<"$err")" "1 4"
+like "nmd reports a value that contradicts the others" "$err" 'all.conf:8: \[over-allocation\] memory-threshold = 0.97: must be below'
 try timeout 10 "$NMD" "${other[@]}" "${new[@]}" --yarn-conf "$dir/yarn-all" --shim "$dir/none" --check-config
-is "nmd: all that is wrong: exit status" "$status" 1
+is "nmd with several mistakes ends with exit status 1" "$status" 1
 for words in "yarn.http.policy = 'HTTPS_ONLY'" "authentication = 'kerberos'" "memory-mb = '8G'" \
     'yarn.nodemanager.memroy: unknown property' \
     'no key lenth in \[queue\]' 'port 0: Cannot assign' "$dir/text can't be used" 'shuffle.ssl.enabled' \
@@ -221,39 +221,39 @@ for words in "yarn.http.policy = 'HTTPS_ONLY'" "authentication = 'kerberos'" "me
     "rpc-address.ns.n1 = 'h:99999' is not a valid address" \
     "fs.defaultFS = 'hdfs://nn:80:20' is not a valid address" "rpc-address.ns.n2 isn't set" \
     "nmd.webhdfs.ca-file = '$dir/none.pem': No such file" "nmd.fetch-command.s3a: the program 'hadop' doesn't exist in /usr"; do
-    like "nmd: all that is wrong: $words" "$err" "$words"
+    like "nmd reports among several mistakes: $words" "$err" "$words"
 done
-[ "$(id -u)" != 0 ] || like "nmd: all that is wrong: a user who isn't there" "$err" \
+[ "$(id -u)" != 0 ] || like "nmd reports a user that does not exist among several mistakes" "$err" \
     "local-user = 'n0body': this user doesn't exist on this node"
-is "nmd: all that is wrong, and once" "$(wc -l <<<"$err")" "$(($(id -u) == 0 ? 18 : 17))"
+is "nmd reports each mistake once" "$(wc -l <<<"$err")" "$(($(id -u) == 0 ? 18 : 17))"
 # Certificates that can't be checked are not taken for good ones: a network namespace of its own has no working loopback.
 openssl req -x509 -newkey rsa:2048 -nodes -keyout /dev/null -subj /CN=x -out "$dir/whole.pem" 2>/dev/null
 try timeout 10 "$NMD_TEST_BUILD/nm-localizer" --check-ca "$dir/whole.pem"
-is "certificates without a defect" "$status$out" 0
+is "nmd accepts valid certificates" "$status$out" 0
 if [ "$(id -u)" = 0 ]; then
     try timeout 10 unshare --net "$NMD_TEST_BUILD/nm-localizer" --check-ca "$dir/whole.pem"
-    is "certificates that can't be checked: exit status" "$status" 2
-    like "certificates that can't be checked" "$out" "^it can't be checked: "
+    is "nmd ends with exit status 1 if certificates can't be checked" "$status" 2
+    like "nmd reports certificates that can't be checked" "$out" "^it can't be checked: "
 fi
 # A refused directory does not hide other errors, and errors about its contents are not reported in addition.
 printf '[node]\nmemory = 900T\nsystem-reserved-vcores = 9999\n[health]\nscript = %s/open/health\n' "$dir" >"$dir/world.conf"
 printf '[interface]\nhttp-address = 127.0.0.1:%s\n' "$port" >>"$dir/world.conf"
 try timeout 10 "$NMD" "${other[@]}" --config "$dir/world.conf" --state-dir "$dir/text/state" --runtime-dir "$dir/text/run" \
     --shim "$dir/none" --check-config
-is "nmd: all that is wrong beside directories: exit status" "$status" 1
+is "nmd with mistakes beside directories ends with exit status 1" "$status" 1
 for words in "the runtime directory $dir/text/run can't be created" "the state directory $dir/text/state can't be created" \
     'memory = 900 TiB: larger than this node' 'system-reserved-vcores = 9999: leaves nothing' \
     "health script $dir/open/health, or a directory above it" "127.0.0.1:$port: Address already in use" \
     "shim $dir/none can't be opened"; do
-    like "nmd: all that is wrong beside directories: $words" "$err" "$words"
+    like "nmd reports beside directories: $words" "$err" "$words"
 done
-is "nmd: all that is wrong beside directories, and once" "$(wc -l <<<"$err")" 7
+is "nmd reports each mistake beside directories once" "$(wc -l <<<"$err")" 7
 printf '[health]\nscript = %s/open/health\n' "$dir" >"$dir/script.conf"
 refused "a health script that others may change" 'health script .*open/health' "${new[@]}" --config "$dir/script.conf"
 daemon "a missing shim, checked" 1 "shim $dir/none can't be opened" "${other[@]}" "${new[@]}" --shim "$dir/none" --check-config
 try "$NMD" --config "$nmd_conf" --socket "$NMD_SOCKET" --state-dir "$dir/state" --runtime-dir "$dir/run" --backend direct \
     --check-config
-is "nmd: what runs already is fine" "$status $out" "0 $nmd_conf: fine"
+is "--check-config accepts the resources of a running nmd" "$status $out" "0 $nmd_conf: fine"
 daemon "a state directory that is a file" 1 "$nmd_conf" "${other[@]}" --state-dir "$nmd_conf" --runtime-dir "$dir/run2"
 daemon "figures that aren't there" 1 "$dir/none" "${other[@]}" --state-dir "$dir/state2" --runtime-dir "$dir/run2" \
     --socket "$dir/second.sock" --node-proc "$dir/none"
@@ -264,13 +264,13 @@ daemon "a socket in a directory that isn't there" 1 "$dir/none/nmd.sock" "${othe
 printf 'node01 # nmscale\n' >"$dir/exclude"
 try timeout 20 env --ignore-signal=CHLD "$NMD_TEST_BUILD/nmscale/nmscale" --rm http://127.0.0.1:9 --readmit node01 \
     --exclude-file "$dir/exclude" --state "$dir/nmscale.json" --rmadmin false
-is "nmscale: a command that failed is no success: exit status" "$status" 1
-like "nmscale: a command that failed is no success: its own status" "$err" 'false failed \(exit status 1\)'
+is "nmscale fails if its command fails" "$status" 1
+like "nmscale reports the status of the failed command" "$err" 'false failed \(exit status 1\)'
 
 # ---- no effects of the invalid input ----
-is "no container more, none less" "$(nmctl list --json | jq -c '[.[] | [.name, .state, .pid]]')" \
+is "no container was added or removed" "$(nmctl list --json | jq -c '[.[] | [.name, .state, .pid]]')" \
     "[[\"there\",\"RUNNING\",$pid]]"
-is "none that ended either" "$(status_of .containers.completed)" 0
-is "the node is as it was" "$(status_of .node.state)" running
+is "no ended container was added" "$(status_of .containers.completed)" 0
+is "the state of the node is unchanged" "$(status_of .node.state)" running
 nmd_alive || not_ok "nmd is still there"
 done_testing

@@ -31,7 +31,7 @@ while IFS= read -r line; do
         *) diag "$line" ;;
     esac
 done < <("$(dirname "$0")/rights.py" "$NMD_SOCKET" "$games" 2>&1)
-at_least "the whole table was gone through" "$tap_count" 110
+at_least "all rows of the table were tested" "$tap_count" 110
 
 # ---- the user of a container ---------------------------------------------------------------------
 
@@ -47,47 +47,47 @@ row() { # NAME WHO USER WANTED: what comes of it when WHO asks for USER
     like "$1" "${answer: -3} $(jq -r '.user // .error.message' <<<"${answer%???}")" "^$4"
 }
 root=0:clear-groups member=54323:groups=$games owner=54321:clear-groups
-row "root names nobody" $root "" '400 No user is named.*uid 0.*min-uid = 1000.*"user":"root"'
-is "and it is a matter of the user" "$(ask_as $root "" | jq -rs '.[0].error | .code + " " + .thing')" "invalid user"
-row "nor is an empty name one" $root '","name":"x' '400 No user is named'
-row "root by name" $root root "201 root"
-row "root by number" $root 0 "201 root"
-row "root names a system user" $root daemon "201 daemon"
-row "root gives a system user's number" $root 1 "201 daemon"
-row "root names an ordinary user" $root nobody "201 nobody"
-row "root names nobody there is" $root no-such-user "400 There is no user 'no-such-user'"
-row "a member as itself" "$member" "" "201 54323"
-row "a member names an ordinary user" "$member" nobody "201 nobody"
-row "a member gives an ordinary user's number" "$member" 65534 "201 nobody"
-row "a member names root" "$member" root "403 No container runs as root: .*min-uid = 1000.*Only root"
-row "a member gives root's number" "$member" 0 "403 No container runs as root: .*min-uid = 1000"
-row "a member names a system user" "$member" daemon "403 No container runs as daemon: .*min-uid"
-row "a member gives a system user's number" "$member" 1 "403 No container runs as daemon: .*min-uid"
-row "a user as itself" $owner "" "201 54321"
-row "a user names another" $owner nobody "403 You \(uid 54321\) may run containers as yourself only"
-row "a user gives another's number" $owner 65534 "403 You .* as yourself only"
-row "a user names root" $owner root "403 You .* as yourself only"
-row "a user gives root's number" $owner 0 "403 You .* as yourself only"
-row "a system user as itself" 1:clear-groups "" "403 No container runs as daemon: .*min-uid"
-row "a system user in the group, too" "1:groups=$games" "" "403 No container runs as daemon: .*min-uid"
-row "a number that overflows is nobody" $root 4294967296 "400 There is no user"
-row "nor is a negative one" $root -1 "400 There is no user"
-row "nor one with rubbish" $root '0\n' "400 There is no user"
-row "a banned number as itself" 54325:clear-groups "" "403 .*banned-users"
+row "root must name a user" $root "" '400 No user is named.*uid 0.*min-uid = 1000.*"user":"root"'
+is "the code and thing of the error name the user" "$(ask_as $root "" | jq -rs '.[0].error | .code + " " + .thing')" "invalid user"
+row "root must not give an empty name" $root '","name":"x' '400 No user is named'
+row "root can name root" $root root "201 root"
+row "root can give root's number" $root 0 "201 root"
+row "root can name a system user" $root daemon "201 daemon"
+row "root can give a system user's number" $root 1 "201 daemon"
+row "root can name an ordinary user" $root nobody "201 nobody"
+row "root must not name an unknown user" $root no-such-user "400 There is no user 'no-such-user'"
+row "a member of the group can run as itself" "$member" "" "201 54323"
+row "a member can name an ordinary user" "$member" nobody "201 nobody"
+row "a member can give an ordinary user's number" "$member" 65534 "201 nobody"
+row "a member must not name root" "$member" root "403 No container runs as root: .*min-uid = 1000.*Only root"
+row "a member must not give root's number" "$member" 0 "403 No container runs as root: .*min-uid = 1000"
+row "a member must not name a system user" "$member" daemon "403 No container runs as daemon: .*min-uid"
+row "a member must not give a system user's number" "$member" 1 "403 No container runs as daemon: .*min-uid"
+row "a user can run as itself" $owner "" "201 54321"
+row "a user must not name another user" $owner nobody "403 You \(uid 54321\) may run containers as yourself only"
+row "a user must not give another user's number" $owner 65534 "403 You .* as yourself only"
+row "a user must not name root" $owner root "403 You .* as yourself only"
+row "a user must not give root's number" $owner 0 "403 You .* as yourself only"
+row "a system user must not run as itself" 1:clear-groups "" "403 No container runs as daemon: .*min-uid"
+row "a system user in the group must not run as itself" "1:groups=$games" "" "403 No container runs as daemon: .*min-uid"
+row "a number that overflows is refused" $root 4294967296 "400 There is no user"
+row "a negative number is refused" $root -1 "400 There is no user"
+row "a number with other characters is refused" $root '0\n' "400 There is no user"
+row "a user banned by number must not run as itself" 54325:clear-groups "" "403 .*banned-users"
 
 # The rules at the time of the start apply, not those at the time of the request.
 fill=$(nmctl run --detach -m 900M -c 0.1 sleep 100)
 ask_as 65534:clear-groups ',"name":"waits","execution_type":"OPPORTUNISTIC"' 900000000 >/dev/null
 is "a user's container waits" "$(state_of waits)" SCHEDULED
 reconfigure containers banned-users nobody
-row "a banned user as itself" 65534:clear-groups "" "403 No container runs as nobody: .*banned-users.*Only root"
-row "a member names a banned user" "$member" nobody "403 No container runs as nobody: .*banned-users"
-row "a member gives a banned user's number" "$member" 65534 "403 No container runs as nobody: .*banned-users"
-row "root names a banned user" $root nobody "201 nobody"
+row "a banned user must not run as itself" 65534:clear-groups "" "403 No container runs as nobody: .*banned-users.*Only root"
+row "a member must not name a banned user" "$member" nobody "403 No container runs as nobody: .*banned-users"
+row "a member must not give a banned user's number" "$member" 65534 "403 No container runs as nobody: .*banned-users"
+row "root can name a banned user" $root nobody "201 nobody"
 nmctl kill --now --wait "$fill" >/dev/null
 wait_until 10 in_state waits COMPLETED
-is "what waited when its user was banned never runs" "$(field_of waits '"\(.exit_reason) \(.pid)"')" "bad-user null"
-like "and says why" "$(field_of waits .message)" "nobody.*banned-users"
+is "a queued container of a user that is then banned never runs" "$(field_of waits '"\(.exit_reason) \(.pid)"')" "bad-user null"
+like "the record names the ban" "$(field_of waits .message)" "nobody.*banned-users"
 
 # ---- the reason of a kill, without data about other users' containers ----------------------------------------
 
@@ -107,8 +107,8 @@ why() { # UID
     setpriv --reuid "$1" --regid "$1" --clear-groups curl -sS --unix-socket "$NMD_SOCKET" \
         "http://nmd/v1/containers/$taken/decisions"
 }
-like "an administrator is told who else was thought of" "$(why 0)" "$spared"
-like "its owner is told why" "$(why 54322)" '"kind":"kill"'
-is "but of nobody else's" "$(why 54322 | grep -c "$spared\|spared")" 0
+like "an administrator sees the other candidates of a kill" "$(why 0)" "$spared"
+like "the owner of the killed container sees the reason" "$(why 54322)" '"kind":"kill"'
+is "the owner sees no containers of other users" "$(why 54322 | grep -c "$spared\|spared")" 0
 nmctl kill --now --wait "$spared" >/dev/null 2>&1
 done_testing

@@ -34,25 +34,25 @@ relay() { # LINES of inside.py
             *) diag "$line" ;;
         esac
     done <<<"$2"
-    is "$1: it came to its end" "$end" yes
+    is "$1: the program inside the container runs to its end" "$end" yes
 }
 
 cp /usr/bin/id "$place/setuid-id" && chmod 4755 "$place/setuid-id"
 secret=$(submit other -u root -m 16M -c 0.1 -- sh -c 'echo a secret; exec sleep 1000' && echo "$id")
 id=$secret
 wait_until 10 in_state other RUNNING
-is "the runtime directory that nmd has made lets through whom the socket lets in" \
+is "the runtime directory admits the users that the socket admits" \
     "$(stat -c %a "$place/run" "$NMD_SOCKET" | paste -sd' ')" "755 666"
-like "a user is answered" "$(setpriv --reuid 65534 --regid "$(id -g nobody)" --clear-groups \
+like "a user gets an answer" "$(setpriv --reuid 65534 --regid "$(id -g nobody)" --clear-groups \
     curl -sS --max-time 20 --unix-socket "$NMD_SOCKET" http://nmd/v1/containers)" '^\[\]'
-is "the state directory is nmd's alone" "$(stat -c '%U %a' "$place/state")" "root 700"
+is "only nmd can read the state directory" "$(stat -c '%U %a' "$place/state")" "root 700"
 setpriv --reuid 65534 --regid "$(id -g nobody)" --clear-groups sleep 1000 &
 outside=$!
 at_exit 'kill $outside'
 for path in /run/user /run/dbus /run/user/65534; do
     mkdir -m 755 $path 2>/dev/null && at_exit "rmdir $path"
 done
-check "the user's process outside is open to its user" wait_until 5 \
+check "the user can read its own process outside" wait_until 5 \
     setpriv --reuid 65534 --regid "$(id -g nobody)" --clear-groups ls "/proc/$outside/root/"
 resource=no
 setpriv --dump | grep -q '^Capability bounding set:.*sys_resource' && resource=yes
@@ -72,7 +72,7 @@ relay guaranteed "$(inside)"
 chmod 755 "$place/state"
 closed='' score=1000
 relay opportunistic "$(inside --opportunistic)"
-is "the secret was there to be found" "$(cat "$place/state/logs/$secret/stdout")" "a secret"
+is "the secret exists outside" "$(cat "$place/state/logs/$secret/stdout")" "a secret"
 chmod 700 "$place/state"
 
 # Later mounts of the host appear in the container.
@@ -81,25 +81,25 @@ wait_until 10 in_state mounted RUNNING
 mkdir -p "$place/mount"
 if findmnt -no PROPAGATION / | grep -q shared; then
     mount -t tmpfs none "$place/mount" && touch "$place/mount/there"
-    check "a later mount is seen in a container" wait_until 10 in_state mounted COMPLETED
+    check "a later mount is visible in a container" wait_until 10 in_state mounted COMPLETED
     umount "$place/mount"
 fi
 nmctl kill --now --wait mounted >/dev/null 2>&1
 reconfigure containers confine no
-is "an administrator switches the namespaces off" \
+is "an administrator can disable the namespaces" \
     "$(nmctl run "${nobody[@]}" -- readlink /proc/self/ns/user)" "$(readlink /proc/self/ns/user)"
-is "the bounding set is empty all the same" \
+is "the bounding set is empty without namespaces" \
     "$(nmctl run "${nobody[@]}" -- sh -c 'grep CapBnd: /proc/self/status | cut -f2')" 0000000000000000
 reconfigure containers confine yes
-is "root's containers keep the host's" "$(nmctl run -u root -m 16M -c 0.1 -- readlink /proc/self/ns/user)" \
+is "containers of root keep the host's namespaces" "$(nmctl run -u root -m 16M -c 0.1 -- readlink /proc/self/ns/user)" \
     "$(readlink /proc/self/ns/user)"
-is "what an administrator lifts is lifted" \
+is "an administrator can permit new privileges" \
     "$(nmctl run "${nobody[@]}" --allow-new-privs -- sh -c 'grep -h NoNewPrivs /proc/self/status | tr -d "\t"')" \
     "NoNewPrivs:0"
 grep -qs nosuid <<<"$(findmnt -no OPTIONS -T "$place")" ||
-    is "then a set-user-ID program is its owner's" \
+    is "a set-user-ID program then runs as its owner" \
         "$(nmctl run "${nobody[@]}" --allow-new-privs -- "$place/setuid-id" -u)" 0
-is "a container's own variables come on top" \
+is "a container's own variables are added" \
     "$(nmctl run "${nobody[@]}" -e A=1 -e HOME=/tmp -- env | grep -v '^_=' | sort | paste -sd' ')" \
     "A=1 HOME=/tmp LOGNAME=nobody PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin SHELL=/usr/sbin/nologin USER=nobody"
 
@@ -110,7 +110,7 @@ nmctl pause victim >/dev/null
 wait_until 10 frozen victim
 as_nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
 as_nobody kill -CONT "$(field_of victim .pid)"
-check "its user's own SIGCONT doesn't thaw it" frozen victim
+check "SIGCONT of its user does not thaw a paused container" frozen victim
 nmctl kill --now --wait victim >/dev/null
 
 # ---- working directories -----------------------------------------------------------------------------------
@@ -126,29 +126,29 @@ mkfifo -m 666 "$place/public/pipe"
 workdir() { # NAME PATH WANTED: the directory, or why not
     local name=$1 path=$2 wanted=$3
     try timeout 20 "$NMCTL" run "${nobody[@]}" -d "$path" -- pwd -P
-    like "workdir: $name" "$out $err" "$wanted"
+    like "working directory: $name" "$out $err" "$wanted"
 }
-workdir "of everybody's" "$place/public" "^$place/public $"
-workdir "through one's own link" "$place/nobody/good" "^$place/public $"
-workdir "with .. in it" "$place/nobody/../public" "^$place/public $"
-workdir "of somebody else" "$place/private" "working directory $place/private: Permission denied"
-workdir "of somebody else, through a link" "$place/nobody/bad" "Permission denied"
-workdir "in the state directory" "$place/state/logs" "Permission denied"
-workdir "through nmd's own" "/proc/$nmd_pid/cwd" "Permission denied|symbolic links"
-workdir "through the shim's root" "/proc/self/root$place/public" "symbolic links"
-workdir "through a descriptor" /proc/self/fd/3 "symbolic links|No such file|Not a directory"
-workdir "a link to itself" "$place/nobody/loop" "symbolic links"
+workdir "a public directory is used" "$place/public" "^$place/public $"
+workdir "a directory behind the user's own link is used" "$place/nobody/good" "^$place/public $"
+workdir "a path with .. is used" "$place/nobody/../public" "^$place/public $"
+workdir "a directory of another user is refused" "$place/private" "working directory $place/private: Permission denied"
+workdir "a directory of another user behind a link is refused" "$place/nobody/bad" "Permission denied"
+workdir "a directory in the state directory is refused" "$place/state/logs" "Permission denied"
+workdir "a path through nmd's working directory is refused" "/proc/$nmd_pid/cwd" "Permission denied|symbolic links"
+workdir "a path through the shim's root is refused" "/proc/self/root$place/public" "symbolic links"
+workdir "a path through a descriptor is refused" /proc/self/fd/3 "symbolic links|No such file|Not a directory"
+workdir "a link to itself is refused" "$place/nobody/loop" "symbolic links"
 workdir "a file" "$place/public/file" "Not a directory"
 workdir "a pipe" "$place/public/pipe" "Not a directory"
-workdir "that isn't there" "$place/none" "No such file"
+workdir "a directory that does not exist is refused" "$place/none" "No such file"
 api POST /v1/containers '{"command":["true"],"workdir":"public"}'
-is "workdir: that isn't absolute" "$api_status $(jq -r .error.thing <<<"$api_body")" "400 workdir"
-workdir "that ends beyond the root" "$place/../../../../../../..$place/public" "^$place/public $"
-is "its rights are the user's, not root's" \
+is "working directory: a relative path is refused" "$api_status $(jq -r .error.thing <<<"$api_body")" "400 workdir"
+workdir "a path that goes above the root is used" "$place/../../../../../../..$place/public" "^$place/public $"
+is "the command has the user's rights, not root's" \
     "$(nmctl run "${nobody[@]}" -- cat "$place/private/../state/nmd.db" 2>&1 | tail -n 1)" \
     "cat: $place/private/../state/nmd.db: Permission denied"
 try nmctl run "${nobody[@]}" -- "$place/private/command"
-like "a command in somebody else's directory isn't run" "$err" "permission denied"
+like "a command in another user's directory does not run" "$err" "permission denied"
 
 # ---- log files, manipulated as only root can: nmd opens only files that it has created -------------------------
 
@@ -165,29 +165,29 @@ trap_for() { # NAME COMMAND...: runs it with $1 = the next container's log direc
     next=$(next_id)
     bash -c "$2" _ "$logs/$next" "$place/victim"
     try timeout 20 "$NMCTL" run "${nobody[@]}" -- sh -c 'echo written; echo written >&2'
-    is "log: $name: it isn't used" "$status" 125
-    is "log: $name: the container hasn't run" "$(nmctl show --json "$next" | jq -r '.exit_reason')" launch-failed
-    is "log: $name: the victim is as it was" "$(stat -c '%U %a' "$place/victim") $(cat "$place/victim")" "root 600 victim"
+    is "log: $name is not used" "$status" 125
+    is "log: $name: the container does not run" "$(nmctl show --json "$next" | jq -r '.exit_reason')" launch-failed
+    is "log: $name: the other file is unchanged" "$(stat -c '%U %a' "$place/victim") $(cat "$place/victim")" "root 600 victim"
 }
 trap_for "a link to another file" 'mkdir -m 700 "$1"; ln -s "$2" "$1/stdout"'
 trap_for "another file" 'mkdir -m 700 "$1"; ln "$2" "$1/stderr"'
 rm "$logs"/*/stderr -f
 trap_for "a pipe" 'mkdir -m 700 "$1"; mkfifo "$1/stdout"'
 trap_for "a directory" 'mkdir -m 700 -p "$1/stdout"'
-trap_for "a directory of the user's" 'install -d -o nobody -m 700 "$1"'
-trap_for "a directory for everybody" 'mkdir "$1"; chmod 777 "$1"'
+trap_for "a directory of the user" 'install -d -o nobody -m 700 "$1"'
+trap_for "a directory that all users can write" 'mkdir "$1"; chmod 777 "$1"'
 mkdir -m 700 "$place/elsewhere"
 trap_for "a link to a directory" 'ln -s "${2%/*}/elsewhere" "$1"'
-is "log: nothing was written there" "$(ls "$place/elsewhere")" ""
+is "log: nothing is written to the linked directory" "$(ls "$place/elsewhere")" ""
 
 read_log() { # NAME: what a reader gets instead
     api GET /v1/containers/logged/logs
-    is "reading: $1: refused" "$api_status $(jq -r .error.thing <<<"$api_body" 2>/dev/null)" "409 stream"
-    check "reading: $1: nothing of it is told" bash -c "! grep -q victim $dir/api.body"
+    is "reading a log that is $1 is refused" "$api_status $(jq -r .error.thing <<<"$api_body" 2>/dev/null)" "409 stream"
+    check "reading a log that is $1 prints nothing of the file" bash -c "! grep -q victim $dir/api.body"
 }
 submit logged "${nobody[@]}" -- echo fine
 wait_until 10 in_state logged COMPLETED
-is "reading: the log itself" "$(nmctl logs logged)" fine
+is "reading prints the log" "$(nmctl logs logged)" fine
 mine=$logs/$id
 mv "$mine/stdout" "$place/kept"
 ln -s "$place/victim" "$mine/stdout" && read_log "a link"
@@ -196,7 +196,7 @@ rm "$mine/stdout" && mkfifo "$mine/stdout" && read_log "a pipe"
 rm "$mine/stdout" && mkdir "$mine/stdout" && read_log "a directory"
 rmdir "$mine/stdout"
 try nmctl logs logged
-is "reading: none: nothing" "$status $out" "0 "
+is "reading a missing log prints nothing" "$status $out" "0 "
 mkdir "$place/evil" && cp "$place/victim" "$place/evil/stdout"
 mv "$mine" "$place/real"
 cp "$place/kept" "$place/real/stdout"
@@ -227,7 +227,7 @@ while kill -0 "$race" 2>/dev/null; do
     esac
 done
 wait "$race"
-like "reading: while directory and link change places: the log, or nothing" "$seen" '^[fr]+$'
+like "reading prints the log or nothing while a directory and a link are exchanged" "$seen" '^[fr]+$'
 mv "$place/real" "$mine"
 
 # nmd removes the directory of a removed container, but not the targets of links in it.
@@ -236,8 +236,8 @@ ln -s "$place/evil" "$mine/link"
 printf '[containers]\nkeep-ended = 0s\n' >>"$nmd_conf.d/50-suite.conf"
 nmctl config --reload >/dev/null
 nmctl run "${nobody[@]}" -- true
-check "what is forgotten is removed" wait_until 70 test ! -e "$mine"
-is "and nothing that its links led to" "$(find "$place/evil" -type f | wc -l)" 2
+check "the directory of a removed container is removed" wait_until 70 test ! -e "$mine"
+is "the targets of its links are kept" "$(find "$place/evil" -type f | wc -l)" 2
 
 # ---- directories that aren't nmd's ---------------------------------------------------------------------------------
 
@@ -247,7 +247,7 @@ mkdir -m 700 "$place/shut"
 "$NMD" --config "$nmd_conf" --backend direct --slice "$slice" --runtime-dir "$place/shut" --state-dir "$place/state" \
     >>"$dir/nmd.log" 2>&1 &
 nmd_pid=$!
-check "a directory that shuts users out is told of" \
+check "a directory that keeps users from the socket is reported" \
     wait_until 20 grep -q "can't reach the socket because of $place/shut (mode 0700)" "$dir/nmd.log"
 nmd_stop
 refused() { # NAME WORDS OPTION...
@@ -255,8 +255,8 @@ refused() { # NAME WORDS OPTION...
     shift 2
     try timeout 10 "$NMD" --config "$nmd_conf" --socket "$NMD_SOCKET" --backend direct --slice "$slice" \
         --runtime-dir "$place/run" --state-dir "$place/state" "$@"
-    is "start: $name: refused" "$status" 1
-    like "start: $name: said why" "$err" "$words"
+    is "a start with $name is refused" "$status" 1
+    like "a start with $name: the error has the reason" "$err" "$words"
 }
 mkdir -m 777 "$place/open"
 chmod 1777 "$place/open"
@@ -280,11 +280,11 @@ chmod 755 "$place/in-chroot"
 : >"$dir/nmd.log"
 NMD=$place/in-chroot nmd_start --state-dir "$place/state" --runtime-dir "$place/run" || exit 1
 why="confine: containers have no namespaces of their own, because the kernel refuses user namespaces to nmd, as it does in a chroot"
-check "without namespaces: start-up says so" grep -q "$why" "$dir/nmd.log"
-like "and status, and what follows from it" "$(nmctl status --json | jq -r '.node.notes[]')" \
+check "without namespaces the log of the start says so" grep -q "$why" "$dir/nmd.log"
+like "without namespaces status says so, with the consequence" "$(nmctl status --json | jq -r '.node.notes[]')" \
     "$why; a user's service manager .*outside of their limits"
-is "containers run all the same" "$(nmctl run "${nobody[@]}" -- id -un)" nobody
+is "without namespaces containers run" "$(nmctl run "${nobody[@]}" -- id -un)" nobody
 printf '[containers]\nconfine = no\n' >>"$nmd_conf.d/50-suite.conf"
 nmctl config --reload >/dev/null
-is "who has it switched off knows" "$(nmctl status --json | jq -r '.node.notes[]' | grep -c "^confine")" 0
+is "if namespaces are disabled status does not report them" "$(nmctl status --json | jq -r '.node.notes[]' | grep -c "^confine")" 0
 done_testing

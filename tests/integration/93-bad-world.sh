@@ -29,17 +29,17 @@ refused() { # NAME WORDS OPTION...: it ends at once, with one line of these word
     local name=$1 words=$2
     shift 2
     try timeout 20 "$NMD" "${options[@]}" --state-dir "$dir/state2" "$@"
-    is "$name: refused" "$status" 1
-    like "$name: says so" "$err" "$words"
-    at_least "$name: in a line or two" "$((3 - $(wc -l <<<"$err")))" 1
+    is "$name is refused" "$status" 1
+    like "$name: the error has the reason" "$err" "$words"
+    at_least "$name: the error has one or two lines" "$((3 - $(wc -l <<<"$err")))" 1
 }
 refused "a socket in use" "another nmd \(pid $nmd_pid\) uses the socket $NMD_SOCKET; stop that nmd, or give this one its own" \
     --socket "$NMD_SOCKET"
-check "the one who uses it doesn't notice" nmctl status
+check "the running nmd still answers" nmctl status
 echo precious >"$dir/file"
 refused "a file in the socket's place" "$dir/file exists and is not a socket; remove it or choose another" \
     --socket "$dir/file"
-is "the file is as it was" "$(cat "$dir/file")" precious
+is "the file is unchanged" "$(cat "$dir/file")" precious
 mkdir "$dir/directory"
 refused "a directory in its place" "$dir/directory exists and is not a socket" --socket "$dir/directory"
 ln -s "$dir/nowhere" "$dir/link"
@@ -56,7 +56,7 @@ second=$!
 check "a stale socket is replaced" wait_until 20 nmctl --socket "$dir/stale.sock" status
 kill "$second"
 wait "$second"
-check "and goes with its nmd" test ! -e "$dir/stale.sock"
+check "the socket is removed when its nmd ends" test ! -e "$dir/stale.sock"
 
 # ---- a lock that is released soon -----------------------------------------------------------------------------
 
@@ -64,7 +64,7 @@ mkdir -p "$dir/state3"
 flock "$dir/state3/lock" sleep 0.7 &
 "$NMD" "${options[@]}" --state-dir "$dir/state3" --socket "$dir/third.sock" >>"$dir/nmd3.log" 2>&1 &
 third=$!
-check "an nmd that begins while another is just going waits for it" wait_until 20 nmctl --socket "$dir/third.sock" status
+check "an nmd that starts waits for another nmd that is ending" wait_until 20 nmctl --socket "$dir/third.sock" status
 kill "$third"
 wait "$third"
 
@@ -78,11 +78,11 @@ n=0
 while [ "$n" -lt 20 ] && nmctl --socket "$few" run --detach --name "d$n" -m 10M -c 0.01 -- sleep 1000 >/dev/null 2>"$dir/few.err"; do
     n=$((n + 1))
 done
-like "without descriptors for it a container is refused" "$(cat "$dir/few.err")" 'almost none of its 72 file descriptors left'
-at_least "some were taken before" "$n" 1
-check "those can be killed" nmctl --socket "$few" kill --now --wait d0
+like "a container is refused if no descriptors are available" "$(cat "$dir/few.err")" 'almost none of its 72 file descriptors left'
+at_least "some containers were accepted before" "$n" 1
+check "the accepted containers can be killed" nmctl --socket "$few" kill --now --wait d0
 running() { nmctl --socket "$few" list --json | jq '[.[] | select(.state == "RUNNING")] | length'; }
-is "no scope is left that isn't a container's" "$(find "$(slice_dir | sed "s,$slice,$other,")" -mindepth 1 -type d | wc -l)" "$(running)"
+is "each remaining scope belongs to a container" "$(find "$(slice_dir | sed "s,$slice,$other,")" -mindepth 1 -type d | wc -l)" "$(running)"
 mapfile -t still < <(nmctl --socket "$few" list --json | jq -r '.[].id')
 [ "${#still[@]}" -eq 0 ] || nmctl --socket "$few" kill --now --wait "${still[@]}" >/dev/null
 kill "$fourth"
@@ -94,18 +94,18 @@ tree=$(slice_dir)
 full() { # NAME FILE NUMBER
     echo "$3" >"$tree/$2"
     try nmctl run -m 10M -c 0.1 -- true
-    is "$1: it doesn't run" "$status" 125
-    like "$1: says what is full" "$err" "cgroup tree is full.*$2"
-    like "$1: and so does its record" "$(nmctl list --all --json |
+    is "$1: the container does not run" "$status" 125
+    like "$1: the error names the full cgroup tree" "$err" "cgroup tree is full.*$2"
+    like "$1: the record names the full cgroup tree" "$(nmctl list --all --json |
         jq -r '[.[] | select(.state == "COMPLETED")] | last | .exit_reason + " " + .message')" \
         "launch-failed .*cgroup tree is full"
-    is "$1: nothing is left behind" "$(find "$tree" -mindepth 1 -type d | wc -l)" 1
+    is "$1: no cgroup is left" "$(find "$tree" -mindepth 1 -type d | wc -l)" 1
     echo max >"$tree/$2"
-    check "$1: with room again it runs" nmctl run -m 10M -c 0.1 -- true
+    check "$1: a container runs after the limit is lifted" nmctl run -m 10M -c 0.1 -- true
 }
-full "no room beside" cgroup.max.descendants 1
-full "no room below" cgroup.max.depth 0
-is "the container that ran still does" "$(state_of there) $(field_of there .pid)" "RUNNING $pid"
+full "a limit of descendants" cgroup.max.descendants 1
+full "a limit of depth" cgroup.max.depth 0
+is "the running container still runs" "$(state_of there) $(field_of there .pid)" "RUNNING $pid"
 
 # ---- a thousand clients at once ---------------------------------------------------------------------------------
 
@@ -113,18 +113,18 @@ fds() { find "/proc/$nmd_pid/fd" -mindepth 1 | wc -l; }
 before=$(fds)
 answers=$(/usr/bin/python3 "$here/../vm/data/thousand.py" "$NMD_SOCKET" 200 2>&1)
 diag "$answers"
-is "a thousand clients: each is answered" "$(jq '[.[]] | add' <<<"$answers")" 1000
-is "every list is right" "$(jq '."GET 200"' <<<"$answers")" 800
-at_least "jobs are taken, as many as there is room for" "$(jq '."POST 201"' <<<"$answers")" 100
-is "and refused beyond that" "$(jq '(."POST 201" // 0) + (."POST 429" // 0)' <<<"$answers")" 200
+is "each of a thousand clients gets an answer" "$(jq '[.[]] | add' <<<"$answers")" 1000
+is "each list is correct" "$(jq '."GET 200"' <<<"$answers")" 800
+at_least "jobs are accepted up to the limit" "$(jq '."POST 201"' <<<"$answers")" 100
+is "jobs beyond the limit are refused" "$(jq '(."POST 201" // 0) + (."POST 429" // 0)' <<<"$answers")" 200
 thousand() { nmctl list --all --json | jq '[.[] | select(.app == "thousand")'"$1"; }
 all_done() { [ "$(thousand ' | select(.state != "COMPLETED")] | length')" = 0 ]; }
-check "all that were taken come to their end" wait_until 40 all_done
-is "none of them is lost" "$(thousand ' | select(.exit_reason == "exited" and .exit_code == 0)] | length')" \
+check "all accepted jobs end" wait_until 40 all_done
+is "all accepted jobs succeed" "$(thousand ' | select(.exit_reason == "exited" and .exit_code == 0)] | length')" \
     "$(jq '."POST 201"' <<<"$answers")"
 few() { [ "$(fds)" -le "$before" ]; }
-check "no descriptor is left over" wait_until 20 few
-is "nor a cgroup" "$(find "$tree" -mindepth 1 -type d | wc -l)" 1
+check "nmd has no more descriptors than before" wait_until 20 few
+is "no cgroup of the jobs is left" "$(find "$tree" -mindepth 1 -type d | wc -l)" 1
 
 # ---- bytes that are not text, and invalid numbers -----------------------------------------------------------
 
@@ -132,8 +132,8 @@ bad() { # NAME STATUS THING WORDS METHOD PATH [BODY]
     local name=$1 wanted=$2 thing=$3 words=$4
     shift 4
     api "$@"
-    is "$name: refused" "$api_status $(jq -r '.error.thing' <<<"$api_body" 2>/dev/null)" "$wanted $thing"
-    like "$name: a sentence" "$(jq -r '.error.message' <<<"$api_body" 2>/dev/null)" "$words"
+    is "$name is refused" "$api_status $(jq -r '.error.thing' <<<"$api_body" 2>/dev/null)" "$wanted $thing"
+    like "$name: the error is a sentence" "$(jq -r '.error.message' <<<"$api_body" 2>/dev/null)" "$words"
     check "$name: the answer is text" iconv -f UTF-8 -t UTF-8 "$dir/api.body" -o /dev/null
 }
 c=/v1/containers
@@ -141,27 +141,27 @@ job() { printf '{"command":["true"],%b}' "$1"; }
 bad "a name with a slash" 400 name 'letters, digits' POST $c "$(job '"name":"a/b"')"
 bad "a name with a control character" 400 name 'letters, digits' POST $c "$(job '"name":"a\\u001bb"')"
 bad "a name with a NUL" 400 body 'NUL character' POST $c "$(job '"name":"a\\u0000b"')"
-bad "a name that is no UTF-8" 400 body 'UTF-8|not valid JSON' POST $c "$(job '"name":"\xff\xfe"')"
+bad "a name that is not UTF-8" 400 body 'UTF-8|not valid JSON' POST $c "$(job '"name":"\xff\xfe"')"
 bad "a name in another script" 400 name 'letters, digits' POST $c "$(job '"name":"\xd0\x9f\xd1\x80"')"
 bad "half a surrogate" 400 body 'not valid JSON' POST $c "$(job '"name":"\\ud800"')"
-bad "an id that is no UTF-8" 400 id 'characters' GET "$c/%ff%fe"
+bad "an id that is not UTF-8" 400 id 'characters' GET "$c/%ff%fe"
 bad "an id with a slash" 400 id 'characters' GET "$c/a%2fb"
-bad "an id that climbs" 400 id 'characters' GET "$c/..%2f..%2fstate/logs"
-bad "an escape that is none" 400 path '%' GET "$c/%zz"
+bad "an id with a parent directory" 400 id 'characters' GET "$c/..%2f..%2fstate/logs"
+bad "an invalid escape" 400 path '%' GET "$c/%zz"
 bad "a NUL in the path" 400 path '%00|NUL|character' GET "$c/a%00b"
 for n in 9223372036854775808 18446744073709551617 1e400 -9223372036854775809; do
-    bad "memory $n" 400 memory_bytes "from 1 to 9223372036854775807, not $n" POST $c "$(job "\"memory_bytes\":$n")"
+    bad "memory of $n bytes" 400 memory_bytes "from 1 to 9223372036854775807, not $n" POST $c "$(job "\"memory_bytes\":$n")"
 done
-bad "memory 1e30" 400 memory_bytes 'whole number|at most|from' POST $c "$(job '"memory_bytes":1e30')"
-bad "vcores 1e300" 400 vcores 'vcores' POST $c "$(job '"vcores":1e300')"
-bad "vcores 0" 400 vcores 'not 0' POST $c "$(job '"vcores":0')"
+bad "memory of 1e30 bytes" 400 memory_bytes 'whole number|at most|from' POST $c "$(job '"memory_bytes":1e30')"
+bad "a number of 1e300 vcores" 400 vcores 'vcores' POST $c "$(job '"vcores":1e300')"
+bad "a number of 0 vcores" 400 vcores 'not 0' POST $c "$(job '"vcores":0')"
 bad "a tail that overflows" 400 tail 'from 0 to' GET "$c/there/logs?tail=99999999999999999999"
-bad "a limit of nothing" 400 limit 'from 1 to' GET "/v1/decisions?limit=0"
-bad "a drain that never ends" 400 deadline_usec 'from 0 to .*not 1e999' POST /v1/drain '{"deadline_usec":1e999}'
+bad "a limit of zero" 400 limit 'from 1 to' GET "/v1/decisions?limit=0"
+bad "a drain without an end" 400 deadline_usec 'from 0 to .*not 1e999' POST /v1/drain '{"deadline_usec":1e999}'
 printf '%0.s[' {1..100000} >"$dir/deep"
-bad "brackets without end" 400 body 'not valid JSON|levels deep' POST $c "@$dir/deep"
+bad "a body of opening brackets" 400 body 'not valid JSON|levels deep' POST $c "@$dir/deep"
 
-is "after all that: the same container, and the node running" \
+is "after all requests the container and the node still run" \
     "$(nmctl list --json | jq -c '[.[] | [.name, .state, .pid]]') $(status_of .node.state)" "[[\"there\",\"RUNNING\",$pid]] running"
 nmd_alive || not_ok "nmd is still there"
 done_testing

@@ -38,18 +38,18 @@ print("{\"memory_bytes\":1048576,\"vcores\":0.001,\"command\":[\"true\"" + ("," 
     chmod 644 "$place/body"
 }
 words 345000 '""'
-is "more values than any request needs" "$(as 54321 "@$place/body")" "400 body"
+is "a body with too many values is refused" "$(as 54321 "@$place/body")" "400 body"
 words 17000 '""'
-is "more words than a command may have" "$(as 54321 "@$place/body")" "400 command"
+is "a command with too many words is refused" "$(as 54321 "@$place/body")" "400 command"
 words 12000 '"012345678901234567890123456789012345"'
-is "more than 512 KiB of strings and pointers" "$(as 54321 "@$place/body")" "400 command"
+is "strings and pointers above 512 KiB are refused" "$(as 54321 "@$place/body")" "400 command"
 words 4 "\"$(head -c 110000 /dev/zero | tr '\0' x)\""
-is "as much as may be" "$(as 54321 "@$place/body")" "201 SCHEDULED"
+is "strings and pointers of 512 KiB are accepted" "$(as 54321 "@$place/body")" "201 SCHEDULED"
 words 1 "\"$(head -c 131072 /dev/zero | tr '\0' x)\""
-is "a string that execve() doesn't take" "$(as 54321 "@$place/body")" "400 command"
+is "a string that is too long for execve() is refused" "$(as 54321 "@$place/body")" "400 command"
 words 0 ''
 sed -i 's/"true"/&,[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]/' "$place/body"
-is "deeper than any request is" "$(as 54321 "@$place/body")" "400 body"
+is "a body that is nested too deeply is refused" "$(as 54321 "@$place/body")" "400 body"
 
 # The containers live long enough to be counted, because none of them can start while root's container has the whole node.
 nmctl run --detach --name all -m "$(status_of .node.capacity.memory_bytes)" -c "$(status_of .node.capacity.vcores)" \
@@ -65,20 +65,20 @@ for ((i = 0; i < 40; i++)); do
     [ "$answer" = "201 SCHEDULED" ] || break
     taken=$((taken + 1))
 done
-is "commands of one user come to 4 MiB" "$taken $answer" "34 503 command"
-is "and others have theirs" "$(as 54322 "@$place/large")" "201 SCHEDULED"
+is "the commands of one user are limited to 4 MiB" "$taken $answer" "34 503 command"
+is "another user has a limit of its own" "$(as 54322 "@$place/large")" "201 SCHEDULED"
 small='{"execution_type":"OPPORTUNISTIC","memory_bytes":1048576,"vcores":0.001,"command":["true"]}'
 queue=$(seq 400 | while read -r _; do printf "url = http://nmd/v1/containers\noutput = /dev/null\n"; done)
 setpriv --reuid 54323 --regid 54323 --clear-groups curl -sS --unix-socket "$NMD_SOCKET" -H 'Content-Type: application/json' \
     --data-binary "$small" -K - <<<"$queue"
-is "one user fills three quarters of the queue" \
+is "one user can fill three quarters of the queue" \
     "$(nmctl list --json | jq '[.[] | select(.submitter_uid == 54323)] | length')" 300
-is "and is told so" "$(as 54323 "$small")" "429 queue"
-is "another finds a place in it" "$(as 54322 "$small")" "201 SCHEDULED"
-is "nmctl has the parts of a long list together" "$(nmctl list --json | jq -c '[length, ([.[].id] | unique | length)]')" \
+is "the refusal names the user's share" "$(as 54323 "$small")" "429 queue"
+is "another user gets a place in the queue" "$(as 54322 "$small")" "201 SCHEDULED"
+is "nmctl joins the parts of a long list" "$(nmctl list --json | jq -c '[length, ([.[].id] | unique | length)]')" \
     "[337,337]"
-is "and completes from it" "$(nmctl __complete show container_ | wc -l)" "$(nmctl list --all --json | jq length)"
-at_least "in their order" "$(nmctl list --json | jq '[.[].id] == ([.[].id] | sort)' | grep -c true)" 1
+is "completion uses the whole list" "$(nmctl __complete show container_ | wc -l)" "$(nmctl list --all --json | jq length)"
+at_least "completion keeps the order" "$(nmctl list --json | jq '[.[].id] == ([.[].id] | sort)' | grep -c true)" 1
 kill_all
 wait_until 30 status_is .containers.queued 0
 reconfigure over-allocation enabled yes
@@ -100,24 +100,24 @@ late() { # ROOT-OR-OTHER: p99 of what nmd had to do with, in ms
     echo $((ms > 0 ? ms : 0))
 }
 hostile 4 stalls
-is "an nmd that stands still is measured" "$status" 0
-at_least "and found late, in spite of what is left out" "$(late root)" 101
+is "the measurement covers an nmd that stands still" "$status" 0
+at_least "an nmd that stands still is found to be late" "$(late root)" 101
 hostile "$seconds"
-is "attack and measurement came to their end" "$status" 0
-check "nmd is still there" nmd_alive
-at_least "the attack was one: requests of it that were answered" "$(figure attacks)" $((seconds * rate))
-at_least "root's requests, at least" "$(figure root-n)" $((seconds * 5))
-is "all of root's were answered well" "$(figure root-bad)" 0
-is "and another user's" "$(figure other-bad)" 0
+is "the attack and the measurement run to their end" "$status" 0
+check "nmd still runs" nmd_alive
+at_least "nmd answers many requests of the attack" "$(figure attacks)" $((seconds * rate))
+at_least "root makes enough requests" "$(figure root-n)" $((seconds * 5))
+is "all requests of root succeed" "$(figure root-bad)" 0
+is "all requests of another user succeed" "$(figure other-bad)" 0
 for who in root other; do
     at_least "$who: 99 of 100 within $limit ms; they took $(late "$who")" "$limit" "$(late "$who")"
 done
 if sanitized; then
     diag "nmd had $(figure rss) MiB; what it may have isn't looked at with a sanitizer, which keeps what was freed"
 else
-    at_least "nmd never had more than 64 MiB: $(figure rss)" 64 "$(figure rss)"
+    at_least "nmd never uses more than 64 MiB: $(figure rss)" 64 "$(figure rss)"
 fi
 kill_all 2>/dev/null # some end meanwhile
-check "what was left of it could be killed" wait_until 60 status_is '.containers | .queued + .guaranteed_running + .opportunistic_running' 0
-check "and nmd does as asked" nmctl run -- true
+check "the containers of the attack can be killed" wait_until 60 status_is '.containers | .queued + .guaranteed_running + .opportunistic_running' 0
+check "nmd still runs containers" nmctl run -- true
 done_testing

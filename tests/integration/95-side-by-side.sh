@@ -24,18 +24,18 @@ at_exit 'nmd_clean_slice "$other"'
 # shellcheck disable=SC2034 # it is used when the suite ends
 other_pid=$!
 at_exit 'kill "$other_pid" 2>/dev/null; wait "$other_pid"'
-check "two side by side" wait_until 10 nmctl --socket "$dir/other.sock" status
-is "the other one doesn't see these containers" "$(nmctl --socket "$dir/other.sock" list --all --json | jq length)" 0
+check "two nmds run side by side" wait_until 10 nmctl --socket "$dir/other.sock" status
+is "the second nmd does not see the containers of the first" "$(nmctl --socket "$dir/other.sock" list --all --json | jq length)" 0
 nmctl --socket "$dir/other.sock" run --detach --name theirs -m 100M -c 0.1 -- sleep 300 >/dev/null
-is "nor the other way round" "$(nmctl list --json | jq -c '[.[].name]')" '["mine"]'
-check "it runs its own" wait_until 10 bash -c \
+is "the first nmd does not see the containers of the second" "$(nmctl list --json | jq -c '[.[].name]')" '["mine"]'
+check "the second nmd runs its own containers" wait_until 10 bash -c \
     "'$NMCTL' --socket '$dir/other.sock' list --json | jq -e '.[0].state == \"RUNNING\"'"
 
 # ---- objects that can't be shared: a refused start changes nothing --------
 hog paused --opportunistic -m 100M -c 0.4 -- 20 --spin
 wait_until 20 burns paused 100
 node_cpu 1950
-check "one of the first's is paused" wait_until 20 in_state paused PAUSED
+check "a container of the first nmd is paused" wait_until 20 in_state paused PAUSED
 traces() { # the containers' cgroups and processes, whether they are frozen, the files, the socket
     local cg
     for cg in "$(cgroup_of mine)" "$(cgroup_of paused)"; do
@@ -50,19 +50,19 @@ another() { # NAME WHAT OPTION...: refuses to start, and says who has what, and 
     before=$(traces)
     try timeout 20 "$NMD" --config "$nmd_conf" --backend direct --node-proc "$node_proc" --runtime-dir "$dir/run3" \
         --state-dir "$dir/state3" --socket "$dir/third.sock" --slice "nmdtest$$c.slice" "$@"
-    is "$name: it doesn't start" "$status" 1
-    like "$name: says who has it" "$err" "another nmd \(pid $nmd_pid\) uses the $what; stop that nmd, or give this one its own"
-    like "$name: and before that, for what it waits" "${err%%stop that*}" "another nmd \\(pid $nmd_pid\\) uses the $what: waiting 2 s"
-    is "$name: nothing was touched" "$(traces)" "$before"
-    is "$name: one is paused as before" "$(field_of paused .state)" PAUSED
+    is "$name: nmd does not start" "$status" 1
+    like "$name: the error names the process that uses it" "$err" "another nmd \(pid $nmd_pid\) uses the $what; stop that nmd, or give this one its own"
+    like "$name: an earlier message says what nmd waits for" "${err%%stop that*}" "another nmd \\(pid $nmd_pid\\) uses the $what: waiting 2 s"
+    is "$name: nothing is changed" "$(traces)" "$before"
+    is "$name: the paused container stays paused" "$(field_of paused .state)" PAUSED
 }
 another "a state directory in use" "state directory $dir/state" --state-dir "$dir/state"
 another "a runtime directory in use" "runtime directory $dir/run" --runtime-dir "$dir/run"
 another "a slice in use" "slice $slice" --slice "$slice"
 another "a socket in use" "socket $NMD_SOCKET" --socket "$NMD_SOCKET"
-another "all in use" "state directory $dir/state" --slice "$slice" --socket "$NMD_SOCKET" --state-dir "$dir/state" \
+another "all resources in use" "state directory $dir/state" --slice "$slice" --socket "$NMD_SOCKET" --state-dir "$dir/state" \
     --runtime-dir "$dir/run"
-another "a slice in use, whatever the backend" "slice $slice" --slice "$slice" --backend systemd
+another "a slice in use with another backend" "slice $slice" --slice "$slice" --backend systemd
 python3 -c 'import socket, sys, time
 s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); time.sleep(60)' "$dir/foreign.sock" &
 foreign=$!
@@ -71,11 +71,11 @@ wait_until 10 test -S "$dir/foreign.sock"
 before=$(traces)
 try timeout 20 "$NMD" --config "$nmd_conf" --backend direct --node-proc "$node_proc" --runtime-dir "$dir/run3" \
     --state-dir "$dir/state3" --socket "$dir/foreign.sock" --slice "nmdtest$$c.slice"
-like "another program's socket: its pid" "$err" "$dir/foreign.sock in use by process $foreign; stop it or choose another"
-is "another program's socket: nothing was touched" "$(traces) $(test -S "$dir/foreign.sock" && echo there)" "$before there"
+like "the error names the process of another program that has the socket" "$err" "$dir/foreign.sock in use by process $foreign; stop it or choose another"
+is "the socket of another program is unchanged" "$(traces) $(test -S "$dir/foreign.sock" && echo there)" "$before there"
 node_cpu 0
-check "the first resumes what it paused" wait_until 20 in_state paused RUNNING
-check "and goes on" nmctl status
+check "the first nmd resumes its paused container" wait_until 20 in_state paused RUNNING
+check "the resumed container keeps running" nmctl status
 nmctl kill --now --wait paused >/dev/null
 
 # ---- a restart --------------
@@ -83,13 +83,13 @@ pid=$(field_of mine .pid)
 started=$(field_of mine .started_usec)
 status=0
 nmd_stop || status=$?
-is "SIGTERM: nmd ends well" "$status" 0
-is "the container runs on" "$(gone "$pid" || echo there)" there
-is "the socket is gone" "$([ -S "$NMD_SOCKET" ] || echo gone)" gone
+is "SIGTERM ends nmd with status 0" "$status" 0
+is "the container keeps running" "$(gone "$pid" || echo there)" there
+is "the socket is removed" "$([ -S "$NMD_SOCKET" ] || echo gone)" gone
 nmd_start
-is "it is adopted" "$(field_of mine '"\(.state) \(.pid) \(.started_usec)"')" "RUNNING $pid $started"
-check "measured" wait_until 5 bash -c "[ $(field_of mine .memory_used_bytes) -gt 0 ]"
-check "and can be ended" nmctl kill --now --wait mine
+is "the container is adopted" "$(field_of mine '"\(.state) \(.pid) \(.started_usec)"')" "RUNNING $pid $started"
+check "the adopted container is measured" wait_until 5 bash -c "[ $(field_of mine .memory_used_bytes) -gt 0 ]"
+check "the adopted container can be killed" nmctl kill --now --wait mine
 submit short -m 100M -c 0.1 -- sh -c "until [ -e $dir/go ]; do sleep 0.05; done; exit 9"
 submit waits --opportunistic -m 1000M -c 0.1 -- sleep 300
 wait_until 10 in_state short RUNNING
@@ -97,9 +97,9 @@ nmd_kill
 touch "$dir/go"
 wait_until 10 bash -c "grep -qs . '$dir'/state/containers/*/* && ! pgrep -f '$dir/go'"
 nmd_start
-check "what ended meanwhile is known to have" wait_until 5 in_state short COMPLETED
-is "with its exit code" "$(field_of short '"\(.exit_reason) \(.exit_code)"')" "exited 9"
-check "what waited goes on to wait, or to run" wait_until 10 in_state waits RUNNING
+check "a container that ended meanwhile is known as ended" wait_until 5 in_state short COMPLETED
+is "a container that ended meanwhile has its exit code" "$(field_of short '"\(.exit_reason) \(.exit_code)"')" "exited 9"
+check "a queued container still waits or runs" wait_until 10 in_state waits RUNNING
 
 # ---- a start that was interrupted after the fork ----
 # In a frozen slice a shim is frozen right after the fork, when it is still a copy of nmd with all of nmd's sockets.
@@ -113,7 +113,7 @@ copies() {
     done
 }
 has_copy() { [ -n "$(copies)" ]; }
-check "a copy of nmd is frozen in the slice" wait_until 10 has_copy
+check "a frozen copy of nmd is in the slice" wait_until 10 has_copy
 copy=$(copies)
 # A container of root may have any file open and a program of any name. It is not a copy, since it has executed a program.
 mkdir "$dir/bin"
@@ -121,20 +121,20 @@ cp "$(command -v sleep)" "$dir/bin/nmd"
 echo 0 >"$(slice_dir)/cgroup.freeze"
 wait_until 10 in_state caught RUNNING
 submit likeness -m 50M -c 0.1 -- sh -c "exec 3<'$dir/state/lock'; exec '$dir/bin/nmd' 300"
-check "a program that is called nmd has nmd's lock file open" wait_until 10 bash -c "pgrep -f '$dir/bin/nmd 300'"
+check "a program named nmd has nmd's lock file open" wait_until 10 bash -c "pgrep -f '$dir/bin/nmd 300'"
 nmctl kill --now --wait caught >/dev/null
 echo 1 >"$(slice_dir)/cgroup.freeze"
 submit caught -m 100M -c 0.1 -- sleep 300
-check "a copy of nmd is frozen beside it" wait_until 10 has_copy
+check "a frozen copy of nmd is beside the program" wait_until 10 has_copy
 copy=$(copies)
 nmd_kill
 nmd_start
 check "the next nmd starts" nmctl status
-is "and has ended the copy" "$(copies | grep -x "$copy")" ""
-like "which is said" "$(cat "$dir"/*.log)" "process $copy is a copy of an earlier nmd that had not yet started its program"
+is "the next nmd has killed the copy" "$(copies | grep -x "$copy")" ""
+like "the log reports the killed copy" "$(cat "$dir"/*.log)" "process $copy is a copy of an earlier nmd that had not yet started its program"
 echo 0 >"$(slice_dir)/cgroup.freeze"
-check "the container starts after all" wait_until 20 in_state caught RUNNING
-is "once" "$(nmctl list --json | jq '[.[] | select(.name == "caught")] | length')" 1
+check "the container starts afterwards" wait_until 20 in_state caught RUNNING
+is "the container starts once" "$(nmctl list --json | jq '[.[] | select(.name == "caught")] | length')" 1
 is "the other program still runs" "$(field_of likeness .state)" RUNNING
 # The next nmd may be another file, or may have another slice or state directory.
 shim=$(dirname "$NMD")/nm-shim
@@ -145,24 +145,24 @@ for change in "another program file" "another slice|--slice|other$slice" "anothe
     IFS='|' read -ra words <<<"$change"
     echo 1 >"$(slice_dir)/cgroup.freeze"
     submit caught -m 100M -c 0.1 -- sleep 300
-    check "a copy of nmd is frozen again" wait_until 10 has_copy
+    check "another frozen copy of nmd exists" wait_until 10 has_copy
     copy=$(copies)
     nmd_kill
     [ "${words[0]}" != 'another program file' ] || NMD=$dir/bin/nmd-2
     nmd_start --shim "$shim" "${words[@]:1}"
     check "with ${words[0]} the next nmd starts" nmctl status
     NMD=$first_nmd
-    check "and has ended the copy" wait_until 5 bash -c "! kill -0 $copy"
+    check "the next nmd has killed the other copy" wait_until 5 bash -c "! kill -0 $copy"
     echo 0 >"$(slice_dir)/cgroup.freeze"
     if [ "${words[0]}" = 'another state directory' ]; then # this nmd doesn't know the container
         nmd_kill
         nmd_start
     fi
-    check "the container starts afterwards" wait_until 20 in_state caught RUNNING
+    check "the container starts after the other copy" wait_until 20 in_state caught RUNNING
     nmctl kill --now --wait caught >/dev/null
     nmd_kill
     nmd_start
 done
 nmd_clean_slice "other$slice"
-nmd_alive || not_ok "nmd is still there"
+nmd_alive || not_ok "nmd still runs"
 done_testing

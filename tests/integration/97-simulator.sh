@@ -33,54 +33,54 @@ hog second --opportunistic -m 100M -c 0.3 --app A -- 80
 wait_until 20 in_state second RUNNING
 try nmctl run --name brief -m 10M -c 0.1 -- sleep 1
 try nmctl run --name toobig -m 2000M -c 0.1 -- true
-is "a request that is larger than the node is refused" "$status" 125
+is "a request larger than the node is refused" "$status" 125
 wait_until 20 uses second 80
 wait_until 10 settled promised first second
 # The use is over the threshold by less than the memory of the latest container. Only this container is killed.
 node_memory 900
 wait_until 20 in_state second COMPLETED
-is "really, the latest was taken" "$(field_of second .exit_reason)" preempted
+is "the latest container is preempted" "$(field_of second .exit_reason)" preempted
 node_memory 300
 submit later --opportunistic -m 50M -c 0.1 --app A -- sleep 2
 wait_until 30 in_state later COMPLETED
 samples 5
 nmctl kill --now --wait first >/dev/null
 nmd_stop
-is "nmd ends as ever" "$?" 0
+is "nmd ends normally" "$?" 0
 cp "$trace" "$dir/story.trace"
 
 # ---- the trace ----
-is "it is not for everybody" "$(stat -c %a "$trace")" 640
+is "other users can't read the trace" "$(stat -c %a "$trace")" 640
 check "each line is JSON" jq -c . "$trace"
-is "first the header, last the end" "$(jq -r '.nmd_trace // .ev' "$trace" | sed -n '1p;$p' | tr '\n' ' ')" '1 stop '
-is "with what is decided by" "$(jq -r 'select(.config) | .config["preemption.memory-threshold"]' "$trace")" 0.85
-is "and nothing of what is run" "$(grep -c 'hog\.py\|sleep' "$trace")" 0
-is "starts and ends" "$(jq -r '.ev' "$trace" | grep -cE '^(start|end)$')" 9
+is "the first line is the header, and the last line is the end" "$(jq -r '.nmd_trace // .ev' "$trace" | sed -n '1p;$p' | tr '\n' ' ')" '1 stop '
+is "the trace has the settings of the policy" "$(jq -r 'select(.config) | .config["preemption.memory-threshold"]' "$trace")" 0.85
+is "the trace has no commands" "$(grep -c 'hog\.py\|sleep' "$trace")" 0
+is "the trace has starts and ends" "$(jq -r '.ev' "$trace" | grep -cE '^(start|end)$')" 9
 
 # ---- a replay with the same configuration ----
 try nmsim run "$trace" --jobs
-is "it is replayed" "$status" 0
+is "the trace is replayed" "$status" 0
 diag "$out"
 fate() { awk -v name="$1" '$2 == name { print $4 }' <<<"$out"; } # NAME
-is "the one that was taken is taken" "$(fate second)" preempted
-is "the one that stayed until it was ended" "$(fate first)" "done"
-is "the one that ran when nmd left" "$(fate promised)" alive
-is "the brief one, which no sample may have seen" "$(fate brief)" "done"
-is "the one after the squall" "$(fate later)" "done"
-is "the one that was refused" "$(fate toobig)" refused
+is "the preempted container is preempted in the replay" "$(fate second)" preempted
+is "the container that was killed by a user ends in the replay" "$(fate first)" "done"
+is "the container that ran when nmd ended is alive in the replay" "$(fate promised)" alive
+is "the brief container, which may be in no sample, ends in the replay" "$(fate brief)" "done"
+is "the container after the surge ends in the replay" "$(fate later)" "done"
+is "the refused container is refused in the replay" "$(fate toobig)" refused
 # Compares the times of admissions with a tolerance of a second, because a busy machine starts containers late.
 recorded_start() { # NAME
     jq -rs --arg name "$1" '(.[] | select(.ev == "submit" and .name == $name) | .c) as $c |
         .[] | select(.ev == "start" and .c == $c) | .t / 1000000' "$trace"
 }
 for name in promised first second later; do
-    check "$name starts when it did" awk -v a="$(recorded_start $name)" -v b="$(awk -v name=$name \
+    check "$name starts at its recorded time" awk -v a="$(recorded_start $name)" -v b="$(awk -v name=$name \
         '$2 == name { sub("started=", "", $6); print $6 }' <<<"$out")" \
         'BEGIN { exit !(b >= 0 && a - b < 1 && b - a < 1) }'
 done
 fates_with() { out=$(nmsim run "$trace" --jobs --set "$1") && fate second; }
-is "with a higher threshold it would have stayed" "$(fates_with preemption.memory_threshold=0.99)" alive
-is "with another order another would have gone" \
+is "with a higher threshold the container stays" "$(fates_with preemption.memory_threshold=0.99)" alive
+is "with another order another container is preempted" \
     "$(fates_with victims=least-work-lost >/dev/null; grep -c preempted <<<"$out")" 1
 
 # ---- a second recording to the same file, with containers that run already ----
@@ -88,29 +88,29 @@ nmd_start --record "$trace"
 samples 2
 nmctl kill --now --wait promised >/dev/null
 nmd_stop
-check "the earlier trace is set aside" cmp "$trace.1" "$dir/story.trace"
-is "an adopted container is in the new one" "$(jq -r 'select(.ran) | .name' "$trace")" promised
+check "the earlier trace is renamed" cmp "$trace.1" "$dir/story.trace"
+is "an adopted container is in the new trace" "$(jq -r 'select(.ran) | .name' "$trace")" promised
 try nmsim run "$trace" --jobs
-is "and is replayed from where it was" "$(fate promised)" "done"
+is "an adopted container is replayed from its progress" "$(fate promised)" "done"
 head -c -7 "$trace" >"$dir/cut.trace"
 try nmsim run "$dir/cut.trace"
-is "a recording that was cut off can be replayed" "$status" 0
-like "and says so" "$err" 'the last line is incomplete'
+is "an incomplete recording can be replayed" "$status" 0
+like "the replay says that the recording is incomplete" "$err" 'the last line is incomplete'
 
 # ---- files that can't be recorded to ----
 refuses() { # NAME FILE REGEX
     try "$NMD" --config "$nmd_conf" --socket "$dir/other.sock" --state-dir "$dir/other" \
         --runtime-dir "$dir/other-run" --slice "$slice" --backend direct --record "$2"
     is "$1: nmd does not start" "$status" 1
-    like "$1: it says why" "$err" "$3"
+    like "$1: the error has the reason" "$err" "$3"
 }
 echo "precious" >"$dir/precious"
-refuses "somebody's file" "$dir/precious" 'precious: the file exists and is not a trace'
-is "it is as it was" "$(cat "$dir/precious")" precious
+refuses "a file that is not a trace" "$dir/precious" 'precious: the file exists and is not a trace'
+is "the file that is not a trace is unchanged" "$(cat "$dir/precious")" precious
 ln -s "$dir/precious" "$dir/link"
 refuses "a symbolic link" "$dir/link" 'link: can.t be written: Too many levels'
 mkfifo "$dir/fifo"
-refuses "a FIFO" "$dir/fifo" 'fifo: it must be a regular file'
+refuses "a directory that does not exist" "$dir/fifo" 'fifo: it must be a regular file'
 refuses "no such directory" "$dir/nowhere/trace" 'nowhere/trace: can.t be written: No such file'
 
 # ---- a full disk ----
@@ -123,32 +123,32 @@ if mount -t tmpfs -o size=256k none "$dir/small"; then
     cat /dev/zero >"$dir/small/ballast" 2>/dev/null
     check "a full disk ends the recording" wait_until 60 grep -q 'the recording to .* has ended after' "$dir/nmd.log"
     try nmctl run -m 10M -c 0.1 -- true
-    is "and nothing else" "$status" 0
+    is "a full disk ends nothing else" "$status" 0
     samples 60
-    is "it is said once" "$(grep -c 'has ended after' "$dir/nmd.log")" 1
-    is "what is there ends with a whole line" "$(tail -c 1 "$dir/small/trace" | od -An -c | tr -d ' ')" '\n'
+    is "the end of the recording is reported once" "$(grep -c 'has ended after' "$dir/nmd.log")" 1
+    is "the recording ends with a complete line" "$(tail -c 1 "$dir/small/trace" | od -An -c | tr -d ' ')" '\n'
     nmd_stop
 else
-    skip "a full disk" "no file system can be mounted here"
+    skip "the recording on a full disk" "no file system can be mounted here"
 fi
 
 # ---- a picture of it ----
 if command -v gnuplot >/dev/null; then
-    check "a picture of the recorded story" nmsim compare "$dir/story.trace" --plot "$dir/s.svg"
+    check "a picture of the recording is written" nmsim compare "$dir/story.trace" --plot "$dir/s.svg"
 else
-    skip "a picture" "gnuplot is not installed"
+    skip "the picture of the recording" "gnuplot is not installed"
 fi
 
 # ---- use by hand ----
 try nmsim
-is "without arguments it helps" "$status" 0
-is "with three examples" "$(grep -cE '^  nmsim ' <<<"$out")" 3
+is "nmsim without arguments prints help" "$status" 0
+is "the help has three examples" "$(grep -cE '^  nmsim ' <<<"$out")" 3
 bad() { # REGEX ARGUMENT...: a wrong command line
     local regex=$1
     shift
     try nmsim "$@"
-    is "nmsim $*: is refused" "$status" 2
-    like "nmsim $*: and told why" "$err" "$regex"
+    is "nmsim $* is refused" "$status" 2
+    like "nmsim $*: the error has the reason" "$err" "$regex"
 }
 bad "'walk' is not a command: use run, compare or generate" walk
 bad 'compare: name a trace' compare
@@ -168,8 +168,8 @@ fails() { # REGEX ARGUMENT...: what can't be done
     local regex=$1
     shift
     try nmsim "$@"
-    is "nmsim $*: fails" "$status" 1
-    like "nmsim $*: and says why" "$err" "$regex"
+    is "nmsim $* fails" "$status" 1
+    like "nmsim $*: the error has the reason" "$err" "$regex"
 }
 fails 'No such file' run "$dir/no.trace"
 fails 'Is a directory' run "$dir"

@@ -45,13 +45,13 @@ for story in "one" "impatient"; do
     if [ "$story" = impatient ]; then
         while kill -INT "-$demo" && kill -HUP "-$demo"; do sleep 0.05; done 2>/dev/null
     fi
-    check "$story: it ends" wait_until 40 demo_gone
+    check "$story: the demo ends" wait_until 40 demo_gone
     status=0
     wait "$demo" || status=$?
-    is "$story: with the status of Ctrl-C" "$status" 130
-    is "$story: leaving no cgroup" "$(demo_slice)" ""
-    is "$story: no process" "$(demo_processes)" ""
-    is "$story: and no file" "$(ls "$TMPDIR")" ""
+    is "$story: the status is that of Ctrl-C" "$status" 130
+    is "$story: no cgroup is left" "$(demo_slice)" ""
+    is "$story: no process is left" "$(demo_processes)" ""
+    is "$story: no file is left" "$(ls "$TMPDIR")" ""
 done
 
 # ---- messages at the end --------
@@ -61,18 +61,18 @@ says() { # NAME WORDS JOBS RATES FOREIGN: of two runs with over-allocation and t
 }
 quiet='[[0.02, 0.03], [0.02, 0.02]]'
 same='[[1000, 1010], [1005, 1015]]'
-says "twice as many jobs: a result" 'Batch jobs: 10\.5 instead of 5 were done \(110% more, 2\.1 times as many\)' '[[10, 11], [5, 5]]' \
+says "a gain of twice the jobs is a result" 'Batch jobs: 10\.5 instead of 5 were done \(110% more, 2\.1 times as many\)' '[[10, 11], [5, 5]]' \
     "$same" "$quiet"
-says "as many as runs of the same kind differ by: none" 'Batch jobs: no result\. 8 instead of 7 .* by 2\.' \
+says "a gain as large as the spread of equal runs is no result" 'Batch jobs: no result\. 8 instead of 7 .* by 2\.' \
     '[[7, 9], [6, 8]]' "$same" "$quiet"
-says "not twice as many as that: none either" 'Batch jobs: no result\. 9 instead of 6 ' '[[8, 10], [6, 6]]' "$same" "$quiet"
-says "speed within the noise: as fast" 'Guaranteed work: as fast as without \(0\.5% apart, .* by 1\.0%\)' '[[9, 9], [5, 5]]' \
+says "a gain of less than twice the spread is no result" 'Batch jobs: no result\. 9 instead of 6 ' '[[8, 10], [6, 6]]' "$same" "$quiet"
+says "a difference of speed within the spread is reported as equal" 'Guaranteed work: as fast as without \(0\.5% apart, .* by 1\.0%\)' '[[9, 9], [5, 5]]' \
     "$same" "$quiet"
-says "slower by more than the noise: said" 'Guaranteed work: 10\.0% slower' '[[9, 9], [5, 5]]' '[[900, 900], [1000, 1000]]' "$quiet"
-says "faster is never said" 'Guaranteed work: no result \(14\.3% apart, .* by 9\.1%\)' \
+says "a slowdown beyond the spread is reported" 'Guaranteed work: 10\.0% slower' '[[9, 9], [5, 5]]' '[[900, 900], [1000, 1000]]' "$quiet"
+says "a speedup is never reported" 'Guaranteed work: no result \(14\.3% apart, .* by 9\.1%\)' \
     '[[9, 9], [5, 5]]' '[[1095, 1186], [1000, 996]]' "$quiet"
-says "no figure: nothing is said of it" "Guaranteed work: no result, " '[[9, 9], [5, 5]]' '[[900, None], [1, 2]]' "$quiet"
-says "other work: no result at all" \
+says "a missing figure gives no result" "Guaranteed work: no result, " '[[9, 9], [5, 5]]' '[[900, None], [1, 2]]' "$quiet"
+says "other work on the host gives no result at all" \
     'No result: other work used 20% to 25% .* when the machine is idle, or see a recorded run: \./demo --replay' \
     '[[10, 11], [5, 5]]' "$same" '[[0.2, 0.2], [0.25, 0.2]]'
 
@@ -83,27 +83,27 @@ cpu_of_job() { python "import plan
 j = plan.job($1, 1536)
 print(int(1000 * j.rounds * j.units / $1), j.rounds * j.wait < plan.JOB_SECONDS < 5)"; } # UNITS-PER-SECOND: milliseconds
 for speed in 4000 16000 64000; do
-    is "a job is 10 ms of a CPU that does $speed units a second" "$(cpu_of_job $speed)" '10 True'
+    is "a job is 10 ms of a CPU that does $speed units per second" "$(cpu_of_job $speed)" '10 True'
 done
-is "the speed is found whatever a unit takes" "$(python 'import work
+is "the calibration finds the speed of any unit of work" "$(python 'import work
 clock = [0.0]
 def unit(): clock[0] += 0.004
 print(round(work.calibrate(clock=lambda: clock[0], unit=unit)))')" 250
-is "services hold four fifths, and use a fifth of that" "$(python 'import plan
+is "services hold four fifths of the node, and use a fifth of that" "$(python 'import plan
 s = plan.services(24, 2, 1536)
 print(round(sum(x.memory_mib for x in s) / 1536, 1), round(sum(x.vcores for x in s) / plan.VCORES, 1),
       round(sum(x.plan[0][1] for x in s) / 2, 2), round(sum(x.plan[0][2] for x in s) / 1536, 2))')" '0.8 0.8 0.16 0.14'
-is "the bar shows what is used, not what is promised" "$(python 'import picture
+is "the bar shows use, not guarantees" "$(python 'import picture
 c = [{"memory_used_bytes": 256 << 20, "cpu_used_millicores": 500}, {"memory_used_bytes": None, "cpu_used_millicores": None}]
 print(picture.used(c, 1024, 2), picture.bar(
     0.25, 0.8, 0.95, 20, False))')" \
     "{'memory': 0.25, 'cpu': 0.25} █████░░░░░░░░░░░α░░β"
 
 # The sentences about plain YARN's runs must be true for these runs.
-is "only with over-allocation something is lent out" "$(python "import plan
+is "memory is lent only with over-allocation" "$(python "import plan
 print([plan.phase_of(t, 24, over) for over in (True, False) for t in (1, 23)])")" "['services are quiet: what they hold and do not use \
 is lent out', 'services are quiet again', 'services are quiet: what they do not use lies idle', 'services are quiet again']"
-is "and only there other work is told not to be" "$(python "import story
+is "the note on other work is shown only with over-allocation" "$(python "import story
 for over in (True, False):
     cpu = story.Cpu(None, over)
     cpu.looks.extend([0] * 6)
@@ -129,12 +129,12 @@ for over in (True, False, False, True):
            'killed': 0, 'wasted': 0, 'waited': 9.5, 'rate': 1000.0, 'share': 0.97, 'explain': ''})
 r.write()"
 /usr/bin/python3 -B "$here/../demo/story.py" --replay "$dir/made.jsonl" >"$dir/replay.out" 2>&1
-is "a recording is replayed, at once where nobody watches" $? 0 || diag "$(tail -n 5 "$dir/replay.out")"
+is "a recording is replayed immediately if the output is not a terminal" $? 0 || diag "$(tail -n 5 "$dir/replay.out")"
 "$here/../../demo" --replay --plain >"$dir/shipped.out" 2>&1
 is "the recording of the project is replayed" $? 0 || diag "$(tail -n 5 "$dir/shipped.out")"
 # head ends after one line. The demo then ends by SIGPIPE like other programs, but removes everything before.
 pipe() { "$@" 2>"$dir/pipe.err" | head -n 1 >/dev/null; echo "${PIPESTATUS[0]} $(cat "$dir/pipe.err")"; }
-is "its reader may go" "$(pipe "$here/../../demo" --replay --plain)" "141 "
+is "a closed pipe ends the replay" "$(pipe "$here/../../demo" --replay --plain)" "141 "
 talk="import progress, sys, time
 def main():
     gauge = progress.Progress()
@@ -153,51 +153,51 @@ def main():
         print('tidied up', file=sys.stderr)
 progress.run(main)"
 for talk_of in much little; do # little: the thread that says how long it takes finds it out
-    is "and hears of its tidying up ($talk_of)" \
+    is "the demo reports its cleanup after Ctrl-C ($talk_of)" \
         "$(PYTHONPATH=$here/../demo pipe env --default-signal=INT /usr/bin/python3 -B -c "$talk" $talk_of)" \
         "141 tidied up"
 done
-is "all demos are run so" "$(grep -lx '    progress.run(main)' "$here"/../demo/{story,packing,yarn}.py | wc -l)" 3
-like "with a gain" "$(tr -s '\n ' ' ' <"$dir/shipped.out")" \
+is "all recorded runs have the same plan" "$(grep -lx '    progress.run(main)' "$here"/../demo/{story,packing,yarn}.py | wc -l)" 3
+like "the recording has a gain" "$(tr -s '\n ' ' ' <"$dir/shipped.out")" \
     'Batch jobs: [0-9.]+ instead of [0-9.]+ were done \([0-9]+% more, ([2-9]|1\.[89])'
-like "and services whose speed is within 2 %" "$(cat "$dir/shipped.out")" \
+like "the recording has services whose speed is within 2 %" "$(cat "$dir/shipped.out")" \
     'Guaranteed work: (as fast as without|no result) \(([01]\.[0-9]|2\.0)% apart'
-like "it says that it is one" "$(head -n 1 "$dir/replay.out")" \
+like "the replay says that it is a recording" "$(head -n 1 "$dir/replay.out")" \
     'This is a recorded run of \./demo, recorded on 20[0-9-]+ \([0-9]+ CPUs, .*\)'
-is "it has all four runs" "$(grep -c '^== run [1-4] of 4: ' "$dir/replay.out")" 4
-is "with what happened in them" "$(grep -c '^  1\.0s  index-1 is done$' "$dir/replay.out")" 4
-like "and what came of it" "$(tr -s '\n ' ' ' <"$dir/replay.out")" '30 instead of 10 were done \(200% more, 3\.0 times as many\)'
-is "what is no recording is refused" "$(python 'import recording; recording.load("/etc/hostname")' 2>&1 | tail -n 1 | cut -c 1-37)" \
+is "the recording has all four runs" "$(grep -c '^== run [1-4] of 4: ' "$dir/replay.out")" 4
+is "the recording has the events of the runs" "$(grep -c '^  1\.0s  index-1 is done$' "$dir/replay.out")" 4
+like "the replay prints the result" "$(tr -s '\n ' ' ' <"$dir/replay.out")" '30 instead of 10 were done \(200% more, 3\.0 times as many\)'
+is "a file that is not a recording is refused" "$(python 'import recording; recording.load("/etc/hostname")' 2>&1 | tail -n 1 | cut -c 1-37)" \
     'demo: /etc/hostname can'"'"'t be replayed'
 
 # --seconds is checked before the demo installs or builds anything. story.py has the same message.
 for seconds in 5 19 x 20s -20 1e9; do
     try timeout 20 "$here/../../demo" --seconds "$seconds" --prepare --build "$dir/never"
-    is "--seconds $seconds is refused at once" "$status $err" "2 demo: --seconds must be at least 20: the story has its phases"
+    is "--seconds $seconds is refused immediately" "$status $err" "2 demo: --seconds must be at least 20: the story has its phases"
 done
-check "and nothing is built" test ! -e "$dir/never"
+check "nothing is built for a refused option" test ! -e "$dir/never"
 try /usr/bin/python3 -B "$here/../demo/story.py" --seconds 19 --build .
-is "in the words of the story itself" "$err" "demo: --seconds must be at least 20: the story has its phases"
+is "the refusal has the limits of the demo" "$err" "demo: --seconds must be at least 20: the story has its phases"
 try "$here/../../demo" --seconds 20 --replay --plain
-is "the shortest is none too few" "$status" 0
+is "the shortest demo has enough jobs" "$status" 0
 
 # ---- long work ----
 # shellcheck source=tests/progress.sh
 . "$here/../progress.sh"
 chatter='for i in 1 2 3 4 5; do echo "part $i"; sleep 1; done'
 progress_run 'some step' "$dir/work.log" bash -c "$chatter; exit 3" 2>"$dir/work.err"
-is "long work: its status" $? 3
-at_least "a line every two seconds, with step, time and what was said last" \
+is "long work returns its status" $? 3
+at_least "a line every two seconds has the step, the time and the last message" \
     "$(grep -cE '^some step +0:0[0-9]  part [1-5]$' "$dir/work.err")" 3
 words='many words, of which only some fit'
 for width in 35 34 33 20 13 12 4; do
     is "a line of $width characters ends at a word" "$(progress_cut $width "$words")" "$(python "import progress
 print(progress.cut('$words', $width))")"
-    [ "$width" -gt 33 ] || like "as its end shows" "$(progress_cut $width "$words")" \
+    [ "$width" -gt 33 ] || like "a line that was cut ends with dots" "$(progress_cut $width "$words")" \
         '^(many( words(, of( which( only( some)?)?)?)?)?|m)\.\.\.$'
 done
-is "what is no longer than that stays" "$(progress_cut 34 "$words")" "$words"
-is "the longest line of the demo's is whole" "$(python "import plan, picture, progress
+is "a shorter line is unchanged" "$(progress_cut 34 "$words")" "$words"
+is "the longest line of the demo is complete" "$(python "import plan, picture, progress
 g = progress.Progress()
 g.step('run 4 of 4, ' + max((plan.phase_of(t, 24, o) for t in range(24) for o in (True, False)), key=len) + '; ' + picture.summed_up(
     {'running': (10, 100), 'used': {'memory': 1.0, 'cpu': 1.0}, 'paused': 100, 'queued': 100}))
@@ -206,36 +206,36 @@ g.stop()")" ' 100 paused, 100 wait'
 # The log of a package's build has only commands, so build-deb prints its own sentences as progress.
 eval "$(sed -n '/^said_of_package()/,/^}/p' "$here/../../packaging/build-deb")"
 printf '%s\n' 'dpkg-buildpackage: info: source package nmd' >"$dir/deb.log"
-is "a package's build: before its steps" "$(said_of_package "$dir/deb.log")" dpkg-buildpackage
+is "the step of a package's build is empty before its first step" "$(said_of_package "$dir/deb.log")" dpkg-buildpackage
 printf '%s\n' ' debian/rules binary' '   dh_auto_configure -- --with-x' 'checking for gcc' >>"$dir/deb.log"
-is "the step" "$(said_of_package "$dir/deb.log")" dh_auto_configure
+is "the step of a package's build is shown" "$(said_of_package "$dir/deb.log")" dh_auto_configure
 printf '%s\n' '   dh_auto_build' '/bin/bash ./libtool  --tag=CC   --mode=compile gcc -c -o a.lo a.c' \
     'libtool: compile:  gcc -c a.c  -fPIC -DPIC -o .libs/a.o' 'gcc -O2 -c -o b.o b.c' "  7 |   x" '    |   ^' >>"$dir/deb.log"
-is "what is compiled is counted" "$(said_of_package "$dir/deb.log")" "dh_auto_build: 2 files compiled"
+is "compiled files are counted" "$(said_of_package "$dir/deb.log")" "dh_auto_build: 2 files compiled"
 printf '%s\n' '/bin/bash ./libtool  --tag=CC   --mode=link gcc -o nmd b.o' '[INFO] Compiling 12 sources' >>"$dir/deb.log"
-is "what is linked, too; and Maven speaks for itself" "$(said_of_package "$dir/deb.log")" \
+is "linked programs are counted, and the lines of Maven are shown" "$(said_of_package "$dir/deb.log")" \
     "dh_auto_build: 2 files compiled, 1 libraries and programs linked: [INFO] Compiling 12 sources"
 printf '%s\n' '   dh_strip' >>"$dir/deb.log"
-is "until the next step" "$(said_of_package "$dir/deb.log")" dh_strip
+is "the counters start again at the next step" "$(said_of_package "$dir/deb.log")" dh_strip
 patience_seconds=2
 (bash -c "$chatter; touch $dir/up; sleep 60") >"$dir/slow.log" 2>&1 &
 slow=$!
 at_exit 'end_process_tree "$slow"'
 end_process_tree() { pkill -P "$1"; kill "$1"; } 2>/dev/null
-check "what gets on is waited for, longer than it may be silent" \
+check "work with progress may be silent for longer than its limit" \
     patient_until 'it does not come up' "$slow=$dir/slow.log" -- test -e "$dir/up"
 patient_until 'it does not come up' "$slow=$dir/slow.log" -- false 2>"$dir/work.err"
-is "what doesn't get on is given up" $? 1
-like "with how long was waited, and why" "$(cat "$dir/work.err")" 'gave up after [2-9] s: it does not come up: nothing has happened for 2 s'
-like "its own last lines" "$(cat "$dir/work.err")" '^    part 5'
-like "and what to try" "$(tail -n 1 "$dir/work.err")" '^(This machine is busy .* try again|The machine is not busy .* lines above say)'
+is "work without progress is given up" $? 1
+like "the error has the duration of the wait and the reason" "$(cat "$dir/work.err")" 'gave up after [2-9] s: it does not come up: nothing has happened for 2 s'
+like "the error has the last lines of the work" "$(cat "$dir/work.err")" '^    part 5'
+like "the error suggests what to try" "$(tail -n 1 "$dir/work.err")" '^(This machine is busy .* try again|The machine is not busy .* lines above say)'
 (echo 'no such key: colour'; exit 1) >"$dir/dead.log" 2>&1 &
 dead=$!
 patient_until 'it does not come up' "$slow=$dir/slow.log" "$dead=$dir/dead.log" -- false 2>"$dir/work.err"
-like "of two, it is the one that has ended whose lines are shown" "$(cat "$dir/work.err")" \
+like "of two programs, the lines of the one that ended are shown" "$(cat "$dir/work.err")" \
     'its process has ended; the last lines of dead\.log:'
-like "as they are" "$(cat "$dir/work.err")" 'no such key: colour'
-like "for Python it is the same" "$(python "import progress, subprocess, time
+like "the lines are shown unchanged" "$(cat "$dir/work.err")" 'no such key: colour'
+like "the Python variant gives up in the same way" "$(python "import progress, subprocess, time
 log = open('$dir/p.log', 'w')
 p = subprocess.Popen(['bash', '-c', 'echo part; sleep 60'], stdout=log)
 patience = progress.Patience('it does not come up', p, '$dir/p.log', idle=1)
@@ -252,5 +252,5 @@ finally:
 mkdir "$dir/proc"
 printf 'cpu  100 0 100 800 0 0 0 0 0 0\n' >"$dir/proc/stat"
 (sleep 0.5; printf 'cpu  160 0 120 820 0 0 0 0 0 0\n' >"$dir/proc/stat.new"; mv "$dir/proc/stat.new" "$dir/proc/stat") &
-is "a busy machine is seen within a second" "$(busy_percent "$dir/proc")" 80
+is "a busy machine is noticed within a second" "$(busy_percent "$dir/proc")" 80
 done_testing

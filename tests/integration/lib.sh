@@ -242,7 +242,7 @@ nmd_clean_up() {
     nmd_stop
     nmd_clean_slice "$slice"
     if ls "$dir"/asan* "$dir"/ubsan* >/dev/null 2>&1; then
-        not_ok "the sanitizers have nothing to say" "$(head -qn 60 "$dir"/asan* "$dir"/ubsan*)"
+        not_ok "the sanitizers report nothing" "$(head -qn 60 "$dir"/asan* "$dir"/ubsan*)"
         exit 1
     fi
     [ -n "${NMD_TEST_NAME:-}" ] || rm -rf "$dir"

@@ -10,11 +10,11 @@
 need 'the ResourceManager starts with the policy' rm_start "$pack_policy.pack.high-threshold=80"
 need 'ten light nodes register' cluster_start 10 10240:10
 check '20 containers are placed' ask_and_settle 20
-is 'two nodes have 8, one has 4' "$(containers_per_node)" '8 8 4 0 0 0 0 0 0 0'
+is 'two nodes have eight containers, one has four' "$(containers_per_node)" '8 8 4 0 0 0 0 0 0 0'
 is 'seven nodes are empty' "$(empty_nodes)" 7
-is 'the others are used to 67 %' \
+is 'the other nodes are used to 67 %' \
     "$(nodes_json | jq '[.[] | select(.containers > 0)] | (map(.used_mb) | add) / (map(.mb) | add) * 100 | round')" 67
-is 'the ResourceManager counts as the nodes do' \
+is 'the ResourceManager has the same counts as the nodes' \
     "$(rm_get nodes | jq -r '[.nodes.node[].numContainers] | sort | reverse | join(" ")')" '8 8 4 0 0 0 0 0 0 0'
 
 empties=''
@@ -22,17 +22,17 @@ for round in {1..8}; do
     churn "$round" || break
     empties+="$(empty_nodes) "
 done
-is 'they stay empty in eight rounds of (release 8 at random, ask for 8)' "$empties" '7 7 7 7 7 7 7 7 '
+is 'seven nodes stay empty in eight rounds of (release 8 at random, ask for 8)' "$empties" '7 7 7 7 7 7 7 7 '
 
-check 'there is room for 60 more below the threshold' ask_and_settle 60
-is 'all nodes are filled to it before any goes beyond' "$(containers_per_node)" '8 8 8 8 8 8 8 8 8 8'
-check 'and for 20 beyond it' ask_and_settle 20
-is 'a full cluster is full' "$(containers_per_node)" '10 10 10 10 10 10 10 10 10 10'
+check '60 more containers fit below the threshold' ask_and_settle 60
+is 'all nodes are filled to the threshold before any exceeds it' "$(containers_per_node)" '8 8 8 8 8 8 8 8 8 8'
+check '20 containers fit beyond the threshold' ask_and_settle 20
+is 'a full cluster has no free slot' "$(containers_per_node)" '10 10 10 10 10 10 10 10 10 10'
 ask 3
-check 'three more wait' settle 3
-check 'one that ends makes room for one that waits' release 1 1
-check 'two wait still' settle 2
+check 'three more containers wait' settle 3
+check 'a container that ends makes room for one that waits' release 1 1
+check 'two containers still wait' settle 2
 light cancel >/dev/null
-check 'all are given back' release_all
-is 'and all nodes are empty' "$(empty_nodes)" 10
+check 'all containers are released' release_all
+is 'all nodes are empty' "$(empty_nodes)" 10
 done_testing

@@ -10,7 +10,7 @@ need 'the ResourceManager starts without the policy' rm_start --stock
 need 'ten light nodes register' cluster_start 10 10240:10
 check '20 containers are placed' ask_and_settle 20
 # Each heartbeat places one container on its node. A node with a late heartbeat may have one container fewer.
-at_least 'they are on nine nodes at least' "$(($(nodes_json | jq length) - $(empty_nodes)))" 9
+at_least 'the containers are on at least nine nodes' "$(($(nodes_json | jq length) - $(empty_nodes)))" 9
 for round in {1..8}; do
     churn "$round" || break
 done

@@ -13,13 +13,13 @@ need '16 nodes register: six with one label, four with another, six with none' \
 need 'the scheduler knows all six of one label' wait_until 60 chooses_from gpu 6
 need 'all four of the other' wait_until 60 chooses_from ssd 4
 need 'and the six that have none' wait_until 60 chooses_from '' 6
-check 'nine containers are placed on each' ask 9 label=gpu
+check 'nine containers are placed in each partition' ask 9 label=gpu
 ask 9 label=ssd
 ask 9
-check 'all are there' settle
-is 'those of six nodes are packed' "$(containers_per_node gpu)" '6 3 0 0 0 0'
-is 'those of four are too few to be packed' "$(containers_per_node ssd)" '3 2 2 2'
-is 'and what has no label is a partition too' "$(containers_per_node '')" '6 3 0 0 0 0'
-check 'nine more on one' ask_and_settle 9 label=gpu
-is 'leave the others alone' "$(containers_per_node gpu), $(containers_per_node '')" '6 6 6 0 0 0, 6 3 0 0 0 0'
+check 'all containers run' settle
+is 'the containers in the partition of six nodes are packed' "$(containers_per_node gpu)" '6 3 0 0 0 0'
+is 'the containers in the partition of four nodes are spread' "$(containers_per_node ssd)" '3 2 2 2'
+is 'nodes without a label are a partition too' "$(containers_per_node '')" '6 3 0 0 0 0'
+check 'nine more containers are placed in one partition' ask_and_settle 9 label=gpu
+is 'the other partitions are unchanged' "$(containers_per_node gpu), $(containers_per_node '')" '6 6 6 0 0 0, 6 3 0 0 0 0'
 done_testing

@@ -15,9 +15,9 @@ target=$(nodes_json | jq -r '[.[] | select(.containers == 0)][0].name')
 for _ in {1..8}; do
     ask_and_settle 1 "host=$target" || break
 done
-is 'eight of eight that want an empty node are on it' "$(containers_on "$target")" 8
-is 'the others stay where they are' "$(containers_per_node)" '8 4 0 0 0 0 0 0 0 0'
-check 'all are given back' release_all
-check 'one that takes no other node gets its node' ask_and_settle 1 "host=$target&strict"
-is 'indeed' "$(containers_on "$target")" 1
+is 'eight of eight requests for an empty node get that node' "$(containers_on "$target")" 8
+is 'the other containers stay on their nodes' "$(containers_per_node)" '8 4 0 0 0 0 0 0 0 0'
+check 'all containers are released' release_all
+check 'a request with strict locality gets its node' ask_and_settle 1 "host=$target&strict"
+is 'the container is on that node' "$(containers_on "$target")" 1
 done_testing

@@ -16,14 +16,14 @@ rm_kill
 ask 8
 need 'it is killed, and started again' rm_again
 need 'all nodes come back' nodes_running 10
-check 'what was asked for while it was away is placed' settle
-is 'packed, where there was room' "$(containers_per_node)" '8 8 8 4 0 0 0 0 0 0'
-is 'nothing of what ran before was lost' "$(light apps | jq -c '.[0] | [.held, .lost]')" '[28,0]'
-is 'each node has what it had, or more' "$(nodes_json | jq -c --argjson before "$where" \
+check 'requests that were made during the outage are placed' settle
+is 'the containers are packed where there was room' "$(containers_per_node)" '8 8 8 4 0 0 0 0 0 0'
+is 'no container that ran before is lost' "$(light apps | jq -c '.[0] | [.held, .lost]')" '[28,0]'
+is 'each node has the same containers or more' "$(nodes_json | jq -c --argjson before "$where" \
     '[.[] | [.name, .containers]] as $now | [range(10) | $now[.][1] >= $before[.][1]] | all')" true
-is 'the ResourceManager counts as the nodes do' \
+is 'the ResourceManager has the same counts as the nodes' \
     "$(rm_get nodes | jq -r '[.nodes.node[].numContainers] | sort | reverse | join(" ")')" '8 8 8 4 0 0 0 0 0 0'
-is 'it is the same application' "$(rm_get apps | jq -r '.apps.app[] | select(.state == "RUNNING") | .id')" "$app"
-check 'four more are placed' ask_and_settle 4
-is 'on top' "$(containers_per_node)" '8 8 8 8 0 0 0 0 0 0'
+is 'the application is the same one' "$(rm_get apps | jq -r '.apps.app[] | select(.state == "RUNNING") | .id')" "$app"
+check 'four more containers are placed' ask_and_settle 4
+is 'the containers are packed on used nodes' "$(containers_per_node)" '8 8 8 8 0 0 0 0 0 0'
 done_testing

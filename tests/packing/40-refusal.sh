@@ -16,14 +16,14 @@ refused() { # NAME REGEX NAME=VALUE...
     rm_launch
     wait_until 90 rm_gone_or_answers
     if rm_answers; then
-        not_ok "$name: it doesn't start" 'it answers'
+        not_ok "$name: the ResourceManager does not start" 'it answers'
         rm_stop
         return
     fi
     end_process "$rm_pid"
-    is "$name: it doesn't start" "$?" 255
+    is "$name: the ResourceManager does not start" "$?" 255
     rm_pid=''
-    like "$name: and says why" "$(grep -F "The ResourceManager can't start: " "$rm_log" | head -n 1)" "$regex"
+    like "$name: the log has the reason" "$(grep -F "The ResourceManager can't start: " "$rm_log" | head -n 1)" "$regex"
 }
 one_node='would go to one node'
 refused 'a queue without a policy' "queue root\.default $one_node.*Set $pack_policy to the name of a policy" "$pack_policy="
@@ -38,6 +38,6 @@ rm_log=$dir/rm.log
 need 'with another policy alone it starts all the same' rm_start "$pack_policy.names=default" "$pack_policy="
 need 'ten light nodes register' cluster_start 10 10240:10
 ask 20
-check 'and ten of 20 containers wait for ever' settle 10
-is 'since all go to one node' "$(containers_per_node)" '10 0 0 0 0 0 0 0 0 0'
+check 'ten of 20 containers are never placed' settle 10
+is 'all containers are sent to one node' "$(containers_per_node)" '10 0 0 0 0 0 0 0 0 0'
 done_testing

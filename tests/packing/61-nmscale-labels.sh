@@ -20,29 +20,29 @@ count='[.nodes[] | select(.give) | if .partition == "" then "default" else .part
 goes() { nms --json --all "$@" | jq -r "$count"; }
 
 # ---- nodes that stay ----
-is 'one of each partition with a name stays' "$(goes)" 'default 3, gpu 3, ssd 1'
-is 'the least useful first, so the last one by name' "$(reason node04) $(reason node06)" 'min-label min-label'
-like 'with its name' "$(nms --all)" 'node04.*at least 1 of partition gpu must stay'
-is 'two of each, if so many are to stay' "$(goes --min-per-label 2)" 'default 3, gpu 2'
-is 'more than there are: all' "$(goes --min-per-label 5)" 'default 3'
-is 'or none' "$(goes --min-per-label 0)" 'default 3, gpu 4, ssd 2'
-is 'nodes of all partitions count for what stays in all' "$(nms --min-nodes 7 --json | jq .give)" 2
-is 'JSON has the partition' "$(nms --json --all |
+is 'one node of each named partition stays' "$(goes)" 'default 3, gpu 3, ssd 1'
+is 'the least useful nodes are named first' "$(reason node04) $(reason node06)" 'min-label min-label'
+like 'the reason names the partition' "$(nms --all)" 'node04.*at least 1 of partition gpu must stay'
+is 'two nodes of each partition stay with a minimum of two' "$(goes --min-per-label 2)" 'default 3, gpu 2'
+is 'all nodes stay with a larger minimum' "$(goes --min-per-label 5)" 'default 3'
+is 'no node stays with a minimum of zero' "$(goes --min-per-label 0)" 'default 3, gpu 4, ssd 2'
+is 'nodes of all partitions count for the total minimum' "$(nms --min-nodes 7 --json | jq .give)" 2
+is 'the JSON has the partition' "$(nms --json --all |
     jq -r '.nodes[] | select(.host == "node01" or .host == "node07") | .partition' | paste -sd,)" 'gpu,'
 
 # ---- partitions in use ----
 need 'a container runs on a node with a label' ask_and_settle 1 label=gpu
 used=$(nodes_json | jq -r '.[] | select(.containers > 0) | .name')
 has_reason() { [ "$(reason "$1")" = "$2" ]; }
-check 'the ResourceManager shows it' wait_until 20 has_reason "$used" in-use
-is 'it is the one of its partition that stays, and all others can go' "$(goes --trust-rm)" 'default 3, gpu 3, ssd 1'
+check 'the ResourceManager shows the label' wait_until 20 has_reason "$used" in-use
+is 'the only node of its partition stays, and all others can be removed' "$(goes --trust-rm)" 'default 3, gpu 3, ssd 1'
 release_all
 light finish >/dev/null
 
 # ---- demand by partition ----
 ask 100 # of which the three without a label hold thirty
 need 'more waits in the default partition than it has room for' settle 70
-is 'labelled nodes are no room for it, so they can go' "$(goes --trust-rm)" 'gpu 3, ssd 1'
+is 'labelled nodes are no room for a request without label, so they can be removed' "$(goes --trust-rm)" 'gpu 3, ssd 1'
 light cancel >/dev/null
 release_all
 light finish >/dev/null
@@ -51,9 +51,9 @@ need 'a container runs on a node with a label once more' ask_and_settle 1 label=
 used=$(nodes_json | jq -r '.[] | select(.containers > 0) | .name')
 ask 1 "label=gpu&mb=10240&host=$used&strict=1"
 need 'and another waits for that node, as large as it is' settle 1
-check 'so one that is empty stays in that partition, and in no other' wait_until 20 \
+check 'an empty node stays only in that partition' wait_until 20 \
     eval '[ "$(goes --trust-rm)" = "default 3, gpu 2, ssd 1" ]'
-like 'for that reason' "$(nms --trust-rm --all)" 'gpu .*the other nodes have no room for all waiting containers'
+like 'the reason names the request' "$(nms --trust-rm --all)" 'gpu .*the other nodes have no room for all waiting containers'
 light cancel >/dev/null
 release_all
 light finish >/dev/null
@@ -63,33 +63,33 @@ all_can_go() { [ "$(goes --min-per-label 0)" = 'default 3, gpu 4, ssd 2' ]; }
 need 'all are empty' wait_until 20 all_can_go
 forget # so that all have been empty since one look, and go by their names
 apply --at-most 1 >"$dir/out" 2>&1
-is 'a node with a label is given back' "$? $(state node01)" '0 DECOMMISSIONED'
-is 'it no longer counts for its partition' "$(goes)" 'default 3, gpu 2, ssd 1'
-check 'it is readmitted' "$nmscale" --rm "$rm_web" --readmit node01 -x "$exclude" --rmadmin "$dir/rmadmin"
+is 'a node with a label is removed' "$? $(state node01)" '0 DECOMMISSIONED'
+is 'the node no longer counts for its partition' "$(goes)" 'default 3, gpu 2, ssd 1'
+check 'the node is readmitted' "$nmscale" --rm "$rm_web" --readmit node01 -x "$exclude" --rmadmin "$dir/rmadmin"
 light 'revive?node=node01' >/dev/null
-check 'and is in its partition again' wait_until 30 labelled gpu 4
+check 'the node is in its partition again' wait_until 30 labelled gpu 4
 
 hold_on() { ask_and_settle 40 label=gpu && release 40 1 && settle; }
 need 'an application leaves data in one partition' hold_on
 forget
 need 'its nodes are on their way' begin_apply 3 --trust-rm
-is 'all of them' "$(tr '\n' ' ' <<<"$leaving")" 'node01 node02 node03 '
-is 'a partition keeps its one even then, for another who looks' \
+is 'all nodes are removed' "$(tr '\n' ' ' <<<"$leaving")" 'node01 node02 node03 '
+is 'a partition keeps one node for another nmscale' \
     "$(nms --state "$dir/other.json" --trust-rm --json --all | jq -r '.nodes[] | select(.host == "node04") | .reason')" min-label
 kill -INT "$apply_pid"
 apply_ends
-is 'interrupted, they are put back' "$? $(state node01) $(state node02) $(state node03)" '130 RUNNING RUNNING RUNNING'
-check 'into their partition' labelled gpu 4
+is 'an interrupt readmits the nodes' "$? $(state node01) $(state node02) $(state node03)" '130 RUNNING RUNNING RUNNING'
+check 'the nodes return to their partition' labelled gpu 4
 release_all
 forget
 need 'once more they are on their way' begin_apply 3 --trust-rm
 ask 20 label=ssd
 need 'more than there is room for comes in the other partition' eval 'ask 5 label=ssd && settle 5'
-is 'which is nothing to them' "$(state node01) $(state node02) $(state node03)" 'DECOMMISSIONING DECOMMISSIONING DECOMMISSIONING'
+is 'demand of another partition readmits no node' "$(state node01) $(state node02) $(state node03)" 'DECOMMISSIONING DECOMMISSIONING DECOMMISSIONING'
 ask 11 label=gpu
 apply_ends
-is 'demand comes back to theirs, and so do they' "$? $(grep -c 'put-back$' "$dir/apply.out")" '4 3'
+is 'demand of their partition readmits the nodes' "$? $(grep -c 'put-back$' "$dir/apply.out")" '4 3'
 light cancel >/dev/null
 release_all
-is 'which takes containers on all of them' "$(ask_and_settle 40 label=gpu && containers_per_node gpu)" '10 10 10 10'
+is 'all readmitted nodes take containers' "$(ask_and_settle 40 label=gpu && containers_per_node gpu)" '10 10 10 10'
 done_testing

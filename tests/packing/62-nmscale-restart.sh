@@ -14,16 +14,16 @@ leave_data() { ask_and_settle 100 && release 100 1 && settle; }
 need 'an application leaves data everywhere' leave_data
 printf 'admins-own\n' >"$exclude"
 need 'two nodes are on their way' begin_apply 2 --trust-rm
-is 'by the exclude file' "$(wc -l <"$exclude")" 3
+is 'the nodes are in the exclude file' "$(wc -l <"$exclude")" 3
 rm_kill
 nobody_of_ours() { [ "$(cat "$exclude")" = admins-own ]; }
-check 'the ResourceManager is killed, and they are off the file' wait_until 20 nobody_of_ours
+check 'the ResourceManager is killed, and the nodes are removed from the file' wait_until 20 nobody_of_ours
 need 'it is started again' rm_again
 apply_ends
-is 'nmscale has put them back' "$? $(grep -c 'put-back$' "$dir/apply.out")" '5 2'
-like 'with a sentence' "$(tail -n 1 "$dir/apply.err")" 'the ResourceManager is gone'
-check 'all ten run' nodes_running 10
-is 'and the application has lost nothing' "$(light apps | jq -c '.[0] | [.finished, .lost]')" '[false,0]'
+is 'nmscale has readmitted the nodes' "$? $(grep -c 'put-back$' "$dir/apply.out")" '5 2'
+like 'a message reports the restart' "$(tail -n 1 "$dir/apply.err")" 'the ResourceManager is gone'
+check 'all ten nodes run' nodes_running 10
+is 'the application has lost no container' "$(light apps | jq -c '.[0] | [.finished, .lost]')" '[false,0]'
 
 # Shows that the removal from the file was necessary.
 need 'data is left once more: light nodes register without a word of what they keep' leave_data
@@ -32,5 +32,5 @@ kill -KILL "$apply_pid"
 apply_ends
 rm_kill
 need 'nmscale is killed, and so is the ResourceManager, which starts again' rm_again
-check 'what is on the file then goes at once, though data lies there' wait_until 30 is_state "$leaving" DECOMMISSIONED
+check 'a node in the file is decommissioned immediately although it has data' wait_until 30 is_state "$leaving" DECOMMISSIONED
 done_testing

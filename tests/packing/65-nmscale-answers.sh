@@ -97,42 +97,42 @@ fails() { # NAME STATUS REGEX OPTION...
     local name=$1 wanted=$2 regex=$3
     shift 3
     nms "$@"
-    is "$name: the status" "$status, lines $(wc -l <"$dir/err")" "$wanted, lines 1"
-    like "$name: the sentence" "$err" "$regex"
+    is "$name: the exit status and the number of lines are right" "$status, lines $(wc -l <"$dir/err")" "$wanted, lines 1"
+    like "$name: the error has the reason" "$err" "$regex"
 }
 
 # ---- valid answers ------
 pages good
 nms --rm "$one"
-is 'a page that is one names the node' "$status $(tail -n 1 <<<"$out" | cut -d' ' -f1)" '0 a:1'
+is 'a valid page names the node' "$status $(tail -n 1 <<<"$out" | cut -d' ' -f1)" '0 a:1'
 pages empty 'nodes={"nodes":null}'
 nms --rm "$one"
-is 'no node is no error' "$status $out" '0 No node is running.'
+is 'a cluster without nodes is not an error' "$status $out" '0 No node is running.'
 
 # ---- no server, or not the active one ----
-fails 'nobody there' 3 'http://127.0.0.1:1/.*onnect' --rm http://127.0.0.1:1 --state "$dir/nobody.json"
+fails 'a ResourceManager that does not run' 3 'http://127.0.0.1:1/.*onnect' --rm http://127.0.0.1:1 --state "$dir/nobody.json"
 printf '%s\n' "$two" >"$dir/active"
 mode standby good
-fails 'a standby alone' 3 "no active ResourceManager .*redirected to $two/ws.*--rm" --rm "$one"
-is 'and the other was not asked' "$(grep -c "^${ports[1]} .*apps" "$dir/requests")" 0
+fails 'a ResourceManager on standby alone' 3 "no active ResourceManager .*redirected to $two/ws.*--rm" --rm "$one"
+is 'the other ResourceManager gets no request' "$(grep -c "^${ports[1]} .*apps" "$dir/requests")" 0
 rm -f "$dir/state.json"
 nms --rm "$one" --rm "$two"
-is 'a standby and the active one' "$status" 0
+is 'a ResourceManager on standby and the active one are accepted' "$status" 0
 mode none-active
-fails 'two standbys' 3 'no active ResourceManager' --rm "$one" --rm "$two"
+fails 'a pair of ResourceManagers on standby' 3 'no active ResourceManager' --rm "$one" --rm "$two"
 mode 503 good
 nms --rm "$one" --rm "$two"
-is 'one that is starting, and the active one' "$status" 0
+is 'a starting ResourceManager and the active one are accepted' "$status" 0
 mode 401
-fails 'one that wants a login' 3 'HTTP 401: it requires authentication' --rm "$one"
+fails 'a ResourceManager that requires a login' 3 'HTTP 401: it requires authentication' --rm "$one"
 mode 404
-fails 'a web server' 3 'HTTP 404' --rm "$one"
+fails 'a web server without the pages' 3 'HTTP 404' --rm "$one"
 
 # ---- answers of other servers --------
 pages html 'nodes=<html>hello</html>'
 fails 'a web page' 3 '/ws/v1/cluster/nodes: it is not JSON' --rm "$one"
 pages types "nodes={\"nodes\":{\"node\":[${node/1024/\"many\"}]}}"
-fails 'a wrong type' 3 '"availMemoryMB" is not a whole number' --rm "$one"
+fails 'a value of the wrong type' 3 '"availMemoryMB" is not a whole number' --rm "$one"
 pages escape "nodes={\"nodes\":{\"node\":[${node/a:1/\\u001b[2J}]}}"
 fails 'an escape sequence' 3 '"id" is not a word of printable ASCII' --rm "$one"
 pages missing 'metrics={"clusterMetrics":{}}'
@@ -149,28 +149,28 @@ fails 'an answer that is cut off' 3 '/ws/v1/cluster/nodes: ' --rm "$one"
 
 # ---- the command line and its own files ----
 mode good
-fails 'no address' 2 '--rm is missing' --all
-fails 'no URL' 2 "--rm 'rm:8088': it must be http://HOST:PORT" --rm rm:8088
-fails 'a file' 2 'it must be http://HOST:PORT' --rm file:///etc/passwd
-fails 'a path' 2 'it must be http://HOST:PORT' --rm "$one/cluster"
-fails 'no file to write' 2 '--apply needs --exclude-file' --rm "$one" --apply
-fails 'a file without --apply' 2 'need --apply' --rm "$one" -x "$dir/x"
-fails 'no time' 2 "--idle-for 'soon': it must be a time" --rm "$one" --idle-for soon
-fails 'no number' 2 "--min-nodes '-1': it must be a whole number from 0 to 20000" --rm "$one" --min-nodes -1
+fails 'a missing address' 2 '--rm is missing' --all
+fails 'an address that is not a URL' 2 "--rm 'rm:8088': it must be http://HOST:PORT" --rm rm:8088
+fails 'a URL of a file' 2 'it must be http://HOST:PORT' --rm file:///etc/passwd
+fails 'a URL with a path' 2 'it must be http://HOST:PORT' --rm "$one/cluster"
+fails 'a missing exclude file' 2 '--apply needs --exclude-file' --rm "$one" --apply
+fails 'an exclude file without --apply' 2 'need --apply' --rm "$one" -x "$dir/x"
+fails 'a time that is not a time' 2 "--idle-for 'soon': it must be a time" --rm "$one" --idle-for soon
+fails 'a number that is negative' 2 "--min-nodes '-1': it must be a whole number from 0 to 20000" --rm "$one" --min-nodes -1
 fails 'an operand' 2 "'x': nmscale takes options only" --rm "$one" x
 rm -f "$dir/state.json"
 nms --rm "$two"
-fails 'another cluster' 1 "it belongs to $two, not to $one: name another file with --state" --rm "$one"
+fails 'a state of another cluster' 1 "it belongs to $two, not to $one: name another file with --state" --rm "$one"
 rm -f "$dir/state.json"
 printf '{"format"' >"$dir/state.json"
 fails 'a damaged state' 1 'state.json: .*remove the file' --rm "$one"
 rm -f "$dir/state.json"
-fails 'a directory for a state' 1 'can.t be (created|locked)' --rm "$one" --state /proc/nmscale/state.json
+fails 'a state in /proc' 1 'can.t be (created|locked)' --rm "$one" --state /proc/nmscale/state.json
 printf '<configuration/>' >"$dir/exclude.xml"
-fails 'XML' 1 'exclude.xml is XML' --rm "$one" --apply -x "$dir/exclude.xml" --rmadmin true
+fails 'an exclude file that is XML' 1 'exclude.xml is XML' --rm "$one" --apply -x "$dir/exclude.xml" --rmadmin true
 (flock 9 && : >"$dir/locked" && exec sleep 60) 9>"$dir/state.json.lock" &
 holder=$!
 at_exit "end_process $holder"
 need 'somebody has the lock' wait_until 20 test -e "$dir/locked"
-fails 'a lock that is taken' 6 'another nmscale is running' --rm "$one"
+fails 'a lock of another nmscale' 6 'another nmscale is running' --rm "$one"
 done_testing

@@ -12,7 +12,7 @@
 . "$(dirname "$0")/nmscale.sh"
 
 # ---- nodes and jobs ----------
-stock_build || { not_ok 'the class path of a stock cluster is there'; done_testing; }
+stock_build || { not_ok 'the class path of a stock cluster is available'; done_testing; }
 own_network
 java_home=$(dirname "$(dirname "$(readlink -f "$(command -v java)")")")
 small='-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto -XX:-UsePerfData -Djava.net.preferIPv4Stack=true'
@@ -91,35 +91,35 @@ for i in 1 2 3; do
     node_start "$i"
 done
 need 'three stock NodeManagers register' nodes_running 3
-is 'each keeps nothing, by its own word' "$(given --ask-nodes)" 'node01 node02 node03'
+is 'each node reports that it keeps no data' "$(given --ask-nodes)" 'node01 node02 node03'
 nms >/dev/null # the look before the job: from here on it is followed
 job_start 15 20
 need 'the master and two mappers run on one node, two mappers on another' wait_until 120 holds 3 2 0
 used=$(used_nodes)
 free=$(printf 'node01\nnode02\nnode03\n' | grep -vxF "${used// /$'\n'}")
-is 'the third can be given back' "$(given)" "$free"
-is 'it says so itself' "$(given --ask-nodes)" "$free"
+is 'the third node can be removed' "$(given)" "$free"
+is 'the third node itself says so' "$(given --ask-nodes)" "$free"
 apply >"$dir/out" 2>&1
-is 'it is decommissioned while the job runs' "$? $(state "$free")" '0 DECOMMISSIONED'
+is 'the third node is decommissioned while the job runs' "$? $(state "$free")" '0 DECOMMISSIONED'
 gone() { ! kill -0 "${node_pids[${free#node0} - 1]}" 2>/dev/null; }
-check 'and its NodeManager has ended' wait_until 30 gone
+check 'the NodeManager of the third node has ended' wait_until 30 gone
 
 need 'the mappers end; one node is empty while the reducer runs' wait_until 120 holds 2 0 0
 empty=$(tr ' ' '\n' <<<"$used" | grep -vxF "$(used_nodes)")
 about() { nms --json --all "$@" | jq -r '.nodes[] | select(.host == "'"$empty"'") | .reason + " " + (.application // "")'; }
 app=$(rm_get 'apps?states=RUNNING' | jq -r '.apps.app[0].id')
-is 'it stays: the job that was there still runs' "$(about)" "has-data $app"
+is 'a node with data of the running job stays' "$(about)" "has-data $app"
 forget
-is 'who never looked before does not know' "$(about)" "unknown-data $app"
-is 'but the node does' "$(about --ask-nodes)" "has-data $app"
+is 'an nmscale without a history does not know the data' "$(about)" "unknown-data $app"
+is 'the node itself knows the data' "$(about --ask-nodes)" "has-data $app"
 need 'asked for all the same, it is on its way' begin_apply 1 --trust-rm
 status=0
 wait "$job_pid" || status=$?
 job_pid=''
 is 'the job succeeds' "$status $(grep -c 'completed successfully' "$dir/job.log")" '0 1'
-is 'with four mappers and a reducer, none of which failed or was killed' \
+is 'the job has four mappers and a reducer, and none of them failed or was killed' \
     "$(sed -nE 's/^\s*((Launched|Failed|Killed) (map|reduce) tasks=[0-9]+)$/\1/p' "$dir/job.log" | sort | paste -sd,)" \
     'Launched map tasks=4,Launched reduce tasks=1'
 apply_ends
-is 'and with it goes the node' "$? $(state "$empty")" '0 DECOMMISSIONED'
+is 'the node can be removed after the job' "$? $(state "$empty")" '0 DECOMMISSIONED'
 done_testing

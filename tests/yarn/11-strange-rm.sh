@@ -12,9 +12,9 @@ rm_configure --stock "${node_site[@]}" ipc.client.connect.timeout=1000 ipc.clien
 need 'a machine to measure' node_proc_start 1000 2
 node_configure
 need 'nmd starts without any' node_start
-check 'and says so' wait_until 10 upstream_is unreachable
+check 'nmd reports that it is unreachable' wait_until 10 upstream_is unreachable
 submit here -m 10M -c 0.1 -- sleep 600
-check 'and works' wait_until 10 in_state here RUNNING
+check 'nmd answers meanwhile' wait_until 10 in_state here RUNNING
 
 strange_pid=
 strange_end() { end_process "$strange_pid"; strange_pid=''; }
@@ -31,9 +31,9 @@ answers_at_once() { [ "$({ time -p nmctl list >/dev/null; } 2>&1 | awk '/^real/ 
 
 while read -r manner state trouble; do
     strange "$manner"
-    check "one that is $manner: nmd is $state, and says why" wait_until 20 in_trouble "$trouble"
-    check "$manner: in those words, to those who ask" upstream_is "$state"
-    check "$manner: nobody has to wait for it" answers_at_once
+    check "a $manner ResourceManager makes nmd $state, with a reason" wait_until 20 in_trouble "$trouble"
+    check "$manner: the status has this state" upstream_is "$state"
+    check "$manner: nmd answers clients immediately" answers_at_once
 done <<'END'
 silent unreachable ^Connection.timed.out$
 closes unreachable reset
@@ -46,28 +46,28 @@ END
 # A working ResourceManager would get two requests per second. nmd sends fewer and fewer requests to this one.
 for manner in wrong-number resync; do
     strange "$manner"
-    check "one that always says $manner" wait_until 20 in_trouble 'requires the node to register again'
+    check "a ResourceManager that always answers $manner is reported" wait_until 20 in_trouble 'requires the node to register again'
     before=$(upstream_of .heartbeats)
     sleep_until=$((SECONDS + 2))
     wait_until 3 test "$sleep_until" -le "$SECONDS" || true
     [ $(($(upstream_of .heartbeats) - before)) -le 30 ]
-    is "$manner: it is not asked without end" "$?" 0
+    is "$manner: nmd limits its heartbeats" "$?" 0
 done
-like 'what it says does nothing to a terminal' "$(upstream_of .trouble)" 'again: .\[31mNode unknown'
+like 'control characters of its message are replaced' "$(upstream_of .trouble)" 'again: .\[31mNode unknown'
 
 for seed in 1 2 3 4; do
     strange mutated "$seed"
     wait_until 1 test -e "$dir/nothing" # for a second
-    check "answers with changed bytes, $seed: nmd is there" answers_at_once
+    check "changed bytes in answers, seed $seed: nmd answers" answers_at_once
 done
-check 'containers are' in_state here RUNNING
+check 'the container still runs' in_state here RUNNING
 
 strange shutdown
-check 'one that shuts it out is obeyed' wait_until 20 upstream_is stopped
+check 'nmd stops if the ResourceManager shuts it down' wait_until 20 upstream_is stopped
 : >"$dir/strange.out"
 wait_until 1 test -s "$dir/strange.out"
-is 'and left in peace' "$(cat "$dir/strange.out")" ''
+is 'nmd sends no more requests to that ResourceManager' "$(cat "$dir/strange.out")" ''
 nmd_stop
-is 'nmd ends in good order' "$?" 0
+is 'nmd ends with status 0' "$?" 0
 kill_all 2>/dev/null
 done_testing

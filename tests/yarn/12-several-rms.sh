@@ -25,12 +25,12 @@ well() { # PORT: one that answers what it should
 runs_at() { upstream_is running && [ "$(upstream_of .address)" = "127.0.0.1:$1" ]; } # PORT
 
 need 'nmd starts without any' node_start
-check 'and says so' wait_until 10 upstream_is unreachable
+check 'nmd reports that it is unreachable' wait_until 10 upstream_is unreachable
 well "$second"
-check 'the second one is found' wait_until 30 runs_at "$second"
+check 'nmd finds the second ResourceManager' wait_until 30 runs_at "$second"
 well "$first"
 end_process "${pids[0]}"
-check 'when it ends, the first' wait_until 30 runs_at "$first"
+check 'nmd uses the first ResourceManager when the second ends' wait_until 30 runs_at "$first"
 nmd_stop
-is 'nmd ends in good order' "$?" 0
+is 'nmd ends with status 0' "$?" 0
 done_testing

@@ -6,7 +6,7 @@
 # must have the same environment, files and streams, and end in the same way.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "$0")/../packing/lib.sh"
-stock_build || { not_ok "the class path of Hadoop's NodeManager is there"; done_testing; }
+stock_build || { not_ok "the class path of Hadoop's NodeManager is available"; done_testing; }
 
 mkdir -p "$conf"
 need 'it compiles' javac -cp "$stock_classpath" -d "$dir/classes" "$(dirname "$0")/Launch.java"
@@ -46,7 +46,7 @@ same() { # NAME WHAT COMMAND
 not_hadoops='grep -v -E "^(Setting up|Copying|Launching)"' # it says how far it is
 
 # A container like those of MapReduce, with some more difficult values.
-check 'a container like a map of MapReduce' both map <<'END'
+check 'a container like a map of MapReduce runs' both map <<'END'
 inherit NODE_A
 inherit NODE_B
 inherit NODE_C
@@ -68,20 +68,20 @@ command env | grep -v ^PREL | sort; echo <ADD_OPENS>;
 command readlink job.xml jobSubmitDir/job.split; echo oops >&2; echo {{EXTRA}} 1><LOG_DIR>/more; exit 3
 END
 same map 'what it found' "grep -v ^_= logs/prelaunch.out | $not_hadoops"
-like 'which has what was asked for' "$(cat "$dir/map/nmd/work/logs/prelaunch.out")" \
+like 'the environment has what was requested' "$(cat "$dir/map/nmd/work/logs/prelaunch.out")" \
     'CLASSPATH=[^:]*:/etc/hadoop/x:/opt/container_1410901177871_0001_01_000002/lib/\*:.*/job.jar'
 same map 'its streams' 'cat logs/prelaunch.err logs/more'
-is 'map: the status' "$(cat "$dir/map/nmd/status")" "$(cat "$dir/map/hadoop/status")"
+is 'map: both scripts have the same status' "$(cat "$dir/map/nmd/status")" "$(cat "$dir/map/hadoop/status")"
 
 for command in 'true' 'false | true' '/no/such/thing' 'kill -9 $$' 'exit 255' 'echo a b   c "quoted" \$HOME $HOME'; do
     name=end-$((++ends))
-    check "a command: $command" both "$name" <<<"command $command"
+    check "a script runs for the command $command" both "$name" <<<"command $command"
     same "$name" 'its streams' "$not_hadoops logs/prelaunch.out; sed 's/.*line [0-9]*: //' logs/prelaunch.err"
-    is "$name: the status" "$(cat "$dir/$name/nmd/status")" "$(cat "$dir/$name/hadoop/status")"
+    is "$name: both scripts have the same status" "$(cat "$dir/$name/nmd/status")" "$(cat "$dir/$name/hadoop/status")"
 done
 
 printf 'asked a.b x\ncommand true\n' | both bad >/dev/null 2>&1
-is 'a name that no shell has fails in Hadoop when it runs' "$(cat "$dir/bad/hadoop/status")" 1
-like 'and here before' "$(printf 'asked a.b x\ncommand true\n' | "$NMD_TEST_BUILD/launch-script" /x '' 2>&1)" \
+is 'a variable with a name that no shell accepts fails in Hadoop at run time' "$(cat "$dir/bad/hadoop/status")" 1
+like 'nmd refuses the variable before the start' "$(printf 'asked a.b x\ncommand true\n' | "$NMD_TEST_BUILD/launch-script" /x '' 2>&1)" \
     "^The environment variable 'a.b' has an invalid name"
 done_testing

@@ -44,8 +44,8 @@ stock_unpack() { LC_ALL=C.UTF-8 hdfs_java "$(dirname "$0")/hdfs/Unpack.java" "$@
 for archive in names.zip names.jar venv.tar venv.tar.gz; do
     mkdir "$dir/stock-$archive"
     check "stock Hadoop unpacks $archive" stock_unpack "$dir/$archive" "$dir/stock-$archive"
-    check 'so does nm-localizer' unpacked "$archive" "$archive"
-    is 'in the same way' "$(tree "$dir/ours/$archive/$archive")" "$(tree "$dir/stock-$archive")"
+    check "nm-localizer unpacks $archive" unpacked "$archive" "$archive"
+    is "both have the same files of $archive" "$(tree "$dir/ours/$archive/$archive")" "$(tree "$dir/stock-$archive")"
 done
 cat >"$dir/patterns" <<'EOF'
 [a-z&&[^b]].*
@@ -61,12 +61,12 @@ n=0
 while read -r pattern; do
     unpacked "p$n" names.jar "$(jq -n --arg pattern "$pattern" '{type: "PATTERN", $pattern}')"
     rm "$dir/ours/p$n/names.jar/names.jar"
-    is "$pattern matches as there" "$(tree "$dir/ours/p$n/names.jar")" "$(tree "$dir/stock-patterns/$n")"
+    is "$pattern matches the same entries" "$(tree "$dir/ours/p$n/names.jar")" "$(tree "$dir/stock-patterns/$n")"
     n=$((n + 1))
 done <"$dir/patterns"
-check 'a PATTERN without one is for all' unpacked all names.jar '{"type": "PATTERN"}'
+check 'a PATTERN without a pattern unpacks all entries' unpacked all names.jar '{"type": "PATTERN"}'
 rm "$dir/ours/all/names.jar/names.jar"
-is 'of them' "$(tree "$dir/ours/all/names.jar")" "$(tree "$dir/stock-names.jar")"
+is 'all entries are unpacked' "$(tree "$dir/ours/all/names.jar")" "$(tree "$dir/stock-names.jar")"
 
 need 'two name nodes and a data node start' hdfs_start
 
@@ -99,21 +99,21 @@ localize() {
 fetched() { jq -r 'select(.state == "done") | .bytes' "$dir/said" | paste -sd ' '; }
 complaint() { jq -r 'select(.state == "failed") | .error' "$dir/said"; }
 
-like 'the first name node is on standby' "$(curl -s "$nn1_web/webhdfs/v1/?op=GETFILESTATUS")" StandbyException
+like 'the log reports that the first name node is on standby' "$(curl -s "$nn1_web/webhdfs/v1/?op=GETFILESTATUS")" StandbyException
 check 'a file, an archive and a jar with a pattern arrive' localize \
     "$(resource 10 /stage/empty FILE)" "$(resource 11 /stage/lib.tar.gz ARCHIVE '{"public": true}')" \
     "$(resource 12 '/stage/a%20b/job.jar' PATTERN '{"pattern": "(?:classes/|lib/).*"}')"
-is 'their sizes are said' "$(fetched)" "0 3000000 $((3000000 + $(stat -c %s "$dir/job.jar")))"
-check 'the archive is whole' cmp "$dir/jar/lib/part" "$dir/local/11/lib.tar.gz/lib/part"
-check 'so is the jar' cmp "$dir/job.jar" "$dir/local/12/job.jar/job.jar"
-is 'and of its entries those are there that match' "$(ls "$dir/local/12/job.jar")" "job.jar
+is 'the sizes are reported' "$(fetched)" "0 3000000 $((3000000 + $(stat -c %s "$dir/job.jar")))"
+check 'the archive is complete' cmp "$dir/jar/lib/part" "$dir/local/11/lib.tar.gz/lib/part"
+check 'the jar is complete' cmp "$dir/job.jar" "$dir/local/12/job.jar/job.jar"
+is 'only the matching entries of the jar are unpacked' "$(ls "$dir/local/12/job.jar")" "job.jar
 lib"
 
-check 'so does what is in the default file system' localize \
+check 'a path without a host is fetched from the default file system' localize \
     "$(resource 18 /stage/lib.tar.gz FILE '{"uri": "hdfs:///stage/lib.tar.gz"}')"
-check 'whole' cmp "$dir/lib.tar.gz" "$dir/local/18/lib.tar.gz"
+check 'the file of the default file system is complete' cmp "$dir/lib.tar.gz" "$dir/local/18/lib.tar.gz"
 localize "$(resource 13 /stage/lib.tar.gz FILE '{"uri": "webhdfs:///stage/lib.tar.gz"}')"
-like 'but not by a scheme that it does not have' "$(complaint)" 'fs.defaultFS\) has none for webhdfs:'
+like 'a scheme that the cluster does not have is an error' "$(complaint)" 'fs.defaultFS\) has none for webhdfs:'
 
 # A relay for IPv6, because the name node itself listens only on IPv4.
 cat >"$dir/relay.py" <<'EOF'
@@ -131,26 +131,26 @@ EOF
 python3 "$dir/relay.py" "${nn2_web##*:}" >"$dir/ipv6" &
 at_exit "end_process '$!'"
 need 'IPv6 leads to the name node' wait_until 10 test -s "$dir/ipv6"
-check 'whose address may be IPv6' localize \
+check 'a file arrives from an IPv6 address' localize \
     "$(resource 19 /stage/lib.tar.gz FILE "{\"uri\": \"webhdfs://[::1]:$(cat "$dir/ipv6")/stage/lib.tar.gz\"}")"
-check 'too' cmp "$dir/lib.tar.gz" "$dir/local/19/lib.tar.gz"
+check 'the file from an IPv6 address is complete' cmp "$dir/lib.tar.gz" "$dir/local/19/lib.tar.gz"
 
 # Uses TLS, with a certificate that is not signed by a CA of the system.
 by_tls() { # TARGET [JSON]: name nodes are asked so, and send to a data node's TLS
     work=$(jq -n --arg nn "$nn2_tls" --argjson more "${2:-"{}"}" '{name_nodes: {cluster1: [$nn]}, webhdfs: ({https: true} + $more)}') \
         localize "$(resource "$1" /stage/lib.tar.gz FILE)"
 }
-check 'a file arrives by TLS' by_tls 40 "$(jq -n --arg file "$dir/ca.pem" '{ca_file: $file}')"
-check 'whole as well' cmp "$dir/lib.tar.gz" "$dir/local/40/lib.tar.gz"
+check 'a file arrives over TLS' by_tls 40 "$(jq -n --arg file "$dir/ca.pem" '{ca_file: $file}')"
+check 'the file over TLS is complete' cmp "$dir/lib.tar.gz" "$dir/local/40/lib.tar.gz"
 by_tls 13
-like 'but not where nobody known vouches for it' "$(complaint)" '[Cc]ertificate'
+like 'an unknown certificate authority is refused' "$(complaint)" '[Cc]ertificate'
 
 as_user() { # USER NAME-NODE RESOURCE: asked on behalf of that user
     work=$(jq -n --arg user "$1" --arg nn "$2" '{$user, name_nodes: {cluster1: [$nn]}}') localize "$3"
 }
 n=20
 for user in 'x$' 1234 alice@corp; do
-    check "$user is told to the name node" as_user "$user" "$nn2_web" "$(resource $n /stage/lib.tar.gz FILE)"
+    check "the name node is told the user $user" as_user "$user" "$nn2_web" "$(resource $n /stage/lib.tar.gz FILE)"
     n=$((n + 1))
 done
 
@@ -167,34 +167,34 @@ fetched_by_shell() {
     (ulimit -S -d $((512 * 1024)) && work=$work localize "$(resource 30 /stage/lib.tar.gz FILE \
         '{"uri": "viewfs://all/stage/lib.tar.gz"}')")
 }
-check "Hadoop's FsShell fetches another scheme" fetched_by_shell
-check 'whole, too' cmp "$dir/lib.tar.gz" "$dir/local/30/lib.tar.gz"
+check "Hadoop's FsShell fetches a file of another scheme" fetched_by_shell
+check 'the file of another scheme is complete' cmp "$dir/lib.tar.gz" "$dir/local/30/lib.tar.gz"
 
 localize "$(resource 13 /stage/lib.tar.gz FILE '{"timestamp": 1}')"
-like 'another time is refused' "$(complaint)" 'changed after the job was submitted'
+like 'a file with another time is refused' "$(complaint)" 'changed after the job was submitted'
 localize "$(resource 13 '/stage/a%20b/job.jar' FILE '{"public": true}')"
-like 'so is as public what not everybody may reach' "$(complaint)" 'not all users may enter /stage/a b'
+like 'a public file that not all users can read is refused' "$(complaint)" 'not all users may enter /stage/a b'
 localize "$(resource 13 /stage/lib.tar.gz FILE '{"uri": "hdfs://cluster1/stage/none"}')"
-like 'what is not there is said not to be' "$(complaint)" 'FileNotFoundException'
-check 'a directory arrives with what is in it' localize "$(resource 17 /stage FILE)"
-is 'all of it' "$(cd "$dir/local/17/stage" && find . -type f | sort)" "./a b/job.jar
+like 'a missing file is reported as missing' "$(complaint)" 'FileNotFoundException'
+check 'a directory arrives with its content' localize "$(resource 17 /stage FILE)"
+is 'all files of the directory arrive' "$(cd "$dir/local/17/stage" && find . -type f | sort)" "./a b/job.jar
 ./empty
 ./lib.tar.gz"
-check 'and whole' cmp "$dir/job.jar" "$dir/local/17/stage/a b/job.jar"
+check 'the files of the directory are complete' cmp "$dir/job.jar" "$dir/local/17/stage/a b/job.jar"
 localize "$(resource 13 /stage FILE '{"public": true}')"
-like 'but not as public, where not everybody may read all' "$(complaint)" '/stage/a b: the resource is PUBLIC'
+like 'a public directory that not all users can read is refused' "$(complaint)" '/stage/a b: the resource is PUBLIC'
 
 check 'the other name node becomes the active one' hdfs_admin -failover nn2 nn1
 hdfs_active=$nn1_web
-check 'and what is staged arrives as before' localize "$(resource 14 /stage/lib.tar.gz FILE)"
+check 'staged files arrive from the new active name node' localize "$(resource 14 /stage/lib.tar.gz FILE)"
 as_user alice@corp "$nn1_web" "$(resource 13 /stage/lib.tar.gz FILE)"
-like 'one that takes fewer names is said to' "$(complaint)" 'dfs.webhdfs.user.provider.user.pattern in hdfs-site.xml'
+like 'a name node that permits fewer names is reported' "$(complaint)" 'dfs.webhdfs.user.provider.user.pattern in hdfs-site.xml'
 end_process "$nn2_pid" KILL
 nn2_pid=''
-check 'also when the one on standby is gone' localize "$(resource 15 /stage/lib.tar.gz FILE)"
+check 'staged files arrive without the standby name node' localize "$(resource 15 /stage/lib.tar.gz FILE)"
 end_process "$dn_pid" KILL
 dn_pid=''
 localize "$(resource 16 /stage/lib.tar.gz FILE)"
-like 'without a data node it fails, after another attempt' "$(complaint)" '\(attempt 2\)'
-is 'and leaves nothing' "$(find "$dir/local" -maxdepth 1 -name '16*' -o -maxdepth 1 -name '13*')" ''
+like 'without a data node the fetch fails after a second attempt' "$(complaint)" '\(attempt 2\)'
+is 'the failed fetch leaves no file' "$(find "$dir/local" -maxdepth 1 -name '16*' -o -maxdepth 1 -name '13*')" ''
 done_testing

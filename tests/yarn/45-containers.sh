@@ -48,50 +48,50 @@ rm_counts() { [ "$(of_node '"\(.numContainers) \(.numRunningOpportContainers) \(
 # ---- a guaranteed container -----------------------------------------------------------------------
 
 g=$(one_more 'mb=64&cmd=echo+hello%3b+exec+sleep+1001')
-like 'YARN gives it its id' "$g" '^container_[0-9]+_0001_01_000001$'
-check 'it runs' wait_until 30 in_state "$g" RUNNING
+like 'YARN gives the container its id' "$g" '^container_[0-9]+_0001_01_000001$'
+check 'the container runs' wait_until 30 in_state "$g" RUNNING
 app=$(light apps | jq -r '.[0].id')
-is 'nmctl shows whose it is' "$(field_of "$g" .app)" "$app"
-is 'its master is told' "$(told "$g")" 'RUNNING RUNNING GUARANTEED 64 -1000'
-check 'the ResourceManager counts it' wait_until 20 rm_counts '1 0 0'
-is 'it runs as the user that the configuration names' "$(ps -o user= -p "$(field_of "$g" .pid)")" nobody
+is "nmctl shows the container's application" "$(field_of "$g" .app)" "$app"
+is 'the master knows the container' "$(told "$g")" 'RUNNING RUNNING GUARANTEED 64 -1000'
+check 'the ResourceManager counts the container' wait_until 20 rm_counts '1 0 0'
+is 'the container runs as the user that the configuration names' "$(ps -o user= -p "$(field_of "$g" .pid)")" nobody
 said_hello() { [ "$(nmctl logs "$g")" = hello ]; }
-check 'nmctl logs has what it says' wait_until 20 said_hello
+check "nmctl logs prints the container's output" wait_until 20 said_hello
 
 # ---- the node's web services about the container ---------------------------------------------------
 
 # Uses jq instead of gojq, because jq keeps the order of keys.
 rest() { curl -sS "http://127.0.0.1:$web/ws/v1/node$1" | command jq -c "$2"; } # PATH JQ-EXPRESSION
-is 'they have the node' "$(rest '' '.nodeInfo | [.id, .nodeHealthy, .totalPmemAllocatedContainersMB, .totalVCoresAllocatedContainers]')" \
+is 'the node pages have the node' "$(rest '' '.nodeInfo | [.id, .nodeHealthy, .totalPmemAllocatedContainersMB, .totalVCoresAllocatedContainers]')" \
     "[\"node07:$node_port\",true,2400,8]"
-is 'the container' "$(rest "/containers/$g" '.container | [.id, .state, .exitCode, .totalMemoryNeededMB, .executionType, .user]')" \
+is 'the node pages have the container' "$(rest "/containers/$g" '.container | [.id, .state, .exitCode, .totalMemoryNeededMB, .executionType, .user]')" \
     "[\"$g\",\"RUNNING\",-1000,64,\"GUARANTEED\",null]"
-is 'and its application' "$(rest '/apps?state=RUNNING' '.apps.app')" \
+is 'the node pages have the application' "$(rest '/apps?state=RUNNING' '.apps.app')" \
     "[{\"id\":\"$app\",\"state\":\"RUNNING\",\"user\":null,\"containerids\":[\"$g\"]}]"
-is 'whose it is they say to nobody who asks over TCP' "$(rest '/apps?user=x' .RemoteException.exception)" '"ForbiddenException"'
-is 'but on the socket' "$(curl -sS --unix-socket "$NMD_SOCKET" "http://nmd/ws/v1/node/apps/$app" | jq -r .app.user)" "$(id -un)"
-like 'and which its logs are' "$(curl -sS --unix-socket "$NMD_SOCKET" "http://nmd/ws/v1/node/containers/$g" |
+is 'the node pages over TCP do not name the user' "$(rest '/apps?user=x' .RemoteException.exception)" '"ForbiddenException"'
+is 'the node pages over the socket name the user' "$(curl -sS --unix-socket "$NMD_SOCKET" "http://nmd/ws/v1/node/apps/$app" | jq -r .app.user)" "$(id -un)"
+like 'the node pages name the logs' "$(curl -sS --unix-socket "$NMD_SOCKET" "http://nmd/ws/v1/node/containers/$g" |
     jq -r '.container.containerLogFiles[]')" '^stdout$'
-is 'what there is none of, and what is no id' "$(for id in "${g}1" x; do rest "/containers/$id" '.RemoteException | .exception'; done)" \
+is 'an unknown container and an invalid id are errors' "$(for id in "${g}1" x; do rest "/containers/$id" '.RemoteException | .exception'; done)" \
     $'"NotFoundException"\n"BadRequestException"'
 
 # ---- an opportunistic container -------------------------------------------------------------------
 
 o=$(one_more 'mb=64&type=OPPORTUNISTIC&cmd=exec+sleep+1002')
-check 'an opportunistic one runs' wait_until 30 in_state "$o" RUNNING
-check 'and is counted apart' wait_until 20 rm_counts '1 1 0'
+check 'an opportunistic container runs' wait_until 30 in_state "$o" RUNNING
+check 'the opportunistic container is counted separately' wait_until 20 rm_counts '1 1 0'
 nmctl pause "$o" >/dev/null
-check 'it is paused, and its master is told' wait_until 20 told_so "$o" 'RUNNING PAUSED OPPORTUNISTIC 64 -1000'
+check 'the container is paused, and its master is told' wait_until 20 told_so "$o" 'RUNNING PAUSED OPPORTUNISTIC 64 -1000'
 nmctl resume "$o" >/dev/null
-check 'and that it goes on' wait_until 20 told_so "$o" 'RUNNING RUNNING OPPORTUNISTIC 64 -1000'
+check 'the master is told that the container is resumed' wait_until 20 told_so "$o" 'RUNNING RUNNING OPPORTUNISTIC 64 -1000'
 light "update?container=$o&type=GUARANTEED" >/dev/null
-check 'it is promoted' wait_until 30 told_so "$o" 'RUNNING RUNNING GUARANTEED 64 -1000'
-is 'here too' "$(field_of "$o" .execution_type)" GUARANTEED
-is 'which is no decision of the node' "$(decision_of "$o" promote .reason)" owner
-check 'and counted so' wait_until 20 rm_counts '2 0 0'
+check 'the container is promoted' wait_until 30 told_so "$o" 'RUNNING RUNNING GUARANTEED 64 -1000'
+is 'nmctl shows the promotion' "$(field_of "$o" .execution_type)" GUARANTEED
+is 'the promotion is not a decision of the node' "$(decision_of "$o" promote .reason)" owner
+check 'the ResourceManager counts the promoted container' wait_until 20 rm_counts '2 0 0'
 light "update?container=$o&mb=96" >/dev/null
-check 'it grows' wait_until 30 told_so "$o" 'RUNNING RUNNING GUARANTEED 96 -1000'
-is 'by the same word' "$(decision_of "$o" update .reason)" owner
+check "the container's memory grows" wait_until 30 told_so "$o" 'RUNNING RUNNING GUARANTEED 96 -1000'
+is 'the growth has the same request' "$(decision_of "$o" update .reason)" owner
 
 # ---- the end of another application ---------------------------------------------------------------
 
@@ -102,21 +102,21 @@ has_running() { # APP N
     [ "$(nmctl list --json | jq --arg ids "$(of_app "$1")" \
         '[.[] | select(.state == "RUNNING") | .id as $id | select($ids | contains($id))] | length')" = "$2" ]
 }
-check 'two opportunistic ones of another application run' wait_until 30 has_running kept 2
-check 'and three guaranteed ones of a third' wait_until 30 has_running over 3
-check 'the ResourceManager has heard of all' wait_until 20 rm_counts '5 2 0'
+check 'two opportunistic containers of another application run' wait_until 30 has_running kept 2
+check 'three guaranteed containers of a third application run' wait_until 30 has_running over 3
+check 'the ResourceManager knows all containers' wait_until 20 rm_counts '5 2 0'
 kept=$(of_app kept)
 over=$(of_app over)
 killed_app=$(sed -E 's/container_([0-9]+_[0-9]+)_.*/application_\1/' <<<"$over" | sort -u)
-check 'the third one is killed' curl -sf -X PUT -H 'Content-Type: application/json' -d '{"state":"KILLED"}' -o "$dir/killed" \
+check 'the third application is killed' curl -sf -X PUT -H 'Content-Type: application/json' -d '{"state":"KILLED"}' -o "$dir/killed" \
     "$rm_web/ws/v1/cluster/apps/$killed_app/state"
 all_over() { for c in $over; do in_state "$c" COMPLETED || return 1; done; }
-check 'its containers are killed with it' wait_until 30 all_over
-check 'and the ResourceManager has dropped them' wait_until 30 rm_counts '2 2 0'
-is 'the opportunistic ones of the other have not ended' "$(light 'containers?app=kept' | jq -r '[.[] | .end // empty] | join("; ")')" ''
-is 'and go on' "$(for c in $kept; do field_of "$c" .state; done | sort -u)" RUNNING
+check 'the containers of the third application are killed' wait_until 30 all_over
+check 'the ResourceManager has removed these containers' wait_until 30 rm_counts '2 2 0'
+is 'the opportunistic containers of the other application have not ended' "$(light 'containers?app=kept' | jq -r '[.[] | .end // empty] | join("; ")')" ''
+is 'the opportunistic containers keep running' "$(for c in $kept; do field_of "$c" .state; done | sort -u)" RUNNING
 light 'finish?app=kept' >/dev/null
-check 'until their own ends' wait_until 30 rm_counts '2 0 0'
+check 'the opportunistic containers end with their own application' wait_until 30 rm_counts '2 0 0'
 
 # ---- containers that can't start here -------------------------------------------------------------
 
@@ -127,16 +127,16 @@ wait_until 20 status_is '.node.machine.cpu_busy_millicores > 7900' true
 light 'ask?app=waits&n=1&mb=16&type=OPPORTUNISTIC&cmd=exec+sleep+1008' >/dev/null
 submit own --opportunistic -m 16M -c 0.1 -- sleep 1009
 given_back() { light 'containers?app=waits' | jq -r '.[].end // empty' | grep -q .; }
-check 'an opportunistic one that cannot start is given back' wait_until 60 given_back
-like 'as one that was killed, and with the reason' "$(light 'containers?app=waits' | jq -r '.[].end // empty')" \
+check "an opportunistic container that can't start is given back" wait_until 60 given_back
+like 'the given-back container counts as killed, with the reason' "$(light 'containers?app=waits' | jq -r '.[].end // empty')" \
     '^-108 .*it has waited for as long as \[queue\] give-back allows'
 w=$(nmctl list --all --json | jq -r '[.[] | select(.exit_cause == "waited-too-long")][0].id')
-is 'which is a decision of the node' "$(decision_of "$w" shed .reason)" waited-too-long
-like 'nmctl explain tells it' "$(nmctl explain "$w")" 'the node has had no room for it meanwhile'
-like 'the metrics count it' "$(curl -sS --unix-socket "$NMD_SOCKET" http://nmd/metrics)" \
+is 'giving back is a decision of the node' "$(decision_of "$w" shed .reason)" waited-too-long
+like 'nmctl explain describes the decision' "$(nmctl explain "$w")" 'the node has had no room for it meanwhile'
+like 'the metrics count the decision' "$(curl -sS --unix-socket "$NMD_SOCKET" http://nmd/metrics)" \
     '^nm_sheds_total\{reason="waited-too-long"\} [1-9]'
-like 'so does an event' "$(nmctl events --json "$w" | jq -r .text)" 'waited for as long as'
-is "a local user's waits on" "$(state_of own)" SCHEDULED
+like 'an event reports the decision' "$(nmctl events --json "$w" | jq -r .text)" 'waited for as long as'
+is "a local user's container keeps waiting" "$(state_of own)" SCHEDULED
 light 'finish?app=waits' >/dev/null
 nmctl kill own >/dev/null
 node_cpu 0
@@ -146,72 +146,72 @@ kill -HUP "$nmd_pid"
 # ---- another size of the node -----------------------------------------------------------------------
 
 size_is() { [ "$(of_node '"\(.availMemoryMB + .usedMemoryMB) \(.availableVirtualCores + .usedVirtualCores)"')" = "$1" ]; }
-check 'the node has the size that yarn-site.xml says' wait_until 20 size_is '2400 8'
+check 'the node has the size of yarn-site.xml' wait_until 20 size_is '2400 8'
 rm_admin -updateNodeResource "node07:$node_port" 2300 6
 counts_on() { [ "$(upstream_of '"\(.memory_bytes / 1048576) \(.vcores)"')" = "$1" ]; }
-check 'the ResourceManager is told another one, and nmd by it' wait_until 20 counts_on '2300 6'
-is 'nmctl status has it beside what there is' "$(nmctl status | tr -s ' \n' ' ' | grep -o 'the cluster has set .* CPUs')" \
+check 'the ResourceManager gets another size, and tells nmd' wait_until 20 counts_on '2300 6'
+is 'nmctl status shows the size beside the capacity' "$(nmctl status | tr -s ' \n' ' ' | grep -o 'the cluster has set .* CPUs')" \
     'the cluster has set 2.2 GiB and 6 vcores for this node; configured are 2.3 GiB and 8 vcores; the host has 3.9 GiB and 8 CPUs'
 # The size becomes smaller than the running containers of 64 and 96 MiB.
 rm_admin -updateNodeResource "node07:$node_port" 100 1
-check 'one below what runs' wait_until 20 counts_on '100 1'
-is 'kills nothing, and ends nothing' "$(told "$g"), $(told "$o")" \
+check 'the ResourceManager sets a size below the use' wait_until 20 counts_on '100 1'
+is 'the smaller size ends no container' "$(told "$g"), $(told "$o")" \
     'RUNNING RUNNING GUARANTEED 64 -1000, RUNNING RUNNING GUARANTEED 96 -1000'
-is 'nmctl has up to which size more is started, beside what may be used' "$(nmctl status --json | jq -r \
+is 'nmctl shows up to which size containers are started' "$(nmctl status --json | jq -r \
     '.node | "\(.offered | .memory_bytes / 1048576) \(.offered.vcores) of \(.capacity.memory_bytes / 1048576)"')" '100 1 of 2400'
 light 'ask?app=small&n=1&mb=16&cmd=true' >/dev/null
 rm_admin -updateNodeResource "node07:$node_port" 2800 12
-check 'a larger one, too' wait_until 20 counts_on '2800 12'
-is 'which is what the kernel holds containers to from now on' "$(nmctl status --json | jq -r \
+check 'the ResourceManager sets a larger size' wait_until 20 counts_on '2800 12'
+is 'the kernel limits the containers to the larger size' "$(nmctl status --json | jq -r \
     '.node | "\(.capacity | .memory_bytes / 1048576) \(.capacity.vcores) of \(.configured.memory_bytes / 1048576)"')" '2800 12 of 2400'
 small_ended() { light 'containers?app=small' | jq -r '.[].end // empty' | grep -q .; }
-check 'what was asked for meanwhile runs now' wait_until 30 small_ended
-like 'and has not been refused' "$(light 'containers?app=small' | jq -r '[.[].end // empty] | join("; ")')" '^0 [^;]*$'
+check 'requests that were made meanwhile run now' wait_until 30 small_ended
+like 'these requests have not been refused' "$(light 'containers?app=small' | jq -r '[.[].end // empty] | join("; ")')" '^0 [^;]*$'
 light 'finish?app=small' >/dev/null
 big=$(one_more 'mb=2500&cmd=exec+sleep+1006')
-check 'a container that is larger than what is configured runs' wait_until 30 in_state "$big" RUNNING
+check 'a container that is larger than the configured size runs' wait_until 30 in_state "$big" RUNNING
 nmd_kill
 need 'nmd starts after a crash' node_start
-check 'it is in the cluster' wait_until 30 upstream_is running
-check 'which goes on counting on that size' wait_until 20 size_is '2800 12'
-is 'and so does nmd' "$(upstream_of '"\(.memory_bytes / 1048576) \(.vcores)"')" '2800 12'
+check 'the restarted nmd is in the cluster' wait_until 30 upstream_is running
+check 'the ResourceManager still uses the larger size' wait_until 20 size_is '2800 12'
+is 'nmd still uses the larger size' "$(upstream_of '"\(.memory_bytes / 1048576) \(.vcores)"')" '2800 12'
 light "end?container=$big" >/dev/null
-check 'the large one ends' wait_until 30 ended "$big"
+check 'the large container ends' wait_until 30 ended "$big"
 rm_admin -updateNodeResource "node07:$node_port" 9000 12
-check 'one that the host cannot have' wait_until 20 counts_on '9000 12'
-like 'is told as such' "$(nmctl status --json | jq -r '.node.notes[]')" 'expects 8.8 GiB of memory here, but this host has 3.9 GiB'
+check 'the ResourceManager sets a size that the host does not have' wait_until 20 counts_on '9000 12'
+like 'status reports the size that the host does not have' "$(nmctl status --json | jq -r '.node.notes[]')" 'expects 8.8 GiB of memory here, but this host has 3.9 GiB'
 light 'ask?app=huge&n=1&mb=8000&cmd=exec+sleep+1007' >/dev/null
 refused() { light 'containers?app=huge' | jq -r '.[].end // empty' | grep -q .; }
-check 'what is too large for it ends' wait_until 30 refused
-like 'with a code that counts as a failure' "$(light 'containers?app=huge' | jq -r '.[].end // empty')" \
+check 'a container that is too large for the host ends' wait_until 30 refused
+like 'the exit code counts as a failure' "$(light 'containers?app=huge' | jq -r '.[].end // empty')" \
     '^-1000 .*larger than the node, which offers'
 light 'finish?app=huge' >/dev/null
 light 'ask?app=huger&n=1&mb=8000&type=OPPORTUNISTIC&cmd=exec+sleep+1007' >/dev/null
 refused_too() { light 'containers?app=huger' | jq -r '.[].end // empty' | grep -q .; }
-check 'and so does one that is opportunistic' wait_until 30 refused_too
-like 'with the same code, for with -108 it would be asked for again at once' \
+check 'an opportunistic container that is too large ends too' wait_until 30 refused_too
+like 'the opportunistic container has the same code, because a retry with -108 would follow immediately' \
     "$(light 'containers?app=huger' | jq -r '.[].end // empty')" '^-1000 .*larger than the node, which offers'
 light 'finish?app=huger' >/dev/null
 printf '[node]\nmemory = 2200M\n' >"$nmd_conf.d/60-size.conf"
 kill -HUP "$nmd_pid"
-check 'nmd is told one of its own, and the ResourceManager by it' wait_until 20 size_is '2200 8'
-is 'containers have felt nothing of it' "$(told "$g"), $(told "$o")" \
+check "the ResourceManager accepts nmd's own size again" wait_until 20 size_is '2200 8'
+is 'the containers were not disturbed' "$(told "$g"), $(told "$o")" \
     'RUNNING RUNNING GUARANTEED 64 -1000, RUNNING RUNNING GUARANTEED 96 -1000'
 
 # ---- a drain ----------------------------------------------------------------------------------------
 
 try nmctl drain
-like 'a drain says what the cluster hears of it' "$err" 'drain: nmd reports no free resources to the ResourceManager'
-check 'the ResourceManager counts on no more room than what runs has' wait_until 20 size_is '160 8'
+like 'drain says what the cluster is told' "$err" 'drain: nmd reports no free resources to the ResourceManager'
+check 'the ResourceManager uses no more room than running containers have' wait_until 20 size_is '160 8'
 light 'ask?app=later&n=1&mb=16&cmd=true' >/dev/null
-is 'the node is healthy to it' "$(of_node .state)" RUNNING
-is 'and its containers go on' "$(told "$g"), $(told "$o")" \
+is 'the node is healthy for the ResourceManager' "$(of_node .state)" RUNNING
+is 'the containers of the node keep running' "$(told "$g"), $(told "$o")" \
     'RUNNING RUNNING GUARANTEED 64 -1000, RUNNING RUNNING GUARANTEED 96 -1000'
 nmctl undrain >/dev/null
-check 'after the drain it counts on all of it' wait_until 20 size_is '2200 8'
+check 'after the drain the ResourceManager uses the whole node' wait_until 20 size_is '2200 8'
 later() { light 'containers?app=later' | jq -r '.[].end // empty' | grep -q .; }
-check 'what was asked for meanwhile runs now' wait_until 30 later
-like 'and never failed' "$(light 'containers?app=later' | jq -r '[.[].end // empty] | join("; ")')" '^0 [^;]*$'
+check 'requests that were made during the drain run now' wait_until 30 later
+like 'these requests never failed' "$(light 'containers?app=later' | jq -r '[.[].end // empty] | join("; ")')" '^0 [^;]*$'
 light 'finish?app=later' >/dev/null
 
 # ---- nmd dies during this ---------------------------------------------------------------------------
@@ -242,37 +242,37 @@ END
 at_exit "end_process $!"
 late=$(one_more "$(once late 0)")
 away=$(one_more "$(once away 7)")
-check 'two more run' wait_until 30 in_state "$away" RUNNING
+check 'two more containers run' wait_until 30 in_state "$away" RUNNING
 wait_until 30 in_state "$late" RUNNING
 slow=$(one_more "mb=16&cmd=cat+it%3b+exec+sleep+1004&url=http://127.0.0.1:$slow_port/it")
-check 'and one is still fetching a file' wait_until 30 in_state "$slow" LOCALIZING
+check 'one container still fetches a file' wait_until 30 in_state "$slow" LOCALIZING
 process=$(field_of "$g" .pid)
 nmd_kill
 touch "$place/away"
 over() { ! pgrep -f "$place/away" >/dev/null; }
-check 'one ends while nmd is dead' wait_until 10 over
+check 'a container ends while nmd is stopped' wait_until 10 over
 need 'nmd starts again' node_start
-check 'it is in the cluster again' wait_until 30 upstream_is running
-check 'the end is told' wait_until 30 ended "$away"
-like 'with its code' "$(end_of "$away")" '^7 '
-is 'the others have gone on' "$(field_of "$g" '"\(.pid) \(.state)"')" "$process RUNNING"
-is 'as what they were' "$(told "$o")" 'RUNNING RUNNING GUARANTEED 96 -1000'
-is 'who was fetching does so again' "$(state_of "$slow")" LOCALIZING
+check 'the restarted nmd joins the cluster' wait_until 30 upstream_is running
+check 'the end of the container is reported' wait_until 30 ended "$away"
+like 'the report has the exit code' "$(end_of "$away")" '^7 '
+is 'the other containers keep running' "$(field_of "$g" '"\(.pid) \(.state)"')" "$process RUNNING"
+is 'the other containers have their types' "$(told "$o")" 'RUNNING RUNNING GUARANTEED 96 -1000'
+is 'the container that was fetching a file fetches it again' "$(state_of "$slow")" LOCALIZING
 touch "$place/late"
-check 'one ends after that' wait_until 30 ended "$late"
-like 'well' "$(end_of "$late")" '^0 '
+check 'the fetching container ends after the restart' wait_until 30 ended "$late"
+like 'the fetching container succeeds' "$(end_of "$late")" '^0 '
 has_it() { [ "$(nmctl logs "$slow")" = fetched ]; }
-check 'and runs with what it has fetched' wait_until 30 has_it
-is 'nobody was taken for lost' "$(light containers | jq -r '[.[] | select(.end // "" | startswith("-100 "))] | length')" 0
+check 'the container runs with the fetched file' wait_until 30 has_it
+is 'no container is regarded as lost' "$(light containers | jq -r '[.[] | select(.end // "" | startswith("-100 "))] | length')" 0
 
 # ---- many containers --------------------------------------------------------------------------------
 
 light 'ask?n=47&mb=16&cmd=exec+sleep+1003' >/dev/null
 run_now() { [ "$(nmctl list --json | jq '[.[] | select(.state == "RUNNING")] | length')" = "$1" ]; } # N
-check 'fifty run' wait_until 60 run_now 50
-is 'which have more vcores than the node, for the ResourceManager goes by memory alone' \
+check 'fifty containers run' wait_until 60 run_now 50
+is 'fifty containers have more vcores than the node, since the ResourceManager counts memory alone' \
     "$(nmctl status --json | jq -r '.node | "\(.allocated.guaranteed.vcores) of \(.capacity.vcores)"')" '50 of 8'
-at_least 'nmd is smaller than 12 MiB then' "$((12 << 20))" "$(status_of .node.own.rss_bytes)"
+at_least 'nmd with fifty containers is smaller than 12 MiB' "$((12 << 20))" "$(status_of .node.own.rss_bytes)"
 
 # ---- requests of services --------------------------------------------------------------------------
 
@@ -286,32 +286,32 @@ echo two >"$place/two"
 echo more >"$place/more"
 chmod 644 "$place/two" "$place/more"
 r=$(one_more 'mb=32&cmd=echo+one+%3e%3eruns%3b+exec+sleep+1021')
-check 'one that is going to run again runs' wait_until 30 ran 'one '
+check 'a container for restarts runs' wait_until 30 ran 'one '
 first=$(field_of "$r" .pid)
 light "restart?container=$r" >/dev/null
-check 'restarted, it runs the same once more, in its directory' wait_until 30 ran 'one one '
-check 'as another process' [ "$(field_of "$r" .pid)" != "$first" ]
-like 'its master is told' "$(said)" 'Container will be Restarted'
-like 'and so is nmctl' "$(nmctl explain "$r")" 'run of'
+check 'a restarted container runs the same command in its directory' wait_until 30 ran 'one one '
+check 'the restarted container has another process' [ "$(field_of "$r" .pid)" != "$first" ]
+like 'the master is told about the restart' "$(said)" 'Container will be Restarted'
+like 'nmctl shows the restart' "$(nmctl explain "$r")" 'run of'
 light "localize?container=$r&file=$place/more" >/dev/null
-check 'a file is fetched for it while it runs' wait_until 30 is_there more more
+check 'a file is fetched for the running container' wait_until 30 is_there more more
 light "reinit?container=$r&cmd=cat+two+%3e%3eruns%3b+exec+sleep+1022&file=$place/two" >/dev/null
-check 're-initialized, it runs another command with another file' wait_until 30 ran 'one one two '
+check 'a re-initialized container runs another command with another file' wait_until 30 ran 'one one two '
 light "rollback?container=$r" >/dev/null
-check 'rolled back, the former one' wait_until 30 ran 'one one two one '
-like 'once' "$(light "rollback?container=$r" 2>&1)" 'Nothing to rollback to !!'
+check 'a roll back restores the former command' wait_until 30 ran 'one one two one '
+like 'the former command was restored once' "$(light "rollback?container=$r" 2>&1)" 'Nothing to rollback to !!'
 light "reinit?container=$r&cmd=echo+bad+%3e%3eruns%3b+exit+7" >/dev/null
-check 'what fails before it is committed is rolled back by itself' wait_until 30 ran 'one one two one bad one '
-like 'which its master is told' "$(said)" 'Auto Rolled-Back'
+check 'a command that fails before the commit is rolled back automatically' wait_until 30 ran 'one one two one bad one '
+like 'the master is told about the automatic roll back' "$(said)" 'Auto Rolled-Back'
 light "reinit?container=$r&cmd=true&file=$place/none" >/dev/null
-check 'what cannot be fetched changes nothing' wait_until 30 says 'aborting re-initialization'
-is 'it goes on' "$(runs)" 'one one two one bad one '
+check 'a failed fetch changes nothing' wait_until 30 says 'aborting re-initialization'
+is 'the container keeps running' "$(runs)" 'one one two one bad one '
 light "reinit?container=$r&cmd=echo+three+%3e%3eruns%3b+exec+sleep+1023" >/dev/null
-check 'and once more it is re-initialized' wait_until 30 ran 'one one two one bad one three '
+check 'the container is re-initialized again' wait_until 30 ran 'one one two one bad one three '
 light "commit?container=$r" >/dev/null
-like 'committed, there is no way back' "$(light "rollback?container=$r" 2>&1)" 'Nothing to rollback to !!'
+like 'no roll back is possible after the commit' "$(light "rollback?container=$r" 2>&1)" 'Nothing to rollback to !!'
 light "end?container=$r" >/dev/null
-check 'and it is stopped as any other' wait_until 30 ended "$r"
+check 'the container is stopped by its master' wait_until 30 ended "$r"
 
 # ---- ends -------------------------------------------------------------------------------------------
 
@@ -327,23 +327,23 @@ for i in 1 2; do # nobody has looked at the disk yet, and one of the two is sent
     d=$(one_more "mb=32&cmd=pwd%3b+exec+sleep+103$i&file=$place/more")
     check "a container runs, $i" wait_until 30 in_state "$d" RUNNING
     in_other() { [[ $(nmctl logs "$d") == "$place/local/"* ]]; }
-    check "in the other directory, $i" wait_until 20 in_other
+    check "the container runs in the other directory, $i" wait_until 20 in_other
     light "end?container=$d" >/dev/null
-    check "and ends, $i" wait_until 30 ended "$d"
+    check "the container ends, $i" wait_until 30 ended "$d"
 done
 light "restart?container=$b" >/dev/null
 moved() { [[ $(nmctl logs "$b" | tail -n 1) == "$place/local/"* ]]; }
-check 'the one that runs on the bad disk is restarted in the other directory' wait_until 30 moved
+check 'a container on a failed disk is restarted in the other directory' wait_until 30 moved
 light "end?container=$b" >/dev/null
-check 'and ends' wait_until 30 ended "$b"
+check 'the restarted container ends' wait_until 30 ended "$b"
 bad_told() { nmctl events --json | grep -c "New containers don't use the local directory $place/disk any more: .*read-only"; }
-is 'that it is bad is an event' "$(bad_told)" 1
-is 'the node is healthy to the ResourceManager' "$(of_node .state)" RUNNING
+is 'an event reports the failed disk' "$(bad_told)" 1
+is 'the node is healthy for the ResourceManager' "$(of_node .state)" RUNNING
 need 'the disk is back' mount -o remount,rw "$place/disk"
 in_first() { d=$(one_more 'mb=16&cmd=pwd') && wait_until 30 ended "$d" && [[ $(nmctl logs "$d") == "$place/disk/"* ]]; }
-check 'and is used again' wait_until 30 in_first
-like 'which is an event, too' "$(nmctl events --json)" "local directory $place/disk is good again"
-is 'both were told once' "$(bad_told)" 1
+check 'the repaired disk is used again' wait_until 30 in_first
+like 'an event reports the repaired disk' "$(nmctl events --json)" "local directory $place/disk is good again"
+is 'both events were reported once' "$(bad_told)" 1
 
 # Four containers that fail at the same time, each with ten thousand files that look like its output.
 crowded="cd $place/logs/*/\$CONTAINER_ID && seq -f stderr%g 10000 | xargs touch; echo crowded >&2
@@ -351,7 +351,7 @@ crowded="cd $place/logs/*/\$CONTAINER_ID && seq -f stderr%g 10000 | xargs touch;
 light "ask?app=crowd&n=4&mb=16&cmd=$(jq -rn --arg command "$crowded" '$command | @uri')" >/dev/null
 crowded_dirs() { find "$place"/logs/*/container_* -name stderr10000 2>/dev/null | wc -l; }
 all_crowded() { [ "$(crowded_dirs)" = 4 ]; }
-check 'four containers have made ten thousand files each beside their logs' wait_until 60 all_crowded
+check 'four containers have created ten thousand files each beside their logs' wait_until 60 all_crowded
 crowd_ended() { [ "$(light 'containers?app=crowd' | jq '[.[] | select(.end)] | length')" = 4 ]; }
 touch "$place/crowd"
 slowest=0
@@ -363,17 +363,17 @@ fails_on() { # for wait_until: asks nmd once more, and sees how long that takes
     [ "$took" -le "$slowest" ] || slowest=$took
     crowd_ended
 }
-wait_until 30 fails_on || not_ok 'all four end'
-at_least 'nmd answers within a second while all four fail' 1000 "$slowest"
-like 'and tells what they have said' "$(light 'containers?app=crowd' | jq -r '.[0].end // empty')" '^5 .*exit code 5.*crowded'
+wait_until 30 fails_on || not_ok 'all four containers end'
+at_least 'nmd answers within a second while all four containers fail' 1000 "$slowest"
+like 'nmd reports the last output of the containers' "$(light 'containers?app=crowd' | jq -r '.[0].end // empty')" '^5 .*exit code 5.*crowded'
 light 'finish?app=crowd' >/dev/null
 
 f=$(one_more 'mb=32&cmd=echo+it+is+broken+%3e%262%3b+exit+3')
-check 'one that fails ends' wait_until 30 ended "$f"
-like 'with its code, and what it has said' "$(end_of "$f")" '^3 .*exit code 3.*it is broken'
+check 'a container that fails ends' wait_until 30 ended "$f"
+like 'the report has the exit code and the last output' "$(end_of "$f")" '^3 .*exit code 3.*it is broken'
 light "end?container=$o" >/dev/null
-check 'one is stopped by its master' wait_until 30 ended "$o"
-like 'which hears its own reason' "$(end_of "$o")" '^-105 .*ApplicationMaster'
+check 'a container is stopped by its master' wait_until 30 ended "$o"
+like 'the master gets its own reason' "$(end_of "$o")" '^-105 .*ApplicationMaster'
 
 # ---- a user that container-executor.cfg bans -----------------------------------------------------------
 
@@ -381,35 +381,35 @@ printf 'min.user.id=1000\nbanned.users=hdfs,nobody\n' >"$conf/container-executor
 chmod 666 "$conf/container-executor.cfg"
 nmd_kill
 need 'nmd starts with such a file' node_start
-like 'which others can write to' "$(cat "$dir/nmd.log")" 'container-executor.cfg: ignored: users other than root can write'
+like 'a log directory that others can write is reported' "$(cat "$dir/nmd.log")" 'container-executor.cfg: ignored: users other than root can write'
 chmod 644 "$conf/container-executor.cfg"
 nmd_kill
 need 'nmd starts with one that is root'"'"'s' node_start
-check 'it is in the cluster' wait_until 30 upstream_is running
+check 'nmd joins the cluster' wait_until 30 upstream_is running
 light 'ask?app=banned&n=1&mb=16&cmd=true' >/dev/null
 banned() { light 'containers?app=banned' | jq -r '.[].end // empty' | grep -q .; }
 check 'a container of a banned user ends' wait_until 30 banned
-like 'with the code that Hadoop has, and why' "$(light 'containers?app=banned' | jq -r '.[].end // empty')" \
+like "the container has Hadoop's exit code, and the reason" "$(light 'containers?app=banned' | jq -r '.[].end // empty')" \
     '^-1000 .*the user nobody, but this user is banned on this node'
-is 'nmctl config has the names' "$(nmctl config --json | jq -r '.[] | select(.key == "banned.users") | .value')" 'hdfs,nobody'
+is 'nmctl config has the names of banned users' "$(nmctl config --json | jq -r '.[] | select(.key == "banned.users") | .value')" 'hdfs,nobody'
 light 'finish?app=banned' >/dev/null
 light finish >/dev/null
-check 'with its application the last one ends' wait_until 30 in_state "$g" COMPLETED
-like 'and nmctl says why' "$(field_of "$g" .message)" 'ResourceManager'
+check 'the last container ends with its application' wait_until 30 in_state "$g" COMPLETED
+like 'nmctl gives the reason' "$(field_of "$g" .message)" 'ResourceManager'
 gone() { [ -z "$(find "$place"/{disk,local}/usercache/*/appcache -mindepth 1 -print -quit)" ]; }
-check 'nothing is left of it on the disk' wait_until 30 gone
-is 'but its logs' "$(cat "$place/logs/$app/$g/stdout")" hello
-check 'and nothing at the ResourceManager' wait_until 20 rm_counts '0 0 0'
+check 'no file of the application is left on the disk' wait_until 30 gone
+is 'the logs of the application are left' "$(cat "$place/logs/$app/$g/stdout")" hello
+check 'the ResourceManager has no container of the node' wait_until 20 rm_counts '0 0 0'
 nmctl drain >/dev/null 2>&1
-check 'an empty node that drains is unhealthy to it' wait_until 20 rm_says UNHEALTHY
-like 'which nmctl tells beside that it is registered' "$(nmctl status)" 'upstream .*yarn, running, reported as unhealthy: '
-like 'with the reason' "$(of_node .healthReport)" '^draining: '
+check 'an empty node that drains is unhealthy for the ResourceManager' wait_until 20 rm_says UNHEALTHY
+like 'nmctl shows the unhealthy report beside the registration' "$(nmctl status)" 'upstream .*yarn, running, reported as unhealthy: '
+like 'the report has the reason' "$(of_node .healthReport)" '^draining: '
 nmctl undrain >/dev/null
-check 'and healthy again when that is over' wait_until 20 rm_says RUNNING
+check 'the node is healthy again after the drain' wait_until 20 rm_says RUNNING
 mv "$place/logs" "$place/away-logs"
 # This is reported sooner than other problems of health, which must last half a minute before they are reported.
-check 'one without a directory for logs is unhealthy soon' wait_until 20 rm_says UNHEALTHY
-like 'with that reason' "$(of_node .healthReport)" '^0 of 1 yarn.nodemanager.log-dirs are good'
+check 'a node without a directory for logs becomes unhealthy' wait_until 20 rm_says UNHEALTHY
+like 'the report names the log directories' "$(of_node .healthReport)" '^0 of 1 yarn.nodemanager.log-dirs are good'
 mv "$place/away-logs" "$place/logs"
-check 'and healthy when it is there again' wait_until 20 rm_says RUNNING
+check 'the node is healthy when a directory exists again' wait_until 20 rm_says RUNNING
 done_testing

@@ -16,7 +16,7 @@ need 'a stock ResourceManager answers' rm_again
 java_node_start 4
 need 'a Java NodeManager registers' wait_until 60 node_is 4 RUNNING
 need 'pi runs there' pi java 0 6
-like 'to the end' "$(counters java)" '^Estimated value of Pi is 3\.'
+like 'pi ends with a result' "$(counters java)" '^Estimated value of Pi is 3\.'
 java_node_stop 4
 need 'it leaves' wait_until 30 node_is 4 SHUTDOWN
 
@@ -32,23 +32,23 @@ running_map() { nmctl list --json | jq -r '[.[] | select(.execution_type == "OPP
 a_map_runs() { [ -n "$(running_map)" ]; }
 need 'an opportunistic map runs' wait_until 60 a_map_runs
 map=$(running_map)
-check 'it is paused' nmctl pause "$map"
-check 'which is so' wait_until 10 in_state "$map" PAUSED
+check 'the map is paused' nmctl pause "$map"
+check 'the kernel reports the map as frozen' wait_until 10 in_state "$map" PAUSED
 runs_as() { ps -o user= -p "$(field_of "$1" .pid)"; }
-is 'it runs as who runs jobs' "$(runs_as "$map")" "$job_user"
+is 'the map runs as the user of jobs' "$(runs_as "$map")" "$job_user"
 others_done() { [ "$(nmctl list --all --json | jq --arg job "$(job_id mixed)" \
     '[.[] | select(.id | contains($job)) | select(.state == "COMPLETED")] | length')" = 5 ]; }
-check 'the five others end meanwhile' wait_until 60 others_done
-is 'it does not' "$(state_of "$map")" PAUSED
+check 'the five other maps end meanwhile' wait_until 60 others_done
+is 'the paused map does not end' "$(state_of "$map")" PAUSED
 process=$(field_of "$map" .pid)
 end_process "${nmd_nodes[1]}" KILL # what the five have made is still to be fetched
 need 'nmd is killed, and starts again' nmd_node_start 1
-check 'it is in the cluster again' wait_until 30 status_is .upstream.state running
-is 'the map is what it was' "$(field_of "$map" '"\(.pid) \(.state)"')" "$process PAUSED"
-check 'it is resumed' nmctl resume "$map"
+check 'the restarted nmd joins the cluster' wait_until 30 status_is .upstream.state running
+is 'the map has the same process' "$(field_of "$map" '"\(.pid) \(.state)"')" "$process PAUSED"
+check 'the map is resumed' nmctl resume "$map"
 job_ends
-is 'and the job succeeds' "$?" 0 || job_trouble mixed
-is 'with what it counts elsewhere' "$(counters mixed)" "$(counters java)"
+is 'the job succeeds' "$?" 0 || job_trouble mixed
+is 'the job has the counters of a Java NodeManager' "$(counters mixed)" "$(counters java)"
 is 'three of the maps were opportunistic' "$(types mixed)" 'guaranteed 4 opportunistic 3'
 
 # ---- all maps are opportunistic, and at first the machine has no unused memory ----
@@ -68,21 +68,21 @@ agree() {
 }
 node_memory 2950
 pi_begin opportunistic 100 6
-check 'all six wait, in the eyes of both' wait_until 60 agree 0 6 || diag "ours: $(ours), theirs: $(theirs)"
+check 'all six maps wait for nmd and for the ResourceManager' wait_until 60 agree 0 6 || diag "ours: $(ours), theirs: $(theirs)"
 node_memory 0
-check 'with memory to spare they run, in the eyes of both' wait_until 60 agree '[1-6]' 0 || diag "ours: $(ours), theirs: $(theirs)"
+check 'the maps run when memory is available, for nmd and for the ResourceManager' wait_until 60 agree '[1-6]' 0 || diag "ours: $(ours), theirs: $(theirs)"
 job_ends
 is 'the job succeeds' "$?" 0 || job_trouble opportunistic
-is 'and counts what it does elsewhere' "$(counters opportunistic)" "$(counters java)"
-is 'all of its maps were opportunistic' "$(types opportunistic)" 'guaranteed 1 opportunistic 6'
-check 'at the end all is nothing, for both' wait_until 30 agree 0 0
+is 'the second job has the counters of a Java NodeManager' "$(counters opportunistic)" "$(counters java)"
+is 'all maps of the second job were opportunistic' "$(types opportunistic)" 'guaranteed 1 opportunistic 6'
+check 'at the end nmd and the ResourceManager count no containers' wait_until 30 agree 0 0
 
 # ---- afterwards ----
 
 own=$place/node1
 nothing_left() { [ -z "$(find "$own/local" -path '*appcache/*' -print -quit)" ]; }
-check 'nothing of the jobs is left in the local directory' wait_until 30 nothing_left
-like "logs are" "$(find "$own/logs" -name syslog | head -n 1)" 'container_.*/syslog'
-is 'no heartbeat was in vain' "$(status_of .upstream.failures)" 0
+check 'no file of the jobs is left in the local directory' wait_until 30 nothing_left
+like "the logs of the jobs are left" "$(find "$own/logs" -name syslog | head -n 1)" 'container_.*/syslog'
+is 'no heartbeat has failed' "$(status_of .upstream.failures)" 0
 at_least 'nmd is smaller than 12 MiB' "$((12 << 20))" "$(status_of .node.own.rss_bytes)"
 done_testing

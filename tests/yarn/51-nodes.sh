@@ -21,7 +21,7 @@ pi_succeeds() { # NAME PERCENT
     local status=0
     pi "$1" "$2" 4 || status=$?
     is "$1: pi with $2 % of its maps opportunistic succeeds" "$status" 0 || job_trouble "$1"
-    is 'and counts what it does on a Java NodeManager' "$(results "$1")" "$(results java)"
+    is "$1: pi has the counters of a Java NodeManager" "$(results "$1")" "$(results java)"
 }
 join() { # N
     nmd_node_start "$1" && wait_until 30 node_is "$1" RUNNING
@@ -35,14 +35,14 @@ java_node_start 4
 need 'a machine to measure' node_proc_start 6000 8
 need 'a Java NodeManager registers' wait_until 60 node_is 4 RUNNING
 need 'pi runs there' pi java 0 4
-like 'to the end' "$(counters java)" '^Estimated value of Pi is 3\.'
+like 'the job ends with a result' "$(counters java)" '^Estimated value of Pi is 3\.'
 
 # ---- a mixed cluster ------------------------------------------------------------------------------
 
 need 'one of our nodes joins it' join 1
 need 'and another one' join 2
 pi_succeeds mixed 2 # two of four: MapReduce makes the first so many of each hundred maps opportunistic
-like 'their files were on HDFS' "$(hdfs_rest "/staging%20area%20100%25/$job_user/.staging?op=GETFILESTATUS")" '"type":"DIRECTORY"'
+like 'the input files of pi were on HDFS' "$(hdfs_rest "/staging%20area%20100%25/$job_user/.staging?op=GETFILESTATUS")" '"type":"DIRECTORY"'
 
 # Eight maps and eight reducers with a size that fills the nodes, so that each node has maps and reducers.
 mkdir "$place/work/words"
@@ -51,8 +51,8 @@ job_begin words org.apache.hadoop.examples.ExampleDriver wordcount -Dmapreduce.j
     -Dmapreduce.map.memory.mb=640 -Dmapreduce.reduce.memory.mb=640 "file://$place/work/words" "file://$place/work/counted"
 job_ends
 is 'a job with a reducer on each node succeeds' "$?" 0 || job_trouble words
-is 'all nodes have had maps of it' "$(nodes_of words m)" 'node01 node02 node04'
-is 'and reducers' "$(nodes_of words r)" 'node01 node02 node04'
+is 'all nodes have run maps of the job' "$(nodes_of words m)" 'node01 node02 node04'
+is 'all nodes have run reducers of the job' "$(nodes_of words r)" 'node01 node02 node04'
 is 'each word is counted' "$(grep -hE '^(of|many)' "$place"/work/counted/part-* | sort | tr '\t\n' '  ')" 'many 8000 of 8000 '
 # The logs of maps have a line at their end, and the logs of reducers name the maps whose output they fetch.
 logs_on() { cat "$place/node$1/logs"/*/"application_$(job_id words)"/*/"$2"; } # N FILE
@@ -65,9 +65,9 @@ fetched_from() { # N: which nodes' maps the reducers there have
     done | paste -sd ' '
 }
 all='node01 node02 node04'
-is 'reducers on the Java node have fetched from all' "$(fetched_from 4)" "$all"
-is 'so have those on ours' "$(fetched_from 1), $(fetched_from 2)" "$all, $all"
-like 'none in vain' "$(counters words)" 'Failed Shuffles=0'
+is 'the reducers on the Java node have fetched from all nodes' "$(fetched_from 4)" "$all"
+is "the reducers on nmd's nodes have fetched from all nodes" "$(fetched_from 1), $(fetched_from 2)" "$all, $all"
+like 'no fetch has failed' "$(counters words)" 'Failed Shuffles=0'
 
 # ---- three nodes of nmd ---------------------------------------------------------------------------
 
@@ -86,7 +86,7 @@ use_node 1
 node_memory 5950 # nothing opportunistic can start
 pi_begin shed 100 8
 queued_are() { use_node "$1"; [ "$(nmctl status --json | jq .queue.length)" = "$2" ]; } # N LENGTH
-check 'all of a job waits on one node' wait_until 90 queued_are 1 8
+check 'all maps of a job wait on one node' wait_until 90 queued_are 1 8
 
 # Figures of a node on the ResourceManager's page, in its REST interface and in nmctl status. They are compared only if nmd's figures are
 # the same before and after, so that all figures belong to the same time.
@@ -122,19 +122,19 @@ need 'the others come back' join 2
 need 'both of them' join 3
 now_given_back() { comm -13 <(printf '%s\n' "$before") <(given_back); }
 some_given_back() { [ -n "$(now_given_back)" ]; }
-check 'the ResourceManager sees that their queues are shorter, and the first one gives some back' wait_until 60 some_given_back
+check 'the ResourceManager sees that other queues are shorter, and the first node gives back maps' wait_until 60 some_given_back
 given=$(now_given_back)
-is 'which are the latest of its queue' "$given" "$(tail -n "$(wc -l <<<"$given")" <<<"$queue" | sort)"
+is 'the maps that were given back are the latest in the queue' "$given" "$(tail -n "$(wc -l <<<"$given")" <<<"$queue" | sort)"
 has_some() { use_node "$1"; [ "$(nmctl list --json | jq length)" -gt 0 ]; } # N
 tried_elsewhere() { has_some 2 || has_some 3; }
-check 'the job asks for them again, and gets a place on another node' wait_until 60 tried_elsewhere
+check 'the job asks again for the maps, and they run on another node' wait_until 60 tried_elsewhere
 node_memory 0
 agrees 'with memory to spare some run' 1 '[1-9]+ [1-9][0-9]* [1-9][0-9]* [0-9]+'
 job_ends
 is 'the job succeeds' "$?" 0 || job_trouble shed
-is 'each of its maps that was given back was tried again' \
+is 'each map that was given back was tried again' \
     "$(counters shed | sed -n 's/^Killed map tasks=//p')" "$(shed_of 1 2 3)"
-like 'with the right end' "$(counters shed)" '^Estimated value of Pi is 3\.'
-like 'some of them on another node' "$(nodes_of shed m)" 'node02|node03'
+like 'the given-back attempt has the right end' "$(counters shed)" '^Estimated value of Pi is 3\.'
+like 'some of the maps ran on another node' "$(nodes_of shed m)" 'node02|node03'
 agrees 'at the end all is nothing' 1 '0 0 0 0'
 done_testing

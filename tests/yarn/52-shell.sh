@@ -48,37 +48,37 @@ shell_begin docker -shell_env YARN_CONTAINER_RUNTIME_TYPE=docker -shell_command 
 check 'promoted: its container runs' wait_until 90 run_now promoted 1
 promoted=$(ids_of promoted)
 is_promoted() { [ "$(field_of "$promoted" .execution_type)" = GUARANTEED ]; }
-check 'it is promoted' wait_until 30 is_promoted
+check 'promoted: the container is promoted' wait_until 30 is_promoted
 promotions() { nmctl explain --json "$promoted" | jq -r '[.[] | select(.kind == "promote") | .reason] | join(" ")'; }
-is 'which is no decision of the node' "$(promotions)" owner
+is 'promoted: the promotion is not a decision of the node' "$(promotions)" owner
 told_its_master() { grep -q "Container $promoted updated, updateType=PROMOTE_EXECUTION_TYPE" \
     "$(log_of "$(masters_of promoted)" AppMaster.stderr)"; }
-check 'its master hears of it, and asks the node for it once more' wait_until 20 told_its_master
+check 'promoted: the master is told, and asks the node for the promotion too' wait_until 20 told_its_master
 let_go go-promoted
 
 ends_well plain
 mapfile -t plain < <(ids_of plain)
-is 'it had two containers' "${#plain[@]}" 2
+is 'promoted: the application had two containers' "${#plain[@]}" 2
 for id in "${plain[@]}"; do
-    is 'one writes to its directory of logs, with file and environment' "$(cat "$(log_of "$id")")" "words from elsewhere
+    is 'promoted: a container writes to its log directory, with file and environment' "$(cat "$(log_of "$id")")" "words from elsewhere
 hello $id"
 done
 ends_well promoted
-is 'its script had its arguments' "$(cat "$(log_of "$promoted")")" 'two over'
-is 'no second promotion came of what its master asked for' "$(promotions)" owner
+is 'promoted: the script had its arguments' "$(cat "$(log_of "$promoted")")" 'two over'
+is 'promoted: the request of the master caused no second promotion' "$(promotions)" owner
 
 shell_ends retried
-is 'retried: one of its containers has failed for good, and so has it' "$?" 2
-like 'with the code that is not to be tried again' "$(app_says retried .diagnostics)" 'failed = 1, .*exit code 9'
-is 'which was not' "$(wc -l <tries/2)" 1
-is 'the other one was tried three times' "$(wc -l <tries/1)" 3
-is 'in one directory' "$(awk '{ print $1 }' tries/1 | sort -u | wc -l)" 1
-is 'as a process of its own each time' "$(awk '{ print $2 }' tries/1 | sort -u | wc -l)" 3
-is 'which the last time ended well' "$(field_of "$(ids_of retried | head -n 1)" '"\(.exit_code) \(.state)"')" '0 COMPLETED'
+is 'retried: one container has failed for good, and so has the application' "$?" 2
+like 'retried: the container has the code that is not retried' "$(app_says retried .diagnostics)" 'failed = 1, .*exit code 9'
+is 'retried: the container was not retried' "$(wc -l <tries/2)" 1
+is 'retried: the other container was tried three times' "$(wc -l <tries/1)" 3
+is 'retried: all attempts had the same directory' "$(awk '{ print $1 }' tries/1 | sort -u | wc -l)" 1
+is 'retried: each attempt had a process of its own' "$(awk '{ print $2 }' tries/1 | sort -u | wc -l)" 3
+is 'retried: the last attempt succeeded' "$(field_of "$(ids_of retried | head -n 1)" '"\(.exit_code) \(.state)"')" '0 COMPLETED'
 
 shell_ends docker
 is 'docker: an application that wants Docker fails' "$?" 2
-like 'and shows why' "$(app_says docker .diagnostics)" "runtime 'docker'.*this node has only the default one"
+like 'docker: the diagnostics have the reason' "$(app_says docker .diagnostics)" "runtime 'docker'.*this node has only the default one"
 
 # ---- three: one for signals, one whose master dies, one that is killed ----
 
@@ -95,31 +95,31 @@ shell_begin killed -num_containers 2 -shell_command 'exec sleep 1000'
 
 check 'signals: its container runs' wait_until 90 run_now signals 1
 script=$(ids_of signals)
-check 'and listens' wait_until 20 has_said "$script" '^one is there$'
+check 'signals: the container handles signals' wait_until 20 has_said "$script" '^one is there$'
 signal "$script" OUTPUT_THREAD_DUMP
-check 'a thread dump is asked of it' wait_until 20 has_said "$script" '^one has heard QUIT$'
+check 'signals: a thread dump is requested' wait_until 20 has_said "$script" '^one has heard QUIT$'
 master=$(masters_of signals)
 signal "$master" OUTPUT_THREAD_DUMP
-check 'and of its master, which is a Java that gives one' wait_until 20 has_said "$master" '^Full thread dump' AppMaster.stdout
-is 'both go on' "$(state_of "$script") $(state_of "$master")" 'RUNNING RUNNING'
+check 'signals: a thread dump of the master, which is a JVM, is requested' wait_until 20 has_said "$master" '^Full thread dump' AppMaster.stdout
+is 'signals: both keep running' "$(state_of "$script") $(state_of "$master")" 'RUNNING RUNNING'
 signal "$script" GRACEFUL_SHUTDOWN
-check 'a graceful shutdown ends it' wait_until 20 in_state "$script" COMPLETED
-check 'by its own hand' has_said "$script" '^one two has heard TERM$'
+check 'signals: a graceful shutdown ends the container' wait_until 20 in_state "$script" COMPLETED
+check 'signals: the container ended by itself' has_said "$script" '^one two has heard TERM$'
 
 check 'killed: its containers run' wait_until 60 run_now killed 2
 mapfile -t killed < <(ids_of killed)
 signal "${killed[0]}" FORCEFUL_SHUTDOWN
-check 'a forceful shutdown ends one' wait_until 20 in_state "${killed[0]}" COMPLETED
-is 'as such' "$(field_of "${killed[0]}" .exit_code)" 137
+check 'killed: a forceful shutdown ends a container' wait_until 20 in_state "${killed[0]}" COMPLETED
+is 'killed: the container counts as killed' "$(field_of "${killed[0]}" .exit_code)" 137
 killed_master=$(masters_of killed)
-check 'which its master hears' wait_until 20 has_said "$killed_master" "containerID=${killed[0]}, .*exitStatus=137" AppMaster.stderr
+check 'killed: the master is told about the kill' wait_until 20 has_said "$killed_master" "containerID=${killed[0]}, .*exitStatus=137" AppMaster.stderr
 check 'the application is killed' yarn_cli application -kill "$(app_of killed)"
-check 'which ends the other' wait_until 20 in_state "${killed[1]}" COMPLETED
-like 'for that reason' "$(field_of "${killed[1]}" .message)" 'ResourceManager'
+check 'killed: the end of the application ends the other container' wait_until 20 in_state "${killed[1]}" COMPLETED
+like 'killed: the record names the end of the application' "$(field_of "${killed[1]}" .message)" 'ResourceManager'
 shell_ends killed
-is 'its client is told' "$(app_says killed '"\(.state) \(.finalStatus)"')" 'KILLED KILLED'
+is 'killed: the client is told about the end' "$(app_says killed '"\(.state) \(.finalStatus)"')" 'KILLED KILLED'
 nothing_of() { [ -z "$(find "$own/local" -path "*appcache/$1*" -print -quit; find "$(nmd_cgroup_root)" -name "*${1#application_}*")" ]; }
-check 'nothing of it is left, directory or cgroup' wait_until 20 nothing_of "$(app_of killed)"
+check 'killed: no directory and no cgroup is left' wait_until 20 nothing_of "$(app_of killed)"
 
 ends_well signals
 
@@ -129,37 +129,37 @@ mapfile -t kept < <(ids_of kept)
 master=$(masters_of kept)
 kill -STOP "$(field_of "$master" .pid)"
 let_go "go-${kept[0]}"
-check 'one ends while its master is asleep' wait_until 20 in_state "${kept[0]}" COMPLETED
+check 'kept: a container ends while its master is stopped' wait_until 20 in_state "${kept[0]}" COMPLETED
 holds() { [ "$(app_says kept .runningContainers)" = "$1" ]; }
-check 'which the ResourceManager knows' wait_until 20 holds 2
+check 'kept: the ResourceManager knows the end' wait_until 20 holds 2
 process=$(field_of "${kept[1]}" .pid)
 kill -KILL "$(field_of "$master" .pid)"
 more_runs() { ids_of kept '.name != "master" and .state == "RUNNING"' | grep -q _02_; }
-check 'a second master starts another one' wait_until 60 more_runs
-is 'the one of the first goes on, untouched' "$(field_of "${kept[1]}" '"\(.state) \(.pid)"')" "RUNNING $process"
+check 'kept: a second master starts another container' wait_until 60 more_runs
+is 'kept: the container of the first master keeps its process' "$(field_of "${kept[1]}" '"\(.state) \(.pid)"')" "RUNNING $process"
 second=$(masters_of kept | tail -n 1)
-like 'the second master knows of it' "$(cat "$(log_of "$second" AppMaster.stderr)")" 'received 1 previous attempts. running containers'
+like 'kept: the second master knows the kept container' "$(cat "$(log_of "$second" AppMaster.stderr)")" 'received 1 previous attempts. running containers'
 for id in $(ids_of kept); do let_go "go-$id"; done
 ends_well kept
-is 'it had two attempts' "$(rm_get "apps/$(app_of kept)/appattempts" | jq -r '.appAttempts.appAttempt | length')" 2
+is 'kept: the application had two attempts' "$(rm_get "apps/$(app_of kept)/appattempts" | jq -r '.appAttempts.appAttempt | length')" 2
 codes=$(for id in $(ids_of kept); do field_of "$id" .exit_code; done)
-is 'all of its containers ended well, for the node too' "${codes//$'\n'/ }" '0 0 0'
+is 'kept: all containers succeeded, for the node too' "${codes//$'\n'/ }" '0 0 0'
 
 # ---- a master that is too large for the host, on a node whose size an administrator has raised ----
 
 rm_admin -updateNodeResource "$(rm_get nodes | jq -r '.nodes.node[] | select(.nodeHostName == "node01") | .id')" 9000 32
 counts_on() { [ "$(status_of .upstream.memory_bytes)" = "$(($1 << 20))" ]; } # MIB
-check 'the node counts on more than the host has' wait_until 20 counts_on 9000
+check 'large: the ResourceManager uses more than the host has' wait_until 20 counts_on 9000
 master_mb=8000 # of a host of 6000
 shell_begin large -shell_command true
 shell_ends large
 is 'large: an application whose master is larger than the host fails' "$?" 2
-is 'after as many attempts as it may have' "$(rm_get "apps/$(app_of large)/appattempts" | jq -r '.appAttempts.appAttempt | length')" 2
-like 'and its client is told why' "$(app_says large .diagnostics | tr '\n' ' ')" 'failed 2 times.*larger than the node'
+is 'large: the application had its maximum of attempts' "$(rm_get "apps/$(app_of large)/appattempts" | jq -r '.appAttempts.appAttempt | length')" 2
+like 'large: the client gets the reason' "$(app_says large .diagnostics | tr '\n' ' ')" 'failed 2 times.*larger than the node'
 
 # ---- afterwards ----
 
 nothing_left() { [ -z "$(find "$own/local" -path '*appcache/*' -print -quit)" ]; }
-check 'nothing of the applications is left in the local directory' wait_until 30 nothing_left
-is 'no heartbeat was in vain' "$(status_of .upstream.failures)" 0
+check 'no file of the applications is left in the local directory' wait_until 30 nothing_left
+is 'no heartbeat has failed' "$(status_of .upstream.failures)" 0
 done_testing

@@ -63,62 +63,62 @@ want a1 $unit
 want a4 $unit
 ask_for a1 1
 ask_for a4 4
-check 'A is given its ten units by nmd' wait_until 30 has_one a1
-check 'and by the Java NodeManager' wait_until 30 has_one a4
+check 'nmd gives A its ten units' wait_until 30 has_one a1
+check 'the Java NodeManager gives A its ten units' wait_until 30 has_one a4
 a1=$(held a1) a4=$(held a4)
 log1=$(log_of 1 a1 "$a1") log4=$(log_of 4 a4 "$a4")
-check 'it uses one' wait_until 30 holds "$log1" $unit
-check 'there, too' wait_until 30 holds "$log4" $unit
+check 'A uses one unit on nmd' wait_until 30 holds "$log1" $unit
+check 'A uses one unit on the Java NodeManager' wait_until 30 holds "$log4" $unit
 
 ask_for b1 1
 ask_for b4 4
 want b1 $full
 want b4 $full
 owes_it() { [ "$(owes b1)$(owes b4)" = "$((10 * unit))$((10 * unit))" ]; }
-check 'B asks for ten, guaranteed, of both' wait_until 20 owes_it
+check 'B requests ten guaranteed units on both' wait_until 20 owes_it
 
 # Measures the same growth without another container, for comparison. The second growth counts, because a machine may be slow to provide
 # memory that was not used before.
 want a1 $full
 want a4 $full
-check 'A grows, alone' wait_until 30 holds "$log1" $full
-check 'there, too' wait_until 30 holds "$log4" $full
+check 'A grows alone on nmd' wait_until 30 holds "$log1" $full
+check 'A grows alone on the Java NodeManager' wait_until 30 holds "$log4" $full
 read -r java_alone _ < <(last_growth "$log4")
 want a1 $unit
 want a4 $unit
-check 'and shrinks again' wait_until 30 holds "$log1" $unit
-check 'there, too' wait_until 30 holds "$log4" $unit
+check 'A shrinks again on nmd' wait_until 30 holds "$log1" $unit
+check 'A shrinks again on the Java NodeManager' wait_until 30 holds "$log4" $unit
 want a1 $full
-check 'and once more' wait_until 30 holds "$log1" $full
+check 'A grows a second time on nmd' wait_until 30 holds "$log1" $full
 read -r alone alone_own < <(last_growth "$log1")
 line=$(lines_of "$log1")
-check 'it works with all of it' wait_until 30 worked_since "$log1" "$line" 5
+check 'A works with all ten units' wait_until 30 worked_since "$log1" "$line" 5
 rate=$(rate_since "$log1" "$line")
 want a1 $unit
 # A's warm-up has ended, and nmd counts its measured use.
 at_rest() { nmctl status --json | jq -e --argjson most $((2 * unit << 20)) '.node.used_or_reserved.memory_bytes < $most'; }
 check 'nmd knows that nine of its ten are unused' wait_until 40 at_rest
-is 'B has still been given nothing' "$(guaranteed b1)$(guaranteed b4)" ''
+is 'B still has no container' "$(guaranteed b1)$(guaranteed b4)" ''
 
 # ---- B, opportunistic -------------------------------------------------------------------------------
 
 since4=$(ms)
 ask_for b4 4 type=OPPORTUNISTIC
-check 'the Java NodeManager is given what B asks for as opportunistic' wait_until 30 has_one b4
+check "the Java NodeManager gets B's opportunistic request" wait_until 30 has_one b4
 b4=$(held b4)
-check 'it queues it' wait_until 20 told_so b4 "$b4" 'RUNNING SCHEDULED'
+check "the Java NodeManager queues B's request" wait_until 20 told_so b4 "$b4" 'RUNNING SCHEDULED'
 since1=$(ms)
 ask_for b1 1 type=OPPORTUNISTIC
-check 'nmd is given the same' wait_until 30 has_one b1
+check "nmd gets B's opportunistic request" wait_until 30 has_one b1
 b1=$(held b1)
 poll_seconds=0.02
-check 'and runs it' wait_until 20 in_state "$b1" RUNNING
+check "nmd runs B's container" wait_until 20 in_state "$b1" RUNNING
 b1_waited=$((($(field_of "$b1" .started_usec) / 1000) - since1))
 unset poll_seconds
 logb=$(log_of 1 b1 "$b1")
-check 'B uses all that it has asked for' wait_until 30 holds "$logb" $full
-is 'its master is told that it runs' "$(told b1 "$b1")" 'RUNNING RUNNING'
-check 'which the scheduler can still not guarantee' refused b1
+check 'B uses all units that it requested' wait_until 30 holds "$logb" $full
+is "B's master is told that the container runs" "$(told b1 "$b1")" 'RUNNING RUNNING'
+check "the scheduler still can't guarantee B's request" refused b1
 check 'nmd sees eleven units used of twelve' wait_until 20 uses "$b1" $((full - 20))
 
 # ---- A uses its promised memory -------------------------------------------------------------------------
@@ -126,39 +126,39 @@ check 'nmd sees eleven units used of twelve' wait_until 20 uses "$b1" $((full - 
 line=$(lines_of "$log1")
 want a1 $full
 check 'A grows to ten units on nmd' wait_until 30 holds "$log1" $full
-check 'B gives way' wait_until 20 in_state "$b1" COMPLETED
-check 'its application is told' wait_until 20 ended b1 "$b1"
+check 'B is killed' wait_until 20 in_state "$b1" COMPLETED
+check "B's application is told" wait_until 20 ended b1 "$b1"
 read -r beside beside_own < <(last_growth "$log1")
 crossed=$(held_at "$log1" $over "$line")
 decided=$(($(decision_of "$b1" kill .time_usec) / 1000)) gone=$(($(field_of "$b1" .finished_usec) / 1000))
-like 'that the node took it, which is no failure of its own' "$(end_of b1 "$b1")" '^-108 .*ended by the node'
-is 'for memory' "$(decision_of "$b1" kill .reason)" memory-over-beta
-at_least 'it was decided before A had three more of its units' "$(held_at "$log1" $((over + 3 * unit)) "$line")" "$decided"
-at_least "A's growth took at most twice as long as alone, and 0.3 s, but for CPUs that others had" $((2 * alone_own + 300)) "$beside_own"
+like 'the message says that the node took the container, which is not a failure of B' "$(end_of b1 "$b1")" '^-108 .*ended by the node'
+is 'the decision names memory' "$(decision_of "$b1" kill .reason)" memory-over-beta
+at_least 'the decision came before A had three more of its units' "$(held_at "$log1" $((over + 3 * unit)) "$line")" "$decided"
+at_least "A's growth took at most twice as long as alone, and 0.3 s, except for CPU time of others" $((2 * alone_own + 300)) "$beside_own"
 line=$(lines_of "$log1")
-check 'A works on' wait_until 30 worked_since "$log1" "$line" 5
+check 'A continues its work' wait_until 30 worked_since "$log1" "$line" 5
 rate_after=$(rate_since "$log1" "$line")
-at_least 'as fast as before B came, or nearly' "$rate_after" $((rate * 3 / 4))
-is 'B is still refused a guarantee' "$(refused b1 && echo so)" so
+at_least 'A works nearly as fast as before B ran' "$rate_after" $((rate * 3 / 4))
+is 'B is still refused guaranteed units' "$(refused b1 && echo so)" so
 
 want a4 $full
-check 'on the Java NodeManager A grows, too' wait_until 30 holds "$log4" $full
+check 'A grows on the Java NodeManager too' wait_until 30 holds "$log4" $full
 read -r java_growth _ < <(last_growth "$log4")
-is 'where B has waited all the time' "$(told b4 "$b4")" 'RUNNING SCHEDULED'
-is "and A runs, here and there, with nobody's harm" "$(told a1 "$a1"), $(told a4 "$a4")" 'RUNNING RUNNING, RUNNING RUNNING'
+is 'B has waited on the Java NodeManager all the time' "$(told b4 "$b4")" 'RUNNING SCHEDULED'
+is "A runs on both without being disturbed" "$(told a1 "$a1"), $(told a4 "$a4")" 'RUNNING RUNNING, RUNNING RUNNING'
 
 # ---- A ends -----------------------------------------------------------------------------------------
 
 light "end?app=a1&container=$a1" >/dev/null
 given_at_last() { [ -n "$(guaranteed b1)" ]; }
-check 'when A has ended, B gets what it wants guaranteed' wait_until 30 given_at_last
+check 'B gets its guaranteed units when A has ended' wait_until 30 given_at_last
 light "cancel?app=b4" >/dev/null
 light "end?app=a4&container=$a4" >/dev/null
-check "and B's other request runs on the Java NodeManager" wait_until 30 told_so b4 "$b4" 'RUNNING RUNNING'
+check "B's other request runs on the Java NodeManager" wait_until 30 told_so b4 "$b4" 'RUNNING RUNNING'
 b4_waited=$(($(ms) - since4))
 for app in a1 b1 a4 b4; do light "finish?app=$app" >/dev/null; done
 nobody_left() { ! pgrep -f "$place/grower.py" >/dev/null; }
-check 'with the applications all of it ends' wait_until 30 nobody_left
+check 'all containers end with the applications' wait_until 30 nobody_left
 
 diag "a node of $node_mb MiB, of which A is guaranteed $((10 * unit)) and uses $unit; then B wants $((10 * unit)):" "$(table_head)" \
     "$(table_nmd "$b1_waited" $((decided - crossed)) $((gone - decided)) "$beside" "$alone")" \

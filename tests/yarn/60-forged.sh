@@ -22,20 +22,20 @@ need 'nmd starts' node_start
 # At this time no ResourceManager has answered yet.
 for port in "$node_port" "$proxy_port"; do
     listens() { (: <>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; }
-    check 'a port is open before there is a cluster' wait_until 10 listens
-    is 'an empty response is refused there' \
+    check 'a port is open before a ResourceManager answers' wait_until 10 listens
+    is 'an empty response is refused at that port' \
         "$(cd "$(dirname "$0")" && python3 -B -c "import wire; print(wire.respond($port, wire.message(3, b'')))" 2>&1)" SaslException
 done
-is 'it is in no cluster' "$([ "$(upstream_of .state)" = running ] && echo running)" ''
+is 'the node is in no cluster' "$([ "$(upstream_of .state)" = running ] && echo running)" ''
 submit here -m 10M -c 0.1 -- sleep 600
 while IFS=$'\t' read -r name got wanted; do
     is "$name" "$got" "$wanted"
 done < <(python3 "$(dirname "$0")/forged.py" "${rm_ports[2]}" node07 "$node_port" "$proxy_port" 2>"$dir/forged.err")
-is 'the master has said all' "$(cat "$dir/forged.err")" ''
+is 'the master has sent all requests' "$(cat "$dir/forged.err")" ''
 check 'nmd answers' nmctl status
-is 'local containers have felt nothing of it' "$(field_of here .state)" RUNNING
+is 'local containers keep running' "$(field_of here .state)" RUNNING
 at_least 'nmd is smaller than 48 MiB' "$((48 << 20))" "$(status_of .node.own.rss_bytes)"
 nmd_stop
-is 'nmd ends in good order' "$?" 0
+is 'nmd ends with status 0' "$?" 0
 kill_all 2>/dev/null
 done_testing

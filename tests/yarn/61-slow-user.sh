@@ -25,11 +25,11 @@ while IFS=$'\t' read -r name got wanted; do
     is "$name" "$got" "$wanted"
 done < <(python3 "$(dirname "$0")/slow-user.py" "${rm_ports[2]}" node07 "$node_port" "$nmd_pid" "$place/files" "$place/local" \
     "$timeout" 2>"$dir/slow-user.err")
-is 'the master has said all' "$(cat "$dir/slow-user.err")" ''
+is 'the master has sent all requests' "$(cat "$dir/slow-user.err")" ''
 c=$(nmctl list --all --json | jq -r '[.[] | select(.id | endswith("_000021")) | .id][0]')
-like 'nmctl explain says why one has failed' "$(nmctl explain "$c")" "drops-21: nm-localizer made no progress for $timeout seconds"
-like 'so do the events' "$(nmctl events --json "$c")" "made no progress for $timeout seconds"
+like 'nmctl explain says why a container has failed' "$(nmctl explain "$c")" "drops-21: nm-localizer made no progress for $timeout seconds"
+like 'the events say why a container has failed' "$(nmctl events --json "$c")" "made no progress for $timeout seconds"
 nmd_stop
-is 'nmd ends in good order' "$?" 0
+is 'nmd ends with status 0' "$?" 0
 kill_all 2>/dev/null
 done_testing

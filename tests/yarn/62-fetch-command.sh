@@ -53,11 +53,11 @@ while IFS=$'\t' read -r name got wanted; do
     is "$name" "$got" "$wanted"
 done < <(python3 "$(dirname "$0")/fetched.py" "${rm_ports[2]}" node07 "$node_port" viewfs all /stage/text \
     "${names[@]/#//stage/}" 2>"$dir/fetched.err")
-is 'the master has said all' "$(cat "$dir/fetched.err")" ''
+is 'the master has sent all requests' "$(cat "$dir/fetched.err")" ''
 c=$(nmctl list --all --json | jq -r '.[0].id')
-is 'its container finds them as they are' "$(nmctl logs "$c")" "what is behind the mount table
+is 'the container finds the fetched files unchanged' "$(nmctl logs "$c")" "what is behind the mount table
 $(printf 'this is %s\n' "${names[@]}")"
-is 'the command was to come as who submitted it, knew the cluster and had no limit' "$(cat "$place/seen/by")" "ada $conf unlimited"
+is "the command ran as the submitter, with the cluster's configuration and without a limit" "$(cat "$place/seen/by")" "ada $conf unlimited"
 nmd_stop
-is 'nmd ends in good order' "$?" 0
+is 'nmd ends with status 0' "$?" 0
 done_testing

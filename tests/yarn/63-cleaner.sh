@@ -23,8 +23,8 @@ need 'nmd starts' node_start
 while IFS=$'\t' read -r name got wanted; do
     is "$name" "$got" "$wanted"
 done < <(python3 "$(dirname "$0")/cleaner.py" "${rm_ports[2]}" node07 "$node_port" "$place/files" "$place/local" 2>"$dir/cleaner.err")
-is 'the master has said all' "$(cat "$dir/cleaner.err")" ''
+is 'the master has sent all requests' "$(cat "$dir/cleaner.err")" ''
 nmd_stop
-is 'nmd ends in good order' "$?" 0
+is 'nmd ends with status 0' "$?" 0
 kill_all 2>/dev/null
 done_testing

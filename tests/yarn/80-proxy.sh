@@ -27,20 +27,20 @@ need 'it registers' wait_until 60 node_is 1 RUNNING
 jobs_succeed '1 few 4 6' '1 all 100 6'
 for pair in few:4 all:6; do
     job=${pair%:*} n=${pair#*:}
-    is "$job: what is opportunistic is numbered by the node, from -1 on" "$(placed_by_node numbers "$job")" "$(first_numbers "$n")"
-    is 'the other maps, the reduce and the master by the ResourceManager' "$(placed_by_rm numbers "$job")" "$((8 - n))"
-    is 'it counts what it did when nothing was placed by the node' "$(counters "$job")" "$(counters forwarded)"
+    is "$job: the node numbers opportunistic containers, from -1 on" "$(placed_by_node numbers "$job")" "$(first_numbers "$n")"
+    is "$job: the ResourceManager numbers the other maps, the reduce and the master" "$(placed_by_rm numbers "$job")" "$((8 - n))"
+    is "$job: the counters are those of a job without the proxy" "$(counters "$job")" "$(counters forwarded)"
 done
-is 'of one job each heartbeat placed one' "$(heartbeats all)" 6
+is 'each heartbeat has placed one container of a job' "$(heartbeats all)" 6
 first=$(nmctl list --all --json | jq -r '[.[].id | select(endswith("_1099511627775"))][0]')
-like 'explain tells why the first is where it is' "$(nmctl explain "$first")" 'It was placed on node01 because'
+like 'explain gives the reason of the first placement' "$(nmctl explain "$first")" 'It was placed on node01 because'
 
 # Other figures of the proxy, since the start of this nmd.
-is 'it counts all maps as placed' "$(masters '.placed | add')" 10
-is 'and two masters as started and registered by way of it' \
+is 'the metrics count all maps as placed' "$(masters '.placed | add')" 10
+is 'the metrics count two masters as started and registered through the proxy' \
     "$(masters '.calls | [.start.answered, .register.answered, .finish.answered >= 2, .allocate.answered > 0]')" '[2,2,true,true]'
-like 'status tells of masters' "$(nmctl status)" '^masters .* through node01:8049; 0 opportunistic containers wait for a node'
-like 'metrics count the registrations' "$(curl -sS --unix-socket "$NMD_SOCKET" http://nmd/metrics)" \
+like 'status shows the masters' "$(nmctl status)" '^masters .* through node01:8049; 0 opportunistic containers wait for a node'
+like 'the metrics count the registrations' "$(curl -sS --unix-socket "$NMD_SOCKET" http://nmd/metrics)" \
     '^nm_amrmproxy_call_seconds_count\{call="register"\} 2$'
 
 # ---- as many as the node has room for ---------------------------------------------------------------
@@ -49,8 +49,8 @@ nmd_node_stop 1
 need 'nmd starts, and may fill nodes' nmd_node_start 1 "$proxy.address=node01:8049" nmd.distributed-scheduling.fill-nodes=true
 need 'it registers' wait_until 60 node_is 1 RUNNING
 jobs_succeed '1 filled 100 8'
-is 'all eight maps are placed by the node' "$(placed_by_node numbers filled)" "$(first_numbers 8)"
+is 'the node places all eight maps' "$(placed_by_node numbers filled)" "$(first_numbers 8)"
 # A heartbeat may happen while the master still adds requests to its list.
-check 'in one heartbeat, or two' test "$(heartbeats filled)" -le 2
+check 'the maps are placed in one or two heartbeats' test "$(heartbeats filled)" -le 2
 diag "longest wait for a place: $(placements filled | jq 'map(.waited_usec) | max / 1000 | round') ms"
 done_testing

@@ -27,8 +27,8 @@ job_is_whole() { # NAME MAPS
     local status=0
     job_ends || status=$?
     is "$1: the job succeeds" "$status" 0 || job_trouble "$1"
-    is 'with each map once, and none that failed' "$(counters "$1" | grep 'map tasks')" "Launched map tasks=$2"
-    is 'and no number twice' "$(every_id "$id" | sort | uniq -d)" ''
+    is "$1: each map ran once, and none failed" "$(counters "$1" | grep 'map tasks')" "Launched map tasks=$2"
+    is "$1: no number is used twice" "$(every_id "$id" | sort | uniq -d)" ''
 }
 
 need 'a cluster can be made' jobs_configure "$distributed=true" "${rm_remembers[@]}" \
@@ -50,10 +50,10 @@ first=$(every_id "$id" | grep _1099511627775)
 reasons=$(nmctl explain "$first" | grep '^It ')
 end_process "${nmd_nodes[1]}" KILL
 need 'nmd is killed, and starts again' node
-is 'it has taken up the pipeline' "$(masters '.calls.recover | "\(.answered) \(.failed)"') $(pipeline_of "$id" .state)" '1 0 running'
-at_least 'with asks that wait: the master makes each once' "$(outstanding)" 3
-at_least 'and no more of them than there were' "$waiting" "$(outstanding)"
-is 'why the first is where it is can still be told' "$(nmctl explain "$first" | grep '^It ')" "$reasons"
+is 'the restarted nmd continues the pipeline' "$(masters '.calls.recover | "\(.answered) \(.failed)"') $(pipeline_of "$id" .state)" '1 0 running'
+at_least 'each pending request is made once by the master' "$(outstanding)" 3
+at_least 'there are no more requests than before' "$waiting" "$(outstanding)"
+is 'the reason of the first placement can still be explained' "$(nmctl explain "$first" | grep '^It ')" "$reasons"
 need 'the next gets its place' wait_until 30 has_placed 3
 
 # ---- the ResourceManager ----
@@ -62,14 +62,14 @@ rm_kill
 key=$(key_now)
 check 'a call is held while the ResourceManager is away' wait_until 20 rolled $((key + 3))
 was=$(answers) # all that were on their way have come
-check 'the key rolls on' wait_until 20 rolled $((key + 6))
-is 'meanwhile no call is answered, and none refused' "$(answers) $(fails)" "$was 0"
+check 'the key is replaced meanwhile' wait_until 20 rolled $((key + 6))
+is 'meanwhile no call is answered, and none is refused' "$(answers) $(fails)" "$was 0"
 took=$({ time -p nmctl status >/dev/null; } 2>&1 | awk '/^real/ { print int($2 * 1000) }')
-at_least 'and nmd hasn'\''t become slow by it (ms)' 2000 "$took"
-check 'containers of others are started meanwhile' timeout 15 "$NMCTL" run -m 16M -c 0.1 -- true
+at_least 'nmd answers within 2 s meanwhile (ms)' 2000 "$took"
+check 'containers of other users are started meanwhile' timeout 15 "$NMCTL" run -m 16M -c 0.1 -- true
 need 'the ResourceManager is started again' rm_again
 registered() { [ "$(masters .calls.register.answered)" = 1 ]; }
-check 'it knows no master, which registers again' wait_until 30 registered
+check 'the new ResourceManager does not know the master, which registers again' wait_until 30 registered
 job_is_whole faults 6
 noticed=$(grep -hE ' (WARN|ERROR) .*(RMContainerAllocator|RMCommunicator)| out of sync ' "$(log_of_master 01)")
 # A node reports an end until the ResourceManager acknowledges it, and a restarted ResourceManager has no acknowledgements. Therefore the
@@ -81,7 +81,7 @@ heard_twice() {
     done
 }
 others=$(grep -v 'out of sync' <<<"$noticed" | grep -vf <(echo '^$'; heard_twice))
-is 'its master has noticed nothing but that' "$(grep -c 'out of sync' <<<"$noticed") $others" '1 ' || diag "$noticed"
+is 'the master has noticed only the registration' "$(grep -c 'out of sync' <<<"$noticed") $others" '1 ' || diag "$noticed"
 
 # ---- the master ----
 
@@ -96,23 +96,23 @@ python3 "$(dirname "$0")/proxy-tokens.py" gone node01:8049 "$dir/first-tokens" "
     >"$dir/gone" 2>"$dir/gone.err" & # not by way of a function, whose number would be a shell's
 gone=$!
 at_exit 'end_process "$gone"'
-check 'somebody else has its first token, too' wait_until 20 test -s "$dir/gone"
+check "another process has the master's first token too" wait_until 20 test -s "$dir/gone"
 kill -KILL "$(master_of 01 .pid)"
 need 'its master is killed, and there is a second attempt' wait_until 60 test -e "$masters/appattempt_${id}_000002"
 wait "$gone"
 facts "$dir/gone"
-is 'all three were tried' "$(grep -c . "$dir/gone") $(cat "$dir/gone.err")" '3 '
-is "the first one's pipeline is gone" "$(pipeline_of "$id") $(cd "$masters" && echo appattempt_"$id"_*)" \
+is 'all three calls with the token were made' "$(grep -c . "$dir/gone") $(cat "$dir/gone.err")" '3 '
+is "the pipeline of the first attempt is removed" "$(pipeline_of "$id") $(cd "$masters" && echo appattempt_"$id"_*)" \
     "appattempt_${id}_000002 appattempt_${id}_000002"
 of_first() { nmctl list --json | jq -r --arg app "${id}_01_" '.[] | select(.id | contains($app)) | .id'; }
 none_of_first() { [ -z "$(of_first)" ]; }
-check 'and none of its containers runs any more' wait_until 30 none_of_first
+check 'no container of the first attempt runs any more' wait_until 30 none_of_first
 job_is_whole second 4
-is 'its maps were placed by the node, which counts anew' "$(own_numbers "${id}_02_")" \
+is 'the node placed the maps of the second attempt, with new numbers' "$(own_numbers "${id}_02_")" \
     '1099511627772 1099511627773 1099511627774 1099511627775'
 
 # ---- afterwards ----
 
 nothing() { [ "$(masters '"\(.attempts) \(.outstanding)"') $(ls "$masters")" = '0 0 ' ]; }
-check 'no pipeline is left, and nothing of one on the disk' wait_until 30 nothing
+check 'no pipeline is left, and no file of one on the disk' wait_until 30 nothing
 done_testing

@@ -47,17 +47,17 @@ first_key=$(key_now)
 shell_begin shell -num_containers 2 -container_type OPPORTUNISTIC -shell_command "$(until_file go)"
 need 'two containers run' wait_until 60 run_now shell 2
 app=$(app_of shell) id=${app#application_}
-is 'which the node has numbered' "$(own_numbers "$id")" '1099511627774 1099511627775'
+is 'the node has numbered the containers' "$(own_numbers "$id")" '1099511627774 1099511627775'
 mapfile -t containers < <(ids_of shell)
-is 'and are opportunistic' "$(field_of "${containers[0]}" .execution_type) $(field_of "${containers[1]}" .execution_type)" \
+is 'the containers are opportunistic' "$(field_of "${containers[0]}" .execution_type) $(field_of "${containers[1]}" .execution_type)" \
     'OPPORTUNISTIC OPPORTUNISTIC'
 web() { curl -sS "http://node01:7103/ws/v1/node$1"; } # PATH: its web services
-is 'its web services know one by its number, as they do any other' \
+is 'the web services know a container by its number' \
     "$(web "/containers/${containers[0]}" | jq -r '.container | "\(.id) \(.state) \(.executionType)"')" \
     "${containers[0]} RUNNING OPPORTUNISTIC" || diag "$(web "/containers/${containers[0]}")"
-is 'and as one of its application' "$(web "/apps/$app" | jq --arg id "${containers[0]}" '.app.containerids | index($id) != null')" true
-is 'to the ResourceManager too' "$(rm_get nodes | jq '.nodes.node[0].numRunningOpportContainers')" 2
-is 'nothing more is asked for' "$(pipeline_of "$id" '"\(.state) \(.outstanding)"')" 'running 0'
+is 'the web services list the container with its application' "$(web "/apps/$app" | jq --arg id "${containers[0]}" '.app.containerids | index($id) != null')" true
+is 'the ResourceManager knows the container as one of the application' "$(rm_get nodes | jq '.nodes.node[0].numRunningOpportContainers')" 2
+is 'no further container is requested' "$(pipeline_of "$id" '"\(.state) \(.outstanding)"')" 'running 0'
 processes=$(field_of "${containers[0]}" .pid)' '$(field_of "${containers[1]}" .pid)
 master=$(masters_of shell)
 tokens=$(find "$own/local" -path "*/$master/container_tokens")
@@ -69,8 +69,8 @@ theirs=$(proxy_tokens bearer "$kept")
 check "the proxy's key has been rolled four times since the master's start" wait_until 20 rolled $((first_key + 4))
 proxy_tokens forged node01:8049 "127.0.0.1:${rm_ports[1]}" "$tokens" "$kept" >"$dir/forged" 2>"$dir/forged.err"
 facts "$dir/forged"
-is 'it has said all' "$(cat "$dir/forged.err")" ''
-is 'none of it came to the master or its asks' "$(pipeline_of "$id" '"\(.state) \(.outstanding)"')" 'running 0'
+is 'the call with an invalid token got its answer' "$(cat "$dir/forged.err")" ''
+is 'no call with an invalid token reached the master or its requests' "$(pipeline_of "$id" '"\(.state) \(.outstanding)"')" 'running 0'
 
 # ---- a master that sleeps while keys roll and nmd dies ----
 
@@ -80,11 +80,11 @@ kill -STOP "$(field_of "$master" .pid)"
 key=$(key_now)
 end_process "${nmd_nodes[1]}" KILL
 need 'nmd is killed while the master sleeps, and starts again' node
-is "it has the master's pipeline" "$(pipeline_of "$id" .state)" running
-check 'and rolls on' wait_until 20 rolled $((key + 3))
+is "the restarted nmd has the master's pipeline" "$(pipeline_of "$id" .state)" running
+check 'the restarted nmd continues to replace keys' wait_until 20 rolled $((key + 3))
 awake=$(now_usec)
 kill -CONT "$(field_of "$master" .pid)"
-check 'the master wakes, and is known by the token that it was given last' wait_until 20 asked_after "$awake"
+check 'the master continues, and its last token is accepted' wait_until 20 asked_after "$awake"
 proxy_tokens stale node01:8049 "$tokens" >"$dir/stale" # after it has come with a newer one
 facts "$dir/stale"
 
@@ -95,29 +95,29 @@ job_begin past org.apache.hadoop.examples.ExampleDriver pi -Dmapreduce.am.max-at
 # ---- the ResourceManager's own key ----
 
 has_newer() { [ "$(proxy_tokens bearer "$kept")" -gt "$theirs" ]; }
-check 'the ResourceManager rolls its key, and nmd keeps the new token' wait_until 60 has_newer
+check 'the ResourceManager replaces its key, and nmd keeps the new token' wait_until 60 has_newer
 job_ends
-is 'a master that goes past the proxy fails' "$?" 1
-like 'for its token is good for nothing there' \
+is 'a master that bypasses the proxy fails' "$?" 1
+like 'the token is not valid for the ResourceManager' \
     "$(grep -rhs InvalidToken "$own"/logs/*/"application_$(job_id past)" "$dir/past.log")" "InvalidToken.*appattempt_$(job_id past)_000001"
 activated() { grep -q 'Activating next master key with id' "$rm_log"; }
-check 'the former key is none any more' wait_until 40 activated
+check 'the former key is no longer accepted' wait_until 40 activated
 proxy_tokens told "$dir/told" "$kept" >"$dir/facts"
 facts "$dir/facts"
 end_process "${nmd_nodes[1]}" KILL
 again=$(now_usec)
 need 'nmd starts again' node
-check 'and goes on, with the new token, and the master with one of the proxy' wait_until 20 asked_after "$again"
+check 'the master continues with a token of the proxy, and nmd with the new token' wait_until 20 asked_after "$again"
 
 # ---- the end of the application ----
 
-is 'its containers have felt nothing' "$(field_of "${containers[0]}" .pid) $(field_of "${containers[1]}" .pid)" "$processes"
+is 'the containers were not disturbed' "$(field_of "${containers[0]}" .pid) $(field_of "${containers[1]}" .pid)" "$processes"
 let_go go
 ends_well shell
 for container in "${containers[@]}"; do
     is 'a container has run to its end, once' "$(cat "$(log_of "$container")") $(field_of "$container" .exit_code)" 'over 0'
 done
-is 'there were no more' "$(own_numbers "$id")" '1099511627774 1099511627775'
+is 'there were no other containers' "$(own_numbers "$id")" '1099511627774 1099511627775'
 over() { [ -z "$(pipeline_of "$id")" ] && [ -z "$(ls -A "$dir/nmd1/run/masters")" ]; }
-check 'its pipeline ends with it' wait_until 30 over
+check 'the pipeline ends with the application' wait_until 30 over
 done_testing

@@ -15,8 +15,8 @@ with_proxy() { join "$1" "$proxy.address=node0$1:8049" "${@:2}"; } # N [NAME=VAL
 without_proxy() { join "$1" "$distributed=false"; }                # N
 placed_are() { # NAME N NODES: so many of a job's maps, on all of these
     is "$1: a node has numbered its opportunistic maps, each once" "$(placed_by_node numbers "$1")" "$(first_numbers "$2")"
-    is 'and the ResourceManager the others, the reduce and the master' "$(placed_by_rm numbers "$1")" "$((8 - $2))"
-    is 'they ran on all nodes that there are' "$(nodes_with "$1")" "$3"
+    is "$1: the ResourceManager has numbered the others, the reduce and the master" "$(placed_by_rm numbers "$1")" "$((8 - $2))"
+    is "$1: the maps ran on all nodes" "$(nodes_with "$1")" "$3"
 }
 
 job_deadline=150
@@ -36,23 +36,23 @@ jobs_succeed '1 ours 4 6' '4 java 100 6' "2 direct 40 6 127.0.0.1:${rm_ports[1]}
 all='node01 node02 node04'
 placed_are ours 4 "$all"
 placed_are java 6 "$all"
-is 'without a proxy the ResourceManager numbers all' "$(placed_by_rm numbers direct)" 8
-like 'pi ends' "$(counters direct)" '^Estimated value of Pi is 3\.'
-is 'all of them count the same' "$(for job in ours java; do counters $job; done)" \
+is 'without a proxy the ResourceManager numbers all containers' "$(placed_by_rm numbers direct)" 8
+like 'pi ends with a result' "$(counters direct)" '^Estimated value of Pi is 3\.'
+is 'all jobs have the same counters' "$(for job in ours java; do counters $job; done)" \
     "$(for job in 1 2; do counters direct; done)"
 use_node 2
-is 'who has no proxy has nothing to show of one' "$(masters .)" null
+is 'a node without a proxy shows no placements' "$(masters .)" null
 use_node 1
-is 'our proxy has placed those of its own masters' "$(masters '.placed | add')" 4
+is "nmd's proxy has placed the containers of its own masters" "$(masters '.placed | add')" 4
 near=$(placed_by_node numbers_on 1 ours | tail -n 1)
 id=container_$(job_id ours)_01_$near
-is 'its interface knows one by its number' \
+is "nmd's interface knows a container by its number" \
     "$(curl -sS --unix-socket "$NMD_SOCKET" "http://nmd/v1/containers/$id" | jq -r '"\(.id) \(.execution_type) \(.state)"')" \
     "$id OPPORTUNISTIC COMPLETED"
-is 'and all of an application that were here' "$(nmctl list --all --quiet --app "application_$(job_id ours)" | sed 's/.*_//' | sort)" \
+is "nmd's interface has all containers of the application that were placed by it" "$(nmctl list --all --quiet --app "application_$(job_id ours)" | sed 's/.*_//' | sort)" \
     "$(numbers_on 1 ours)"
 far=$(placed_by_node numbers_on 4 ours | tail -n 1)
-like "explain tells of one on Hadoop's node" "$(nmctl explain "container_$(job_id ours)_01_$far")" 'It was placed on node04 because'
+like "explain describes a placement on a Hadoop node" "$(nmctl explain "container_$(job_id ours)_01_$far")" 'It was placed on node04 because'
 
 # ---- three nodes of nmd ---------------------------------------------------------------------------
 
@@ -65,16 +65,16 @@ jobs_succeed '2 part 40 6' '3 all 100 6'
 all='node01 node02 node03'
 placed_are part 6 "$all"
 placed_are all 6 "$all"
-is 'all of them count what they did before' "$(for job in part all; do counters $job; done)" \
+is 'all jobs have the same counters as before' "$(for job in part all; do counters $job; done)" \
     "$(for job in 1 2; do counters direct; done)"
 placed=''
 for n in 1 2 3; do
     use_node "$n"
     placed+="$(masters '.placed | add') "
 done
-is 'each counts what it has placed' "$placed" '4 6 6 '
+is 'each node counts what it has placed' "$placed" '4 6 6 '
 use_node 2
-at_least 'a job takes two heartbeats and more where each node gets one in each' "$(heartbeats part)" 2
+at_least 'a job takes two heartbeats or more if each node gets one container in each' "$(heartbeats part)" 2
 use_node 3
-is 'and no more than two where they may be filled' "$([ "$(heartbeats all)" -le 2 ] && echo yes)" yes
+is 'a job takes at most two heartbeats if nodes may be filled' "$([ "$(heartbeats all)" -le 2 ] && echo yes)" yes
 done_testing

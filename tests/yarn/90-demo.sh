@@ -10,7 +10,7 @@
 
 unshare --net --mount true 2>/dev/null || skip_all 'no namespaces of its own can be had here: be root'
 need 'what it needs of Hadoop is there' "$packing_here/../demo/fetch-hadoop" "$NMD_TEST_BUILD/java"
-check 'a second time nothing is fetched' test -z "$("$packing_here/../demo/fetch-hadoop" "$NMD_TEST_BUILD/java" 2>&1)"
+check 'a second run fetches nothing' test -z "$("$packing_here/../demo/fetch-hadoop" "$NMD_TEST_BUILD/java" 2>&1)"
 mkdir "$dir/tmp" "$dir/apart" && chmod 711 "$dir" # the jobs' user goes through it
 demo() { # what ./demo yarn ends as
     TMPDIR=$dir/tmp exec unshare --net --mount python3 "$packing_here/../demo/yarn.py" --build "$NMD_TEST_BUILD" \
@@ -28,14 +28,14 @@ find_place() {
 nothing_left() { [ -z "$(left_behind)" ] && [ ! -e "${place:-/none}" ]; }
 
 (cd "$dir/tree" && TMPDIR=$dir/tmp ./demo yarn) >"$dir/out" 2>"$dir/err" </dev/null
-is 'it runs to its end' $? 0 || diag "$(tail -n 20 "$dir/err" "$dir/out")"
-like 'pi came out' "$(cat "$dir/out")" 'Estimated value of Pi is 3\.'
-like 'with opportunistic maps' "$(cat "$dir/out")" '[4-9] opportunistic containers were admitted'
-like 'it was seen while it ran' "$(cat "$dir/out")" '[1-4] opportunistic run, '
+is 'the demo runs to its end' $? 0 || diag "$(tail -n 20 "$dir/err" "$dir/out")"
+like 'pi has its result' "$(cat "$dir/out")" 'Estimated value of Pi is 3\.'
+like 'the maps were opportunistic' "$(cat "$dir/out")" '[4-9] opportunistic containers were admitted'
+like 'the demo shows the running job' "$(cat "$dir/out")" '[1-4] opportunistic run, '
 columns() { grep "$1" "$dir/out" | grep -oE '[0-9]+( +[0-9]+){3}$'; }
 is 'both sides have figures' "$(columns "YARN's RM" | wc -l) $(columns nmctl | wc -l)" '3 3'
-is "the ResourceManager's figures are ours" "$(columns "YARN's RM")" "$(columns nmctl)"
-check 'nothing is left behind' nothing_left
+is "the figures of the ResourceManager are those of nmd" "$(columns "YARN's RM")" "$(columns nmctl)"
+check 'the demo leaves nothing behind' nothing_left
 
 # An HDFS without its classes doesn't start. The demo prints the last lines of its log.
 mkdir -p "$dir/broken/java/hdfs"
@@ -43,10 +43,10 @@ ln -s "$NMD_TEST_BUILD"/* "$dir/broken" 2>/dev/null # but for java, which is the
 ln -s "$NMD_TEST_BUILD/java/stock" "$dir/broken/java"
 echo /none >"$dir/broken/java/hdfs/classpath"
 (NMD_TEST_BUILD=$dir/broken demo) >"$dir/out4" 2>&1 </dev/null
-is 'a part that does not come up ends it' $? 1
-like 'it says which, and why' "$(tr '\n' ' ' <"$dir/out4")" \
+is 'a part that does not start ends the demo' $? 1
+like 'the error names the part and the reason' "$(tr '\n' ' ' <"$dir/out4")" \
     'demo: HDFS did not come up; .* gave up after [0-9]+ s: HDFS is not formatted: .* nn\.log: .*Could not find or load main class'
-check 'and leaves nothing behind' nothing_left
+check 'the failed demo leaves nothing behind' nothing_left
 
 # The demo of distributed scheduling continues while another demo is ended.
 (cd "$dir/tree" && TMPDIR=$dir/apart ./demo yarn --distributed) >"$dir/out3" 2>"$dir/err3" </dev/null &
@@ -57,20 +57,20 @@ need 'a second one is under way' wait_until 90 grep -q '1 guaranteed' "$dir/out2
 need 'the place of its jobs is known' find_place
 kill -INT "$pid"
 wait "$pid"
-is 'Ctrl-C ends it' $? 130
-like 'it says so' "$(cat "$dir/out2")" 'ended early; everything it started is gone'
-check 'nothing of that is left behind either' nothing_left
+is 'Ctrl-C ends the demo' $? 130
+like 'the demo reports the interrupt' "$(cat "$dir/out2")" 'ended early; everything it started is gone'
+check 'the interrupted demo leaves nothing behind' nothing_left
 
 wait "$apart"
-is 'with --distributed it runs to its end' $? 0 || diag "$(tail -n 20 "$dir/err3" "$dir/out3")"
-like 'pi came out' "$(cat "$dir/out3")" 'Estimated value of Pi is 3\.'
-like 'it was seen who places' "$(cat "$dir/out3")" '; placed: [1-4] by the node, [1-9] by the ResourceManager; [0-4] wait for a place'
+is 'the demo runs to its end with --distributed' $? 0 || diag "$(tail -n 20 "$dir/err3" "$dir/out3")"
+like 'pi has its result with --distributed' "$(cat "$dir/out3")" 'Estimated value of Pi is 3\.'
+like 'the demo shows which program places the maps' "$(cat "$dir/out3")" '; placed: [1-4] by the node, [1-9] by the ResourceManager; [0-4] wait for a place'
 figures() { sed -nE "s/^  $1 +//p" "$dir/out3" | xargs; }
 read -r own others < <(figures 'nmctl list, by their numbers')
 at_least 'the node has placed four maps' "$own" 4
-is 'it counts as many itself' "$(figures 'nmctl status, counted')" "$own"
-is 'as many end for the ResourceManager that it has not allocated' "$(figures 'the RM, ended without its allocation')" "$own"
-at_least 'which has allocated the others' "$(figures 'the RM, allocated')" "$others"
-like 'it is told how soon' "$(cat "$dir/out3")" 'had a place after [0-9.]+ m?s, the last after [0-9.]+ m?s'
-check 'nothing is left behind by it' test -z "$(ls -A "$dir/apart")"
+is 'nmd counts four placed maps' "$(figures 'nmctl status, counted')" "$own"
+is 'the ResourceManager counts four ends of containers that it has not allocated' "$(figures 'the RM, ended without its allocation')" "$own"
+at_least 'the ResourceManager has allocated the others' "$(figures 'the RM, allocated')" "$others"
+like 'the demo shows how fast the maps were placed' "$(cat "$dir/out3")" 'had a place after [0-9.]+ m?s, the last after [0-9.]+ m?s'
+check 'the demo with --distributed leaves nothing behind' test -z "$(ls -A "$dir/apart")"
 done_testing

@@ -34,7 +34,7 @@ core_cluster() {
     need 'a cluster can be made' jobs_configure
     need 'a stock ResourceManager answers' rm_again
     [ -z "${NMD_TEST_HADOOP:-}" ] ||
-        is 'of the version that is asked for' "$(rm_get info | jq -r .clusterInfo.resourceManagerVersion)" "$NMD_TEST_HADOOP"
+        is 'the requested version of Hadoop is used' "$(rm_get info | jq -r .clusterInfo.resourceManagerVersion)" "$NMD_TEST_HADOOP"
     need 'a machine to measure' node_proc_start 16384 16
     need 'one node of ours joins it' join 1
     need 'and another one' join 2
@@ -53,7 +53,7 @@ names_of_node() {
 core_names() {
     local name
     names_of_node >"$dir/names"
-    at_least 'YarnConfiguration of this version has names for a node' "$(wc -l <"$dir/names")" 200
+    at_least 'YarnConfiguration of this version has properties for a node' "$(wc -l <"$dir/names")" 200
     mkdir "$dir/all-names"
     {
         echo '<configuration>'
@@ -62,7 +62,7 @@ core_names() {
     } >"$dir/all-names/yarn-site.xml"
     "$NMD" --check-config --config "$nmd_conf" --yarn-conf "$dir/all-names" --backend direct --state-dir "$dir/names-state" \
         --runtime-dir "$dir/names-run" >"$dir/names.out" 2>&1
-    is 'and nmd knows all of them' "$(grep -oE 'yarn\.nodemanager\.[^ :]*: unknown property' "$dir/names.out")" \
+    is 'nmd knows all of these properties' "$(grep -oE 'yarn\.nodemanager\.[^ :]*: unknown property' "$dir/names.out")" \
         'yarn.nodemanager.no-such-name: unknown property' || diag "$(tail -n 5 "$dir/names.out")"
 }
 
@@ -142,11 +142,11 @@ core_jobs() {
     example terasort terasort -Dmapreduce.job.reduces=3 -Dmapreduce.task.io.sort.mb=1 /tmp/generated /tmp/sorted
     aside terasort
     succeeds pi
-    like 'it has the right end' "$(counters pi)" '^Estimated value of Pi is 3\.'
+    like 'the diagnostics have the right end' "$(counters pi)" '^Estimated value of Pi is 3\.'
     streaming_begin
     aside streaming
     succeeds terasort
-    like 'no fetch of a map output failed' "$(counters terasort)" 'Failed Shuffles=0'
+    like 'no fetch of a map output has failed' "$(counters terasort)" 'Failed Shuffles=0'
     example teravalidate teravalidate /tmp/sorted /tmp/validated
     aside teravalidate
     succeeds streaming
@@ -154,12 +154,12 @@ core_jobs() {
     at_least 'some outputs had their index on another disk' "$(sort -u "$dir/apart" | grep -c "^attempt_$(job_id terasort)_m_")" 1
     report=$(hdfs_cat /tmp/validated/part-r-00000)
     like 'the rows are in order, and have a checksum' "$report" '^checksum'
-    is 'nothing else is reported of them' "$(grep -vc '^checksum' <<<"$report")" 0
-    is 'the words that were to be kept are counted' \
+    is 'no other error is reported for the rows' "$(grep -vc '^checksum' <<<"$report")" 0
+    is 'the words to be kept are counted' \
         "$(for part in 0 1; do hdfs_cat "$hdfs_home/out%20put/part-0000$part"; done | sort | tr '\t\n' '  ')" 'many 7000 of 7000 '
     is 'streaming ran in the queue whose name needs escaping' "$(queue_of streaming)" "$jobs_queue"
     is 'streaming ran as its user' "$(run_as streaming)" "$other"
-    is 'and terasort as its own' "$(run_as terasort)" "$job_user"
+    is 'terasort ran as its user' "$(run_as terasort)" "$job_user"
 }
 
 # ---- afterwards ----------------------------------------------------------------------------------------
@@ -167,10 +167,10 @@ core_jobs() {
 nothing_left() { [ -z "$(find "$place"/node?/local -path '*appcache/*' -print -quit)" ]; }
 core_end() {
     local n
-    check 'nothing of the jobs is left in the local directories' wait_until 30 nothing_left
+    check 'no file of the jobs is left in the local directories' wait_until 30 nothing_left
     for n in 1 2; do
         use_node "$n"
-        is "no heartbeat of node $n was in vain" "$(status_of .upstream.failures)" 0
+        is "no heartbeat of node $n has failed" "$(status_of .upstream.failures)" 0
     done
     done_testing
 }

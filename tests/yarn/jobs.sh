@@ -32,7 +32,7 @@ jobs_fetch() {
     stock_build "${NMD_TEST_HADOOP:-}" && hdfs_fetch "$NMD_TEST_BUILD/java/hdfs" || return
     for kind in "${jobs_of[@]}"; do "${kind}_fetch" || return; done
 }
-jobs_fetch >&2 || { not_ok 'all of Hadoop that the jobs need can be had: see stderr'; done_testing; }
+jobs_fetch >&2 || { not_ok 'all of Hadoop that the jobs need is available: see stderr'; done_testing; }
 own_network
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../integration/lib.sh"

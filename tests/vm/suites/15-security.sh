@@ -44,7 +44,7 @@ for item in json.load(open("/tmp/security.json")):
         print("no reason is given for", item["name"], item["description"])
 print(n, "exceptions")
 PY
-like "every exception of the unit has its reason in it" "$(python3 /tmp/reasons.py | paste -sd' ')" '^[1-9][0-9] exceptions$'
+like "each exception of the unit has its reason in the unit" "$(python3 /tmp/reasons.py | paste -sd' ')" '^[1-9][0-9] exceptions$'
 
 # ---- users ------------------------------------------------------------------------------------------------
 
@@ -61,28 +61,28 @@ c=/v1/containers
 job='"memory_bytes":16777216,"vcores":0.01,"command":["sh","-c","echo secret; exec sleep 1000"]'
 id=$(ask alice POST $c "{\"name\":\"hers\",$job}" | jq -r '.id' 2>/dev/null | head -n 1)
 like "a user runs a container" "$id" '^container_'
-check "it runs" wait_until 30 in_state "$id" RUNNING
-is "as herself" "$(ps -o user= -p "$(field_of "$id" .pid)")" alice
-is "in her groups" "$(field "/proc/$(field_of "$id" .pid)/status" Groups: | wc -w) $(
+check "the container runs" wait_until 30 in_state "$id" RUNNING
+is "the container runs as its user" "$(ps -o user= -p "$(field_of "$id" .pid)")" alice
+is "the container has its user's groups" "$(field "/proc/$(field_of "$id" .pid)/status" Groups: | wc -w) $(
     grep -c "^Groups:.*\b$(getent group games | cut -d: -f3)\b" "/proc/$(field_of "$id" .pid)/status")" "1 1"
-answers "another doesn't see it" '^\[\]' bob GET $c?all=true
+answers "another user does not see the container" '^\[\]' bob GET $c?all=true
 for row in "GET $c/$id" "GET $c/$id/logs" "GET $c/$id/decisions" "GET $c/hers/wait" "POST $c/$id/pause" \
     "POST $c/$id/kill" "DELETE $c/hers" "POST $c/$id/promote"; do
     read -r method path <<<"$row"
-    answers "to another there is none: $method ${path/$id/ID}" 'not-found.*There is no container.* 404$' bob "$method" "$path"
+    answers "another user gets not-found: $method ${path/$id/ID}" 'not-found.*There is no container.* 404$' bob "$method" "$path"
 done
-answers "another may not drain" 'forbidden.* 403$' bob POST /v1/drain
-answers "nor run as her" 'run containers as yourself only.* 403$' bob POST $c "{\"user\":\"alice\",$job}"
-answers "nor as root" 'run containers as yourself only.* 403$' bob POST $c "{\"user\":\"root\",$job}"
-answers "nor with new privileges" 'forbidden.* 403$' bob POST $c "{\"allow_new_privs\":true,$job}"
-answers "a member of the group doesn't run as root" 'min-uid = 1000.* 403$' carol POST $c "{\"user\":\"root\",$job}"
-answers "nor as a system user, by number" 'min-uid = 1000.* 403$' carol POST $c "{\"user\":\"1\",$job}"
-answers "not even root does without saying so" 'No user is named.*min-uid = 1000.* 400$' root POST $c "{$job}"
-answers "a system user doesn't run anything" 'min-uid = 1000.* 403$' daemon POST $c "{$job}"
-answers "a member sees all" "\"id\":\"$id\".* 200$" carol GET $c
-answers "its owner reads its log" '^secret' alice GET "$c/$id/logs"
+answers "another user must not drain" 'forbidden.* 403$' bob POST /v1/drain
+answers "another user must not run as alice" 'run containers as yourself only.* 403$' bob POST $c "{\"user\":\"alice\",$job}"
+answers "another user must not run as root" 'run containers as yourself only.* 403$' bob POST $c "{\"user\":\"root\",$job}"
+answers "another user must not run with new privileges" 'forbidden.* 403$' bob POST $c "{\"allow_new_privs\":true,$job}"
+answers "a member of the group must not run as root" 'min-uid = 1000.* 403$' carol POST $c "{\"user\":\"root\",$job}"
+answers "a member of the group must not run as a system user by number" 'min-uid = 1000.* 403$' carol POST $c "{\"user\":\"1\",$job}"
+answers "root must name a user" 'No user is named.*min-uid = 1000.* 400$' root POST $c "{$job}"
+answers "a system user must not run containers" 'min-uid = 1000.* 403$' daemon POST $c "{$job}"
+answers "a member of the group sees all containers" "\"id\":\"$id\".* 200$" carol GET $c
+answers "the owner of the container reads its log" '^secret' alice GET "$c/$id/logs"
 log=/var/lib/nmd/logs/$id/stdout
-is "the log is root's, in a directory of root's" "$(stat -c '%U %a' "$log" "${log%/*}" | paste -sd' ')" "root 600 root 700"
+is "the log and its directory belong to root" "$(stat -c '%U %a' "$log" "${log%/*}" | paste -sd' ')" "root 600 root 700"
 
 # ---- from inside ----------------------------------------------------------------------------------------------
 
@@ -96,7 +96,7 @@ relay() { # NAME LINES, of inside.py
             *) diag "$line" ;;
         esac
     done <<<"$2"
-    is "$1: it came to its end" "$end" yes
+    is "$1: the program inside the container runs to its end" "$end" yes
 }
 runuser -u bob -- sleep 10000 &
 wait_until 10 pgrep -u bob sleep
@@ -115,7 +115,7 @@ chmod 755 /var/lib/nmd # an operator's mistake, and still
 closed='' && relay "guaranteed" "$(inside 0)"
 chmod 700 /var/lib/nmd
 closed=yes && relay "opportunistic" "$(inside 1000 --opportunistic)"
-at_least "what a container must not be able to do, tried from inside" "$count" 150
+at_least "the program inside the containers has made enough attempts" "$count" 150
 
 # ---- overload --------------------------------------------------------------------------------------------------
 
@@ -130,27 +130,27 @@ try:
 except BlockingIOError:
     sys.exit(n)' && forks=0 || forks=$?
 is "a fork bomb ends at pids-max" "$((forks > 30 && forks < 40))" 1
-check "and its cgroup goes with it" wait_until 30 bash -c \
+check "the cgroup of the fork bomb is removed" wait_until 30 bash -c \
     '[ "$(find /sys/fs/cgroup/nm.slice -mindepth 1 -maxdepth 1 -type d | wc -l)" = 1 ]'
 
 echo 1 >$cg/nm.slice/cgroup.max.descendants
 out=$(timeout 60 nmctl run -m 16M -c 0.01 true 2>&1) && status=0 || status=$?
-is "with a full cgroup tree nothing starts" "$status" 125
+is "with a full cgroup tree no container starts" "$status" 125
 diag "$out"
-like "and it says so" "$out" "cgroup tree is full"
-is "nothing is left behind" "$(nmctl list --json | jq length)" 1
+like "the error names the full cgroup tree" "$out" "cgroup tree is full"
+is "no cgroup is left" "$(nmctl list --json | jq length)" 1
 echo max >$cg/nm.slice/cgroup.max.descendants
-check "with room again it does" timeout 60 nmctl run -m 16M -c 0.01 true
-is "the other container didn't notice" "$(state_of "$id")" RUNNING
+check "a container starts when the limit is lifted" timeout 60 nmctl run -m 16M -c 0.01 true
+is "the other container keeps its process" "$(state_of "$id")" RUNNING
 
 fds() { find "/proc/$(unit_prop nmd.service MainPID)/fd" -mindepth 1 | wc -l; }
 before=$(fds)
 answers=$(python3 "$NMD_VM_DATA/thousand.py" $socket 20 2>&1)
 diag "$answers"
-is "a thousand clients at once are answered" "$(jq -c '."GET 200", ."POST 201"' <<<"$answers" | paste -sd' ')" "980 20"
+is "each of a thousand clients gets an answer" "$(jq -c '."GET 200", ."POST 201"' <<<"$answers" | paste -sd' ')" "980 20"
 ended() { [ "$(nmctl list --all --json | jq '[.[] | select(.app == "thousand" and .exit_code == 0)] | length')" = 20 ]; }
-check "and every job is done" wait_until 60 ended
+check "all jobs end" wait_until 60 ended
 few() { [ "$(fds)" -le "$before" ]; }
-check "no descriptor is left over" wait_until 30 few
+check "nmd has no more descriptors than before" wait_until 30 few
 nmctl kill --now --wait "$id" >/dev/null
 done_testing

@@ -25,9 +25,9 @@ wait_until 60 systemctl -q is-active "user@$uid.service" || not_ok "alice's serv
     "$(systemctl status --no-pager "user@$uid.service")"
 run_dir=XDG_RUNTIME_DIR=/run/user/$uid
 as_alice() { runuser -u alice -- env "$run_dir" "$@"; }
-check "outside, her service manager does what she says" as_alice systemd-run -q --user --unit=allowed sleep 10000
+check "outside a user's service manager runs the user's units" as_alice systemd-run -q --user --unit=allowed sleep 10000
 manager=$(systemctl show --value -p MainPID "user@$uid.service")
-check "and its file system is open to her" as_alice ls "/proc/$manager/root/run/user/$uid/systemd/private"
+check "outside the file system of the service manager is visible to the user" as_alice ls "/proc/$manager/root/run/user/$uid/systemd/private"
 
 escape() { # BUS-PATH RUN-OPTION...: tries to have something started, and tells how it went
     local path=$1
@@ -41,16 +41,16 @@ stays_in() { # NAME PATH RUN-OPTION...
     shift
     out=$(escape "$@") && status=0 || status=$?
     diag "$out"
-    at_least "$name: it fails" "$status" 1
-    check "$name: nothing was started" eval '! is_out'
+    at_least "$name fails in a container" "$status" 1
+    check "$name starts nothing outside" eval '! is_out'
 }
 stays_in "systemd-run --user" ""
-stays_in "an opportunistic container's" "" --opportunistic
-stays_in "by its bus" "/run/user/$uid/bus"
-stays_in "through the manager's root" "/proc/$manager/root/run/user/$uid/systemd/private"
-stays_in "through another process's root" "/proc/$(pgrep -u alice -x sleep | head -n 1)/root/run/user/$uid/systemd/private"
-stays_in "through the shim's" "/proc/self/root/../run/user/$uid/systemd/private"
-like "no manager is to be had from logind" \
+stays_in "systemd-run --user of an opportunistic container" "" --opportunistic
+stays_in "systemd-run over the manager's bus" "/run/user/$uid/bus"
+stays_in "systemd-run through the manager's root" "/proc/$manager/root/run/user/$uid/systemd/private"
+stays_in "systemd-run through another process's root" "/proc/$(pgrep -u alice -x sleep | head -n 1)/root/run/user/$uid/systemd/private"
+stays_in "systemd-run through the shim's root" "/proc/self/root/../run/user/$uid/systemd/private"
+like "logind starts no service manager for a container" \
     "$(timeout 60 nmctl run -u alice -m 50M -c 0.1 -- loginctl enable-linger alice 2>&1)" "[Ff]ailed|No such file"
 
 # The container sees all other file systems of the host, also those that are mounted later.
@@ -62,10 +62,10 @@ mount -t tmpfs later /srv/later
 at_exit 'umount /srv/later'
 systemctl start "user@$(id -u bob).service"
 at_exit 'systemctl stop "user@$(id -u bob).service"'
-check "another user's directory has come meanwhile" test -d "/run/user/$(id -u bob)"
+check "another user's runtime directory is mounted meanwhile" test -d "/run/user/$(id -u bob)"
 touch /srv/later/file
-check "what the host mounts later is seen" wait_until 20 in_state "$id" COMPLETED
-is "but no runtime directory" "$(nmctl logs "$id" | paste -sd' ' | tr -s ' ')" "ready /run/dbus: /run/user: seen"
+check "a later mount of the host is visible" wait_until 20 in_state "$id" COMPLETED
+is "no runtime directory is visible" "$(nmctl logs "$id" | paste -sd' ' | tr -s ' ')" "ready /run/dbus: /run/user: seen"
 
 # ---- memory that a container leaves -----------------------------------------------------------------------------
 
@@ -80,24 +80,24 @@ ctypes.memset(libc.shmat(libc.shmget(0x6e6d, n, 0o1600), None, 0), 1, n)
 print("left")'
 }
 held() { awk '$1 == "shmem" { print int($2 / 1048576) }' $cg/nm.slice/memory.stat; }
-is "a container fills shared memory" "$(leave)" left
+is "a container fills its shared memory" "$(leave)" left
 gone() { [ "$(held)" -lt 20 ]; }
-check "which goes with it" wait_until 30 gone
-check "and is nobody's on the host" test ! -e /dev/shm/left
+check "the shared memory is released with the container" wait_until 30 gone
+check "the host has no such shared memory" test ! -e /dev/shm/left
 conf "[containers]" "private-ipc = no"
 nmctl config --reload >/dev/null
-is "one that shares it with its user" "$(leave)" left
-at_least "leaves it" "$(held)" 110
+is "a container with shared IPC fills shared memory" "$(leave)" left
+at_least "the shared memory remains after that container" "$(held)" 110
 told() { nmctl status | grep -q 'in nm.slice belong to no container'; }
-check "and status tells of it" wait_until 20 told
-at_least "it counts as used" "$(status_of '.node.used_or_reserved.memory_bytes / 1048576 | floor')" 110
+check "status reports the remaining shared memory" wait_until 20 told
+at_least "the remaining shared memory counts as used" "$(status_of '.node.used_or_reserved.memory_bytes / 1048576 | floor')" 110
 rm /dev/shm/left
 ipcrm -M 0x6e6d
-check "until somebody takes it away" wait_until 20 eval '! told'
+check "the shared memory is no longer reported after its removal" wait_until 20 eval '! told'
 
 conf "[containers]" "confine = no"
 nmctl config --reload >/dev/null
 escape "" >/dev/null
-check "an administrator can switch it off, and then a user's manager does what the container says" wait_until 20 is_out
+check "an administrator can disable the namespaces, and then a container can use its user's manager" wait_until 20 is_out
 as_alice systemctl --user stop escaped allowed
 done_testing

@@ -16,19 +16,19 @@ at_exit 'swapon -a'
 
 out=$(nmctl run --name glutton -m 64M -- python3 -c 'b = b"x" * (300 << 20)' 2>&1) && status=0 ||
     status=$?
-is "a container that wants more than its limit is killed" "$status" 137
+is "a container that needs more than its limit is killed" "$status" 137
 id=$(nmctl list --all --json | jq -r '.[] | select(.name == "glutton") | .id')
-is "and it is told that memory was why" "$(field_of "$id" .exit_reason)" oom-killed
+is "the record names memory" "$(field_of "$id" .exit_reason)" oom-killed
 peak=$(field_of "$id" .memory_peak_bytes)
-like "and that it was its own limit" "$(field_of "$id" .message)" "^the kernel's OOM killer killed it; "
-is "nobody else has to wait for that" "$(status_of .node.breaker_until_usec)" null
-check "its peak is its limit ($peak)" test "$peak" -gt $((56 << 20)) -a "$peak" -le $((64 << 20))
+like "the record names the container's own limit" "$(field_of "$id" .message)" "^the kernel's OOM killer killed it; "
+is "no other container is held up by this kill" "$(status_of .node.breaker_until_usec)" null
+check "the peak of the container is its limit ($peak)" test "$peak" -gt $((56 << 20)) -a "$peak" -le $((64 << 20))
 
 # All processes of the container are killed, not only the one that needed the memory.
 id=$(nmctl run -D -m 64M -- bash -c 'sleep 1000 & exec python3 -c "b = b\"x\" * (300 << 20)"')
 check "the kernel kills the whole container" wait_until 30 in_state "$id" COMPLETED
-is "and nobody else is hurt" "$(field_of "$id" .exit_reason)" oom-killed
-check "no process of it is left" none_runs 'sleep 1000'
+is "other containers keep running" "$(field_of "$id" .exit_reason)" oom-killed
+check "no process of the container is left" none_runs 'sleep 1000'
 
 # ---- CPU ----------------------------------------------------------------------------------------
 
@@ -37,22 +37,22 @@ guaranteed=$(nmctl run -D -m 32M -c 2 --name payer -- bash -c "$spin & $spin")
 check "a guaranteed container runs" wait_until 20 in_state "$guaranteed" RUNNING
 cpu_of() { field "$cg/nm.slice/nm-$1.scope/cpu.stat" usage_usec; }
 weight=$(cat "$cg/nm.slice/nm-$guaranteed.scope/cpu.weight")
-is "the weight of all vcores is the largest there is" "$weight" 10000
+is "the weight of all vcores is the maximum" "$weight" 10000
 
 nmctl kill --now --wait "$guaranteed" >/dev/null
 # The opportunistic container starts first, while the node is idle. Then a guaranteed one starts.
 a=$(nmctl run -D --opportunistic -m 32M -c 0.1 -- bash -c "$spin & $spin & $spin & $spin")
 check "an opportunistic container starts on an idle node" wait_until 60 in_state "$a" RUNNING
-is "it gets what is left over" "$(cat "$cg/nm.slice/nm-$a.scope/cpu.idle")" 1
+is "an opportunistic container gets the idle CPU time" "$(cat "$cg/nm.slice/nm-$a.scope/cpu.idle")" 1
 # Its request is small, so that no container must be killed for it. Then it uses all CPU time that it gets.
 g=$(nmctl run -D -m 32M -c 0.1 -- bash -c "$spin & $spin")
-check "so does a guaranteed one beside it" wait_until 60 in_state "$g" RUNNING
+check "a guaranteed container starts beside it" wait_until 60 in_state "$g" RUNNING
 sleep 1
 g0=$(cpu_of "$g") a0=$(cpu_of "$a")
 sleep 6
 g1=$(($(cpu_of "$g") - g0)) a1=$(($(cpu_of "$a") - a0))
 diag "in 6 s: guaranteed $((g1 / 1000)) ms, opportunistic $((a1 / 1000)) ms"
-at_least "two guaranteed spinners against four idle ones: nearly all is theirs (%)" \
+at_least "two guaranteed containers get nearly all CPU time beside four opportunistic ones (%)" \
     $((100 * g1 / (g1 + a1 + 1))) 95
 nmctl kill --now --wait "$a" "$g" >/dev/null
 
@@ -69,55 +69,55 @@ id=$(nmctl run -D --opportunistic -m 64M -c 0.5 --name rising sleep 1000)
 check "an opportunistic container runs" wait_until 60 in_state "$id" RUNNING
 pid=$(field_of "$id" .pid)
 dir=$cg/nm.slice/nm-$id.scope
-is "before: idle, unprotected, first to go" \
+is "before the promotion the container is idle, unprotected and preferred by the OOM killer" \
     "$(cat "$dir/cpu.idle" "$dir/memory.low" "/proc/$pid/oom_score_adj" | paste -sd' ')" "1 0 1000"
-check "promote" nmctl promote "$id"
-check "after: a weight and protection" wait_until 10 grep -qx $((64 << 20)) "$dir/memory.low"
+check "promote succeeds" nmctl promote "$id"
+check "after the promotion the container has a weight and protection" wait_until 10 grep -qx $((64 << 20)) "$dir/memory.low"
 slice_promises() { [ "$(cat "$cg/nm.slice/memory.low")" = $(($1 << 20)) ]; }
-check "the slice is promised as much" wait_until 10 slice_promises 64
-is "not idle any more" "$(cat "$dir/cpu.idle")" 0
-is "a quarter of the node's weight" "$(cat "$dir/cpu.weight")" 2500
-check "no longer the first to go" test "$(cat "/proc/$pid/oom_score_adj")" -lt 1000
-check "update" nmctl update -m 96M -c 1 "$id"
-check "the new limit holds" wait_until 10 grep -qx $((96 << 20)) "$dir/memory.max"
-check "the slice's promise grows with it" wait_until 10 slice_promises 96
+check "the slice has the same protection" wait_until 10 slice_promises 64
+is "the container is not idle any more" "$(cat "$dir/cpu.idle")" 0
+is "the container has a quarter of the node's weight" "$(cat "$dir/cpu.weight")" 2500
+check "the OOM killer no longer prefers the container" test "$(cat "/proc/$pid/oom_score_adj")" -lt 1000
+check "update succeeds" nmctl update -m 96M -c 1 "$id"
+check "the new limit is in force" wait_until 10 grep -qx $((96 << 20)) "$dir/memory.max"
+check "the protection of the slice grows with the limit" wait_until 10 slice_promises 96
 beside=$(nmctl run -D -m 32M -c 0.1 sleep 1000)
-check "and with another one" wait_until 20 slice_promises 128
+check "the protection of the slice grows with another container" wait_until 20 slice_promises 128
 systemctl kill -s KILL nmd.service
-check "nmd is back after a kill -9" wait_until 60 nmctl status
-check "promised as before" wait_until 20 slice_promises 128
+check "nmd runs again after kill -9" wait_until 60 nmctl status
+check "the protection is as before" wait_until 20 slice_promises 128
 nmctl kill --now --wait "$beside" >/dev/null
-check "and shrinks when one ends" wait_until 20 slice_promises 96
-is "and the new weight" "$(cat "$dir/cpu.weight")" 5000
-is "systemd agrees" "$(unit_prop "nm-$id.scope" MemoryMax)" $((96 << 20))
-check "demote" nmctl demote "$id"
-check "idle again" wait_until 10 grep -qx 1 "$dir/cpu.idle"
-is "and unprotected" "$(cat "$dir/memory.low")" 0
-check "nor is anything promised to the slice" wait_until 20 slice_promises 0 ||
+check "the protection shrinks when a container ends" wait_until 20 slice_promises 96
+is "the container has the new weight" "$(cat "$dir/cpu.weight")" 5000
+is "systemd has the same values" "$(unit_prop "nm-$id.scope" MemoryMax)" $((96 << 20))
+check "demote succeeds" nmctl demote "$id"
+check "the container is idle again" wait_until 10 grep -qx 1 "$dir/cpu.idle"
+is "the container is unprotected" "$(cat "$dir/memory.low")" 0
+check "the slice has no protection any more" wait_until 20 slice_promises 0 ||
     diag "memory.low: $(cat "$cg/nm.slice/memory.low")" "nmd's note: $(cat /run/nmd/slice-low)"
-is "all that time it was the same process" "$(state_of "$id") $(field_of "$id" .pid)" "RUNNING $pid"
+is "the container has had the same process all the time" "$(state_of "$id") $(field_of "$id" .pid)" "RUNNING $pid"
 
 # Another program changes the cgroup's files.
 echo 100 >"$dir/cpu.max" 2>/dev/null
 echo $((1 << 30)) >"$dir/memory.max"
 echo $((1 << 29)) >"$dir/memory.low"
-check "a limit that something else changed is put back" \
+check "a limit that another program changed is restored" \
     wait_until 60 grep -qx $((96 << 20)) "$dir/memory.max"
-check "and that is told" \
+check "the restored limit is reported" \
     wait_until 10 bash -c "journalctl -u nmd.service -o cat NM_CONTAINER=$id | grep -q memory.max"
-is "so is its protection: it has none" "$(cat "$dir/memory.low")" 0
+is "the protection of an opportunistic container is restored to zero" "$(cat "$dir/memory.low")" 0
 nmctl promote "$id" >/dev/null
-check "promoted, it has some" wait_until 10 slice_promises 96
+check "the promoted container has protection" wait_until 10 slice_promises 96
 echo 0 >$cg/nm.slice/memory.low
-check "the slice's is put back, too" wait_until 60 slice_promises 96
+check "the protection of the slice is restored" wait_until 60 slice_promises 96
 systemctl set-property --runtime nm.slice MemoryLow=300M
 nmctl update -m 128M "$id" >/dev/null
-check "an administrator's own, higher protection of the slice stays" wait_until 10 slice_promises 300
+check "an administrator's higher protection of the slice stays" wait_until 10 slice_promises 300
 nmctl update -m 400M "$id" >/dev/null
-check "until more is promised" wait_until 10 slice_promises 400
+check "a larger sum of guarantees replaces the administrator's protection" wait_until 10 slice_promises 400
 nmctl update -m 96M "$id" >/dev/null
-check "and comes back after that" wait_until 10 slice_promises 300
+check "the administrator's protection returns afterwards" wait_until 10 slice_promises 300
 systemctl set-property --runtime nm.slice MemoryLow=0
 nmctl update -m 97M "$id" >/dev/null
-check "given up, it is gone" wait_until 10 slice_promises 97
+check "a removed drop-in ends the administrator's protection" wait_until 10 slice_promises 97
 done_testing

@@ -11,30 +11,30 @@
 
 quick_nmd "[node]" "memory = 1G" "[preemption]" "cpu-samples = 100" "squeeze = no" "breaker = 2s" \
     "reclaim-running = 0s"
-is "the capacity is as configured" "$(status_of .node.capacity.memory_bytes)" $((1 << 30))
+is "the capacity is the configured one" "$(status_of .node.capacity.memory_bytes)" $((1 << 30))
 big=$(start big 50 -m 800M -c 0.5)
-check "a guaranteed container asks for much and uses little" wait_until 60 in_state "$big" RUNNING
+check "a guaranteed container requests much and uses little" wait_until 60 in_state "$big" RUNNING
 a=$(start a 200 --opportunistic -m 250M -c 0.1)
 b=$(start b 200 --opportunistic -m 250M -c 0.1)
 both_run() { in_state "$a" RUNNING && in_state "$b" RUNNING; }
-check "two opportunistic ones start, though all requests together are more than the node has" \
+check "two opportunistic containers start, although all requests exceed the node" \
     wait_until 90 both_run
-check "they use what they asked for" wait_until 60 uses "$b" 190
+check "the opportunistic containers use what they requested" wait_until 60 uses "$b" 190
 # The containers are admitted in order of arrival, perhaps both in one round. Their commands may start in the other order.
 first=$a last=$b
 full=$(nmctl run -D --opportunistic -m 600M -c 0.1 sleep 1000)
 sleep 3
-is "one that would take the node over the threshold waits" "$(state_of "$full")" SCHEDULED
-like "and it can be told why" "$(nmctl explain "$full")" 'memory'
+is "a request that would exceed the threshold waits" "$(state_of "$full")" SCHEDULED
+like "explain gives the reason" "$(nmctl explain "$full")" 'memory'
 grow big 650
-check "the guaranteed one grows, and the latest opportunistic one has to go" \
+check "the guaranteed container grows, and the latest opportunistic one is killed" \
     wait_until 60 in_state "$last" COMPLETED
-is "it was preempted" "$(field_of "$last" .exit_reason)" preempted
-check "the guaranteed one gets its memory" wait_until 60 uses "$big" 600
-is "the earlier one stays" "$(state_of "$first")" RUNNING
-like "explain has the figures" "$(nmctl explain "$last")" 'MiB|GiB|%'
-at_least "it counts as a kill" "$(status_of .preemptions.killed)" 1
-is "nothing was left to the kernel" "$(field $cg/nm.slice/memory.events oom_kill)" 0
+is "the killed container was preempted" "$(field_of "$last" .exit_reason)" preempted
+check "the guaranteed container gets its memory" wait_until 60 uses "$big" 600
+is "the earlier opportunistic container stays" "$(state_of "$first")" RUNNING
+like "explain has the amounts" "$(nmctl explain "$last")" 'MiB|GiB|%'
+at_least "the kill is counted" "$(status_of .preemptions.killed)" 1
+is "the kernel has killed no process" "$(field $cg/nm.slice/memory.events oom_kill)" 0
 nmctl kill --now --wait "$big" "$first" "$full" >/dev/null
 
 # ---- memory of paused containers is reclaimed before a kill -------------------------------------
@@ -44,23 +44,23 @@ sleep 3
 quick_nmd "[node]" "memory = 1G" "[preemption]" "cpu-samples = 100" "squeeze = no" "breaker = 2s" \
     "reclaim-running = 0s" "[over-allocation]" "memory-threshold = 0.9"
 big=$(start big 50 -m 900M -c 0.5)
-check "a guaranteed container asks for much and uses little, again" \
+check "a second guaranteed container requests much and uses little" \
     wait_until 60 in_state "$big" RUNNING
 idle=$(start idle 300 --opportunistic -m 400M -c 0.1)
 check "an opportunistic container starts" wait_until 90 in_state "$idle" RUNNING
-check "and fills its memory" wait_until 60 uses "$idle" 290
-check "it is paused by hand" nmctl pause "$idle"
-check "the kernel says that it is frozen" \
+check "the opportunistic container fills its memory" wait_until 60 uses "$idle" 290
+check "the opportunistic container is paused by a user" nmctl pause "$idle"
+check "the kernel reports the container as frozen" \
     wait_until 20 grep -qx 'frozen 1' "$cg/nm.slice/nm-$idle.scope/cgroup.events"
 # Use is just over the threshold, and it suffices to reclaim idle memory of the frozen container.
 grow big 690
 swapped() { [ "$(cat "$cg/nm.slice/nm-$idle.scope/memory.swap.current")" -gt $((10 << 20)) ]; }
-check "its memory goes to swap when another needs the room" wait_until 90 swapped
-check "the guaranteed one gets what it wants" wait_until 60 uses "$big" 680
-is "and nobody was killed for it" "$(state_of "$idle")" PAUSED
+check "the memory of the paused container is reclaimed to swap when another container needs it" wait_until 90 swapped
+check "the guaranteed container gets its memory from the reclaim" wait_until 60 uses "$big" 680
+is "no container was killed for the reclaim" "$(state_of "$idle")" PAUSED
 # The reclaimed memory is counted at the end of the worker.
 counted() { [ "$(status_of .preemptions.reclaimed_bytes)" -ge $((10 << 20)) ]; }
-check "what was reclaimed is counted" wait_until 180 counted
+check "the reclaimed memory is counted" wait_until 180 counted
 nmctl kill --now --wait "$big" "$idle" >/dev/null
 
 # ---- CPU: paused, latest first, and resumed -----------------------------------------------------
@@ -71,13 +71,13 @@ spin='while :; do :; done'
 a=$(nmctl run -D --opportunistic -m 16M -c 0.1 -- bash -c "$spin")
 check "an opportunistic spinner starts" wait_until 60 in_state "$a" RUNNING
 g=$(nmctl run -D -m 16M -c 2 -- bash -c "$spin & $spin")
-check "a guaranteed one takes both CPUs" wait_until 60 in_state "$g" RUNNING
-check "the opportunistic one is paused" wait_until 60 in_state "$a" PAUSED
-is "which the kernel confirms" "$(field "$cg/nm.slice/nm-$a.scope/cgroup.events" frozen)" 1
-check "it has a deadline" test "$(field_of "$a" .pause_deadline_usec)" -gt 0
+check "a guaranteed container takes both CPUs" wait_until 60 in_state "$g" RUNNING
+check "the opportunistic container is paused" wait_until 60 in_state "$a" PAUSED
+is "the kernel reports the paused container as frozen" "$(field "$cg/nm.slice/nm-$a.scope/cgroup.events" frozen)" 1
+check "the pause has a deadline" test "$(field_of "$a" .pause_deadline_usec)" -gt 0
 nmctl kill --now --wait "$g" >/dev/null
-check "with room again, it goes on" wait_until 60 in_state "$a" RUNNING
+check "the container is resumed when CPU is available" wait_until 60 in_state "$a" RUNNING
 thawed() { [ "$(field "$cg/nm.slice/nm-$a.scope/cgroup.events" frozen)" = 0 ]; }
-check "which the kernel confirms too" wait_until 30 thawed
+check "the kernel reports the container as not frozen" wait_until 30 thawed
 nmctl kill --now --wait "$a" >/dev/null
 done_testing

@@ -12,12 +12,12 @@ key() { nmctl config --json | jq -r ".[] | select(.section == \"$1\" and .key ==
 # ---- thresholds -----------------------------------------------------------------------------------
 
 quick_nmd "[over-allocation]" "warmup-samples = 1"
-is "the CPU thresholds are as bold as the host allows" \
+is "the CPU thresholds are as high as the host permits" \
     "$(status_of '"\(.node.over_allocation_threshold.cpu) \(.node.preemption_threshold.cpu)"')" "0.99 1"
-is "which is what auto came to" "$(key over-allocation value): $(key over-allocation in_force)" "auto: 0.99"
-like "for a reason" "$(key preemption why)" "high: .*cpu.idle.*cpu.pressure"
-like "that nmctl config shows" "$(nmctl config cpu-threshold)" "auto: 1 .*high"
-like "network priority isn't there, and status says what it takes" "$(nmctl status)" \
+is "auto has chosen these CPU thresholds" "$(key over-allocation value): $(key over-allocation in_force)" "auto: 0.99"
+like "the log gives the reason of the choice" "$(key preemption why)" "high: .*cpu.idle.*cpu.pressure"
+like "nmctl config shows the reason" "$(nmctl config cpu-threshold)" "auto: 1 .*high"
+like "status says what network priority needs" "$(nmctl status)" \
     "network priority.*CAP_BPF"
 
 # ---- a guaranteed container is stalled ------------------------------------------------------------
@@ -35,9 +35,9 @@ check "a guaranteed container uses both CPUs" wait_until 30 in_state "$g" RUNNIN
 # Gives nmd time to measure how long the container waits for CPU on its own. Polling would disturb this, because each call uses CPU time.
 sleep 15
 touch "$go"
-check "the opportunistic one runs beside it" wait_until 20 grep -qx 1 "$dir/cpu.idle"
+check "the opportunistic container runs beside the guaranteed one" wait_until 20 grep -qx 1 "$dir/cpu.idle"
 sleep 4
-is "which hurts nobody: it isn't squeezed" "$(cut -d' ' -f1 "$dir/cpu.max")" max
+is "an opportunistic container that slows no other down is not squeezed" "$(cut -d' ' -f1 "$dir/cpu.max")" max
 # Another program repeatedly removes the settings that keep the promise, also after nmd has restored them.
 taken_away() {
     echo 0 >"$dir/cpu.idle"
@@ -45,19 +45,19 @@ taken_away() {
     squeezed
 }
 squeezed() { nmctl explain --json | jq -e '.[] | select(.kind == "squeeze" and .reason == "guaranteed-stalled")'; }
-check "when it takes the guaranteed one's CPU, it is squeezed" wait_until 60 taken_away
+check "an opportunistic container that takes the guaranteed one's CPU is squeezed" wait_until 60 taken_away
 record=$(squeezed | jq -s 'last')
 [ -n "$record" ] || diag "cpu.pressure of it: $(paste -sd' ' "$cg/nm.slice/nm-$g.scope/cpu.pressure")"
-is "for that container" "$(jq -r .on_behalf_of_id <<<"$record")" "$g"
-at_least "which waited for longer than by itself (permille)" \
+is "the decision names the guaranteed container" "$(jq -r .on_behalf_of_id <<<"$record")" "$g"
+at_least "the guaranteed container waited longer than by itself (permille)" \
     "$(jq '(.stall - .stall_base) * 1000 | round' <<<"$record")" 100
-like "explain has it in words" "$(nmctl explain)" "$g, which is guaranteed, waited for a CPU .* of the time"
+like "explain describes the squeeze" "$(nmctl explain)" "$g, which is guaranteed, waited for a CPU .* of the time"
 not_squeezed() { [ "$(status_of .node.squeeze_millicores)" = null ]; }
-check "idle again, it is let go" wait_until 60 not_squeezed
-is "its limit is gone" "$(cut -d' ' -f1 "$dir/cpu.max")" max
+check "the squeeze ends when CPU is idle" wait_until 60 not_squeezed
+is "the CPU limit is removed" "$(cut -d' ' -f1 "$dir/cpu.max")" max
 # nmd checks for changes by other programs every few seconds.
-check "and what was taken away is put right" wait_until 30 grep -qx 1 "$dir/cpu.idle"
-is "and nobody was paused or killed for it" "$(state_of "$g") $(state_of "$o")" "RUNNING RUNNING"
+check "a removed limit of the squeeze is restored" wait_until 30 grep -qx 1 "$dir/cpu.idle"
+is "no container was paused or killed for the squeeze" "$(state_of "$g") $(state_of "$o")" "RUNNING RUNNING"
 nmctl kill --now --wait "$g" "$o" >/dev/null
 
 # ---- disks and the network ------------------------------------------------------------------------
@@ -67,7 +67,7 @@ printf '[Service]\nCapabilityBoundingSet=CAP_BPF CAP_NET_ADMIN\n' >/etc/systemd/
 systemctl daemon-reload
 at_exit 'rm -rf /etc/systemd/system/nmd.service.d/net.conf; systemctl daemon-reload'
 quick_nmd "[over-allocation]" "warmup-samples = 1"
-is "with the capabilities it is there" "$(status_of '.node.features.network_priority')" true
+is "network priority is available with the capabilities" "$(status_of '.node.features.network_priority')" true
 probe='import socket, time
 while True:
     s = socket.socket()
@@ -77,21 +77,21 @@ o=$(nmctl run -D --opportunistic -m 64M -c 0.1 -- python3 -c "$probe")
 check "an opportunistic container makes sockets" wait_until 30 in_state "$o" RUNNING
 dir=$cg/nm.slice/nm-$o.scope
 priority_is() { [ "$(nmctl logs "$o" | tail -n 1)" = "$1" ]; }
-check "they send as background traffic" wait_until 20 priority_is 2
-is "and it is last at the disks" "$(head -n 1 "$dir/io.weight")" "default 1"
-is "as systemd knows" "$(unit_prop "nm-$o.scope" IOWeight)" 1
-check "promote" nmctl promote "$o"
-check "new sockets are like any other" wait_until 20 priority_is 0
-check "and the disks' weight is" wait_until 10 grep -qx "default 100" "$dir/io.weight"
-check "demote" nmctl demote "$o"
-check "background again" wait_until 20 priority_is 2
-check "and last again" wait_until 10 grep -qx "default 1" "$dir/io.weight"
+check "the sockets send as background traffic" wait_until 20 priority_is 2
+is "the container has the lowest weight for disks" "$(head -n 1 "$dir/io.weight")" "default 1"
+is "systemd has the same weight" "$(unit_prop "nm-$o.scope" IOWeight)" 1
+check "promote succeeds" nmctl promote "$o"
+check "new sockets send as normal traffic" wait_until 20 priority_is 0
+check "the container has the normal weight for disks" wait_until 10 grep -qx "default 100" "$dir/io.weight"
+check "demote succeeds" nmctl demote "$o"
+check "new sockets send as background traffic again" wait_until 20 priority_is 2
+check "the container has the lowest weight for disks again" wait_until 10 grep -qx "default 1" "$dir/io.weight"
 systemctl restart nmd.service
 wait_until 30 nmctl status
-check "a restarted nmd" nmctl promote "$o"
-check "takes away what an earlier one attached" wait_until 20 priority_is 0
+check "nmd is restarted" nmctl promote "$o"
+check "the restarted nmd removes what the earlier one attached" wait_until 20 priority_is 0
 echo "default 50" >"$dir/io.weight"
-check "a weight that something else changed is put back" wait_until 60 grep -qx "default 100" "$dir/io.weight"
+check "a weight that another program changed is restored" wait_until 60 grep -qx "default 100" "$dir/io.weight"
 nmctl kill --now --wait "$o" >/dev/null
 conf
 done_testing

@@ -28,16 +28,16 @@ done
 at_least "opportunistic ones fill the slice with page cache" "$(cat $cg/nm.slice/memory.current)" $((380 << 20))
 echo one >/tmp/cache-wish
 check "the guaranteed one reads more than its limit" wait_until 60 has_read one
-is "and lives" "$(state_of "$g")" RUNNING
-is "nobody was killed by the kernel" "$(field $cg/nm.slice/memory.events oom_kill)" 0
+is "the reading container keeps running" "$(state_of "$g")" RUNNING
+is "the kernel has killed no container" "$(field $cg/nm.slice/memory.events oom_kill)" 0
 
 # ---- memory that it does not hold is lent ---------------------------------------------------------
 
 rm -f /var/tmp/cache-o*
 echo two >/tmp/cache-wish
-check "it reads them again" wait_until 60 has_read two
+check "the container reads its files again" wait_until 60 has_read two
 before=$(stat_of "$g" file)
-at_least "its limit is full of page cache (MiB)" $((before >> 20)) 80
+at_least "the container's limit is full of page cache (MiB)" $((before >> 20)) 80
 echo 38 >/tmp/cache-o
 ids=()
 for i in 1 2 3 4 5 6; do
@@ -49,10 +49,10 @@ all_full() {
         [ "$(stat_of "$id" anon)" -ge $((40 << 20)) ] || return 1
     done
 }
-check "opportunistic ones run in what it doesn't hold" wait_until 90 all_full 2>/dev/null
-is "nobody was killed for it" "$(field $cg/nm.slice/memory.events oom_kill) $(status_of .preemptions.killed)" "0 0"
+check "opportunistic containers run in the memory that holds page cache" wait_until 90 all_full 2>/dev/null
+is "no container was killed for page cache" "$(field $cg/nm.slice/memory.events oom_kill) $(status_of .preemptions.killed)" "0 0"
 diag "its page cache: $((before >> 20)) MiB before, $(($(stat_of "$g" file) >> 20)) after"
-check "its page cache has given way" [ "$(stat_of "$g" file)" -lt "$before" ]
+check "the page cache was reclaimed" [ "$(stat_of "$g" file)" -lt "$before" ]
 nmctl kill --now --wait "${ids[@]}" >/dev/null
 nmctl kill --now --wait "$g" >/dev/null
 done_testing

@@ -41,16 +41,16 @@ time.sleep(10000)'
 
 idle=$(nmctl run -D -m 400M -c 0.1 -- python3 "$NMD_VM_DATA/hog.py" /tmp/outside-idle)
 echo 1 >/tmp/outside-idle
-check "a guaranteed container hardly uses anything" wait_until 60 in_state "$idle" RUNNING
+check "a guaranteed container uses hardly any memory" wait_until 60 in_state "$idle" RUNNING
 g=$(nmctl run -D -m 300M -c 0.1 -- python3 -c "held = [b'%08d' % i * 131072 for i in range(60)]
 ${reads/\%s/g}")
 holds() { echo $(($(mib_of "$g" file) + $(mib_of "$g" anon))); }
 holds_all() { [ "$(holds)" -ge 130 ]; }
-check "another one holds memory and page cache" wait_until 60 holds_all
-check "at first their requests are promised to the slice as they are" wait_until 20 promises 700 700
+check "another container holds memory and page cache" wait_until 60 holds_all
+check "at first the protection of the slice is the sum of the requests" wait_until 20 promises 700 700
 o=$(nmctl run -D --opportunistic -m 300M -c 0.1 -- python3 -c "${reads/\%s/o}")
 check "an opportunistic one has read files" wait_until 60 has_mib "$o" file 190
-check "after a minute, a little more than they hold" wait_until 150 promises 140 210
+check "after a minute the protection is a little more than the use" wait_until 150 promises 140 210
 diag "$(promised) MiB are promised, one holds $(holds)"
 
 # Most of the free memory becomes unused huge pages, because an emulated CPU can touch only a limited number of small pages per minute.
@@ -58,27 +58,27 @@ echo 450 >/proc/sys/vm/nr_hugepages
 at_exit 'echo 0 >/proc/sys/vm/nr_hugepages'
 diag "$(cat /proc/sys/vm/nr_hugepages) huge pages of 2 MiB are set apart"
 systemd-run -q --unit=outside-hog -p OOMScoreAdjust=900 python3 -c "$hog"
-check "a hog outside takes all there is" wait_until 150 said full
+check "a process outside takes all available memory" wait_until 150 said full
 kept=$(holds) cache=$(mib_of "$o" file)
 diag "a hog outside has $(cat /var/tmp/outside-full) MiB; $cache MiB of idle page cache, guaranteed $kept of what it held"
-at_least "what a guaranteed container holds stays (MiB)" "$kept" 125
-check "the idle page cache beside it goes" [ "$cache" -le 100 ]
+at_least "the memory of a guaranteed container stays (MiB)" "$kept" 125
+check "idle page cache of the container is reclaimed" [ "$cache" -le 100 ]
 begun=$(date +%s%N)
 echo 81 >/tmp/outside-idle
-check "the one that was idle can have what it was promised" wait_until 60 has_mib "$idle" anon 80
+check "the container that was idle gets its guaranteed memory" wait_until 60 has_mib "$idle" anon 80
 diag "it grew by 80 MiB in $((($(date +%s%N) - begun) / 1000000)) ms"
 # at least the memory that both hold; at most the value if one sample saw all of the growth and nmd expects as much growth again
-check "and the slice's promise goes with it" wait_until 20 promises 230 400 || diag "$(promised) MiB are promised"
+check "the protection of the slice grows with it" wait_until 20 promises 230 400 || diag "$(promised) MiB are promised"
 
 systemctl stop nmd.service
 systemctl set-property --runtime nm.slice MemoryLow=0
-check "without the slice's protection" wait_until 20 promises 0 0
+check "the slice has no protection" wait_until 20 promises 0 0
 echo 250 >/var/tmp/outside-more
-check "and with a little more for the hog" wait_until 150 said fuller
+check "the process outside takes a little more" wait_until 150 said fuller
 diag "it holds $(holds) MiB, $(($(cat "$slice/nm-$g.scope/memory.swap.current") >> 20)) MiB are in swap"
-check "a guaranteed container loses what it holds" [ "$(holds)" -le 90 ]
+check "a guaranteed container without protection loses memory" [ "$(holds)" -le 90 ]
 systemctl stop outside-hog
 systemctl start nmd.service
-check "nmd is back" wait_until 60 nmctl status
+check "nmd runs again" wait_until 60 nmctl status
 nmctl kill --now --wait "$g" "$idle" "$o" >/dev/null
 done_testing

@@ -47,15 +47,15 @@ for step in before-reclaim:1 after-reclaim:1; do
     grow big 333
     died() { ! kill -0 "$pid"; }
     check "$step: nmd dies" wait_until 90 died
-    is "$step: the container is frozen all the while" \
+    is "$step: the container stays frozen" \
         "$(field "$cg/nm.slice/nm-$idle.scope/cgroup.events" frozen)" 1
     check "$step: the memory goes to swap" wait_until 90 swapped
-    check "$step: the next nmd has done it, and both is told" wait_until 200 told ||
+    check "$step: the next nmd has finished the reclaim, and both decisions are reported" wait_until 200 told ||
         diag "$(nmctl explain --json "$idle" | jq -c '.[] | select(.kind == "reclaim")')"
-    is "$step: nobody was killed, and the pause ends when it was to" \
+    is "$step: no container was killed, and the pause keeps its deadline" \
         "$(state_of "$idle") $(field_of "$idle" '"\(.pid) \(.pause_deadline_usec / 20000000 | round)"')" \
         "PAUSED $before"
-    check "$step: nothing keeps the rest out of swap" wait_until 60 swaps_freely
+    check "$step: no limit keeps the other memory out of swap" wait_until 60 swaps_freely
     nmctl kill --now --wait "$big" "$idle" >/dev/null
 done
 done_testing

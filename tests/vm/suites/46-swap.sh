@@ -18,23 +18,23 @@ held = [b"x" * 1048576 for _ in range(145)]
 while True:
     for block in held: block.count(b"y")
     time.sleep(0.4)')
-check "an opportunistic container works on its memory" wait_until 90 uses "$o" 140
+check "an opportunistic container uses its memory" wait_until 90 uses "$o" 140
 spin='while :; do :; done'
 g=$(nmctl run -D -m 16M -c 1.5 -- bash -c "$spin & $spin")
-check "a guaranteed one takes the CPUs, and it is paused" wait_until 60 in_state "$o" PAUSED
+check "a guaranteed container takes the CPUs, and the opportunistic one is paused" wait_until 60 in_state "$o" PAUSED
 grow big 336
-check "another one takes the memory, and it is pushed out" wait_until 60 swapped "$o" 48
-check "as it was decided" wait_until 180 decided_is "$o" reclaim frozen-memory "done"
+check "another container needs the memory, and the paused one is reclaimed to swap" wait_until 60 swapped "$o" 48
+check "the decision names the reclaim" wait_until 180 decided_is "$o" reclaim frozen-memory "done"
 nmctl kill --now --wait "$g" >/dev/null
 samples() { status_of .counters.samples; }
 before=$(samples)
 enough() { [ "$(samples)" -ge $((before + 12)) ] && status_is '.node.utilization.cpu < 0.5' true; }
-check "CPU is free again" wait_until 30 enough
-is "but there is no room for what it has in swap: it is not resumed" "$(state_of "$o")" PAUSED
+check "CPU is available again" wait_until 30 enough
+is "the container is not resumed without memory for what it has in swap" "$(state_of "$o")" PAUSED
 grow big 215
-check "when there is, it is" wait_until 60 in_state "$o" RUNNING
-like "for this reason" "$(nmctl explain "$o")" 'comes back from swap'
-check "and gets it back" wait_until 90 uses "$o" 140
-is "nobody was killed for all that" "$(status_of .preemptions.killed) $(field $cg/nm.slice/memory.events oom_kill)" "0 0"
+check "the container is resumed when memory is available" wait_until 60 in_state "$o" RUNNING
+like "the decision names the memory" "$(nmctl explain "$o")" 'comes back from swap'
+check "the container gets its memory back from swap" wait_until 90 uses "$o" 140
+is "no container was killed for swap" "$(status_of .preemptions.killed) $(field $cg/nm.slice/memory.events oom_kill)" "0 0"
 nmctl kill --now --wait "$big" "$o" >/dev/null
 done_testing

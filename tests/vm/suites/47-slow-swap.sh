@@ -34,28 +34,28 @@ at_exit 'touch "$NMD_VM_STATE/watched"'
 
 swapoff -a
 at_exit 'swapoff -a; swapon -a'
-check "there is a slow swap device" swapon -L nmd-slow
+check "a slow swap device exists" swapon -L nmd-slow
 
 roomy_nmd
 crowd o "an opportunistic container holds memory that it hardly looks at" 740
-check "it is killed, for memory that is wanted faster than the swap takes it" wait_until 60 in_state "$o" COMPLETED
+check "the container is killed if memory is needed faster than swap takes it" wait_until 60 in_state "$o" COMPLETED
 diag "$(nmctl explain "$o")"
-like "after it was tried to send a part of it there" "$(decisions "$o")" '^reclaim (done|failed), kill done$'
-like "which explain tells" "$(nmctl explain "$o")" 'swap is too slow: .* of .* in |really regained'
+like "the decision follows a reclaim of a part" "$(decisions "$o")" '^reclaim (done|failed), kill done$'
+like "explain describes the slow reclaim" "$(nmctl explain "$o")" 'swap is too slow: .* of .* in |really regained'
 took=$(from_reclaim_to_kill "$o")
-check "within the time that a reclaim may take, and a second: after ${took} ms" test "$took" -lt 11000
+check "the kill comes within the time limit of a reclaim and a second: after ${took} ms" test "$took" -lt 11000
 took=$(nmctl explain --json "$o" | jq 'map(select(.kind == "kill"))[0] | (.effective_usec - .decided_usec) / 1000 | floor')
-check "its end doesn't wait for the disk: after ${took} ms" test "$took" -lt 8000
+check "the end of the container does not wait for the disk: after ${took} ms" test "$took" -lt 8000
 most=$(cat "$NMD_VM_STATE/most")
-check "nor does anybody else who makes a cgroup: ${most} ms at most" test "$most" -lt 8000
-check "the guaranteed one gets what it wants" wait_until 30 uses "$big" 730
+check "another process that creates a cgroup does not wait either: at most ${most} ms" test "$most" -lt 8000
+check "the guaranteed container gets its memory" wait_until 30 uses "$big" 730
 
 grow big 50
 given_back() { ! uses "$big" 100; }
 wait_until 30 given_back
 crowd o2 "another one" 690
-check "is killed as well" wait_until 60 in_state "$o" COMPLETED
+check "a second container is killed too" wait_until 60 in_state "$o" COMPLETED
 diag "$(nmctl explain "$o")"
-is "without being sent to a swap that is known to be too slow" "$(decisions "$o")" "kill done"
+is "no reclaim is tried with a swap that is known as too slow" "$(decisions "$o")" "kill done"
 nmctl kill --now --wait "$big" >/dev/null
 done_testing

@@ -25,8 +25,8 @@ slice_is_capacity() {
 mem_total_mib() { awk '/^MemTotal:/ { print int($2 / 1024) }' /proc/meminfo; }
 
 before=$(capacity_mib)
-is "capacity is the node's memory less the reserve" "$((before - $(mem_total_mib) + 128))" 0
-check "and the slice's limit" wait_until 10 slice_is_capacity
+is "the capacity is the node's memory less the reserve" "$((before - $(mem_total_mib) + 128))" 0
+check "the slice has this limit" wait_until 10 slice_is_capacity
 
 # ---- huge pages ---------------------------------------------------------------------------------
 
@@ -35,11 +35,11 @@ echo 3 >/proc/sys/vm/drop_caches
 echo 64 >/proc/sys/vm/nr_hugepages
 got=$(($(awk '/^Hugetlb:/ { print $2 }' /proc/meminfo) / 1024))
 at_least "the kernel has made a pool of huge pages (MiB)" "$got" 64
-check "which are no capacity" wait_until 20 capacity_between $((before - got - 1)) $((before - got))
-is "status says how much that is" "$(mib_of .node.machine.hugetlb_bytes)" "$got"
-check "the slice's limit follows" wait_until 10 slice_is_capacity
+check "the pool of huge pages is not in the capacity" wait_until 20 capacity_between $((before - got - 1)) $((before - got))
+is "status reports the memory in the pool" "$(mib_of .node.machine.hugetlb_bytes)" "$got"
+check "the limit of the slice shrinks" wait_until 10 slice_is_capacity
 echo 0 >/proc/sys/vm/nr_hugepages
-check "and is again when they are given back" wait_until 20 capacity_between $((before - 1)) "$before"
+check "the capacity grows when the pool is released" wait_until 20 capacity_between $((before - 1)) "$before"
 
 # ---- CPUs ---------------------------------------------------------------------------------------
 
@@ -47,15 +47,15 @@ at_exit 'echo 1 >/sys/devices/system/cpu/cpu1/online'
 id=$(nmctl run -D -m 32M -c 1 sleep 1000)
 check "a guaranteed container runs" wait_until 30 in_state "$id" RUNNING
 echo 0 >/sys/devices/system/cpu/cpu1/online
-check "a CPU goes offline: one vcore is left" wait_until 20 vcores_are 1
+check "a CPU goes offline, and one vcore is left" wait_until 20 vcores_are 1
 out=$(nmctl run -D -m 32M -c 2 true 2>&1) && status=0 || status=$?
-is "what asks for two is refused" "$status" 125
-like "with the figures" "$out" "2.00 vcores.* offers .* 1.00 vcores?"
-check "a container's weight is its share of what is there" \
+is "a request for two vcores is refused" "$status" 125
+like "the refusal has both amounts" "$out" "2.00 vcores.* offers .* 1.00 vcores?"
+check "a container's weight is its share of the remaining vcores" \
     wait_until 20 grep -qx 10000 "$cg/nm.slice/nm-$id.scope/cpu.weight"
 echo 1 >/sys/devices/system/cpu/cpu1/online
-check "it comes back" wait_until 20 vcores_are 2
-check "and the weight is half of the scale again" \
+check "the CPU comes online" wait_until 20 vcores_are 2
+check "the weight is half of the scale again" \
     wait_until 20 grep -qx 5000 "$cg/nm.slice/nm-$id.scope/cpu.weight"
 
 # ---- memory -------------------------------------------------------------------------------------
@@ -76,13 +76,13 @@ total=$(mem_total_mib)
 taken=$(take_memory)
 like "a block of memory goes offline" "$taken" /memory
 gone=$((total - $(mem_total_mib)))
-at_least "the node has less ($gone MiB)" "$gone" 64
-check "capacity follows" wait_until 30 capacity_between $((before - gone - 2)) $((before - gone + 2))
-check "so does the slice's limit" wait_until 10 slice_is_capacity
-check "it is given back" bash -c 'echo online >"$1/state"' - "$taken"
+at_least "the node has less memory ($gone MiB)" "$gone" 64
+check "the capacity shrinks" wait_until 30 capacity_between $((before - gone - 2)) $((before - gone + 2))
+check "the limit of the slice shrinks with the capacity" wait_until 10 slice_is_capacity
+check "the block comes online" bash -c 'echo online >"$1/state"' - "$taken"
 diag "$taken is $(cat "$taken/state"), the node has $(mem_total_mib) of $total MiB"
 taken=
-check "and comes back with it" wait_until 30 capacity_between $((before - 2)) "$before"
+check "the capacity grows with the block" wait_until 30 capacity_between $((before - 2)) "$before"
 diag "capacity $(capacity_mib) of $before MiB"
-is "through all of it the container ran on" "$(state_of "$id")" RUNNING
+is "the container has run all the time" "$(state_of "$id")" RUNNING
 done_testing

@@ -27,7 +27,7 @@ batch 30 steady -m 8M -c 0.01
 batch 8 guest --opportunistic -m 8M -c 0.01
 all_run() { [ "$(nmctl list --json | jq '[.[] | select(.state == "RUNNING")] | length')" -ge 38 ]; }
 check "38 containers run" wait_until 120 all_run
-check "five are paused" nmctl pause guest1 guest2 guest3 guest4 guest5
+check "five containers are paused" nmctl pause guest1 guest2 guest3 guest4 guest5
 batch 7 waiting --opportunistic -m 1690M -c 0.01
 # Containers being killed: they ignore SIGTERM, and SIGKILL follows after an hour.
 for i in 1 2 3; do
@@ -49,17 +49,17 @@ picture() {
 }
 decisions() { nmctl explain -n 1 --json | jq '[.. | .number? // empty] | max'; }
 settled() { [ "$(status_of .containers.paused)" = 5 ] && [ "$(status_of .queue.length)" = 7 ]; }
-check "five are paused and seven wait" wait_until 60 settled
+check "five containers are paused and seven wait" wait_until 60 settled
 picture >/tmp/before
 number=$(decisions)
-is "all are there" "$(wc -l </tmp/before)" 48
-is "three of them dying" "$(cut -f4 /tmp/before | grep -c KILLING)" 3
+is "all containers exist" "$(wc -l </tmp/before)" 48
+is "three containers are being killed" "$(cut -f4 /tmp/before | grep -c KILLING)" 3
 
 up() { nmctl status; }
 same() { # NAME
-    check "$1: nmd is back" wait_until 60 up
+    check "$1: nmd runs again" wait_until 60 up
     picture >/tmp/after
-    is "$1: nothing has changed" "$(diff /tmp/before /tmp/after)" ""
+    is "$1: no container has changed" "$(diff /tmp/before /tmp/after)" ""
     is "$1: no container ran twice" "$(wc -l /tmp/runs/* | awk '$1 > 1 && $2 != "total"')" ""
     at_least "$1: decisions are kept" "$(decisions)" "$number"
 }
@@ -71,8 +71,8 @@ brief() { # NAME STATUS
         bash -c "echo started >>/tmp/runs/$1; until [ -e /tmp/go-$1 ]; do sleep 0.1; done; exit $2"
 }
 ends_meanwhile() { # NAME ID STATUS
-    check "$1: who ended meanwhile is found" wait_until 20 in_state "$2" COMPLETED
-    is "$1: with its exit status" "$(field_of "$2" '"\(.exit_code) \(.exit_reason)"')" "$3 exited"
+    check "$1: a container that ended meanwhile is known as ended" wait_until 20 in_state "$2" COMPLETED
+    is "$1: the ended container has its exit status" "$(field_of "$2" '"\(.exit_code) \(.exit_reason)"')" "$3 exited"
 }
 
 id=$(brief brief1 41)
@@ -81,7 +81,7 @@ systemctl stop nmd.service
 touch /tmp/go-brief1
 wait_until 20 none_runs /tmp/go-brief1
 systemctl start nmd.service
-check "after a stop and a start nmd is back" wait_until 60 up
+check "nmd runs again after a stop and a start" wait_until 60 up
 ends_meanwhile "stop" "$id" 41
 same "stop"
 
@@ -91,12 +91,12 @@ same "restart"
 pid=$(unit_prop nmd.service MainPID)
 kill -9 "$pid"
 replaced() { [ "$(unit_prop nmd.service MainPID)" != "$pid" ] && nmctl status; }
-check "kill -9: systemd starts another" wait_until 60 replaced
+check "systemd restarts nmd after kill -9" wait_until 60 replaced
 same "kill -9"
 
-check "daemon-reload" systemctl daemon-reload
+check "daemon-reload succeeds" systemctl daemon-reload
 same "daemon-reload"
-check "daemon-reexec" systemctl daemon-reexec
+check "daemon-reexec succeeds" systemctl daemon-reexec
 same "daemon-reexec"
 
 id=$(brief brief2 42)
@@ -105,13 +105,13 @@ pid=$(unit_prop nmd.service MainPID)
 (sleep 2; touch /tmp/go-brief2) &
 check "the package is upgraded" bash -c \
     'DEBIAN_FRONTEND=noninteractive dpkg -i /mnt/nmd/upgrade/nmd.deb'
-check "upgrade: another nmd runs" replaced
+check "another nmd runs after the upgrade" replaced
 ends_meanwhile "upgrade" "$id" 42
 same "upgrade"
 
-is "the dying were told so once" "$(wc -l /tmp/terms/* | awk '$2 != "total" { print $1 }' | paste -sd' ')" "1 1 1"
-check "who has an hour left to die in can be killed now" nmctl kill --now --wait dying1
-is "which is the reason" "$(nmctl list --all --json | jq -r '.[] | select(.name == "dying1") |
+is "the containers that are being killed got SIGTERM once" "$(wc -l /tmp/terms/* | awk '$2 != "total" { print $1 }' | paste -sd' ')" "1 1 1"
+check "a container in its grace period of an hour can be killed immediately" nmctl kill --now --wait dying1
+is "the record has this kill as the reason" "$(nmctl list --all --json | jq -r '.[] | select(.name == "dying1") |
     "\(.exit_code) \(.exit_reason)"')" "137 killed"
 
 # ---- whole scopes, and an unknown one -----------------------------------------------------------
@@ -120,8 +120,8 @@ id_of() { awk -v name="$1" '$2 == name { print $1 }' /tmp/before; }
 killed=$(id_of steady1) killed_alone=$(id_of guest2) # the second is paused
 systemctl kill -s KILL "nm-$killed.scope"
 check "a whole scope is killed" wait_until 20 in_state "$killed" COMPLETED
-is "and reported so" "$(field_of "$killed" '"\(.exit_code) \(.exit_reason)"')" "137 signaled"
-like "by somebody else" "$(field_of "$killed" .message)" 'from outside nmd'
+is "the killed scope is reported" "$(field_of "$killed" '"\(.exit_code) \(.exit_reason)"')" "137 signaled"
+like "the report names another program" "$(field_of "$killed" .message)" 'from outside nmd'
 systemctl stop nmd.service
 systemctl kill -s KILL "nm-$killed_alone.scope"
 systemd-run -q --scope --slice=nm.slice --unit=nm-container_1_000001 sleep 3000 </dev/null >/dev/null 2>&1 &
@@ -130,14 +130,14 @@ wait_until 20 test -d "$orphan"
 echo 1 >"$orphan/cgroup.freeze"
 wait_until 20 grep -qx 'frozen 1' "$orphan/cgroup.events"
 systemctl start nmd.service
-check "while nmd was away, another" wait_until 60 in_state "$killed_alone" COMPLETED
-is "with what can be known" "$(field_of "$killed_alone" '"\(.exit_code) \(.exit_reason)"')" "137 signaled"
-check "a scope that nobody knows is thawed" wait_until 20 grep -qx 'frozen 0' "$orphan/cgroup.events"
-is "not killed" "$(field "$orphan/cgroup.events" populated)" 1
-like "and reported" "$(nmctl status | tr -s ' \n' ' ')" 'not in the journal'
+check "a scope that was killed while nmd was stopped is reported" wait_until 60 in_state "$killed_alone" COMPLETED
+is "the report has what can be known" "$(field_of "$killed_alone" '"\(.exit_code) \(.exit_reason)"')" "137 signaled"
+check "an unknown scope is thawed" wait_until 20 grep -qx 'frozen 0' "$orphan/cgroup.events"
+is "the unknown scope is not killed" "$(field "$orphan/cgroup.events" populated)" 1
+like "the unknown scope is reported" "$(nmctl status | tr -s ' \n' ' ')" 'not in the journal'
 systemctl kill -s KILL nm-container_1_000001.scope
 
 # Only a live container that is thawed can do this.
-check "a paused one can be resumed" nmctl resume guest1
-check "and runs" wait_until 20 in_state "$(awk '$2 == "guest1" { print $1 }' /tmp/before)" RUNNING
+check "a paused container can be resumed" nmctl resume guest1
+check "the resumed container runs" wait_until 20 in_state "$(awk '$2 == "guest1" { print $1 }' /tmp/before)" RUNNING
 done_testing

@@ -17,7 +17,7 @@ if [ "$NMD_VM_PHASE" = 0 ]; then
     id=$(nmctl run -D --name survivor -m 16M -c 0.1 -- bash -c 'echo run >>/root/runs; sleep 3000')
     check "a container runs" wait_until 30 in_state "$id" RUNNING
     ended=$(nmctl run -D --name 'done' -m 16M -c 0.1 -- bash -c 'exit 9')
-    check "another has ended" wait_until 30 in_state "$ended" COMPLETED
+    check "another container has ended" wait_until 30 in_state "$ended" COMPLETED
     queued=$(nmctl run -D --opportunistic -m "$all" -c 0.1 -- bash -c 'echo queued >>/root/runs')
     printf '%s\n' "$id" "$ended" "$queued" >"$NMD_VM_STATE/reboot-ids"
     sync /root/runs "$NMD_VM_STATE/reboot-ids"
@@ -26,33 +26,33 @@ fi
 
 { read -r id; read -r ended; read -r queued; } <"$NMD_VM_STATE/reboot-ids"
 check "nmd is started at boot" wait_until 60 systemctl -q is-active nmd.service
-check "and answers" wait_until 60 nmctl status
-check "what ran is over" wait_until 20 in_state "$id" COMPLETED
+check "nmd answers" wait_until 60 nmctl status
+check "containers that ran before have ended" wait_until 20 in_state "$id" COMPLETED
 if [ "$NMD_VM_PHASE" = 1 ]; then
-    is "it is lost" "$(field_of "$id" .exit_reason)" lost
-    like "because of the reboot" "$(field_of "$id" .message)" 'boot'
+    is "the container that ran is lost" "$(field_of "$id" .exit_reason)" lost
+    like "the record of the lost container names the reboot" "$(field_of "$id" .message)" 'boot'
 else # its shim may have seen how systemd ended it, and nmd that it was systemd
-    like "because of the reboot" "$(field_of "$id" '"\(.exit_code) \(.exit_reason) \(.message)"')" \
+    like "explain names the reboot" "$(field_of "$id" '"\(.exit_code) \(.exit_reason) \(.message)"')" \
         'lost the host was rebooted|^143 signaled|^143 stopped .*or shutdown of the host'
 fi
-is "it was not started again" "$(cat /root/runs)" run
+is "the lost container was not started again" "$(cat /root/runs)" run
 
-is "what had ended is still known" "$(field_of "$ended" '"\(.exit_code) \(.exit_reason)"')" "9 exited"
+is "the ended container is still known" "$(field_of "$ended" '"\(.exit_code) \(.exit_reason)"')" "9 exited"
 if [ "$NMD_VM_PHASE" = 1 ]; then
-    is "what waited is lost as well" "$(field_of "$queued" '"\(.exit_reason) \(.message)"')" \
+    is "the queued container is lost" "$(field_of "$queued" '"\(.exit_reason) \(.message)"')" \
         "lost the host was rebooted while it waited in the queue"
     quick_nmd
     all=$(whole_node)
     id=$(nmctl run -D -m 16M -c 0.1 -- bash -c 'echo run >>/root/runs2; sleep 3000')
     check "new containers run" wait_until 30 in_state "$id" RUNNING
-    is "and their ids are new" \
+    is "new containers have new ids" \
         "$(nmctl list --all --json | jq '[.[].id] | length - (unique | length)')" 0
     queued=$(nmctl run -D --opportunistic -m "$all" -c 0.1 -- bash -c 'echo queued >>/root/runs2; exit 5')
     printf '%s\n' "$id" "$ended" "$queued" >"$NMD_VM_STATE/reboot-ids"
     vm_reboot
 fi
 
-check "what waited has its turn now" wait_until 60 in_state "$queued" COMPLETED
-is "and has run" "$(field_of "$queued" '"\(.exit_code) \(.exit_reason)"')" "5 exited"
-is "once, and the other one no second time" "$(sort /root/runs2 | paste -sd' ')" "queued run"
+check "a queued container starts after a clean reboot" wait_until 60 in_state "$queued" COMPLETED
+is "the queued container has run" "$(field_of "$queued" '"\(.exit_code) \(.exit_reason)"')" "5 exited"
+is "the queued container ran once, and the other one did not run again" "$(sort /root/runs2 | paste -sd' ')" "queued run"
 done_testing

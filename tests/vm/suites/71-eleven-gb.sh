@@ -12,7 +12,7 @@
 . "$NMD_VM_DATA/yarn.sh"
 # shellcheck source=tests/vm/data/grower.sh
 . "$NMD_VM_DATA/grower.sh"
-check "the host is there" wait_until 30 light apps
+check "the programs on the host are available" wait_until 30 light apps
 
 unit=60 # a multiple of what grower.py grows by
 full=$((10 * unit - 20)) # of the ten units; the interpreter needs some, too
@@ -40,7 +40,7 @@ systemctl reset-failed nmd.service 2>/dev/null
 systemctl restart nmd.service
 check "the node is in the cluster" wait_until 60 status_is .upstream.state running || done_testing
 has_its_size() { [ "$(rm_node .availMemoryMB)" = $((12 * unit)) ]; }
-check "the ResourceManager knows its size" wait_until 30 has_its_size
+check "the ResourceManager has the size of the node" wait_until 30 has_its_size
 
 # ---- A, alone ---------------------------------------------------------------------------------------
 
@@ -48,21 +48,21 @@ want a $unit
 a=$(ten a)
 check "A gets its ten units" wait_until 60 in_state "$a" RUNNING
 loga=$(log_of "$a")
-check "it uses one" wait_until 60 holds "$loga" $unit
+check "A uses one unit" wait_until 60 holds "$loga" $unit
 want b $full
 light ask app=b n=1 mb=$((10 * unit)) cmd=true >/dev/null
 b_app=$(light apps | jq -r '.[] | select(.pending == 1) | .id')
 owes() { rm_get "apps/$b_app" | jq '.app.resourceInfo.resourceUsagesByPartition[0].pending.memory'; }
 refused() { [ "$(owes)" = $((10 * unit)) ] && [ -z "$(containers b 'select(.type == "GUARANTEED")')" ]; }
-check "B asks for ten, guaranteed, and isn't given them" wait_until 20 refused
+check "B requests ten guaranteed units and gets none" wait_until 20 refused
 # The second growth counts, because the first access to the guest's memory is slow.
 for turn in first second; do
     want a $full
-    check "A grows, alone, for the $turn time" wait_until 60 holds "$loga" $full
+    check "A grows alone, for the $turn time" wait_until 60 holds "$loga" $full
     line=$(lines_of "$loga")
-    [ $turn = first ] || check "it works with all of it" wait_until 60 worked_since "$loga" "$line" 5
+    [ $turn = first ] || check "A works with all ten units" wait_until 60 worked_since "$loga" "$line" 5
     want a $unit
-    check "and shrinks again" wait_until 60 holds "$loga" $unit
+    check "A shrinks again" wait_until 60 holds "$loga" $unit
 done
 read -r alone alone_own < <(last_growth "$loga")
 rate=$(rate_since "$loga" "$line")
@@ -77,8 +77,8 @@ b=$(ten b type=OPPORTUNISTIC)
 check "B runs as opportunistic" wait_until 60 in_state "$b" RUNNING
 b_waited=$(($(field_of "$b" .started_usec) / 1000 - since))
 logb=$(log_of "$b")
-check "it uses all that it has asked for" wait_until 60 holds "$logb" $full
-check "while it is refused as guaranteed" refused
+check "B uses all units that it requested" wait_until 60 holds "$logb" $full
+check "B is refused guaranteed units meanwhile" refused
 eleven_in_use() { [ "$(cat "$cg/nm.slice/memory.current")" -gt $((107 * unit / 10 << 20)) ]; }
 check "eleven units of twelve are in use" wait_until 20 eleven_in_use
 
@@ -88,26 +88,26 @@ line=$(lines_of "$loga")
 before=$(waited_for "$a")
 want a $full
 check "A grows to ten units" wait_until 60 holds "$loga" $full
-check "B gives way" wait_until 30 in_state "$b" COMPLETED
+check "B is killed" wait_until 30 in_state "$b" COMPLETED
 waited=$((($(waited_for "$a") - before) / 1000))
 read -r beside beside_own < <(last_growth "$loga")
 crossed=$(held_at "$loga" $over "$line")
 decided=$(($(decision_of "$b" kill .time_usec) / 1000)) gone=$(($(field_of "$b" .finished_usec) / 1000))
-check "its application is told" wait_until 20 ended "$b" b
-like "that the node took it, which is no failure of its own" "$(ends "$b" b)" '^-108 .*ended by the node'
-is "for memory" "$(decision_of "$b" kill .reason)" memory-over-beta
-at_least "it was decided at most 0.5 s after A's memory had crossed the threshold" $((crossed + 500)) "$decided"
-is "nothing was left to the kernel" "$(field $cg/nm.slice/memory.events oom_kill)" 0
-at_least "A has hardly waited for memory (0.25 s at most)" 250 "$waited"
-at_least "its growth took at most twice as long as alone, and 0.5 s, but for CPUs that others had" $((2 * alone_own + 500)) "$beside_own"
+check "B's application is told" wait_until 20 ended "$b" b
+like "the message says that the node took the container, which is not a failure of B" "$(ends "$b" b)" '^-108 .*ended by the node'
+is "the decision names memory" "$(decision_of "$b" kill .reason)" memory-over-beta
+at_least "the decision came at most 0.5 s after A's memory had crossed the threshold" $((crossed + 500)) "$decided"
+is "the kernel has killed no process" "$(field $cg/nm.slice/memory.events oom_kill)" 0
+at_least "A has hardly waited for memory (at most 0.25 s)" 250 "$waited"
+at_least "the growth of A took at most twice as long as alone, and 0.5 s, except for CPU time of others" $((2 * alone_own + 500)) "$beside_own"
 line=$(lines_of "$loga")
-check "A works on" wait_until 60 worked_since "$loga" "$line" 5
+check "A continues its work" wait_until 60 worked_since "$loga" "$line" 5
 rate_after=$(rate_since "$loga" "$line")
-at_least "as fast as before B came, or nearly" "$rate_after" $((rate * 2 / 3))
-is "it runs as if nothing had been" "$(state_of "$a") $(ends "$a" a)" "RUNNING "
-check "and B's guaranteed request is still refused" refused
+at_least "A works nearly as fast as before B ran" "$rate_after" $((rate * 2 / 3))
+is "A is unchanged" "$(state_of "$a") $(ends "$a" a)" "RUNNING "
+check "B's guaranteed request is still refused" refused
 for app in a b; do light finish "app=$app" >/dev/null; done
-check "with its application A ends" wait_until 60 in_state "$a" COMPLETED
+check "A ends with its application" wait_until 60 in_state "$a" COMPLETED
 
 limit_met=$(field $cg/nm.slice/memory.events max)
 diag "a node of $((12 * unit)) MiB, of which A is guaranteed $((10 * unit)) and uses $unit; then B wants $((10 * unit)):" "$(table_head)" \

@@ -13,10 +13,10 @@ export DEBIAN_FRONTEND=noninteractive
 check "the package can be removed" dpkg -r nmd
 check "no container is left" none_runs 'sleep 1002'
 check "no unit is left" bash -c '! systemctl -q is-active nmd.service nmd.socket nm.slice'
-check "the configuration stays" test -e /etc/nmd/nmd.conf
-check "so does the state" test -e /var/lib/nmd
-check "it can be installed again" dpkg -i /mnt/nmd/deb/nmd.deb
-check "and runs" wait_until 60 nmctl status
+check "the configuration is kept" test -e /etc/nmd/nmd.conf
+check "the state is kept" test -e /var/lib/nmd
+check "the package can be installed again" dpkg -i /mnt/nmd/deb/nmd.deb
+check "nmd runs" wait_until 60 nmctl status
 rm -r /etc/nmd/nmd.conf.d
 mkdir -p /srv/purge/conf /srv/purge/hadoop
 chown alice /srv/purge/hadoop
@@ -28,18 +28,18 @@ cat >/srv/purge/conf/yarn-site.xml <<'END'
 <property><name>yarn.nodemanager.log-dirs</name><value>/srv/purge/new/logs</value></property>
 </configuration>
 END
-check "it makes the host a node of a cluster" nmd --yarn-setup /srv/purge/conf
-is "with directories of root's" "$(stat -c '%U %a' /srv/purge/hadoop /srv/purge/new/local /srv/purge/new/logs | sort -u)" "root 755"
+check "the setup makes the host a node of a cluster" nmd --yarn-setup /srv/purge/conf
+is "the directories belong to root" "$(stat -c '%U %a' /srv/purge/hadoop /srv/purge/new/local /srv/purge/new/logs | sort -u)" "root 755"
 out=$(dpkg -P nmd 2>&1) && status=0 || status=$?
-is "it can be purged" "$status" 0 || diag "$out"
-like "which says what stays" "$out" '^nmd: the group nmd and the users nmd-shuffle and nmd-localizer stay'
-is "the setup is taken back" "$(stat -c "%U %a" /srv/purge/hadoop) $(cd /srv/purge && echo *)" \
+is "the package can be purged" "$status" 0 || diag "$out"
+like "the purge names what is left" "$out" '^nmd: the group nmd and the users nmd-shuffle and nmd-localizer stay'
+is "the setup is undone" "$(stat -c "%U %a" /srv/purge/hadoop) $(cd /srv/purge && echo *)" \
     "alice 2775 conf hadoop"
-is "nothing of it is left" \
+is "no file of nmd is left" \
     "$(ls -d /var/lib/nmd /etc/nmd /run/nmd /usr/libexec/nmd /lib/systemd/system/nm* /etc/systemd/system/nmd.service.d \
         /run/systemd/system.control/nm.slice.d 2>/dev/null)" ""
 # Excludes files of the test machine itself, which have similar names.
-is "nor under any of its names" "$(find /etc /usr /var /srv -xdev \( -name 'nmd*' -o -name 'nm-*' -o -name 'nm.slice*' \
+is "no file is left under any of nmd's names" "$(find /etc /usr /var /srv -xdev \( -name 'nmd*' -o -name 'nm-*' -o -name 'nm.slice*' \
     -o -name 'nmctl*' -o -name 'nmsim*' -o -name '50-yarn.conf' \) ! -path '*nmd-vm*' ! -path '/etc/initramfs-tools/*')" ""
 is "no unit has failed" "$(systemctl --failed --plain --no-legend | awk '{ print $1 }')" ""
 done_testing

@@ -40,19 +40,19 @@ END
 dropin=/etc/systemd/system/nmd.service.d/50-yarn.conf
 after_command() {
     case $command in
-        'apt install'*) check "nmd runs then" wait_until 60 nmctl status ;;
-        *--dry-run) check "nothing is written by that" test ! -e $dropin ;;
+        'apt install'*) check "nmd runs after these commands" wait_until 60 nmctl status ;;
+        *--dry-run) check "the dry run writes nothing" test ! -e $dropin ;;
         *--allow*) check "the unit's drop-in is there" grep -qxF IPAddressAllow=10.1.0.0/16 $dropin ;;
         *--undo)
-            check "the drop-in is gone" test ! -e $dropin
-            is "the directories are whose they were" "$(stat -c %U /data/documents/{local,logs} | xargs)" "daemon daemon"
+            check "the unit's drop-in is removed" test ! -e $dropin
+            is "the directories have their former owners" "$(stat -c %U /data/documents/{local,logs} | xargs)" "daemon daemon"
             ;;
-        'nmctl status') like "the node tells of its cluster" "$(cat "$dir/printed")" '^upstream' ;;
+        'nmctl status') like "status reports the cluster" "$(cat "$dir/printed")" '^upstream' ;;
         'systemctl restart'* | 'systemctl start'*) check "nmd runs again" wait_until 60 nmctl status ;;
     esac
 }
 play vm README.md
-is "nothing is left of the cluster" "$(status_of '.upstream // "none"')" none
+is "nothing of the cluster is left" "$(status_of '.upstream // "none"')" none
 
 # ---- settings, the page, the log ---------------------------------------------------------------------------
 
@@ -61,7 +61,7 @@ printf '[over-allocation]\nmemory-threshold = 0.75\n[interface]\nhttp-address = 
 after_command() {
     case $command in
         'nmctl config'*) like "the setting is in force" "$(cat "$dir/printed")" 'memory-threshold.*0\.75' ;;
-        'curl '*metrics) like "there are metrics" "$(cat "$dir/printed")" '^nm_node_healthy 1' ;;
+        'curl '*metrics) like "the metrics are printed" "$(cat "$dir/printed")" '^nm_node_healthy 1' ;;
         'journalctl '*admit) like "the log has the decision" "$(cat "$dir/printed")" 'admitting' ;;
     esac
 }
@@ -86,16 +86,16 @@ after_command() {
     case $command in
         'apt install'*)
             check "nmd answers after the upgrade" wait_until 60 nmctl status
-            like "it is the newer one" "$(dpkg-query -W -f '${Version}' nmd)" '\+upgrade$'
-            is "the container didn't notice" "$(state_of "$id") $(field_of "$id" .pid)" "RUNNING $pid"
+            like "nmd is the newer one" "$(dpkg-query -W -f '${Version}' nmd)" '\+upgrade$'
+            is "the container keeps its process" "$(state_of "$id") $(field_of "$id" .pid)" "RUNNING $pid"
             ;;
         'apt remove'*)
             check "the container has ended" none_runs 'sleep 1003'
-            is "configuration and state stay" "$(places)" "/etc/nmd/nmd.conf /var/lib/nmd /etc/nmd/nmd.conf.d/90-mine.conf"
+            is "the configuration and the state are kept" "$(places)" "/etc/nmd/nmd.conf /var/lib/nmd /etc/nmd/nmd.conf.d/90-mine.conf"
             ;;
         'apt purge'*)
             is "an administrator's own file stays, and nothing else" "$(places)" /etc/nmd/nmd.conf.d/90-mine.conf
-            is "with the group and the users" "$(getent group nmd nmd-shuffle nmd-localizer | cut -d: -f1 | xargs)" \
+            is "the group and the users stay" "$(getent group nmd nmd-shuffle nmd-localizer | cut -d: -f1 | xargs)" \
                 "nmd nmd-shuffle nmd-localizer"
             ;;
     esac
