@@ -107,7 +107,8 @@ is "the drop-in does not repeat the address that the unit allows" "$(grep -c 'Al
 like "the configuration makes the host a node" "$(cat "$root$config")" "^enabled = yes"
 owner=$(id -u):$(id -g)
 is "a directory of Hadoop's user now belongs to root" "$(stat -c '%a %u:%g' "$root/data/1/yarn")" "755 $owner"
-is "missing directories are created" "$(stat -c '%a %u:%g' "$root"/data/{1/logs,2/yarn/local} "$root/usr/local/hadoop/tmp" | sort -u)" "755 $owner"
+is "missing directories are created" \
+    "$(stat -c '%a %u:%g' "$root"/data/{1/logs,2/yarn/local} "$root/usr/local/hadoop/tmp" | sort -u)" "755 $owner"
 for words in "limit-users is true" "max-queue-length is 0" "use-pause-for-preemption is false" "the host has a firewall" \
     "systemctl daemon-reload" "$conf --undo"; do
     like "the setup names what remains to be done: $words" "$out" "$words"
@@ -156,7 +157,8 @@ time.sleep(60)' >"$dir/dns.ready" &
     try timeout 20 unshare --mount sh -c 'mount --bind "$1" /etc/resolv.conf && shift && exec "$@"' sh "$dir/resolv.conf" \
         env -u JAVA_HOME -u HADOOP_HOME "$NMD" --yarn-setup "$conf" --root "$root" --dry-run
     took=$(($(date +%s) - began))
-    like "with a name server that doesn't answer the host names are unknown" "$out" "ResourceManager rm4.example:8031: its name can't be resolved"
+    like "with a name server that doesn't answer the host names are unknown" \
+        "$out" "ResourceManager rm4.example:8031: its name can't be resolved"
     check "all host names are looked up at the same time ($took s)" test "$took" -lt 8
     like "the setup reports that it waits for the name server" "$err" "resolving the name rm1.example; 0 of [0-9]+ names are done"
     is "the message about the wait goes to stderr" "$(grep -c 'resolving the name' <<<"$out")" 0
@@ -263,7 +265,8 @@ if [ "$as_root" = 0 ]; then
     like "the undo names files of jobs in a directory that was given back" "$(sort <<<"$out")" \
         "restored /data/1/yarn: .*still belong to root \((usercache, nmPrivate|nmPrivate, usercache)\): .*chown -R 12345:23456 /data/1/yarn"
     like "the undo names files of jobs in a directory that was created" "$out" "left     /data/1/logs: it isn't empty \(application_1_1\)"
-    is "the list names only the directory that was created" "$(grep -cE '"/data/1/(yarn|logs)"' "$root$manifest") $(grep -c '/data/1/logs"' "$root$manifest")" "1 1"
+    is "the list names only the directory that was created" \
+        "$(grep -cE '"/data/1/(yarn|logs)"' "$root$manifest") $(grep -c '/data/1/logs"' "$root$manifest")" "1 1"
     like "files of an interrupted setup are removed" "$out" "removed  ${config%/*}/.50-yarn.conf.new"
     rmdir "$root"/data/1/yarn/* "$root/data/1/logs/application_1_1"
     setup --undo
@@ -323,7 +326,8 @@ wait_until 10 test -s "$dir/lock.ready"
 setup
 like "the setup suggests to stop a running nmd" "$(tr -s '\n ' ' ' <<<"$out")" "wait until it has exited: kill $lock_pid Start nmd"
 setup --undo --dry-run
-like "the undo suggests to stop a running nmd first" "$(tr -s '\n ' ' ' <<<"$out")" "stop the running nmd: kill $lock_pid After it, .*start nmd again"
+like "the undo suggests to stop a running nmd first" \
+    "$(tr -s '\n ' ' ' <<<"$out")" "stop the running nmd: kill $lock_pid After it, .*start nmd again"
 is "without systemd no message suggests systemctl for the stop" "$(grep -c systemctl <<<"$out")" 0
 kill "$lock_pid"
 rm "$root/var/lib/nmd/lock"
@@ -411,7 +415,8 @@ is "with a list that others can write, the purge succeeds" "$status" 0
 for path in /etc/../mine/file /open/mine/file /mine/./file; do
     kept "$path" "a user other than root can change its path"
 done
-is "with a list that others can write, the purge leaves all of it" "$(cat "$root/mine/file" "$root/mine/\"x\"" "$root/open/mine/file" | sort -u)" mine
+is "with a list that others can write, the purge leaves all of it" \
+    "$(cat "$root/mine/file" "$root/mine/\"x\"" "$root/open/mine/file" | sort -u)" mine
 mkdir "$root/var/lib/nmd"
 list /mine/file >"$root/var/lib/nmd/yarn-setup"
 purge

@@ -134,9 +134,11 @@ is "list has the result of ended containers in the first columns" \
     "$(nmctl list --all | sed -nE 's/.* (over|waits) +(guaranteed|opportunistic) +([^ ]+ \([^)]*\)) .*/\1: \3/p')" \
     $'waits: Killed (on request)\nover: Failed (7)'
 is "the JSON has the words of the table beside its own" "$(field_of over '[.state, .state_text] | tojson')" '["COMPLETED","Failed (7)"]'
-is "the words of the table select containers" "$(nmctl list --state failed --json | jq -r '.[].name') $(nmctl list -q --state succeeded | wc -l)" "over 0"
+is "the words of the table select containers" \
+    "$(nmctl list --state failed --json | jq -r '.[].name') $(nmctl list -q --state succeeded | wc -l)" "over 0"
 try nmctl pause over
-like "the words of the table select refused containers" "$err" 'over.* has ended \(Failed \(7\)\)|container_[0-9_]+ has ended \(Failed \(7\)\)'
+like "the words of the table select refused containers" \
+    "$err" 'over.* has ended \(Failed \(7\)\)|container_[0-9_]+ has ended \(Failed \(7\)\)'
 
 # ---- the other verbs ----
 try nmctl show busy

@@ -101,12 +101,14 @@ api POST /v1/containers '{"command":["true"],'"$me"',"execution_type":"OPPORTUNI
 is "the HTTP status of the refusal is 429" "$api_status $(jq -r .error.code <<<"$api_body")" "429 queue-full"
 is "the refused request leaves no files" "$(status_of '"\(.queue.length) \(.containers.queued)"')" "10 10"
 like "the refusal is recorded" "$(nmctl explain --last 3)" 'the queue is full: 10 opportunistic containers are queued, the maximum is 10'
-is "the refusals have one record with a count" "$(nmctl explain --json --last 10 | jq -c '[.[] | select(.kind == "refuse") | .count]')" "[2]"
+is "the refusals have one record with a count" \
+    "$(nmctl explain --json --last 10 | jq -c '[.[] | select(.kind == "refuse") | .count]')" "[2]"
 record=$(nmctl explain --json --last 10 | jq 'map(select(.kind == "refuse"))[0].number')
 for i in 1 2 3; do nmctl run --detach --name "more$i" --opportunistic -m 50M -- true 2>/dev/null; done
 is "the count of refusals grows, and the record keeps its number" "$(nmctl explain --json --last 10 |
     jq -c '[.[] | select(.kind == "refuse") | [.number, .count, .container_name]]')" "[[$record,5,\"more3\"]]"
-like "explain describes the refusals in words" "$(nmctl explain --last 10)" 'refused 5 requests, the last one more3|Refused 5 requests, the last one more3'
+like "explain describes the refusals in words" \
+    "$(nmctl explain --last 10)" 'refused 5 requests, the last one more3|Refused 5 requests, the last one more3'
 at_least "events has only the first refusal" 1 "$(nmctl events --json | jq -s 'map(select(.decision_kind == "refuse")) | length')"
 submit first -m 40M -c 0.1 -- sleep 300
 check "a guaranteed container starts before all queued ones" wait_until 5 in_state first RUNNING

@@ -131,7 +131,8 @@ hog o1 --opportunistic -m 50M -c 0.3 -- 5 --spin
 wait_until 20 burns o1 100
 node_cpu 1950
 check "a container that is paused for too long is killed" wait_until 20 in_state o1 COMPLETED
-is "the record of the kill names the deadline of the pause" "$(field_of o1 .exit_reason) $(decision_of o1 kill .reason)" "pause-deadline pause-deadline"
+is "the record of the kill names the deadline of the pause" \
+    "$(field_of o1 .exit_reason) $(decision_of o1 kill .reason)" "pause-deadline pause-deadline"
 node_cpu 0
 
 # ---- without pausing ----

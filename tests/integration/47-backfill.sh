@@ -43,7 +43,8 @@ diag "started after $took ms of 8000"
 at_least "the large request starts after the time of those that passed" "$took" 7500
 at_least "the large request starts soon after that time" $((13000 - took)) 0
 check "the container that passed is killed for the large request" wait_until 10 in_state small COMPLETED
-is "the record of the kill has the reason" "$(decision_of small kill '"\(.reason) \(.on_behalf_of_id)"')" "room-for-head $(field_of large .id)"
+is "the record of the kill has the reason" \
+    "$(decision_of small kill '"\(.reason) \(.on_behalf_of_id)"')" "room-for-head $(field_of large .id)"
 like "explain describes the kill" "$(nmctl explain small)" 'it passed .* first in the queue, and has now delayed it'
 check "the requests behind the large one start" wait_until 20 in_state later RUNNING
 

@@ -79,7 +79,8 @@ like "the refusal suggests what a promotion permits" "$err" \
 is "the container remains opportunistic" "$(field_of c '"\(.execution_type) \(.state)"')" "OPPORTUNISTIC RUNNING"
 try nmctl update -m 800M b
 is "a larger guarantee is refused too" "$status" 1
-like "the refusal of a larger guarantee has its own suggestion" "$err" "It keeps its present resources\. Ask for less, .*'nmctl demote $(field_of b .id)'"
+like "the refusal of a larger guarantee has its own suggestion" \
+    "$err" "It keeps its present resources\. Ask for less, .*'nmctl demote $(field_of b .id)'"
 nmctl kill --now --wait a >/dev/null
 check "a promotion succeeds when it fits" nmctl promote c
 

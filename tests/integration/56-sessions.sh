@@ -241,7 +241,8 @@ wait_until 10 grep -q 'nmd is back' "$dir/waits"
 nmctl kill --now full >/dev/null
 wait "$person" && status=0 || status=$?
 # Checks the text after the last sequence that erases the waiting message, because this sequence must not erase the output.
-is "a queued container runs without a terminal after a restart of nmd" "$status $(sed -n '$s/^.*\x1b\[J//; $p' "$dir/waits" | tr -d '\r')" "4 not a tty"
+is "a queued container runs without a terminal after a restart of nmd" \
+    "$status $(sed -n '$s/^.*\x1b\[J//; $p' "$dir/waits" | tr -d '\r')" "4 not a tty"
 try nmctl run -t -- true </dev/null
 is "run -t without a terminal is refused" "$status" 2
 like "the refusal says that stdin is not a terminal" "$err" 'needs a terminal as standard input'

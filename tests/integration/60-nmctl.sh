@@ -188,7 +188,8 @@ is "ps -q selects a state" "$(nmctl list -q --state running) $(nmctl list -q --s
 is "ps -q prints ended containers with --all" \
     "$(nmctl list --state ended --json | jq -r '[.[].state] | unique | join(" ")')" COMPLETED
 all=$(nmctl events --json | jq -s length)
-is "events --last prints the last events" "$(nmctl events --json --last 3 | jq -r .number)" "$(nmctl events --json | jq -r .number | tail -n 3)"
+is "events --last prints the last events" \
+    "$(nmctl events --json --last 3 | jq -r .number)" "$(nmctl events --json | jq -r .number | tail -n 3)"
 is "events --last selects a container" "$(nmctl events --json --last 2 web | jq -r .container_id)" "$web"$'\n'"$web"
 is "events --last prints all events if there are fewer" "$(nmctl events --json --last 10000 | jq -s length)" "$all"
 is "events --since prints the events from a time on" "$(nmctl events --since 1us) $(nmctl events --json --since 1h | jq -s length)" " $all"
@@ -227,7 +228,8 @@ nmctl wait --timeout 1s patient fill >"$out" 2>"$err.wait" || status=$?
 is "wait ends after its timeout with a status of its own" "$status $(cat "$out")" "124 "
 like "wait has printed the reason of the wait" "$(cat "$err.wait")" \
     'waiting for container_[0-9_]+ \(patient\), which is queued at position 1: [a-z]'
-like "wait prints the state of each container at the end" "$(cat "$err.wait")" '\(fill\) has not ended in time: it is RUNNING, and continues'
+like "wait prints the state of each container at the end" \
+    "$(cat "$err.wait")" '\(fill\) has not ended in time: it is RUNNING, and continues'
 status=0
 nmctl pause patient 2>"$err.pause" || status=$?
 like "a refused action names the state and possible actions in the words of list" "$status $(cat "$err.pause")" \

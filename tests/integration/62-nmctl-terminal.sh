@@ -158,7 +158,8 @@ done
 # The message about a wait is updated in place. If the cursor can't be moved, the message is printed again.
 columns=160 on_terminal "" wait --timeout 5s $name >/dev/null
 at_least "wait rewrites its message on a terminal" "$(grep -oa $'\e\[1F\e\[J' "$seen" | wc -l)" 2
-like "the message has the duration of the wait" "$(tr '\r' '\n' <"$seen")" "^nmctl: waiting for container_[0-9_]+ \($name\), which is RUNNING, for "
+like "the message has the duration of the wait" \
+    "$(tr '\r' '\n' <"$seen")" "^nmctl: waiting for container_[0-9_]+ \($name\), which is RUNNING, for "
 like "the message is erased at the end" "$(tr -d '\r\n' <"$seen" | sed 's/.*\x1b\[J//')" \
     "^nmctl: container_[0-9_]+ \($name\) has not ended in time"
 narrow_after=3 columns=160 on_terminal "" wait --timeout 6s $name >/dev/null
@@ -190,7 +191,8 @@ stopper=$!
 begun=$SECONDS
 columns=160 on_terminal "" wait --timeout 7s frozen >/dev/null
 at_least "an nmd that hangs does not delay the deadline" 9 $((SECONDS - begun))
-like "the message names an nmd that hangs until the deadline" "$(tr '\r' '\n' <"$seen")" 'waiting for container_[0-9_]+ \(frozen\); nmd has not answered for [4-6]s'
+like "the message names an nmd that hangs until the deadline" \
+    "$(tr '\r' '\n' <"$seen")" 'waiting for container_[0-9_]+ \(frozen\); nmd has not answered for [4-6]s'
 wait $stopper
 nmctl kill --now --wait frozen >/dev/null
 is "a dumb terminal gets the message once" "$(columns=200 prose wait --timeout 5s $name | grep -c 'waiting for')" 1

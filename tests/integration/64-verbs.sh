@@ -124,7 +124,8 @@ wait_until 10 grep -q three "$dir/stamped"
 is "each line has its time" "$(sed -E 's/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z /T /' "$dir/stamped")" \
     $'T one\nT two\nT three'
 stamp() { date -d "$(grep " $1\$" "$dir/stamped" | cut -d' ' -f1)" +%s%6N; } # WORD
-check "the first time is that of the start" eval '(($(stamp one) <= pause && $(stamp two) >= pause && $(stamp three) - $(stamp two) >= 250000))'
+check "the first time is that of the start" \
+    eval '(($(stamp one) <= pause && $(stamp two) >= pause && $(stamp three) - $(stamp two) >= 250000))'
 kill "$follower"
 wait "$follower"
 is "a follower over a restart has the same output as a later reader" "$(nmctl logs -t --stdout timed)" "$(cat "$dir/stamped")"
@@ -157,7 +158,8 @@ submit waits2 --opportunistic "${low[@]}" -- sleep 300
 nameless=$(nmctl run --opportunistic --detach "${low[@]}" -- sleep 300)
 wait_until 5 status_is .queue.length 3
 try nmctl drain --dry-run
-like "drain --dry-run lists the containers that would be discarded" "$err" "^nmctl: drain: would discard 3 containers that wait: waits1, waits2, $nameless$"
+like "drain --dry-run lists the containers that would be discarded" \
+    "$err" "^nmctl: drain: would discard 3 containers that wait: waits1, waits2, $nameless$"
 is "drain --dry-run discards nothing" "$status $(state_of waits1) $(status_of .node.state)" "0 SCHEDULED running"
 is "drain --dry-run --json lists the containers" "$(nmctl drain --dry-run --json | jq -c 'map(.name)')" '["waits1","waits2",null]'
 try nmctl drain

@@ -30,7 +30,8 @@ submit o2 --opportunistic -m 200M -c 0.1 -- sleep 300
 check "a request beyond the allocation waits" wait_until 10 hold_is o2 allocation-full
 check "the admission that would have happened is recorded" wait_until 10 shadowed o2 admit over-allocation
 like "explain describes the recorded admission" "$(nmctl explain o2)" 'Would have admitted .*\(o2\)'
-like "explain says that the admission was not carried out" "$(nmctl explain o2)" 'shadow mode: this decision was recorded, but not carried out'
+like "explain says that the admission was not carried out" \
+    "$(nmctl explain o2)" 'shadow mode: this decision was recorded, but not carried out'
 is "the request still waits" "$(state_of o2)" SCHEDULED
 
 node_memory 980

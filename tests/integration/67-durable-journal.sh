@@ -107,8 +107,10 @@ END_PY
 : >"$dir/nmd.log"
 nmd_start
 check "the log reports how many rows were saved" logged "[0-9] containers and [0-9]* decisions could be read from it;"
-is "queued containers wait in their order after the damaged index" "$(field_of waits1 .queue_position) $(field_of waits2 .queue_position)" "1 2"
-is "running containers are adopted after the damaged index" "$(state_of run) $(pid_of run) $(state_of paused) $(pid_of paused)" "RUNNING $run PAUSED $paused"
+is "queued containers wait in their order after the damaged index" \
+    "$(field_of waits1 .queue_position) $(field_of waits2 .queue_position)" "1 2"
+is "running containers are adopted after the damaged index" \
+    "$(state_of run) $(pid_of run) $(state_of paused) $(pid_of paused)" "RUNNING $run PAUSED $paused"
 is "paused containers keep their deadline after the damaged index" "$((($(field_of paused .pause_deadline_usec) - deadline) / 50000))" 0
 is "ended containers keep their exit status" "$(end_of after) $(end_of "$soon_id")" "COMPLETED 3 exited COMPLETED 5 exited"
 is "no decision is lost or changed" "$(jq -cn --argjson a "$known" --argjson b "$(decisions)" '$a - $b')" "[]"
@@ -181,7 +183,8 @@ is "the new journal has all decisions" "$(jq -cn --argjson a "$known" --argjson 
 nmd_stop
 rm -f "$db" "$db-wal"
 nmd_start
-is "containers are adopted from their copies if the journal was removed while nmd was stopped" "$(state_of run) $(pid_of run) $(pid_of paused)" \
+is "containers are adopted from their copies if the journal was removed while nmd was stopped" \
+    "$(state_of run) $(pid_of run) $(pid_of paused)" \
     "RUNNING $run $paused"
 is "a container that waited and then ran is not started again" "$(state_of moved) $(pid_of moved) $(runs_of moved)" \
     "RUNNING $moved 1"
@@ -452,6 +455,7 @@ is "no container is lost" "$(end_of full1), $(end_of full2), $(end_of full3), $(
 # nmd may have been unable to record its own kill. In this case it does not name a cause.
 like "the end of the killed container is known, and the reason if it could be written" \
     "$(end_of full4): $(field_of full4 .message)" "137 killed: |137 signaled: .*the journal doesn't show that nmd"
-is "no container ran twice with the full disk" "$(runs_of full1) $(runs_of full2) $(runs_of full3) $(runs_of full4) $(runs_of full5)" "1 1 1 1 1"
+is "no container ran twice with the full disk" \
+    "$(runs_of full1) $(runs_of full2) $(runs_of full3) $(runs_of full4) $(runs_of full5)" "1 1 1 1 1"
 nmd_stop
 done_testing

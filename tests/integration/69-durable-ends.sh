@@ -56,7 +56,8 @@ nmd_start
 is "a container that was told to end has time left after the restart" "$(state_of late)" KILLING
 check "the container is not killed immediately" kill -0 "$killed"
 check "a container whose grace period ended while nmd was stopped is killed" wait_until 5 ended_as early "137 killed"
-check "a container whose pause ended while nmd was stopped is killed for that reason" wait_until 5 ended_as paused-early "137 pause-deadline"
+check "a container whose pause ended while nmd was stopped is killed for that reason" \
+    wait_until 5 ended_as paused-early "137 pause-deadline"
 at_least "the kill came after the deadline" "$(field_of paused-early .finished_usec)" "$early_deadline"
 at_least "the kill came after a sample of the node" "$(decision_of paused-early kill '.used_or_reserved.memory_bytes')" $((123 << 20))
 is "a container with a longer pause stays paused" "$(state_of paused-late) $(pid_of paused-late)" "PAUSED $stays"
@@ -130,7 +131,8 @@ if grep -qs 'define NM_FAULT_INJECTION' "$NMD_TEST_BUILD/config.h"; then
     moment shim-end-recorded '' "4 exited"
     moment_alone shim-command-ended "137 signaled"
     moment_alone shim-end-recorded "5 exited"
-    is "the command of a container that never ran left no output" "$(runs_of shim-at-gate) $(runs_of shim-let-in) $(runs_of shim-past-gate)" "0 0 0"
+    is "the command of a container that never ran left no output" \
+        "$(runs_of shim-at-gate) $(runs_of shim-let-in) $(runs_of shim-past-gate)" "0 0 0"
 else
     skip "shims that die at a step" "this build can't die on purpose: configure --enable-fault-injection"
 fi

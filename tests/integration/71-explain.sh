@@ -48,16 +48,19 @@ wait_until 10 settled o2
 # ---- queue, refuse ----
 submit q --opportunistic -m 600M -c 0.1 -- sleep 300
 check "a container waits" wait_until 5 hold_is q would-exceed-beta
-says "explain has the amounts of a queued container" q 'Queued .*\(q\)' 'memory is at [0-9.]+ % of capacity' 'with the 600 MiB that it asks for' \
+says "explain has the amounts of a queued container" \
+    q 'Queued .*\(q\)' 'memory is at [0-9.]+ % of capacity' 'with the 600 MiB that it asks for' \
     'over the limit of 95 %' 'Queue: 1 of at most 1' 'What you can do'
 try nmctl run --detach --opportunistic --name r -m 100M -- true
-like "explain has the limit of a refused container" "$(nmctl explain --last 2)" 'queue is full: 1 opportunistic containers are queued, the maximum is 1'
+like "explain has the limit of a refused container" \
+    "$(nmctl explain --last 2)" 'queue is full: 1 opportunistic containers are queued, the maximum is 1'
 nmctl kill --now --wait q >/dev/null
 
 # ---- pause, resume ----
 node_cpu 1950
 wait_until 20 in_state o2 PAUSED
-says "explain has the amounts and candidates of a pause" o2 'Paus(ed|ing) .*\(o2\)' 'CPU was at 97\.[0-9] % of capacity \(1\.9[0-9]? of 2 cores: ' \
+says "explain has the amounts and candidates of a pause" \
+    o2 'Paus(ed|ing) .*\(o2\)' 'CPU was at 97\.[0-9] % of capacity \(1\.9[0-9]? of 2 cores: ' \
     '\(.* [0-9.]+ cores used by containers, [0-9.]+ cores used by others on the node\)' \
     'over the preemption threshold of 95 %' '[0-9]+ samples in a row' \
     'Considered, the latest-started first' '1\. container_[0-9_]+ \(o2\).*chosen: this one' \
@@ -66,7 +69,8 @@ check "the measured gain is known with the next samples" \
     wait_until 10 grep_explain o2 'really regained: .*0\.[0-9]+ cores'
 node_cpu 0
 wait_until 20 in_state o2 RUNNING
-says "explain has the amounts of a resume" o2 'Resum(ed|ing) .*\(o2\)' 'CPU is down to [0-9.]+ % of capacity' 'used before its pause fit again'
+says "explain has the amounts of a resume" \
+    o2 'Resum(ed|ing) .*\(o2\)' 'CPU is down to [0-9.]+ % of capacity' 'used before its pause fit again'
 
 # ---- kill ----
 grow big
@@ -84,7 +88,8 @@ is "the JSON has the phases in order" "$(decision_of o2 kill '.cause_usec <= .de
 # ---- requests of users ----
 nmctl pause o1 >/dev/null
 says "explain describes a pause by a user" o1 'root asked for it' 'nmctl resume'
-like "explain says that a pause by a user frees CPU, and no memory" "$(nmctl explain o1 | grep 'Expected back')" 'Expected back: [0-9.]+ cores;'
+like "explain says that a pause by a user frees CPU, and no memory" \
+    "$(nmctl explain o1 | grep 'Expected back')" 'Expected back: [0-9.]+ cores;'
 nmctl promote o1 >/dev/null
 says "explain has the amounts of a promotion" o1 'Promoted .*\(o1\)'
 nmctl update -m 220M o1 >/dev/null

@@ -98,7 +98,8 @@ first() { # NAME WORDS COMMAND OTHER-COMMAND: one or the other, until there is n
         try nmctl ${!which}
         [ "$status" = 0 ] || break
     done
-    like "$1: the first action that can't be saved is carried out, and its answer says so" "$status $err" "^[1-9].* is $2, but this isn't saved yet.*No space left"
+    like "$1: the first action that can't be saved is carried out, and its answer says so" \
+        "$status $err" "^[1-9].* is $2, but this isn't saved yet.*No space left"
 }
 room() {
     rm "$dir/state/ballast"
@@ -184,7 +185,8 @@ like "the refusal has the reason" "$api_body" "No space left on device"
 like "status reports the journal" "$(nmctl status)" "journal: .* can't be written"
 is "the node is unhealthy" "$(healthy false && echo so)" so
 try nmctl kill --now runs
-like "a kill is carried out, and says that it is not saved" "$status $err" "^[1-9].* is being killed, but this isn't saved yet.*No space left"
+like "a kill is carried out, and says that it is not saved" \
+    "$status $err" "^[1-9].* is being killed, but this isn't saved yet.*No space left"
 check "the container of that kill ends" wait_until 5 ended_as runs "137 killed"
 samples 5
 is "queued containers still wait" "$(state_of waits)" SCHEDULED

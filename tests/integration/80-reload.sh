@@ -118,8 +118,10 @@ printf '[interface]\nsocket-mode = 0600\n' >"$nmd_conf.d/30-c.conf"
 like "a setting that needs a restart is reported" "$(nmctl config --reload)" \
     '^configuration reloaded; a restart of nmd is needed for \[interface\] socket-mode$'
 like "the log reports the setting that needs a restart" "$(nmctl events | tail -n 2)" 'restart.*socket-mode'
-like "each further reload reports it until the restart" "$(nmctl config --reload)" '; a restart of nmd is needed for \[interface\] socket-mode$'
-like "status reports the setting that needs a restart" "$(nmctl status)" 'restart .*a restart of nmd is needed for \[interface\] socket-mode'
+like "each further reload reports it until the restart" \
+    "$(nmctl config --reload)" '; a restart of nmd is needed for \[interface\] socket-mode$'
+like "status reports the setting that needs a restart" \
+    "$(nmctl status)" 'restart .*a restart of nmd is needed for \[interface\] socket-mode'
 rm "$nmd_conf.d/30-c.conf"
 is "the report ends when the setting has its former value" "$(nmctl config --reload; status_of .node.needs_restart)" "configuration reloaded
 null"

@@ -21,7 +21,8 @@ begun=$(now)
 nmd_start
 first=$(since)
 check 'a node without containers is removable since the start of nmd' test "$first" -ge "$begun" -a "$first" -le "$(now)"
-like 'status says in words that the node is removable' "$(nmctl status)" '^removable +since [0-9]{2}:[0-9]{2}:[0-9]{2} \(no containers for [0-9.]+m?s'
+like 'status says in words that the node is removable' \
+    "$(nmctl status)" '^removable +since [0-9]{2}:[0-9]{2}:[0-9]{2} \(no containers for [0-9.]+m?s'
 is 'the metric has the same time in seconds' "$(awk -v t="$first" 'BEGIN { printf "%.3f", t / 1e6 }')" \
     "$(awk -v t="$(metric)" 'BEGIN { printf "%.3f", t }')"
 # A round writes the time to the journal, so that a clean stop is not necessary.

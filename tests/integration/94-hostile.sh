@@ -118,6 +118,7 @@ else
     at_least "nmd never uses more than 64 MiB: $(figure rss)" 64 "$(figure rss)"
 fi
 kill_all 2>/dev/null # some end meanwhile
-check "the containers of the attack can be killed" wait_until 60 status_is '.containers | .queued + .guaranteed_running + .opportunistic_running' 0
+check "the containers of the attack can be killed" \
+    wait_until 60 status_is '.containers | .queued + .guaranteed_running + .opportunistic_running' 0
 check "nmd still runs containers" nmctl run -- true
 done_testing

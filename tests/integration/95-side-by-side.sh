@@ -51,8 +51,10 @@ another() { # NAME WHAT OPTION...: refuses to start, and says who has what, and 
     try timeout 20 "$NMD" --config "$nmd_conf" --backend direct --node-proc "$node_proc" --runtime-dir "$dir/run3" \
         --state-dir "$dir/state3" --socket "$dir/third.sock" --slice "nmdtest$$c.slice" "$@"
     is "$name: nmd does not start" "$status" 1
-    like "$name: the error names the process that uses it" "$err" "another nmd \(pid $nmd_pid\) uses the $what; stop that nmd, or give this one its own"
-    like "$name: an earlier message says what nmd waits for" "${err%%stop that*}" "another nmd \\(pid $nmd_pid\\) uses the $what: waiting 2 s"
+    like "$name: the error names the process that uses it" \
+        "$err" "another nmd \(pid $nmd_pid\) uses the $what; stop that nmd, or give this one its own"
+    like "$name: an earlier message says what nmd waits for" \
+        "${err%%stop that*}" "another nmd \\(pid $nmd_pid\\) uses the $what: waiting 2 s"
     is "$name: nothing is changed" "$(traces)" "$before"
     is "$name: the paused container stays paused" "$(field_of paused .state)" PAUSED
 }
@@ -71,7 +73,8 @@ wait_until 10 test -S "$dir/foreign.sock"
 before=$(traces)
 try timeout 20 "$NMD" --config "$nmd_conf" --backend direct --node-proc "$node_proc" --runtime-dir "$dir/run3" \
     --state-dir "$dir/state3" --socket "$dir/foreign.sock" --slice "nmdtest$$c.slice"
-like "the error names the process of another program that has the socket" "$err" "$dir/foreign.sock in use by process $foreign; stop it or choose another"
+like "the error names the process of another program that has the socket" \
+    "$err" "$dir/foreign.sock in use by process $foreign; stop it or choose another"
 is "the socket of another program is unchanged" "$(traces) $(test -S "$dir/foreign.sock" && echo there)" "$before there"
 node_cpu 0
 check "the first nmd resumes its paused container" wait_until 20 in_state paused RUNNING
@@ -131,7 +134,8 @@ nmd_kill
 nmd_start
 check "the next nmd starts" nmctl status
 is "the next nmd has killed the copy" "$(copies | grep -x "$copy")" ""
-like "the log reports the killed copy" "$(cat "$dir"/*.log)" "process $copy is a copy of an earlier nmd that had not yet started its program"
+like "the log reports the killed copy" \
+    "$(cat "$dir"/*.log)" "process $copy is a copy of an earlier nmd that had not yet started its program"
 echo 0 >"$(slice_dir)/cgroup.freeze"
 check "the container starts afterwards" wait_until 20 in_state caught RUNNING
 is "the container starts once" "$(nmctl list --json | jq '[.[] | select(.name == "caught")] | length')" 1

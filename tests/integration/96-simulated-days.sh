@@ -83,6 +83,7 @@ seeds='1 2 3 4 5'
 for kind in steady diurnal bursty; do
     for seed in $seeds; do
         is "$kind, seed $seed: over-allocation does nine tenths of the oracle's work, loses little, and no container is killed by the kernel" \
+            \
             "$(sum_of "$kind" "$seed" '.oom_opportunistic, .oracle_share >= 0.9, .lost_share <= 0.02,
                 .guaranteed.slowdown_p99 <= 1.05, .opportunistic.slowdown_mean <= 1.04')" '[0,0,0,true,true,true,true]'
     done
@@ -120,7 +121,8 @@ while at < len(d):
     if kind == b"IDAT": pixels += body
     at += 12 + n
 assert seen[-1] == b"IEND" and len(set(zlib.decompress(pixels))) > 20' "$dir/p.png"
-    check "a picture of many rows is written" nmsim compare "${day[@]}" --sweep alpha=0.5,0.6,0.7,0.8,0.9 --sweep beta=0.93,0.96 --plot "$dir/q.svg"
+    check "a picture of many rows is written" \
+        nmsim compare "${day[@]}" --sweep alpha=0.5,0.6,0.7,0.8,0.9 --sweep beta=0.93,0.96 --plot "$dir/q.svg"
     check "a picture of one row is written" nmsim run "${day[@]}" --plot "$dir/r.svg"
     try nmsim compare "${day[@]}" --plot "$dir/nowhere/p.svg"
     is "a picture that can't be written is an error" "$status" 1
@@ -144,7 +146,8 @@ like "the report is complete after the progress" "$(cat "$dir/slow.out")" 'over-
 mkfifo "$dir/fifo"
 slow_trace >"$dir/fifo" &
 script -qec "$NMSIM run '$dir/fifo' >/dev/null" /dev/null >"$dir/slow.terminal" </dev/null
-is "on a terminal the progress is one line, which is erased at the end" "$(tr -d '\n' <"$dir/slow.terminal" | tail -c 4 | od -An -tx1 | xargs)" \
+is "on a terminal the progress is one line, which is erased at the end" \
+    "$(tr -d '\n' <"$dir/slow.terminal" | tail -c 4 | od -An -tx1 | xargs)" \
     '0d 1b 5b 4b'
 
 done_testing

@@ -52,7 +52,8 @@ cp "$trace" "$dir/story.trace"
 # ---- the trace ----
 is "other users can't read the trace" "$(stat -c %a "$trace")" 640
 check "each line is JSON" jq -c . "$trace"
-is "the first line is the header, and the last line is the end" "$(jq -r '.nmd_trace // .ev' "$trace" | sed -n '1p;$p' | tr '\n' ' ')" '1 stop '
+is "the first line is the header, and the last line is the end" \
+    "$(jq -r '.nmd_trace // .ev' "$trace" | sed -n '1p;$p' | tr '\n' ' ')" '1 stop '
 is "the trace has the settings of the policy" "$(jq -r 'select(.config) | .config["preemption.memory-threshold"]' "$trace")" 0.85
 is "the trace has no commands" "$(grep -c 'hog\.py\|sleep' "$trace")" 0
 is "the trace has starts and ends" "$(jq -r '.ev' "$trace" | grep -cE '^(start|end)$')" 9

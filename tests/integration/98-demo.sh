@@ -61,12 +61,14 @@ says() { # NAME WORDS JOBS RATES FOREIGN: of two runs with over-allocation and t
 }
 quiet='[[0.02, 0.03], [0.02, 0.02]]'
 same='[[1000, 1010], [1005, 1015]]'
-says "a gain of twice the jobs is a result" 'Batch jobs: 10\.5 instead of 5 were done \(110% more, 2\.1 times as many\)' '[[10, 11], [5, 5]]' \
+says "a gain of twice the jobs is a result" \
+    'Batch jobs: 10\.5 instead of 5 were done \(110% more, 2\.1 times as many\)' '[[10, 11], [5, 5]]' \
     "$same" "$quiet"
 says "a gain as large as the spread of equal runs is no result" 'Batch jobs: no result\. 8 instead of 7 .* by 2\.' \
     '[[7, 9], [6, 8]]' "$same" "$quiet"
 says "a gain of less than twice the spread is no result" 'Batch jobs: no result\. 9 instead of 6 ' '[[8, 10], [6, 6]]' "$same" "$quiet"
-says "a difference of speed within the spread is reported as equal" 'Guaranteed work: as fast as without \(0\.5% apart, .* by 1\.0%\)' '[[9, 9], [5, 5]]' \
+says "a difference of speed within the spread is reported as equal" \
+    'Guaranteed work: as fast as without \(0\.5% apart, .* by 1\.0%\)' '[[9, 9], [5, 5]]' \
     "$same" "$quiet"
 says "a slowdown beyond the spread is reported" 'Guaranteed work: 10\.0% slower' '[[9, 9], [5, 5]]' '[[900, 900], [1000, 1000]]' "$quiet"
 says "a speedup is never reported" 'Guaranteed work: no result \(14\.3% apart, .* by 9\.1%\)' \
@@ -167,7 +169,8 @@ like "the replay says that it is a recording" "$(head -n 1 "$dir/replay.out")" \
 is "the recording has all four runs" "$(grep -c '^== run [1-4] of 4: ' "$dir/replay.out")" 4
 is "the recording has the events of the runs" "$(grep -c '^  1\.0s  index-1 is done$' "$dir/replay.out")" 4
 like "the replay prints the result" "$(tr -s '\n ' ' ' <"$dir/replay.out")" '30 instead of 10 were done \(200% more, 3\.0 times as many\)'
-is "a file that is not a recording is refused" "$(python 'import recording; recording.load("/etc/hostname")' 2>&1 | tail -n 1 | cut -c 1-37)" \
+is "a file that is not a recording is refused" \
+    "$(python 'import recording; recording.load("/etc/hostname")' 2>&1 | tail -n 1 | cut -c 1-37)" \
     'demo: /etc/hostname can'"'"'t be replayed'
 
 # --seconds is checked before the demo installs or builds anything. story.py has the same message.
@@ -226,9 +229,11 @@ check "work with progress may be silent for longer than its limit" \
     patient_until 'it does not come up' "$slow=$dir/slow.log" -- test -e "$dir/up"
 patient_until 'it does not come up' "$slow=$dir/slow.log" -- false 2>"$dir/work.err"
 is "work without progress is given up" $? 1
-like "the error has the duration of the wait and the reason" "$(cat "$dir/work.err")" 'gave up after [2-9] s: it does not come up: nothing has happened for 2 s'
+like "the error has the duration of the wait and the reason" \
+    "$(cat "$dir/work.err")" 'gave up after [2-9] s: it does not come up: nothing has happened for 2 s'
 like "the error has the last lines of the work" "$(cat "$dir/work.err")" '^    part 5'
-like "the error suggests what to try" "$(tail -n 1 "$dir/work.err")" '^(This machine is busy .* try again|The machine is not busy .* lines above say)'
+like "the error suggests what to try" \
+    "$(tail -n 1 "$dir/work.err")" '^(This machine is busy .* try again|The machine is not busy .* lines above say)'
 (echo 'no such key: colour'; exit 1) >"$dir/dead.log" 2>&1 &
 dead=$!
 patient_until 'it does not come up' "$slow=$dir/slow.log" "$dead=$dir/dead.log" -- false 2>"$dir/work.err"

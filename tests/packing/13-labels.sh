@@ -11,8 +11,8 @@ gpu=10240:10:gpu ssd=10240:10:ssd
 need '16 nodes register: six with one label, four with another, six with none' \
     cluster_start 16 $gpu $gpu $gpu $gpu $gpu $gpu $ssd $ssd $ssd $ssd 10240:10:
 need 'the scheduler knows all six of one label' wait_until 60 chooses_from gpu 6
-need 'all four of the other' wait_until 60 chooses_from ssd 4
-need 'and the six that have none' wait_until 60 chooses_from '' 6
+need 'the scheduler knows all four of the other label' wait_until 60 chooses_from ssd 4
+need 'the scheduler knows all six without label' wait_until 60 chooses_from '' 6
 check 'nine containers are placed in each partition' ask 9 label=gpu
 ask 9 label=ssd
 ask 9

@@ -19,7 +19,8 @@ async() { # THREADS
         churn "$round" || break
         empties+="$(empty_nodes) "
     done
-    at_least "$1: seven nodes stay empty in eight rounds of churn ($empties)" "$(tr ' ' '\n' <<<"$empties" | sed '/^$/d' | sort -n | head -n 1)" 7
+    at_least "$1: seven nodes stay empty in eight rounds of churn ($empties)" \
+        "$(tr ' ' '\n' <<<"$empties" | sed '/^$/d' | sort -n | head -n 1)" 7
     check "$1: 80 more are placed" ask_and_settle 80
     is "$1: all slots are used" "$(containers_per_node)" '10 10 10 10 10 10 10 10 10 10'
     cluster_stop

@@ -14,7 +14,7 @@ where=$(nodes_json | jq -c '[.[] | [.name, .containers]]')
 app=$(light apps | jq -r '.[0].id')
 rm_kill
 ask 8
-need 'it is killed, and started again' rm_again
+need 'the ResourceManager is killed and started again' rm_again
 need 'all nodes come back' nodes_running 10
 check 'requests that were made during the outage are placed' settle
 is 'the containers are packed where there was room' "$(containers_per_node)" '8 8 8 4 0 0 0 0 0 0'

@@ -35,7 +35,7 @@ refused 'a misspelt key' "pack\.treshold: unknown key" "$pack_policy.pack.tresho
 # The unit tests check more configurations: packing/src/test.
 # The reason of the refusals: Hadoop's own policy starts with a queue without a policy, and places all containers on one node.
 rm_log=$dir/rm.log
-need 'with another policy alone it starts all the same' rm_start "$pack_policy.names=default" "$pack_policy="
+need 'the ResourceManager starts with another policy alone' rm_start "$pack_policy.names=default" "$pack_policy="
 need 'ten light nodes register' cluster_start 10 10240:10
 ask 20
 check 'ten of 20 containers are never placed' settle 10

@@ -9,7 +9,7 @@
 
 own=multi-node-sorting.policy
 one=("$pack_policy.pack.high-threshold=80" "$pack_policy=" "$cs.root.default.$own=pack")
-need 'the ResourceManager starts; its one queue has a policy of its own' rm_start "${one[@]}"
+need 'the ResourceManager starts with one queue that has its own policy' rm_start "${one[@]}"
 need 'ten light nodes register' cluster_start 10 10240:10
 two=("${one[@]}" "$cs.root.queues=default,new" "$cs.root.default.capacity=50" "$cs.root.new.capacity=50"
     "$cs.root.new.maximum-capacity=100" "$cs.root.new.user-limit-factor=100")

@@ -58,7 +58,8 @@ out=$(apply --at-most 2 --json 2>"$dir/err")
 is 'two nodes are removed' "$? $(jq -r '[.applied.nodes[] | .host + " " + .outcome] | join(", ")' <<<"$out")" \
     '0 node01 decommissioned, node02 decommissioned'
 is 'the ResourceManager reports the decommissioned nodes' "$(rm_nodes DECOMMISSIONED | tr '\n' ' ')" 'node01 node02 '
-is 'the ResourceManager has shut down the nodes' "$(nodes_json | jq -r '[.[] | select(.state == "SHUTDOWN") | .name] | join(" ")')" 'node01 node02'
+is 'the ResourceManager has shut down the nodes' \
+    "$(nodes_json | jq -r '[.[] | select(.state == "SHUTDOWN") | .name] | join(" ")')" 'node01 node02'
 is 'the exclude file keeps other lines, and has marked lines for the nodes' "$(cat "$exclude")" \
     $'admins-own # since May\nnode01 # nmscale\nnode02 # nmscale'
 is 'the exclude file keeps its mode' "$(stat -c %a "$exclude")" 640
@@ -85,9 +86,10 @@ is 'the readmitted node is running' "$(state node01)" RUNNING
 is 'the exclude file is as before' "$(cat "$exclude")" "$before"
 is 'the node is not tried again immediately' "$(reason node01 --trust-rm --idle-for 30s)" idle-short
 
-need 'nodes are on their way' begin_apply 5 --trust-rm
+need 'nodes are being decommissioned' begin_apply 5 --trust-rm
 apply --trust-rm 2>"$dir/err"
-is 'a second nmscale reports that the first one runs' "$?: $(cat "$dir/err")" "6: nmscale: another nmscale is running: $exclude.lock is locked"
+is 'a second nmscale reports that the first one runs' \
+    "$?: $(cat "$dir/err")" "6: nmscale: another nmscale is running: $exclude.lock is locked"
 ask 60
 apply_ends
 is 'nodes are readmitted when demand returns' "$? $(grep -c 'put-back$' "$dir/apply.out")" '4 5'
@@ -96,13 +98,13 @@ check 'all waiting requests are placed' settle
 is 'only the nodes that others excluded remain excluded' "$(cat "$exclude")" "$before"
 release_all
 
-need 'a node is on its way' begin_apply 1 --trust-rm
+need 'a node is being decommissioned' begin_apply 1 --trust-rm
 kill -INT "$apply_pid"
 apply_ends
 is 'Ctrl-C readmits the node' "$? $(state "$leaving")" '130 RUNNING'
 is 'Ctrl-C removes the node from the exclude file' "$(cat "$exclude")" "$before"
 
-need 'again a node is on its way' begin_apply 1 --trust-rm
+need 'a node is being decommissioned again' begin_apply 1 --trust-rm
 kill -KILL "$apply_pid"
 apply_ends
 is 'a killed nmscale leaves the node in the exclude file' "$(state "$leaving")" DECOMMISSIONING

@@ -12,8 +12,8 @@ need 'the ResourceManager starts with two labels' rm_start_labelled gpu ssd
 gpu=10240:10:gpu ssd=10240:10:ssd
 need 'nine nodes register: four with one label, two with another, three with none' \
     cluster_start 9 $gpu $gpu $gpu $gpu $ssd $ssd 10240:10:
-need 'the ResourceManager knows who has the one' wait_until 30 labelled gpu 4
-need 'and who the other' wait_until 30 labelled ssd 2
+need 'the ResourceManager knows the nodes with the first label' wait_until 30 labelled gpu 4
+need 'the ResourceManager knows the nodes with the other label' wait_until 30 labelled ssd 2
 # Prints the number of nodes of each partition that can be given back: "gpu 3, ssd 1". The partition without a name is "default".
 count='[.nodes[] | select(.give) | if .partition == "" then "default" else .partition end]
     | group_by(.) | map("\(.[0]) \(length)") | join(", ")'
@@ -41,7 +41,7 @@ light finish >/dev/null
 
 # ---- demand by partition ----
 ask 100 # of which the three without a label hold thirty
-need 'more waits in the default partition than it has room for' settle 70
+need 'more requests wait in the default partition than it has room for' settle 70
 is 'labelled nodes are no room for a request without label, so they can be removed' "$(goes --trust-rm)" 'gpu 3, ssd 1'
 light cancel >/dev/null
 release_all
@@ -50,7 +50,7 @@ light finish >/dev/null
 need 'a container runs on a node with a label once more' ask_and_settle 1 label=gpu
 used=$(nodes_json | jq -r '.[] | select(.containers > 0) | .name')
 ask 1 "label=gpu&mb=10240&host=$used&strict=1"
-need 'and another waits for that node, as large as it is' settle 1
+need 'a request as large as the node waits for it' settle 1
 check 'an empty node stays only in that partition' wait_until 20 \
     eval '[ "$(goes --trust-rm)" = "default 3, gpu 2, ssd 1" ]'
 like 'the reason names the request' "$(nms --trust-rm --all)" 'gpu .*the other nodes have no room for all waiting containers'
@@ -60,7 +60,7 @@ light finish >/dev/null
 
 # ---- giving back and readmission ----
 all_can_go() { [ "$(goes --min-per-label 0)" = 'default 3, gpu 4, ssd 2' ]; }
-need 'all are empty' wait_until 20 all_can_go
+need 'all nodes are empty' wait_until 20 all_can_go
 forget # so that all have been empty since one look, and go by their names
 apply --at-most 1 >"$dir/out" 2>&1
 is 'a node with a label is removed' "$? $(state node01)" '0 DECOMMISSIONED'
@@ -72,7 +72,7 @@ check 'the node is in its partition again' wait_until 30 labelled gpu 4
 hold_on() { ask_and_settle 40 label=gpu && release 40 1 && settle; }
 need 'an application leaves data in one partition' hold_on
 forget
-need 'its nodes are on their way' begin_apply 3 --trust-rm
+need 'the nodes of that partition are being decommissioned' begin_apply 3 --trust-rm
 is 'all nodes are removed' "$(tr '\n' ' ' <<<"$leaving")" 'node01 node02 node03 '
 is 'a partition keeps one node for another nmscale' \
     "$(nms --state "$dir/other.json" --trust-rm --json --all | jq -r '.nodes[] | select(.host == "node04") | .reason')" min-label
@@ -82,10 +82,11 @@ is 'an interrupt readmits the nodes' "$? $(state node01) $(state node02) $(state
 check 'the nodes return to their partition' labelled gpu 4
 release_all
 forget
-need 'once more they are on their way' begin_apply 3 --trust-rm
+need 'the nodes of that partition are being decommissioned again' begin_apply 3 --trust-rm
 ask 20 label=ssd
-need 'more than there is room for comes in the other partition' eval 'ask 5 label=ssd && settle 5'
-is 'demand of another partition readmits no node' "$(state node01) $(state node02) $(state node03)" 'DECOMMISSIONING DECOMMISSIONING DECOMMISSIONING'
+need 'more requests than fit arrive in the other partition' eval 'ask 5 label=ssd && settle 5'
+is 'demand of another partition readmits no node' \
+    "$(state node01) $(state node02) $(state node03)" 'DECOMMISSIONING DECOMMISSIONING DECOMMISSIONING'
 ask 11 label=gpu
 apply_ends
 is 'demand of their partition readmits the nodes' "$? $(grep -c 'put-back$' "$dir/apply.out")" '4 3'

@@ -8,17 +8,17 @@
 # shellcheck source=tests/packing/nmscale.sh
 . "$(dirname "$0")/nmscale.sh"
 
-need 'the ResourceManager starts, with a memory of its own' rm_start "${rm_remembers[@]}"
+need 'the ResourceManager starts with a state store' rm_start "${rm_remembers[@]}"
 need 'ten light nodes register' cluster_start 10 10240:10
 leave_data() { ask_and_settle 100 && release 100 1 && settle; }
 need 'an application leaves data everywhere' leave_data
 printf 'admins-own\n' >"$exclude"
-need 'two nodes are on their way' begin_apply 2 --trust-rm
+need 'two nodes are being decommissioned' begin_apply 2 --trust-rm
 is 'the nodes are in the exclude file' "$(wc -l <"$exclude")" 3
 rm_kill
 nobody_of_ours() { [ "$(cat "$exclude")" = admins-own ]; }
 check 'the ResourceManager is killed, and the nodes are removed from the file' wait_until 20 nobody_of_ours
-need 'it is started again' rm_again
+need 'the ResourceManager is started again' rm_again
 apply_ends
 is 'nmscale has readmitted the nodes' "$? $(grep -c 'put-back$' "$dir/apply.out")" '5 2'
 like 'a message reports the restart' "$(tail -n 1 "$dir/apply.err")" 'the ResourceManager is gone'
@@ -26,8 +26,8 @@ check 'all ten nodes run' nodes_running 10
 is 'the application has lost no container' "$(light apps | jq -c '.[0] | [.finished, .lost]')" '[false,0]'
 
 # Shows that the removal from the file was necessary.
-need 'data is left once more: light nodes register without a word of what they keep' leave_data
-need 'a node is on its way again' begin_apply 1 --trust-rm
+need 'an application leaves data again, which light nodes do not report when they register' leave_data
+need 'a node is being decommissioned again' begin_apply 1 --trust-rm
 kill -KILL "$apply_pid"
 apply_ends
 rm_kill

@@ -171,6 +171,6 @@ fails 'an exclude file that is XML' 1 'exclude.xml is XML' --rm "$one" --apply -
 (flock 9 && : >"$dir/locked" && exec sleep 60) 9>"$dir/state.json.lock" &
 holder=$!
 at_exit "end_process $holder"
-need 'somebody has the lock' wait_until 20 test -e "$dir/locked"
+need 'another process has the lock' wait_until 20 test -e "$dir/locked"
 fails 'a lock of another nmscale' 6 'another nmscale is running' --rm "$one"
 done_testing

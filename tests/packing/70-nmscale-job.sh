@@ -112,7 +112,7 @@ is 'a node with data of the running job stays' "$(about)" "has-data $app"
 forget
 is 'an nmscale without a history does not know the data' "$(about)" "unknown-data $app"
 is 'the node itself knows the data' "$(about --ask-nodes)" "has-data $app"
-need 'asked for all the same, it is on its way' begin_apply 1 --trust-rm
+need 'a node that has data is decommissioned on request' begin_apply 1 --trust-rm
 status=0
 wait "$job_pid" || status=$?
 job_pid=''

@@ -29,7 +29,7 @@ check 'the demo leaves nothing behind' nothing_left
 
 (demo) >"$dir/out2" 2>"$dir/err2" </dev/null &
 pid=$!
-need 'a second one is under way' wait_until 60 grep -q 'round 2 of 8' "$dir/out2"
+need 'a second demo runs' wait_until 60 grep -q 'round 2 of 8' "$dir/out2"
 kill -INT "$pid"
 wait "$pid"
 is 'Ctrl-C ends the demo' $? 130

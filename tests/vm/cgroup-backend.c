@@ -164,7 +164,7 @@ static void clear(struct nm_cgroup *cg, pid_t pid)
 {
     (void)nm_cgroup_kill(cg);
     (void)waitpid(pid, NULL, 0);
-    check(run_until(is_gone, cg), "%s goes", cg->name);
+    check(run_until(is_gone, cg), "%s is removed", cg->name);
     nm_cgroup_free(cg);
 }
 
@@ -198,8 +198,8 @@ static void test_features(void)
     for (enum nm_cgroup_feature f = 0; f < NM_CGROUP_FEATURE_COUNT; f++)
         check(b->feature[f] || (!is_root && b->missing[f]), "%s%s%s", nm_cgroup_feature_name(f),
               b->missing[f] ? ": " : "", b->missing[f] ? b->missing[f] : "");
-    check(b->feature[NM_CGROUP_MEMORY_LIMITS], "at least memory is limited");
-    check(nm_streq(b->ops->name, is_systemd ? "systemd" : "direct"), "it is the %s backend",
+    check(b->feature[NM_CGROUP_MEMORY_LIMITS], "memory limits are available");
+    check(nm_streq(b->ops->name, is_systemd ? "systemd" : "direct"), "the backend is %s",
           b->ops->name);
     printf("# slice at %s\n", b->slice_path);
 }
@@ -243,13 +243,15 @@ static void test_slice_protection(void)
     l.memory_low_bytes = 256 << 20;
     check(outcome(b->ops->set_slice_limits(b, &l, on_done, &a), &a) == 0 && slice_low_is(256 << 20),
           "the slice's protection is what is set");
-    check(nm_cgroup_slice_check_drift(b, &l) == 0, "and has not drifted");
-    check(fd >= 0 && write(fd, "805306368", 9) == 9 && slice_low_is(768 << 20), "somebody else's is read");
-    check(nm_cgroup_slice_check_drift(b, &l) == 1 << NM_CGROUP_DRIFT_MEMORY_LOW, "and seen as such");
+    check(nm_cgroup_slice_check_drift(b, &l) == 0, "the slice has no drift");
+    check(fd >= 0 && write(fd, "805306368", 9) == 9 && slice_low_is(768 << 20),
+          "a value that another program wrote is read");
+    check(nm_cgroup_slice_check_drift(b, &l) == 1 << NM_CGROUP_DRIFT_MEMORY_LOW, "the other value counts as drift");
     (void)close(fd);
     l = slice_limits();
     a = (struct answer){0};
-    check(outcome(b->ops->set_slice_limits(b, &l, on_done, &a), &a) == 0 && slice_is_limited(NULL), "as it was before");
+    check(outcome(b->ops->set_slice_limits(b, &l, on_done, &a), &a) == 0 && slice_is_limited(NULL),
+          "the slice has its former limits");
 }
 
 static void test_slice_limits(void)
@@ -257,8 +259,8 @@ static void test_slice_limits(void)
     struct nm_cgroup_limits l = slice_limits();
     struct answer a = {0};
 
-    check(outcome(b->ops->set_slice_limits(b, &l, on_done, &a), &a) == 0, "the slice takes limits");
-    check(slice_is_limited(NULL), "they are the kernel's");
+    check(outcome(b->ops->set_slice_limits(b, &l, on_done, &a), &a) == 0, "limits of the slice can be set");
+    check(slice_is_limited(NULL), "the kernel has the limits of the slice");
     test_slice_protection();
 }
 
@@ -269,20 +271,20 @@ static void test_limits(void)
     struct nm_cgroup *cg = create("container_1_000001", pid, &g);
     unsigned n = 0;
 
-    check(nm_cgroup_n_processes(cg, &n) == 0 && n == 1, "the process is in it");
-    check(drift(cg, &g) == 0, "guaranteed limits are the kernel's");
-    check(set_limits(cg, &o) == 0, "demotion");
-    check(drift(cg, &o) == 0, "opportunistic limits are the kernel's");
-    check(drift(cg, &g) > 0, "and not the ones before");
-    check(set_limits(cg, &g) == 0, "promotion");
-    check(drift(cg, &g) == 0, "guaranteed limits are back");
+    check(nm_cgroup_n_processes(cg, &n) == 0 && n == 1, "the cgroup has the process");
+    check(drift(cg, &g) == 0, "the kernel has the guaranteed limits");
+    check(set_limits(cg, &o) == 0, "limits of an opportunistic container can be set");
+    check(drift(cg, &o) == 0, "the kernel has the opportunistic limits");
+    check(drift(cg, &g) > 0, "the kernel no longer has the guaranteed limits");
+    check(set_limits(cg, &g) == 0, "limits of a guaranteed container can be set again");
+    check(drift(cg, &g) == 0, "the kernel has the guaranteed limits again");
 
     check(nm_write_file_at(cg->dir_fd, "memory.max", "max") == 0 &&
               nm_write_file_at(cg->dir_fd, "memory.oom.group", "0") == 0,
           "somebody writes to its files");
     check(drift(cg, &g) == (1 << NM_CGROUP_DRIFT_MEMORY_MAX | 1 << NM_CGROUP_DRIFT_OOM_GROUP),
           "that is found");
-    check(set_limits(cg, &g) == 0 && drift(cg, &g) == 0, "and put right");
+    check(set_limits(cg, &g) == 0 && drift(cg, &g) == 0, "drifted limits are restored");
     clear(cg, pid);
 }
 
@@ -326,14 +328,15 @@ static void test_freeze_and_kill(void)
     struct seen s = {.cg = cg, .events.populated = true};
     struct nm_cgroup_watch *w = NULL;
 
-    check(nm_cgroup_watch_new(event, cg, NM_CGROUP_WATCH_EVENTS, on_watch, &s, &w) == 0, "watch");
+    check(nm_cgroup_watch_new(event, cg, NM_CGROUP_WATCH_EVENTS, on_watch, &s, &w) == 0,
+          "the events of the cgroup can be watched");
     check(nm_cgroup_freeze(cg, true) == 0 && run_until(saw_frozen, &s),
           "it freezes, and the watch tells");
     check(set_limits(cg, &o) == 0 && nm_cgroup_read_events(cg, &s.events) == 0 && s.events.frozen,
           "new limits leave it frozen");
-    check(nm_cgroup_kill(cg) == 0, "kill it while frozen");
+    check(nm_cgroup_kill(cg) == 0, "the frozen cgroup can be killed");
     (void)waitpid(pid, NULL, 0);
-    check(run_until(saw_gone, &s), "it goes, and the watch tells");
+    check(run_until(saw_gone, &s), "the watch reports that the cgroup is empty");
     nm_cgroup_watch_free(w);
     nm_cgroup_free(cg);
 }
@@ -394,16 +397,16 @@ static void test_oom(void)
     o.memory_max_bytes = 32 << 20;
     s.cg = cg = create("c-oom", pid, &o);
     /* Disables swap for the cgroup; otherwise the guest's swap takes all the memory before the limit is reached. */
-    check(nm_write_file_at(cg->dir_fd, "memory.swap.max", "0") == 0, "no swap");
+    check(nm_write_file_at(cg->dir_fd, "memory.swap.max", "0") == 0, "swap can be disabled for the cgroup");
     check(nm_cgroup_watch_new(event, cg, NM_CGROUP_WATCH_MEMORY_EVENTS, on_watch, &s, &w) == 0,
           "memory watch");
     kill(pid, SIGCONT);
-    check(run_until(saw_oom_kill, &s), "the kernel kills it at its limit, and the watch tells");
-    check(run_until(saw_group_kill, &s), "as a group"); /* the group kill is counted a moment later */
+    check(run_until(saw_oom_kill, &s), "the watch reports a kill at the memory limit");
+    check(run_until(saw_group_kill, &s), "the whole cgroup is killed"); /* the group kill is counted a moment later */
     if (is_systemd) /* systemd has been notified by now, and must not act */
         check(systemctl_says("is-active", cg->name) && systemctl_says("is-active", cg->name),
               "systemd lets the scope go on");
-    check(waitpid(pid, NULL, WNOHANG) == 0, "but for its shim");
+    check(waitpid(pid, NULL, WNOHANG) == 0, "the shim of the cgroup survives");
     nm_cgroup_watch_free(w);
     clear(cg, pid);
 }
@@ -429,7 +432,7 @@ static void test_name_taken(void)
 
     check(outcome(b->ops->create(b, "c-taken", "", late, &l, on_done, &a), &a) == -EEXIST && !a.cg,
           "a name that is taken is told apart");
-    check(waitpid(pid, NULL, WNOHANG) == 0, "the first one lives on");
+    check(waitpid(pid, NULL, WNOHANG) == 0, "the first container keeps running");
     kill(late, SIGKILL);
     (void)waitpid(late, NULL, 0);
     clear(cg, pid);
@@ -499,7 +502,7 @@ static void test_many(const char *what, const char *during)
         if (r < 0)
             check(false, "create %s: %s", id, strerror(-r));
     }
-    check(run_until(all_answered, a), "%d at once%s%s: each has its answer", MANY,
+    check(run_until(all_answered, a), "%d creations at once%s%s: each has its answer", MANY,
           during ? ", during " : "", during ? during : "");
     printf("# %" PRIu64 " ms\n", (nm_now_usec() - begun) / 1000);
     for (unsigned i = 0; i < MANY; i++) {
@@ -509,14 +512,14 @@ static void test_many(const char *what, const char *during)
         limited.cg = a[i].cg;
         n_drift += a[i].cg && !run_until(has_limits, &limited);
     }
-    check(n_ok == MANY, "all %d are made (%u)", MANY, n_ok);
-    check(n_drift == 0, "with their limits");
-    check(b->ops->list(b, count_one, &n_listed) == 0 && n_listed == MANY, "and listed");
+    check(n_ok == MANY, "all %d cgroups are created (%u)", MANY, n_ok);
+    check(n_drift == 0, "all cgroups have their limits");
+    check(b->ops->list(b, count_one, &n_listed) == 0 && n_listed == MANY, "all cgroups are listed");
     for (unsigned i = 0; i < MANY; i++)
         kill(pids[i], SIGKILL);
     while (waitpid(-1, NULL, 0) > 0)
         continue;
-    check(run_until(all_gone, a), "and go");
+    check(run_until(all_gone, a), "all cgroups are removed");
     for (unsigned i = 0; i < MANY; i++)
         nm_cgroup_free(a[i].cg);
 }
@@ -556,11 +559,11 @@ static void test_reclaim(void)
     uint64_t before, after;
     int r;
 
-    check(run_until(is_stopped, &pid), "it waits");
+    check(run_until(is_stopped, &pid), "the process is stopped at its start");
     cg = create("c-reclaim", pid, &l);
     kill(pid, SIGCONT);
-    check(run_until(is_stopped, &pid), "it holds memory");
-    check(nm_cgroup_freeze(cg, true) == 0, "it is frozen");
+    check(run_until(is_stopped, &pid), "the process holds memory");
+    check(nm_cgroup_freeze(cg, true) == 0, "the cgroup is frozen");
     before = current(cg);
     r = nm_cgroup_reclaim(cg, 24 << 20);
     after = current(cg);
@@ -606,7 +609,7 @@ static void test_pressure(void)
     l.memory_max_bytes = 32 << 20; /* small, and swap is available, so the container thrashes */
     cg = create("c-pressure", pid, &l);
     kill(pid, SIGCONT);
-    check(run_until(is_set, &fired), "it fires when a container thrashes");
+    check(run_until(is_set, &fired), "the pressure watch reports a container that thrashes");
     clear(cg, pid);
     nm_psi_watch_free(w);
 }
@@ -620,17 +623,17 @@ static void test_reload(void)
     a.cg = create("c-reload", pid, &a.l);
     d.cg = create("c-reload2", other, &d.l);
     d.l = opportunistic();
-    check(set_limits(d.cg, &d.l) == 0, "one is demoted");
-    check(nm_cgroup_freeze(a.cg, true) == 0, "one is frozen");
+    check(set_limits(d.cg, &d.l) == 0, "one container is demoted");
+    check(nm_cgroup_freeze(a.cg, true) == 0, "another container is frozen");
     for (size_t i = 0; i < NM_ARRAY_SIZE(verbs); i++) {
         struct nm_cgroup_events e = {0};
 
         check(manager(verbs[i]) == 0, "%s", verbs[i]);
-        check(run_until(has_limits, &a), "the limits of one survive it");
-        check(run_until(has_limits, &d), "and those of the other");
+        check(run_until(has_limits, &a), "the first container keeps its limits");
+        check(run_until(has_limits, &d), "the second container keeps its limits");
         (void)drift(a.cg, &a.l);
         (void)drift(d.cg, &d.l);
-        check(nm_cgroup_read_events(a.cg, &e) == 0 && e.frozen, "it is frozen still");
+        check(nm_cgroup_read_events(a.cg, &e) == 0 && e.frozen, "the frozen container is still frozen");
     }
     clear(a.cg, pid);
     clear(d.cg, other);
@@ -644,10 +647,10 @@ static void test_slice_stopped(void)
     struct nm_cgroup *cg;
 
     (void)snprintf(command, sizeof command, "stop %s", b->slice);
-    check(manager(command) == 0, "somebody stops the slice");
+    check(manager(command) == 0, "the slice is stopped by another program");
     cg = create("c-after", pid, &l);
-    check(faccessat(b->slice_fd, cg->name, F_OK, 0) == 0, "it comes back with the next container");
-    check(run_until(slice_is_limited, NULL), "and has its limits again");
+    check(faccessat(b->slice_fd, cg->name, F_OK, 0) == 0, "the slice returns with the next container");
+    check(run_until(slice_is_limited, NULL), "the slice has its limits again");
     clear(cg, pid);
 }
 
@@ -701,7 +704,7 @@ int main(int argc, char **argv)
     for (uint64_t end = nm_now_usec() + DEADLINE_USEC; path && access(path, F_OK) == 0 &&
          nm_now_usec() < end;)
         (void)usleep(10000);
-    check(path && access(path, F_OK) < 0, "nothing is left behind");
+    check(path && access(path, F_OK) < 0, "no cgroup is left");
     free(path);
     sd_event_unref(event);
     printf("1..%u\n", n_tests);

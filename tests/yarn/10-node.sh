@@ -11,18 +11,20 @@
 need 'a stock ResourceManager answers' rm_start --stock "${node_site[@]}" \
     yarn.resourcemanager.opportunistic-container-allocation.enabled=true \
     yarn.nodemanager.opportunistic-containers-max-queue-length=7 "yarn.nodemanager.webapp.address=127.0.0.1:$node_port"
-need 'a machine to measure' node_proc_start 1000 2
+need "the host's memory can be simulated" node_proc_start 1000 2
 
 # ---- the ResourceManager's data about the node
 
 node_configure
 need 'nmd starts' node_start
-need 'it is running, and knows it' wait_until 30 upstream_is running
+need 'nmd reports that its node is running' wait_until 30 upstream_is running
 check 'the ResourceManager reports the node as running' wait_until 30 rm_says RUNNING
-is "the ResourceManager has the node's name, port and version" "$(of_node '"\(.id) \(.version) \(.nodeHTTPAddress)"')" "node07:$node_port 3.4.2 node07:$node_port"
+is "the ResourceManager has the node's name, port and version" \
+    "$(of_node '"\(.id) \(.version) \(.nodeHTTPAddress)"')" "node07:$node_port 3.4.2 node07:$node_port"
 like 'nmd runs without its pages if their port is in use' "$(<"$dir/nmd.log")" \
     "yarn.nodemanager.webapp.address: port $node_port: Address already in use; nmd continues"
-is 'the sizes are those of yarn-site.xml' "$(nmctl status --json | jq -c '[(.node.capacity | .memory_bytes, .vcores), .queue.max_length]')" \
+is 'the sizes are those of yarn-site.xml' \
+    "$(nmctl status --json | jq -c '[(.node.capacity | .memory_bytes, .vcores), .queue.max_length]')" \
     "[$((800 << 20)),2,7]"
 is "Hadoop's default is used where the cluster sets no value, and config says so" "$(nmctl config --json | jq -r '.[] |
     select(.section == "preemption" and .key == "kill-grace") | "\(.value) \(.source)"')" "250ms Hadoop's default"

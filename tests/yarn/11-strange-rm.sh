@@ -9,9 +9,9 @@
 . "$(dirname "$0")/lib.sh"
 
 rm_configure --stock "${node_site[@]}" ipc.client.connect.timeout=1000 ipc.client.rpc-timeout.ms=1000
-need 'a machine to measure' node_proc_start 1000 2
+need "the host's memory can be simulated" node_proc_start 1000 2
 node_configure
-need 'nmd starts without any' node_start
+need 'nmd starts without a ResourceManager' node_start
 check 'nmd reports that it is unreachable' wait_until 10 upstream_is unreachable
 submit here -m 10M -c 0.1 -- sleep 600
 check 'nmd answers meanwhile' wait_until 10 in_state here RUNNING

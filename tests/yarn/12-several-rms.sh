@@ -12,7 +12,7 @@ read -r first second < <(free_ports 2)
 rm_configure --stock "${node_site[@]}" yarn.resourcemanager.ha.enabled=true yarn.resourcemanager.ha.rm-ids=one,two \
     "yarn.resourcemanager.resource-tracker.address.one=127.0.0.1:$first" \
     "yarn.resourcemanager.resource-tracker.address.two=127.0.0.1:$second"
-need 'a machine to measure' node_proc_start 1000 2
+need "the host's memory can be simulated" node_proc_start 1000 2
 node_configure
 
 pids=()
@@ -24,7 +24,7 @@ well() { # PORT: one that answers what it should
 }
 runs_at() { upstream_is running && [ "$(upstream_of .address)" = "127.0.0.1:$1" ]; } # PORT
 
-need 'nmd starts without any' node_start
+need 'nmd starts without a ResourceManager' node_start
 check 'nmd reports that it is unreachable' wait_until 10 upstream_is unreachable
 well "$second"
 check 'nmd finds the second ResourceManager' wait_until 30 runs_at "$second"

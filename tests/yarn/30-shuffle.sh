@@ -27,7 +27,7 @@ nm_pid=$!
 exec 4>"$dir/control"
 at_exit 'end_process "$nm_pid"'
 both_listen() { [ -s "$dir/java.out" ] && [ -s "$dir/nm.out" ]; }
-need 'both listen' wait_until 60 both_listen
+need "Hadoop's shuffle and nm-shuffle listen" wait_until 60 both_listen
 java_port=$(head -n 1 "$dir/java.out")
 nm_port=$(jq -r .listening <"$dir/nm.out")
 
@@ -106,7 +106,8 @@ is 'nm-shuffle counts its work' "$(tell '{"count": {}}' | jq -c '.ok | [.refused
     "[0,20,$((3 * (5 + 70000 + 0 + 1 + 3000000 + 128) + 2 * 70000 + 5 + 3000000))]"
 is 'nm-shuffle removes a job' "$(tell "{\"remove\": {\"job\": \"$job\"}}")" '{"ok": {}}'
 like 'outputs of the removed job are refused' "$(fetch "$nm_port" 8letters "/mapOutput?job=$job&reduce=0&map=$(map 0)")" '^401 '
-is "nm-shuffle no longer runs as root, and can only read" "$(awk '/^(Uid|CapEff)/ { print $1, $3 ? $3 : $2 }' "/proc/$nm_pid/status" | paste -sd' ')" \
+is "nm-shuffle no longer runs as root, and can only read" \
+    "$(awk '/^(Uid|CapEff)/ { print $1, $3 ? $3 : $2 }' "/proc/$nm_pid/status" | paste -sd' ')" \
     "Uid: $(id -u nobody) CapEff: 0000000000000004"
 exec 4>&-
 wait "$nm_pid"

@@ -9,7 +9,7 @@
 stock_build || { not_ok "the class path of Hadoop's NodeManager is available"; done_testing; }
 
 mkdir -p "$conf"
-need 'it compiles' javac -cp "$stock_classpath" -d "$dir/classes" "$(dirname "$0")/Launch.java"
+need 'the Java program compiles' javac -cp "$stock_classpath" -d "$dir/classes" "$(dirname "$0")/Launch.java"
 printf 'log4j.rootLogger=OFF\n' >"$conf/log4j.properties"
 NMD_TEST_CLASSPATH=$dir/classes:$stock_classpath
 # The node's environment, for both scripts.

@@ -14,7 +14,7 @@ web=$(free_port)
 open_place # where the containers' user may go
 # The first of the two local directories is on a disk that will fail.
 mkdir "$place/disk"
-need 'a small disk is there' mount -t tmpfs -o size=64m,mode=0755 small "$place/disk"
+need 'a small disk is mounted' mount -t tmpfs -o size=64m,mode=0755 small "$place/disk"
 at_exit 'umount -l "$place/disk"'
 need 'a stock ResourceManager starts' rm_start --stock "${node_site[@]}" \
     yarn.resourcemanager.opportunistic-container-allocation.enabled=true yarn.scheduler.minimum-allocation-mb=16 \
@@ -23,11 +23,11 @@ need 'a stock ResourceManager starts' rm_start --stock "${node_site[@]}" \
     "yarn.nodemanager.local-dirs=$place/disk,$place/local" yarn.nodemanager.disk-health-checker.interval-ms=1000 \
     "yarn.nodemanager.webapp.address=127.0.0.1:$web" \
     "yarn.nodemanager.log-dirs=$place/logs" yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user=nobody
-need 'a master is there' cluster_start 0
-need 'a machine to measure' node_proc_start 4000 8
+need 'a master is registered' cluster_start 0
+need "the host's memory can be simulated" node_proc_start 4000 8
 node_configure
 need 'nmd starts' node_start
-need 'it is in the cluster' wait_until 30 upstream_is running
+need 'nmd is in the cluster' wait_until 30 upstream_is running
 
 held() { light containers | jq -r '.[] | select(.node) | .id' | sort; }
 ended() { [ -n "$(end_of "$1")" ]; }
@@ -62,17 +62,21 @@ check "nmctl logs prints the container's output" wait_until 20 said_hello
 
 # Uses jq instead of gojq, because jq keeps the order of keys.
 rest() { curl -sS "http://127.0.0.1:$web/ws/v1/node$1" | command jq -c "$2"; } # PATH JQ-EXPRESSION
-is 'the node pages have the node' "$(rest '' '.nodeInfo | [.id, .nodeHealthy, .totalPmemAllocatedContainersMB, .totalVCoresAllocatedContainers]')" \
+is 'the node pages have the node' \
+    "$(rest '' '.nodeInfo | [.id, .nodeHealthy, .totalPmemAllocatedContainersMB, .totalVCoresAllocatedContainers]')" \
     "[\"node07:$node_port\",true,2400,8]"
-is 'the node pages have the container' "$(rest "/containers/$g" '.container | [.id, .state, .exitCode, .totalMemoryNeededMB, .executionType, .user]')" \
+is 'the node pages have the container' \
+    "$(rest "/containers/$g" '.container | [.id, .state, .exitCode, .totalMemoryNeededMB, .executionType, .user]')" \
     "[\"$g\",\"RUNNING\",-1000,64,\"GUARANTEED\",null]"
 is 'the node pages have the application' "$(rest '/apps?state=RUNNING' '.apps.app')" \
     "[{\"id\":\"$app\",\"state\":\"RUNNING\",\"user\":null,\"containerids\":[\"$g\"]}]"
 is 'the node pages over TCP do not name the user' "$(rest '/apps?user=x' .RemoteException.exception)" '"ForbiddenException"'
-is 'the node pages over the socket name the user' "$(curl -sS --unix-socket "$NMD_SOCKET" "http://nmd/ws/v1/node/apps/$app" | jq -r .app.user)" "$(id -un)"
+is 'the node pages over the socket name the user' \
+    "$(curl -sS --unix-socket "$NMD_SOCKET" "http://nmd/ws/v1/node/apps/$app" | jq -r .app.user)" "$(id -un)"
 like 'the node pages name the logs' "$(curl -sS --unix-socket "$NMD_SOCKET" "http://nmd/ws/v1/node/containers/$g" |
     jq -r '.container.containerLogFiles[]')" '^stdout$'
-is 'an unknown container and an invalid id are errors' "$(for id in "${g}1" x; do rest "/containers/$id" '.RemoteException | .exception'; done)" \
+is 'an unknown container and an invalid id are errors' \
+    "$(for id in "${g}1" x; do rest "/containers/$id" '.RemoteException | .exception'; done)" \
     $'"NotFoundException"\n"BadRequestException"'
 
 # ---- an opportunistic container -------------------------------------------------------------------
@@ -113,7 +117,8 @@ check 'the third application is killed' curl -sf -X PUT -H 'Content-Type: applic
 all_over() { for c in $over; do in_state "$c" COMPLETED || return 1; done; }
 check 'the containers of the third application are killed' wait_until 30 all_over
 check 'the ResourceManager has removed these containers' wait_until 30 rm_counts '2 2 0'
-is 'the opportunistic containers of the other application have not ended' "$(light 'containers?app=kept' | jq -r '[.[] | .end // empty] | join("; ")')" ''
+is 'the opportunistic containers of the other application have not ended' \
+    "$(light 'containers?app=kept' | jq -r '[.[] | .end // empty] | join("; ")')" ''
 is 'the opportunistic containers keep running' "$(for c in $kept; do field_of "$c" .state; done | sort -u)" RUNNING
 light 'finish?app=kept' >/dev/null
 check 'the opportunistic containers end with their own application' wait_until 30 rm_counts '2 0 0'
@@ -179,7 +184,8 @@ light "end?container=$big" >/dev/null
 check 'the large container ends' wait_until 30 ended "$big"
 rm_admin -updateNodeResource "node07:$node_port" 9000 12
 check 'the ResourceManager sets a size that the host does not have' wait_until 20 counts_on '9000 12'
-like 'status reports the size that the host does not have' "$(nmctl status --json | jq -r '.node.notes[]')" 'expects 8.8 GiB of memory here, but this host has 3.9 GiB'
+like 'status reports the size that the host does not have' \
+    "$(nmctl status --json | jq -r '.node.notes[]')" 'expects 8.8 GiB of memory here, but this host has 3.9 GiB'
 light 'ask?app=huge&n=1&mb=8000&cmd=exec+sleep+1007' >/dev/null
 refused() { light 'containers?app=huge' | jq -r '.[].end // empty' | grep -q .; }
 check 'a container that is too large for the host ends' wait_until 30 refused
@@ -322,7 +328,7 @@ on_disk() { # one that will run again when the disk is bad
     [[ $(nmctl logs "$b") == "$place/disk/"* ]] || { light "end?container=$b" >/dev/null && wait_until 20 ended "$b" && false; }
 }
 need 'a container runs in the first of two directories' wait_until 60 on_disk
-need 'whose disk can only be read from now on' mount -o remount,ro "$place/disk"
+need 'the disk of that directory becomes read-only' mount -o remount,ro "$place/disk"
 for i in 1 2; do # nobody has looked at the disk yet, and one of the two is sent to it
     d=$(one_more "mb=32&cmd=pwd%3b+exec+sleep+103$i&file=$place/more")
     check "a container runs, $i" wait_until 30 in_state "$d" RUNNING
@@ -339,7 +345,7 @@ check 'the restarted container ends' wait_until 30 ended "$b"
 bad_told() { nmctl events --json | grep -c "New containers don't use the local directory $place/disk any more: .*read-only"; }
 is 'an event reports the failed disk' "$(bad_told)" 1
 is 'the node is healthy for the ResourceManager' "$(of_node .state)" RUNNING
-need 'the disk is back' mount -o remount,rw "$place/disk"
+need 'the disk is writable again' mount -o remount,rw "$place/disk"
 in_first() { d=$(one_more 'mb=16&cmd=pwd') && wait_until 30 ended "$d" && [[ $(nmctl logs "$d") == "$place/disk/"* ]]; }
 check 'the repaired disk is used again' wait_until 30 in_first
 like 'an event reports the repaired disk' "$(nmctl events --json)" "local directory $place/disk is good again"
@@ -365,7 +371,8 @@ fails_on() { # for wait_until: asks nmd once more, and sees how long that takes
 }
 wait_until 30 fails_on || not_ok 'all four containers end'
 at_least 'nmd answers within a second while all four containers fail' 1000 "$slowest"
-like 'nmd reports the last output of the containers' "$(light 'containers?app=crowd' | jq -r '.[0].end // empty')" '^5 .*exit code 5.*crowded'
+like 'nmd reports the last output of the containers' \
+    "$(light 'containers?app=crowd' | jq -r '.[0].end // empty')" '^5 .*exit code 5.*crowded'
 light 'finish?app=crowd' >/dev/null
 
 f=$(one_more 'mb=32&cmd=echo+it+is+broken+%3e%262%3b+exit+3')
@@ -380,18 +387,20 @@ like 'the master gets its own reason' "$(end_of "$o")" '^-105 .*ApplicationMaste
 printf 'min.user.id=1000\nbanned.users=hdfs,nobody\n' >"$conf/container-executor.cfg"
 chmod 666 "$conf/container-executor.cfg"
 nmd_kill
-need 'nmd starts with such a file' node_start
-like 'a log directory that others can write is reported' "$(cat "$dir/nmd.log")" 'container-executor.cfg: ignored: users other than root can write'
+need 'nmd starts with a file that others can write' node_start
+like 'a log directory that others can write is reported' \
+    "$(cat "$dir/nmd.log")" 'container-executor.cfg: ignored: users other than root can write'
 chmod 644 "$conf/container-executor.cfg"
 nmd_kill
-need 'nmd starts with one that is root'"'"'s' node_start
+need 'nmd starts with a file that is root'"'"'s' node_start
 check 'nmd joins the cluster' wait_until 30 upstream_is running
 light 'ask?app=banned&n=1&mb=16&cmd=true' >/dev/null
 banned() { light 'containers?app=banned' | jq -r '.[].end // empty' | grep -q .; }
 check 'a container of a banned user ends' wait_until 30 banned
 like "the container has Hadoop's exit code, and the reason" "$(light 'containers?app=banned' | jq -r '.[].end // empty')" \
     '^-1000 .*the user nobody, but this user is banned on this node'
-is 'nmctl config has the names of banned users' "$(nmctl config --json | jq -r '.[] | select(.key == "banned.users") | .value')" 'hdfs,nobody'
+is 'nmctl config has the names of banned users' \
+    "$(nmctl config --json | jq -r '.[] | select(.key == "banned.users") | .value')" 'hdfs,nobody'
 light 'finish?app=banned' >/dev/null
 light finish >/dev/null
 check 'the last container ends with its application' wait_until 30 in_state "$g" COMPLETED

@@ -11,18 +11,18 @@
 types() { nmctl list --all --json | jq -r --arg job "$(job_id "$1")" '[.[] | select(.id | contains($job)) | select(.name != "master")
     | .execution_type | ascii_downcase] | group_by(.) | map("\(.[0]) \(length)") | join(" ")'; } # NAME
 
-need 'a cluster can be made' jobs_configure
+need 'a cluster can be configured' jobs_configure
 need 'a stock ResourceManager answers' rm_again
 java_node_start 4
 need 'a Java NodeManager registers' wait_until 60 node_is 4 RUNNING
-need 'pi runs there' pi java 0 6
+need 'pi runs on the Java NodeManager' pi java 0 6
 like 'pi ends with a result' "$(counters java)" '^Estimated value of Pi is 3\.'
 java_node_stop 4
-need 'it leaves' wait_until 30 node_is 4 SHUTDOWN
+need 'the Java NodeManager leaves' wait_until 30 node_is 4 SHUTDOWN
 
-need 'a machine to measure' node_proc_start 3000 2
+need "the host's memory can be simulated" node_proc_start 3000 2
 need 'nmd starts' nmd_node_start 1
-need 'it registers' wait_until 30 node_is 1 RUNNING
+need 'nmd registers' wait_until 30 node_is 1 RUNNING
 
 # ---- a part of the maps is opportunistic, and one of them is paused ----
 
@@ -70,7 +70,8 @@ node_memory 2950
 pi_begin opportunistic 100 6
 check 'all six maps wait for nmd and for the ResourceManager' wait_until 60 agree 0 6 || diag "ours: $(ours), theirs: $(theirs)"
 node_memory 0
-check 'the maps run when memory is available, for nmd and for the ResourceManager' wait_until 60 agree '[1-6]' 0 || diag "ours: $(ours), theirs: $(theirs)"
+check 'the maps run when memory is available, for nmd and for the ResourceManager' \
+    wait_until 60 agree '[1-6]' 0 || diag "ours: $(ours), theirs: $(theirs)"
 job_ends
 is 'the job succeeds' "$?" 0 || job_trouble opportunistic
 is 'the second job has the counters of a Java NodeManager' "$(counters opportunistic)" "$(counters java)"

@@ -28,19 +28,19 @@ join() { # N
 }
 
 job_deadline=180
-need 'a cluster with HDFS can be made' jobs_configure yarn.resourcemanager.nm-container-queuing.min-queue-length=2 \
+need 'a cluster with HDFS can be configured' jobs_configure yarn.resourcemanager.nm-container-queuing.min-queue-length=2 \
     yarn.resourcemanager.nm-container-queuing.sorting-nodes-interval-ms=200
 need 'a stock ResourceManager answers' rm_again
 java_node_start 4
-need 'a machine to measure' node_proc_start 6000 8
+need "the host's memory can be simulated" node_proc_start 6000 8
 need 'a Java NodeManager registers' wait_until 60 node_is 4 RUNNING
-need 'pi runs there' pi java 0 4
+need 'pi runs on the Java NodeManager' pi java 0 4
 like 'the job ends with a result' "$(counters java)" '^Estimated value of Pi is 3\.'
 
 # ---- a mixed cluster ------------------------------------------------------------------------------
 
-need 'one of our nodes joins it' join 1
-need 'and another one' join 2
+need 'one node of nmd joins' join 1
+need 'a second node of nmd joins' join 2
 pi_succeeds mixed 2 # two of four: MapReduce makes the first so many of each hundred maps opportunistic
 like 'the input files of pi were on HDFS' "$(hdfs_rest "/staging%20area%20100%25/$job_user/.staging?op=GETFILESTATUS")" '"type":"DIRECTORY"'
 
@@ -72,7 +72,7 @@ like 'no fetch has failed' "$(counters words)" 'Failed Shuffles=0'
 # ---- three nodes of nmd ---------------------------------------------------------------------------
 
 java_node_stop 4
-need 'a third one of ours joins' join 3
+need 'a third node of nmd joins' join 3
 need 'the Java NodeManager leaves' wait_until 30 node_is 4 SHUTDOWN
 pi_succeeds three 100
 
@@ -80,8 +80,8 @@ pi_succeeds three 100
 
 nmd_node_stop 2
 nmd_node_stop 3
-need 'two of them leave' wait_until 30 node_is 3 SHUTDOWN
-need 'both' wait_until 30 node_is 2 SHUTDOWN
+need 'the first of two nodes leaves' wait_until 30 node_is 3 SHUTDOWN
+need 'the second of two nodes leaves' wait_until 30 node_is 2 SHUTDOWN
 use_node 1
 node_memory 5950 # nothing opportunistic can start
 pi_begin shed 100 8
@@ -118,8 +118,8 @@ given_back() { use_node 1; nmctl list --all --json | jq -r --arg job "$(job_id s
     '.[] | select((.id | contains($job)) and .exit_reason == "shed") | .id' | sort; }
 before=$(given_back)
 queue=$(nmctl list --json | jq -r '[.[] | select(.queue_position)] | sort_by(.queue_position) | .[].id')
-need 'the others come back' join 2
-need 'both of them' join 3
+need 'the first of the two nodes returns' join 2
+need 'the second of the two nodes returns' join 3
 now_given_back() { comm -13 <(printf '%s\n' "$before") <(given_back); }
 some_given_back() { [ -n "$(now_given_back)" ]; }
 check 'the ResourceManager sees that other queues are shorter, and the first node gives back maps' wait_until 60 some_given_back

@@ -12,16 +12,16 @@
 yarn_cli() { hadoop_java org.apache.hadoop.yarn.client.cli.ApplicationCLI "$@"; }
 signal() { yarn_cli container -signal "$1" "$2"; } # ID COMMAND
 
-need 'a cluster can be made' jobs_configure yarn.resourcemanager.auto-update.containers=true \
+need 'a cluster can be configured' jobs_configure yarn.resourcemanager.auto-update.containers=true \
     "yarn.application.classpath=$conf,$place/lib/*" "yarn.nodemanager.env-whitelist=JAVA_HOME,PATH,JAVA_TOOL_OPTIONS" \
     yarn.resourcemanager.am.max-attempts=2
 need 'a stock ResourceManager answers' rm_again
-need 'a machine to measure' node_proc_start 6000 2
+need "the host's memory can be simulated" node_proc_start 6000 2
 own=$place/node1 node_mb=5120
 export JAVA_TOOL_OPTIONS=$small # for the masters: the node's own environment is what it may inherit
 need 'nmd starts' nmd_node_start 1 yarn.nodemanager.resource.cpu-vcores=32
 unset JAVA_TOOL_OPTIONS
-need 'it registers' wait_until 30 node_is 1 RUNNING
+need 'nmd registers' wait_until 30 node_is 1 RUNNING
 cd "$place/work" || exit
 
 # ---- four at once: a plain one, one to be promoted, one that fails at first, one that requests Docker ----
@@ -100,7 +100,8 @@ signal "$script" OUTPUT_THREAD_DUMP
 check 'signals: a thread dump is requested' wait_until 20 has_said "$script" '^one has heard QUIT$'
 master=$(masters_of signals)
 signal "$master" OUTPUT_THREAD_DUMP
-check 'signals: a thread dump of the master, which is a JVM, is requested' wait_until 20 has_said "$master" '^Full thread dump' AppMaster.stdout
+check 'signals: a thread dump of the master, which is a JVM, is requested' \
+    wait_until 20 has_said "$master" '^Full thread dump' AppMaster.stdout
 is 'signals: both keep running' "$(state_of "$script") $(state_of "$master")" 'RUNNING RUNNING'
 signal "$script" GRACEFUL_SHUTDOWN
 check 'signals: a graceful shutdown ends the container' wait_until 20 in_state "$script" COMPLETED
@@ -112,7 +113,8 @@ signal "${killed[0]}" FORCEFUL_SHUTDOWN
 check 'killed: a forceful shutdown ends a container' wait_until 20 in_state "${killed[0]}" COMPLETED
 is 'killed: the container counts as killed' "$(field_of "${killed[0]}" .exit_code)" 137
 killed_master=$(masters_of killed)
-check 'killed: the master is told about the kill' wait_until 20 has_said "$killed_master" "containerID=${killed[0]}, .*exitStatus=137" AppMaster.stderr
+check 'killed: the master is told about the kill' \
+    wait_until 20 has_said "$killed_master" "containerID=${killed[0]}, .*exitStatus=137" AppMaster.stderr
 check 'the application is killed' yarn_cli application -kill "$(app_of killed)"
 check 'killed: the end of the application ends the other container' wait_until 20 in_state "${killed[1]}" COMPLETED
 like 'killed: the record names the end of the application' "$(field_of "${killed[1]}" .message)" 'ResourceManager'
@@ -138,7 +140,8 @@ more_runs() { ids_of kept '.name != "master" and .state == "RUNNING"' | grep -q 
 check 'kept: a second master starts another container' wait_until 60 more_runs
 is 'kept: the container of the first master keeps its process' "$(field_of "${kept[1]}" '"\(.state) \(.pid)"')" "RUNNING $process"
 second=$(masters_of kept | tail -n 1)
-like 'kept: the second master knows the kept container' "$(cat "$(log_of "$second" AppMaster.stderr)")" 'received 1 previous attempts. running containers'
+like 'kept: the second master knows the kept container' \
+    "$(cat "$(log_of "$second" AppMaster.stderr)")" 'received 1 previous attempts. running containers'
 for id in $(ids_of kept); do let_go "go-$id"; done
 ends_well kept
 is 'kept: the application had two attempts' "$(rm_get "apps/$(app_of kept)/appattempts" | jq -r '.appAttempts.appAttempt | length')" 2
@@ -154,7 +157,8 @@ master_mb=8000 # of a host of 6000
 shell_begin large -shell_command true
 shell_ends large
 is 'large: an application whose master is larger than the host fails' "$?" 2
-is 'large: the application had its maximum of attempts' "$(rm_get "apps/$(app_of large)/appattempts" | jq -r '.appAttempts.appAttempt | length')" 2
+is 'large: the application had its maximum of attempts' \
+    "$(rm_get "apps/$(app_of large)/appattempts" | jq -r '.appAttempts.appAttempt | length')" 2
 like 'large: the client gets the reason' "$(app_says large .diagnostics | tr '\n' ' ')" 'failed 2 times.*larger than the node'
 
 # ---- afterwards ----

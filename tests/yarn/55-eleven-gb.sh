@@ -41,12 +41,12 @@ refused() { [ "$(owes "$1")" = $((10 * unit)) ] && [ -z "$(guaranteed "$1")" ]; 
 
 jobs_fs=local # it is measured, and nothing is fetched
 # root submits the applications here, but a node of nmd does not run containers as root.
-need 'a cluster can be made' jobs_configure yarn.scheduler.minimum-allocation-mb=4 \
+need 'a cluster can be configured' jobs_configure yarn.scheduler.minimum-allocation-mb=4 \
     "$lce.nonsecure-mode.limit-users=true" "$lce.nonsecure-mode.local-user=$job_user"
 install -m 755 "$(dirname "$0")/../vm/data/grower.py" "$place/"
 java_node_start 4
 need 'a stock ResourceManager answers' rm_again
-need 'a machine to measure' node_proc_start 2000 2
+need "the host's memory can be simulated" node_proc_start 2000 2
 /usr/bin/python3 "$here/node-memory.py" "$node_proc/meminfo" 2000 "$(nmd_cgroup_root)/nmdtest${$}n1.slice" &
 # shellcheck disable=SC2034 # it is used when the suite ends
 node_memory_pid=$!

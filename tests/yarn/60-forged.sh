@@ -16,7 +16,7 @@ proxy_port=$(free_port)
 rm_configure --stock "${node_site[@]}" "${node_dirs[@]}" \
     yarn.nodemanager.amrmproxy.enabled=true "yarn.nodemanager.amrmproxy.address=127.0.0.1:$proxy_port" \
     yarn.nodemanager.resource.cpu-vcores=16 yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage=100
-need 'a machine to measure' node_proc_start 4000 2
+need "the host's memory can be simulated" node_proc_start 4000 2
 node_configure
 need 'nmd starts' node_start
 # At this time no ResourceManager has answered yet.

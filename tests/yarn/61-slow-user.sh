@@ -15,7 +15,7 @@ rm_configure --stock "${node_site[@]}" "yarn.nodemanager.local-dirs=$place/local
     yarn.nodemanager.linux-container-executor.nonsecure-mode.limit-users=false yarn.nodemanager.resource.cpu-vcores=32 \
     "nmd.yarn.localizer-timeout-ms=${timeout}000" \
     yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage=100
-need 'a machine to measure' node_proc_start 4000 8
+need "the host's memory can be simulated" node_proc_start 4000 8
 nmd_configure <<END
 [containers]
 min-uid = 1

@@ -19,7 +19,7 @@ chmod 755 "$dir"
 # The container's user must be able to read all of this. The cluster's configuration comes first on the class path.
 mkdir "$place/lib" "$place/bin" "$place/stage"
 IFS=: read -r -a jars <<<"${hdfs_classpath#*:}"
-need 'the jars are there' cp "${jars[@]}" "$place/lib/"
+need 'the jars exist' cp "${jars[@]}" "$place/lib/"
 cat >"$place/bin/hadoop" <<'END'
 #!/bin/sh
 [ -n "$JAVA_HOME" ] || { echo 'JAVA_HOME is not set' >&2; exit 1; }
@@ -46,7 +46,7 @@ rm_configure --stock "${node_site[@]}" "${node_dirs[@]}" \
 write_conf "$conf/core-site.xml" fs.defaultFS=file:/// "hadoop.tmp.dir=$place/tmp" \
     "fs.viewfs.mounttable.all.link./stage=file://$place/stage"
 chmod -R a+rX "$conf"
-need 'a machine to measure' node_proc_start 4000 2
+need "the host's memory can be simulated" node_proc_start 4000 2
 node_configure
 need 'nmd starts' node_start
 while IFS=$'\t' read -r name got wanted; do

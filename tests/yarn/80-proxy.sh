@@ -9,12 +9,12 @@
 
 job_deadline=150
 node_mb=6144 # for two jobs at once: nothing opportunistic is in the way, and tried again
-need 'a cluster can be made' jobs_configure "$distributed=true"
+need 'a cluster can be configured' jobs_configure "$distributed=true"
 need 'a stock ResourceManager answers' rm_again
-need 'a machine to measure' node_proc_start 8192 8
+need "the host's memory can be simulated" node_proc_start 8192 8
 
 need 'nmd starts with the proxy alone' nmd_node_start 1 "$distributed=false" "$proxy.enabled=true" "$proxy.address=node01:8049"
-need 'it registers' wait_until 30 node_is 1 RUNNING
+need 'nmd registers' wait_until 30 node_is 1 RUNNING
 jobs_succeed '1 forwarded 40 6'
 is 'the ResourceManager numbers all of its containers' "$(placed_by_rm numbers forwarded), $(placed_by_node numbers forwarded)" '8, '
 nmd_node_stop 1
@@ -22,7 +22,7 @@ nmd_node_stop 1
 # ---- the node places containers ---------------------------------------------------------------------
 
 need 'nmd starts with distributed scheduling' nmd_node_start 1 "$proxy.address=node01:8049"
-need 'it registers' wait_until 60 node_is 1 RUNNING
+need 'nmd registers' wait_until 60 node_is 1 RUNNING
 # MapReduce makes the first N of each hundred maps opportunistic for a share of N %.
 jobs_succeed '1 few 4 6' '1 all 100 6'
 for pair in few:4 all:6; do
@@ -46,8 +46,8 @@ like 'the metrics count the registrations' "$(curl -sS --unix-socket "$NMD_SOCKE
 # ---- as many as the node has room for ---------------------------------------------------------------
 
 nmd_node_stop 1
-need 'nmd starts, and may fill nodes' nmd_node_start 1 "$proxy.address=node01:8049" nmd.distributed-scheduling.fill-nodes=true
-need 'it registers' wait_until 60 node_is 1 RUNNING
+need 'nmd starts with permission to fill nodes' nmd_node_start 1 "$proxy.address=node01:8049" nmd.distributed-scheduling.fill-nodes=true
+need 'nmd registers' wait_until 60 node_is 1 RUNNING
 jobs_succeed '1 filled 100 8'
 is 'the node places all eight maps' "$(placed_by_node numbers filled)" "$(first_numbers 8)"
 # A heartbeat may happen while the master still adds requests to its list.

@@ -31,30 +31,31 @@ job_is_whole() { # NAME MAPS
     is "$1: no number is used twice" "$(every_id "$id" | sort | uniq -d)" ''
 }
 
-need 'a cluster can be made' jobs_configure "$distributed=true" "${rm_remembers[@]}" \
+need 'a cluster can be configured' jobs_configure "$distributed=true" "${rm_remembers[@]}" \
     yarn.resourcemanager.connect.max-wait.ms=60000 yarn.resourcemanager.connect.retry-interval.ms=200
 need 'a stock ResourceManager answers' rm_again
-need 'a machine to measure' node_proc_start 6000 4
+need "the host's memory can be simulated" node_proc_start 6000 4
 need 'nmd starts' node
-need 'it registers' wait_until 30 node_is 1 RUNNING
+need 'nmd registers' wait_until 30 node_is 1 RUNNING
 
 # ---- nmd ----
 
 # The job gets a container every two seconds, so that nmd can die during the job.
 through+=(-Dyarn.app.mapreduce.am.scheduler.heartbeat.interval-ms=2000)
 pi_begin_on 1 faults 100 6
-need 'the job is there' wait_until 60 begun faults
-need 'two of its maps have a place' wait_until 60 has_placed 2
+need 'the job is submitted' wait_until 60 begun faults
+need 'two maps of the job are placed' wait_until 60 has_placed 2
 waiting=$(outstanding)
 first=$(every_id "$id" | grep _1099511627775)
 reasons=$(nmctl explain "$first" | grep '^It ')
 end_process "${nmd_nodes[1]}" KILL
 need 'nmd is killed, and starts again' node
-is 'the restarted nmd continues the pipeline' "$(masters '.calls.recover | "\(.answered) \(.failed)"') $(pipeline_of "$id" .state)" '1 0 running'
+is 'the restarted nmd continues the pipeline' \
+    "$(masters '.calls.recover | "\(.answered) \(.failed)"') $(pipeline_of "$id" .state)" '1 0 running'
 at_least 'each pending request is made once by the master' "$(outstanding)" 3
 at_least 'there are no more requests than before' "$waiting" "$(outstanding)"
 is 'the reason of the first placement can still be explained' "$(nmctl explain "$first" | grep '^It ')" "$reasons"
-need 'the next gets its place' wait_until 30 has_placed 3
+need 'the next map is placed' wait_until 30 has_placed 3
 
 # ---- the ResourceManager ----
 
@@ -86,8 +87,8 @@ is 'the master has noticed only the registration' "$(grep -c 'out of sync' <<<"$
 # ---- the master ----
 
 pi_begin_on 1 second 100 4
-need 'a second job is there' wait_until 60 begun second
-need 'two of its maps have a place' wait_until 60 has_placed 2
+need 'a second job is submitted' wait_until 60 begun second
+need 'two maps of the job are placed' wait_until 60 has_placed 2
 master_of() { nmctl list --all --json | jq -r --arg app "$id" --arg of "_$1_" \
     '[.[] | select(.name == "master" and (.id | contains($app) and contains($of)))][0] | '"${2:-.id}"; } # ATTEMPT [JQ-EXPRESSION]
 masters=$dir/nmd1/run/masters
@@ -98,7 +99,7 @@ gone=$!
 at_exit 'end_process "$gone"'
 check "another process has the master's first token too" wait_until 20 test -s "$dir/gone"
 kill -KILL "$(master_of 01 .pid)"
-need 'its master is killed, and there is a second attempt' wait_until 60 test -e "$masters/appattempt_${id}_000002"
+need 'the master is killed, and a second attempt starts' wait_until 60 test -e "$masters/appattempt_${id}_000002"
 wait "$gone"
 facts "$dir/gone"
 is 'all three calls with the token were made' "$(grep -c . "$dir/gone") $(cat "$dir/gone.err")" '3 '

@@ -28,15 +28,15 @@ master_conf() {
     chmod -R a+rX "$place/master-conf"
 }
 
-need 'a cluster can be made' jobs_configure "$distributed=true" "$roll=37" "$expiry=12000" \
+need 'a cluster can be configured' jobs_configure "$distributed=true" "$roll=37" "$expiry=12000" \
     "yarn.application.classpath=$place/master-conf,$place/lib/*" "yarn.nodemanager.env-whitelist=JAVA_HOME,PATH,JAVA_TOOL_OPTIONS" \
     yarn.resourcemanager.connect.max-wait.ms=60000 yarn.resourcemanager.connect.retry-interval.ms=200 \
     yarn.resourcemanager.am.max-attempts=1
-need 'its master has one of its own' master_conf
+need 'the master has its own configuration' master_conf
 need 'a stock ResourceManager answers' rm_again
-need 'a machine to measure' node_proc_start 6000 4
+need "the host's memory can be simulated" node_proc_start 6000 4
 need 'nmd starts' node
-need 'it registers' wait_until 30 node_is 1 RUNNING
+need 'nmd registers' wait_until 30 node_is 1 RUNNING
 cd "$place/work" || exit
 
 # ---- opportunistic containers that the node places ----
@@ -55,7 +55,8 @@ web() { curl -sS "http://node01:7103/ws/v1/node$1"; } # PATH: its web services
 is 'the web services know a container by its number' \
     "$(web "/containers/${containers[0]}" | jq -r '.container | "\(.id) \(.state) \(.executionType)"')" \
     "${containers[0]} RUNNING OPPORTUNISTIC" || diag "$(web "/containers/${containers[0]}")"
-is 'the web services list the container with its application' "$(web "/apps/$app" | jq --arg id "${containers[0]}" '.app.containerids | index($id) != null')" true
+is 'the web services list the container with its application' \
+    "$(web "/apps/$app" | jq --arg id "${containers[0]}" '.app.containerids | index($id) != null')" true
 is 'the ResourceManager knows the container as one of the application' "$(rm_get nodes | jq '.nodes.node[0].numRunningOpportContainers')" 2
 is 'no further container is requested' "$(pipeline_of "$id" '"\(.state) \(.outstanding)"')" 'running 0'
 processes=$(field_of "${containers[0]}" .pid)' '$(field_of "${containers[1]}" .pid)
@@ -79,7 +80,7 @@ now_usec() { date +%s%6N; }
 kill -STOP "$(field_of "$master" .pid)"
 key=$(key_now)
 end_process "${nmd_nodes[1]}" KILL
-need 'nmd is killed while the master sleeps, and starts again' node
+need 'nmd is killed while the master is stopped, and starts again' node
 is "the restarted nmd has the master's pipeline" "$(pipeline_of "$id" .state)" running
 check 'the restarted nmd continues to replace keys' wait_until 20 rolled $((key + 3))
 awake=$(now_usec)

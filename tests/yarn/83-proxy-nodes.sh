@@ -21,17 +21,17 @@ placed_are() { # NAME N NODES: so many of a job's maps, on all of these
 
 job_deadline=150
 node_mb=4096 # nothing opportunistic is in the way of others, and tried again
-need 'a cluster can be made' jobs_configure "$distributed=true" \
+need 'a cluster can be configured' jobs_configure "$distributed=true" \
     yarn.resourcemanager.nm-container-queuing.sorting-nodes-interval-ms=200
 need 'a stock ResourceManager answers' rm_again
-need 'a machine to measure' node_proc_start 8192 8
+need "the host's memory can be simulated" node_proc_start 8192 8
 
 # ---- a mixed cluster ------------------------------------------------------------------------------
 
 java_node_start 4 "$proxy.address=node04:8049"
-need 'one of ours has a proxy' with_proxy 1
-need 'another one has none' without_proxy 2
-need "Hadoop's own has one" wait_until 60 node_is 4 RUNNING
+need 'one node of nmd has a proxy' with_proxy 1
+need 'another node of nmd has no proxy' without_proxy 2
+need "the Hadoop node has a proxy" wait_until 60 node_is 4 RUNNING
 jobs_succeed '1 ours 4 6' '4 java 100 6' "2 direct 40 6 127.0.0.1:${rm_ports[1]}"
 all='node01 node02 node04'
 placed_are ours 4 "$all"
@@ -49,18 +49,20 @@ id=container_$(job_id ours)_01_$near
 is "nmd's interface knows a container by its number" \
     "$(curl -sS --unix-socket "$NMD_SOCKET" "http://nmd/v1/containers/$id" | jq -r '"\(.id) \(.execution_type) \(.state)"')" \
     "$id OPPORTUNISTIC COMPLETED"
-is "nmd's interface has all containers of the application that were placed by it" "$(nmctl list --all --quiet --app "application_$(job_id ours)" | sed 's/.*_//' | sort)" \
+is "nmd's interface has all containers of the application that were placed by it" \
+    "$(nmctl list --all --quiet --app "application_$(job_id ours)" | sed 's/.*_//' | sort)" \
     "$(numbers_on 1 ours)"
 far=$(placed_by_node numbers_on 4 ours | tail -n 1)
-like "explain describes a placement on a Hadoop node" "$(nmctl explain "container_$(job_id ours)_01_$far")" 'It was placed on node04 because'
+like "explain describes a placement on a Hadoop node" \
+    "$(nmctl explain "container_$(job_id ours)_01_$far")" 'It was placed on node04 because'
 
 # ---- three nodes of nmd ---------------------------------------------------------------------------
 
 java_node_stop 4
 nmd_node_stop 2
 need 'the Java NodeManager leaves' wait_until 30 node_is 4 SHUTDOWN
-need 'the other one of ours gets a proxy' with_proxy 2
-need 'a third one joins, which fills nodes' with_proxy 3 nmd.distributed-scheduling.fill-nodes=true
+need 'the other node of nmd gets a proxy' with_proxy 2
+need 'a third node of nmd joins, which fills nodes' with_proxy 3 nmd.distributed-scheduling.fill-nodes=true
 jobs_succeed '2 part 40 6' '3 all 100 6'
 all='node01 node02 node03'
 placed_are part 6 "$all"

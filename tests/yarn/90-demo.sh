@@ -9,7 +9,7 @@
 . "$packing_here/../docs/tree.sh"
 
 unshare --net --mount true 2>/dev/null || skip_all 'no namespaces of its own can be had here: be root'
-need 'what it needs of Hadoop is there' "$packing_here/../demo/fetch-hadoop" "$NMD_TEST_BUILD/java"
+need 'the needed parts of Hadoop are available' "$packing_here/../demo/fetch-hadoop" "$NMD_TEST_BUILD/java"
 check 'a second run fetches nothing' test -z "$("$packing_here/../demo/fetch-hadoop" "$NMD_TEST_BUILD/java" 2>&1)"
 mkdir "$dir/tmp" "$dir/apart" && chmod 711 "$dir" # the jobs' user goes through it
 demo() { # what ./demo yarn ends as
@@ -53,8 +53,8 @@ check 'the failed demo leaves nothing behind' nothing_left
 apart=$!
 (demo) >"$dir/out2" 2>"$dir/err2" </dev/null &
 pid=$!
-need 'a second one is under way' wait_until 90 grep -q '1 guaranteed' "$dir/out2"
-need 'the place of its jobs is known' find_place
+need 'a second demo runs' wait_until 90 grep -q '1 guaranteed' "$dir/out2"
+need 'the directory of its jobs is known' find_place
 kill -INT "$pid"
 wait "$pid"
 is 'Ctrl-C ends the demo' $? 130
@@ -64,7 +64,8 @@ check 'the interrupted demo leaves nothing behind' nothing_left
 wait "$apart"
 is 'the demo runs to its end with --distributed' $? 0 || diag "$(tail -n 20 "$dir/err3" "$dir/out3")"
 like 'pi has its result with --distributed' "$(cat "$dir/out3")" 'Estimated value of Pi is 3\.'
-like 'the demo shows which program places the maps' "$(cat "$dir/out3")" '; placed: [1-4] by the node, [1-9] by the ResourceManager; [0-4] wait for a place'
+like 'the demo shows which program places the maps' \
+    "$(cat "$dir/out3")" '; placed: [1-4] by the node, [1-9] by the ResourceManager; [0-4] wait for a place'
 figures() { sed -nE "s/^  $1 +//p" "$dir/out3" | xargs; }
 read -r own others < <(figures 'nmctl list, by their numbers')
 at_least 'the node has placed four maps' "$own" 4

@@ -31,13 +31,13 @@ job_deadline=300 # opportunistic maps run in the idle class, and wait for whatev
 node_mb=4096
 
 core_cluster() {
-    need 'a cluster can be made' jobs_configure
+    need 'a cluster can be configured' jobs_configure
     need 'a stock ResourceManager answers' rm_again
     [ -z "${NMD_TEST_HADOOP:-}" ] ||
         is 'the requested version of Hadoop is used' "$(rm_get info | jq -r .clusterInfo.resourceManagerVersion)" "$NMD_TEST_HADOOP"
-    need 'a machine to measure' node_proc_start 16384 16
-    need 'one node of ours joins it' join 1
-    need 'and another one' join 2
+    need "the host's memory can be simulated" node_proc_start 16384 16
+    need 'one node of nmd joins' join 1
+    need 'a second node of nmd joins' join 2
     core_names
 }
 

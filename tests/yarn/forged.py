@@ -28,20 +28,21 @@ INVALID, SASL = "SecretManager$InvalidToken", "SaslException"
 def try_tokens():
     good = container_token(2)
     fact("a container whose tokens are good is started", start(good), "2; ")
-    fact("and reported", within(20, lambda: cluster.state(2) == "2 -1000"), True)
-    fact("its token is good for once", start(good), "; 2 YarnException")
+    fact("the started container is reported", within(20, lambda: cluster.state(2) == "2 -1000"), True)
+    fact("a container's token is accepted once", start(good), "; 2 YarnException")
     forged = container_token(3, key=b"mykey")
-    fact("one that is signed with another key is nobody's", start(forged), INVALID)
-    fact("and nothing is done that came with it", start(container_token(3), forged), INVALID)
-    fact("an unknown key", start(container_token(3, key_id=77)), INVALID)
-    fact("another node's", start(container_token(3, address="node08:1")), INVALID)
-    fact("expired", start(container_token(3, life=-1)), "; 3 YarnException")
-    fact("of another ResourceManager", start(container_token(3, rm=CLUSTER - 1)), "; 3 InvalidContainerException")
-    fact("of another application", start(container_token(3, application=2)), "; 3 YarnException")
-    fact("no token at all", ask("startContainers", message(1, message(1, context()))), INVALID)
-    fact("no launch context", outcome(ask("startContainers", message(1, message(2, container_token(3)))), 2, 3),
+    fact("an NMToken that is signed with another key is refused", start(forged), INVALID)
+    fact("a request with a forged token among others is refused as a whole", start(container_token(3), forged), INVALID)
+    fact("a container's token with an unknown key is refused", start(container_token(3, key_id=77)), INVALID)
+    fact("a container's token of another node is refused", start(container_token(3, address="node08:1")), INVALID)
+    fact("an expired container's token is refused", start(container_token(3, life=-1)), "; 3 YarnException")
+    fact("a container's token of another ResourceManager is refused",
+         start(container_token(3, rm=CLUSTER - 1)), "; 3 InvalidContainerException")
+    fact("a container's token of another application is refused", start(container_token(3, application=2)), "; 3 YarnException")
+    fact("a request without a container's token is refused", ask("startContainers", message(1, message(1, context()))), INVALID)
+    fact("a request without a launch context is refused", outcome(ask("startContainers", message(1, message(2, container_token(3)))), 2, 3),
          "; 3 YarnException")
-    fact("not one of these has come to be", sorted(cluster.statuses), [2])
+    fact("no container of a refused request was started", sorted(cluster.statuses), [2])
 
 
 def try_bits():
@@ -62,46 +63,47 @@ def try_bits():
         fact(f"a changed bit of the {name} is noticed each time", wrong, 0)
     wrong = sum(start(token(identifier[:n], sign(cluster.container_key[1], identifier[:n]), "ContainerToken")) == "4; "
                 for n in range(0, len(identifier) - 40, 7))
-    fact("half an identifier is none, whoever signs it", wrong, 0)
+    fact("an incomplete identifier is refused even if it is signed correctly", wrong, 0)
 
 
 def try_bearers():
     identifier, password = nm_token()
-    fact("an NMToken with another password", stop(bearer=(identifier, b"x" * 20)), SASL)
-    fact("for another node", stop(bearer=nm_token(host="node08")), INVALID)
-    fact("for another port", stop(bearer=nm_token(port=node_port + 1)), INVALID)
-    fact("with an unknown key", stop(bearer=nm_token(key_id=1234)), INVALID)
-    fact("an identifier that is none", stop(bearer=(b"\xff" * 40, password)), INVALID)
-    fact("none at all", stop(bearer=(b"", password)), INVALID)
-    fact("another application's master can't stop it", stop(container(2), bearer=nm_token(application=2)),
+    fact("an NMToken with another password is refused", stop(bearer=(identifier, b"x" * 20)), SASL)
+    fact("an NMToken for another node is refused", stop(bearer=nm_token(host="node08")), INVALID)
+    fact("an NMToken for another port is refused", stop(bearer=nm_token(port=node_port + 1)), INVALID)
+    fact("an NMToken with an unknown key is refused", stop(bearer=nm_token(key_id=1234)), INVALID)
+    fact("an invalid identifier is refused", stop(bearer=(b"\xff" * 40, password)), INVALID)
+    fact("an empty identifier is refused", stop(bearer=(b"", password)), INVALID)
+    fact("a master of another application can't stop the container", stop(container(2), bearer=nm_token(application=2)),
          "; 2 YarnException")
-    fact("nor see it", status(container(2), bearer=nm_token(application=2)), "; 1")
-    fact("ids that lack a part are refused alone", status(container(2), number(3, 2), message(2, b"")), "2; 2")
-    fact("an unknown container", status(container(99)), "; 1")
-    fact("a negative one", status(container(-1)), "; 1")
+    fact("a master of another application can't see the container", status(container(2), bearer=nm_token(application=2)), "; 1")
+    fact("only incomplete ids of a request are refused", status(container(2), number(3, 2), message(2, b"")), "2; 2")
+    fact("an unknown container is not found", status(container(99)), "; 1")
+    fact("a container with a negative id is not found", status(container(-1)), "; 1")
 
 
 def try_attempts():
     former, later, foreign = nm_token(), nm_token(n=2), nm_token(application=2, n=2)
     runs = lambda n: within(20, lambda: cluster.statuses.get(n, {}).get(8) == 2)
     kill = lambda n: message(1, container(n)) + number(2, 3)
-    fact("an attempt starts one", start(container_token(20), bearer=former), "20; ")
-    fact("a later attempt one of its own", start(container_token(21, of=2), bearer=later), "21; ")
-    fact("and one that the former was to have", start(container_token(22), bearer=later), "22; ")
-    fact("all run", [runs(n) for n in (20, 21, 22)], [True] * 3)
-    fact("it sees the former's", status(container(20), container(2), bearer=later), "20 2; 0")
+    fact("an attempt starts a container", start(container_token(20), bearer=former), "20; ")
+    fact("a later attempt starts a container of its own", start(container_token(21, of=2), bearer=later), "21; ")
+    fact("a later attempt starts a container that was allocated to the former one", start(container_token(22), bearer=later), "22; ")
+    fact("all three containers run", [runs(n) for n in (20, 21, 22)], [True] * 3)
+    fact("the later attempt sees the former's container", status(container(20), container(2), bearer=later), "20 2; 0")
     bigger = container_identifier(20, memory=96, version=1)
     update = message(1, token(bigger, sign(cluster.container_key[1], bigger), "ContainerToken"))
-    fact("another application's doesn't resize it", outcome(ask("updateContainer", update, foreign), 1, 2),
+    fact("a master of another application can't resize the container", outcome(ask("updateContainer", update, foreign), 1, 2),
          "; 20 YarnException")
     fact("it does", outcome(ask("updateContainer", update, later), 1, 2), "20; ")
-    fact("another application's doesn't signal it", ask("signalToContainer", kill(20), foreign), "YarnException")
-    fact("nor stop it", stop(container(20), bearer=foreign), "; 20 YarnException")
+    fact("a master of another application can't signal the container", ask("signalToContainer", kill(20), foreign), "YarnException")
+    fact("a master of another application can't stop the later attempt's container",
+         stop(container(20), bearer=foreign), "; 20 YarnException")
     fact("it does", stop(container(20), bearer=later), "20; ")
-    fact("which is its master's doing", within(20, lambda: 20 in cluster.ends) and cluster.ends[20], -105)
-    fact("it signals one, which ends by that", ask("signalToContainer", kill(22), later), b"")
-    fact("as is told", within(20, lambda: 22 in cluster.ends) and cluster.ends[22], 137)
-    fact("the former attempt, if it lives, ends a later's", stop(container(21, of=2), bearer=former), "21; ")
+    fact("the stopped container counts as stopped by its master", within(20, lambda: 20 in cluster.ends) and cluster.ends[20], -105)
+    fact("the later attempt signals a container", ask("signalToContainer", kill(22), later), b"")
+    fact("the end of the container is reported", within(20, lambda: 22 in cluster.ends) and cluster.ends[22], 137)
+    fact("a former attempt that lives can stop a later one's container", stop(container(21, of=2), bearer=former), "21; ")
 
 
 def try_keys():
@@ -111,41 +113,42 @@ def try_keys():
         cluster.nm_key = (i, key)
         cluster.wait_beats()
         if i == 20:
-            fact("after one new key the old is good for all", (status(bearer=old), status(bearer=stranger)), ("; 0",) * 2)
-    fact("after two for who has started something here", status(container(2), bearer=old), "2; 0")
-    fact("be it for a former attempt's", status(container(2), bearer=later), "2; 0")
-    fact("and for nobody else", status(bearer=stranger), INVALID)
-    fact("nor with another attempt's name", status(bearer=nm_token(n=3, key=b"keyofnms", key_id=-9)), INVALID)
+            fact("after one new key all tokens of the old key are accepted", (status(bearer=old), status(bearer=stranger)), ("; 0",) * 2)
+    fact("after two new keys a token of the old key is accepted if its application has started a container",
+         status(container(2), bearer=old), "2; 0")
+    fact("after two new keys the later attempt's token is accepted too", status(container(2), bearer=later), "2; 0")
+    fact("after two new keys no other token of the old key is accepted", status(bearer=stranger), INVALID)
+    fact("after two new keys a token of another attempt is refused", status(bearer=nm_token(n=3, key=b"keyofnms", key_id=-9)), INVALID)
     tokens = [container_token(5), container_token(6)]
     cluster.container_key = (6, b"secondk2")
     cluster.wait_beats()
-    fact("a container's token of the former key", start(tokens[0]), "5; ")
+    fact("a container's token of the former key is accepted", start(tokens[0]), "5; ")
     cluster.container_key = (7, b"thirdke2")
     cluster.wait_beats()
-    fact("and of the one before that", start(tokens[1]), INVALID)
+    fact("a container's token of the key before the former one is refused", start(tokens[1]), INVALID)
 
 
 def try_orders():
     cluster.orders.append(message(5, container(5)) + message(5, container(98)) + message(5, number(3, 1)) +
                           message(6, number(1, 3)) + message(9, container(97)))
-    fact("the ResourceManager ends one, and names some that aren't there",
+    fact("the ResourceManager ends a container, and also names unknown ones",
          within(20, lambda: cluster.ends.get(5)) and cluster.ends[5], -106)
     cluster.orders.append(message(9, container(5)))
-    fact("another one ends by itself", start(container_token(9), what=context("exit 3")), "9; ")
-    fact("as is told", within(20, lambda: cluster.ends.get(9)), True)
-    fact("with its code", cluster.ends.get(9), 3)
-    fact("who ends it again does no harm", stop(container(5)) in ("5; ", "; 5 YarnException"), True)
+    fact("another container ends by itself", start(container_token(9), what=context("exit 3")), "9; ")
+    fact("the end of the container is reported", within(20, lambda: cluster.ends.get(9)), True)
+    fact("the exit code of the container is reported", cluster.ends.get(9), 3)
+    fact("a second stop of an ended container changes nothing", stop(container(5)) in ("5; ", "; 5 YarnException"), True)
     bigger = container_identifier(2, memory=128, version=1)
     update = token(bigger, sign(cluster.container_key[1], bigger), "ContainerToken")
     stale = token(bigger, b"y" * 20, "ContainerToken")
     cluster.orders.append(message(17, message(6, stale)) + message(17, b"") + message(17, message(6, update)))
     cluster.wait_beats(4)
     grown = fields(cluster.statuses[2][5]).get(1) if 5 in cluster.statuses[2] else 0
-    fact("an update is carried out, a forged one isn't", grown, 128)
-    fact("a second time it is old", outcome(ask("updateContainer", message(1, update)), 1, 2), "; 2 YarnException")
+    fact("a valid update is carried out, and a forged one is not", grown, 128)
+    fact("a repeated update is refused as outdated", outcome(ask("updateContainer", message(1, update)), 1, 2), "; 2 YarnException")
     cluster.orders.append(message(13, message(1, container(2)) + number(2, 99)))
-    fact("an unknown signal", cluster.wait_beats(), True)
-    fact("does nothing", cluster.state(2), "2 -1000")
+    fact("the heartbeat continues after an unknown signal", cluster.wait_beats(), True)
+    fact("an unknown signal does not end the container", cluster.state(2), "2 -1000")
 
 
 def try_services():
@@ -156,7 +159,7 @@ def try_services():
     reads = "grep -q nobody users && exit 33; exit 5"
 
     def runs(n, what=context(again)):
-        fact(f"{n} is started", start(container_token(n), what=what), f"{n}; ")
+        fact(f"container {n} is started", start(container_token(n), what=what), f"{n}; ")
         return within(20, lambda: cluster.statuses.get(n, {}).get(8) == 2) and cluster.wait_beats()
 
     def ends(n, code, name):
@@ -171,27 +174,28 @@ def try_services():
         return fields(fields(every(answer, 1)[0])[2]).get(2) == 2
 
     runs(40)
-    fact("what isn't there isn't restarted", ask("restartContainer", container(98)), "YarnException")
-    fact("nor is there a way back", ask("rollbackLastReInitialization", container(40)), "YarnException")
-    fact("one is restarted", ask("restartContainer", container(40)), b"")
-    ends(40, 21, "and finds what it left in its directory")
+    fact("a restart of an unknown container is refused", ask("restartContainer", container(98)), "YarnException")
+    fact("a roll back without a re-initialization is refused", ask("rollbackLastReInitialization", container(40)), "YarnException")
+    fact("a restart of a container is accepted", ask("restartContainer", container(40)), b"")
+    ends(40, 21, "the restarted container finds its former directory")
     runs(41)
-    fact("one is re-initialized", reinit(41, context(reads, there), 1), b"")
-    ends(41, 33, "with another command and another file")
+    fact("a re-initialization is accepted", reinit(41, context(reads, there), 1), b"")
+    ends(41, 33, "the re-initialized container runs another command with another file")
     runs(42)
-    fact("one is re-initialized with what fails", reinit(42, context("exit 7"), 0), b"")
-    ends(42, 21, "and rolled back by itself")
+    fact("a re-initialization with a command that fails is accepted", reinit(42, context("exit 7"), 0), b"")
+    ends(42, 21, "the container with the failed command is rolled back automatically")
     runs(43)
-    fact("one is re-initialized with what runs", reinit(43, context("exec sleep 600"), 0), b"")
-    fact("and rolled back when it does",
+    fact("a re-initialization with a command that runs is accepted", reinit(43, context("exec sleep 600"), 0), b"")
+    fact("a roll back is accepted while the command runs",
          within(20, lambda: ask("rollbackLastReInitialization", container(43)) == b""), True)
-    ends(43, 21, "to what it ran")
+    ends(43, 21, "the rolled-back container runs its former command")
     runs(44, context("[ -e once ] || { touch once; exec sleep 600; }; " + reads))
-    fact("a file comes while one runs", ask("localize", message(1, container(44)) + there.replace(b"\x0a", b"\x12", 1)),
+    fact("a localization for a running container is accepted",
+         ask("localize", message(1, container(44)) + there.replace(b"\x0a", b"\x12", 1)),
          b"")
-    fact("as it is told", within(20, lambda: is_there(44)), True)
-    fact("that is restarted", ask("restartContainer", container(44)), b"")
-    ends(44, 33, "and has it still")
+    fact("the localization is reported as complete", within(20, lambda: is_there(44)), True)
+    fact("a restart after the localization is accepted", ask("restartContainer", container(44)), b"")
+    ends(44, 33, "the restarted container still has the file")
 
 
 def try_resync():
@@ -199,36 +203,36 @@ def try_resync():
     before = cluster.registrations
     within(5, lambda: not cluster.resync)
     refusals = [start(container_token(8))]
-    fact("while the node registers nothing is started", refusals, ["NMNotYetReadyException"])
-    fact("statuses are told", status(container(2)), "2; 0")
-    fact("it registers", within(20, lambda: cluster.registrations > before), True)
+    fact("no container is started while the node registers", refusals, ["NMNotYetReadyException"])
+    fact("statuses are reported while the node registers", status(container(2)), "2; 0")
+    fact("the node registers again", within(20, lambda: cluster.registrations > before), True)
     cluster.slow = False
-    fact("with what runs", cluster.known.get(2), 2)
-    fact("with whose end wasn't acknowledged", cluster.known.get(9), 3)
-    fact("and without whose end was", cluster.known.get(5), None)
+    fact("the registration has the running container", cluster.known.get(2), 2)
+    fact("the registration has the container whose end wasn't acknowledged", cluster.known.get(9), 3)
+    fact("the registration does not have the container whose end was acknowledged", cluster.known.get(5), None)
     cluster.wait_beats()
-    fact("the former ResourceManager's tokens are over", start(container_token(8, rm=CLUSTER)),
+    fact("tokens of the former ResourceManager are refused", start(container_token(8, rm=CLUSTER)),
          "; 8 InvalidContainerException")
-    fact("the new one's are good", start(container_token(8)), "8; ")
+    fact("tokens of the new ResourceManager are accepted", start(container_token(8)), "8; ")
 
 
 def try_contexts():
     odd = {
-        "a command that isn't there": b"",
+        "a missing command": b"",
         "an environment with odd names": message(5, "true") + message(4, message(1, "A B\nC=") + message(2, "$(id)")),
-        "a resource whose name leads out": message(5, "true") +
+        "a resource whose name leaves the directory": message(5, "true") +
         message(1, message(1, "../../../etc/x") + message(2, message(1, message(1, "file") + message(4, "/etc/passwd")))),
-        "a resource without a place": message(5, "true") + message(1, message(1, "x")),
-        "tokens that are none": message(5, "true") + message(2, b"HDTS\x00\xff\xff\xff"),
+        "a resource without a URL": message(5, "true") + message(1, message(1, "x")),
+        "a set of invalid tokens": message(5, "true") + message(2, b"HDTS\x00\xff\xff\xff"),
         "an unknown service": message(5, "true") + message(3, message(1, "tea") + message(2, b"1")),
         "a long command": message(5, "x" * 300000),
-        "a thousand times no name": message(5, "true") + message(4, b"") * 1000,
+        "a thousand variables without a name": message(5, "true") + message(4, b"") * 1000,
     }
     for i, (name, what) in enumerate(odd.items()):
         said = start(container_token(100 + i), what=what)
         good = said in (f"{100 + i}; ", f"; {100 + i} YarnException", f"; {100 + i} InvalidAuxServiceException",
                         "YarnException", "RpcServerException")
-        fact(f"{name}: an answer that makes sense", good or said, True)
+        fact(f"{name} gets a valid answer", good or said, True)
     nul = {
         "an environment's name": message(5, "true") + message(4, message(1, "A\0B") + message(2, "1")),
         "an environment's value": message(5, "true") + message(4, message(1, "A") + message(2, "1\0002")),
@@ -239,17 +243,17 @@ def try_contexts():
     }
     for i, (name, what) in enumerate(nul.items()):
         fact(f"NUL in {name} is refused", start(container_token(110 + i), what=what), "RpcServerException")
-    fact("NUL in a user's name as well", start(container_token(116, submitter="ada\0root")), INVALID)
-    fact("and none of these was started", [n for n in range(110, 117) if cluster.state(n) != "none"], [])
+    fact("NUL in a user's name is refused", start(container_token(116, submitter="ada\0root")), INVALID)
+    fact("no container with a NUL was started", [n for n in range(110, 117) if cluster.state(n) != "none"], [])
     for i, name in enumerate(("../../root", "", "a" * 5000, "x\ny", "-rf")):
         said = start(container_token(120 + i, submitter=name))
-        fact(f"a strange name of a user, {i}: likewise", said.split(";")[-1] != "closed", True)
+        fact(f"an invalid name of a user, {i}, gets a valid answer", said.split(";")[-1] != "closed", True)
     for i, (memory, vcores) in enumerate(((-1, 1), (1 << 62, 1), (0, 0), (64, -1), (64, 1 << 30))):
         said = start(container_token(130 + i, memory=memory, vcores=vcores))
-        fact(f"a strange size, {i}: likewise", said != "closed", True)
+        fact(f"an invalid size, {i}, gets a valid answer", said != "closed", True)
     many = b"".join(message(1, container(i)) for i in range(1001))
-    fact("more than a thousand in one request", ask("getContainerStatuses", many), "YarnException")
-    fact("no container at all", start(), "; ")
+    fact("more than a thousand containers in one request are refused", ask("getContainerStatuses", many), "YarnException")
+    fact("a request without containers gets an empty answer", start(), "; ")
 
 
 def raw(data, source="127.0.0.3", finish=True):
@@ -266,20 +270,20 @@ def raw(data, source="127.0.0.3", finish=True):
 
 
 def try_connections():
-    fact("a method that isn't there", ask("format", b""), "RpcNoSuchMethodException")
-    fact("a protocol that isn't there", ask("stopContainers", b"", protocol="X"), "RpcNoSuchProtocolException")
-    fact("a version that isn't there", ask("stopContainers", b"", version=2), "RPC$VersionMismatch")
-    fact("a request that is none", ask("startContainers", b"\xff" * 30), "RpcServerException")
-    fact("without SASL nobody is let in", b"AccessControlException" in raw(b"hrpc\x09\x00\x00"), True)
-    fact("another version of RPC", b"VersionMismatch" in raw(b"hrpc\x04\x00\xdf" + bytes(8)), True)
-    fact("a browser is told what this is", b"HTTP" in raw(b"GET / HTTP/1.0\r\n\r\n"), True)
+    fact("an unknown method is refused", ask("format", b""), "RpcNoSuchMethodException")
+    fact("an unknown protocol is refused", ask("stopContainers", b"", protocol="X"), "RpcNoSuchProtocolException")
+    fact("an unknown version is refused", ask("stopContainers", b"", version=2), "RPC$VersionMismatch")
+    fact("an invalid request is refused", ask("startContainers", b"\xff" * 30), "RpcServerException")
+    fact("a connection without SASL is refused", b"AccessControlException" in raw(b"hrpc\x09\x00\x00"), True)
+    fact("another version of RPC is refused", b"VersionMismatch" in raw(b"hrpc\x04\x00\xdf" + bytes(8)), True)
+    fact("a browser gets an answer in HTTP", b"HTTP" in raw(b"GET / HTTP/1.0\r\n\r\n"), True)
     for name, size in (("the largest", 0x7fffffff), ("negative", 0xffffffff), ("16 MiB", 16 << 20)):
         raw(b"hrpc\x09\x00\xdf" + struct.pack(">I", size) + bytes(100))
         fact(f"a frame whose size is {name} does nothing", status(container(2)), "2; 0")
     for _ in range(100):
         raw(chance.randbytes(chance.randrange(1, 300)))
         raw(b"hrpc\x09\x00\xdf" + struct.pack(">I", 40) + chance.randbytes(chance.randrange(60)))
-    fact("neither does noise", status(container(2)), "2; 0")
+    fact("random bytes change nothing", status(container(2)), "2; 0")
 
 
 def try_responses():
@@ -303,7 +307,7 @@ def try_crowd():
             held.append(s)
         except OSError:
             s.close()
-    fact("beside thousands of connections who bears a token is heard", status(container(2)), "2; 0")
+    fact("a client with a token is answered beside thousands of other connections", status(container(2)), "2; 0")
     for s in held:
         s.close()
 
@@ -314,6 +318,6 @@ for attack in (try_tokens, try_bits, try_bearers, try_attempts, try_keys, try_or
     try:
         attack()
     except Exception as error:  # a fact as well: the others are still to be found
-        fact(f"{attack.__name__} goes through", repr(error), "")
-fact("the ResourceManager still hears of the container", cluster.wait_beats() and cluster.state(2), "2 -1000")
+        fact(f"{attack.__name__} runs to its end", repr(error), "")
+fact("the ResourceManager still gets the container's status", cluster.wait_beats() and cluster.state(2), "2 -1000")
 os._exit(0)

@@ -127,40 +127,40 @@ def forged(proxy, rm, tokens, kept):
     attempt = fields(fields(identifier)[1])
     application, key = fields(attempt[1]), key_of(identifier)
     name = application[1], application[2], attempt[2]
-    fact("the master's token is good at the proxy, though its key is long rolled", come(proxy, ours), LET_IN)
-    fact("at the ResourceManager it is good for nothing", come(rm, ours), INVALID)
-    fact("where that which nmd has is", come(rm, theirs), LET_IN)
-    fact("which isn't at the proxy", come(proxy, theirs), INVALID)
-    fact("the identifier is the attempt and the key, and nothing else", identifier_of(*name, key), identifier)
+    fact("the proxy accepts the master's token, although its key was replaced long ago", come(proxy, ours), LET_IN)
+    fact("the ResourceManager refuses the master's token", come(rm, ours), INVALID)
+    fact("the ResourceManager accepts nmd's token", come(rm, theirs), LET_IN)
+    fact("the proxy refuses nmd's token", come(proxy, theirs), INVALID)
+    fact("the identifier has only the attempt and the key", identifier_of(*name, key), identifier)
     for what, of in (("another attempt", (name[0], name[1], name[2] + 1)),
                      ("another application", (name[0] + 1, name[1], name[2])),
                      ("another cluster", (name[0], name[1] + 1, name[2]))):
-        fact(f"the same for {what}", come(proxy, (identifier_of(*of, key), password)), INVALID)
-    fact("with a key that there never was", come(proxy, (identifier_of(*name, key - 1), password)), INVALID)
+        fact(f"the proxy refuses the same token for {what}", come(proxy, (identifier_of(*of, key), password)), INVALID)
+    fact("the proxy refuses a token with a key that never existed", come(proxy, (identifier_of(*name, key - 1), password)), INVALID)
     mine = hmac.new(b"mykeymykeymykeymykey", identifier, hashlib.sha1).digest()
-    fact("signed with another key", come(proxy, (identifier, mine)), SASL)
-    fact("without a word", come(proxy, (identifier, b"")), SASL)
-    fact("something else", come(proxy, (b"\xff" * 40, password)), INVALID)
-    fact("nothing at all", come(proxy, (b"", password)), INVALID)
+    fact("the proxy refuses a token that is signed with another key", come(proxy, (identifier, mine)), SASL)
+    fact("the proxy refuses a token without a password", come(proxy, (identifier, b"")), SASL)
+    fact("the proxy refuses an invalid identifier", come(proxy, (b"\xff" * 40, password)), INVALID)
+    fact("the proxy refuses an empty identifier", come(proxy, (b"", password)), INVALID)
     let_in = [come(proxy, token) for _ in range(40) for token in ((changed(identifier), password),
                                                                   (identifier, changed(password)))].count(LET_IN)
-    fact("a changed bit is noticed, 80 times", let_in, 0)
+    fact("the proxy refuses each of 80 tokens with a changed bit", let_in, 0)
     with Client(proxy, PROTOCOL).enter(*ours) as client:
         try:
             client.call("allocate", b"\xff" * 30)
         except Refused as why:
-            fact("who is let in and says what is no request hears that", str(why), "RpcServerException")
+            fact("an accepted connection gets an error for an invalid request", str(why), "RpcServerException")
 
 
 def gone(proxy, tokens, following):
     token = of_credentials(tokens)
     with Client(proxy, PROTOCOL).enter(*token) as client:
-        fact("it is let in while its attempt lives", come(proxy, token), LET_IN)
+        fact("the proxy accepts the token while its attempt lives", come(proxy, token), LET_IN)
         until = time.monotonic() + 60
         while not os.path.exists(following) and time.monotonic() < until:
             time.sleep(0.02)
-        fact("then its token is nobody's", come(proxy, token), INVALID)
-        fact("and what it says on a connection that it has is not heard", allocate(client), INVALID)
+        fact("the proxy refuses the token after its attempt has ended", come(proxy, token), INVALID)
+        fact("a request on an open connection is refused after the attempt has ended", allocate(client), INVALID)
 
 
 # ---- what goes over the wire, which nobody has enciphered --------------------------------------------------------------
@@ -179,7 +179,7 @@ def watch(port, path):
 def told(path, kept):
     said = content(path)
     fact("the master was given tokens", b"YARN_AM_RM_TOKEN" in said, True)
-    fact("but not the ResourceManager's new one", of_kept(kept)[1] in said, False)
+    fact("the master was not given the ResourceManager's new token", of_kept(kept)[1] in said, False)
 
 
 what, *rest = sys.argv[1:]
@@ -194,6 +194,6 @@ elif what == "watch":
 elif what == "told":
     told(*rest)
 elif what == "stale":
-    fact("its first token is none any more", come(address(rest[0]), of_credentials(rest[1])), INVALID)
+    fact("the proxy refuses the master's first token", come(address(rest[0]), of_credentials(rest[1])), INVALID)
 else:
     gone(address(rest[0]), *rest[1:])

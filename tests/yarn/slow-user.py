@@ -136,7 +136,7 @@ def hoard(n):
     fact("the slow user has a container with many files",
          begin_container(n, SLOW, 1, context(f"{makes}; exec sleep 600")), f"{n}; ")
     within(60, lambda: os.path.exists(made) or n in cluster.ends)
-    fact("which it has made", os.path.exists(made) or cluster.said.get(n, "").split("\n"), True)
+    fact("the container of the slow user has made its files", os.path.exists(made) or cluster.said.get(n, "").split("\n"), True)
 
 
 def try_slow_user():
@@ -145,38 +145,39 @@ def try_slow_user():
     alone = [seconds_to_start(100 + i) for i in range(STARTS)]
     for n in range(20, 24):
         begin_container(n, SLOW, 1, context("true", drops(f"drops-{n}", PRIVATE if n < 23 else PUBLIC)))
-    fact("it fetches as much as it can at a time: all but one slot",
+    fact("the slow user's fetches use all slots except one",
          within(20, lambda: len(workers(SLOW, "daemon")) == 3), True)
     fetching = workers(SLOW)
-    fact("it stops its workers", stop_as(SLOW, fetching), 0)
+    fact("the slow user stops its workers", stop_as(SLOW, fetching), 0)
     stopped_at = time.monotonic()
-    fact("its many files are removed", stop(container(10), bearer=nm_token(submitter=SLOW)), "10; ")
+    fact("the removal of the slow user's files begins", stop(container(10), bearer=nm_token(submitter=SLOW)), "10; ")
     beside = [seconds_to_start(200)]
     stop(container(11), bearer=nm_token(submitter=SLOW))
     removing = set()
     within(20, lambda: removing.update(workers(SLOW) - fetching) or removing)
-    fact("by a worker that it stops as well", (len(removing), stop_as(SLOW, removing)), (1, 0))
+    fact("the slow user stops the worker that removes its files", (len(removing), stop_as(SLOW, removing)), (1, 0))
     beside += [seconds_to_start(201 + i) for i in range(STARTS - 1)]
     now = workers(SLOW)
-    fact("meanwhile nothing has changed", (fetching <= now, removing <= now, bool(removing)), (True,) * 3)
-    fact("another user's container has started beside that as soon as without",
+    fact("all stopped workers are still stopped", (fetching <= now, removing <= now, bool(removing)), (True,) * 3)
+    fact("another user's container starts as fast as without the slow user",
          "yes" if is_as_soon(beside, alone) else f"seconds: {words_of(beside)}; alone: {words_of(alone)}", "yes")
     work = f"{local}/usercache/{OTHER}/appcache/application_{CLUSTER}_0002/container_{CLUSTER}_0002_01_000200"
-    fact("one of those has a directory", os.path.isdir(work), True)
+    fact("a container of the other user has a directory", os.path.isdir(work), True)
     stop(container(200, 2), bearer=nm_token(2, submitter=OTHER))
-    fact("which is removed while the other's removal is stopped",
+    fact("the other user's directory is removed while the slow user's removal is stopped",
          (within(20, lambda: not os.path.exists(work)), removing <= workers(SLOW)), (True, True))
     ended = within(timeout + 20, lambda: len(workers(SLOW) & (fetching | removing)) == 0)
-    fact("nmd ends all that were stopped, within its own time", ended and timeout - 2 <= time.monotonic() - stopped_at, True)
+    fact("nmd ends all stopped workers within its time limit", ended and timeout - 2 <= time.monotonic() - stopped_at, True)
     for n in range(20, 23):
-        fact(f"{n} fails", within(20, lambda n=n: n in cluster.ends) and cluster.ends[n], -1000)
+        fact(f"container {n} fails", within(20, lambda n=n: n in cluster.ends) and cluster.ends[n], -1000)
     said = cluster.said.get(20, "")
-    fact("as its master is told, in words", f"drops-20: nm-localizer made no progress for {timeout} seconds" in said or said, True)
+    fact("the master gets the reason of the failure",
+         f"drops-20: nm-localizer made no progress for {timeout} seconds" in said or said, True)
 
 
 begin()
 try:
     try_slow_user()
 except Exception as error:
-    fact("all is tried", repr(error), "")
+    fact("the test runs to its end", repr(error), "")
 os._exit(0)

@@ -60,36 +60,36 @@ def write(path, text):
 s = status()
 with open("/proc/self/environ") as f:
     env = dict(v.split("=", 1) for v in f.read().split("\0") if v)
-is_("the environment is the account's and nothing else", sorted(env), ["HOME", "LOGNAME", "PATH", "SHELL", "USER"])
+is_("the environment has the account's variables and no others", sorted(env), ["HOME", "LOGNAME", "PATH", "SHELL", "USER"])
 fds = {}
 for n in os.listdir("/proc/self/fd"):  # and the one that was just open for this
     try:
         fds[int(n)] = os.readlink("/proc/self/fd/" + n)
     except FileNotFoundError:
         pass
-is_("descriptors 0 to 2 and no others", sorted(fds), [0, 1, 2])
+is_("only the descriptors 0 to 2 are open", sorted(fds), [0, 1, 2])
 is_("standard input is empty", fds[0], "/dev/null")
 is_("output goes into two pipes", [fds[1].split(":")[0], fds[2].split(":")[0], fds[1] == fds[2]], ["pipe", "pipe", False])
-is_("no new privileges", s["NoNewPrivs"], "1")
+is_("no_new_privs is set", s["NoNewPrivs"], "1")
 for field in ("CapInh", "CapPrm", "CapEff", "CapAmb", "CapBnd"):
-    is_("no capability: " + field, int(s[field], 16), 0)
+    is_("there is no capability in " + field, int(s[field], 16), 0)
 is_("real, effective, saved and file system uid are the user's", set(s["Uid"].split("\t")), {str(os.getuid())})
-is_("and the gids", set(s["Gid"].split("\t")), {str(os.getgid())})
+is_("real, effective, saved and file system gid are the user's", set(s["Gid"].split("\t")), {str(os.getgid())})
 is_("the groups are the account's", sorted(s["Groups"].split()), sorted(arg["groups"].split(",")))
-is_("umask", s["Umask"], "0022")
+is_("the umask is 0022", s["Umask"], "0022")
 is_("no signal is blocked or ignored", [int(s["SigBlk"], 16), int(s["SigIgn"], 16) & ~(1 << 12 | 1 << 24)], [0, 0])
-is_("the working directory", os.getcwd(), arg["cwd"])
-is_("a session of its own", os.getsid(0), os.getpid())
-is_("the usual limit of descriptors", resource.getrlimit(resource.RLIMIT_NOFILE)[0], 1024)
-is_("niceness is the usual one", os.getpriority(os.PRIO_PROCESS, 0), 0)
+is_("the working directory is the requested one", os.getcwd(), arg["cwd"])
+is_("the command has its own session", os.getsid(0), os.getpid())
+is_("the limit of descriptors is 1024", resource.getrlimit(resource.RLIMIT_NOFILE)[0], 1024)
+is_("the niceness is the default", os.getpriority(os.PRIO_PROCESS, 0), 0)
 
 # ---- the OOM killer's order --------------------------------------------------------------------------------
 
 with open("/proc/self/oom_score_adj") as f:
-    is_("oom_score_adj", int(f.read()), score)
+    is_("oom_score_adj is that of the container's type", int(f.read()), score)
 if arg["resource"] == "yes" or score == 0:  # without the capability nmd can't set the kernel's lower bound
     denied("oom_score_adj can't be lowered", lambda: write("/proc/self/oom_score_adj", str(score - 1)))
-denied("nor below what nmd was born with", lambda: write("/proc/self/oom_score_adj", "-1"))
+denied("oom_score_adj can't be set below nmd's own", lambda: write("/proc/self/oom_score_adj", "-1"))
 
 # ---- the shim and nmd ----------------------------------------------------------------------------------------
 
@@ -98,7 +98,7 @@ with open("/proc/%d/comm" % shim) as f:
     is_("the parent is the shim", f.read(), "nm-shim\n")
 shim_caps = status(shim)
 is_("the shim has no capability", [int(shim_caps[f], 16) for f in ("CapPrm", "CapEff", "CapAmb")], [0, 0, 0])
-is_("and can get none", shim_caps["NoNewPrivs"], "1")
+is_("the shim can't get a capability", shim_caps["NoNewPrivs"], "1")
 PTRACE_ATTACH, PTRACE_SEIZE = 16, 0x4206
 
 
@@ -116,40 +116,40 @@ for who, pid in (("the shim", shim), ("nmd", int(arg["nmd"]))):
     denied("%s's descriptors can't be seen" % who, lambda: os.listdir("/proc/%d/fd" % pid))
     denied("%s's directory can't be entered" % who, lambda: os.chdir("/proc/%d/cwd" % pid))
     denied("%s's niceness can't be changed" % who, lambda: os.setpriority(os.PRIO_PROCESS, pid, 10))
-    denied("%s can't be made the OOM killer's" % who, lambda: write("/proc/%d/oom_score_adj" % pid, "1000"))
+    denied("%s can't be made the first victim of the OOM killer" % who, lambda: write("/proc/%d/oom_score_adj" % pid, "1000"))
     denied("%s's limits can't be changed" % who, lambda: resource.prlimit(pid, resource.RLIMIT_NOFILE, (0, 0)))
 
 # ---- others of its user's, outside ---------------------------------------------------------------------------
 
 for path in ("/run/user", "/run/dbus"):
-    is_("nothing is to be found in " + path, os.listdir(path), [])
-    denied("nothing can be made there: " + path, lambda: os.mkdir(path + "/mine"))
+    is_("there are no files in " + path, os.listdir(path), [])
+    denied("no directory can be created in " + path, lambda: os.mkdir(path + "/mine"))
 outside = int(arg["outside"])
-is_("there is another process of its user's", status(outside)["Uid"].split()[0], str(os.getuid()))
+is_("there is another process of the user", status(outside)["Uid"].split()[0], str(os.getuid()))
 for link in ("root", "cwd", "fd/0", "ns/mnt"):
-    denied("it can't be entered through its " + link, lambda: os.stat("/proc/%d/%s" % (outside, link)))
-denied("nor traced", lambda: ptrace(PTRACE_ATTACH, outside))
-denied("nor seized", lambda: ptrace(PTRACE_SEIZE, outside))
-denied("nor its memory read", lambda: os.read(os.open("/proc/%d/mem" % outside, os.O_RDONLY), 1))
+    denied("the other process's directories can't be reached through its " + link, lambda: os.stat("/proc/%d/%s" % (outside, link)))
+denied("the other process can't be traced", lambda: ptrace(PTRACE_ATTACH, outside))
+denied("the other process can't be seized", lambda: ptrace(PTRACE_SEIZE, outside))
+denied("the memory of the other process can't be read", lambda: os.read(os.open("/proc/%d/mem" % outside, os.O_RDONLY), 1))
 reveal = "umount /run/user || mount --bind /run /mnt && ls /mnt/user/ || umount -l /run || mount -o remount,rw /run/user"
 with os.popen("unshare -Urm sh -c '%s' 2>&1; echo $?" % reveal) as p:
     out = p.read()
-    say("namespaces of its own reveal nothing", "" if out.strip().endswith("32") or "unshare" in out else out)
+    say("new namespaces don't reveal hidden files", "" if out.strip().endswith("32") or "unshare" in out else out)
 
 # ---- nmd's files -----------------------------------------------------------------------------------------------
 
 for path in (v for k, v in args if k == "reach"):
     if path.endswith("/"):
-        denied("out of reach: the list of " + path, lambda: os.listdir(path))
-        denied("nothing can be put into " + path, lambda: os.mkdir(path + "mine"))
-        denied("it can't be entered: " + path, lambda: os.chdir(path))
-        denied("it can't be replaced: " + path, lambda: os.rename(path.rstrip("/"), path.rstrip("/") + ".moved"))
+        denied("the files can't be listed in " + path, lambda: os.listdir(path))
+        denied("no directory can be created in " + path, lambda: os.mkdir(path + "mine"))
+        denied("the directory can't be entered: " + path, lambda: os.chdir(path))
+        denied("the directory can't be replaced: " + path, lambda: os.rename(path.rstrip("/"), path.rstrip("/") + ".moved"))
     else:
-        denied("out of reach: " + path, lambda: os.open(path, os.O_RDONLY))
-        denied("not to be written: " + path, lambda: os.open(path, os.O_WRONLY))
-        denied("not to be removed: " + path, lambda: os.unlink(path))
+        denied("the file can't be read: " + path, lambda: os.open(path, os.O_RDONLY))
+        denied("the file can't be written: " + path, lambda: os.open(path, os.O_WRONLY))
+        denied("the file can't be removed: " + path, lambda: os.unlink(path))
 denied("the socket can't be removed", lambda: os.unlink(arg["socket"]))
-denied("nor replaced", lambda: os.rename(arg["socket"], arg["socket"] + ".moved"))
+denied("the socket can't be replaced", lambda: os.rename(arg["socket"], arg["socket"] + ".moved"))
 
 # ---- its cgroup -------------------------------------------------------------------------------------------------
 
@@ -157,16 +157,16 @@ with open("/proc/self/cgroup") as f:
     own = arg["cgroup"] + [line.split(":", 2)[2].strip() for line in f if line.startswith("0::")][0]
 above = os.path.dirname(own)
 for place, what in ((own, "its own cgroup"), (above, "the slice"), (arg["cgroup"], "the root of all")):
-    denied("it can't move to " + what, lambda: write(place + "/cgroup.procs", str(os.getpid())))
-denied("it can't make a cgroup of its own", lambda: os.mkdir(own + "/mine"))
-denied("nor one beside", lambda: os.mkdir(above + "/mine"))
+    denied("the process can't move to " + what, lambda: write(place + "/cgroup.procs", str(os.getpid())))
+denied("the process can't create a cgroup below its own", lambda: os.mkdir(own + "/mine"))
+denied("the process can't create a cgroup beside its own", lambda: os.mkdir(above + "/mine"))
 for file, text in (("cgroup.freeze", "0"), ("cgroup.kill", "1"), ("cgroup.subtree_control", "+pids"),
                    ("cgroup.max.descendants", "1000"), ("memory.max", "max"), ("memory.min", "1000000000"), ("memory.low", "1000000000"),
                    ("memory.high", "max"), ("memory.oom.group", "0"), ("cpu.weight", "10000"), ("cpu.idle", "0"),
                    ("cpu.max", "max"), ("pids.max", "max"), ("memory.swap.max", "max"), ("cpu.pressure", "0"),
                    ("memory.reclaim", "1000000")):
     if os.path.exists(own + "/" + file):
-        denied("it can't write its %s" % file, lambda: write(own + "/" + file, text))
+        denied("the process can't write its cgroup's %s" % file, lambda: write(own + "/" + file, text))
 
 # ---- nmd's socket ------------------------------------------------------------------------------------------------
 
@@ -183,10 +183,10 @@ def ask(method, target):
 
 
 try:
-    is_("to nmd it is its user, no administrator", ask("POST", "/v1/drain")[0], 403)
-    is_("and sees nobody's containers", ask("GET", "/v1/containers?all=true"), (200, "[]\n"))
+    is_("nmd treats the process as its user, not as an administrator", ask("POST", "/v1/drain")[0], 403)
+    is_("the user sees no containers of others", ask("GET", "/v1/containers?all=true"), (200, "[]\n"))
 except PermissionError as e:
-    say("nmd's socket is closed to it")
+    say("the process can't connect to nmd's socket")
 
 # ---- what no_new_privs is for -----------------------------------------------------------------------------------------
 

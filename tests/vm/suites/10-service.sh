@@ -42,7 +42,8 @@ is "systemd has the container's limit" "$(unit_prop "$scope" MemoryMax)" $((64 <
 is "the kernel has the container's limit" "$(cat "$cg/nm.slice/$scope/memory.max")" $((64 << 20))
 is "the kernel has the container's protection" "$(cat "$cg/nm.slice/$scope/memory.low")" $((64 << 20))
 is "the kernel kills the container as a whole" "$(cat "$cg/nm.slice/$scope/memory.oom.group")" 1
-is "another command in the container is in its scope" "$(timeout 60 nmctl exec "$id" -- sed -n 's/^0:://p' /proc/self/cgroup)" "/nm.slice/$scope"
+is "another command in the container is in its scope" \
+    "$(timeout 60 nmctl exec "$id" -- sed -n 's/^0:://p' /proc/self/cgroup)" "/nm.slice/$scope"
 like "the journal has the container's events" "$(journalctl -o cat NM_CONTAINER="$id")" "$id|sleeper"
 
 out=$(timeout 60 nmctl run -u alice -e GREETING=hello -- sh -c 'echo $GREETING; exit 7') && status=0 || status=$?

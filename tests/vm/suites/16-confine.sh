@@ -27,7 +27,8 @@ run_dir=XDG_RUNTIME_DIR=/run/user/$uid
 as_alice() { runuser -u alice -- env "$run_dir" "$@"; }
 check "outside a user's service manager runs the user's units" as_alice systemd-run -q --user --unit=allowed sleep 10000
 manager=$(systemctl show --value -p MainPID "user@$uid.service")
-check "outside the file system of the service manager is visible to the user" as_alice ls "/proc/$manager/root/run/user/$uid/systemd/private"
+check "outside the file system of the service manager is visible to the user" \
+    as_alice ls "/proc/$manager/root/run/user/$uid/systemd/private"
 
 escape() { # BUS-PATH RUN-OPTION...: tries to have something started, and tells how it went
     local path=$1

@@ -27,7 +27,8 @@ systemctl stop "$scope"
 ended "a stopped scope" "$id" stopped "systemd stopped its scope without a request from nmd"
 check "the event of the stopped scope has the reason immediately" wait_until 10 log_has "systemd stops the scope of $id"
 like "show has the reason of the stopped scope" "$(nmctl show "$id")" "stopped"
-like "explain has the reason of the stopped scope" "$(nmctl explain "$id")" "now ended: it was stopped through systemd: systemd stopped its scope"
+like "explain has the reason of the stopped scope" \
+    "$(nmctl explain "$id")" "now ended: it was stopped through systemd: systemd stopped its scope"
 
 begin deaf sh -c 'trap "" TERM; echo deaf; while :; do sleep 1; done'
 wait_until 20 eval '[ "$(nmctl logs "$id")" = deaf ]'

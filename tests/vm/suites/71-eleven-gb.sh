@@ -99,7 +99,8 @@ is "the decision names memory" "$(decision_of "$b" kill .reason)" memory-over-be
 at_least "the decision came at most 0.5 s after A's memory had crossed the threshold" $((crossed + 500)) "$decided"
 is "the kernel has killed no process" "$(field $cg/nm.slice/memory.events oom_kill)" 0
 at_least "A has hardly waited for memory (at most 0.25 s)" 250 "$waited"
-at_least "the growth of A took at most twice as long as alone, and 0.5 s, except for CPU time of others" $((2 * alone_own + 500)) "$beside_own"
+at_least "the growth of A took at most twice as long as alone, and 0.5 s, except for CPU time of others" \
+    $((2 * alone_own + 500)) "$beside_own"
 line=$(lines_of "$loga")
 check "A continues its work" wait_until 60 worked_since "$loga" "$line" 5
 rate_after=$(rate_since "$loga" "$line")
