@@ -54,7 +54,7 @@ static void assert_failed(const struct nm_live_container *l, const char *why)
 
 /* ---- freezing -------------------------------------------------------------------------------- */
 
-static void test_what_can_not_be_frozen_runs_on(void **state)
+static void test_a_container_that_can_not_be_frozen_keeps_running(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
@@ -68,7 +68,7 @@ static void test_what_can_not_be_frozen_runs_on(void **state)
     assert_failed(l, "Is a directory");
 }
 
-static void test_what_can_not_be_thawed_stays_paused(void **state)
+static void test_a_container_that_can_not_be_thawed_stays_paused(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSED);
@@ -80,7 +80,7 @@ static void test_what_can_not_be_thawed_stays_paused(void **state)
     assert_failed(l, "Is a directory");
 }
 
-static void test_a_freeze_that_takes_too_long(void **state)
+static void test_a_freeze_that_takes_too_long_is_undone(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSING);
@@ -102,7 +102,7 @@ static bool is_reclaimed(const struct nm_live_container *l)
 }
 
 /* The reclaim frees nothing in its time. That isn't a failure: the decision records the measured gain. */
-static void test_reclaim(void **state)
+static void test_a_reclaim_that_frees_nothing_is_no_failure(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
@@ -124,7 +124,7 @@ static void test_reclaim(void **state)
     assert_int_equal(strncmp(text, "max", 3), 0); /* memory.swap.max is limited only while the worker runs */
 }
 
-static void test_a_reclaim_that_fails(void **state)
+static void test_a_failed_reclaim_is_reported(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSED);
@@ -153,7 +153,7 @@ static struct nm_live_container *begin_to_hang(struct manager_world *w, uint64_t
     return l;
 }
 
-static void test_a_reclaim_that_hangs(void **state)
+static void test_a_reclaim_that_hangs_is_ended(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = begin_to_hang(w, NM_USEC_PER_MSEC);
@@ -166,7 +166,7 @@ static void test_a_reclaim_that_hangs(void **state)
 }
 
 /* A kill ends the reclaim. The decision records the gain if the reclaim ran long enough. */
-static void test_a_reclaim_that_is_overtaken(void **state)
+static void test_a_kill_ends_a_reclaim(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l;
@@ -187,7 +187,7 @@ static void test_a_reclaim_that_is_overtaken(void **state)
 }
 
 /* The worker has no container any more, and is reaped nevertheless. */
-static void test_a_container_that_goes_while_it_is_reclaimed(void **state)
+static void test_a_worker_of_an_ended_container_is_reaped(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = begin_to_hang(w, 3600 * NM_USEC_PER_SEC);
@@ -206,7 +206,7 @@ static void test_a_container_that_goes_while_it_is_reclaimed(void **state)
 }
 
 /* The worker is killed at once if the loop can't watch it. */
-static void test_a_reclaim_without_a_source(void **state)
+static void test_a_reclaim_that_can_not_be_watched_is_killed(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
@@ -279,7 +279,7 @@ static struct nm_decision newest(struct manager_world *w, const char *id)
     return d;
 }
 
-static void test_each_open_decision(void **state)
+static void test_each_open_decision_gets_an_outcome(void **state)
 {
     struct manager_world *w = *state;
 
@@ -307,7 +307,7 @@ static void test_each_open_decision(void **state)
     }
 }
 
-static void test_decisions_that_are_closed(void **state)
+static void test_open_decisions_of_ended_containers_are_closed(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSED);
@@ -327,7 +327,7 @@ static void test_decisions_that_are_closed(void **state)
 }
 
 /* The container is paused, but no sample has shown yet how much the pause freed. */
-static void test_what_was_regained_is_still_to_be_seen(void **state)
+static void test_the_gain_of_a_pause_is_open_until_the_next_sample(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSED);
@@ -342,18 +342,18 @@ static void test_what_was_regained_is_still_to_be_seen(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_what_can_not_be_frozen_runs_on),
-        TEST(test_what_can_not_be_thawed_stays_paused),
-        TEST(test_a_freeze_that_takes_too_long),
-        TEST(test_reclaim),
-        TEST(test_a_reclaim_that_fails),
-        TEST(test_a_reclaim_that_hangs),
-        TEST(test_a_reclaim_that_is_overtaken),
-        TEST(test_a_container_that_goes_while_it_is_reclaimed),
-        TEST(test_a_reclaim_without_a_source),
-        TEST(test_each_open_decision),
-        TEST(test_decisions_that_are_closed),
-        TEST(test_what_was_regained_is_still_to_be_seen),
+        TEST(test_a_container_that_can_not_be_frozen_keeps_running),
+        TEST(test_a_container_that_can_not_be_thawed_stays_paused),
+        TEST(test_a_freeze_that_takes_too_long_is_undone),
+        TEST(test_a_reclaim_that_frees_nothing_is_no_failure),
+        TEST(test_a_failed_reclaim_is_reported),
+        TEST(test_a_reclaim_that_hangs_is_ended),
+        TEST(test_a_kill_ends_a_reclaim),
+        TEST(test_a_worker_of_an_ended_container_is_reaped),
+        TEST(test_a_reclaim_that_can_not_be_watched_is_killed),
+        TEST(test_each_open_decision_gets_an_outcome),
+        TEST(test_open_decisions_of_ended_containers_are_closed),
+        TEST(test_the_gain_of_a_pause_is_open_until_the_next_sample),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

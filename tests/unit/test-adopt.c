@@ -81,7 +81,7 @@ static void use_waiting_command(struct world *w, char *script, size_t size)
     shell(w, script);
 }
 
-static void test_adopt_running(void **state)
+static void test_a_running_shim_is_adopted(void **state)
 {
     struct world *w = *state;
     struct handed_over h;
@@ -101,7 +101,7 @@ static void test_adopt_running(void **state)
 }
 
 /* The shim is adopted between the gate and the start. The start is seen by the watch of the directory. */
-static void test_adopt_early(void **state)
+static void test_a_shim_is_adopted_before_its_command_starts(void **state)
 {
     struct world *w = *state;
     struct handed_over h;
@@ -117,7 +117,7 @@ static void test_adopt_early(void **state)
     assert_int_equal(w->ended.exit_code, 17);
 }
 
-static void test_die_before_gate(void **state)
+static void test_a_shim_ends_if_nmd_dies_before_the_gate(void **state)
 {
     struct world *w = *state;
     struct nm_launch_record r;
@@ -132,7 +132,7 @@ static void test_die_before_gate(void **state)
     assert_nothing_written(w);
 }
 
-static void test_ended_meanwhile(void **state)
+static void test_an_end_without_nmd_is_reported_later(void **state)
 {
     struct world *w = *state;
     struct nm_launch_record r;
@@ -150,7 +150,7 @@ static void test_ended_meanwhile(void **state)
     assert_int_equal(r.exit_code, 9);
 }
 
-static void test_adopt_killed(void **state)
+static void test_a_killed_shim_has_no_exit_status(void **state)
 {
     struct world *w = *state;
     struct handed_over h;
@@ -164,7 +164,7 @@ static void test_adopt_killed(void **state)
     assert_true(w->without_record);
 }
 
-static void test_adopt_stranger(void **state)
+static void test_another_process_with_the_pid_is_not_adopted(void **state)
 {
     struct world *w = *state;
     struct handed_over h = {.shim = getpid(), .ticks = 1};
@@ -179,7 +179,7 @@ static void test_adopt_stranger(void **state)
 }
 
 /* Another process has overwritten the record. The end is reported nevertheless. */
-static void test_garbage_record(void **state)
+static void test_the_end_is_reported_in_spite_of_an_overwritten_record(void **state)
 {
     struct world *w = *state;
     struct handed_over h;
@@ -248,7 +248,7 @@ static void wait_for_reserve(const struct world *w)
 }
 
 /* The disk fills up while the command runs, and no nmd runs when it ends. The reserved file takes the record. */
-static void test_disk_full_at_end(void **state)
+static void test_a_disk_that_fills_up_loses_no_exit_status(void **state)
 {
     struct world *w = *state;
     struct nm_launch_record r;
@@ -269,7 +269,7 @@ static void test_disk_full_at_end(void **state)
 
 /* The disk is full from the start. The shim keeps running, with the exit status, until there is space or an nmd
  * connects. */
-static void test_disk_full_all_along(void **state)
+static void test_a_full_disk_keeps_the_shim_until_nmd_has_the_exit_status(void **state)
 {
     struct world *w = *state;
     struct nm_launch_record r;
@@ -292,7 +292,7 @@ static void test_disk_full_all_along(void **state)
 }
 
 /* A full disk changes nothing if an nmd is connected. */
-static void test_disk_full_but_heard(void **state)
+static void test_a_full_disk_does_not_matter_to_a_connected_nmd(void **state)
 {
     struct world *w = *state;
 
@@ -344,7 +344,7 @@ static void wait_for_event(const struct world *w, const char *line)
 }
 
 /* All processes in the cgroup are killed at once, the shim too. The end is known, but not its kind. */
-static void test_cgroup_killed(void **state)
+static void test_a_killed_cgroup_ends_without_an_exit_status(void **state)
 {
     struct world *w = *state;
 
@@ -361,7 +361,7 @@ static void test_cgroup_killed(void **state)
 }
 
 /* nmd dies while the container is frozen. The next nmd adopts it frozen and thaws it. */
-static void test_adopt_frozen(void **state)
+static void test_a_frozen_container_is_adopted_and_thawed(void **state)
 {
     struct world *w = *state;
     struct handed_over h;
@@ -385,7 +385,7 @@ static void test_adopt_frozen(void **state)
 }
 
 /* The shim is frozen at its gate and killed while frozen. */
-static void test_killed_frozen_at_gate(void **state)
+static void test_a_shim_killed_while_frozen_at_its_gate_has_run_nothing(void **state)
 {
     struct world *w = *state;
 
@@ -406,19 +406,19 @@ static void test_killed_frozen_at_gate(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        launch_test(test_adopt_running),
-        launch_test(test_adopt_early),
-        launch_test(test_die_before_gate),
-        launch_test(test_ended_meanwhile),
-        launch_test(test_adopt_killed),
-        launch_test(test_adopt_stranger),
-        launch_test(test_garbage_record),
-        launch_test(test_disk_full_at_end),
-        launch_test(test_disk_full_all_along),
-        launch_test(test_disk_full_but_heard),
-        launch_test(test_cgroup_killed),
-        launch_test(test_adopt_frozen),
-        launch_test(test_killed_frozen_at_gate),
+        launch_test(test_a_running_shim_is_adopted),
+        launch_test(test_a_shim_is_adopted_before_its_command_starts),
+        launch_test(test_a_shim_ends_if_nmd_dies_before_the_gate),
+        launch_test(test_an_end_without_nmd_is_reported_later),
+        launch_test(test_a_killed_shim_has_no_exit_status),
+        launch_test(test_another_process_with_the_pid_is_not_adopted),
+        launch_test(test_the_end_is_reported_in_spite_of_an_overwritten_record),
+        launch_test(test_a_disk_that_fills_up_loses_no_exit_status),
+        launch_test(test_a_full_disk_keeps_the_shim_until_nmd_has_the_exit_status),
+        launch_test(test_a_full_disk_does_not_matter_to_a_connected_nmd),
+        launch_test(test_a_killed_cgroup_ends_without_an_exit_status),
+        launch_test(test_a_frozen_container_is_adopted_and_thawed),
+        launch_test(test_a_shim_killed_while_frozen_at_its_gate_has_run_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@
 #include "fail-nth.h"
 #include "util/array.h"
 
-static void test_room_for_one_more(void **state)
+static void test_an_array_grows_for_one_more_element(void **state)
 {
     _cleanup_free_ uint64_t *numbers = NULL;
     unsigned size = 0, n = 0, moves = 0;
@@ -31,7 +31,7 @@ static void test_room_for_one_more(void **state)
 }
 
 /* A failed resize keeps the elements, and the array can still be used. */
-static void test_no_memory(void **state)
+static void test_a_failed_resize_keeps_the_elements(void **state)
 {
     _cleanup_free_ uint64_t *numbers = NULL;
     const uint64_t *before;
@@ -55,8 +55,8 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_room_for_one_more),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_an_array_grows_for_one_more_element),
+        cmocka_unit_test(test_a_failed_resize_keeps_the_elements),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,7 +77,7 @@ static void assert_line(const char *status, const char *line)
 }
 
 /* The child has all ids and groups of the user, and no privilege of root. */
-static void test_other(void **state)
+static void test_a_child_has_all_ids_of_the_user_and_no_privilege(void **state)
 {
     char status[4096];
 
@@ -97,7 +97,7 @@ static void test_other(void **state)
     assert_null(strstr(status, "\nCapBnd:\t0000000000000000\n"));
 }
 
-static void test_kept_capability(void **state)
+static void test_a_listed_capability_is_kept(void **state)
 {
     char status[4096];
 
@@ -112,7 +112,7 @@ static void test_kept_capability(void **state)
 }
 
 /* A capability that doesn't exist can't be kept, so the call fails. */
-static void test_missing_capability(void **state)
+static void test_a_capability_that_does_not_exist_is_an_error(void **state)
 {
     const struct nm_become_terms terms = {.kept_capabilities = UINT64_C(1) << 62};
     char status[4096];
@@ -123,7 +123,7 @@ static void test_missing_capability(void **state)
     assert_int_equal(in_child(&other, &terms, status), -EPERM);
 }
 
-static void test_root_itself(void **state)
+static void test_root_can_become_root(void **state)
 {
     const struct nm_identity root = {0, 0, (const gid_t[]){0}, 1};
     char status[4096];
@@ -169,7 +169,7 @@ static long keyring_of(const struct nm_identity *who, unsigned refusal)
 
 /* Each change of user makes a new session keyring, also for root. Without keys in the kernel the change succeeds
  * nevertheless. */
-static void test_keyring(void **state)
+static void test_each_change_of_user_makes_a_session_keyring(void **state)
 {
     const struct nm_identity root = {0, 0, (const gid_t[]){0}, 1};
     long before, users, roots;
@@ -189,7 +189,7 @@ static void test_keyring(void **state)
 }
 
 /* Without root, only the ids of this process are possible. */
-static void test_not_root(void **state)
+static void test_without_root_only_the_own_ids_are_possible(void **state)
 {
     struct nm_identity self = {geteuid() == 0 ? USER : geteuid(), getegid(), NULL, 0}, others_group = self;
     const bool is_root = geteuid() == 0;
@@ -232,7 +232,7 @@ int __wrap_getgrouplist(const char *user, gid_t group, gid_t *groups, int *n)
     return room < n_in_file ? -1 : n_in_file;
 }
 
-static void test_groups(void **state)
+static void test_the_groups_of_a_user_are_set(void **state)
 {
     _cleanup_free_ gid_t *root = NULL, *unknown = NULL;
     size_t n = 0;
@@ -247,7 +247,7 @@ static void test_groups(void **state)
 }
 
 /* All groups of a user are found, however many there are. */
-static void test_many_groups(void **state)
+static void test_all_groups_of_a_user_are_found(void **state)
 {
     static const unsigned numbers[] = {31, 32, 33, 640, 65536};
 
@@ -264,7 +264,7 @@ static void test_many_groups(void **state)
     n_in_file = -1;
 }
 
-static void test_too_many_groups(void **state)
+static void test_too_many_groups_are_an_error(void **state)
 {
     gid_t *groups = NULL;
     size_t n = 7;
@@ -280,11 +280,13 @@ static void test_too_many_groups(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_other),       cmocka_unit_test(test_kept_capability),
-        cmocka_unit_test(test_not_root),    cmocka_unit_test(test_missing_capability),
-        cmocka_unit_test(test_root_itself), cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_many_groups), cmocka_unit_test(test_too_many_groups),
-        cmocka_unit_test(test_keyring),
+        cmocka_unit_test(test_a_child_has_all_ids_of_the_user_and_no_privilege),
+        cmocka_unit_test(test_a_listed_capability_is_kept),
+        cmocka_unit_test(test_without_root_only_the_own_ids_are_possible),
+        cmocka_unit_test(test_a_capability_that_does_not_exist_is_an_error),
+        cmocka_unit_test(test_root_can_become_root), cmocka_unit_test(test_the_groups_of_a_user_are_set),
+        cmocka_unit_test(test_all_groups_of_a_user_are_found), cmocka_unit_test(test_too_many_groups_are_an_error),
+        cmocka_unit_test(test_each_change_of_user_makes_a_session_keyring),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,7 +38,7 @@ static const char *chosen(struct world *w)
     return name;
 }
 
-static void test_choice(void **state)
+static void test_the_backend_follows_the_configuration_and_the_host(void **state)
 {
     struct world *w = *state;
 
@@ -77,7 +77,7 @@ static int check(struct world *w, enum nm_cgroup_backend_kind kind)
     return r;
 }
 
-static void test_check(void **state)
+static void test_the_check_names_the_chosen_backend(void **state)
 {
     struct world *w = *state;
 
@@ -101,7 +101,7 @@ static void test_check(void **state)
     assert_int_equal(check(w, NM_CGROUP_BACKEND_FAKE), 0);
 }
 
-static void test_no_mount(void **state)
+static void test_without_a_mount_no_backend_starts(void **state)
 {
     struct nm_cgroup_backend_params params = {.kind = NM_CGROUP_BACKEND_DIRECT, .slice = SLICE};
     struct world *w = *state;
@@ -121,7 +121,7 @@ static void test_no_mount(void **state)
 }
 
 /* Without an event loop the direct backend is chosen, even if systemd runs. */
-static void test_no_loop(void **state)
+static void test_without_a_loop_the_direct_backend_is_chosen(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup_backend_params params = {
@@ -141,10 +141,10 @@ static void test_no_loop(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        alone(test_choice),
-        alone(test_check),
-        alone(test_no_mount),
-        alone(test_no_loop),
+        alone(test_the_backend_follows_the_configuration_and_the_host),
+        alone(test_the_check_names_the_chosen_backend),
+        alone(test_without_a_mount_no_backend_starts),
+        alone(test_without_a_loop_the_direct_backend_is_chosen),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

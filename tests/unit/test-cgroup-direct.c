@@ -153,7 +153,7 @@ static void clear(struct fixture *f, struct nm_cgroup *cg)
     assert_int_equal(r, 0);
 }
 
-static void test_life(void **state)
+static void test_a_cgroup_is_created_watched_and_removed(void **state)
 {
     struct fixture *f = *state;
     pid_t pid = spawn();
@@ -186,7 +186,7 @@ static void test_life(void **state)
 }
 
 /* The watch must be silent between changes. A watch that isn't re-armed would spin the loop. */
-static void test_watch_falls_silent(void **state)
+static void test_the_watch_is_silent_between_changes(void **state)
 {
     struct fixture *f = *state;
     pid_t pid = spawn();
@@ -203,7 +203,7 @@ static void test_watch_falls_silent(void **state)
     reap(pid);
 }
 
-static void test_signal_spares_one(void **state)
+static void test_a_signal_leaves_out_one_process(void **state)
 {
     struct fixture *f = *state;
     pid_t spared = spawn(), other = spawn(), more;
@@ -232,7 +232,7 @@ static void test_signal_spares_one(void **state)
 /* Imitates a kernel without cgroup.kill by a directory that has only cgroup.procs. It lists a frozen member and this
  * process. This process isn't a member and must not be signalled, although its id is listed, as a recycled id would
  * be. */
-static void test_kill_without_cgroup_kill(void **state)
+static void test_a_kernel_without_cgroup_kill_gets_signals(void **state)
 {
     struct fixture *f = *state;
     pid_t pid = spawn();
@@ -254,7 +254,7 @@ static void test_kill_without_cgroup_kill(void **state)
 
 /* Subgroups that a privileged container has made are removed with its cgroup, at any depth, unless they contain a
  * process. */
-static void test_deep_groups(void **state)
+static void test_cgroups_below_are_removed_at_any_depth(void **state)
 {
     struct fixture *f = *state;
     pid_t pid = spawn();
@@ -277,7 +277,7 @@ static void test_deep_groups(void **state)
     assert_int_equal(access(cg->path, F_OK), -1);
 }
 
-static void test_dead_process(void **state)
+static void test_a_process_that_has_ended_is_an_error(void **state)
 {
     struct fixture *f = *state;
     struct answer a = {0};
@@ -294,7 +294,7 @@ static void test_dead_process(void **state)
     assert_null(a.cg);
 }
 
-static void test_full_tree(void **state)
+static void test_a_full_tree_is_reported(void **state)
 {
     struct fixture *f = *state;
     struct answer a = {0};
@@ -316,7 +316,7 @@ static void test_full_tree(void **state)
     reap(pid);
 }
 
-static void test_name_taken(void **state)
+static void test_a_cgroup_with_a_used_name_is_not_created(void **state)
 {
     struct fixture *f = *state;
     struct answer a = {0};
@@ -353,7 +353,7 @@ static pid_t born_in(const struct nm_cgroup *cg)
 }
 
 /* A process that was born in its cgroup stays in this cgroup. */
-static void test_prepared(void **state)
+static void test_a_process_stays_in_the_cgroup_where_it_was_born(void **state)
 {
     struct fixture *f = *state;
     _cleanup_(nm_cgroup_freep) struct nm_cgroup *early = NULL, *cg = NULL;
@@ -369,7 +369,7 @@ static void test_prepared(void **state)
 }
 
 /* The cgroup was prepared, but the process was born in another one. It is moved. */
-static void test_prepared_in_vain(void **state)
+static void test_a_process_that_was_born_elsewhere_is_moved(void **state)
 {
     struct fixture *f = *state;
     _cleanup_(nm_cgroup_freep) struct nm_cgroup *early = NULL, *cg = NULL;
@@ -393,7 +393,7 @@ static void on_listed(struct nm_cgroup *cg, const char *id, void *userdata)
 
 /* A restarted nmd moves a helper into the cgroup that a killed nmd left. The cgroup isn't a container's, and the
  * backend removes it at its end. */
-static void test_helper(void **state)
+static void test_a_restarted_nmd_reuses_the_cgroup_of_a_helper(void **state)
 {
     struct fixture *f = *state;
     pid_t pid = spawn();
@@ -427,7 +427,7 @@ static void test_helper(void **state)
     assert_int_equal(access(path, F_OK), -1);
 }
 
-static void test_second_backend_finds_it(void **state)
+static void test_a_second_backend_opens_the_cgroup(void **state)
 {
     struct fixture *f = *state, again = {.event = f->event};
     pid_t pid = spawn();
@@ -443,7 +443,7 @@ static void test_second_backend_finds_it(void **state)
     reap(pid);
 }
 
-static void test_slice_comes_back(void **state)
+static void test_a_removed_slice_is_created_again(void **state)
 {
     struct fixture *f = *state;
     pid_t pid = spawn();
@@ -456,7 +456,7 @@ static void test_slice_comes_back(void **state)
     reap(pid);
 }
 
-static void test_limits_are_set(void **state)
+static void test_the_kernel_has_the_limits(void **state)
 {
     struct fixture *f = *state;
     struct nm_cgroup_limits l = {.memory_max_bytes = 64 << 20, .cpu_idle = true,
@@ -485,7 +485,7 @@ static void on_pressure(void *userdata)
     (void)userdata;
 }
 
-static void test_pressure(void **state)
+static void test_pressure_is_read_from_the_cgroup(void **state)
 {
     struct fixture *f = *state;
     _cleanup_(nm_psi_watch_freep) struct nm_psi_watch *w = NULL;
@@ -508,21 +508,21 @@ static void test_pressure(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_life),
-        TEST(test_watch_falls_silent),
-        TEST(test_signal_spares_one),
-        TEST(test_kill_without_cgroup_kill),
-        TEST(test_deep_groups),
-        TEST(test_dead_process),
-        TEST(test_full_tree),
-        TEST(test_name_taken),
-        TEST(test_prepared),
-        TEST(test_prepared_in_vain),
-        TEST(test_helper),
-        TEST(test_second_backend_finds_it),
-        TEST(test_slice_comes_back),
-        TEST(test_limits_are_set),
-        TEST(test_pressure),
+        TEST(test_a_cgroup_is_created_watched_and_removed),
+        TEST(test_the_watch_is_silent_between_changes),
+        TEST(test_a_signal_leaves_out_one_process),
+        TEST(test_a_kernel_without_cgroup_kill_gets_signals),
+        TEST(test_cgroups_below_are_removed_at_any_depth),
+        TEST(test_a_process_that_has_ended_is_an_error),
+        TEST(test_a_full_tree_is_reported),
+        TEST(test_a_cgroup_with_a_used_name_is_not_created),
+        TEST(test_a_process_stays_in_the_cgroup_where_it_was_born),
+        TEST(test_a_process_that_was_born_elsewhere_is_moved),
+        TEST(test_a_restarted_nmd_reuses_the_cgroup_of_a_helper),
+        TEST(test_a_second_backend_opens_the_cgroup),
+        TEST(test_a_removed_slice_is_created_again),
+        TEST(test_the_kernel_has_the_limits),
+        TEST(test_pressure_is_read_from_the_cgroup),
     };
     _cleanup_free_ char *message = NULL;
     struct fixture probe = {0};

@@ -96,7 +96,7 @@ static void assert_file(const struct nm_cgroup *cg, const char *file, const char
     assert_string_equal(buf, expected);
 }
 
-static void test_life(void **state)
+static void test_a_fake_cgroup_is_created_and_removed(void **state)
 {
     struct fixture *f = *state;
     struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
@@ -129,7 +129,7 @@ static void test_life(void **state)
     assert_int_equal(f->b->ops->remove(f->b, cg), 0);
 }
 
-static void test_missing_file_is_not_gone(void **state)
+static void test_a_missing_file_does_not_mean_a_removed_cgroup(void **state)
 {
     struct fixture *f = *state;
     _cleanup_(nm_cgroup_freep) struct nm_cgroup *cg = make(f, "c1", &NM_CGROUP_LIMITS_NONE);
@@ -142,7 +142,7 @@ static void test_missing_file_is_not_gone(void **state)
     assert_int_equal(e.oom, 0);
 }
 
-static void test_ordered_failures(void **state)
+static void test_ordered_failures_come_in_their_order(void **state)
 {
     struct fixture *f = *state;
     _cleanup_(nm_cgroup_freep) struct nm_cgroup *cg = make(f, "c1", &NM_CGROUP_LIMITS_NONE);
@@ -163,7 +163,7 @@ static void test_ordered_failures(void **state)
     assert_int_equal(f->b->ops->set_slice_limits(f->b, &NM_CGROUP_LIMITS_NONE, NULL, NULL), 0);
 }
 
-static void test_bad_ids(void **state)
+static void test_invalid_ids_are_refused(void **state)
 {
     static const char *const bad[] = {"", "../x", "a/b", "-x", ".x", "a b", "a\n"};
     struct fixture *f = *state;
@@ -175,7 +175,7 @@ static void test_bad_ids(void **state)
     assert_false(a.called);
 }
 
-static void test_container_id(void **state)
+static void test_the_id_is_read_from_the_name_of_the_cgroup(void **state)
 {
     static const struct {
         const char *name, *id; /* NULL: not a scope of nmd */
@@ -204,7 +204,7 @@ static void test_container_id(void **state)
     assert_int_equal(nm_cgroup_container_id(f->b, "nmtest-abcd.scope", id, 4), -EINVAL);
 }
 
-static void test_slice_names(void **state)
+static void test_invalid_names_of_slices_are_refused(void **state)
 {
     static const char *const bad[] = {"nm", ".slice", "nm.scope", "a/b.slice", "-.slice",
                                       "a-.slice", "a--b.slice", ""};
@@ -232,7 +232,7 @@ static void on_listed(struct nm_cgroup *cg, const char *id, void *userdata)
     nm_cgroup_free(cg);
 }
 
-static void test_list(void **state)
+static void test_all_cgroups_are_listed(void **state)
 {
     struct fixture *f = *state;
     unsigned seen = 0;
@@ -252,7 +252,7 @@ static void rewrite(const struct nm_cgroup *cg, const char *file, const char *te
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 }
 
-static void test_drift(void **state)
+static void test_each_changed_limit_is_reported(void **state)
 {
     struct fixture *f = *state;
     struct nm_cgroup_limits l = {.memory_max_bytes = (1 << 20) + 1, .memory_low_bytes = 8193, .memory_min_bytes = 4097,
@@ -296,7 +296,7 @@ static void test_drift(void **state)
     assert_int_equal(nm_cgroup_check_drift(f->b, cg, &l), 0);
 }
 
-static void test_the_slices_protection(void **state)
+static void test_the_protection_of_the_slice_is_set(void **state)
 {
     struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
     struct fixture *f = *state;
@@ -328,7 +328,7 @@ static void on_watch(enum nm_cgroup_watch_kind kind, bool gone, void *userdata)
     s->gone = s->gone || gone;
 }
 
-static void test_watch(void **state)
+static void test_a_watch_reports_each_event(void **state)
 {
     struct fixture *f = *state;
     _cleanup_(nm_cgroup_freep) struct nm_cgroup *cg = make(f, "c1", &NM_CGROUP_LIMITS_NONE);
@@ -361,7 +361,7 @@ static void on_watch_free_itself(enum nm_cgroup_watch_kind kind, bool gone, void
     *w = nm_cgroup_watch_free(*w);
 }
 
-static void test_watch_freed_in_callback(void **state)
+static void test_a_watch_can_be_freed_in_its_callback(void **state)
 {
     struct fixture *f = *state;
     _cleanup_(nm_cgroup_freep) struct nm_cgroup *cg = make(f, "c1", &NM_CGROUP_LIMITS_NONE);
@@ -388,7 +388,7 @@ static int stop_at_3(pid_t pid, void *userdata)
     return pid == 3 ? -ECANCELED : 0;
 }
 
-static void test_procs(void **state)
+static void test_the_processes_of_a_cgroup_are_listed(void **state)
 {
     struct fixture *f = *state;
     _cleanup_(nm_cgroup_freep) struct nm_cgroup *cg = make(f, "c1", &NM_CGROUP_LIMITS_NONE);
@@ -421,7 +421,7 @@ static void put(int dir_fd, const char *file, const char *text)
     rewrite(&(struct nm_cgroup){.dir_fd = dir_fd}, file, text);
 }
 
-static void test_probe(void **state)
+static void test_the_probe_finds_the_features(void **state)
 {
     struct fixture *f = *state;
     _cleanup_free_ char *swaps = NULL;
@@ -486,7 +486,7 @@ static void ignore_call(void *userdata)
     (void)userdata;
 }
 
-static void test_psi_bounds(void **state)
+static void test_thresholds_of_pressure_are_checked(void **state)
 {
     struct fixture *f = *state;
     struct nm_psi_watch *w = NULL;
@@ -560,7 +560,7 @@ static void create_or_fail(struct fixture *f)
     }
 }
 
-static void test_shortages(void **state)
+static void test_a_lack_of_memory_leaves_no_cgroup(void **state)
 {
     struct fixture *f = *state;
 
@@ -572,7 +572,7 @@ static void test_shortages(void **state)
 
 /* The tree may be in a given directory that an earlier backend used. Answers that are missing when the backend is
  * freed are dropped. */
-static void test_a_given_root(void **state)
+static void test_the_fake_backend_uses_a_given_directory(void **state)
 {
     struct nm_cgroup_backend_params params = {.kind = NM_CGROUP_BACKEND_FAKE, .slice = "nmtest.slice"};
     struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
@@ -612,22 +612,22 @@ static void test_a_given_root(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_life),
-        TEST(test_missing_file_is_not_gone),
-        TEST(test_ordered_failures),
-        TEST(test_bad_ids),
-        TEST(test_container_id),
-        TEST(test_shortages),
-        TEST(test_a_given_root),
-        cmocka_unit_test(test_slice_names),
-        TEST(test_list),
-        TEST(test_drift),
-        TEST(test_the_slices_protection),
-        TEST(test_watch),
-        TEST(test_procs),
-        TEST(test_watch_freed_in_callback),
-        TEST(test_probe),
-        TEST(test_psi_bounds),
+        TEST(test_a_fake_cgroup_is_created_and_removed),
+        TEST(test_a_missing_file_does_not_mean_a_removed_cgroup),
+        TEST(test_ordered_failures_come_in_their_order),
+        TEST(test_invalid_ids_are_refused),
+        TEST(test_the_id_is_read_from_the_name_of_the_cgroup),
+        TEST(test_a_lack_of_memory_leaves_no_cgroup),
+        TEST(test_the_fake_backend_uses_a_given_directory),
+        cmocka_unit_test(test_invalid_names_of_slices_are_refused),
+        TEST(test_all_cgroups_are_listed),
+        TEST(test_each_changed_limit_is_reported),
+        TEST(test_the_protection_of_the_slice_is_set),
+        TEST(test_a_watch_reports_each_event),
+        TEST(test_the_processes_of_a_cgroup_are_listed),
+        TEST(test_a_watch_can_be_freed_in_its_callback),
+        TEST(test_the_probe_finds_the_features),
+        TEST(test_thresholds_of_pressure_are_checked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

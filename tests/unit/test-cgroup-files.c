@@ -42,7 +42,7 @@ int __wrap_nm_write_file_at(int dir_fd, const char *name, const char *text)
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 
-static void test_limits(void **state)
+static void test_each_limit_is_written_to_its_file(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup_limits l = some_limits();
@@ -63,7 +63,7 @@ static void test_limits(void **state)
                      1 << NM_CGROUP_DRIFT_IO_WEIGHT | 1 << NM_CGROUP_DRIFT_CPU_QUOTA);
 }
 
-static void test_what_is_not_there_is_not_set(void **state)
+static void test_limits_without_a_file_are_not_set(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup_limits l = some_limits();
@@ -78,7 +78,7 @@ static void test_what_is_not_there_is_not_set(void **state)
     assert_file(w, "io.weight", "");
 }
 
-static void test_a_limit_that_is_refused(void **state)
+static void test_a_refused_limit_is_reported(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup_limits l = some_limits();
@@ -93,7 +93,7 @@ static void test_a_limit_that_is_refused(void **state)
 }
 
 /* A failed creation leaves no cgroup. Here it fails because a plain directory has no files to set. */
-static void test_a_creation_is_undone(void **state)
+static void test_a_failed_creation_leaves_no_cgroup(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup_limits l = some_limits();
@@ -112,7 +112,7 @@ static void test_a_creation_is_undone(void **state)
 
 /* A process that was born in its cgroup is killed there if the limits can't be set, because otherwise it would wait
  * at its gate for ever. */
-static void test_a_creation_where_it_was_born(void **state)
+static void test_a_process_whose_limits_fail_is_killed(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup_limits l = some_limits();
@@ -134,7 +134,7 @@ static void test_a_creation_where_it_was_born(void **state)
 }
 
 /* A failed removal reports the reason. */
-static void test_removals_that_fail(void **state)
+static void test_a_failed_removal_reports_the_reason(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup *cg = NULL;
@@ -159,7 +159,7 @@ static void ignore(struct nm_cgroup *cg, const char *id, void *userdata)
 }
 
 /* The slice is made again, with its limits and with the container's cgroup. */
-static void test_a_slice_that_was_removed(void **state)
+static void test_a_removed_slice_is_made_again_with_its_limits(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup_limits l = some_limits();
@@ -195,7 +195,7 @@ static void test_a_slice_that_was_removed(void **state)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static void test_files_that_are_not_as_they_should_be(void **state)
+static void test_an_invalid_file_is_an_error(void **state)
 {
     static const struct {
         const char *file, *text;
@@ -228,7 +228,7 @@ static void test_files_that_are_not_as_they_should_be(void **state)
 }
 
 /* A missing file of a limit gives -EOPNOTSUPP, except for io.weight and pids.max, which are optional. */
-static void test_drift_of_what_is_missing(void **state)
+static void test_a_missing_file_of_a_limit_is_reported(void **state)
 {
     static const struct {
         const char *file;
@@ -257,7 +257,7 @@ static void test_drift_of_what_is_missing(void **state)
 
 /* Without cpu.idle the lowest weight replaces it. With cpu.idle, the weight of an idle group reads as 0. "No limit"
  * differs from a very high limit. */
-static void test_drift_of_the_cpu(void **state)
+static void test_drift_of_the_cpu_depends_on_cpu_idle(void **state)
 {
     static const struct {
         bool has_idle, is_idle;
@@ -294,7 +294,7 @@ static void test_drift_of_the_cpu(void **state)
     assert_int_equal(nm_cgroup_check_drift(w->b, w->cg, &l), 0);
 }
 
-static void test_drift_of_the_slice(void **state)
+static void test_drift_of_the_slice_is_reported(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup_limits l = some_limits();
@@ -320,7 +320,7 @@ static void test_drift_of_the_slice(void **state)
 }
 
 /* Functions that write and read files of a cgroup independently of the backend that made it. */
-static void test_direct_writes(void **state)
+static void test_files_are_written_without_the_backend(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup_memory_events e = {.oom = 77};
@@ -352,7 +352,7 @@ static void test_direct_writes(void **state)
 }
 
 /* Linux before 6.8 doesn't accept swappiness in memory.reclaim, so the request is repeated without it. */
-static void test_reclaim(void **state)
+static void test_a_reclaim_is_repeated_without_swappiness(void **state)
 {
     struct world *w = *state;
 
@@ -391,7 +391,7 @@ static pid_t hanging(void)
     return pid;
 }
 
-static void test_leftover_processes(void **state)
+static void test_leftover_processes_are_described(void **state)
 {
     struct world *w = *state;
     uint64_t deadline = nm_now_usec() + 60 * NM_USEC_PER_SEC;
@@ -430,7 +430,7 @@ static void test_leftover_processes(void **state)
 
 /* ---- failures -------------------------------------------------------------------------------- */
 
-static void test_starts_that_fail(void **state)
+static void test_a_failed_start_gives_the_reason(void **state)
 {
     struct world *w = *state;
     bool failed = true;
@@ -449,7 +449,7 @@ static void test_starts_that_fail(void **state)
     }
 }
 
-static void test_operations_that_fail(void **state)
+static void test_a_failed_operation_gives_the_reason(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup_limits l = some_limits();
@@ -474,7 +474,7 @@ static void test_operations_that_fail(void **state)
     }
 }
 
-static void test_no_root(void **state)
+static void test_a_missing_root_is_an_error(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup_backend_params params = {
@@ -500,23 +500,23 @@ static void test_no_root(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        started(test_limits),
-        started(test_what_is_not_there_is_not_set),
-        started(test_a_limit_that_is_refused),
-        started(test_a_creation_is_undone),
-        started(test_a_creation_where_it_was_born),
-        started(test_removals_that_fail),
-        started(test_a_slice_that_was_removed),
-        started(test_drift_of_what_is_missing),
-        started(test_drift_of_the_cpu),
-        started(test_drift_of_the_slice),
-        started(test_direct_writes),
-        started(test_reclaim),
-        started(test_files_that_are_not_as_they_should_be),
-        started(test_leftover_processes),
-        alone(test_starts_that_fail),
-        started(test_operations_that_fail),
-        alone(test_no_root),
+        started(test_each_limit_is_written_to_its_file),
+        started(test_limits_without_a_file_are_not_set),
+        started(test_a_refused_limit_is_reported),
+        started(test_a_failed_creation_leaves_no_cgroup),
+        started(test_a_process_whose_limits_fail_is_killed),
+        started(test_a_failed_removal_reports_the_reason),
+        started(test_a_removed_slice_is_made_again_with_its_limits),
+        started(test_a_missing_file_of_a_limit_is_reported),
+        started(test_drift_of_the_cpu_depends_on_cpu_idle),
+        started(test_drift_of_the_slice_is_reported),
+        started(test_files_are_written_without_the_backend),
+        started(test_a_reclaim_is_repeated_without_swappiness),
+        started(test_an_invalid_file_is_an_error),
+        started(test_leftover_processes_are_described),
+        alone(test_a_failed_start_gives_the_reason),
+        started(test_a_failed_operation_gives_the_reason),
+        alone(test_a_missing_root_is_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

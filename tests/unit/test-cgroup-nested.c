@@ -135,7 +135,7 @@ static void assert_says(const struct world *w, const char *name, const char *exp
 
 /* ---- users and namespaces -------------------------------------------------------------------- */
 
-static void test_below_its_own_cgroup(void **state)
+static void test_the_slice_is_below_nmds_own_cgroup(void **state)
 {
     struct world *w = *state;
     char expected[128];
@@ -148,7 +148,7 @@ static void test_below_its_own_cgroup(void **state)
 }
 
 /* In a cgroup namespace this process's cgroup looks like the mount itself. */
-static void test_at_the_top_of_a_namespace(void **state)
+static void test_at_the_top_of_a_namespace_the_slice_is_below_the_mount(void **state)
 {
     struct world *w = *state;
     char expected[128];
@@ -160,7 +160,7 @@ static void test_at_the_top_of_a_namespace(void **state)
     assert_null(w->b);
 }
 
-static void test_no_cgroup_of_its_own(void **state)
+static void test_without_an_own_cgroup_only_a_writable_mount_is_used(void **state)
 {
     struct world *w = *state;
 
@@ -174,7 +174,7 @@ static void test_no_cgroup_of_its_own(void **state)
 
 /* ---- processes in the way -------------------------------------------------------------------- */
 
-static void test_it_makes_way(void **state)
+static void test_nmd_moves_to_a_cgroup_below(void **state)
 {
     struct world *w = *state;
 
@@ -192,7 +192,7 @@ static void test_it_makes_way(void **state)
 }
 
 /* Other processes aren't moved. There are no controllers then, but nmd starts. */
-static void test_others_are_in_the_way(void **state)
+static void test_other_processes_are_not_moved(void **state)
 {
     struct world *w = *state;
 
@@ -205,7 +205,7 @@ static void test_others_are_in_the_way(void **state)
     assert_non_null(w->b->missing[NM_CGROUP_MEMORY_LIMITS]);
 }
 
-static void test_no_way_down(void **state)
+static void test_nmd_starts_although_it_can_not_move(void **state)
 {
     struct world *w = *state;
 
@@ -221,7 +221,7 @@ static void test_no_way_down(void **state)
     assert_false(fake_tree_has(&w->dir, "root/session.scope/nmd-daemon"));
 }
 
-static void test_it_makes_way_or_fails(void **state)
+static void test_each_failed_allocation_of_a_move_is_an_error(void **state)
 {
     struct world *w = *state;
     bool failed = true;
@@ -246,13 +246,13 @@ static void test_it_makes_way_or_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        session(test_below_its_own_cgroup),
-        session(test_at_the_top_of_a_namespace),
-        session(test_no_cgroup_of_its_own),
-        session(test_it_makes_way),
-        session(test_others_are_in_the_way),
-        session(test_no_way_down),
-        session(test_it_makes_way_or_fails),
+        session(test_the_slice_is_below_nmds_own_cgroup),
+        session(test_at_the_top_of_a_namespace_the_slice_is_below_the_mount),
+        session(test_without_an_own_cgroup_only_a_writable_mount_is_used),
+        session(test_nmd_moves_to_a_cgroup_below),
+        session(test_other_processes_are_not_moved),
+        session(test_nmd_starts_although_it_can_not_move),
+        session(test_each_failed_allocation_of_a_move_is_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

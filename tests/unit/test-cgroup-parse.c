@@ -38,7 +38,7 @@ static const struct {
     {"unknown 99999999999999999999999\n", -EBADMSG, false, false},
 };
 
-static void test_parse_events(void **state)
+static void test_cgroup_events_are_parsed(void **state)
 {
     (void)state;
     for (size_t i = 0; i < NM_ARRAY_SIZE(events_cases); i++) {
@@ -56,7 +56,7 @@ static void test_parse_events(void **state)
     }
 }
 
-static void test_parse_memory_events(void **state)
+static void test_memory_events_are_parsed(void **state)
 {
     struct nm_cgroup_memory_events e;
 
@@ -110,7 +110,7 @@ static const struct {
     {"\n", -EBADMSG, 0, 0, 0, 0},
 };
 
-static void test_parse_psi(void **state)
+static void test_pressure_files_are_parsed(void **state)
 {
     (void)state;
     for (size_t i = 0; i < NM_ARRAY_SIZE(psi_cases); i++) {
@@ -139,7 +139,7 @@ static const char *text_of(const struct nm_limits_file *files, size_t n, const c
     return NULL;
 }
 
-static void test_limits(void **state)
+static void test_each_limit_has_a_file_and_a_text(void **state)
 {
     struct nm_limits_file f[NM_LIMITS_MAX_FILES];
     struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
@@ -176,7 +176,7 @@ static void test_limits(void **state)
 }
 
 /* cpu.idle must be written before cpu.weight to leave the idle class, because the kernel refuses a weight before. */
-static void test_limits_order(void **state)
+static void test_cpu_idle_is_written_before_cpu_weight(void **state)
 {
     struct nm_limits_file f[NM_LIMITS_MAX_FILES];
     struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
@@ -192,7 +192,7 @@ static void test_limits_order(void **state)
     assert_true(idle < weight && weight < n);
 }
 
-static void test_cpu_quota(void **state)
+static void test_vcores_become_a_quota(void **state)
 {
     static const struct {
         uint64_t asked, set;
@@ -233,7 +233,7 @@ static void test_weight_is_clamped(void **state)
     assert_int_equal(nm_limits_cpu_weight(&l), 10000);
 }
 
-static void test_has_word(void **state)
+static void test_a_word_is_found_in_a_list(void **state)
 {
     (void)state;
     assert_true(nm_attr_has_word("cpuset cpu io memory\n", "cpu"));
@@ -256,7 +256,7 @@ static void write_temp(char path[64], const char *text)
     nm_close(fd);
 }
 
-static void test_mount_find(void **state)
+static void test_the_mount_of_cgroup2_is_found(void **state)
 {
     static const struct {
         const char *mountinfo, *expected; /* NULL: -ENOENT */
@@ -294,7 +294,7 @@ static void test_mount_find(void **state)
 }
 
 /* There are several mounts; one with controllers is better than the first. */
-static void test_mount_with_controllers(void **state)
+static void test_a_mount_with_controllers_is_preferred(void **state)
 {
     static const char *const controllers[] = {NULL, "\n", "cpu memory\n"};
     _cleanup_free_ char *found = NULL;
@@ -327,7 +327,7 @@ static void test_mount_with_controllers(void **state)
     assert_null(found);
 }
 
-static void test_own_cgroup(void **state)
+static void test_the_own_cgroup_is_found(void **state)
 {
     _cleanup_free_ char *own = NULL;
     char path[64];
@@ -342,7 +342,7 @@ static void test_own_cgroup(void **state)
     unlink(path);
 }
 
-static void test_names(void **state)
+static void test_names_of_scopes_are_escaped(void **state)
 {
     (void)state;
     for (enum nm_cgroup_feature f = 0; f < NM_CGROUP_FEATURE_COUNT; f++)
@@ -352,7 +352,7 @@ static void test_names(void **state)
 }
 
 /* Explanations of errors that need more words than the error's name. */
-static void test_explanations(void **state)
+static void test_errors_are_explained(void **state)
 {
     static const struct {
         int r;
@@ -373,7 +373,7 @@ static void test_explanations(void **state)
     }
 }
 
-static void test_survivors_words(void **state)
+static void test_leftover_processes_are_named(void **state)
 {
     const struct {
         struct nm_cgroup_leftover_procs s;
@@ -398,15 +398,16 @@ static void test_survivors_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parse_events), cmocka_unit_test(test_parse_memory_events),
-        cmocka_unit_test(test_parse_psi),    cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_limits_order), cmocka_unit_test(test_cpu_quota),
-        cmocka_unit_test(test_weight_is_clamped), cmocka_unit_test(test_has_word),
-        cmocka_unit_test(test_mount_find),   cmocka_unit_test(test_mount_with_controllers),
-        cmocka_unit_test(test_own_cgroup),
-        cmocka_unit_test(test_survivors_words),
-        cmocka_unit_test(test_explanations),
-        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_cgroup_events_are_parsed), cmocka_unit_test(test_memory_events_are_parsed),
+        cmocka_unit_test(test_pressure_files_are_parsed),    cmocka_unit_test(test_each_limit_has_a_file_and_a_text),
+        cmocka_unit_test(test_cpu_idle_is_written_before_cpu_weight), cmocka_unit_test(test_vcores_become_a_quota),
+        cmocka_unit_test(test_weight_is_clamped), cmocka_unit_test(test_a_word_is_found_in_a_list),
+        cmocka_unit_test(test_the_mount_of_cgroup2_is_found),
+        cmocka_unit_test(test_a_mount_with_controllers_is_preferred),
+        cmocka_unit_test(test_the_own_cgroup_is_found),
+        cmocka_unit_test(test_leftover_processes_are_named),
+        cmocka_unit_test(test_errors_are_explained),
+        cmocka_unit_test(test_names_of_scopes_are_escaped),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

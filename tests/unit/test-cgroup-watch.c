@@ -121,7 +121,7 @@ static void on_change(enum nm_cgroup_watch_kind kind, bool gone, void *userdata)
     s->gone = gone;
 }
 
-static void test_no_watch(void **state)
+static void test_a_watch_that_can_not_be_made_is_an_error(void **state)
 {
     struct world *w = *state;
     struct seen s = {0};
@@ -148,7 +148,7 @@ static void test_no_watch(void **state)
 }
 
 /* An empty cgroup is reported even if the watch for its removal can't be made. */
-static void test_an_empty_one_without_a_second_watch(void **state)
+static void test_an_empty_cgroup_is_reported_without_the_watch_for_its_removal(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup_watch *watch = NULL;
@@ -175,7 +175,7 @@ static void test_an_empty_one_without_a_second_watch(void **state)
 }
 
 /* The cgroup may have been removed before the watch is made, although its directory is still open. */
-static void test_it_has_gone(void **state)
+static void test_a_removed_cgroup_is_reported(void **state)
 {
     struct nm_cgroup cg = {.dir_fd = -EBADF};
     struct world *w = *state;
@@ -208,7 +208,7 @@ static int watch_pressure(struct world *w, uint64_t stall_usec, uint64_t window_
                             ret);
 }
 
-static void test_no_pressure_watch(void **state)
+static void test_a_pressure_watch_that_can_not_be_made_is_an_error(void **state)
 {
     struct world *w = *state;
     struct nm_psi_watch *watch = NULL;
@@ -238,7 +238,7 @@ static void test_no_pressure_watch(void **state)
 
 /* An unprivileged process can use only windows that are a multiple of 2 s. The stall time is scaled so that the
  * share stays the same. */
-static void test_a_coarser_window(void **state)
+static void test_an_unprivileged_process_uses_a_coarser_window(void **state)
 {
     static const struct {
         int fails[2];
@@ -298,7 +298,7 @@ static pid_t spawn_spinner(const char *procs)
 
 /* Pressure of the real kernel is reported while two processes share a CPU. After the cgroup's removal the watch
  * doesn't keep the loop busy. */
-static void test_real_pressure(void **state)
+static void test_pressure_of_the_real_kernel_is_reported(void **state)
 {
     struct world *w = *state;
     struct nm_psi_watch *watch = NULL;
@@ -338,12 +338,12 @@ static void test_real_pressure(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_no_watch),
-        TEST(test_an_empty_one_without_a_second_watch),
-        TEST(test_it_has_gone),
-        TEST(test_no_pressure_watch),
-        TEST(test_a_coarser_window),
-        TEST(test_real_pressure),
+        TEST(test_a_watch_that_can_not_be_made_is_an_error),
+        TEST(test_an_empty_cgroup_is_reported_without_the_watch_for_its_removal),
+        TEST(test_a_removed_cgroup_is_reported),
+        TEST(test_a_pressure_watch_that_can_not_be_made_is_an_error),
+        TEST(test_an_unprivileged_process_uses_a_coarser_window),
+        TEST(test_pressure_of_the_real_kernel_is_reported),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,7 +25,7 @@
 
 /* ---- with the memory controller -------------------------------------------------------------- */
 
-static void test_memory_files(void **state)
+static void test_the_memory_is_read_from_the_cgroups_files(void **state)
 {
     struct fixture *f = *state;
     struct nm_cgroup_sample c;
@@ -56,7 +56,7 @@ static void test_memory_files(void **state)
 #define PRESSURE(total) \
     "some avg10=0.00 avg60=0.00 avg300=0.00 total=" total "\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=9\n"
 
-static void test_stall(void **state)
+static void test_the_stall_time_is_sampled(void **state)
 {
     struct fixture *f = *state;
     struct nm_cgroup_sample c;
@@ -93,7 +93,7 @@ static void test_stall(void **state)
     assert_false(c.stall_known);
 }
 
-static void test_idle_memory(void **state)
+static void test_idle_memory_is_sampled(void **state)
 {
     struct fixture *f = *state;
     struct nm_cgroup_sample c;
@@ -140,7 +140,7 @@ static void assert_seldom(struct fixture *f, uint64_t now_usec, uint64_t peak, u
     assert_int_equal(c.oom_kills, oom_kills);
 }
 
-static void test_what_changes_seldom(void **state)
+static void test_figures_that_change_seldom_are_read_seldom(void **state)
 {
     struct fixture *f = *state;
     struct nm_cgroup_sample c;
@@ -170,7 +170,7 @@ static void test_what_changes_seldom(void **state)
 }
 
 /* Pages that zswap holds compressed use memory, but less than uncompressed. */
-static void test_zswap(void **state)
+static void test_pages_in_zswap_count_as_compressed(void **state)
 {
     struct fixture *f = *state;
     struct nm_cgroup_sample c;
@@ -186,7 +186,7 @@ static void test_zswap(void **state)
     }
 }
 
-static void test_optional_files(void **state)
+static void test_optional_files_may_be_missing(void **state)
 {
     struct fixture *f = *state;
     struct nm_cgroup_sample c;
@@ -205,7 +205,7 @@ static void test_optional_files(void **state)
     assert_int_equal(c.memory_peak_bytes, 1250);
 }
 
-static void test_not_enabled_here(void **state)
+static void test_without_the_memory_controller_proc_is_read(void **state)
 {
     struct fixture *f = *state;
     struct nm_cgroup_sample c;
@@ -215,7 +215,7 @@ static void test_not_enabled_here(void **state)
     assert_true(c.from_proc);
 }
 
-static void test_broken(void **state)
+static void test_a_malformed_file_is_an_error(void **state)
 {
     struct fixture *f = *state;
     struct nm_cgroup_sample c = {.at_usec = 7};
@@ -226,7 +226,7 @@ static void test_broken(void **state)
     assert_int_equal(c.at_usec, 7);
 }
 
-static void test_gone_before(void **state)
+static void test_a_removed_cgroup_is_an_error(void **state)
 {
     struct fixture *f = *state;
 
@@ -254,7 +254,7 @@ static uint64_t sample_pages(struct fixture *f, uint64_t now_usec)
     return sample_idle_pages(f, now_usec);
 }
 
-static void test_processes_come_and_go(void **state)
+static void test_processes_may_start_and_end(void **state)
 {
     struct fixture *f = *state;
 
@@ -277,7 +277,7 @@ static void test_processes_come_and_go(void **state)
 }
 
 /* Pages that come back from swap aren't visible in statm. */
-static void test_swap_of_processes(void **state)
+static void test_pages_that_return_from_swap_are_counted(void **state)
 {
     struct fixture *f = *state;
     struct nm_cgroup_sample c;
@@ -294,7 +294,7 @@ static void test_swap_of_processes(void **state)
     assert_int_equal(c.swap_bytes, 400 * 1024);
 }
 
-static void test_growth(void **state)
+static void test_growth_of_a_process_is_noticed(void **state)
 {
     struct fixture *f = *state;
     struct nm_cgroup_sample c;
@@ -320,7 +320,7 @@ static void test_growth(void **state)
     assert_int_equal(c.memory_peak_bytes, 7200 * PAGE);
 }
 
-static void test_idle(void **state)
+static void test_an_idle_cgroup_is_read_seldom(void **state)
 {
     struct fixture *f = *state;
 
@@ -338,7 +338,7 @@ static void test_idle(void **state)
     assert_int_equal(sample_idle_pages(f, 13000000), 20);
 }
 
-static void test_shim(void **state)
+static void test_the_memory_of_the_shim_does_not_count(void **state)
 {
     struct fixture *f = *state;
 
@@ -387,7 +387,7 @@ static void remove_rollup(struct fixture *f, int pid)
     fake_tree_unlink(&f->proc, name);
 }
 
-static void test_sharing(void **state)
+static void test_shared_pages_count_once(void **state)
 {
     struct fixture *f = *state;
     uint64_t now = 1000000;
@@ -417,7 +417,7 @@ static void test_sharing(void **state)
 }
 
 /* Processes that start or end change the result by their own memory at most. */
-static void test_sharing_of_small_processes(void **state)
+static void test_small_processes_change_shared_memory_by_their_own_at_most(void **state)
 {
     struct fixture *f = *state;
 
@@ -435,7 +435,7 @@ static void test_sharing_of_small_processes(void **state)
     assert_int_equal(sample_pages(f, 3000000), 50000);
 }
 
-static void test_sharing_limits(void **state)
+static void test_a_cgroup_is_never_smaller_than_its_largest_process(void **state)
 {
     struct fixture *f = *state;
 
@@ -454,7 +454,7 @@ static void test_sharing_limits(void **state)
 }
 
 /* A file that blocks its reader (here a pipe without a writer) doesn't block the sampler. */
-static void test_walk_hangs(void **state)
+static void test_a_blocked_walk_does_not_block_the_sampler(void **state)
 {
     struct fixture *f = *state;
     char path[128];
@@ -472,7 +472,7 @@ static void test_walk_hangs(void **state)
     /* The teardown frees the sampler, which must not wait for the child. */
 }
 
-static void test_many_processes(void **state)
+static void test_many_processes_are_sampled(void **state)
 {
     struct fixture *f = *state;
     char text[20 * 1500];
@@ -494,7 +494,7 @@ static void test_many_processes(void **state)
     assert_int_equal(sample_pages(f, 3), 300);
 }
 
-static void test_children(void **state)
+static void test_processes_of_cgroups_below_count(void **state)
 {
     struct fixture *f = *state;
     struct stat st;
@@ -539,7 +539,7 @@ static pid_t spawn_worker(char *shared, size_t size)
     return pid;
 }
 
-static void test_real_workers(void **state)
+static void test_forked_workers_of_the_real_kernel_count_once(void **state)
 {
     enum { WORKERS = 4, SIZE = 64 << 20 };
     struct fixture *f = *state;
@@ -599,7 +599,7 @@ static void *live_on(void *arg)
 }
 
 /* A process whose first thread has ended still has its memory. */
-static void test_first_thread_ends(void **state)
+static void test_a_process_without_its_first_thread_has_its_memory(void **state)
 {
     struct fixture *f = *state;
     char text[32], byte;
@@ -631,7 +631,7 @@ static void test_first_thread_ends(void **state)
 }
 
 /* The memory isn't read from threads that have ended. If no living thread is found, the memory is unknown. */
-static void test_threads_end(void **state)
+static void test_memory_is_not_read_from_ended_threads(void **state)
 {
     static const char ended[] = "Name:\tx\nState:\tZ (zombie)\nThreads:\t40\n";
     struct fixture *f = *state;
@@ -717,7 +717,7 @@ static void watch_real_stall(struct nm_cgroup_sampler *s, const struct nm_cgroup
     assert_in_range(c.stall_permille, 500, 1000);
 }
 
-static void test_real_cgroup(void **state)
+static void test_a_real_cgroup_is_sampled(void **state)
 {
     _cleanup_(nm_cgroup_sampler_freep) struct nm_cgroup_sampler *s = NULL;
     char path[64];
@@ -751,30 +751,30 @@ static void test_real_cgroup(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        TEST(test_memory_files),
-        TEST(test_stall),
-        TEST(test_idle_memory),
-        TEST(test_what_changes_seldom),
-        TEST(test_zswap),
-        TEST(test_swap_of_processes),
-        TEST(test_optional_files),
-        TEST(test_not_enabled_here),
-        TEST(test_broken),
-        TEST(test_gone_before),
-        TEST(test_processes_come_and_go),
-        TEST(test_growth),
-        TEST(test_idle),
-        TEST(test_shim),
-        TEST(test_sharing),
-        TEST(test_sharing_of_small_processes),
-        TEST(test_sharing_limits),
-        TEST(test_walk_hangs),
-        TEST(test_many_processes),
-        TEST(test_children),
-        TEST(test_real_workers),
-        TEST(test_first_thread_ends),
-        TEST(test_threads_end),
-        cmocka_unit_test(test_real_cgroup),
+        TEST(test_the_memory_is_read_from_the_cgroups_files),
+        TEST(test_the_stall_time_is_sampled),
+        TEST(test_idle_memory_is_sampled),
+        TEST(test_figures_that_change_seldom_are_read_seldom),
+        TEST(test_pages_in_zswap_count_as_compressed),
+        TEST(test_pages_that_return_from_swap_are_counted),
+        TEST(test_optional_files_may_be_missing),
+        TEST(test_without_the_memory_controller_proc_is_read),
+        TEST(test_a_malformed_file_is_an_error),
+        TEST(test_a_removed_cgroup_is_an_error),
+        TEST(test_processes_may_start_and_end),
+        TEST(test_growth_of_a_process_is_noticed),
+        TEST(test_an_idle_cgroup_is_read_seldom),
+        TEST(test_the_memory_of_the_shim_does_not_count),
+        TEST(test_shared_pages_count_once),
+        TEST(test_small_processes_change_shared_memory_by_their_own_at_most),
+        TEST(test_a_cgroup_is_never_smaller_than_its_largest_process),
+        TEST(test_a_blocked_walk_does_not_block_the_sampler),
+        TEST(test_many_processes_are_sampled),
+        TEST(test_processes_of_cgroups_below_count),
+        TEST(test_forked_workers_of_the_real_kernel_count_once),
+        TEST(test_a_process_without_its_first_thread_has_its_memory),
+        TEST(test_memory_is_not_read_from_ended_threads),
+        cmocka_unit_test(test_a_real_cgroup_is_sampled),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

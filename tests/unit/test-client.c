@@ -31,7 +31,7 @@ static int fetch(const struct fake_nmd *f, const char *target, struct nm_client_
     return nm_client_fetch(&q, TIMEOUT_USEC, ret);
 }
 
-static void test_split_everywhere(void **state)
+static void test_an_answer_may_be_split_at_each_byte(void **state)
 {
     static const struct fake_exchange x[] = {
         {"GET /length HTTP/1.1\r\n", LENGTH_REPLY, NULL},
@@ -56,7 +56,7 @@ static void test_split_everywhere(void **state)
     }
 }
 
-static void test_cut_short(void **state)
+static void test_an_answer_that_is_cut_is_an_error(void **state)
 {
     static const struct fake_exchange x[] = {
         {"GET /a", "HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n{\"a\"", NULL},
@@ -79,7 +79,7 @@ static void test_cut_short(void **state)
 }
 
 /* Nearly a megabyte doesn't fit into the socket's buffer, so it is sent piece by piece. */
-static void test_large_body(void **state)
+static void test_a_large_body_is_sent_in_pieces(void **state)
 {
     static const struct fake_exchange x[] = {{"POST /big HTTP", LENGTH_REPLY, NULL}};
     struct nm_client_answer a = {0};
@@ -102,7 +102,7 @@ static void test_large_body(void **state)
     free(body);
 }
 
-static void test_two_streams_side_by_side(void **state)
+static void test_two_streams_are_read_side_by_side(void **state)
 {
     static const struct fake_exchange x[] = {
         {"GET /out", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nout\r\n0\r\n\r\n",
@@ -144,7 +144,7 @@ static void test_two_streams_side_by_side(void **state)
     fake_nmd_stop(&f);
 }
 
-static void test_nobody_there(void **state)
+static void test_a_missing_server_is_an_error(void **state)
 {
     struct sockaddr_un addr = {.sun_family = AF_UNIX, .sun_path = "/tmp/test-client-dead.sock"};
     struct nm_client_request q = {
@@ -169,7 +169,7 @@ static void test_nobody_there(void **state)
 }
 
 /* The kernel accepts the connection, but no answer comes. The caller gets an error after its timeout. */
-static void test_silence(void **state)
+static void test_a_silent_server_is_an_error_after_the_timeout(void **state)
 {
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
     struct nm_client_request q = {.method = "GET", .target = "/"};
@@ -290,7 +290,7 @@ static void expect_hello(int fd)
 }
 
 /* The client reads no byte behind the head, wherever the reply is cut. */
-static void test_upgrade(void **state)
+static void test_an_upgrade_reads_no_byte_behind_the_head(void **state)
 {
     static const struct fake_exchange x[] = {{"POST /x HTTP/1.1\r\n", SWITCHING "hello", "{}"}};
 
@@ -312,7 +312,7 @@ static void test_upgrade(void **state)
     }
 }
 
-static void test_upgrade_refused(void **state)
+static void test_a_refused_upgrade_returns_the_answer(void **state)
 {
     static const struct fake_exchange x[] = {
         {"POST /length", LENGTH_REPLY, NULL},
@@ -341,7 +341,7 @@ static void test_upgrade_refused(void **state)
     fake_nmd_stop(&f);
 }
 
-static void test_upgrade_cut_short(void **state)
+static void test_an_upgrade_that_is_cut_is_an_error(void **state)
 {
     static char endless[6000];
     const struct fake_exchange x[] = {
@@ -373,7 +373,7 @@ static void test_upgrade_cut_short(void **state)
 /* ---- refusals -------------------------------------------------------------------------------- */
 
 /* Errors that permit another try are handled. All others reach the caller. */
-static void test_each_call_fails(void **state)
+static void test_each_failed_call_is_repeated_or_reported(void **state)
 {
     static const struct fake_exchange x[] = {
         {"GET /a", LENGTH_REPLY, NULL}, {"POST /x", SWITCHING, NULL}, {"POST /no", LENGTH_REPLY, NULL}};
@@ -404,7 +404,7 @@ static void test_each_call_fails(void **state)
 
 /* A server may answer with an error and stop reading before it has the whole request. The client returns this
  * answer. */
-static void test_answer_ahead_of_the_request(void **state)
+static void test_an_answer_before_the_end_of_the_request_is_read(void **state)
 {
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
     struct nm_client_request q = {.method = "POST", .target = "/a", .body = "{}"};
@@ -455,7 +455,7 @@ static int upgrade_once(void *userdata)
     return r == NM_CLIENT_E_REFUSED ? 0 : r;
 }
 
-static void test_no_memory(void **state)
+static void test_each_failed_allocation_is_an_error(void **state)
 {
     static const struct fake_exchange x[] = {{"GET /a", LENGTH_REPLY, NULL}, {"POST /no", LENGTH_REPLY, NULL}};
     struct nm_client_answer a = {.len = NM_CLIENT_ANSWER_MAX - 3};
@@ -473,12 +473,18 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_split_everywhere), cmocka_unit_test(test_cut_short),
-        cmocka_unit_test(test_large_body),       cmocka_unit_test(test_two_streams_side_by_side),
-        cmocka_unit_test(test_nobody_there),     cmocka_unit_test(test_silence),
-        cmocka_unit_test(test_upgrade),          cmocka_unit_test(test_upgrade_refused),
-        cmocka_unit_test(test_upgrade_cut_short), cmocka_unit_test(test_each_call_fails),
-        cmocka_unit_test(test_answer_ahead_of_the_request), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_an_answer_may_be_split_at_each_byte),
+        cmocka_unit_test(test_an_answer_that_is_cut_is_an_error),
+        cmocka_unit_test(test_a_large_body_is_sent_in_pieces),
+        cmocka_unit_test(test_two_streams_are_read_side_by_side),
+        cmocka_unit_test(test_a_missing_server_is_an_error),
+        cmocka_unit_test(test_a_silent_server_is_an_error_after_the_timeout),
+        cmocka_unit_test(test_an_upgrade_reads_no_byte_behind_the_head),
+        cmocka_unit_test(test_a_refused_upgrade_returns_the_answer),
+        cmocka_unit_test(test_an_upgrade_that_is_cut_is_an_error),
+        cmocka_unit_test(test_each_failed_call_is_repeated_or_reported),
+        cmocka_unit_test(test_an_answer_before_the_end_of_the_request_is_read),
+        cmocka_unit_test(test_each_failed_allocation_is_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

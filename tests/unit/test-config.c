@@ -35,7 +35,7 @@ static int read_text(struct nm_config *c, const char *text, char **ret_message)
 
 /* ---- every key ---- */
 
-static void test_table(void **state)
+static void test_the_table_of_keys_is_valid(void **state)
 {
     (void)state;
     for (size_t i = 0; i < nm_config_n_keys; i++) {
@@ -52,7 +52,7 @@ static void test_table(void **state)
 }
 
 /* A default is written as get() would write it, so that comparing texts shows whether a value is the default. */
-static void test_defaults_round_trip(void **state)
+static void test_a_default_is_written_as_it_is_shown(void **state)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = defaults();
 
@@ -98,7 +98,7 @@ static void expect_set(const struct nm_config_key *k, const char *text, bool goo
         fail_msg("[%s] %s = %s: refused, but it became %s", k->section, k->name, text, after);
 }
 
-static void test_ranges(void **state)
+static void test_values_out_of_range_are_refused(void **state)
 {
     (void)state;
     for (size_t i = 0; i < nm_config_n_keys; i++) {
@@ -121,7 +121,7 @@ static void test_ranges(void **state)
 }
 
 /* A value is printed so that it reads back the same. */
-static void test_values_round_trip(void **state)
+static void test_a_printed_value_reads_back_the_same(void **state)
 {
     static const struct {
         const char *section, *name, *text, *printed;
@@ -166,7 +166,7 @@ static void test_values_round_trip(void **state)
     }
 }
 
-static void test_bad_values(void **state)
+static void test_invalid_values_are_refused(void **state)
 {
     static const struct {
         const char *section, *name, *text;
@@ -203,7 +203,7 @@ static void test_bad_values(void **state)
     }
 }
 
-static void test_too_many_users(void **state)
+static void test_too_many_users_are_refused(void **state)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = defaults();
     const struct nm_config_key *k = nm_config_find_key("containers", "banned-users");
@@ -219,7 +219,7 @@ static void test_too_many_users(void **state)
 
 /* ---- texts ---- */
 
-static void test_text(void **state)
+static void test_spaces_comments_and_line_ends_are_accepted(void **state)
 {
     static const char text[] = "\xef\xbb\xbf# a comment\r\n"
                                "; another\n"
@@ -244,7 +244,7 @@ static void test_text(void **state)
     assert_true(c->squeeze);
 }
 
-static void test_refusals(void **state)
+static void test_a_refusal_names_the_line(void **state)
 {
     static const struct {
         const char *text,
@@ -302,7 +302,7 @@ static void test_refusals(void **state)
 }
 
 /* inih's buffer holds 200 bytes. A longer line must not be read as two. */
-static void test_long_lines(void **state)
+static void test_a_long_line_is_not_read_as_two(void **state)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = defaults();
     _cleanup_free_ char *message = NULL;
@@ -319,7 +319,7 @@ static void test_long_lines(void **state)
     assert_int_equal(c->vcores, 3);
 }
 
-static void test_nul_byte(void **state)
+static void test_a_nul_byte_is_refused(void **state)
 {
     static const char text[] = "[node]\nvcores = 3\0 4\n";
     _cleanup_(nm_config_freep) struct nm_config *c = defaults();
@@ -331,7 +331,7 @@ static void test_nul_byte(void **state)
     assert_non_null(strstr(message, "FILE:2: vcores = 3? 4: the line contains a NUL byte"));
 }
 
-static void test_lists(void **state)
+static void test_lists_are_parsed(void **state)
 {
     const struct nm_config_key *k = nm_config_find_key("containers", "banned-users");
     _cleanup_(nm_config_freep) struct nm_config *c = defaults();
@@ -350,7 +350,7 @@ static void test_lists(void **state)
 
 /* ---- between keys ---- */
 
-static void test_cross_checks(void **state)
+static void test_contradicting_values_are_refused(void **state)
 {
     static const struct {
         const char *text, *part; /* part of the message; NULL: accepted */
@@ -430,7 +430,7 @@ static int load(bool must_exist, struct nm_config **ret, char **ret_message)
 }
 
 /* Defaults of another source (here a cluster's file) apply to keys that no file of nmd sets. */
-static void test_defaults_of_others(void **state)
+static void test_another_sources_defaults_apply_to_unset_keys(void **state)
 {
     struct nm_config_default defaults[] = {{"node", "memory", "800M", "site.xml"},
                                            {"queue", "max-length", "7", "site.xml"}, {}};
@@ -463,7 +463,7 @@ static void test_defaults_of_others(void **state)
 }
 
 /* Two values contradict each other, and no file of nmd sets either. The message names the source of one. */
-static void test_defaults_at_odds(void **state)
+static void test_contradicting_defaults_name_their_source(void **state)
 {
     const struct nm_config_default defaults[] = {{"over-allocation", "memory-threshold", "0.97", "site.xml"}, {}};
     _cleanup_free_ char *message = NULL;
@@ -478,7 +478,7 @@ static void test_defaults_at_odds(void **state)
     assert_null(c);
 }
 
-static void test_missing_file(void **state)
+static void test_a_missing_file_is_an_error(void **state)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = NULL;
     _cleanup_free_ char *message = NULL;
@@ -493,7 +493,7 @@ static void test_missing_file(void **state)
     assert_null(message);
 }
 
-static void test_drop_ins(void **state)
+static void test_drop_ins_override_the_file(void **state)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = NULL;
     _cleanup_free_ char *message = NULL;
@@ -512,7 +512,7 @@ static void test_drop_ins(void **state)
 }
 
 /* One bad line in any file makes nmd refuse all files. */
-static void test_refused_whole(void **state)
+static void test_one_bad_line_refuses_all_files(void **state)
 {
     struct nm_config *c = (struct nm_config *)directory; /* must be unchanged on failure */
     _cleanup_free_ char *message = NULL;
@@ -527,7 +527,7 @@ static void test_refused_whole(void **state)
 }
 
 /* The two values of a contradiction may be in different files. The message names the place of one. */
-static void test_contradiction_between_files(void **state)
+static void test_a_contradiction_between_files_names_both_places(void **state)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = NULL;
     _cleanup_free_ char *message = NULL;
@@ -543,7 +543,7 @@ static void test_contradiction_between_files(void **state)
 }
 
 /* A contradiction is reported beside other errors, but only if both of its values were read without an error. */
-static void test_contradiction_among_others(void **state)
+static void test_a_contradiction_is_reported_beside_other_errors(void **state)
 {
     static const struct {
         const char *text;
@@ -569,7 +569,7 @@ static void test_contradiction_among_others(void **state)
     }
 }
 
-static void test_unreadable(void **state)
+static void test_an_unreadable_file_is_an_error(void **state)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = NULL;
     _cleanup_free_ char *message = NULL;
@@ -593,7 +593,7 @@ static void test_unreadable(void **state)
 
 /* ---- files made from the table ------ */
 
-static void test_needs_restart(void **state)
+static void test_keys_that_need_a_restart_are_named(void **state)
 {
     _cleanup_(nm_config_freep) struct nm_config *a = defaults(), *b = defaults();
     _cleanup_free_ char *message = NULL;
@@ -612,7 +612,7 @@ static void test_needs_restart(void **state)
     assert_true(strlen(nm_config_needs_restart(a, b, buf, 12)) < 12);
 }
 
-static void test_json(void **state)
+static void test_the_json_has_each_key(void **state)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = defaults();
     _cleanup_free_ char *message = NULL;
@@ -636,7 +636,7 @@ static void test_json(void **state)
 }
 
 /* With the stall guard the automatic thresholds are higher. Thresholds that are set never change. */
-static void test_cpu_thresholds(void **state)
+static void test_the_stall_guard_raises_automatic_thresholds(void **state)
 {
     static const struct {
         double alpha, beta; /* 0: auto */
@@ -663,7 +663,7 @@ static void test_cpu_thresholds(void **state)
 }
 
 /* The JSON names the drop-in that set a key, and the value of an "auto". */
-static void test_json_says_why(void **state)
+static void test_the_json_names_the_source_of_a_value(void **state)
 {
     const struct nm_config_note note = {"preemption", "cpu-threshold", "0.95", "low: for a reason"};
     _cleanup_(nm_config_freep) struct nm_config *c = NULL;
@@ -718,7 +718,7 @@ static char *printed(int (*print)(FILE *))
 }
 
 /* With every comment sign removed before a key, the template is a file that changes nothing. */
-static void test_template_is_the_defaults(void **state)
+static void test_the_template_has_the_defaults(void **state)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = defaults();
     _cleanup_free_ char *text = printed(nm_config_print_template), *message = NULL;
@@ -733,7 +733,7 @@ static void test_template_is_the_defaults(void **state)
     assert_int_equal(n_keys, nm_config_n_keys);
     if (read_text(c, text, &message) < 0)
         fail_msg("%s", message);
-    test_defaults_round_trip(state);
+    test_a_default_is_written_as_it_is_shown(state);
     for (size_t i = 0; i < nm_config_n_keys; i++) {
         char value[NM_CONFIG_VALUE_SIZE];
         assert_string_equal(nm_config_get(c, &nm_config_keys[i], value, sizeof value),
@@ -741,7 +741,7 @@ static void test_template_is_the_defaults(void **state)
     }
 }
 
-static void test_packaged_file(void **state)
+static void test_the_packaged_file_is_valid(void **state)
 {
     _cleanup_free_ char *expected = printed(nm_config_print_template);
     _cleanup_free_ char *packaged = slurp(NM_TEST_SRCDIR "/packaging/nmd.conf");
@@ -752,7 +752,7 @@ static void test_packaged_file(void **state)
             "packaging/nmd.conf is not what the table of keys says: run `make update-config-docs`");
 }
 
-static void test_manual(void **state)
+static void test_the_manual_has_each_key(void **state)
 {
     _cleanup_free_ char *keys = printed(nm_config_print_man);
     _cleanup_free_ char *manual = slurp(NM_TEST_SRCDIR "/packaging/nmd.conf.5");
@@ -767,20 +767,28 @@ int main(void)
 {
 #define WITH_DIRECTORY(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),         cmocka_unit_test(test_defaults_round_trip),
-        cmocka_unit_test(test_ranges),        cmocka_unit_test(test_values_round_trip),
-        cmocka_unit_test(test_bad_values),    cmocka_unit_test(test_too_many_users),
-        cmocka_unit_test(test_text),          cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_long_lines),    cmocka_unit_test(test_nul_byte),
-        cmocka_unit_test(test_lists),         cmocka_unit_test(test_cross_checks),
-        WITH_DIRECTORY(test_defaults_at_odds),
-        WITH_DIRECTORY(test_defaults_of_others), WITH_DIRECTORY(test_missing_file),    WITH_DIRECTORY(test_drop_ins),
-        WITH_DIRECTORY(test_refused_whole),   WITH_DIRECTORY(test_contradiction_between_files),
-        WITH_DIRECTORY(test_contradiction_among_others),
-        WITH_DIRECTORY(test_unreadable),      cmocka_unit_test(test_needs_restart),
-        cmocka_unit_test(test_cpu_thresholds), WITH_DIRECTORY(test_json_says_why),
-        cmocka_unit_test(test_json),          cmocka_unit_test(test_template_is_the_defaults),
-        cmocka_unit_test(test_packaged_file), cmocka_unit_test(test_manual),
+        cmocka_unit_test(test_the_table_of_keys_is_valid),
+        cmocka_unit_test(test_a_default_is_written_as_it_is_shown),
+        cmocka_unit_test(test_values_out_of_range_are_refused),
+        cmocka_unit_test(test_a_printed_value_reads_back_the_same),
+        cmocka_unit_test(test_invalid_values_are_refused),    cmocka_unit_test(test_too_many_users_are_refused),
+        cmocka_unit_test(test_spaces_comments_and_line_ends_are_accepted),
+        cmocka_unit_test(test_a_refusal_names_the_line),
+        cmocka_unit_test(test_a_long_line_is_not_read_as_two),    cmocka_unit_test(test_a_nul_byte_is_refused),
+        cmocka_unit_test(test_lists_are_parsed),         cmocka_unit_test(test_contradicting_values_are_refused),
+        WITH_DIRECTORY(test_contradicting_defaults_name_their_source),
+        WITH_DIRECTORY(test_another_sources_defaults_apply_to_unset_keys),
+        WITH_DIRECTORY(test_a_missing_file_is_an_error),
+        WITH_DIRECTORY(test_drop_ins_override_the_file),
+        WITH_DIRECTORY(test_one_bad_line_refuses_all_files),
+        WITH_DIRECTORY(test_a_contradiction_between_files_names_both_places),
+        WITH_DIRECTORY(test_a_contradiction_is_reported_beside_other_errors),
+        WITH_DIRECTORY(test_an_unreadable_file_is_an_error),
+        cmocka_unit_test(test_keys_that_need_a_restart_are_named),
+        cmocka_unit_test(test_the_stall_guard_raises_automatic_thresholds),
+        WITH_DIRECTORY(test_the_json_names_the_source_of_a_value),
+        cmocka_unit_test(test_the_json_has_each_key),          cmocka_unit_test(test_the_template_has_the_defaults),
+        cmocka_unit_test(test_the_packaged_file_is_valid), cmocka_unit_test(test_the_manual_has_each_key),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

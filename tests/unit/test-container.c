@@ -28,7 +28,7 @@ static const char *const allowed[NM_STATE_COUNT] = {
     [NM_COMPLETED] =   ".........",
 };
 
-static void test_every_pair(void **state)
+static void test_each_pair_of_states_is_permitted_or_refused(void **state)
 {
     (void)state;
     for (unsigned from = 0; from < NM_STATE_COUNT; from++) {
@@ -48,7 +48,7 @@ static void test_every_pair(void **state)
     }
 }
 
-static void test_out_of_range(void **state)
+static void test_an_unknown_state_is_refused(void **state)
 {
     (void)state;
     assert_false(nm_container_may_become(NM_STATE_COUNT, NM_COMPLETED));
@@ -56,7 +56,7 @@ static void test_out_of_range(void **state)
 }
 
 /* Every live state must have a path to the end, or a container could stay for ever. */
-static void test_everything_ends(void **state)
+static void test_each_live_state_has_a_path_to_the_end(void **state)
 {
     unsigned reaches = 1u << NM_COMPLETED;
 
@@ -70,7 +70,7 @@ static void test_everything_ends(void **state)
     assert_int_equal(reaches, (1u << NM_STATE_COUNT) - 1);
 }
 
-static void test_new(void **state)
+static void test_a_new_container_has_its_defaults(void **state)
 {
     _cleanup_(nm_container_freep) struct nm_container *c = NULL;
 
@@ -84,7 +84,7 @@ static void test_new(void **state)
     assert_null(nm_container_free(NULL));
 }
 
-static void test_copy_is_deep(void **state)
+static void test_a_copy_shares_no_memory(void **state)
 {
     char a0[] = "sh", a1[] = "-c", e0[] = "A=b", workdir[] = "/tmp", user[] = "me";
     char *argv[] = {a0, a1, NULL}, *env[] = {e0, NULL};
@@ -106,7 +106,7 @@ static void test_copy_is_deep(void **state)
     assert_true(to.no_new_privs);
 }
 
-static void test_copy_of_little(void **state)
+static void test_a_copy_of_an_empty_container_is_complete(void **state)
 {
     char *argv[] = {NULL};
     struct nm_command from = {.argv = argv};
@@ -124,7 +124,7 @@ static void test_copy_of_little(void **state)
 }
 
 /* Counts as execve() does: bytes, terminating NULs and pointers. */
-static void test_bytes_and_room(void **state)
+static void test_the_size_of_a_command_counts_pointers_and_nuls(void **state)
 {
     const char *v[] = {"ab", "", NULL};
     struct rlimit rl, old;
@@ -148,7 +148,7 @@ static void test_bytes_and_room(void **state)
 
 /* execve() with the same stack limit accepts a command of nm_command_room() bytes, and refuses a slightly larger
  * one. */
-static void test_room_is_the_kernels(void **state)
+static void test_the_room_for_a_command_is_that_of_execve(void **state)
 {
     static const rlim_t stacks[] = {256 << 10, 1 << 20};
 
@@ -175,7 +175,7 @@ static void test_room_is_the_kernels(void **state)
         }
 }
 
-static void test_shorten(void **state)
+static void test_a_long_command_is_shortened(void **state)
 {
     char long_word[3001];
     const char *few[] = {"sh", "-c", "exit"}, *long_ones[] = {"sh", "-c", long_word, "x"};
@@ -204,7 +204,7 @@ static void test_shorten(void **state)
     nm_command_done(&c);
 }
 
-static void test_label(void **state)
+static void test_a_label_names_the_container(void **state)
 {
     _cleanup_(nm_container_freep) struct nm_container *c = NULL;
     char buf[NM_ID_SIZE + NM_NAME_SIZE + 4];
@@ -218,7 +218,7 @@ static void test_label(void **state)
     assert_string_equal(nm_container_label(c, buf, 8), "contain");
 }
 
-static void test_end_text(void **state)
+static void test_each_kind_of_end_has_its_own_text(void **state)
 {
     _cleanup_(nm_container_freep) struct nm_container *c = NULL;
     char buf[64];
@@ -239,7 +239,7 @@ static enum nm_container_end end_of(const char *text)
 }
 
 /* Each kind of end has its own text, and only a success is named one. */
-static void test_state_text(void **state)
+static void test_each_state_has_a_text(void **state)
 {
     static const struct {
         enum nm_exit_reason reason;
@@ -284,7 +284,7 @@ static void test_state_text(void **state)
     }
 }
 
-static void test_names(void **state)
+static void test_names_of_enums_round_trip(void **state)
 {
     (void)state;
     assert_string_equal(nm_state_word(NM_SCHEDULED), "QUEUED");
@@ -313,14 +313,18 @@ static void test_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_pair),   cmocka_unit_test(test_out_of_range),
-        cmocka_unit_test(test_everything_ends), cmocka_unit_test(test_new),
-        cmocka_unit_test(test_copy_is_deep), cmocka_unit_test(test_copy_of_little),
-        cmocka_unit_test(test_label),        cmocka_unit_test(test_end_text),
-        cmocka_unit_test(test_state_text), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_bytes_and_room),
-        cmocka_unit_test(test_room_is_the_kernels),
-        cmocka_unit_test(test_shorten),
+        cmocka_unit_test(test_each_pair_of_states_is_permitted_or_refused),
+        cmocka_unit_test(test_an_unknown_state_is_refused),
+        cmocka_unit_test(test_each_live_state_has_a_path_to_the_end),
+        cmocka_unit_test(test_a_new_container_has_its_defaults),
+        cmocka_unit_test(test_a_copy_shares_no_memory),
+        cmocka_unit_test(test_a_copy_of_an_empty_container_is_complete),
+        cmocka_unit_test(test_a_label_names_the_container),
+        cmocka_unit_test(test_each_kind_of_end_has_its_own_text),
+        cmocka_unit_test(test_each_state_has_a_text), cmocka_unit_test(test_names_of_enums_round_trip),
+        cmocka_unit_test(test_the_size_of_a_command_counts_pointers_and_nuls),
+        cmocka_unit_test(test_the_room_for_a_command_is_that_of_execve),
+        cmocka_unit_test(test_a_long_command_is_shortened),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,7 +52,7 @@ static void assert_contains(const struct nm_decision *d, const char *expected)
     assert_non_null(strstr(nm_decision_summary(d, buf, sizeof(buf)), expected));
 }
 
-static void test_why_admitted(void **state)
+static void test_an_admission_gives_its_reason(void **state)
 {
     struct nm_decision d = sample(NM_DECISION_ADMIT, NM_REASON_GUARANTEED);
 
@@ -78,7 +78,7 @@ static void test_why_admitted(void **state)
                        "request), and that stays within the preemption thresholds of 95 % of memory and 95 % of CPU");
 }
 
-static void test_why_held_or_refused(void **state)
+static void test_a_hold_or_refusal_gives_its_reason(void **state)
 {
     struct nm_decision d = sample(NM_DECISION_QUEUE, NM_REASON_OVER_ALPHA);
 
@@ -144,7 +144,7 @@ static void test_why_held_or_refused(void **state)
 }
 
 /* Amounts that look the same when rounded are shown exactly. */
-static void test_larger_by_little(void **state)
+static void test_amounts_that_look_equal_are_shown_exactly(void **state)
 {
     struct nm_decision d = sample(NM_DECISION_REFUSE, NM_REASON_LARGER_THAN_NODE);
 
@@ -157,7 +157,7 @@ static void test_larger_by_little(void **state)
 }
 
 /* A request that alone exceeds the limit: the use of others is not to blame, and waiting for it is no advice. */
-static void test_request_alone_is_too_large(void **state)
+static void test_a_request_that_alone_is_too_large_says_so(void **state)
 {
     struct nm_decision d = sample(NM_DECISION_QUEUE, NM_REASON_NEVER_FITS);
     _cleanup_free_ char *text = NULL;
@@ -185,7 +185,7 @@ static void assert_advice(const struct nm_decision *d, bool less, bool guarantee
 
 /* The advice to request less isn't given if the use of others alone exceeds the limit, so that no request is small
  * enough. */
-static void test_less_is_no_advice(void **state)
+static void test_a_smaller_request_is_not_advised_in_vain(void **state)
 {
     static const enum nm_reason reasons[] = {NM_REASON_OVER_ALPHA, NM_REASON_WOULD_EXCEED_BETA, NM_REASON_NEVER_FITS};
 
@@ -202,7 +202,7 @@ static void test_less_is_no_advice(void **state)
 }
 
 /* Measured use, reserve and the use of others are separate figures. */
-static void test_what_use_is_made_of(void **state)
+static void test_measured_use_reserve_and_others_are_separate_figures(void **state)
 {
     struct nm_decision d = sample(NM_DECISION_QUEUE, NM_REASON_WOULD_EXCEED_BETA);
     _cleanup_free_ char *text = NULL;
@@ -229,7 +229,7 @@ static void test_what_use_is_made_of(void **state)
 }
 
 /* Eight vcores for four CPUs: requests are shown in vcores, as they were made. */
-static void test_vcores_apart_from_cpus(void **state)
+static void test_requests_are_shown_in_vcores(void **state)
 {
     struct nm_decision d = sample(NM_DECISION_REFUSE, NM_REASON_GUARANTEED_FULL);
 
@@ -239,7 +239,7 @@ static void test_vcores_apart_from_cpus(void **state)
     assert_contains(&d, "guaranteed containers already hold 7 of 8 vcores, and it asks for 2 vcores");
 }
 
-static void test_repeated_refusals(void **state)
+static void test_repeated_refusals_are_counted(void **state)
 {
     struct nm_decision d = sample(NM_DECISION_REFUSE, NM_REASON_QUEUE_FULL);
     _cleanup_free_ char *text = NULL;
@@ -260,7 +260,7 @@ static void test_repeated_refusals(void **state)
     assert_contains(&d, "refused 240 requests: the queue is full");
 }
 
-static void test_why_taken_back(void **state)
+static void test_a_kill_or_pause_gives_its_reason(void **state)
 {
     struct nm_decision d = sample(NM_DECISION_KILL, NM_REASON_MEMORY_OVER_BETA);
 
@@ -349,7 +349,7 @@ static void test_why_taken_back(void **state)
                        "no guaranteed container waits because of them, and CPU is at 37.5 % of capacity");
 }
 
-static void test_outcomes(void **state)
+static void test_each_outcome_has_a_text(void **state)
 {
     struct nm_decision d = sample(NM_DECISION_PAUSE, NM_REASON_USER);
 
@@ -366,7 +366,7 @@ static void test_outcomes(void **state)
 }
 
 /* Every reason needs texts, with and without numbers, and no text may overrun its buffer. */
-static void test_every_kind_and_reason(void **state)
+static void test_each_kind_and_reason_has_a_text(void **state)
 {
     (void)state;
     for (enum nm_decision_kind k = 0; k < NM_DECISION_KIND_COUNT; k++)
@@ -421,7 +421,7 @@ static struct nm_decision complete(void)
     return d;
 }
 
-static void test_explanation(void **state)
+static void test_an_explanation_has_all_amounts(void **state)
 {
     struct nm_decision d = complete();
     _cleanup_free_ char *text = NULL;
@@ -448,7 +448,7 @@ static void test_explanation(void **state)
 }
 
 /* A victim that frees nothing is described as freeing nothing of the missing resource. */
-static void test_nothing_of_what_was_short(void **state)
+static void test_a_victim_that_frees_nothing_is_described_so(void **state)
 {
     struct nm_decision d = complete();
     _cleanup_free_ char *text = NULL;
@@ -465,7 +465,7 @@ static void test_nothing_of_what_was_short(void **state)
 
 /* A container of a cluster gets no advice about nmctl or options, because its user can't submit it again on this
  * node. */
-static void test_advice_for_an_upstreams(void **state)
+static void test_a_container_of_a_cluster_gets_no_advice(void **state)
 {
     struct nm_decision d = complete();
     _cleanup_free_ char *text = NULL;
@@ -479,7 +479,7 @@ static void test_advice_for_an_upstreams(void **state)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void test_json_round_trip(void **state)
+static void test_a_decision_reads_back_from_json(void **state)
 {
     struct nm_decision d = complete(), back;
     json_t *j = nm_decision_to_json(&d);
@@ -503,7 +503,7 @@ static void test_json_round_trip(void **state)
     json_decref(j);
 }
 
-static void test_json_of_an_older_nmd(void **state)
+static void test_the_json_of_an_older_nmd_is_read(void **state)
 {
     struct nm_decision d = complete(), back;
     json_t *j = nm_decision_to_json(&d);
@@ -518,7 +518,7 @@ static void test_json_of_an_older_nmd(void **state)
     json_decref(j);
 }
 
-static void test_malformed_json(void **state)
+static void test_malformed_json_is_refused(void **state)
 {
     static const struct {
         const char *member, *value;
@@ -579,23 +579,23 @@ static void test_malformed_json(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_why_admitted),
-        cmocka_unit_test(test_why_held_or_refused),
-        cmocka_unit_test(test_request_alone_is_too_large),
-        cmocka_unit_test(test_larger_by_little),
-        cmocka_unit_test(test_what_use_is_made_of),
-        cmocka_unit_test(test_less_is_no_advice),
-        cmocka_unit_test(test_vcores_apart_from_cpus),
-        cmocka_unit_test(test_repeated_refusals),
-        cmocka_unit_test(test_why_taken_back),
-        cmocka_unit_test(test_outcomes),
-        cmocka_unit_test(test_every_kind_and_reason),
-        cmocka_unit_test(test_explanation),
-        cmocka_unit_test(test_nothing_of_what_was_short),
-        cmocka_unit_test(test_advice_for_an_upstreams),
-        cmocka_unit_test(test_json_round_trip),
-        cmocka_unit_test(test_json_of_an_older_nmd),
-        cmocka_unit_test(test_malformed_json),
+        cmocka_unit_test(test_an_admission_gives_its_reason),
+        cmocka_unit_test(test_a_hold_or_refusal_gives_its_reason),
+        cmocka_unit_test(test_a_request_that_alone_is_too_large_says_so),
+        cmocka_unit_test(test_amounts_that_look_equal_are_shown_exactly),
+        cmocka_unit_test(test_measured_use_reserve_and_others_are_separate_figures),
+        cmocka_unit_test(test_a_smaller_request_is_not_advised_in_vain),
+        cmocka_unit_test(test_requests_are_shown_in_vcores),
+        cmocka_unit_test(test_repeated_refusals_are_counted),
+        cmocka_unit_test(test_a_kill_or_pause_gives_its_reason),
+        cmocka_unit_test(test_each_outcome_has_a_text),
+        cmocka_unit_test(test_each_kind_and_reason_has_a_text),
+        cmocka_unit_test(test_an_explanation_has_all_amounts),
+        cmocka_unit_test(test_a_victim_that_frees_nothing_is_described_so),
+        cmocka_unit_test(test_a_container_of_a_cluster_gets_no_advice),
+        cmocka_unit_test(test_a_decision_reads_back_from_json),
+        cmocka_unit_test(test_the_json_of_an_older_nmd_is_read),
+        cmocka_unit_test(test_malformed_json_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,7 +31,7 @@ static void put(struct manager_world *w, const char *key, const char *value)
 }
 
 /* All valid values are loaded, and invalid ones are ignored. */
-static void test_other_words(void **state)
+static void test_invalid_values_are_ignored(void **state)
 {
     struct manager_world *w = *state;
     struct nm_policy_memory memory, none = {0};
@@ -76,7 +76,7 @@ static uint64_t newest_kept(const struct manager_world *w)
 }
 
 /* An nmd that dies within a transaction has done nothing of it, so it must not have reported the events. */
-static void test_events_of_a_transaction(void **state)
+static void test_events_of_an_unfinished_transaction_are_not_reported(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
@@ -101,7 +101,7 @@ static void test_events_of_a_transaction(void **state)
     assert_true(w->m->decisions.next > number);
 }
 
-static void test_a_margin_that_is_no_margin(void **state)
+static void test_an_invalid_margin_is_ignored(void **state)
 {
     static const char *const margins[] = {"1 2", "1 2 x", ""};
     struct manager_world *w = *state;
@@ -118,7 +118,7 @@ static void test_a_margin_that_is_no_margin(void **state)
 }
 
 /* All applications have a live container. Further ones share the entry of containers without an application. */
-static void test_too_many_applications(void **state)
+static void test_too_many_applications_share_an_entry(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
@@ -148,7 +148,7 @@ static bool has_note(const struct nm_status *s, const char *says)
     return false;
 }
 
-static void test_notes(void **state)
+static void test_notes_name_left_memory_and_missing_features(void **state)
 {
     struct manager_world *w = *state;
     struct nm_status s;
@@ -164,7 +164,7 @@ static void test_notes(void **state)
     assert_false(has_note(&s, "belong to no container"));
 }
 
-static void test_logs_that_are_none(void **state)
+static void test_an_unknown_container_or_stream_has_no_log(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
@@ -198,7 +198,7 @@ static void test_logs_that_are_none(void **state)
 /* ---- the slice --------------------------------------------------------------------------------- */
 
 /* If memory.low exceeds nmd's value, an administrator has set it, and it stays. A lower value is restored. */
-static void test_another_hand_at_the_slice(void **state)
+static void test_an_administrators_higher_protection_stays(void **state)
 {
     struct manager_world *w = *state;
     uint64_t is;
@@ -220,7 +220,7 @@ static void test_another_hand_at_the_slice(void **state)
     assert_int_equal(w->m->counters.drift_repairs, 1);
 }
 
-static void test_a_slice_that_can_not_be_set(void **state)
+static void test_a_slice_that_can_not_be_set_leaves_its_note_unsaved(void **state)
 {
     struct manager_world *w = *state;
 
@@ -238,11 +238,11 @@ static void test_a_slice_that_can_not_be_set(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_events_of_a_transaction),
-        TEST(test_other_words),           TEST(test_a_margin_that_is_no_margin),
-        TEST(test_too_many_applications), TEST(test_notes),
-        TEST(test_logs_that_are_none),    TEST(test_another_hand_at_the_slice),
-        TEST(test_a_slice_that_can_not_be_set),
+        TEST(test_events_of_an_unfinished_transaction_are_not_reported),
+        TEST(test_invalid_values_are_ignored),           TEST(test_an_invalid_margin_is_ignored),
+        TEST(test_too_many_applications_share_an_entry), TEST(test_notes_name_left_memory_and_missing_features),
+        TEST(test_an_unknown_container_or_stream_has_no_log),    TEST(test_an_administrators_higher_protection_stays),
+        TEST(test_a_slice_that_can_not_be_set_leaves_its_note_unsaved),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

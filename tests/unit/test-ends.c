@@ -80,7 +80,7 @@ static void forget_end(struct nm_live_container *l)
     l->has_end = l->run.global_oom = l->run.oom_reported = l->run.stopped = false;
 }
 
-static void test_what_could_not_begin(void **state)
+static void test_a_container_that_could_not_start_has_the_reason(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = add(w, "it");
@@ -131,7 +131,7 @@ static const struct end_case end_cases[] = {
      .says = ""},
 };
 
-static void test_how_it_ended(void **state)
+static void test_each_end_has_its_reason_and_code(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = add(w, "it");
@@ -176,7 +176,7 @@ static void assert_judged(struct nm_live_container *l, enum nm_exit_reason reaso
 }
 
 /* A killed shim has reported no end. Its files show how far it had come. */
-static void test_without_a_final_record(void **state)
+static void test_the_files_of_a_killed_shim_show_its_progress(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = add(w, "it");
@@ -205,7 +205,7 @@ static void test_without_a_final_record(void **state)
 }
 
 /* Without a watch of memory.events only the sample detects the kill. */
-static void test_the_kernel_kills_unheard(void **state)
+static void test_a_kill_by_the_kernel_is_found_by_the_sample(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = add(w, "it");
@@ -226,7 +226,7 @@ static void test_the_kernel_kills_unheard(void **state)
 }
 
 /* The slice was removed and made again, so its files are new. */
-static void test_a_slice_that_goes(void **state)
+static void test_a_removed_slice_is_watched_again(void **state)
 {
     struct manager_world *w = *state;
 
@@ -262,7 +262,7 @@ static bool has_ended(const struct nm_live_container *l)
     return nm_run_phase_is_ending(l->phase);
 }
 
-static void test_what_can_not_be_killed(void **state)
+static void test_a_container_that_can_not_be_killed_makes_the_node_unhealthy(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = add(w, "it");
@@ -287,7 +287,7 @@ static void test_what_can_not_be_killed(void **state)
 }
 
 /* The container's cgroup.kill can't be written. The error is reported, and the kill is repeated. */
-static void test_a_kill_that_fails(void **state)
+static void test_a_failed_kill_is_reported_and_repeated(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = add(w, "it");
@@ -310,7 +310,7 @@ static void remove_cgroup(const struct nm_live_container *l)
 
 /* Another process has removed the container's cgroup (systemctl stop). Requests find no processes, and the container
  * has ended. */
-static void test_a_cgroup_that_vanishes(void **state)
+static void test_a_container_whose_cgroup_was_removed_ends(void **state)
 {
     static const enum nm_state states[] = {NM_RUNNING, NM_PAUSED, NM_KILLING};
     struct manager_world *w = *state;
@@ -336,7 +336,7 @@ static void test_a_cgroup_that_vanishes(void **state)
 
 /* ---- limits ------------------------------------------------------------------------------------ */
 
-static void test_limits_that_can_not_be_set(void **state)
+static void test_a_container_whose_limits_can_not_be_set_keeps_running(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = add(w, "it");
@@ -354,7 +354,7 @@ static void test_limits_that_can_not_be_set(void **state)
 }
 
 /* The backend still has a pointer to the container, which must not be freed before the answer. */
-static void test_an_end_while_limits_are_set(void **state)
+static void test_a_container_is_not_freed_before_its_limits_are_answered(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = add(w, "it");
@@ -376,7 +376,7 @@ static void overwrite(const struct nm_live_container *l, const char *file, const
     assert_true(nm_write_file_at(l->cg->dir_fd, file, text) >= 0);
 }
 
-static void test_another_hand(void **state)
+static void test_limits_that_another_program_changed_are_restored(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = add(w, "it"), *dies = add(w, "dies"), *changes = add(w, "changes");
@@ -398,7 +398,7 @@ static void test_another_hand(void **state)
 }
 
 /* A restarted nmd finds limits that an earlier nmd set for another type or capacity. */
-static void test_limits_are_put_right(void **state)
+static void test_a_restarted_nmd_corrects_limits(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = add(w, "it");
@@ -418,7 +418,7 @@ static void test_limits_are_put_right(void **state)
 
 /* ---- stopped by others ------------------------------------------------------------------------- */
 
-static void test_a_stop_by_systemd(void **state)
+static void test_a_stop_by_systemd_is_named(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = add(w, "it");
@@ -446,7 +446,7 @@ static int asked_freeze(const struct nm_live_container *l)
 }
 
 /* nmd reverts a freeze or a thaw by another process, unless the whole slice was frozen. */
-static void test_a_foreign_freeze(void **state)
+static void test_a_freeze_by_another_process_is_undone(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = add(w, "runs"), *paused = add(w, "paused");
@@ -471,20 +471,20 @@ static void test_a_foreign_freeze(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_what_could_not_begin),
-        TEST(test_how_it_ended),
-        TEST(test_without_a_final_record),
-        TEST(test_the_kernel_kills_unheard),
-        TEST(test_a_slice_that_goes),
-        TEST(test_what_can_not_be_killed),
-        TEST(test_a_kill_that_fails),
-        TEST(test_a_cgroup_that_vanishes),
-        TEST(test_limits_that_can_not_be_set),
-        TEST(test_an_end_while_limits_are_set),
-        TEST(test_another_hand),
-        TEST(test_limits_are_put_right),
-        TEST(test_a_stop_by_systemd),
-        TEST(test_a_foreign_freeze),
+        TEST(test_a_container_that_could_not_start_has_the_reason),
+        TEST(test_each_end_has_its_reason_and_code),
+        TEST(test_the_files_of_a_killed_shim_show_its_progress),
+        TEST(test_a_kill_by_the_kernel_is_found_by_the_sample),
+        TEST(test_a_removed_slice_is_watched_again),
+        TEST(test_a_container_that_can_not_be_killed_makes_the_node_unhealthy),
+        TEST(test_a_failed_kill_is_reported_and_repeated),
+        TEST(test_a_container_whose_cgroup_was_removed_ends),
+        TEST(test_a_container_whose_limits_can_not_be_set_keeps_running),
+        TEST(test_a_container_is_not_freed_before_its_limits_are_answered),
+        TEST(test_limits_that_another_program_changed_are_restored),
+        TEST(test_a_restarted_nmd_corrects_limits),
+        TEST(test_a_stop_by_systemd_is_named),
+        TEST(test_a_freeze_by_another_process_is_undone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,7 +75,7 @@ static void assert_same(const struct nm_event_record *a, const struct nm_event_r
     assert_string_equal(a->text, b->text);
 }
 
-static void test_there_and_back(void **state)
+static void test_events_read_back_as_written(void **state)
 {
     struct nm_event_record plain = {.number = 1, .kind = NM_EVENT_NODE, .text = "hello"};
     struct nm_event_record e = longest(INT64_MAX - 1), got;
@@ -91,7 +91,7 @@ static void test_there_and_back(void **state)
 }
 
 /* A change of any byte of a slot is detected, and a refused slot leaves the record alone. */
-static void test_damage(void **state)
+static void test_a_damaged_slot_is_refused(void **state)
 {
     struct nm_event_record e = longest(9), got = {.number = 77};
     char slot[NM_EVENT_SLOT_BYTES], zeroes[NM_EVENT_SLOT_BYTES] = "";
@@ -108,7 +108,7 @@ static void test_damage(void **state)
 
 #define BODY(words) "nm-event-1 " words "\nhello"
 
-static void test_other_words(void **state)
+static void test_invalid_values_are_refused(void **state)
 {
     static const char good[] = BODY("7 8 state container_1_000001 - 1000 GUARANTEED NEW SCHEDULED 0 admit");
     static const char *const bad[] = {
@@ -154,7 +154,7 @@ static void put(int fd, uint64_t number)
     assert_int_equal(nm_event_file_put(fd, &e), 0);
 }
 
-static void test_a_ring(void **state)
+static void test_the_newest_events_replace_the_oldest(void **state)
 {
     char path[96];
     uint64_t next = 0;
@@ -183,7 +183,7 @@ static void test_a_ring(void **state)
 }
 
 /* Without a file, the events continue in memory with their numbers. */
-static void test_no_place(void **state)
+static void test_events_continue_without_a_file(void **state)
 {
     char path[PATH_MAX + 8];
     uint64_t next = 5;
@@ -201,7 +201,7 @@ static void test_no_place(void **state)
 }
 
 /* A record in another record's slot, as another program may leave it. */
-static void test_another_place(void **state)
+static void test_an_event_in_another_slot_is_refused(void **state)
 {
     struct nm_event_record e = longest(9);
     char slot[NM_EVENT_SLOT_BYTES];
@@ -228,7 +228,7 @@ static void limit_files(rlim_t bytes)
 
 /* A limit on the size of files that ends within a slot cuts the write short. The reported reason is this limit, and
  * not a full disk. */
-static void test_limited(void **state)
+static void test_a_limit_on_file_sizes_is_reported(void **state)
 {
     static char text[NM_SLOT_BYTES_MAX];
     struct nm_event_record e = longest(1);
@@ -254,13 +254,13 @@ static void test_limited(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_there_and_back, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_damage, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_other_words, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_ring, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_no_place, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_another_place, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_limited, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_events_read_back_as_written, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_damaged_slot_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_invalid_values_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_newest_events_replace_the_oldest, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_events_continue_without_a_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_an_event_in_another_slot_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_limit_on_file_sizes_is_reported, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

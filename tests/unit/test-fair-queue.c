@@ -13,7 +13,7 @@
 #include "util/macros.h"
 #include "util/fair-queue.h"
 
-static void test_everybody_has_a_turn_after_another(void **state)
+static void test_each_key_has_a_turn_after_another(void **state)
 {
     struct nm_fair_queue queue = {0};
     struct nm_fair_item many[3] = {0}, few[2] = {0}, late = {0};
@@ -35,7 +35,7 @@ static void test_everybody_has_a_turn_after_another(void **state)
     assert_null(nm_fair_take(&queue));
 }
 
-static void test_who_leaves_costs_nobody_a_turn(void **state)
+static void test_a_removed_key_costs_no_other_key_a_turn(void **state)
 {
     struct nm_fair_queue queue = {0};
     struct nm_fair_item a[2] = {0}, b = {0}, c = {0};
@@ -183,7 +183,7 @@ static void run_history(unsigned *seed, unsigned n_parts)
     assert_null(nm_fair_take(&queue));
 }
 
-static void test_random_histories(void **state)
+static void test_random_histories_keep_the_order(void **state)
 {
     unsigned seed = 1;
 
@@ -195,10 +195,10 @@ static void test_random_histories(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_everybody_has_a_turn_after_another),
-        cmocka_unit_test(test_who_leaves_costs_nobody_a_turn),
+        cmocka_unit_test(test_each_key_has_a_turn_after_another),
+        cmocka_unit_test(test_a_removed_key_costs_no_other_key_a_turn),
         cmocka_unit_test(test_parts_share_the_turns_of_their_key),
-        cmocka_unit_test(test_random_histories),
+        cmocka_unit_test(test_random_histories_keep_the_order),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

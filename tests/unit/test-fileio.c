@@ -42,7 +42,7 @@ static void put(const char *name, const char *text)
     assert_int_equal(nm_write_file_atomic_at(dir_fd, name, text, 0644), 0);
 }
 
-static void test_read(void **state)
+static void test_a_file_is_read_up_to_a_size(void **state)
 {
     char buf[8] = "before";
     size_t len = 99;
@@ -63,7 +63,7 @@ static void test_read(void **state)
     assert_int_equal(nm_read_file_at(dir_fd, ".", buf, sizeof buf, NULL), -EISDIR);
 }
 
-static void test_pread_again(void **state)
+static void test_an_interrupted_read_is_repeated(void **state)
 {
     _cleanup_close_ int fd = -EBADF;
     char buf[16];
@@ -82,7 +82,7 @@ static void test_pread_again(void **state)
     assert_string_equal(buf, "two");
 }
 
-static void test_atomic(void **state)
+static void test_a_file_is_replaced_completely_or_not_at_all(void **state)
 {
     char buf[64];
     struct stat st;
@@ -107,7 +107,7 @@ static void test_atomic(void **state)
     }
 }
 
-static void test_atomic_follows_no_link(void **state)
+static void test_an_atomic_write_follows_no_link(void **state)
 {
     char buf[16];
 
@@ -119,7 +119,7 @@ static void test_atomic_follows_no_link(void **state)
     assert_string_equal(buf, "mine");
 }
 
-static void test_mkdir_p(void **state)
+static void test_missing_parents_are_created(void **state)
 {
     char path[128];
     struct stat st;
@@ -150,7 +150,7 @@ static void would_make(const char *below, int expected)
 }
 
 /* Returns the result of nm_mkdir_p(), as far as it can be predicted. Nothing is made. */
-static void test_check_mkdir_p(void **state)
+static void test_the_result_of_mkdir_p_is_predicted(void **state)
 {
     (void)state;
     put("file", "");
@@ -175,7 +175,7 @@ static void expect_beneath(const char *path, int expected)
         fail_msg("\"%s\": got %d, expected %d", path, fd, expected);
 }
 
-static void test_beneath(void **state)
+static void test_a_path_stays_beneath_its_directory(void **state)
 {
     _cleanup_close_ int fd = -EBADF;
 
@@ -215,7 +215,7 @@ static void expect_in_root(const char *path, int expected)
 }
 
 /* Opens paths as a process with this root directory does. */
-static void test_in_root(void **state)
+static void test_a_path_is_opened_below_a_root(void **state)
 {
     (void)state;
     assert_int_equal(mkdirat(dir_fd, "home", 0755), 0);
@@ -231,7 +231,7 @@ static void test_in_root(void **state)
     expect_in_root("/home/cwd", -ENOENT);
 }
 
-static void test_magic_links(void **state)
+static void test_magic_links_are_refused(void **state)
 {
     _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY), fd = -EBADF;
 
@@ -252,7 +252,7 @@ static void expect_private(const char *name, mode_t mode, uid_t owner, int expec
     assert_int_equal(nm_check_private_dir(fd), expected);
 }
 
-static void test_private_dir(void **state)
+static void test_a_private_directory_is_checked(void **state)
 {
     uid_t me = geteuid();
 
@@ -266,7 +266,7 @@ static void test_private_dir(void **state)
         expect_private("mine", 0700, 54321, -EPERM);
 }
 
-static void test_log_level(void **state)
+static void test_the_log_level_selects_messages(void **state)
 {
     int level = -1;
 
@@ -282,7 +282,7 @@ static void test_log_level(void **state)
 }
 
 /* The lines on stderr at each level, and their format. */
-static void test_log_lines(void **state)
+static void test_each_log_line_has_its_format(void **state)
 {
     _cleanup_close_ int file = openat(dir_fd, "log", O_RDWR | O_CREAT | O_CLOEXEC, 0600),
                         saved = dup(STDERR_FILENO);
@@ -314,7 +314,7 @@ static size_t count_entries(DIR *dir)
 }
 
 /* Two streams of one directory have separate positions. A descriptor of another file type is closed, too. */
-static void test_directory_streams(void **state)
+static void test_two_streams_of_a_directory_are_independent(void **state)
 {
     DIR *dir = NULL, *other = NULL, *const untouched = (DIR *)(uintptr_t)&dir_fd;
     int fd;
@@ -338,7 +338,7 @@ static void test_directory_streams(void **state)
     assert_ptr_equal(dir, untouched);
 }
 
-static void test_hashes(void **state)
+static void test_hashes_are_those_of_the_reference(void **state)
 {
     (void)state;
     assert_int_equal(nm_fnv1a_32("", 0), UINT32_C(0x811c9dc5));
@@ -347,7 +347,7 @@ static void test_hashes(void **state)
     assert_true(nm_fnv1a_64("foobar") == UINT64_C(0x85944171f73967e8));
 }
 
-static void test_strdup_printf(void **state)
+static void test_a_formatted_text_is_allocated(void **state)
 {
     _cleanup_free_ char *text = nm_strdup_printf("%s %d", "a", 7);
 
@@ -359,14 +359,17 @@ int main(void)
 {
 #define WITH_DIRECTORY(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        WITH_DIRECTORY(test_read),        WITH_DIRECTORY(test_pread_again),
-        WITH_DIRECTORY(test_atomic),      WITH_DIRECTORY(test_atomic_follows_no_link),
-        WITH_DIRECTORY(test_mkdir_p),     WITH_DIRECTORY(test_check_mkdir_p),
-        WITH_DIRECTORY(test_beneath),
-        WITH_DIRECTORY(test_in_root),     cmocka_unit_test(test_magic_links),
-        WITH_DIRECTORY(test_private_dir), WITH_DIRECTORY(test_directory_streams),
-        cmocka_unit_test(test_hashes),    cmocka_unit_test(test_strdup_printf),
-        cmocka_unit_test(test_log_level), WITH_DIRECTORY(test_log_lines),
+        WITH_DIRECTORY(test_a_file_is_read_up_to_a_size),        WITH_DIRECTORY(test_an_interrupted_read_is_repeated),
+        WITH_DIRECTORY(test_a_file_is_replaced_completely_or_not_at_all),
+        WITH_DIRECTORY(test_an_atomic_write_follows_no_link),
+        WITH_DIRECTORY(test_missing_parents_are_created),     WITH_DIRECTORY(test_the_result_of_mkdir_p_is_predicted),
+        WITH_DIRECTORY(test_a_path_stays_beneath_its_directory),
+        WITH_DIRECTORY(test_a_path_is_opened_below_a_root),     cmocka_unit_test(test_magic_links_are_refused),
+        WITH_DIRECTORY(test_a_private_directory_is_checked),
+        WITH_DIRECTORY(test_two_streams_of_a_directory_are_independent),
+        cmocka_unit_test(test_hashes_are_those_of_the_reference),
+        cmocka_unit_test(test_a_formatted_text_is_allocated),
+        cmocka_unit_test(test_the_log_level_selects_messages), WITH_DIRECTORY(test_each_log_line_has_its_format),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,7 +31,7 @@ static int feed(struct nm_frame *f, const void *data, size_t n, size_t piece)
     return r;
 }
 
-static void test_there_and_back(void **state)
+static void test_a_frame_reads_back_as_written(void **state)
 {
     static struct nm_frame f, g;
     uint16_t rows, columns;
@@ -48,7 +48,7 @@ static void test_there_and_back(void **state)
     }
 }
 
-static void test_sizes(void **state)
+static void test_a_frame_too_large_is_refused(void **state)
 {
     static const size_t sizes[] = {0, 1, 255, 256, 257, NM_FRAME_MAX};
     static struct nm_frame f, g;
@@ -64,7 +64,7 @@ static void test_sizes(void **state)
     }
 }
 
-static void test_none(void **state)
+static void test_an_incomplete_frame_is_no_frame(void **state)
 {
     static struct nm_frame f;
 
@@ -76,7 +76,7 @@ static void test_none(void **state)
     assert_int_equal(feed(&f, "HTTP", 4, 1), -EBADMSG);
 }
 
-static void test_end(void **state)
+static void test_a_frame_of_an_end_is_parsed(void **state)
 {
     static struct nm_frame f;
     struct nm_frame_end end = {0};
@@ -99,10 +99,10 @@ static void test_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_there_and_back),
-        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_none),
-        cmocka_unit_test(test_end),
+        cmocka_unit_test(test_a_frame_reads_back_as_written),
+        cmocka_unit_test(test_a_frame_too_large_is_refused),
+        cmocka_unit_test(test_an_incomplete_frame_is_no_frame),
+        cmocka_unit_test(test_a_frame_of_an_end_is_parsed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,7 +48,7 @@ static void assert_fatal(const uint8_t *data, size_t size, int detail, const cha
     hadoop__rpc_response__free_unpacked(h, NULL);
 }
 
-static void test_wrong_beginnings(void **state)
+static void test_a_wrong_preamble_is_refused(void **state)
 {
     static const struct {
         bool secure;
@@ -90,7 +90,7 @@ static void test_wrong_beginnings(void **state)
     }
 }
 
-static void test_http(void **state)
+static void test_a_browser_gets_an_answer(void **state)
 {
     uint8_t answer[2048];
     struct fixture f;
@@ -110,7 +110,7 @@ static void test_http(void **state)
 }
 
 /* Lengths that are too long before authentication, or 0. */
-static void test_lengths(void **state)
+static void test_a_frame_too_long_before_authentication_is_refused(void **state)
 {
     static const struct nm_bytes cases[] = {
         {(const uint8_t *)"hrpc\x09\0\0\x7f\xff\xff\xff", 11},
@@ -215,7 +215,7 @@ static void one_session(struct fixture *f, const uint8_t *bytes, size_t size, si
     close(fd);
 }
 
-static void test_split_everywhere(void **state)
+static void test_a_session_may_be_split_at_each_byte(void **state)
 {
     uint8_t bytes[1024];
     size_t size = session(bytes);
@@ -230,7 +230,7 @@ static void test_split_everywhere(void **state)
 }
 
 /* A connection that ends at any byte leaves no resources behind. */
-static void test_truncated_everywhere(void **state)
+static void test_a_truncated_session_leaves_no_resources(void **state)
 {
     uint8_t bytes[1024];
     size_t size = session(bytes);
@@ -252,7 +252,7 @@ static void test_truncated_everywhere(void **state)
 
 /* Every byte of the session is wrong once. Whether the connection is refused or not, the server keeps running and
  * frees its state. */
-static void test_damaged_everywhere(void **state)
+static void test_a_damaged_session_leaves_the_server_running(void **state)
 {
     uint8_t bytes[1024], answer[2048];
     size_t size = session(bytes);
@@ -286,7 +286,7 @@ static const struct nm_hadoop_server_options short_times = {
 
 /* A client that stops sending is disconnected: before the preamble, in it, before the context, in a frame, and when
  * idle. */
-static void test_half_open(void **state)
+static void test_a_client_that_stops_sending_is_disconnected(void **state)
 {
     uint8_t bytes[1024], answer[512];
     size_t lengths[5] = {0, 3, 7, 0, 0}, size = session(bytes);
@@ -310,7 +310,7 @@ static void test_half_open(void **state)
 }
 
 /* A connection with an open call isn't idle. */
-static void test_waiting_is_not_idle(void **state)
+static void test_a_connection_with_an_open_call_is_not_idle(void **state)
 {
     uint64_t until = nm_now_usec() + 400 * MSEC;
     struct fixture f;
@@ -334,7 +334,7 @@ static void test_waiting_is_not_idle(void **state)
 }
 
 /* A client calls and never reads. The answers are charged to its account, and then it is disconnected. */
-static void test_reads_nothing(void **state)
+static void test_a_client_that_never_reads_is_disconnected(void **state)
 {
     const struct nm_hadoop_server_options options = {.stall_usec = 200 * MSEC, .bytes_max = 4 << 20};
     uint64_t deadline = nm_now_usec() + 20 * NM_USEC_PER_SEC;
@@ -371,7 +371,7 @@ static void test_reads_nothing(void **state)
 #define FIRST_ID 1000 /* all have the same length */
 
 /* A client calls, and reads only when it can't send any more. It gets each answer complete and in order. */
-static void test_reads_late(void **state)
+static void test_a_client_that_reads_late_gets_all_answers(void **state)
 {
     uint64_t deadline = nm_now_usec() + 60 * NM_USEC_PER_SEC;
     size_t got = 0, wanted = SIZE_MAX;
@@ -453,7 +453,7 @@ static unsigned n_open(struct fixture *f, const int *fds, unsigned n)
 
 /* One address gets at most a quarter of the places without a token. Other addresses still find places, and an
  * authenticated client doesn't count any more. */
-static void test_places(void **state)
+static void test_one_address_gets_a_quarter_of_the_places(void **state)
 {
     const struct nm_hadoop_server_options options = {.connections_max = 64};
     struct nm_hadoop_client_options known = {.token = &fixture_token};
@@ -507,7 +507,7 @@ static int connect_from(const struct sockaddr *from, const struct sockaddr *to, 
 }
 
 /* A host has its quarter for IPv4 and IPv6 addresses alike, and shares it with no other host. */
-static void test_places_of_hosts(void **state)
+static void test_a_host_shares_its_quarter_over_ipv4_and_ipv6(void **state)
 {
     static const struct nm_hadoop_protocol none = {FIXTURE_PROTOCOL, 1, NULL, 0};
     const struct nm_hadoop_server_options options = {.protocols = &none, .n_protocols = 1, .connections_max = 32};
@@ -560,7 +560,7 @@ static void test_places_of_hosts(void **state)
 }
 
 /* Two silent hosts take all places without a token, but for a short time only. A single host has the full time. */
-static void test_crowd_of_strangers(void **state)
+static void test_silent_hosts_take_the_places_only_for_a_time(void **state)
 {
     const struct nm_hadoop_server_options options = {.connections_max = 32, .handshake_usec = 8 * NM_USEC_PER_SEC};
     struct sockaddr_in from = {.sin_family = AF_INET}, to = {.sin_family = AF_INET};
@@ -594,7 +594,7 @@ static void test_crowd_of_strangers(void **state)
 
 /* If a client can't be accepted, the listening socket is readable all the time. The loop must not spin for it, and
  * the client is served as soon as possible. */
-static void test_out_of_descriptors(void **state)
+static void test_a_lack_of_descriptors_does_not_spin_the_loop(void **state)
 {
     Hadoop__NodeId request = HADOOP__NODE_ID__INIT;
     struct nm_hadoop_client_options known = {.token = &fixture_token};
@@ -634,19 +634,20 @@ static void test_out_of_descriptors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_wrong_beginnings),
-        cmocka_unit_test(test_http),
-        cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_split_everywhere),
-        cmocka_unit_test(test_truncated_everywhere),
-        cmocka_unit_test(test_damaged_everywhere),
-        cmocka_unit_test(test_half_open),
-        cmocka_unit_test(test_waiting_is_not_idle),
-        cmocka_unit_test(test_reads_nothing),
-        cmocka_unit_test(test_reads_late),
-        cmocka_unit_test(test_places),
-        cmocka_unit_test(test_places_of_hosts), cmocka_unit_test(test_crowd_of_strangers),
-        cmocka_unit_test(test_out_of_descriptors),
+        cmocka_unit_test(test_a_wrong_preamble_is_refused),
+        cmocka_unit_test(test_a_browser_gets_an_answer),
+        cmocka_unit_test(test_a_frame_too_long_before_authentication_is_refused),
+        cmocka_unit_test(test_a_session_may_be_split_at_each_byte),
+        cmocka_unit_test(test_a_truncated_session_leaves_no_resources),
+        cmocka_unit_test(test_a_damaged_session_leaves_the_server_running),
+        cmocka_unit_test(test_a_client_that_stops_sending_is_disconnected),
+        cmocka_unit_test(test_a_connection_with_an_open_call_is_not_idle),
+        cmocka_unit_test(test_a_client_that_never_reads_is_disconnected),
+        cmocka_unit_test(test_a_client_that_reads_late_gets_all_answers),
+        cmocka_unit_test(test_one_address_gets_a_quarter_of_the_places),
+        cmocka_unit_test(test_a_host_shares_its_quarter_over_ipv4_and_ipv6),
+        cmocka_unit_test(test_silent_hosts_take_the_places_only_for_a_time),
+        cmocka_unit_test(test_a_lack_of_descriptors_does_not_spin_the_loop),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,7 +40,7 @@ static int copy(void *userdata)
     return r;
 }
 
-static void test_tokens(void **state)
+static void test_a_token_without_memory_is_an_error(void **state)
 {
     struct nm_token sentinel;
 
@@ -97,7 +97,7 @@ static int read_tokens(void *userdata)
 }
 
 /* An account gets back all that an arena has charged, also if an allocation fails after its charge. */
-static void test_credentials(void **state)
+static void test_credentials_without_memory_leave_the_account_unchanged(void **state)
 {
     struct nm_quota *quota;
     struct paid p;
@@ -150,7 +150,7 @@ static int make_server(void *userdata)
     return r;
 }
 
-static void test_making(void **state)
+static void test_a_server_without_memory_is_not_made(void **state)
 {
     struct fixture f;
 
@@ -218,7 +218,7 @@ static void each_of_a_call(bool secure)
     fixture_tear_down(&f);
 }
 
-static void test_calls(void **state)
+static void test_a_call_without_memory_fails_cleanly(void **state)
 {
     (void)state;
     each_of_a_call(false);
@@ -228,10 +228,10 @@ static void test_calls(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tokens),
-        cmocka_unit_test(test_credentials),
-        cmocka_unit_test(test_making),
-        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_a_token_without_memory_is_an_error),
+        cmocka_unit_test(test_credentials_without_memory_leave_the_account_unchanged),
+        cmocka_unit_test(test_a_server_without_memory_is_not_made),
+        cmocka_unit_test(test_a_call_without_memory_fails_cleanly),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

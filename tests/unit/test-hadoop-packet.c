@@ -37,7 +37,7 @@ static int feed(struct nm_frame *f, const uint8_t **data, size_t *size, size_t a
 }
 
 /* Two frames, cut at every byte, and byte by byte. */
-static void test_split(void **state)
+static void test_a_frame_may_be_split_at_each_byte(void **state)
 {
     static const uint8_t wire[] = {0, 0, 0, 5, 'h', 'e', 'l', 'l', 'o', 0, 0, 0, 1, 'x'};
     static const struct nm_bytes frames[] = {{wire + 4, 5}, {wire + 13, 1}};
@@ -74,7 +74,7 @@ static int read_head(struct nm_frame *f, uint8_t a, uint8_t b, uint8_t c, uint8_
     return feed(f, &p, &left, 4);
 }
 
-static void test_refused_lengths(void **state)
+static void test_invalid_lengths_are_refused(void **state)
 {
     struct nm_frame f = {};
 
@@ -92,7 +92,7 @@ static void test_refused_lengths(void **state)
 
 /* The header of a long frame costs only the first piece. The account pays as data arrives, and reading stops at the
  * account's limit. */
-static void test_room_follows_bytes(void **state)
+static void test_a_buffer_grows_as_data_arrives(void **state)
 {
     struct nm_quota_account *a;
     struct nm_quota *quota;
@@ -123,7 +123,7 @@ static void test_room_follows_bytes(void **state)
 /* ---- packets ------------------------------------------------------------------------------ */
 
 /* Bytes of a request and an answer as in Java and the manual. */
-static void test_known_bytes(void **state)
+static void test_packets_have_the_bytes_of_java(void **state)
 {
     static const uint8_t sasl_request[] = {0, 0, 0, 13, 8, 0x08, 2, 0x10, 0, 0x18, 65, 0x22, 0, 3, 8, 9, 0x10};
     static const uint8_t minus_33[] = {0x08, 0xdf, 0xff, 0xff, 0xff, 0x0f, 0x10, 0x00};
@@ -150,7 +150,7 @@ static void test_known_bytes(void **state)
 }
 
 /* Every truncation of a packet is detected, and none is accepted as another packet. */
-static void test_truncated(void **state)
+static void test_a_truncated_packet_is_refused(void **state)
 {
     Hadoop__RequestHeader header = HADOOP__REQUEST_HEADER__INIT;
     const ProtobufCMessage *messages[] = {&header.base, NULL};
@@ -182,7 +182,7 @@ static void test_truncated(void **state)
     free(f);
 }
 
-static void test_refused_varints(void **state)
+static void test_invalid_varints_are_refused(void **state)
 {
     static const struct nm_bytes bad[] = {
         {(const uint8_t *)"", 0},
@@ -203,7 +203,7 @@ static void test_refused_varints(void **state)
 
 /* ---- arenas ------------------------------------------------------------------------------- */
 
-static void test_arena_alloc(void **state)
+static void test_an_arena_charges_its_account(void **state)
 {
     struct nm_arena a;
 
@@ -225,7 +225,7 @@ static void test_arena_alloc(void **state)
 }
 
 /* Two bytes that unpack to a hundred: the limit holds, the account is charged, and all is given back. */
-static void test_arena_limits(void **state)
+static void test_the_limit_of_an_arena_holds(void **state)
 {
     uint8_t auths[20000];
     struct nm_quota_account *account;
@@ -272,7 +272,7 @@ static const Hadoop__Credentials *credentials(struct nm_arena *a, const void *da
 }
 
 /* A string with a NUL is refused at any depth. Bytes may contain one. */
-static void test_nul_in_strings(void **state)
+static void test_a_string_with_a_nul_is_refused(void **state)
 {
     /* tokens { alias: "ab", token { identifier: "xy", password: "pw", kind: "k", service: "sv" } } */
     static const char good[] = "\x0a\x15\x0a\x02"
@@ -305,7 +305,7 @@ static void test_nul_in_strings(void **state)
 }
 
 /* Empty or absent bytes have a data pointer nevertheless, also in lists and nested messages. */
-static void test_empty_bytes(void **state)
+static void test_empty_bytes_have_a_data_pointer(void **state)
 {
     static const char data[] = "\x0a\x0e\x0a\x00\x12\x0a\x0a\x00\x12\x00\x1a\x01k\x22\x01s"
                                "\x12\x04\x0a\x00\x1a\x00";
@@ -327,7 +327,7 @@ static void test_empty_bytes(void **state)
 
 /* ---- exceptions --------------------------------------------------------------------------- */
 
-static void test_exceptions(void **state)
+static void test_exceptions_have_their_java_class(void **state)
 {
     char longer[3000];
     struct nm_exception e;
@@ -356,17 +356,17 @@ static void test_exceptions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_split),
-        cmocka_unit_test(test_refused_lengths),
-        cmocka_unit_test(test_room_follows_bytes),
-        cmocka_unit_test(test_known_bytes),
-        cmocka_unit_test(test_truncated),
-        cmocka_unit_test(test_refused_varints),
-        cmocka_unit_test(test_arena_alloc),
-        cmocka_unit_test(test_arena_limits),
-        cmocka_unit_test(test_nul_in_strings),
-        cmocka_unit_test(test_empty_bytes),
-        cmocka_unit_test(test_exceptions),
+        cmocka_unit_test(test_a_frame_may_be_split_at_each_byte),
+        cmocka_unit_test(test_invalid_lengths_are_refused),
+        cmocka_unit_test(test_a_buffer_grows_as_data_arrives),
+        cmocka_unit_test(test_packets_have_the_bytes_of_java),
+        cmocka_unit_test(test_a_truncated_packet_is_refused),
+        cmocka_unit_test(test_invalid_varints_are_refused),
+        cmocka_unit_test(test_an_arena_charges_its_account),
+        cmocka_unit_test(test_the_limit_of_an_arena_holds),
+        cmocka_unit_test(test_a_string_with_a_nul_is_refused),
+        cmocka_unit_test(test_empty_bytes_have_a_data_pointer),
+        cmocka_unit_test(test_exceptions_have_their_java_class),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

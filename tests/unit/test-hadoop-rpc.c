@@ -46,7 +46,7 @@ static int call_for(struct nm_hadoop_client *c, const char *method, const char *
 }
 
 /* The caller context is sent also for a call that waits until the connection is open. The next call doesn't use it. */
-static void test_caller_context(void **state)
+static void test_the_caller_context_is_sent(void **state)
 {
     struct nm_hadoop_client_options options = {};
     Hadoop__NodeId request = HADOOP__NODE_ID__INIT;
@@ -99,20 +99,20 @@ static void echo_once(bool secure, const struct nm_token *token, bool simple_wil
     fixture_tear_down(&f);
 }
 
-static void test_word(void **state)
+static void test_a_call_gets_its_answer(void **state)
 {
     (void)state;
     echo_once(false, NULL, false);
 }
 
-static void test_token(void **state)
+static void test_a_client_with_a_token_is_authenticated(void **state)
 {
     (void)state;
     echo_once(true, &fixture_token, false);
 }
 
 /* The server doesn't ask for tokens, and the client has one. */
-static void test_fallback(void **state)
+static void test_a_server_without_tokens_is_accepted(void **state)
 {
     (void)state;
     echo_once(false, &fixture_token, true);
@@ -142,7 +142,7 @@ static void refused_at_the_door(bool secure, const struct nm_token *token, const
     fixture_tear_down(&f);
 }
 
-static void test_refused_at_the_door(void **state)
+static void test_a_refused_connection_gives_the_reason(void **state)
 {
     struct nm_token unknown = fixture_token, wrong = fixture_token;
 
@@ -157,7 +157,7 @@ static void test_refused_at_the_door(void **state)
 }
 
 /* A client with a token has the identity of the token, independently of the name that it sends. */
-static void test_another_name(void **state)
+static void test_the_identity_is_that_of_the_token(void **state)
 {
     struct outcome o = {}, end = {};
     struct nm_hadoop_client_options options = {
@@ -183,7 +183,7 @@ static void test_another_name(void **state)
 
 /* The owner of a token has a quarter of the places. One more connection is asked to retry, and the existing ones
  * stay. */
-static void test_places_of_a_token(void **state)
+static void test_the_owner_of_a_token_has_a_quarter_of_the_places(void **state)
 {
     const struct nm_hadoop_server_options few = {.connections_max = 8};
     struct outcome o[3] = {}, end = {};
@@ -211,7 +211,7 @@ static void test_places_of_a_token(void **state)
 }
 
 /* A connection may have CALLS_MAX calls open. Further calls wait unread, and none is lost. */
-static void test_calls_wait(void **state)
+static void test_calls_beyond_the_limit_wait(void **state)
 {
     enum { CALLS_MAX = 32, N = CALLS_MAX + 8 };
     struct nm_hadoop_client_options options = {};
@@ -244,7 +244,7 @@ static void test_calls_wait(void **state)
 }
 
 /* Calls that the server refuses by itself. The connection continues after each. */
-static void test_refused_calls(void **state)
+static void test_a_connection_continues_after_a_refused_call(void **state)
 {
     static const struct {
         const char *protocol, *method;
@@ -281,7 +281,7 @@ static void test_refused_calls(void **state)
 }
 
 /* Calls overtake each other. A call without an answer in time fails, and its late answer is ignored. */
-static void test_order_and_time(void **state)
+static void test_calls_may_overtake_each_other(void **state)
 {
     struct nm_hadoop_client_options options = {};
     struct outcome first = {}, second = {}, late = {}, after = {};
@@ -320,7 +320,7 @@ static void test_order_and_time(void **state)
 }
 
 /* More calls at once than a connection may have open. None is lost. */
-static void test_many_calls(void **state)
+static void test_no_call_beyond_the_limit_is_lost(void **state)
 {
     struct nm_hadoop_client_options options = {};
     struct outcome o = {};
@@ -351,7 +351,7 @@ static void test_many_calls(void **state)
 }
 
 /* A large request and its answer are sent in many pieces. */
-static void test_large(void **state)
+static void test_a_large_request_is_sent_in_pieces(void **state)
 {
     struct nm_hadoop_client_options options = {.token = &fixture_token};
     const size_t size = 3 << 20;
@@ -383,7 +383,7 @@ static void test_large(void **state)
 }
 
 /* Frees the client within a reply, while calls are open on both sides. */
-static void test_freed_in_the_middle(void **state)
+static void test_a_client_can_be_freed_in_a_reply(void **state)
 {
     struct nm_hadoop_client *c;
     struct outcome o = {.free_it = &c}, never = {};
@@ -411,7 +411,7 @@ static void test_freed_in_the_middle(void **state)
     fixture_tear_down(&f);
 }
 
-static void test_server_goes(void **state)
+static void test_the_end_of_the_server_fails_open_calls(void **state)
 {
     struct outcome o = {}, end = {};
     struct nm_hadoop_client_options options = {.closed = on_closed, .userdata = &end};
@@ -440,7 +440,7 @@ static void test_server_goes(void **state)
 }
 
 /* The server accepts and says nothing. The client waits for the greeting only for a limited time. */
-static void test_silent_server(void **state)
+static void test_a_silent_server_is_given_up(void **state)
 {
     struct outcome o = {}, end = {};
     struct nm_hadoop_client_options options = {
@@ -466,7 +466,7 @@ static void test_silent_server(void **state)
     fixture_tear_down(&f);
 }
 
-static void test_ping(void **state)
+static void test_a_ping_keeps_the_connection_open(void **state)
 {
     struct nm_hadoop_client_options options = {.ping_usec = 20 * NM_USEC_PER_MSEC};
     struct outcome held = {}, clock = {}, o = {};
@@ -490,22 +490,22 @@ static void test_ping(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_caller_context),
-        cmocka_unit_test(test_word),
-        cmocka_unit_test(test_token),
-        cmocka_unit_test(test_fallback),
-        cmocka_unit_test(test_refused_at_the_door),
-        cmocka_unit_test(test_another_name),
-        cmocka_unit_test(test_places_of_a_token),
-        cmocka_unit_test(test_calls_wait),
-        cmocka_unit_test(test_refused_calls),
-        cmocka_unit_test(test_order_and_time),
-        cmocka_unit_test(test_many_calls),
-        cmocka_unit_test(test_large),
-        cmocka_unit_test(test_freed_in_the_middle),
-        cmocka_unit_test(test_server_goes),
-        cmocka_unit_test(test_silent_server),
-        cmocka_unit_test(test_ping),
+        cmocka_unit_test(test_the_caller_context_is_sent),
+        cmocka_unit_test(test_a_call_gets_its_answer),
+        cmocka_unit_test(test_a_client_with_a_token_is_authenticated),
+        cmocka_unit_test(test_a_server_without_tokens_is_accepted),
+        cmocka_unit_test(test_a_refused_connection_gives_the_reason),
+        cmocka_unit_test(test_the_identity_is_that_of_the_token),
+        cmocka_unit_test(test_the_owner_of_a_token_has_a_quarter_of_the_places),
+        cmocka_unit_test(test_calls_beyond_the_limit_wait),
+        cmocka_unit_test(test_a_connection_continues_after_a_refused_call),
+        cmocka_unit_test(test_calls_may_overtake_each_other),
+        cmocka_unit_test(test_no_call_beyond_the_limit_is_lost),
+        cmocka_unit_test(test_a_large_request_is_sent_in_pieces),
+        cmocka_unit_test(test_a_client_can_be_freed_in_a_reply),
+        cmocka_unit_test(test_the_end_of_the_server_fails_open_calls),
+        cmocka_unit_test(test_a_silent_server_is_given_up),
+        cmocka_unit_test(test_a_ping_keeps_the_connection_open),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -63,7 +63,7 @@ static void digest(const char *user, const char *realm, const char *secret, cons
 }
 
 /* The example of the RFC's section 4. */
-static void test_rfc(void **state)
+static void test_the_example_of_the_rfc_is_accepted(void **state)
 {
     char out[33];
 
@@ -179,7 +179,7 @@ static void respond(const char *nonce, const uint8_t *id, size_t id_size, const 
                    user, nonce, response);
 }
 
-static void test_server(void **state)
+static void test_the_server_accepts_a_valid_response(void **state)
 {
     char nonce[128], response[1024], rspauth[33], proof[64];
     struct world w;
@@ -203,7 +203,7 @@ static void test_server(void **state)
 }
 
 /* Every case is refused, with a Java class that tells whether the token or the response was wrong. */
-static void test_server_refuses(void **state)
+static void test_the_server_refuses_an_invalid_response(void **state)
 {
     static const struct {
         const char *what, *class_name;
@@ -247,7 +247,7 @@ static void test_server_refuses(void **state)
 static const ProtobufCBinaryData no_text[] = {
     {0, NULL}, {0, (uint8_t *)(uintptr_t)""}, {1, (uint8_t *)(uintptr_t)""}, {5, (uint8_t *)(uintptr_t)"a=\0\"b"}};
 
-static void test_server_refuses_what_is_no_text(void **state)
+static void test_the_server_refuses_invalid_text(void **state)
 {
     Hadoop__RpcSasl__Auth auth = HADOOP__RPC_SASL__AUTH__INIT, *auths[] = {&auth};
     Hadoop__RpcSasl in = HADOOP__RPC_SASL__INIT;
@@ -273,7 +273,7 @@ static void test_server_refuses_what_is_no_text(void **state)
     }
 }
 
-static void test_server_begins_with_negotiate(void **state)
+static void test_the_server_begins_with_its_offer(void **state)
 {
     struct world w;
 
@@ -299,7 +299,7 @@ static int client_step(struct nm_sasl_client *c, const Hadoop__RpcSasl *in, cons
     return r;
 }
 
-static void test_both(void **state)
+static void test_client_and_server_agree(void **state)
 {
     struct nm_sasl_client *c;
     const Hadoop__RpcSasl *out;
@@ -323,7 +323,7 @@ static void test_both(void **state)
 }
 
 /* The challenge comes in a separate message. */
-static void test_client_challenged_later(void **state)
+static void test_the_client_accepts_a_separate_challenge(void **state)
 {
     Hadoop__RpcSasl__Auth auth, *auths[] = {&auth};
     Hadoop__RpcSasl offer, later = HADOOP__RPC_SASL__INIT, initiate = HADOOP__RPC_SASL__INIT;
@@ -361,7 +361,7 @@ static void test_client_challenged_later(void **state)
 
 /* A server must prove that it knows the client's secret. A server that requires no authentication is refused unless
  * simple_will_do. */
-static void test_client_refuses(void **state)
+static void test_the_client_refuses_a_server_without_proof(void **state)
 {
     Hadoop__RpcSasl in = HADOOP__RPC_SASL__INIT;
     Hadoop__RpcSasl__Auth simple = HADOOP__RPC_SASL__AUTH__INIT, *auths[] = {&simple};
@@ -390,7 +390,7 @@ static void test_client_refuses(void **state)
 }
 
 /* Invalid text in a challenge with the offer, in a later challenge, and in the final proof. */
-static void test_client_refuses_what_is_no_text(void **state)
+static void test_the_client_refuses_invalid_text(void **state)
 {
     Gsasl *library;
 
@@ -425,7 +425,7 @@ static void test_client_refuses_what_is_no_text(void **state)
     gsasl_done(library);
 }
 
-static void test_client_wants_proof(void **state)
+static void test_the_client_requires_the_final_proof(void **state)
 {
     Hadoop__RpcSasl in = HADOOP__RPC_SASL__INIT;
     struct nm_sasl_client *c;
@@ -454,16 +454,16 @@ static void test_client_wants_proof(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rfc),
-        cmocka_unit_test(test_server),
-        cmocka_unit_test(test_server_refuses),
-        cmocka_unit_test(test_server_refuses_what_is_no_text),
-        cmocka_unit_test(test_server_begins_with_negotiate),
-        cmocka_unit_test(test_both),
-        cmocka_unit_test(test_client_challenged_later),
-        cmocka_unit_test(test_client_refuses),
-        cmocka_unit_test(test_client_refuses_what_is_no_text),
-        cmocka_unit_test(test_client_wants_proof),
+        cmocka_unit_test(test_the_example_of_the_rfc_is_accepted),
+        cmocka_unit_test(test_the_server_accepts_a_valid_response),
+        cmocka_unit_test(test_the_server_refuses_an_invalid_response),
+        cmocka_unit_test(test_the_server_refuses_invalid_text),
+        cmocka_unit_test(test_the_server_begins_with_its_offer),
+        cmocka_unit_test(test_client_and_server_agree),
+        cmocka_unit_test(test_the_client_accepts_a_separate_challenge),
+        cmocka_unit_test(test_the_client_refuses_a_server_without_proof),
+        cmocka_unit_test(test_the_client_refuses_invalid_text),
+        cmocka_unit_test(test_the_client_requires_the_final_proof),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

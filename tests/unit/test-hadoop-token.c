@@ -19,7 +19,7 @@ static struct nm_bytes bytes(const char *s)
 }
 
 /* RFC 2202, cases 1, 2 and 6. */
-static void test_hmac(void **state)
+static void test_the_hmac_is_that_of_the_rfc(void **state)
 {
     static const uint8_t first[] = {0xb6, 0x17, 0x31, 0x86, 0x55, 0x05, 0x72, 0x64, 0xe2, 0x8b,
                                     0xc0, 0xb6, 0xfb, 0x37, 0x8c, 0x8e, 0xf1, 0x46, 0xbe, 0x00};
@@ -66,7 +66,7 @@ static const struct {
     {INT64_MIN, "\x80\x7f\xff\xff\xff\xff\xff\xff\xff", 9},
 };
 
-static void test_vints(void **state)
+static void test_variable_integers_are_those_of_java(void **state)
 {
     (void)state;
     for (size_t i = 0; i < NM_ARRAY_SIZE(vints); i++) {
@@ -89,7 +89,7 @@ static void test_vints(void **state)
     }
 }
 
-static void test_bytes(void **state)
+static void test_tokens_have_the_bytes_of_java(void **state)
 {
     static const struct nm_bytes bad[] = {
         {(const uint8_t *)"\x05four", 5},
@@ -130,7 +130,7 @@ static int parse(struct nm_arena *a, struct nm_bytes data, struct nm_credentials
     return nm_credentials_parse(a, data, ret);
 }
 
-static void test_credentials(void **state)
+static void test_credentials_read_back_as_written(void **state)
 {
     struct nm_credential tokens[] = {{bytes("one"), job}, {bytes("two"), job}};
     struct nm_secret secrets[] = {{bytes("shuffle"), bytes("key")}};
@@ -164,7 +164,7 @@ static void test_credentials(void **state)
     nm_arena_done(&a);
 }
 
-static void test_credentials_in_protobuf(void **state)
+static void test_credentials_in_protobuf_are_read(void **state)
 {
     Hadoop__Token token = HADOOP__TOKEN__INIT;
     Hadoop__Credential credential = HADOOP__CREDENTIAL__INIT;
@@ -201,7 +201,7 @@ static void test_credentials_in_protobuf(void **state)
 }
 
 /* False counts without data don't allocate memory. */
-static void test_false_counts(void **state)
+static void test_false_counts_allocate_no_memory(void **state)
 {
     static const struct nm_bytes bad[] = {
         {(const uint8_t *)"HDTS\0\x8c\x7f\xff\xff\xff", 10},
@@ -246,7 +246,7 @@ static struct nm_token *sign_nm_token(Hadoop__NMTokenIdentifier *id)
     return t;
 }
 
-static void test_nm_token(void **state)
+static void test_an_nm_token_reads_back_as_written(void **state)
 {
     Hadoop__NMTokenIdentifier id;
     const Hadoop__NMTokenIdentifier *parsed;
@@ -288,7 +288,7 @@ static void test_nm_token(void **state)
 }
 
 /* An identifier without a member that all users of it need is refused. */
-static void test_incomplete_identifiers(void **state)
+static void test_incomplete_identifiers_are_refused(void **state)
 {
     const Hadoop__ContainerTokenIdentifier *container;
     const Hadoop__AMRMTokenIdentifier *amrm;
@@ -322,14 +322,14 @@ static void test_incomplete_identifiers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hmac),
-        cmocka_unit_test(test_vints),
-        cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_credentials),
-        cmocka_unit_test(test_credentials_in_protobuf),
-        cmocka_unit_test(test_false_counts),
-        cmocka_unit_test(test_nm_token),
-        cmocka_unit_test(test_incomplete_identifiers),
+        cmocka_unit_test(test_the_hmac_is_that_of_the_rfc),
+        cmocka_unit_test(test_variable_integers_are_those_of_java),
+        cmocka_unit_test(test_tokens_have_the_bytes_of_java),
+        cmocka_unit_test(test_credentials_read_back_as_written),
+        cmocka_unit_test(test_credentials_in_protobuf_are_read),
+        cmocka_unit_test(test_false_counts_allocate_no_memory),
+        cmocka_unit_test(test_an_nm_token_reads_back_as_written),
+        cmocka_unit_test(test_incomplete_identifiers_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -113,7 +113,7 @@ static void run(struct fixture *f, const char *lines)
     assert_false(f->verdict.timed_out);
 }
 
-static void test_verdicts(void **state)
+static void test_the_output_decides_the_health(void **state)
 {
     static const struct {
         const char *lines, *error;
@@ -150,7 +150,7 @@ static void test_verdicts(void **state)
 }
 
 /* A very long line is shortened, not split into two. */
-static void test_long_error(void **state)
+static void test_a_long_error_is_shortened(void **state)
 {
     struct fixture *f = *state;
 
@@ -159,7 +159,7 @@ static void test_long_error(void **state)
 }
 
 /* Endless output is read only to a limit. The script gets SIGPIPE. */
-static void test_endless_output(void **state)
+static void test_endless_output_is_read_to_a_limit(void **state)
 {
     run(*state, "exec yes");
     assert_int_equal(((struct fixture *)*state)->verdict.exit_signal, SIGPIPE);
@@ -188,7 +188,7 @@ static pid_t read_pid(struct fixture *f)
 }
 
 /* Processes that the script leaves in its process group are killed, and don't delay its result. */
-static void test_leftovers(void **state)
+static void test_leftover_processes_are_killed(void **state)
 {
     struct fixture *f = *state;
     char lines[256];
@@ -200,7 +200,7 @@ static void test_leftovers(void **state)
     RUN_UNTIL(f, is_gone(read_pid(f)));
 }
 
-static void test_timeout(void **state)
+static void test_a_script_is_killed_after_its_timeout(void **state)
 {
     _cleanup_(nm_health_script_freep) struct nm_health_script *s = NULL;
     struct fixture *f = *state;
@@ -219,7 +219,7 @@ static void test_timeout(void **state)
     assert_int_equal(f->n_verdicts, 1);
 }
 
-static void test_freed_while_running(void **state)
+static void test_a_check_can_be_freed_while_it_runs(void **state)
 {
     _cleanup_(nm_health_script_freep) struct nm_health_script *s = NULL;
     struct fixture *f = *state;
@@ -236,7 +236,7 @@ static void test_freed_while_running(void **state)
     assert_int_equal(f->n_verdicts, 0);
 }
 
-static void test_not_runnable(void **state)
+static void test_a_script_that_can_not_be_run_is_reported(void **state)
 {
     struct nm_health_script *s = NULL;
     struct fixture *f = *state;
@@ -291,7 +291,7 @@ static void set_script(struct fixture *f, const char *path)
 }
 
 /* The result changes from good to bad and back when a file that the script looks for comes and goes. */
-static void test_script_changes_its_mind(void **state)
+static void test_the_health_follows_the_script(void **state)
 {
     _cleanup_(nm_health_freep) struct nm_health *h = NULL;
     struct fixture *f = *state;
@@ -319,7 +319,7 @@ static void test_script_changes_its_mind(void **state)
     assert_string_equal(reason, "");
 }
 
-static void test_script_times_out(void **state)
+static void test_a_script_that_hangs_makes_the_node_unhealthy(void **state)
 {
     _cleanup_(nm_health_freep) struct nm_health *h = NULL;
     struct fixture *f = *state;
@@ -339,7 +339,7 @@ static void test_script_times_out(void **state)
 }
 
 /* A script that can't be run or that fails otherwise must not make the node unhealthy. */
-static void test_broken_script(void **state)
+static void test_a_broken_script_leaves_the_node_healthy(void **state)
 {
     _cleanup_(nm_health_freep) struct nm_health *h = NULL;
     struct fixture *f = *state;
@@ -359,7 +359,7 @@ static void test_broken_script(void **state)
     assert_true(nm_health_get(h, &reason));
 }
 
-static void test_unkillable(void **state)
+static void test_containers_that_can_not_be_killed_make_the_node_unhealthy(void **state)
 {
     _cleanup_(nm_health_freep) struct nm_health *h = NULL;
     struct fixture *f = *state;
@@ -380,7 +380,7 @@ static void test_unkillable(void **state)
 }
 
 /* The required free space exceeds the size of any file system. */
-static void test_disk(void **state)
+static void test_a_full_disk_makes_the_node_unhealthy(void **state)
 {
     _cleanup_(nm_health_freep) struct nm_health *h = NULL;
     struct fixture *f = *state;
@@ -400,7 +400,7 @@ static void test_disk(void **state)
 }
 
 /* A log directory that doesn't exist yet is judged by the file system on which it will be made. */
-static void test_missing_directory(void **state)
+static void test_a_missing_directory_is_judged_by_its_file_system(void **state)
 {
     _cleanup_(nm_health_freep) struct nm_health *h = NULL;
     struct fixture *f = *state;
@@ -414,7 +414,7 @@ static void test_missing_directory(void **state)
         fail_msg("%s", reason);
 }
 
-static void test_several_reasons(void **state)
+static void test_several_reasons_are_reported(void **state)
 {
     _cleanup_(nm_health_freep) struct nm_health *h = NULL;
     struct fixture *f = *state;
@@ -437,7 +437,7 @@ static void fetch_children(void)
 }
 
 /* Without event sources the script isn't run, and no process is left. */
-static void test_a_script_without_sources(void **state)
+static void test_without_event_sources_no_script_is_run(void **state)
 {
     struct fixture *f = *state;
     char path[128];
@@ -463,7 +463,7 @@ static void test_a_script_without_sources(void **state)
     fetch_children();
 }
 
-static void test_a_script_without_descriptors(void **state)
+static void test_without_descriptors_no_script_is_run(void **state)
 {
     struct fixture *f = *state;
     struct nm_health_script *s = NULL;
@@ -499,7 +499,7 @@ static int try_health(void *userdata)
     return r < 0 ? r : nm_health_reconfigure(h, f->config);
 }
 
-static void test_health_without_memory(void **state)
+static void test_each_failed_allocation_of_a_check_is_an_error(void **state)
 {
     assert_true(fail_each(try_health, *state) >= 4);
 }
@@ -508,16 +508,21 @@ int main(void)
 {
 #define WITH_FIXTURE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        WITH_FIXTURE(test_verdicts),          WITH_FIXTURE(test_long_error),
-        WITH_FIXTURE(test_endless_output),    WITH_FIXTURE(test_leftovers),
-        WITH_FIXTURE(test_timeout),           WITH_FIXTURE(test_freed_while_running),
-        WITH_FIXTURE(test_not_runnable),      WITH_FIXTURE(test_script_changes_its_mind),
-        WITH_FIXTURE(test_script_times_out),  WITH_FIXTURE(test_broken_script),
-        WITH_FIXTURE(test_unkillable),        WITH_FIXTURE(test_disk),
-        WITH_FIXTURE(test_missing_directory), WITH_FIXTURE(test_several_reasons),
-        WITH_FIXTURE(test_a_script_without_sources),
-        WITH_FIXTURE(test_a_script_without_descriptors),
-        WITH_FIXTURE(test_health_without_memory),
+        WITH_FIXTURE(test_the_output_decides_the_health),          WITH_FIXTURE(test_a_long_error_is_shortened),
+        WITH_FIXTURE(test_endless_output_is_read_to_a_limit),    WITH_FIXTURE(test_leftover_processes_are_killed),
+        WITH_FIXTURE(test_a_script_is_killed_after_its_timeout),
+        WITH_FIXTURE(test_a_check_can_be_freed_while_it_runs),
+        WITH_FIXTURE(test_a_script_that_can_not_be_run_is_reported),
+        WITH_FIXTURE(test_the_health_follows_the_script),
+        WITH_FIXTURE(test_a_script_that_hangs_makes_the_node_unhealthy),
+        WITH_FIXTURE(test_a_broken_script_leaves_the_node_healthy),
+        WITH_FIXTURE(test_containers_that_can_not_be_killed_make_the_node_unhealthy),
+        WITH_FIXTURE(test_a_full_disk_makes_the_node_unhealthy),
+        WITH_FIXTURE(test_a_missing_directory_is_judged_by_its_file_system),
+        WITH_FIXTURE(test_several_reasons_are_reported),
+        WITH_FIXTURE(test_without_event_sources_no_script_is_run),
+        WITH_FIXTURE(test_without_descriptors_no_script_is_run),
+        WITH_FIXTURE(test_each_failed_allocation_of_a_check_is_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,7 +29,7 @@ static void assert_range(const struct nm_history *h, uint64_t from, uint64_t to)
 #define SPAN UINT64_C(6000) /* 600 steps of 10 */
 
 /* With several samples per step, one per step, or one in several steps, the points cover the span. */
-static void test_span(void **state)
+static void test_the_points_cover_the_span(void **state)
 {
     static const uint64_t periods[] = {1, 3, 10, 11, 47, 2500};
 
@@ -51,7 +51,7 @@ static void test_span(void **state)
 }
 
 /* Bursts of samples between the ordinary ones don't displace older points. */
-static void test_bursts(void **state)
+static void test_bursts_of_samples_displace_no_older_points(void **state)
 {
     _cleanup_(nm_history_freep) struct nm_history *h = NULL;
 
@@ -65,7 +65,7 @@ static void test_bursts(void **state)
 
 /* Amounts of a step are the mean of its samples, without a drift. Counts are the newest, and the cost is the
  * highest. */
-static void test_mean(void **state)
+static void test_amounts_of_a_step_are_the_mean(void **state)
 {
     _cleanup_(nm_history_freep) struct nm_history *h = NULL;
     const struct nm_history_point *p;
@@ -89,7 +89,7 @@ static void test_mean(void **state)
     assert_int_equal(nm_history_get(h, 0)->use[NM_HISTORY_RESERVED].memory_bytes, 77);
 }
 
-static void test_set_span(void **state)
+static void test_a_changed_span_keeps_the_points(void **state)
 {
     _cleanup_(nm_history_freep) struct nm_history *h = NULL;
 
@@ -108,7 +108,7 @@ static void test_set_span(void **state)
     assert_int_equal(nm_history_get(h, nm_history_n(h) - 1)->at_usec, 1000);
 }
 
-static void test_since(void **state)
+static void test_points_since_a_time_are_selected(void **state)
 {
     _cleanup_(nm_history_freep) struct nm_history *h = NULL;
 
@@ -124,7 +124,7 @@ static void test_since(void **state)
 }
 
 /* A step can't be shorter than a unit of the clock. Then there are more steps than points, and the newest are kept. */
-static void test_a_span_of_odd_length(void **state)
+static void test_a_span_of_odd_length_has_enough_points(void **state)
 {
     _cleanup_(nm_history_freep) struct nm_history *h = NULL;
 
@@ -140,7 +140,7 @@ static int change_span(void *userdata)
     return nm_history_set_span(userdata, SPAN / 2);
 }
 
-static void test_no_memory(void **state)
+static void test_each_failed_allocation_is_an_error(void **state)
 {
     _cleanup_(nm_history_freep) struct nm_history *h = NULL;
 
@@ -157,7 +157,7 @@ static void test_no_memory(void **state)
     assert_int_equal(nm_history_step_usec(h), 5);
 }
 
-static void test_disk(void **state)
+static void test_the_use_of_the_disk_is_recorded(void **state)
 {
     struct nm_disk_sample d = {0};
 
@@ -172,14 +172,14 @@ static void test_disk(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_span),
-        cmocka_unit_test(test_bursts),
-        cmocka_unit_test(test_mean),
-        cmocka_unit_test(test_set_span),
-        cmocka_unit_test(test_since),
-        cmocka_unit_test(test_a_span_of_odd_length),
-        cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_disk),
+        cmocka_unit_test(test_the_points_cover_the_span),
+        cmocka_unit_test(test_bursts_of_samples_displace_no_older_points),
+        cmocka_unit_test(test_amounts_of_a_step_are_the_mean),
+        cmocka_unit_test(test_a_changed_span_keeps_the_points),
+        cmocka_unit_test(test_points_since_a_time_are_selected),
+        cmocka_unit_test(test_a_span_of_odd_length_has_enough_points),
+        cmocka_unit_test(test_each_failed_allocation_is_an_error),
+        cmocka_unit_test(test_the_use_of_the_disk_is_recorded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,7 +41,7 @@ static char *repeat(const char *begin, const char *piece, const char *end, unsig
     return text;
 }
 
-static void test_counts(void **state)
+static void test_the_values_of_a_text_are_counted(void **state)
 {
     static const struct {
         const char *text;
@@ -75,7 +75,7 @@ static void test_counts(void **state)
 }
 
 /* The prediction is never below the used memory, and at most a few times as large. */
-static void test_bytes(void **state)
+static void test_the_predicted_memory_is_never_too_small(void **state)
 {
     static const struct {
         const char *begin, *piece, *end;
@@ -113,8 +113,8 @@ static void test_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_the_values_of_a_text_are_counted),
+        cmocka_unit_test(test_the_predicted_memory_is_never_too_small),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

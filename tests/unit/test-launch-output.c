@@ -64,7 +64,7 @@ static uint64_t on_disk(const struct world *w)
 
 /* ---- by the shim ----------------------------------------------------------------------------- */
 
-static void test_limit(void **state)
+static void test_output_stays_within_its_limit(void **state)
 {
     struct world *w = *state;
     _cleanup_free_ char *text = NULL;
@@ -97,7 +97,7 @@ static void test_limit(void **state)
 }
 
 /* The shim writes no line of its own between two files that both exist. */
-static void test_below_the_limit(void **state)
+static void test_below_the_limit_no_line_is_added(void **state)
 {
     struct world *w = *state;
     _cleanup_free_ char *text = NULL;
@@ -116,7 +116,7 @@ static void test_below_the_limit(void **state)
 }
 
 /* Output that would fill a disk at once never uses more than the limit, and nothing blocks the command. */
-static void test_flood(void **state)
+static void test_a_flood_stays_within_the_limit(void **state)
 {
     struct world *w = *state;
     uint64_t until = nm_now_usec() + 700 * NM_USEC_PER_MSEC, most = 0;
@@ -141,7 +141,7 @@ static void test_flood(void **state)
 
 /* The user can't truncate or chmod the output as with a file of its own, because it is a pipe. Programs can use
  * /dev/stdout as usual. */
-static void test_no_file(void **state)
+static void test_the_command_has_a_pipe_instead_of_a_file(void **state)
 {
     struct world *w = *state;
     char path[160];
@@ -163,7 +163,7 @@ static void test_no_file(void **state)
 
 /* All output that was written before the command's end is kept, and a descendant that keeps writing doesn't delay
  * the end. */
-static void test_end_with_writer(void **state)
+static void test_output_before_the_end_is_kept(void **state)
 {
     struct world *w = *state;
     _cleanup_free_ char *text = NULL;
@@ -179,7 +179,7 @@ static void test_end_with_writer(void **state)
 }
 
 /* A shim that is frozen or short of CPU may be killed before it has passed on the rest of the output. */
-static void test_killed_shim(void **state)
+static void test_output_of_a_killed_shim_is_read_by_nmd(void **state)
 {
     struct world *w = *state;
     char path[128], text[64];
@@ -263,7 +263,7 @@ static struct nm_output_drain make_drain(const struct world *w, const char *text
 
 /* Another process has truncated the log, so its head is missing. Output is appended nevertheless. An empty log gets
  * a new head. */
-static void test_cut_log(void **state)
+static void test_output_is_appended_to_a_truncated_log(void **state)
 {
     struct world *w = *state;
     struct nm_output_drain drain;
@@ -298,7 +298,7 @@ static unsigned count_descriptors(void)
 }
 
 /* With only the descriptors that nmd reserves, or fewer, no output is lost. */
-static void test_few_descriptors(void **state)
+static void test_with_few_descriptors_no_output_is_lost(void **state)
 {
     struct world *w = *state;
     int taken[1024], n, dir;
@@ -330,7 +330,7 @@ static void test_few_descriptors(void **state)
 
 /* On a full disk the command runs to its end. The missing output is counted, and the count is reported as soon as it
  * can be written. */
-static void test_full_disk(void **state)
+static void test_a_full_disk_does_not_stop_the_command(void **state)
 {
     struct world *w = *state;
     uint64_t until = nm_now_usec() + DEADLINE_USEC;
@@ -403,7 +403,7 @@ static void check_shortened(struct world *w, uint64_t total, const char *end)
     assert_int_equal(nm_output_shorten(dir, 4000), 0); /* it is short */
 }
 
-static void test_shorten(void **state)
+static void test_a_log_is_shortened(void **state)
 {
     struct world *w = *state;
 
@@ -413,7 +413,7 @@ static void test_shorten(void **state)
     assert_string_equal(output(w, "stderr"), "err\n");
 }
 
-static void test_shorten_two_files(void **state)
+static void test_a_log_of_two_files_is_shortened(void **state)
 {
     struct world *w = *state;
 
@@ -423,7 +423,7 @@ static void test_shorten_two_files(void **state)
     check_shortened(w, 588895, "99999\n100000\n");
 }
 
-static void test_strange_files(void **state)
+static void test_invalid_files_are_not_opened(void **state)
 {
     struct world *w = *state;
     _cleanup_close_ int dir = -EBADF;
@@ -446,18 +446,18 @@ static void test_strange_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        output_test(test_limit),
-        output_test(test_below_the_limit),
-        output_test(test_flood),
-        output_test(test_no_file),
-        output_test(test_end_with_writer),
-        output_test(test_killed_shim),
-        output_test(test_cut_log),
-        output_test(test_few_descriptors),
-        output_test(test_shorten),
-        output_test(test_shorten_two_files),
-        output_test(test_strange_files),
-        output_test(test_full_disk),
+        output_test(test_output_stays_within_its_limit),
+        output_test(test_below_the_limit_no_line_is_added),
+        output_test(test_a_flood_stays_within_the_limit),
+        output_test(test_the_command_has_a_pipe_instead_of_a_file),
+        output_test(test_output_before_the_end_is_kept),
+        output_test(test_output_of_a_killed_shim_is_read_by_nmd),
+        output_test(test_output_is_appended_to_a_truncated_log),
+        output_test(test_with_few_descriptors_no_output_is_lost),
+        output_test(test_a_log_is_shortened),
+        output_test(test_a_log_of_two_files_is_shortened),
+        output_test(test_invalid_files_are_not_opened),
+        output_test(test_a_full_disk_does_not_stop_the_command),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,7 +28,7 @@ static void assert_same_record(const struct nm_launch_record *a, const struct nm
         assert_int_equal(a->ooms, b->ooms);
 }
 
-static void test_record_round_trip(void **state)
+static void test_a_record_reads_back_as_written(void **state)
 {
     const struct nm_launch_record records[] = {
         {.phase = NM_LAUNCH_WAITING, .exit_code = -1},
@@ -88,7 +88,7 @@ static void test_record_round_trip(void **state)
 #define STARTED "pid 7\nstarted_usec 1\nstarted_realtime_usec 2\n"
 #define ENDED "ended_usec 3\nended_realtime_usec 4\n"
 
-static void test_record_malformed(void **state)
+static void test_a_malformed_record_is_refused(void **state)
 {
     static const char *const bad[] = {
         "", "\n", "phase started\n" STARTED, "nm-launch-record 2\nphase started\n" STARTED,
@@ -134,7 +134,7 @@ static void test_record_malformed(void **state)
     assert_int_equal(nm_launch_record_parse(longest, &(struct nm_launch_record){0}), -EBADMSG);
 }
 
-static void test_record_from_the_future(void **state)
+static void test_a_record_of_a_later_version_is_read(void **state)
 {
     struct nm_launch_record r;
 
@@ -147,7 +147,7 @@ static void test_record_from_the_future(void **state)
 }
 
 /* The smallest limit, and no limit. */
-static void test_record_output_max(void **state)
+static void test_the_limit_of_output_reads_back(void **state)
 {
     struct nm_launch_record r;
 
@@ -177,7 +177,7 @@ static const struct nm_shim_account nobody = {
     .error = ESTALE,
 };
 
-static void test_spec_round_trip(void **state)
+static void test_a_spec_reads_back_as_written(void **state)
 {
     _cleanup_free_ char *text = NULL;
     const struct nm_shim_terms terms = {.oom_score_adj = -999, .confine = true, .output_max_bytes = 65536,
@@ -214,7 +214,7 @@ static void test_spec_round_trip(void **state)
     nm_shim_spec_done(&s);
 }
 
-static void test_spec_of_session(void **state)
+static void test_a_spec_of_a_session_reads_back(void **state)
 {
     _cleanup_free_ char *text = NULL;
     struct nm_shim_terms terms = {.session = {.shim_pid = 17, .command_pid = 18, .n_more = 2, .input = true},
@@ -244,7 +244,7 @@ static void test_spec_of_session(void **state)
     assert_int_equal(nm_shim_spec_parse(text, size, &s), -EBADMSG);
 }
 
-static void test_spec_cut_off(void **state)
+static void test_an_incomplete_spec_is_refused(void **state)
 {
     const struct nm_shim_terms terms = {.oom_score_adj = 1000};
     _cleanup_free_ char *text = NULL;
@@ -266,7 +266,7 @@ static void test_spec_cut_off(void **state)
 #define SESSION "shim_pid=17\0command_pid=18\0n_more=0\0"
 #define END_OF_SPEC "oom_score_adj=0\0no_new_privs=1\0arg=x\0end"
 
-static void test_spec_malformed(void **state)
+static void test_a_malformed_spec_is_refused(void **state)
 {
 #define BAD(s) {s, sizeof(s)}
     static const struct {
@@ -327,7 +327,7 @@ static void test_spec_malformed(void **state)
     }
 }
 
-static void test_spec_unprintable(void **state)
+static void test_a_spec_may_have_any_bytes(void **state)
 {
     struct nm_command c = plain;
     _cleanup_free_ char *huge = calloc(1, NM_SHIM_SPEC_MAX_BYTES + 1), *text = NULL;
@@ -345,15 +345,15 @@ static void test_spec_unprintable(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_record_round_trip),
-        cmocka_unit_test(test_record_malformed),
-        cmocka_unit_test(test_record_from_the_future),
-        cmocka_unit_test(test_record_output_max),
-        cmocka_unit_test(test_spec_round_trip),
-        cmocka_unit_test(test_spec_of_session),
-        cmocka_unit_test(test_spec_cut_off),
-        cmocka_unit_test(test_spec_malformed),
-        cmocka_unit_test(test_spec_unprintable),
+        cmocka_unit_test(test_a_record_reads_back_as_written),
+        cmocka_unit_test(test_a_malformed_record_is_refused),
+        cmocka_unit_test(test_a_record_of_a_later_version_is_read),
+        cmocka_unit_test(test_the_limit_of_output_reads_back),
+        cmocka_unit_test(test_a_spec_reads_back_as_written),
+        cmocka_unit_test(test_a_spec_of_a_session_reads_back),
+        cmocka_unit_test(test_an_incomplete_spec_is_refused),
+        cmocka_unit_test(test_a_malformed_spec_is_refused),
+        cmocka_unit_test(test_a_spec_may_have_any_bytes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,7 @@
 #include "util/clock.h"
 #include "util/fileio.h"
 
-static void test_exit_code(void **state)
+static void test_the_exit_code_is_reported(void **state)
 {
     struct world *w = *state;
     struct nm_launch_record r;
@@ -47,7 +47,7 @@ static void test_exit_code(void **state)
     assert_int_equal(waitpid(nm_launch_shim_pid(w->launch), NULL, WNOHANG), -1);
 }
 
-static void test_signal(void **state)
+static void test_the_signal_is_reported(void **state)
 {
     struct world *w = *state;
 
@@ -72,7 +72,7 @@ static void check_failure(struct world *w, enum nm_launch_stage stage, int error
     assert_memory_equal(&r, &w->ended, sizeof r);
 }
 
-static void test_not_found(void **state)
+static void test_a_missing_command_is_reported(void **state)
 {
     struct world *w = *state;
 
@@ -80,7 +80,7 @@ static void test_not_found(void **state)
     check_failure(w, NM_LAUNCH_STAGE_EXEC, ENOENT);
 }
 
-static void test_path_not_found(void **state)
+static void test_a_command_missing_in_the_path_is_reported(void **state)
 {
     struct world *w = *state;
 
@@ -88,7 +88,7 @@ static void test_path_not_found(void **state)
     check_failure(w, NM_LAUNCH_STAGE_EXEC, ENOENT);
 }
 
-static void test_permission_denied(void **state)
+static void test_a_command_that_is_not_executable_is_reported(void **state)
 {
     struct world *w = *state;
 
@@ -97,7 +97,7 @@ static void test_permission_denied(void **state)
 }
 
 /* The container's PATH: its first match may not be executed, and a later one may. */
-static void test_path_lookup(void **state)
+static void test_the_path_of_the_container_is_searched(void **state)
 {
     struct world *w = *state;
     char path[256], file[128];
@@ -117,7 +117,7 @@ static void test_path_lookup(void **state)
     assert_string_equal(output(w, "stdout"), "found\n");
 }
 
-static void test_path_permission_denied(void **state)
+static void test_a_match_that_is_not_executable_is_reported(void **state)
 {
     struct world *w = *state;
     char path[128];
@@ -128,7 +128,7 @@ static void test_path_permission_denied(void **state)
     check_failure(w, NM_LAUNCH_STAGE_EXEC, EACCES);
 }
 
-static void test_bad_format(void **state)
+static void test_a_file_of_an_unknown_format_is_reported(void **state)
 {
     struct world *w = *state;
     char file[128];
@@ -142,7 +142,7 @@ static void test_bad_format(void **state)
     check_failure(w, NM_LAUNCH_STAGE_EXEC, ENOEXEC);
 }
 
-static void test_bad_workdir(void **state)
+static void test_a_missing_working_directory_is_reported(void **state)
 {
     struct world *w = *state;
 
@@ -151,7 +151,7 @@ static void test_bad_workdir(void **state)
     check_failure(w, NM_LAUNCH_STAGE_WORKDIR, ENOENT);
 }
 
-static void test_workdir_as_user(void **state)
+static void test_the_working_directory_is_entered_as_the_user(void **state)
 {
     struct world *w = *state;
 
@@ -161,7 +161,7 @@ static void test_workdir_as_user(void **state)
     check_failure(w, NM_LAUNCH_STAGE_WORKDIR, EACCES);
 }
 
-static void test_bad_user(void **state)
+static void test_an_unknown_user_is_reported(void **state)
 {
     struct world *w = *state;
 
@@ -171,7 +171,7 @@ static void test_bad_user(void **state)
     check_failure(w, NM_LAUNCH_STAGE_USER, ENOENT);
 }
 
-static void test_user_changed(void **state)
+static void test_a_changed_user_is_reported(void **state)
 {
     struct world *w = *state;
 
@@ -181,7 +181,7 @@ static void test_user_changed(void **state)
     check_failure(w, NM_LAUNCH_STAGE_USER, ESTALE);
 }
 
-static void test_logs_refused(void **state)
+static void test_a_log_that_can_not_be_opened_is_reported(void **state)
 {
     struct world *w = *state;
     char path[128];
@@ -193,7 +193,7 @@ static void test_logs_refused(void **state)
     check_failure(w, NM_LAUNCH_STAGE_LOGS, ELOOP);
 }
 
-static void test_environment(void **state)
+static void test_the_command_has_its_environment(void **state)
 {
     struct world *w = *state;
     const struct passwd *pw = getpwuid(geteuid());
@@ -214,7 +214,7 @@ static void test_environment(void **state)
     assert_string_equal(output(w, "stdout"), expected);
 }
 
-static void test_nobody(void **state)
+static void test_the_command_runs_as_its_user(void **state)
 {
     struct world *w = *state;
     char expected[512], path[128];
@@ -242,7 +242,7 @@ static void test_nobody(void **state)
 }
 
 /* A user with supplementary groups gets them, and none of nmd's groups. */
-static void test_supplementary_groups(void **state)
+static void test_the_command_has_its_users_groups(void **state)
 {
     struct world *w = *state;
     const struct group *g;
@@ -278,7 +278,7 @@ static void confine(struct world *w)
 }
 
 /* The owners of files stay the same, root included, and no privilege is left. */
-static void test_confined(void **state)
+static void test_a_confined_command_has_no_privilege(void **state)
 {
     struct world *w = *state;
     char expected[256];
@@ -298,7 +298,7 @@ static void test_confined(void **state)
 }
 
 /* Shared memory that the container leaves is removed with its namespace, and was never in the host's. */
-static void test_private_ipc(void **state)
+static void test_shared_memory_is_removed_with_its_namespace(void **state)
 {
     struct world *w = *state;
     char path[64], ours[64] = "";
@@ -314,7 +314,7 @@ static void test_private_ipc(void **state)
 }
 
 /* A confined command doesn't need the shim's resources once it runs, and ends with its shim nevertheless. */
-static void test_confined_goes_with_its_shim(void **state)
+static void test_a_confined_command_ends_with_its_shim(void **state)
 {
     struct world *w = *state;
 
@@ -330,7 +330,7 @@ static void test_confined_goes_with_its_shim(void **state)
 
 /* A container that may gain privileges, or that runs as root, gets no user namespace, because it would have more
  * rights there. */
-static void test_not_confined(void **state)
+static void test_a_privileged_container_gets_no_user_namespace(void **state)
 {
     struct world *w = *state;
     char path[64], ours[64] = "";
@@ -350,7 +350,7 @@ static void test_not_confined(void **state)
     assert_memory_equal(output(w, "stdout"), ours, strlen(ours));
 }
 
-static void test_new_privs_allowed(void **state)
+static void test_new_privileges_can_be_allowed(void **state)
 {
     struct world *w = *state;
 
@@ -360,7 +360,7 @@ static void test_new_privs_allowed(void **state)
     assert_string_equal(output(w, "stdout"), "NoNewPrivs:\t0\n");
 }
 
-static void test_descriptors(void **state)
+static void test_the_command_inherits_no_descriptors(void **state)
 {
     struct world *w = *state;
     int low = open("/dev/null", O_RDONLY), high = fcntl(low, F_DUPFD, 200); /* neither is close-on-exec */
@@ -373,7 +373,7 @@ static void test_descriptors(void **state)
     assert_string_equal(output(w, "stdout"), "0\n1\n2\n/dev/null\neof\n");
 }
 
-static void test_signals_and_session(void **state)
+static void test_the_command_has_its_own_session_and_default_signals(void **state)
 {
     struct world *w = *state;
     char expected[64];
@@ -391,7 +391,7 @@ static void test_signals_and_session(void **state)
 }
 
 /* The command can't affect the shim, and the shim has no rights. */
-static void test_shim_is_hardened(void **state)
+static void test_the_command_can_not_affect_the_shim(void **state)
 {
     struct world *w = *state;
     uint64_t until = nm_now_usec() + DEADLINE_USEC;
@@ -425,7 +425,7 @@ static void test_shim_is_hardened(void **state)
 }
 
 /* Background processes don't keep a container alive, and orphans are reaped by the shim. */
-static void test_background_processes(void **state)
+static void test_background_processes_do_not_keep_a_container_alive(void **state)
 {
     struct world *w = *state;
     long left;
@@ -438,7 +438,7 @@ static void test_background_processes(void **state)
     assert_int_equal(kill((pid_t)left, SIGKILL), 0);
 }
 
-static void test_gate_stays_shut(void **state)
+static void test_a_closed_gate_runs_no_command(void **state)
 {
     struct world *w = *state;
     uint64_t until = nm_now_usec() + DEADLINE_USEC;
@@ -462,7 +462,7 @@ static void test_gate_stays_shut(void **state)
     assert_int_equal(errno, ECHILD);
 }
 
-static void test_shim_killed_at_gate(void **state)
+static void test_a_shim_killed_at_its_gate_has_run_no_command(void **state)
 {
     struct world *w = *state;
 
@@ -476,7 +476,7 @@ static void test_shim_killed_at_gate(void **state)
     assert_int_equal(nm_launch_open_gate(w->launch), -EPIPE);
 }
 
-static void test_shim_missing(void **state)
+static void test_a_missing_shim_is_reported(void **state)
 {
     struct world *w = *state;
     const struct nm_launch_params p = {
@@ -506,7 +506,7 @@ static struct nm_cgroup_backend *make_slice(void)
 }
 
 /* The shim is in its cgroup before its gate opens, without a move, and so are its children. */
-static void test_born_in_its_cgroup(void **state)
+static void test_the_shim_is_born_in_its_cgroup(void **state)
 {
     struct world *w = *state;
     _cleanup_(nm_cgroup_backend_freep) struct nm_cgroup_backend *b = make_slice();
@@ -532,7 +532,7 @@ static void test_born_in_its_cgroup(void **state)
 }
 
 /* The caller doesn't wait for the exec, so its failure is reported later. */
-static void test_shim_is_no_program(void **state)
+static void test_a_shim_that_is_no_program_is_reported(void **state)
 {
     struct world *w = *state;
     _cleanup_(nm_cgroup_backend_freep) struct nm_cgroup_backend *b = make_slice();
@@ -564,7 +564,7 @@ static void test_shim_is_no_program(void **state)
 }
 
 /* The descriptor isn't a cgroup (any more). The shim is started nevertheless. */
-static void test_no_such_cgroup(void **state)
+static void test_a_shim_starts_without_its_cgroup(void **state)
 {
     struct world *w = *state;
     _cleanup_close_ int fd = open(w->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -576,7 +576,7 @@ static void test_no_such_cgroup(void **state)
 }
 
 /* The record of an earlier attempt in the same directory is ignored. */
-static void test_second_attempt(void **state)
+static void test_the_record_of_an_earlier_attempt_is_ignored(void **state)
 {
     struct world *w = *state;
 
@@ -590,7 +590,7 @@ static void test_second_attempt(void **state)
     assert_int_equal(w->ended.exit_code, 3);
 }
 
-static void test_shim_killed_alone(void **state)
+static void test_a_command_ends_with_its_killed_shim(void **state)
 {
     struct world *w = *state;
 
@@ -609,39 +609,39 @@ static void test_shim_killed_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        launch_test(test_exit_code),
-        launch_test(test_signal),
-        launch_test(test_not_found),
-        launch_test(test_path_not_found),
-        launch_test(test_permission_denied),
-        launch_test(test_path_lookup),
-        launch_test(test_path_permission_denied),
-        launch_test(test_bad_format),
-        launch_test(test_bad_workdir),
-        launch_test(test_workdir_as_user),
-        launch_test(test_bad_user),
-        launch_test(test_user_changed),
-        launch_test(test_logs_refused),
-        launch_test(test_environment),
-        launch_test(test_nobody),
-        launch_test(test_supplementary_groups),
-        launch_test(test_confined),
-        launch_test(test_private_ipc),
-        launch_test(test_confined_goes_with_its_shim),
-        launch_test(test_not_confined),
-        launch_test(test_new_privs_allowed),
-        launch_test(test_descriptors),
-        launch_test(test_signals_and_session),
-        launch_test(test_shim_is_hardened),
-        launch_test(test_background_processes),
-        launch_test(test_gate_stays_shut),
-        launch_test(test_shim_killed_at_gate),
-        launch_test(test_shim_missing),
-        launch_test(test_born_in_its_cgroup),
-        launch_test(test_shim_is_no_program),
-        launch_test(test_no_such_cgroup),
-        launch_test(test_second_attempt),
-        launch_test(test_shim_killed_alone),
+        launch_test(test_the_exit_code_is_reported),
+        launch_test(test_the_signal_is_reported),
+        launch_test(test_a_missing_command_is_reported),
+        launch_test(test_a_command_missing_in_the_path_is_reported),
+        launch_test(test_a_command_that_is_not_executable_is_reported),
+        launch_test(test_the_path_of_the_container_is_searched),
+        launch_test(test_a_match_that_is_not_executable_is_reported),
+        launch_test(test_a_file_of_an_unknown_format_is_reported),
+        launch_test(test_a_missing_working_directory_is_reported),
+        launch_test(test_the_working_directory_is_entered_as_the_user),
+        launch_test(test_an_unknown_user_is_reported),
+        launch_test(test_a_changed_user_is_reported),
+        launch_test(test_a_log_that_can_not_be_opened_is_reported),
+        launch_test(test_the_command_has_its_environment),
+        launch_test(test_the_command_runs_as_its_user),
+        launch_test(test_the_command_has_its_users_groups),
+        launch_test(test_a_confined_command_has_no_privilege),
+        launch_test(test_shared_memory_is_removed_with_its_namespace),
+        launch_test(test_a_confined_command_ends_with_its_shim),
+        launch_test(test_a_privileged_container_gets_no_user_namespace),
+        launch_test(test_new_privileges_can_be_allowed),
+        launch_test(test_the_command_inherits_no_descriptors),
+        launch_test(test_the_command_has_its_own_session_and_default_signals),
+        launch_test(test_the_command_can_not_affect_the_shim),
+        launch_test(test_background_processes_do_not_keep_a_container_alive),
+        launch_test(test_a_closed_gate_runs_no_command),
+        launch_test(test_a_shim_killed_at_its_gate_has_run_no_command),
+        launch_test(test_a_missing_shim_is_reported),
+        launch_test(test_the_shim_is_born_in_its_cgroup),
+        launch_test(test_a_shim_that_is_no_program_is_reported),
+        launch_test(test_a_shim_starts_without_its_cgroup),
+        launch_test(test_the_record_of_an_earlier_attempt_is_ignored),
+        launch_test(test_a_command_ends_with_its_killed_shim),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

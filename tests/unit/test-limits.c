@@ -32,7 +32,7 @@ static void squeeze(struct manager_world *w, uint64_t millicores)
 
 /* A paused container gets the new quota too, because it runs again when the squeeze is over, and no later step would
  * set it. */
-static void test_what_is_paused_is_let_go_with_the_others(void **state)
+static void test_a_paused_container_gets_the_new_quota(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *runs = manager_world_add(w, "runs", NM_OPPORTUNISTIC, NM_RUNNING);
@@ -76,7 +76,7 @@ static uint64_t slice_low(const struct manager_world *w)
 }
 
 /* The slice's limits are set once for all changed containers, in the round that the changes request. */
-static void test_the_slice_follows_in_the_round(void **state)
+static void test_the_slice_is_set_once_per_round(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l[] = {manager_world_add(w, "one", NM_OPPORTUNISTIC, NM_RUNNING),
@@ -163,7 +163,7 @@ static struct nm_live_container *launch(struct manager_world *w, bool changed)
 }
 
 /* The command got its OOM score before the container was demoted, and systemd its limits. */
-static void test_a_change_while_the_cgroup_is_made(void **state)
+static void test_a_change_during_the_creation_takes_effect(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = launch(w, true);
@@ -179,7 +179,7 @@ static void test_a_change_while_the_cgroup_is_made(void **state)
 }
 
 /* The cgroup exists, but the command isn't in it yet. */
-static void test_a_change_while_the_command_starts(void **state)
+static void test_a_change_during_the_start_takes_effect(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = launch(w, false);
@@ -197,15 +197,15 @@ static void test_a_change_while_the_command_starts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_what_is_paused_is_let_go_with_the_others, manager_world_set_up,
+        cmocka_unit_test_setup_teardown(test_a_paused_container_gets_the_new_quota, manager_world_set_up,
                                         manager_world_tear_down),
         cmocka_unit_test_setup_teardown(test_killed_container_keeps_no_cpu_limits, manager_world_set_up,
                                         manager_world_tear_down),
-        cmocka_unit_test_setup_teardown(test_the_slice_follows_in_the_round, manager_world_set_up,
+        cmocka_unit_test_setup_teardown(test_the_slice_is_set_once_per_round, manager_world_set_up,
                                         manager_world_tear_down),
-        cmocka_unit_test_setup_teardown(test_a_change_while_the_cgroup_is_made, manager_world_set_up,
+        cmocka_unit_test_setup_teardown(test_a_change_during_the_creation_takes_effect, manager_world_set_up,
                                         manager_world_tear_down),
-        cmocka_unit_test_setup_teardown(test_a_change_while_the_command_starts, manager_world_set_up,
+        cmocka_unit_test_setup_teardown(test_a_change_during_the_start_takes_effect, manager_world_set_up,
                                         manager_world_tear_down),
     };
 

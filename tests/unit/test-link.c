@@ -147,7 +147,7 @@ static const struct nm_link_sample *find(const struct nm_link_sample *links, uns
     return NULL;
 }
 
-static void test_rates(void **state)
+static void test_rates_are_computed_from_the_counters(void **state)
 {
     _cleanup_(nm_link_sampler_freep) struct nm_link_sampler *s = NULL;
     struct nm_link_sample links[NM_LINKS_MAX];
@@ -176,7 +176,7 @@ static void test_rates(void **state)
     assert_true(find(links, n, "nmv1")->rx_bytes_per_sec >= FRAMES * FRAME_BYTES);
 }
 
-static void test_uplink(void **state)
+static void test_the_uplink_is_the_link_of_the_default_route(void **state)
 {
     _cleanup_(nm_link_sampler_freep) struct nm_link_sampler *s = NULL;
     struct nm_link_sample links[NM_LINKS_MAX];
@@ -195,7 +195,7 @@ static void test_uplink(void **state)
 }
 
 /* There are more links than a sample has room for. The uplink, which is the last here, must be in the sample. */
-static void test_too_many(void **state)
+static void test_with_too_many_links_the_uplink_is_kept(void **state)
 {
     _cleanup_(nm_link_sampler_freep) struct nm_link_sampler *s = NULL;
     struct nm_link_sample links[NM_LINKS_MAX];
@@ -237,9 +237,9 @@ static void test_too_many(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rates),
-        cmocka_unit_test(test_uplink),
-        cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_rates_are_computed_from_the_counters),
+        cmocka_unit_test(test_the_uplink_is_the_link_of_the_default_route),
+        cmocka_unit_test(test_with_too_many_links_the_uplink_is_kept),
     };
 
     return cmocka_run_group_tests(tests, setup_namespace, done_namespace);

@@ -12,7 +12,7 @@
 #define ALICE 54321
 #define BOB 54322
 
-static void test_slow_clients(void **state)
+static void test_slow_clients_are_disconnected(void **state)
 {
     struct fixture *f = *state;
     struct nm_local_server_params p = {.timeout_usec = 400 * NM_USEC_PER_MSEC};
@@ -53,7 +53,7 @@ static void test_slow_clients(void **state)
 
 /* An idle connection is closed without a message. A request that the client sends at the same moment must not get an
  * answer to something else. */
-static void test_idle_clients(void **state)
+static void test_an_idle_connection_is_closed(void **state)
 {
     struct fixture *f = *state;
     struct nm_local_server_params p = {.timeout_usec = 100 * NM_USEC_PER_MSEC};
@@ -68,7 +68,7 @@ static void test_idle_clients(void **state)
     client_close(&c);
 }
 
-static void test_reader_that_does_not_read(void **state)
+static void test_a_client_that_does_not_read_is_disconnected(void **state)
 {
     struct fixture *f = *state;
     struct nm_local_server_params p = {.timeout_usec = 200 * NM_USEC_PER_MSEC};
@@ -90,7 +90,7 @@ static void test_reader_that_does_not_read(void **state)
     client_close(&other);
 }
 
-static void test_garbage(void **state)
+static void test_invalid_requests_are_refused(void **state)
 {
     static const char *const garbage[] = {
         "\r\n\r\n\r\n",
@@ -140,7 +140,7 @@ static void raise_fd_limit(void)
         skip();
 }
 
-static void test_many_connections(void **state)
+static void test_connections_beyond_the_limit_are_refused(void **state)
 {
     struct fixture *f = *state;
     struct nm_local_server_params p = {.max_connections = 1000};
@@ -198,7 +198,7 @@ static void test_one_user_can_not_take_all(void **state)
         client_close(&c[i]);
 }
 
-static void test_out_of_descriptors(void **state)
+static void test_a_lack_of_descriptors_does_not_spin_the_loop(void **state)
 {
     struct fixture *f = *state;
     struct rlimit old, few;
@@ -294,7 +294,7 @@ static void test_bodies_held_are_limited_by_user(void **state)
 }
 
 /* A hundred slow requests of a user delay the next one of this user, not one of another user. */
-static void test_users_take_turns(void **state)
+static void test_requests_of_users_take_turns(void **state)
 {
     static struct client c[100];
     struct fixture *f = *state;
@@ -342,7 +342,7 @@ static void test_loop_stays_responsive(void **state)
     assert_true(ticks >= 4); /* without turns the timer would have run once or twice */
 }
 
-static void test_stop_with_requests_waiting(void **state)
+static void test_a_stop_ends_waiting_requests(void **state)
 {
     struct fixture *f = *state;
     struct client c[20];
@@ -374,7 +374,7 @@ static void leave_at(struct fixture *f, const char *request, size_t n)
 }
 
 /* A client disconnects after each byte: the server frees the client's data, and no request is carried out by half. */
-static void test_gone_at_any_byte(void **state)
+static void test_a_client_may_disconnect_at_each_byte(void **state)
 {
     static const char *const requests[] = {
         "POST /v1/containers HTTP/1.1\r\nHost: x\r\nContent-Length: 22\r\n\r\n{\"command\":[\"true\"]}  ",
@@ -439,7 +439,7 @@ static char *repeated(const char *begin, const char *piece, size_t n, const char
 }
 
 /* A body that can't be parsed, or that is too large, has no effect. */
-static void test_bodies_that_make_no_sense(void **state)
+static void test_an_invalid_body_has_no_effect(void **state)
 {
     struct fixture *f = *state;
     char *const bodies[] = {
@@ -498,7 +498,7 @@ static void test_trees_held_are_limited(void **state)
 }
 
 /* Input before the answer is refused. It must not look like the end of input. */
-static void test_input_too_early(void **state)
+static void test_input_before_the_answer_is_refused(void **state)
 {
     struct fixture *f = *state;
     struct client c;
@@ -514,7 +514,7 @@ static void test_input_too_early(void **state)
 }
 
 /* The manager's refusal reaches the client, whatever the request. */
-static void test_deeds_refused(void **state)
+static void test_a_refusal_of_the_manager_reaches_the_client(void **state)
 {
     struct fixture *f = *state;
 
@@ -544,23 +544,23 @@ static void test_deeds_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_slow_clients),
-        TEST(test_idle_clients),
-        TEST(test_reader_that_does_not_read),
-        TEST(test_garbage),
-        TEST(test_many_connections),
+        TEST(test_slow_clients_are_disconnected),
+        TEST(test_an_idle_connection_is_closed),
+        TEST(test_a_client_that_does_not_read_is_disconnected),
+        TEST(test_invalid_requests_are_refused),
+        TEST(test_connections_beyond_the_limit_are_refused),
         TEST(test_one_user_can_not_take_all),
-        TEST(test_out_of_descriptors),
+        TEST(test_a_lack_of_descriptors_does_not_spin_the_loop),
         TEST(test_answers_held_are_limited),
         TEST(test_bodies_held_are_limited_by_user),
-        TEST(test_users_take_turns),
+        TEST(test_requests_of_users_take_turns),
         TEST(test_loop_stays_responsive),
-        TEST(test_stop_with_requests_waiting),
-        TEST(test_gone_at_any_byte),
-        TEST(test_bodies_that_make_no_sense),
+        TEST(test_a_stop_ends_waiting_requests),
+        TEST(test_a_client_may_disconnect_at_each_byte),
+        TEST(test_an_invalid_body_has_no_effect),
         TEST(test_trees_held_are_limited),
-        TEST(test_input_too_early),
-        TEST(test_deeds_refused),
+        TEST(test_input_before_the_answer_is_refused),
+        TEST(test_a_refusal_of_the_manager_reaches_the_client),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

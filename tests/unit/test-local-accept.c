@@ -21,7 +21,7 @@ int __wrap_accept4(int fd, struct sockaddr *sa, socklen_t *len, int flags)
     return -1;
 }
 
-static void test_rests(void **state)
+static void test_the_acceptor_rests_after_a_failure(void **state)
 {
     static const int errors[] = {ENOMEM, ENOBUFS, EMFILE, ENFILE, EINVAL};
     struct fixture *f = *state;
@@ -46,7 +46,7 @@ static void test_rests(void **state)
 }
 
 /* An error of one connection doesn't cause a pause. */
-static void test_goes_on(void **state)
+static void test_an_error_of_one_connection_causes_no_pause(void **state)
 {
     struct fixture *f = *state;
     struct client c;
@@ -65,8 +65,9 @@ static void test_goes_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_rests, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_goes_on, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_the_acceptor_rests_after_a_failure, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_an_error_of_one_connection_causes_no_pause,
+                                        fixture_setup, fixture_teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

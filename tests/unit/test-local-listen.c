@@ -106,7 +106,7 @@ static void assert_listens(const struct world *w)
 }
 
 /* A path isn't taken over if its socket may be in use. */
-static void test_somebody_elses(void **state)
+static void test_a_socket_in_use_is_not_replaced(void **state)
 {
     struct world *w = *state;
     char words[64];
@@ -129,7 +129,7 @@ static void test_somebody_elses(void **state)
 }
 
 /* The socket of a killed nmd may stay open for a moment in a process that it had just forked. nmd waits for its end. */
-static void test_left_behind(void **state)
+static void test_the_socket_of_a_killed_nmd_is_replaced(void **state)
 {
     struct world *w = *state;
     char c;
@@ -155,7 +155,7 @@ static void test_left_behind(void **state)
 }
 
 /* A server whose backlog is full, so that it answers no client, is alive. */
-static void test_busy(void **state)
+static void test_a_server_with_a_full_backlog_is_alive(void **state)
 {
     struct world *w = *state;
     struct sockaddr_un sa = {.sun_family = AF_UNIX};
@@ -175,7 +175,7 @@ static void test_busy(void **state)
 
 /* A user who is neither root nor in the group can't give the socket to the group, nor replace the file of another
  * user. */
-static void test_without_rights(void **state)
+static void test_a_user_without_rights_can_not_use_the_group(void **state)
 {
     struct world *w = *state;
     struct stat st;
@@ -202,7 +202,7 @@ static void test_without_rights(void **state)
 }
 
 /* After a failure the path is as before, except that a stale socket is removed. */
-static void test_each_call_fails(void **state)
+static void test_a_failed_start_leaves_the_path_unchanged(void **state)
 {
     enum { NOTHING, STALE, LIVE, N };
     struct world *w = *state;
@@ -240,7 +240,7 @@ static void test_each_call_fails(void **state)
     }
 }
 
-static void test_check(void **state)
+static void test_the_check_gives_the_error_of_a_start(void **state)
 {
     struct world *w = *state;
     const char *made[] = {"/nonexistent", w->dir, NULL}, *const none[] = {NULL};
@@ -282,7 +282,7 @@ static unsigned port_of(int fd)
 }
 
 /* An error of the path doesn't hide an error of the address. */
-static void test_both_wrong(void **state)
+static void test_both_errors_are_reported(void **state)
 {
     static const char *const none[] = {NULL};
     struct nm_local_server_params p = {.socket_path = "/nonexistent/nmd.sock", .listen_fd = -1};
@@ -304,7 +304,7 @@ static void test_both_wrong(void **state)
     (void)close(fd);
 }
 
-static void test_tcp_taken(void **state)
+static void test_a_port_in_use_is_reported(void **state)
 {
     char address[32], *message = NULL;
     int fd, other = -7;
@@ -329,7 +329,7 @@ static void test_tcp_taken(void **state)
     free(message);
 }
 
-static void test_tcp_each_call_fails(void **state)
+static void test_a_failed_start_leaves_no_port_open(void **state)
 {
     bool failed = true;
     unsigned n;
@@ -353,7 +353,7 @@ static void test_tcp_each_call_fails(void **state)
 
 /* ---- peers ----------------------------------------------------------------------------------- */
 
-static void test_group(void **state)
+static void test_the_socket_belongs_to_the_group(void **state)
 {
     (void)state;
     assert_int_equal(nm_listen_group(NULL), NM_LISTEN_NO_GROUP);
@@ -363,7 +363,7 @@ static void test_group(void **state)
 }
 
 /* As many groups as directory services may give to users. The kernel saves them when the connection is made. */
-static void test_many_groups(void **state)
+static void test_a_client_with_many_groups_is_recognized(void **state)
 {
     gid_t groups[N_GROUPS], old[N_GROUPS];
     int fds[2], n_old = getgroups(N_GROUPS, old);
@@ -406,7 +406,7 @@ static void test_many_groups(void **state)
 }
 
 /* The user that nmd runs as is an administrator. */
-static void test_own_user(void **state)
+static void test_the_user_of_nmd_is_an_administrator(void **state)
 {
     struct nm_caller who;
     int fds[2];
@@ -426,17 +426,17 @@ static void test_own_user(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_somebody_elses),
-        TEST(test_busy),
-        TEST(test_left_behind),
-        TEST(test_without_rights),
-        TEST(test_each_call_fails),
-        TEST(test_check),
-        cmocka_unit_test(test_both_wrong), cmocka_unit_test(test_tcp_taken),
-        cmocka_unit_test(test_tcp_each_call_fails),
-        cmocka_unit_test(test_group),
-        cmocka_unit_test(test_many_groups),
-        cmocka_unit_test(test_own_user),
+        TEST(test_a_socket_in_use_is_not_replaced),
+        TEST(test_a_server_with_a_full_backlog_is_alive),
+        TEST(test_the_socket_of_a_killed_nmd_is_replaced),
+        TEST(test_a_user_without_rights_can_not_use_the_group),
+        TEST(test_a_failed_start_leaves_the_path_unchanged),
+        TEST(test_the_check_gives_the_error_of_a_start),
+        cmocka_unit_test(test_both_errors_are_reported), cmocka_unit_test(test_a_port_in_use_is_reported),
+        cmocka_unit_test(test_a_failed_start_leaves_no_port_open),
+        cmocka_unit_test(test_the_socket_belongs_to_the_group),
+        cmocka_unit_test(test_a_client_with_many_groups_is_recognized),
+        cmocka_unit_test(test_the_user_of_nmd_is_an_administrator),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

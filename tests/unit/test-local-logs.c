@@ -98,7 +98,7 @@ static void assert_position(struct fixture *f, const char *query, const char *ex
 #define T2 "2001-09-09T01:46:42.000Z "
 #define UNKNOWN "-                        "
 
-static void test_timestamps(void **state)
+static void test_lines_have_timestamps(void **state)
 {
     struct fixture *f = *state;
 
@@ -119,7 +119,7 @@ static void test_timestamps(void **state)
     assert_position(f, "?timestamps=true&from=5", "5");
 }
 
-static void test_since(void **state)
+static void test_lines_since_a_time_are_selected(void **state)
 {
     struct fixture *f = *state;
 
@@ -162,7 +162,7 @@ static uint64_t n_reads(void)
 
 /* A line that begins before the time isn't shown, and may be endless. The server skips it piece by piece, and other
  * clients have turns meanwhile. */
-static void test_since_within_a_long_line(void **state)
+static void test_a_line_that_began_earlier_is_skipped(void **state)
 {
     enum { LONG = 256 << 20, READS = LONG / 4096 };
     struct fixture *f = *state;
@@ -196,7 +196,7 @@ static void test_since_within_a_long_line(void **state)
     client_close(&c);
 }
 
-static void test_times_of_a_strange_log(void **state)
+static void test_a_log_without_valid_times_has_none(void **state)
 {
     struct fixture *f = *state;
 
@@ -209,7 +209,7 @@ static void test_times_of_a_strange_log(void **state)
 }
 
 /* A file of times is made and replaced while the log is followed. */
-static void test_followed_with_times(void **state)
+static void test_a_followed_log_has_times(void **state)
 {
     struct fixture *f = *state;
     struct client c;
@@ -234,7 +234,7 @@ static void test_followed_with_times(void **state)
 
 /* ---- two files ------------------------------------------------------------------------------- */
 
-static void test_two_files(void **state)
+static void test_a_log_of_two_files_is_joined(void **state)
 {
     struct fixture *f = *state;
 
@@ -260,7 +260,7 @@ static void test_two_files(void **state)
 
 /* The first of two files was cut. The client gets the rest, with the line that reports the cut, and the position of
  * the rest. */
-static void test_cut_before(void **state)
+static void test_a_cut_log_reports_the_cut(void **state)
 {
     struct fixture *f = *state;
 
@@ -278,7 +278,7 @@ static void test_cut_before(void **state)
 }
 
 /* The log changes its file while it is followed. No output comes twice, and a cut is reported. */
-static void test_followed_over_files(void **state)
+static void test_a_followed_log_changes_its_file_without_loss(void **state)
 {
     struct fixture *f = *state;
     char from[256], to[256];
@@ -304,7 +304,7 @@ static void test_followed_over_files(void **state)
 }
 
 /* A log is cut while a slow client reads it. The client is disconnected or gets less, but never wrong bytes. */
-static void test_cut_under_a_reader(void **state)
+static void test_a_slow_reader_of_a_cut_log_gets_no_wrong_output(void **state)
 {
     static char text[2 << 20];
     struct fixture *f = *state;
@@ -330,7 +330,7 @@ static void test_cut_under_a_reader(void **state)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-static void test_bad_queries(void **state)
+static void test_invalid_queries_are_refused(void **state)
 {
     static const struct {
         const char *query, *thing;
@@ -354,7 +354,7 @@ static void test_bad_queries(void **state)
 }
 
 /* The file has been truncated, so its tail can't be found. */
-static void test_tail_of_less(void **state)
+static void test_the_tail_of_a_truncated_file_is_empty(void **state)
 {
     struct fixture *f = *state;
     uint64_t lines = 2;
@@ -375,17 +375,17 @@ static void test_tail_of_less(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_timestamps),
-        TEST(test_since),
-        TEST(test_since_within_a_long_line),
-        TEST(test_times_of_a_strange_log),
-        TEST(test_followed_with_times),
-        TEST(test_two_files),
-        TEST(test_cut_before),
-        TEST(test_followed_over_files),
-        TEST(test_cut_under_a_reader),
-        TEST(test_bad_queries),
-        TEST(test_tail_of_less),
+        TEST(test_lines_have_timestamps),
+        TEST(test_lines_since_a_time_are_selected),
+        TEST(test_a_line_that_began_earlier_is_skipped),
+        TEST(test_a_log_without_valid_times_has_none),
+        TEST(test_a_followed_log_has_times),
+        TEST(test_a_log_of_two_files_is_joined),
+        TEST(test_a_cut_log_reports_the_cut),
+        TEST(test_a_followed_log_changes_its_file_without_loss),
+        TEST(test_a_slow_reader_of_a_cut_log_gets_no_wrong_output),
+        TEST(test_invalid_queries_are_refused),
+        TEST(test_the_tail_of_a_truncated_file_is_empty),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,7 +24,7 @@ static void need_root(void)
 
 /* ---- requests ----------------------------------------------------------------------------- */
 
-static void test_reads(void **state)
+static void test_each_read_request_is_answered(void **state)
 {
     static const char *const targets[] = {"/v1/version",
                                           "/v1/status",
@@ -57,7 +57,7 @@ static void test_reads(void **state)
     assert_int_equal(request(f, "GET", "/v1/events", NULL, NULL), 200);
 }
 
-static void test_answer_headers(void **state)
+static void test_each_answer_has_its_headers(void **state)
 {
     struct fixture *f = *state;
     struct client c;
@@ -80,7 +80,7 @@ static void test_answer_headers(void **state)
     client_close(&c);
 }
 
-static void test_refusals(void **state)
+static void test_invalid_requests_are_refused(void **state)
 {
     static const struct {
         const char *method, *target, *body;
@@ -137,7 +137,7 @@ static void test_refusals(void **state)
     }
 }
 
-static void test_allow_header(void **state)
+static void test_a_wrong_method_names_the_allowed_ones(void **state)
 {
     struct fixture *f = *state;
     struct client c;
@@ -151,7 +151,7 @@ static void test_allow_header(void **state)
     client_close(&c);
 }
 
-static void test_media_type(void **state)
+static void test_another_media_type_is_refused(void **state)
 {
     struct fixture *f = *state;
     struct client c;
@@ -176,7 +176,7 @@ static void test_media_type(void **state)
     client_close(&c);
 }
 
-static void test_manager_refusals(void **state)
+static void test_refusals_of_the_manager_are_passed_on(void **state)
 {
     static const struct {
         enum nm_agent_outcome outcome;
@@ -201,7 +201,7 @@ static void test_manager_refusals(void **state)
     }
 }
 
-static void test_submit(void **state)
+static void test_a_submission_returns_the_id(void **state)
 {
     static const char body[] =
         "{\"command\":[\"sleep\",\"9\"],\"execution_type\":\"OPPORTUNISTIC\",\"name\":\"job\","
@@ -237,7 +237,7 @@ static void ask_for_command(struct client *c, const char *protocol, const char *
 }
 
 /* The connection is passed to the command, and nmd has closed its own descriptor by then. */
-static void test_exec(void **state)
+static void test_a_command_gets_the_connection(void **state)
 {
     static const char body[] = "{\"command\":[\"ls\",\"-l\"],\"env\":{\"A\":\"1\"},\"rows\":24,\"columns\":80}";
     struct fixture *f = *state;
@@ -259,7 +259,7 @@ static void test_exec(void **state)
     assert_int_equal(n_open_fds(), n);
 }
 
-static void test_submit_with_input(void **state)
+static void test_a_submission_with_input_gets_the_connection(void **state)
 {
     static const char body[] = "{\"command\":[\"cat\"],\"name\":\"reads\",\"rows\":24,\"columns\":80}";
     struct fixture *f = *state;
@@ -285,7 +285,7 @@ static void test_submit_with_input(void **state)
 }
 
 /* A client that sends input before the answer is refused. The command doesn't get bytes that came with the request. */
-static void test_exec_too_early(void **state)
+static void test_input_before_the_answer_is_refused(void **state)
 {
     struct fixture *f = *state;
     struct client c;
@@ -302,7 +302,7 @@ static void test_exec_too_early(void **state)
     client_close(&c);
 }
 
-static void test_exec_refused(void **state)
+static void test_a_refused_command_gets_an_answer(void **state)
 {
     static const struct {
         const char *protocol, *body, *thing;
@@ -334,7 +334,7 @@ static void test_exec_refused(void **state)
     assert_string_equal(f->m->exec_words, "");
 }
 
-static void test_deeds(void **state)
+static void test_each_action_reaches_the_manager(void **state)
 {
     static const char *const deeds[] = {"pause", "resume", "promote", "demote", "kill"};
     struct fixture *f = *state;
@@ -378,7 +378,7 @@ static void test_deeds(void **state)
     assert_string_equal(f->m->last_id, "reload");
 }
 
-static void test_keep_alive(void **state)
+static void test_a_connection_is_kept_alive(void **state)
 {
     struct fixture *f = *state;
     struct client c;
@@ -404,7 +404,7 @@ static void test_keep_alive(void **state)
 
 /* ---- bodies ------------------------------------------------------------------------------- */
 
-static void test_body_announced_too_large(void **state)
+static void test_an_announced_body_that_is_too_large_is_refused(void **state)
 {
     struct fixture *f = *state;
     struct client c;
@@ -420,7 +420,7 @@ static void test_body_announced_too_large(void **state)
     client_close(&c);
 }
 
-static void test_body_chunked_too_large(void **state)
+static void test_a_chunked_body_that_is_too_large_is_refused(void **state)
 {
     struct fixture *f = *state;
     struct client c;
@@ -440,7 +440,7 @@ static void test_body_chunked_too_large(void **state)
     client_close(&c);
 }
 
-static void test_body_largest(void **state)
+static void test_the_largest_body_is_accepted(void **state)
 {
     _cleanup_free_ char *body = malloc((1 << 20) + 1);
     struct fixture *f = *state;
@@ -455,7 +455,7 @@ static void test_body_largest(void **state)
 
 /* ---- permissions -------------------------------------------------------------------------- */
 
-static void test_other_users(void **state)
+static void test_a_user_sees_only_its_own_containers(void **state)
 {
     struct fixture *f = *state;
     json_t *j;
@@ -483,7 +483,7 @@ static void test_other_users(void **state)
     json_decref(j);
 }
 
-static void test_admin_group(void **state)
+static void test_a_member_of_the_group_is_an_administrator(void **state)
 {
     struct fixture *f = *state;
     struct nm_local_server_params p = {.admin_group = "daemon"}; /* gid 1 on Debian */
@@ -505,7 +505,7 @@ static void test_admin_group(void **state)
 }
 
 /* A decision about a user's container doesn't name containers of other users. */
-static void test_decisions_leave_out_others(void **state)
+static void test_a_decision_names_no_containers_of_others(void **state)
 {
     struct fixture *f = *state;
     struct nm_decision *d = &f->m->decisions[0];
@@ -560,7 +560,7 @@ static void expect_failure(struct fixture *f, const struct nm_local_server_param
     free(message);
 }
 
-static void test_socket_path(void **state)
+static void test_the_path_of_the_socket_is_checked(void **state)
 {
     struct fixture *f = *state;
     struct nm_local_server_params p = {.socket_path = f->path, .socket_mode = 0660};
@@ -598,7 +598,7 @@ static void test_socket_path(void **state)
     expect_failure(f, &p, -ENOENT, "/nonexistent/nmd.sock");
 }
 
-static void test_inherited_socket(void **state)
+static void test_an_inherited_socket_is_served(void **state)
 {
     struct fixture *f = *state;
     struct sockaddr_un sa = {.sun_family = AF_UNIX};
@@ -636,7 +636,7 @@ static int tcp_request(struct fixture *f, const char *method, const char *target
     return status;
 }
 
-static void test_tcp(void **state)
+static void test_tcp_serves_reads_only(void **state)
 {
     static const char *const refused[] = {"/v1/config", "/v1/containers/web",
                                           "/v1/containers/web/logs", "/v1/containers/web/wait",
@@ -667,7 +667,7 @@ static void test_tcp(void **state)
     assert_string_equal(f->m->last_id, "");
 }
 
-static void test_tcp_address(void **state)
+static void test_an_invalid_address_is_refused(void **state)
 {
     static const char *const bad[] = {"example.org:80", "127.0.0.1:http", "127.0.0.1:99999",
                                       "300.1.1.1:80", "x"};
@@ -691,7 +691,7 @@ static void test_tcp_address(void **state)
 
 /* The list comes in parts. Each part has the target of the next one, until there are no more. Long members are left
  * out. */
-static void test_list_in_parts(void **state)
+static void test_a_long_list_comes_in_parts(void **state)
 {
     static const char *const words[] = {"sh", "-c", "0123456789012345678901234567890123456789",
                                         "0123456789012345678901234567890123456789",
@@ -737,7 +737,7 @@ static void test_list_in_parts(void **state)
 
 /* ---- routes ------------------------------------------------------------------------------- */
 
-static void test_routes(void **state)
+static void test_each_route_has_its_methods(void **state)
 {
     (void)state;
     for (size_t i = 0; i < nm_n_routes; i++) {
@@ -767,31 +767,31 @@ static void test_routes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_routes),
-        TEST(test_reads),
-        TEST(test_list_in_parts),
-        TEST(test_answer_headers),
-        TEST(test_refusals),
-        TEST(test_allow_header),
-        TEST(test_media_type),
-        TEST(test_manager_refusals),
-        TEST(test_submit),
-        TEST(test_exec),
-        TEST(test_submit_with_input),
-        TEST(test_exec_too_early),
-        TEST(test_exec_refused),
-        TEST(test_deeds),
-        TEST(test_keep_alive),
-        TEST(test_body_announced_too_large),
-        TEST(test_body_chunked_too_large),
-        TEST(test_body_largest),
-        TEST(test_other_users),
-        TEST(test_admin_group),
-        TEST(test_decisions_leave_out_others),
-        TEST(test_socket_path),
-        TEST(test_inherited_socket),
-        TEST(test_tcp),
-        TEST(test_tcp_address),
+        cmocka_unit_test(test_each_route_has_its_methods),
+        TEST(test_each_read_request_is_answered),
+        TEST(test_a_long_list_comes_in_parts),
+        TEST(test_each_answer_has_its_headers),
+        TEST(test_invalid_requests_are_refused),
+        TEST(test_a_wrong_method_names_the_allowed_ones),
+        TEST(test_another_media_type_is_refused),
+        TEST(test_refusals_of_the_manager_are_passed_on),
+        TEST(test_a_submission_returns_the_id),
+        TEST(test_a_command_gets_the_connection),
+        TEST(test_a_submission_with_input_gets_the_connection),
+        TEST(test_input_before_the_answer_is_refused),
+        TEST(test_a_refused_command_gets_an_answer),
+        TEST(test_each_action_reaches_the_manager),
+        TEST(test_a_connection_is_kept_alive),
+        TEST(test_an_announced_body_that_is_too_large_is_refused),
+        TEST(test_a_chunked_body_that_is_too_large_is_refused),
+        TEST(test_the_largest_body_is_accepted),
+        TEST(test_a_user_sees_only_its_own_containers),
+        TEST(test_a_member_of_the_group_is_an_administrator),
+        TEST(test_a_decision_names_no_containers_of_others),
+        TEST(test_the_path_of_the_socket_is_checked),
+        TEST(test_an_inherited_socket_is_served),
+        TEST(test_tcp_serves_reads_only),
+        TEST(test_an_invalid_address_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

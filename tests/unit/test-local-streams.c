@@ -15,7 +15,7 @@
 
 /* ---- wait --------------------------------------------------------------------------------- */
 
-static void test_wait(void **state)
+static void test_a_wait_returns_the_end(void **state)
 {
     struct fixture *f = *state;
     struct nm_local_server_params p = {.timeout_usec = 300 * NM_USEC_PER_MSEC};
@@ -50,7 +50,7 @@ static void test_wait(void **state)
                      200); /* the container has ended: answered at once */
 }
 
-static void test_wait_client_leaves(void **state)
+static void test_a_client_may_leave_during_a_wait(void **state)
 {
     struct fixture *f = *state;
     struct client c[50], other;
@@ -73,7 +73,7 @@ static void test_wait_client_leaves(void **state)
     client_close(&other);
 }
 
-static void test_wait_half_closed(void **state)
+static void test_a_half_closed_client_still_gets_the_end(void **state)
 {
     struct fixture *f = *state;
     struct nm_container *con;
@@ -95,7 +95,7 @@ static void test_wait_half_closed(void **state)
 
 /* ---- logs --------------------------------------------------------------------------------- */
 
-static void test_logs(void **state)
+static void test_a_log_is_sent(void **state)
 {
     static const struct {
         const char *query, *content;
@@ -129,7 +129,7 @@ static void test_logs(void **state)
     assert_string_equal(got, "unfinished");
 }
 
-static void test_logs_large(void **state)
+static void test_a_large_log_is_sent_in_pieces(void **state)
 {
     struct fixture *f = *state;
     struct nm_container *con;
@@ -165,7 +165,7 @@ static void test_logs_large(void **state)
     client_close(&c);
 }
 
-static void test_logs_follow(void **state)
+static void test_a_followed_log_is_sent_as_it_grows(void **state)
 {
     struct fixture *f = *state;
     struct nm_local_server_params p = {.timeout_usec = 300 * NM_USEC_PER_MSEC};
@@ -195,7 +195,7 @@ static void test_logs_follow(void **state)
     client_close(&c);
 }
 
-static void test_logs_follow_truncated(void **state)
+static void test_a_truncated_log_is_followed(void **state)
 {
     struct fixture *f = *state;
     struct nm_container *con;
@@ -216,7 +216,7 @@ static void test_logs_follow_truncated(void **state)
 }
 
 /* The file isn't the one that the shim has made. The manager reports that, at once or while the log is followed. */
-static void test_logs_not_a_file(void **state)
+static void test_a_log_that_is_not_a_file_is_refused(void **state)
 {
     struct fixture *f = *state;
     struct nm_container *con;
@@ -235,7 +235,7 @@ static void test_logs_not_a_file(void **state)
     client_close(&c);
 }
 
-static void test_logs_of_others(void **state)
+static void test_logs_of_other_users_are_refused(void **state)
 {
     struct fixture *f = *state;
 
@@ -249,7 +249,7 @@ static void test_logs_of_others(void **state)
 
 /* ---- events ------------------------------------------------------------------------------- */
 
-static void test_events(void **state)
+static void test_events_are_sent_as_they_happen(void **state)
 {
     struct fixture *f = *state;
     struct nm_local_server_params p = {.timeout_usec = 300 * NM_USEC_PER_MSEC};
@@ -283,7 +283,7 @@ static void test_events(void **state)
     client_close(&c);
 }
 
-static void test_events_after(void **state)
+static void test_events_after_a_number_are_sent(void **state)
 {
     struct fixture *f = *state;
     struct client c;
@@ -304,7 +304,7 @@ static void test_events_after(void **state)
     client_close(&c);
 }
 
-static void test_events_lost(void **state)
+static void test_lost_events_are_reported(void **state)
 {
     struct fixture *f = *state;
     struct client c;
@@ -319,7 +319,7 @@ static void test_events_lost(void **state)
 }
 
 /* A slow reader costs only its place, and is informed of the events that it missed. */
-static void test_events_slow_reader(void **state)
+static void test_a_slow_reader_is_told_of_missed_events(void **state)
 {
     struct fixture *f = *state;
     struct client c;
@@ -347,7 +347,7 @@ static void test_events_slow_reader(void **state)
     client_close(&c);
 }
 
-static void test_events_of_others(void **state)
+static void test_events_of_other_users_are_left_out(void **state)
 {
     struct fixture *f = *state;
     struct nm_container *alices, *bobs;
@@ -371,7 +371,7 @@ static void test_events_of_others(void **state)
     client_close(&c);
 }
 
-static void test_events_client_leaves(void **state)
+static void test_a_client_may_leave_during_events(void **state)
 {
     struct fixture *f = *state;
     struct client c[50], other;
@@ -437,7 +437,7 @@ static void get_history(struct fixture *f, struct client *c)
 }
 
 /* The span counts back from the newest point, to the microsecond. */
-static void test_history_span(void **state)
+static void test_a_span_counts_back_from_the_newest_point(void **state)
 {
     static const struct {
         const char *query;
@@ -464,7 +464,7 @@ static void test_history_span(void **state)
     }
 }
 
-static void test_history(void **state)
+static void test_the_history_is_sent(void **state)
 {
     static const unsigned n[] = {0, 1, 15, 16, 17, 32, 201};
     struct fixture *f = *state;
@@ -482,7 +482,7 @@ static void test_history(void **state)
 
 /* The longest history is made piece by piece: a client that requests it again and again costs little memory and
  * doesn't delay others. */
-static void test_history_long(void **state)
+static void test_a_long_history_is_made_in_pieces(void **state)
 {
     struct fixture *f = *state;
     struct client c, other;
@@ -505,7 +505,7 @@ static void test_history_long(void **state)
 }
 
 /* Points that the ring drops before a slow reader comes to them are left out, and new ones aren't appended. */
-static void test_history_slow_reader(void **state)
+static void test_a_slow_reader_misses_dropped_points(void **state)
 {
     struct fixture *f = *state;
     struct client c, other;
@@ -521,7 +521,7 @@ static void test_history_slow_reader(void **state)
     client_close(&other);
 }
 
-static void test_history_client_leaves(void **state)
+static void test_a_client_may_leave_during_the_history(void **state)
 {
     struct fixture *f = *state;
     struct client c[20], other;
@@ -541,7 +541,7 @@ static void test_history_client_leaves(void **state)
     client_close(&other);
 }
 
-static void test_stop_with_streams(void **state)
+static void test_a_stop_ends_streams(void **state)
 {
     struct fixture *f = *state;
     struct nm_container *con;
@@ -567,7 +567,7 @@ static void test_stop_with_streams(void **state)
 }
 
 /* The library reads the request only while it is being stopped. */
-static void test_wait_in_the_moment_of_the_stop(void **state)
+static void test_a_request_during_the_stop_is_ended(void **state)
 {
     struct fixture *f = *state;
     struct client c;
@@ -589,28 +589,28 @@ static void test_wait_in_the_moment_of_the_stop(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_wait),
-        TEST(test_wait_client_leaves),
-        TEST(test_wait_half_closed),
-        TEST(test_logs),
-        TEST(test_logs_large),
-        TEST(test_logs_follow),
-        TEST(test_logs_follow_truncated),
-        TEST(test_logs_not_a_file),
-        TEST(test_logs_of_others),
-        TEST(test_events),
-        TEST(test_events_after),
-        TEST(test_events_lost),
-        TEST(test_events_slow_reader),
-        TEST(test_events_of_others),
-        TEST(test_events_client_leaves),
-        TEST(test_history),
-        TEST(test_history_span),
-        TEST(test_history_long),
-        TEST(test_history_slow_reader),
-        TEST(test_history_client_leaves),
-        TEST(test_stop_with_streams),
-        TEST(test_wait_in_the_moment_of_the_stop),
+        TEST(test_a_wait_returns_the_end),
+        TEST(test_a_client_may_leave_during_a_wait),
+        TEST(test_a_half_closed_client_still_gets_the_end),
+        TEST(test_a_log_is_sent),
+        TEST(test_a_large_log_is_sent_in_pieces),
+        TEST(test_a_followed_log_is_sent_as_it_grows),
+        TEST(test_a_truncated_log_is_followed),
+        TEST(test_a_log_that_is_not_a_file_is_refused),
+        TEST(test_logs_of_other_users_are_refused),
+        TEST(test_events_are_sent_as_they_happen),
+        TEST(test_events_after_a_number_are_sent),
+        TEST(test_lost_events_are_reported),
+        TEST(test_a_slow_reader_is_told_of_missed_events),
+        TEST(test_events_of_other_users_are_left_out),
+        TEST(test_a_client_may_leave_during_events),
+        TEST(test_the_history_is_sent),
+        TEST(test_a_span_counts_back_from_the_newest_point),
+        TEST(test_a_long_history_is_made_in_pieces),
+        TEST(test_a_slow_reader_misses_dropped_points),
+        TEST(test_a_client_may_leave_during_the_history),
+        TEST(test_a_stop_ends_streams),
+        TEST(test_a_request_during_the_stop_is_ended),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,7 +75,7 @@ static const struct {
 #undef HEAD
 };
 
-static void test_heads(void **state)
+static void test_invalid_heads_are_refused(void **state)
 {
     struct nm_head head;
 
@@ -103,7 +103,7 @@ static void test_heads(void **state)
 
 /* ---- names -------------------------------------------------------------------------------- */
 
-static void test_split(void **state)
+static void test_a_head_may_be_split_at_each_byte(void **state)
 {
     static const struct {
         const char *value, *name;
@@ -137,7 +137,7 @@ static void write_file(const char *path, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-static void test_names(void **state)
+static void test_only_the_names_of_the_host_are_known(void **state)
 {
     static const char *const ours[] = {"localhost", "LOCALHOST", "node07",   "Node07.example.com", "alias",
                                        "node07.a.org", "node07.b.org", "more",  "198.51.100.7",       "127.0.0.1",
@@ -168,7 +168,7 @@ static void test_names(void **state)
 
 /* ---- browsers on the socket --------------------------------------------------------------- */
 
-static void test_browsers(void **state)
+static void test_requests_of_foreign_pages_are_refused(void **state)
 {
     static const struct {
         const char *origin, *host;
@@ -243,7 +243,7 @@ static int ask(struct fixture *f, unsigned last_byte, const char *host)
     return status;
 }
 
-static void test_hosts(void **state)
+static void test_requests_with_a_foreign_host_are_refused(void **state)
 {
     static const char *const good[] = {"127.0.0.1:1", "localhost", "[::1]", "scraped.example:80", "198.51.100.1",
                                        "node.of.the.cluster:8042", "added.later"};
@@ -261,7 +261,7 @@ static void test_hosts(void **state)
 }
 
 /* A request in pieces, a request together with the next one, and requests that are refused at the first wrong byte. */
-static void test_gate(void **state)
+static void test_requests_in_pieces_pass_the_check(void **state)
 {
     static const char request[] = "GET /v1/version HTTP/1.1\r\nHost: localhost\r\n\r\n";
     struct nm_local_server_params p = {.http_address = "0"};
@@ -333,7 +333,7 @@ static const char *const halves[] = {"GET /v1/version HTTP/1.1\r\nHo",
 
 /* With half requests one host gets at most a quarter of the places for TCP, and only until the timeout. Its next
  * connection replaces its oldest one. */
-static void test_places(void **state)
+static void test_one_host_gets_a_quarter_of_the_places(void **state)
 {
     struct nm_local_server_params p = {
         .http_address = "0", .max_connections = 512, .timeout_usec = 2 * NM_USEC_PER_SEC};
@@ -356,7 +356,7 @@ static void test_places(void **state)
 
 /* Clients that take all places for TCP with half requests, from one loopback address or from many, don't keep others
  * out. */
-static void test_crowd(void **state)
+static void test_clients_with_incomplete_requests_lose_their_places(void **state)
 {
     struct nm_local_server_params p = {.http_address = "0", .max_connections = 512};
     struct fixture *f = *state;
@@ -377,7 +377,7 @@ static void test_crowd(void **state)
 }
 
 /* Two lengths of a body are refused on the UNIX socket, too. */
-static void test_lengths_on_the_unix_socket(void **state)
+static void test_two_lengths_on_the_unix_socket_are_refused(void **state)
 {
     static const char *const both[] = {"Content-Length: 2\r\nContent-Length: 3\r\n",
                                        "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n"};
@@ -396,7 +396,7 @@ static void test_lengths_on_the_unix_socket(void **state)
 }
 
 /* On the UNIX socket a user sees only its own applications. TCP shows all, without their users. */
-static void test_applications(void **state)
+static void test_a_user_sees_only_its_own_applications(void **state)
 {
     struct fixture *f = *state;
     json_t *j;
@@ -418,7 +418,7 @@ static void test_applications(void **state)
 
 /* A request with a forbidden origin or host is refused for this reason, whatever else is wrong with it, and isn't
  * carried out. */
-static void test_origins_on_the_unix_socket(void **state)
+static void test_a_forbidden_origin_is_refused_first(void **state)
 {
     static const struct {
         const char *head;
@@ -455,17 +455,17 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_heads),
-        cmocka_unit_test(test_split),
-        cmocka_unit_test(test_browsers),
-        TEST(test_names),
-        TEST(test_hosts),
-        TEST(test_gate),
-        TEST(test_places),
-        TEST(test_crowd),
-        TEST(test_lengths_on_the_unix_socket),
-        TEST(test_applications),
-        TEST(test_origins_on_the_unix_socket),
+        cmocka_unit_test(test_invalid_heads_are_refused),
+        cmocka_unit_test(test_a_head_may_be_split_at_each_byte),
+        cmocka_unit_test(test_requests_of_foreign_pages_are_refused),
+        TEST(test_only_the_names_of_the_host_are_known),
+        TEST(test_requests_with_a_foreign_host_are_refused),
+        TEST(test_requests_in_pieces_pass_the_check),
+        TEST(test_one_host_gets_a_quarter_of_the_places),
+        TEST(test_clients_with_incomplete_requests_lose_their_places),
+        TEST(test_two_lengths_on_the_unix_socket_are_refused),
+        TEST(test_a_user_sees_only_its_own_applications),
+        TEST(test_a_forbidden_origin_is_refused_first),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

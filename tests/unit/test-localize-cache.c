@@ -36,7 +36,7 @@ static uint64_t have(struct nm_cache *c, const char *uri, uint64_t bytes, uint64
     return id;
 }
 
-static void test_one_fetch(void **state)
+static void test_two_asks_share_one_fetch(void **state)
 {
     _cleanup_(nm_cache_freep) struct nm_cache *c = nm_cache_new(100);
     const struct nm_cache_key key = key_of("a");
@@ -55,7 +55,7 @@ static void test_one_fetch(void **state)
 }
 
 /* Keys that differ in any member are different resources. */
-static void test_keys(void **state)
+static void test_keys_that_differ_are_different_resources(void **state)
 {
     _cleanup_(nm_cache_freep) struct nm_cache *c = nm_cache_new(100);
     struct nm_cache_key keys[8];
@@ -77,7 +77,7 @@ static void test_keys(void **state)
         assert_int_equal(nm_cache_ask(c, &keys[i], 1, &id), NM_CACHE_E_FETCHING);
 }
 
-static void test_failed_fetch(void **state)
+static void test_a_failed_fetch_is_repeated(void **state)
 {
     _cleanup_(nm_cache_freep) struct nm_cache *c = nm_cache_new(100);
     const struct nm_cache_key key = key_of("a");
@@ -96,7 +96,7 @@ static void test_failed_fetch(void **state)
     assert_non_null(nm_cache_find(c, second));
 }
 
-static void test_least_recently_used_leaves(void **state)
+static void test_the_least_recently_used_resource_is_removed(void **state)
 {
     _cleanup_(nm_cache_freep) struct nm_cache *c = nm_cache_new(100);
     uint64_t a = have(c, "a", 60, 1), b = have(c, "b", 60, 2), d = have(c, "d", 60, 3), next;
@@ -117,7 +117,7 @@ static void test_least_recently_used_leaves(void **state)
     assert_int_equal(nm_cache_bytes(c), 60);
 }
 
-static void test_end_of_application(void **state)
+static void test_the_end_of_an_application_removes_its_resources(void **state)
 {
     _cleanup_(nm_cache_freep) struct nm_cache *c = nm_cache_new(100);
     struct nm_cache_key own = key_of("a"), other = key_of("a"), same_user = key_of("a");
@@ -144,7 +144,7 @@ static void test_end_of_application(void **state)
 
 static char directory[] = "/tmp/nmd-test-cache.XXXXXX";
 
-static void test_files(void **state)
+static void test_each_resource_has_its_own_path(void **state)
 {
     _cleanup_(nm_cache_freep) struct nm_cache *c = nm_cache_new(100), *later = nm_cache_new(100);
     _cleanup_(nm_cache_freep) struct nm_cache *next_boot = nm_cache_new(100);
@@ -212,7 +212,7 @@ static uint64_t bytes_and_use_after_restart(int fd, uint64_t id, uint64_t *ret_u
 
 /* nmd keeps one file for a note as long as the resource exists, because file systems may search long for a new inode
  * after a removal. Only the note of an earlier version is replaced. */
-static void test_notes(void **state)
+static void test_one_file_holds_the_note_of_a_resource(void **state)
 {
     _cleanup_(nm_cache_freep) struct nm_cache *c = nm_cache_new(100);
     _cleanup_close_ int fd = -EBADF;
@@ -249,7 +249,7 @@ static void test_notes(void **state)
 }
 
 /* The note keeps its mark of a listed resource, whether nmd changes the note in place or writes a new one. */
-static void test_listed(void **state)
+static void test_a_note_keeps_the_mark_of_a_list(void **state)
 {
     _cleanup_close_ int fd = -EBADF;
 
@@ -465,7 +465,7 @@ static void check_room(struct account *a)
         assert_true(e->users > 0 || e->state == NM_CACHE_FETCHING);
 }
 
-static void test_random_histories(void **state)
+static void test_random_histories_keep_the_counts(void **state)
 {
     (void)state;
     for (unsigned seed = 1; seed <= 200; seed++) {
@@ -493,7 +493,7 @@ static void test_random_histories(void **state)
 }
 
 /* The resources of thousands of containers. A scan for each lookup and removal would take minutes. */
-static void test_many(void **state)
+static void test_many_resources_are_found_quickly(void **state)
 {
     enum { MANY = 200000 };
     _cleanup_(nm_cache_freep) struct nm_cache *c = nm_cache_new(MANY);
@@ -522,7 +522,7 @@ static void test_many(void **state)
 }
 
 /* Empty files use no bytes, so the number of entries is limited as well. */
-static void test_most_entries(void **state)
+static void test_the_number_of_entries_is_limited(void **state)
 {
     enum { MORE = 100 };
     _cleanup_(nm_cache_freep) struct nm_cache *c = nm_cache_new(1);
@@ -546,7 +546,7 @@ static void test_most_entries(void **state)
 }
 
 /* The end of an application reads only its own resources. Otherwise the test would take minutes. */
-static void test_many_applications(void **state)
+static void test_the_end_of_an_application_reads_only_its_resources(void **state)
 {
     enum { MANY = 200000 };
     _cleanup_(nm_cache_freep) struct nm_cache *c = nm_cache_new(MANY);
@@ -582,17 +582,18 @@ static void test_many_applications(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_fetch),
-        cmocka_unit_test(test_keys),
-        cmocka_unit_test(test_failed_fetch),
-        cmocka_unit_test(test_least_recently_used_leaves),
-        cmocka_unit_test(test_end_of_application),
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_notes), cmocka_unit_test(test_listed),
-        cmocka_unit_test(test_random_histories),
-        cmocka_unit_test(test_many),
-        cmocka_unit_test(test_most_entries),
-        cmocka_unit_test(test_many_applications),
+        cmocka_unit_test(test_two_asks_share_one_fetch),
+        cmocka_unit_test(test_keys_that_differ_are_different_resources),
+        cmocka_unit_test(test_a_failed_fetch_is_repeated),
+        cmocka_unit_test(test_the_least_recently_used_resource_is_removed),
+        cmocka_unit_test(test_the_end_of_an_application_removes_its_resources),
+        cmocka_unit_test(test_each_resource_has_its_own_path),
+        cmocka_unit_test(test_one_file_holds_the_note_of_a_resource),
+        cmocka_unit_test(test_a_note_keeps_the_mark_of_a_list),
+        cmocka_unit_test(test_random_histories_keep_the_counts),
+        cmocka_unit_test(test_many_resources_are_found_quickly),
+        cmocka_unit_test(test_the_number_of_entries_is_limited),
+        cmocka_unit_test(test_the_end_of_an_application_reads_only_its_resources),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,7 +73,7 @@ static void put(struct world *w, const char *user, uint64_t first, uint64_t n)
 
 /* A round has a limited number of attempts. The next pause begins after the last outcome. Failed items go to the
  * end. */
-static void test_rounds(void **state)
+static void test_a_round_has_a_limited_number_of_attempts(void **state)
 {
     struct world *w = *state;
 
@@ -99,7 +99,7 @@ static void test_rounds(void **state)
 }
 
 /* Pauses grow up to the longest one, and are reset by a success. A user without items is forgotten. */
-static void test_pauses(void **state)
+static void test_pauses_grow_up_to_the_longest(void **state)
 {
     struct world *w = *state;
     uint64_t begun_usec = nm_now_usec();
@@ -124,7 +124,7 @@ static void test_pauses(void **state)
 }
 
 /* The items of one user don't delay those of another. */
-static void test_users(void **state)
+static void test_items_of_one_user_do_not_delay_others(void **state)
 {
     struct world *w = *state;
     uint64_t bobs = 0;
@@ -144,7 +144,11 @@ static void test_users(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(test_rounds), TEST(test_pauses), TEST(test_users)};
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_round_has_a_limited_number_of_attempts),
+        TEST(test_pauses_grow_up_to_the_longest),
+        TEST(test_items_of_one_user_do_not_delay_others),
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,7 +38,7 @@ static void done(struct world *w)
 }
 
 /* A user that fills all slots leaves one for others, who also have extra slots. */
-static void test_hog(void **state)
+static void test_a_user_leaves_one_slot_for_others(void **state)
 {
     struct world w = {0};
     struct nm_line_item *hog[6], *others[4];
@@ -60,7 +60,7 @@ static void test_hog(void **state)
 }
 
 /* The user with the fewest running items is next. Among equals the first arrival wins, and not the longest queue. */
-static void test_order(void **state)
+static void test_the_user_with_the_fewest_running_items_is_next(void **state)
 {
     struct world w = {0};
     struct nm_line_item *a[3], *b, *c;
@@ -84,7 +84,7 @@ static void test_order(void **state)
 }
 
 /* At most `most` items run, however many users there are. */
-static void test_most(void **state)
+static void test_the_number_of_running_items_is_limited(void **state)
 {
     struct world w = {0};
     char user[16];
@@ -103,7 +103,7 @@ static void test_most(void **state)
 }
 
 /* The slot of a written-off item is free for other users. Its own user can't start another item with it. */
-static void test_written_off(void **state)
+static void test_the_slot_of_a_written_off_item_is_free_for_others(void **state)
 {
     struct world w = {0};
     struct nm_line_item *a, *b, *c, *d;
@@ -130,10 +130,10 @@ static void test_written_off(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hog),
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_most),
-        cmocka_unit_test(test_written_off),
+        cmocka_unit_test(test_a_user_leaves_one_slot_for_others),
+        cmocka_unit_test(test_the_user_with_the_fewest_running_items_is_next),
+        cmocka_unit_test(test_the_number_of_running_items_is_limited),
+        cmocka_unit_test(test_the_slot_of_a_written_off_item_is_free_for_others),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

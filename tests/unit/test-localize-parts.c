@@ -26,7 +26,7 @@ static int parse(const char *text, struct nm_work *work, char **message)
     return nm_work_parse(text, strlen(text), work, message);
 }
 
-static void test_work(void **state)
+static void test_a_work_list_is_parsed(void **state)
 {
     _cleanup_(nm_work_done) struct nm_work work = {0};
 
@@ -53,7 +53,7 @@ static void test_work(void **state)
     assert_true(work.resources[1].is_public);
 }
 
-static void test_no_work(void **state)
+static void test_an_invalid_work_list_is_refused(void **state)
 {
     static const char *const texts[] = {
         "",
@@ -96,7 +96,7 @@ static void test_no_work(void **state)
 }
 
 /* Hosts are compared without regard to case, services with regard to it. */
-static void test_name_nodes(void **state)
+static void test_name_nodes_are_compared_by_their_rules(void **state)
 {
     static const struct {
         const char *prefix, *host;
@@ -125,7 +125,7 @@ static void test_name_nodes(void **state)
     json_decref(all);
 }
 
-static void test_uris(void **state)
+static void test_uris_are_parsed(void **state)
 {
     static const struct {
         const char *text;
@@ -167,7 +167,7 @@ static void test_uris(void **state)
     }
 }
 
-static void test_no_uris(void **state)
+static void test_invalid_uris_are_refused(void **state)
 {
     static const char *const texts[] = {
         "",           "/a/b",        "a b:/x",    "file:///",      "file:///a/",    "hdfs://h",      "hdfs://h/a/..",
@@ -188,7 +188,7 @@ static void test_no_uris(void **state)
     }
 }
 
-static void test_webhdfs_location(void **state)
+static void test_a_redirect_of_webhdfs_is_parsed(void **state)
 {
     _cleanup_free_ char *mended = NULL;
 
@@ -207,7 +207,7 @@ static void test_webhdfs_location(void **state)
     "{\"FileStatus\":{\"accessTime\":1,\"type\":\"" type "\",\"length\":" length ",\"modificationTime\":" modified \
     ",\"permission\":\"" mode "\"}}"
 
-static void test_webhdfs_status(void **state)
+static void test_a_status_of_webhdfs_is_parsed(void **state)
 {
     static const char *const bad[] = {
         "", "{}", "{\"FileStatus\":{}}", STATUS("FILE", "-1", "1", "644"), STATUS("FILE", "1", "-1", "644"),
@@ -237,7 +237,7 @@ static void test_webhdfs_status(void **state)
     "{\"pathSuffix\":" name ",\"type\":\"FILE\",\"length\":1,\"modificationTime\":2,\"permission\":\"644\"}"
 
 /* Names that would lead out of the directory are refused. */
-static void test_webhdfs_list(void **state)
+static void test_a_list_of_webhdfs_stays_inside(void **state)
 {
     static const char *const bad[] = {
         "", "[]", "{}", "{\"FileStatuses\":{}}", "{\"FileStatuses\":{\"FileStatus\":{}}}", LIST("1"), LIST("{}"),
@@ -262,7 +262,7 @@ static void test_webhdfs_list(void **state)
     nm_webhdfs_list_done(&list);
 }
 
-static void test_webhdfs_words(void **state)
+static void test_an_error_of_webhdfs_is_described(void **state)
 {
     static const char standby[] = "{\"RemoteException\":{\"exception\":\"StandbyException\",\"javaClassName\":\"x\","
                                   "\"message\":\"Operation category READ is not supported in state standby\"}}";
@@ -287,7 +287,7 @@ static void assert_clean(const char *name, const char *expected)
     assert_string_equal(path, expected);
 }
 
-static void test_names_inside(void **state)
+static void test_names_stay_inside_the_directory(void **state)
 {
     char path[PATH_MAX] = "untouched", deep[2 * NM_INSIDE_MAX_DEPTH + 3] = "";
 
@@ -308,7 +308,7 @@ static void test_names_inside(void **state)
     assert_clean("a/bc/../d", "a/d");
 }
 
-static void test_plain_links(void **state)
+static void test_links_stay_inside_the_directory(void **state)
 {
     (void)state;
     assert_true(nm_inside_is_plain("b"));
@@ -319,7 +319,7 @@ static void test_plain_links(void **state)
     assert_false(nm_inside_is_plain(""));
 }
 
-static void test_archive_names(void **state)
+static void test_archives_are_recognized_by_name(void **state)
 {
     (void)state;
     assert_int_equal(nm_archive_kind("a.JAR"), NM_ARCHIVE_JAR);
@@ -335,13 +335,17 @@ static void test_archive_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_work),           cmocka_unit_test(test_no_work),
-        cmocka_unit_test(test_webhdfs_location), cmocka_unit_test(test_uris), cmocka_unit_test(test_name_nodes),
-        cmocka_unit_test(test_no_uris),
-        cmocka_unit_test(test_webhdfs_status), cmocka_unit_test(test_webhdfs_list),
-        cmocka_unit_test(test_webhdfs_words),
-        cmocka_unit_test(test_names_inside),   cmocka_unit_test(test_plain_links),
-        cmocka_unit_test(test_archive_names),
+        cmocka_unit_test(test_a_work_list_is_parsed),
+        cmocka_unit_test(test_an_invalid_work_list_is_refused),
+        cmocka_unit_test(test_a_redirect_of_webhdfs_is_parsed),
+        cmocka_unit_test(test_uris_are_parsed),
+        cmocka_unit_test(test_name_nodes_are_compared_by_their_rules),
+        cmocka_unit_test(test_invalid_uris_are_refused),
+        cmocka_unit_test(test_a_status_of_webhdfs_is_parsed), cmocka_unit_test(test_a_list_of_webhdfs_stays_inside),
+        cmocka_unit_test(test_an_error_of_webhdfs_is_described),
+        cmocka_unit_test(test_names_stay_inside_the_directory),
+        cmocka_unit_test(test_links_stay_inside_the_directory),
+        cmocka_unit_test(test_archives_are_recognized_by_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,7 +68,7 @@ static const struct row rows[] = {
     {"(?:)", "a", 0},
 };
 
-static void test_rows(void **state)
+static void test_patterns_match_as_in_java(void **state)
 {
     (void)state;
     for (size_t i = 0; i < NM_ARRAY_SIZE(rows); i++) {
@@ -84,7 +84,7 @@ static void test_rows(void **state)
     }
 }
 
-static void test_refused(void **state)
+static void test_invalid_patterns_are_refused(void **state)
 {
     static const char *const bad[] = {
         "(", ")", "a)", "(?", "(?<1>a)", "(?P<a>b)", "(?'a'b)", "(?|a|b)", "(?#c)", "(?R)", "(?1)", "(*FAIL)",
@@ -110,7 +110,7 @@ static void test_refused(void **state)
 }
 
 /* No pattern runs without a time limit, and no answer is guessed. */
-static void test_cannot_be_told(void **state)
+static void test_a_pattern_without_an_answer_is_an_error(void **state)
 {
     _cleanup_(nm_pattern_freep) struct nm_pattern *slow = NULL, *word = NULL;
 
@@ -121,7 +121,7 @@ static void test_cannot_be_told(void **state)
     assert_int_equal(nm_pattern_match(word, "lib\xc3\xbc"), -EILSEQ);
 }
 
-static void test_too_long(void **state)
+static void test_a_pattern_that_is_too_long_is_refused(void **state)
 {
     char deep[300] = "", longer[5000] = "";
     struct nm_pattern *p = NULL;
@@ -140,10 +140,10 @@ static void test_too_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_cannot_be_told),
-        cmocka_unit_test(test_too_long),
+        cmocka_unit_test(test_patterns_match_as_in_java),
+        cmocka_unit_test(test_invalid_patterns_are_refused),
+        cmocka_unit_test(test_a_pattern_without_an_answer_is_an_error),
+        cmocka_unit_test(test_a_pattern_that_is_too_long_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

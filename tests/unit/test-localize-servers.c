@@ -139,7 +139,7 @@ static void fetch_hdfs(const char *path, const char *more)
 }
 
 /* swebhdfs: has its own list of name nodes. Without one it uses TLS, whatever the cluster's policy. */
-static void test_swebhdfs(void **state)
+static void test_swebhdfs_has_its_own_name_nodes(void **state)
 {
     _cleanup_free_ char *top = print("\"user\":\"alice\",\"limits\":{\"attempts\":1},\"name_nodes\":{\"c\":["
                                      "\"http://127.0.0.1:1\"],\"swebhdfs://c\":[\"http://127.0.0.1:%u\"]},",
@@ -163,7 +163,7 @@ static void test_swebhdfs(void **state)
     assert_done("10/a b", "hello");
 }
 
-static void test_http(void **state)
+static void test_a_file_is_fetched_over_http(void **state)
 {
     (void)state;
     fetch_http("good", 0, ONCE);
@@ -171,7 +171,7 @@ static void test_http(void **state)
     assert_non_null(strstr(output, "\"state\":\"fetching\""));
 }
 
-static void test_http_time(void **state)
+static void test_a_changed_time_is_refused(void **state)
 {
     (void)state;
     fetch_http("good", 1700000000001, ONCE);
@@ -180,7 +180,7 @@ static void test_http_time(void **state)
     assert_done("10/moved", "hello");
 }
 
-static void test_http_refused(void **state)
+static void test_an_http_error_is_reported(void **state)
 {
     (void)state;
     fetch_http("none", 0, ONCE);
@@ -197,7 +197,7 @@ static void test_http_refused(void **state)
     assert_failed("Failed to connect");
 }
 
-static void test_http_redirects(void **state)
+static void test_redirects_are_followed_to_a_limit(void **state)
 {
     (void)state;
     fetch_http("round", 0, ONCE);
@@ -206,7 +206,7 @@ static void test_http_redirects(void **state)
     assert_failed("to-file");
 }
 
-static void test_http_hostile(void **state)
+static void test_a_hostile_server_is_given_up(void **state)
 {
     (void)state;
     fetch_http("endless", 0, "\"limits\":{\"fetch_bytes\":1000000},");
@@ -215,7 +215,7 @@ static void test_http_hostile(void **state)
     assert_failed("127.0.0.1");
 }
 
-static void test_http_silent(void **state)
+static void test_a_silent_server_is_given_up(void **state)
 {
     uint64_t before_usec = nm_now_usec();
 
@@ -227,14 +227,14 @@ static void test_http_silent(void **state)
     assert_true(nm_now_usec() - before_usec < 30 * NM_USEC_PER_SEC);
 }
 
-static void test_hdfs(void **state)
+static void test_a_file_is_fetched_from_hdfs(void **state)
 {
     (void)state;
     fetch_hdfs("d/a%20b", RESOURCE("FILE") ",\"public\":true");
     assert_done("10/a b", "hello");
 }
 
-static void test_hdfs_directory(void **state)
+static void test_a_directory_is_fetched_from_hdfs(void **state)
 {
     (void)state;
     fetch_hdfs("tree", RESOURCE("FILE"));
@@ -246,7 +246,7 @@ static void test_hdfs_directory(void **state)
     assert_non_null(strstr(output, "\"state\":\"done\",\"bytes\":8}"));
 }
 
-static void test_hdfs_directory_refused(void **state)
+static void test_an_invalid_directory_of_hdfs_is_refused(void **state)
 {
     (void)state;
     fetch_hdfs("tree", RESOURCE("FILE") ",\"public\":true");
@@ -259,7 +259,7 @@ static void test_hdfs_directory_refused(void **state)
     assert_failed("broken/c: received 5 bytes, but the file has 6");
 }
 
-static void test_hdfs_refused(void **state)
+static void test_an_error_of_hdfs_is_reported(void **state)
 {
     (void)state;
     fetch_hdfs("d/a%20b", "\"type\":\"FILE\",\"timestamp\":1");
@@ -284,7 +284,7 @@ static void test_hdfs_refused(void **state)
 }
 
 /* A name node redirects to a data node on this host every time, unless the request names this data node as failed. */
-static void test_hdfs_dead_nodes(void **state)
+static void test_failed_data_nodes_are_excluded(void **state)
 {
     (void)state;
     fetch_hdfs("copies", RESOURCE("FILE"));
@@ -292,7 +292,7 @@ static void test_hdfs_dead_nodes(void **state)
 }
 
 /* If all data nodes have failed, the error names their failure. The next attempt begins with all of them. */
-static void test_hdfs_only_dead_nodes(void **state)
+static void test_the_failure_of_all_data_nodes_is_reported(void **state)
 {
     static const char *const paths[] = {"copy", "six"};
 
@@ -307,7 +307,7 @@ static void test_hdfs_only_dead_nodes(void **state)
 }
 
 /* /o is an observer that lags behind, /p is one that refuses. */
-static void test_hdfs_observer(void **state)
+static void test_an_observer_that_lags_is_skipped(void **state)
 {
     static const struct {
         const char *second, *failure; /* NULL: the fetch succeeds */
@@ -332,7 +332,7 @@ static void test_hdfs_observer(void **state)
 
 /* After one name node has reported that the file doesn't exist, nm-localizer waits only briefly for another that
  * hangs. */
-static void test_hdfs_second_hangs(void **state)
+static void test_a_second_name_node_that_hangs_costs_little_time(void **state)
 {
     _cleanup_close_ int silent = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -353,7 +353,7 @@ static void test_hdfs_second_hangs(void **state)
 }
 
 /* The test's server doesn't support TLS, so a fetch with TLS fails. The trusted certificates are set before that. */
-static void test_hdfs_tls(void **state)
+static void test_a_fetch_with_tls_needs_a_server_with_tls(void **state)
 {
     _cleanup_free_ char *uri = print("webhdfs://127.0.0.1:%u/d/a%%20b", server.port);
 
@@ -364,7 +364,7 @@ static void test_hdfs_tls(void **state)
     assert_failed("/none.pem");
 }
 
-static void test_hdfs_all_on_standby(void **state)
+static void test_name_nodes_on_standby_are_reported(void **state)
 {
     _cleanup_free_ char *top = print(
         "\"limits\":{\"attempts\":2},\"name_nodes\":{\"c:8020\":[\"http://127.0.0.1:%u/s\"]},", server.port);
@@ -374,7 +374,7 @@ static void test_hdfs_all_on_standby(void **state)
     assert_failed("StandbyException: words (attempt 2)");
 }
 
-static void test_webhdfs(void **state)
+static void test_a_file_is_fetched_over_webhdfs(void **state)
 {
     _cleanup_free_ char *uri = print("webhdfs://127.0.0.1:%u/d/a%%20b", server.port);
 
@@ -388,23 +388,23 @@ static void test_webhdfs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_swebhdfs),
-        TEST(test_http),
-        TEST(test_http_time),
-        TEST(test_http_refused),
-        TEST(test_http_redirects),
-        TEST(test_http_hostile),
-        TEST(test_http_silent),
-        TEST(test_hdfs),
-        TEST(test_hdfs_directory),
-        TEST(test_hdfs_directory_refused),
-        TEST(test_hdfs_refused),
-        TEST(test_hdfs_dead_nodes),
-        TEST(test_hdfs_only_dead_nodes),
-        TEST(test_hdfs_observer), TEST(test_hdfs_second_hangs),
-        TEST(test_hdfs_tls),
-        TEST(test_hdfs_all_on_standby),
-        TEST(test_webhdfs),
+        TEST(test_swebhdfs_has_its_own_name_nodes),
+        TEST(test_a_file_is_fetched_over_http),
+        TEST(test_a_changed_time_is_refused),
+        TEST(test_an_http_error_is_reported),
+        TEST(test_redirects_are_followed_to_a_limit),
+        TEST(test_a_hostile_server_is_given_up),
+        TEST(test_a_silent_server_is_given_up),
+        TEST(test_a_file_is_fetched_from_hdfs),
+        TEST(test_a_directory_is_fetched_from_hdfs),
+        TEST(test_an_invalid_directory_of_hdfs_is_refused),
+        TEST(test_an_error_of_hdfs_is_reported),
+        TEST(test_failed_data_nodes_are_excluded),
+        TEST(test_the_failure_of_all_data_nodes_is_reported),
+        TEST(test_an_observer_that_lags_is_skipped), TEST(test_a_second_name_node_that_hangs_costs_little_time),
+        TEST(test_a_fetch_with_tls_needs_a_server_with_tls),
+        TEST(test_name_nodes_on_standby_are_reported),
+        TEST(test_a_file_is_fetched_over_webhdfs),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

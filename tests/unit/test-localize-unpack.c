@@ -182,27 +182,27 @@ static void check_good(struct world *w, enum packing packing)
     assert_int_equal(mode_of(w, "d"), 0700);
 }
 
-static void test_tar(void **state)
+static void test_a_tar_is_unpacked(void **state)
 {
     check_good(*state, TAR);
 }
 
-static void test_tar_gz(void **state)
+static void test_a_tar_gz_is_unpacked(void **state)
 {
     check_good(*state, TAR_GZ);
 }
 
-static void test_tar_xz(void **state)
+static void test_a_tar_xz_is_unpacked(void **state)
 {
     check_good(*state, TAR_XZ);
 }
 
-static void test_zip(void **state)
+static void test_a_zip_is_unpacked(void **state)
 {
     check_good(*state, ZIP);
 }
 
-static void test_public(void **state)
+static void test_a_public_archive_is_readable_by_all(void **state)
 {
     struct world *w = *state;
     struct stat st;
@@ -216,7 +216,7 @@ static void test_public(void **state)
     assert_int_equal(st.st_uid, geteuid());
 }
 
-static void test_hard_link(void **state)
+static void test_a_hard_link_is_unpacked(void **state)
 {
     struct world *w = *state;
 
@@ -225,7 +225,7 @@ static void test_hard_link(void **state)
     assert_file(w, "e/b", "one");
 }
 
-static void test_pattern(void **state)
+static void test_only_matching_entries_are_unpacked(void **state)
 {
     struct world *w = *state;
     _cleanup_(nm_pattern_freep) struct nm_pattern *p = NULL;
@@ -241,7 +241,7 @@ static void test_pattern(void **state)
 }
 
 /* A leading slash is ignored, as in tar and Java. */
-static void test_absolute(void **state)
+static void test_a_leading_slash_is_ignored(void **state)
 {
     struct world *w = *state;
 
@@ -251,7 +251,7 @@ static void test_absolute(void **state)
     assert_int_equal(access("/tmp/nmd-outside", F_OK), -1);
 }
 
-static void test_dots_inside(void **state)
+static void test_dots_that_stay_inside_are_accepted(void **state)
 {
     struct world *w = *state;
 
@@ -260,7 +260,7 @@ static void test_dots_inside(void **state)
     assert_file(w, "c", "y");
 }
 
-static void test_dots(void **state)
+static void test_dots_that_lead_out_are_refused(void **state)
 {
     PACK(*state, ZIP, {AE_IFREG, "a/../../outside", "x", 0, 0});
     assert_refused(*state, -EXDEV, "leads out of the archive");
@@ -289,24 +289,24 @@ static void check_links(struct world *w, enum packing packing)
     assert_file(w, "e", "one");
 }
 
-static void test_links_in_tar(void **state)
+static void test_links_of_a_tar_are_made(void **state)
 {
     check_links(*state, TAR_GZ);
 }
 
-static void test_links_in_zip(void **state)
+static void test_links_of_a_zip_are_made(void **state)
 {
     check_links(*state, ZIP);
 }
 
-static void test_through_symlink(void **state)
+static void test_an_entry_through_a_symlink_is_refused(void **state)
 {
     PACK(*state, TAR, {AE_IFDIR, "d", NULL, 0, 0}, {AE_IFLNK, "d/up", "..", 0, 0},
          {AE_IFLNK, "d/up/out", "..", 0, 0});
     assert_refused(*state, -ELOOP, "contains a symbolic link that may lead out");
 }
 
-static void test_through_absolute_symlink(void **state)
+static void test_an_entry_through_an_absolute_symlink_is_refused(void **state)
 {
     struct world *w = *state;
     _cleanup_free_ char *target = NULL;
@@ -316,20 +316,20 @@ static void test_through_absolute_symlink(void **state)
     assert_refused(w, -ELOOP, "contains a symbolic link that may lead out");
 }
 
-static void test_through_round_symlink(void **state)
+static void test_an_entry_through_a_circular_symlink_is_refused(void **state)
 {
     PACK(*state, TAR, {AE_IFLNK, "a", "a", 0, 0}, {AE_IFREG, "a/b", "x", 0, 0});
     assert_refused(*state, -ELOOP, "contains a symbolic link that may lead out");
 }
 
-static void test_through_file(void **state)
+static void test_an_entry_through_a_file_is_refused(void **state)
 {
     PACK(*state, TAR, {AE_IFREG, "a", "y", 0, 0}, {AE_IFREG, "a/b", "x", 0, 0});
     assert_refused(*state, -ENOTDIR, "a part of the path is not a directory");
 }
 
 /* tar follows a link to a directory below. */
-static void test_through_plain_symlink(void **state)
+static void test_an_entry_through_an_inner_symlink_is_unpacked(void **state)
 {
     struct world *w = *state;
 
@@ -343,7 +343,7 @@ static void test_through_plain_symlink(void **state)
 }
 
 /* The file replaces the link. The link's target stays unchanged. */
-static void test_file_over_symlink(void **state)
+static void test_a_file_replaces_a_symlink(void **state)
 {
     struct world *w = *state;
 
@@ -353,20 +353,20 @@ static void test_file_over_symlink(void **state)
     assert_file(w, "b", "kept");
 }
 
-static void test_hard_link_out(void **state)
+static void test_a_hard_link_that_leads_out_is_refused(void **state)
 {
     PACK(*state, TAR, {0, "a", "../outside", 0, 0});
     assert_refused(*state, -EXDEV, "the target of the hard link is outside of the archive");
 }
 
 /* The target is looked up beneath the directory, where no such file exists. */
-static void test_hard_link_absolute(void **state)
+static void test_an_absolute_hard_link_stays_inside(void **state)
 {
     PACK(*state, TAR, {0, "a", "/etc/passwd", 0, 0});
     assert_refused(*state, -EBADMSG, "the target of the hard link is not a file of the archive");
 }
 
-static void test_hard_link_to_symlink(void **state)
+static void test_a_hard_link_to_a_symlink_is_unpacked(void **state)
 {
     struct world *w = *state;
 
@@ -376,7 +376,7 @@ static void test_hard_link_to_symlink(void **state)
 }
 
 /* The link isn't followed, because that would make another name for a file outside. */
-static void test_hard_link_through_symlink(void **state)
+static void test_a_hard_link_through_a_symlink_is_refused(void **state)
 {
     PACK(*state, TAR, {AE_IFLNK, "d", "/etc", 0, 0}, {0, "c", "d/passwd", 0, 0});
     assert_refused(*state, -ELOOP, "contains a symbolic link that may lead out");
@@ -396,7 +396,7 @@ int __wrap_linkat(int from_fd, const char *from, int to_fd, const char *to, int 
 }
 
 /* The file and the symlink are copied instead. Copies count as used bytes. */
-static void test_no_hard_links(void **state)
+static void test_without_hard_links_the_file_is_copied(void **state)
 {
     static const int errors[] = {EPERM, EMLINK, EOPNOTSUPP};
     struct world *w = *state;
@@ -420,7 +420,7 @@ static void test_no_hard_links(void **state)
 }
 
 /* Copies count in the limit of all bytes. */
-static void test_no_hard_links_out_of_bounds(void **state)
+static void test_copies_count_in_the_limit(void **state)
 {
     struct world *w = *state;
 
@@ -432,7 +432,7 @@ static void test_no_hard_links_out_of_bounds(void **state)
 }
 
 /* Names are used as bytes, also if the archive has them as text. */
-static void test_tar_names(void **state)
+static void test_names_of_a_tar_are_bytes(void **state)
 {
     struct world *w = *state;
     locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0), before = uselocale(utf8);
@@ -467,7 +467,7 @@ static void say_utf8(struct world *w, bool is_utf8)
     (void)munmap(map, (size_t)size);
 }
 
-static void test_zip_names(void **state)
+static void test_names_of_a_zip_are_unpacked(void **state)
 {
     struct world *w = *state;
 
@@ -480,7 +480,7 @@ static void test_zip_names(void **state)
 }
 
 /* A name without the UTF-8 flag is used as bytes. */
-static void test_zip_bytes(void **state)
+static void test_names_of_a_zip_without_utf8_are_bytes(void **state)
 {
     struct world *w = *state;
 
@@ -491,38 +491,38 @@ static void test_zip_bytes(void **state)
     assert_file(w, "\x81\xff", "two");
 }
 
-static void test_zip_wrong_names(void **state)
+static void test_invalid_names_of_a_zip_are_refused(void **state)
 {
     PACK(*state, ZIP, {AE_IFREG, "\xc3\xff", "one", 0, 0});
     say_utf8(*state, true);
     assert_refused(*state, -EBADMSG, "not in UTF-8 as the archive declares");
 }
 
-static void test_device(void **state)
+static void test_a_device_is_refused(void **state)
 {
     PACK(*state, TAR, {AE_IFCHR, "null", NULL, 0, 0666});
     assert_refused(*state, -EBADMSG, "a device");
 }
 
-static void test_fifo(void **state)
+static void test_a_fifo_is_refused(void **state)
 {
     PACK(*state, TAR, {AE_IFIFO, "pipe", NULL, 0, 0666});
     assert_refused(*state, -EBADMSG, "a pipe");
 }
 
-static void test_file_for_directory(void **state)
+static void test_a_file_in_place_of_a_directory_is_an_error(void **state)
 {
     PACK(*state, TAR, {AE_IFREG, "a/b", "x", 0, 0}, {AE_IFREG, "a", "x", 0, 0});
     assert_refused(*state, -EISDIR, "a directory with the same name exists");
 }
 
-static void test_bomb(void **state)
+static void test_an_archive_that_is_too_large_is_refused(void **state)
 {
     PACK(*state, TAR_GZ, {AE_IFREG, "zeros", NULL, 65 << 20, 0});
     assert_refused(*state, -EFBIG, "may be a decompression bomb");
 }
 
-static void test_bomb_in_pieces(void **state)
+static void test_many_files_that_are_too_large_are_refused(void **state)
 {
     struct world *w = *state;
 
@@ -531,7 +531,7 @@ static void test_bomb_in_pieces(void **state)
     assert_refused(w, -EFBIG, "the unpacked files are larger than allowed");
 }
 
-static void test_just_enough(void **state)
+static void test_an_archive_of_the_largest_size_is_unpacked(void **state)
 {
     struct world *w = *state;
 
@@ -543,7 +543,7 @@ static void test_just_enough(void **state)
 }
 
 /* Directories that only a name implies count as entries, too. */
-static void test_too_many(void **state)
+static void test_too_many_entries_are_refused(void **state)
 {
     struct world *w = *state;
 
@@ -552,13 +552,13 @@ static void test_too_many(void **state)
     assert_refused(w, -EFBIG, "more entries");
 }
 
-static void test_nested(void **state)
+static void test_an_archive_compressed_twice_is_refused(void **state)
 {
     PACK(*state, TAR_GZ_GZ, {AE_IFREG, "a", "x", 0, 0});
     assert_refused(*state, -EBADMSG, "compressed more than once");
 }
 
-static void test_late(void **state)
+static void test_an_unpacking_that_takes_too_long_is_ended(void **state)
 {
     struct world *w = *state;
 
@@ -567,7 +567,7 @@ static void test_late(void **state)
     assert_refused(w, -ETIMEDOUT, "the time limit was reached");
 }
 
-static void test_no_archive(void **state)
+static void test_a_file_that_is_no_archive_is_refused(void **state)
 {
     struct world *w = *state;
 
@@ -575,7 +575,7 @@ static void test_no_archive(void **state)
     assert_refused(w, -EBADMSG, "can't unpack the archive");
 }
 
-static void test_cut(void **state)
+static void test_a_truncated_archive_is_refused(void **state)
 {
     struct world *w = *state;
 
@@ -589,17 +589,44 @@ static void test_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_tar), TEST(test_tar_gz), TEST(test_tar_xz), TEST(test_zip), TEST(test_public), TEST(test_hard_link),
-        TEST(test_no_hard_links), TEST(test_no_hard_links_out_of_bounds),
-        TEST(test_pattern), TEST(test_absolute), TEST(test_dots), TEST(test_dots_inside), TEST(test_links_in_tar),
-        TEST(test_links_in_zip), TEST(test_through_symlink), TEST(test_through_absolute_symlink),
-        TEST(test_through_round_symlink), TEST(test_through_file), TEST(test_through_plain_symlink),
-        TEST(test_file_over_symlink), TEST(test_hard_link_out), TEST(test_hard_link_absolute),
-        TEST(test_hard_link_to_symlink), TEST(test_hard_link_through_symlink), TEST(test_tar_names),
-        TEST(test_zip_names), TEST(test_zip_bytes), TEST(test_zip_wrong_names), TEST(test_device),
-        TEST(test_fifo), TEST(test_file_for_directory), TEST(test_bomb), TEST(test_bomb_in_pieces),
-        TEST(test_just_enough), TEST(test_too_many), TEST(test_nested), TEST(test_late), TEST(test_no_archive),
-        TEST(test_cut),
+        TEST(test_a_tar_is_unpacked),
+        TEST(test_a_tar_gz_is_unpacked),
+        TEST(test_a_tar_xz_is_unpacked),
+        TEST(test_a_zip_is_unpacked),
+        TEST(test_a_public_archive_is_readable_by_all),
+        TEST(test_a_hard_link_is_unpacked),
+        TEST(test_without_hard_links_the_file_is_copied), TEST(test_copies_count_in_the_limit),
+        TEST(test_only_matching_entries_are_unpacked),
+        TEST(test_a_leading_slash_is_ignored),
+        TEST(test_dots_that_lead_out_are_refused),
+        TEST(test_dots_that_stay_inside_are_accepted),
+        TEST(test_links_of_a_tar_are_made),
+        TEST(test_links_of_a_zip_are_made),
+        TEST(test_an_entry_through_a_symlink_is_refused),
+        TEST(test_an_entry_through_an_absolute_symlink_is_refused),
+        TEST(test_an_entry_through_a_circular_symlink_is_refused),
+        TEST(test_an_entry_through_a_file_is_refused),
+        TEST(test_an_entry_through_an_inner_symlink_is_unpacked),
+        TEST(test_a_file_replaces_a_symlink),
+        TEST(test_a_hard_link_that_leads_out_is_refused),
+        TEST(test_an_absolute_hard_link_stays_inside),
+        TEST(test_a_hard_link_to_a_symlink_is_unpacked),
+        TEST(test_a_hard_link_through_a_symlink_is_refused),
+        TEST(test_names_of_a_tar_are_bytes),
+        TEST(test_names_of_a_zip_are_unpacked),
+        TEST(test_names_of_a_zip_without_utf8_are_bytes),
+        TEST(test_invalid_names_of_a_zip_are_refused),
+        TEST(test_a_device_is_refused),
+        TEST(test_a_fifo_is_refused),
+        TEST(test_a_file_in_place_of_a_directory_is_an_error),
+        TEST(test_an_archive_that_is_too_large_is_refused),
+        TEST(test_many_files_that_are_too_large_are_refused),
+        TEST(test_an_archive_of_the_largest_size_is_unpacked),
+        TEST(test_too_many_entries_are_refused),
+        TEST(test_an_archive_compressed_twice_is_refused),
+        TEST(test_an_unpacking_that_takes_too_long_is_ended),
+        TEST(test_a_file_that_is_no_archive_is_refused),
+        TEST(test_a_truncated_archive_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,7 +38,7 @@ static void fetch_file(const char *name, const char *more)
     fetch(uri, more, "");
 }
 
-static void test_file(void **state)
+static void test_a_file_is_copied(void **state)
 {
     (void)state;
     make_source("a b", "text");
@@ -49,7 +49,7 @@ static void test_file(void **state)
     assert_int_equal(mode_of("10/a b"), 0500);
 }
 
-static void test_public_file(void **state)
+static void test_a_public_file_is_readable_by_all(void **state)
 {
     _cleanup_free_ char *open_dir = path_of("open"), *shut = path_of("shut");
 
@@ -66,7 +66,7 @@ static void test_public_file(void **state)
     assert_int_equal(mode_of("10/a"), 0555);
 }
 
-static void test_no_file(void **state)
+static void test_a_missing_file_is_reported(void **state)
 {
     _cleanup_free_ char *fifo = path_of("fifo");
 
@@ -111,7 +111,7 @@ static void make_link(const char *name, const char *to)
 }
 
 /* A directory is fetched with its whole content, whatever the type. Its name could be an archive's. */
-static void test_directory(void **state)
+static void test_a_directory_is_copied(void **state)
 {
     (void)state;
     make_dir("d.zip", 0755);
@@ -134,7 +134,7 @@ static void test_directory(void **state)
     assert_int_equal(mode_of("10/d.zip/sub/b c"), 0500);
 }
 
-static void test_public_directory(void **state)
+static void test_a_public_directory_is_readable_by_all(void **state)
 {
     (void)state;
     make_dir("d", 0755);
@@ -148,7 +148,7 @@ static void test_public_directory(void **state)
 }
 
 /* A PUBLIC directory needs read permission for everybody in all of it, and may not have links. */
-static void test_no_public_directory(void **state)
+static void test_a_public_directory_with_private_files_is_refused(void **state)
 {
     _cleanup_free_ char *sub = path_of("d/sub"), *file = path_of("d/sub/a"), *link = path_of("d/link");
 
@@ -182,7 +182,7 @@ static void fetch_limited(const char *name, const char *limits)
 }
 
 /* A directory that contains itself, one with more entries than permitted, and one with a special file. */
-static void test_directory_out_of_bounds(void **state)
+static void test_a_directory_out_of_bounds_is_refused(void **state)
 {
     _cleanup_free_ char *fifo = path_of("d/fifo"), *circle = path_of("d/circle");
 
@@ -233,7 +233,7 @@ WRAP_LACKING(ssize_t, EOPNOTSUPP, copy_file_range,
 WRAP_LACKING(ssize_t, EINVAL, sendfile, (int to, int from, off_t *at, size_t size), to, from, at, size)
 WRAP_LACKING(ssize_t, EINVAL, sendfile64, (int to, int from, off64_t *at, size_t size), to, from, at, size)
 
-static void test_poor_file_system(void **state)
+static void test_a_file_system_without_fast_copies_works(void **state)
 {
     (void)state;
     make_source("a", "text");
@@ -248,7 +248,7 @@ static void test_poor_file_system(void **state)
 }
 
 /* A jar with a pattern becomes a directory that also contains the jar. */
-static void test_jar(void **state)
+static void test_a_jar_with_a_pattern_is_unpacked(void **state)
 {
     const struct timespec times[] = {{.tv_nsec = UTIME_NOW}, {.tv_sec = 1700000000, .tv_nsec = 123456789}};
     static const char *const names[] = {"lib/a", "META-INF/b"};
@@ -278,7 +278,7 @@ static void test_jar(void **state)
 }
 
 /* A file whose name isn't an archive's is copied, and not unpacked. */
-static void test_archive_by_name(void **state)
+static void test_a_file_without_an_archives_name_is_copied(void **state)
 {
     (void)state;
     make_source("words.txt", "text");
@@ -289,7 +289,7 @@ static void test_archive_by_name(void **state)
     assert_done("10/words.txt", "text");
 }
 
-static void test_targets(void **state)
+static void test_invalid_targets_are_refused(void **state)
 {
     _cleanup_free_ char *left = path_of("10_tmp/d"), *tmp = path_of("10_tmp"), *work = NULL;
 
@@ -311,7 +311,7 @@ static void test_targets(void **state)
     assert_non_null(strstr(output, "can't write"));
 }
 
-static void test_parents_are_made(void **state)
+static void test_missing_parents_are_made(void **state)
 {
     _cleanup_free_ char *work = print("{\"resources\":[{\"uri\":\"file://%s/a\"," RESOURCE("FILE")
                                       ",\"target\":\"%s/x/y/10\"}]}", root, root);
@@ -323,7 +323,7 @@ static void test_parents_are_made(void **state)
     assert_int_equal(mode_of("x"), 0710);
 }
 
-static void test_removals(void **state)
+static void test_trees_are_removed(void **state)
 {
     _cleanup_free_ char *work =
         print("{\"removals\":[\"%s/10\",\"%s/none/11\",\"%s/a/12\"],\"resources\":[]}", root, root, root);
@@ -345,7 +345,7 @@ static void test_removals(void **state)
 }
 
 /* A failed resource doesn't prevent the others. */
-static void test_several(void **state)
+static void test_a_failed_resource_does_not_prevent_others(void **state)
 {
     _cleanup_free_ char *work =
         print("{\"resources\":[{\"uri\":\"file://%s/none\"," RESOURCE("FILE") ",\"target\":\"%s/11\"},"
@@ -361,7 +361,7 @@ static void test_several(void **state)
 }
 
 /* A check fails only if files are missing. A list without information is no reason to fetch a resource again. */
-static void test_checks(void **state)
+static void test_a_check_fails_only_for_missing_files(void **state)
 {
     _cleanup_free_ char *work = print("{\"checks\":[\"%s/10\",\"%s/none/11\"],\"resources\":[]}", root, root);
     _cleanup_free_ char *file = path_of("10/d/a"), *list = path_of("10/.nmd-list");
@@ -390,7 +390,7 @@ static void test_checks(void **state)
 }
 
 /* A single file needs no list. */
-static void test_no_list(void **state)
+static void test_a_single_file_needs_no_list(void **state)
 {
     (void)state;
     make_source("a", "text");
@@ -400,7 +400,7 @@ static void test_no_list(void **state)
     assert_false(is_there("10/.nmd-list"));
 }
 
-static void test_no_work(void **state)
+static void test_invalid_work_is_refused(void **state)
 {
     (void)state;
     run("nonsense");
@@ -410,7 +410,7 @@ static void test_no_work(void **state)
 
 #define COMMAND(script) "\"commands\":{\"x\":[\"sh\",\"-c\",\"" script "\",\"sh\",\"{uri}\",\"--to={target}\"]},"
 
-static void test_command(void **state)
+static void test_a_fetch_command_is_run(void **state)
 {
     (void)state;
     fetch("x://b/{target}/a", RESOURCE("FILE"), COMMAND("echo noise; printf %s \\\"$1\\\" >\\\"${2#--to=}\\\""));
@@ -419,7 +419,7 @@ static void test_command(void **state)
 }
 
 /* Hadoop's shell decodes no names and accepts patterns. Its target must be a name that a URI can end with. */
-static void test_command_names(void **state)
+static void test_a_fetch_command_gets_a_valid_name(void **state)
 {
     static const struct {
         const char *uri, *name, *shell;
@@ -449,7 +449,7 @@ static void test_command_names(void **state)
 
 /* The environment of a fetch command: Hadoop's user, the cluster's settings, and a memory limit that differs from
  * the worker's. */
-static void test_command_surroundings(void **state)
+static void test_a_fetch_command_has_the_clusters_environment(void **state)
 {
     static const struct {
         const char *limits, *data;
@@ -481,7 +481,7 @@ static void test_command_surroundings(void **state)
     assert_int_equal(setrlimit(RLIMIT_DATA, &before), 0);
 }
 
-static void test_command_fails(void **state)
+static void test_a_failed_fetch_command_is_reported(void **state)
 {
     (void)state;
     fetch("x://b/a", RESOURCE("FILE"), "");
@@ -498,7 +498,7 @@ static void test_command_fails(void **state)
     assert_failed("can't start the fetch command /none");
 }
 
-static void test_command_out_of_bounds(void **state)
+static void test_a_fetch_command_that_writes_too_much_is_ended(void **state)
 {
     (void)state;
     fetch("x://b/a", RESOURCE("FILE"), "\"limits\":{\"seconds\":1}," COMMAND("exec sleep 1000"));
@@ -514,14 +514,27 @@ static void test_command_out_of_bounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_file), TEST(test_public_file), TEST(test_no_file), TEST(test_jar),
-        TEST(test_poor_file_system), TEST(test_archive_by_name), TEST(test_targets),
-        TEST(test_several), TEST(test_parents_are_made), TEST(test_removals), TEST(test_checks), TEST(test_no_list),
-        TEST(test_no_work),
-        TEST(test_directory), TEST(test_public_directory), TEST(test_no_public_directory),
-        TEST(test_directory_out_of_bounds), TEST(test_command), TEST(test_command_names),
-        TEST(test_command_surroundings),
-        TEST(test_command_fails), TEST(test_command_out_of_bounds),
+        TEST(test_a_file_is_copied),
+        TEST(test_a_public_file_is_readable_by_all),
+        TEST(test_a_missing_file_is_reported),
+        TEST(test_a_jar_with_a_pattern_is_unpacked),
+        TEST(test_a_file_system_without_fast_copies_works),
+        TEST(test_a_file_without_an_archives_name_is_copied),
+        TEST(test_invalid_targets_are_refused),
+        TEST(test_a_failed_resource_does_not_prevent_others),
+        TEST(test_missing_parents_are_made),
+        TEST(test_trees_are_removed),
+        TEST(test_a_check_fails_only_for_missing_files),
+        TEST(test_a_single_file_needs_no_list),
+        TEST(test_invalid_work_is_refused),
+        TEST(test_a_directory_is_copied),
+        TEST(test_a_public_directory_is_readable_by_all),
+        TEST(test_a_public_directory_with_private_files_is_refused),
+        TEST(test_a_directory_out_of_bounds_is_refused),
+        TEST(test_a_fetch_command_is_run),
+        TEST(test_a_fetch_command_gets_a_valid_name),
+        TEST(test_a_fetch_command_has_the_clusters_environment),
+        TEST(test_a_failed_fetch_command_is_reported), TEST(test_a_fetch_command_that_writes_too_much_is_ended),
     };
 
     return cmocka_run_group_tests(tests, set_up, NULL);

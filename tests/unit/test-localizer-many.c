@@ -139,7 +139,7 @@ static void check_turns(void)
 }
 
 /* The resources are fetched, are found at the next ask, and are removed. */
-static void test_localized(void **state)
+static void test_all_resources_are_fetched_found_and_removed(void **state)
 {
     struct world *w = *state;
     struct nm_localizer_counts counts;
@@ -181,7 +181,7 @@ static bool nothing_is_noted(struct world *w)
 }
 
 /* The first failure ends the ask. For the resources that still wait, no worker starts and nmd writes no file. */
-static void test_failed(void **state)
+static void test_the_first_failure_ends_the_ask(void **state)
 {
     static const enum nm_visibility all[] = {NM_VISIBILITY_APPLICATION, NM_VISIBILITY_PUBLIC};
     struct world *w = *state;
@@ -201,7 +201,7 @@ static void test_failed(void **state)
 }
 
 /* The ask is given back at once. The remaining resources are never requested, and don't prevent nmd's end. */
-static void test_given_back(void **state)
+static void test_an_ask_given_back_requests_nothing_more(void **state)
 {
     struct world *w = *state;
     struct owner o;
@@ -265,7 +265,7 @@ static void flood(unsigned lines)
 }
 
 /* Each turn reports progress to the ask at most once. All resources are complete when the fetch is. */
-static void test_names(void **state)
+static void test_each_turn_reports_progress_once(void **state)
 {
     static const enum nm_visibility all[] = {NM_VISIBILITY_PRIVATE, NM_VISIBILITY_PUBLIC};
     struct world *w = *state;
@@ -296,7 +296,7 @@ static void test_names(void **state)
 }
 
 /* A killed worker has left a full pipe, which is read in one turn. */
-static void test_names_killed(void **state)
+static void test_the_pipe_of_a_killed_worker_is_read_in_one_turn(void **state)
 {
     struct world *w = *state;
     struct owner o;
@@ -317,7 +317,7 @@ static void test_names_killed(void **state)
 
 /* The fetch fails for all resources of the ask, and succeeds for all of the next one. An ask that is given back ends
  * the fetch. */
-static void test_names_failed(void **state)
+static void test_a_failed_fetch_succeeds_for_the_next_ask(void **state)
 {
     struct world *w = *state;
     struct owner o;
@@ -342,12 +342,12 @@ static void test_names_failed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST_MANY(test_localized),
-        TEST_MANY(test_failed),
-        TEST_MANY(test_given_back),
-        TEST_MANY(test_names),
-        TEST_MANY(test_names_killed),
-        TEST_MANY(test_names_failed),
+        TEST_MANY(test_all_resources_are_fetched_found_and_removed),
+        TEST_MANY(test_the_first_failure_ends_the_ask),
+        TEST_MANY(test_an_ask_given_back_requests_nothing_more),
+        TEST_MANY(test_each_turn_reports_progress_once),
+        TEST_MANY(test_the_pipe_of_a_killed_worker_is_read_in_one_turn),
+        TEST_MANY(test_a_failed_fetch_succeeds_for_the_next_ask),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -139,7 +139,7 @@ static void remove_list(struct world *w)
 
 /* A container that has the tree keeps it. For the next ask the tree is fetched again. A restarted nmd checks it,
  * too. */
-static void test_broken(void **state)
+static void test_an_incomplete_tree_is_fetched_again(void **state)
 {
     static void (*const ways[])(struct world *) = {remove_old, remove_link, remove_and_hide, remove_directory,
                                                   cut_one,    replace_one, remove_list};
@@ -171,7 +171,7 @@ static void test_broken(void **state)
 }
 
 /* A container may write into its user's tree. New files and files that have grown don't make the tree invalid. */
-static void test_added(void **state)
+static void test_a_tree_with_more_files_is_complete(void **state)
 {
     struct world *w = *state;
 
@@ -188,7 +188,7 @@ static void test_added(void **state)
 }
 
 /* A note of an nmd that made no lists: the tree counts as complete unless it is empty. */
-static void test_no_list(void **state)
+static void test_a_tree_without_a_list_is_complete_unless_empty(void **state)
 {
     struct world *w = *state;
 
@@ -207,7 +207,7 @@ static void test_no_list(void **state)
 }
 
 /* A file needs no worker, and neither does a tree that was complete a moment ago. */
-static void test_workers(void **state)
+static void test_only_a_tree_needs_a_worker(void **state)
 {
     struct world *w = *state;
     struct owner a, b;
@@ -238,7 +238,7 @@ static void test_workers(void **state)
 }
 
 /* The user whose line is first checks the tree. Each user has its own line. */
-static void test_public(void **state)
+static void test_the_first_user_checks_a_public_tree(void **state)
 {
     const uid_t bob = geteuid() == 0 ? NOBODY - 1 : geteuid();
     struct world *w = *state;
@@ -264,7 +264,7 @@ static void test_public(void **state)
 }
 
 /* All slots of the user for fetches are in use, and an ask is given back before its answer. */
-static void test_busy(void **state)
+static void test_a_check_that_waits_may_be_given_back(void **state)
 {
     struct world *w = *state;
     struct owner hang[3], a, b;
@@ -293,7 +293,7 @@ static void test_busy(void **state)
 }
 
 /* If the worker can't be started or dies, the tree counts as complete, so that the container can start. */
-static void test_no_worker(void **state)
+static void test_a_tree_that_can_not_be_checked_counts_as_complete(void **state)
 {
     struct world *w = *state;
 
@@ -307,8 +307,15 @@ static void test_no_worker(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(test_broken),  TEST(test_added), TEST(test_no_list), TEST(test_workers),
-                                       TEST(test_public),  TEST(test_busy),  TEST(test_no_worker)};
+    const struct CMUnitTest tests[] = {
+        TEST(test_an_incomplete_tree_is_fetched_again),
+        TEST(test_a_tree_with_more_files_is_complete),
+        TEST(test_a_tree_without_a_list_is_complete_unless_empty),
+        TEST(test_only_a_tree_needs_a_worker),
+        TEST(test_the_first_user_checks_a_public_tree),
+        TEST(test_a_check_that_waits_may_be_given_back),
+        TEST(test_a_tree_that_can_not_be_checked_counts_as_complete),
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,7 +37,7 @@ static void one_worker(struct world *w)
 }
 
 /* A PUBLIC resource doesn't wait for resources before it in another user's line, and is fetched only once. */
-static void test_public_behind_what_hangs(void **state)
+static void test_a_public_resource_does_not_wait_for_a_stopped_fetch(void **state)
 {
     static const char *const uris[] = {"x:hang-1", popular};
     struct world *w = *state;
@@ -61,7 +61,7 @@ static void test_public_behind_what_hangs(void **state)
     give_back(&again);
 }
 
-static void test_public_behind_private(void **state)
+static void test_a_public_resource_does_not_wait_for_private_ones(void **state)
 {
     struct world *w = *state;
     const char *uri = popular;
@@ -86,7 +86,7 @@ static void test_public_behind_private(void **state)
 }
 
 /* The first user may give the ask back. The resource is fetched for the other user, in the line that comes first. */
-static void test_first_gives_back(void **state)
+static void test_the_resource_is_fetched_for_the_other_user(void **state)
 {
     static const char *const hang[] = {"x:hang-1"}, *const other[] = {"x:hang-2"};
     struct world *w = *state;
@@ -112,7 +112,7 @@ static void test_first_gives_back(void **state)
 }
 
 /* Both users give their asks back before the fetch. */
-static void test_both_give_back(void **state)
+static void test_a_resource_that_both_give_back_is_not_fetched(void **state)
 {
     static const char *const hang[] = {"x:hang-1"}, *const other[] = {"x:hang-2"};
     struct world *w = *state;
@@ -155,7 +155,7 @@ static pid_t begin_to_flood(pid_t worker)
     return pid;
 }
 
-static void test_flood(void **state)
+static void test_a_flood_of_replies_is_limited(void **state)
 {
     struct world *w = *state;
     struct owner o;
@@ -180,7 +180,7 @@ static void test_flood(void **state)
 
 /* A fetch without progress is ended after a while. A fetch that gets a byte now and then isn't, whatever the file's
  * name. */
-static void test_stalled(void **state)
+static void test_a_fetch_without_progress_is_ended(void **state)
 {
     struct world *w = *state;
     struct owner hangs, grows;
@@ -203,12 +203,12 @@ static void test_stalled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_public_behind_what_hangs),
-        TEST(test_public_behind_private),
-        TEST(test_first_gives_back),
-        TEST(test_both_give_back),
-        TEST(test_flood),
-        TEST(test_stalled),
+        TEST(test_a_public_resource_does_not_wait_for_a_stopped_fetch),
+        TEST(test_a_public_resource_does_not_wait_for_private_ones),
+        TEST(test_the_resource_is_fetched_for_the_other_user),
+        TEST(test_a_resource_that_both_give_back_is_not_fetched),
+        TEST(test_a_flood_of_replies_is_limited),
+        TEST(test_a_fetch_without_progress_is_ended),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,7 @@ static void test_one_fetch_for_all(void **state)
 }
 
 /* A resource that another ask fetches counts as fetched. A name that comes twice is one resource. */
-static void test_counts(void **state)
+static void test_resources_count_as_fetched_or_cached(void **state)
 {
     static const char *const uris[] = {"x:f-10", "x:g-20", "x:f-10"};
     struct nm_localizer_counts n;
@@ -71,7 +71,7 @@ static void test_counts(void **state)
     give_back(&c);
 }
 
-static void test_visibilities(void **state)
+static void test_each_visibility_has_its_own_directory(void **state)
 {
     static const char *const uris[] = {"x:f-10", "x:g-20"};
     struct world *w = *state;
@@ -94,7 +94,7 @@ static void test_visibilities(void **state)
     assert_true(is_there(w, "local/filecache/11"));
 }
 
-static void test_failure(void **state)
+static void test_a_failed_fetch_is_reported(void **state)
 {
     struct world *w = *state;
     struct owner a, b;
@@ -115,7 +115,7 @@ static void test_failure(void **state)
     give_back(&a);
 }
 
-static void test_no_ask(void **state)
+static void test_an_invalid_ask_is_refused(void **state)
 {
     static const char *const uris[] = {"x:f-\xff"};
     const struct nm_localizer_listener listener = {.ended = on_ended};
@@ -132,7 +132,7 @@ static void test_no_ask(void **state)
     give_back(&a);
 }
 
-static void test_least_recently_used_goes(void **state)
+static void test_the_least_recently_used_resource_is_removed(void **state)
 {
     struct world *w = *state;
     struct owner a, b, c;
@@ -152,7 +152,7 @@ static void test_least_recently_used_goes(void **state)
 }
 
 /* A fetch that no ask waits for is ended with all its processes, and its incomplete files are removed. */
-static void test_given_up(void **state)
+static void test_a_fetch_without_an_ask_is_ended(void **state)
 {
     struct world *w = *state;
     struct owner a, b;
@@ -172,7 +172,7 @@ static void test_given_up(void **state)
 }
 
 /* One account may use two of three workers. Fetches in the line that no ask needs any more never start. */
-static void test_line(void **state)
+static void test_one_user_gets_two_of_three_workers(void **state)
 {
     struct world *w = *state;
     struct owner a, b, c, d;
@@ -210,7 +210,7 @@ int __wrap_getgrouplist(const char *user, gid_t group, gid_t *groups, int *n)
 
 /* A file that the container's command could read is fetched. Another account with the same uid is not treated as
  * this one. */
-static void test_supplementary_group(void **state)
+static void test_a_file_of_a_supplementary_group_is_fetched(void **state)
 {
     static const char *const accounts[] = {"member", "nobody"};
     struct world *w = *state;
@@ -284,7 +284,7 @@ static void empty_log(struct world *w)
 }
 
 /* Many fetches of one user don't delay another user's fetch. */
-static void test_another_user(void **state)
+static void test_fetches_of_one_user_do_not_delay_another(void **state)
 {
     struct world *w = *state;
     struct owner own[4], public[2];
@@ -309,7 +309,7 @@ static void on_removed(void *userdata)
 
 /* A removal doesn't wait for the same user's fetches, which use all of its slots, and they don't wait for the
  * removal. */
-static void test_removal_has_its_own_slot(void **state)
+static void test_a_removal_has_its_own_slot(void **state)
 {
     struct world *w = *state;
     struct owner own[4], public[2];
@@ -332,7 +332,7 @@ static void test_removal_has_its_own_slot(void **state)
 }
 
 /* A worker that its user has stopped is ended. A worker with a slow server or command isn't. */
-static void test_stopped_worker(void **state)
+static void test_a_stopped_worker_is_ended(void **state)
 {
     struct world *w = *state;
     struct owner stopped, slow;
@@ -359,7 +359,7 @@ static void test_stopped_worker(void **state)
 /* ---- lost resources --------------------------------------------------------------------------------------------- */
 
 /* A resource that is being given up can't be given to another ask before the worker's end. */
-static void test_given_up_and_asked_again(void **state)
+static void test_a_resource_being_given_up_is_fetched_again(void **state)
 {
     struct world *w = *state;
     struct owner a, b;
@@ -448,7 +448,7 @@ static void replace_by_link(struct world *w)
 
 /* A cleaner of temporary files has removed the resource. A container that has it isn't affected. The next ask
  * fetches it again, and the note on disk says so for the next nmd. */
-static void test_lost(void **state)
+static void test_a_lost_resource_is_fetched_again(void **state)
 {
     static void (*const ways[])(struct world *) = {cut_file, replace_by_empty_directory, leave_directories,
                                                   make_many_directories, replace_by_link, remove_all};
@@ -484,7 +484,7 @@ static void test_lost(void **state)
 }
 
 /* There are more directories than the check reads, each with a file. The first one is enough. */
-static void test_not_lost(void **state)
+static void test_a_resource_of_many_directories_is_not_lost(void **state)
 {
     struct world *w = *state;
     char path[120];
@@ -509,7 +509,7 @@ static void test_not_lost(void **state)
 }
 
 /* The resource is lost after the answer to the ask and before its use. */
-static void test_lost_later(void **state)
+static void test_a_resource_lost_after_the_answer_is_reported(void **state)
 {
     struct world *w = *state;
     struct owner a, b;
@@ -548,7 +548,7 @@ static void set_undeletable(struct world *w, bool is)
 }
 
 /* A failed removal is repeated later and reported once. */
-static void test_removal_that_fails(void **state)
+static void test_a_failed_removal_is_repeated(void **state)
 {
     static const char *const uris[] = {"x:a-1", "x:b-1"};
     struct world *w = *state;
@@ -578,7 +578,7 @@ static void test_removal_that_fails(void **state)
     assert_int_equal(n_told, 1);
 }
 
-static void test_restart(void **state)
+static void test_a_restart_keeps_the_resources(void **state)
 {
     struct world *w = *state;
     struct owner a, b;
@@ -614,11 +614,23 @@ static void test_restart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_one_fetch_for_all), TEST(test_counts), TEST(test_visibilities), TEST(test_failure), TEST(test_no_ask),
-        TEST(test_least_recently_used_goes), TEST(test_given_up), TEST(test_line),
-        TEST(test_supplementary_group), TEST(test_another_user),
-        TEST(test_removal_has_its_own_slot), TEST(test_stopped_worker), TEST(test_given_up_and_asked_again),
-        TEST(test_lost), TEST(test_not_lost), TEST(test_lost_later), TEST(test_removal_that_fails), TEST(test_restart),
+        TEST(test_one_fetch_for_all),
+        TEST(test_resources_count_as_fetched_or_cached),
+        TEST(test_each_visibility_has_its_own_directory),
+        TEST(test_a_failed_fetch_is_reported),
+        TEST(test_an_invalid_ask_is_refused),
+        TEST(test_the_least_recently_used_resource_is_removed),
+        TEST(test_a_fetch_without_an_ask_is_ended),
+        TEST(test_one_user_gets_two_of_three_workers),
+        TEST(test_a_file_of_a_supplementary_group_is_fetched), TEST(test_fetches_of_one_user_do_not_delay_another),
+        TEST(test_a_removal_has_its_own_slot),
+        TEST(test_a_stopped_worker_is_ended),
+        TEST(test_a_resource_being_given_up_is_fetched_again),
+        TEST(test_a_lost_resource_is_fetched_again),
+        TEST(test_a_resource_of_many_directories_is_not_lost),
+        TEST(test_a_resource_lost_after_the_answer_is_reported),
+        TEST(test_a_failed_removal_is_repeated),
+        TEST(test_a_restart_keeps_the_resources),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

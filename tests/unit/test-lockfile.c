@@ -68,7 +68,7 @@ static void end(pid_t pid)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-static void test_names_the_holder(void **state)
+static void test_a_refusal_names_the_holder(void **state)
 {
     const struct world *w = *state;
     char buf[NM_LOCKFILE_HOLDER_SIZE], expected[32];
@@ -88,7 +88,7 @@ static void test_names_the_holder(void **state)
 }
 
 /* A child that outlives the holder doesn't keep the lock. */
-static void test_ends_with_the_process(void **state)
+static void test_the_lock_ends_with_the_process(void **state)
 {
     const struct world *w = *state;
     pid_t holder, pid = fork();
@@ -108,7 +108,7 @@ static void test_ends_with_the_process(void **state)
     assert_int_equal(nm_lockfile_take(w->path, 0, &holder), 0);
 }
 
-static void test_waits(void **state)
+static void test_a_lock_can_be_awaited(void **state)
 {
     const struct world *w = *state;
     pid_t pid = hold(w->path), helper, holder;
@@ -126,7 +126,7 @@ static void test_waits(void **state)
     assert_int_equal(waitpid(helper, NULL, 0), helper);
 }
 
-static void test_refuses(void **state)
+static void test_a_held_lock_is_refused(void **state)
 {
     const struct world *w = *state;
     pid_t holder = 1;
@@ -161,7 +161,7 @@ static int take_elsewhere(const char *path, int64_t place)
 }
 
 /* Each byte is a separate lock. One descriptor holds all of them. */
-static void test_bytes(void **state)
+static void test_each_byte_is_a_separate_lock(void **state)
 {
     const struct world *w = *state;
     const int fd = open(w->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -182,11 +182,11 @@ static void test_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_bytes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_names_the_holder, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_ends_with_the_process, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_waits, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_refuses, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_each_byte_is_a_separate_lock, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_refusal_names_the_holder, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_lock_ends_with_the_process, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_lock_can_be_awaited, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_held_lock_is_refused, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,7 +73,7 @@ static void assert_no_log(struct manager_world *w, int r)
 }
 
 /* nmd opens only a plain file, and follows no link. The file may be made late, and may disappear. */
-static void test_plain_files_only(void **state)
+static void test_only_a_plain_file_is_opened(void **state)
 {
     struct manager_world *w = *state;
     char file[128];
@@ -97,7 +97,7 @@ static void test_plain_files_only(void **state)
 }
 
 /* Another name for a file of another user, or another directory at this path. */
-static void test_what_is_others(void **state)
+static void test_a_file_of_another_user_is_not_opened(void **state)
 {
     struct manager_world *w = *state;
     char dir[128], moved[128];
@@ -119,7 +119,7 @@ static void test_what_is_others(void **state)
 }
 
 /* The output that the shim received is the container's log only if the container has no log file and won't get one. */
-static void test_what_came_before(void **state)
+static void test_earlier_output_is_the_log_only_without_another(void **state)
 {
     struct manager_world *w = *state;
     struct nm_problem p;
@@ -137,7 +137,7 @@ static void test_what_came_before(void **state)
     assert_true(fake_tree_has(&w->tree, "owner/1/stdout"));
 }
 
-static void test_bad_directories(void **state)
+static void test_an_invalid_directory_is_refused(void **state)
 {
     static const char *const bad[] = {"relative", "/with\na line"};
     struct manager_world *w = *state;
@@ -154,10 +154,10 @@ static void test_bad_directories(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        TEST(test_plain_files_only),
-        TEST(test_what_is_others),
-        TEST(test_what_came_before),
-        TEST(test_bad_directories),
+        TEST(test_only_a_plain_file_is_opened),
+        TEST(test_a_file_of_another_user_is_not_opened),
+        TEST(test_earlier_output_is_the_log_only_without_another),
+        TEST(test_an_invalid_directory_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -93,7 +93,7 @@ static void add(struct nm_long_history *h, uint64_t now)
     assert_in_range(nm_long_history_add(h, &p), 0, 1);
 }
 
-static void test_text(void **state)
+static void test_the_text_has_each_point(void **state)
 {
     struct nm_history_point p = {.at_usec = INT64_MAX, .realtime_usec = INT64_MAX, .guaranteed_running = UINT16_MAX,
                                  .opportunistic_running = UINT16_MAX, .paused = UINT16_MAX, .queued = UINT16_MAX,
@@ -125,7 +125,7 @@ static void test_text(void **state)
 }
 
 /* Adds a sample per second for a day and an hour. */
-static void test_spans(void **state)
+static void test_a_span_has_points_of_its_steps(void **state)
 {
     struct nm_long_history *h = open_at(NOW);
     const struct nm_history *hours = nm_long_history_get(h, HOUR), *day = nm_long_history_get(h, 24 * HOUR);
@@ -147,7 +147,7 @@ static void test_spans(void **state)
 }
 
 /* After a restart all points are there, including the step that had begun, and new points follow. */
-static void test_restart(void **state)
+static void test_a_restart_keeps_all_points(void **state)
 {
     struct nm_long_history *h = open_at(NOW);
     const struct nm_history *day;
@@ -179,7 +179,7 @@ static void test_restart(void **state)
     nm_long_history_free(h);
 }
 
-static void test_clock_set_back(void **state)
+static void test_a_clock_set_back_loses_no_points(void **state)
 {
     struct nm_long_history *h = open_at(NOW);
     const struct nm_history *day = nm_long_history_get(h, 24 * HOUR);
@@ -196,7 +196,7 @@ static void test_clock_set_back(void **state)
 
 /* A damaged slot costs one point. A file of another kind, or one that can't be written, is ignored without a
  * failure. */
-static void test_damage(void **state)
+static void test_a_damaged_slot_costs_one_point(void **state)
 {
     struct nm_long_history *h = open_at(NOW);
     unsigned n, left;
@@ -267,7 +267,7 @@ static const struct nm_ended_app *app_of(const struct nm_ended_apps *a, const ch
     return NULL;
 }
 
-static void test_apps(void **state)
+static void test_ends_of_applications_are_counted(void **state)
 {
     struct nm_ended_apps *a = open_apps();
 
@@ -299,7 +299,7 @@ static void test_apps(void **state)
 }
 
 /* A thousand applications of one user don't displace those of others. The oldest of this user are dropped. */
-static void test_too_many_apps(void **state)
+static void test_applications_of_one_user_displace_no_others(void **state)
 {
     struct nm_ended_apps *a = open_apps();
     char name[16];
@@ -335,7 +335,7 @@ static void test_too_many_apps(void **state)
     nm_ended_apps_free(a);
 }
 
-static void test_app_text(void **state)
+static void test_the_text_has_each_application(void **state)
 {
     struct nm_ended_app e = {.submitter_uid = UINT32_MAX,
                              .first_submitted_usec = INT64_MAX,
@@ -367,8 +367,14 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text), TEST(test_spans), TEST(test_restart), TEST(test_clock_set_back), TEST(test_damage),
-        TEST(test_apps), TEST(test_too_many_apps), cmocka_unit_test(test_app_text),
+        cmocka_unit_test(test_the_text_has_each_point),
+        TEST(test_a_span_has_points_of_its_steps),
+        TEST(test_a_restart_keeps_all_points),
+        TEST(test_a_clock_set_back_loses_no_points),
+        TEST(test_a_damaged_slot_costs_one_point),
+        TEST(test_ends_of_applications_are_counted),
+        TEST(test_applications_of_one_user_displace_no_others),
+        cmocka_unit_test(test_the_text_has_each_application),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -141,7 +141,7 @@ static void assert_all_there(struct manager_world *w, const char *ended)
 }
 
 /* nmd fails to start, or starts with less. After that the next nmd finds all data. */
-static void test_birth(void **state)
+static void test_a_start_without_memory_loses_no_data(void **state)
 {
     struct manager_world *w = *state;
     char ended[NM_ID_SIZE];
@@ -237,22 +237,22 @@ static void live_and_die(struct manager_world *w, unsigned kind)
     }
 }
 
-static void test_life_without_memory(void **state)
+static void test_without_memory_no_container_is_lost(void **state)
 {
     live_and_die(*state, FAIL_MEMORY);
 }
 
-static void test_life_without_sources(void **state)
+static void test_without_event_sources_no_container_is_lost(void **state)
 {
     live_and_die(*state, FAIL_EVENT);
 }
 
-static void test_life_without_descriptors(void **state)
+static void test_without_descriptors_no_container_is_lost(void **state)
 {
     live_and_die(*state, FAIL_OPEN);
 }
 
-static void test_life_without_files(void **state)
+static void test_with_failing_files_no_container_is_lost(void **state)
 {
     live_and_die(*state, FAIL_FILES);
 }
@@ -374,7 +374,7 @@ static int (*const requests[])(struct request *q) = {list,  reload,           ex
                                                      drain, pause_and_resume, promote_and_demote, check};
 
 /* Each request is carried out, or is refused without any change. The next one is carried out. */
-static void test_requests(void **state)
+static void test_each_request_is_carried_out_or_changes_nothing(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = manager_world_submit(w, "runs", NM_GUARANTEED, sleeps);
@@ -413,12 +413,12 @@ static void in_child(void)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_birth),
-        TEST(test_requests),
-        TEST(test_life_without_memory),
-        TEST(test_life_without_sources),
-        TEST(test_life_without_descriptors),
-        TEST(test_life_without_files),
+        TEST(test_a_start_without_memory_loses_no_data),
+        TEST(test_each_request_is_carried_out_or_changes_nothing),
+        TEST(test_without_memory_no_container_is_lost),
+        TEST(test_without_event_sources_no_container_is_lost),
+        TEST(test_without_descriptors_no_container_is_lost),
+        TEST(test_with_failing_files_no_container_is_lost),
     };
 
     assert_int_equal(pthread_atfork(NULL, NULL, in_child), 0);

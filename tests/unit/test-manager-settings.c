@@ -98,7 +98,7 @@ static void assert_helper_weight(struct manager_world *w, const char *expected)
 }
 
 /* The helper's share of the slice's weight is half of the share of a container with one CPU. */
-static void test_a_helpers_weight(void **state)
+static void test_the_weight_of_a_helper_follows_the_node(void **state)
 {
     struct manager_world *w = *state;
 
@@ -127,7 +127,7 @@ static void test_a_helpers_weight(void **state)
 
 /* The slice's memory.max follows the upstream's size upwards, up to the host's memory, and isn't lowered below the
  * use. */
-static void test_an_upstreams_size(void **state)
+static void test_the_slice_follows_an_upstreams_size(void **state)
 {
     struct manager_world *w = *state;
     struct nm_status s;
@@ -185,7 +185,7 @@ static uint64_t millicores(const struct manager_world *w, const char *name)
 }
 
 /* After a change of vcores, waiting and running containers have as much CPU as a new request with the same vcores. */
-static void test_vcores_that_become_other_shares(void **state)
+static void test_changed_vcores_change_the_shares(void **state)
 {
     struct manager_world *w = *state;
     const struct nm_live_container *runs;
@@ -209,7 +209,7 @@ static void test_vcores_that_become_other_shares(void **state)
 }
 
 /* The timers and watches in use follow the new values. */
-static void test_what_a_reload_changes(void **state)
+static void test_a_reload_changes_timers_and_watches(void **state)
 {
     struct manager_world *w = *state;
     struct nm_problem problem;
@@ -226,7 +226,7 @@ static void test_what_a_reload_changes(void **state)
 }
 
 /* The journal, or the copy that replaces it, contains the number of vcores of an earlier nmd. */
-static void test_vcores_that_changed_while_nmd_was_away(void **state)
+static void test_vcores_changed_without_nmd_change_the_shares(void **state)
 {
     struct manager_world *w = *state;
 
@@ -250,12 +250,15 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_limit_below_use_waits, manager_world_set_up, manager_world_tear_down),
         cmocka_unit_test_setup_teardown(test_a_limit_above_use_is_set_at_once, manager_world_set_up,
                                         manager_world_tear_down),
-        cmocka_unit_test_setup_teardown(test_a_helpers_weight, manager_world_set_up, manager_world_tear_down),
-        cmocka_unit_test_setup_teardown(test_an_upstreams_size, manager_world_set_up, manager_world_tear_down),
-        cmocka_unit_test_setup_teardown(test_vcores_that_become_other_shares, manager_world_set_up,
+        cmocka_unit_test_setup_teardown(test_the_weight_of_a_helper_follows_the_node,
+                                        manager_world_set_up, manager_world_tear_down),
+        cmocka_unit_test_setup_teardown(test_the_slice_follows_an_upstreams_size,
+                                        manager_world_set_up, manager_world_tear_down),
+        cmocka_unit_test_setup_teardown(test_changed_vcores_change_the_shares, manager_world_set_up,
                                         manager_world_tear_down),
-        cmocka_unit_test_setup_teardown(test_what_a_reload_changes, manager_world_set_up, manager_world_tear_down),
-        cmocka_unit_test_setup_teardown(test_vcores_that_changed_while_nmd_was_away, manager_world_set_up,
+        cmocka_unit_test_setup_teardown(test_a_reload_changes_timers_and_watches,
+                                        manager_world_set_up, manager_world_tear_down),
+        cmocka_unit_test_setup_teardown(test_vcores_changed_without_nmd_change_the_shares, manager_world_set_up,
                                         manager_world_tear_down),
     };
 

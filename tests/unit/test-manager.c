@@ -84,7 +84,7 @@ static unsigned n_turns_of(struct manager_world *w, sd_event_source *timer)
 }
 
 /* The host slept for eight hours. The timer has been due since then, and housekeeping runs once. */
-static void test_housekeeping_after_sleep(void **state)
+static void test_housekeeping_runs_after_a_suspend(void **state)
 {
     struct manager_world *w = *state;
     uint64_t due;
@@ -98,7 +98,7 @@ static void test_housekeeping_after_sleep(void **state)
 }
 
 /* Without a timer for the grace period the kill would not continue. */
-static void test_kill_without_timer(void **state)
+static void test_a_kill_without_a_timer_is_done_at_once(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l;
@@ -114,7 +114,7 @@ static void test_kill_without_timer(void **state)
 }
 
 /* A drain is refused if no timer for its deadline can be made. Nothing is changed. */
-static void test_drain_without_timer(void **state)
+static void test_a_drain_without_a_timer_is_refused(void **state)
 {
     struct manager_world *w = *state;
     struct nm_problem problem;
@@ -139,7 +139,7 @@ static void restart_amid_drain(struct manager_world *w, bool crash)
 
 /* A drain until a restart ends with an orderly end, and continues after a crash. A drain without this option
  * continues after both, even if it is requested again with the option. */
-static void test_drain_until_restart(void **state)
+static void test_a_drain_until_a_restart_survives_a_crash(void **state)
 {
     static const struct {
         bool first, until_restart, crash, goes_on;
@@ -183,7 +183,7 @@ static uint64_t counted_bytes(const struct nm_live_container *l, uint64_t now_us
 }
 
 /* A file stays too long to be read. The last figures count only for a limited time. */
-static void test_old_figures_grow_stale(void **state)
+static void test_old_figures_count_for_a_limited_time(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l;
@@ -216,7 +216,7 @@ static void test_old_figures_grow_stale(void **state)
 
 /* ---- a journal that can't be written ------------------------------------------------------------- */
 
-static void test_full_disk_at_start(void **state)
+static void test_nmd_starts_with_a_full_disk(void **state)
 {
     struct manager_world *w = *state;
     struct nm_status status;
@@ -235,7 +235,7 @@ static void test_full_disk_at_start(void **state)
     assert_true(status.healthy);
 }
 
-static void test_close_breaker_on_full_disk(void **state)
+static void test_the_breaker_can_be_closed_with_a_full_disk(void **state)
 {
     struct nm_policy_memory memory = {.kills_usec = {1}};
     struct manager_world *w = *state;
@@ -345,7 +345,7 @@ static int exec(struct manager_world *w, const struct nm_live_container *l, bool
 }
 
 /* Each command is a child that must be reaped, so their number is limited per container and per user. */
-static void test_too_many_commands(void **state)
+static void test_the_number_of_commands_is_limited(void **state)
 {
     struct manager_world *w = *state;
     struct nm_problem p;
@@ -374,7 +374,7 @@ static void test_too_many_commands(void **state)
         assert_int_equal(kill(w->m->lives.all[i]->c->pid, SIGKILL), 0);
 }
 
-static void test_a_command_without_descriptors(void **state)
+static void test_a_command_without_descriptors_is_refused(void **state)
 {
     struct manager_world *w = *state;
     struct rlimit before, few;
@@ -423,7 +423,7 @@ static void test_memory_events_are_bounded(void **state)
 }
 
 /* The kernel's kill can't be reported before a round that kills for a deadline. */
-static void test_the_kernel_was_quicker(void **state)
+static void test_a_kill_by_the_kernel_comes_before_a_round(void **state)
 {
     const struct nm_cgroup_memory_events killed = {.max = 1, .oom_kill = 1};
     struct manager_world *w = *state;
@@ -473,7 +473,7 @@ static uint64_t removable_since(struct manager_world *w)
     return status.removable_since_realtime_usec;
 }
 
-static void test_removable(void **state)
+static void test_an_empty_node_is_removable(void **state)
 {
     struct manager_world *w = *state;
     const struct nm_container *c;
@@ -497,7 +497,7 @@ static void test_removable(void **state)
     assert_true(removable_since(w) <= nm_realtime_usec());
 }
 
-static void test_removable_is_kept(void **state)
+static void test_the_time_of_removability_is_kept(void **state)
 {
     struct manager_world *w = *state;
     uint64_t since = nm_realtime_usec() - HOUR_USEC;
@@ -514,7 +514,7 @@ static void test_removable_is_kept(void **state)
 }
 
 /* nmd died before a round saved that a container had come and gone. */
-static void test_removable_is_not_believed(void **state)
+static void test_an_unsaved_time_of_removability_is_not_used(void **state)
 {
     struct manager_world *w = *state;
     const struct nm_container *c;
@@ -534,7 +534,7 @@ static void test_removable_is_not_believed(void **state)
     assert_int_equal(removable_since(w), ended);
 }
 
-static void test_removable_waits_for_strangers(void **state)
+static void test_the_node_is_not_removable_with_unknown_cgroups(void **state)
 {
     struct manager_world *w = *state;
 
@@ -581,7 +581,7 @@ static int find_descriptor(const char *end)
 }
 
 /* An event that can't be written is marked, and written as soon as possible. */
-static void test_unsaved_events(void **state)
+static void test_an_unsaved_event_is_marked_and_written_later(void **state)
 {
     struct manager_world *w = *state;
     const uint64_t before = nm_events_newest(w->m->events)->number;
@@ -609,25 +609,25 @@ static void test_unsaved_events(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        TEST(test_housekeeping_after_sleep),
-        TEST(test_kill_without_timer),
-        TEST(test_drain_without_timer),
-        TEST(test_drain_until_restart),
-        TEST(test_old_figures_grow_stale),
-        TEST(test_full_disk_at_start),
-        TEST(test_close_breaker_on_full_disk),
+        TEST(test_housekeeping_runs_after_a_suspend),
+        TEST(test_a_kill_without_a_timer_is_done_at_once),
+        TEST(test_a_drain_without_a_timer_is_refused),
+        TEST(test_a_drain_until_a_restart_survives_a_crash),
+        TEST(test_old_figures_count_for_a_limited_time),
+        TEST(test_nmd_starts_with_a_full_disk),
+        TEST(test_the_breaker_can_be_closed_with_a_full_disk),
         TEST(test_start_is_tried_with_next_sample),
         TEST(test_start_is_forgotten),
-        TEST(test_too_many_commands),
-        TEST(test_a_command_without_descriptors),
+        TEST(test_the_number_of_commands_is_limited),
+        TEST(test_a_command_without_descriptors_is_refused),
         TEST(test_memory_events_are_bounded),
-        TEST(test_the_kernel_was_quicker),
+        TEST(test_a_kill_by_the_kernel_comes_before_a_round),
         TEST(test_names_are_looked_up_once),
-        TEST(test_removable),
-        TEST(test_removable_is_kept),
-        TEST(test_removable_is_not_believed),
-        TEST(test_removable_waits_for_strangers),
-        TEST(test_unsaved_events),
+        TEST(test_an_empty_node_is_removable),
+        TEST(test_the_time_of_removability_is_kept),
+        TEST(test_an_unsaved_time_of_removability_is_not_used),
+        TEST(test_the_node_is_not_removable_with_unknown_cgroups),
+        TEST(test_an_unsaved_event_is_marked_and_written_later),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

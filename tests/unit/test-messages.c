@@ -43,7 +43,7 @@ static void assert_null_at(const json_t *j, const char *path)
         fail_msg("%s is missing or not null", path);
 }
 
-static void test_status_contract(void **state)
+static void test_the_status_has_all_its_members(void **state)
 {
     static const char *const numbers[] = {
         "node.capacity.memory_bytes",
@@ -105,7 +105,7 @@ static void test_status_contract(void **state)
     fake_manager_free(m);
 }
 
-static void test_status_more(void **state)
+static void test_the_status_has_optional_members(void **state)
 {
     struct nm_manager *m = fake_manager_new();
     struct nm_status *s = &m->status;
@@ -166,7 +166,7 @@ static void test_status_more(void **state)
     fake_manager_free(m);
 }
 
-static void test_container_alive(void **state)
+static void test_a_live_container_has_its_members(void **state)
 {
     static const char *const nulls[] = {
         "finished_usec",  "exit_code", "exit_reason",         "started_usec", "pid",
@@ -195,7 +195,7 @@ static void test_container_alive(void **state)
     fake_manager_free(m);
 }
 
-static void test_container_paused_and_queued(void **state)
+static void test_a_paused_and_a_queued_container_have_their_members(void **state)
 {
     struct nm_messages_container_extra x = {
         .queue_position = 3, .queue_reason = NM_REASON_BREAKER, .boot_to_realtime_usec = 1000000};
@@ -218,7 +218,7 @@ static void test_container_paused_and_queued(void **state)
     fake_manager_free(m);
 }
 
-static void test_container_ended(void **state)
+static void test_an_ended_container_has_its_members(void **state)
 {
     struct nm_messages_container_extra x = {};
     struct nm_manager *m = fake_manager_new();
@@ -257,7 +257,7 @@ static void test_container_ended(void **state)
     fake_manager_free(m);
 }
 
-static void test_container_redacted(void **state)
+static void test_a_redacted_container_has_no_command(void **state)
 {
     static const char *const private[] = {"command",       "workdir", "user",   "owner",
                                           "submitter_uid", "pid",     "message", "progress",
@@ -284,7 +284,7 @@ static void test_container_redacted(void **state)
     fake_manager_free(m);
 }
 
-static void test_event(void **state)
+static void test_an_event_has_its_members(void **state)
 {
     struct nm_event_record e = {.number = 5,
                                 .realtime_usec = 6,
@@ -332,7 +332,7 @@ static void test_event(void **state)
     json_decref(j);
 }
 
-static void test_decision(void **state)
+static void test_a_decision_has_its_members(void **state)
 {
     struct nm_decision d = {.number = 3,
                             .kind = NM_DECISION_PAUSE,
@@ -359,7 +359,7 @@ static void test_decision(void **state)
 }
 
 /* Decisions and events that a restart could lose are marked, and their text says so. */
-static void test_unsaved(void **state)
+static void test_an_unsaved_decision_or_event_is_marked(void **state)
 {
     const struct nm_decision d = {.number = 3, .kind = NM_DECISION_PAUSE, .is_unsaved = true};
     const struct nm_event_record e = {.number = 4, .kind = NM_EVENT_NODE, .is_unsaved = true};
@@ -378,7 +378,7 @@ static void test_unsaved(void **state)
 }
 
 /* Times are in realtime, independently of the boot. Absent members are null. Vcores are as requested. */
-static void test_decision_spelling(void **state)
+static void test_times_and_amounts_have_their_units(void **state)
 {
     static const char *const absent[] = {"container_id", "container_name", "on_behalf_of_id", "by_user", "error",
                                          "queue_max_length", "regained", "stall", "margin_bytes"};
@@ -433,7 +433,7 @@ static void test_decision_spelling(void **state)
     json_decref(j);
 }
 
-static void test_ended_app(void **state)
+static void test_an_ended_application_has_its_members(void **state)
 {
     struct nm_ended_app e = {.name = "job", .submitter_uid = 7, .first_submitted_usec = 1, .last_ended_usec = 2,
                              .succeeded = 3, .failed = 4, .killed = 5, .cpu_time_usec = 6, .memory_peak_bytes = 8};
@@ -455,7 +455,7 @@ static void test_ended_app(void **state)
     json_decref(j);
 }
 
-static void test_history(void **state)
+static void test_the_history_has_its_members(void **state)
 {
     struct nm_history_point p = {.realtime_usec = 4,
                                  .use = {[NM_HISTORY_RESERVED] = {.memory_bytes = 5},
@@ -502,7 +502,7 @@ static void write_nothing(void *userdata, const struct nm_metric_writer *w)
     (void)userdata, (void)w;
 }
 
-static void test_metrics(void **state)
+static void test_the_metrics_have_their_values(void **state)
 {
     struct nm_manager *m = fake_manager_new();
     char *text;
@@ -545,7 +545,7 @@ static void test_metrics(void **state)
     fake_manager_free(m);
 }
 
-static void test_metrics_of_upstream(void **state)
+static void test_the_metrics_of_an_upstream_have_their_values(void **state)
 {
     struct nm_manager *m = fake_manager_new();
     char *text, *own;
@@ -570,7 +570,7 @@ static void test_metrics_of_upstream(void **state)
 }
 
 /* Each family is announced once, with help and type, before its samples, and its name begins with nm_. */
-static void test_metrics_families(void **state)
+static void test_each_family_is_announced_once(void **state)
 {
     struct nm_manager *m = fake_manager_new();
     char *text, *rest, *line, name[128] = "", seen[16384] = "\n";
@@ -606,20 +606,21 @@ static void test_metrics_families(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_status_contract),
-        cmocka_unit_test(test_status_more),
-        cmocka_unit_test(test_container_alive),
-        cmocka_unit_test(test_container_paused_and_queued),
-        cmocka_unit_test(test_container_ended),
-        cmocka_unit_test(test_container_redacted),
-        cmocka_unit_test(test_event),
-        cmocka_unit_test(test_decision),
-        cmocka_unit_test(test_unsaved),
-        cmocka_unit_test(test_decision_spelling),
-        cmocka_unit_test(test_history), cmocka_unit_test(test_ended_app),
-        cmocka_unit_test(test_metrics),
-        cmocka_unit_test(test_metrics_of_upstream),
-        cmocka_unit_test(test_metrics_families),
+        cmocka_unit_test(test_the_status_has_all_its_members),
+        cmocka_unit_test(test_the_status_has_optional_members),
+        cmocka_unit_test(test_a_live_container_has_its_members),
+        cmocka_unit_test(test_a_paused_and_a_queued_container_have_their_members),
+        cmocka_unit_test(test_an_ended_container_has_its_members),
+        cmocka_unit_test(test_a_redacted_container_has_no_command),
+        cmocka_unit_test(test_an_event_has_its_members),
+        cmocka_unit_test(test_a_decision_has_its_members),
+        cmocka_unit_test(test_an_unsaved_decision_or_event_is_marked),
+        cmocka_unit_test(test_times_and_amounts_have_their_units),
+        cmocka_unit_test(test_the_history_has_its_members),
+        cmocka_unit_test(test_an_ended_application_has_its_members),
+        cmocka_unit_test(test_the_metrics_have_their_values),
+        cmocka_unit_test(test_the_metrics_of_an_upstream_have_their_values),
+        cmocka_unit_test(test_each_family_is_announced_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

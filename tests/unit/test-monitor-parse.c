@@ -18,7 +18,7 @@
 #include "monitor/rate.h"
 #include "util/macros.h"
 
-static void test_meminfo(void **state)
+static void test_meminfo_is_parsed(void **state)
 {
     static const struct {
         const char *text;
@@ -49,7 +49,7 @@ static void test_meminfo(void **state)
     }
 }
 
-static void test_stat(void **state)
+static void test_proc_stat_is_parsed(void **state)
 {
     static const struct {
         const char *text;
@@ -78,7 +78,7 @@ static void test_stat(void **state)
     }
 }
 
-static void test_cpu_stat(void **state)
+static void test_cpu_stat_is_parsed(void **state)
 {
     static const struct {
         const char *text;
@@ -104,7 +104,7 @@ static void test_cpu_stat(void **state)
     }
 }
 
-static void test_memory_stat(void **state)
+static void test_memory_stat_is_parsed(void **state)
 {
     static const char with_kernel[] =
         "anon 100\nfile 900\nkernel 20\nkernel_stack 4\nshmem 10\ninactive_anon 60\n"
@@ -127,7 +127,7 @@ static void test_memory_stat(void **state)
 }
 
 /* Before Linux 5.18 the kernel's memory is a sum of members. No member may make the sum overflow. */
-static void test_memory_stat_sums(void **state)
+static void test_the_memory_of_an_older_kernel_is_a_sum(void **state)
 {
     static const char *const parts[] = {"pagetables", "percpu", "slab_unreclaimable", "slab_reclaimable"};
     struct nm_memory_stat m = {.kernel = 77};
@@ -145,7 +145,7 @@ static void test_memory_stat_sums(void **state)
     }
 }
 
-static void test_memory_used(void **state)
+static void test_used_memory_is_computed(void **state)
 {
     static const struct {
         const char *what;
@@ -177,7 +177,7 @@ static void test_memory_used(void **state)
                      (uintmax_t)nm_memory_stat_used_bytes(&cases[i].stat));
 }
 
-static void test_counter(void **state)
+static void test_a_counter_is_parsed(void **state)
 {
     uint64_t v = 1;
 
@@ -191,7 +191,7 @@ static void test_counter(void **state)
     assert_int_equal(v, 4096);
 }
 
-static void test_process(void **state)
+static void test_the_status_of_a_process_is_parsed(void **state)
 {
     struct nm_proc_statm s = {0};
     struct nm_proc_memory m = {0};
@@ -231,7 +231,7 @@ static void test_process(void **state)
     assert_int_equal(m.anon_bytes, 112 << 10);
 }
 
-static void test_procs(void **state)
+static void test_a_list_of_processes_is_parsed(void **state)
 {
     pid_t pids[3];
     unsigned n, total;
@@ -273,7 +273,7 @@ static int parse_link(struct nl_msg *msg, struct nm_link_message *ret)
     return r;
 }
 
-static void test_link(void **state)
+static void test_a_link_message_is_parsed(void **state)
 {
     const size_t full = sizeof(struct rtnl_link_stats64);
     struct nm_link_message m = {0};
@@ -302,7 +302,7 @@ static void test_link(void **state)
     assert_string_equal(m.name, "lo");
 }
 
-static void test_route(void **state)
+static void test_a_route_message_is_parsed(void **state)
 {
     struct rtmsg rtm = {.rtm_family = 2, .rtm_type = RTN_UNICAST};
     struct rtnexthop hops[2] = {{.rtnh_len = sizeof hops[0], .rtnh_ifindex = 3},
@@ -325,7 +325,7 @@ static void test_route(void **state)
     nlmsg_free(msg);
 }
 
-static void test_rate(void **state)
+static void test_a_rate_is_computed(void **state)
 {
     static const struct {
         uint64_t now, count;
@@ -356,18 +356,18 @@ static void test_rate(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_meminfo),
-        cmocka_unit_test(test_stat),
-        cmocka_unit_test(test_cpu_stat),
-        cmocka_unit_test(test_memory_stat),
-        cmocka_unit_test(test_memory_stat_sums),
-        cmocka_unit_test(test_memory_used),
-        cmocka_unit_test(test_counter),
-        cmocka_unit_test(test_process),
-        cmocka_unit_test(test_procs),
-        cmocka_unit_test(test_link),
-        cmocka_unit_test(test_route),
-        cmocka_unit_test(test_rate),
+        cmocka_unit_test(test_meminfo_is_parsed),
+        cmocka_unit_test(test_proc_stat_is_parsed),
+        cmocka_unit_test(test_cpu_stat_is_parsed),
+        cmocka_unit_test(test_memory_stat_is_parsed),
+        cmocka_unit_test(test_the_memory_of_an_older_kernel_is_a_sum),
+        cmocka_unit_test(test_used_memory_is_computed),
+        cmocka_unit_test(test_a_counter_is_parsed),
+        cmocka_unit_test(test_the_status_of_a_process_is_parsed),
+        cmocka_unit_test(test_a_list_of_processes_is_parsed),
+        cmocka_unit_test(test_a_link_message_is_parsed),
+        cmocka_unit_test(test_a_route_message_is_parsed),
+        cmocka_unit_test(test_a_rate_is_computed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,7 +40,7 @@ static int priority_in(const struct nm_cgroup *cg)
     return WEXITSTATUS(status);
 }
 
-static void test_background(void **state)
+static void test_a_background_cgroup_sends_with_low_priority(void **state)
 {
     struct nm_cgroup_backend first = {.slice_fd = -EBADF}, second = {.slice_fd = -EBADF};
     char path[64];
@@ -81,7 +81,7 @@ static void test_background(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_background),
+        cmocka_unit_test(test_a_background_cgroup_sends_with_low_priority),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,7 +52,7 @@ static void check_table(unsigned width, const char *expected)
     nm_table_free(t);
 }
 
-static void test_table(void **state)
+static void test_a_table_has_aligned_columns(void **state)
 {
     (void)state;
     check_table(0, "ID        SIZE  COMMAND\n"
@@ -107,7 +107,7 @@ static void check_wrapping_table(unsigned width, const char *expected)
 }
 
 /* A column of sentences is never cut, even on a narrow terminal. */
-static void test_wrapping_column(void **state)
+static void test_a_column_of_sentences_is_never_cut(void **state)
 {
     (void)state;
     check_wrapping_table(0, "KEY     N  MEANING\n"
@@ -125,7 +125,7 @@ static void test_wrapping_column(void **state)
                              "    little\n");
 }
 
-static void test_spared_columns(void **state)
+static void test_important_columns_are_cut_last(void **state)
 {
     (void)state;
     check_spared(60, "ID                                          NAME  STATE  AGE\n"
@@ -136,7 +136,7 @@ static void test_spared_columns(void **state)
                  "container_e17_1410901177871_0001_01_000005  LOCA~\n");
 }
 
-static void test_bar(void **state)
+static void test_a_bar_shows_use_and_thresholds(void **state)
 {
     struct nm_bar b = {
         .parts = {0.3, 0.2, 0.1}, .alpha = 0.75, .beta = 0.95, .top = 1, .width = 20};
@@ -167,7 +167,7 @@ static void test_bar(void **state)
     free(text);
 }
 
-static void test_cut(void **state)
+static void test_a_text_is_cut_to_columns(void **state)
 {
     char text[32];
 
@@ -198,7 +198,7 @@ static void check_wrapped(const char *text, unsigned width, unsigned indent, con
     assert_int_equal(lines, wanted);
 }
 
-static void test_wrap(void **state)
+static void test_a_text_is_wrapped_between_words(void **state)
 {
     (void)state;
     assert_non_null(setlocale(LC_CTYPE, "C.UTF-8"));
@@ -216,7 +216,7 @@ static void test_wrap(void **state)
     check_wrapped("ends in half a sequence \033[3", 80, 0, "ends in half a sequence \033[3\n");
 }
 
-static void test_nearest(void **state)
+static void test_the_nearest_word_is_suggested(void **state)
 {
     static const char *const words[] = {"run", "status", "list", "pause", "resume", "kill", "top"};
 
@@ -232,7 +232,7 @@ static void test_nearest(void **state)
 
 /* A message of two lines takes at least as many rows after its terminal has become narrower, and at most as many
  * after it has become wider. */
-static void test_rows(void **state)
+static void test_a_message_takes_more_rows_when_narrower(void **state)
 {
     static const struct {
         const char *text;
@@ -248,7 +248,7 @@ static void test_rows(void **state)
         assert_int_equal(nm_term_rows(cases[i].text, cases[i].width), cases[i].rows);
 }
 
-static void test_json(void **state)
+static void test_values_are_read_from_json(void **state)
 {
     json_t *j = json_loads(
         "{\"a\":{\"b\":{\"n\":7,\"r\":1.5,\"big\":1e30,\"minus\":-4,\"s\":\"x\",\"t\":true,"
@@ -287,7 +287,7 @@ static void unreserve(json_t *status)
     (void)json_object_del(json_object_get(status, "node"), "capacity");
 }
 
-static void test_hold(void **state)
+static void test_the_reason_of_a_wait_has_the_amounts(void **state)
 {
     json_t *c = json_pack("{s:i, s:i}", "vcores", 1, "cpu_request_millicores", 1000);
     json_t *status = json_loads("{\"node\":{\"utilization\":{\"memory\":0.7,\"cpu\":0.93},"
@@ -330,7 +330,7 @@ static void test_hold(void **state)
 }
 
 /* Use and request together exceed the limit: the text states their sum, with enough digits to differ from the limit. */
-static void test_hold_beside_use(void **state)
+static void test_the_reason_states_the_sum_of_use_and_request(void **state)
 {
     static const struct {
         const char *container, *text;
@@ -369,7 +369,7 @@ static void test_hold_beside_use(void **state)
 }
 
 /* Both causes have the same text: the request alone is over the limit, or together with the use of others. */
-static void test_hold_of_too_large(void **state)
+static void test_both_causes_of_too_large_have_one_text(void **state)
 {
     static const struct {
         const char *container, *others, *text;
@@ -427,7 +427,7 @@ static void test_command_is_quoted(void **state)
 }
 
 /* Finds a table that getopt can't parse, and an option that has two meanings. */
-static void test_verb_table(void **state)
+static void test_the_table_of_verbs_is_valid(void **state)
 {
     (void)state;
     for (const struct nm_verb *v = nm_verbs; v->name; v++) {
@@ -448,13 +448,19 @@ static void test_verb_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),   cmocka_unit_test(test_spared_columns), cmocka_unit_test(test_bar),
-        cmocka_unit_test(test_wrapping_column),
-        cmocka_unit_test(test_cut),     cmocka_unit_test(test_nearest), cmocka_unit_test(test_wrap),
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_json),    cmocka_unit_test(test_hold), cmocka_unit_test(test_hold_beside_use),
-        cmocka_unit_test(test_hold_of_too_large),
-        cmocka_unit_test(test_command_is_quoted), cmocka_unit_test(test_verb_table),
+        cmocka_unit_test(test_a_table_has_aligned_columns),
+        cmocka_unit_test(test_important_columns_are_cut_last),
+        cmocka_unit_test(test_a_bar_shows_use_and_thresholds),
+        cmocka_unit_test(test_a_column_of_sentences_is_never_cut),
+        cmocka_unit_test(test_a_text_is_cut_to_columns),
+        cmocka_unit_test(test_the_nearest_word_is_suggested),
+        cmocka_unit_test(test_a_text_is_wrapped_between_words),
+        cmocka_unit_test(test_a_message_takes_more_rows_when_narrower),
+        cmocka_unit_test(test_values_are_read_from_json),
+        cmocka_unit_test(test_the_reason_of_a_wait_has_the_amounts),
+        cmocka_unit_test(test_the_reason_states_the_sum_of_use_and_request),
+        cmocka_unit_test(test_both_causes_of_too_large_have_one_text),
+        cmocka_unit_test(test_command_is_quoted), cmocka_unit_test(test_the_table_of_verbs_is_valid),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

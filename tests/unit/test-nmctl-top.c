@@ -51,7 +51,7 @@ static void type(struct nm_top *t, const char *keys)
         assert_true(nm_top_key(t, *keys));
 }
 
-static void test_filters(void **state)
+static void test_a_filter_selects_containers(void **state)
 {
     static const struct {
         const char *filter, *numbers;
@@ -83,7 +83,7 @@ static void test_filters(void **state)
     json_decref(list);
 }
 
-static void test_orders(void **state)
+static void test_each_key_sorts_its_column(void **state)
 {
     struct nm_top t = {.sort = "cpu"};
     json_t *list = containers();
@@ -110,7 +110,7 @@ static void test_orders(void **state)
     json_decref(list);
 }
 
-static void test_typing_a_filter(void **state)
+static void test_a_filter_can_be_typed(void **state)
 {
     struct nm_top t = {.sort = "cpu", .first = 2};
 
@@ -141,7 +141,7 @@ static void test_typing_a_filter(void **state)
 }
 
 /* Keys are handled between two pictures, after the containers of the last picture have been freed. */
-static void test_moves_in_what_was_drawn(void **state)
+static void test_keys_scroll_the_drawn_rows(void **state)
 {
     struct nm_top t = {.sort = "cpu"};
     json_t *list = containers();
@@ -157,7 +157,7 @@ static void test_moves_in_what_was_drawn(void **state)
     assert_int_equal(t.first, 2);
 }
 
-static void test_moves(void **state)
+static void test_keys_scroll_the_rows(void **state)
 {
     struct nm_top t = {.sort = "cpu", .n = 25, .period_usec = NM_USEC_PER_SEC};
 
@@ -196,7 +196,7 @@ static void test_moves(void **state)
 }
 
 /* Decodes the byte sequences that terminals send for keys, also several sequences in one read. */
-static void test_decodes(void **state)
+static void test_sequences_of_keys_are_decoded(void **state)
 {
     static const struct {
         const char *data;
@@ -222,8 +222,12 @@ static void test_decodes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_filters), cmocka_unit_test(test_orders),  cmocka_unit_test(test_typing_a_filter),
-        cmocka_unit_test(test_moves),   cmocka_unit_test(test_decodes), cmocka_unit_test(test_moves_in_what_was_drawn),
+        cmocka_unit_test(test_a_filter_selects_containers),
+        cmocka_unit_test(test_each_key_sorts_its_column),
+        cmocka_unit_test(test_a_filter_can_be_typed),
+        cmocka_unit_test(test_keys_scroll_the_rows),
+        cmocka_unit_test(test_sequences_of_keys_are_decoded),
+        cmocka_unit_test(test_keys_scroll_the_drawn_rows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

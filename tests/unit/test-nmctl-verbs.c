@@ -31,7 +31,7 @@
     ONE("5", "dying", "KILLING", "KILLING", "") "]"
 
 /* Checks the names that `list -q --state WORD` prints for each word. */
-static void test_state_words(void **state)
+static void test_each_word_of_list_selects_its_states(void **state)
 {
     static const struct {
         const char *word, *ids;
@@ -85,7 +85,7 @@ static void test_state_words(void **state)
        "\"over_allocation_threshold\":{\"memory\":0.8,\"cpu\":0.8}}}")
 
 /* wait prints what it waits for and why, and ends at its deadline. */
-static void test_wait_gives_up(void **state)
+static void test_wait_ends_at_its_deadline(void **state)
 {
     static const struct fake_exchange x[] = {
         {"GET /v1/status HTTP", STATUS, NULL},
@@ -117,7 +117,7 @@ static void test_wait_gives_up(void **state)
 
 /* Without a terminal, the line is printed at once when it changes, and repeated: every ten seconds while the container
  * is queued, otherwise once per minute. JSON output has no such lines. */
-static void test_wait_tells_again(void **state)
+static void test_wait_repeats_its_line(void **state)
 {
     static const struct fake_exchange x[] = {
         {"GET /v1/status HTTP", STATUS, NULL},
@@ -176,7 +176,7 @@ static void test_wait_tells_again(void **state)
 
 /* A container that no round has considered has no reason. After two seconds it is reported as queued nevertheless, and
  * then the wait of nmctl run is repeated every ten seconds. */
-static void test_run_tells_a_wait_without_reason(void **state)
+static void test_run_reports_a_wait_without_a_reason(void **state)
 {
     static const struct fake_exchange x[] = {
         {"GET /v1/status HTTP", STATUS, NULL},
@@ -219,7 +219,7 @@ static void test_run_tells_a_wait_without_reason(void **state)
 }
 
 /* Each end is printed, also if the container's exit status equals the one that nmctl uses for an unreachable nmd. */
-static void test_wait_tells_ends(void **state)
+static void test_wait_prints_each_end(void **state)
 {
     static const struct fake_exchange x[] = {
         {"GET /v1/containers/three HTTP", OK(ENDED_AS("3", "exited", "Failed (3)")), NULL},
@@ -248,7 +248,7 @@ static void test_wait_tells_ends(void **state)
 }
 
 /* An nmd that hangs delays neither the deadline nor its exit status, before and after the container is known. */
-static void test_wait_in_vain(void **state)
+static void test_a_hanging_nmd_delays_no_deadline(void **state)
 {
     static const struct fake_exchange x[] = {
         {"GET /v1/containers/runs HTTP", OK(RUNNING_AS("container_1_7")), NULL},
@@ -278,7 +278,7 @@ static void test_wait_in_vain(void **state)
 
 /* A name that doesn't exist is reported before nmctl waits for the other containers. Each end is reported when it
  * happens. */
-static void test_wait_for_several(void **state)
+static void test_wait_reports_an_unknown_name_first(void **state)
 {
     static const struct fake_exchange x[] = {
         {"GET /v1/containers/runs HTTP", OK(RUNNING_AS("container_1_7")), NULL},
@@ -308,7 +308,7 @@ static void test_wait_for_several(void **state)
 }
 
 /* An nmd that hangs is reported once a minute, and so is its next answer. */
-static void test_wait_tells_silence(void **state)
+static void test_wait_reports_a_hanging_nmd(void **state)
 {
     static const struct fake_exchange x[] = {
         {"GET /v1/containers/runs HTTP", OK(RUNNING_AS("container_1_7")), NULL},
@@ -363,7 +363,7 @@ static void test_wait_tells_silence(void **state)
 
 /* ---- completion ----------------------------------------------------------------------------- */
 
-static void test_completes_keys(void **state)
+static void test_completion_has_the_keys(void **state)
 {
     static const struct fake_exchange x[] = {
         {"GET /v1/config HTTP",
@@ -388,7 +388,7 @@ static void test_completes_keys(void **state)
 }
 
 /* A long description is cut between two words, whatever the length of the words before it. */
-static void test_completes_long_meanings(void **state)
+static void test_a_long_description_is_cut_between_words(void **state)
 {
     static const char tail[] = "...\n";
 
@@ -416,16 +416,16 @@ static void test_completes_long_meanings(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_state_words),
-        cmocka_unit_test(test_wait_gives_up),
-        cmocka_unit_test(test_wait_tells_again),
-        cmocka_unit_test(test_run_tells_a_wait_without_reason),
-        cmocka_unit_test(test_wait_tells_ends),
-        cmocka_unit_test(test_wait_in_vain),
-        cmocka_unit_test(test_wait_for_several),
-        cmocka_unit_test(test_wait_tells_silence),
-        cmocka_unit_test(test_completes_keys),
-        cmocka_unit_test(test_completes_long_meanings),
+        cmocka_unit_test(test_each_word_of_list_selects_its_states),
+        cmocka_unit_test(test_wait_ends_at_its_deadline),
+        cmocka_unit_test(test_wait_repeats_its_line),
+        cmocka_unit_test(test_run_reports_a_wait_without_a_reason),
+        cmocka_unit_test(test_wait_prints_each_end),
+        cmocka_unit_test(test_a_hanging_nmd_delays_no_deadline),
+        cmocka_unit_test(test_wait_reports_an_unknown_name_first),
+        cmocka_unit_test(test_wait_reports_a_hanging_nmd),
+        cmocka_unit_test(test_completion_has_the_keys),
+        cmocka_unit_test(test_a_long_description_is_cut_between_words),
     };
 
     (void)setenv("LC_ALL", "C", 1);

@@ -124,7 +124,7 @@ static const struct {
     {{"nmctl", "__complete", "--", "--socket=/nonexistent/s", "kill", ""}, 0, "", ""},
 };
 
-static void test_words(void **state)
+static void test_each_verb_checks_its_words(void **state)
 {
     struct nmctl_result r;
 
@@ -144,7 +144,7 @@ static void test_words(void **state)
 
 /* ---- with canned replies --------------------------------------------------------------------- */
 
-static void test_shows(void **state)
+static void test_each_verb_prints_its_answer(void **state)
 {
     static const struct fake_exchange x[] = {
         {"GET /v1/containers?limit=250&after=0 HTTP", OK("[" RUNNING "]"), NULL},
@@ -222,7 +222,7 @@ static void test_shows(void **state)
     fake_nmd_stop(&f);
 }
 
-static void test_answers_that_are_none_of_nmds(void **state)
+static void test_an_answer_of_another_server_is_refused(void **state)
 {
     static const struct fake_exchange x[] = {
         {"GET /v1/containers?limit", OK("{\"containers\":[]}"), NULL},
@@ -246,7 +246,7 @@ static void test_answers_that_are_none_of_nmds(void **state)
 
 /* The advice for a wait is printed only while it applies: not if the container now waits for another reason, or
  * runs. */
-static void test_explains_without_stale_advice(void **state)
+static void test_explain_prints_no_outdated_advice(void **state)
 {
 #define DECISION(reason, text) \
     "{\"number\":1,\"kind\":\"queue\",\"reason\":\"" reason "\",\"explanation\":\"Queued.\\n  Why: " text \
@@ -276,7 +276,7 @@ static void test_explains_without_stale_advice(void **state)
 }
 
 /* A container that was not ended by nmd has no decision: explain uses the fields of the container itself. */
-static void test_explains_what_others_did(void **state)
+static void test_explain_describes_ends_by_others(void **state)
 {
 #define NO_DECISIONS OK("{\"decisions\":[]}")
     static const struct fake_exchange x[] = {
@@ -316,7 +316,7 @@ static void test_explains_what_others_did(void **state)
 }
 
 /* explain reports a container that this node has placed, also if it runs on another node. */
-static void test_explains_placements(void **state)
+static void test_explain_describes_a_placement(void **state)
 {
 #define HERE "container_1_0001_01_1099511627775"
 #define THERE "container_1_0001_01_1099511627774"
@@ -356,7 +356,7 @@ static void test_explains_placements(void **state)
     fake_nmd_stop(&f);
 }
 
-static void test_status_of_masters(void **state)
+static void test_status_shows_application_masters(void **state)
 {
     static const struct fake_exchange x[] = {
         {"GET /v1/status",
@@ -385,7 +385,7 @@ static void test_status_of_masters(void **state)
     fake_nmd_stop(&f);
 }
 
-static void test_acts(void **state)
+static void test_each_action_sends_its_request(void **state)
 {
     static const struct fake_exchange x[] = {
         {"POST /v1/containers/web/kill HTTP", OK(RUNNING), "{\"now\":false}"},
@@ -453,7 +453,7 @@ static void assert_reload(const struct fake_exchange *x, const char *says)
     fake_nmd_stop(&f);
 }
 
-static void test_reload(void **state)
+static void test_reload_prints_the_result(void **state)
 {
     static const struct fake_exchange
         all = {"POST /v1/reload HTTP", OK("{\"node\":{\"needs_restart\":null}}"), NULL},
@@ -558,7 +558,7 @@ static void test_run_refused(void **state)
 }
 
 /* run also reports that nmd has gone while it waits. */
-static void test_run_tells_that_it_is_queued(void **state)
+static void test_run_reports_that_it_is_queued(void **state)
 {
     static const struct fake_exchange x[] = {
         {"POST /v1/containers HTTP", CREATED(QUEUED), NULL},
@@ -590,7 +590,7 @@ static void test_run_tells_that_it_is_queued(void **state)
 }
 
 /* A noun is singular after exactly 1. */
-static void test_singular(void **state)
+static void test_a_noun_is_singular_after_one(void **state)
 {
     static const struct fake_exchange x[] = {
         {"GET /v1/status HTTP",
@@ -621,7 +621,7 @@ static void test_singular(void **state)
 }
 
 /* The status names the head of the queue and its request, which is part of the reason. */
-static void test_status_tells_what_the_head_asks_for(void **state)
+static void test_status_names_the_request_of_the_queues_head(void **state)
 {
     static const struct fake_exchange x[] = {
         {"GET /v1/status HTTP",
@@ -642,7 +642,7 @@ static void test_status_tells_what_the_head_asks_for(void **state)
 }
 
 /* The container never ends here: each Ctrl-C goes one step further, and the third one ends nmctl. */
-static void test_ctrl_c(void **state)
+static void test_each_ctrl_c_goes_one_step_further(void **state)
 {
     static const struct fake_exchange x[] = {
         {"POST /v1/containers HTTP", CREATED(RUNNING), NULL},
@@ -670,7 +670,7 @@ static void test_ctrl_c(void **state)
 }
 
 /* A signal also ends the wait for an nmd that doesn't answer. */
-static void test_ctrl_c_before_the_answer(void **state)
+static void test_ctrl_c_ends_the_wait_for_an_answer(void **state)
 {
     static const struct fake_exchange x[] = {{"POST /v1/containers HTTP", NULL, NULL}};
     const char *const argv[] = {"nmctl", "run", "sleep", "1000", NULL};
@@ -701,24 +701,24 @@ static void test_ctrl_c_before_the_answer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),
-        cmocka_unit_test(test_shows),
-        cmocka_unit_test(test_answers_that_are_none_of_nmds),
-        cmocka_unit_test(test_explains_without_stale_advice),
-        cmocka_unit_test(test_explains_what_others_did),
-        cmocka_unit_test(test_explains_placements),
-        cmocka_unit_test(test_status_of_masters),
-        cmocka_unit_test(test_singular),
-        cmocka_unit_test(test_status_tells_what_the_head_asks_for),
-        cmocka_unit_test(test_acts),
-        cmocka_unit_test(test_reload),
+        cmocka_unit_test(test_each_verb_checks_its_words),
+        cmocka_unit_test(test_each_verb_prints_its_answer),
+        cmocka_unit_test(test_an_answer_of_another_server_is_refused),
+        cmocka_unit_test(test_explain_prints_no_outdated_advice),
+        cmocka_unit_test(test_explain_describes_ends_by_others),
+        cmocka_unit_test(test_explain_describes_a_placement),
+        cmocka_unit_test(test_status_shows_application_masters),
+        cmocka_unit_test(test_a_noun_is_singular_after_one),
+        cmocka_unit_test(test_status_names_the_request_of_the_queues_head),
+        cmocka_unit_test(test_each_action_sends_its_request),
+        cmocka_unit_test(test_reload_prints_the_result),
         cmocka_unit_test(test_run_returns_the_status),
         cmocka_unit_test(test_run_sends_what_was_asked),
         cmocka_unit_test(test_run_names_root),
         cmocka_unit_test(test_run_refused),
-        cmocka_unit_test(test_run_tells_that_it_is_queued),
-        cmocka_unit_test(test_ctrl_c),
-        cmocka_unit_test(test_ctrl_c_before_the_answer),
+        cmocka_unit_test(test_run_reports_that_it_is_queued),
+        cmocka_unit_test(test_each_ctrl_c_goes_one_step_further),
+        cmocka_unit_test(test_ctrl_c_ends_the_wait_for_an_answer),
     };
 
     (void)setenv("LC_ALL", "C", 1);

@@ -26,7 +26,7 @@ static void write_ticks(const struct fake_tree *proc, unsigned busy, unsigned id
     fake_tree_write(proc, "stat", text);
 }
 
-static void test_steps(void **state)
+static void test_the_cpu_use_is_that_between_samples(void **state)
 {
     static const struct {
         const char *what;
@@ -74,7 +74,7 @@ static void test_steps(void **state)
     fake_tree_done(&proc);
 }
 
-static void test_memory_and_pressure(void **state)
+static void test_memory_and_pressure_are_sampled(void **state)
 {
     _cleanup_(nm_node_sampler_freep) struct nm_node_sampler *s = NULL;
     struct nm_node_sample n = {.at_usec = 5};
@@ -117,7 +117,7 @@ static void test_memory_and_pressure(void **state)
 }
 
 /* A CPU that goes offline or comes online changes the sum of idle times: that interval has no rate. */
-static void test_cpus_come_and_go(void **state)
+static void test_a_changed_number_of_cpus_skips_an_interval(void **state)
 {
     _cleanup_(nm_node_sampler_freep) struct nm_node_sampler *s = NULL;
     struct nm_node_sample n;
@@ -140,7 +140,7 @@ static void test_cpus_come_and_go(void **state)
     fake_tree_done(&proc);
 }
 
-static void test_missing(void **state)
+static void test_a_missing_directory_is_an_error(void **state)
 {
     struct nm_node_sampler *s = NULL;
     struct fake_tree proc;
@@ -165,7 +165,7 @@ static int make_one(void *userdata)
     return r;
 }
 
-static void test_no_memory(void **state)
+static void test_each_failed_allocation_is_an_error(void **state)
 {
     struct fake_tree proc;
 
@@ -180,7 +180,7 @@ static void test_no_memory(void **state)
 }
 
 /* A sample succeeds without pressure files, and fails without any other file. */
-static void test_bad_files(void **state)
+static void test_only_pressure_files_may_be_missing(void **state)
 {
     _cleanup_(nm_node_sampler_freep) struct nm_node_sampler *s = NULL;
     struct nm_node_sample n = {.at_usec = 5};
@@ -215,7 +215,7 @@ static void test_bad_files(void **state)
 }
 
 /* The limit of tasks is the smaller of two figures, or absent. */
-static void test_tasks(void **state)
+static void test_the_limit_of_tasks_is_the_smaller_figure(void **state)
 {
     static const struct {
         const char *threads, *pids;
@@ -245,7 +245,7 @@ static void test_tasks(void **state)
     assert_int_equal(nm_tasks_max("/nonexistent", &max), -ENOENT);
 }
 
-static void test_real(void **state)
+static void test_the_real_node_is_sampled(void **state)
 {
     _cleanup_(nm_node_sampler_freep) struct nm_node_sampler *s = NULL;
     struct nm_node_sample n;
@@ -263,14 +263,14 @@ static void test_real(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_memory_and_pressure),
-        cmocka_unit_test(test_cpus_come_and_go),
-        cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_bad_files),
-        cmocka_unit_test(test_tasks),
-        cmocka_unit_test(test_real),
+        cmocka_unit_test(test_the_cpu_use_is_that_between_samples),
+        cmocka_unit_test(test_memory_and_pressure_are_sampled),
+        cmocka_unit_test(test_a_changed_number_of_cpus_skips_an_interval),
+        cmocka_unit_test(test_a_missing_directory_is_an_error),
+        cmocka_unit_test(test_each_failed_allocation_is_an_error),
+        cmocka_unit_test(test_only_pressure_files_may_be_missing),
+        cmocka_unit_test(test_the_limit_of_tasks_is_the_smaller_figure),
+        cmocka_unit_test(test_the_real_node_is_sampled),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,7 +87,7 @@ static void test_described_routes_exist(void **state)
 }
 
 /* The parser accepts every described member of a submit request, and the description has every member of the parser. */
-static void test_submit_members(void **state)
+static void test_each_described_member_of_a_submission_is_accepted(void **state)
 {
     json_t *doc = description(), *schema, *body, *v, *other;
     struct nm_messages_submit s;
@@ -227,7 +227,7 @@ static void fill(struct fixture *f)
     f->m->status.n_links = 1;
 }
 
-static void test_answers(void **state)
+static void test_each_answer_is_as_described(void **state)
 {
     struct fixture *f = *state;
     json_t *doc = description();
@@ -272,7 +272,7 @@ static void test_answers(void **state)
 }
 
 /* Tests the checker itself: it must find each of these errors. */
-static void test_checker(void **state)
+static void test_the_checker_finds_each_error(void **state)
 {
     static const struct {
         const char *json, *found;
@@ -299,7 +299,7 @@ static void test_checker(void **state)
     json_decref(doc);
 }
 
-static void test_event_lines(void **state)
+static void test_each_event_is_as_described(void **state)
 {
     struct nm_event_record e = {.number = 1, .kind = NM_EVENT_STATE, .decision_number = 1};
     json_t *doc = description();
@@ -317,7 +317,7 @@ static void test_event_lines(void **state)
 }
 
 /* Checks all words of the enums that appear in answers. */
-static void test_words(void **state)
+static void test_each_word_of_an_enum_is_described(void **state)
 {
     json_t *doc = description(), *j;
     char text[256];
@@ -351,11 +351,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_routes_are_described),
         cmocka_unit_test(test_described_routes_exist),
-        cmocka_unit_test(test_submit_members),
-        cmocka_unit_test_setup_teardown(test_answers, fixture_setup, fixture_teardown),
-        cmocka_unit_test(test_checker),
-        cmocka_unit_test(test_event_lines),
-        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_each_described_member_of_a_submission_is_accepted),
+        cmocka_unit_test_setup_teardown(test_each_answer_is_as_described, fixture_setup, fixture_teardown),
+        cmocka_unit_test(test_the_checker_finds_each_error),
+        cmocka_unit_test(test_each_event_is_as_described),
+        cmocka_unit_test(test_each_word_of_an_enum_is_described),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

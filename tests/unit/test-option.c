@@ -94,7 +94,7 @@ static int parse(struct run *run, bool stops, const char *line)
     return nm_option_parse(&p, run->argc, run->argv, &run->first);
 }
 
-static void test_values(void **state)
+static void test_options_have_their_values(void **state)
 {
     struct run run;
 
@@ -114,7 +114,7 @@ static void test_values(void **state)
     assert_string_equal(run.values.file, "");
 }
 
-static void test_operands(void **state)
+static void test_operands_follow_the_options(void **state)
 {
     struct run run;
 
@@ -133,7 +133,7 @@ static void test_operands(void **state)
 }
 
 /* Words after --version aren't read. */
-static void test_done(void **state)
+static void test_words_after_version_are_not_read(void **state)
 {
     struct run run;
 
@@ -142,7 +142,7 @@ static void test_done(void **state)
     assert_int_equal(run.n_faults, 0);
 }
 
-static void test_faults(void **state)
+static void test_each_mistake_is_named(void **state)
 {
     static const struct {
         const char *line;
@@ -199,7 +199,7 @@ static void assert_told(const struct nm_option_fault *fault, const char *expecte
     assert_string_equal(text, expected);
 }
 
-static void test_messages(void **state)
+static void test_each_message_is_complete(void **state)
 {
     const struct nm_option *all = &table[0], *file = &table[2], *count = &table[4], *word = &table[8];
 
@@ -220,7 +220,7 @@ static void test_messages(void **state)
                 "test-option: --word '3': it can be given at most 2 times\n");
 }
 
-static void test_table(void **state)
+static void test_an_option_is_found_by_either_name(void **state)
 {
     char label[64];
 
@@ -237,8 +237,12 @@ static void test_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values), cmocka_unit_test(test_operands), cmocka_unit_test(test_done),
-        cmocka_unit_test(test_faults), cmocka_unit_test(test_messages), cmocka_unit_test(test_table),
+        cmocka_unit_test(test_options_have_their_values),
+        cmocka_unit_test(test_operands_follow_the_options),
+        cmocka_unit_test(test_words_after_version_are_not_read),
+        cmocka_unit_test(test_each_mistake_is_named),
+        cmocka_unit_test(test_each_message_is_complete),
+        cmocka_unit_test(test_an_option_is_found_by_either_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -124,7 +124,7 @@ static bool write_log(const struct trouble *t, unsigned n)
     return failed;
 }
 
-static void test_write(void **state)
+static void test_a_failed_write_loses_only_its_output(void **state)
 {
     static const struct trouble troubles[] = {
         {NULL, 0},        {"write", ENOSPC}, {"write", EINTR}, {"renameat", ENOSPC},
@@ -138,7 +138,7 @@ static void test_write(void **state)
 }
 
 /* Lost output is reported before the next output, or at the end. */
-static void test_loss_is_told(void **state)
+static void test_lost_output_is_reported(void **state)
 {
     char tail[300];
     struct nm_output o;
@@ -169,7 +169,7 @@ static void limit_files(rlim_t bytes)
 }
 
 /* A write that fails at the process' limit on file sizes is reported with that limit instead of a full disk. */
-static void test_limited(void **state)
+static void test_a_write_beyond_the_process_limit_is_reported(void **state)
 {
     char tail[300];
     struct nm_output o;
@@ -221,7 +221,7 @@ static bool shorten_log(const struct trouble *t, unsigned n, uint64_t limit)
     return failed;
 }
 
-static void test_shorten(void **state)
+static void test_a_failed_shortening_keeps_the_log(void **state)
 {
     static const struct trouble troubles[] = {
         {NULL, 0},       {"fstat", EIO},     {"pread", EIO},   {"ftruncate", EIO},
@@ -237,7 +237,7 @@ static void test_shorten(void **state)
 }
 
 /* Without memory the log is not shortened at all. */
-static void test_shorten_without_memory(void **state)
+static void test_without_memory_a_log_is_not_shortened(void **state)
 {
     struct nm_output o;
     bool failed = true;
@@ -261,11 +261,11 @@ static void test_shorten_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_write),
-        cmocka_unit_test(test_loss_is_told),
-        cmocka_unit_test(test_limited),
-        cmocka_unit_test(test_shorten),
-        cmocka_unit_test(test_shorten_without_memory),
+        cmocka_unit_test(test_a_failed_write_loses_only_its_output),
+        cmocka_unit_test(test_lost_output_is_reported),
+        cmocka_unit_test(test_a_write_beyond_the_process_limit_is_reported),
+        cmocka_unit_test(test_a_failed_shortening_keeps_the_log),
+        cmocka_unit_test(test_without_memory_a_log_is_not_shortened),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

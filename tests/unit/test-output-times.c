@@ -76,7 +76,7 @@ static off_t size_on_disk(void)
     return st.st_size;
 }
 
-static void test_points(void **state)
+static void test_the_time_of_a_byte_is_found(void **state)
 {
     struct nm_output_times t = NM_OUTPUT_TIMES_NULL;
     struct nm_output_times_reader r;
@@ -107,7 +107,7 @@ static void test_points(void **state)
     assert_int_equal(close(fd), 0);
 }
 
-static void test_a_reader_that_is_ahead(void **state)
+static void test_a_reader_ahead_of_the_times_gets_none(void **state)
 {
     struct nm_output_times t = NM_OUTPUT_TIMES_NULL;
     struct nm_output_times_reader r;
@@ -130,7 +130,7 @@ static void test_a_reader_that_is_ahead(void **state)
 }
 
 /* The number of points stays within its limit, however long the output lasts, and no time is too late. */
-static void test_thinning(void **state)
+static void test_the_number_of_points_is_limited(void **state)
 {
     struct nm_output_times t = NM_OUTPUT_TIMES_NULL;
     struct nm_output_times_reader r;
@@ -157,7 +157,7 @@ static void test_thinning(void **state)
 }
 
 /* The cut from the log removes its points as well, so that the remaining ones stay exact. */
-static void test_a_log_that_is_cut(void **state)
+static void test_a_cut_log_loses_its_points(void **state)
 {
     struct nm_output_times t = NM_OUTPUT_TIMES_NULL;
     struct nm_output_times_reader r;
@@ -185,7 +185,7 @@ static void note_until_thinned(struct nm_output_times *t)
 }
 
 /* A failed call may lose points. It must not create a wrong point or leave a file behind. */
-static void test_trouble(void **state)
+static void test_a_failed_call_creates_no_wrong_point(void **state)
 {
     static const char *const calls[] = {"write", "pread", "fstat", "renameat"};
 
@@ -215,7 +215,7 @@ static void test_trouble(void **state)
 }
 
 /* A log whose last points could not be kept has no points, since the old ones belong to other bytes. */
-static void test_not_shortened(void **state)
+static void test_a_log_with_lost_points_has_none(void **state)
 {
     static const char *const calls[] = {"pread", "pwrite", "ftruncate"};
 
@@ -235,7 +235,7 @@ static void test_not_shortened(void **state)
 }
 
 /* After its shim was killed, nmd continues the shim's file. A partial point in it is ignored. */
-static void test_somebody_else_goes_on(void **state)
+static void test_nmd_continues_the_file_of_a_killed_shim(void **state)
 {
     struct nm_output_times t = NM_OUTPUT_TIMES_NULL;
     struct nm_output_times_reader r;
@@ -261,13 +261,13 @@ static void test_somebody_else_goes_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_points, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_reader_that_is_ahead, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_thinning, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_log_that_is_cut, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_trouble, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_not_shortened, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_somebody_else_goes_on, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_time_of_a_byte_is_found, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_reader_ahead_of_the_times_gets_none, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_number_of_points_is_limited, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_cut_log_loses_its_points, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_failed_call_creates_no_wrong_point, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_log_with_lost_points_has_none, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_nmd_continues_the_file_of_a_killed_shim, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

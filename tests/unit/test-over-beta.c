@@ -40,7 +40,7 @@ static void expect(const struct nm_over_beta *o, const char *part)
     assert_int_equal(text[strlen(text) - 1], '.'); /* the buffer holds the whole sentence */
 }
 
-static void test_silent(void **state)
+static void test_below_beta_nothing_is_reported(void **state)
 {
     struct nm_over_beta o = acted_on();
     char text[400] = "x";
@@ -54,7 +54,7 @@ static void test_silent(void **state)
     assert_string_equal(text, "");
 }
 
-static void test_reasons(void **state)
+static void test_each_reason_has_a_text(void **state)
 {
     struct nm_over_beta o = acted_on();
 
@@ -80,7 +80,7 @@ static void test_reasons(void **state)
 }
 
 /* A budget of no kills is a budget, too. */
-static void test_no_kills(void **state)
+static void test_a_budget_of_no_kills_is_named(void **state)
 {
     struct nm_over_beta o = acted_on();
 
@@ -90,7 +90,7 @@ static void test_no_kills(void **state)
     settings.kills_per_minute = 20;
 }
 
-static void test_small_buffer(void **state)
+static void test_a_small_buffer_is_not_overrun(void **state)
 {
     struct nm_over_beta o = acted_on();
     char text[16];
@@ -104,10 +104,10 @@ static void test_small_buffer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_silent),
-        cmocka_unit_test(test_reasons),
-        cmocka_unit_test(test_no_kills),
-        cmocka_unit_test(test_small_buffer),
+        cmocka_unit_test(test_below_beta_nothing_is_reported),
+        cmocka_unit_test(test_each_reason_has_a_text),
+        cmocka_unit_test(test_a_budget_of_no_kills_is_named),
+        cmocka_unit_test(test_a_small_buffer_is_not_overrun),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

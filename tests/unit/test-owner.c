@@ -61,7 +61,7 @@ static struct nm_container *end_it(struct manager_world *w, struct nm_live_conta
     return c;
 }
 
-static void test_owner_ends_it(void **state)
+static void test_an_end_by_the_owner_has_its_code(void **state)
 {
     struct nm_end first = {.code = -105, .message = "its master asked for it"}, second = {.code = -106, .now = true};
     struct nm_submit s = request(NM_GUARANTEED);
@@ -92,7 +92,7 @@ static void test_owner_ends_it(void **state)
 }
 
 /* A container that a person ends has the cause USER and no code of its owner, so that the owner can tell. */
-static void test_user_ends_it(void **state)
+static void test_an_end_by_a_user_has_that_cause(void **state)
 {
     struct nm_submit s = request(NM_GUARANTEED);
     struct manager_world *w = *state;
@@ -109,7 +109,7 @@ static void test_user_ends_it(void **state)
 }
 
 /* A kill by the policy has the figures as its cause. A container that ends by itself has no cause. */
-static void test_policy_ends_it(void **state)
+static void test_an_end_by_the_policy_has_its_figures(void **state)
 {
     struct nm_submit guaranteed = request(NM_GUARANTEED), opportunistic = request(NM_OPPORTUNISTIC);
     struct manager_world *w = *state;
@@ -139,7 +139,7 @@ static int signal_it(struct manager_world *w, const struct nm_live_container *l,
 }
 
 /* test-cgroup-direct.c tests which processes of a real cgroup receive the signal: a fake cgroup has no members. */
-static void test_signal(void **state)
+static void test_a_signal_reaches_the_container(void **state)
 {
     struct nm_submit s = request(NM_OPPORTUNISTIC);
     struct manager_world *w = *state;
@@ -164,7 +164,7 @@ static void test_signal(void **state)
     (void)end_it(w, l);
 }
 
-static void test_signal_kills_what_waits(void **state)
+static void test_a_signal_kills_a_queued_container(void **state)
 {
     struct nm_submit s = request(NM_OPPORTUNISTIC);
     struct manager_world *w = *state;
@@ -204,7 +204,7 @@ static int try_id(struct manager_world *w, const char *id)
     return r;
 }
 
-static void test_bad_ids(void **state)
+static void test_invalid_ids_are_refused(void **state)
 {
     static const char *const bad[] = {
         "", "container_", "5", "task_1", "container_1/2", "container_1.2", "container_../x", "container_a b",
@@ -223,7 +223,7 @@ static void test_bad_ids(void **state)
 
 /* The id is used in all names of the container and after a restart. Another container can't have it while this one
  * is known. */
-static void test_own_id(void **state)
+static void test_an_owners_id_is_kept_over_a_restart(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l, *own;
@@ -248,7 +248,7 @@ static void test_own_id(void **state)
 }
 
 /* After a container is removed, no file is left that a new container of that id could take as its own. */
-static void test_id_comes_again(void **state)
+static void test_an_id_can_be_used_after_a_removal(void **state)
 {
     struct manager_world *w = *state;
     struct nm_problem p;
@@ -268,7 +268,7 @@ static void test_id_comes_again(void **state)
 }
 
 /* The journal is lost: the copy contains the id as well. */
-static void test_own_id_without_journal(void **state)
+static void test_an_owners_id_is_kept_without_the_journal(void **state)
 {
     struct manager_world *w = *state;
 
@@ -313,7 +313,7 @@ static unsigned n_of(struct manager_world *w, const char *owner)
 }
 
 /* The blob is kept as long as the container, through a restart and the loss of the journal. */
-static void test_blob(void **state)
+static void test_a_blob_is_kept_with_its_container(void **state)
 {
     const struct nm_blob other = blob_of("another"), none = {0};
     struct nm_submit s = request(NM_GUARANTEED);
@@ -341,7 +341,7 @@ static void test_blob(void **state)
     assert_blob(w, YARNS, "");
 }
 
-static void test_blob_ends(void **state)
+static void test_a_blob_ends_with_its_container(void **state)
 {
     const struct nm_blob other = blob_of("another");
     struct nm_submit s = request(NM_GUARANTEED);
@@ -471,7 +471,7 @@ static void on_state(const struct nm_event *e, void *userdata)
     strcat(told, nm_state_name(e->to));
 }
 
-static void test_prepared(void **state)
+static void test_a_prepared_container_starts(void **state)
 {
     _cleanup_(nm_subscription_freep) struct nm_subscription *subscription = NULL;
     struct manager_world *w = *state;
@@ -505,7 +505,7 @@ static void test_prepared(void **state)
 }
 
 /* The command has not begun, so there is no process to kill. */
-static void test_preparation_ends(void **state)
+static void test_a_container_in_preparation_ends_without_a_kill(void **state)
 {
     struct nm_submit s = request(NM_OPPORTUNISTIC);
     struct manager_world *w = *state;
@@ -535,7 +535,7 @@ static void test_preparation_ends(void **state)
 
 /* Prepared containers are also restored from the copy alone. The requests that are allowed for queued containers are
  * allowed for them. */
-static void test_prepared_after_restart(void **state)
+static void test_a_prepared_container_is_restored(void **state)
 {
     struct nm_submit s = request(NM_GUARANTEED);
     struct manager_world *w = *state;
@@ -573,7 +573,7 @@ static void decide(struct manager_world *w)
 }
 
 /* On an unhealthy node no container starts; requests to end one are carried out. */
-static void test_queue_limit(void **state)
+static void test_an_unhealthy_node_starts_no_container(void **state)
 {
     struct nm_submit s = request(NM_OPPORTUNISTIC), locals = request(NM_OPPORTUNISTIC);
     struct manager_world *w = *state;
@@ -615,7 +615,7 @@ static bool is_paused(const struct nm_live_container *l)
 }
 
 /* A limit of 0 affects neither containers that need no place in the queue nor those that already have one. */
-static void test_queue_limit_of_none(void **state)
+static void test_a_queue_limit_of_zero_affects_only_queued_containers(void **state)
 {
     struct nm_submit s = request(NM_OPPORTUNISTIC);
     struct manager_world *w = *state;
@@ -689,7 +689,7 @@ static void acknowledge_and_die(struct manager_world *w)
 }
 
 /* A change that was reported to the owner as done is also done for the next nmd. */
-static void test_killed(void **state)
+static void test_a_reported_change_survives_a_crash(void **state)
 {
     struct manager_world *w = *state;
 
@@ -715,23 +715,26 @@ static void test_killed(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        TEST(test_owner_ends_it), TEST(test_user_ends_it), TEST(test_policy_ends_it),
-        TEST(test_signal),
-        TEST(test_signal_kills_what_waits),
-        TEST(test_bad_ids),
-        TEST(test_own_id),
-        TEST(test_id_comes_again),
-        TEST(test_own_id_without_journal),
-        TEST(test_blob),
-        TEST(test_blob_ends),
+        TEST(test_an_end_by_the_owner_has_its_code),
+        TEST(test_an_end_by_a_user_has_that_cause),
+        TEST(test_an_end_by_the_policy_has_its_figures),
+        TEST(test_a_signal_reaches_the_container),
+        TEST(test_a_signal_kills_a_queued_container),
+        TEST(test_invalid_ids_are_refused),
+        TEST(test_an_owners_id_is_kept_over_a_restart),
+        TEST(test_an_id_can_be_used_after_a_removal),
+        TEST(test_an_owners_id_is_kept_without_the_journal),
+        TEST(test_a_blob_is_kept_with_its_container),
+        TEST(test_a_blob_ends_with_its_container),
         TEST(test_blobs_are_bounded),
         TEST(test_result_is_kept),
         TEST(test_results_are_bounded),
-        TEST(test_prepared),
-        TEST(test_preparation_ends),
-        TEST(test_prepared_after_restart),
-        TEST(test_queue_limit), TEST(test_queue_limit_of_none),
-        TEST(test_killed),
+        TEST(test_a_prepared_container_starts),
+        TEST(test_a_container_in_preparation_ends_without_a_kill),
+        TEST(test_a_prepared_container_is_restored),
+        TEST(test_an_unhealthy_node_starts_no_container),
+        TEST(test_a_queue_limit_of_zero_affects_only_queued_containers),
+        TEST(test_a_reported_change_survives_a_crash),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,7 +29,7 @@ static void check(const struct row *row, int result, uint64_t value)
                  row->result, (uintmax_t)expected);
 }
 
-static void test_u64(void **state)
+static void test_numbers_are_parsed(void **state)
 {
     static const struct row rows[] = {
         {"0", 0, 0},
@@ -55,7 +55,7 @@ static void test_u64(void **state)
     }
 }
 
-static void test_size(void **state)
+static void test_sizes_are_parsed(void **state)
 {
     static const struct row rows[] = {
         {"1", 0, 1},
@@ -97,7 +97,7 @@ static void test_size(void **state)
     }
 }
 
-static void test_duration(void **state)
+static void test_durations_are_parsed(void **state)
 {
     static const struct row rows[] = {
         {"0", 0, 0},
@@ -131,7 +131,7 @@ static void test_duration(void **state)
     }
 }
 
-static void test_vcores(void **state)
+static void test_vcores_are_parsed(void **state)
 {
     static const struct row rows[] = {
         {"1", 0, 1000},
@@ -159,7 +159,7 @@ static void test_vcores(void **state)
     }
 }
 
-static void test_bool(void **state)
+static void test_booleans_are_parsed(void **state)
 {
     static const struct row rows[] = {
         {"yes", 0, 1},
@@ -185,7 +185,7 @@ static void test_bool(void **state)
     }
 }
 
-static void test_fraction(void **state)
+static void test_fractions_are_parsed(void **state)
 {
     static const struct {
         const char *text;
@@ -211,7 +211,7 @@ static void test_fraction(void **state)
     }
 }
 
-static void test_name(void **state)
+static void test_names_are_checked(void **state)
 {
     static const char *const good[] = {
         "a",
@@ -242,7 +242,7 @@ static void test_name(void **state)
             fail_msg("\"%s\" was taken", bad[i]);
 }
 
-static void test_user_names(void **state)
+static void test_names_of_users_are_checked(void **state)
 {
     static const char *const good[] = {"a", "alice", "alice@corp.example", "_svc", ".a", "HOST$", "0", "a-b",
                                        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa$"};
@@ -259,7 +259,7 @@ static void test_user_names(void **state)
             fail_msg("\"%s\" was taken", bad[i]);
 }
 
-static void test_format(void **state)
+static void test_values_are_formatted(void **state)
 {
     static const struct {
         uint64_t value;
@@ -294,7 +294,7 @@ static void test_format(void **state)
     assert_string_equal(nm_format_size(UINT64_MAX, buf, 4), "167"); /* the text is cut at the buffer's end */
 }
 
-static void test_percent(void **state)
+static void test_percentages_are_formatted(void **state)
 {
     static const struct {
         double fraction, beside;
@@ -316,11 +316,11 @@ static void test_percent(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_u64),      cmocka_unit_test(test_size),
-        cmocka_unit_test(test_duration), cmocka_unit_test(test_vcores),
-        cmocka_unit_test(test_bool),     cmocka_unit_test(test_fraction),
-        cmocka_unit_test(test_name),     cmocka_unit_test(test_user_names),
-        cmocka_unit_test(test_format),   cmocka_unit_test(test_percent),
+        cmocka_unit_test(test_numbers_are_parsed),      cmocka_unit_test(test_sizes_are_parsed),
+        cmocka_unit_test(test_durations_are_parsed), cmocka_unit_test(test_vcores_are_parsed),
+        cmocka_unit_test(test_booleans_are_parsed),     cmocka_unit_test(test_fractions_are_parsed),
+        cmocka_unit_test(test_names_are_checked),     cmocka_unit_test(test_names_of_users_are_checked),
+        cmocka_unit_test(test_values_are_formatted),   cmocka_unit_test(test_percentages_are_formatted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,7 +13,7 @@
 #include "util/host.h"
 #include "util/macros.h"
 
-static void test_names(void **state)
+static void test_the_name_of_a_peer_follows_its_address(void **state)
 {
     static const struct {
         int family;
@@ -53,7 +53,7 @@ static void test_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_the_name_of_a_peer_follows_its_address),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@
 
 /* ---- estimates ------------------------------------------------------------------------------- */
 
-static void test_estimates(void **state)
+static void test_use_is_estimated_per_container(void **state)
 {
     static const struct {
         const char *what;
@@ -64,7 +64,7 @@ static void test_estimates(void **state)
     }
 }
 
-static void test_estimates_with_swap(void **state)
+static void test_swap_counts_in_the_estimate(void **state)
 {
     static const struct {
         const char *what;
@@ -98,7 +98,7 @@ static void test_estimates_with_swap(void **state)
     }
 }
 
-static void test_system_use_counts(void **state)
+static void test_use_of_the_system_counts(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *v = node_run(n, G, 40, 30);
@@ -114,7 +114,7 @@ static void test_system_use_counts(void **state)
 }
 
 /* In a CHANGE round the node's figures are older than the last starts and ends: each of these is counted once. */
-static void test_change_uses_the_old_sample_right(void **state)
+static void test_a_change_round_corrects_the_old_sample(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *gone = node_run(n, O, 30, 30), *frozen = node_run(n, O, 20, 20);
@@ -147,7 +147,7 @@ static void test_change_uses_the_old_sample_right(void **state)
 
 /* ---- the opportunistic rules ----------------------------------------------------------------- */
 
-static void test_opportunistic_rules(void **state)
+static void test_opportunistic_admission_has_its_rules(void **state)
 {
     static const struct {
         const char *what;
@@ -204,7 +204,7 @@ static void test_opportunistic_rules(void **state)
 
 /* The reserve covers the system's use, but not memory that ended containers left in the slice: this memory reduces
  * the room of the containers. */
-static void test_what_is_left_in_the_slice_counts(void **state)
+static void test_memory_left_in_the_slice_counts(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *v = node_run(n, G, 40, 30);
@@ -220,7 +220,7 @@ static void test_what_is_left_in_the_slice_counts(void **state)
     assert_int_equal(n->verdict.used.memory_bytes, 55 * PERCENT_MEMORY);
 }
 
-static void test_plain_rule_leaves_the_system_its_use(void **state)
+static void test_the_plain_rule_leaves_the_use_of_the_system(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *o = node_queue(n, O, 60, 10);
@@ -253,7 +253,7 @@ static void test_admissions_of_one_round_see_each_other(void **state)
     assert_reason(nm_policy_queue_reason(&n->verdict, o[3]), NM_REASON_BEHIND_OTHERS);
 }
 
-static void test_nobody_overtakes_the_head(void **state)
+static void test_no_container_overtakes_the_head(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *large, *small;
@@ -290,7 +290,7 @@ static void test_warmup_reserves_the_request(void **state)
 
 /* ---- guaranteed ------------------------------------------------------------------------------ */
 
-static void test_guaranteed_starts_at_once(void **state)
+static void test_a_guaranteed_container_starts_at_once(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g, *o;
@@ -304,7 +304,7 @@ static void test_guaranteed_starts_at_once(void **state)
     assert_left_alone(n, o);
 }
 
-static void test_guaranteed_waits_only_for_what_can_come(void **state)
+static void test_a_guaranteed_container_waits_only_for_memory_that_can_be_freed(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g;
@@ -317,7 +317,7 @@ static void test_guaranteed_waits_only_for_what_can_come(void **state)
     assert_reason(n->verdict.guaranteed_reason, NM_REASON_NONE);
 }
 
-static void test_guaranteed_allocation_of_the_dying(void **state)
+static void test_allocations_of_containers_being_killed_count(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *dying = node_run(n, G, 80, 10), *g, *o = node_queue(n, O, 1, 1);
@@ -338,7 +338,7 @@ static void test_guaranteed_allocation_of_the_dying(void **state)
 
 /* ---- holds ----------------------------------------------------------------------------------- */
 
-static void test_nothing_is_admitted_blindly(void **state)
+static void test_without_a_sample_nothing_is_admitted(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_queue(n, G, 10, 10), *o = node_queue(n, O, 10, 10);
@@ -358,7 +358,7 @@ static void test_nothing_is_admitted_blindly(void **state)
     assert_action(n, o, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
 }
 
-static void test_without_cpu_figure_only_guaranteed(void **state)
+static void test_without_cpu_figures_only_guaranteed_ones_start(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_queue(n, G, 10, 10), *o = node_queue(n, O, 10, 10);
@@ -371,7 +371,7 @@ static void test_without_cpu_figure_only_guaranteed(void **state)
     assert_reason(n->verdict.queue_reason, NM_REASON_NO_SAMPLE);
 }
 
-static void test_draining_and_unhealthy(void **state)
+static void test_a_draining_or_unhealthy_node_admits_nothing(void **state)
 {
     struct node *n = *state;
 
@@ -392,7 +392,7 @@ static void test_draining_and_unhealthy(void **state)
     assert_int_equal(node_count(n, NM_ACTION_ADMIT), 2);
 }
 
-static void test_uplink(void **state)
+static void test_a_busy_uplink_holds_the_queue(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *o = node_queue(n, O, 10, 10), *g = node_queue(n, G, 10, 10);
@@ -414,7 +414,7 @@ static void test_uplink(void **state)
 
 /* ---- queue orders ---------------------------------------------------------------------------- */
 
-static void test_queue_orders(void **state)
+static void test_each_queue_order_sorts(void **state)
 {
     /* Request, expected seconds, application. Application 0 has completed 1 of 2 containers, application 1 has
      * completed 9 of 10. */
@@ -452,7 +452,7 @@ static void test_queue_orders(void **state)
 
 /* ---- shedding and refusals ------------------------------------------------------------------- */
 
-static void test_shedding(void **state)
+static void test_a_queue_over_its_limit_is_shed(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *o[4];
@@ -482,7 +482,7 @@ static void test_shedding(void **state)
 
 /* An upstream's limit applies to the upstream's containers. Those that are shed for the limit of the whole queue
  * count for both. */
-static void test_limited_ones_are_shed(void **state)
+static void test_an_upstreams_limit_sheds_its_containers(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *o[5];
@@ -531,7 +531,7 @@ static enum nm_reason check(struct node *n, enum nm_execution_type type, double 
     return nm_policy_check_request(&n->settings, n->list, n->in.n_views, type, &request, false, self);
 }
 
-static void test_requests(void **state)
+static void test_invalid_requests_are_refused(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *running = node_run(n, G, 60, 10), *waiting = node_queue(n, G, 30, 10), *dying,
@@ -565,7 +565,7 @@ static void test_requests(void **state)
 
 /* With this policy the number is unlimited: the requests of all queued containers together must fit the node, also
  * those of guaranteed ones. Containers that run or are admitted don't count. */
-static void test_queue_by_resources(void **state)
+static void test_a_queue_limited_by_resources_has_no_number(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *running = node_run(n, O, 90, 90), *o;
@@ -588,7 +588,7 @@ static void test_queue_by_resources(void **state)
 }
 
 /* A container that is being prepared counts in the promises or in the queue, but doesn't hold others back. */
-static void test_prepared(void **state)
+static void test_a_container_in_preparation_counts(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_queue(n, G, 60, 10), *o = node_queue(n, O, 40, 10);
@@ -666,7 +666,7 @@ static void test_opportunistic_ones_share_cpu(void **state)
 }
 
 /* A paused container has priority in this mode, too. */
-static void test_what_is_shared_is_not_the_paused_ones(void **state)
+static void test_a_paused_container_has_priority_with_shared_cpu(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *v;
@@ -727,7 +727,7 @@ static void test_starts_are_spread(void **state)
     assert_reason(n->verdict.queue_reason, NM_REASON_NONE);
 }
 
-static void test_names(void **state)
+static void test_names_of_orders_and_reasons_round_trip(void **state)
 {
     enum nm_victim_order victim;
     enum nm_queue_policy policy;
@@ -763,36 +763,36 @@ static void test_names(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        WITH_NODE(test_estimates),
-        WITH_NODE(test_estimates_with_swap),
-        WITH_NODE(test_system_use_counts),
-        WITH_NODE(test_change_uses_the_old_sample_right),
-        cmocka_unit_test(test_opportunistic_rules),
-        WITH_NODE(test_what_is_left_in_the_slice_counts),
-        WITH_NODE(test_plain_rule_leaves_the_system_its_use),
+        WITH_NODE(test_use_is_estimated_per_container),
+        WITH_NODE(test_swap_counts_in_the_estimate),
+        WITH_NODE(test_use_of_the_system_counts),
+        WITH_NODE(test_a_change_round_corrects_the_old_sample),
+        cmocka_unit_test(test_opportunistic_admission_has_its_rules),
+        WITH_NODE(test_memory_left_in_the_slice_counts),
+        WITH_NODE(test_the_plain_rule_leaves_the_use_of_the_system),
         WITH_NODE(test_admissions_of_one_round_see_each_other),
-        WITH_NODE(test_nobody_overtakes_the_head),
+        WITH_NODE(test_no_container_overtakes_the_head),
         WITH_NODE(test_warmup_reserves_the_request),
-        WITH_NODE(test_guaranteed_starts_at_once),
-        WITH_NODE(test_guaranteed_waits_only_for_what_can_come),
-        WITH_NODE(test_guaranteed_allocation_of_the_dying),
-        WITH_NODE(test_nothing_is_admitted_blindly),
-        WITH_NODE(test_without_cpu_figure_only_guaranteed),
-        WITH_NODE(test_draining_and_unhealthy),
-        WITH_NODE(test_uplink),
-        WITH_NODE(test_queue_by_resources),
-        WITH_NODE(test_queue_orders),
-        WITH_NODE(test_shedding),
-        WITH_NODE(test_limited_ones_are_shed),
+        WITH_NODE(test_a_guaranteed_container_starts_at_once),
+        WITH_NODE(test_a_guaranteed_container_waits_only_for_memory_that_can_be_freed),
+        WITH_NODE(test_allocations_of_containers_being_killed_count),
+        WITH_NODE(test_without_a_sample_nothing_is_admitted),
+        WITH_NODE(test_without_cpu_figures_only_guaranteed_ones_start),
+        WITH_NODE(test_a_draining_or_unhealthy_node_admits_nothing),
+        WITH_NODE(test_a_busy_uplink_holds_the_queue),
+        WITH_NODE(test_a_queue_limited_by_resources_has_no_number),
+        WITH_NODE(test_each_queue_order_sorts),
+        WITH_NODE(test_a_queue_over_its_limit_is_shed),
+        WITH_NODE(test_an_upstreams_limit_sheds_its_containers),
         WITH_NODE(test_admitted_ones_are_not_shed),
-        WITH_NODE(test_prepared),
-        WITH_NODE(test_requests),
+        WITH_NODE(test_a_container_in_preparation_counts),
+        WITH_NODE(test_invalid_requests_are_refused),
         WITH_NODE(test_absurd_numbers_do_not_wrap),
         cmocka_unit_test(test_opportunistic_ones_share_cpu),
-        WITH_NODE(test_what_is_shared_is_not_the_paused_ones),
+        WITH_NODE(test_a_paused_container_has_priority_with_shared_cpu),
         WITH_NODE(test_starts_wait_for_those_before),
         WITH_NODE(test_starts_are_spread),
-        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_names_of_orders_and_reasons_round_trip),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

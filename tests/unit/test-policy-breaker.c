@@ -8,7 +8,7 @@
 #define G NM_GUARANTEED
 #define O NM_OPPORTUNISTIC
 
-static void test_kill_budget(void **state)
+static void test_a_kill_budget_limits_kills(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *o[4], *g = node_run(n, G, 20, 1);
@@ -32,7 +32,7 @@ static void test_kill_budget(void **state)
     assert_action(n, o[1], NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
 }
 
-static void test_breaker(void **state)
+static void test_a_kill_trips_the_breaker(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 80, 1), *o = node_run(n, O, 20, 1), *queued;
@@ -80,7 +80,7 @@ static void test_breaker(void **state)
 }
 
 /* A kill that makes room for a guaranteed container doesn't trip the breaker, since no load caused it. */
-static void test_breaker_is_about_load(void **state)
+static void test_a_kill_for_a_guaranteed_container_trips_no_breaker(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *o = node_run(n, O, 60, 1), *g, *queued;
@@ -150,7 +150,7 @@ static void test_kernel_kills_trip_the_breaker(void **state)
     assert_true(n->verdict.wake_usec > n->in.now_usec + SECONDS(30));
 }
 
-static void test_end_of_a_persons_pause_trips_no_breaker(void **state)
+static void test_the_end_of_a_users_pause_trips_no_breaker(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *o = node_paused(n, 10, 10), *queued;
@@ -165,7 +165,7 @@ static void test_end_of_a_persons_pause_trips_no_breaker(void **state)
 
 /* A surge has cost nearly all work of the opportunistic containers: memory for the next surge is kept free, for as
  * long as configured. */
-static void test_surge_margin(void **state)
+static void test_a_surge_creates_a_margin(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 60, 1), *o = node_run(n, O, 40, 50), *queued;
@@ -197,7 +197,7 @@ static void test_surge_margin(void **state)
 }
 
 /* A kill that costs little work is an accepted cost of over-allocation and creates no margin. */
-static void test_no_margin_for_small_losses(void **state)
+static void test_a_small_loss_creates_no_margin(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 60, 1), *o = node_run(n, O, 40, 50);
@@ -216,7 +216,7 @@ static void test_no_margin_for_small_losses(void **state)
     assert_int_equal(n->verdict.margin_bytes, 0);
 }
 
-static void test_memory_of_the_policy_survives(void **state)
+static void test_the_state_of_the_policy_survives_a_restart(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *queued;
@@ -258,7 +258,7 @@ static enum nm_reason check(const struct node *n, enum nm_execution_type type, d
 
 /* A container whose CPU is a share reduces only the memory that can be promised. Its own request is checked for
  * memory alone. */
-static void test_requests_of_shares(void **state)
+static void test_a_share_of_cpu_reduces_only_memory(void **state)
 {
     struct node *n = *state;
     struct nm_resources large = {10 * PERCENT_MEMORY, 400 * PERCENT_CPU}, all = {100 * PERCENT_MEMORY, 1};
@@ -282,7 +282,7 @@ static void test_requests_of_shares(void **state)
 
 /* Such containers start whatever CPU is allocated or in use. Containers with promised CPU wait only for CPU that was
  * promised to others. */
-static void test_shares_start_beside_each_other(void **state)
+static void test_containers_with_shares_start_whatever_cpu_is_used(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *o = node_run(n, O, 10, 90), *shares[4], *g;
@@ -308,17 +308,17 @@ static void test_shares_start_beside_each_other(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        WITH_NODE(test_kill_budget),
-        WITH_NODE(test_breaker),
-        WITH_NODE(test_breaker_is_about_load),
+        WITH_NODE(test_a_kill_budget_limits_kills),
+        WITH_NODE(test_a_kill_trips_the_breaker),
+        WITH_NODE(test_a_kill_for_a_guaranteed_container_trips_no_breaker),
         WITH_NODE(test_breaker_can_be_closed),
         WITH_NODE(test_kernel_kills_trip_the_breaker),
-        WITH_NODE(test_end_of_a_persons_pause_trips_no_breaker),
-        WITH_NODE(test_surge_margin),
-        WITH_NODE(test_no_margin_for_small_losses),
-        WITH_NODE(test_memory_of_the_policy_survives),
-        WITH_NODE(test_requests_of_shares),
-        WITH_NODE(test_shares_start_beside_each_other),
+        WITH_NODE(test_the_end_of_a_users_pause_trips_no_breaker),
+        WITH_NODE(test_a_surge_creates_a_margin),
+        WITH_NODE(test_a_small_loss_creates_no_margin),
+        WITH_NODE(test_the_state_of_the_policy_survives_a_restart),
+        WITH_NODE(test_a_share_of_cpu_reduces_only_memory),
+        WITH_NODE(test_containers_with_shares_start_whatever_cpu_is_used),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,7 +35,7 @@ static void test_one_that_never_fits_holds_nobody(void **state)
 }
 
 /* A request can also be too large for the CPU that the system leaves. */
-static void test_never_for_want_of_cpu(void **state)
+static void test_a_request_can_be_too_large_for_the_cpu(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *large, *small;
@@ -50,7 +50,7 @@ static void test_never_for_want_of_cpu(void **state)
 }
 
 /* Memory over beta alone would not keep a request from an empty node. */
-static void test_never_names_the_decisive_resource(void **state)
+static void test_the_refusal_names_the_decisive_resource(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *large = node_queue(n, O, 98, 70);
@@ -62,7 +62,7 @@ static void test_never_names_the_decisive_resource(void **state)
 }
 
 /* A container behind one that never fits waits for a reason of its own. */
-static void test_reason_behind_one_that_never_fits(void **state)
+static void test_a_container_behind_one_that_never_fits_has_its_own_reason(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *large, *next, *last;
@@ -97,7 +97,7 @@ static struct nm_policy_container *with_passer(struct node *n, struct nm_policy_
     return small;
 }
 
-static void test_passers_give_way_when_their_time_is_over(void **state)
+static void test_containers_that_passed_are_killed_after_their_time(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *old, *large, *small = with_passer(n, &old, &large);
@@ -148,7 +148,7 @@ static void test_kills_for_the_head_trip_no_breaker(void **state)
     assert_int_equal(memory.breaker_until_usec, 0);
 }
 
-static void test_those_before_it_in_the_queue_owe_nothing(void **state)
+static void test_containers_before_the_head_are_not_killed_for_it(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *first = node_run(n, O, 60, 5), *large;
@@ -161,7 +161,7 @@ static void test_those_before_it_in_the_queue_owe_nothing(void **state)
     }
 }
 
-static void test_nobody_passes_without_backfill(void **state)
+static void test_without_backfill_no_container_passes(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *small;
@@ -174,7 +174,7 @@ static void test_nobody_passes_without_backfill(void **state)
     assert_left_alone(n, small);
 }
 
-static void test_who_may_not_pass(void **state)
+static void test_masters_and_containers_without_free_cpu_do_not_pass(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *master, *busy, *calm;
@@ -197,14 +197,14 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         WITH_NODE(test_one_that_never_fits_holds_nobody),
-        WITH_NODE(test_never_for_want_of_cpu),
-        WITH_NODE(test_never_names_the_decisive_resource),
-        WITH_NODE(test_reason_behind_one_that_never_fits),
-        WITH_NODE(test_passers_give_way_when_their_time_is_over),
+        WITH_NODE(test_a_request_can_be_too_large_for_the_cpu),
+        WITH_NODE(test_the_refusal_names_the_decisive_resource),
+        WITH_NODE(test_a_container_behind_one_that_never_fits_has_its_own_reason),
+        WITH_NODE(test_containers_that_passed_are_killed_after_their_time),
         WITH_NODE(test_kills_for_the_head_trip_no_breaker),
-        WITH_NODE(test_those_before_it_in_the_queue_owe_nothing),
-        WITH_NODE(test_nobody_passes_without_backfill),
-        WITH_NODE(test_who_may_not_pass),
+        WITH_NODE(test_containers_before_the_head_are_not_killed_for_it),
+        WITH_NODE(test_without_backfill_no_container_passes),
+        WITH_NODE(test_masters_and_containers_without_free_cpu_do_not_pass),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

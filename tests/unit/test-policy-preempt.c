@@ -48,7 +48,7 @@ static void test_pressure_acts_at_once_if_the_sample_confirms(void **state)
     assert_action(n, o, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
 }
 
-static void test_reservations_make_no_victims(void **state)
+static void test_reservations_kill_no_container(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 90, 10);
@@ -76,7 +76,7 @@ static void test_guaranteed_and_exempt_are_never_victims(void **state)
     assert_int_equal(n->verdict.candidates[0].passed_over, NM_PASSED_EXEMPT);
 }
 
-static void test_settling_after_a_kill(void **state)
+static void test_the_policy_waits_after_a_kill(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 60, 10), *old = node_run(n, O, 20, 10),
@@ -106,7 +106,7 @@ static void test_settling_after_a_kill(void **state)
 
 /* Halfway between beta and the limit the policy doesn't wait for two samples. One sample that was taken after the
  * victim's end is enough, but an earlier one isn't. */
-static void test_no_settling_at_the_brink(void **state)
+static void test_near_the_limit_the_policy_does_not_wait(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 60, 10), *old = node_run(n, O, 20, 10),
@@ -126,7 +126,7 @@ static void test_no_settling_at_the_brink(void **state)
     assert_action(n, old, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
 }
 
-static void test_stuck_victim_is_given_up(void **state)
+static void test_a_victim_that_does_not_end_is_given_up(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *stuck, *other = node_run(n, O, 40, 10);
@@ -144,7 +144,7 @@ static void test_stuck_victim_is_given_up(void **state)
     assert_action(n, other, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
 }
 
-static void test_the_already_dying_are_credited(void **state)
+static void test_containers_being_killed_are_credited(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *dying = node_run(n, O, 20, 10), *o = node_run(n, O, 20, 10);
@@ -155,7 +155,7 @@ static void test_the_already_dying_are_credited(void **state)
     assert_left_alone(n, o);
 }
 
-static void test_reclaim_before_kill(void **state)
+static void test_a_reclaim_comes_before_a_kill(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *paused = node_paused(n, 18, 5), *o = node_run(n, O, 19, 10),
@@ -179,7 +179,7 @@ static void test_reclaim_before_kill(void **state)
 
 /* The policy waits for a reclaim before it kills, since swapping is slow. The wait is limited, since a reclaim may
  * hang. */
-static void test_reclaim_at_work(void **state)
+static void test_the_policy_waits_for_a_reclaim(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *paused = node_paused(n, 18, 5), *o = node_run(n, O, 19, 10);
@@ -200,7 +200,7 @@ static void test_reclaim_at_work(void **state)
     assert_action(n, o, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
 }
 
-static void test_reclaim_is_bounded_by_swap(void **state)
+static void test_a_reclaim_is_bounded_by_swap(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *paused = node_paused(n, 20, 5), *o = node_run(n, O, 19, 10);
@@ -214,7 +214,7 @@ static void test_reclaim_is_bounded_by_swap(void **state)
     assert_action(n, o, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
 }
 
-static void test_without_swap_the_frozen_may_die(void **state)
+static void test_without_swap_a_frozen_container_is_killed(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *paused;
@@ -230,7 +230,7 @@ static void test_without_swap_the_frozen_may_die(void **state)
 
 /* ---- CPU ------------------------------------------------------------------------------------- */
 
-static void test_cpu_needs_samples_in_a_row(void **state)
+static void test_a_pause_needs_samples_in_a_row(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 10, 60), *old = node_run(n, O, 10, 20),
@@ -258,7 +258,7 @@ static void test_cpu_needs_samples_in_a_row(void **state)
     assert_left_alone(n, old);
 }
 
-static void test_missing_sample_breaks_the_row(void **state)
+static void test_a_missing_sample_breaks_the_row(void **state)
 {
     struct node *n = *state;
 
@@ -290,7 +290,7 @@ static void test_one_sample_counts_once(void **state)
     assert_int_equal(n->verdict.n_actions, 0);
 }
 
-static void test_cpu_settles_and_counts_anew(void **state)
+static void test_after_a_pause_the_row_begins_again(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *old = node_run(n, O, 10, 30), *young = node_run(n, O, 10, 10);
@@ -312,7 +312,7 @@ static void test_cpu_settles_and_counts_anew(void **state)
     assert_action(n, old, NM_ACTION_PAUSE, NM_REASON_CPU_OVER_BETA);
 }
 
-static void test_pausing_off_kills(void **state)
+static void test_without_pausing_cpu_over_beta_kills(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *o = node_run(n, O, 10, 40);
@@ -327,7 +327,7 @@ static void test_pausing_off_kills(void **state)
     assert_action(n, o, NM_ACTION_KILL, NM_REASON_CPU_OVER_BETA);
 }
 
-static void test_pausing_on_never_kills_for_cpu(void **state)
+static void test_with_pausing_no_container_is_killed_for_cpu(void **state)
 {
     struct node *n = *state;
 
@@ -340,7 +340,7 @@ static void test_pausing_on_never_kills_for_cpu(void **state)
     }
 }
 
-static void test_thresholds_mean_nothing_without_over_allocation(void **state)
+static void test_without_over_allocation_thresholds_have_no_effect(void **state)
 {
     struct node *n = *state;
 
@@ -357,7 +357,7 @@ static void test_thresholds_mean_nothing_without_over_allocation(void **state)
 
 /* ---- minimum run time ------------------------------------------------------------------------ */
 
-static void test_minimum_run_time(void **state)
+static void test_a_container_in_its_minimum_run_time_is_spared(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *old = node_run(n, O, 20, 10), *young = node_run(n, O, 20, 10),
@@ -383,7 +383,7 @@ static void test_minimum_run_time(void **state)
 
 /* ---- deadlines ------------------------------------------------------------------------------- */
 
-static void test_pause_deadline(void **state)
+static void test_a_pause_ends_at_its_deadline(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *busy = node_run(n, G, 10, 90), *o = node_paused(n, 10, 50),
@@ -417,7 +417,7 @@ static void test_pause_deadline(void **state)
     assert_action(n, master, NM_ACTION_RESUME, NM_REASON_PAUSE_EXPIRED);
 }
 
-static void test_deadline_waits_for_a_sample(void **state)
+static void test_a_deadline_waits_for_a_sample(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *o = node_paused(n, 10, 99);
@@ -430,7 +430,7 @@ static void test_deadline_waits_for_a_sample(void **state)
     assert_action(n, o, NM_ACTION_KILL, NM_REASON_PAUSE_DEADLINE);
 }
 
-static void test_growth_between_samples(void **state)
+static void test_growth_between_samples_is_noticed(void **state)
 {
     static const struct {
         double in_use, grown; /* percent of the capacity, with beta at 95 */
@@ -458,27 +458,27 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         WITH_NODE(test_memory_over_beta_kills_the_latest),
         WITH_NODE(test_pressure_acts_at_once_if_the_sample_confirms),
-        WITH_NODE(test_reservations_make_no_victims),
+        WITH_NODE(test_reservations_kill_no_container),
         WITH_NODE(test_guaranteed_and_exempt_are_never_victims),
-        WITH_NODE(test_settling_after_a_kill),
-        WITH_NODE(test_no_settling_at_the_brink),
-        WITH_NODE(test_stuck_victim_is_given_up),
-        WITH_NODE(test_the_already_dying_are_credited),
-        WITH_NODE(test_reclaim_before_kill),
-        WITH_NODE(test_reclaim_at_work),
-        WITH_NODE(test_reclaim_is_bounded_by_swap),
-        WITH_NODE(test_without_swap_the_frozen_may_die),
-        WITH_NODE(test_cpu_needs_samples_in_a_row),
-        WITH_NODE(test_missing_sample_breaks_the_row),
+        WITH_NODE(test_the_policy_waits_after_a_kill),
+        WITH_NODE(test_near_the_limit_the_policy_does_not_wait),
+        WITH_NODE(test_a_victim_that_does_not_end_is_given_up),
+        WITH_NODE(test_containers_being_killed_are_credited),
+        WITH_NODE(test_a_reclaim_comes_before_a_kill),
+        WITH_NODE(test_the_policy_waits_for_a_reclaim),
+        WITH_NODE(test_a_reclaim_is_bounded_by_swap),
+        WITH_NODE(test_without_swap_a_frozen_container_is_killed),
+        WITH_NODE(test_a_pause_needs_samples_in_a_row),
+        WITH_NODE(test_a_missing_sample_breaks_the_row),
         WITH_NODE(test_one_sample_counts_once),
-        WITH_NODE(test_cpu_settles_and_counts_anew),
-        WITH_NODE(test_pausing_off_kills),
-        WITH_NODE(test_pausing_on_never_kills_for_cpu),
-        WITH_NODE(test_thresholds_mean_nothing_without_over_allocation),
-        WITH_NODE(test_minimum_run_time),
-        WITH_NODE(test_pause_deadline),
-        WITH_NODE(test_deadline_waits_for_a_sample),
-        WITH_NODE(test_growth_between_samples),
+        WITH_NODE(test_after_a_pause_the_row_begins_again),
+        WITH_NODE(test_without_pausing_cpu_over_beta_kills),
+        WITH_NODE(test_with_pausing_no_container_is_killed_for_cpu),
+        WITH_NODE(test_without_over_allocation_thresholds_have_no_effect),
+        WITH_NODE(test_a_container_in_its_minimum_run_time_is_spared),
+        WITH_NODE(test_a_pause_ends_at_its_deadline),
+        WITH_NODE(test_a_deadline_waits_for_a_sample),
+        WITH_NODE(test_growth_between_samples_is_noticed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,7 +21,7 @@ static struct nm_policy_container *just_over(struct node *n, struct nm_policy_co
     return old;
 }
 
-static void test_the_running_are_asked_before_a_kill(void **state)
+static void test_memory_of_running_containers_is_reclaimed_before_a_kill(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *young, *old = just_over(n, &young);
@@ -56,7 +56,7 @@ static void test_the_running_are_asked_before_a_kill(void **state)
 }
 
 /* The reclaim has freed too little: the kill follows without further delay. */
-static void test_a_kill_follows_a_reclaim_in_vain(void **state)
+static void test_a_kill_follows_a_reclaim_that_freed_too_little(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *young, *old = just_over(n, &young);
@@ -86,7 +86,7 @@ static void test_a_reclaim_is_bounded_in_time(void **state)
 }
 
 /* Memory keeps growing and would reach the limit before the reclaim is done. */
-static void test_growth_overtakes_a_reclaim(void **state)
+static void test_fast_growth_kills_without_a_reclaim(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *young, *g;
@@ -104,7 +104,7 @@ static void test_growth_overtakes_a_reclaim(void **state)
     assert_action(n, young, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
 }
 
-static void test_no_reclaim_that_can_not_do(void **state)
+static void test_a_reclaim_that_can_not_suffice_is_not_tried(void **state)
 {
     struct node *n = *state;
     struct nm_policy_settings settings;
@@ -150,11 +150,11 @@ static void test_no_reclaim_that_can_not_do(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        WITH_NODE(test_the_running_are_asked_before_a_kill),
-        WITH_NODE(test_a_kill_follows_a_reclaim_in_vain),
+        WITH_NODE(test_memory_of_running_containers_is_reclaimed_before_a_kill),
+        WITH_NODE(test_a_kill_follows_a_reclaim_that_freed_too_little),
         WITH_NODE(test_a_reclaim_is_bounded_in_time),
-        WITH_NODE(test_growth_overtakes_a_reclaim),
-        WITH_NODE(test_no_reclaim_that_can_not_do),
+        WITH_NODE(test_fast_growth_kills_without_a_reclaim),
+        WITH_NODE(test_a_reclaim_that_can_not_suffice_is_not_tried),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@
 
 /* ---- resume ---------------------------------------------------------------------------------- */
 
-static void test_resume_in_order_of_arrival(void **state)
+static void test_containers_are_resumed_in_order_of_arrival(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 10, 60), *first, *second, *third, *person;
@@ -42,7 +42,7 @@ static void test_resume_in_order_of_arrival(void **state)
 }
 
 /* The sample doesn't contain the use of the resumed container yet: the next rounds must add it. */
-static void test_resume_is_remembered(void **state)
+static void test_the_use_of_a_resumed_container_is_reserved(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *first, *second;
@@ -61,7 +61,7 @@ static void test_resume_is_remembered(void **state)
     assert_left_alone(n, second);
 }
 
-static void test_pause_is_not_undone_at_once(void **state)
+static void test_a_pause_is_not_undone_at_once(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *o = node_run(n, O, 10, 40), *g = node_run(n, G, 10, 60);
@@ -81,7 +81,7 @@ static void test_pause_is_not_undone_at_once(void **state)
     assert_action(n, o, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
 }
 
-static void test_no_resume_while_settling(void **state)
+static void test_no_container_is_resumed_while_the_policy_waits(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *o = node_run(n, O, 10, 40), *g = node_run(n, G, 10, 60);
@@ -100,7 +100,7 @@ static void test_no_resume_while_settling(void **state)
     assert_int_equal(node_count(n, NM_ACTION_ADMIT), 1);
 }
 
-static void test_resume_before_admission(void **state)
+static void test_a_resume_comes_before_an_admission(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 95, 30), *paused = node_paused(n, 5, 40), *queued;
@@ -123,7 +123,7 @@ static void test_resume_before_admission(void **state)
     assert_action(n, queued, NM_ACTION_ADMIT, NM_REASON_OVER_ALLOCATION);
 }
 
-static void test_hog_alone_is_let_go_again(void **state)
+static void test_a_single_paused_container_is_resumed(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *hog = node_paused(n, 5, 100), *small;
@@ -149,7 +149,7 @@ static void test_hog_alone_is_let_go_again(void **state)
     assert_action(n, hog, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
 }
 
-static void test_promoted_while_paused(void **state)
+static void test_a_paused_container_that_is_promoted_is_resumed(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *v = node_paused(n, 5, 90);
@@ -164,7 +164,7 @@ static void test_promoted_while_paused(void **state)
 }
 
 /* Draining stops admissions. Paused containers are resumed, since they have begun. */
-static void test_resume_while_draining(void **state)
+static void test_paused_containers_are_resumed_while_draining(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *paused = node_paused(n, 10, 20), *g = node_queue(n, G, 10, 10);
@@ -175,7 +175,7 @@ static void test_resume_while_draining(void **state)
     assert_left_alone(n, g);
 }
 
-static void test_no_resume_into_full_memory(void **state)
+static void test_no_container_is_resumed_into_full_memory(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 95, 10), *o = node_paused(n, 1, 10);
@@ -190,7 +190,7 @@ static void test_no_resume_into_full_memory(void **state)
 
 /* Swapped memory of a paused container comes back after a resume. An early resume would raise use over beta again
  * and lead to a kill. */
-static void test_no_resume_without_room_for_its_swap(void **state)
+static void test_no_container_is_resumed_without_room_for_its_swap(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 78, 10), *paused = node_paused(n, 5, 10), *later;
@@ -209,7 +209,7 @@ static void test_no_resume_without_room_for_its_swap(void **state)
 }
 
 /* Samples don't contain the returning memory at once: it must be reserved until then. */
-static void test_swap_of_the_resumed_is_remembered(void **state)
+static void test_swap_of_a_resumed_container_is_reserved(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 60, 10), *paused = node_paused(n, 10, 10), *next;
@@ -240,7 +240,7 @@ static void test_swap_of_the_resumed_is_remembered(void **state)
 
 /* Room that was made by swapping a container out is not available to the next container, since the swapped memory
  * may come back. */
-static void test_no_admission_into_room_of_the_swapped(void **state)
+static void test_room_of_swapped_containers_admits_no_others(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 40, 85), *paused = node_paused(n, 10, 20), *o;
@@ -261,7 +261,7 @@ static void test_no_admission_into_room_of_the_swapped(void **state)
 }
 
 /* The memory limit bounds the returning memory to the request, whatever is in swap. */
-static void test_swap_comes_back_up_to_the_limit(void **state)
+static void test_swap_counts_up_to_the_memory_limit(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *paused = node_paused(n, 10, 10);
@@ -278,7 +278,7 @@ static void test_swap_comes_back_up_to_the_limit(void **state)
 
 /* ---- room for guaranteed containers ---------------------------------------------------------- */
 
-static void test_room_takes_what_is_needed(void **state)
+static void test_room_for_a_guaranteed_container_kills_as_few_as_needed(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g, *o[4];
@@ -313,7 +313,7 @@ static void test_room_takes_what_is_needed(void **state)
     assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
 }
 
-static void test_room_for_several(void **state)
+static void test_room_is_made_for_several_containers(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g[2], *o[4];
@@ -338,7 +338,7 @@ static void test_room_for_several(void **state)
     assert_ptr_equal(n->verdict.guaranteed_head, g[1]);
 }
 
-static void test_room_that_cannot_be_had(void **state)
+static void test_no_container_is_killed_for_room_that_can_not_be_made(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g, *o = node_run(n, O, 10, 1), *master = node_run(n, O, 30, 1);
@@ -355,7 +355,7 @@ static void test_room_that_cannot_be_had(void **state)
     assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
 }
 
-static void test_room_credits_reservations(void **state)
+static void test_reservations_count_as_room(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g, *o[3];
@@ -374,7 +374,7 @@ static void test_room_credits_reservations(void **state)
     (void)g;
 }
 
-static void test_room_is_not_held_by_the_budget(void **state)
+static void test_the_kill_budget_does_not_limit_room(void **state)
 {
     struct node *n = *state;
 
@@ -387,7 +387,7 @@ static void test_room_is_not_held_by_the_budget(void **state)
     assert_int_equal(node_count(n, NM_ACTION_KILL), 2);
 }
 
-static void test_room_in_plain_yarn(void **state)
+static void test_room_is_made_without_over_allocation(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g, *o[3];
@@ -409,7 +409,7 @@ static void test_room_in_plain_yarn(void **state)
     assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
 }
 
-static void test_no_room_is_made_blindly(void **state)
+static void test_without_a_sample_no_room_is_made(void **state)
 {
     struct node *n = *state;
 
@@ -434,7 +434,7 @@ static void test_no_room_is_made_blindly(void **state)
 
 /* No container is killed for a smaller offer, and paused ones are resumed. Fewer queued containers are admitted
  * until the offer grows again. */
-static void test_a_smaller_offer(void **state)
+static void test_a_smaller_offer_kills_no_container(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *runs = node_run(n, O, 60, 50), *paused = node_paused(n, 5, 10), *waits =
@@ -456,27 +456,27 @@ static void test_a_smaller_offer(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        WITH_NODE(test_a_smaller_offer),
-        WITH_NODE(test_resume_in_order_of_arrival),
-        WITH_NODE(test_resume_is_remembered),
-        WITH_NODE(test_pause_is_not_undone_at_once),
-        WITH_NODE(test_no_resume_while_settling),
-        WITH_NODE(test_resume_before_admission),
-        WITH_NODE(test_hog_alone_is_let_go_again),
-        WITH_NODE(test_promoted_while_paused),
-        WITH_NODE(test_resume_while_draining),
-        WITH_NODE(test_no_resume_into_full_memory),
-        WITH_NODE(test_no_resume_without_room_for_its_swap),
-        WITH_NODE(test_swap_of_the_resumed_is_remembered),
-        WITH_NODE(test_no_admission_into_room_of_the_swapped),
-        WITH_NODE(test_swap_comes_back_up_to_the_limit),
-        WITH_NODE(test_room_takes_what_is_needed),
-        WITH_NODE(test_room_for_several),
-        WITH_NODE(test_room_that_cannot_be_had),
-        WITH_NODE(test_room_credits_reservations),
-        WITH_NODE(test_room_is_not_held_by_the_budget),
-        WITH_NODE(test_room_in_plain_yarn),
-        WITH_NODE(test_no_room_is_made_blindly),
+        WITH_NODE(test_a_smaller_offer_kills_no_container),
+        WITH_NODE(test_containers_are_resumed_in_order_of_arrival),
+        WITH_NODE(test_the_use_of_a_resumed_container_is_reserved),
+        WITH_NODE(test_a_pause_is_not_undone_at_once),
+        WITH_NODE(test_no_container_is_resumed_while_the_policy_waits),
+        WITH_NODE(test_a_resume_comes_before_an_admission),
+        WITH_NODE(test_a_single_paused_container_is_resumed),
+        WITH_NODE(test_a_paused_container_that_is_promoted_is_resumed),
+        WITH_NODE(test_paused_containers_are_resumed_while_draining),
+        WITH_NODE(test_no_container_is_resumed_into_full_memory),
+        WITH_NODE(test_no_container_is_resumed_without_room_for_its_swap),
+        WITH_NODE(test_swap_of_a_resumed_container_is_reserved),
+        WITH_NODE(test_room_of_swapped_containers_admits_no_others),
+        WITH_NODE(test_swap_counts_up_to_the_memory_limit),
+        WITH_NODE(test_room_for_a_guaranteed_container_kills_as_few_as_needed),
+        WITH_NODE(test_room_is_made_for_several_containers),
+        WITH_NODE(test_no_container_is_killed_for_room_that_can_not_be_made),
+        WITH_NODE(test_reservations_count_as_room),
+        WITH_NODE(test_the_kill_budget_does_not_limit_room),
+        WITH_NODE(test_room_is_made_without_over_allocation),
+        WITH_NODE(test_without_a_sample_no_room_is_made),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

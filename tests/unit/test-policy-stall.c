@@ -40,7 +40,7 @@ static void use(struct node *n, struct nm_policy_container *o, double wish)
     o->measured.cpu_millicores = NM_MIN((uint64_t)(wish * (double)PERCENT_CPU), n->verdict.squeeze_millicores);
 }
 
-static void test_a_stall_squeezes_and_its_end_lets_go(void **state)
+static void test_a_stall_squeezes_until_its_end(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 10, 30), *o = node_run(n, O, 10, 0);
@@ -74,7 +74,7 @@ static void test_a_stall_squeezes_and_its_end_lets_go(void **state)
 }
 
 /* Only a squeeze shows whether a stall has causes within the container itself. */
-static void test_a_stall_of_its_own_is_found_out(void **state)
+static void test_a_stall_with_its_own_cause_is_recognized(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 10, 30), *o = node_run(n, O, 10, 70);
@@ -100,7 +100,7 @@ static void test_a_stall_of_its_own_is_found_out(void **state)
 }
 
 /* Each stall that grows by itself costs one squeeze as an experiment. The experiments become rare. */
-static void test_experiments_in_vain_become_rare(void **state)
+static void test_squeezes_without_effect_become_rare(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 10, 30), *o = node_run(n, O, 10, 70);
@@ -117,7 +117,7 @@ static void test_experiments_in_vain_become_rare(void **state)
 }
 
 /* The controller finds how much CPU can be used without a stall, and doesn't oscillate. */
-static void test_it_settles_where_nobody_is_hurt(void **state)
+static void test_the_squeeze_settles_without_a_stall(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 10, 30), *o = node_run(n, O, 10, 0);
@@ -139,7 +139,7 @@ static void test_it_settles_where_nobody_is_hurt(void **state)
     assert_in_range(got / 400, 30 * PERCENT_CPU, 46 * PERCENT_CPU);
 }
 
-static void test_nothing_else_is_done_for_a_stall(void **state)
+static void test_a_stall_pauses_and_kills_no_container(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 10, 30), *waiting;
@@ -160,7 +160,7 @@ static void test_nothing_else_is_done_for_a_stall(void **state)
     }
 }
 
-static void test_who_is_not_heard(void **state)
+static void test_stalls_of_starting_and_opportunistic_containers_do_not_count(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *young = node_run(n, G, 10, 10), *unread = node_run(n, G, 10, 10),
@@ -189,7 +189,7 @@ static void test_who_is_not_heard(void **state)
 }
 
 /* A squeeze ends when the stalled container has gone, since its benefit can't be measured any more. */
-static void test_it_ends_with_whom_it_served(void **state)
+static void test_a_squeeze_ends_with_the_stalled_container(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 10, 30), *o = node_run(n, O, 10, 60);
@@ -206,7 +206,7 @@ static void test_it_ends_with_whom_it_served(void **state)
 }
 
 /* The containers are measured at different instants, so that the sum of their use may exceed the capacity. */
-static void test_a_full_node_is_not_over_beta_one(void **state)
+static void test_a_full_node_is_not_over_a_beta_of_one(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 10, 30);
@@ -230,14 +230,14 @@ static void test_a_full_node_is_not_over_beta_one(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        GUARDED(test_a_stall_squeezes_and_its_end_lets_go),
-        GUARDED(test_a_stall_of_its_own_is_found_out),
-        GUARDED(test_experiments_in_vain_become_rare),
-        GUARDED(test_it_settles_where_nobody_is_hurt),
-        GUARDED(test_nothing_else_is_done_for_a_stall),
-        GUARDED(test_who_is_not_heard),
-        GUARDED(test_it_ends_with_whom_it_served),
-        GUARDED(test_a_full_node_is_not_over_beta_one),
+        GUARDED(test_a_stall_squeezes_until_its_end),
+        GUARDED(test_a_stall_with_its_own_cause_is_recognized),
+        GUARDED(test_squeezes_without_effect_become_rare),
+        GUARDED(test_the_squeeze_settles_without_a_stall),
+        GUARDED(test_a_stall_pauses_and_kills_no_container),
+        GUARDED(test_stalls_of_starting_and_opportunistic_containers_do_not_count),
+        GUARDED(test_a_squeeze_ends_with_the_stalled_container),
+        GUARDED(test_a_full_node_is_not_over_a_beta_of_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

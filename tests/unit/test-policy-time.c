@@ -9,7 +9,7 @@
 
 /* ---- samples and their periods ---------------------------------------------------------------- */
 
-static void test_looks_are_no_samples(void **state)
+static void test_early_looks_do_not_count_as_samples(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *o = node_run(n, O, 10, 40);
@@ -48,7 +48,7 @@ static void test_samples_in_a_row_take_their_periods(void **state)
     assert_true(n->in.now_usec - first <= 3 * PERIOD_USEC);
 }
 
-static void test_a_quiet_look_ends_no_row(void **state)
+static void test_a_look_below_beta_ends_no_row(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 10, 60), *o = node_run(n, O, 10, 40);
@@ -64,7 +64,7 @@ static void test_a_quiet_look_ends_no_row(void **state)
     assert_action(n, o, NM_ACTION_PAUSE, NM_REASON_CPU_OVER_BETA);
 }
 
-static void test_one_sample_may_be_a_look(void **state)
+static void test_one_required_sample_may_be_a_look(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *o = node_run(n, O, 10, 40);
@@ -75,7 +75,7 @@ static void test_one_sample_may_be_a_look(void **state)
     assert_action(n, o, NM_ACTION_PAUSE, NM_REASON_CPU_OVER_BETA);
 }
 
-static void test_looks_settle_nothing(void **state)
+static void test_looks_do_not_end_the_wait_after_an_action(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *o = node_run(n, O, 40, 10);
@@ -185,7 +185,7 @@ static void test_a_freeze_that_hangs_is_given_up(void **state)
 
 /* ---- sleep ------------------------------------------------------------------------------------ */
 
-static void test_after_a_sleep_resume_comes_before_deadlines(void **state)
+static void test_after_a_suspend_a_resume_comes_before_deadlines(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *v = node_paused(n, 10, 30), *late = node_paused(n, 10, 30);
@@ -210,7 +210,7 @@ static void test_after_a_sleep_resume_comes_before_deadlines(void **state)
 
 /* The container was paused just before the sleep. Settling delays its resume for longer than the time that is
  * granted after a sleep. */
-static void test_a_sleep_while_it_settles(void **state)
+static void test_a_suspend_during_the_wait_is_handled(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *busy = node_run(n, G, 10, 60), *v = node_run(n, O, 10, 40);
@@ -261,7 +261,7 @@ static void test_an_unread_container_counts_in_full(void **state)
 }
 
 /* The last known use is above the request: it keeps counting. */
-static void test_an_unread_container_is_not_made_small(void **state)
+static void test_an_unread_container_keeps_a_use_above_its_request(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *blind = node_run(n, O, 10, 10);
@@ -276,7 +276,7 @@ static void test_an_unread_container_is_not_made_small(void **state)
 
 /* A container that can't start here is given back to its upstream, which can place it elsewhere. A local container
  * stays queued. */
-static void test_given_back(void **state)
+static void test_a_container_that_can_not_start_is_given_back(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *ours, *its, *late;
@@ -302,7 +302,7 @@ static void test_given_back(void **state)
 }
 
 /* A limited container waits longer, but not without limit, while a running container's end could let it start. */
-static void test_given_back_later(void **state)
+static void test_a_limited_container_is_given_back_later(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *its;
@@ -320,7 +320,7 @@ static void test_given_back_later(void **state)
 }
 
 /* A container isn't given back in the round in which the last running one has ended: the node is free now. */
-static void test_not_given_back_at_the_end(void **state)
+static void test_no_container_is_given_back_when_the_last_running_one_ends(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *its, *runs;
@@ -386,7 +386,7 @@ static unsigned waits_beside_small_ones(struct node *n, const struct nm_policy_c
 }
 
 /* A container that never fits is passed by all that fit. Their starts don't prolong its wait. */
-static void test_given_back_though_others_start(void **state)
+static void test_starts_of_others_do_not_delay_giving_back(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *its;
@@ -402,7 +402,7 @@ static void test_given_back_though_others_start(void **state)
 }
 
 /* A container that will fit later waits longer beside those that pass it, but not without limit. */
-static void test_no_wait_is_endless(void **state)
+static void test_each_wait_for_others_is_limited(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *its, *ours;
@@ -423,20 +423,22 @@ static void test_no_wait_is_endless(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        WITH_NODE(test_given_back), WITH_NODE(test_given_back_later),
-        WITH_NODE(test_not_given_back_at_the_end),
-        WITH_NODE(test_an_unread_container_counts_in_full), WITH_NODE(test_an_unread_container_is_not_made_small),
-        WITH_NODE(test_given_back_though_others_start), WITH_NODE(test_no_wait_is_endless),
-        WITH_NODE(test_looks_are_no_samples),
+        WITH_NODE(test_a_container_that_can_not_start_is_given_back),
+        WITH_NODE(test_a_limited_container_is_given_back_later),
+        WITH_NODE(test_no_container_is_given_back_when_the_last_running_one_ends),
+        WITH_NODE(test_an_unread_container_counts_in_full),
+        WITH_NODE(test_an_unread_container_keeps_a_use_above_its_request),
+        WITH_NODE(test_starts_of_others_do_not_delay_giving_back), WITH_NODE(test_each_wait_for_others_is_limited),
+        WITH_NODE(test_early_looks_do_not_count_as_samples),
         WITH_NODE(test_samples_in_a_row_take_their_periods),
-        WITH_NODE(test_a_quiet_look_ends_no_row),
-        WITH_NODE(test_one_sample_may_be_a_look),
-        WITH_NODE(test_looks_settle_nothing),
+        WITH_NODE(test_a_look_below_beta_ends_no_row),
+        WITH_NODE(test_one_required_sample_may_be_a_look),
+        WITH_NODE(test_looks_do_not_end_the_wait_after_an_action),
         WITH_NODE(test_a_shrinking_victim_is_not_stuck),
         WITH_NODE(test_a_victim_that_stops_shrinking_is_stuck),
         WITH_NODE(test_a_freeze_that_hangs_is_given_up),
-        WITH_NODE(test_after_a_sleep_resume_comes_before_deadlines),
-        WITH_NODE(test_a_sleep_while_it_settles),
+        WITH_NODE(test_after_a_suspend_a_resume_comes_before_deadlines),
+        WITH_NODE(test_a_suspend_during_the_wait_is_handled),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

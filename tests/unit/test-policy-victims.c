@@ -26,7 +26,7 @@ struct victim {
 #define A(percent, app) {(percent), 0, (app), false}
 #define P(percent) {(percent), 0, 0, true}
 
-static void test_orders(void **state)
+static void test_each_order_chooses_its_victims(void **state)
 {
     static const struct {
         const char *what;
@@ -90,7 +90,7 @@ static void test_orders(void **state)
     }
 }
 
-static void test_candidates_say_why(void **state)
+static void test_candidates_have_the_reason_of_their_choice(void **state)
 {
     static const enum nm_passed_over expected[] = {NM_PASSED_EXEMPT, NM_PASSED_GIVES_NOTHING,
                                                    NM_PASSED_NOT, NM_PASSED_NOT_NEEDED,
@@ -124,7 +124,7 @@ static void use_within_quota(struct node *n, struct nm_policy_container *o, doub
     o->measured.cpu_millicores = NM_MIN(quota, wanted);
 }
 
-static void test_squeeze_comes_first_and_converges(void **state)
+static void test_a_squeeze_comes_first_and_converges(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 10, 20), *o = node_run(n, O, 10, 60);
@@ -164,7 +164,7 @@ static void test_squeeze_comes_first_and_converges(void **state)
     assert_true(n->verdict.squeeze_millicores == NM_NO_SQUEEZE);
 }
 
-static void test_squeeze_has_a_floor_and_then_freezes(void **state)
+static void test_a_squeeze_at_its_floor_becomes_a_pause(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *o[2];
@@ -188,7 +188,7 @@ static void test_squeeze_has_a_floor_and_then_freezes(void **state)
     assert_true(n->verdict.squeeze_millicores == NM_NO_SQUEEZE);
 }
 
-static void test_squeeze_holds_admission_and_resume(void **state)
+static void test_a_squeeze_holds_admission_and_resume(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 10, 60), *o = node_run(n, O, 10, 40), *queued, *paused;
@@ -207,7 +207,7 @@ static void test_squeeze_holds_admission_and_resume(void **state)
 }
 
 /* With uneven parts the quota is not used up. Raising it in proportion must not overshoot. */
-static void test_squeeze_with_uneven_parts(void **state)
+static void test_a_squeeze_with_uneven_parts_does_not_overshoot(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *eager = node_run(n, O, 10, 90);
@@ -235,12 +235,12 @@ static void test_squeeze_with_uneven_parts(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_orders),
-        WITH_NODE(test_candidates_say_why),
-        WITH_NODE(test_squeeze_comes_first_and_converges),
-        WITH_NODE(test_squeeze_has_a_floor_and_then_freezes),
-        WITH_NODE(test_squeeze_holds_admission_and_resume),
-        WITH_NODE(test_squeeze_with_uneven_parts),
+        cmocka_unit_test(test_each_order_chooses_its_victims),
+        WITH_NODE(test_candidates_have_the_reason_of_their_choice),
+        WITH_NODE(test_a_squeeze_comes_first_and_converges),
+        WITH_NODE(test_a_squeeze_at_its_floor_becomes_a_pause),
+        WITH_NODE(test_a_squeeze_holds_admission_and_resume),
+        WITH_NODE(test_a_squeeze_with_uneven_parts_does_not_overshoot),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

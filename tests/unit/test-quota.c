@@ -43,7 +43,7 @@ static void drop(struct nm_quota_account *a)
 }
 
 /* Users get a half, a quarter, an eighth and so on: each further user still gets some. */
-static void test_bytes(void **state)
+static void test_each_further_user_gets_a_smaller_share(void **state)
 {
     struct nm_quota_account *users[8], *root;
     struct nm_quota *r;
@@ -71,7 +71,7 @@ static void test_bytes(void **state)
     assert_null(nm_quota_free(r));
 }
 
-static void test_accounts(void **state)
+static void test_accounts_are_charged_and_released(void **state)
 {
     struct nm_quota_account *a, *b;
     struct nm_quota *r;
@@ -112,7 +112,7 @@ static void go(struct nm_turn *t)
 }
 
 /* Ten requests of one user are followed by one of another user: that one is second. */
-static void test_turns(void **state)
+static void test_users_take_turns(void **state)
 {
     struct nm_turn many[10] = {}, one = {.go = go}, two = {.go = go};
     struct nm_quota_account *a, *b;
@@ -162,7 +162,7 @@ static void test_turns(void **state)
 }
 
 /* A user who has cost time waits for a multiple of that time. Other users don't wait for it. */
-static void test_pauses(void **state)
+static void test_a_user_that_has_cost_time_waits(void **state)
 {
     struct nm_turn one = {.go = go}, two = {.go = go}, three = {.go = go};
     struct nm_quota_account *a, *b, *root;
@@ -209,7 +209,7 @@ static void work_for(uint64_t usec)
 }
 
 /* Time that is spent waiting, such as for a disk, counts. */
-static void test_cost_of_waiting(void **state)
+static void test_time_spent_waiting_counts(void **state)
 {
     const struct nm_cost begun = nm_cost_now();
     struct nm_cost now;
@@ -222,7 +222,7 @@ static void test_cost_of_waiting(void **state)
 }
 
 /* Three other processes use the same CPU: only the part of a second that this process ran for counts. */
-static void test_cost_beside_others(void **state)
+static void test_only_the_own_time_of_a_process_counts(void **state)
 {
     struct nm_cost begun, now;
     pid_t others[3];
@@ -252,12 +252,12 @@ static void test_cost_beside_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_accounts),
-        cmocka_unit_test(test_turns),
-        cmocka_unit_test(test_pauses),
-        cmocka_unit_test(test_cost_of_waiting),
-        cmocka_unit_test(test_cost_beside_others),
+        cmocka_unit_test(test_each_further_user_gets_a_smaller_share),
+        cmocka_unit_test(test_accounts_are_charged_and_released),
+        cmocka_unit_test(test_users_take_turns),
+        cmocka_unit_test(test_a_user_that_has_cost_time_waits),
+        cmocka_unit_test(test_time_spent_waiting_counts),
+        cmocka_unit_test(test_only_the_own_time_of_a_process_counts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

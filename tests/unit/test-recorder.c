@@ -75,7 +75,7 @@ static void assert_refused(struct manager_world *w, const char *name, int r, con
     assert_false(nm_events_have_subscribers(w->m->events));
 }
 
-static void test_what_is_no_trace(void **state)
+static void test_a_file_that_is_no_trace_is_not_overwritten(void **state)
 {
     struct manager_world *w = *state;
 
@@ -90,7 +90,7 @@ static void test_what_is_no_trace(void **state)
     assert_refused(w, "nowhere/trace", -ENOENT, "can't be written: No such file or directory");
 }
 
-static void test_an_earlier_trace(void **state)
+static void test_an_earlier_trace_is_renamed(void **state)
 {
     struct manager_world *w = *state;
     char *message = NULL;
@@ -110,7 +110,7 @@ static void test_an_earlier_trace(void **state)
 
 /* ---- full disk ---------------------------------------------------------------------------------- */
 
-static void test_no_room_to_begin(void **state)
+static void test_a_recording_without_space_is_not_begun(void **state)
 {
     struct manager_world *w = *state;
     char *message = NULL;
@@ -125,7 +125,7 @@ static void test_no_room_to_begin(void **state)
 }
 
 /* The complete lines in the file can be replayed, and nmd keeps running. */
-static void test_no_room_later(void **state)
+static void test_a_recording_that_runs_out_of_space_can_be_replayed(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
@@ -167,7 +167,7 @@ static unsigned count(const char *haystack, const char *needle)
     return n;
 }
 
-static void test_what_is_told(void **state)
+static void test_each_event_is_recorded(void **state)
 {
     static const char *const argv[] = {"/bin/true", NULL};
     const struct nm_submit too_large = {.type = NM_GUARANTEED, .name = "large", .memory_bytes = 1 << 30,
@@ -221,8 +221,10 @@ static void test_what_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_what_is_no_trace), TEST(test_an_earlier_trace), TEST(test_no_room_to_begin),
-        TEST(test_no_room_later),    TEST(test_what_is_told),
+        TEST(test_a_file_that_is_no_trace_is_not_overwritten),
+        TEST(test_an_earlier_trace_is_renamed),
+        TEST(test_a_recording_without_space_is_not_begun),
+        TEST(test_a_recording_that_runs_out_of_space_can_be_replayed),    TEST(test_each_event_is_recorded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -136,7 +136,7 @@ static const struct {
     {"to-run-again", NM_GUARANTEED, NM_RUNNING, .rerun = true, .after = NM_RUNNING, .freeze = '0', .killed = true},
 };
 
-static void test_states(void **state)
+static void test_each_state_is_restored(void **state)
 {
     struct manager_world *w = *state;
 
@@ -175,7 +175,7 @@ static struct nm_live_container *add_admitted(struct manager_world *w, const cha
     return add(w, name, NM_GUARANTEED, NM_SCHEDULED, false);
 }
 
-static void test_starts(void **state)
+static void test_pending_starts_are_continued(void **state)
 {
     const struct nm_launch_record began = {.phase = NM_LAUNCH_STARTED, .pid = 1000000000, .started_usec = 7,
                                            .started_realtime_usec = 8};
@@ -209,7 +209,7 @@ static void test_starts(void **state)
 /* ---- cgroups ----------------------------------------------------------------------------------- */
 
 /* A cgroup of the same name has another inode: something else created it. */
-static void test_another_cgroup(void **state)
+static void test_a_cgroup_with_another_inode_is_not_adopted(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING, true);
@@ -226,7 +226,7 @@ static void test_another_cgroup(void **state)
     assert_int_equal(w->m->orphans.n, 0);
 }
 
-static void test_orphans(void **state)
+static void test_processes_without_a_row_are_reported(void **state)
 {
     struct manager_world *w = *state;
     const struct nm_submit s = {.id = "container_e1_1_0001", .owner = "upstream", .argv = (const char *const *)words};
@@ -268,7 +268,7 @@ static void remove_journal(struct manager_world *w)
 }
 
 /* After the loss of the journal, the copies beside the shims' records remain. */
-static void test_a_lost_journal(void **state)
+static void test_after_a_lost_journal_copies_are_used(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *runs = add(w, "runs", NM_OPPORTUNISTIC, NM_RUNNING, true);
@@ -298,7 +298,7 @@ static void test_a_lost_journal(void **state)
 }
 
 /* nmd died between writing the row and creating the directory. */
-static void test_a_directory_without_a_row(void **state)
+static void test_a_row_without_a_directory_is_restored(void **state)
 {
     struct manager_world *w = *state;
     char id[NM_ID_SIZE];
@@ -399,7 +399,7 @@ static void assert_boot(struct manager_world *w, size_t i, const char *lost)
     assert_string_equal(c->message, lost);
 }
 
-static void test_a_reboot(void **state)
+static void test_after_a_reboot_running_containers_are_lost(void **state)
 {
     struct manager_world *w = *state;
 
@@ -422,13 +422,13 @@ static void test_a_reboot(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_states),
-        TEST(test_starts),
-        TEST(test_another_cgroup),
-        TEST(test_orphans),
-        TEST(test_a_lost_journal),
-        TEST(test_a_directory_without_a_row),
-        TEST(test_a_reboot),
+        TEST(test_each_state_is_restored),
+        TEST(test_pending_starts_are_continued),
+        TEST(test_a_cgroup_with_another_inode_is_not_adopted),
+        TEST(test_processes_without_a_row_are_reported),
+        TEST(test_after_a_lost_journal_copies_are_used),
+        TEST(test_a_row_without_a_directory_is_restored),
+        TEST(test_after_a_reboot_running_containers_are_lost),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

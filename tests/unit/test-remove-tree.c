@@ -46,7 +46,7 @@ static bool is_there(const char *name)
     return faccessat(top, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static void test_plain(void **state)
+static void test_a_tree_is_removed(void **state)
 {
     _cleanup_close_ int fd = -EBADF;
 
@@ -85,7 +85,7 @@ static void test_links_are_not_followed(void **state)
 }
 
 /* Makes a tree that is deeper than the longest path and than the number of descriptors. */
-static void test_deep(void **state)
+static void test_a_tree_deeper_than_the_longest_path_is_removed(void **state)
 {
     _cleanup_close_ int fd = dup(top);
 
@@ -105,7 +105,7 @@ static void test_deep(void **state)
 }
 
 /* Existing entries with the names that remove-tree uses for moves are no obstacle. */
-static void test_moved_names(void **state)
+static void test_existing_names_of_moves_are_no_obstacle(void **state)
 {
     _cleanup_close_ int fd = dup(top);
 
@@ -133,10 +133,10 @@ static void test_moved_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_a_tree_is_removed),
         cmocka_unit_test(test_links_are_not_followed),
-        cmocka_unit_test(test_deep),
-        cmocka_unit_test(test_moved_names),
+        cmocka_unit_test(test_a_tree_deeper_than_the_longest_path_is_removed),
+        cmocka_unit_test(test_existing_names_of_moves_are_no_obstacle),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

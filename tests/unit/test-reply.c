@@ -119,7 +119,7 @@ static void check(size_t i, size_t first, size_t step)
     }
 }
 
-static void test_every_split(void **state)
+static void test_a_reply_may_be_split_at_each_byte(void **state)
 {
     (void)state;
     for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
@@ -129,7 +129,7 @@ static void test_every_split(void **state)
     }
 }
 
-static void test_stays_failed(void **state)
+static void test_a_failed_reply_stays_failed(void **state)
 {
     struct sink s = {0};
     struct nm_reply r;
@@ -140,7 +140,7 @@ static void test_stays_failed(void **state)
     assert_int_equal(feed(&r, "HTTP/1.1 200 OK\r\n\r\n", 19), -EBADMSG);
 }
 
-static void test_bounds(void **state)
+static void test_a_reply_beyond_its_bounds_is_refused(void **state)
 {
     struct sink s = {0};
     struct nm_reply r;
@@ -163,7 +163,7 @@ static void test_bounds(void **state)
 }
 
 /* A reply that follows a log for hours has any number of chunks. */
-static void test_endless_chunks(void **state)
+static void test_a_reply_may_have_any_number_of_chunks(void **state)
 {
     struct sink s = {0};
     struct nm_reply r;
@@ -180,7 +180,7 @@ static void test_endless_chunks(void **state)
 }
 
 /* A header for the log's position is a number, or is ignored: the answer is useful without it. */
-static void test_log_position(void **state)
+static void test_an_invalid_position_of_a_log_is_ignored(void **state)
 {
     static const struct {
         const char *value;
@@ -211,7 +211,7 @@ static int refuse(const char *data, size_t n, void *userdata)
     return -ENOSPC;
 }
 
-static void test_body_error_is_handed_on(void **state)
+static void test_an_error_of_the_body_callback_is_returned(void **state)
 {
     struct nm_reply r;
 
@@ -224,10 +224,12 @@ static void test_body_error_is_handed_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_split),     cmocka_unit_test(test_stays_failed),
-        cmocka_unit_test(test_bounds),          cmocka_unit_test(test_endless_chunks),
-        cmocka_unit_test(test_log_position),
-        cmocka_unit_test(test_body_error_is_handed_on),
+        cmocka_unit_test(test_a_reply_may_be_split_at_each_byte),
+        cmocka_unit_test(test_a_failed_reply_stays_failed),
+        cmocka_unit_test(test_a_reply_beyond_its_bounds_is_refused),
+        cmocka_unit_test(test_a_reply_may_have_any_number_of_chunks),
+        cmocka_unit_test(test_an_invalid_position_of_a_log_is_ignored),
+        cmocka_unit_test(test_an_error_of_the_body_callback_is_returned),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -149,7 +149,7 @@ static const struct {
      "This request takes no members, but has \"now\"."},
 };
 
-static void test_bad(void **state)
+static void test_invalid_bodies_are_refused(void **state)
 {
     (void)state;
     for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++) {
@@ -167,7 +167,7 @@ static void test_bad(void **state)
     }
 }
 
-static void test_long_value_is_shortened(void **state)
+static void test_a_long_value_is_shortened_in_the_error(void **state)
 {
     char body[2000] = "{\"command\":[\"true\"],\"name\":[\"";
     struct nm_problem p = {};
@@ -185,7 +185,7 @@ static void test_long_value_is_shortened(void **state)
     json_decref(j);
 }
 
-static void test_deep_nesting(void **state)
+static void test_a_deeply_nested_body_is_refused(void **state)
 {
     _cleanup_free_ char *body = malloc(100001);
     struct nm_problem p = {};
@@ -199,7 +199,7 @@ static void test_deep_nesting(void **state)
 }
 
 /* These bodies are refused for the memory that their JSON would need, although most of the texts are small. */
-static void test_bombs(void **state)
+static void test_a_body_that_needs_too_much_memory_is_refused(void **state)
 {
     static const struct {
         const char *piece, *message;
@@ -229,7 +229,7 @@ static void test_bombs(void **state)
     }
 }
 
-static void test_submit_round_trip(void **state)
+static void test_a_submission_reads_back(void **state)
 {
     const char *argv[] = {"/bin/echo", "", "\xc3\xa4 \"x\"\n", NULL},
                *env[] = {"A=1", "B=x=y", "EMPTY=", NULL};
@@ -281,7 +281,7 @@ static void test_submit_round_trip(void **state)
     assert_null(s->env[3]);
 }
 
-static void test_submit_defaults(void **state)
+static void test_a_submission_has_its_defaults(void **state)
 {
     _cleanup_(nm_messages_submit_done) struct nm_messages_submit out = {};
     json_t *body = json_pack("{s:[s]}", "command", "true");
@@ -299,7 +299,7 @@ static void test_submit_defaults(void **state)
     assert_false(out.submit.exempt || out.submit.replace);
 }
 
-static void test_vcores(void **state)
+static void test_vcores_are_read(void **state)
 {
     static const struct {
         const char *body;
@@ -326,7 +326,7 @@ static void test_vcores(void **state)
     }
 }
 
-static void test_drain_defaults(void **state)
+static void test_a_drain_has_its_defaults(void **state)
 {
     struct nm_drain_order d;
     struct nm_problem p;
@@ -347,7 +347,7 @@ static void test_drain_defaults(void **state)
     assert_true(d.until_restart);
 }
 
-static void test_errors_round_trip(void **state)
+static void test_errors_read_back(void **state)
 {
     (void)state;
     for (int o = NM_AGENT_E_INVALID; o <= NM_AGENT_E_UNAVAILABLE; o++) {
@@ -370,7 +370,7 @@ static void test_errors_round_trip(void **state)
     assert_string_equal(nm_messages_error_code(99), "internal");
 }
 
-static void test_foreign_error(void **state)
+static void test_an_error_of_another_server_is_read(void **state)
 {
     struct nm_problem p;
     json_t *j = json_pack("{s:s}", "error", "oops");
@@ -380,7 +380,7 @@ static void test_foreign_error(void **state)
     json_decref(j);
 }
 
-static void test_strings(void **state)
+static void test_invalid_strings_are_refused(void **state)
 {
     static const struct {
         const char *in, *out;
@@ -410,17 +410,17 @@ static void test_strings(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bad),
-        cmocka_unit_test(test_long_value_is_shortened),
-        cmocka_unit_test(test_deep_nesting),
-        cmocka_unit_test(test_bombs),
-        cmocka_unit_test(test_submit_round_trip),
-        cmocka_unit_test(test_submit_defaults),
-        cmocka_unit_test(test_vcores),
-        cmocka_unit_test(test_drain_defaults),
-        cmocka_unit_test(test_errors_round_trip),
-        cmocka_unit_test(test_foreign_error),
-        cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_invalid_bodies_are_refused),
+        cmocka_unit_test(test_a_long_value_is_shortened_in_the_error),
+        cmocka_unit_test(test_a_deeply_nested_body_is_refused),
+        cmocka_unit_test(test_a_body_that_needs_too_much_memory_is_refused),
+        cmocka_unit_test(test_a_submission_reads_back),
+        cmocka_unit_test(test_a_submission_has_its_defaults),
+        cmocka_unit_test(test_vcores_are_read),
+        cmocka_unit_test(test_a_drain_has_its_defaults),
+        cmocka_unit_test(test_errors_read_back),
+        cmocka_unit_test(test_an_error_of_another_server_is_read),
+        cmocka_unit_test(test_invalid_strings_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

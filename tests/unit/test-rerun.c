@@ -107,7 +107,7 @@ static void hear(const struct nm_event *e, void *userdata)
     strncat(h->states, " ", sizeof h->states - strlen(h->states) - 1);
 }
 
-static void test_another_command(void **state)
+static void test_another_command_runs_in_the_same_container(void **state)
 {
     struct nm_rerun r = {.argv = other_argv, .env = other_env, .blob = &(struct nm_blob){(void *)(uintptr_t)"two", 3}};
     struct nm_subscription *subscription;
@@ -142,7 +142,7 @@ static void test_another_command(void **state)
 }
 
 /* The end of the second run is the end of the container, with the figures of that run. */
-static void test_its_end(void **state)
+static void test_the_end_of_the_second_run_is_the_containers(void **state)
 {
     static const char *const fails[] = {"/bin/sh", "-c", "exit 3", NULL};
     struct nm_rerun r = {.argv = fails};
@@ -165,7 +165,7 @@ static void test_its_end(void **state)
     assert_int_equal(c->exit_code, 3);
 }
 
-static void test_the_same_command(void **state)
+static void test_the_same_command_runs_again(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = submit(w, NM_OPPORTUNISTIC, first_argv);
@@ -177,7 +177,7 @@ static void test_the_same_command(void **state)
     assert_memory_equal(l->c->blob.data, "one", 3);
 }
 
-static void test_what_is_refused(void **state)
+static void test_a_rerun_in_a_wrong_state_is_refused(void **state)
 {
     static const char *const none[] = {"", NULL};
     struct nm_rerun r = {0}, bad = {.argv = none};
@@ -195,7 +195,7 @@ static void test_what_is_refused(void **state)
     assert_int_equal(rerun(w, &r), NM_AGENT_E_CONFLICT);
 }
 
-static void test_draining(void **state)
+static void test_a_draining_node_refuses_a_rerun(void **state)
 {
     struct manager_world *w = *state;
     struct nm_problem p;
@@ -207,7 +207,7 @@ static void test_draining(void **state)
 }
 
 /* A kill during the end of the former run ends the container. */
-static void test_killed_meanwhile(void **state)
+static void test_a_kill_during_the_former_run_ends_the_container(void **state)
 {
     struct nm_end e = {.code = -105, .message = "its master asked for it"};
     struct manager_world *w = *state;
@@ -250,7 +250,7 @@ static void end_by_itself(struct manager_world *w, struct nm_live_container *l)
     manager_world_settle(w);
 }
 
-static void test_asked_at_its_end(void **state)
+static void test_the_owner_is_asked_for_a_rerun_at_the_end(void **state)
 {
     static const char *const fails[] = {"/bin/sh", "-c", "sleep 0.2; exit 3", NULL};
     struct manager_world *w = *state;
@@ -285,7 +285,7 @@ static struct nm_live_container *restart(struct manager_world *w)
     return live(w);
 }
 
-static void test_restart_while_it_ends(void **state)
+static void test_a_restart_during_the_former_run_continues_the_rerun(void **state)
 {
     struct nm_rerun r = {.argv = other_argv, .env = other_env};
     struct manager_world *w = *state;
@@ -308,7 +308,7 @@ static void test_restart_while_it_ends(void **state)
 }
 
 /* nmd died when the shim's files had been removed and the journal contained the next run. */
-static void test_death_before_it_was_new(void **state)
+static void test_a_death_before_the_new_run_continues_the_rerun(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = submit(w, NM_GUARANTEED, first_argv);
@@ -377,15 +377,15 @@ static void test_death_at_each_step(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        TEST(test_another_command),
-        TEST(test_its_end),
-        TEST(test_the_same_command),
-        TEST(test_what_is_refused),
-        TEST(test_draining),
-        TEST(test_killed_meanwhile),
-        TEST(test_asked_at_its_end),
-        TEST(test_restart_while_it_ends),
-        TEST(test_death_before_it_was_new),
+        TEST(test_another_command_runs_in_the_same_container),
+        TEST(test_the_end_of_the_second_run_is_the_containers),
+        TEST(test_the_same_command_runs_again),
+        TEST(test_a_rerun_in_a_wrong_state_is_refused),
+        TEST(test_a_draining_node_refuses_a_rerun),
+        TEST(test_a_kill_during_the_former_run_ends_the_container),
+        TEST(test_the_owner_is_asked_for_a_rerun_at_the_end),
+        TEST(test_a_restart_during_the_former_run_continues_the_rerun),
+        TEST(test_a_death_before_the_new_run_continues_the_rerun),
         TEST(test_death_at_each_step),
     };
 

@@ -56,7 +56,7 @@ static int signal_of_setting(enum nm_run_phase from, enum nm_run_phase to)
     return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
-static void test_every_pair(void **state)
+static void test_each_pair_of_phases_is_permitted_or_refused(void **state)
 {
     (void)state;
     for (enum nm_run_phase from = 0; from < NM_RUN_PHASE_COUNT; from++) {
@@ -89,7 +89,7 @@ static unsigned all_that_reach(enum nm_run_phase to)
 }
 
 /* Each phase has a way to the end, since a container that is stuck in a phase would hold its resources for ever. */
-static void test_every_phase_leads_out(void **state)
+static void test_each_phase_has_a_way_to_the_end(void **state)
 {
     (void)state;
     assert_int_equal(all_that_reach(NM_RUN_REMOVED), (1u << NM_RUN_PHASE_COUNT) - 1);
@@ -98,7 +98,7 @@ static void test_every_phase_leads_out(void **state)
 }
 
 /* Each event's resulting phase for each phase; the same phase if the event changes nothing. */
-static void test_events(void **state)
+static void test_each_event_has_its_resulting_phase(void **state)
 {
     static const struct {
         enum nm_run_phase before, sigkill, end_with_record, end_without;
@@ -135,7 +135,7 @@ static void test_events(void **state)
 }
 
 /* Only a run that has certainly executed nothing returns to the queue. */
-static void test_emptying(void **state)
+static void test_only_a_run_without_a_command_returns_to_the_queue(void **state)
 {
     static const struct {
         enum nm_run_phase before, after;
@@ -159,7 +159,7 @@ static void test_emptying(void **state)
 }
 
 /* One column per question, one letter per phase in the enum's order. */
-static void test_questions(void **state)
+static void test_each_question_has_its_phases(void **state)
 {
     static const struct {
         bool (*is)(enum nm_run_phase phase);
@@ -178,7 +178,7 @@ static void test_questions(void **state)
             assert_int_equal(cases[i].is(phase), cases[i].yes[phase] == 'x');
 }
 
-static void test_names(void **state)
+static void test_names_of_phases_round_trip(void **state)
 {
     (void)state;
     for (enum nm_run_phase a = 0; a < NM_RUN_PHASE_COUNT; a++)
@@ -189,9 +189,11 @@ static void test_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_pair), cmocka_unit_test(test_every_phase_leads_out),
-        cmocka_unit_test(test_events),     cmocka_unit_test(test_emptying),
-        cmocka_unit_test(test_questions),  cmocka_unit_test(test_names),
+        cmocka_unit_test(test_each_pair_of_phases_is_permitted_or_refused),
+        cmocka_unit_test(test_each_phase_has_a_way_to_the_end),
+        cmocka_unit_test(test_each_event_has_its_resulting_phase),
+        cmocka_unit_test(test_only_a_run_without_a_command_returns_to_the_queue),
+        cmocka_unit_test(test_each_question_has_its_phases),  cmocka_unit_test(test_names_of_phases_round_trip),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

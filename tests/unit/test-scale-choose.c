@@ -74,7 +74,7 @@ static void expect_given(const struct world *w, const char *names)
     assert_string_equal(got, names);
 }
 
-static void test_time(void **state)
+static void test_a_node_is_removable_after_its_idle_time(void **state)
 {
     struct world *w = *state;
 
@@ -92,7 +92,7 @@ static void test_time(void **state)
 }
 
 /* The node was used in between: its idle time begins anew. */
-static void test_use_between(void **state)
+static void test_use_in_between_restarts_the_idle_time(void **state)
 {
     struct world *w = *state;
     struct nm_scale_node *n = world_node(&w->model, "a");
@@ -108,7 +108,7 @@ static void test_use_between(void **state)
     expect(w, "a", NM_SCALE_IDLE_SHORT);
 }
 
-static void test_looks_too_far_apart(void **state)
+static void test_observations_too_far_apart_restart_the_idle_time(void **state)
 {
     struct world *w = *state;
 
@@ -119,7 +119,7 @@ static void test_looks_too_far_apart(void **state)
     expect(w, "a", NM_SCALE_IDLE_SHORT);
 }
 
-static void test_clock_put_back(void **state)
+static void test_a_clock_set_back_restarts_the_idle_time(void **state)
 {
     struct world *w = *state;
 
@@ -132,7 +132,7 @@ static void test_clock_put_back(void **state)
     assert_int_equal(verdict(w, "a")->since_msec, 500 * SECOND);
 }
 
-static void test_states(void **state)
+static void test_only_running_nodes_are_chosen(void **state)
 {
     static const char *const states[] = {
         "DECOMMISSIONING", "DECOMMISSIONED", "UNHEALTHY", "LOST", "SHUTDOWN", "NEW", "x"};
@@ -148,7 +148,7 @@ static void test_states(void **state)
 }
 
 /* Each of these alone makes a node count as used: REST reports them separately. */
-static void test_in_use(void **state)
+static void test_a_node_with_any_use_stays(void **state)
 {
     struct world *w = *state;
 
@@ -164,7 +164,7 @@ static void test_in_use(void **state)
         assert_int_equal(w->verdicts[i].reason, NM_SCALE_IN_USE);
 }
 
-static void test_shared_host(void **state)
+static void test_nodes_that_share_a_host_stay(void **state)
 {
     struct world *w = *state;
 
@@ -180,7 +180,7 @@ static void test_shared_host(void **state)
     expect_given(w, "b"); /* the old entry for it doesn't count as another node */
 }
 
-static void test_order(void **state)
+static void test_the_least_useful_node_is_first(void **state)
 {
     struct world *w = *state;
     struct nm_scale_node *n;
@@ -202,7 +202,7 @@ static void test_order(void **state)
     expect_given(w, "small few a b late");
 }
 
-static void test_min_nodes(void **state)
+static void test_a_minimum_of_nodes_stays(void **state)
 {
     struct world *w = *state;
     struct nm_scale_rules r = rules;
@@ -228,7 +228,7 @@ static void test_min_nodes(void **state)
     expect(w, "b", NM_SCALE_AT_MOST);
 }
 
-static void test_labels(void **state)
+static void test_a_minimum_of_each_partition_stays(void **state)
 {
     struct world *w = *state;
     struct nm_scale_rules r = rules;
@@ -251,7 +251,7 @@ static void test_labels(void **state)
 }
 
 /* Demand in a partition keeps only the nodes of that partition, and brings back those that are being given back. */
-static void test_labels_demand(void **state)
+static void test_demand_counts_per_partition(void **state)
 {
     struct world *w = *state;
     struct nm_scale_rules r = rules;
@@ -278,7 +278,7 @@ static void test_labels_demand(void **state)
     assert_false(nm_scale_demand_is_back(&w->model, &x, 1));
 }
 
-static void test_data_seen(void **state)
+static void test_a_node_with_known_data_stays(void **state)
 {
     struct world *w = *state;
 
@@ -303,7 +303,7 @@ static void test_data_seen(void **state)
 }
 
 /* An application was there before nmscale: its former nodes are unknown. */
-static void test_data_unknown(void **state)
+static void test_a_node_with_unknown_data_stays(void **state)
 {
     struct world *w = *state;
     struct nm_scale_rules r = rules;
@@ -320,7 +320,7 @@ static void test_data_unknown(void **state)
 }
 
 /* The application is known from its beginning, but one query about it failed. */
-static void test_data_not_seen_once(void **state)
+static void test_a_failed_query_makes_data_unknown(void **state)
 {
     struct world *w = *state;
 
@@ -336,7 +336,7 @@ static void test_data_not_seen_once(void **state)
     expect(w, "a", NM_SCALE_UNKNOWN_DATA);
 }
 
-static void test_waiting_for_first_container(void **state)
+static void test_an_application_without_containers_holds_no_node(void **state)
 {
     struct world *w = *state;
 
@@ -348,7 +348,7 @@ static void test_waiting_for_first_container(void **state)
     expect_given(w, "a");
 }
 
-static void test_node_told(void **state)
+static void test_the_nodes_own_answer_about_data_counts(void **state)
 {
     struct world *w = *state;
     char ended[] = "ended", app1[] = "app1", *kept[] = {ended, app1};
@@ -372,7 +372,7 @@ static void test_node_told(void **state)
     expect_given(w, "clear");
 }
 
-static void test_demand_keeps(void **state)
+static void test_demand_keeps_nodes(void **state)
 {
     struct world *w = *state;
 
@@ -391,7 +391,7 @@ static void test_demand_keeps(void **state)
     expect_given(w, "a b c");
 }
 
-static void test_demand_back(void **state)
+static void test_demand_readmits_nodes(void **state)
 {
     struct world *w = *state;
     const struct nm_scale_capacity b = {.id = "b:1", .label = "", .mb = 10240, .vcores = 10};
@@ -410,7 +410,7 @@ static void test_demand_back(void **state)
     assert_true(nm_scale_demand_is_back(&w->model, &b, 1));
 }
 
-static void test_fits(void **state)
+static void test_only_requests_that_fit_count(void **state)
 {
     const struct nm_scale_demand none = {0}, odd = {.containers = 3, .mb = 10, .vcores = 3};
     const struct nm_scale_demand no_size = {.containers = 4};
@@ -425,7 +425,7 @@ static void test_fits(void **state)
 }
 
 /* Every reason has a name of its own and a sentence. */
-static void test_words(void **state)
+static void test_each_reason_has_a_name_and_a_sentence(void **state)
 {
     char word[] = "gpu";
     const struct nm_scale_node n = {.id = word, .state = word, .label = word};
@@ -448,26 +448,26 @@ static void test_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(test_time),
-        WORLD_TEST(test_use_between),
-        WORLD_TEST(test_looks_too_far_apart),
-        WORLD_TEST(test_clock_put_back),
-        WORLD_TEST(test_states),
-        WORLD_TEST(test_in_use),
-        WORLD_TEST(test_shared_host),
-        WORLD_TEST(test_order),
-        WORLD_TEST(test_min_nodes),
-        WORLD_TEST(test_labels),
-        WORLD_TEST(test_labels_demand),
-        WORLD_TEST(test_data_seen),
-        WORLD_TEST(test_data_unknown),
-        WORLD_TEST(test_data_not_seen_once),
-        WORLD_TEST(test_waiting_for_first_container),
-        WORLD_TEST(test_node_told),
-        WORLD_TEST(test_demand_keeps),
-        WORLD_TEST(test_demand_back),
-        cmocka_unit_test(test_fits),
-        cmocka_unit_test(test_words),
+        WORLD_TEST(test_a_node_is_removable_after_its_idle_time),
+        WORLD_TEST(test_use_in_between_restarts_the_idle_time),
+        WORLD_TEST(test_observations_too_far_apart_restart_the_idle_time),
+        WORLD_TEST(test_a_clock_set_back_restarts_the_idle_time),
+        WORLD_TEST(test_only_running_nodes_are_chosen),
+        WORLD_TEST(test_a_node_with_any_use_stays),
+        WORLD_TEST(test_nodes_that_share_a_host_stay),
+        WORLD_TEST(test_the_least_useful_node_is_first),
+        WORLD_TEST(test_a_minimum_of_nodes_stays),
+        WORLD_TEST(test_a_minimum_of_each_partition_stays),
+        WORLD_TEST(test_demand_counts_per_partition),
+        WORLD_TEST(test_a_node_with_known_data_stays),
+        WORLD_TEST(test_a_node_with_unknown_data_stays),
+        WORLD_TEST(test_a_failed_query_makes_data_unknown),
+        WORLD_TEST(test_an_application_without_containers_holds_no_node),
+        WORLD_TEST(test_the_nodes_own_answer_about_data_counts),
+        WORLD_TEST(test_demand_keeps_nodes),
+        WORLD_TEST(test_demand_readmits_nodes),
+        cmocka_unit_test(test_only_requests_that_fit_count),
+        cmocka_unit_test(test_each_reason_has_a_name_and_a_sentence),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

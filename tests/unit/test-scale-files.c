@@ -39,7 +39,7 @@ static char *path_of(const char *name)
     return path;
 }
 
-static void test_exclude(void **state)
+static void test_lines_are_added_to_and_removed_from_the_exclude_file(void **state)
 {
     static const char admins[] = "old1 old2 # ours\n\n  old3\t\n# n1\nold4 # nmscale was here\n";
     char n1[] = "n1", old2[] = "old2", n2[] = "n2", *hosts[] = {n1, old2, n2};
@@ -69,7 +69,7 @@ static void test_exclude(void **state)
 }
 
 /* Files without a final newline, with other line ends, and empty ones. */
-static void test_exclude_edges(void **state)
+static void test_exclude_files_of_each_form_are_changed(void **state)
 {
     char host[] = "n1", *n1[] = {host};
     static const struct {
@@ -95,7 +95,7 @@ static void test_exclude_edges(void **state)
     }
 }
 
-static void test_exclude_read(void **state)
+static void test_an_exclude_file_is_read(void **state)
 {
     _cleanup_free_ char *plain = path_of("exclude"), *xml = path_of("exclude.xml"), *text = NULL, *message = NULL;
 
@@ -118,7 +118,7 @@ static mode_t mode_of(const char *path)
     return st.st_mode;
 }
 
-static void test_replace(void **state)
+static void test_a_file_is_replaced_completely(void **state)
 {
     _cleanup_free_ char *path = path_of("f"), *link = path_of("link"), *text = NULL;
     size_t size;
@@ -142,7 +142,7 @@ static void test_replace(void **state)
     assert_int_equal(rmdir(dir), 0);
 }
 
-static void test_lock(void **state)
+static void test_a_second_lock_is_refused(void **state)
 {
     _cleanup_free_ char *path = path_of("f");
     int first = -1, second = -1;
@@ -167,7 +167,7 @@ static void fill_memory(struct nm_scale_memory *m)
     assert_int_equal(nm_scale_memory_look(m, &model, 2000, 5000), 0);
 }
 
-static void test_memory(void **state)
+static void test_the_state_reads_back_as_written(void **state)
 {
     _cleanup_(nm_scale_memory_done) struct nm_scale_memory m = {0}, again = {0};
     _cleanup_free_ char *path = path_of("state"), *before = NULL, *after = NULL, *message = NULL;
@@ -195,7 +195,7 @@ static void test_memory(void **state)
     assert_non_null(strstr(message, "belongs to rm, not to other"));
 }
 
-static void test_damaged_memory(void **state)
+static void test_a_damaged_state_is_refused(void **state)
 {
     static const char *const rows[] = {
         "", "{", "[]", "{}", "{\"format\":2}",
@@ -217,7 +217,7 @@ static void test_damaged_memory(void **state)
     }
 }
 
-static void test_command(void **state)
+static void test_the_result_of_a_command_is_returned(void **state)
 {
     const char *none[] = {NULL}, *script[] = {"-c", "echo one; echo two >&2; exit 3", NULL};
     const char *sleeper[] = {"60", NULL};
@@ -236,7 +236,7 @@ static void test_command(void **state)
 }
 
 /* If the parent ignored SIGCHLD, the exit status of a command is unknown: this counts as a failure. */
-static void test_children_ignored(void **state)
+static void test_an_unknown_exit_status_counts_as_a_failure(void **state)
 {
     const char *none[] = {NULL};
     _cleanup_free_ char *unknown = NULL, *failed = NULL;
@@ -255,9 +255,15 @@ static void test_children_ignored(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        FILE_TEST(test_exclude), FILE_TEST(test_exclude_edges),  FILE_TEST(test_exclude_read), FILE_TEST(test_replace),
-        FILE_TEST(test_lock),    FILE_TEST(test_memory),         FILE_TEST(test_damaged_memory),
-        FILE_TEST(test_command),   FILE_TEST(test_children_ignored),
+        FILE_TEST(test_lines_are_added_to_and_removed_from_the_exclude_file),
+        FILE_TEST(test_exclude_files_of_each_form_are_changed),
+        FILE_TEST(test_an_exclude_file_is_read),
+        FILE_TEST(test_a_file_is_replaced_completely),
+        FILE_TEST(test_a_second_lock_is_refused),
+        FILE_TEST(test_the_state_reads_back_as_written),
+        FILE_TEST(test_a_damaged_state_is_refused),
+        FILE_TEST(test_the_result_of_a_command_is_returned),
+        FILE_TEST(test_an_unknown_exit_status_counts_as_a_failure),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,7 +28,7 @@ static int parse_nodes(struct parsed *p, const char *text)
     return nm_scale_parse_nodes(text, strlen(text), &p->m.nodes, &p->m.n_nodes, &p->message);
 }
 
-static void test_nodes(void **state)
+static void test_nodes_are_parsed(void **state)
 {
     _cleanup_(parsed_done) struct parsed p = {0};
     const struct nm_scale_node *n;
@@ -52,7 +52,7 @@ static void test_nodes(void **state)
 }
 
 /* A single node may be a list of one or an object, and an empty list has several spellings. */
-static void test_list_shapes(void **state)
+static void test_lists_of_each_form_are_parsed(void **state)
 {
     static const char *const empty[] = {"{\"nodes\":null}", "{\"nodes\":{}}", "{\"nodes\":{\"node\":null}}",
                                         "{\"nodes\":{\"node\":[]}}"};
@@ -70,7 +70,7 @@ static void test_list_shapes(void **state)
 }
 
 /* The error names what is wrong, and the output stays empty. */
-static void test_wrong_nodes(void **state)
+static void test_an_invalid_node_is_named(void **state)
 {
     static const struct {
         const char *text, *named;
@@ -108,7 +108,7 @@ static void test_wrong_nodes(void **state)
     }
 }
 
-static void test_too_many(void **state)
+static void test_too_many_nodes_are_refused(void **state)
 {
     _cleanup_(parsed_done) struct parsed p = {0};
     _cleanup_free_ char *text = NULL;
@@ -125,7 +125,7 @@ static void test_too_many(void **state)
     assert_non_null(strstr(p.message, "20001"));
 }
 
-static void test_apps(void **state)
+static void test_applications_are_parsed(void **state)
 {
     static const char text[] = "{\"apps\":{\"app\":[{\"id\":\"application_1_1\",\"state\":\"RUNNING\"},"
                                "{\"id\":\"application_1_2\",\"state\":\"ACCEPTED\"}]}}";
@@ -140,7 +140,7 @@ static void test_apps(void **state)
     assert_false(p.m.apps[0].seen);
 }
 
-static void test_demand(void **state)
+static void test_the_demand_is_parsed(void **state)
 {
     static const char text[] = "{\"clusterMetrics\":"
                                "{\"containersPending\":3,\"pendingMB\":3072,\"pendingVirtualCores\":6}}";
@@ -159,7 +159,7 @@ static void test_demand(void **state)
     }
 }
 
-static void test_attempts(void **state)
+static void test_attempts_are_parsed(void **state)
 {
     static const char text[] = "{\"appAttempts\":{\"appAttempt\":["
                                "{\"appAttemptId\":\"appattempt_1_1_1\",\"nodeId\":\"a:1\"},"
@@ -175,7 +175,7 @@ static void test_attempts(void **state)
     nm_scale_attempts_done(&a);
 }
 
-static void test_containers(void **state)
+static void test_containers_are_parsed(void **state)
 {
     static const char text[] = "{\"containers\":{\"container\":[{\"nodeId\":\"a:1\"},{\"assignedNodeId\":\"b:1\"}]}}";
     static const char bare[] = "{\"container\":[{\"nodeId\":\"a:1\"}]}"; /* as 3.4.2 formats it */
@@ -208,7 +208,7 @@ static int parse_waiting(struct parsed *p, const char *text)
     return nm_scale_parse_waiting(text, strlen(text), &p->m.waiting, &p->m.n_waiting, &p->message);
 }
 
-static void test_waiting(void **state)
+static void test_waiting_requests_are_parsed(void **state)
 {
     static const char *const none[] = {"{\"scheduler\":{\"schedulerInfo\":{\"rootQueue\":{\"queueName\":\"root\"}}}}",
                                        "{\"scheduler\":{\"schedulerInfo\":{\"queues\":null}}}"};
@@ -237,10 +237,14 @@ static void test_waiting(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nodes),    cmocka_unit_test(test_list_shapes), cmocka_unit_test(test_wrong_nodes),
-        cmocka_unit_test(test_too_many), cmocka_unit_test(test_apps),        cmocka_unit_test(test_demand),
-        cmocka_unit_test(test_attempts), cmocka_unit_test(test_containers),
-        cmocka_unit_test(test_waiting),
+        cmocka_unit_test(test_nodes_are_parsed),
+        cmocka_unit_test(test_lists_of_each_form_are_parsed),
+        cmocka_unit_test(test_an_invalid_node_is_named),
+        cmocka_unit_test(test_too_many_nodes_are_refused),
+        cmocka_unit_test(test_applications_are_parsed),
+        cmocka_unit_test(test_the_demand_is_parsed),
+        cmocka_unit_test(test_attempts_are_parsed), cmocka_unit_test(test_containers_are_parsed),
+        cmocka_unit_test(test_waiting_requests_are_parsed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -219,7 +219,7 @@ static int tell_seed(void **state)
     return 0;
 }
 
-static void test_histories(void **state)
+static void test_random_histories_break_no_rule(void **state)
 {
     uint64_t given = 0;
 
@@ -237,7 +237,7 @@ static void test_histories(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_histories, tell_seed)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_random_histories_break_no_rule, tell_seed)};
 
     if (argc > 1 && nm_parse_u64(argv[1], &only_seed) < 0) {
         fprintf(stderr, "usage: test-scale-property [SEED]\n");

@@ -52,7 +52,7 @@ static int resolve(struct fixture *f)
 }
 
 /* A node of 2 GiB has about 15,000 tasks, which is less than the fixed limit of 16384 for one container. */
-static void test_tasks(void **state)
+static void test_the_limit_of_tasks_follows_the_node(void **state)
 {
     static const struct {
         uint64_t configured, node, slice, container;
@@ -77,7 +77,7 @@ static void test_tasks(void **state)
     }
 }
 
-static void test_auto_reserve(void **state)
+static void test_the_automatic_reserve_follows_the_node(void **state)
 {
     static const struct {
         uint64_t total, reserve;
@@ -97,7 +97,7 @@ static void test_auto_reserve(void **state)
     }
 }
 
-static void test_capacity_and_reserve_are_the_node(void **state)
+static void test_capacity_and_reserve_are_the_whole_node(void **state)
 {
     struct fixture *f = *state;
 
@@ -126,7 +126,7 @@ static void expect_refused(struct fixture *f, const char *message)
     assert_memory_equal(&before, &f->settings, sizeof before);
 }
 
-static void test_too_much(void **state)
+static void test_a_capacity_above_the_node_is_refused(void **state)
 {
     struct fixture *f = *state;
 
@@ -153,7 +153,7 @@ static void test_too_much(void **state)
 }
 
 /* A valid configured capacity shrinks when the node does, and grows with the node again. */
-static void test_a_node_that_changes(void **state)
+static void test_a_configured_capacity_shrinks_with_the_node(void **state)
 {
     struct fixture *f = *state;
     struct nm_policy_settings s;
@@ -186,7 +186,7 @@ static void test_a_node_that_changes(void **state)
 
 /* An upstream's larger size takes effect up to the host's size. A smaller one reduces the offer, while the capacity
  * stays for the running containers. */
-static void test_an_upstreams_size(void **state)
+static void test_an_upstreams_size_is_limited_by_the_host(void **state)
 {
     struct fixture *f = *state;
     struct nm_resources configured;
@@ -220,7 +220,7 @@ static void test_an_upstreams_size(void **state)
     assert_int_equal(nm_settings_vcore_millicores(f->config, &f->node, 1000), 1000);
 }
 
-static void test_no_sample(void **state)
+static void test_without_a_sample_the_capacity_is_unknown(void **state)
 {
     struct fixture *f = *state;
 
@@ -232,7 +232,7 @@ static void test_no_sample(void **state)
     assert_int_equal(resolve(f), -ENODATA);
 }
 
-static void test_cpu(void **state)
+static void test_the_cpu_capacity_follows_the_cpus(void **state)
 {
     struct fixture *f = *state;
 
@@ -247,7 +247,7 @@ static void test_cpu(void **state)
     assert_int_equal(f->settings.squeeze_floor_millicores, 25);
 }
 
-static void test_vcores(void **state)
+static void test_vcores_are_shares_of_the_cpus(void **state)
 {
     struct fixture *f = *state;
     uint64_t sum = 0;
@@ -267,7 +267,7 @@ static void test_vcores(void **state)
 }
 
 /* A feature is off if the backend doesn't support it or the configuration disables it. */
-static void test_features(void **state)
+static void test_a_feature_needs_backend_and_configuration(void **state)
 {
     struct fixture *f = *state;
 
@@ -288,7 +288,7 @@ static void test_features(void **state)
     assert_false(f->settings.can_reclaim || f->settings.can_squeeze || f->settings.pause_enabled);
 }
 
-static void test_the_rest(void **state)
+static void test_other_settings_follow_the_configuration(void **state)
 {
     struct fixture *f = *state;
 
@@ -379,13 +379,18 @@ int main(void)
 {
 #define WITH_FIXTURE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        WITH_FIXTURE(test_tasks),
-        WITH_FIXTURE(test_auto_reserve), WITH_FIXTURE(test_capacity_and_reserve_are_the_node),
-        WITH_FIXTURE(test_too_much),     WITH_FIXTURE(test_no_sample),
-        WITH_FIXTURE(test_cpu),          WITH_FIXTURE(test_vcores),
+        WITH_FIXTURE(test_the_limit_of_tasks_follows_the_node),
+        WITH_FIXTURE(test_the_automatic_reserve_follows_the_node),
+        WITH_FIXTURE(test_capacity_and_reserve_are_the_whole_node),
+        WITH_FIXTURE(test_a_capacity_above_the_node_is_refused),
+        WITH_FIXTURE(test_without_a_sample_the_capacity_is_unknown),
+        WITH_FIXTURE(test_the_cpu_capacity_follows_the_cpus),
+        WITH_FIXTURE(test_vcores_are_shares_of_the_cpus),
         WITH_FIXTURE(test_cpu_thresholds_follow_the_host),
-        WITH_FIXTURE(test_features),     WITH_FIXTURE(test_the_rest),
-        WITH_FIXTURE(test_a_node_that_changes), WITH_FIXTURE(test_an_upstreams_size),
+        WITH_FIXTURE(test_a_feature_needs_backend_and_configuration),
+        WITH_FIXTURE(test_other_settings_follow_the_configuration),
+        WITH_FIXTURE(test_a_configured_capacity_shrinks_with_the_node),
+        WITH_FIXTURE(test_an_upstreams_size_is_limited_by_the_host),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

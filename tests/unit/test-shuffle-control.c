@@ -41,7 +41,7 @@ static bool says(const char *line, const char *what)
     return strstr(reply, what) && !strchr(reply, '\n');
 }
 
-static void test_a_job_comes_and_goes(void **state)
+static void test_a_job_is_added_and_removed(void **state)
 {
     struct nm_shuffle_job job;
 
@@ -64,7 +64,7 @@ static void test_a_job_comes_and_goes(void **state)
     assert_true(says("{\"count\": {}}", "\"open\": 0"));
 }
 
-static void test_bad_lines(void **state)
+static void test_an_invalid_line_is_refused(void **state)
 {
     static const char *const bad[][2] = {
         {"", "not JSON"},
@@ -90,7 +90,7 @@ static void test_bad_lines(void **state)
         assert_true(says(bad[i][0], bad[i][1]));
 }
 
-static void test_too_long_a_key(void **state)
+static void test_a_key_that_is_too_long_is_refused(void **state)
 {
     char line[512];
 
@@ -100,7 +100,7 @@ static void test_too_long_a_key(void **state)
     assert_true(says(line, "key: it must be 1 to 64 bytes"));
 }
 
-static void test_too_many_jobs(void **state)
+static void test_too_many_jobs_are_refused(void **state)
 {
     struct nm_shuffle_job job = {.user = "a", .key_size = 1};
 
@@ -114,7 +114,7 @@ static void test_too_many_jobs(void **state)
 }
 
 /* Reads lines from a file until its end. */
-static void test_run(void **state)
+static void test_lines_are_read_to_the_end(void **state)
 {
     char in[] = "{\"count\": {}}\nx\n", out[512] = "";
     FILE *from = fmemopen(in, strlen(in), "r"), *to = fmemopen(out, sizeof out, "w");
@@ -131,8 +131,10 @@ static void test_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_a_job_comes_and_goes), TEST(test_bad_lines), TEST(test_too_long_a_key),
-        TEST(test_too_many_jobs),        TEST(test_run),
+        TEST(test_a_job_is_added_and_removed),
+        TEST(test_an_invalid_line_is_refused),
+        TEST(test_a_key_that_is_too_long_is_refused),
+        TEST(test_too_many_jobs_are_refused),        TEST(test_lines_are_read_to_the_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

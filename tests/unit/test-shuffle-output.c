@@ -59,7 +59,7 @@ static const char *path_of(const char *name)
     return shuffle_world_path(&world, "b", ATTEMPT(0), name);
 }
 
-static void test_found(void **state)
+static void test_an_output_is_found(void **state)
 {
     char text[16] = "";
     int fd;
@@ -82,7 +82,7 @@ static void test_found(void **state)
                                             (struct nm_shuffle_range){0, 1}, NULL, lengths, &output), -ENOENT);
 }
 
-static void test_ranges(void **state)
+static void test_a_range_of_parts_is_found(void **state)
 {
     (void)state;
     assert_int_equal(find_range(0, 3), 0);
@@ -102,7 +102,7 @@ static void test_ranges(void **state)
 }
 
 /* The lengths come from the index that matches the data, although another index was read before. */
-static void test_a_range_of_the_other_index(void **state)
+static void test_a_range_uses_the_index_of_its_data(void **state)
 {
     (void)state;
     shuffle_world_output(&world, "a", ATTEMPT(0), (const char *const[]){"0123456789", "0123456789", "", NULL});
@@ -116,7 +116,7 @@ static void test_a_range_of_the_other_index(void **state)
 }
 
 /* A change of any byte of an index is detected. */
-static void test_a_flipped_byte(void **state)
+static void test_a_flipped_byte_of_an_index_is_detected(void **state)
 {
     (void)state;
     for (long at = 0; at < 3 * 24 + 8; at++) {
@@ -135,7 +135,7 @@ static void test_a_flipped_byte(void **state)
     }
 }
 
-static void test_shorter_than_it_says(void **state)
+static void test_a_file_shorter_than_its_index_is_refused(void **state)
 {
     int fd;
 
@@ -152,7 +152,7 @@ static void test_shorter_than_it_says(void **state)
 }
 
 /* An index may have a valid checksum and refer to bytes before the beginning or beyond the end of the data. */
-static void test_a_lying_index(void **state)
+static void test_an_index_with_wrong_offsets_is_refused(void **state)
 {
     static const int64_t lies[][3] = {{-8, 1, 8},        {0, 1, -1}, {INT64_MAX, 1, 8},
                                       {0, 1, INT64_MAX}, {0, -1, 5}, {10, 1, 5}};
@@ -180,7 +180,7 @@ static void test_links_are_not_followed(void **state)
     assert_int_equal(find(0), -ELOOP);
 }
 
-static void test_a_linked_directory(void **state)
+static void test_a_linked_directory_is_refused(void **state)
 {
     char old[512];
 
@@ -192,7 +192,7 @@ static void test_a_linked_directory(void **state)
 }
 
 /* Opening a FIFO in the usual way would wait for a writer. */
-static void test_a_fifo(void **state)
+static void test_a_fifo_is_refused_without_a_wait(void **state)
 {
     (void)state;
     assert_int_equal(unlink(path_of("file.out.index")), 0);
@@ -201,7 +201,7 @@ static void test_a_fifo(void **state)
 }
 
 /* A file of another user is refused, also as a hard link. */
-static void test_somebody_elses(void **state)
+static void test_a_file_of_another_user_is_refused(void **state)
 {
     (void)state;
     world.job.uid++;
@@ -209,7 +209,7 @@ static void test_somebody_elses(void **state)
 }
 
 /* The first directory has an invalid file of that name, and the second one has the output. */
-static void test_the_other_directory(void **state)
+static void test_the_second_directory_is_searched(void **state)
 {
     (void)state;
     shuffle_world_output(&world, "a", ATTEMPT(0), (const char *const[]){"wrong", NULL});
@@ -229,7 +229,7 @@ static void move_to_a(const char *name)
 }
 
 /* MapReduce may place the two files on different disks of a node. */
-static void test_in_two_directories(void **state)
+static void test_data_and_index_may_be_in_two_directories(void **state)
 {
     char text[16] = "";
     int fd;
@@ -252,7 +252,7 @@ static void test_in_two_directories(void **state)
     assert_int_equal(output.dir, 0);
 }
 
-static void test_only_one_of_the_two(void **state)
+static void test_an_output_without_its_index_is_refused(void **state)
 {
     (void)state;
     move_to_a("file.out.index");
@@ -263,7 +263,7 @@ static void test_only_one_of_the_two(void **state)
 }
 
 /* A directory may appear or be replaced while the process runs, for instance by a mount. */
-static void test_a_directory_that_comes(void **state)
+static void test_a_directory_that_appears_later_is_used(void **state)
 {
     char old[512], new[512];
 
@@ -305,7 +305,7 @@ static int find_and_pay(void)
 }
 
 /* The check of an index is booked before the index is read. It is booked once until the file changes. */
-static void test_checked_once(void **state)
+static void test_an_index_is_checked_once(void **state)
 {
     struct stat before, after;
     uint8_t byte = 1;
@@ -337,7 +337,7 @@ static void test_checked_once(void **state)
 }
 
 /* The number of remembered files is bounded, and the newest file is always among them. */
-static void test_checked_is_bounded(void **state)
+static void test_the_number_of_checked_files_is_bounded(void **state)
 {
     const unsigned n = 3 * NM_SHUFFLE_CHECKED_MAX;
     struct nm_shuffle_checked *checked;
@@ -364,12 +364,22 @@ static void test_checked_is_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_found),          TEST(test_a_flipped_byte),         TEST(test_shorter_than_it_says),
-        TEST(test_a_lying_index),  TEST(test_links_are_not_followed), TEST(test_a_linked_directory),
-        TEST(test_a_fifo),         TEST(test_somebody_elses),         TEST(test_the_other_directory),
-        TEST(test_in_two_directories), TEST(test_only_one_of_the_two), TEST(test_a_directory_that_comes),
-        TEST(test_checked_once),       TEST(test_checked_is_bounded),  TEST(test_ranges),
-        TEST(test_a_range_of_the_other_index),
+        TEST(test_an_output_is_found),
+        TEST(test_a_flipped_byte_of_an_index_is_detected),
+        TEST(test_a_file_shorter_than_its_index_is_refused),
+        TEST(test_an_index_with_wrong_offsets_is_refused),
+        TEST(test_links_are_not_followed),
+        TEST(test_a_linked_directory_is_refused),
+        TEST(test_a_fifo_is_refused_without_a_wait),
+        TEST(test_a_file_of_another_user_is_refused),
+        TEST(test_the_second_directory_is_searched),
+        TEST(test_data_and_index_may_be_in_two_directories),
+        TEST(test_an_output_without_its_index_is_refused),
+        TEST(test_a_directory_that_appears_later_is_used),
+        TEST(test_an_index_is_checked_once),
+        TEST(test_the_number_of_checked_files_is_bounded),
+        TEST(test_a_range_of_parts_is_found),
+        TEST(test_a_range_uses_the_index_of_its_data),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -147,7 +147,7 @@ static bool is_refused(const char *target, const char *why)
 
 /* For each map: the number of parts; for each part a Text, the vlong of its length, the vlong of the uncompressed
  * length and the vint of the reducer; then the contents of the parts. */
-static void test_to_the_byte(void **state)
+static void test_a_range_is_sent_to_the_byte(void **state)
 {
     const char some[] = "\x03" HEAD(0, "\x00\x00\x01") HEAD(0, "\x09\x12\x02") HEAD(0, "\x01\x02\x03") "the third4"
                         "\x03" HEAD(1, "\x00\x00\x01") HEAD(1, "\x00\x00\x02") HEAD(1, "\x00\x00\x03");
@@ -166,7 +166,7 @@ static void test_to_the_byte(void **state)
     assert_true(is_answer(TARGET "2&map=" ATTEMPT(0), as_hadoop, sizeof as_hadoop - 1));
 }
 
-static void test_the_same_map_again(void **state)
+static void test_one_map_may_be_named_again(void **state)
 {
     const char twice[] = "\x02" HEAD(1, "\x00\x00\x02") HEAD(1, "\x00\x00\x03")
                          "\x02" HEAD(0, "\x09\x12\x02") HEAD(0, "\x01\x02\x03") "the third4"
@@ -176,7 +176,7 @@ static void test_the_same_map_again(void **state)
     assert_true(is_answer(TARGET "2-3&map=" ATTEMPT(1) "," ATTEMPT(0) "," ATTEMPT(0), twice, sizeof twice - 1));
 }
 
-static void test_beyond_the_index(void **state)
+static void test_a_range_beyond_the_index_is_refused(void **state)
 {
     (void)state;
     assert_true(is_refused(TARGET "1-4&map=" ATTEMPT(0),
@@ -187,7 +187,7 @@ static void test_beyond_the_index(void **state)
 }
 
 /* Parts that aren't adjacent are served one by one, but not as a range. */
-static void test_scattered_parts(void **state)
+static void test_scattered_parts_are_served_one_by_one(void **state)
 {
     uint64_t index[] = {0, htobe64(1), htobe64(5), htobe64(6), htobe64(1), htobe64(4), 0};
     const char second[] = HEAD(0, "\x04\x01\x01") "he t";
@@ -228,7 +228,7 @@ static void book(uint64_t work_usec)
     assert_int_equal(nm_shuffle_jobs_book(service.jobs, JOB, work_usec, nm_now_usec(), &wait_usec), 0);
 }
 
-static void test_the_longest_range(void **state)
+static void test_the_longest_range_is_served(void **state)
 {
     struct nm_bytes body;
     int64_t n;
@@ -288,7 +288,7 @@ static void first_of_many(const char *name, const char *text, uint32_t n)
 }
 
 /* The buffer holds the lengths of one map at a time. The answer is complete nevertheless. */
-static void test_more_parts_than_are_held(void **state)
+static void test_more_parts_than_the_buffer_holds_are_served(void **state)
 {
     static const char *const names[] = {ATTEMPT(0), ATTEMPT(1), ATTEMPT(0), ATTEMPT(2)};
     static const char *const texts[] = {"first", "", "first", "the third"};
@@ -311,7 +311,7 @@ static void test_more_parts_than_are_held(void **state)
 
 /* Each part is booked, also those of a map that is named again. Another booking shows the account's state, since it
  * has to wait for all earlier ones. */
-static void test_parts_are_booked(void **state)
+static void test_each_part_is_booked(void **state)
 {
     char target[NM_SHUFFLE_HEAD_MAX] = TARGET "0-15&map=" ATTEMPT(0);
     const uint64_t begun_usec = nm_now_usec();
@@ -358,9 +358,13 @@ static void test_a_disconnect_ends_the_wait(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_to_the_byte),       TEST(test_the_same_map_again), TEST(test_beyond_the_index),
-        TEST(test_scattered_parts),   TEST(test_the_longest_range),  TEST(test_parts_are_booked),
-        TEST(test_a_disconnect_ends_the_wait), TEST(test_more_parts_than_are_held),
+        TEST(test_a_range_is_sent_to_the_byte),
+        TEST(test_one_map_may_be_named_again),
+        TEST(test_a_range_beyond_the_index_is_refused),
+        TEST(test_scattered_parts_are_served_one_by_one),
+        TEST(test_the_longest_range_is_served),
+        TEST(test_each_part_is_booked),
+        TEST(test_a_disconnect_ends_the_wait), TEST(test_more_parts_than_the_buffer_holds_are_served),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,7 +38,7 @@ static int get(const char *target)
     return parse(head);
 }
 
-static void test_as_fetcher_asks(void **state)
+static void test_a_request_of_hadoops_fetcher_is_parsed(void **state)
 {
     const char *target = "/mapOutput?job=job_1410901177871_0001&reduce=17&map=attempt_1410901177871_0001_m_000000_0,"
                          "attempt_1410901177871_0001_m_000012_1&keepAlive=true";
@@ -56,7 +56,7 @@ static void test_as_fetcher_asks(void **state)
     assert_true(q.keep_alive);
 }
 
-static void test_other_spellings(void **state)
+static void test_other_spellings_are_parsed(void **state)
 {
     (void)state;
     assert_int_equal(parse("GET /mapOutput?map=" MAP "&map=" MAP "&reduce=0&job=job_1_2 HTTP/1.0\r\nNAME:mapreduce\r\n"
@@ -68,7 +68,7 @@ static void test_other_spellings(void **state)
 }
 
 /* Tez' fetcher asks for the output of a task and for one spill of a pipelined output. */
-static void test_as_tez_asks(void **state)
+static void test_a_request_of_tez_is_parsed(void **state)
 {
     const char *target = "/mapOutput?job=job_1410901177871_0001&dag=1&reduce=2&map="
                          "attempt_1410901177871_0001_1_00_000000_0_10003,"
@@ -87,7 +87,7 @@ static void test_as_tez_asks(void **state)
 
 /* Parses ranges, which Tez' own handler accepts and Hadoop's doesn't. Both ends are inclusive. A range of one
  * reducer has another format in the answer than a single reducer, so that is_range tells them apart. */
-static void test_ranges(void **state)
+static void test_ranges_are_parsed(void **state)
 {
     static const struct {
         const char *reduce;
@@ -117,7 +117,7 @@ static void test_ranges(void **state)
 }
 
 /* The number of reducers in a range is bounded, whatever the number of maps. */
-static void test_too_many_parts(void **state)
+static void test_too_many_parts_are_refused(void **state)
 {
     const char *why = NULL,
                *head = "GET /mapOutput?job=job_1_2&reduce=1-4097&map=" MAP "," MAP " HTTP/1.1\r\n" HEADERS;
@@ -134,7 +134,7 @@ static void test_too_many_parts(void **state)
 }
 
 /* Hadoop's handler accepts these forms, although its own fetcher never sends them. */
-static void test_what_hadoop_accepts(void **state)
+static void test_forms_that_hadoop_accepts_are_parsed(void **state)
 {
     static const char *const good[] = {
         "/?job=job_1_2&reduce=0&map=attempt_1_1_00_000000_0_10003",
@@ -162,7 +162,7 @@ static void test_what_hadoop_accepts(void **state)
     assert_true(nm_bytes_equal(q.maps[3], nm_bytes_of(MAP)));
 }
 
-static void test_bad_targets(void **state)
+static void test_invalid_targets_are_refused(void **state)
 {
     static const char *const bad[] = {
         "/",
@@ -202,7 +202,7 @@ static void test_bad_targets(void **state)
     }
 }
 
-static void test_too_many_maps(void **state)
+static void test_too_many_maps_are_refused(void **state)
 {
     char target[NM_SHUFFLE_HEAD_MAX] = "/mapOutput?job=job_1_2&reduce=0&map=" MAP;
 
@@ -214,7 +214,7 @@ static void test_too_many_maps(void **state)
     assert_int_equal(get(strcat(target, "," MAP)), NM_SHUFFLE_BAD_REQUEST);
 }
 
-static void test_heads(void **state)
+static void test_heads_are_parsed(void **state)
 {
     const char *target = "/mapOutput?job=job_1_2&reduce=0&map=" MAP;
     static const struct {
@@ -241,7 +241,7 @@ static void test_heads(void **state)
     }
 }
 
-static void test_where_a_head_ends(void **state)
+static void test_the_end_of_a_head_is_found(void **state)
 {
     (void)state;
     assert_int_equal(nm_shuffle_head_size(nm_bytes_of("")), 0);
@@ -249,7 +249,7 @@ static void test_where_a_head_ends(void **state)
     assert_int_equal(nm_shuffle_head_size(nm_bytes_of("\r\n\r\nGET / HTTP/1.1\r\n\r\n")), 4);
 }
 
-static void test_application(void **state)
+static void test_the_application_of_a_job_is_found(void **state)
 {
     char application[64];
 
@@ -261,12 +261,14 @@ static void test_application(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_as_fetcher_asks), cmocka_unit_test(test_other_spellings),
-        cmocka_unit_test(test_as_tez_asks),     cmocka_unit_test(test_what_hadoop_accepts),
-        cmocka_unit_test(test_bad_targets),     cmocka_unit_test(test_too_many_maps),
-        cmocka_unit_test(test_heads),           cmocka_unit_test(test_where_a_head_ends),
-        cmocka_unit_test(test_application),     cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_too_many_parts),
+        cmocka_unit_test(test_a_request_of_hadoops_fetcher_is_parsed),
+        cmocka_unit_test(test_other_spellings_are_parsed),
+        cmocka_unit_test(test_a_request_of_tez_is_parsed),
+        cmocka_unit_test(test_forms_that_hadoop_accepts_are_parsed),
+        cmocka_unit_test(test_invalid_targets_are_refused),     cmocka_unit_test(test_too_many_maps_are_refused),
+        cmocka_unit_test(test_heads_are_parsed),           cmocka_unit_test(test_the_end_of_a_head_is_found),
+        cmocka_unit_test(test_the_application_of_a_job_is_found),     cmocka_unit_test(test_ranges_are_parsed),
+        cmocka_unit_test(test_too_many_parts_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -152,7 +152,7 @@ static uint64_t max_of(const struct fixture *f)
 }
 
 /* Lowering memory.max below the use would make the kernel kill at once, and select other victims than the policy. */
-static void test_a_capacity_lowered_meanwhile(void **state)
+static void test_a_lowered_capacity_stays_above_the_use(void **state)
 {
     struct fixture *f = *state;
 
@@ -173,7 +173,7 @@ static void test_a_capacity_lowered_meanwhile(void **state)
     assert_int_equal(max_of(f), 1024 * MIB);
 }
 
-static void test_the_sum(void **state)
+static void test_the_protection_is_the_sum_of_the_claims(void **state)
 {
     struct fixture *f = *state;
 
@@ -204,7 +204,7 @@ static void test_a_slice_made_anew_has_nmds_value(void **state)
 }
 
 /* nmd dies between its request and the change. The change takes effect after the next nmd has started. */
-static void test_an_earlier_value_comes_late(void **state)
+static void test_a_late_earlier_value_is_replaced(void **state)
 {
     struct fixture *f = *state;
 
@@ -226,7 +226,7 @@ static void test_an_earlier_value_comes_late(void **state)
 }
 
 /* While the slice is stopped, memory.low can't be read: the administrator's value stays known. */
-static void test_an_administrators_own(void **state)
+static void test_an_administrators_protection_stays_known(void **state)
 {
     struct fixture *f = *state;
 
@@ -260,7 +260,7 @@ static uint64_t claim(struct nm_slice_claim *c, uint64_t promised_mib, uint64_t 
     return nm_slice_claim(c, promised_mib * MIB, charged_mib * MIB, SECONDS(at_sec)) / MIB;
 }
 
-static void test_what_is_idle_is_not_claimed(void **state)
+static void test_idle_memory_is_not_claimed(void **state)
 {
     struct nm_slice_claim c = {0};
 
@@ -279,7 +279,7 @@ static void test_what_is_idle_is_not_claimed(void **state)
 }
 
 /* A claim exceeds the charged memory by a step, and by the growth since the former sample, up to the promise. */
-static void test_a_claim_is_ahead(void **state)
+static void test_a_claim_is_ahead_of_the_use(void **state)
 {
     struct nm_slice_claim c = {.promised_bytes = 640 * MIB};
     uint64_t held = 10, at = 100, before;
@@ -338,13 +338,13 @@ static void test_the_slice_follows_the_claims(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_capacity_lowered_meanwhile, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_the_sum, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_lowered_capacity_stays_above_the_use, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_protection_is_the_sum_of_the_claims, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_slice_made_anew_has_nmds_value, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_an_earlier_value_comes_late, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_an_administrators_own, set_up, tear_down),
-        cmocka_unit_test(test_what_is_idle_is_not_claimed),
-        cmocka_unit_test(test_a_claim_is_ahead),
+        cmocka_unit_test_setup_teardown(test_a_late_earlier_value_is_replaced, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_an_administrators_protection_stays_known, set_up, tear_down),
+        cmocka_unit_test(test_idle_memory_is_not_claimed),
+        cmocka_unit_test(test_a_claim_is_ahead_of_the_use),
         cmocka_unit_test(test_a_claim_falls_slowly),
         cmocka_unit_test_setup_teardown(test_the_slice_follows_the_claims, set_up, tear_down),
     };

@@ -62,7 +62,7 @@ static void assert_launch_failed(struct manager_world *w, const struct nm_contai
         fail_msg("%s", c->message);
 }
 
-static void test_killed_while_the_cgroup_is_made(void **state)
+static void test_a_kill_during_the_creation_of_the_cgroup_ends_the_container(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = submit(w);
@@ -76,7 +76,7 @@ static void test_killed_while_the_cgroup_is_made(void **state)
     assert_int_equal(c->exit_reason, NM_EXIT_KILLED);
 }
 
-static void test_a_cgroup_that_can_not_be_made(void **state)
+static void test_a_cgroup_that_can_not_be_made_ends_the_container(void **state)
 {
     struct manager_world *w = *state;
     const struct nm_container *c = submit(w)->c;
@@ -87,7 +87,7 @@ static void test_a_cgroup_that_can_not_be_made(void **state)
 
 /* Neither the journal nor the copy can record the shim, so its gate stays closed. The container starts when the disk
  * has room again. */
-static void test_no_room_for_a_word(void **state)
+static void test_a_shim_that_can_not_be_recorded_starts_no_command(void **state)
 {
     const struct rlimit none = {0, RLIM_INFINITY}, any = {RLIM_INFINITY, RLIM_INFINITY};
     struct manager_world *w = *state;
@@ -112,7 +112,7 @@ static void test_no_room_for_a_word(void **state)
     assert_false(fake_tree_has(&w->tree, "ran"));
 }
 
-static void test_no_path_for_its_logs(void **state)
+static void test_a_container_without_a_path_for_logs_does_not_start(void **state)
 {
     struct manager_world *w = *state;
     const struct nm_container *c = submit(w)->c;
@@ -125,7 +125,7 @@ static void test_no_path_for_its_logs(void **state)
     assert_launch_failed(w, c, "the shim could not be started: File name too long");
 }
 
-static void test_no_shim(void **state)
+static void test_a_missing_shim_ends_the_container(void **state)
 {
     struct manager_world *w = *state;
     const struct nm_container *c = submit(w)->c;
@@ -137,7 +137,7 @@ static void test_no_shim(void **state)
 }
 
 /* The rules became stricter while the container was queued. */
-static void test_a_user_that_is_no_longer_allowed(void **state)
+static void test_a_user_that_is_no_longer_allowed_starts_nothing(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = submit(w);
@@ -223,7 +223,7 @@ static void test_many_starts_leave_turns_to_others(void **state)
     assert_int_equal(samples, 1);
 }
 
-static void test_killed_before_its_turn_to_start(void **state)
+static void test_a_kill_before_the_start_runs_nothing(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container **all = submit_many(w);
@@ -245,7 +245,7 @@ static void test_killed_before_its_turn_to_start(void **state)
 
 /* A container of another user starts after the first one of this user instead of after all of them. The same applies
  * to another application. */
-static void test_many_starts_of_one_user(void **state)
+static void test_starts_of_one_user_leave_turns_to_others(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container **all = submit_many(w);
@@ -291,13 +291,13 @@ static void assert_turns_of_users(struct manager_world *w, uid_t submitter_of_ot
     assert_in_range(c[3]->shim_pid, c[1]->shim_pid, all[2]->c->shim_pid);
 }
 
-static void test_many_applications_of_one_user(void **state)
+static void test_applications_of_one_user_take_turns(void **state)
 {
     assert_turns_of_users(*state, 65534);
 }
 
 /* nmd itself has submitted all containers of a cluster. */
-static void test_users_of_a_cluster(void **state)
+static void test_users_of_a_cluster_take_turns(void **state)
 {
     assert_turns_of_users(*state, geteuid());
 }
@@ -305,17 +305,17 @@ static void test_users_of_a_cluster(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_killed_while_the_cgroup_is_made),
-        TEST(test_a_cgroup_that_can_not_be_made),
-        TEST(test_no_room_for_a_word),
-        TEST(test_no_path_for_its_logs),
-        TEST(test_no_shim),
-        TEST(test_a_user_that_is_no_longer_allowed),
+        TEST(test_a_kill_during_the_creation_of_the_cgroup_ends_the_container),
+        TEST(test_a_cgroup_that_can_not_be_made_ends_the_container),
+        TEST(test_a_shim_that_can_not_be_recorded_starts_no_command),
+        TEST(test_a_container_without_a_path_for_logs_does_not_start),
+        TEST(test_a_missing_shim_ends_the_container),
+        TEST(test_a_user_that_is_no_longer_allowed_starts_nothing),
         TEST(test_many_starts_leave_turns_to_others),
-        TEST(test_killed_before_its_turn_to_start),
-        TEST(test_users_of_a_cluster),
-        TEST(test_many_starts_of_one_user),
-        TEST(test_many_applications_of_one_user),
+        TEST(test_a_kill_before_the_start_runs_nothing),
+        TEST(test_users_of_a_cluster_take_turns),
+        TEST(test_starts_of_one_user_leave_turns_to_others),
+        TEST(test_applications_of_one_user_take_turns),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,7 +33,7 @@ static void limit_files_to_log(const struct world *w)
     limit_files((rlim_t)st.st_size);
 }
 
-static void test_full_disk(void **state)
+static void test_a_full_disk_keeps_rows_in_memory(void **state)
 {
     struct world *w = *state;
     _cleanup_(nm_container_freep) struct nm_container *c = make(1);
@@ -67,7 +67,7 @@ static void test_full_disk(void **state)
 }
 
 /* The failure happens inside a transaction whose first part succeeded. */
-static void test_full_disk_in_transaction(void **state)
+static void test_a_failed_transaction_is_kept_in_memory(void **state)
 {
     struct world *w = *state;
 
@@ -89,7 +89,7 @@ static void test_full_disk_in_transaction(void **state)
     assert_int_equal(w->n_loaded, 22);
 }
 
-static void test_full_disk_at_start(void **state)
+static void test_a_store_opens_on_a_full_disk(void **state)
 {
     struct world *w = *state;
 
@@ -116,7 +116,7 @@ static void test_full_disk_at_start(void **state)
 /* The file can't be written, since it left WAL mode and entering WAL mode needs a write. It can't be read either,
  * since the log's name is a dangling link. The disk has room again when this nmd ends without having started. The
  * next nmd finds all rows unchanged. */
-static void test_full_disk_at_failed_start(void **state)
+static void test_a_failed_start_on_a_full_disk_loses_nothing(void **state)
 {
     struct world *w = *state;
     char log[128];
@@ -161,7 +161,7 @@ IN_PLACE int fsync(int fd)
 
 /* The mark that the file is in use is synced before any container starts, at once or when the disk has room. No
  * other write waits for the disk. */
-static void test_in_use_is_synced(void **state)
+static void test_the_mark_of_use_is_synced(void **state)
 {
     struct world *w = *state;
     unsigned before;
@@ -213,7 +213,7 @@ static void begin_with(struct world *w, unsigned first, unsigned last)
 
 /* Rows that are reported as kept are kept, without further memory if the backlog is empty. Otherwise they are
  * reported as lost. */
-static void test_full_disk_and_no_memory(void **state)
+static void test_kept_rows_need_no_further_memory(void **state)
 {
     struct world *w = *state;
 
@@ -239,7 +239,7 @@ static void test_full_disk_and_no_memory(void **state)
 }
 
 /* The backlog keeps the newest state of each row, of one transaction and of several in sequence. */
-static void test_full_disk_newest(void **state)
+static void test_the_backlog_keeps_the_newest_rows(void **state)
 {
     struct world *w = *state;
     _cleanup_(nm_container_freep) struct nm_container *c = make(1);
@@ -276,7 +276,7 @@ static void test_full_disk_newest(void **state)
 }
 
 /* On a file system that is really full, SQLite gets ENOSPC instead of the error for a limit. */
-static void test_small_disk(void **state)
+static void test_a_small_file_system_keeps_rows_in_memory(void **state)
 {
     struct world *w = *state;
     char path[128];
@@ -311,7 +311,7 @@ static void test_small_disk(void **state)
 }
 
 /* Thousands of decisions that can't be written take a bounded amount of memory, and don't displace containers. */
-static void test_full_disk_for_long(void **state)
+static void test_a_long_backlog_takes_bounded_memory(void **state)
 {
     struct world *w = *state;
 
@@ -345,7 +345,7 @@ static void assert_shown(struct world *w, const char *id, unsigned max, const ch
 
 /* Decisions that are not yet written are shown in their newest state and in order, with a mark until they are
  * written. */
-static void test_unsaved_decisions(void **state)
+static void test_unsaved_decisions_are_marked(void **state)
 {
     const struct nm_decision known = {
         .number = 2, .kind = NM_DECISION_PAUSE, .container_id = "c_b", .outcome = NM_OUTCOME_DONE};
@@ -379,16 +379,16 @@ static void test_unsaved_decisions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        store_test(test_full_disk),
-        store_test(test_full_disk_in_transaction),
-        store_test(test_full_disk_and_no_memory),
-        store_test(test_full_disk_newest),
-        store_test(test_full_disk_at_start),
-        store_test(test_full_disk_at_failed_start),
-        store_test(test_in_use_is_synced),
-        store_test(test_small_disk),
-        store_test(test_full_disk_for_long),
-        store_test(test_unsaved_decisions),
+        store_test(test_a_full_disk_keeps_rows_in_memory),
+        store_test(test_a_failed_transaction_is_kept_in_memory),
+        store_test(test_kept_rows_need_no_further_memory),
+        store_test(test_the_backlog_keeps_the_newest_rows),
+        store_test(test_a_store_opens_on_a_full_disk),
+        store_test(test_a_failed_start_on_a_full_disk_loses_nothing),
+        store_test(test_the_mark_of_use_is_synced),
+        store_test(test_a_small_file_system_keeps_rows_in_memory),
+        store_test(test_a_long_backlog_takes_bounded_memory),
+        store_test(test_unsaved_decisions_are_marked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

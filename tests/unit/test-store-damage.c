@@ -57,7 +57,7 @@ static void overwrite(const struct world *w, off_t offset, size_t n, int byte)
     (void)close(fd);
 }
 
-static void test_garbage_header(void **state)
+static void test_a_file_with_a_damaged_header_is_set_aside(void **state)
 {
     struct world *w = *state;
 
@@ -67,7 +67,7 @@ static void test_garbage_header(void **state)
 }
 
 /* The roots of all tables are on these pages. */
-static void test_garbage_pages(void **state)
+static void test_a_file_with_damaged_roots_is_set_aside(void **state)
 {
     struct world *w = *state;
 
@@ -76,7 +76,7 @@ static void test_garbage_pages(void **state)
     check_set_aside(w);
 }
 
-static void test_truncated(void **state)
+static void test_a_truncated_file_is_reported(void **state)
 {
     struct world *w = *state;
     struct stat st;
@@ -128,7 +128,7 @@ static bool is_loaded(const struct world *w, uint64_t seq)
 }
 
 /* Two pages are unreadable: the rows before, between and after them are saved, with the decisions and the values. */
-static void test_garbage_leaves(void **state)
+static void test_rows_beside_damaged_pages_are_saved(void **state)
 {
     struct world *w = *state;
     unsigned first, second;
@@ -160,7 +160,7 @@ static void test_garbage_leaves(void **state)
 }
 
 /* The boot id of the rows is unknown: only containers that have ended are taken over. */
-static void test_boot_lost(void **state)
+static void test_with_a_lost_boot_id_only_ended_containers_are_kept(void **state)
 {
     struct world *w = *state;
     _cleanup_(nm_container_freep) struct nm_container *c = make(1);
@@ -177,7 +177,7 @@ static void test_boot_lost(void **state)
     assert_int_equal(w->loaded[0]->view.state, NM_COMPLETED);
 }
 
-static void test_cut_mid_page(void **state)
+static void test_a_file_cut_in_a_page_is_set_aside(void **state)
 {
     struct world *w = *state;
 
@@ -186,7 +186,7 @@ static void test_cut_mid_page(void **state)
     check_set_aside(w);
 }
 
-static void test_not_a_database(void **state)
+static void test_a_file_that_is_no_database_is_replaced(void **state)
 {
     struct world *w = *state;
     int fd = open(w->file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -197,7 +197,7 @@ static void test_not_a_database(void **state)
     check_set_aside(w);
 }
 
-static void test_wrong_version(void **state)
+static void test_a_journal_of_a_later_version_is_replaced(void **state)
 {
     struct world *w = *state;
 
@@ -206,7 +206,7 @@ static void test_wrong_version(void **state)
     check_set_aside(w);
 }
 
-static void test_wrong_tables(void **state)
+static void test_a_database_with_wrong_tables_is_replaced(void **state)
 {
     struct world *w = *state;
 
@@ -215,7 +215,7 @@ static void test_wrong_tables(void **state)
     check_set_aside(w);
 }
 
-static void test_foreign_database(void **state)
+static void test_a_foreign_database_is_replaced(void **state)
 {
     struct world *w = *state;
 
@@ -223,7 +223,7 @@ static void test_foreign_database(void **state)
     check_set_aside(w);
 }
 
-static void test_directory_in_place(void **state)
+static void test_a_directory_in_place_of_the_file_is_set_aside(void **state)
 {
     struct world *w = *state;
 
@@ -231,7 +231,7 @@ static void test_directory_in_place(void **state)
     check_set_aside(w);
 }
 
-static void test_link_in_place(void **state)
+static void test_a_link_in_place_of_the_file_is_not_followed(void **state)
 {
     struct world *w = *state;
     char target[96];
@@ -243,7 +243,7 @@ static void test_link_in_place(void **state)
 }
 
 /* After two damages within the same second both damaged files are kept. */
-static void test_damaged_twice(void **state)
+static void test_two_damaged_files_are_kept(void **state)
 {
     struct world *w = *state;
     char pattern[128];
@@ -265,7 +265,7 @@ static void test_damaged_twice(void **state)
 }
 
 /* A log that was written in part, or overwritten, costs its last transactions only. */
-static void test_garbage_log(void **state)
+static void test_a_damaged_log_costs_its_last_transactions(void **state)
 {
     struct world *w = *state;
     char log[128];
@@ -313,7 +313,7 @@ static void flip(const char *file, off_t at)
 
 /* One flipped byte in SQLite's log makes SQLite ignore all later frames. The store detects this at any place: in the
  * header, in the first frame, and in the last frame. */
-static void test_log_rolled_back(void **state)
+static void test_a_flipped_byte_in_the_log_is_detected(void **state)
 {
     struct world *w = *state;
     const int percent[] = {0, 1, 50, 99};
@@ -342,7 +342,7 @@ static void test_log_rolled_back(void **state)
     }
 }
 
-static void test_log_removed(void **state)
+static void test_a_removed_log_is_detected(void **state)
 {
     struct world *w = *state;
     char log[128];
@@ -357,7 +357,7 @@ static void test_log_removed(void **state)
 
 /* No damage is reported for a log that a kill left, at any length and after any number of checkpoints, for a partial
  * frame after the committed ones, for another boot, and for a missing or invalid mark. */
-static void test_log_is_fine(void **state)
+static void test_a_log_left_by_a_kill_is_not_damaged(void **state)
 {
     struct world *w = *state;
     char log[128], mark[160];
@@ -394,7 +394,7 @@ static void test_log_is_fine(void **state)
 }
 
 /* A lack of descriptors or inodes isn't taken for damage: the file stays in place, unchanged. */
-static void test_no_descriptors(void **state)
+static void test_a_lack_of_descriptors_is_not_damage(void **state)
 {
     struct world *w = *state;
     struct rlimit rl, few;
@@ -423,7 +423,7 @@ static void test_no_descriptors(void **state)
 
 /* An unreadable row is reported once and moved away with its command, so that another row can be written in its
  * place. */
-static void test_bad_row_once(void **state)
+static void test_a_bad_row_is_reported_once(void **state)
 {
     struct world *w = *state;
 
@@ -447,7 +447,7 @@ static void test_bad_row_once(void **state)
     assert_int_equal(w->n_loaded, 2);
 }
 
-static void test_restart(void **state)
+static void test_a_damaged_file_is_replaced_at_run_time(void **state)
 {
     struct world *w = *state;
     uint64_t epoch;
@@ -468,7 +468,7 @@ static void test_restart(void **state)
 }
 
 /* The file has been unlinked while it is open: its contents are still saved. */
-static void test_restart_removed(void **state)
+static void test_a_removed_file_is_saved(void **state)
 {
     struct world *w = *state;
     char log[128];
@@ -491,7 +491,7 @@ static void test_restart_removed(void **state)
     assert_int_equal(w->opened.last_decision, 7);
 }
 
-static void test_bad_rows(void **state)
+static void test_bad_rows_are_moved_away(void **state)
 {
     struct world *w = *state;
     static const char *const damages[] = {
@@ -537,7 +537,7 @@ static void test_bad_rows(void **state)
     assert_int_equal(w->loaded[0]->view.seq, n + 1);
 }
 
-static void test_not_utf8(void **state)
+static void test_text_that_is_not_utf8_is_refused(void **state)
 {
     struct world *w = *state;
     _cleanup_(nm_container_freep) struct nm_container *c = make(1);
@@ -555,29 +555,29 @@ static void test_not_utf8(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        store_test(test_garbage_header),
-        store_test(test_garbage_pages),
-        store_test(test_truncated),
-        store_test(test_garbage_leaves),
-        store_test(test_boot_lost),
-        store_test(test_cut_mid_page),
-        store_test(test_not_a_database),
-        store_test(test_wrong_version),
-        store_test(test_wrong_tables),
-        store_test(test_foreign_database),
-        store_test(test_directory_in_place),
-        store_test(test_link_in_place),
-        store_test(test_damaged_twice),
-        store_test(test_garbage_log),
-        store_test(test_log_rolled_back),
-        store_test(test_log_removed),
-        store_test(test_log_is_fine),
-        store_test(test_no_descriptors),
-        store_test(test_bad_row_once),
-        store_test(test_restart),
-        store_test(test_restart_removed),
-        store_test(test_bad_rows),
-        store_test(test_not_utf8),
+        store_test(test_a_file_with_a_damaged_header_is_set_aside),
+        store_test(test_a_file_with_damaged_roots_is_set_aside),
+        store_test(test_a_truncated_file_is_reported),
+        store_test(test_rows_beside_damaged_pages_are_saved),
+        store_test(test_with_a_lost_boot_id_only_ended_containers_are_kept),
+        store_test(test_a_file_cut_in_a_page_is_set_aside),
+        store_test(test_a_file_that_is_no_database_is_replaced),
+        store_test(test_a_journal_of_a_later_version_is_replaced),
+        store_test(test_a_database_with_wrong_tables_is_replaced),
+        store_test(test_a_foreign_database_is_replaced),
+        store_test(test_a_directory_in_place_of_the_file_is_set_aside),
+        store_test(test_a_link_in_place_of_the_file_is_not_followed),
+        store_test(test_two_damaged_files_are_kept),
+        store_test(test_a_damaged_log_costs_its_last_transactions),
+        store_test(test_a_flipped_byte_in_the_log_is_detected),
+        store_test(test_a_removed_log_is_detected),
+        store_test(test_a_log_left_by_a_kill_is_not_damaged),
+        store_test(test_a_lack_of_descriptors_is_not_damage),
+        store_test(test_a_bad_row_is_reported_once),
+        store_test(test_a_damaged_file_is_replaced_at_run_time),
+        store_test(test_a_removed_file_is_saved),
+        store_test(test_bad_rows_are_moved_away),
+        store_test(test_text_that_is_not_utf8_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

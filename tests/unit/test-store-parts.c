@@ -65,7 +65,7 @@ static void change_copy(const char *path, const char *value)
     json_decref(top);
 }
 
-static void test_copy_changed(void **state)
+static void test_a_changed_copy_is_refused(void **state)
 {
     static const char *const changes[][2] = {
         {"format", "2"},
@@ -120,7 +120,7 @@ static void test_copy_changed(void **state)
 }
 
 /* Reads a copy of an earlier version, which lacks later members. */
-static void test_older_copy(void **state)
+static void test_a_copy_of_an_earlier_version_is_read(void **state)
 {
     write_copy(*state);
     change_copy("container.log_dir", NULL);
@@ -128,7 +128,7 @@ static void test_older_copy(void **state)
     assert_int_equal(read_copy(), 0);
 }
 
-static void test_copy_is_no_file(void **state)
+static void test_a_copy_that_is_no_file_is_refused(void **state)
 {
     struct world *w = *state;
 
@@ -153,7 +153,7 @@ static void test_copy_is_no_file(void **state)
 }
 
 /* A text that JSON can't represent is refused, and the old copy stays. */
-static void test_copy_not_utf8(void **state)
+static void test_a_copy_that_is_not_utf8_is_not_written(void **state)
 {
     static char bad[] = "\xff\xfe";
     struct world *w = *state;
@@ -178,7 +178,7 @@ static void test_copy_not_utf8(void **state)
 }
 
 /* The copy's directory can't be created. */
-static void test_no_copy(void **state)
+static void test_a_copy_that_can_not_be_written_is_an_error(void **state)
 {
     struct world *w = *state;
     _cleanup_(nm_container_freep) struct nm_container *c = make(1);
@@ -226,7 +226,7 @@ static int check_mark(const struct world *w, uint32_t *ret_frames)
     return r;
 }
 
-static void test_log_changed(void **state)
+static void test_a_changed_log_is_detected(void **state)
 {
     static const struct {
         off_t at;
@@ -265,7 +265,7 @@ static void set_time(const char *file, time_t sec, long nsec)
 }
 
 /* An empty log is a loss, unless a checkpoint has moved its contents to the database since. */
-static void test_log_emptied(void **state)
+static void test_an_emptied_log_is_detected(void **state)
 {
     struct world *w = *state;
     char log[128], mark[128];
@@ -291,7 +291,7 @@ static void test_log_emptied(void **state)
     assert_int_equal(check_mark(w, &frames), 0); /* opening the database will report the error */
 }
 
-static void test_mark_changed(void **state)
+static void test_a_changed_mark_is_detected(void **state)
 {
     struct world *w = *state;
     char mark[128], log[128];
@@ -312,7 +312,7 @@ static void test_mark_changed(void **state)
 }
 
 /* Without a mark nothing is known about the log, and all else works. */
-static void test_no_mark(void **state)
+static void test_without_a_mark_the_log_is_unknown(void **state)
 {
     struct nm_wal_mark k = NM_STORE_MARK_NULL;
     struct world *w = *state;
@@ -340,7 +340,7 @@ static void test_no_mark(void **state)
 
 /* ---- errors of SQLite --------------------------------------------------------------------------------------- */
 
-static void test_codes(void **state)
+static void test_codes_of_sqlite_become_errno(void **state)
 {
     static const struct {
         int code, error;
@@ -369,7 +369,7 @@ static void test_codes(void **state)
         assert_int_equal(nm_store_error(NULL, codes[i].code), codes[i].error);
 }
 
-static void test_queries(void **state)
+static void test_a_query_without_a_row_is_an_error(void **state)
 {
     int64_t v = 7;
     sqlite3 *db;
@@ -387,17 +387,17 @@ static void test_queries(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        store_test(test_copy_changed),
-        store_test(test_older_copy),
-        store_test(test_copy_is_no_file),
-        store_test(test_copy_not_utf8),
-        store_test(test_no_copy),
-        store_test(test_log_changed),
-        store_test(test_log_emptied),
-        store_test(test_mark_changed),
-        store_test(test_no_mark),
-        cmocka_unit_test(test_codes),
-        cmocka_unit_test(test_queries),
+        store_test(test_a_changed_copy_is_refused),
+        store_test(test_a_copy_of_an_earlier_version_is_read),
+        store_test(test_a_copy_that_is_no_file_is_refused),
+        store_test(test_a_copy_that_is_not_utf8_is_not_written),
+        store_test(test_a_copy_that_can_not_be_written_is_an_error),
+        store_test(test_a_changed_log_is_detected),
+        store_test(test_an_emptied_log_is_detected),
+        store_test(test_a_changed_mark_is_detected),
+        store_test(test_without_a_mark_the_log_is_unknown),
+        cmocka_unit_test(test_codes_of_sqlite_become_errno),
+        cmocka_unit_test(test_a_query_without_a_row_is_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,7 +74,7 @@ static struct nm_container *make_full(void)
     return c;
 }
 
-static void test_round_trip(void **state)
+static void test_rows_read_back_as_written(void **state)
 {
     struct world *w = *state;
     _cleanup_(nm_container_freep) struct nm_container *c = make_full();
@@ -99,7 +99,7 @@ static void test_round_trip(void **state)
 
 /* A journal of the first version lacks later columns: its rows are read, and so are rows that such a version writes
  * after a downgrade. */
-static void test_older_journal(void **state)
+static void test_a_journal_of_the_first_version_is_read(void **state)
 {
     struct world *w = *state;
     _cleanup_(nm_container_freep) struct nm_container *c = make_full();
@@ -136,7 +136,7 @@ static void test_older_journal(void **state)
     assert_int_equal(query(w, "SELECT count(*) FROM bad_containers WHERE exit_cause = 'shed'"), 1);
 }
 
-static void test_blob(void **state)
+static void test_a_blob_reads_back_as_written(void **state)
 {
     struct world *w = *state;
     _cleanup_(nm_container_freep) struct nm_container *c = make(1);
@@ -172,7 +172,7 @@ static void test_blob(void **state)
 }
 
 /* If a sentence was cut in the middle of a character, only that character is dropped. */
-static void test_cut_sentence(void **state)
+static void test_a_sentence_cut_in_a_character_loses_only_it(void **state)
 {
     struct world *w = *state;
     _cleanup_(nm_container_freep) struct nm_container *c = make(1), *again = NULL;
@@ -189,7 +189,7 @@ static void test_cut_sentence(void **state)
     assert_memory_equal(again->message, c->message, 150);
 }
 
-static void test_update_and_delete(void **state)
+static void test_rows_are_updated_and_deleted(void **state)
 {
     struct world *w = *state;
     _cleanup_(nm_container_freep) struct nm_container *c = make(2);
@@ -221,7 +221,7 @@ static void test_update_and_delete(void **state)
 }
 
 /* nmd is killed by SIGKILL with the store open: all committed rows are found. */
-static void test_killed(void **state)
+static void test_a_kill_loses_no_committed_row(void **state)
 {
     struct world *w = *state;
     int status;
@@ -245,7 +245,7 @@ static void test_killed(void **state)
     assert_int_equal(w->n_loaded, 50);
 }
 
-static void test_boots(void **state)
+static void test_another_boot_is_recognized(void **state)
 {
     struct world *w = *state;
     uint64_t epoch;
@@ -276,7 +276,7 @@ static void test_boots(void **state)
 
 /* After a crash of the host the journal counts as not closed until an nmd has taken it into use. An nmd whose start
  * fails doesn't change that. */
-static void test_closed(void **state)
+static void test_a_clean_end_is_recognized(void **state)
 {
     struct world *w = *state;
 
@@ -296,7 +296,7 @@ static void test_closed(void **state)
     }
 }
 
-static void test_values(void **state)
+static void test_values_read_back_as_written(void **state)
 {
     struct world *w = *state;
     char buf[8], long_key[NM_STORE_KEY_SIZE + 1] = "";
@@ -312,7 +312,7 @@ static void test_values(void **state)
     assert_int_equal(nm_store_put_value(w->store, long_key, "v"), -EINVAL);
 }
 
-static void test_transactions(void **state)
+static void test_a_transaction_is_written_as_a_whole(void **state)
 {
     struct world *w = *state;
 
@@ -330,7 +330,7 @@ static void test_transactions(void **state)
     assert_int_equal(w->n_loaded, 2);
 }
 
-static void test_decisions(void **state)
+static void test_decisions_read_back_as_written(void **state)
 {
     struct world *w = *state;
 
@@ -358,7 +358,7 @@ static void test_decisions(void **state)
     assert_int_equal(w->decisions[2].number, 10);
 }
 
-static void test_second_daemon(void **state)
+static void test_a_second_daemon_is_refused(void **state)
 {
     struct world *w = *state;
     struct nm_store *other;
@@ -370,7 +370,7 @@ static void test_second_daemon(void **state)
     put(w, 2, 0);
 }
 
-static void test_no_directory(void **state)
+static void test_a_missing_directory_is_an_error(void **state)
 {
     struct world *w = *state;
 
@@ -382,7 +382,7 @@ static void test_no_directory(void **state)
 
 /* A write doesn't sync, which would take milliseconds. Only checkpoints of the log sync from time to time. The test
  * prints the time without judging it, since the machine may be busy. */
-static void test_cost(void **state)
+static void test_a_write_does_not_sync(void **state)
 {
     struct world *w = *state;
     _cleanup_(nm_container_freep) struct nm_container *c = make(1);
@@ -425,7 +425,7 @@ static clock_t cost_of(struct world *w, unsigned first, unsigned n)
 
 /* After a reboot the ends of all containers are one transaction: in a long transaction a write costs as much as in a
  * short one. */
-static void test_cost_of_long_transaction(void **state)
+static void test_a_long_transaction_does_not_slow_writes(void **state)
 {
     struct world *w = *state;
     clock_t first, last;
@@ -445,21 +445,21 @@ static void test_cost_of_long_transaction(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        store_test(test_round_trip),
-        store_test(test_older_journal),
-        store_test(test_blob),
-        store_test(test_cut_sentence),
-        store_test(test_update_and_delete),
-        store_test(test_killed),
-        store_test(test_boots),
-        store_test(test_closed),
-        store_test(test_values),
-        store_test(test_transactions),
-        store_test(test_decisions),
-        store_test(test_second_daemon),
-        store_test(test_no_directory),
-        store_test(test_cost),
-        store_test(test_cost_of_long_transaction),
+        store_test(test_rows_read_back_as_written),
+        store_test(test_a_journal_of_the_first_version_is_read),
+        store_test(test_a_blob_reads_back_as_written),
+        store_test(test_a_sentence_cut_in_a_character_loses_only_it),
+        store_test(test_rows_are_updated_and_deleted),
+        store_test(test_a_kill_loses_no_committed_row),
+        store_test(test_another_boot_is_recognized),
+        store_test(test_a_clean_end_is_recognized),
+        store_test(test_values_read_back_as_written),
+        store_test(test_a_transaction_is_written_as_a_whole),
+        store_test(test_decisions_read_back_as_written),
+        store_test(test_a_second_daemon_is_refused),
+        store_test(test_a_missing_directory_is_an_error),
+        store_test(test_a_write_does_not_sync),
+        store_test(test_a_long_transaction_does_not_slow_writes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

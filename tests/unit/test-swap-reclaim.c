@@ -133,7 +133,7 @@ static void assert_unlimited(const struct world *w)
     assert_memory_equal(text, "max", 3);
 }
 
-static void test_in_pieces(void **state)
+static void test_memory_is_reclaimed_in_pieces(void **state)
 {
     struct world *w = *state;
     uint64_t swap = 0;
@@ -147,7 +147,7 @@ static void test_in_pieces(void **state)
 }
 
 /* Locked memory can't be swapped. */
-static void test_nothing_moves(void **state)
+static void test_locked_memory_is_not_reclaimed(void **state)
 {
     struct world *w = *state;
 
@@ -157,7 +157,7 @@ static void test_nothing_moves(void **state)
     assert_unlimited(w);
 }
 
-static void test_no_such_cgroup(void **state)
+static void test_a_cgroup_without_memory_stat_is_an_error(void **state)
 {
     struct world *w = *state;
 
@@ -172,7 +172,7 @@ static void spoil(const struct world *w, const char *file)
 }
 
 /* If swap can't be limited, no reclaim is requested, since the kernel might swap all memory. */
-static void test_no_bound(void **state)
+static void test_without_a_limit_of_swap_nothing_is_reclaimed(void **state)
 {
     struct world *w = *state;
 
@@ -185,7 +185,7 @@ static void test_no_bound(void **state)
     assert_string_equal(text, "untouched");
 }
 
-static void test_no_reclaim(void **state)
+static void test_a_failed_reclaim_restores_the_swap_limit(void **state)
 {
     struct world *w = *state;
 
@@ -195,7 +195,7 @@ static void test_no_reclaim(void **state)
     assert_unlimited(w);
 }
 
-static void test_no_account_of_swap(void **state)
+static void test_without_accounting_of_swap_nothing_is_reclaimed(void **state)
 {
     struct world *w = *state;
 
@@ -210,12 +210,12 @@ static void test_no_account_of_swap(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        TEST(test_in_pieces),
-        TEST(test_nothing_moves),
-        TEST(test_no_such_cgroup),
-        TEST(test_no_bound),
-        TEST(test_no_reclaim),
-        TEST(test_no_account_of_swap),
+        TEST(test_memory_is_reclaimed_in_pieces),
+        TEST(test_locked_memory_is_not_reclaimed),
+        TEST(test_a_cgroup_without_memory_stat_is_an_error),
+        TEST(test_without_a_limit_of_swap_nothing_is_reclaimed),
+        TEST(test_a_failed_reclaim_restores_the_swap_limit),
+        TEST(test_without_accounting_of_swap_nothing_is_reclaimed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

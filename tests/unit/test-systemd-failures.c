@@ -23,7 +23,7 @@ static bool is_shortage(int r)
     return r == -ENOMEM || r == -EMFILE;
 }
 
-static void test_start(void **state)
+static void test_each_failed_call_of_a_start_is_an_error(void **state)
 {
     struct world *w = *state;
     bool failed = true;
@@ -90,18 +90,18 @@ static void create_or_fail(struct world *w, bool job_is_early)
     nm_cgroup_free(created(w, "c2"));
 }
 
-static void test_create(void **state)
+static void test_each_failed_call_of_a_creation_is_an_error(void **state)
 {
     create_or_fail(*state, false);
 }
 
 /* The job's end arrives before its name is known, and is kept until then. */
-static void test_create_by_an_early_job(void **state)
+static void test_an_early_end_of_a_job_is_kept(void **state)
 {
     create_or_fail(*state, true);
 }
 
-static void test_set_limits(void **state)
+static void test_each_failed_call_of_limits_is_an_error(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup *cg = created(w, "c1");
@@ -126,7 +126,7 @@ static void test_set_limits(void **state)
 }
 
 /* A failed step of the reconnection is repeated. */
-static void test_reconnect(void **state)
+static void test_each_failed_step_of_a_reconnection_is_repeated(void **state)
 {
     struct world *w = *state;
     bool failed = true;
@@ -152,7 +152,7 @@ static void test_reconnect(void **state)
 }
 
 /* A failed subscription is repeated, since systemd sends no signals without one. */
-static void test_its_name_returns(void **state)
+static void test_a_failed_subscription_is_repeated(void **state)
 {
     struct world *w = *state;
     bool failed = true;
@@ -178,7 +178,7 @@ static void take(struct nm_cgroup *cg, const char *id, void *userdata)
 }
 
 /* Tests the operations that complete at once. */
-static void test_the_rest(void **state)
+static void test_each_failed_call_of_other_operations_is_an_error(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup *cg = created(w, "c1");
@@ -205,13 +205,13 @@ static void test_the_rest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_start, world_alone, world_teardown),
-        started(test_create),
-        started(test_create_by_an_early_job),
-        started(test_set_limits),
-        cmocka_unit_test_setup_teardown(test_reconnect, world_bus, world_teardown),
-        cmocka_unit_test_setup_teardown(test_its_name_returns, world_bus, world_teardown),
-        started(test_the_rest),
+        cmocka_unit_test_setup_teardown(test_each_failed_call_of_a_start_is_an_error, world_alone, world_teardown),
+        started(test_each_failed_call_of_a_creation_is_an_error),
+        started(test_an_early_end_of_a_job_is_kept),
+        started(test_each_failed_call_of_limits_is_an_error),
+        cmocka_unit_test_setup_teardown(test_each_failed_step_of_a_reconnection_is_repeated, world_bus, world_teardown),
+        cmocka_unit_test_setup_teardown(test_a_failed_subscription_is_repeated, world_bus, world_teardown),
+        started(test_each_failed_call_of_other_operations_is_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

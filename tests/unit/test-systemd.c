@@ -24,7 +24,7 @@
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
-static void test_start(void **state)
+static void test_the_backend_starts(void **state)
 {
     struct world *w = *state;
 
@@ -40,7 +40,7 @@ static void test_start(void **state)
                                    "TasksAccounting=yes IOAccounting=yes CPUWeight=100"));
 }
 
-static void test_an_older_systemd(void **state)
+static void test_an_older_systemd_is_accepted(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
@@ -60,7 +60,7 @@ static void test_an_older_systemd(void **state)
     nm_cgroup_free(cg);
 }
 
-static void test_an_installed_slice(void **state)
+static void test_an_installed_slice_is_used(void **state)
 {
     struct world *w = *state;
 
@@ -73,7 +73,7 @@ static void test_an_installed_slice(void **state)
 }
 
 /* Each failed start reports its reason and leaves nothing behind. */
-static void test_starts_that_fail(void **state)
+static void test_a_failed_start_leaves_nothing(void **state)
 {
     static const struct {
         struct fake_answer answer;
@@ -111,7 +111,7 @@ static void test_starts_that_fail(void **state)
     assert_int_equal(world_start(w), 0); /* the next start succeeds */
 }
 
-static void test_nobody_is_there(void **state)
+static void test_without_systemd_no_backend_starts(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup_backend_params params = {
@@ -128,7 +128,7 @@ static void test_nobody_is_there(void **state)
     assert_int_equal(world_start(w), -ENOENT);
 }
 
-static void test_end(void **state)
+static void test_the_end_of_the_backend_stops_only_an_empty_slice(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup *cg = created(w, "c1");
@@ -146,7 +146,7 @@ static void test_end(void **state)
 
 /* ---- creating -------------------------------------------------------------------------------- */
 
-static void test_create(void **state)
+static void test_a_scope_is_created(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup_limits l = {.memory_max_bytes = 1 << 20, .memory_low_bytes = 4096, .memory_min_bytes = 0,
@@ -180,7 +180,7 @@ static void count_listed(struct nm_cgroup *cg, const char *container_id, void *u
 
 /* The scope of a helper is in the root slice and belongs to no container. If a killed nmd left such a scope, nmd
  * waits for its end. */
-static void test_a_helper(void **state)
+static void test_a_helper_gets_a_scope_of_its_own(void **state)
 {
     static const struct fake_answer taken = {.method = "StartTransientUnit",
                                              .error = "org.freedesktop.systemd1.UnitExists"};
@@ -207,7 +207,7 @@ static void test_a_helper(void **state)
     assert_int_equal(w->b->ops->place_helper(w->b, "a/b", getpid(), &l, on_done, &a), -EINVAL);
 }
 
-static void test_a_job_that_ends_early(void **state)
+static void test_an_early_end_of_a_job_is_kept(void **state)
 {
     struct world *w = *state;
 
@@ -225,7 +225,7 @@ static pid_t dead_pid(void)
     return pid;
 }
 
-static void test_creations_that_fail(void **state)
+static void test_a_failed_creation_gives_the_reason(void **state)
 {
     static const struct {
         struct fake_answer answer;
@@ -272,7 +272,7 @@ static void test_creations_that_fail(void **state)
 }
 
 /* systemd reports only "failed". The files of the tree show that it is full. */
-static void test_a_full_tree(void **state)
+static void test_a_full_tree_is_recognized(void **state)
 {
     struct world *w = *state;
     struct answer a;
@@ -291,7 +291,7 @@ static void test_a_full_tree(void **state)
     assert_int_equal(create(w, "c1", &a), -EAGAIN);
 }
 
-static void test_a_taken_name(void **state)
+static void test_a_used_name_is_refused(void **state)
 {
     static const struct fake_answer taken = {.method = "StartTransientUnit",
                                              .error = "org.freedesktop.systemd1.UnitExists"};
@@ -309,7 +309,7 @@ static void test_a_taken_name(void **state)
     assert_string_equal(a.message, "nmtest-c2.scope: told to");
 }
 
-static void test_an_unknown_property(void **state)
+static void test_an_unknown_property_is_left_out(void **state)
 {
     static const struct fake_answer unknown = {.method = "StartTransientUnit",
                                                .error = SD_BUS_ERROR_PROPERTY_READ_ONLY};
@@ -329,7 +329,7 @@ static void test_an_unknown_property(void **state)
 }
 
 /* A stopped slice is started again for the next container, with its limits. */
-static void test_a_slice_that_was_stopped(void **state)
+static void test_a_stopped_slice_is_started_again(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
@@ -350,7 +350,7 @@ static void test_a_slice_that_was_stopped(void **state)
     assert_true(faccessat(w->b->slice_fd, "nmtest-c1.scope", F_OK, 0) == 0);
 }
 
-static void test_two_wait_for_one_slice(void **state)
+static void test_two_creations_wait_for_one_slice(void **state)
 {
     static const struct fake_answer gone = {.method = "StartTransientUnit",
                                             .error = "org.freedesktop.systemd1.NoSuchUnit"};
@@ -372,7 +372,7 @@ static void test_two_wait_for_one_slice(void **state)
     nm_cgroup_free(c.cg);
 }
 
-static void test_no_answer_in_time(void **state)
+static void test_a_late_answer_is_an_error(void **state)
 {
     struct world *w = *state;
     struct answer a;
@@ -400,7 +400,7 @@ static int set_limits(struct world *w, const struct nm_cgroup *cg, struct answer
     return a->result;
 }
 
-static void test_set_limits(void **state)
+static void test_limits_are_set_through_systemd(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup *cg = created(w, "c1");
@@ -424,7 +424,7 @@ static void test_set_limits(void **state)
     nm_cgroup_free(cg);
 }
 
-static void test_limits_without_a_descriptor(void **state)
+static void test_limits_without_a_descriptor_are_set(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup *cg = created(w, "c1");
@@ -444,7 +444,7 @@ static void test_limits_without_a_descriptor(void **state)
 
 /* ---- the connection -------------------------------------------------------------------------- */
 
-static void test_it_breaks_and_comes_back(void **state)
+static void test_a_broken_connection_is_restored(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup *cg;
@@ -460,7 +460,7 @@ static void test_it_breaks_and_comes_back(void **state)
     nm_cgroup_free(cg);
 }
 
-static void test_it_stays_away(void **state)
+static void test_a_connection_that_stays_broken_is_reported(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup *cg = created(w, "c1");
@@ -489,7 +489,7 @@ static void test_it_stays_away(void **state)
 
 /* systemd has created the scope, but its answer was lost. The repeated request finds the scope. The kernel's list of
  * its processes shows whether it is the right one. */
-static void test_a_lost_answer(void **state)
+static void test_a_lost_answer_is_recovered(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
@@ -527,7 +527,7 @@ static void test_a_lost_answer(void **state)
 }
 
 /* While systemd re-executes itself, its name is off the bus for a moment. The connection stays. */
-static void test_its_name_goes_and_returns(void **state)
+static void test_a_reexecution_of_systemd_is_survived(void **state)
 {
     static const char *const errors[] = {SD_BUS_ERROR_NAME_HAS_NO_OWNER, SD_BUS_ERROR_SERVICE_UNKNOWN,
                                          "org.freedesktop.DBus.Error.Spawn.ChildExited"};
@@ -555,7 +555,7 @@ static void test_its_name_goes_and_returns(void **state)
 }
 
 /* A busy systemd that doesn't answer keeps its name and its connection. Only a repeated request helps. */
-static void test_a_subscription_without_answer(void **state)
+static void test_a_subscription_without_an_answer_is_repeated(void **state)
 {
     static const struct fake_answer answers[] = {
         {.method = "Subscribe", .error = SD_BUS_ERROR_NO_REPLY},
@@ -588,7 +588,7 @@ static void test_a_subscription_without_answer(void **state)
 
 /* ---- signals from systemd -------------------------------------------------------------------- */
 
-static void test_reload(void **state)
+static void test_a_reload_of_systemd_restores_changed_files(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup *cg = created(w, "c1"), *other = created(w, "c2"), *third = created(w, "c3");
@@ -622,7 +622,7 @@ static void on_stopped(const char *container_id, void *userdata)
     (void)snprintf(s->of, sizeof s->of, "%s", container_id ? container_id : "all");
 }
 
-static void test_stops(void **state)
+static void test_a_stop_of_a_scope_is_reported(void **state)
 {
     struct world *w = *state;
     struct stops s = {0};
@@ -659,7 +659,7 @@ static void test_stops(void **state)
     run_a_while(w);
 }
 
-static void test_nonsense(void **state)
+static void test_invalid_messages_are_ignored(void **state)
 {
     static const char *const signals[] = {"JobNew", "JobRemoved", "Reloading", "Never"};
     struct world *w = *state;
@@ -680,7 +680,7 @@ static void test_nonsense(void **state)
 
 /* ---- other operations ------------------------------------------------------------------------ */
 
-static void test_remove(void **state)
+static void test_a_scope_is_removed(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup *cg = created(w, "c1");
@@ -709,7 +709,7 @@ static void on_listed(struct nm_cgroup *cg, const char *id, void *userdata)
 }
 
 /* A restarted nmd reads memory.oom.group from the existing cgroup. */
-static void test_list(void **state)
+static void test_existing_scopes_are_listed(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup *cg;
@@ -737,39 +737,39 @@ static void test_list(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        alone(test_start),
-        alone(test_an_older_systemd),
-        alone(test_an_installed_slice),
-        alone(test_starts_that_fail),
-        alone(test_nobody_is_there),
-        started(test_end),
-        started(test_create),
-        over_bus(test_create),
-        started(test_a_helper),
-        over_bus(test_a_helper),
-        started(test_a_job_that_ends_early),
-        started(test_creations_that_fail),
-        started(test_a_full_tree),
-        started(test_a_taken_name),
-        started(test_an_unknown_property),
-        started(test_a_slice_that_was_stopped),
-        started(test_two_wait_for_one_slice),
-        started(test_no_answer_in_time),
-        started(test_set_limits),
-        started(test_limits_without_a_descriptor),
-        started(test_it_breaks_and_comes_back),
-        over_bus(test_it_breaks_and_comes_back),
-        started(test_it_stays_away),
-        started(test_a_lost_answer),
-        over_bus(test_its_name_goes_and_returns),
-        over_bus(test_a_subscription_without_answer),
-        started(test_reload),
-        over_bus(test_reload),
-        started(test_stops),
-        over_bus(test_stops),
-        started(test_nonsense),
-        started(test_remove),
-        started(test_list),
+        alone(test_the_backend_starts),
+        alone(test_an_older_systemd_is_accepted),
+        alone(test_an_installed_slice_is_used),
+        alone(test_a_failed_start_leaves_nothing),
+        alone(test_without_systemd_no_backend_starts),
+        started(test_the_end_of_the_backend_stops_only_an_empty_slice),
+        started(test_a_scope_is_created),
+        over_bus(test_a_scope_is_created),
+        started(test_a_helper_gets_a_scope_of_its_own),
+        over_bus(test_a_helper_gets_a_scope_of_its_own),
+        started(test_an_early_end_of_a_job_is_kept),
+        started(test_a_failed_creation_gives_the_reason),
+        started(test_a_full_tree_is_recognized),
+        started(test_a_used_name_is_refused),
+        started(test_an_unknown_property_is_left_out),
+        started(test_a_stopped_slice_is_started_again),
+        started(test_two_creations_wait_for_one_slice),
+        started(test_a_late_answer_is_an_error),
+        started(test_limits_are_set_through_systemd),
+        started(test_limits_without_a_descriptor_are_set),
+        started(test_a_broken_connection_is_restored),
+        over_bus(test_a_broken_connection_is_restored),
+        started(test_a_connection_that_stays_broken_is_reported),
+        started(test_a_lost_answer_is_recovered),
+        over_bus(test_a_reexecution_of_systemd_is_survived),
+        over_bus(test_a_subscription_without_an_answer_is_repeated),
+        started(test_a_reload_of_systemd_restores_changed_files),
+        over_bus(test_a_reload_of_systemd_restores_changed_files),
+        started(test_a_stop_of_a_scope_is_reported),
+        over_bus(test_a_stop_of_a_scope_is_reported),
+        started(test_invalid_messages_are_ignored),
+        started(test_a_scope_is_removed),
+        started(test_existing_scopes_are_listed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

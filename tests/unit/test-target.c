@@ -23,7 +23,7 @@ static void show(const struct nm_target *t, char *buf, size_t size)
                               t->query[i].value);
 }
 
-static void test_good(void **state)
+static void test_valid_targets_are_parsed(void **state)
 {
     static const struct {
         const char *raw, *shown;
@@ -54,7 +54,7 @@ static void test_good(void **state)
     }
 }
 
-static void test_bad(void **state)
+static void test_invalid_targets_are_refused(void **state)
 {
     static const struct {
         const char *raw, *message;
@@ -86,7 +86,7 @@ static void test_bad(void **state)
     }
 }
 
-static void test_too_long(void **state)
+static void test_a_target_that_is_too_long_is_refused(void **state)
 {
     char raw[NM_TARGET_MAX + 2];
     struct nm_target t;
@@ -105,7 +105,7 @@ static void test_too_long(void **state)
                         "The path with its query is 2001 bytes long; at most 2000 are allowed.");
 }
 
-static void test_query(void **state)
+static void test_queries_are_parsed(void **state)
 {
     struct nm_target t;
     struct nm_problem p;
@@ -121,10 +121,10 @@ static void test_query(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good),
-        cmocka_unit_test(test_bad),
-        cmocka_unit_test(test_too_long),
-        cmocka_unit_test(test_query),
+        cmocka_unit_test(test_valid_targets_are_parsed),
+        cmocka_unit_test(test_invalid_targets_are_refused),
+        cmocka_unit_test(test_a_target_that_is_too_long_is_refused),
+        cmocka_unit_test(test_queries_are_parsed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,7 +46,7 @@ static const char *name_of(uid_t uid)
     return uid == 0 ? "root" : uid == BANNED ? "villain" : "someone";
 }
 
-static void test_rules(void **state)
+static void test_each_rule_for_users_is_applied(void **state)
 {
     static const struct {
         uid_t own, who;
@@ -114,7 +114,7 @@ static void test_rules(void **state)
     }
 }
 
-static void test_is_admin(void **state)
+static void test_root_and_the_group_are_administrators(void **state)
 {
     static const gid_t groups[] = {100, 200, 300};
     gid_t admin = 300;
@@ -130,7 +130,7 @@ static void test_is_admin(void **state)
     assert_false(nm_users_is_admin(ALICE, 5, groups, 3, 0, &admin));
 }
 
-static void test_lookup(void **state)
+static void test_users_are_looked_up(void **state)
 {
     static const char *const none[] = {
         "",           "no-such-user", "4294967295", "4294967296", "99999999999999999999",
@@ -154,7 +154,7 @@ static void test_lookup(void **state)
     }
 }
 
-static void test_group(void **state)
+static void test_the_group_is_looked_up(void **state)
 {
     gid_t gid = 77;
 
@@ -165,7 +165,7 @@ static void test_group(void **state)
     assert_int_equal(gid, 0);
 }
 
-static void test_check(void **state)
+static void test_the_check_reports_unknown_users(void **state)
 {
     struct nm_config *config = *state;
     char own[16];
@@ -228,7 +228,7 @@ int __wrap_getgrnam_r(const char *name, struct group *gr, char *buf, size_t size
 
 /* Only certain errors mean that an account doesn't exist. Otherwise a user would be refused as unknown while LDAP is
  * unavailable. */
-static void test_trouble(void **state)
+static void test_a_failed_look_up_is_not_a_missing_account(void **state)
 {
     static const struct {
         int says, becomes;
@@ -264,7 +264,7 @@ static int try_lookups(void *userdata)
     return r == (geteuid() == 0 ? 0 : NM_AGENT_E_FORBIDDEN) ? 0 : r;
 }
 
-static void test_without_memory(void **state)
+static void test_each_failed_allocation_is_an_error(void **state)
 {
     assert_true(fail_each(try_lookups, *state) >= 7);
 }
@@ -273,10 +273,12 @@ int main(void)
 {
 #define WITH_CONFIG(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        WITH_CONFIG(test_rules),       cmocka_unit_test(test_is_admin),
-        cmocka_unit_test(test_lookup), cmocka_unit_test(test_group),
-        WITH_CONFIG(test_check),       cmocka_unit_test(test_trouble),
-        WITH_CONFIG(test_without_memory),
+        WITH_CONFIG(test_each_rule_for_users_is_applied),
+        cmocka_unit_test(test_root_and_the_group_are_administrators),
+        cmocka_unit_test(test_users_are_looked_up), cmocka_unit_test(test_the_group_is_looked_up),
+        WITH_CONFIG(test_the_check_reports_unknown_users),
+        cmocka_unit_test(test_a_failed_look_up_is_not_a_missing_account),
+        WITH_CONFIG(test_each_failed_allocation_is_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,7 @@
 #include "util/macros.h"
 #include "util/utf8.h"
 
-static void test_size(void **state)
+static void test_the_size_of_a_character_is_found(void **state)
 {
     static const struct {
         const char *text;
@@ -31,7 +31,7 @@ static void test_size(void **state)
         assert_int_equal(nm_utf8_size(texts[i].text), texts[i].size);
 }
 
-static void test_prefix(void **state)
+static void test_a_prefix_ends_at_a_character(void **state)
 {
     (void)state;
     assert_int_equal(nm_utf8_prefix(""), 0);
@@ -44,7 +44,10 @@ static void test_prefix(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_size), cmocka_unit_test(test_prefix)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_size_of_a_character_is_found),
+        cmocka_unit_test(test_a_prefix_ends_at_a_character),
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -141,7 +141,7 @@ static void test_sizes_are_normalised(void **state)
     }
 }
 
-static void test_an_increment_of_nothing(void **state)
+static void test_an_increment_of_zero_rounds_nothing(void **state)
 {
     struct world *w = *state;
     struct nm_yarn_alloc_limits limits = usual;
@@ -154,7 +154,7 @@ static void test_an_increment_of_nothing(void **state)
     assert_int_equal(w->placed[0].size.memory_mib, 512);
 }
 
-static void test_what_is_refused(void **state)
+static void test_invalid_asks_are_refused(void **state)
 {
     char longest[NM_YARN_ALLOC_NAME_MAX + 2];
     struct world *w = *state;
@@ -173,7 +173,7 @@ static void test_what_is_refused(void **state)
     assert_int_equal(ask_for(w, want(1, longest)), 0);
 }
 
-static void test_one_master_has_its_bounds(void **state)
+static void test_the_asks_of_one_master_are_bounded(void **state)
 {
     struct world *w = *state;
     struct nm_yarn_ask a = want(INT32_MAX, "*");
@@ -209,7 +209,7 @@ static void test_one_master_has_its_bounds(void **state)
 
 /* As with Hadoop's allocator, a host gets one container per heartbeat: eight heartbeats place eight containers on
  * one node. */
-static void test_one_on_a_host_in_a_heartbeat(void **state)
+static void test_a_host_gets_one_container_per_heartbeat(void **state)
 {
     struct world *w = *state;
 
@@ -222,7 +222,7 @@ static void test_one_on_a_host_in_a_heartbeat(void **state)
     assert_int_equal(beat(w), 0);
 }
 
-static void test_the_switch_lifts_it(void **state)
+static void test_a_setting_lifts_that_limit(void **state)
 {
     struct world *w = *state;
     struct nm_yarn_alloc_limits limits = usual;
@@ -244,7 +244,7 @@ static void test_the_switch_lifts_it(void **state)
         assert_string_equal(w->placed[i].node->host, three[i % 3].host);
 }
 
-static void test_only_as_far_as_there_is_room(void **state)
+static void test_containers_are_placed_as_far_as_there_is_room(void **state)
 {
     struct world *w = *state;
     struct nm_yarn_alloc_limits limits = usual;
@@ -270,7 +270,7 @@ static void test_only_as_far_as_there_is_room(void **state)
     assert_int_equal(beat(w), 3);
 }
 
-static void test_hosts_then_racks_then_any(void **state)
+static void test_hosts_come_before_racks_and_any_place(void **state)
 {
     struct world *w = *state;
 
@@ -288,7 +288,7 @@ static void test_hosts_then_racks_then_any(void **state)
 }
 
 /* A master that asks often gets containers as soon as the list can show the former placements, without a pause. */
-static void test_room_comes_back(void **state)
+static void test_room_returns_with_the_next_list(void **state)
 {
     struct world *w = *state;
     struct nm_yarn_alloc_limits limits = usual;
@@ -339,7 +339,7 @@ static void test_a_named_host_takes_several(void **state)
     at(w, 4, "two", NM_YARN_ALLOC_ANY);
 }
 
-static void test_strict_places(void **state)
+static void test_strict_places_are_kept(void **state)
 {
     struct world *w = *state;
     struct nm_yarn_ask any = want(2, "*"), rack = want(2, "/right");
@@ -374,7 +374,7 @@ static void test_partitions_are_equal(void **state)
     at(w, 0, "one", NM_YARN_ALLOC_ANY);
 }
 
-static void test_blacklisted_hosts(void **state)
+static void test_blacklisted_hosts_get_no_container(void **state)
 {
     static const char *const hosts[] = {"one", "six"};
     struct world *w = *state;
@@ -419,7 +419,7 @@ static void test_the_smaller_number_goes_first(void **state)
 
 /* ---- nodes, limits and explanations -------------------------------------------------------------- */
 
-static void test_a_list_takes_the_others_place(void **state)
+static void test_a_new_list_replaces_the_former(void **state)
 {
     const struct nm_yarn_alloc_node odd[] = {
         three[2], {.host = "six", .port = 1}, {.host = "", .port = 1}, {.host = "x", .port = 0},
@@ -437,7 +437,7 @@ static void test_a_list_takes_the_others_place(void **state)
     assert_int_equal(beat(w), 0);
 }
 
-static void test_nothing_without_limits(void **state)
+static void test_without_limits_nothing_is_placed(void **state)
 {
     struct world *w = *state;
 
@@ -450,7 +450,7 @@ static void test_nothing_without_limits(void **state)
     assert_int_equal(beat(w), 1);
 }
 
-static void test_why(void **state)
+static void test_each_placement_has_its_reason(void **state)
 {
     struct world *w = *state;
     const struct nm_yarn_alloc_why *why;
@@ -495,7 +495,7 @@ static void test_a_full_table_can_be_restored(void **state)
     assert_int_equal(memcmp(packed, packed_again, size), 0);
 }
 
-static void test_what_was_never_packed(void **state)
+static void test_invalid_saved_asks_are_refused(void **state)
 {
     static const char *const junk[] = {
         "\x0a\x05hello",                          /* an invalid message */
@@ -515,7 +515,7 @@ static void test_what_was_never_packed(void **state)
     }
 }
 
-static void test_changes(void **state)
+static void test_each_change_of_asks_is_counted(void **state)
 {
     struct world *w = *state;
     uint64_t before;
@@ -544,25 +544,25 @@ int main(void)
         TEST(test_counts_are_absolute),
         TEST(test_places_make_no_containers),
         TEST(test_sizes_are_normalised),
-        TEST(test_an_increment_of_nothing),
-        TEST(test_what_is_refused),
-        TEST(test_one_master_has_its_bounds),
-        TEST(test_one_on_a_host_in_a_heartbeat),
-        TEST(test_the_switch_lifts_it),
-        TEST(test_only_as_far_as_there_is_room),
-        TEST(test_room_comes_back),
-        TEST(test_hosts_then_racks_then_any),
+        TEST(test_an_increment_of_zero_rounds_nothing),
+        TEST(test_invalid_asks_are_refused),
+        TEST(test_the_asks_of_one_master_are_bounded),
+        TEST(test_a_host_gets_one_container_per_heartbeat),
+        TEST(test_a_setting_lifts_that_limit),
+        TEST(test_containers_are_placed_as_far_as_there_is_room),
+        TEST(test_room_returns_with_the_next_list),
+        TEST(test_hosts_come_before_racks_and_any_place),
         TEST(test_a_named_host_takes_several),
-        TEST(test_strict_places),
+        TEST(test_strict_places_are_kept),
         TEST(test_partitions_are_equal),
-        TEST(test_blacklisted_hosts),
+        TEST(test_blacklisted_hosts_get_no_container),
         TEST(test_the_smaller_number_goes_first),
-        TEST(test_a_list_takes_the_others_place),
-        TEST(test_nothing_without_limits),
-        TEST(test_why),
+        TEST(test_a_new_list_replaces_the_former),
+        TEST(test_without_limits_nothing_is_placed),
+        TEST(test_each_placement_has_its_reason),
         TEST(test_a_full_table_can_be_restored),
-        TEST(test_what_was_never_packed),
-        TEST(test_changes),
+        TEST(test_invalid_saved_asks_are_refused),
+        TEST(test_each_change_of_asks_is_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

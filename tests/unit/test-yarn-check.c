@@ -63,7 +63,7 @@ static bool check_ours(struct tracker_world *w)
     return r == 0;
 }
 
-static void test_ports_taken(void **state)
+static void test_a_port_in_use_is_reported(void **state)
 {
     struct tracker_world *w = *state;
     char properties[400], message[100];
@@ -87,7 +87,7 @@ static void test_ports_taken(void **state)
 }
 
 /* The check finds that two listeners are given one port, although neither has opened it. */
-static void test_ports_twice(void **state)
+static void test_one_port_of_two_listeners_is_found(void **state)
 {
     struct tracker_world *w = *state;
     char properties[400], message[100];
@@ -114,7 +114,7 @@ static struct sockaddr_storage http_at(in_addr_t address, uint16_t port)
 #define TAKEN(property) property ": port 4711: Address already in use"
 
 /* All listeners are configured for one port. The error names the second one. */
-static void test_ports_given_twice(void **state)
+static void test_a_port_configured_twice_is_reported(void **state)
 {
     const struct sockaddr_storage http = http_at(INADDR_LOOPBACK, 4711), other = http_at(INADDR_ANY, 4712);
     struct tracker_world *w = *state;
@@ -139,7 +139,7 @@ static void test_ports_given_twice(void **state)
     free(said);
 }
 
-static void test_web_port(void **state)
+static void test_the_port_of_the_pages_is_checked(void **state)
 {
     struct tracker_world *w = *state;
     struct nm_yarn_params p;
@@ -158,7 +158,7 @@ static void test_web_port(void **state)
     (void)close(fd);
 }
 
-static void test_shuffle_port(void **state)
+static void test_the_port_of_the_shuffle_is_checked(void **state)
 {
     struct tracker_world *w = *state;
     struct nm_yarn_params p;
@@ -181,7 +181,7 @@ static void test_shuffle_port(void **state)
     free(said);
 }
 
-static void test_no_such_address(void **state)
+static void test_an_address_of_another_host_is_reported(void **state)
 {
     struct tracker_world *w = *state;
 
@@ -191,7 +191,7 @@ static void test_no_such_address(void **state)
     assert_false(check_ours(w));
 }
 
-static void test_programs_missing(void **state)
+static void test_missing_programs_are_reported(void **state)
 {
     struct tracker_world *w = *state;
 
@@ -204,7 +204,7 @@ static void test_programs_missing(void **state)
     assert_refused(w, -ENOENT, "/nonexistent/nm-shuffle");
 }
 
-static void test_unknown_stage(void **state)
+static void test_an_unknown_stage_is_reported(void **state)
 {
     struct tracker_world *w = *state;
 
@@ -215,7 +215,7 @@ static void test_unknown_stage(void **state)
 }
 
 /* A file stands where the node wants a directory of its state: the node doesn't start, and leaves nothing open. */
-static void test_state_in_the_way(void **state)
+static void test_a_file_in_place_of_a_state_directory_is_reported(void **state)
 {
     static const char *const names[] = {"run/masters", "state/applications", "state/early-ends"};
     struct tracker_world *w = *state;
@@ -242,7 +242,7 @@ static void test_state_in_the_way(void **state)
 }
 
 /* The state of an earlier nmd is invalid: the node starts without it. */
-static void test_state_unreadable(void **state)
+static void test_an_invalid_state_does_not_prevent_a_start(void **state)
 {
     static const char *const names[] = {
         "run/masters/appattempt_1_0001_000001", "state/applications/application_1_0001", "state/applications/strange",
@@ -266,7 +266,7 @@ static void test_state_unreadable(void **state)
 
 /* ---- web pages ---------------------------------------------------------------------------- */
 
-static void test_web(void **state)
+static void test_the_pages_are_served(void **state)
 {
     struct tracker_world *w = *state;
     uint16_t port = 0;
@@ -300,7 +300,7 @@ static void test_web(void **state)
 }
 
 /* If yarn.nodemanager.webapp.address has a name, the node listens for its pages on all addresses. */
-static void test_web_by_name(void **state)
+static void test_the_pages_of_a_named_address_are_served_everywhere(void **state)
 {
     struct tracker_world *w = *state;
     const struct sockaddr_storage everywhere = http_at(INADDR_ANY, 4711), here = http_at(INADDR_LOOPBACK, 4711);
@@ -329,9 +329,18 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, tracker_set_up, tracker_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_ports_taken), TEST(test_ports_twice), TEST(test_ports_given_twice), TEST(test_web_port),
-        TEST(test_shuffle_port), TEST(test_no_such_address), TEST(test_programs_missing), TEST(test_unknown_stage),
-        TEST(test_web), TEST(test_web_by_name), TEST(test_state_in_the_way), TEST(test_state_unreadable),
+        TEST(test_a_port_in_use_is_reported),
+        TEST(test_one_port_of_two_listeners_is_found),
+        TEST(test_a_port_configured_twice_is_reported),
+        TEST(test_the_port_of_the_pages_is_checked),
+        TEST(test_the_port_of_the_shuffle_is_checked),
+        TEST(test_an_address_of_another_host_is_reported),
+        TEST(test_missing_programs_are_reported),
+        TEST(test_an_unknown_stage_is_reported),
+        TEST(test_the_pages_are_served),
+        TEST(test_the_pages_of_a_named_address_are_served_everywhere),
+        TEST(test_a_file_in_place_of_a_state_directory_is_reported),
+        TEST(test_an_invalid_state_does_not_prevent_a_start),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

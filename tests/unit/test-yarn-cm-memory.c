@@ -211,7 +211,7 @@ static void each(struct world *w, const char *method, const ProtobufCMessage *re
 
 /* ---- tests -------------------------------------------------------------------------------- */
 
-static void test_lists(void **state)
+static void test_a_list_without_memory_is_an_error(void **state)
 {
     Yarn__Ids request = YARN__IDS__INIT;
     struct world *w = *state;
@@ -223,7 +223,7 @@ static void test_lists(void **state)
     each(w, "getLocalizationStatuses", &request.base);
 }
 
-static void test_one(void **state)
+static void test_a_request_without_memory_is_an_error(void **state)
 {
     Yarn__ReinitializeRequest again = YARN__REINITIALIZE_REQUEST__INIT;
     Yarn__LocalizeRequest more = YARN__LOCALIZE_REQUEST__INIT;
@@ -252,7 +252,7 @@ static void test_one(void **state)
     assert_string_equal(w->node.heard, "");
 }
 
-static void test_starts(void **state)
+static void test_a_start_without_memory_starts_nothing(void **state)
 {
     Yarn__StartRequest request = YARN__START_REQUEST__INIT;
     Yarn__LaunchContext context = YARN__LAUNCH_CONTEXT__INIT;
@@ -267,7 +267,7 @@ static void test_starts(void **state)
     each(w, "startContainers", &request.base);
 }
 
-static void test_updates(void **state)
+static void test_an_update_without_memory_changes_nothing(void **state)
 {
     Yarn__UpdateRequest request = YARN__UPDATE_REQUEST__INIT;
     struct world *w = *state;
@@ -279,7 +279,7 @@ static void test_updates(void **state)
 }
 
 /* The number of containers in a call is limited, whatever the size of the arena. */
-static void test_too_many(void **state)
+static void test_too_many_containers_are_refused(void **state)
 {
     Yarn__UpdateRequest update = YARN__UPDATE_REQUEST__INIT;
     Yarn__StartRequest start = YARN__START_REQUEST__INIT;
@@ -323,7 +323,7 @@ static void look_up(void *userdata)
 }
 
 /* A lack of memory isn't reported as an invalid token, since callers can't get another one. */
-static void test_door(void **state)
+static void test_a_lack_of_memory_is_not_an_invalid_token(void **state)
 {
     assert_true(fail_each_of(FAIL_MEMORY, look_up, *state) > 0);
 }
@@ -342,7 +342,7 @@ static int make(void *userdata)
     return r;
 }
 
-static void test_new(void **state)
+static void test_a_server_without_memory_is_not_made(void **state)
 {
     assert_int_equal(fail_each(make, *state), 2);
 }
@@ -359,7 +359,7 @@ static int remember(void *userdata)
     return r;
 }
 
-static void test_remember(void **state)
+static void test_a_key_without_memory_is_not_remembered(void **state)
 {
     struct world *w = *state;
 
@@ -369,8 +369,14 @@ static void test_remember(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_lists), TEST(test_one), TEST(test_starts), TEST(test_updates), TEST(test_too_many),
-        TEST(test_door), TEST(test_new), TEST(test_remember),
+        TEST(test_a_list_without_memory_is_an_error),
+        TEST(test_a_request_without_memory_is_an_error),
+        TEST(test_a_start_without_memory_starts_nothing),
+        TEST(test_an_update_without_memory_changes_nothing),
+        TEST(test_too_many_containers_are_refused),
+        TEST(test_a_lack_of_memory_is_not_an_invalid_token),
+        TEST(test_a_server_without_memory_is_not_made),
+        TEST(test_a_key_without_memory_is_not_remembered),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

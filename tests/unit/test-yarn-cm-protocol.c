@@ -148,7 +148,7 @@ static const Yarn__StartAnswer *start(struct world *w, struct starts *s)
     return call(w, "startContainers", &s->request.base, &yarn__start_answer__descriptor);
 }
 
-static void test_start(void **state)
+static void test_a_start_reaches_the_node(void **state)
 {
     struct tokens_id caller, a, b, c;
     const Yarn__StartAnswer *answer;
@@ -186,7 +186,7 @@ static void test_start(void **state)
 }
 
 /* One forged token makes the whole call fail without any start. */
-static void test_start_forged(void **state)
+static void test_a_forged_token_refuses_the_whole_call(void **state)
 {
     struct tokens_id caller, a, b;
     struct starts s;
@@ -218,7 +218,7 @@ static void test_start_forged(void **state)
 }
 
 /* A refusal by the node is reported to the application. The same token can be used again. */
-static void test_start_refused(void **state)
+static void test_a_refused_start_can_be_repeated(void **state)
 {
     const Yarn__StartAnswer *answer;
     struct tokens_id caller, a;
@@ -292,7 +292,7 @@ static void on_abandon(void *userdata, const Hadoop__ContainerTokenIdentifier *t
 
 /* An application master is launched with the context that the proxy has changed. Tasks are launched with the
  * original one. */
-static void test_masters(void **state)
+static void test_a_master_gets_the_context_of_the_proxy(void **state)
 {
     struct masters m = {.ops = {on_begin, on_abandon, &m}};
     const Yarn__StartAnswer *answer;
@@ -343,7 +343,7 @@ static void test_masters(void **state)
 }
 
 /* The proxy decides on an application master without credentials. Without a proxy it starts like any container. */
-static void test_master_without_credentials(void **state)
+static void test_the_proxy_decides_on_a_master_without_credentials(void **state)
 {
     struct masters m = {.ops = {on_begin, on_abandon, &m}, .result = -EIO};
     struct tokens_id caller, a;
@@ -383,7 +383,7 @@ static void refused_at_the_door(struct world *w, struct tokens_id *t, const stru
     assert_string_equal(w->why.class_name, class_name);
 }
 
-static void test_door(void **state)
+static void test_only_a_valid_token_is_accepted(void **state)
 {
     struct tokens_id t;
     struct world w;
@@ -405,7 +405,7 @@ static void test_door(void **state)
 }
 
 /* An attempt that has started a container may use its old key. */
-static void test_old_key(void **state)
+static void test_an_attempt_with_a_container_may_use_its_old_key(void **state)
 {
     struct nm_yarn_master_key old = tokens_key(TOKENS_NM_KEY, 50);
     Yarn__Ids request = YARN__IDS__INIT;
@@ -433,7 +433,7 @@ static void test_old_key(void **state)
 
 /* ---- containers of the node --------------------------------------------------------------- */
 
-static void test_ids(void **state)
+static void test_incomplete_ids_are_refused(void **state)
 {
     Yarn__Ids request = YARN__IDS__INIT;
     struct tokens_id caller, own, other, half;
@@ -490,7 +490,7 @@ static void ask_for_many(struct world *w, size_t n)
     free(list);
 }
 
-static void test_too_many(void **state)
+static void test_too_many_containers_are_refused(void **state)
 {
     struct tokens_id caller;
     struct world w;
@@ -509,7 +509,7 @@ static void test_too_many(void **state)
     tear_down(&w);
 }
 
-static void test_update(void **state)
+static void test_an_update_reaches_the_node(void **state)
 {
     Yarn__UpdateRequest request = YARN__UPDATE_REQUEST__INIT;
     struct tokens_id caller, a, b;
@@ -553,7 +553,7 @@ static void ask(struct world *w, const char *method, const ProtobufCMessage *req
 
 #define OWN "container_1410901177871_0001_01_000007"
 
-static void test_one(void **state)
+static void test_each_request_for_one_container_reaches_the_node(void **state)
 {
     Yarn__ReinitializeRequest again = YARN__REINITIALIZE_REQUEST__INIT;
     Yarn__LaunchContext context = YARN__LAUNCH_CONTEXT__INIT;
@@ -595,7 +595,7 @@ static void test_one(void **state)
 
 /* ---- orders of the ResourceManager -------------------------------------------------------- */
 
-static void test_orders(void **state)
+static void test_orders_reach_the_node(void **state)
 {
     Yarn__HeartbeatResponse answer = YARN__HEARTBEAT_RESPONSE__INIT;
     Yarn__SignalRequest signal = YARN__SIGNAL_REQUEST__INIT, *signals[] = {&signal};
@@ -637,18 +637,18 @@ static void test_orders(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_start),
-        cmocka_unit_test(test_start_forged),
-        cmocka_unit_test(test_start_refused),
-        cmocka_unit_test(test_masters),
-        cmocka_unit_test(test_master_without_credentials),
-        cmocka_unit_test(test_door),
-        cmocka_unit_test(test_old_key),
-        cmocka_unit_test(test_ids),
-        cmocka_unit_test(test_too_many),
-        cmocka_unit_test(test_update),
-        cmocka_unit_test(test_one),
-        cmocka_unit_test(test_orders),
+        cmocka_unit_test(test_a_start_reaches_the_node),
+        cmocka_unit_test(test_a_forged_token_refuses_the_whole_call),
+        cmocka_unit_test(test_a_refused_start_can_be_repeated),
+        cmocka_unit_test(test_a_master_gets_the_context_of_the_proxy),
+        cmocka_unit_test(test_the_proxy_decides_on_a_master_without_credentials),
+        cmocka_unit_test(test_only_a_valid_token_is_accepted),
+        cmocka_unit_test(test_an_attempt_with_a_container_may_use_its_old_key),
+        cmocka_unit_test(test_incomplete_ids_are_refused),
+        cmocka_unit_test(test_too_many_containers_are_refused),
+        cmocka_unit_test(test_an_update_reaches_the_node),
+        cmocka_unit_test(test_each_request_for_one_container_reaches_the_node),
+        cmocka_unit_test(test_orders_reach_the_node),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

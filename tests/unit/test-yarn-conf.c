@@ -43,7 +43,7 @@ static void assert_value(const struct nm_yarn_conf *c, const char *name, const c
     assert_string_equal(p->file, file);
 }
 
-static void test_files(void **state)
+static void test_files_are_read_in_their_order(void **state)
 {
     struct nm_yarn_conf *c = READ(
         CONF(PROPERTY("a", "1") "<!-- no --><property><name>\n b </name><value> two\n</value><final> true </final>"
@@ -66,7 +66,7 @@ static void test_files(void **state)
 
 /* ---- substitution ------------------------------------------------------------------------- */
 
-static void test_substitution(void **state)
+static void test_variables_are_substituted(void **state)
 {
     static const struct {
         const char *name, *value;
@@ -114,7 +114,7 @@ static void test_substitution(void **state)
 }
 
 /* At most twenty substitutions are made, and none that lets a value grow without limit. */
-static void test_substitution_bounds(void **state)
+static void test_substitutions_are_limited(void **state)
 {
     char fine[120] = "", many[120] = "", large[60000];
     struct nm_yarn_conf *c;
@@ -155,7 +155,7 @@ static void assert_refused(const char *text, size_t size, int error, const char 
     nm_yarn_conf_free(c);
 }
 
-static void test_bad_text(void **state)
+static void test_invalid_xml_is_refused(void **state)
 {
     static const struct {
         const char *text, *part;
@@ -180,7 +180,7 @@ static void test_bad_text(void **state)
         assert_refused(cases[i].text, strlen(cases[i].text), cases[i].error, cases[i].part);
 }
 
-static void test_bounds(void **state)
+static void test_files_beyond_the_bounds_are_refused(void **state)
 {
     static char text[NM_YARN_CONF_FILE_MAX + 1];
     char *p;
@@ -245,7 +245,7 @@ static int read_dir(struct nm_yarn_conf **ret, char **ret_message)
     return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
 }
 
-static void test_directory(void **state)
+static void test_a_directory_in_place_of_a_file_is_an_error(void **state)
 {
     struct nm_yarn_conf *c;
     char *message, path[200];
@@ -268,7 +268,7 @@ static void test_directory(void **state)
 #define INCLUDE(href, inside) "<xi:include href='" href "' xmlns:xi='http://www.w3.org/2001/XInclude'>" inside \
     "</xi:include>\n"
 
-static void test_include(void **state)
+static void test_included_files_are_read(void **state)
 {
     struct nm_yarn_conf *c;
     char *message, path[200];
@@ -303,7 +303,7 @@ static void assert_include_refused(const char *text, int error, const char *part
     nm_yarn_conf_free(c);
 }
 
-static void test_bad_include(void **state)
+static void test_an_invalid_include_is_refused(void **state)
 {
     char path[200];
 
@@ -325,7 +325,7 @@ static void test_bad_include(void **state)
     "{\"" host "\": [\"" base "\"], \"" host ":" port "\": [\"" base "\"], \"hdfs:\": [\"" base "\"]}"
 
 /* The sources of resources, in the form in which nm-localizer gets them. */
-static void test_sources(void **state)
+static void test_sources_are_passed_to_the_localizer(void **state)
 {
     static const struct {
         const char *properties, *name_nodes, *commands;
@@ -432,15 +432,15 @@ static void test_sources(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_sources),
-        cmocka_unit_test(test_substitution),
-        cmocka_unit_test(test_substitution_bounds),
-        cmocka_unit_test(test_bad_text),
-        cmocka_unit_test(test_bounds),
-        cmocka_unit_test_setup_teardown(test_directory, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_include, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_bad_include, set_up, tear_down),
+        cmocka_unit_test(test_files_are_read_in_their_order),
+        cmocka_unit_test(test_sources_are_passed_to_the_localizer),
+        cmocka_unit_test(test_variables_are_substituted),
+        cmocka_unit_test(test_substitutions_are_limited),
+        cmocka_unit_test(test_invalid_xml_is_refused),
+        cmocka_unit_test(test_files_beyond_the_bounds_are_refused),
+        cmocka_unit_test_setup_teardown(test_a_directory_in_place_of_a_file_is_an_error, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_included_files_are_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_an_invalid_include_is_refused, set_up, tear_down),
     };
 
     return cmocka_run_group_tests_name("yarn-conf", tests, NULL, NULL);

@@ -48,7 +48,7 @@ static bool may(const struct nm_yarn_executor *e, const char *user, uid_t uid)
 }
 
 /* The file as shipped with Hadoop, and the defaults of Hadoop 3. */
-static void test_defaults(void **state)
+static void test_the_shipped_file_has_the_defaults(void **state)
 {
     static const char stock[] =
         "yarn.nodemanager.linux-container-executor.group=#configured value of it\n"
@@ -75,7 +75,7 @@ static void test_defaults(void **state)
     }
 }
 
-static void test_values(void **state)
+static void test_values_of_the_executor_are_used(void **state)
 {
     struct nm_yarn_executor e = {};
     char *message = NULL;
@@ -111,7 +111,7 @@ static void refuses(const char *text, const char *sentence)
     nm_yarn_executor_done(&e);
 }
 
-static void test_refusals(void **state)
+static void test_unsupported_values_are_refused(void **state)
 {
     struct nm_yarn_executor e = {};
 
@@ -157,7 +157,7 @@ static void put_conf(const char *dir, const char *name, const char *text)
 }
 
 /* If a file can't be read, the errors of the others are still reported. */
-static void test_unread_file(void **state)
+static void test_an_unreadable_file_hides_no_other_error(void **state)
 {
     static const char *const parts[] = {
         "/mapred-site.xml", "memory-mb = '8G'", "hadoop.security.authentication = 'kerberos'",
@@ -188,7 +188,7 @@ static void test_unread_file(void **state)
     remove_tree(dir);
 }
 
-static void test_file(void **state)
+static void test_the_file_of_the_executor_is_read(void **state)
 {
     char dir[] = "/tmp/nmd-test-executor.XXXXXX", path[80], *message;
     _cleanup_close_ int fd = -EBADF, real_fd = -EBADF;
@@ -259,8 +259,11 @@ static void test_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults), cmocka_unit_test(test_values), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_unread_file), cmocka_unit_test(test_file),
+        cmocka_unit_test(test_the_shipped_file_has_the_defaults),
+        cmocka_unit_test(test_values_of_the_executor_are_used),
+        cmocka_unit_test(test_unsupported_values_are_refused),
+        cmocka_unit_test(test_an_unreadable_file_hides_no_other_error),
+        cmocka_unit_test(test_the_file_of_the_executor_is_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,7 +56,7 @@ static void set(struct nm_container *c, const struct end *e)
     (void)snprintf(c->message, sizeof c->message, "%s", e->message);
 }
 
-static void test_each_end(void **state)
+static void test_each_end_has_its_exit_status(void **state)
 {
     (void)state;
     for (size_t i = 0; i < NM_ARRAY_SIZE(ends); i++) {
@@ -78,7 +78,7 @@ static void test_each_end(void **state)
     }
 }
 
-static void test_words_are_bounded(void **state)
+static void test_the_diagnostics_are_bounded(void **state)
 {
     struct end e = {NM_EXIT_EXITED, NM_REASON_NONE, 1, 0, "", 1, "", true};
     _cleanup_(nm_container_freep) struct nm_container *c = NULL;
@@ -104,8 +104,8 @@ static void test_words_are_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_end),
-        cmocka_unit_test(test_words_are_bounded),
+        cmocka_unit_test(test_each_end_has_its_exit_status),
+        cmocka_unit_test(test_the_diagnostics_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

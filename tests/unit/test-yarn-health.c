@@ -37,7 +37,7 @@ static void assert_begins(const char *text, const char *words)
 /* The last local directory has failed, and a container has failed because of it. The ResourceManager gets this with
  * the next heartbeat, without the two minutes between checks of the disks and without the time for which bad health
  * has to last. */
-static void test_no_directory(void **state)
+static void test_a_node_without_a_directory_is_unhealthy(void **state)
 {
     struct tracker_world *w = *state;
     char path[300], elsewhere[300];
@@ -120,7 +120,7 @@ static void join_with_one(struct tracker_world *w, struct wanted *a)
 /* A draining node with containers offers only their memory and stays healthy, since an unhealthy node's containers
  * are killed. Without containers it is unhealthy. Containers that arrive meanwhile are sent back and don't count as
  * failed. */
-static void test_draining(void **state)
+static void test_a_draining_node_offers_only_used_memory(void **state)
 {
     struct tracker_world *w = *state;
     struct wanted a, b, c;
@@ -149,7 +149,7 @@ static void test_draining(void **state)
 
 /* The node reports the end of its last container before it becomes unhealthy. Without containers it becomes
  * unhealthy at once. */
-static void test_draining_when_empty(void **state)
+static void test_an_empty_draining_node_is_unhealthy(void **state)
 {
     struct tracker_world *w = *state;
     struct wanted a;
@@ -173,7 +173,7 @@ static void test_draining_when_empty(void **state)
 }
 
 /* A ResourceManager with its own size for the node keeps sending containers: their refusals must count as failures. */
-static void test_draining_against_its_will(void **state)
+static void test_a_draining_node_refuses_further_containers(void **state)
 {
     struct tracker_world *w = *state;
     struct wanted a, b;
@@ -192,10 +192,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, tracker_set_up, tracker_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_no_directory),
-        TEST(test_draining),
-        TEST(test_draining_when_empty),
-        TEST(test_draining_against_its_will),
+        TEST(test_a_node_without_a_directory_is_unhealthy),
+        TEST(test_a_draining_node_offers_only_used_memory),
+        TEST(test_an_empty_draining_node_is_unhealthy),
+        TEST(test_a_draining_node_refuses_further_containers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,7 @@
 #include "util/error.h"
 #include "yarn/ids.h"
 
-static void test_application_and_attempt(void **state)
+static void test_ids_of_applications_and_attempts_are_written(void **state)
 {
     struct nm_yarn_attempt_id id = {{1410901177871, 1}, 7};
     struct nm_yarn_application_id application;
@@ -31,7 +31,7 @@ static void test_application_and_attempt(void **state)
 }
 
 /* The number of epoch 2 is one that a ResourceManager has really given. */
-static void test_container(void **state)
+static void test_the_id_of_a_container_is_written(void **state)
 {
     static const struct {
         int64_t number;
@@ -54,7 +54,7 @@ static void test_container(void **state)
 }
 
 /* A negative number has the same text as another, positive number. */
-static void test_negative(void **state)
+static void test_a_negative_id_has_its_text(void **state)
 {
     struct nm_yarn_container_id id = {{{1410901177871, 1}, 1}, -1};
     struct nm_yarn_container_id most = {{{INT64_MIN, INT32_MIN}, INT32_MIN}, INT64_MAX};
@@ -66,7 +66,7 @@ static void test_negative(void **state)
 }
 
 /* Numbers count down from the one that the ResourceManager gives, and no text repeats, whatever the epochs. */
-static void test_counting_down(void **state)
+static void test_numbers_count_down_without_a_repeated_text(void **state)
 {
     const int64_t epoch = INT64_C(1) << 40;
     struct nm_yarn_container_id id = {{{1410901177871, 1}, 1}, 0};
@@ -92,7 +92,7 @@ static void test_counting_down(void **state)
     }
 }
 
-static void test_no_ids(void **state)
+static void test_invalid_ids_are_refused(void **state)
 {
     static const struct {
         const char *text;
@@ -126,11 +126,11 @@ static void test_no_ids(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_application_and_attempt),
-        cmocka_unit_test(test_container),
-        cmocka_unit_test(test_negative),
-        cmocka_unit_test(test_counting_down),
-        cmocka_unit_test(test_no_ids),
+        cmocka_unit_test(test_ids_of_applications_and_attempts_are_written),
+        cmocka_unit_test(test_the_id_of_a_container_is_written),
+        cmocka_unit_test(test_a_negative_id_has_its_text),
+        cmocka_unit_test(test_numbers_count_down_without_a_repeated_text),
+        cmocka_unit_test(test_invalid_ids_are_refused),
     };
 
     return cmocka_run_group_tests_name("yarn-ids", tests, NULL, NULL);

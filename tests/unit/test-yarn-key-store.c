@@ -84,7 +84,7 @@ static void assert_known(struct world *w, const struct tokens_id *t)
     assert_true(nm_yarn_used_has(w->used, &id));
 }
 
-static void test_restart(void **state)
+static void test_a_restart_keeps_the_keys(void **state)
 {
     struct tokens_id t;
     struct world w;
@@ -106,7 +106,7 @@ static void test_restart(void **state)
 }
 
 /* The file is written only when something has changed. */
-static void test_when(void **state)
+static void test_the_file_is_written_only_after_a_change(void **state)
 {
     struct nm_yarn_application_id application;
     struct tokens_id t;
@@ -143,7 +143,7 @@ static void put(const struct world *w, const char *data, size_t size)
 }
 
 /* A damaged file doesn't prevent a start. */
-static void test_damage(void **state)
+static void test_a_damaged_file_does_not_prevent_a_start(void **state)
 {
     struct tokens_id t;
     char data[2000];
@@ -248,7 +248,7 @@ static void try_with_failures(void (*try)(void *userdata), unsigned memory_least
 }
 
 /* After any failure the file is the old one or the new one, and saving is repeated later. */
-static void test_save_failures(void **state)
+static void test_a_failed_save_is_repeated(void **state)
 {
     (void)state;
     try_with_failures(save_with_failures, 21, 3);
@@ -275,14 +275,14 @@ static void take_over_with_failures(void *userdata)
     fail_resume(kinds);
 }
 
-static void test_take_over_failures(void **state)
+static void test_a_failed_restoration_keeps_the_file(void **state)
 {
     (void)state;
     try_with_failures(take_over_with_failures, 11, 3);
 }
 
 /* Incomplete entries are skipped, and complete ones are restored. */
-static void test_incomplete(void **state)
+static void test_incomplete_entries_are_skipped(void **state)
 {
     Yarn__StoredKeys m = YARN__STORED_KEYS__INIT;
     Yarn__KnownAttempt bare = YARN__KNOWN_ATTEMPT__INIT, no_key = bare, good = bare;
@@ -328,12 +328,12 @@ static void test_incomplete(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_restart),
-        cmocka_unit_test(test_when),
-        cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_save_failures),
-        cmocka_unit_test(test_take_over_failures),
-        cmocka_unit_test(test_incomplete),
+        cmocka_unit_test(test_a_restart_keeps_the_keys),
+        cmocka_unit_test(test_the_file_is_written_only_after_a_change),
+        cmocka_unit_test(test_a_damaged_file_does_not_prevent_a_start),
+        cmocka_unit_test(test_a_failed_save_is_repeated),
+        cmocka_unit_test(test_a_failed_restoration_keeps_the_file),
+        cmocka_unit_test(test_incomplete_entries_are_skipped),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

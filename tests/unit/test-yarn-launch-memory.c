@@ -74,13 +74,13 @@ static int convert(struct nm_arena *arena)
     return 0;
 }
 
-static void test_resources(void **state)
+static void test_resources_without_memory_are_an_error(void **state)
 {
     (void)state;
     assert_true(with_each_limit(convert) > 10);
 }
 
-static void test_too_many_resources(void **state)
+static void test_too_many_resources_are_refused(void **state)
 {
     struct nm_localizer_resource *resources = NULL;
     struct nm_arena arena;
@@ -139,7 +139,7 @@ static int name_directories(void *userdata)
     return 0;
 }
 
-static void test_small_things(void **state)
+static void test_small_allocations_that_fail_are_errors(void **state)
 {
     (void)state;
     assert_int_equal(fail_each(name_directories, NULL), 2);
@@ -230,7 +230,7 @@ static int fill(struct nm_arena *arena)
     return r;
 }
 
-static void test_variables(void **state)
+static void test_variables_without_memory_are_an_error(void **state)
 {
     (void)state;
     read_settings();
@@ -263,7 +263,7 @@ static int write_script(void *userdata)
     return 0;
 }
 
-static void test_script(void **state)
+static void test_a_script_without_memory_is_not_written(void **state)
 {
     char untouched[1];
 
@@ -295,7 +295,7 @@ static int choose(void *userdata)
 }
 
 /* A failed look-up isn't reported as a missing account, since applications give up on that. */
-static void test_users(void **state)
+static void test_a_failed_look_up_is_not_a_missing_account(void **state)
 {
     struct choice c = {{.user_pattern = (char *)".*", .limit_users = true, .local_user = (char *)"nobody"}, NULL};
 
@@ -308,9 +308,12 @@ static void test_users(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_resources), cmocka_unit_test(test_too_many_resources),
-        cmocka_unit_test(test_small_things), cmocka_unit_test(test_variables), cmocka_unit_test(test_script),
-        cmocka_unit_test(test_users),
+        cmocka_unit_test(test_resources_without_memory_are_an_error),
+        cmocka_unit_test(test_too_many_resources_are_refused),
+        cmocka_unit_test(test_small_allocations_that_fail_are_errors),
+        cmocka_unit_test(test_variables_without_memory_are_an_error),
+        cmocka_unit_test(test_a_script_without_memory_is_not_written),
+        cmocka_unit_test(test_a_failed_look_up_is_not_a_missing_account),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,7 +60,7 @@ static int convert(struct sample *s, struct nm_arena *arena, struct nm_localizer
     return r;
 }
 
-static void test_resources(void **state)
+static void test_resources_of_each_kind_are_accepted(void **state)
 {
     struct nm_localizer_resource res;
     struct nm_arena arena;
@@ -93,7 +93,7 @@ static void test_resources(void **state)
     nm_arena_done(&arena);
 }
 
-static void test_resources_without_scheme(void **state)
+static void test_a_resource_without_a_scheme_is_on_the_default_file_system(void **state)
 {
     static const struct {
         const char *default_fs, *uri;
@@ -121,7 +121,7 @@ static void test_resources_without_scheme(void **state)
 }
 
 /* Settings for Hadoop's client come from nmd or from the cluster. */
-static void test_fetching(void **state)
+static void test_settings_for_a_fetch_command_are_found(void **state)
 {
     struct nm_yarn_settings s = {.dir = (char *)"/etc/hadoop/conf", .localizer_memory_mib = 512,
                                  .command_memory_mib = 2048};
@@ -163,7 +163,7 @@ static void tell_doubts(const struct nm_yarn_settings *s)
 }
 
 /* A command is searched where the workers search it, beginning with $HADOOP_HOME/bin. */
-static void test_command_doubts(void **state)
+static void test_a_missing_fetch_command_is_reported(void **state)
 {
     char home[] = "/tmp/nmd-test-parts.XXXXXX", bin[64], program[128];
     struct nm_yarn_settings s = {.commands = json_pack("{s:[s]}", "s3a", "no-such-hadoop")};
@@ -204,7 +204,7 @@ static void test_command_doubts(void **state)
     "rAIgVqQm2lwzg/Bzrm79N8m0LwwEwJfIcCTguDOEFHevLwY=\n"
 
 /* Each certificate must be complete and valid. */
-static void test_certificate_doubts(void **state)
+static void test_an_invalid_certificate_is_reported(void **state)
 {
     static const struct {
         const char *text;
@@ -263,7 +263,7 @@ static void write_certificate(const char *path)
 }
 
 /* The file is readable for all users, but a directory above it isn't. The same applies to a link. */
-static void test_certificate_in_private(void **state)
+static void test_a_certificate_in_a_private_directory_is_reported(void **state)
 {
     char dir[] = "/tmp/nmd-test-parts.XXXXXX", path[64], link[64], words[128];
     struct nm_yarn_settings s = {.webhdfs_ca_file = path};
@@ -302,7 +302,7 @@ static bool is_doubted(const char *default_fs, json_t *commands, const char *sch
     return *said;
 }
 
-static void test_default_file_system(void **state)
+static void test_the_default_file_system_is_used(void **state)
 {
     static const char *const fetched[] = {
         "hdfs://nn", "file:///", "HDFS://nn:8020/", "webhdfs://nn", "swebhdfs://nn", "http://h/", "nn:8020", "local",
@@ -321,7 +321,7 @@ static void test_default_file_system(void **state)
 }
 
 /* Each name node without an address is named once. The list comes from the configuration's own parser. */
-static void test_name_node_doubts(void **state)
+static void test_a_name_node_without_an_address_is_reported_once(void **state)
 {
     static const char sites[] =
         "<configuration><property><name>dfs.nameservices</name><value>a,b</value></property>"
@@ -354,7 +354,7 @@ static void test_name_node_doubts(void **state)
 }
 
 /* An invalid address is reported with its value instead of as a missing one. */
-static void test_odd_addresses(void **state)
+static void test_an_invalid_address_is_reported_with_its_value(void **state)
 {
     static const struct {
         const char *name, *value;
@@ -456,7 +456,7 @@ static void tell_doubts_of(const char *properties)
 }
 
 /* Settings that make each container with files in that file system fail, and that a single address didn't cause. */
-static void test_sources_in_doubt(void **state)
+static void test_settings_that_make_containers_fail_are_reported(void **state)
 {
     static const struct {
         const char *properties, *part; /* "": no warning */
@@ -497,7 +497,7 @@ static void test_sources_in_doubt(void **state)
     }
 }
 
-static void test_bad_resources(void **state)
+static void test_invalid_resources_are_refused(void **state)
 {
     struct nm_localizer_resource res;
     struct nm_arena arena;
@@ -536,7 +536,7 @@ static void test_bad_resources(void **state)
 
 /* ---- the command -------------------------------------------------------------------------- */
 
-static void test_command(void **state)
+static void test_the_command_has_the_retries_of_the_context(void **state)
 {
     Yarn__LaunchContext context = YARN__LAUNCH_CONTEXT__INIT;
     Yarn__RetryContext retry = YARN__RETRY_CONTEXT__INIT;
@@ -580,7 +580,7 @@ static void test_command(void **state)
 
 /* ---- small functions ---------------------------------------------------------------------- */
 
-static void test_java_version(void **state)
+static void test_the_version_of_java_is_found(void **state)
 {
     (void)state;
     assert_int_equal(nm_yarn_java_version("IMPLEMENTOR=\"x\"\nJAVA_VERSION=\"17.0.10\"\nX=1\n"), 17);
@@ -591,7 +591,7 @@ static void test_java_version(void **state)
     assert_int_equal(nm_yarn_java_version(""), 0);
 }
 
-static void test_base64(void **state)
+static void test_base64_is_encoded(void **state)
 {
     static const char *const cases[][2] = {
         {"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"foobar", "Zm9vYmFy"}};
@@ -615,7 +615,7 @@ static bool is_good(struct nm_yarn_dirs *dirs, const struct nm_yarn_settings *s)
 }
 
 /* The use of this disk is unknown to the test: it is more than -1 % and at most 100 %. */
-static void test_full_disk(void **state)
+static void test_a_disk_above_its_limit_is_bad(void **state)
 {
     char name[] = "/tmp/nmd-yarn-disk.XXXXXX";
     struct nm_yarn_dir dir = {.name = mkdtemp(name), .fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
@@ -651,15 +651,20 @@ static void test_full_disk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_resources),
-        cmocka_unit_test(test_resources_without_scheme), cmocka_unit_test(test_fetching),
-        cmocka_unit_test(test_command_doubts), cmocka_unit_test(test_certificate_in_private),
-        cmocka_unit_test(test_certificate_doubts),
-        cmocka_unit_test(test_default_file_system),
-        cmocka_unit_test(test_name_node_doubts), cmocka_unit_test(test_odd_addresses),
-        cmocka_unit_test(test_bad_resources), cmocka_unit_test(test_sources_in_doubt), cmocka_unit_test(test_command),
-        cmocka_unit_test(test_java_version), cmocka_unit_test(test_base64),
-        cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_resources_of_each_kind_are_accepted),
+        cmocka_unit_test(test_a_resource_without_a_scheme_is_on_the_default_file_system),
+        cmocka_unit_test(test_settings_for_a_fetch_command_are_found),
+        cmocka_unit_test(test_a_missing_fetch_command_is_reported),
+        cmocka_unit_test(test_a_certificate_in_a_private_directory_is_reported),
+        cmocka_unit_test(test_an_invalid_certificate_is_reported),
+        cmocka_unit_test(test_the_default_file_system_is_used),
+        cmocka_unit_test(test_a_name_node_without_an_address_is_reported_once),
+        cmocka_unit_test(test_an_invalid_address_is_reported_with_its_value),
+        cmocka_unit_test(test_invalid_resources_are_refused),
+        cmocka_unit_test(test_settings_that_make_containers_fail_are_reported),
+        cmocka_unit_test(test_the_command_has_the_retries_of_the_context),
+        cmocka_unit_test(test_the_version_of_java_is_found), cmocka_unit_test(test_base64_is_encoded),
+        cmocka_unit_test(test_a_disk_above_its_limit_is_bad),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

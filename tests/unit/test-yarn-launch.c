@@ -87,7 +87,7 @@ static bool has_line(const char *name, const char *line)
 
 /* ---- markers ------------------------------------------------------------------------------ */
 
-static void test_markers(void **state)
+static void test_markers_are_replaced(void **state)
 {
     static const char *const texts[][2] = {
         {"", ""},
@@ -128,7 +128,7 @@ static const char *ordered(struct nm_yarn_env *env, size_t n)
     ordered((struct nm_yarn_env[]){__VA_ARGS__},                                                                       \
             sizeof((struct nm_yarn_env[]){__VA_ARGS__}) / sizeof(struct nm_yarn_env))
 
-static void test_order(void **state)
+static void test_variables_are_in_the_order_of_their_use(void **state)
 {
     (void)state;
     assert_string_equal(ORDERED({"A", "x"}, {"B", "y"}, {"C", ""}), "A B C");
@@ -142,7 +142,7 @@ static void test_order(void **state)
 }
 
 /* Thousands of variables, each of which refers to the next. */
-static void test_a_long_chain(void **state)
+static void test_a_long_chain_of_variables_is_sorted(void **state)
 {
     enum { N = 20000 };
     struct nm_yarn_env *env = calloc(N, sizeof *env);
@@ -164,7 +164,7 @@ static void test_a_long_chain(void **state)
 
 /* ---- the script --------------------------------------------------------------------------- */
 
-static void test_environment(void **state)
+static void test_the_environment_is_written(void **state)
 {
     const struct nm_yarn_env inherited[] = {{"JAVA_HOME", "/node/java"}, {"LANG", "C"}, {"INHERITED", "node"}},
                              node[] = {{"CONTAINER_ID", "c_1"}, {"USER", "alice"}, {"JVM_PID", "$$"}},
@@ -191,7 +191,7 @@ static void test_environment(void **state)
     assert_null(strstr(text_of("stdout"), "JVM_PID=$$"));
 }
 
-static void test_links(void **state)
+static void test_links_are_written(void **state)
 {
     const struct nm_yarn_link links[] = {
         {"/etc/hostname", "plain"}, {"/etc/passwd", "sub/dir/file"}, {"/x $(touch bad)'", "it's $(touch bad)"}};
@@ -208,7 +208,7 @@ static void test_links(void **state)
     assert_null(strstr(text_of("out"), " bad\n"));
 }
 
-static void test_exit_codes(void **state)
+static void test_a_failed_step_has_its_exit_code(void **state)
 {
     static const char *const fails[] = {"exit", "7", NULL}, *const pipe[] = {"false", "|", "true", NULL},
                       *const none[] = {"/no/such/command", NULL};
@@ -224,7 +224,7 @@ static void test_exit_codes(void **state)
 }
 
 /* A failed step before the command keeps the command from running. */
-static void test_a_link_that_cant_be(void **state)
+static void test_a_failed_link_keeps_the_command_from_running(void **state)
 {
     const struct nm_yarn_link links[] = {{"/etc/hostname", "plain"}, {"/etc/hostname", "plain/below"}};
 
@@ -237,7 +237,7 @@ static void test_a_link_that_cant_be(void **state)
 
 /* Debug files are written to the log directory. Neither circular links nor a missing log directory prevent the
  * start. */
-static void test_debug_info(void **state)
+static void test_debug_files_are_written(void **state)
 {
     const struct nm_yarn_link links[] = {{"/etc/hostname", "plain"}, {".", "circle"}};
     char logs[PATH_MAX], gone[PATH_MAX];
@@ -269,7 +269,7 @@ static void test_debug_info(void **state)
     assert_int_equal(run(), 0);
 }
 
-static void test_bad_names(void **state)
+static void test_invalid_names_are_refused(void **state)
 {
     static const char *const bad[] = {"", "a.b", "1a", "a=b", "a b", "a;id", "$x", "\xc3\xa4"};
 
@@ -291,9 +291,15 @@ static void test_bad_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_markers),    TEST(test_order),      TEST(test_a_long_chain),        TEST(test_environment),
-        TEST(test_links),      TEST(test_exit_codes), TEST(test_a_link_that_cant_be), TEST(test_bad_names),
-        TEST(test_debug_info),
+        TEST(test_markers_are_replaced),
+        TEST(test_variables_are_in_the_order_of_their_use),
+        TEST(test_a_long_chain_of_variables_is_sorted),
+        TEST(test_the_environment_is_written),
+        TEST(test_links_are_written),
+        TEST(test_a_failed_step_has_its_exit_code),
+        TEST(test_a_failed_link_keeps_the_command_from_running),
+        TEST(test_invalid_names_are_refused),
+        TEST(test_debug_files_are_written),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,7 +59,7 @@ static void begin_with_failures(void *userdata)
     assert_true(begin(userdata) <= 0);
 }
 
-static void test_beginning(void **state)
+static void test_a_failed_start_of_the_launcher_leaves_nothing(void **state)
 {
     struct world *w = *state;
     struct owner o;
@@ -100,7 +100,7 @@ static void refused(struct world *w, const char *more, int error, const char *se
 }
 
 /* A check in advance and a start report the same error. */
-static void test_refusals(void **state)
+static void test_the_check_gives_the_error_of_a_start(void **state)
 {
     struct world *w = *state;
     char *message = NULL;
@@ -124,7 +124,7 @@ static void test_refusals(void **state)
     assert_int_equal(seteuid(0), 0);
 }
 
-static void test_java(void **state)
+static void test_an_unknown_version_of_java_does_not_prevent_a_start(void **state)
 {
     struct world *w = *state;
     struct owner o;
@@ -150,7 +150,7 @@ static void test_java(void **state)
 }
 
 /* One of two disks fails: this is reported, and the other directory and its cache of resources stay in use. */
-static void test_lost_directory(void **state)
+static void test_one_lost_directory_is_reported(void **state)
 {
     struct nm_yarn_container_dirs dirs;
     struct world *w = *state;
@@ -236,7 +236,7 @@ static void prepare_with_failures(void *userdata)
     fail_resume(kinds);
 }
 
-static void test_preparation_failures(void **state)
+static void test_a_failed_preparation_leaves_nothing(void **state)
 {
     struct world *w = *state;
 
@@ -264,7 +264,7 @@ static void link_with_failures(void *userdata)
     fail_resume(kinds);
 }
 
-static void test_link_failures(void **state)
+static void test_a_failed_link_ends_the_preparation(void **state)
 {
     struct world *w = *state;
 
@@ -277,7 +277,7 @@ static void test_link_failures(void **state)
     assert_string_equal(text_of(w, WORK_DIR "/deep/b"), "more");
 }
 
-static void test_user_is_gone(void **state)
+static void test_a_missing_user_ends_the_preparation(void **state)
 {
     struct world *w = *state;
     struct owner o;
@@ -294,7 +294,7 @@ static void test_user_is_gone(void **state)
 #define MAKING "Can't make the container's directory in "
 
 /* The message to the application names the failed step and its place. */
-static void test_words(void **state)
+static void test_the_message_names_the_failed_step(void **state)
 {
     static const struct {
         const char *in_the_way, *step, *words;
@@ -327,7 +327,7 @@ static void test_words(void **state)
 }
 
 /* Progress counts resources, and also bytes for large ones. */
-static void test_progress(void **state)
+static void test_progress_counts_resources_and_bytes(void **state)
 {
     const size_t size = 3 * 1000 * 1000;
     char *text = malloc(size + 1);
@@ -367,7 +367,7 @@ static const char *diagnostics(struct world *w, size_t limit)
 }
 
 /* The last words are found among many files, whose names match the pattern. */
-static void test_diagnostics_among_many_files(void **state)
+static void test_the_last_output_is_found_among_many_files(void **state)
 {
     struct world *w = *state;
     char command[PATH_MAX + 100];
@@ -401,7 +401,7 @@ static size_t count_logs(struct world *w)
 #define PATTERN(value) P("yarn.nodemanager.container.stderr.pattern", value)
 #define TAIL(value) P("yarn.nodemanager.container.stderr.tail.bytes", value)
 
-static void test_which_diagnostics(void **state)
+static void test_the_matching_files_are_the_diagnostics(void **state)
 {
     static const struct {
         const char *more, *words;
@@ -440,7 +440,7 @@ static void diagnostics_with_failures(void *userdata)
     assert_true(count_logs(w) <= 5);
 }
 
-static void test_diagnostics_failures(void **state)
+static void test_failed_diagnostics_do_not_prevent_the_end(void **state)
 {
     struct world *w = *state;
     struct owner o;
@@ -479,7 +479,7 @@ static void end_application(struct world *w)
 }
 
 /* An end with invalid names removes nothing. */
-static void test_bad_names(void **state)
+static void test_an_end_with_invalid_names_removes_nothing(void **state)
 {
     struct world *w = *state;
 
@@ -494,7 +494,7 @@ static void test_bad_names(void **state)
 }
 
 /* With a delay of -1 the files are kept for debugging. */
-static void test_never_removed(void **state)
+static void test_a_delay_of_minus_one_keeps_the_files(void **state)
 {
     struct world *w = *state;
 
@@ -507,7 +507,7 @@ static void test_never_removed(void **state)
     assert_true(is_there(w, WORK_DIR "/launch_container.sh"));
 }
 
-static void test_damaged_notes(void **state)
+static void test_damaged_notes_are_ignored(void **state)
 {
     static const char *const bad[] = {
         "", "{", "[]", "{\"submitter\": \"alice@corp$\"}", "{\"submitter\": \"..\", \"ended_usec\": 1}",
@@ -532,7 +532,7 @@ static void test_damaged_notes(void **state)
 
 /* On a full disk the note about an ended application can't be written. The running nmd removes the files
  * nevertheless. */
-static void test_no_room_for_a_note(void **state)
+static void test_without_space_for_a_note_the_files_are_removed(void **state)
 {
     struct world *w = *state;
 
@@ -544,7 +544,7 @@ static void test_no_room_for_a_note(void **state)
 }
 
 /* Files that the user can't remove stay, and the removal is repeated later. All others are removed. */
-static void test_not_to_be_removed(void **state)
+static void test_a_failed_removal_is_repeated(void **state)
 {
     struct world *w = *state;
 
@@ -565,7 +565,7 @@ static void test_not_to_be_removed(void **state)
 }
 
 /* The files are kept for the configured time. Then they are removed with the rights of their user only. */
-static void test_kept_for_a_while(void **state)
+static void test_the_files_are_kept_for_the_configured_time(void **state)
 {
     static const char more[] = WITHOUT_LOGS P("yarn.nodemanager.delete.debug-delay-sec", "2");
     struct world *w = *state;
@@ -611,7 +611,7 @@ static void end_with_failures(void *userdata)
     fail_resume(kinds);
 }
 
-static void test_end_failures(void **state)
+static void test_a_failed_end_is_repeated(void **state)
 {
     struct world *w = *state;
 
@@ -624,12 +624,25 @@ static void test_end_failures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_beginning), TEST(test_refusals), TEST(test_java), TEST(test_lost_directory),
-        TEST(test_preparation_failures), TEST(test_link_failures), TEST(test_user_is_gone), TEST(test_words),
-        TEST(test_progress), TEST(test_diagnostics_among_many_files), TEST(test_which_diagnostics),
-        TEST(test_diagnostics_failures), TEST(test_bad_names), TEST(test_never_removed), TEST(test_damaged_notes),
-        TEST(test_no_room_for_a_note), TEST(test_not_to_be_removed), TEST(test_kept_for_a_while),
-        TEST(test_end_failures),
+        TEST(test_a_failed_start_of_the_launcher_leaves_nothing),
+        TEST(test_the_check_gives_the_error_of_a_start),
+        TEST(test_an_unknown_version_of_java_does_not_prevent_a_start),
+        TEST(test_one_lost_directory_is_reported),
+        TEST(test_a_failed_preparation_leaves_nothing),
+        TEST(test_a_failed_link_ends_the_preparation),
+        TEST(test_a_missing_user_ends_the_preparation),
+        TEST(test_the_message_names_the_failed_step),
+        TEST(test_progress_counts_resources_and_bytes),
+        TEST(test_the_last_output_is_found_among_many_files),
+        TEST(test_the_matching_files_are_the_diagnostics),
+        TEST(test_failed_diagnostics_do_not_prevent_the_end),
+        TEST(test_an_end_with_invalid_names_removes_nothing),
+        TEST(test_a_delay_of_minus_one_keeps_the_files),
+        TEST(test_damaged_notes_are_ignored),
+        TEST(test_without_space_for_a_note_the_files_are_removed),
+        TEST(test_a_failed_removal_is_repeated),
+        TEST(test_the_files_are_kept_for_the_configured_time),
+        TEST(test_a_failed_end_is_repeated),
     };
 
     json_set_alloc_funcs(malloc, free); /* fail-nth.c's wrappers */

@@ -116,7 +116,7 @@ static bool comes_to(struct world *w, const char *dir, const char *name)
 }
 
 /* A resource of known size is placed where it fits. A cached resource needs no further room. */
-static void test_size(void **state)
+static void test_a_resource_of_known_size_is_placed_where_it_fits(void **state)
 {
     struct world *w = *state;
 
@@ -142,7 +142,7 @@ static void test_size(void **state)
 }
 
 /* The size is unknown: the disk becomes full, the partial file is removed, and the next disk is tried. */
-static void test_full(void **state)
+static void test_a_disk_that_becomes_full_is_left_for_the_next(void **state)
 {
     struct world *w = *state;
     struct owner o;
@@ -178,18 +178,18 @@ static void share(struct world *w, int64_t said_bytes)
     give_back(&first);
 }
 
-static void test_what_is_there(void **state)
+static void test_a_cached_resource_needs_no_room(void **state)
 {
     share(*state, 7 << 20);
 }
 
-static void test_what_is_there_of_unknown_size(void **state)
+static void test_a_cached_resource_of_unknown_size_needs_no_room(void **state)
 {
     share(*state, 0);
 }
 
 /* The resource is larger than each disk: each is tried once, and the message states the reason. */
-static void test_too_large(void **state)
+static void test_a_resource_larger_than_each_disk_is_refused(void **state)
 {
     struct world *w = *state;
     struct owner o;
@@ -208,7 +208,7 @@ static void test_too_large(void **state)
 }
 
 /* The first disk has by far more bytes, but few inodes. */
-static void test_inodes(void **state)
+static void test_a_disk_without_inodes_is_not_used(void **state)
 {
     struct world *w = *state;
     char path[PATH_MAX], name[20];
@@ -235,12 +235,12 @@ static void test_inodes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_size),
-        TEST(test_full),
-        TEST(test_what_is_there),
-        TEST(test_what_is_there_of_unknown_size),
-        TEST(test_too_large),
-        TEST(test_inodes),
+        TEST(test_a_resource_of_known_size_is_placed_where_it_fits),
+        TEST(test_a_disk_that_becomes_full_is_left_for_the_next),
+        TEST(test_a_cached_resource_needs_no_room),
+        TEST(test_a_cached_resource_of_unknown_size_needs_no_room),
+        TEST(test_a_resource_larger_than_each_disk_is_refused),
+        TEST(test_a_disk_without_inodes_is_not_used),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

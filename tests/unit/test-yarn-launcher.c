@@ -12,7 +12,7 @@
 
 #include "tests/unit/remove-tree.h"
 
-static void test_ready(void **state)
+static void test_a_preparation_becomes_ready(void **state)
 {
     struct world *w = *state;
     const uid_t own = geteuid();
@@ -43,7 +43,7 @@ static void test_ready(void **state)
     give_back(&o);
 }
 
-static void test_environment(void **state)
+static void test_the_environment_has_hadoops_variables(void **state)
 {
     struct world *w = *state;
     char line[PATH_MAX];
@@ -86,7 +86,7 @@ static void test_environment(void **state)
 }
 
 /* The tokens that an application master sends reach the container byte by byte, and nmd doesn't interpret them. */
-static void test_tokens(void **state)
+static void test_tokens_reach_the_container_unchanged(void **state)
 {
     static uint8_t tokens[] = {'H', 'D', 'T', 'S', 0, 1, 4, 'a', '\n', 0, '\'', 0xff, '"', '$', 'x', 0, 1, 0x8f};
     struct world *w = *state;
@@ -103,7 +103,7 @@ static void test_tokens(void **state)
 }
 
 /* A task's counters distinguish fetched resources from cached ones. */
-static void test_localization_counters(void **state)
+static void test_counters_distinguish_fetched_and_cached_resources(void **state)
 {
     struct world *w = *state;
     struct owner first, o;
@@ -133,7 +133,7 @@ static void remove_cached(struct world *w, unsigned id)
 
 /* A container never gets a dangling link to a resource, neither if the cached file was deleted before its request
  * nor if that happens while other resources are fetched. */
-static void test_lost_resource(void **state)
+static void test_a_lost_resource_is_never_linked(void **state)
 {
     struct world *w = *state;
     struct owner first, second, third;
@@ -161,7 +161,7 @@ static void test_lost_resource(void **state)
 }
 
 /* A running container gets new resources and replacements of old ones. */
-static void test_more_resources(void **state)
+static void test_a_running_container_gets_more_resources(void **state)
 {
     struct world *w = *state;
     struct owner first, o;
@@ -206,7 +206,7 @@ static unsigned count_names(struct world *w, const char *path)
 }
 
 /* With many resources, no single turn of the loop makes all of the links. */
-static void test_many_more_resources(void **state)
+static void test_many_resources_are_linked_in_several_turns(void **state)
 {
     enum { MANY = 100 };
     struct world *w = *state;
@@ -234,7 +234,7 @@ static void test_many_more_resources(void **state)
     give_back(&first);
 }
 
-static void test_what_cannot_be(void **state)
+static void test_an_impossible_preparation_is_refused(void **state)
 {
     struct world *w = *state;
     struct owner o;
@@ -263,7 +263,7 @@ static void test_what_cannot_be(void **state)
 }
 
 /* Obstacles that a user places never affect another user's files. */
-static void test_hostile_user(void **state)
+static void test_a_users_obstacles_affect_no_other_user(void **state)
 {
     struct world *w = *state;
     struct owner o;
@@ -299,7 +299,7 @@ static void test_hostile_user(void **state)
     give_back(&o);
 }
 
-static void test_afterwards(void **state)
+static void test_the_files_are_removed_after_the_end(void **state)
 {
     struct world *w = *state;
     struct owner o;
@@ -325,7 +325,7 @@ static void test_afterwards(void **state)
     assert_true(is_there(w, "local/usercache/alice@corp$"));
 }
 
-static void test_last_words(void **state)
+static void test_the_last_output_is_found(void **state)
 {
     struct world *w = *state;
     json_t *files;
@@ -354,7 +354,7 @@ static void test_last_words(void **state)
     assert_string_equal(nm_yarn_launcher_diagnostics(w->launcher, "/nowhere", APPLICATION, CONTAINER, &w->arena), "");
 }
 
-static void test_users(void **state)
+static void test_each_user_has_its_own_directories(void **state)
 {
     static const char all[] = "<property><name>yarn.nodemanager.linux-container-executor.nonsecure-mode.limit-users"
                               "</name><value>false</value></property>";
@@ -400,7 +400,7 @@ static void test_users(void **state)
 }
 
 /* Directories are used in turn if they have enough free space. */
-static void test_places(void **state)
+static void test_directories_are_used_in_turn(void **state)
 {
     struct world *w = *state;
     struct nm_yarn_container_dirs dirs;
@@ -450,7 +450,7 @@ static void test_places(void **state)
 }
 
 /* Directories of another NodeManager are no obstacle. The cache of this node is kept over a restart. */
-static void test_foreign_directories(void **state)
+static void test_directories_of_another_nodemanager_are_replaced(void **state)
 {
     struct world *w = *state;
     struct owner o;
@@ -481,7 +481,7 @@ static void test_foreign_directories(void **state)
     assert_true(is_there(w, "local/other"));
 }
 
-static void test_bad_directories(void **state)
+static void test_directories_that_can_not_be_used_are_reported(void **state)
 {
     struct world *w = *state;
     char *message = NULL;
@@ -585,7 +585,7 @@ static bool may_go_to(struct world *w, const char *local, const char *log)
 
 /* The disk has failed since the last check. The container and its resources go elsewhere, and each change is
  * reported. */
-static void test_disk_just_failed(void **state)
+static void test_a_disk_that_just_failed_is_avoided(void **state)
 {
     struct world *w = *state;
     char text[1000], path[PATH_MAX];
@@ -640,7 +640,7 @@ static void test_disk_just_failed(void **state)
 }
 
 /* One disk of two is full, read-only, or missing at the start: the node uses the other one, and both again later. */
-static void test_one_bad_disk(void **state)
+static void test_one_bad_disk_of_two_is_avoided(void **state)
 {
     struct world *w = *state;
     char why[300];
@@ -696,7 +696,7 @@ static void test_one_bad_disk(void **state)
 }
 
 /* A new nmd starts with a disk that was never used by nmd before and becomes writable later. */
-static void test_bad_from_the_start(void **state)
+static void test_a_disk_bad_from_the_start_is_used_later(void **state)
 {
     struct world *w = *state;
     char path[PATH_MAX], why[300];
@@ -745,7 +745,7 @@ static unsigned attempts(struct world *w, int expected)
     return n;
 }
 
-static void test_retries(void **state)
+static void test_a_failed_container_is_retried(void **state)
 {
     struct world *w = *state;
     struct owner o;
@@ -772,25 +772,25 @@ static void test_retries(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_ready, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_environment, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_tokens, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_localization_counters, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_lost_resource, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_more_resources, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_many_more_resources, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_what_cannot_be, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_hostile_user, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_afterwards, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_last_words, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_users, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_places, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_foreign_directories, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_bad_directories, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_disk_just_failed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_one_bad_disk, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_bad_from_the_start, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_retries, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_preparation_becomes_ready, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_environment_has_hadoops_variables, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_tokens_reach_the_container_unchanged, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_counters_distinguish_fetched_and_cached_resources, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_lost_resource_is_never_linked, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_running_container_gets_more_resources, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_many_resources_are_linked_in_several_turns, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_an_impossible_preparation_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_users_obstacles_affect_no_other_user, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_files_are_removed_after_the_end, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_last_output_is_found, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_each_user_has_its_own_directories, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_directories_are_used_in_turn, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_directories_of_another_nodemanager_are_replaced, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_directories_that_can_not_be_used_are_reported, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_disk_that_just_failed_is_avoided, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_one_bad_disk_of_two_is_avoided, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_disk_bad_from_the_start_is_used_later, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_failed_container_is_retried, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,7 +118,7 @@ static int find_sources(void *userdata)
     return 0;
 }
 
-static void test_configuration(void **state)
+static void test_a_configuration_without_memory_is_an_error(void **state)
 {
     char dir[] = "/tmp/nmd-test-memory.XXXXXX", *message = NULL;
     struct nm_refusals refusals = {};
@@ -211,7 +211,7 @@ static int keep(void *userdata)
     return r;
 }
 
-static void test_allocator(void **state)
+static void test_an_ask_without_memory_changes_nothing(void **state)
 {
     struct nm_yarn_allocator *a;
 
@@ -245,7 +245,7 @@ static int use(void *userdata)
     return r;
 }
 
-static void test_used_tokens(void **state)
+static void test_each_failed_allocation_of_used_tokens_is_an_error(void **state)
 {
     (void)state;
     assert_true(fail_each(use, NULL) >= 2);
@@ -363,7 +363,7 @@ static int read_record(void *userdata)
     return r;
 }
 
-static void test_record(void **state)
+static void test_a_record_without_memory_is_not_made(void **state)
 {
     Yarn__LaunchContext context = YARN__LAUNCH_CONTEXT__INIT;
     Yarn__Record record = YARN__RECORD__INIT;
@@ -384,7 +384,7 @@ static void test_record(void **state)
     assert_int_equal(read_record(&blob), -EBADMSG);
 }
 
-static void test_what_was_kept(void **state)
+static void test_a_restoration_without_memory_is_an_error(void **state)
 {
     char dir[] = "/tmp/nmd-test-memory.XXXXXX";
 
@@ -399,11 +399,11 @@ static void test_what_was_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_configuration),
-        cmocka_unit_test(test_allocator),
-        cmocka_unit_test(test_used_tokens),
-        cmocka_unit_test(test_record),
-        cmocka_unit_test(test_what_was_kept),
+        cmocka_unit_test(test_a_configuration_without_memory_is_an_error),
+        cmocka_unit_test(test_an_ask_without_memory_changes_nothing),
+        cmocka_unit_test(test_each_failed_allocation_of_used_tokens_is_an_error),
+        cmocka_unit_test(test_a_record_without_memory_is_not_made),
+        cmocka_unit_test(test_a_restoration_without_memory_is_an_error),
     };
 
     json_set_alloc_funcs(malloc, free); /* fail-nth.c doesn't wrap the calls within libraries */

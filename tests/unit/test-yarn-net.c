@@ -82,7 +82,7 @@ static void resolve(struct world *w, const char *host)
 
 /* ---- names -------------------------------------------------------------------------------- */
 
-static void test_addresses(void **state)
+static void test_names_and_addresses_are_resolved(void **state)
 {
     struct world *w = *state;
 
@@ -116,7 +116,7 @@ static pid_t child(void)
 }
 
 /* If the look-up process dies, the result is a temporary failure. */
-static void test_dies(void **state)
+static void test_a_look_up_that_dies_is_a_temporary_failure(void **state)
 {
     struct world *w = *state;
     pid_t pid;
@@ -141,7 +141,7 @@ static void limit_descriptors(rlim_t n, struct rlimit *before)
 }
 
 /* After a failed start neither a process nor a descriptor is left. */
-static void test_cannot_begin(void **state)
+static void test_a_failed_start_of_a_look_up_leaves_nothing(void **state)
 {
     struct world *w = *state;
     struct rlimit before;
@@ -187,7 +187,7 @@ static void assert_refused(const char *host, uint16_t port, int error, const cha
     free(said);
 }
 
-static void test_ports(void **state)
+static void test_a_port_is_opened_or_the_error_names_it(void **state)
 {
     const unsigned open_before = open_descriptors();
     struct rlimit before;
@@ -214,10 +214,10 @@ static void test_ports(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_addresses, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_dies, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_cannot_begin, set_up, tear_down),
-        cmocka_unit_test(test_ports),
+        cmocka_unit_test_setup_teardown(test_names_and_addresses_are_resolved, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_look_up_that_dies_is_a_temporary_failure, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_failed_start_of_a_look_up_leaves_nothing, set_up, tear_down),
+        cmocka_unit_test(test_a_port_is_opened_or_the_error_names_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

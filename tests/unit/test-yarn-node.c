@@ -93,7 +93,7 @@ static void end_it(struct manager_world *w, struct nm_live_container *l)
 
 /* ---- tests -------------------------------------------------------------------------------- */
 
-static void test_life_of_a_container(void **state)
+static void test_a_container_starts_runs_and_ends(void **state)
 {
     struct manager_world *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
@@ -151,7 +151,7 @@ static void test_strangers_are_refused(void **state)
 }
 
 /* A refused start leaves no container, and the ResourceManager gets no report. */
-static void test_what_is_refused(void **state)
+static void test_a_refused_start_leaves_no_container(void **state)
 {
     static const struct {
         int64_t mib;
@@ -204,7 +204,7 @@ static void test_what_is_refused(void **state)
 }
 
 /* Images aren't supported: the container ends with that message and no command is run. */
-static void test_another_runtime(void **state)
+static void test_another_runtime_ends_the_container(void **state)
 {
     struct nm_yarn_node *n = fake_launcher_node(*state);
     Yarn__LaunchContext context = YARN__LAUNCH_CONTEXT__INIT;
@@ -227,7 +227,7 @@ static void test_another_runtime(void **state)
 }
 
 /* The ResourceManager no longer accepts this node. */
-static void test_all_end(void **state)
+static void test_the_end_of_the_node_ends_all_containers(void **state)
 {
     struct manager_world *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
@@ -258,7 +258,7 @@ static void test_all_end(void **state)
 }
 
 /* A container that can't run is accepted and then reported as ended. */
-static void test_what_never_runs(void **state)
+static void test_a_container_that_can_not_run_is_reported_as_ended(void **state)
 {
     struct nm_yarn_node *n = fake_launcher_node(*state);
     struct nm_exception why;
@@ -285,7 +285,7 @@ static void test_what_never_runs(void **state)
     nm_yarn_node_free(n);
 }
 
-static void test_preparation_fails(void **state)
+static void test_a_failed_preparation_ends_the_container(void **state)
 {
     struct manager_world *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
@@ -304,7 +304,7 @@ static void test_preparation_fails(void **state)
     nm_yarn_node_free(n);
 }
 
-static void test_update(void **state)
+static void test_an_update_changes_size_and_type(void **state)
 {
     struct manager_world *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
@@ -336,7 +336,7 @@ static void test_update(void **state)
 
 /* A signal to a container of the node has the same effect as in Hadoop. Signals to containers without processes are
  * ignored. */
-static void test_signals(void **state)
+static void test_a_signal_reaches_the_container(void **state)
 {
     struct manager_world *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
@@ -428,7 +428,7 @@ static void test_application_outlives_nmd(void **state)
 }
 
 /* A container that never reached the manager has ended: the next nmd must know its end as well. */
-static void test_early_end_outlives_nmd(void **state)
+static void test_an_early_end_outlives_nmd(void **state)
 {
     struct manager_world *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
@@ -494,7 +494,7 @@ static void assert_registration_is_small(struct nm_yarn_node *n)
 }
 
 /* More containers have ended, with long messages, than fit into one heartbeat. */
-static void test_rations(void **state)
+static void test_more_ends_than_fit_wait_for_the_next_heartbeat(void **state)
 {
     struct nm_yarn_node *n = fake_launcher_node(*state);
     struct nm_exception why;
@@ -528,7 +528,7 @@ static void test_rations(void **state)
     nm_yarn_node_free(n);
 }
 
-static void test_end_of_an_application(void **state)
+static void test_the_end_of_an_application_ends_its_containers(void **state)
 {
     struct manager_world *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
@@ -550,7 +550,7 @@ static void test_end_of_an_application(void **state)
 }
 
 /* A new nmd reports the same state from the journal. */
-static void test_restart(void **state)
+static void test_a_restart_reports_the_same_state(void **state)
 {
     Yarn__RegisterRequest request = YARN__REGISTER_REQUEST__INIT;
     struct manager_world *w = *state;
@@ -587,7 +587,7 @@ static void test_restart(void **state)
 
 /* Another node has given the container the number -1, which has the same text as 1099511627775. The container is
  * known by its number, also after a restart. A container with the other number is refused meanwhile. */
-static void test_negative_number(void **state)
+static void test_a_negative_number_is_kept_apart(void **state)
 {
     Yarn__RegisterRequest request = YARN__REGISTER_REQUEST__INIT;
     struct manager_world *w = *state;
@@ -629,7 +629,7 @@ static void count_live(const struct nm_container *c, void *userdata)
 }
 
 /* After any lack of memory a start is either refused and leaves nothing, or the container's end is reported. */
-static void test_started_without(void **state)
+static void test_a_start_without_memory_is_refused_or_complete(void **state)
 {
     struct manager_world *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
@@ -662,7 +662,7 @@ static void test_started_without(void **state)
 }
 
 /* After any lack of memory an update is either done or has changed nothing. */
-static void test_updated_without(void **state)
+static void test_an_update_without_memory_is_complete_or_changes_nothing(void **state)
 {
     struct manager_world *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
@@ -687,7 +687,7 @@ static void test_updated_without(void **state)
 }
 
 /* After a failed start of nmd, the state of an earlier nmd is still there for the next one. */
-static void test_begins_without(void **state)
+static void test_a_failed_start_of_nmd_keeps_the_state(void **state)
 {
     struct manager_world *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
@@ -725,13 +725,23 @@ static void test_begins_without(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_life_of_a_container), TEST(test_strangers_are_refused), TEST(test_what_never_runs),
-        TEST(test_preparation_fails),   TEST(test_update),                TEST(test_update_is_whole),
-        TEST(test_signals),             TEST(test_end_of_an_application), TEST(test_restart),
-        TEST(test_rations),             TEST(test_application_outlives_nmd),
-        TEST(test_early_end_outlives_nmd), TEST(test_negative_number),
-        TEST(test_what_is_refused), TEST(test_another_runtime), TEST(test_all_end),
-        TEST(test_started_without), TEST(test_updated_without), TEST(test_begins_without),
+        TEST(test_a_container_starts_runs_and_ends),
+        TEST(test_strangers_are_refused),
+        TEST(test_a_container_that_can_not_run_is_reported_as_ended),
+        TEST(test_a_failed_preparation_ends_the_container),
+        TEST(test_an_update_changes_size_and_type),
+        TEST(test_update_is_whole),
+        TEST(test_a_signal_reaches_the_container),
+        TEST(test_the_end_of_an_application_ends_its_containers),
+        TEST(test_a_restart_reports_the_same_state),
+        TEST(test_more_ends_than_fit_wait_for_the_next_heartbeat),             TEST(test_application_outlives_nmd),
+        TEST(test_an_early_end_outlives_nmd), TEST(test_a_negative_number_is_kept_apart),
+        TEST(test_a_refused_start_leaves_no_container),
+        TEST(test_another_runtime_ends_the_container),
+        TEST(test_the_end_of_the_node_ends_all_containers),
+        TEST(test_a_start_without_memory_is_refused_or_complete),
+        TEST(test_an_update_without_memory_is_complete_or_changes_nothing),
+        TEST(test_a_failed_start_of_nmd_keeps_the_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

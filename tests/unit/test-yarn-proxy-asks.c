@@ -91,7 +91,7 @@ static uint64_t outstanding(const struct world *w)
     return nm_yarn_allocator_figures(w->d.allocator).outstanding;
 }
 
-static void test_split(void **state)
+static void test_asks_are_split_by_type(void **state)
 {
     Masters__AllocateRequest *rest;
     struct world *w = *state;
@@ -107,7 +107,7 @@ static void test_split(void **state)
 }
 
 /* The maximum number of asks is accepted. Many of them are equal, and guaranteed ones don't count. */
-static void test_most(void **state)
+static void test_the_maximum_of_asks_is_accepted(void **state)
 {
     struct world *w = *state;
     struct nm_exception why;
@@ -118,7 +118,7 @@ static void test_most(void **state)
 }
 
 /* With one more ask, none of them is carried out and no memory is booked. */
-static void test_too_many(void **state)
+static void test_one_ask_too_many_refuses_all(void **state)
 {
     struct world *w = *state;
     struct nm_exception why;
@@ -131,7 +131,7 @@ static void test_too_many(void **state)
 }
 
 /* Other calls use all of the memory: the call fails temporarily, so that the master repeats it. */
-static void test_no_room(void **state)
+static void test_a_lack_of_memory_is_a_temporary_failure(void **state)
 {
     struct nm_quota_account *other;
     struct world *w = *state;
@@ -154,7 +154,7 @@ static void test_no_room(void **state)
 
 /* ---- invalid and delivered asks -------------------------------------------------------------- */
 
-static void test_strange_asks(void **state)
+static void test_invalid_asks_are_refused(void **state)
 {
     struct world *w = *state;
     struct nm_exception why;
@@ -174,7 +174,7 @@ static void test_strange_asks(void **state)
     assert_int_equal(outstanding(w), 2);
 }
 
-static void test_blacklist(void **state)
+static void test_the_blacklist_is_kept(void **state)
 {
     char *names[] = {(char *)"a.host", (char *)"b.host"};
     Masters__Blacklist list = MASTERS__BLACKLIST__INIT;
@@ -194,7 +194,7 @@ static void test_blacklist(void **state)
 }
 
 /* An ask for four containers doesn't include one that was delivered since: this one is subtracted, and no other is. */
-static void test_delivered(void **state)
+static void test_delivered_containers_are_subtracted(void **state)
 {
     Hadoop__Priority priorities[2] = {HADOOP__PRIORITY__INIT, HADOOP__PRIORITY__INIT};
     Hadoop__Resource small = HADOOP__RESOURCE__INIT, narrow;
@@ -290,7 +290,7 @@ static int grant_in(struct nm_arena *arena, void *userdata)
     return in(arena, userdata, grant_now);
 }
 
-static void test_each_room(void **state)
+static void test_each_failed_allocation_changes_nothing(void **state)
 {
     char path[] = "/tmp/nmd-test-asks.XXXXXX";
     struct nm_stage_world around = {};
@@ -317,14 +317,14 @@ static void test_each_room(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_split, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_most, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_too_many, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_no_room, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_strange_asks, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_blacklist, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_delivered, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_each_room, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_asks_are_split_by_type, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_maximum_of_asks_is_accepted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_one_ask_too_many_refuses_all, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_lack_of_memory_is_a_temporary_failure, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_invalid_asks_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_blacklist_is_kept, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_delivered_containers_are_subtracted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_each_failed_allocation_changes_nothing, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,7 @@ static void fill_disk(bool full)
 /* ---- starts ----------------------------------------------------------------------------------- */
 
 /* The context contains other data than credentials, or lacks the token that the proxy replaces. */
-static void test_no_token(void **state)
+static void test_a_master_without_its_token_is_refused(void **state)
 {
     static const struct {
         struct nm_bytes tokens;
@@ -80,7 +80,7 @@ static void test_no_token(void **state)
 }
 
 /* When the start has failed or the application has ended, the master's token is invalid. */
-static void test_ended(void **state)
+static void test_the_token_of_an_ended_master_is_invalid(void **state)
 {
     struct tokens_id t;
     struct world w;
@@ -107,7 +107,7 @@ static void test_ended(void **state)
 }
 
 /* The token's identifier can't be parsed. */
-static void test_no_identifier(void **state)
+static void test_an_invalid_identifier_is_refused(void **state)
 {
     const struct nm_token strange = {nm_bytes_of("\xff\xff"), nm_bytes_of("secret"), nm_bytes_of(NM_TOKEN_KIND_AMRM),
                                      nm_bytes_of("")};
@@ -126,7 +126,7 @@ static void test_no_identifier(void **state)
 /* ---- full disk -------------------------------------------------------------------------------- */
 
 /* An operation whose result can't be saved fails. It succeeds when the disk has room again, and no state is lost. */
-static void test_full_disk(void **state)
+static void test_an_operation_that_can_not_be_saved_fails(void **state)
 {
     struct world w;
 
@@ -167,7 +167,7 @@ static bool has_new_token(struct world *w, int32_t response_id)
 }
 
 /* A new key is used only after it was saved, and so are the tokens that it signs. */
-static void test_keys_roll(void **state)
+static void test_a_new_key_is_used_only_when_saved(void **state)
 {
     const uint64_t deadline = nm_now_usec() + 60 * NM_USEC_PER_SEC;
     int32_t response_id = 0;
@@ -197,7 +197,7 @@ static void test_keys_roll(void **state)
 
 /* A ResourceManager in standby, one that doesn't answer, and one whose name can't be resolved: the call succeeds
  * afterwards. */
-static void test_rm_in_trouble(void **state)
+static void test_an_unavailable_resourcemanager_is_retried(void **state)
 {
     struct world w;
 
@@ -254,7 +254,7 @@ static void count_reply(void *userdata, int error, const ProtobufCMessage *answe
 }
 
 /* The number of pending calls of a master is limited. Calls that are pending when the node stops are refused. */
-static void test_too_many_calls(void **state)
+static void test_pending_calls_of_a_master_are_limited(void **state)
 {
     Masters__Anything m = MASTERS__ANYTHING__INIT;
     struct world w;
@@ -276,7 +276,7 @@ static void test_too_many_calls(void **state)
 }
 
 /* When the ResourceManager gives a token for this node, the node gives no other one, also after a restart. */
-static void test_own_node_tokens(void **state)
+static void test_a_token_of_the_resourcemanager_is_not_replaced(void **state)
 {
     struct world w;
 
@@ -301,7 +301,7 @@ static void test_own_node_tokens(void **state)
 /* ---- saved state ------------------------------------------------------------------------------ */
 
 /* A master with invalid data can't be restored: this is reported, and the other masters are restored. */
-static void test_strange_master(void **state)
+static void test_a_master_with_invalid_data_is_not_restored(void **state)
 {
     const struct nm_bytes garbage = nm_bytes_of("\x0a\x7f");
     struct nm_yarn_stored_master m = {
@@ -337,7 +337,7 @@ static bool everything(void *userdata, const char *master)
 }
 
 /* Something else has the name of the placements file: the proxy reports this and works without the file. */
-static void test_no_placements(void **state)
+static void test_the_proxy_works_without_a_placements_file(void **state)
 {
     struct world w;
     char path[96];
@@ -389,7 +389,7 @@ static int begin_proxy(struct world *w, unsigned kinds, unsigned n, bool *ret_fa
 }
 
 /* After a failed start the saved state is still there for the next attempt. */
-static void test_begins_without(void **state)
+static void test_a_failed_start_keeps_the_saved_state(void **state)
 {
     static const unsigned kinds[] = {FAIL_MEMORY, FAIL_EVENT, FAIL_OPEN};
     struct world w;
@@ -428,7 +428,7 @@ static void on_begin(bool over)
 }
 
 /* After a failed start of a master there is no pipeline, and the next start succeeds. */
-static void test_launched_without(void **state)
+static void test_a_failed_start_of_a_master_leaves_no_pipeline(void **state)
 {
     struct world w;
     int r;
@@ -483,7 +483,7 @@ static void collect(struct world *w)
 
 /* After any failure of a call, in the proxy or at either end, on an old or a new connection, the master's token
  * isn't reported as invalid and the master gets all that it asked for. */
-static void test_calls_without(void **state)
+static void test_a_failed_call_can_be_repeated(void **state)
 {
     int32_t attempt = 0;
     struct world w;
@@ -513,13 +513,19 @@ static void test_calls_without(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_token),         cmocka_unit_test(test_ended),
-        cmocka_unit_test(test_no_identifier),    cmocka_unit_test(test_full_disk),
-        cmocka_unit_test(test_keys_roll),        cmocka_unit_test(test_rm_in_trouble),
-        cmocka_unit_test(test_too_many_calls),   cmocka_unit_test(test_own_node_tokens),
-        cmocka_unit_test(test_strange_master),   cmocka_unit_test(test_no_placements),
-        cmocka_unit_test(test_begins_without),   cmocka_unit_test(test_launched_without),
-        cmocka_unit_test(test_calls_without),
+        cmocka_unit_test(test_a_master_without_its_token_is_refused),
+        cmocka_unit_test(test_the_token_of_an_ended_master_is_invalid),
+        cmocka_unit_test(test_an_invalid_identifier_is_refused),
+        cmocka_unit_test(test_an_operation_that_can_not_be_saved_fails),
+        cmocka_unit_test(test_a_new_key_is_used_only_when_saved),
+        cmocka_unit_test(test_an_unavailable_resourcemanager_is_retried),
+        cmocka_unit_test(test_pending_calls_of_a_master_are_limited),
+        cmocka_unit_test(test_a_token_of_the_resourcemanager_is_not_replaced),
+        cmocka_unit_test(test_a_master_with_invalid_data_is_not_restored),
+        cmocka_unit_test(test_the_proxy_works_without_a_placements_file),
+        cmocka_unit_test(test_a_failed_start_keeps_the_saved_state),
+        cmocka_unit_test(test_a_failed_start_of_a_master_leaves_no_pipeline),
+        cmocka_unit_test(test_a_failed_call_can_be_repeated),
     };
     sigset_t mask;
 

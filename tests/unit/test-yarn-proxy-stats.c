@@ -40,7 +40,7 @@ static void described(const char *schema, const json_t *value)
 
 /* ---- why ------------------------------------------------------------------------------------------- */
 
-static void test_words(void **state)
+static void test_an_explanation_has_its_facts(void **state)
 {
     static const struct nm_yarn_alloc_node node = {"n7", 45454, "n7:8042", "/left", "", -1};
     static const struct {
@@ -92,7 +92,7 @@ static void test_words(void **state)
 }
 
 /* The longest possible explanation fits. */
-static void test_words_fit(void **state)
+static void test_the_longest_explanation_fits(void **state)
 {
     char name[NM_YARN_ALLOC_NAME_MAX + 1], text[NM_YARN_WHY_SIZE];
     struct nm_yarn_alloc_node node = {name, 65535, NULL, name, NULL, -1};
@@ -158,7 +158,7 @@ static json_t *place_anew(struct nm_yarn_proxy_stats **s, int64_t n)
 }
 
 /* The newest placements are restored after a restart, and further ones follow them. */
-static void test_placements_outlive(void **state)
+static void test_placements_survive_a_restart(void **state)
 {
     _cleanup_(nm_yarn_proxy_stats_freep) struct nm_yarn_proxy_stats *s = NULL;
     char before[NM_YARN_WHY_SIZE];
@@ -227,7 +227,7 @@ static int begin_damage(struct nm_yarn_proxy_stats **s, off_t ret_sizes[2])
 }
 
 /* A flipped byte makes its slot invalid, and no other slot. */
-static void test_flipped_bytes(void **state)
+static void test_a_flipped_byte_costs_one_slot(void **state)
 {
     _cleanup_(nm_yarn_proxy_stats_freep) struct nm_yarn_proxy_stats *s = NULL;
     off_t sizes[2];
@@ -249,7 +249,7 @@ static void test_flipped_bytes(void **state)
 }
 
 /* The file may be cut anywhere, as on a full disk. Later placements are written again. */
-static void test_cut_file(void **state)
+static void test_a_cut_file_loses_only_its_end(void **state)
 {
     _cleanup_(nm_yarn_proxy_stats_freep) struct nm_yarn_proxy_stats *s = NULL;
     off_t sizes[2];
@@ -267,7 +267,7 @@ static void test_cut_file(void **state)
 }
 
 /* A valid slot at the position of another slot is ignored. */
-static void test_moved_slot(void **state)
+static void test_a_slot_at_another_position_is_ignored(void **state)
 {
     _cleanup_(nm_yarn_proxy_stats_freep) struct nm_yarn_proxy_stats *s = NULL;
     uint8_t slot[SLOT];
@@ -305,7 +305,7 @@ static void make_link(void)
 }
 
 /* Another kind of file with this name is left alone. Placements are then lost when nmd ends. */
-static void test_no_file(void **state)
+static void test_a_file_of_another_kind_is_left_alone(void **state)
 {
     static const struct {
         void (*make)(void);
@@ -336,7 +336,7 @@ static void test_no_file(void **state)
     assert_int_equal(st.st_size, 0);
 }
 
-static void test_placements(void **state)
+static void test_placements_are_shown(void **state)
 {
     _cleanup_(nm_yarn_proxy_stats_freep) struct nm_yarn_proxy_stats *s = NULL;
     struct nm_yarn_container_id whose = {};
@@ -366,7 +366,7 @@ static void test_placements(void **state)
     assert_null(nm_yarn_proxy_stats_placement(s, "container_1410901177871_0001_01_1099511627775", &whose));
 }
 
-static void test_pipelines(void **state)
+static void test_pipelines_are_shown(void **state)
 {
     struct nm_yarn_pipeline_view v = {.attempt = "appattempt_1_0001_000001", .master = "container_1_0001_01_000001",
                                       .user = "alice", .state = "starting",
@@ -401,7 +401,7 @@ static void test_pipelines(void **state)
     assert_int_equal(m.outstanding, 14);
 }
 
-static void test_counts(void **state)
+static void test_counts_are_shown(void **state)
 {
     _cleanup_(nm_yarn_proxy_stats_freep) struct nm_yarn_proxy_stats *s = NULL;
     struct nm_masters m = {.pipelines = 3};
@@ -433,7 +433,7 @@ static void write_metrics(void *userdata, const struct nm_metric_writer *w)
     nm_yarn_proxy_stats_write_metrics(userdata, w);
 }
 
-static void test_whole(void **state)
+static void test_the_page_has_all_parts(void **state)
 {
     struct nm_masters m = {.address = "n1:8049", .pipelines = 2, .outstanding = 14, .placed_node_local = 1,
                            .placed_rack_local = 1, .placed_anywhere = 2};
@@ -467,17 +467,17 @@ static void test_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),
-        cmocka_unit_test(test_words_fit),
-        cmocka_unit_test_setup_teardown(test_placements, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_placements_outlive, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_flipped_bytes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_cut_file, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_moved_slot, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_no_file, set_up, tear_down),
-        cmocka_unit_test(test_pipelines),
-        cmocka_unit_test_setup_teardown(test_counts, set_up, tear_down),
-        cmocka_unit_test(test_whole),
+        cmocka_unit_test(test_an_explanation_has_its_facts),
+        cmocka_unit_test(test_the_longest_explanation_fits),
+        cmocka_unit_test_setup_teardown(test_placements_are_shown, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_placements_survive_a_restart, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_flipped_byte_costs_one_slot, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_cut_file_loses_only_its_end, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_slot_at_another_position_is_ignored, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_file_of_another_kind_is_left_alone, set_up, tear_down),
+        cmocka_unit_test(test_pipelines_are_shown),
+        cmocka_unit_test_setup_teardown(test_counts_are_shown, set_up, tear_down),
+        cmocka_unit_test(test_the_page_has_all_parts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -113,7 +113,7 @@ static unsigned load(struct world *w)
     return w->loaded;
 }
 
-static void test_master(void **state)
+static void test_a_master_reads_back_as_saved(void **state)
 {
     struct nm_yarn_stored_master m = make_master();
     struct world *w = *state;
@@ -172,7 +172,7 @@ static void test_masters_come_and_go(void **state)
     assert_int_equal(load(w), 0);
 }
 
-static void test_too_large(void **state)
+static void test_data_that_is_too_large_is_refused(void **state)
 {
     _cleanup_free_ uint8_t *much = calloc(1, NM_YARN_KEEP_MAX_BYTES);
     struct nm_yarn_stored_master m = make_master();
@@ -186,7 +186,7 @@ static void test_too_large(void **state)
 }
 
 /* A file whose contents don't match its name is not used and is removed. */
-static void test_strange_files(void **state)
+static void test_a_file_with_a_wrong_name_is_removed(void **state)
 {
     static const char *const names[] = {"appattempt_1_0001_000001", "something",
                                         "appattempt_1410901177871_0007_000003"};
@@ -213,7 +213,7 @@ static void test_strange_files(void **state)
 
 /* ---- keys --------------------------------------------------------------------------------- */
 
-static void test_keys(void **state)
+static void test_keys_read_back_as_saved(void **state)
 {
     struct nm_yarn_local_keys k = {.every_usec = 5, .delay_usec = 2}, read = {.every_usec = 9, .delay_usec = 3};
     struct world *w = *state;
@@ -285,7 +285,7 @@ static void drop(struct world *w)
 }
 
 /* Whenever nmd dies, the saved numbers, asks and containers belong to one moment. */
-static void test_deaths(void **state)
+static void test_a_death_at_each_step_keeps_one_moment(void **state)
 {
     struct nm_yarn_local_keys keys = {.current = tokens_key(4, 4), .rolled_usec = 7};
     struct nm_yarn_stored_master m = make_master();
@@ -321,13 +321,13 @@ static void test_deaths(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_master, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_master_reads_back_as_saved, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_masters_come_and_go, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_too_large, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_strange_files, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_keys, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_data_that_is_too_large_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_file_with_a_wrong_name_is_removed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_keys_read_back_as_saved, set_up, tear_down),
 #ifdef NM_FAULT_INJECTION
-        cmocka_unit_test_setup_teardown(test_deaths, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_death_at_each_step_keeps_one_moment, set_up, tear_down),
 #endif
     };
 

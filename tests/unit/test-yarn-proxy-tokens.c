@@ -31,7 +31,7 @@ static struct nm_yarn_local_chance chance(uint8_t first)
     return c;
 }
 
-static void test_keys_roll(void **state)
+static void test_keys_are_replaced_in_time(void **state)
 {
     struct nm_yarn_local_keys k = {.every_usec = EVERY, .delay_usec = DELAY};
     struct nm_yarn_local_chance first = chance(1), second = chance(2), third = chance(3);
@@ -61,7 +61,7 @@ static void test_keys_roll(void **state)
 }
 
 /* If both times have passed while nmd was stopped, the next key becomes the current one and another key is made. */
-static void test_keys_after_a_long_time(void **state)
+static void test_after_a_long_stop_the_next_key_is_current(void **state)
 {
     struct nm_yarn_local_keys k = {.every_usec = EVERY, .delay_usec = DELAY};
     struct nm_yarn_local_chance first = chance(1), second = chance(2), third = chance(3);
@@ -75,7 +75,7 @@ static void test_keys_after_a_long_time(void **state)
 }
 
 /* A clock that is set back by a day must not extend the life of a key. */
-static void test_keys_when_the_clock_is_set_back(void **state)
+static void test_a_clock_set_back_extends_no_key(void **state)
 {
     struct nm_yarn_local_keys k = {.every_usec = EVERY, .delay_usec = DELAY};
     struct nm_yarn_local_chance first = chance(1), second = chance(2);
@@ -108,7 +108,7 @@ static struct nm_token *our_token(void)
     return ours;
 }
 
-static void test_replace(void **state)
+static void test_a_token_is_replaced(void **state)
 {
     struct nm_credential tokens[] = {
         {nm_bytes_of("hdfs"), token_of("HDFS_DELEGATION_TOKEN", "h")},
@@ -142,7 +142,7 @@ static void test_replace(void **state)
     nm_arena_done(&a);
 }
 
-static void test_nothing_to_replace(void **state)
+static void test_credentials_without_the_token_are_refused(void **state)
 {
     struct nm_credential other = {nm_bytes_of("hdfs"), token_of("HDFS_DELEGATION_TOKEN", "h")};
     const struct nm_credentials without = {&other, 1, NULL, 0};
@@ -206,7 +206,7 @@ static struct nm_yarn_grant grant(void)
                                   .request_id = 5, .priority = 20};
 }
 
-static void test_container_token(void **state)
+static void test_a_containers_token_is_signed(void **state)
 {
     const Hadoop__ContainerTokenIdentifier *id;
     const Hadoop__NMTokenIdentifier *caller;
@@ -240,7 +240,7 @@ static void test_container_token(void **state)
 }
 
 /* A new key signs only after a delay, since other nodes may not know it yet. */
-static void test_a_new_key_settles_first(void **state)
+static void test_a_new_key_signs_after_a_delay(void **state)
 {
     const Hadoop__ContainerTokenIdentifier *id;
     struct nm_yarn_grant g = grant();
@@ -266,7 +266,7 @@ static void test_a_new_key_settles_first(void **state)
     tear_down(&here);
 }
 
-static void test_without_a_key(void **state)
+static void test_without_a_key_nothing_is_signed(void **state)
 {
     struct nm_yarn_grant g = grant();
     Hadoop__Token *token = NULL;
@@ -284,14 +284,14 @@ static void test_without_a_key(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_keys_roll),
-        cmocka_unit_test(test_keys_after_a_long_time),
-        cmocka_unit_test(test_keys_when_the_clock_is_set_back),
-        cmocka_unit_test(test_replace),
-        cmocka_unit_test(test_nothing_to_replace),
-        cmocka_unit_test(test_container_token),
-        cmocka_unit_test(test_a_new_key_settles_first),
-        cmocka_unit_test(test_without_a_key),
+        cmocka_unit_test(test_keys_are_replaced_in_time),
+        cmocka_unit_test(test_after_a_long_stop_the_next_key_is_current),
+        cmocka_unit_test(test_a_clock_set_back_extends_no_key),
+        cmocka_unit_test(test_a_token_is_replaced),
+        cmocka_unit_test(test_credentials_without_the_token_are_refused),
+        cmocka_unit_test(test_a_containers_token_is_signed),
+        cmocka_unit_test(test_a_new_key_signs_after_a_delay),
+        cmocka_unit_test(test_without_a_key_nothing_is_signed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

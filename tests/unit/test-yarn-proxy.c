@@ -12,7 +12,7 @@
 
 /* ---- forwarded calls -------------------------------------------------------------------------- */
 
-static void test_forward(void **state)
+static void test_a_call_is_forwarded(void **state)
 {
     const Masters__AllocateAnswer *answer;
     Masters__Anything m = MASTERS__ANYTHING__INIT;
@@ -38,7 +38,7 @@ static void test_forward(void **state)
     proxy_tear_down(&w);
 }
 
-static void test_distribute(void **state)
+static void test_opportunistic_asks_are_placed_by_the_node(void **state)
 {
     const Masters__AllocateAnswer *answer;
     struct world w;
@@ -71,7 +71,7 @@ static void test_distribute(void **state)
 
 /* All containers are placed at once, as far as the queue has room by the node's own limit and by the
  * ResourceManager's list. */
-static void test_fill(void **state)
+static void test_all_containers_are_placed_at_once(void **state)
 {
     const Masters__AllocateAnswer *answer;
     struct world w;
@@ -93,7 +93,7 @@ static void test_fill(void **state)
 
 /* The proxy keeps a new token from the ResourceManager for itself: the master never gets it, and the next connection
  * uses it. */
-static void test_rolled(void **state)
+static void test_a_new_token_of_the_resourcemanager_stays_with_the_proxy(void **state)
 {
     const Masters__AllocateAnswer *answer;
     struct world w;
@@ -119,7 +119,7 @@ static void test_rolled(void **state)
 
 /* ---- forged tokens ---------------------------------------------------------------------------- */
 
-static void test_strangers(void **state)
+static void test_calls_without_a_valid_token_are_refused(void **state)
 {
     static const struct nm_yarn_attempt_id first = {{TOKENS_RM, 1}, 1}, nobody = {{TOKENS_RM, 9}, 1};
     struct nm_yarn_master_key key = tokens_key(12345, 1);
@@ -141,7 +141,7 @@ static void test_strangers(void **state)
 }
 
 /* The former attempt may still have a connection. */
-static void test_second_attempt(void **state)
+static void test_a_second_attempt_replaces_the_first(void **state)
 {
     struct nm_hadoop_client *former;
     struct nm_token *token;
@@ -174,7 +174,7 @@ static void test_second_attempt(void **state)
 /* ---- restarts --------------------------------------------------------------------------------- */
 
 /* While the ResourceManager is unavailable, the call waits without blocking the event loop. */
-static void test_rm_away(void **state)
+static void test_a_call_waits_for_the_resourcemanager(void **state)
 {
     uint64_t away_until_usec;
     struct world w;
@@ -201,7 +201,7 @@ static void test_rm_away(void **state)
 
 /* The ResourceManager was restarted with a new epoch and without the master's registration: the master registers
  * again and repeats its asks. */
-static void test_rm_anew(void **state)
+static void test_a_restarted_resourcemanager_asks_for_a_registration(void **state)
 {
     struct world w;
 
@@ -225,7 +225,7 @@ static void test_rm_anew(void **state)
 
 /* nmd dies after the ResourceManager got the report of a container and before the master gets it: the master gets
  * the same container later. */
-static void test_nmd_anew(void **state)
+static void test_a_restarted_nmd_repeats_the_answer(void **state)
 {
     struct world w;
 
@@ -269,7 +269,7 @@ static unsigned pipelines_of(const struct world *w)
 }
 
 /* The saved state of an application that is no longer on the node is removed. */
-static void test_strays(void **state)
+static void test_state_of_a_removed_application_is_removed(void **state)
 {
     bool there = true;
     struct world w;
@@ -306,7 +306,7 @@ static bool nothing(void *userdata, const char *master)
     return false;
 }
 
-static void test_shown(void **state)
+static void test_masters_are_shown(void **state)
 {
     struct nm_masters m;
     struct world w;
@@ -340,7 +340,7 @@ static void test_shown(void **state)
 }
 
 /* An unknown class of the administrator is named, and nmd doesn't start. */
-static void test_unknown_stage(void **state)
+static void test_an_unknown_stage_is_an_error(void **state)
 {
     static char *unknown[] = {(char *)"org.example.Mine", (char *)FORWARD, NULL};
     static char *no_end[] = {(char *)"org.apache.hadoop.yarn.server.nodemanager.scheduler.DistributedScheduler", NULL};
@@ -366,7 +366,7 @@ static void test_unknown_stage(void **state)
 }
 
 /* Errors of the stages and of the address are both reported. */
-static void test_check(void **state)
+static void test_errors_of_stages_and_address_are_reported(void **state)
 {
     static char *unknown[] = {(char *)"org.example.Mine", (char *)FORWARD, NULL};
     const struct nm_yarn_settings s = {.proxy_stages = unknown, .proxy_address = {(char *)"192.0.2.1", 8049}};
@@ -382,14 +382,19 @@ static void test_check(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_check),
-        cmocka_unit_test(test_forward),     cmocka_unit_test(test_distribute),
-        cmocka_unit_test(test_fill),        cmocka_unit_test(test_rolled),
-        cmocka_unit_test(test_strangers),   cmocka_unit_test(test_second_attempt),
-        cmocka_unit_test(test_rm_away),     cmocka_unit_test(test_rm_anew),
-        cmocka_unit_test(test_nmd_anew),    cmocka_unit_test(test_strays),
-        cmocka_unit_test(test_shown),
-        cmocka_unit_test(test_unknown_stage),
+        cmocka_unit_test(test_errors_of_stages_and_address_are_reported),
+        cmocka_unit_test(test_a_call_is_forwarded),
+        cmocka_unit_test(test_opportunistic_asks_are_placed_by_the_node),
+        cmocka_unit_test(test_all_containers_are_placed_at_once),
+        cmocka_unit_test(test_a_new_token_of_the_resourcemanager_stays_with_the_proxy),
+        cmocka_unit_test(test_calls_without_a_valid_token_are_refused),
+        cmocka_unit_test(test_a_second_attempt_replaces_the_first),
+        cmocka_unit_test(test_a_call_waits_for_the_resourcemanager),
+        cmocka_unit_test(test_a_restarted_resourcemanager_asks_for_a_registration),
+        cmocka_unit_test(test_a_restarted_nmd_repeats_the_answer),
+        cmocka_unit_test(test_state_of_a_removed_application_is_removed),
+        cmocka_unit_test(test_masters_are_shown),
+        cmocka_unit_test(test_an_unknown_stage_is_an_error),
     };
 
     sigset_t mask;

@@ -39,7 +39,7 @@ static int read_proxying(struct nm_yarn_settings *s, const char *properties, cha
     return r;
 }
 
-static void test_none(void **state)
+static void test_without_a_proxy_no_settings_are_needed(void **state)
 {
     struct nm_yarn_settings s = make_settings("localhost", 8049);
     char *message;
@@ -57,7 +57,7 @@ static void test_none(void **state)
 }
 
 /* A key must become the current one long before the next one is made. */
-static void test_times(void **state)
+static void test_invalid_times_of_keys_are_refused(void **state)
 {
     static const struct {
         int64_t roll_sec;
@@ -81,7 +81,7 @@ static void test_times(void **state)
 }
 
 /* Files that were written for masters would make the proxy call itself. */
-static void test_itself(void **state)
+static void test_a_proxy_that_calls_itself_is_refused(void **state)
 {
     static const struct {
         const char *host;
@@ -104,7 +104,7 @@ static void test_itself(void **state)
 
 #define RM(name, value) "<property><name>yarn.resourcemanager." name "</name><value>" value "</value></property>"
 
-static void test_several_rms(void **state)
+static void test_each_resourcemanager_has_its_address(void **state)
 {
     static const struct {
         const char *properties, *part;
@@ -150,7 +150,7 @@ static void test_several_rms(void **state)
 
 /* The proxy doesn't check who may call it, so a list that excludes callers is refused on a node with a proxy. The
  * list for the ResourceManager's own service (security.applicationmaster.protocol) doesn't concern this node. */
-static void test_who_may_call(void **state)
+static void test_a_list_of_callers_is_refused(void **state)
 {
     static const struct {
         const char *name, *more;
@@ -188,11 +188,11 @@ static void test_who_may_call(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_none),
-        cmocka_unit_test(test_times),
-        cmocka_unit_test(test_itself),
-        cmocka_unit_test(test_several_rms),
-        cmocka_unit_test(test_who_may_call),
+        cmocka_unit_test(test_without_a_proxy_no_settings_are_needed),
+        cmocka_unit_test(test_invalid_times_of_keys_are_refused),
+        cmocka_unit_test(test_a_proxy_that_calls_itself_is_refused),
+        cmocka_unit_test(test_each_resourcemanager_has_its_address),
+        cmocka_unit_test(test_a_list_of_callers_is_refused),
     };
 
     return cmocka_run_group_tests_name("yarn-proxying", tests, NULL, NULL);

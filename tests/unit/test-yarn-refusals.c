@@ -46,7 +46,7 @@ static void assert_ends(struct nm_yarn_node *n, struct wanted *a, int32_t code, 
 
 /* A container that never fits counts as a failure for both types. With -108 it wouldn't count and would be requested
  * again with the next heartbeat. */
-static void test_larger_than_the_node(void **state)
+static void test_a_container_larger_than_the_node_fails(void **state)
 {
     struct nm_yarn_node *n = fake_launcher_node(*state);
     struct wanted a;
@@ -61,7 +61,7 @@ static void test_larger_than_the_node(void **state)
 
 /* A temporary lack of room doesn't count as a failure of the opportunistic container, unless the ResourceManager
  * knows of it and sends the container nevertheless. */
-static void test_full_for_now(void **state)
+static void test_a_temporary_lack_of_room_is_no_failure(void **state)
 {
     struct manager_world *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
@@ -80,7 +80,7 @@ static void test_full_for_now(void **state)
 
 /* Without a good directory a start counts as a failure until the ResourceManager knows that the node is unhealthy.
  * Ends that don't count would lead to new requests at once, without a limit. */
-static void test_no_directory(void **state)
+static void test_without_a_good_directory_a_start_fails(void **state)
 {
     struct nm_yarn_node *n = fake_launcher_node(*state);
     struct wanted a;
@@ -98,7 +98,7 @@ static void test_no_directory(void **state)
 }
 
 /* The only limit of the node that the ResourceManager can know is the lack of room for opportunistic containers. */
-static void test_limits_of_the_node(void **state)
+static void test_only_a_lack_of_room_is_a_limit_of_the_node(void **state)
 {
     struct manager_world *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
@@ -133,7 +133,7 @@ static void test_limits_of_the_node(void **state)
 
 /* Refusals of a draining node don't count as failures only if the ResourceManager sends no more containers, or soon
  * stops sending them. */
-static void test_draining(void **state)
+static void test_a_refusal_of_a_draining_node_counts_by_its_cause(void **state)
 {
     struct manager_world *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
@@ -170,11 +170,11 @@ static void test_draining(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_larger_than_the_node),
-        TEST(test_full_for_now),
-        TEST(test_no_directory),
-        TEST(test_limits_of_the_node),
-        TEST(test_draining),
+        TEST(test_a_container_larger_than_the_node_fails),
+        TEST(test_a_temporary_lack_of_room_is_no_failure),
+        TEST(test_without_a_good_directory_a_start_fails),
+        TEST(test_only_a_lack_of_room_is_a_limit_of_the_node),
+        TEST(test_a_refusal_of_a_draining_node_counts_by_its_cause),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ static struct nm_status some_status(void)
     };
 }
 
-static void test_units(void **state)
+static void test_figures_have_the_units_of_hadoop(void **state)
 {
     struct nm_status s = some_status();
     struct nm_report_memory memory = {0};
@@ -64,7 +64,7 @@ static void test_units(void **state)
 }
 
 /* While no container can start, a short queue must not attract further ones: it is reported as full. */
-static void test_a_queue_that_is_told_as_full(void **state)
+static void test_a_queue_without_starts_is_reported_as_full(void **state)
 {
     struct nm_status s = some_status();
     struct nm_report_memory memory = {0};
@@ -89,7 +89,7 @@ static void test_a_queue_that_is_told_as_full(void **state)
 
 /* Refusals are reported in the same way. Containers that arrive shortly after the report were already on their way.
  * Later ones were sent although the ResourceManager knows. */
-static void test_refused(void **state)
+static void test_refusals_report_a_full_queue(void **state)
 {
     const uint64_t heard = 1000 + NM_REPORT_HEARD_USEC, long_enough = NM_REPORT_NO_ROOM_USEC;
     struct nm_status s = some_status();
@@ -130,7 +130,7 @@ static void test_refused(void **state)
 }
 
 /* The first sample is missing. */
-static void test_nothing_known(void **state)
+static void test_without_a_sample_no_use_is_reported(void **state)
 {
     struct nm_status s = {0};
     struct nm_report_memory memory = {0};
@@ -147,7 +147,7 @@ static void test_nothing_known(void **state)
     assert_true(size > 0);
 }
 
-static void test_health(void **state)
+static void test_the_health_is_reported(void **state)
 {
     struct nm_status s = some_status();
     struct nm_report_memory memory = {0};
@@ -174,7 +174,7 @@ static void test_health(void **state)
 }
 
 /* A reason that prevents all starts is reported at once. */
-static void test_out(void **state)
+static void test_a_reason_that_prevents_starts_is_reported(void **state)
 {
     struct nm_status s = some_status();
     struct nm_report_memory memory = {0};
@@ -191,7 +191,7 @@ static void test_out(void **state)
     assert_string_equal(r.status.health->report, "");
 }
 
-static void test_wait(void **state)
+static void test_the_estimated_wait_is_reported(void **state)
 {
     struct nm_report_memory m = {0};
 
@@ -210,7 +210,7 @@ static void test_wait(void **state)
     assert_int_equal(nm_report_wait_msec(&m, UINT32_MAX, 1), INT32_MAX);
 }
 
-static void test_queue_limit(void **state)
+static void test_the_limit_of_the_queue_is_reported(void **state)
 {
     struct nm_report_memory m = {0};
 
@@ -230,14 +230,14 @@ static void test_queue_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_units),
-        cmocka_unit_test(test_a_queue_that_is_told_as_full),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_nothing_known),
-        cmocka_unit_test(test_health),
-        cmocka_unit_test(test_out),
-        cmocka_unit_test(test_wait),
-        cmocka_unit_test(test_queue_limit),
+        cmocka_unit_test(test_figures_have_the_units_of_hadoop),
+        cmocka_unit_test(test_a_queue_without_starts_is_reported_as_full),
+        cmocka_unit_test(test_refusals_report_a_full_queue),
+        cmocka_unit_test(test_without_a_sample_no_use_is_reported),
+        cmocka_unit_test(test_the_health_is_reported),
+        cmocka_unit_test(test_a_reason_that_prevents_starts_is_reported),
+        cmocka_unit_test(test_the_estimated_wait_is_reported),
+        cmocka_unit_test(test_the_limit_of_the_queue_is_reported),
     };
 
     return cmocka_run_group_tests_name("yarn-report", tests, NULL, NULL);

@@ -49,7 +49,7 @@ static void described(const char *schema, json_t *value, const char *expected)
 
 /* ---- words -------------------------------------------------------------------------------- */
 
-static void test_node(void **state)
+static void test_the_page_of_the_node_is_complete(void **state)
 {
     struct nm_yarn_rest_node n = {"node07", 45454, false, "no disk \xff", 1500, 500, 8192, 10240, 8, true,
                                   "3.4.2", "nmd 1"};
@@ -68,7 +68,7 @@ static void test_node(void **state)
     described("HadoopNode", nm_yarn_rest_node(&n), NULL);
 }
 
-static void test_names(void **state)
+static void test_only_valid_ids_name_a_container(void **state)
 {
     static const char *const ids[] = {"container_1_1_1_1", "container_e17_1_0001_01_000001", NUMBERED_HERE};
     static const char *const none[] = {
@@ -148,7 +148,7 @@ static json_t *container_of(struct nm_yarn_node *n, const struct nm_yarn_look *l
 #define APPLICATION(state, user, ids) \
     "{\"id\":\"" APP "\",\"state\":\"" state "\",\"user\":" user ",\"containerids\":[" ids "]}"
 
-static void test_containers(void **state)
+static void test_containers_are_listed(void **state)
 {
     struct manager_world *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
@@ -186,7 +186,7 @@ static void test_containers(void **state)
     nm_yarn_node_free(n);
 }
 
-static void test_applications(void **state)
+static void test_applications_are_listed(void **state)
 {
     struct manager_world *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
@@ -215,7 +215,7 @@ static void test_applications(void **state)
 }
 
 /* A list that exceeds its limit says that entries are missing. */
-static void test_long_list(void **state)
+static void test_a_long_list_says_that_entries_are_missing(void **state)
 {
     struct nm_yarn_node *n = fake_launcher_node(*state);
     struct nm_yarn_look all = {.all = true};
@@ -233,7 +233,7 @@ static void test_long_list(void **state)
 
 /* ---- a node that shuffles ------------------------------------------------------------------- */
 
-static void test_shuffle(void **state)
+static void test_the_shuffle_is_shown(void **state)
 {
     struct nm_yarn_node *n;
     Yarn__Data token = YARN__DATA__INIT, *list[] = {&token}, **services;
@@ -346,7 +346,7 @@ static int tell_services(struct nm_arena *arena, void *userdata)
 }
 
 /* Without memory an answer is complete or an error. */
-static void test_shown_without(void **state)
+static void test_without_memory_an_answer_is_complete_or_an_error(void **state)
 {
     static int (*const shows[])(void *userdata) = {show_containers, show_applications, show_container,
                                                    show_application};
@@ -368,9 +368,13 @@ static void test_shown_without(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_node), cmocka_unit_test(test_names),
-        TEST(test_containers), TEST(test_applications), TEST(test_long_list), TEST(test_shuffle),
-        TEST(test_shown_without),
+        cmocka_unit_test(test_the_page_of_the_node_is_complete),
+        cmocka_unit_test(test_only_valid_ids_name_a_container),
+        TEST(test_containers_are_listed),
+        TEST(test_applications_are_listed),
+        TEST(test_a_long_list_says_that_entries_are_missing),
+        TEST(test_the_shuffle_is_shown),
+        TEST(test_without_memory_an_answer_is_complete_or_an_error),
     };
 
     json_set_alloc_funcs(malloc, free); /* fail-nth.c's wrappers */

@@ -39,7 +39,7 @@ static int read_with(const char *name, const char *value, struct nm_yarn_setting
     return r;
 }
 
-static void test_defaults(void **state)
+static void test_an_empty_configuration_has_the_defaults(void **state)
 {
     struct nm_yarn_settings *s;
     unsigned warnings;
@@ -59,7 +59,7 @@ static void test_defaults(void **state)
     nm_yarn_settings_free(s);
 }
 
-static void test_values(void **state)
+static void test_values_of_properties_are_used(void **state)
 {
     struct nm_yarn_settings *s;
     unsigned warnings;
@@ -82,7 +82,7 @@ static void test_values(void **state)
     nm_yarn_settings_free(s);
 }
 
-static void test_lists(void **state)
+static void test_lists_of_directories_are_used(void **state)
 {
     struct nm_yarn_settings *s;
     unsigned warnings;
@@ -115,7 +115,7 @@ static void test_lists(void **state)
 #define HA_IDS(ids) "true" AND("ha.rm-ids", ids)
 
 /* Several ResourceManagers, each with its own address or with a name only. */
-static void test_several_rms(void **state)
+static void test_several_resourcemanagers_have_their_addresses(void **state)
 {
     static const struct {
         const char *value, *part;
@@ -147,7 +147,7 @@ static void test_several_rms(void **state)
 }
 
 /* The addresses to which the proxy of application masters forwards, and invalid settings of the proxy. */
-static void test_proxy(void **state)
+static void test_settings_of_the_proxy_are_checked(void **state)
 {
     static const char *const on = "yarn.nodemanager.amrmproxy.enabled";
     static const struct {
@@ -197,7 +197,7 @@ static void test_proxy(void **state)
     }
 }
 
-static void test_bad_values(void **state)
+static void test_invalid_values_are_refused(void **state)
 {
     static const struct {
         const char *name, *value, *part;
@@ -249,7 +249,7 @@ static void test_bad_values(void **state)
     }
 }
 
-static void test_rules(void **state)
+static void test_unsupported_values_are_refused(void **state)
 {
     static const struct {
         const char *name, *value;
@@ -313,7 +313,7 @@ static void test_rules(void **state)
 
 /* Properties that promise a protection which nmd lacks are refused. The last column is the setting that lifts the
  * refusal. */
-static void test_security(void **state)
+static void test_missing_protection_is_refused(void **state)
 {
     static const struct {
         const char *name, *value, *lifts;
@@ -391,7 +391,7 @@ static void test_security(void **state)
 }
 
 /* All errors are reported at once, each of them once. Errors that only follow from others are not reported. */
-static void test_all_refusals(void **state)
+static void test_all_errors_are_reported_once(void **state)
 {
     static const char *const parts[] = {
         "site.xml: yarn.resourcemanager.hostname = 'two words': must be",
@@ -430,7 +430,7 @@ static void test_all_refusals(void **state)
 }
 
 /* Known names of all parts of YARN, whatever the release and the ResourceManager. */
-static void test_names(void **state)
+static void test_known_names_are_not_reported(void **state)
 {
     static const char *const known[] = {
         "yarn.nodemanager.linux-container-executor.group",
@@ -489,7 +489,7 @@ static void assert_same_defaults(const struct nm_yarn_settings *a, const struct 
 }
 
 /* All of Hadoop's properties are known, and files with Hadoop's default values cause neither errors nor warnings. */
-static void test_all_of_hadoops(void **state)
+static void test_all_properties_of_hadoop_are_known(void **state)
 {
     struct nm_yarn_settings *as_it_comes;
     unsigned none;
@@ -518,7 +518,7 @@ static void test_all_of_hadoops(void **state)
 }
 
 /* The default of each property is Hadoop's own, with exceptions that properties.c explains. */
-static void test_hadoops_defaults(void **state)
+static void test_the_defaults_are_those_of_hadoop(void **state)
 {
     static const char *const others[] = {
         /* These are not set and have another property's value. */
@@ -556,7 +556,7 @@ static void assert_default(const struct nm_yarn_settings *s, const char *section
     assert_string_equal(d->source, "Hadoop's default");
 }
 
-static void test_nmds_own_keys(void **state)
+static void test_keys_of_nmd_are_used(void **state)
 {
     struct nm_yarn_settings *s;
     unsigned warnings;
@@ -602,7 +602,7 @@ static void assert_defaults(const char *name, const char *value, const char *con
     nm_yarn_settings_free(s);
 }
 
-static void test_thresholds(void **state)
+static void test_thresholds_are_read(void **state)
 {
     static const char *const both[][3] = {{"over-allocation", "memory-threshold", "0.700000000"},
                                           {"over-allocation", "cpu-threshold", "0.700000000"}};
@@ -621,7 +621,7 @@ static void test_thresholds(void **state)
     assert_defaults("yarn.nodemanager.overallocation.cpu-utilization-threshold", "0", NULL, 0);
 }
 
-static void test_policies(void **state)
+static void test_policies_are_read(void **state)
 {
     static const char *const yes[][3] = {{"preemption", "pause", "yes"}};
     static const char *const no[][3] = {{"preemption", "pause", "no"}};
@@ -645,7 +645,7 @@ static void test_policies(void **state)
 }
 
 /* A health script of the cluster is used with the cluster's times, also if these are Hadoop's defaults. */
-static void test_health_script(void **state)
+static void test_the_health_script_is_used(void **state)
 {
     static const char *const expected[][3] = {{"script", "/usr/bin/check", "site.xml"},
                                               {"period", "600000ms", "Hadoop's default"},
@@ -668,7 +668,7 @@ static void test_health_script(void **state)
 }
 
 /* If a key has both names, nmd's own name takes precedence. */
-static void test_own_name_wins(void **state)
+static void test_nmds_own_name_takes_precedence(void **state)
 {
     const struct nm_config_default *last;
     struct nm_yarn_settings *s;
@@ -692,7 +692,7 @@ static void test_own_name_wins(void **state)
     free(message);
 }
 
-static void test_queue_policy(void **state)
+static void test_the_policy_of_the_queue_is_read(void **state)
 {
     static const char name[] = "yarn.nodemanager.opportunistic-containers-queue-policy";
     static const char *const expected[][3] = {{"queue", "policy", "by-resources"}};
@@ -708,7 +708,7 @@ static void test_queue_policy(void **state)
     free(message);
 }
 
-static void test_bad_thresholds(void **state)
+static void test_invalid_thresholds_are_refused(void **state)
 {
     static const char *const bad[] = {"1.5", "-2", "80%", "-", "inf", "- 1", ""};
     static const char name[] = "yarn.nodemanager.overallocation.preemption.memory";
@@ -726,7 +726,7 @@ static void test_bad_thresholds(void **state)
 }
 
 /* The settings that people are shown. Also checks that each default in the tables is valid. */
-static void test_json(void **state)
+static void test_the_json_has_each_property(void **state)
 {
     struct nm_yarn_settings *s;
     unsigned warnings, n_set = 0;
@@ -753,7 +753,7 @@ static void test_json(void **state)
 }
 
 /* Properties with variable names follow the others. */
-static void test_variables(void **state)
+static void test_properties_with_variable_names_are_listed(void **state)
 {
     struct nm_yarn_settings *s;
     unsigned warnings;
@@ -779,21 +779,27 @@ static void test_variables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults), cmocka_unit_test(test_values), cmocka_unit_test(test_several_rms),
-        cmocka_unit_test(test_bad_values),
-        cmocka_unit_test(test_lists),    cmocka_unit_test(test_rules),
-        cmocka_unit_test(test_security), cmocka_unit_test(test_all_refusals), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_json),     cmocka_unit_test(test_variables),
-        cmocka_unit_test(test_nmds_own_keys),
-        cmocka_unit_test(test_all_of_hadoops),
-        cmocka_unit_test(test_hadoops_defaults),
-        cmocka_unit_test(test_proxy),
-        cmocka_unit_test(test_policies),
-        cmocka_unit_test(test_own_name_wins),
-        cmocka_unit_test(test_health_script),
-        cmocka_unit_test(test_thresholds),
-        cmocka_unit_test(test_bad_thresholds),
-        cmocka_unit_test(test_queue_policy),
+        cmocka_unit_test(test_an_empty_configuration_has_the_defaults),
+        cmocka_unit_test(test_values_of_properties_are_used),
+        cmocka_unit_test(test_several_resourcemanagers_have_their_addresses),
+        cmocka_unit_test(test_invalid_values_are_refused),
+        cmocka_unit_test(test_lists_of_directories_are_used),
+        cmocka_unit_test(test_unsupported_values_are_refused),
+        cmocka_unit_test(test_missing_protection_is_refused),
+        cmocka_unit_test(test_all_errors_are_reported_once),
+        cmocka_unit_test(test_known_names_are_not_reported),
+        cmocka_unit_test(test_the_json_has_each_property),
+        cmocka_unit_test(test_properties_with_variable_names_are_listed),
+        cmocka_unit_test(test_keys_of_nmd_are_used),
+        cmocka_unit_test(test_all_properties_of_hadoop_are_known),
+        cmocka_unit_test(test_the_defaults_are_those_of_hadoop),
+        cmocka_unit_test(test_settings_of_the_proxy_are_checked),
+        cmocka_unit_test(test_policies_are_read),
+        cmocka_unit_test(test_nmds_own_name_takes_precedence),
+        cmocka_unit_test(test_the_health_script_is_used),
+        cmocka_unit_test(test_thresholds_are_read),
+        cmocka_unit_test(test_invalid_thresholds_are_refused),
+        cmocka_unit_test(test_the_policy_of_the_queue_is_read),
     };
 
     return cmocka_run_group_tests_name("yarn-settings", tests, NULL, NULL);

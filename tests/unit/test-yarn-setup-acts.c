@@ -146,7 +146,7 @@ static char *picture(void)
 
 /* ---- setup and undo ------------------------------------------------------------------------- */
 
-static void test_there_and_back(void **state)
+static void test_a_setup_is_undone(void **state)
 {
     char *before = picture(), *dry = NULL, *real = NULL, *after_dry, *after, *again = NULL, *done;
     struct stat st;
@@ -213,7 +213,7 @@ static void test_there_and_back(void **state)
 }
 
 /* With another Java a file from an earlier setup is replaced. A file that was changed since is left alone. */
-static void test_changes(void **state)
+static void test_a_later_setup_replaces_its_own_files(void **state)
 {
     char *said = NULL;
 
@@ -255,7 +255,7 @@ static void test_changes(void **state)
 }
 
 /* A setup that was interrupted while it wrote its files can be undone. */
-static void test_interrupted(void **state)
+static void test_an_interrupted_setup_is_undone(void **state)
 {
     char *said = NULL, *before = picture(), *after;
 
@@ -275,7 +275,7 @@ static void test_interrupted(void **state)
 }
 
 /* Only root can change the owner of a directory, and only then can its contents keep another owner. */
-static void test_contents_that_stay(void **state)
+static void test_contents_of_other_users_stay(void **state)
 {
     char *said = NULL;
     struct stat st;
@@ -301,7 +301,7 @@ static void test_contents_that_stay(void **state)
 }
 
 /* The setup doesn't write through a link, whatever its target. */
-static void test_links(void **state)
+static void test_nothing_is_written_through_a_link(void **state)
 {
     char *said = NULL;
 
@@ -332,7 +332,7 @@ static void unwrap(char *said)
 }
 
 /* If a directory above is writable for others, the advice names that directory. */
-static void test_weak(void **state)
+static void test_a_writable_parent_is_reported(void **state)
 {
     char *said = NULL;
 
@@ -371,7 +371,7 @@ static void assert_refused(struct nm_yarn_setup_params p, const char *words)
     free(message);
 }
 
-static void test_refusals(void **state)
+static void test_an_invalid_request_is_refused(void **state)
 {
     struct nm_yarn_setup_params p = params(false);
 
@@ -415,7 +415,7 @@ static void assert_java(const char *script, const char *other_script, const char
 }
 
 /* A script with another JAVA_HOME than the one in use is reported. */
-static void test_java(void **state)
+static void test_another_java_in_a_script_is_reported(void **state)
 {
     struct nm_yarn_setup_params p = params(true);
     char *said = NULL, *message = NULL;
@@ -450,7 +450,7 @@ static void test_java(void **state)
 }
 
 /* The commands that are printed act on the same setup. */
-static void test_commands(void **state)
+static void test_printed_commands_act_on_the_same_setup(void **state)
 {
     struct nm_yarn_setup_params p = params(true);
     char *said = NULL, *message = NULL, words[1500], link[300];
@@ -512,7 +512,7 @@ static void run_unwritable(void)
     free(message);
 }
 
-static void test_unwritable(void **state)
+static void test_a_read_only_place_is_reported(void **state)
 {
     (void)state;
     assert_int_equal(chmod(root, 0555), 0);
@@ -581,7 +581,7 @@ static void put_site(const char *local_dirs)
 }
 
 /* The check reports each missing part of a setup, one at a time. */
-static void test_check(void **state)
+static void test_the_check_reports_each_missing_part(void **state)
 {
     static const char *const parts[] = {"nmd.service", "JAVA_HOME", "HADOOP", "the directory "};
     char *text;
@@ -649,7 +649,7 @@ static void try_once(void *userdata)
     fail_resume(kinds);
 }
 
-static void test_failures(void **state)
+static void test_a_failed_setup_can_be_undone(void **state)
 {
     char *before = picture();
 
@@ -683,7 +683,7 @@ static void try_back(void *userdata)
     fail_resume(kinds);
 }
 
-static void test_failures_on_the_way_back(void **state)
+static void test_a_failed_undo_can_be_repeated(void **state)
 {
     char *before;
 
@@ -703,7 +703,7 @@ static int try_memory(void *userdata)
     return nm_yarn_setup(&p, userdata, NULL);
 }
 
-static void test_memory(void **state)
+static void test_a_setup_without_memory_changes_nothing(void **state)
 {
     FILE *out = fopen("/dev/null", "w");
 
@@ -720,20 +720,20 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_there_and_back, set_up, remove_root),
-        cmocka_unit_test_setup_teardown(test_changes, set_up, remove_root),
-        cmocka_unit_test_setup_teardown(test_interrupted, set_up, remove_root),
-        cmocka_unit_test_setup_teardown(test_contents_that_stay, set_up, remove_root),
-        cmocka_unit_test_setup_teardown(test_links, set_up, remove_root),
-        cmocka_unit_test_setup_teardown(test_weak, set_up, remove_root),
-        cmocka_unit_test_setup_teardown(test_refusals, set_up, remove_root),
-        cmocka_unit_test_setup_teardown(test_java, set_up, remove_root),
-        cmocka_unit_test_setup_teardown(test_commands, set_up, remove_root),
-        cmocka_unit_test_setup_teardown(test_unwritable, set_up, remove_root),
-        cmocka_unit_test_setup_teardown(test_check, set_up, remove_root),
-        cmocka_unit_test_setup_teardown(test_failures, set_up, remove_root),
-        cmocka_unit_test_setup_teardown(test_failures_on_the_way_back, set_up, remove_root),
-        cmocka_unit_test_setup_teardown(test_memory, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_a_setup_is_undone, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_a_later_setup_replaces_its_own_files, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_an_interrupted_setup_is_undone, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_contents_of_other_users_stay, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_nothing_is_written_through_a_link, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_a_writable_parent_is_reported, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_an_invalid_request_is_refused, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_another_java_in_a_script_is_reported, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_printed_commands_act_on_the_same_setup, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_a_read_only_place_is_reported, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_the_check_reports_each_missing_part, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_a_failed_setup_can_be_undone, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_a_failed_undo_can_be_repeated, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_a_setup_without_memory_changes_nothing, set_up, remove_root),
     };
 
     (void)umask(022);

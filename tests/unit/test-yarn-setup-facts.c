@@ -28,7 +28,7 @@ static void assert_line(const char *line, enum nm_setup_line kind, const char *v
         fail_msg("'%s': %d, '%.*s'", line, (int)r, (int)size, found);
 }
 
-static void test_script_lines(void **state)
+static void test_lines_of_a_script_are_read(void **state)
 {
     static const char *const values[] = {
         "JAVA_HOME=/opt/jdk8", "export JAVA_HOME=/opt/jdk8", "  export \t JAVA_HOME=\"/opt/jdk8\"  ",
@@ -70,7 +70,7 @@ static void test_script_lines(void **state)
 
 /* ---- addresses ------------------------------------------------------------------------------ */
 
-static void test_unit(void **state)
+static void test_drop_ins_are_read(void **state)
 {
     static const char first[] = "[Service]\nIPAddressAllow=10.1.0.0/16 10.2.0.1\n IPAddressAllow = no\n"
                                 "# IPAddressAllow=10.9.9.9\n[Unit]\nIPAddressAllow=10.8.8.8\n";
@@ -110,7 +110,7 @@ static void add_lines(struct nm_setup_unit *u, const char *lines)
 }
 
 /* The drop-ins are read as systemd reads them: later lines add, an empty value clears. */
-static void test_unit_rights(void **state)
+static void test_later_lines_add_and_empty_ones_clear(void **state)
 {
     struct nm_setup_unit *u = calloc(1, sizeof *u);
 
@@ -153,7 +153,7 @@ static struct sockaddr_in v4(const char *text)
     return a;
 }
 
-static void test_network(void **state)
+static void test_addresses_of_the_network_are_found(void **state)
 {
     struct sockaddr_in own = v4("10.1.77.2"), mask = v4("255.255.240.0"), near = v4("10.1.64.9"), far = v4("10.1.80.1");
     const struct sockaddr *o = (struct sockaddr *)&own, *m = (struct sockaddr *)&mask;
@@ -169,7 +169,7 @@ static void test_network(void **state)
 }
 
 /* Each host of the cluster's files is listed once, those of each name service too. */
-static void test_hosts(void **state)
+static void test_each_host_is_listed_once(void **state)
 {
     struct nm_setup_facts f = {};
     struct nm_arena a;
@@ -219,7 +219,7 @@ static unsigned be_silent(const char *address, int fds[4])
 #define N_SILENT 5
 
 /* All hosts are tried at the same time, and the progress is printed meanwhile. */
-static void test_silent_hosts(void **state)
+static void test_all_hosts_are_tried_at_the_same_time(void **state)
 {
     const char *addresses[N_SILENT + 1][2] = {}, *both[] = {"127.0.0.9", "127.0.0.1"};
     int fds[N_SILENT + 1][4];
@@ -256,7 +256,7 @@ static void test_silent_hosts(void **state)
 }
 
 /* Each name is looked up once. An address needs no look-up, and a name that can't exist has none. */
-static void test_names(void **state)
+static void test_each_name_is_looked_up_once(void **state)
 {
     const char *room[4][16];
     struct nm_setup_host hosts[] = {
@@ -281,13 +281,13 @@ static void test_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_script_lines),
-        cmocka_unit_test(test_unit),
-        cmocka_unit_test(test_unit_rights),
-        cmocka_unit_test(test_network),
-        cmocka_unit_test(test_hosts),
-        cmocka_unit_test(test_silent_hosts),
-        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_lines_of_a_script_are_read),
+        cmocka_unit_test(test_drop_ins_are_read),
+        cmocka_unit_test(test_later_lines_add_and_empty_ones_clear),
+        cmocka_unit_test(test_addresses_of_the_network_are_found),
+        cmocka_unit_test(test_each_host_is_listed_once),
+        cmocka_unit_test(test_all_hosts_are_tried_at_the_same_time),
+        cmocka_unit_test(test_each_name_is_looked_up_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,7 +70,7 @@ static void assert_next(int (*what)(const struct nm_yarn_setup_params *, FILE *,
 #define DECOMMISSION "Before this command, or now at the latest, decommission the node in the ResourceManager,"
 
 /* Without systemd, nmd is stopped and started by hand. */
-static void test_without_systemd(void **state)
+static void test_without_systemd_nmd_is_started_by_hand(void **state)
 {
     char check[800];
 
@@ -94,7 +94,7 @@ static void test_without_systemd(void **state)
 
 /* The root of a host that isn't running has no /run/systemd/system. The target of /sbin/init shows whether the host
  * will use systemd. */
-static void test_host_at_rest(void **state)
+static void test_a_host_that_does_not_run_has_no_systemd(void **state)
 {
     static const char *const ways[][2] = {{"/usr/lib/systemd/systemd", "/sbin/init"}, {"usr/sbin", "/sbin"}};
 
@@ -117,8 +117,8 @@ static void test_host_at_rest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_without_systemd, set_up, remove_root),
-        cmocka_unit_test_setup_teardown(test_host_at_rest, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_without_systemd_nmd_is_started_by_hand, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_a_host_that_does_not_run_has_no_systemd, set_up, remove_root),
     };
 
     (void)umask(022);

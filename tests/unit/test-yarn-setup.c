@@ -98,7 +98,7 @@ static bool advises(const struct world *w, const char *words)
 
 /* ---- written files -------------------------------------------------------------------------- */
 
-static void test_new_host(void **state)
+static void test_a_new_host_gets_all_files(void **state)
 {
     static const char text[] =
         "# Written by nmd --yarn-setup /etc/hadoop/conf. To revert it, add --undo.\n[Service]\n"
@@ -146,7 +146,7 @@ static void note(struct world *w, struct nm_setup_entry *entries, size_t n)
 }
 
 /* A correct file is kept, one from an earlier setup is replaced, and a foreign one is left alone. */
-static void test_files_that_are_there(void **state)
+static void test_correct_files_are_kept(void **state)
 {
     struct nm_setup_entry e = {.kind = NM_SETUP_WROTE_FILE, .path = UNIT};
     struct world w;
@@ -181,7 +181,7 @@ static void test_files_that_are_there(void **state)
     world_done(&w);
 }
 
-static void test_directories_that_are_there(void **state)
+static void test_correct_directories_are_kept(void **state)
 {
     struct world w;
 
@@ -208,7 +208,7 @@ static void test_directories_that_are_there(void **state)
 
 /* A directory that the plan repairs is no obstacle for directories below it, whatever their order in the cluster's
  * files. */
-static void test_directories_below_others(void **state)
+static void test_a_repaired_directory_is_no_obstacle(void **state)
 {
     const char *const way[] = {"/data/1"}, *const other_way[] = {"/data/1", "/data/1/x"};
     struct world w;
@@ -238,7 +238,7 @@ static void test_directories_below_others(void **state)
     world_done(&w);
 }
 
-static void test_tidy(void **state)
+static void test_paths_are_normalized(void **state)
 {
     static const char *const paths[][2] = {
         {"/", "/"},       {"//", "/"},          {"/.", "/"},           {"/a", "/a"},   {"/a/", "/a"},
@@ -261,7 +261,7 @@ static void test_tidy(void **state)
 }
 
 /* A mistake in yarn-site.xml must not change the owner of a directory that others use. */
-static void test_shared_directories(void **state)
+static void test_a_shared_directory_keeps_its_owner(void **state)
 {
     struct world w;
 
@@ -279,7 +279,7 @@ static void test_shared_directories(void **state)
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-static void test_advice(void **state)
+static void test_each_open_decision_is_advised(void **state)
 {
     struct world w;
 
@@ -316,7 +316,7 @@ static void test_advice(void **state)
     world_done(&w);
 }
 
-static void test_nothing_to_advise(void **state)
+static void test_a_complete_setup_has_no_advice(void **state)
 {
     struct world w;
 
@@ -354,7 +354,7 @@ static void assert_no_manifest(struct nm_arena *a, const char *text)
 #define SUM "0123456789012345678901234567890123456789012345678901234567890123"
 #define LIST(inside) "{\"version\":1,\"conf_dir\":\"/c\",\"entries\":[" inside "]}"
 
-static void test_manifest(void **state)
+static void test_the_list_reads_back_as_written(void **state)
 {
     struct nm_setup_entry entries[] = {
         {.kind = NM_SETUP_WROTE_FILE, .path = "/a/b", .sums = {SUM, SUM}},
@@ -401,7 +401,7 @@ static void test_manifest(void **state)
 
 /* While a file is being replaced, the list has the checksums of both texts. The first owner and mode of a directory
  * are kept. */
-static void test_what_is_noted(void **state)
+static void test_each_change_is_listed_before_it_is_made(void **state)
 {
     struct nm_setup_entry before[] = {
         {.kind = NM_SETUP_WROTE_FILE, .path = UNIT},
@@ -431,7 +431,7 @@ static void test_what_is_noted(void **state)
 }
 
 /* A listed directory or file that was removed and made again by another program no longer belongs to the setup. */
-static void test_what_is_somebody_elses_by_now(void **state)
+static void test_a_replaced_file_is_left(void **state)
 {
     struct nm_setup_entry before[] = {
         {.kind = NM_SETUP_MADE_DIR, .path = "/data/1/yarn"},
@@ -470,7 +470,7 @@ static const struct nm_setup_undo_step *undone(const struct nm_setup_undo *u, co
     return NULL;
 }
 
-static void test_undo(void **state)
+static void test_an_undo_restores_the_host(void **state)
 {
     struct nm_setup_entry entries[] = {
         {.kind = NM_SETUP_MADE_DIR, .path = "/e"},
@@ -532,7 +532,7 @@ static void test_undo(void **state)
 }
 
 /* Temporary files of an interrupted setup, for a listed file or for the list itself, are removed. */
-static void test_undo_interrupted(void **state)
+static void test_temporary_files_are_removed_by_an_undo(void **state)
 {
     struct nm_setup_entry entries[] = {
         {.kind = NM_SETUP_WROTE_FILE, .path = "/e/50", .sums = {SUM}},
@@ -563,7 +563,7 @@ static void test_undo_interrupted(void **state)
 
 /* The owner of a directory is restored, but not of its contents. The message names these, whatever an earlier undo
  * has left. */
-static void test_undo_with_contents(void **state)
+static void test_an_undo_names_contents_that_stay(void **state)
 {
     struct nm_setup_entry e = {.kind = NM_SETUP_CHANGED_DIR, .path = "/d", .uid = 107, .gid = 110, .mode = 0775};
     const char *names[] = {"usercache", "filecache", "nmPrivate", "a", "b", NULL};
@@ -598,20 +598,20 @@ static void test_undo_with_contents(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_new_host),
-        cmocka_unit_test(test_files_that_are_there),
-        cmocka_unit_test(test_directories_that_are_there),
-        cmocka_unit_test(test_directories_below_others),
-        cmocka_unit_test(test_tidy),
-        cmocka_unit_test(test_shared_directories),
-        cmocka_unit_test(test_advice),
-        cmocka_unit_test(test_nothing_to_advise),
-        cmocka_unit_test(test_manifest),
-        cmocka_unit_test(test_what_is_noted),
-        cmocka_unit_test(test_what_is_somebody_elses_by_now),
-        cmocka_unit_test(test_undo),
-        cmocka_unit_test(test_undo_interrupted),
-        cmocka_unit_test(test_undo_with_contents),
+        cmocka_unit_test(test_a_new_host_gets_all_files),
+        cmocka_unit_test(test_correct_files_are_kept),
+        cmocka_unit_test(test_correct_directories_are_kept),
+        cmocka_unit_test(test_a_repaired_directory_is_no_obstacle),
+        cmocka_unit_test(test_paths_are_normalized),
+        cmocka_unit_test(test_a_shared_directory_keeps_its_owner),
+        cmocka_unit_test(test_each_open_decision_is_advised),
+        cmocka_unit_test(test_a_complete_setup_has_no_advice),
+        cmocka_unit_test(test_the_list_reads_back_as_written),
+        cmocka_unit_test(test_each_change_is_listed_before_it_is_made),
+        cmocka_unit_test(test_a_replaced_file_is_left),
+        cmocka_unit_test(test_an_undo_restores_the_host),
+        cmocka_unit_test(test_temporary_files_are_removed_by_an_undo),
+        cmocka_unit_test(test_an_undo_names_contents_that_stay),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

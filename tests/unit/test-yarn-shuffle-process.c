@@ -123,7 +123,7 @@ static void touch(struct world *w, const char *name)
 #define IDLE "; exec cat >/dev/null"
 #define SAY_PORT "printf '{\"listening\": 7'; echo '}'"
 
-static void test_nonsense(void **state)
+static void test_an_invalid_line_is_ignored(void **state)
 {
     struct world *w = *state;
 
@@ -140,7 +140,7 @@ static void test_nonsense(void **state)
 }
 
 /* An invalid first line ends the process, since the line may have been its port. */
-static void test_nonsense_first(void **state)
+static void test_an_invalid_first_line_ends_the_process(void **state)
 {
     struct world *w = *state;
 
@@ -155,7 +155,7 @@ static void test_nonsense_first(void **state)
 }
 
 /* Lines of any length, also one that ends with the buffer, leave the next line intact. */
-static void test_long_lines(void **state)
+static void test_lines_of_any_length_leave_the_next_intact(void **state)
 {
     static const unsigned sizes[] = {4000, 4094, 4095, 4096, 9000};
     struct world *w = *state;
@@ -170,7 +170,7 @@ static void test_long_lines(void **state)
     }
 }
 
-static void test_ends(void **state)
+static void test_the_end_of_the_process_is_noticed(void **state)
 {
     static const struct {
         const char *script, *why;
@@ -194,7 +194,7 @@ static void test_ends(void **state)
 }
 
 /* Waits outside of the event loop, as nmd does when it starts. */
-static void test_wait(void **state)
+static void test_the_start_can_be_awaited(void **state)
 {
     struct world *w = *state;
     char why[20] = "before";
@@ -228,7 +228,7 @@ static bool has_taken(struct world *w, size_t size)
 }
 
 /* A process that reads nothing for a while gets all lines later, in order. */
-static void test_slow(void **state)
+static void test_a_slow_process_gets_all_lines(void **state)
 {
     enum { N = 60 };
     struct world *w = *state;
@@ -252,7 +252,7 @@ static void test_slow(void **state)
 }
 
 /* A process that hangs must not make nmd buffer without limit. */
-static void test_hangs(void **state)
+static void test_a_process_that_hangs_is_killed(void **state)
 {
     const size_t size = NM_MIB;
     char *line = malloc(size + 1);
@@ -274,7 +274,7 @@ static void test_hangs(void **state)
 }
 
 /* If a line can't be buffered, the process is killed, and its successor gets all jobs. */
-static void test_no_memory_to_tell(void **state)
+static void test_a_line_without_memory_restarts_the_process(void **state)
 {
     struct world *w = *state;
 
@@ -287,7 +287,7 @@ static void test_no_memory_to_tell(void **state)
 }
 
 /* A process that has closed its stdin is treated like one that hangs. */
-static void test_deaf(void **state)
+static void test_a_process_without_stdin_is_killed(void **state)
 {
     char line[LINE_SIZE + 1] = "";
     struct world *w = *state;
@@ -343,7 +343,7 @@ static void begin_with_failures(void *userdata)
     assert_true(r == 0 || r == -EAGAIN || r == -ENOMEM || r == -EMFILE);
 }
 
-static void test_cannot_begin(void **state)
+static void test_a_failed_start_leaves_nothing(void **state)
 {
     struct world *w = *state;
 
@@ -356,7 +356,7 @@ static void test_cannot_begin(void **state)
 }
 
 /* After fork() the child can report an error only by its exit status. */
-static void test_cannot_execute(void **state)
+static void test_a_failed_exec_is_reported(void **state)
 {
     _cleanup_close_ int no_program = open("/", O_PATH | O_CLOEXEC);
     struct world *w = *state;
@@ -383,7 +383,7 @@ static void open_jobs(struct world *w, struct nm_yarn_shuffle_jobs *ret)
 
 #define GOOD "{\"submitter\": \"alice\", \"uid\": 7, \"key\": \"0aff\"}"
 
-static void test_damaged_files(void **state)
+static void test_a_damaged_file_is_ignored(void **state)
 {
     static const char *const bad[] = {
         "",
@@ -435,7 +435,7 @@ static void read_with_failures(void *userdata)
 }
 
 /* A file that can't be read stays in place and can be read the next time. */
-static void test_cannot_read(void **state)
+static void test_an_unreadable_file_stays(void **state)
 {
     struct nm_yarn_shuffle_jobs jobs;
     struct world *w = *state;
@@ -472,7 +472,7 @@ static int change(void *userdata)
 }
 
 /* If a new key can't be stored, the former job stays, since the end of the application must find it. */
-static void test_changes(void **state)
+static void test_a_job_stays_if_its_new_key_can_not_be_saved(void **state)
 {
     struct world *w = *state;
     struct adding a;
@@ -518,7 +518,7 @@ static void add_with_failures(void *userdata)
 }
 
 /* A job that can't be saved is served until nmd ends. */
-static void test_full_disk(void **state)
+static void test_a_job_that_can_not_be_saved_is_served(void **state)
 {
     struct nm_yarn_shuffle_jobs jobs;
 
@@ -530,11 +530,21 @@ static void test_full_disk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_nonsense), TEST(test_nonsense_first), TEST(test_long_lines), TEST(test_ends), TEST(test_wait),
-        TEST(test_slow),
-        TEST(test_hangs), TEST(test_no_memory_to_tell), TEST(test_deaf), TEST(test_cannot_begin),
-        TEST(test_cannot_execute), TEST(test_damaged_files), TEST(test_cannot_read), TEST(test_changes),
-        TEST(test_full_disk),
+        TEST(test_an_invalid_line_is_ignored),
+        TEST(test_an_invalid_first_line_ends_the_process),
+        TEST(test_lines_of_any_length_leave_the_next_intact),
+        TEST(test_the_end_of_the_process_is_noticed),
+        TEST(test_the_start_can_be_awaited),
+        TEST(test_a_slow_process_gets_all_lines),
+        TEST(test_a_process_that_hangs_is_killed),
+        TEST(test_a_line_without_memory_restarts_the_process),
+        TEST(test_a_process_without_stdin_is_killed),
+        TEST(test_a_failed_start_leaves_nothing),
+        TEST(test_a_failed_exec_is_reported),
+        TEST(test_a_damaged_file_is_ignored),
+        TEST(test_an_unreadable_file_stays),
+        TEST(test_a_job_stays_if_its_new_key_can_not_be_saved),
+        TEST(test_a_job_that_can_not_be_saved_is_served),
     };
 
     (void)signal(SIGPIPE, SIG_IGN); /* as in nmd */

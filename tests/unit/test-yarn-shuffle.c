@@ -205,7 +205,7 @@ static pid_t find_child(void)
     return found;
 }
 
-static void test_jobs(void **state)
+static void test_jobs_are_added_and_removed(void **state)
 {
     struct world *w = *state;
 
@@ -221,7 +221,7 @@ static void test_jobs(void **state)
     nm_yarn_shuffle_end_application(w->shuffle, APPLICATION);
 }
 
-static void test_bad_data(void **state)
+static void test_invalid_data_of_a_job_is_refused(void **state)
 {
     struct world *w = *state;
 
@@ -236,7 +236,7 @@ static void test_bad_data(void **state)
 }
 
 /* After the death of nm-shuffle, and of nmd, the jobs and the port are the same. */
-static void test_ends(void **state)
+static void test_a_restart_keeps_jobs_and_port(void **state)
 {
     struct world *w = *state;
     const uint16_t port = port_of(w);
@@ -256,7 +256,7 @@ static void test_ends(void **state)
 }
 
 /* nm-shuffle gets a nice value, since there is no manager to give it a CPU weight. */
-static void test_nice(void **state)
+static void test_the_process_gets_a_nice_value(void **state)
 {
     struct world *w = *state;
 
@@ -266,7 +266,7 @@ static void test_nice(void **state)
     assert_non_null(strstr(told, "nm-shuffle runs at nice 10, because this host has no CPU weights"));
 }
 
-static void test_port_is_taken(void **state)
+static void test_a_port_in_use_is_reported(void **state)
 {
     struct world *w = *state;
     struct nm_yarn_settings *other = read_settings(w->root, port_of(w)), *own = w->settings;
@@ -297,7 +297,7 @@ static void write_port(const struct world *w, const char *text)
 }
 
 /* An invalid saved port is ignored: nm-shuffle listens at another one. */
-static void test_damaged_port(void **state)
+static void test_an_invalid_saved_port_is_ignored(void **state)
 {
     static const char *const bad[] = {"", "x\n", "70000\n", "-1\n", "99999999999999999999\n", "0\n"};
     struct world *w = *state;
@@ -311,7 +311,7 @@ static void test_damaged_port(void **state)
 }
 
 /* Another process has taken the port while nmd was stopped. */
-static void test_port_is_lost(void **state)
+static void test_a_lost_port_is_replaced(void **state)
 {
     struct world *w = *state;
     const uint16_t port = port_of(w);
@@ -327,7 +327,7 @@ static void test_port_is_lost(void **state)
     RUN_UNTIL(w, ask(w, KEY) == KNOWN);
 }
 
-static void test_bad_program(void **state)
+static void test_a_missing_program_is_reported(void **state)
 {
     struct world *w = *state;
     struct nm_yarn_shuffle *first = w->shuffle;
@@ -366,7 +366,7 @@ static void start_with_failures(void *userdata)
 }
 
 /* A start succeeds completely or fails, and a later start knows all jobs. */
-static void test_start_failures(void **state)
+static void test_a_failed_start_loses_no_job(void **state)
 {
     struct world *w = *state;
 
@@ -400,7 +400,7 @@ static void add_with_failures(void *userdata)
 }
 
 /* Whatever fails, accepted jobs are served and ended ones aren't. */
-static void test_job_failures(void **state)
+static void test_accepted_jobs_are_served_whatever_fails(void **state)
 {
     struct world *w = *state;
 
@@ -409,7 +409,7 @@ static void test_job_failures(void **state)
 }
 
 /* The start is repeated until it succeeds. Jobs are added then. */
-static void test_restart_failures(void **state)
+static void test_a_failed_restart_is_repeated(void **state)
 {
     struct world *w = *state;
     const uint16_t port = port_of(w);
@@ -432,17 +432,17 @@ static void test_restart_failures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_jobs, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_bad_data, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_ends, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_nice, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_port_is_taken, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_damaged_port, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_port_is_lost, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_bad_program, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_start_failures, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_job_failures, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_restart_failures, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_jobs_are_added_and_removed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_invalid_data_of_a_job_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_restart_keeps_jobs_and_port, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_process_gets_a_nice_value, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_port_in_use_is_reported, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_an_invalid_saved_port_is_ignored, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_lost_port_is_replaced, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_missing_program_is_reported, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_failed_start_loses_no_job, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_accepted_jobs_are_served_whatever_fails, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_failed_restart_is_repeated, set_up, tear_down),
     };
 
     (void)signal(SIGPIPE, SIG_IGN); /* as in nmd */

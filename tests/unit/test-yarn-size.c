@@ -15,7 +15,7 @@
 #include "yarn/yarn-state.h"
 
 /* A reload of the configuration changes the node's size, which the node reports by a registration. */
-static void test_resized(void **state)
+static void test_a_reload_changes_the_size(void **state)
 {
     struct tracker_world *w = *state;
     struct nm_problem problem;
@@ -62,7 +62,7 @@ static uint64_t offered_mib(const struct tracker_world *w)
 }
 
 /* A size takes effect at once, and is kept over a restart of nmd, but not after signing off. */
-static void test_size(void **state)
+static void test_a_size_of_the_resourcemanager_is_kept(void **state)
 {
     struct tracker_world *w = *state;
     unsigned registrations;
@@ -99,7 +99,7 @@ static bool counts_on_nothing(const struct tracker_world *w)
 }
 
 /* A size of 0 is used until the node registers again, with its configured size, since 0 would be refused. */
-static void test_size_of_nothing(void **state)
+static void test_a_size_of_zero_ends_with_a_registration(void **state)
 {
     struct tracker_world *w = *state;
 
@@ -121,7 +121,7 @@ static void test_size_of_nothing(void **state)
 }
 
 /* A size of 0 is kept over a restart like any other size. */
-static void test_size_of_nothing_is_kept(void **state)
+static void test_a_size_of_zero_is_kept_over_a_restart(void **state)
 {
     struct tracker_world *w = *state;
 
@@ -136,7 +136,7 @@ static void test_size_of_nothing_is_kept(void **state)
     assert_int_equal(offered_mib(w), 1);
 }
 
-static void test_leaves(void **state)
+static void test_a_node_that_leaves_signs_off(void **state)
 {
     struct tracker_world *w = *state;
     unsigned done = 0;
@@ -162,8 +162,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, tracker_set_up, tracker_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_resized), TEST(test_size), TEST(test_size_of_nothing), TEST(test_size_of_nothing_is_kept),
-        TEST(test_leaves),
+        TEST(test_a_reload_changes_the_size),
+        TEST(test_a_size_of_the_resourcemanager_is_kept),
+        TEST(test_a_size_of_zero_ends_with_a_registration),
+        TEST(test_a_size_of_zero_is_kept_over_a_restart),
+        TEST(test_a_node_that_leaves_signs_off),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,7 +74,7 @@ static void begin(struct nm_yarn_state *s, struct answers *a, int32_t n)
     }
 }
 
-static void test_all_well(void **state)
+static void test_heartbeats_follow_a_registration(void **state)
 {
     struct nm_yarn_state s;
     struct answers a;
@@ -97,7 +97,7 @@ static void test_all_well(void **state)
 
 /* The next key becomes the current one. The ResourceManager repeats it until it is in use. After two rolls the first
  * key is gone. */
-static void test_key_rolls(void **state)
+static void test_the_next_key_becomes_the_current_one(void **state)
 {
     struct nm_yarn_state s;
     Yarn__MasterKey next;
@@ -121,7 +121,7 @@ static void test_key_rolls(void **state)
     assert_int_equal(s.container_keys.current.id, -5);
 }
 
-static void test_lists(void **state)
+static void test_lists_of_an_answer_are_applied(void **state)
 {
     struct nm_yarn_state s;
     struct answers a;
@@ -156,7 +156,7 @@ static void test_lists(void **state)
 }
 
 /* An interval is limited to a reasonable range. */
-static void test_interval(void **state)
+static void test_the_interval_is_limited(void **state)
 {
     static const struct {
         int64_t msec;
@@ -176,7 +176,7 @@ static void test_interval(void **state)
 
 /* A request without an answer is repeated with the same number over a new connection. The delays increase, and the
  * attempts never stop. */
-static void test_lost_answers(void **state)
+static void test_a_lost_answer_repeats_the_request(void **state)
 {
     uint64_t after[] = {1, 2, 4, 8, 16, 30, 30, 30};
     struct nm_yarn_state s;
@@ -197,7 +197,7 @@ static void test_lost_answers(void **state)
     assert_string_equal(s.trouble, "");
 }
 
-static void test_no_rm_at_all(void **state)
+static void test_without_a_resourcemanager_the_node_retries(void **state)
 {
     struct nm_exception why;
     struct nm_yarn_step step;
@@ -217,7 +217,7 @@ static void test_no_rm_at_all(void **state)
 
 /* A resync is done at once and resets the number. From the second one in sequence on it is delayed, since the
  * ResourceManager may repeat it for ever. */
-static void test_resync(void **state)
+static void test_a_resync_registers_again(void **state)
 {
     struct nm_yarn_state s;
     struct answers a;
@@ -246,7 +246,7 @@ static void test_resync(void **state)
     assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_REGISTER, 0, false);
 }
 
-static void test_wrong_number(void **state)
+static void test_a_wrong_number_registers_again(void **state)
 {
     static const int32_t wrong[] = {0, 7, 9, -1, INT32_MIN, INT32_MAX};
     struct nm_yarn_state s;
@@ -260,7 +260,7 @@ static void test_wrong_number(void **state)
     }
 }
 
-static void test_shutdown(void **state)
+static void test_a_shutdown_stops_the_node(void **state)
 {
     struct nm_yarn_state s;
     struct answers a;
@@ -282,7 +282,7 @@ static void test_shutdown(void **state)
 }
 
 /* Valid messages whose contents are unusable. */
-static void test_nonsense(void **state)
+static void test_an_unusable_answer_is_an_error(void **state)
 {
     struct nm_yarn_state s;
     struct answers a;
@@ -307,7 +307,7 @@ static void test_nonsense(void **state)
 }
 
 /* A changed size is reported by a new registration, which also drops the size that the ResourceManager has set. */
-static void test_resized(void **state)
+static void test_a_changed_size_registers_again(void **state)
 {
     struct nm_yarn_state s;
     struct answers a;
@@ -330,7 +330,7 @@ static void test_resized(void **state)
 }
 
 /* A NUL in text for people is replaced. A NUL in a name makes the message invalid. */
-static void test_nul_in_diagnostics(void **state)
+static void test_a_nul_in_diagnostics_is_replaced(void **state)
 {
     /* action: SHUTDOWN, diagnostics: "no\0de" */
     static const uint8_t beat[] = {0x20, 2, 0x42, 5, 'n', 'o', 0, 'd', 'e'};
@@ -356,10 +356,18 @@ static void test_nul_in_diagnostics(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_well),     cmocka_unit_test(test_key_rolls),    cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_interval),     cmocka_unit_test(test_lost_answers), cmocka_unit_test(test_no_rm_at_all),
-        cmocka_unit_test(test_resync),       cmocka_unit_test(test_wrong_number), cmocka_unit_test(test_shutdown),
-        cmocka_unit_test(test_nul_in_diagnostics), cmocka_unit_test(test_nonsense),     cmocka_unit_test(test_resized),
+        cmocka_unit_test(test_heartbeats_follow_a_registration),
+        cmocka_unit_test(test_the_next_key_becomes_the_current_one),
+        cmocka_unit_test(test_lists_of_an_answer_are_applied),
+        cmocka_unit_test(test_the_interval_is_limited),
+        cmocka_unit_test(test_a_lost_answer_repeats_the_request),
+        cmocka_unit_test(test_without_a_resourcemanager_the_node_retries),
+        cmocka_unit_test(test_a_resync_registers_again),
+        cmocka_unit_test(test_a_wrong_number_registers_again),
+        cmocka_unit_test(test_a_shutdown_stops_the_node),
+        cmocka_unit_test(test_a_nul_in_diagnostics_is_replaced),
+        cmocka_unit_test(test_an_unusable_answer_is_an_error),
+        cmocka_unit_test(test_a_changed_size_registers_again),
     };
 
     return cmocka_run_group_tests_name("yarn-state", tests, NULL, NULL);

@@ -59,7 +59,7 @@ static bool has_attempt_key(struct world *w, const struct tokens_id *t, uint8_t 
     return k && k->bytes[0] == first;
 }
 
-static void test_keys(void **state)
+static void test_tokens_of_both_keys_are_accepted(void **state)
 {
     struct tokens_id t;
     struct world w;
@@ -85,7 +85,7 @@ static void test_keys(void **state)
 }
 
 /* The key of an attempt that has started a container stays valid for this attempt until the end of its application. */
-static void test_remembered(void **state)
+static void test_the_key_of_an_attempt_is_remembered(void **state)
 {
     struct nm_yarn_application_id application;
     struct tokens_id t, other;
@@ -119,7 +119,7 @@ static void test_remembered(void **state)
     tear_down(&w);
 }
 
-static void test_many_attempts(void **state)
+static void test_many_attempts_are_remembered(void **state)
 {
     struct tokens_id t;
     struct world w;
@@ -145,7 +145,7 @@ static void test_many_attempts(void **state)
 
 /* ---- used tokens -------------------------------------------------------------------------- */
 
-static void test_used(void **state)
+static void test_used_tokens_are_remembered_until_they_expire(void **state)
 {
     struct nm_yarn_container_id id = {{{TOKENS_RM, 1}, 1}, 0};
     struct nm_yarn_used *u;
@@ -190,7 +190,7 @@ static int check_bearer(struct world *w, struct tokens_id *t)
     return r;
 }
 
-static void test_bearer(void **state)
+static void test_the_token_of_a_bearer_is_checked(void **state)
 {
     struct tokens_id t;
     struct world w;
@@ -320,7 +320,7 @@ static int check_start(struct world *w, struct tokens_id *t, const struct tokens
     return r;
 }
 
-static void test_container_tokens(void **state)
+static void test_a_containers_token_is_checked(void **state)
 {
     struct tokens_id t, caller;
     struct world w;
@@ -349,7 +349,7 @@ static void test_container_tokens(void **state)
 }
 
 /* A change of any bit of a token is detected: in the identifier, in the password and in the kind. */
-static void test_forged(void **state)
+static void test_a_changed_bit_is_detected(void **state)
 {
     const Hadoop__ContainerTokenIdentifier *token;
     struct tokens_id t;
@@ -385,7 +385,7 @@ static void test_forged(void **state)
     tear_down(&w);
 }
 
-static void test_replay(void **state)
+static void test_an_old_token_is_refused(void **state)
 {
     struct nm_yarn_container_id id;
     struct tokens_id t, caller;
@@ -406,7 +406,7 @@ static void test_replay(void **state)
     tear_down(&w);
 }
 
-static void test_owner(void **state)
+static void test_only_the_application_controls_its_containers(void **state)
 {
     struct tokens_id t, caller;
     struct world w;
@@ -437,15 +437,15 @@ static void test_owner(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_keys),
-        cmocka_unit_test(test_remembered),
-        cmocka_unit_test(test_many_attempts),
-        cmocka_unit_test(test_used),
-        cmocka_unit_test(test_bearer),
-        cmocka_unit_test(test_container_tokens),
-        cmocka_unit_test(test_forged),
-        cmocka_unit_test(test_replay),
-        cmocka_unit_test(test_owner),
+        cmocka_unit_test(test_tokens_of_both_keys_are_accepted),
+        cmocka_unit_test(test_the_key_of_an_attempt_is_remembered),
+        cmocka_unit_test(test_many_attempts_are_remembered),
+        cmocka_unit_test(test_used_tokens_are_remembered_until_they_expire),
+        cmocka_unit_test(test_the_token_of_a_bearer_is_checked),
+        cmocka_unit_test(test_a_containers_token_is_checked),
+        cmocka_unit_test(test_a_changed_bit_is_detected),
+        cmocka_unit_test(test_an_old_token_is_refused),
+        cmocka_unit_test(test_only_the_application_controls_its_containers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,7 +53,7 @@ static bool helper_is_refused(const struct tracker_world *w)
 }
 
 /* nm-shuffle gets a CPU weight, or else a nice value. */
-static void test_shuffles_share(void **state)
+static void test_nm_shuffle_gets_a_weight(void **state)
 {
     struct tracker_world *w = *state;
     tracker_configure(w, TRACKER_PROPERTY("yarn.nodemanager.aux-services", "mapreduce_shuffle")
@@ -70,7 +70,7 @@ static void test_shuffles_share(void **state)
 
 /* ---- messages of the ResourceManager ------------------------------------------------------ */
 
-static void test_life(void **state)
+static void test_a_node_registers_and_signs_off(void **state)
 {
     struct tracker_world *w = *state;
     struct nm_upstream shown;
@@ -115,7 +115,7 @@ static void test_life(void **state)
 }
 
 /* The ResourceManager is unavailable at the start of the node, and again later: each change is logged once. */
-static void test_comes_and_goes(void **state)
+static void test_each_loss_of_the_resourcemanager_is_reported_once(void **state)
 {
     struct tracker_world *w = *state;
 
@@ -137,7 +137,7 @@ static void test_comes_and_goes(void **state)
 }
 
 /* After invalid answers and refusals the node repeats its requests until a valid answer arrives. */
-static void test_answers_that_are_none(void **state)
+static void test_invalid_answers_are_retried(void **state)
 {
     struct tracker_world *w = *state;
 
@@ -159,7 +159,7 @@ static void test_answers_that_are_none(void **state)
 }
 
 /* The ResourceManager stops answering without closing the connection: the node gives it up and uses a new one. */
-static void test_silence(void **state)
+static void test_a_silent_resourcemanager_is_given_up(void **state)
 {
     struct tracker_world *w = *state;
 
@@ -178,7 +178,7 @@ static bool has_registered(const struct tracker_world *w)
 }
 
 /* If the first of two ResourceManagers is in standby or unreachable, the node uses the other one. */
-static void test_several(void **state)
+static void test_the_active_resourcemanager_is_found(void **state)
 {
     static const char *const first[] = {"127.0.0.1:1", "a..b:1"};
     struct tracker_world *w = *state;
@@ -210,7 +210,7 @@ static void test_several(void **state)
 }
 
 /* Without a configured name the node uses the host's own name. */
-static void test_own_name(void **state)
+static void test_the_hosts_name_is_the_default(void **state)
 {
     struct tracker_world *w = *state;
 
@@ -245,7 +245,7 @@ static int ask(struct tracker_world *w, struct nm_upstream_question q, const cha
 #define QUESTION(...) ((struct nm_upstream_question){__VA_ARGS__})
 #define NODE "/ws/v1/node"
 
-static void test_questions(void **state)
+static void test_the_state_of_the_connection_is_shown(void **state)
 {
     struct tracker_world *w = *state;
 
@@ -276,7 +276,7 @@ static void test_questions(void **state)
 }
 
 /* The state of the proxy of application masters, without a proxy and with one. */
-static void test_proxy(void **state)
+static void test_the_state_of_the_proxy_is_shown(void **state)
 {
     static const struct nm_caller somebody = {.uid = 12345};
     static const char *const not_placed =
@@ -304,7 +304,7 @@ static void test_proxy(void **state)
 }
 
 /* Without a cluster there are the same pages, and each says so. */
-static void test_no_cluster(void **state)
+static void test_without_a_cluster_the_pages_say_so(void **state)
 {
     static const char *const nothing = "This node doesn't belong to a YARN cluster, so it has no data of YARN.";
     static const char *const paths[] = {NODE, NODE "/info", NODE "/apps", NODE "/apps/{id}", NODE "/containers",
@@ -409,7 +409,7 @@ static bool has_no_order(const struct tracker_world *w)
 
 /* The ResourceManager gets the end of a container at once and until it acknowledges it. Permitted callers see the
  * container meanwhile. */
-static void test_container(void **state)
+static void test_the_end_of_a_container_is_repeated_until_acknowledged(void **state)
 {
     struct tracker_world *w = *state;
     struct nm_upstream_question q = {.path = NODE "/apps/{id}", .id = "application_1410901177871_0001"};
@@ -457,7 +457,7 @@ static bool hears_of_room(const struct tracker_world *w)
 
 /* When a limit of the node is reached, the next heartbeat reports that there is no room. A container that is sent
  * long after that counts as a failure. */
-static void test_no_room(void **state)
+static void test_a_full_node_reports_no_room(void **state)
 {
     struct tracker_world *w = *state;
     const uint32_t max = w->node->m->config->max_containers;
@@ -486,7 +486,7 @@ static void test_no_room(void **state)
 
 /* When the ResourceManager shuts the node out, or restarts without recovery, all containers of the cluster that
  * still run are ended. */
-static void test_all_end(void **state)
+static void test_a_shutdown_ends_all_containers(void **state)
 {
     struct tracker_world *w = *state;
 
@@ -528,7 +528,7 @@ static int try_to_join(struct tracker_world *w, unsigned kinds, unsigned n, bool
 }
 
 /* After a failed start no resources are left, and another start succeeds. */
-static void test_begins_without(void **state)
+static void test_a_failed_start_can_be_repeated(void **state)
 {
     static const unsigned kinds[] = {FAIL_MEMORY, FAIL_EVENT, FAIL_OPEN};
     struct tracker_world *w = *state;
@@ -549,7 +549,7 @@ static void test_begins_without(void **state)
 }
 
 /* After any failure of a registration or a heartbeat, on either side, the node makes another one. */
-static void test_goes_on_without(void **state)
+static void test_a_failed_heartbeat_is_repeated(void **state)
 {
     struct tracker_world *w = *state;
     bool failed = true;
@@ -571,12 +571,21 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, tracker_set_up, tracker_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_shuffles_share), TEST(test_life), TEST(test_silence),
-        TEST(test_answers_that_are_none), TEST(test_comes_and_goes), TEST(test_several),
-        TEST(test_own_name),
-        TEST(test_questions), TEST(test_proxy), TEST(test_no_cluster), TEST(test_begins_without),
-        TEST(test_goes_on_without), TEST(test_container), TEST(test_no_room),
-        TEST(test_all_end),
+        TEST(test_nm_shuffle_gets_a_weight),
+        TEST(test_a_node_registers_and_signs_off),
+        TEST(test_a_silent_resourcemanager_is_given_up),
+        TEST(test_invalid_answers_are_retried),
+        TEST(test_each_loss_of_the_resourcemanager_is_reported_once),
+        TEST(test_the_active_resourcemanager_is_found),
+        TEST(test_the_hosts_name_is_the_default),
+        TEST(test_the_state_of_the_connection_is_shown),
+        TEST(test_the_state_of_the_proxy_is_shown),
+        TEST(test_without_a_cluster_the_pages_say_so),
+        TEST(test_a_failed_start_can_be_repeated),
+        TEST(test_a_failed_heartbeat_is_repeated),
+        TEST(test_the_end_of_a_container_is_repeated_until_acknowledged),
+        TEST(test_a_full_node_reports_no_room),
+        TEST(test_a_shutdown_ends_all_containers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
