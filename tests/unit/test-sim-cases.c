@@ -21,7 +21,7 @@ static struct nm_config *defaults(void)
     return c;
 }
 
-static void assignments(void **state)
+static void assignments_change_the_settings(void **state)
 {
     struct nm_config *c = defaults();
     char *message = NULL;
@@ -38,7 +38,7 @@ static void assignments(void **state)
     nm_config_free(c);
 }
 
-static void wrong_assignments(void **state)
+static void invalid_assignments_are_refused(void **state)
 {
     static const struct {
         const char *text, *wanted;
@@ -65,7 +65,7 @@ static void wrong_assignments(void **state)
     }
 }
 
-static void rows(void **state)
+static void each_case_has_its_row(void **state)
 {
     struct nm_config *base = defaults();
     struct nm_sim_cases s = {0};
@@ -90,7 +90,7 @@ static void rows(void **state)
     nm_config_free(base);
 }
 
-static void sweeps(void **state)
+static void sweeps_make_a_row_per_combination(void **state)
 {
     struct nm_config *base = defaults();
     struct nm_sim_cases s = {0};
@@ -117,7 +117,7 @@ static void sweeps(void **state)
     nm_config_free(base);
 }
 
-static void names_of_pictures(void **state)
+static void the_path_of_a_picture_is_checked(void **state)
 {
     static const char *const bad[] = {"", "p", "p.jpg", "p'.svg", "a\nb.png", "|p.svg"};
     char *message = NULL;
@@ -133,7 +133,7 @@ static void names_of_pictures(void **state)
 }
 
 /* The real gnuplot draws a row whose name it would execute if it were not quoted. */
-static void names_of_rows_are_not_run(void **state)
+static void names_of_rows_are_not_executed(void **state)
 {
     struct nm_generate_params p = NM_GENERATE_DEFAULTS;
     struct nm_sim_result *results = calloc(2, sizeof *results);
@@ -170,12 +170,12 @@ static void names_of_rows_are_not_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(assignments),
-        cmocka_unit_test(wrong_assignments),
-        cmocka_unit_test(rows),
-        cmocka_unit_test(sweeps),
-        cmocka_unit_test(names_of_pictures),
-        cmocka_unit_test(names_of_rows_are_not_run),
+        cmocka_unit_test(assignments_change_the_settings),
+        cmocka_unit_test(invalid_assignments_are_refused),
+        cmocka_unit_test(each_case_has_its_row),
+        cmocka_unit_test(sweeps_make_a_row_per_combination),
+        cmocka_unit_test(the_path_of_a_picture_is_checked),
+        cmocka_unit_test(names_of_rows_are_not_executed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,7 +86,7 @@ static void no_rule_is_broken(void **state)
     free(r);
 }
 
-static void same_input_same_history(void **state)
+static void the_same_input_has_the_same_history(void **state)
 {
     struct nm_workload *w = made_up(NM_GENERATE_ADVERSARIAL, 4, 120);
     struct nm_sim_result *a = calloc(1, sizeof *a), *b = calloc(1, sizeof *b);
@@ -104,7 +104,7 @@ static void same_input_same_history(void **state)
 }
 
 /* Over-allocation does more work, and a higher alpha more than a lower one. */
-static void it_pays(void **state)
+static void over_allocation_completes_more_work(void **state)
 {
     struct nm_workload *w = made_up(NM_GENERATE_STEADY, 1, 240);
     struct nm_sim_result *off = calloc(1, sizeof *off), *timid = calloc(1, sizeof *timid),
@@ -137,8 +137,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_rule_is_broken),
-        cmocka_unit_test(same_input_same_history),
-        cmocka_unit_test(it_pays),
+        cmocka_unit_test(the_same_input_has_the_same_history),
+        cmocka_unit_test(over_allocation_completes_more_work),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

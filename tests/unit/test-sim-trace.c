@@ -59,7 +59,7 @@ static void refuse(const char *text, const char *wanted)
 
 /* ---- meaning ------------------------------------------------------------- */
 
-static void use_follows_progress(void **state)
+static void the_use_follows_the_progress(void **state)
 {
     /* Container 1 runs from 1 s to 4 s and from 14 s to 15 s. The pause in between counts as no progress. */
     struct nm_workload *w = take(
@@ -91,7 +91,7 @@ static void use_follows_progress(void **state)
     nm_workload_free(w);
 }
 
-static void configuration_comes_along(void **state)
+static void a_trace_has_the_configuration(void **state)
 {
     struct nm_workload *w = take(HEADER STOP("5000000"));
 
@@ -104,7 +104,7 @@ static void configuration_comes_along(void **state)
     nm_workload_free(w);
 }
 
-static void short_one_is_known_by_its_end(void **state)
+static void a_short_container_is_known_by_its_end(void **state)
 {
     struct nm_workload *w =
         take(HEADER SUBMIT("1") START("100000", "1") END("2100000", "1", "exited") STOP("3000000"));
@@ -117,7 +117,7 @@ static void short_one_is_known_by_its_end(void **state)
     nm_workload_free(w);
 }
 
-static void killed_ones_go_on(void **state)
+static void a_killed_container_needs_as_long_as_others(void **state)
 {
     /* Container 1 ran for 8 s. Container 2 was killed after 4 s and is assumed to need 8 s: its samples repeat. */
     struct nm_workload *w =
@@ -146,7 +146,7 @@ static void killed_ones_go_on(void **state)
     nm_workload_free(w);
 }
 
-static void those_alive_at_the_end(void **state)
+static void containers_alive_at_the_end_need_as_long_as_others(void **state)
 {
     /* Container 1 ran for 2 s. At the end of the trace, container 2 has run for 1 s and container 3 for 10 s. */
     struct nm_workload *w = take(HEADER SUBMIT("1") SUBMIT("2") SUBMIT("3") START("0", "1")
@@ -159,7 +159,7 @@ static void those_alive_at_the_end(void **state)
     nm_workload_free(w);
 }
 
-static void never_started_use_as_others_did(void **state)
+static void a_container_that_never_started_uses_what_others_did(void **state)
 {
     struct nm_workload *w =
         take(HEADER SUBMIT("1") START("0", "1") SAMPLE("1000000", "[1,50,250,1]")
@@ -178,7 +178,7 @@ static void never_started_use_as_others_did(void **state)
 
 /* Containers that ended in the queue have no measured use. A cancelled one counts as if it had run, while a failed
  * launch never runs. */
-static void ended_before_they_ran(void **state)
+static void a_cancelled_container_counts_as_if_it_had_run(void **state)
 {
     struct nm_workload *w =
         take(HEADER SUBMIT("1") SUBMIT("2") SUBMIT("3") START("0", "1")
@@ -208,7 +208,7 @@ static void ended_before_they_ran(void **state)
     "\"ran\":" ran more "}\n"
 
 /* The run time before the trace counts for the run times of these containers and for the estimates of others. */
-static void earlier_time_counts(void **state)
+static void earlier_run_time_counts(void **state)
 {
     /* Container 1 ran for 8 s in all, 2 has run for 6 s, 3 for 9 s, and 4 for 60 s instead of the expected 30 s. */
     struct nm_workload *w =
@@ -223,7 +223,7 @@ static void earlier_time_counts(void **state)
     nm_workload_free(w);
 }
 
-static void one_that_ran_before(void **state)
+static void an_adopted_container_is_replayed(void **state)
 {
     struct nm_workload *w =
         take(HEADER "{\"t\":0,\"ev\":\"submit\",\"c\":3,\"type\":\"guaranteed\",\"memory\":9,"
@@ -244,7 +244,7 @@ static void one_that_ran_before(void **state)
 }
 
 /* A truncated last line is accepted, since nmd may be killed while it writes. */
-static void last_line_may_be_cut(void **state)
+static void the_last_line_may_be_cut(void **state)
 {
     struct nm_workload *w = take(HEADER SUBMIT("1") START("1000000", "1") "{\"t\":20000");
 
@@ -351,7 +351,7 @@ static char *saved(const struct nm_workload *w)
     return text;
 }
 
-static void made_up_ones_come_back(void **state)
+static void generated_traces_read_back(void **state)
 {
     (void)state;
     for (int k = 0; k < NM_GENERATE_COUNT; k++) {
@@ -383,7 +383,7 @@ static void made_up_ones_come_back(void **state)
 }
 
 /* If the buffer is too small, whole lines are omitted. */
-static void lines_are_whole_or_not_there(void **state)
+static void a_line_is_written_whole_or_not_at_all(void **state)
 {
     struct nm_trace_buffer b = {0};
     size_t before;
@@ -409,19 +409,19 @@ static void lines_are_whole_or_not_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(use_follows_progress),
-        cmocka_unit_test(configuration_comes_along),
-        cmocka_unit_test(short_one_is_known_by_its_end),
-        cmocka_unit_test(killed_ones_go_on),
-        cmocka_unit_test(those_alive_at_the_end),
-        cmocka_unit_test(never_started_use_as_others_did),
-        cmocka_unit_test(ended_before_they_ran),
-        cmocka_unit_test(earlier_time_counts),
-        cmocka_unit_test(one_that_ran_before),
-        cmocka_unit_test(last_line_may_be_cut),
+        cmocka_unit_test(the_use_follows_the_progress),
+        cmocka_unit_test(a_trace_has_the_configuration),
+        cmocka_unit_test(a_short_container_is_known_by_its_end),
+        cmocka_unit_test(a_killed_container_needs_as_long_as_others),
+        cmocka_unit_test(containers_alive_at_the_end_need_as_long_as_others),
+        cmocka_unit_test(a_container_that_never_started_uses_what_others_did),
+        cmocka_unit_test(a_cancelled_container_counts_as_if_it_had_run),
+        cmocka_unit_test(earlier_run_time_counts),
+        cmocka_unit_test(an_adopted_container_is_replayed),
+        cmocka_unit_test(the_last_line_may_be_cut),
         cmocka_unit_test(foreign_lines_are_refused),
-        cmocka_unit_test(made_up_ones_come_back),
-        cmocka_unit_test(lines_are_whole_or_not_there),
+        cmocka_unit_test(generated_traces_read_back),
+        cmocka_unit_test(a_line_is_written_whole_or_not_at_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -117,7 +117,7 @@ static const struct nm_sim_container *job(const struct fixture *f, size_t i)
     return &f->w->all[i];
 }
 
-static void alone_it_takes_its_time(void **state)
+static void a_container_alone_takes_its_time(void **state)
 {
     struct fixture *f = *state;
 
@@ -146,7 +146,7 @@ static void alone_it_takes_its_time(void **state)
 
 /* Of 4 CPUs the guaranteed container uses 3. The opportunistic ones want 2 and share 1, so that they run at half
  * speed. */
-static void guaranteed_come_first(void **state)
+static void guaranteed_containers_get_cpu_first(void **state)
 {
     struct fixture *f = *state;
 
@@ -171,7 +171,7 @@ static void guaranteed_come_first(void **state)
 }
 
 /* A container that wants little gets it, and the others share the rest. */
-static void nobody_gets_more_than_it_wants(void **state)
+static void no_container_gets_more_than_it_wants(void **state)
 {
     struct fixture *f = *state;
 
@@ -187,7 +187,7 @@ static void nobody_gets_more_than_it_wants(void **state)
     assert_in_range(job(f, 2)->got, 1898, 1900);
 }
 
-static void squeeze_holds_opportunistic(void **state)
+static void a_squeeze_limits_opportunistic_containers(void **state)
 {
     struct fixture *f = *state;
 
@@ -206,7 +206,7 @@ static void squeeze_holds_opportunistic(void **state)
     assert_int_equal(job(f, 1)->got, 900);
 }
 
-static void paused_it_stands_still(void **state)
+static void a_paused_container_makes_no_progress(void **state)
 {
     struct fixture *f = *state;
     uint64_t progress;
@@ -240,7 +240,7 @@ static void paused_it_stands_still(void **state)
 }
 
 /* While memory comes back from swap, the container makes no progress and its memory grows gradually. */
-static void what_is_in_swap_comes_back_slowly(void **state)
+static void memory_in_swap_returns_slowly(void **state)
 {
     struct fixture *f = *state;
     uint64_t progress;
@@ -272,7 +272,7 @@ static void what_is_in_swap_comes_back_slowly(void **state)
 
 /* Starts and ends of other containers change the speed of the node. The time for memory to come back from swap stays
  * the same. */
-static void others_dont_put_off_what_comes_back(void **state)
+static void others_do_not_delay_memory_that_returns_from_swap(void **state)
 {
     struct fixture *f = *state;
 
@@ -297,7 +297,7 @@ static void others_dont_put_off_what_comes_back(void **state)
     assert_int_equal(job(f, 0)->swapping_in_usec, 3 * SEC);
 }
 
-static void killed_it_holds_until_it_is_gone(void **state)
+static void a_killed_container_holds_memory_until_it_ends(void **state)
 {
     struct fixture *f = *state;
 
@@ -316,7 +316,7 @@ static void killed_it_holds_until_it_is_gone(void **state)
 
 /* Use is 1100 of 1000 MiB: the kernel kills the opportunistic container that started last. It kills a guaranteed one
  * only if no opportunistic one is left. */
-static void kernel_kills_the_latest(void **state)
+static void the_kernel_kills_the_latest(void **state)
 {
     struct fixture *f = *state;
 
@@ -336,7 +336,7 @@ static void kernel_kills_the_latest(void **state)
     assert_int_equal(f->kernel_kills, 1); /* the policy is informed once */
 }
 
-static void its_own_limit_holds_each(void **state)
+static void each_container_stays_within_its_own_limit(void **state)
 {
     struct fixture *f = *state;
 
@@ -369,7 +369,7 @@ static void caches_are_shared(void **state)
     assert_int_equal(job(f, 1)->progress_usec, 10 * SEC);
 }
 
-static void at_last_a_guaranteed_one_suffers(void **state)
+static void without_limits_a_guaranteed_container_is_killed(void **state)
 {
     struct fixture *f = *state;
 
@@ -417,7 +417,7 @@ static void pauses_end_with_the_container(void **state)
 }
 
 /* When memory grows over beta between two samples, a round takes place before the next sample. */
-static void growth_is_noticed(void **state)
+static void growth_of_memory_is_noticed(void **state)
 {
     struct fixture *f = *state;
     struct nm_use more = {2500000, 960 * NM_MIB, 100};
@@ -443,7 +443,7 @@ static void growth_is_noticed(void **state)
     assert_true(noticed);
 }
 
-static void refused_are_gone(void **state)
+static void refused_containers_are_removed(void **state)
 {
     struct fixture *f = *state;
 
@@ -460,21 +460,21 @@ int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(alone_it_takes_its_time),
-        TEST(guaranteed_come_first),
-        TEST(nobody_gets_more_than_it_wants),
-        TEST(squeeze_holds_opportunistic),
-        TEST(paused_it_stands_still),
-        TEST(what_is_in_swap_comes_back_slowly),
-        TEST(others_dont_put_off_what_comes_back),
-        TEST(killed_it_holds_until_it_is_gone),
-        TEST(kernel_kills_the_latest),
-        TEST(its_own_limit_holds_each),
+        TEST(a_container_alone_takes_its_time),
+        TEST(guaranteed_containers_get_cpu_first),
+        TEST(no_container_gets_more_than_it_wants),
+        TEST(a_squeeze_limits_opportunistic_containers),
+        TEST(a_paused_container_makes_no_progress),
+        TEST(memory_in_swap_returns_slowly),
+        TEST(others_do_not_delay_memory_that_returns_from_swap),
+        TEST(a_killed_container_holds_memory_until_it_ends),
+        TEST(the_kernel_kills_the_latest),
+        TEST(each_container_stays_within_its_own_limit),
         TEST(caches_are_shared),
-        TEST(at_last_a_guaranteed_one_suffers),
+        TEST(without_limits_a_guaranteed_container_is_killed),
         TEST(pauses_end_with_the_container),
-        TEST(growth_is_noticed),
-        TEST(refused_are_gone),
+        TEST(growth_of_memory_is_noticed),
+        TEST(refused_containers_are_removed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
