@@ -14,13 +14,14 @@ policy_tests = %D%/test-decision %D%/test-policy-admit %D%/test-policy-breaker %
 	%D%/test-policy-preempt %D%/test-policy-property %D%/test-policy-reclaim %D%/test-policy-room \
 	%D%/test-policy-stall %D%/test-policy-time %D%/test-policy-victims
 agent_tests = %D%/test-acts %D%/test-adopt %D%/test-config %D%/test-container %D%/test-durable %D%/test-ends \
-	%D%/test-event-file %D%/test-health %D%/test-launch %D%/test-launch-failures %D%/test-launch-nmd-failures \
-	%D%/test-launch-output %D%/test-launch-record %D%/test-limits %D%/test-log-dir %D%/test-long-history \
-	%D%/test-manager %D%/test-manager-memory %D%/test-manager-settings %D%/test-output-failures \
-	%D%/test-output-times %D%/test-over-beta %D%/test-owner %D%/test-owner-steps %D%/test-recorder \
-	%D%/test-recovery %D%/test-rerun %D%/test-run-phase %D%/test-session-failures %D%/test-settings \
-	%D%/test-slice %D%/test-snapshot-failures %D%/test-starts %D%/test-store %D%/test-store-backlog \
-	%D%/test-store-damage %D%/test-store-failures %D%/test-store-parts %D%/test-swap-reclaim %D%/test-users
+	%D%/test-event-file %D%/test-health %D%/test-health-script %D%/test-launch %D%/test-launch-failures \
+	%D%/test-launch-nmd-failures %D%/test-launch-output %D%/test-launch-record %D%/test-limits %D%/test-log-dir \
+	%D%/test-long-history %D%/test-manager %D%/test-manager-memory %D%/test-manager-settings \
+	%D%/test-output-failures %D%/test-output-times %D%/test-over-beta %D%/test-owner %D%/test-owner-steps \
+	%D%/test-recorder %D%/test-recovery %D%/test-rerun %D%/test-run-phase %D%/test-session-failures \
+	%D%/test-settings %D%/test-slice %D%/test-snapshot-failures %D%/test-starts %D%/test-store \
+	%D%/test-store-backlog %D%/test-store-damage %D%/test-store-failures %D%/test-store-parts \
+	%D%/test-swap-reclaim %D%/test-users
 client_tests = %D%/test-client %D%/test-reply
 messages_tests = %D%/test-json-scan %D%/test-requests
 local_tests = %D%/test-local-abuse %D%/test-local-accept %D%/test-local-listen %D%/test-local-logs \
@@ -40,7 +41,7 @@ yarn_tests = %D%/test-yarn-allocator %D%/test-yarn-allocator-property %D%/test-y
 yarn_agent_tests = %D%/test-yarn-check %D%/test-yarn-execution-type %D%/test-yarn-exit %D%/test-yarn-health \
 	%D%/test-yarn-memory %D%/test-yarn-node %D%/test-yarn-proxy %D%/test-yarn-proxy-failures \
 	%D%/test-yarn-refusals %D%/test-yarn-reinit %D%/test-yarn-reinit-limits %D%/test-yarn-report \
-	%D%/test-yarn-shuffle %D%/test-yarn-size %D%/test-yarn-tracker
+	%D%/test-yarn-shuffle %D%/test-yarn-shuffle-failures %D%/test-yarn-size %D%/test-yarn-tracker
 yarn_local_tests = %D%/test-yarn-proxy-stats %D%/test-yarn-rest
 shuffle_tests = %D%/test-shuffle-control %D%/test-shuffle-output %D%/test-shuffle-range %D%/test-shuffle-refusing \
 	%D%/test-shuffle-request %D%/test-shuffle-server %D%/test-shuffle-slots %D%/test-shuffle-work
@@ -113,33 +114,37 @@ EXTRA_LIBRARIES = %D%/libfixtures.a
 %C%_libfixtures_a_SOURCES = %D%/direct-world.c %D%/dirs-world.c %D%/fail-files.c %D%/fail-nth.c %D%/failing-calls.c \
 	%D%/failing-launch.c %D%/fake-launcher.c %D%/fake-libcgroup.c %D%/fake-manager.c %D%/fake-netlink.c \
 	%D%/fake-nmd.c %D%/fake-processes.c %D%/fake-systemd.c %D%/fake-yarn-node.c %D%/hadoop-fixture.c \
-	%D%/http-fixture.c %D%/kept-cgroups.c %D%/launch-world.c %D%/launcher-world.c %D%/localizer-world.c \
-	%D%/manager-world.c %D%/nmctl-run.c %D%/openapi.c %D%/policy-fixture.c %D%/policy-oracle-facts.c \
-	%D%/policy-oracle-pass.c %D%/policy-oracle.c %D%/policy-world.c %D%/proxy-world.c %D%/refused-requests.c \
-	%D%/reinit-world.c %D%/sample-world.c %D%/shuffle-client.c %D%/shuffle-world.c %D%/sqlite-failures.c \
-	%D%/store-world.c %D%/systemd-world.c %D%/tracker-world.c
+	%D%/health-world.c %D%/http-fixture.c %D%/kept-cgroups.c %D%/launch-world.c %D%/launcher-world.c \
+	%D%/localizer-world.c %D%/manager-world.c %D%/nmctl-run.c %D%/openapi.c %D%/policy-fixture.c \
+	%D%/policy-oracle-facts.c %D%/policy-oracle-pass.c %D%/policy-oracle.c %D%/policy-world.c %D%/proxy-world.c \
+	%D%/refused-requests.c %D%/reinit-world.c %D%/sample-world.c %D%/shuffle-client.c \
+	%D%/shuffle-service-world.c %D%/shuffle-world.c %D%/sqlite-failures.c %D%/store-world.c %D%/systemd-world.c \
+	%D%/tracker-world.c
 noinst_HEADERS += %D%/canned-server.h %D%/counted-memory.h %D%/direct-world.h %D%/dirs-world.h %D%/each-room.h \
 	%D%/fail-nth.h %D%/failing-calls.h %D%/failing-launch.h %D%/fake-launcher.h %D%/fake-libcgroup.h \
 	%D%/fake-manager.h %D%/fake-netlink.h %D%/fake-nmd.h %D%/fake-processes.h %D%/fake-systemd.h %D%/fake-tree.h \
-	%D%/fake-yarn-node.h %D%/far-hosts.h %D%/hadoop-fixture.h %D%/http-fixture.h %D%/kept-cgroups.h \
-	%D%/launch-world.h %D%/launcher-world.h %D%/localizer-world.h %D%/loopback.h %D%/manager-world.h \
-	%D%/message-copy.h %D%/nmctl-run.h %D%/open-descriptors.h %D%/openapi.h %D%/own-cgroup.h \
+	%D%/fake-yarn-node.h %D%/far-hosts.h %D%/hadoop-fixture.h %D%/health-world.h %D%/http-fixture.h \
+	%D%/kept-cgroups.h %D%/launch-world.h %D%/launcher-world.h %D%/localizer-world.h %D%/loopback.h \
+	%D%/manager-world.h %D%/message-copy.h %D%/nmctl-run.h %D%/open-descriptors.h %D%/openapi.h %D%/own-cgroup.h \
 	%D%/policy-fixture.h %D%/policy-oracle-facts.h %D%/policy-oracle.h %D%/policy-world.h \
 	%D%/proxy-stats-expected.h %D%/proxy-world.h %D%/refused-requests.h %D%/refusing-system.h %D%/reinit-world.h \
 	%D%/remove-tree.h %D%/run-until.h %D%/sample-world.h %D%/scale-world.h %D%/setup-root.h %D%/setup-settings.h \
-	%D%/shuffle-client.h %D%/shuffle-world.h %D%/sqlite-failures.h %D%/store-world.h %D%/systemd-world.h \
-	%D%/tracker-world.h %D%/worker-run.h %D%/yarn-default.h %D%/yarn-starts.h %D%/yarn-tokens.h
+	%D%/shuffle-client.h %D%/shuffle-service-world.h %D%/shuffle-world.h %D%/sqlite-failures.h %D%/store-world.h \
+	%D%/systemd-world.h %D%/tracker-world.h %D%/worker-run.h %D%/yarn-default.h %D%/yarn-starts.h \
+	%D%/yarn-tokens.h
 
 $(call fixture,direct-world,cgroup-files cgroup-nested libcg)
 $(call fixture,dirs-world,yarn-become yarn-node-dirs yarn-container-dirs)
 $(call fixture,fail-files,manager-memory yarn-container-dirs yarn-key-store yarn-launch-memory \
-	yarn-launcher-failures yarn-node-dirs yarn-setup-acts yarn-shuffle yarn-shuffle-process)
+	yarn-launcher-failures yarn-node-dirs yarn-setup-acts yarn-shuffle yarn-shuffle-failures \
+	yarn-shuffle-process)
 $(call fixture,fail-nth,array cgroup-fake cgroup-files cgroup-nested cgroup-watch client hadoop-memory health \
-	history launch-nmd-failures link-failures local-listen local-memory local-start-memory manager-memory \
-	messages-memory node output-failures sampling-failures sampling-many snapshot-failures store-failures \
-	systemd-failures users yarn-become yarn-check yarn-cm-memory yarn-container-dirs yarn-health yarn-key-store \
-	yarn-launch-memory yarn-launcher-failures yarn-memory yarn-net yarn-node yarn-node-dirs yarn-proxy-failures \
-	yarn-reinit-limits yarn-rest yarn-setup-acts yarn-shuffle yarn-shuffle-process yarn-size yarn-tracker)
+	health-script history launch-nmd-failures link-failures local-listen local-memory local-start-memory \
+	manager-memory messages-memory node output-failures sampling-failures sampling-many snapshot-failures \
+	store-failures systemd-failures users yarn-become yarn-check yarn-cm-memory yarn-container-dirs yarn-health \
+	yarn-key-store yarn-launch-memory yarn-launcher-failures yarn-memory yarn-net yarn-node yarn-node-dirs \
+	yarn-proxy-failures yarn-reinit-limits yarn-rest yarn-setup-acts yarn-shuffle yarn-shuffle-failures \
+	yarn-shuffle-process yarn-size yarn-tracker)
 $(call fixture,failing-calls,launch-nmd-failures output-failures output-times snapshot-failures store-failures)
 $(call fixture,failing-launch,launch-failures session-failures launch-nmd-failures)
 $(call fixture,fake-launcher,yarn-execution-type yarn-node yarn-refusals yarn-reinit yarn-reinit-limits yarn-rest)
@@ -151,6 +156,7 @@ $(call fixture,fake-nmd,client nmctl nmctl-verbs)
 $(call fixture,fake-processes,cgroup-procs cgroup-signal cgroup-pass netprio-probe)
 $(call fixture,fake-yarn-node,yarn-cm-memory yarn-cm-protocol)
 $(call fixture,hadoop-fixture,hadoop-abuse hadoop-memory hadoop-rpc)
+$(call fixture,health-world,health health-script)
 $(call fixture,http-fixture,local-abuse local-accept local-logs local-memory local-server local-start-memory \
 	local-streams local-web openapi)
 $(call fixture,kept-cgroups,manager-memory recovery)
@@ -170,6 +176,7 @@ $(call fixture,refused-requests,local-memory)
 $(call fixture,reinit-world,yarn-reinit yarn-reinit-limits yarn-execution-type)
 $(call fixture,sample-world,cgsample pagewalk sampling-failures sampling-many)
 $(call fixture,shuffle-client,shuffle-server shuffle-work shuffle-refusing)
+$(call fixture,shuffle-service-world,yarn-shuffle yarn-shuffle-failures)
 $(call fixture,shuffle-world,shuffle-output shuffle-range shuffle-refusing shuffle-server shuffle-work)
 $(call fixture,sqlite-failures,store-failures snapshot-failures)
 $(call fixture,store-world,snapshot-failures store store-backlog store-damage store-failures store-parts)

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* One run of a health script: its output, its processes, its time, and failures of its start. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/unit/fail-nth.h"
+#include "tests/unit/health-world.h"
+#include "util/fileio.h"
+
+static void run(struct health_world *f, const char *lines)
+{
+    _cleanup_(nm_health_script_freep) struct nm_health_script *s = NULL;
+    char path[128];
+
+    f->n_verdicts = 0;
+    (void)snprintf(path, sizeof path, "%s/s", f->directory);
+    (void)unlink(path);
+    make_script(f, "s", lines, path, sizeof path);
+    assert_int_equal(nm_health_script_new(f->event, path, DEADLINE_USEC, on_verdict, f, &s), 0);
+    RUN_UNTIL(f, f->n_verdicts > 0);
+    assert_int_equal(f->n_verdicts, 1);
+    assert_false(nm_health_script_is_running(s));
+    assert_false(f->verdict.timed_out);
+}
+
+static void test_the_output_decides_the_health(void **state)
+{
+    static const struct {
+        const char *lines, *error;
+        int exit_code, exit_signal;
+    } rows[] = {
+        {"exit 0", "", 0, 0},
+        {"echo all is well", "", 0, 0},
+        {"echo ERROR disk is on fire", "ERROR disk is on fire", 0, 0},
+        {"printf 'ERROR'", "ERROR", 0, 0}, /* no newline */
+        {"echo fine; echo ERRORS; exit 3", "ERRORS", 3, 0},
+        {"echo 'ERROR one'; echo 'ERROR two'", "ERROR one", 0, 0},
+        {"echo ' ERROR indented'; echo 'an ERROR inside'; echo error", "", 0, 0},
+        {"exit 7", "", 7, 0},
+        {"kill -TERM $$", "", -1, SIGTERM},
+        {"echo 'ERROR on stderr' >&2", "", 0, 0},
+        {"printf 'ERROR \\033[31mred\\n'", "ERROR ?[31mred", 0, 0},
+        {"printf '%0300d\\nERROR late\\n' 1", "ERROR late", 0, 0},
+        {"[ $(env | wc -l) -le 5 ] && [ -z \"$HOME\" ] || echo ERROR environment", "", 0, 0},
+        {"[ $(ls /proc/self/fd | wc -l) -le 4 ] || echo ERROR descriptors", "", 0, 0},
+        {"read x; [ -z \"$x\" ] || echo ERROR input; [ \"$PWD\" = / ] || echo ERROR $PWD", "", 0,
+         0},
+    };
+    struct health_world *f = *state;
+
+    assert_int_equal(setenv("HOME", "/root", 1), 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(rows); i++) {
+        run(f, rows[i].lines);
+        if (!nm_streq(f->verdict.error, rows[i].error) ||
+            f->verdict.exit_code != rows[i].exit_code ||
+            f->verdict.exit_signal != rows[i].exit_signal)
+            fail_msg("\"%s\": got \"%s\", %d, %d", rows[i].lines, f->verdict.error,
+                     f->verdict.exit_code, f->verdict.exit_signal);
+    }
+}
+
+/* A very long line is shortened, not split into two. */
+static void test_a_long_error_is_shortened(void **state)
+{
+    struct health_world *f = *state;
+
+    run(f, "printf 'ERROR %0500d\\n' 1");
+    assert_int_equal(strlen(f->verdict.error), sizeof f->verdict.error - 1);
+}
+
+/* Endless output is read only to a limit. The script gets SIGPIPE. */
+static void test_endless_output_is_read_to_a_limit(void **state)
+{
+    run(*state, "exec yes");
+    assert_int_equal(((struct health_world *)*state)->verdict.exit_signal, SIGPIPE);
+}
+
+static bool is_gone(pid_t pid)
+{
+    char path[64], stat[512];
+    const char *end;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    if (nm_read_file_at(AT_FDCWD, path, stat, sizeof stat, NULL) < 0)
+        return true;
+    end = strrchr(stat, ')'); /* a zombie that waits for init counts as ended */
+    return end && end[1] == ' ' && (end[2] == 'Z' || end[2] == 'X');
+}
+
+static pid_t read_pid(struct health_world *f)
+{
+    char path[128], text[32];
+
+    (void)snprintf(path, sizeof path, "%s/pid", f->directory);
+    if (nm_read_file_at(AT_FDCWD, path, text, sizeof text, NULL) < 0 || !strchr(text, '\n'))
+        return 0;
+    return (pid_t)atoi(text);
+}
+
+/* Processes that the script leaves in its process group are killed, and don't delay its result. */
+static void test_leftover_processes_are_killed(void **state)
+{
+    struct health_world *f = *state;
+    char lines[256];
+
+    (void)snprintf(lines, sizeof lines, "sleep 1000 & echo $! >%s/pid; echo ERROR x", f->directory);
+    run(f, lines);
+    assert_string_equal(f->verdict.error, "ERROR x");
+    assert_true(read_pid(f) > 0);
+    RUN_UNTIL(f, is_gone(read_pid(f)));
+}
+
+static void test_a_script_is_killed_after_its_timeout(void **state)
+{
+    _cleanup_(nm_health_script_freep) struct nm_health_script *s = NULL;
+    struct health_world *f = *state;
+    char path[128], lines[256];
+
+    (void)snprintf(lines, sizeof lines,
+                   "trap '' TERM; sleep 1000 & echo $! >%s/pid; echo fine; wait", f->directory);
+    make_script(f, "s", lines, path, sizeof path);
+    assert_int_equal(
+        nm_health_script_new(f->event, path, 300 * NM_USEC_PER_MSEC, on_verdict, f, &s), 0);
+    assert_true(nm_health_script_is_running(s));
+    RUN_UNTIL(f, f->n_verdicts > 0);
+    assert_true(f->verdict.timed_out);
+    RUN_UNTIL(f, !nm_health_script_is_running(s));
+    RUN_UNTIL(f, is_gone(read_pid(f)));
+    assert_int_equal(f->n_verdicts, 1);
+}
+
+static void test_a_check_can_be_freed_while_it_runs(void **state)
+{
+    _cleanup_(nm_health_script_freep) struct nm_health_script *s = NULL;
+    struct health_world *f = *state;
+    char path[128], lines[256];
+    pid_t pid;
+
+    (void)snprintf(lines, sizeof lines, "echo $$ >%s/pid; exec sleep 1000", f->directory);
+    make_script(f, "s", lines, path, sizeof path);
+    assert_int_equal(nm_health_script_new(f->event, path, DEADLINE_USEC, on_verdict, f, &s), 0);
+    RUN_UNTIL(f, read_pid(f) > 0);
+    pid = read_pid(f);
+    s = nm_health_script_free(s);
+    RUN_UNTIL(f, is_gone(pid));
+    assert_int_equal(f->n_verdicts, 0);
+}
+
+static void test_a_script_that_can_not_be_run_is_reported(void **state)
+{
+    struct nm_health_script *s = NULL;
+    struct health_world *f = *state;
+    char path[128];
+
+    assert_int_equal(nm_health_script_new(f->event, "/no/such/script", 1, on_verdict, f, &s),
+                     -ENOENT);
+    make_script(f, "s", "exit 0", path, sizeof path);
+    assert_int_equal(chmod(path, 0644), 0);
+    assert_int_equal(nm_health_script_new(f->event, path, 1, on_verdict, f, &s), -EACCES);
+    (void)snprintf(path, sizeof path, "%s/text", f->directory);
+    write_script(path, "#!/bin/sh\n");
+    assert_int_equal(nm_health_script_check(path), 0);
+    write_script(path, "#! /no/such/interpreter -x\n");
+    assert_int_equal(nm_health_script_check(path), -ENOENT);
+    write_script(path, "#!/etc/passwd\n"); /* the interpreter isn't executable */
+    assert_int_equal(nm_health_script_check(path), -EACCES);
+    write_script(path, "");
+    assert_int_equal(nm_health_script_check(path), -ENOEXEC);
+    write_script(path, "\177ELF");
+    assert_int_equal(nm_health_script_check(path), 0);
+    write_script(path, "no interpreter\n");
+    assert_int_equal(nm_health_script_check(path), -ENOEXEC);
+    assert_int_equal(nm_health_script_new(f->event, path, 1, on_verdict, f, &s), -ENOEXEC);
+    assert_null(s);
+}
+
+/* Reaps killed scripts. A script that is freed while it runs is killed, but not waited for. */
+static void fetch_children(void)
+{
+    while (waitpid(-1, NULL, 0) > 0)
+        ;
+}
+
+/* Without event sources the script isn't run, and no process is left. */
+static void test_without_event_sources_no_script_is_run(void **state)
+{
+    struct health_world *f = *state;
+    char path[128];
+    bool failed = true;
+
+    fetch_children();
+    (void)make_script(f, "s", "exec sleep 1000", path, sizeof path);
+    for (unsigned n = 1; failed; n++) {
+        struct nm_health_script *s = NULL;
+        int r;
+
+        fail_nth(FAIL_EVENT | FAIL_MEMORY, n);
+        r = nm_health_script_new(f->event, path, DEADLINE_USEC, on_verdict, f, &s);
+        failed = fail_stop();
+        assert_int_equal(r, failed ? -ENOMEM : 0);
+        if (failed) {
+            assert_null(s);
+            assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+            assert_int_equal(errno, ECHILD);
+        }
+        nm_health_script_free(s);
+    }
+    fetch_children();
+}
+
+static void test_without_descriptors_no_script_is_run(void **state)
+{
+    struct health_world *f = *state;
+    struct nm_health_script *s = NULL;
+    struct rlimit before, few;
+    char path[128];
+    int r = -EMFILE, next;
+
+    fetch_children();
+    (void)make_script(f, "s", "exec sleep 1000", path, sizeof path);
+    next = dup(STDIN_FILENO);
+    assert_int_equal(close(next), 0);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = before;
+    for (rlim_t n = (rlim_t)next; r < 0; n++) {
+        few.rlim_cur = n;
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+        r = nm_health_script_new(f->event, path, DEADLINE_USEC, on_verdict, f, &s);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+        assert_true(r == 0 || r == -EMFILE);
+        if (r < 0)
+            assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    }
+    nm_health_script_free(s);
+    fetch_children();
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, health_world_set_up, health_world_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_the_output_decides_the_health),
+        TEST(test_a_long_error_is_shortened),
+        TEST(test_endless_output_is_read_to_a_limit),
+        TEST(test_leftover_processes_are_killed),
+        TEST(test_a_script_is_killed_after_its_timeout),
+        TEST(test_a_check_can_be_freed_while_it_runs),
+        TEST(test_a_script_that_can_not_be_run_is_reported),
+        TEST(test_without_event_sources_no_script_is_run),
+        TEST(test_without_descriptors_no_script_is_run),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The start of nm-shuffle, jobs and restarts with each call failing once. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/fail-nth.h"
+#include "tests/unit/shuffle-service-world.h"
+
+static void start_with_failures(void *userdata)
+{
+    struct world *w = userdata;
+    char *message = NULL;
+    int r = try_service(w, &message);
+    unsigned kinds = fail_pause();
+
+    if (r < 0) {
+        assert_null(w->shuffle);
+        assert_true(!message || *message);
+    } else {
+        assert_true(port_of(w) > 0);
+        w->shuffle = nm_yarn_shuffle_free(w->shuffle);
+    }
+    assert_int_equal(find_child(), 0);
+    free(message);
+    fail_resume(kinds);
+}
+
+/* A start succeeds completely or fails, and a later start knows all jobs. */
+static void test_a_failed_start_loses_no_job(void **state)
+{
+    struct world *w = *state;
+
+    assert_int_equal(add_job(w, w->user, KEY), 0);
+    w->shuffle = nm_yarn_shuffle_free(w->shuffle);
+    assert_true(fail_each_of(FAIL_MEMORY, start_with_failures, w) > 5);
+    assert_true(fail_each_of(FAIL_PROCESS | FAIL_EVENT, start_with_failures, w) > 5);
+    assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, start_with_failures, w) > 5);
+    start_service(w);
+    RUN_UNTIL(w, request_status(w, KEY) == KNOWN);
+}
+
+static void add_with_failures(void *userdata)
+{
+    struct world *w = userdata;
+    int r = add_job(w, w->user, KEY);
+    unsigned kinds = fail_pause();
+
+    if (r < 0) {
+        assert_int_equal(r, -ENOMEM);
+        assert_int_equal(add_job(w, w->user, KEY), 0); /* as for the next container */
+    }
+    RUN_UNTIL(w, request_status(w, KEY) == KNOWN);
+    fail_resume(kinds);
+    nm_yarn_shuffle_end_application(w->shuffle, APPLICATION);
+    kinds = fail_pause();
+    RUN_UNTIL(w, request_status(w, KEY) == UNKNOWN);
+    w->shuffle = nm_yarn_shuffle_free(w->shuffle); /* a new object, since restarts are delayed after several ends */
+    start_service(w);
+    fail_resume(kinds);
+}
+
+/* Whatever fails, accepted jobs are served and ended ones aren't. */
+static void test_accepted_jobs_are_served_whatever_fails(void **state)
+{
+    struct world *w = *state;
+
+    assert_true(fail_each_of(FAIL_MEMORY, add_with_failures, w) > 5);
+    assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, add_with_failures, w) > 2);
+}
+
+/* The start is repeated until it succeeds. Jobs are added then. */
+static void test_a_failed_restart_is_repeated(void **state)
+{
+    struct world *w = *state;
+    const uint16_t port = port_of(w);
+
+    for (unsigned n = 1; n <= 2; n++) {
+        const pid_t pid = find_child();
+
+        last_message[0] = '\0';
+        assert_int_equal(kill(pid, SIGKILL), 0);
+        RUN_UNTIL(w, *last_message);
+        assert_string_equal(last_message, "nm-shuffle was killed by signal 9; restarting it");
+        assert_int_equal(add_job(w, w->user, n == 1 ? KEY : "other"), 0);
+        fail_nth(FAIL_PROCESS, n);
+        RUN_UNTIL(w, find_child() != 0 && request_status(w, n == 1 ? KEY : "other") == KNOWN);
+        assert_true(fail_stop());
+        assert_int_equal(port_of(w), port);
+    }
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, shuffle_service_set_up, shuffle_service_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_failed_start_loses_no_job),
+        TEST(test_accepted_jobs_are_served_whatever_fails),
+        TEST(test_a_failed_restart_is_repeated),
+    };
+
+    (void)signal(SIGPIPE, SIG_IGN); /* as in nmd */
+    json_set_alloc_funcs(malloc, free); /* fail-nth.c's wrappers */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
