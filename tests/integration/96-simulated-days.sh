@@ -82,8 +82,7 @@ seeds='1 2 3 4 5'
 ! grep -qE '__asan_init|__gcov_dump' "$NMSIM" || seeds=1 # whose business is the program, not the policy
 for kind in steady diurnal bursty; do
     for seed in $seeds; do
-        is "$kind, seed $seed: over-allocation does nine tenths of the oracle's work, loses little, and no container is killed by the kernel" \
-            \
+        is "$kind, seed $seed: nine tenths of the oracle's work is done, little is lost, and the kernel kills no container" \
             "$(sum_of "$kind" "$seed" '.oom_opportunistic, .oracle_share >= 0.9, .lost_share <= 0.02,
                 .guaranteed.slowdown_p99 <= 1.05, .opportunistic.slowdown_mean <= 1.04')" '[0,0,0,true,true,true,true]'
     done
