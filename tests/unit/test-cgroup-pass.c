@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cgroup/procs-pass.h"
+#include "cgroup/procs.h"
 #include "tests/unit/fake-processes.h"
 
 #define COPIED 4711 /* what the pass has copied for its visits */

@@ -16,7 +16,6 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "cgroup/procs-pass.h"
 #include "cgroup/procs.h"
 #include "tests/unit/fake-processes.h"
 #include "util/fileio.h"

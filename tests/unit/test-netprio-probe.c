@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "cgroup/backend.h"
-#include "cgroup/netprio.h"
 #include "tests/unit/fake-processes.h"
 #include "util/error.h"
 

@@ -25,7 +25,7 @@
 #include "tests/unit/dirs-world.h"
 #include "tests/unit/remove-tree.h"
 #include "util/fileio.h"
-#include "yarn/launch/claim.h"
+#include "yarn/launch/caches.h"
 
 static void count_bad(const struct nm_yarn_dir *d, void *userdata)
 {
