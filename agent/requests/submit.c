@@ -289,13 +289,21 @@ static const char *format_amount(const struct nm_manager *m, const struct nm_res
     return buf;
 }
 
-/* Returns whether rounded figures may hide that the request is larger than the node. */
-static bool exceeds_by_little(const struct nm_resources *request, const struct nm_resources *cap)
+/* Returns whether the resource that decides, memory before CPU, has the same rounded figure in the request as in the
+ * capacity, though the request is larger. */
+static bool rounding_hides_excess(const struct nm_manager *m, const struct nm_resources *request,
+                                  const struct nm_resources *cap)
 {
-    const enum nm_resource k = request->memory_bytes > cap->memory_bytes ? NM_MEMORY : NM_CPU;
-    uint64_t most = nm_resources_get(cap, k);
+    struct nm_resources want = *request, have = *cap;
+    char want_text[64], have_text[64];
 
-    return nm_resources_get(request, k) <= nm_add_u64(most, most / 100);
+    if (want.memory_bytes > have.memory_bytes)
+        want.cpu_millicores = have.cpu_millicores = 0;
+    else
+        want.memory_bytes = have.memory_bytes = 0;
+    format_amount(m, &want, want_text, sizeof want_text);
+    format_amount(m, &have, have_text, sizeof have_text);
+    return strcmp(want_text, have_text) == 0;
 }
 
 static void format_exactly(const struct nm_manager *m, const struct nm_resources *r, char *buf, size_t size)
@@ -314,7 +322,7 @@ int nm_submit_refuse(struct nm_manager *m, enum nm_reason reason, const struct n
     assert(reason != NM_REASON_NONE && p);
     format_amount(m, request, want, sizeof want);
     format_amount(m, cap, have, sizeof have);
-    if (reason == NM_REASON_LARGER_THAN_NODE && exceeds_by_little(request, cap)) {
+    if (reason == NM_REASON_LARGER_THAN_NODE && rounding_hides_excess(m, request, cap)) {
         format_exactly(m, request, want, sizeof want);
         format_exactly(m, cap, have, sizeof have);
     }
