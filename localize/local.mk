@@ -10,6 +10,7 @@ libnm_localizer_a_SOURCES = \
 	%D%/worker/fetch-hdfs.c \
 	%D%/worker/fetch-hdfs-tree.c \
 	%D%/worker/fetch-local.c \
+	%D%/worker/fetch-shared.c \
 	%D%/worker/fetch-tree.c \
 	%D%/worker/http.c %D%/worker/http.h \
 	%D%/worker/listing.c \
@@ -27,7 +28,7 @@ localizer_libs = libnm-localizer.a $(JANSSON_LIBS) $(CURL_LIBS) $(ARCHIVE_LIBS) 
 # Java's regular expressions: nm-localizer matches archive entries by them, and nmd itself user names.
 noinst_LIBRARIES += libnm-pattern.a
 libnm_pattern_a_SOURCES = \
-	%D%/pattern/java-class.c %D%/pattern/java-regex.c %D%/pattern/java-regex.h \
+	%D%/pattern/java-class.c %D%/pattern/java-regex.c %D%/pattern/java-regex.h %D%/pattern/java-text.c \
 	%D%/pattern/pattern.c %D%/pattern/pattern.h
 libnm_pattern_a_CFLAGS = $(AM_CFLAGS) $(PCRE2_CFLAGS)
 pattern_libs = libnm-pattern.a $(PCRE2_LIBS) $(util_libs)

@@ -78,17 +78,3 @@ void nm_fetch_tree_progress(void *userdata, uint64_t bytes, uint64_t total_bytes
     (void)total_bytes; /* size of one file; the total size of all files is not known */
     nm_fetch_progress(t->fetch, t->bytes + bytes, 0);
 }
-
-int nm_fetch_tree(struct nm_fetch *f, const struct nm_resource *res, const struct nm_uri *uri, int fd, int to_fd,
-                  uint64_t *ret_bytes, char **ret_message)
-{
-    struct nm_fetch_tree t = {.fetch = f, .is_public = res->is_public};
-    _cleanup_free_ char *message = NULL;
-    int r = uri->scheme == NM_URI_FILE ? nm_fetch_local_tree(&t, fd, to_fd, &message)
-                                       : nm_fetch_hdfs_tree(&t, uri, to_fd, &message);
-
-    if (r < 0)
-        return nm_fail(ret_message, r, "%s%s", t.names_failed ? "/" : ": ", message ?: strerror(-r));
-    *ret_bytes = t.bytes;
-    return 0;
-}

@@ -13,16 +13,17 @@
 #include "tests/unit/fail-nth.h"
 #include "tests/unit/sample-world.h"
 
+enum { OPEN_PROCESSES = 64, READS = 128 }; /* of one sample: through kept descriptors, and others */
+
 pid_t __wrap_fork(void);
 
-/* The walk of pages, which finds shared memory, is done by a child process that ends at any time: there is none here. */
+/* A child process looks for shared memory, and its result would arrive at any time, so
+ * there are no child processes here. */
 pid_t __wrap_fork(void)
 {
     errno = EAGAIN;
     return -1;
 }
-
-enum { OPEN_PROCESSES = 64, READS = 128 }; /* of one sample: through kept descriptors, and others */
 
 static void write_list(struct fixture *f, int first, int n)
 {
