@@ -3,7 +3,8 @@
 # deadline: 240
 #
 # Changes of the node by the kernel while nmd runs: a pool of huge pages, a CPU that goes offline, and blocks of memory that go offline
-# (like a hypervisor's balloon or hot-unplug). nmd adjusts the capacity `auto`, and the slice with it.
+# (like a hypervisor's balloon or hot-unplug). nmd adjusts the capacity `auto`, and the slice with it. The suite is one of the first,
+# because soon after the boot the kernel has little to move: it takes 10 s here, and 170 s after the suites that fill the memory.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 
