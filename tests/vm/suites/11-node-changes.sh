@@ -9,6 +9,7 @@
 . "$NMD_VM_LIB"
 
 # Swap is off, because the kernel would move pages there, which takes long on an emulated machine.
+at_exit 'swapon -a'
 swapoff -a
 quick_nmd "[node]" "system-reserved-memory = 128M"
 
