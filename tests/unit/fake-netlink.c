@@ -168,7 +168,8 @@ static void add_links(struct packet *p)
     add_end(p);
 }
 
-/* Adds a message that comes before or instead of the answer. Returns false if there is none. */
+/* Adds the message that the fake kernel sends before the answer or in its place. Returns false if the kernel sends only
+ * the answer. */
 static bool answer_first(struct packet *p, struct sockaddr_nl *from)
 {
     switch (fake_netlink.answer) {
@@ -224,7 +225,7 @@ ssize_t __wrap_recvfrom(int fd, void *data, size_t size, int flags, struct socka
         return with_errno(EINTR);
     if (fake_netlink.answer == FAILS)
         return with_errno(ENOBUFS);
-    if (fake_netlink.answer == NOTHING)
+    if (fake_netlink.answer == EMPTY)
         return 0;
     if (fake_netlink.answer == TOO_LONG)
         return (ssize_t)size + 1;

@@ -16,7 +16,7 @@ enum netlink_answer {
     LINK_ALONE,  /* one link, not part of a multipart message */
     INTERRUPTED, /* interrupted by a signal, then correct */
     FAILS,       /* recvfrom() fails with ENOBUFS */
-    NOTHING,     /* an empty message */
+    EMPTY,       /* a message without any bytes */
     TOO_LONG,    /* a message that is longer than the buffer */
     OF_ANOTHER_PROCESS, /* from another process, then correct */
     OF_EARLIER_REQUEST, /* for an earlier request, then correct */

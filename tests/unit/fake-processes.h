@@ -21,7 +21,7 @@ struct fake_process_kernel {
     unsigned n_reads;
     int fdopendir_fails;
     int pidfd_open_fails, send_fails;
-    unsigned n_signals; /* number of signals; none is delivered */
+    unsigned n_signals; /* number of signals that were sent; the fake kernel delivers none of them */
     int bpf_fails[2];   /* errors of loading the program, and of the next call */
 };
 extern struct fake_process_kernel kernel;

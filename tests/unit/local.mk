@@ -121,7 +121,7 @@ EXTRA_LIBRARIES = %D%/libfixtures.a
 	%D%/shuffle-service-world.c %D%/shuffle-world.c %D%/sqlite-failures.c %D%/store-world.c %D%/systemd-world.c \
 	%D%/tracker-world.c
 noinst_HEADERS += %D%/canned-server.h %D%/counted-memory.h %D%/direct-world.h %D%/dirs-world.h %D%/each-room.h \
-	%D%/fail-nth.h %D%/failing-calls.h %D%/failing-launch.h %D%/fake-launcher.h %D%/fake-libcgroup.h \
+	%D%/fail-nth.h %D%/failing-calls.h %D%/failure.h %D%/failing-launch.h %D%/fake-launcher.h %D%/fake-libcgroup.h \
 	%D%/fake-manager.h %D%/fake-netlink.h %D%/fake-nmd.h %D%/fake-processes.h %D%/fake-systemd.h %D%/fake-tree.h \
 	%D%/fake-yarn-node.h %D%/far-hosts.h %D%/hadoop-fixture.h %D%/health-world.h %D%/http-fixture.h \
 	%D%/kept-cgroups.h %D%/launch-world.h %D%/launcher-world.h %D%/localizer-world.h %D%/loopback.h \

@@ -83,6 +83,19 @@ void shuffle_world_output(const struct shuffle_world *w, const char *local, cons
     free(data);
 }
 
+void shuffle_world_empty_index(const struct shuffle_world *w, const char *local, const char *attempt, uint32_t n)
+{
+    const size_t records = (size_t)n * NM_SHUFFLE_RECORD_BYTES;
+    uint8_t *index = calloc(1, records + 8);
+    uint64_t crc;
+
+    assert_non_null(index);
+    crc = htobe64(crc32(0, index, (uInt)records));
+    memcpy(index + records, &crc, sizeof crc);
+    write_file(shuffle_world_path(w, local, attempt, "file.out.index"), index, records + 8);
+    free(index);
+}
+
 void shuffle_world_poke(const char *path, long at, const void *bytes, size_t size)
 {
     FILE *f = fopen(path, "r+");

@@ -27,5 +27,7 @@ const char *shuffle_world_path(const struct shuffle_world *w, const char *local,
  * index are twice the parts' lengths. */
 void shuffle_world_output(const struct shuffle_world *w, const char *local, const char *attempt,
                           const char *const *parts);
+/* Writes an index for n reducers whose parts are empty. */
+void shuffle_world_empty_index(const struct shuffle_world *w, const char *local, const char *attempt, uint32_t n);
 /* Overwrites bytes of a file. */
 void shuffle_world_poke(const char *path, long at, const void *bytes, size_t size);

@@ -175,13 +175,23 @@ static void assert_was_killed(struct world *w)
     fake_tree_write(&w->dir, "cgroup.kill", "");
 }
 
-static void block_sigchld(int how, sigset_t *old)
+/* Returns an event loop that can watch child processes, which needs SIGCHLD to be blocked. */
+static sd_event *begin_to_watch_children(sigset_t *ret_old)
 {
     sigset_t child;
+    sd_event *event = NULL;
 
     assert_int_equal(sigemptyset(&child), 0);
     assert_int_equal(sigaddset(&child, SIGCHLD), 0);
-    assert_int_equal(sigprocmask(how, &child, old), 0);
+    assert_int_equal(sigprocmask(SIG_BLOCK, &child, ret_old), 0);
+    assert_true(sd_event_new(&event) >= 0);
+    return event;
+}
+
+static void end_to_watch_children(sd_event *event, const sigset_t *old)
+{
+    sd_event_unref(event);
+    assert_int_equal(sigprocmask(SIG_SETMASK, old, NULL), 0);
 }
 
 /* A small cgroup is killed at once. A child process kills one with many tasks, and is reaped. */
@@ -189,11 +199,9 @@ static void test_a_cgroup_of_any_size_is_killed(void **state)
 {
     struct world *w = *state;
     sigset_t old;
-    sd_event *event = NULL;
+    sd_event *event = begin_to_watch_children(&old);
 
-    block_sigchld(SIG_BLOCK, &old);
     kill_error = 0;
-    assert_true(sd_event_new(&event) >= 0);
     fake_tree_write(&w->dir, "cgroup.kill", "");
     fake_tree_write(&w->dir, "cgroup.threads", "100\n200\n");
     assert_int_equal(nm_cgroup_kill_in(event, w->cg, kill_has_failed), 0);
@@ -203,25 +211,21 @@ static void test_a_cgroup_of_any_size_is_killed(void **state)
     assert_true(sd_event_run(event, UINT64_MAX) >= 0);
     assert_was_killed(w);
     assert_int_equal(kill_error, 0);
-    sd_event_unref(event);
-    assert_int_equal(sigprocmask(SIG_SETMASK, &old, NULL), 0);
+    end_to_watch_children(event, &old);
 }
 
 static void test_a_failed_kill_by_a_child_is_reported(void **state)
 {
     struct world *w = *state;
     sigset_t old;
-    sd_event *event = NULL;
+    sd_event *event = begin_to_watch_children(&old);
 
-    block_sigchld(SIG_BLOCK, &old);
-    assert_true(sd_event_new(&event) >= 0);
     write_processes(w, "cgroup.threads", 1, 1000);
     fake_tree_write(&w->dir, "cgroup.kill/is-a-directory", "");
     assert_int_equal(nm_cgroup_kill_in(event, w->cg, kill_has_failed), 0);
     assert_true(sd_event_run(event, UINT64_MAX) >= 0);
     assert_int_equal(kill_error, -EISDIR);
-    sd_event_unref(event);
-    assert_int_equal(sigprocmask(SIG_SETMASK, &old, NULL), 0);
+    end_to_watch_children(event, &old);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, fake_processes_set_up, fake_processes_tear_down)

@@ -13,30 +13,8 @@
 #include <unistd.h>
 
 #include "agent/launch/shim.h"
-#include "tests/unit/fail-nth.h"
-#include "tests/unit/failing-calls.h"
+#include "tests/unit/failure.h"
 #include "util/clock.h"
-
-/* The nth call of a kind fails: one of fail-nth.h, or one with a name of failing-calls.h. */
-struct failure {
-    unsigned kind;
-    const char *call;
-    int error;
-};
-
-static void arm(const struct failure *f, unsigned n)
-{
-    if (f->call)
-        fail_call(f->call, n, f->error);
-    else
-        fail_nth(f->kind, n);
-}
-
-/* Returns whether a call has failed. */
-static bool disarm(const struct failure *f)
-{
-    return f->call ? fail_call_stop() : fail_stop();
-}
 
 #define MOST_OF_CHILD 40 /* failures in nmd's forked child can't be seen here */
 
@@ -76,9 +54,9 @@ static bool launch_with(struct world *w, const struct failure *f, unsigned n)
 
     prepare_failing_shim(w, &none, 1);
     w->shim = NULL;
-    arm(f, n);
+    failure_arm(f, n);
     r = launch(w);
-    failed = disarm(f);
+    failed = failure_disarm(f);
     assert_launch_is_consistent(w, r);
     return failed;
 }
@@ -122,9 +100,9 @@ static bool adopt_with(struct world *w, const struct failure *f, unsigned n)
     bool failed;
     int r;
 
-    arm(f, n);
+    failure_arm(f, n);
     r = nm_launch_adopt(w->dir, shim, start_ticks, w->event, on_adopted, &heard, &l);
-    failed = disarm(f);
+    failed = failure_disarm(f);
     assert_true(r < 0 ? !l : !!l);
     assert_true(failed || r == 0);
     while (r == 0 && !failed && heard == 0)

@@ -159,7 +159,7 @@ static void test_a_bad_answer_leaves_the_figures_unchanged(void **state)
         enum netlink_answer answer;
         int expected;
     } cases[] = {
-        {FAILS, -ENOBUFS}, {NOTHING, -EIO}, {TOO_LONG, -E2BIG}, {REFUSED, -EBUSY}, {REFUSED_TOO_SHORT, -EBADMSG},
+        {FAILS, -ENOBUFS}, {EMPTY, -EIO}, {TOO_LONG, -E2BIG}, {REFUSED, -EBUSY}, {REFUSED_TOO_SHORT, -EBADMSG},
     };
     _cleanup_(nm_link_sampler_freep) struct nm_link_sampler *s = new_sampler();
     struct sampled got = sample_at(s, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Requests to the HTTP server without memory or descriptors, at each place once. Nothing leaks, and the next client is
- * served. */
+/* The HTTP server handles requests while memory or descriptors are missing, at a different call in each attempt. It
+ * leaks nothing, and serves the next client. */
 
 #include <sys/stat.h>
 

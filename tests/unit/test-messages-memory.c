@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A client without memory for its request sends none, instead of a wrong one. */
+/* A client that lacks the memory for a request must send no request, and not a wrong one. */
 
 #include <setjmp.h>
 #include <stdarg.h>

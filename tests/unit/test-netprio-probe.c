@@ -17,7 +17,7 @@
 
 static const struct {
     int fails[2]; /* loading the program, and attaching it */
-    const char *missing; /* NULL: nothing */
+    const char *missing; /* what the probe must report as missing; NULL: the feature is available */
 } probes[] = {
     {{0, 0}, NULL},
     {{EPERM, 0}, "CAP_BPF"},

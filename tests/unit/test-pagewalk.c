@@ -101,7 +101,8 @@ static void test_a_walk_leaves_out_ended_processes(void **state)
     assert_int_equal(result.others.resident_bytes, 16384);
 }
 
-/* The sampler counts nothing as shared after a failed walk, since that could hide used memory. */
+/* After a failed walk the sampler must not subtract shared memory, because a wrong estimate could hide memory that is
+ * in use. */
 static void test_after_a_killed_walk_nothing_counts_as_shared(void **state)
 {
     struct fixture *f = *state;

@@ -78,7 +78,8 @@ static void test_one_sample_reads_a_limited_number_of_processes(void **state)
         assert_true(pages >= N && pages > before);
     }
     assert_int_equal(pages, 3 * N);
-    /* The sampler drops the figures of ended processes. It has read all 100 others by now, so it estimates none. */
+    /* The sampler drops the figures of ended processes. It has read the 100 remaining processes by now, so it doesn't
+     * estimate any of them. */
     write_list(f, 500, 100);
     use_cpu(f);
     assert_int_equal(sample_pages_within(f, ++now, 2 * OPEN_PROCESSES + READS), 300);

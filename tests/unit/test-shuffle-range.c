@@ -204,23 +204,6 @@ static void test_scattered_parts_are_served_one_by_one(void **state)
 
 /* ---- limits of a user's load -------------------------------------------------------------- */
 
-/* Writes an index for n reducers whose parts are empty. */
-static void long_index(uint32_t n)
-{
-    const size_t records = (size_t)n * NM_SHUFFLE_RECORD_BYTES;
-    uint8_t *index = calloc(1, records + 8);
-    uint64_t crc;
-    FILE *f = fopen(shuffle_world_path(&world, "a", ATTEMPT(0), "file.out.index"), "w");
-
-    assert_non_null(index);
-    assert_non_null(f);
-    crc = htobe64(crc32(0, index, (uInt)records));
-    memcpy(index + records, &crc, sizeof crc);
-    assert_int_equal(fwrite(index, 1, records + 8, f), records + 8);
-    assert_int_equal(fclose(f), 0);
-    free(index);
-}
-
 static void book(uint64_t work_usec)
 {
     uint64_t wait_usec;
@@ -234,7 +217,7 @@ static void test_the_longest_range_is_served(void **state)
     int64_t n;
 
     (void)state;
-    long_index(12000);
+    shuffle_world_empty_index(&world, "a", ATTEMPT(0), 12000);
     body = fetch(TARGET "7000-11095&map=" ATTEMPT(0));
     assert_int_equal(nm_writable_vint(&body, &n), 0);
     assert_int_equal(n, NM_SHUFFLE_PARTS_MAX);
@@ -321,7 +304,7 @@ static void test_each_part_is_booked(void **state)
     (void)state;
     for (unsigned i = 1; i < NM_SHUFFLE_MAPS_MAX; i++)
         strcat(target, "," ATTEMPT(0));
-    long_index(16);
+    shuffle_world_empty_index(&world, "a", ATTEMPT(0), 16);
     book(NM_SHUFFLE_BURST_USEC);
     fetch(target);
     assert_int_equal(memcmp(reply, "HTTP/1.1 200 OK\r\n", 17), 0);
@@ -338,7 +321,7 @@ static void test_a_disconnect_ends_the_wait(void **state)
     uint64_t wait_usec;
 
     (void)state;
-    long_index(NM_SHUFFLE_PARTS_MAX);
+    shuffle_world_empty_index(&world, "a", ATTEMPT(0), NM_SHUFFLE_PARTS_MAX);
     book(NM_SHUFFLE_BURST_USEC);
     book(5 * NM_USEC_PER_SEC); /* the request waits for this time */
     ask(TARGET "0-4095&map=" ATTEMPT(0));

@@ -8,7 +8,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <endian.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,28 +16,10 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "shuffle-client.h"
 #include "util/clock.h"
 #include "util/error.h"
-
-/* Writes the longest valid index: a million reducers whose parts are empty. */
-static void long_index(void)
-{
-    const size_t records = 1000000 * 24;
-    uint8_t *index = calloc(1, records + 8);
-    uint64_t crc;
-    FILE *f = fopen(shuffle_world_path(&shuffle_client.world, "a", ATTEMPT(0), "file.out.index"), "w");
-
-    assert_non_null(index);
-    assert_non_null(f);
-    crc = htobe64(crc32(0, index, (uInt)records));
-    memcpy(index + records, &crc, sizeof crc);
-    assert_int_equal(fwrite(index, 1, records + 8, f), records + 8);
-    assert_int_equal(fclose(f), 0);
-    free(index);
-}
 
 static uint64_t cpu_usec(void)
 {
@@ -57,7 +38,7 @@ static void test_one_map_named_256_times_is_checked_once(void **state)
     uint64_t begun_usec;
 
     (void)state;
-    long_index();
+    shuffle_world_empty_index(&shuffle_client.world, "a", ATTEMPT(0), 1000000); /* the longest valid index */
     for (unsigned i = 1; i < NM_SHUFFLE_MAPS_MAX; i++)
         strcat(target, "," ATTEMPT(0));
     begun_usec = cpu_usec();

@@ -11,8 +11,7 @@
 #include <string.h>
 
 #include "agent/store/container-snapshot.h"
-#include "tests/unit/fail-nth.h"
-#include "tests/unit/failing-calls.h"
+#include "tests/unit/failure.h"
 #include "tests/unit/sqlite-failures.h"
 
 /* The copy is the old one or the new one, and never a part. */
@@ -35,27 +34,6 @@ static void try_to_read(const char *dir, int error)
 
     assert_true(r == 0 || ((r == error || r == -EBADMSG) && !c)); /* jansson doesn't distinguish the two errors */
     nm_container_free(c);
-}
-
-/* The nth call of a kind fails: one of fail-nth.h, or one with a name of failing-calls.h. */
-struct failure {
-    unsigned kind;
-    const char *call;
-    int error;
-};
-
-static void arm(const struct failure *f, unsigned n)
-{
-    if (f->call)
-        fail_call(f->call, n, f->error);
-    else
-        fail_nth(f->kind, n);
-}
-
-/* Returns whether a call has failed. */
-static bool disarm(const struct failure *f)
-{
-    return f->call ? fail_call_stop() : fail_stop();
 }
 
 /* jansson reports a failed allocation for a string as a mistake in the text. */
@@ -85,10 +63,10 @@ static void test_a_failed_write_leaves_the_old_copy(void **state)
         for (unsigned n = 1; failed; n++) {
             int r;
 
-            arm(&failures[i], n);
+            failure_arm(&failures[i], n);
             r = nm_container_snapshot_write(dir, "boot", c);
             try_to_read(dir, -failures[i].error);
-            failed = disarm(&failures[i]);
+            failed = failure_disarm(&failures[i]);
 
             assert_true(is_expected(&failures[i], r));
             assert_old_or_new(dir, r);
