@@ -2,18 +2,19 @@
 #pragma once
 
 /*
- * The manager's state, shared by the rooms of agent/ that work on it; no other file includes this header. The manager
- * owns all state and has one function per kind of event. Rooms and their files are layers: tests/style has the only
- * list of these layers, and checks that no layer uses a layer above it. From the bottom:
+ * The manager's state. Only the rooms of agent/ (its folders) that work on this state include this header. The manager
+ * owns all state and has one function per kind of event. Rooms and their files are layers. tests/style has the only
+ * list of these layers, and checks that no layer uses a layer above it. The rooms, from the lowest layer to the
+ * highest:
  *
- *   state/      this state, sums of it, and the request of a round
+ *   state/      the manager's state, sums over all containers, and requests for rounds
  *   journal/    containers, decisions and events, in memory and on disk
  *   node/       the node and its cgroups: samples, pressure, limits, shares of disks
- *   lifecycle/  the life of one container: actions, first journalling their intent (actions.c), then changing the
- *               kernel's state, and the events that containers cause themselves
- *   requests/   requests of people and owners
- *   recovery/   takes over what an earlier nmd left
- *   manager/    rounds, and the start and end of the manager itself
+ *   lifecycle/  the life of one container: actions, which are journalled (actions.c) before they change the kernel's
+ *               state, and events that the container causes
+ *   requests/   requests of users and of owners (the local socket, YARN)
+ *   recovery/   takes over the containers of an earlier nmd process
+ *   manager/    rounds, and the start and end of the manager
  *
  * References: m->lives owns the live containers. A live container has no pointers to other owned objects. Its view's
  * `owner` points back at the live container as long as the container is in that list.
@@ -30,7 +31,7 @@
 #include "agent/store/store.h"
 #include "util/fair-queue.h"
 
-/* The action still to be carried out on a container after its intent was journalled. */
+/* The action that was journalled for a container and must still be carried out. */
 enum nm_todo {
     NM_TODO_NOTHING,
     NM_TODO_LAUNCH,
@@ -53,8 +54,8 @@ struct nm_recorded {
  * start. */
 struct nm_slice_claim {
     uint64_t promised_bytes, bytes;
-    uint64_t peak_bytes, since_usec; /* the largest need since since_usec */
-    uint64_t charged_bytes, seen_usec; /* figure and time of the newest evaluated sample */
+    uint64_t peak_bytes, since_usec; /* the largest claim needed since the time since_usec */
+    uint64_t charged_bytes, seen_usec; /* memory.current and time of the newest evaluated sample */
 };
 
 /* State of one run of a container. It is reset before the next run. */
@@ -62,16 +63,16 @@ struct nm_run {
     bool adopted;             /* an earlier nmd began the run */
     bool stopped;             /* systemd stops the container's scope without a request of nmd */
     bool unkillable;          /* the container is counted as unkillable */
-    bool unread_told;         /* the failure to measure the container was logged */
+    bool unread_told;         /* nmd has logged that it can't measure the container */
     bool oom_reported;            /* the cause of the container's oom kills was determined */
-    bool global_oom;             /* the slice or the node was out of memory */
+    bool global_oom;             /* the slice or the node was out of memory, not only the container */
     uint64_t oom_kill_usec;   /* time of the last oom kill that nmd saw; 0 if nmd saw no oom kill */
-    uint64_t output_max_bytes; /* limit of the container's log, for each of the two streams */
+    uint64_t output_max_bytes; /* limit of the container's log, for stdout and for stderr each */
     struct nm_slice_claim claim;
     struct nm_cgroup_sample sample;
 };
 
-/* A container that has not ended, with everything that is needed to run it. */
+/* A container that has not ended, with all data that is needed to run it. */
 struct nm_live_container {
     struct nm_manager *m;
     struct nm_container *c;
@@ -83,7 +84,7 @@ struct nm_live_container {
     struct nm_cgroup_watch *events_watch, *memory_watch;
     struct nm_cgroup_sampler *sampler;
     struct nm_launch *launch;
-    int input_fd; /* connection of the command's standard input, until the shim has it; 0 if there is no connection */
+    int input_fd; /* connection of the command's standard input, closed once the shim has a copy; 0: no connection */
     uint16_t rows, columns; /* size of the command's terminal, used with input_fd; 0 if there is no terminal */
     enum nm_todo todo;
     /* entry in m->starts while the container is admitted and waits for its launch */
@@ -91,35 +92,35 @@ struct nm_live_container {
     /* the container is counted in m->starts.n_opportunistic, even if its type changes */
     bool start_counts;
     uint64_t reclaim_bytes, reclaim_within_usec, reclaim_begun_usec;
-    sd_event_source *kill_timer;      /* end of the grace period, then the next check of a killed container */
+    sd_event_source *kill_timer;      /* end of the grace period; after SIGKILL, the next check of the container */
     uint64_t kill_usec, kill_look_usec; /* time of the first SIGKILL to all processes; interval until the next check */
     unsigned n_kills;
-    sd_event_source *end_source;      /* the turn of the event loop in which the container's end is handled */
-    struct nm_procs_pass *priority_pass, *signal_pass; /* of all its processes (cgroup/procs.h) */
-    int signal_sent;                  /* the signal of signal_pass */
-    uint64_t signals_due;             /* signals that follow that of signal_pass; bit 0: signal 1 */
+    sd_event_source *end_source;      /* runs the handling of the container's end in a later turn of the event loop */
+    struct nm_procs_pass *priority_pass, *signal_pass; /* passes over all processes of the container (cgroup/procs.h) */
+    int signal_sent;                  /* the signal that signal_pass sends */
+    uint64_t signals_due;             /* signals to send after signal_pass; bit 0: signal 1 */
     sd_event_source *reclaim_child, *reclaim_timer;
-    bool reclaim_late;                /* the reclaim's worker had to be killed */
+    bool reclaim_late;                /* the reclaim's worker exceeded its time limit and was killed */
     bool limits_due;                  /* the limits have changed since the cgroup's creation began */
     bool priority_due;                /* the type has changed since the shim got the command's priority */
-    uint64_t retry_usec;              /* after a failed start, earliest time of the next attempt (the next sample) */
-    unsigned limits_in_flight;        /* set_limits calls in progress, which hold a pointer to this struct */
-    bool has_snapshot;                /* this nmd has written its container-snapshot.h copy */
+    uint64_t retry_usec;              /* earliest time of the next attempt after a failed start: the next sample */
+    unsigned limits_in_flight;        /* number of set_limits calls in progress; each holds a pointer to this struct */
+    bool has_snapshot;                /* this nmd process has written the container's snapshot (container-snapshot.h) */
     bool has_end;
     struct nm_launch_record end;      /* valid with has_end */
     bool decision_open;               /* `decision` waits for its outcome */
-    bool regain_due;                  /* the next sample determines the actual gain */
+    bool regain_due;                  /* the next sample shows how much the action has really freed */
     struct nm_resources use_before;   /* use at the time of the action */
     struct nm_decision decision;      /* the newest decision about this container */
     enum nm_decision_kind
         shadow_told; /* shadow mode: kind of the last recorded decision, so that it is recorded once */
     bool shadow_any;
-    enum nm_reason queue_told;        /* reason for waiting that was recorded last, and the time of that record */
+    enum nm_reason queue_told;        /* the last recorded reason for waiting, and the time of the record */
     uint64_t queue_told_usec;
     struct nm_recorded recorded;
 };
 
-/* The newest sample, except for its container figures. */
+/* The newest sample, without the figures of the containers, which struct nm_live_container has. */
 struct nm_sampled {
     uint64_t at_usec, cost_usec;
     struct nm_node_sample node;
@@ -129,18 +130,18 @@ struct nm_sampled {
     unsigned n_links;
     double uplink_utilization;
     uint64_t suspended_usec; /* how long the host has slept since its boot */
-    bool woke;               /* the host has just woken, so the next sample is due soon */
+    bool woke;               /* the host has just resumed from sleep, so the next sample is due soon */
     uint32_t kernel_kills;   /* oom kills of whole containers, reported to the next round */
 };
 
 #define NM_EVENT_RING 1024
 #define NM_DECISIONS_KEPT 20000
 #define NM_ENDED_MAX 10000
-#define NM_ENDED_PER_USER 2500     /* except for root's containers */
+#define NM_ENDED_PER_USER 2500     /* per user; does not apply to root */
 #define NM_RESULTS_MAX 5000        /* results kept for owners that have not acknowledged them yet */
 #define NM_ENDED_COMMAND_BYTES 1024 /* longest command line kept for an ended container */
 #define NM_APPS_MAX 4096
-#define NM_APP_KEY "app." /* prefix of the journal's keys; the application's name follows */
+#define NM_APP_KEY "app." /* prefix of an application's key in the journal, before the application's name */
 
 struct nm_app {
     char name[NM_NAME_SIZE]; /* "" for containers without an application */
@@ -149,30 +150,30 @@ struct nm_app {
     uint32_t n_runs;
 };
 
-/* The source of the configuration, and the node for which the settings were computed. */
+/* The configuration file, and the size of the node for which the settings were computed. */
 struct nm_settling {
     char *config_path;
     bool config_must_exist;
     const struct nm_config_default *config_defaults;
-    struct nm_config *at_start; /* the configuration at the start, still in force for keys that need a restart; NULL:
-                                   m->config */
-    uint64_t memory_bytes, usec; /* the node's memory, and since when that value is used */
+    struct nm_config *at_start; /* configuration read at the start, still used for keys that need a restart; NULL: it
+                                   is m->config */
+    uint64_t memory_bytes, usec; /* the node's memory, and when the settings were computed */
     uint32_t cpus;
 };
 
-/* State of the journal apart from its rows. */
+/* The journal's state in memory. Its rows are in SQLite. */
 struct nm_journal {
     struct nm_store_opened opened;
     int error; /* errno of the last write; 0 if the write succeeded */
     char boot_id[64];
     uint64_t next_seq; /* arrival number of the next container */
-    char note[320];    /* a sentence for operators about the last recovery, or "" */
+    char note[320];    /* a sentence for administrators about the last recovery, or "" */
 };
 
 struct nm_decisions {
     uint64_t next;              /* number of the next decision */
     struct nm_decision refusal; /* the newest refusal; equal refusals that follow are merged into it */
-    /* name of the user who made the newest decision by a person */
+    /* name of the user whose request led to the newest decision that a user caused */
     char name[sizeof(((struct nm_decision *)0)->by_user)];
     uid_t name_uid;
     uint64_t name_usec; /* time at which `name` was looked up; 0 if no name was looked up yet */
@@ -187,7 +188,7 @@ struct nm_starts {
     int shim_fd; /* negative: -errno of the failed open */
 };
 
-/* Containers that have not ended, in the order of their arrival. */
+/* Containers that have not ended, sorted by arrival. */
 struct nm_lives {
     struct nm_live_container **all;
     struct nm_policy_container **views; /* in the same order */
@@ -228,9 +229,9 @@ struct nm_round_state {
     unsigned triggers; /* bits of enum nm_policy_trigger: the reasons for the requested round */
     bool is_on;
     bool shed_due;         /* the queue's limit was lowered, so the queue may be too long */
-    uint64_t cause_usec;   /* the sample or event that caused the round */
+    uint64_t cause_usec;   /* time of the sample or event that caused the round */
     uint64_t decided_usec; /* time at which the round read the containers' state */
-    struct nm_policy_verdict verdict; /* contains pointers that are invalid after the round */
+    struct nm_policy_verdict verdict; /* its pointers are invalid after the round */
     enum nm_reason queue_reason;
     char queue_head_id[NM_ID_SIZE];
     enum nm_reason preempt_wait_reason; /* verdict's preempt_wait_reason of the newest round with a sample */
@@ -239,12 +240,12 @@ struct nm_round_state {
     bool invariant_broken;
 };
 
-/* Requests of upstreams as owners of containers. */
+/* Limits and callbacks that owners of containers have set. */
 struct nm_owners {
-    char limited[16];     /* owner with a limit of queued containers; "" if no owner has a limit */
+    char limited[16];     /* owner whose number of queued containers is limited; "" if no owner has a limit */
     uint32_t queue_limit; /* limit of the owner in `limited`; UINT32_MAX: any number */
     bool limit_due;       /* the limit was set, and no round has applied it yet */
-    /* owner whose `ask` is called before a container counts as ended; "" if no owner has this callback */
+    /* owner whose containers are passed to `ask` before they count as ended; "" if no owner has this callback */
     char asked[16];
     nm_manager_container_cb_t ask;
     void *ask_userdata;
@@ -254,9 +255,9 @@ struct nm_owners {
 
 struct nm_draining {
     bool is_on;
-    bool opportunistic;     /* opportunistic containers are killed at once */
-    bool until_restart;     /* the drain ends with this nmd, unless nmd dies unexpectedly */
-    bool due;               /* a container waits again although the node is draining */
+    bool opportunistic;     /* opportunistic containers are killed immediately */
+    bool until_restart;     /* a normal restart of nmd ends the drain; a crash of nmd does not */
+    bool due;               /* a container was queued again during the drain, so the next round must end it */
     uint64_t deadline_usec; /* absolute; UINT64_MAX: no deadline */
     sd_event_source *timer;
 };
@@ -265,7 +266,7 @@ struct nm_manager {
     sd_event *event;
     struct nm_config *config;
     char *state_dir, *runtime_dir, *log_dir, *proc_root;
-    int confinement; /* 0: containers can have namespaces of their own; otherwise -errno */
+    int confinement; /* 0: nmd can create namespaces for containers; otherwise -errno */
     struct nm_cgroup_backend *backend;
     struct nm_store *store;
     struct nm_journal journal;
@@ -307,15 +308,19 @@ struct nm_manager {
 
 /* ---- usage.c: the use of the node by containers ---------------------------------------------- */
 
-/* Fills in the counts of containers, their allocations, and the parts of U, and no other members of *ret. */
+/* Fills in the counts of containers, their allocations, and the parts of U. Leaves all other members of *ret
+ * unchanged. */
 void nm_usage_fill(const struct nm_manager *m, struct nm_status *ret);
-/* Updates since when the node is removable. Call it when a container or an orphan has appeared or gone. */
+/* Updates the time since which the node is removable. Must be called after a container or an orphan appears or is
+ * removed. */
 void nm_removable_look(struct nm_manager *m);
-/* Sets the initial value. Called once, after recovery has read m->removable_since_usec from the journal. */
+/* Sets the initial value of that time. Is called once, after recovery has read m->removable_since_usec from the
+ * journal. */
 void nm_removable_recover(struct nm_manager *m);
 
 /* ---- round-schedule.c ------------------------------------------------------------------------ */
 
-/* Schedules a round in a later turn of the event loop. Several requests become one round, for the strongest trigger:
- * LOOK, then PRESSURE, then CHANGE. SAMPLE is not allowed, because only the sampling timer starts those rounds. */
+/* Schedules a round in a later turn of the event loop. Several requests before that turn lead to one round with the
+ * strongest trigger: LOOK is stronger than PRESSURE, and PRESSURE is stronger than CHANGE. SAMPLE is not allowed,
+ * because only the sampling timer starts SAMPLE rounds. */
 void nm_round_request(struct nm_manager *m, enum nm_policy_trigger trigger);

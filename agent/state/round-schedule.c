@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Code that a round calls must not call a round itself. Such code requests a round, which runs in a separate turn of
- * the event loop. So the caller may keep using its pointers, and all requests made within one turn lead to a single
- * round.
+ * Code that runs inside a round must not start another round directly. It requests a round, which runs in a separate
+ * turn of the event loop. So the code's pointers to containers stay valid, and all requests made within one turn lead
+ * to a single round.
  */
 
 #include "agent/state/manager-state.h"
@@ -12,9 +12,9 @@
 
 #include "util/loop.h"
 
-/* A round that takes a fresh sample runs next, before all other work: a node in trouble must not wait until a flood of
- * requests was read. A CHANGE round runs after work that is already due, so that requests that arrive together are
- * decided together. */
+/* A LOOK or PRESSURE round takes a fresh sample. It runs before all other work, because a node short of memory or CPU
+ * must not wait until nmd has read hundreds of requests. A CHANGE round runs after work that is already due, so that
+ * one round decides on all requests that arrive together. */
 void nm_round_request(struct nm_manager *m, enum nm_policy_trigger trigger)
 {
     assert(trigger != NM_TRIGGER_SAMPLE && trigger <= NM_TRIGGER_CHANGE);

@@ -11,17 +11,17 @@
 #define TO(phase) (1u << NM_RUN_##phase)
 
 /*
- * The allowed transitions from each phase:
+ * The allowed transitions from each phase, for these cases:
  *
- *  - A start fails with a reason (SHIM_GONE), or is given up because of a temporary problem (WITHDRAWN), before the
- *    cgroup is made or while the cgroup is being made.
+ *  - Before the cgroup is complete, a start may fail permanently (SHIM_GONE), or may be given up because of a temporary
+ *    problem (WITHDRAWN).
  *  - A kill during the creation of the cgroup waits until the cgroup is complete (KILL_PENDING), because the backend
  *    can't be interrupted.
- *  - A restarted nmd takes a run over AT_GATE, LAUNCHED, or where the shim has gone.
+ *  - A restarted nmd takes over a run whose shim waits AT_GATE, whose command is LAUNCHED, or whose shim has gone.
  *  - SIGKILL is sent to the whole cgroup, before or after the shim's end is reported. If the cgroup is empty after a
- *    SIGKILL, the shim has gone, and the end is handled without the shim's report. The same applies to a shim that
- *    can't be watched.
- *  - The end leads to the removal from the lists, or back to NONE for another start or another run.
+ *    SIGKILL, the shim has gone, and the end is handled without the shim's report. A run whose shim can't be watched is
+ *    handled in the same way.
+ *  - After the end, the container is removed from the lists, or returns to NONE for another start or another run.
  */
 static const unsigned transitions[NM_RUN_PHASE_COUNT] = {
     [NM_RUN_NONE] = TO(CREATING) | TO(SHIM_GONE) | TO(WITHDRAWN) | TO(AT_GATE) | TO(LAUNCHED),
@@ -78,7 +78,7 @@ bool nm_run_phase_may_become(enum nm_run_phase from, enum nm_run_phase to)
 
 void nm_run_phase_set(enum nm_run_phase *phase, enum nm_run_phase to)
 {
-    if (!nm_run_phase_may_become(*phase, to)) { /* log both phases, which the assertion does not show */
+    if (!nm_run_phase_may_become(*phase, to)) { /* the assertion's text does not contain the phases */
         nm_err("invalid phase change of a run from %s to %s", nm_run_phase_name(*phase), nm_run_phase_name(to));
         assert(!"illegal transition of a run's phase");
     }
@@ -109,7 +109,7 @@ static enum nm_run_phase after_shim_end(enum nm_run_phase phase, bool has_record
         return NM_RUN_SHIM_GONE;
     case NM_RUN_LAUNCHED_KILLED:
         return NM_RUN_SHIM_GONE_KILLED;
-    default: /* while the cgroup is being made, its creator checks the shim afterwards */
+    default: /* created() in container-start.c checks the shim after it has made the cgroup */
         return phase;
     }
 }

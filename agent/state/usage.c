@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The use of the node by containers: how much they use now, and since when none of them requires the node.
+ * The use of the node by containers: how much they use now, and since when no container requires the node.
  *
- * The current use is for the status and the history: measured use of containers, reservations for warm-ups, and use by
- * the rest of the node. These three parts add up to U of the policy's last round, so the display matches the decisions.
+ * The status and the history show the current use in three parts: measured use of containers, reservations for
+ * warm-ups, and use by the rest of the node. The sum of these parts is U of the policy's last round, so the figures
+ * shown are those of the decisions.
  *
- * The time since which the node is removable is for an autoscaler, which may switch the node off. This is a time of
- * day, because people and programs on other hosts read it. The time is kept across restarts of nmd: durable.c writes it
- * with the next round. If nmd died before that round, the journal may lack the time or have an outdated time. That does
- * no harm: recovery finds live containers, and ended containers have recorded their end.
+ * An autoscaler reads since when the node is removable, and may then switch the node off. The value is a time of day
+ * (CLOCK_REALTIME), because people and programs on other hosts read it. durable.c writes the value to the journal in
+ * the next round, so that it survives a restart of nmd. If nmd dies before that round, the value in the journal may be
+ * missing or outdated. Recovery corrects it: live containers are found, and the journal has the time of each
+ * container's end.
  */
 
 #include "agent/state/manager-state.h"
@@ -20,8 +22,8 @@
 
 /* ---- current use ------------------------------------------------------------- */
 
-/* Counts containers and their use. An admitted container counts as allocated at once, even before its command has
- * started. */
+/* Counts containers and their use. A container counts as allocated from its admission on, even before its command
+ * starts. */
 static void fill_containers(const struct nm_manager *m, struct nm_status *ret)
 {
     for (size_t i = 0; i < m->lives.n; i++) {
@@ -54,8 +56,8 @@ static void fill_containers(const struct nm_manager *m, struct nm_status *ret)
     ret->kept_results = (uint32_t)m->ended.n_results;
 }
 
-/* Computes the reserved part of U: U less the measured use. Containers may have come or gone since the round that
- * computed U. */
+/* Computes the reserved part of U: U minus the measured use. The difference may be negative, because containers may
+ * have started or ended since the round that computed U. Then the reserved part is 0. */
 static void fill_reserved(struct nm_status *ret)
 {
     const struct nm_resources *by = ret->used_by, *others = &ret->used_by_others;
@@ -79,10 +81,10 @@ void nm_usage_fill(const struct nm_manager *m, struct nm_status *ret)
 
 /*
  * Returns whether a container or an orphan requires the node. A container requires the node from its submission until
- * its end, that is, until its cgroup is empty: while the container waits, runs, is paused or is being cleaned up. An
- * orphan requires the node while the orphan has processes. Draining, health and shadow mode do not matter.
+ * its cgroup is empty: while the container waits, runs, is paused or is being cleaned up. An orphan requires the node
+ * while it has processes. Draining, health and shadow mode do not matter.
  *
- * This function is the only place for this condition. Further reasons belong here, such as data of ended containers
+ * This function is the only place for this condition. Add further conditions here, for example data of ended containers
  * that a running application still needs.
  */
 static bool is_held(const struct nm_manager *m)
@@ -108,8 +110,8 @@ static uint64_t newest_end(const struct nm_manager *m)
     return newest;
 }
 
-/* Determines the initial value. An incomplete journal may have lost a container. A time in the future is discarded,
- * since the clock was set back. */
+/* Determines the initial value. The stored time is discarded if the journal is incomplete, since the end of a container
+ * may be missing. A time in the future is also discarded, since the clock was set back. */
 void nm_removable_recover(struct nm_manager *m)
 {
     bool whole = !m->journal.opened.is_new && !m->journal.opened.was_damaged && !m->journal.opened.was_rolled_back;
