@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The kernel's limits, weights and priorities of each container, derived from its type, its request and the capacity.
- * These attributes are changed in place, and restored if another process has changed them.
+ * The cgroup limits, weights and priorities of each container, computed from its type, its request and the capacity.
+ * nmd changes these values on the running container, and restores them if another process has changed them.
  */
 
 #include "agent/node/cgroups.h"
@@ -19,9 +19,9 @@ int nm_limits_oom_score_adj(const struct nm_container *c)
     return c->view.type == NM_OPPORTUNISTIC ? 1000 : 0;
 }
 
-/* Opportunistic containers get the minimum weight of a shared disk: a hundred of them get as much as one guaranteed
- * container. Opportunistic containers still make progress, because other processes may wait for a resource that they
- * hold, such as a journal's commit. */
+/* Opportunistic containers get the minimum IO weight on a shared disk: a hundred of them get as much as one guaranteed
+ * container. They must still make progress, because other processes may wait for a resource that an opportunistic
+ * container holds, such as the commit of a file system's journal. */
 #define GUARANTEED_IO_WEIGHT 100
 #define OPPORTUNISTIC_IO_WEIGHT 1
 
@@ -71,8 +71,8 @@ static void set_limits(struct nm_live_container *l)
     int r;
 
     assert(l->phase != NM_RUN_REMOVED);
-    if (!l->cg) { /* A cgroup that is made later gets its limits then. A cgroup that is being made now still gets the
-                     earlier limits. */
+    if (!l->cg) { /* A cgroup that is created later gets the new limits. A cgroup that is being created now gets the
+                     old limits, so nm_limits_created() must set them again. */
         l->limits_due = nm_run_phase_is_creating(l->phase);
         return;
     }
@@ -101,8 +101,8 @@ void nm_limits_created(struct nm_live_container *l)
     l->limits_due = false;
 }
 
-/* Sets the network priority. This is separate from the limits, because no other process changes it, and existing
- * sockets keep their priority. */
+/* Sets the network priority. The drift check does not include the network priority, because no other process changes it
+ * and existing sockets keep their priority. */
 void nm_limits_set_network(struct nm_live_container *l)
 {
     const struct nm_cgroup_backend *b = l->m->backend;
@@ -114,8 +114,8 @@ void nm_limits_set_network(struct nm_live_container *l)
         nm_debug("%s: can't set the network priority: %s", l->c->id, strerror(-r));
 }
 
-/* Returns whether the process still has the initial oom_score_adj of the other type, so that the change of type did not
- * reach the process. Other values are left alone, since an unprivileged process may raise its own score. */
+/* Returns whether the process still has the initial oom_score_adj of the other type, because nmd died while it changed
+ * the container's type. Other values are valid, since an unprivileged process may raise its own score. */
 static bool has_oom_score_of_other_type(const struct nm_live_container *l)
 {
     char path[48], text[16];
@@ -158,7 +158,7 @@ void nm_limits_started(struct nm_live_container *l)
 
 void nm_limits_put_right(struct nm_live_container *l)
 {
-    if (l->cg) /* a worker may have died during a reclaim together with nmd (swap-reclaim.c) */
+    if (l->cg) /* a reclaim's worker that died together with nmd has not removed its limit (swap-reclaim.c) */
         (void)nm_cgroup_set_swap_max(l->cg, NM_CGROUP_NONE);
     l->limits = nm_limits_for(l->m, l->c);
     if (!l->cg || l->c->view.state == NM_KILLING)
@@ -192,7 +192,7 @@ static uint64_t sum_of_squeezed(const struct nm_manager *m)
     return sum;
 }
 
-/* Records when a squeeze begins or ends, and when its reason changes. */
+/* Records the begin and the end of a squeeze, and a change of its reason. */
 static void tell_squeeze(struct nm_manager *m, const struct nm_policy_verdict *v)
 {
     bool same = (m->round.squeeze_millicores == NM_NO_SQUEEZE) == (v->squeeze_millicores == NM_NO_SQUEEZE) &&
@@ -204,9 +204,9 @@ static void tell_squeeze(struct nm_manager *m, const struct nm_policy_verdict *v
         nm_record_squeeze(m, v);
 }
 
-/* Returns whether the squeeze applies to the container. A paused container gets no part of a quota, but loses an
- * existing quota when the squeeze is lifted, since it is resumed only after that. A container being killed keeps the
- * settings of its kill. */
+/* Returns whether the container's quota must be set. A paused container gets no part of a squeeze's quota. When the
+ * squeeze ends (lifted), the quota of a paused container is removed, too, since the container is resumed only
+ * afterwards. A container that is being killed is left unchanged: its kill has removed its CPU limits. */
 static bool is_squeezed(const struct nm_live_container *l, bool lifted)
 {
     const struct nm_policy_container *v = &l->c->view;
@@ -215,7 +215,8 @@ static bool is_squeezed(const struct nm_live_container *l, bool lifted)
            (lifted ? v->state != NM_KILLING : v->state == NM_RUNNING);
 }
 
-/* Divides the quota in proportion to the requests. Corrections under 5 % are not written. */
+/* Divides the squeeze's quota among the containers in proportion to their requests. A change of a container's quota
+ * below 5 % is not written. */
 void nm_limits_squeeze(struct nm_manager *m, const struct nm_policy_verdict *verdict)
 {
     uint64_t total = verdict->squeeze_millicores, sum;
@@ -244,8 +245,7 @@ void nm_limits_squeeze(struct nm_manager *m, const struct nm_policy_verdict *ver
 
 /* ---- drift ----------------------------------------------------------------- */
 
-/* Restores limits that another process (an operator, another agent) has changed in nmd's cgroups, and reports these
- * changes. */
+/* Restores limits of nmd's cgroups that an administrator or another program has changed, and logs each change. */
 void nm_limits_check_drift(struct nm_manager *m)
 {
     nm_slice_check_drift(m);

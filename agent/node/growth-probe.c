@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The growth probe: follows memory and CPU between two samples.
+ * The growth probe reads the use of memory and CPU between two samples.
  *
- * Pressure events come only when tasks already stall, and not at all while there is free memory beyond the capacity. A
- * sampling period of 3 s is too long for a process that touches a gigabyte per second. So while there are opportunistic
- * containers to take memory back from, the probe reads the node's meminfo between samples (a glance). If use has grown
- * so much that it may cross the preemption threshold, or by a large part of the capacity, the probe requests a full
- * sample, which decides as for a pressure event. A glance itself causes no decision.
+ * Pressure events occur only when tasks already stall, and do not occur while the node has free memory beyond the
+ * capacity. A sampling period of 3 s is too long for a process that touches a gigabyte per second. So while memory can
+ * be taken back from opportunistic containers, the probe reads the node's meminfo between samples. One such measurement
+ * is a glance. The probe requests a round with a full sample if use may have crossed the preemption threshold, or has
+ * grown by a large part of the capacity. The policy decides on the full sample, never on a glance.
  *
- * CPU works the same way: the slice's cpu.stat has the CPU time of all containers. The kernel's pressure events for CPU
- * are slower, up to 2 s where nmd lacks CAP_SYS_RESOURCE.
+ * Each glance also reads the slice's cpu.stat, which has the CPU time of all containers. The kernel's pressure events
+ * for CPU are slower: up to 2 s if nmd lacks CAP_SYS_RESOURCE. If CPU use may have crossed the threshold, or after a
+ * pressure event, the probe starts a look: two full samples, 50 ms apart.
  */
 
 #include "agent/node/sampling.h"
@@ -20,26 +21,28 @@
 #include "util/clock.h"
 #include "util/loop.h"
 
-/* A CPU surge shows in the first glance whose interval lies entirely in the surge. So relief takes at most two glances
- * plus CPU_LOOK_USEC. */
+/* A glance detects a CPU surge if its whole interval lies in the surge. So a surge leads to an action after at most two
+ * glances plus CPU_LOOK_USEC. */
 #define GLANCE_USEC (20 * NM_USEC_PER_MSEC)
 #define FLUTTER_SHARE 1024 /* fraction of the capacity; smaller changes don't affect the threshold */
-#define CPU_GLANCE_USEC (15 * NM_USEC_PER_MSEC) /* a shorter interval is not meaningful */
-/* Long enough for the ticks of /proc/stat to be meaningful, and short enough for relief within 100 ms. */
+#define CPU_GLANCE_USEC (15 * NM_USEC_PER_MSEC) /* CPU use over a shorter interval is not accurate */
+/* The time between the two samples of a look. In 50 ms, /proc/stat counts enough ticks for an accurate value. A longer
+ * time would delay the action beyond 100 ms after the begin of the surge. */
 #define CPU_LOOK_USEC (50 * NM_USEC_PER_MSEC)
-/* First and longest pause after a look at CPU that required no action, while the use continues. */
+/* After a look that found no surge, the next look must wait while CPU use continues. The pause doubles from the first
+ * to the second value. */
 #define CPU_LOOK_AGAIN_USEC (100 * NM_USEC_PER_MSEC)
 #define CPU_LOOK_AGAIN_MAX_USEC NM_USEC_PER_SEC
 
 struct nm_growth_probe {
     sd_event_source *timer, *look_timer;
-    uint64_t at_usec, cpu_usec; /* time and slice's CPU time of the last glance; 0 if unknown */
+    uint64_t at_usec, cpu_usec; /* the last glance's time, and the slice's CPU time then; 0 if unknown */
     unsigned slice;             /* the slice that cpu_usec belongs to */
     uint64_t in_use_bytes, in_use_millicores; /* use in the newest full sample */
-    /* Earliest time of the next look after a look that found no surge, and the pause that led to that time. */
+    /* Earliest time of the next look after a look that found no surge, and the pause before that time. */
     uint64_t look_after_usec, look_pause_usec;
     uint64_t event_usec; /* when the current stall or surge began; 0 if there is no stall or surge */
-    bool looked;         /* the requested sample is the second sample of a look */
+    bool looked;         /* the requested round takes the second sample of a look */
 };
 
 struct nm_growth_probe *nm_growth_probe_new(void)
@@ -68,10 +71,10 @@ static uint64_t used_bytes(const struct nm_node_sample *n)
 }
 
 /*
- * Returns whether growth justifies a full sample. All growth of the node's use may be the containers'. Memory held by
- * processes is also compared, and the greater growth counts: each CPU keeps freed pages on a list of its own, up to
- * hundreds of MiB, which MemAvailable counts as used. A process that gets those pages grows without a change of
- * MemAvailable.
+ * Returns whether growth since the last sample justifies a full sample. All growth of the node's use may come from the
+ * containers. Growth is computed from MemAvailable and from the memory held by processes, and the greater growth
+ * counts. The reason is that each CPU keeps a list of freed pages, up to hundreds of MiB, which MemAvailable counts as
+ * used. A process that gets pages from such a list grows without a change of MemAvailable.
  */
 static bool worth_a_sample(const struct nm_manager *m, const struct nm_node_sample *now)
 {
@@ -90,8 +93,8 @@ static uint64_t cpu_limit(const struct nm_manager *m)
                       (double)m->settings.capacity.cpu_millicores);
 }
 
-/* Returns whether containers alone have used all CPU up to the threshold since the last glance, although the newest
- * sample does not show this use. */
+/* Returns whether the containers' CPU use since the last glance exceeds the preemption threshold, although the newest
+ * sample shows less. */
 static bool cpu_surges(struct nm_manager *m, uint64_t now)
 {
     struct nm_growth_probe *g = m->growth_probe;
@@ -122,7 +125,7 @@ static int on_cpu_look(sd_event_source *s, uint64_t usec, void *userdata)
     return 0;
 }
 
-/* Ends a look after its second sample was judged. */
+/* Ends a look after a round has evaluated its second sample. */
 static void end_look(struct nm_manager *m)
 {
     m->growth_probe->looked = false;
@@ -134,9 +137,10 @@ static void end_look(struct nm_manager *m)
     m->growth_probe->look_after_usec = nm_now_usec() + m->growth_probe->look_pause_usec;
 }
 
-/* Starts a look at CPU. Measured CPU use covers the time since the previous sample, which may be seconds, so a surge
- * that has just begun hardly shows. A look therefore takes two samples. The second covers the time between them, and
- * may be the first of the consecutive samples over the threshold. The others come at the normal period. */
+/* Starts a look at CPU. The CPU use in a sample is the average since the previous sample, which may be seconds ago, so
+ * a surge that has just begun hardly changes this average. A look therefore takes two samples, and the second sample
+ * covers only the time between them. The second sample may be the first of the consecutive samples over the threshold
+ * that the policy requires. The others are taken at the normal period. */
 void nm_growth_probe_look_at_cpu(struct nm_manager *m)
 {
     if (m->growth_probe->event_usec != 0 || !m->growth_probe->look_timer)
@@ -187,8 +191,8 @@ int nm_growth_probe_start(struct nm_manager *m)
     return r < 0 ? r : sd_event_source_set_priority(m->growth_probe->timer, NM_LOOP_WATCH);
 }
 
-/* Returns whether memory could be taken back. Includes containers that were just admitted, which the verdict does not
- * cover yet. */
+/* Returns whether there is an opportunistic container to take memory back from. A container that this round has
+ * admitted counts, although it is not in the round's verdict yet. */
 static bool could_take_back(const struct nm_manager *m)
 {
     for (size_t i = 0; i < m->lives.n; i++)
@@ -206,7 +210,8 @@ void nm_growth_probe_rearm(struct nm_manager *m, const struct nm_policy_verdict 
     if (!m->growth_probe->timer)
         return;
     (void)sd_event_source_get_enabled(m->growth_probe->timer, &on);
-    /* Without a new sample, only start the probe if the first opportunistic container has just started. */
+    /* After a round without a new sample, only start a probe that is off: the first opportunistic container was just
+     * admitted. */
     if (!sampled && on != SD_EVENT_OFF && wanted)
         return;
     m->growth_probe->in_use_bytes = v->in_use.memory_bytes;

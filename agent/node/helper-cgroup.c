@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The CPU weight of a helper process of nmd that serves other hosts (nm-shuffle). In nmd.service the helper would have
- * nmd's own weight. As system.slice and the containers' slice have equal weights, the helper could take half of the
- * node from all containers together.
+ * The cgroup and CPU weight of nmd's helper process, nm-shuffle, which serves other hosts. In the cgroup of
+ * nmd.service, the helper would have the weight of nmd. Since system.slice and the containers' slice have equal
+ * weights, the helper could take half of the node's CPU from all containers together.
  *
- * The helper's cgroup is beside the slice and not in it, because the helper's memory must not count in the slice: the
- * page cache that the kernel holds for a slow client can't be reclaimed, and the slice's memory.max is promised to
- * guaranteed containers.
+ * The helper's cgroup is beside the slice and not in the slice, because the slice's memory.max is promised to
+ * guaranteed containers. The helper's memory must not count against it: the page cache that the kernel holds for a slow
+ * client can't be reclaimed.
  *
- * At the level of the slice, the share of a guaranteed container of one CPU is the slice's weight divided by the
- * capacity in CPUs. A container of one vcore, YARN's smallest, may have less. The helper has half of the share of that
- * container. On a node whose containers want all CPUs this is still up to half a CPU, whatever the node's size, so that
+ * The weight is computed as follows. In the hierarchy, the helper competes with the slice. There, a guaranteed
+ * container of one CPU is worth the slice's weight divided by the capacity in CPUs. A container of one vcore, YARN's
+ * smallest request, may be worth less. The helper gets half of the weight of a container of one vcore, and at most half
+ * of the weight of one CPU. If containers use all CPUs, this is still up to half a CPU on a node of any size, so
  * reducers on other nodes make progress.
  */
 
@@ -87,7 +88,7 @@ int nm_manager_place_helper(struct nm_manager *m, const char *name, pid_t pid, n
 }
 
 /* Sets the weight of the helper again. A failure is ignored: either the helper has just ended, or systemd can't be
- * reached. The next helper gets the right weight when it is placed. */
+ * reached. A restarted helper gets the current weight when nmd moves it into its cgroup. */
 void nm_helper_follow(struct nm_manager *m)
 {
     const struct nm_cgroup_limits limits = limits_for(m);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The configuration and the settings derived from it, at the start and after a reload. */
+/* Computes the settings from the configuration and the node's size: at the start, after a reload, and when the node
+ * changes. */
 
 #include "agent/node/node.h"
 
@@ -69,7 +70,7 @@ int nm_settings_resettle(struct nm_manager *m, struct nm_config *c, char **ret_m
     return 0;
 }
 
-/* Applies all containers' limits again, since weights and shares are relative to the capacity. */
+/* Sets the limits of all containers again, since CPU weights are relative to the capacity. */
 static void refresh_containers(struct nm_manager *m)
 {
     for (size_t i = 0; i < m->lives.n; i++)
@@ -96,8 +97,8 @@ bool nm_settings_scale(const struct nm_manager *m, struct nm_container *c)
     return true;
 }
 
-/* Converts the requests again. Container snapshots are not rewritten, since vcores are converted again when a snapshot
- * is read. */
+/* Converts the vcores of all requests into millicores again. Container snapshots are not rewritten, since nmd also
+ * converts the vcores when it reads a snapshot. */
 static bool scale_requests(struct nm_manager *m)
 {
     bool any = false;
@@ -114,7 +115,8 @@ static bool scale_requests(struct nm_manager *m)
 
 /* ---- a node that changes ------------------------------------------------- */
 
-/* A balloon may take memory page by page for minutes. Small steps are followed at intervals. */
+/* A balloon may take memory page by page for minutes. So nmd follows a change below 1/256 of the memory only every 10
+ * s. */
 #define SMALL_STEP_SHARE 256
 #define SMALL_STEP_USEC (10 * NM_USEC_PER_SEC)
 
@@ -187,10 +189,11 @@ void nm_manager_set_size(struct nm_manager *m, uint64_t memory_bytes, uint32_t v
         return;
     c->wanted_memory_bytes = memory_bytes;
     c->wanted_vcores = vcores;
-    /* Compute the settings as at the start, but for a node that may have changed since. */
+    /* If the configuration does not fit a node that has changed since the start, compute the settings as for such a
+     * change. */
     if (nm_config_policy_settings(c, &m->sampled.node, m->backend, &s, &message) < 0 &&
         nm_config_follow_node(c, &m->sampled.node, m->backend, &s) < 0)
-        return; /* there is no sample yet, and the next sample triggers the change */
+        return; /* there is no sample yet; the next sample leads to the change */
     m->settings = s;
     note_node(m);
     if (scale_requests(m) || before.memory_bytes != s.capacity.memory_bytes)
@@ -208,8 +211,8 @@ void nm_settings_restart_keys(const struct nm_manager *m, char *buf, size_t size
 
 /* ---- reload -------------------------------------------------------------- */
 
-/* Replaces the configuration entirely or not at all: the new settings are computed and checked before the old settings
- * are dropped. Limits change only if the capacity or the size of a vcore has changed. */
+/* Replaces the whole configuration, or changes nothing if an error occurs: the new settings are computed and checked
+ * before the old settings are freed. Limits are set again only if the capacity or the size of a vcore has changed. */
 int nm_manager_reload(struct nm_manager *m, struct nm_problem *ret_problem)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = NULL;

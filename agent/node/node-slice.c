@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The slice's own limits. memory.max is the capacity, which the kernel enforces even if nmd is dead. memory.low is the
- * sum of the guaranteed containers' claims. Without memory.low, the containers' own protection is effective only among
- * siblings, and a process elsewhere on the node could take all memory of guaranteed containers.
+ * The limits of the slice. memory.max is the capacity, which the kernel enforces even if nmd is dead. memory.low is the
+ * sum of the guaranteed containers' claims. Without memory.low of the slice, memory.low of a container protects it only
+ * against other containers, and a process outside of the slice could take all memory of guaranteed containers.
  */
 
 #include "agent/node/node-slice.h"
@@ -41,18 +41,18 @@ struct nm_slice *nm_slice_free(struct nm_slice *s)
 /*
  * ---- who has set memory.low --------------------------------------------------------------------
  *
- * nmd sets the slice's memory.low, but never below a value that an administrator has set. The number in the file does
- * not show who wrote the value, and nmd's own number may appear late or again: systemd keeps requested values in /run
- * and applies them to a slice that is recreated, and an nmd that died may have requested another value just before. So
- * nmd notes its latest few requests beforehand, in a file beside its socket. That file is in /run, too, and so lasts
- * exactly as long as systemd's values.
+ * nmd sets the slice's memory.low, but never below a value that an administrator has set. The file memory.low does not
+ * show who wrote the value. A value that nmd has requested may appear late or again, for two reasons. First, systemd
+ * keeps requested values in /run and applies them to a slice that is recreated. Second, an nmd that died may have
+ * requested another value just before. So nmd writes its latest four values to a file beside its socket before it
+ * requests them. That file is in /run, too, and so exists exactly as long as systemd's values.
  *
  * Limitation: if an administrator sets a value that equals one of nmd's latest requests, the administrator's value is
  * not recognized.
  */
 
-/* Compares the file's value, is_bytes, with the note. Returns true if the value is new and nmd did not set it. Then an
- * administrator has set the value, and it becomes own_bytes. */
+/* Compares the present value of memory.low, is_bytes, with the noted values. Returns true if the value is none of them.
+ * Then an administrator has set the value, and own_bytes becomes is_bytes. */
 static bool see_note(struct nm_slice_note *n, uint64_t is_bytes)
 {
     if (is_bytes == n->own_bytes)
@@ -75,7 +75,7 @@ static void note_asked(struct nm_slice_note *n, uint64_t bytes)
     n->unsaved = true;
 }
 
-/* Returns 0 whether or not the file exists. A damaged file counts as missing. */
+/* Returns 0 if the file was read or is missing. A damaged file counts as missing. */
 static int load_note(const char *directory, struct nm_slice_note *ret)
 {
     _cleanup_close_ int dir_fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -113,13 +113,14 @@ static int save_note(const char *directory, struct nm_slice_note *n)
 /*
  * ---- claims ------------------------------------------------------------------------------------
  *
- * The part of the slice's protection that guaranteed containers don't use would protect the slice's idle page cache
- * from the rest of the node (memory_recursiveprot). So each container claims only the memory that it holds plus one
- * step, because a container may grow faster than samples are taken and needs the claim beforehand. A claim rises at
- * once, and falls when no higher claim was needed for a minute. A new or increased promise is claimed entirely for
- * that minute, because it is likely to be used.
+ * A claim is the part of a guaranteed container's promised memory that the slice's memory.low protects now. If
+ * memory.low covered more than guaranteed containers use, the unused part would protect idle page cache of the slice
+ * from the rest of the node (mount option memory_recursiveprot). So each container claims only the memory that it holds
+ * plus one step. The step is needed because a container may grow faster than samples are taken. A claim rises
+ * immediately, and falls when no higher claim was needed for a minute. A new or increased promise is claimed entirely
+ * for that minute, because the container is likely to use it.
  *
- * Claims are rounded to steps, so that small variations don't cause a call to systemd with each sample.
+ * Claims are rounded up to whole steps, so that small changes of use don't cause a call to systemd with each sample.
  */
 
 static uint64_t wanted(const struct nm_slice_claim *c, uint64_t charged_bytes)
@@ -195,8 +196,8 @@ static void on_set(int result, struct nm_cgroup *cg, const char *message, void *
     set(m);
 }
 
-/* Returns the administrator's own value of memory.low. If the slice was stopped, the file can't be read, and the noted
- * value stays valid. */
+/* Returns the administrator's value of memory.low. If the slice was stopped, the file can't be read, and the noted
+ * value is returned. */
 static uint64_t learn_own(struct nm_manager *m)
 {
     uint64_t is;
@@ -227,7 +228,7 @@ static void set(struct nm_manager *m)
     }
     own = learn_own(m);
     m->slice->claimed_bytes = claimed(m);
-    if (!m->slice->limit_due) /* otherwise the previous limit stays for now */
+    if (!m->slice->limit_due) /* otherwise keep the previous limit until nm_slice_lower() */
         max = m->settings.capacity.memory_bytes;
     m->slice->limits = NM_CGROUP_LIMITS_NONE;
     m->slice->limits.memory_max_bytes = max;
@@ -244,12 +245,13 @@ static void learn_tasks(struct nm_manager *m)
 {
     uint64_t node_tasks = 0;
 
-    /* if this figure is unknown, all containers together have no limit */
+    /* if the node's limit can't be read, the slice gets no limit of tasks */
     (void)nm_tasks_max(m->proc_root, &node_tasks);
     m->tasks = nm_settings_tasks(m->config, node_tasks);
 }
 
-/* Handles a capacity that was lowered while nmd was not running: see nm_slice_set_capacity(). */
+/* Reads the slice's memory.max. If the capacity was lowered while nmd was not running and more memory is in use,
+ * memory.max is lowered later, as after nm_slice_set_capacity(). */
 static void learn_max(struct nm_manager *m)
 {
     _cleanup_close_ int fd = -EBADF;
@@ -262,7 +264,7 @@ static void learn_max(struct nm_manager *m)
     m->slice->limits.memory_max_bytes = is;
     m->slice->limit_due = NM_MIN(is, used) > m->settings.capacity.memory_bytes;
     if (m->slice->limit_due)
-        m->round.verdict.in_use.memory_bytes = used; /* this value holds until the first round */
+        m->round.verdict.in_use.memory_bytes = used; /* used until the first round sets it */
 }
 
 void nm_slice_begin(struct nm_manager *m)
@@ -283,8 +285,8 @@ void nm_slice_set(struct nm_manager *m)
     set(m);
 }
 
-/* If the limit fell below the current use, the kernel would kill at once, and would kill other containers than the
- * policy would choose. So the policy first reduces the use. A limit that isn't lowered causes no kill. */
+/* If memory.max fell below the current use, the kernel would immediately kill containers, and not those that the policy
+ * would choose. So nmd lowers memory.max only after the policy has reduced the use. */
 void nm_slice_set_capacity(struct nm_manager *m)
 {
     uint64_t to = m->settings.capacity.memory_bytes;

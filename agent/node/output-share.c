@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The disk share of all containers' output. The share is assigned beforehand, as a limit that the shim enforces
- * (output.h), because a disk fills up faster than periodic checks could react. A starting container is promised
- * output-max for each of its streams (and a sixteenth of that for their times), or a thirty-second of the remaining
- * share, so that a part of the share is always left for the next container. Logs of ended containers don't reduce the
- * promises: they are truncated to their last KEPT_BYTES, the oldest first, when a promise needs the space or the
- * journal is about to run out of space.
+ * The disk share of all containers' output. Each container gets a part of the share when it starts, as a limit that the
+ * shim enforces (output.h), because a disk fills up faster than periodic checks could react. The limit for each of the
+ * container's two streams is output-max (and a sixteenth of output-max for the times of the output). If less than 32
+ * times output-max is left of the share, the limit is a thirty-second of the rest, so that a part of the share is
+ * always left for the next container. Logs of ended containers don't reduce these limits. When a new container needs
+ * the space, or the disk of the journal is nearly full, the logs of ended containers are truncated to their last
+ * KEPT_BYTES, the oldest first.
  */
 
 #include "agent/node/node.h"
@@ -18,10 +19,10 @@
 #include "agent/launch/output-read.h"
 #include "util/log.h"
 
-#define SHARE_OF_REST 32      /* fraction of the remaining share per stream: a sixteenth for both */
+#define SHARE_OF_REST 32      /* a stream gets at most 1/32 of the remaining share, both streams 1/16 */
 #define KEPT_BYTES (16 << 10) /* per stream of a truncated log */
 #define LEAST_GAIN (48 << 10) /* shorter logs are not truncated */
-/* maximum number of logs that are truncated, and of logs that are measured, per turn of the loop */
+/* per turn of the event loop: maximum number of logs that are truncated, and of logs that are measured */
 #define SHORTEN_AT_ONCE 16
 #define MEASURE_AT_ONCE 100
 
@@ -45,7 +46,7 @@ void nm_output_ended(struct nm_manager *m, struct nm_container *c)
     c->log_measured = true;
 }
 
-/* Returns the total size of ended containers' logs, which may be truncated. */
+/* Returns the total size of the logs of ended containers. */
 static uint64_t held_by_ended(const struct nm_manager *m)
 {
     uint64_t sum = 0;
@@ -55,7 +56,7 @@ static uint64_t held_by_ended(const struct nm_manager *m)
     return sum;
 }
 
-/* Returns the largest size of a log, including the times of its bytes. */
+/* Returns the maximum size of a container's log: both streams, and the recorded times of their output. */
 static uint64_t whole_log(uint64_t output_max_bytes)
 {
     return NM_OUTPUT_N_STREAMS * (output_max_bytes + output_max_bytes / NM_OUTPUT_TIMES_SHARE);
@@ -82,7 +83,7 @@ static uint64_t shorten_one(struct nm_manager *m, struct nm_container *c)
     if (r > 0)
         nm_info("%s has ended, and only the end of its log was kept, because the disk's share for output is needed",
                 c->id);
-    /* A log that can't be truncated is not tried again. */
+    /* Truncation of a log is not retried after a failure. */
     c->log_bytes = r < 0 ? NM_MIN(c->log_bytes, (uint64_t)LEAST_GAIN) : nm_output_disk_bytes(dir);
     return nm_sub_u64(before, c->log_bytes);
 }
@@ -127,8 +128,8 @@ static bool shares_disk_with_journal(const struct nm_manager *m)
     return stat(m->log_dir, &logs) == 0 && stat(m->state_dir, &state) == 0 && logs.st_dev == state.st_dev;
 }
 
-/* Returns whether space is short: less than half of the minimum free space of the node's health is left, or the journal
- * has no space and shares the disk with the logs. */
+/* Returns whether disk space is short: less than half of [health] disk-min-free is free, or a write of the journal
+ * failed for lack of space and the journal is on the disk of the logs. */
 static bool has_no_room(const struct nm_manager *m, const struct nm_disk_sample *disk)
 {
     double least = (double)disk->total_bytes * m->config->disk_min_free / 2;
@@ -142,7 +143,7 @@ void nm_output_tidy(struct nm_manager *m)
     struct nm_disk_sample disk;
     uint64_t share = share_bytes(m, &disk), all;
 
-    for (size_t i = m->ended.n, n = 0; i-- > 0 && n < MEASURE_AT_ONCE;) /* logs that existed when nmd started */
+    for (size_t i = m->ended.n, n = 0; i-- > 0 && n < MEASURE_AT_ONCE;) /* logs from before nmd's start */
         if (!m->ended.all[i]->log_measured) {
             nm_output_ended(m, m->ended.all[i]);
             n++;

@@ -10,7 +10,7 @@
 
 #include "util/parse.h"
 
-/* Memory is not taken back from a container that would yield less than this (NM_LEAST_MEMORY_BYTES of the policy). */
+/* Less memory than this is not taken back from a container. Must equal NM_LEAST_MEMORY_BYTES of the policy. */
 #define LEAST_BYTES NM_MIB
 
 struct text {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See node.h. nmd --check-config runs beside a working nmd, or before an important start. The check reports the
- * same errors as the start, and makes no changes. Errors that only the real action can show are not detected (a failing
- * disk, a damaged journal, a slice that systemd can't start). A check never fails where a start would succeed.
+ * Checks the node before a start, and for nmd --check-config (see node.h). nmd --check-config may run while another nmd
+ * is running. It reports the same errors as a start, and makes no changes. It does not detect errors that occur only
+ * during the start itself, such as a failing disk, a damaged journal, or a slice that systemd can't start. The check
+ * never fails if a start would succeed.
  */
 
 #include "agent/node/node.h"
@@ -30,8 +31,8 @@ static int check_private(const char *path)
     return fd < 0 ? -errno : nm_check_private_dir(fd);
 }
 
-/* Checks a directory. A user who can create files or links in it could make nmd, which may be root, write and delete
- * files elsewhere. */
+/* Checks a directory. Only nmd's user and root may write to the directory. Another user could create links in it, and
+ * so make nmd, which may be root, write and delete files elsewhere. */
 int nm_preflight_dir(const char *what, const char *path, bool make, char **ret_message)
 {
     int r = make ? nm_mkdir_p(path, 0700) : nm_check_mkdir_p(path);
@@ -77,8 +78,8 @@ int nm_preflight_refuse_figures(const char *proc_root, int r, char **ret_message
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-/* Checks the journal's file. A missing file will be created and a damaged file replaced, but a file that nmd may not
- * write to is an error. */
+/* Checks the journal's file. A file that nmd may not write to is an error. A missing file is created at the start, and
+ * a damaged file is replaced. */
 static int check_journal(const char *state_dir, char **ret_message)
 {
     char path[PATH_MAX];
@@ -89,7 +90,8 @@ static int check_journal(const char *state_dir, char **ret_message)
     return r == -EACCES || r == -EROFS ? nm_preflight_refuse_journal(state_dir, r, ret_message) : 0;
 }
 
-/* Checks the directories. The contents of the state directory are checked only if the directory itself can be used. */
+/* Checks the directories and the journal. The journal, and the default log directory in the state directory, are
+ * checked only if the state directory can be used. */
 static int check_dirs(const struct nm_manager_params *p, struct nm_refusals *refusals)
 {
     const bool configured = p->config->log_dir && p->config->log_dir[0];
@@ -116,8 +118,8 @@ static int check_dirs(const struct nm_manager_params *p, struct nm_refusals *ref
     return r;
 }
 
-/* Checks the settings against the node, but not against its kernel's features, since no setting is refused for a
- * missing feature. */
+/* Checks the settings against the node's size. The kernel's features are not checked, since a missing feature never
+ * makes a setting invalid. */
 static int check_settings(const struct nm_manager_params *p, char **ret_message)
 {
     static const struct nm_cgroup_backend none;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Pressure events (PSI) of the node and of the slice. A stall is only a hint: a fresh sample decides. */
+/* Pressure events (PSI) of the node and of the slice. An event only requests a round with a fresh sample. The policy
+ * decides on the sample, not on the event. */
 
 #include "agent/node/sampling.h"
 
@@ -10,7 +11,7 @@
 
 #include "util/log.h"
 
-#define CPU_PSI_STALL_SHARE 4 /* fraction of the window; idle-class work always waits a little */
+#define CPU_PSI_STALL_SHARE 4 /* fraction of the window; shorter stalls are normal, since idle-class tasks often wait */
 
 struct nm_pressure {
     uint64_t slice_inode; /* inode of the watched slice */
@@ -71,14 +72,15 @@ static void watch_slice(struct nm_manager *m)
                            window / CPU_PSI_STALL_SHARE, window, on_cpu_pressure, m, &m->pressure->slice_cpu);
 }
 
-/* Follows a recreated slice. A watch on a removed slice never reports again (psi.c). */
+/* Watches the pressure files of the new slice if the slice was recreated. A watch on a removed slice sends no more
+ * events (psi.c). */
 void nm_pressure_follow_slice(struct nm_manager *m)
 {
     uint64_t inode = inode_of(m->backend->slice_fd);
 
     if (inode == 0 || inode == m->pressure->slice_inode)
         return;
-    nm_debug("the slice was created again: its pressure is watched again");
+    nm_debug("the slice was recreated: watching the pressure files of the new slice");
     watch_slice(m);
 }
 
@@ -91,6 +93,6 @@ void nm_pressure_watch(struct nm_manager *m)
     (void)snprintf(path, sizeof path, "%s/pressure/memory", m->proc_root);
     if (nm_psi_watch_new(m->event, AT_FDCWD, path, false, stall, window, on_memory_pressure, m,
                          &m->pressure->node_memory) < 0)
-        nm_info("no memory pressure events from %s: sampling every period only", path);
+        nm_info("no memory pressure events from %s: nmd samples only once per period", path);
     watch_slice(m);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Sampling (monitor/) reuses open descriptors, so that a round on a node short of memory allocates no memory.
- * Measurements are stored in the policy's views; this file makes no decisions.
+ * Takes the samples of the node and of all containers, and stores the measurements in the policy's views. This file
+ * makes no decisions. The samplers of monitor/ keep their descriptors open, so that a sample allocates no memory when
+ * the node is short of memory.
  */
 
 #include "agent/node/sampling.h"
@@ -23,8 +24,8 @@ struct nm_sampling {
     struct nm_node_sampler *node;
     struct nm_link_sampler *links;      /* NULL: links can't be read */
     int slice_cpu_fd, slice_memory_fd; /* the slice's cpu.stat and memory.stat */
-    unsigned n_slices;                  /* how many slices were opened so far */
-    size_t n_samplers;                  /* at the last full sample */
+    unsigned n_slices;                  /* how often the slice was opened, since it may be recreated */
+    size_t n_samplers;                  /* number of container samplers at the last full sample */
 };
 
 int nm_sampling_new(const char *proc_root, uint64_t uplink_speed_mbit, struct nm_sampling **ret)
@@ -57,9 +58,9 @@ struct nm_sampling *nm_sampling_free(struct nm_sampling *s)
     return NULL;
 }
 
-/* Counts each killed process, but reports the container once, because the container is killed as a whole. The kernel
- * counts `oom` in the cgroup whose limit was reached. If the container's own count is 0, the slice or the node was out
- * of memory. */
+/* Counts each killed process, but reports the container once, because the kernel kills all processes of the container.
+ * The kernel counts `oom` in the memory.events of the cgroup whose limit was reached. If the container's own count is
+ * 0, the slice or the node was out of memory. */
 void nm_sample_count_oom_kills(struct nm_live_container *l, uint64_t n, uint64_t ooms)
 {
     if (n > l->c->oom_kills) {
@@ -87,8 +88,8 @@ bool nm_sample_find_oom_kill(struct nm_live_container *l)
     return true;
 }
 
-/* Usually all processes of the container are killed. If the kernel can't kill all of them, the container counts as a
- * normal victim after this time. */
+/* Usually the kernel kills all processes of the container. If some processes still exist after this time, the policy
+ * may choose the container as a victim again. */
 #define DYING_USEC NM_USEC_PER_SEC
 
 bool nm_sample_was_oom_killed(struct nm_live_container *l)
@@ -104,15 +105,15 @@ static uint64_t read_ooms(const struct nm_live_container *l)
     return l->cg && nm_cgroup_read_memory_events(l->cg, &e) >= 0 ? e.oom : NM_LAUNCH_OOMS_UNKNOWN;
 }
 
-/* Notes that a container can't be measured. Usually the container has just ended. But there may be no descriptor or
- * memory for the sample, or a file may be too long. The last figures then become outdated, and the policy must know
- * their age. */
+/* Notes that a container can't be measured. Usually the container has just ended. Other causes are a lack of
+ * descriptors or memory, or a file that is too long. The last measurements then become outdated, and the policy must
+ * know their age. */
 static void note_unread(struct nm_live_container *l, uint64_t now_usec, int error)
 {
     struct nm_policy_container *v = &l->c->view;
 
     if (v->unread_usec == 0)
-        /* a container that was never measured gets a very old time */
+        /* for a container that was never measured, the time is 1, which counts as very old */
         v->unread_usec = NM_MAX(l->run.sample.at_usec, UINT64_C(1));
     if (l->run.unread_told || error == -ENODEV || error == -ENOENT ||
         nm_sub_u64(now_usec, v->unread_usec) <= l->m->settings.sample_max_age_usec)
@@ -146,7 +147,7 @@ void nm_sample_live(struct nm_live_container *l, uint64_t now_usec)
                                             v->type == NM_GUARANTEED && l->m->settings.guard_stall);
     v->stall_known = false;
     if (!l->sampler)
-        return; /* the container hasn't begun, or has ended */
+        return; /* the container has not started, or has ended */
     nm_cgroup_sampler_set_n_samplers(l->sampler, l->m->sampling->n_samplers);
     r = nm_cgroup_sampler_sample(l->sampler, now_usec, &s);
     if (r < 0) {
@@ -175,15 +176,15 @@ void nm_sample_live(struct nm_live_container *l, uint64_t now_usec)
 
 /* ---- the slice's own files ------------------------------------------------- */
 
-/* Closes the files of a slice that has gone. Another slice takes its place later. */
+/* Closes the files of a slice that was removed. The slice may be recreated later. */
 static void close_slice(struct nm_sampling *s)
 {
     s->slice_cpu_fd = nm_close(s->slice_cpu_fd);
     s->slice_memory_fd = nm_close(s->slice_memory_fd);
 }
 
-/* Opens the files at the start, so that the number of nmd's descriptors stays constant, and again when the slice was
- * recreated. */
+/* Opens the slice's files at the start, so that the number of nmd's descriptors is constant. Opens them again after the
+ * slice was recreated. */
 void nm_sample_open_slice(struct nm_manager *m)
 {
     struct nm_sampling *s = m->sampling;
@@ -213,7 +214,8 @@ int nm_sample_slice_cpu(struct nm_manager *m, uint64_t *ret_usec, unsigned *ret_
     return 0;
 }
 
-/* Returns the memory charged to the whole slice, or 0 if unknown. */
+/* Collects the statistics of the slice's cgroups before the samples. Returns the memory charged to the whole slice, or
+ * 0 if unknown. */
 static uint64_t collect(const struct nm_manager *m)
 {
     struct nm_sampling *s = m->sampling;
@@ -265,8 +267,8 @@ static void sample_links(struct nm_manager *m, uint64_t now)
             to->uplink_utilization = NM_MAX(to->uplink_utilization, to->links[i].utilization);
 }
 
-/* Handles a host that has slept. Rates are computed over the elapsed time, in which a sleeping host used no resources,
- * so the first sample after a sleep would show an idle node. */
+/* Discards the node's CPU use if the host was suspended since the previous sample. CPU use is computed over the elapsed
+ * time, and a suspended host uses no CPU, so the first sample after a resume would show an idle node. */
 static void notice_sleep(struct nm_manager *m, uint64_t now)
 {
     struct nm_sampled *to = &m->sampled;
@@ -301,7 +303,8 @@ int nm_sample_all(struct nm_manager *m)
     int r = nm_node_sampler_sample(m->sampling->node, now, &node);
 
     nm_cgroup_sampler_reap();
-    /* After a failed node sample the policy's figures become stale, and then no container is admitted or killed. */
+    /* After a failed sample of the node, the policy has only the previous sample. When that sample is stale, no
+     * container is admitted or killed. */
     if (r >= 0) {
         m->sampled.node = node;
         m->sampled.node_valid = true;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Reclaim in pieces that the swap device can write within a short time.
+ * Reclaims memory to swap in pieces that the swap device can write within about 100 ms.
  *
- * The kernel counts only written pages as reclaimed, and sends more pages to swap until the written pages reach the
- * requested amount. With a slow device, a single write to memory.reclaim, which can't be interrupted, may push out the
- * whole cgroup. Meanwhile the cgroup can't be removed. A process that tries to remove it (systemd, as soon as a scope
- * is empty) blocks all other changes of cgroups on the host. So memory.swap.max allows only one more piece at a time,
- * and the next piece waits until most of the last one is written.
+ * The kernel counts only pages that were written as reclaimed. It sends more pages to swap until the written pages
+ * reach the requested amount. With a slow device, a single write to memory.reclaim, which can't be interrupted, may
+ * send the memory of the whole cgroup to swap. During the write, the cgroup can't be removed. A process that tries to
+ * remove it (systemd, as soon as a scope is empty) blocks all other changes of cgroups on the host. So memory.swap.max
+ * is raised by one piece at a time, and the next piece waits until most of the previous piece is written.
  */
 
 #include "agent/node/cgroups.h"
@@ -20,20 +20,21 @@
 
 #define PIECE_MIN_BYTES NM_MIB
 #define PIECE_MAX_BYTES (16 * NM_MIB)
-/* A piece is the amount that the device has written in this time on average. */
+/* The size of a piece is the average amount that the device has written in this time since the reclaim began. */
 #define PIECE_USEC (100 * NM_USEC_PER_MSEC)
 #define LOOK_AGAIN_USEC (5 * NM_USEC_PER_MSEC)
-/* Limits the number of pieces: page cache goes first, and a container that reads files may have any amount. */
+/* Maximum number of pieces. Without this limit, the reclaim may not end, because the kernel reclaims page cache first,
+ * and a container that reads files constantly gets new page cache. */
 #define MAX_PIECES 8192
-/* Number of checks without progress after which the rest of the memory is assumed to be locked or in constant use. */
+/* After this number of checks without progress, the remaining memory is assumed to be locked or in constant use. */
 #define MAX_IDLE 200
 
 struct push {
     const struct nm_cgroup *cg;
     struct nm_cgroup_sampler *sampler;
     uint64_t begun_usec, before_bytes, swap_before_bytes;
-    uint64_t gained_bytes, swap_bytes; /* so far: reduction of use, and increase of swap, including pages being
-                                          written */
+    uint64_t gained_bytes, swap_bytes; /* since the begin: reduction of use, and increase of swap, including pages
+                                          being written */
     unsigned n_pieces, n_idle;
 };
 
@@ -76,7 +77,7 @@ static uint64_t piece_of(const struct push *p)
     return NM_MIN(NM_MAX(piece, PIECE_MIN_BYTES), PIECE_MAX_BYTES);
 }
 
-/* Reclaims one piece. Returns 0 also if only a part of the piece was reclaimed, so -EAGAIN is not an error here. */
+/* Reclaims one piece. Returns 0 also if the kernel returns -EAGAIN, because it reclaimed only a part of the piece. */
 static int send(struct push *p, uint64_t bytes)
 {
     int r = nm_cgroup_set_swap_max(p->cg, nm_add_u64(nm_add_u64(p->swap_before_bytes, p->swap_bytes), bytes));
@@ -85,7 +86,7 @@ static int send(struct push *p, uint64_t bytes)
         return r;
     p->n_pieces++;
     r = nm_cgroup_reclaim(p->cg, bytes);
-    if (r >= 0) /* perhaps only page cache was reclaimed, which is progress, too */
+    if (r >= 0) /* this is progress even if only page cache was reclaimed */
         p->n_idle = 0;
     return r == -EAGAIN ? 0 : r;
 }
