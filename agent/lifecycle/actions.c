@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Execution of actions. Each action has two halves. The first sets the intended state and journals it; the second
- * changes the kernel's state. The journal is committed between them, so after a crash the journal is ahead of the
- * kernel, never behind it. The actual results arrive later in container-events.c.
+ * Execution of actions. Each action has two steps. The first step sets the intended state and journals it. The second
+ * step changes the kernel's state. The journal is committed between the two steps. So after a crash, the journal may
+ * have an action that the kernel does not have, but never the reverse. container-events.c receives the actual results
+ * later.
  */
 
 #include "agent/lifecycle/lifecycle-internal.h"
@@ -14,7 +15,7 @@
 #include "agent/journal/records.h"
 #include "util/clock.h"
 
-/* ---- the second half ------------------------------------------------------- */
+/* ---- second step: change the kernel's state -------------------------------- */
 
 void nm_act_carry_out(struct nm_live_container *l)
 {
@@ -49,9 +50,10 @@ void nm_act_carry_out(struct nm_live_container *l)
     }
 }
 
-/* ---- the first half -------------------------------------------------------- */
+/* ---- first step: journal the action ---------------------------------------- */
 
-/* Carries an action out: at once, or, during a round, after all intents of the round are journalled. */
+/* Carries out an action immediately. During a round, only notes the action: the round carries it out after it has
+ * journalled all its actions. */
 static void schedule(struct nm_live_container *l, enum nm_todo todo)
 {
     l->todo = todo;
@@ -86,7 +88,7 @@ void nm_act_pause(struct nm_live_container *l, bool by_user)
     l->use_before = v->measured;
     nm_persist_set_state(l, NM_PAUSING);
     if (by_user)
-        (void)nm_persist_snapshot(l); /* a person's request must survive the loss of the journal */
+        (void)nm_persist_snapshot(l); /* a user's request must survive the loss of the journal */
     schedule(l, NM_TODO_FREEZE);
 }
 
@@ -122,13 +124,14 @@ void nm_act_reclaim(struct nm_live_container *l, uint64_t bytes, uint64_t within
     schedule(l, NM_TODO_RECLAIM);
 }
 
-/* Sets the cause of the end. Each kill records its reason first, and the first reason counts. */
+/* Sets the cause of the container's end. Is called once, by the first action that ends the container. Later kills don't
+ * change the cause. */
 static void note_cause(struct nm_live_container *l, enum nm_exit_reason reason)
 {
     assert(l->c->kill_reason == NM_EXIT_NONE);
     l->c->kill_reason = reason;
     if (reason == NM_EXIT_LOCALIZATION_FAILED)
-        return; /* no decision caused the kill */
+        return; /* the cause is not a decision */
     l->c->exit_cause = l->decision.reason;
     l->c->exit_decision = l->decision.number;
 }
@@ -146,7 +149,7 @@ void nm_act_discard(struct nm_live_container *l, enum nm_exit_reason reason)
     schedule(l, NM_TODO_KILL);
 }
 
-/* Ends the run. The caller has journalled the rerun. */
+/* Ends the run. The caller has already journalled that the container runs again. */
 void nm_act_rerun(struct nm_live_container *l)
 {
     uint64_t grace = l->m->config->kill_grace_usec;
@@ -158,8 +161,8 @@ void nm_act_rerun(struct nm_live_container *l)
 void nm_act_kill(struct nm_live_container *l, enum nm_exit_reason reason, bool now)
 {
     struct nm_policy_container *v = &l->c->view;
-    /* A frozen container can't handle SIGTERM. The container must not be thawed for SIGTERM, because it was paused for
-     * lack of resources. */
+    /* A frozen container can't handle SIGTERM, so it gets no grace period. It must not be thawed for SIGTERM, because
+     * it was paused for lack of resources. */
     bool paused = v->state == NM_PAUSED || v->state == NM_PAUSING;
     uint64_t grace = now || paused ? 0 : l->m->config->kill_grace_usec;
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * How containers end.
+ * Detects and handles the end of containers.
  *
- * A container has ended when its command is over (or never ran) and its cgroup is empty. Only then are its resources
- * free. Processes that the command left running are killed in between.
+ * A container has ended when its command has ended (or never ran) and its cgroup is empty. Only then are its resources
+ * free. nmd kills processes that still run after the command's end.
  */
 
 #include "agent/lifecycle/lifecycle-internal.h"
@@ -100,13 +100,14 @@ static void end_of_command(struct nm_live_container *l)
             l->end.exit_signal == SIGKILL && c->oom_kills > 0 ? NM_EXIT_OOM : NM_EXIT_SIGNALED;
     } else {
         c->exit_code = l->end.exit_code;
-        /* A shell whose child was killed by the OOM killer exits with 137 itself. */
+        /* A shell exits with 137 if the OOM killer has killed its child. */
         c->exit_reason =
             l->end.exit_code == 128 + SIGKILL && c->oom_kills > 0 ? NM_EXIT_OOM : NM_EXIT_EXITED;
     }
 }
 
-/* Reads the shim's last record, which exists even if the cgroup was seen empty before the shim's end was reported. */
+/* Reads the shim's last record. The record exists even if nmd has found the cgroup empty before it received the report
+ * of the shim's end. */
 static void read_final_record(struct nm_live_container *l)
 {
     char dir[NM_DIR_SIZE];
@@ -126,11 +127,10 @@ static void read_final_record(struct nm_live_container *l)
 }
 
 /*
- * Says how a shim without a final record was killed; its files show how far it had come. Without the gate file, the
- * command has not run. With the gate file, the command was killed together with the shim or had ended at the same
- * moment, which can't be distinguished any more. If this nmd did not watch the shim, the killer is unknown: an earlier
- * nmd that could not write its journal may have killed the shim. If the whole directory is missing, it was removed, and
- * the cause is unknown.
+ * Returns a sentence on how a shim without a final record was killed. The caller has found the gate file. So the
+ * command was killed together with the shim, or had ended at the same moment, and nmd can't distinguish these cases. If
+ * this nmd did not watch the shim, nmd can't know which process killed it: an earlier nmd that could not write its
+ * journal may have done so.
  */
 static const char *how_shim_was_killed(const struct nm_live_container *l)
 {
@@ -143,6 +143,8 @@ static const char *how_shim_was_killed(const struct nm_live_container *l)
            "it";
 }
 
+/* Sets the exit reason of a container whose shim left no final record. Without the gate file, the command has not run. If
+ * the whole directory is missing, another program has removed it, and the exit reason is unknown. */
 static void end_without_record(struct nm_live_container *l)
 {
     struct nm_container *c = l->c;
@@ -168,20 +170,21 @@ static void end_without_record(struct nm_live_container *l)
         (void)snprintf(c->message, sizeof c->message, "%s", message);
 }
 
-/* Returns whether the signal usually comes from outside and not from a program error. */
+/* Returns whether the signal is usually sent by another process and not caused by a program error. */
 static bool is_external_signal(int signal)
 {
     return signal == SIGTERM || signal == SIGKILL || signal == SIGINT || signal == SIGHUP;
 }
 
-/* Returns whether the slice or the node was out of memory, as seen by this nmd or recorded by the shim under an earlier
- * nmd. */
+/* Returns whether the slice or the node was out of memory. Either this nmd has detected it, or the shim has recorded it
+ * while no nmd or an earlier nmd was running. */
 static bool was_global_oom(const struct nm_live_container *l)
 {
     return l->run.global_oom || (l->has_end && l->end.oom_kills > 0 && l->end.ooms == 0);
 }
 
-/* Corrects the cause if the container did not end as announced: the kernel's OOM killer may have been faster. */
+/* Corrects the cause if the exit reason differs from the reason of the kill, for example because the kernel's OOM
+ * killer was faster than nmd. */
 static void settle_cause(struct nm_live_container *l)
 {
     struct nm_container *c = l->c;
@@ -224,7 +227,8 @@ void nm_end_classify(struct nm_live_container *l)
     } else {
         end_without_record(l);
     }
-    /* A command that exits after a kill has begun counts as killed. A command that ended before the kill doesn't. */
+    /* A command that exits after the begin of a kill counts as killed. A command that ended before the kill has no kill
+     * reason. */
     if (c->kill_reason != NM_EXIT_NONE && c->exit_reason != NM_EXIT_OOM)
         c->exit_reason = c->kill_reason;
     if (l->run.stopped && c->kill_reason == NM_EXIT_NONE && c->pid > 0 && c->exit_reason != NM_EXIT_OOM) {
@@ -251,8 +255,8 @@ void nm_end_classify(struct nm_live_container *l)
 
 /* ---- after the end --------------------------------------------------------- */
 
-/* Deletes the files of a container that never ran. Otherwise, if the journal were lost, a later nmd would find a copy
- * that says that the container waits, and would start the container. */
+/* Deletes the files of a container that never ran. Its snapshot has the state SCHEDULED. If the journal were lost, a
+ * later nmd would read the snapshot and start the container. */
 static void forget_what_never_ran(const struct nm_live_container *l)
 {
     char dir[NM_DIR_SIZE];
@@ -294,8 +298,8 @@ static void remove_cgroup(struct nm_live_container *l)
         nm_debug("%s: its cgroup could not be removed", l->c->id);
 }
 
-/* Journals the end, its effects on decisions and counters, and the application's statistics in one transaction. The
- * cgroup is removed last, because recovery may need it as evidence until the end is journalled. */
+/* Journals the end, the results of decisions, the counters and the application's statistics in one transaction. The
+ * cgroup is removed last, because recovery needs it as evidence until the end is journalled. */
 static void finish(struct nm_live_container *l)
 {
     struct nm_manager *m = l->m;
@@ -334,7 +338,7 @@ static void finish(struct nm_live_container *l)
     nm_round_request(m, NM_TRIGGER_CHANGE);
 }
 
-/* Returns whether a start was given up before the command ran. */
+/* Returns whether the start was given up and the command has not run. */
 static bool never_ran(const struct nm_live_container *l)
 {
     char dir[NM_DIR_SIZE];
@@ -365,9 +369,9 @@ static void forget_start(struct nm_live_container *l)
         nm_lists_tell_unkillable(l->m);
 }
 
-/* Queues a container again after a failed start. Its next start waits for a sample, because the cause (a full disk, a
- * shutdown of systemd) will still exist in the next turn. Otherwise the round that is requested here would start the
- * container again at once, in an endless loop. */
+/* Queues a container again after a failed start. The next start waits for a sample, because the cause (a full disk, a
+ * shutdown of systemd) still exists in the next turn. Otherwise the round that is requested here would immediately
+ * start the container again, in an endless loop. */
 static void requeue(struct nm_live_container *l)
 {
     struct nm_manager *m = l->m;
@@ -380,12 +384,12 @@ static void requeue(struct nm_live_container *l)
     NM_FAULT("queued-again");
     (void)nm_persist_write_snapshot(l);
     nm_record_failed(l, "it could not be started then and waits again");
-    m->drain.due = m->drain.is_on; /* the next round drains the container that waits again */
+    m->drain.due = m->drain.is_on; /* the next round ends the queued container */
     nm_round_request(m, NM_TRIGGER_CHANGE);
 }
 
-/* Returns whether the owner runs the container again. An external kill, or a stop of the scope by systemd, always ends
- * the container. */
+/* Returns whether the container runs again after this run. A kill by nmd, or a stop of the scope by systemd, always
+ * ends the container. Otherwise the container's owner decides. */
 static bool is_to_run_again(struct nm_live_container *l)
 {
     struct nm_manager *m = l->m;
@@ -402,9 +406,9 @@ static bool is_to_run_again(struct nm_live_container *l)
     return c->rerun;
 }
 
-/* Resets the container for its next run. The shim's files are deleted before the journal has NEW, because these files
- * must not count as evidence about the next run. Until the journal has NEW, it has the pending rerun, and a restarted
- * nmd repeats this step. */
+/* Resets the container for its next run. The shim's files are deleted before the state NEW is journalled, because they
+ * must not count as evidence about the next run. If nmd dies before NEW is journalled, the journal still shows that the
+ * container is to run again, and a restarted nmd repeats this function. */
 static int run_again(struct nm_live_container *l)
 {
     struct nm_manager *m = l->m;
@@ -449,8 +453,9 @@ static int on_end(sd_event_source *s, uint64_t usec, void *userdata)
 }
 
 /*
- * Returns whether the end may be due to a stop of the scope by systemd. systemd sends its message before SIGTERM, but
- * over the bus, so nmd may see the end first.
+ * Returns whether the container may have ended because systemd stopped its scope. systemd sends a D-Bus message about
+ * the stop before it sends SIGTERM. Even so, nmd may receive the container's end before the message, so the handling of
+ * the end must wait for STOP_WORD_USEC.
  */
 static bool may_have_been_stopped(const struct nm_live_container *l)
 {
@@ -461,8 +466,8 @@ static bool may_have_been_stopped(const struct nm_live_container *l)
            l->end.exit_code == 128 + SIGTERM;
 }
 
-/* Schedules the handling of the end in another turn, because the caller (a watch, the shim's callback, a request, a
- * round) may still hold pointers to the container. */
+/* Schedules the handling of the end in another turn, because the caller (a watch, the shim's callback, a request or a
+ * round) may still use pointers to the container. */
 static bool finish_soon(struct nm_live_container *l)
 {
     uint64_t delay = may_have_been_stopped(l) ? STOP_WORD_USEC : 0;
@@ -482,8 +487,9 @@ bool nm_end_is_over(const struct nm_live_container *l)
 
 /* ---- kills ----------------------------------------------------------------- */
 
-/* Another process may move a process into the cgroup just after a kill. So the cgroup is checked and killed again while
- * it has processes. The first check is early, because usually one kill is enough. */
+/* A process may be moved into the cgroup just after a kill. So the cgroup is checked and killed again until it has no
+ * processes. The interval between two checks doubles from the first to the second value. The first check is early,
+ * because usually one kill is enough. */
 #define FIRST_LOOK_USEC (100 * NM_USEC_PER_MSEC)
 #define LAST_LOOK_USEC (5 * NM_USEC_PER_SEC)
 /* A container that has neither ended nor released memory after this time is reported. */
@@ -565,12 +571,12 @@ static void check_end(struct nm_live_container *l, bool empty)
     if (nm_run_phase_is_creating(l->phase) || nm_run_phase_is_ending(l->phase) ||
         nm_policy_container_is_waiting(&l->c->view))
         return;
-    /* The shim is in the cgroup, too. If the cgroup is empty, the shim has gone. */
+    /* The shim is in the cgroup, too. If the cgroup is empty, the shim has ended. */
     if (!nm_run_phase_is_shim_gone(l->phase) &&
         !(empty && l->cg && (nm_run_phase_is_killed(l->phase) || !l->launch)))
         return;
     if (!empty) {
-        /* The command is over but has left processes behind. */
+        /* The command has ended, but processes that it started still run. */
         if (!nm_run_phase_is_killed(l->phase))
             (void)nm_end_kill(l);
         return;
@@ -592,8 +598,8 @@ void nm_end_is_empty(struct nm_live_container *l)
     check_end(l, true);
 }
 
-/* Checks all containers again. Without this, a container that has ended or was killed would stay if memory was short
- * when its next turn was scheduled. */
+/* Checks all containers again. If memory was short when nmd scheduled the handling of an end or the next check after a
+ * kill, no timer exists, and the container would remain. */
 void nm_end_check_all(struct nm_manager *m)
 {
     for (size_t i = 0; i < m->lives.n; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Events of containers: reports of the shim (started, ended), of cgroup.events (frozen, empty) and of memory.events
- * (out of memory).
+ * Handles events of containers: the shim's reports (started, ended), changes of cgroup.events (frozen, empty) and of
+ * memory.events (out of memory), and systemd's stops of scopes.
  */
 
 #include "agent/lifecycle/lifecycle-internal.h"
@@ -45,7 +45,8 @@ static void now_resumed(struct nm_live_container *l)
     nm_round_request(l->m, NM_TRIGGER_CHANGE);
 }
 
-/* Restores the container's own cgroup.freeze. A freeze of the whole slice by another process is left alone. */
+/* Writes the container's cgroup.freeze again after another process has changed it. If another process has frozen the
+ * whole slice, the container's own cgroup.freeze is unchanged, and nmd does nothing. */
 static void put_back_freeze(struct nm_live_container *l, bool frozen)
 {
     bool is;
@@ -79,9 +80,10 @@ void nm_container_events_observe(struct nm_live_container *l)
         nm_end_is_empty(l);
 }
 
-/* Handles an event at the memory limit or beyond, since the node may be short of memory as well. A container that reads
- * files at its own limit causes such events constantly, without harm to others, so a round is requested only if a
- * sample is affordable. The growth probe watches the node's memory. */
+/* Handles a change of memory.events: the container has reached its memory limit, or a process was OOM-killed. The node
+ * may be short of memory, too, so a round is requested. A container that reads files at its own limit causes such
+ * events constantly without harm to other containers. So the round is requested only if a sample is affordable. The
+ * growth probe watches the node's memory meanwhile. */
 static void on_memory_events(struct nm_live_container *l)
 {
     uint64_t now = nm_now_usec();
@@ -105,8 +107,8 @@ static void on_watch(enum nm_cgroup_watch_kind kind, bool gone, void *userdata)
         nm_container_events_observe(l);
 }
 
-/* Excludes the shim from the sampler's figures. Only a shim with a pidfd counts: a bare pid may belong to another
- * process of the container by now. */
+/* Tells the sampler which process is the shim, so that the shim is not in the container's figures. Without a pidfd, the
+ * pid may now belong to another process of the container, so no process is excluded. */
 void nm_container_events_tell_shim(struct nm_live_container *l)
 {
     if (l->sampler)
@@ -143,13 +145,13 @@ int nm_container_events_attach(struct nm_live_container *l, struct nm_cgroup *cg
 static void started(struct nm_live_container *l, const struct nm_launch_record *r)
 {
     l->c->pid = r->pid;
-    l->run.output_max_bytes = r->output_max_bytes; /* an earlier nmd may have set this limit */
+    l->run.output_max_bytes = r->output_max_bytes; /* the limit may be that of an earlier nmd */
     if (l->phase == NM_RUN_AT_GATE)
         nm_run_phase_set(&l->phase, NM_RUN_LAUNCHED);
     if (l->c->view.state != NM_SCHEDULED)
         return; /* the container was killed meanwhile, or adopted in a later state */
-    /* view.started_usec stays the time of admission. Containers of one round start side by side, and the kernel's
-     * scheduling of them must not change the order of victims. */
+    /* view.started_usec keeps the time of the admission. The policy chooses the latest-started container as the victim.
+     * Containers of one round start in parallel, and their order must not depend on the kernel's scheduling. */
     l->c->started_realtime_usec =
         r->started_realtime_usec ? r->started_realtime_usec : nm_realtime_usec();
     nm_limits_started(l);
@@ -176,15 +178,15 @@ void nm_container_events_launched(struct nm_launch *launch, enum nm_launch_phase
         l->has_end = true;
     }
     nm_sample_live(l, nm_now_usec());
-    /* The launch is not freed here, inside its own callback. The event loop continues when the cgroup is empty or, if
-     * the cgroup was already seen empty, with this round. */
+    /* The launch must not be freed inside its own callback. The end is handled in a later turn, when the cgroup is
+     * empty. */
     nm_end_check(l);
 }
 
 /* ---- stops by systemd ----------------------------------------------------- */
 
-/* Handles a stop of the container's scope. The command may ignore SIGTERM, so until systemd's time-out
- * (TimeoutStopSec=, by default 90 s) the container keeps running, and its state says so. */
+/* Handles a stop of a container's scope by systemd. The command may ignore SIGTERM. Then the container runs until
+ * systemd's time-out (TimeoutStopSec=, by default 90 s), so its state remains RUNNING. */
 void nm_container_events_stopped(const char *container_id, void *userdata)
 {
     struct nm_manager *m = userdata;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The second half of a pause or resume. */
+/* Carries out a pause or a resume: freezes or thaws the cgroup. */
 
 #include "agent/lifecycle/lifecycle-internal.h"
 
@@ -35,7 +35,8 @@ void nm_freeze_set(struct nm_live_container *l, bool frozen)
         nm_persist_set_state(l, frozen ? NM_RUNNING : NM_PAUSED);
         return;
     }
-    /* A small cgroup is frozen before the write returns. The event would come only in another turn. */
+    /* A small cgroup is already frozen when the write returns. The event of cgroup.events would arrive only in a later
+     * turn. */
     nm_container_events_observe(l);
 }
 

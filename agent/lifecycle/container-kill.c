@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The second half of a kill, or of the end of a run before another: SIGTERM with its grace period, then SIGKILL to
- * all. */
+/* Carries out a kill, and ends a run before the container's next run: sends SIGTERM, waits for the grace period, and
+ * sends SIGKILL to all processes. */
 
 #include "agent/lifecycle/lifecycle-internal.h"
 
@@ -18,8 +18,8 @@
 #include "util/fault.h"
 #include "util/log.h"
 
-/* Raises the priority of an opportunistic container that is being killed, since its processes free their memory in
- * their own CPU time. */
+/* Raises the CPU priority of an opportunistic container that is being killed: its processes need CPU time to exit and
+ * free their memory. */
 static void lift_cpu_limits(struct nm_live_container *l)
 {
     struct nm_priority p = nm_limits_priority_of(l);
@@ -38,7 +38,7 @@ void nm_kill_all(struct nm_live_container *l)
 
     assert(l->c->view.state == NM_KILLING || l->c->rerun);
     NM_FAULT("before-kill");
-    nm_sample_live(l, nm_now_usec()); /* the container's use just before the kill */
+    nm_sample_live(l, nm_now_usec()); /* measure the container's use just before the kill */
     l->use_before = l->c->view.measured;
     if (l->cg)
         lift_cpu_limits(l);
@@ -72,8 +72,8 @@ static int begin_signal(struct nm_live_container *l, int signo)
     return r;
 }
 
-/* Journals a SIGTERM once all processes have it: an nmd that is started before then sends it to all of them again. Then
- * sends the next signal. */
+/* Is called after a signal was sent to all processes. Journals a SIGTERM only now: if nmd is restarted earlier, it
+ * sends SIGTERM to all processes again. Then sends the next requested signal. */
 static void on_signal_sent(int r, void *userdata)
 {
     struct nm_live_container *l = userdata;
@@ -85,7 +85,7 @@ static void on_signal_sent(int r, void *userdata)
         return;
     l->signals_due &= ~(UINT64_C(1) << (signo - 1));
     if (begin_signal(l, signo) < 0)
-        l->signals_due = 0; /* the cgroup has gone */
+        l->signals_due = 0; /* the cgroup was removed */
 }
 
 int nm_kill_signal(struct nm_live_container *l, int signo)

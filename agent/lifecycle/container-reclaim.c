@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The second half of a reclaim: a container's memory is pushed out to swap. A write to memory.reclaim blocks until the
- * kernel is done, which may take seconds when it swaps. So a worker process makes the write. The worker ends when its
- * time limit is over, and is killed otherwise.
+ * Carries out a reclaim: the kernel moves memory of a container to swap. A write to memory.reclaim blocks until the
+ * kernel has finished, which may take seconds. So a worker process makes the write. The worker exits at its time limit.
+ * nmd kills a worker that exceeds the limit by LATE_USEC.
  *
- * memory.high is not used, although it would also slow a growing container down. The container itself would have to
- * reclaim, which idle-class work on a busy node does too late, and the limit would stay if nmd died.
+ * memory.high would also slow down a container that grows, but is not used, for two reasons. First, the container's own
+ * tasks would have to reclaim, and idle-class tasks on a busy node do so too late. Second, the limit would remain if
+ * nmd died.
  */
 
 #include "agent/lifecycle/lifecycle-internal.h"
@@ -24,12 +25,12 @@
 #include "util/log.h"
 #include "util/parse.h"
 
-/* A worker that is late by this time hangs in the kernel, usually in a write to a slow disk. */
+/* A worker that exceeds its time limit by this time hangs in the kernel, usually in a write to a slow disk. */
 #define LATE_USEC (500 * NM_USEC_PER_MSEC)
-/* A shorter reclaim does not show the disk's speed, since writing may not have begun. */
+/* The speed of a shorter reclaim is not recorded, since the kernel may not have begun to write. */
 #define TELLING_USEC (200 * NM_USEC_PER_MSEC)
-/* An older speed does not show the disk's present speed. After this time, a reclaim is also tried again after a
- * slow reclaim. */
+/* Maximum age of a recorded speed, since the disk's speed may have changed. So nmd also tries a reclaim again at this
+ * time after a slow reclaim. */
 #define SPEED_AGE_USEC (600 * NM_USEC_PER_SEC)
 
 /* The recent speed of reclaims. */
@@ -50,8 +51,8 @@ struct nm_reclaim *nm_reclaim_free(struct nm_reclaim *r)
 
 /* ---- the worker ------------------------------------------------------------ */
 
-/* Runs the worker. The worker must not keep nmd's descriptors (the lock, the gates of shims) beyond nmd's end, nor
- * outlive nmd. */
+/* Runs in the worker process. The worker exits when nmd exits, and must not keep nmd's descriptors open (the lock, the
+ * gates of shims). */
 static _Noreturn void worker(const struct nm_live_container *l, pid_t nmd)
 {
     struct nm_cgroup cg = {.dir_fd = STDERR_FILENO + 1};
@@ -82,7 +83,7 @@ uint64_t nm_reclaim_bytes_per_sec(const struct nm_manager *m)
     return known ? m->reclaim->bytes_per_sec : 0;
 }
 
-/* Returns the memory gained so far. Partial gains count, too, even if the worker was killed. */
+/* Returns how much memory the reclaim has freed. A part counts, too, even if the worker was killed. */
 static uint64_t note_gain(struct nm_live_container *l)
 {
     uint64_t gained;
@@ -94,7 +95,7 @@ static uint64_t note_gain(struct nm_live_container *l)
     return gained;
 }
 
-/* Records a late reclaim with its speed, since no errno would point to a slow disk. */
+/* Records a slow reclaim as failed, with its speed. There is no errno that would show that the disk is slow. */
 static void note_lateness(struct nm_live_container *l)
 {
     char got[32], asked[32], took[32], why[160];
@@ -130,16 +131,16 @@ static int ended(sd_event_source *s, const siginfo_t *si, void *userdata)
     struct nm_live_container *l = userdata;
     bool worked = si->si_code == CLD_EXITED && (si->si_status == 0 || si->si_status == EAGAIN), open;
 
-    if (!l) { /* the container has gone meanwhile (lists.c); release the floating reference */
+    if (!l) { /* the container was removed from the lists meanwhile (lists.c); release the floating reference */
         (void)sd_event_source_set_floating(s, false);
         return 0;
     }
-    open = l->decision_open && l->decision.kind == NM_DECISION_RECLAIM; /* otherwise another decision has replaced
-                                                                           the reclaim */
+    open = l->decision_open && l->decision.kind == NM_DECISION_RECLAIM; /* false if another decision has replaced the
+                                                                           decision to reclaim */
     l->reclaim_child = sd_event_source_disable_unref(l->reclaim_child);
     l->reclaim_timer = sd_event_source_disable_unref(l->reclaim_timer);
     l->c->view.reclaiming = false;
-    if (l->cg) /* the worker may have been killed before it removed the limit of swap */
+    if (l->cg) /* a killed worker has not removed its limit in memory.swap.max */
         (void)nm_cgroup_set_swap_max(l->cg, NM_CGROUP_NONE);
     if (open && worked) {
         (void)note_gain(l);
@@ -150,7 +151,8 @@ static int ended(sd_event_source *s, const siginfo_t *si, void *userdata)
         measure_speed(l, 0);
         nm_record_failed(l, si->si_code == CLD_EXITED ? strerror(si->si_status) : "the worker was killed");
     }
-    /* After a reclaim of a running container, have a round kill for the remaining excess now, not a period later. */
+    /* If the container is running, request a round with a sample now: memory may still be above the threshold, and the
+     * policy should not wait for the next period to kill a container. */
     nm_round_request(l->m, l->reclaim_within_usec > 0 ? NM_TRIGGER_PRESSURE : NM_TRIGGER_CHANGE);
     return 0;
 }
@@ -182,7 +184,7 @@ void nm_reclaim_start(struct nm_live_container *l)
     NM_FAULT("after-reclaim");
     r = pid < 0 ? -errno
                 : sd_event_add_child(l->m->event, &l->reclaim_child, pid, WEXITED, ended, l);
-    if (pid > 0 && r < 0) { /* the worker's end can't be watched; it has hardly begun */
+    if (pid > 0 && r < 0) { /* the worker's exit can't be watched, so kill the worker */
         (void)kill(pid, SIGKILL);
         (void)waitpid(pid, NULL, 0);
     }

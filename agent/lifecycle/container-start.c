@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The second half of an admission: starts the shim, creates its cgroup, and opens the gate.
+ * Carries out an admission: starts the shim, creates its cgroup, and opens the gate.
  *
- * A start keeps nmd busy for some milliseconds, and hundreds of containers may be admitted at once. So admitted
- * containers wait in a queue, and each turn of the event loop starts a few of them, so that clients get answers in
- * between. Users take turns, and so do the applications of one user of a cluster (util/fair-queue.h), so that a user
- * with hundreds of starts does not delay the others. After a crash the journal has the queued containers as admitted
+ * A start takes some milliseconds of nmd's time, and one round may admit hundreds of containers. So admitted containers
+ * wait in a queue of starts. Each turn of the event loop starts a few of them, and nmd answers clients between the
+ * turns. Users take turns in this queue, and so do the applications of one cluster user (util/fair-queue.h). So a user
+ * with hundreds of starts does not delay other users. After a crash, the journal has the queued containers as admitted
  * without a shim, as if nmd had died just before the launch.
  */
 
@@ -34,10 +34,11 @@ int nm_start_open_shim(struct nm_manager *m)
 }
 
 /*
- * Journals the shim before its gate opens. A start can't be undone after the gate, so a restarted nmd must know that
- * the gate was passed and by which shim: from the journal, or from the copy beside the shim's records. If neither of
- * them can be written (a full disk), the start is given up. If the journal was written, the copy may follow later:
- * losing the journal at the same moment as nmd is too unlikely to justify delaying each command by another file.
+ * Journals the shim before its gate opens. After that, the start can't be undone, so a restarted nmd must know which
+ * shim has passed its gate. This is in the journal, or in the container's snapshot beside the shim's record. If neither
+ * the journal nor the snapshot can be written (a full disk), the start is given up. If the journal was written, the
+ * snapshot is written after the gate opens. It is unlikely that nmd dies and the journal is lost at the same moment, so
+ * the command does not wait for a second file.
  */
 static int persist_before_gate(struct nm_live_container *l, bool *ret_copied)
 {
@@ -55,7 +56,7 @@ static void created(int result, struct nm_cgroup *cg, const char *message, void 
     int r;
 
     assert(!l->cg && l->launch && nm_run_phase_is_creating(l->phase));
-    if (result == -ESHUTDOWN && !kill_pending) { /* the host shuts down: usually the container starts after the next
+    if (result == -ESHUTDOWN && !kill_pending) { /* the host shuts down; the container usually starts after the next
                                                     boot */
         nm_end_hold_launch(l);
         return;
@@ -83,7 +84,7 @@ static void created(int result, struct nm_cgroup *cg, const char *message, void 
     nm_limits_created(l);
     r = nm_launch_open_gate(l->launch);
     if (r < 0)
-        nm_debug("%s: the shim ended before its gate opened", l->c->id); /* the shim's end is reported next */
+        nm_debug("%s: the shim ended before its gate opened", l->c->id); /* on_gone() in launch.c reports the shim's end */
     NM_FAULT("gate-open");
     if (r >= 0 && l->input_fd > 0) { /* the shim has its own copy of the descriptor now */
         (void)nm_close(l->input_fd);
@@ -119,7 +120,7 @@ static int start_shim(struct nm_live_container *l)
     nm_files_container_dir(m, l->c->id, dir);
     if ((size_t)snprintf(logs, sizeof logs, "%s/%s", m->log_dir, l->c->id) >= sizeof logs)
         return -ENAMETOOLONG;
-    /* If prepare() fails, create() fails as well and provides the error message. */
+    /* An error of prepare() is ignored here, because create() then fails as well and provides the error message. */
     if (m->backend->ops->prepare && m->backend->ops->prepare(m->backend, l->c->id, &cg) >= 0) {
         p.cgroup_fd = cg->dir_fd;
         NM_FAULT("cgroup-prepared");
@@ -131,8 +132,9 @@ static int start_shim(struct nm_live_container *l)
     return r;
 }
 
-/* Returns whether the user may still run containers. The rules may have become stricter since the submission or the
- * last start. The right to act for another user was checked at submission. */
+/* Returns whether the user may still run containers. The configuration may have become stricter since the submission or
+ * the container's last run. The permission to submit for another user was checked at submission and is not checked
+ * again. */
 static bool user_is_allowed(struct nm_live_container *l, struct nm_problem *ret_problem)
 {
     const struct nm_command *command = &l->c->command;
@@ -186,15 +188,16 @@ static void launch(struct nm_live_container *l)
         nm_end_fail_launch(l, NM_LAUNCH_STAGE_SHIM, -r, "its cgroup could not be created");
 }
 
-/* Returns the user whose turn a start takes: submitter and account of the command together. All containers of a cluster
- * have the same submitter, nmd, but run as the accounts of the cluster's users. */
+/* Returns the key of the user in the queue of starts: the submitter's uid and the uid of the command. All containers of
+ * a YARN cluster have the same submitter, nmd, but their commands run as the accounts of the cluster's users. */
 static uint64_t starter_of(const struct nm_container *c)
 {
     return (uint64_t)c->submitter_uid << 32 | c->command.uid;
 }
 
-/* Queues a start. Users take turns, and within a user's turns the user's applications do, so a user with many
- * applications gets no more turns. If all users of a cluster share one account, only the applications take turns. */
+/* Puts a container into the queue of starts. Users take turns. Within the turns of one user, the user's applications
+ * take turns, so a user with many applications gets no more turns. If all users of a cluster share one account, only
+ * applications take turns. */
 void nm_start_soon(struct nm_live_container *l)
 {
     const char *app = nm_streq(l->c->owner, "local") ? "" : l->c->app;
@@ -241,7 +244,7 @@ void nm_start_some(struct nm_manager *m)
             break;
     }
     if (!m->round.is_on)
-        nm_slice_follow(m); /* a round updates the slice itself */
+        nm_slice_follow(m); /* a round updates the slice's limits at its end */
     if (m->starts.queue.first)
         (void)nm_loop_want(m->starts.source);
 }

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * The functions of the life cycle that other rooms use: actions on a container, its start, its events and its end. A
- * function without a result logs its failure, and the container's state shows it. The lists own all live containers.
+ * The functions of the life cycle that other folders use: actions on a container, its start, its events and its end. A
+ * function that returns void logs its failure, and the container's state shows the failure. nm_manager.lives owns all
+ * containers.
  */
 
 #include "agent/state/manager-state.h"
@@ -11,8 +12,8 @@
 /*
  * ---- actions.c -------------------------------------------------------------------------------
  *
- * Each function journals its intent and then carries it out. Inside a round, all intents are first written in one
- * transaction, and nm_act_carry_out() follows.
+ * Each function journals the action and then carries it out. A round first journals all its actions in one transaction,
+ * and then calls nm_act_carry_out() for each container.
  */
 
 void nm_act_carry_out(struct nm_live_container *l);
@@ -23,7 +24,7 @@ void nm_act_reclaim(struct nm_live_container *l, uint64_t bytes, uint64_t within
                                                                                            limit */
 /* Ends the container's processes so that it can run again (nm_container.rerun). */
 void nm_act_rerun(struct nm_live_container *l);
-/* reason becomes the container's exit reason. now: sends SIGKILL at once. */
+/* reason: the container's exit reason. now: sends SIGKILL immediately, without SIGTERM and grace period. */
 void nm_act_kill(struct nm_live_container *l, enum nm_exit_reason reason, bool now);
 /* Removes a waiting container from the queue and ends it. */
 void nm_act_discard(struct nm_live_container *l, enum nm_exit_reason reason);
@@ -32,8 +33,9 @@ void nm_act_discard(struct nm_live_container *l, enum nm_exit_reason reason);
 
 /* Launches containers from the front of the queue of starts until the time of one turn of the event loop is used up. */
 void nm_start_some(struct nm_manager *m);
-/* Opens the shim once, when nmd starts, because an upgrade replaces the file before it restarts nmd. If the file was
- * missing then, later calls try again. Returns the descriptor, which the manager owns. */
+/* Opens the shim's program once, when nmd starts, because a package upgrade replaces the file before it restarts nmd.
+ * If the file is missing at nmd's start, later calls try again. Returns the descriptor, which the manager owns, or
+ * -errno. */
 int nm_start_open_shim(struct nm_manager *m);
 
 /* ---- container-events.c ---------------------------------------------------------------------- */
@@ -44,37 +46,39 @@ void nm_container_events_tell_shim(struct nm_live_container *l); /* excludes the
                                                                     sampler's figures */
 void nm_container_events_launched(struct nm_launch *launch, enum nm_launch_phase phase,
                                   const struct nm_launch_record *r, void *userdata);
-/* Handles a stopped scope; a nm_cgroup_stopped_cb_t whose userdata is the manager. */
+/* Handles a scope that systemd stops. Is a nm_cgroup_stopped_cb_t; userdata is the manager. */
 void nm_container_events_stopped(const char *container_id, void *userdata);
 void nm_container_events_observe(struct nm_live_container *l); /* reads cgroup.events and reacts to changes */
 
-/* ---- second halves of actions, as far as other rooms use them -------------------------------- */
+/* ---- container-freeze.c, container-kill.c, container-reclaim.c ------------------------------- */
 
-/* Handles a freeze that the policy takes back because it did not complete in time: logs which process hangs, and closes
+/* Handles a freeze that did not complete in time, so that the policy cancels it. Logs which process hangs, and records
  * the decision as failed. */
 void nm_freeze_given_up(struct nm_live_container *l);
-/* Sends the signal to all processes but the shim: to the first ones now, to the others in later turns. A signal that
- * comes meanwhile is sent after it, once. Returns 0 or -errno. */
+/* Sends a signal to all processes except the shim. If there are many processes, most of them get the signal in later
+ * turns of the event loop. A signal requested before the end of this pass is sent after the pass, and only once if it
+ * is requested several times. Returns 0 or -errno. */
 int nm_kill_signal(struct nm_live_container *l, int signo);
 struct nm_reclaim *nm_reclaim_new(void); /* NULL: out of memory */
 struct nm_reclaim *nm_reclaim_free(struct nm_reclaim *r);
-/* Prepares the kill of a container with a running reclaim. Records the amount and speed of the reclaim now, because no
- * later report will come. The worker exits as soon as the kernel lets it. */
+/* Is called before a container with a running reclaim is killed. Records the amount and speed of the reclaim now,
+ * because the killed worker reports no result, and kills the worker. The worker exits as soon as its write to
+ * memory.reclaim returns. */
 void nm_reclaim_overtaken(struct nm_live_container *l);
-/* Returns the combined speed of the latest reclaims, or 0 if there was no recent reclaim. */
+/* Returns the average speed of the latest reclaims, or 0 if there was no recent reclaim. */
 uint64_t nm_reclaim_bytes_per_sec(const struct nm_manager *m);
 
 /* ---- container-end.c ------------------------------------------------------------------------- */
 
-/* Checks whether the container has ended. If so, schedules the handling of its end in another turn of the event loop,
- * and kills processes that the command left behind. */
+/* Checks whether the container has ended. If the command has ended and processes remain in the cgroup, kills them. If
+ * the cgroup is empty, schedules the handling of the end in another turn of the event loop. */
 void nm_end_check(struct nm_live_container *l);
-/* Does the same as nm_end_check() for all containers, periodically. This catches ends that could not be scheduled
- * because memory was short. */
+/* Calls nm_end_check() for all containers whose shim has gone or that were killed. Is called periodically, because the
+ * handling of an end can't be scheduled while memory is short. */
 void nm_end_check_all(struct nm_manager *m);
-/* Returns whether the container has ended and only waits for the turn in which its end is handled, so that no process
- * is left to kill. Returns false for a container whose start was given up, since it goes back into the queue. */
+/* Returns whether the container has ended and has no process left, but its end is not handled yet. Returns false if the
+ * container's start was given up, since the container will be queued again. */
 bool nm_end_is_over(const struct nm_live_container *l);
-/* Fills in how the container ended (exit_* and message), from the shim's record if there is one, otherwise from other
- * evidence. */
+/* Sets the members exit_* and message of the container. The source is the shim's record. If there is no record, the
+ * function uses the number of OOM kills, nmd's own kill, and the shim's files. */
 void nm_end_classify(struct nm_live_container *l);
