@@ -2,35 +2,33 @@
 #pragma once
 
 /*
- * The structures and functions that launch.c (watching), launch-spawn.c (starting) and output-drain.c (the last output)
- * share. Functions return 0 or -errno.
+ * The structures and functions shared by launch.c (watches shims), launch-spawn.c (starts shims) and output-drain.c
+ * (saves the last output). Functions return 0 or -errno.
  */
 
 #include "agent/launch/launch.h"
 #include "agent/launch/output.h"
 #include "agent/launch/shim.h"
 
-/* ---- output-drain.c --------------------------------------------------------------------------
- *
- * Saves the last output of a container that is killed. The shim is in the same cgroup and is killed with it, perhaps
- * before it has copied the newest output from the pipes to the log. The pipes exist as long as one end of them is open.
- * So nmd opens them before the kill, and writes their remaining content to the log once the shim has gone. It holds
- * them only for that time: two descriptors for each container that is being killed, and no descriptors for running
- * containers.
- */
+/* ---- output-drain.c -------------------------------------------------------------------------- Saves the last output
+ * of a container that is killed. The shim is in the same cgroup and is killed with it, perhaps before it has copied the
+ * newest output from the pipes to the log. A pipe exists as long as one of its ends is open. So nmd opens the pipes
+ * before the kill, and writes their remaining content to the log after the shim has exited. nmd keeps the pipes open
+ * only for this time: it uses two descriptors for each container that is being killed, and no descriptors for running
+ * containers. */
 
 struct nm_output_drain {
-    char *log_dir; /* owned; NULL: no pipes are held */
+    char *log_dir; /* owned; NULL: no pipes are open */
     int fd[NM_OUTPUT_N_STREAMS];
 };
 
 #define NM_OUTPUT_DRAIN_NONE ((struct nm_output_drain){.fd = {-EBADF, -EBADF}})
 
-/* Opens the pipes of the shim `pid`. The caller then checks that the pid still belongs to that shim, and drops the
- * pipes if not. A second call has no effect. */
+/* Opens the output pipes of the shim `pid`. The caller then checks that the pid still belongs to this shim, and
+ * otherwise calls nm_output_drain_drop(). A second call has no effect. */
 void nm_output_drain_hold(struct nm_output_drain *w, pid_t pid, const char *log_dir);
-/* Writes the rest of the pipes' content to the log once the shim has gone, and drops the pipes. max_bytes: the log's
- * limit for each stream. */
+/* Writes the remaining content of the pipes to the log, and closes the pipes. Is called after the shim has exited.
+ * max_bytes: the log's limit for each stream. */
 void nm_output_drain_write(struct nm_output_drain *w, uint64_t max_bytes);
 void nm_output_drain_drop(struct nm_output_drain *w);
 
@@ -48,7 +46,7 @@ struct nm_launch {
     bool is_child;      /* the shim is a child of nmd, so nmd must reap it */
     bool is_session;    /* the launch is a session, which has neither directory nor record */
     bool born_inside;
-    bool has_gate;      /* the shim's gate is still closed */
+    bool has_gate;      /* nmd has not opened the shim's gate yet */
     bool told_started;
     bool gone;
     struct nm_launch_record record; /* newest known record of the shim */

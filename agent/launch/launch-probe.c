@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Tests whether containers can have namespaces of their own on this host. User namespaces may be disabled
- * (user.max_user_namespaces = 0) or filtered in a container that nmd runs in, or nmd may lack a capability. The test
- * runs the code that confines containers once.
+ * Tests whether containers can have separate namespaces on this host. User namespaces may be disabled
+ * (user.max_user_namespaces = 0), nmd may run in a container whose seccomp filter refuses them, or nmd may lack a
+ * capability. The test runs once the same code that confines containers.
  */
 
 #include "agent/launch/launch.h"
@@ -18,8 +18,8 @@
 #include "util/fileio.h"
 #include "util/inherited.h"
 
-/* Runs the test in the child. The child closes nmd's end of the channel. Otherwise the child would hold this end
- * itself, would never read end-of-file, and would wait forever if nmd was killed. */
+/* Runs the test in the child. The child closes nmd's end of the channel. With this end open, the child would never read
+ * end-of-file, and would wait forever if nmd was killed. */
 static _Noreturn void try_in_child(int channel, int nmds_end, pid_t nmd)
 {
     (void)close(nmds_end);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Starts a shim. All files that the shim uses are passed as descriptors at fixed numbers (shim.h). The shim has no
- * environment and starts in a session of its own with all signals blocked, so a terminal cannot signal it at any
- * moment.
+ * Starts a shim. All files that the shim uses are passed as descriptors with fixed numbers (shim.h). The shim has no
+ * environment. It starts in a new session with all signals blocked, so that a terminal can never send it a signal.
  *
- * If the container's cgroup exists already, the shim is born in it. Moving a process there makes the kernel wait for an
- * RCU grace period (8 to 15 ms), being born there does not. Only clone3 can do that. Otherwise the shim is forked, and
- * the creator of the cgroup moves the shim.
+ * If the container's cgroup exists already, clone3() creates the shim in this cgroup. To move an existing process there
+ * takes 8 to 15 ms, because the kernel waits for an RCU grace period. If the cgroup does not exist or clone3() is not
+ * possible, the shim is forked, and the code that creates the cgroup moves the shim.
  *
- * nmd does not wait for the exec of the shim. Meanwhile nmd sets limits and writes the journal, and a process woken by
- * the exec might not get a CPU until the shim sleeps. From its birth the child has its final pid, cgroup and start
- * time. The child is a complete copy of nmd (which has one thread), so it may do slow work: query the name services.
+ * nmd does not wait for the exec of the shim (as vfork() would), for two reasons. nmd can set limits and write the
+ * journal meanwhile. And after the exec, nmd may not get a CPU until the shim sleeps. The child's pid, cgroup and start
+ * time don't change at the exec. As nmd has only one thread, the child is a complete copy of nmd, so it may do slow
+ * work: it queries the name services.
  *
- * nmd holds the shim's program open, because an upgrade may replace it with a version that reads a different spec while
- * this nmd still runs.
+ * nmd keeps the shim's program open. While nmd is running, a package upgrade may replace the file with a version that
+ * reads a different spec.
  */
 
 #include "agent/launch/launch.h"
@@ -38,8 +38,8 @@
 #include "util/fileio.h"
 #include "util/parse.h"
 
-/* The descriptors for the shim. Each number is above the numbers that the shim will use, and above the
- * previous number. */
+/* The descriptors for the shim. Each number is above the fixed numbers of shim.h, so that dup2() overwrites none of
+ * them, and above the number of the previous member. */
 struct handover {
     int dir, logs, socket, input; /* `input` may be missing */
 };
@@ -66,8 +66,8 @@ static int lift(int fd, int floor)
     return high;
 }
 
-/* Opens a directory. The shim writes here as root, so a directory that another user has replaced, or can write to, is
- * refused. */
+/* Opens a directory in which the shim writes as root. Refuses a directory that belongs to another user, or that another
+ * user can write to. */
 static int open_dir(const char *path, int floor)
 {
     _cleanup_close_ int fd = -EBADF;
@@ -100,7 +100,7 @@ static int prepare(const struct nm_launch_params *p, struct nm_launch *l, struct
     h->dir = open_dir(p->container_dir, NM_SHIM_FD_END);
     if (h->dir < 0)
         return h->dir;
-    /* A record of an earlier attempt must not be taken for the record of this attempt. */
+    /* Remove the record of an earlier start, so that it is not read as the record of this start. */
     r = nm_launch_forget_at(h->dir);
     if (r < 0)
         return r;
@@ -114,8 +114,8 @@ static int prepare(const struct nm_launch_params *p, struct nm_launch *l, struct
     return h->input < 0 ? h->input : 0;
 }
 
-/* Closes other descriptors in the child. A child that waits for a slow name service must not keep a client's connection
- * or a lock of nmd open. */
+/* Closes all other descriptors in the child. While the child waits for a slow name service, it must not keep a client's
+ * connection or a lock of nmd open. */
 static void close_others(const struct handover *h, int shim)
 {
     const int keep[] = {h->dir, h->logs, h->socket, h->input >= 0 ? h->input : h->socket, shim};
@@ -130,14 +130,14 @@ static void close_others(const struct handover *h, int shim)
 /*
  * ---- the command's account -------------------------------------------------------------------
  *
- * Name services may be slow (sockets, a network), so they are called in the child that becomes the shim, in parallel to
- * nmd's own preparations, and never in nmd's event loop. The lookup precedes the exec of the shim: nmd has the
- * services' libraries loaded already, whereas the shim would have to load these libraries for each container and keep
- * them in memory while the shim runs.
+ * Name services may be slow (sockets, a network). So the child that becomes the shim queries them, in parallel to nmd's
+ * preparations, and nmd's event loop never does. The child queries them before it executes the shim, because nmd has
+ * already loaded the services' libraries. The shim would have to load these libraries for each container, and keep them
+ * in memory while the command runs.
  */
 
-/* Returns whether the user is given as a number. A uid without an account (on a container's host, or with an
- * unprivileged nmd) may be given in this way. */
+/* Returns whether the user is given as a number. A uid without an account may be given as a number (for example a uid
+ * that has an account only inside a container image, or with an unprivileged nmd). */
 static bool is_number_of(const char *user, uid_t uid)
 {
     uint64_t v;
@@ -145,8 +145,8 @@ static bool is_number_of(const char *user, uid_t uid)
     return nm_parse_u64(user, &v) == 0 && v == uid;
 }
 
-/* Returns whether the lookup itself failed. "No such user" comes with many errors, depending on the service; these
- * errors mean that no answer was obtained. */
+/* Returns whether the lookup failed. For a user that does not exist, name services return various values of errno. The
+ * values listed here mean that there was no answer. */
 static bool is_trouble(int error)
 {
     return error == EIO || error == EMFILE || error == ENFILE || error == ENOMEM;
@@ -166,7 +166,7 @@ static int find_passwd(const struct nm_command *c, struct passwd **ret)
     }
     if (!pw)
         return is_trouble(errno) ? -errno : -ENOENT;
-    /* nmd checked the permission of the uid that nmd had looked up, so a different uid is refused here */
+    /* nmd has checked the permissions of the uid in the command, so an account with another uid is refused */
     if (pw->pw_uid != c->uid || pw->pw_gid != c->gid)
         return -ESTALE;
     *ret = pw;
@@ -179,9 +179,9 @@ static char *given(char *value, char *fallback)
 }
 
 /*
- * Looks up the command's user in the name services. Only for a process that is about to exec another program: the
- * strings lie in libc's buffers, and no memory is freed. If the account cannot be used, `error` is set: ENOENT (no such
- * user), ESTALE (its uid or gid differs from the command's) or the reason why the lookup failed.
+ * Looks up the command's user in the name services. Only for a process that will exec another program: the strings are
+ * in libc's buffers, and no memory is freed. If the account can't be used, sets `error`: ENOENT (no such user), ESTALE
+ * (the account's uid or gid differs from the command's), or the errno of the failed lookup.
  */
 static struct nm_shim_account find_account(const struct nm_command *c)
 {
@@ -209,7 +209,7 @@ static int make_spec(const struct nm_launch_params *p, const struct nm_shim_sess
     const struct nm_shim_terms terms = {
         .oom_score_adj = p->oom_score_adj,
         .output_max_bytes = p->output_max_bytes,
-        /* Namespaces do not confine root, nor a process that may gain root's rights. */
+        /* Namespaces don't confine root, nor a process that may gain root's privileges. */
         .confine = p->confine && p->command->uid != 0 && p->command->no_new_privs,
         .private_ipc = p->private_ipc,
         .has_input = p->input_fd > 0,
@@ -231,7 +231,7 @@ static int make_spec(const struct nm_launch_params *p, const struct nm_shim_sess
     return r < 0 ? r : STEAL_FD(fd);
 }
 
-/* Moves the descriptors to the numbers named in shim.h, all of which are free. */
+/* Duplicates the descriptors to the fixed numbers of shim.h. None of these numbers is in use. */
 static int arrange(const struct handover *h, int spec)
 {
     const int fds[][2] = {{h->input, NM_SHIM_FD_INPUT},
@@ -250,7 +250,7 @@ static int arrange(const struct handover *h, int spec)
 static int become_shim(const struct nm_launch_params *p, const struct nm_shim_session *session,
                        const struct handover *h)
 {
-    /* the id is only for people who read a process list */
+    /* the container's id is only shown in process lists; the shim does not evaluate it */
     char *argv[] = {(char *)NM_SHIM_NAME, (char *)p->container_id, NULL}, *env[] = {NM_FAULT_VARIABLE, NULL};
     int null = open("/dev/null", O_RDWR | O_CLOEXEC), shim, r;
     sigset_t all;
@@ -276,7 +276,7 @@ static int become_shim(const struct nm_launch_params *p, const struct nm_shim_se
     return -errno;
 }
 
-/* Reports the failure in the shim's place, so that nmd handles it like any other failed start. */
+/* Sends the record that a shim would send after a failed start, so that nmd handles this failure in the same way. */
 static _Noreturn void tell_failure(const struct handover *h, int error)
 {
     const struct nm_launch_record r = {
@@ -300,8 +300,8 @@ static pid_t fork_into(int cgroup_fd, bool *ret_born_inside)
     long pid = cgroup_fd >= 0 ? syscall(SYS_clone3, &args, sizeof args) : -1;
 
     *ret_born_inside = pid >= 0;
-    /* clone3 was refused (an older kernel, a filter, or a cgroup that accepts no processes). The shim is then moved
-     * later. */
+    /* If clone3() was refused (an older kernel, a seccomp filter, or a cgroup that accepts no processes), fork the
+     * shim. It is moved into the cgroup later. */
     return pid < 0 ? fork() : (pid_t)pid;
 }
 
@@ -323,7 +323,8 @@ static int spawn(const struct nm_launch_params *p, const struct nm_shim_session 
     return 0;
 }
 
-/* Gets the shim's pidfd and start time. The pid is an unreaped child of nmd, so it cannot be recycled yet. */
+/* Gets the shim's pidfd and start time. The shim is a child of nmd and was not reaped, so its pid can't be reused
+ * yet. */
 static int identify(struct nm_launch *l)
 {
     l->pidfd = RET_NERRNO(pidfd_open(l->pid, 0));
@@ -342,7 +343,7 @@ static int start(const struct nm_launch_params *p, const struct nm_shim_session 
         return r;
     r = identify(l);
     if (r < 0) {
-        /* without a pidfd (too many open files): the gate is closed, so the shim just has to exit */
+        /* without a pidfd (too many open files), kill the shim: its gate is closed, so the command has not run */
         if (!l->is_child) {
             (void)kill(l->pid, SIGKILL);
             (void)waitpid(l->pid, NULL, 0);
@@ -373,7 +374,8 @@ int nm_launch_new(const struct nm_launch_params *p, nm_launch_cb_t cb, void *use
     return 0;
 }
 
-/* Starts a session. The session's shim reports everything over its socket, since a session has no directory. */
+/* Starts a session. A session has no directory for a record, so its shim uses the descriptor numbers of the two
+ * directories for the client's connection and the container's shim. */
 int nm_launch_session_new(const struct nm_launch_params *p, const struct nm_shim_session *session, int shim_pidfd,
                           int client_fd, nm_launch_cb_t cb, void *userdata, struct nm_launch **ret)
 {

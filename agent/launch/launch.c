@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * nmd's end of a launch: watches one shim, new (launch-spawn.c) or adopted, and calls back for STARTED and ENDED, each
- * once and in this order. There are three sources, and any source may be missing:
+ * Watches one shim, which was started by this nmd (launch-spawn.c) or adopted from an earlier nmd. Calls the callback
+ * once for STARTED and then once for ENDED. There are three sources of information, and each of them may be missing:
  *
- *   socket   the shim's messages, fastest; an adopted shim has no socket (it was closed when the old nmd ended)
- *   record   the file in the container's directory, with the same content; watched with inotify after
- *            an adoption
- *   pidfd    readable when the shim is gone, which ENDED reports; messages and record are then read a
- *            last time. Without a record of an end the shim was killed, and the caller must kill the
- *            rest of the container through its cgroup (the kernel kills the command when its shim
- *            dies, see shim-child.c)
+ *   socket   the shim's messages, the fastest source. There is no socket to an adopted shim, because the
+ *            earlier nmd's exit has closed it.
+ *   record   the file in the container's directory, with the same content as the messages. It is watched
+ *            with inotify after an adoption.
+ *   pidfd    readable when the shim has exited. Messages and record are then read a last time before
+ *            ENDED is reported. If there is no record of the command's end, the shim was killed, and the
+ *            caller must kill the container's remaining processes through the cgroup. (The kernel kills
+ *            the command when its shim exits, see shim-child.c.)
  *
- * A pid is used only through a pidfd, after a check that the process's start time matches.
+ * The shim's pid may be reused, so nmd uses a pidfd, and checks the process's start time after it has opened the pidfd.
  */
 
 #include "agent/launch/launch.h"
@@ -34,7 +35,8 @@
 #include "util/log.h"
 #include "util/parse.h"
 
-/* A running container has about eight descriptors, and a few more while it starts. */
+/* Number of free descriptors that a launch requires. nmd uses about eight descriptors for a running container, and a
+ * few more while the container starts. */
 #define RESERVE 32
 
 int nm_launch_read_start_ticks(pid_t pid, uint64_t *ret)
@@ -48,7 +50,8 @@ int nm_launch_read_start_ticks(pid_t pid, uint64_t *ret)
     r = nm_read_file_at(AT_FDCWD, path, text, sizeof text, NULL);
     if (r < 0)
         return r == -ENOENT ? -ESRCH : r;
-    /* The name, field 2, may contain any character, even ')': the numbers begin after the last ')'. */
+    /* Field 2, the command's name, is in parentheses and may contain any character, even ')'. So the next fields begin
+     * after the last ')'. */
     p = strrchr(text, ')');
     if (!p)
         return -EBADMSG;
@@ -67,7 +70,8 @@ static void report_started(struct nm_launch *l)
     l->cb(l, NM_LAUNCH_STARTED, &l->record, l->userdata);
 }
 
-/* Keeps the newer of two records: the file and a message may come in either order. */
+/* Replaces the launch's record if `r` is newer. The file may have been read before or after the message with the same
+ * record. */
 static void take_record(struct nm_launch *l, const struct nm_launch_record *r)
 {
     if (r->phase > l->record.phase)
@@ -79,7 +83,7 @@ static bool has_run(const struct nm_launch_record *r)
     return r->phase >= NM_LAUNCH_STARTED && r->failed_stage == NM_LAUNCH_STAGE_NONE;
 }
 
-/* Reads the shim's messages. Returns 0, or -EPIPE if the shim will send no more. */
+/* Reads the shim's messages. Returns 0, or -EPIPE if no more messages can come. */
 static int drain_socket(struct nm_launch *l)
 {
     while (l->socket >= 0) {
@@ -131,7 +135,7 @@ static int on_inotify(sd_event_source *source, const struct inotify_event *event
     struct nm_launch *l = userdata;
 
     (void)source;
-    /* An overflow event has no name; read the record then, too. */
+    /* An overflow event has no name. Events may be lost then, so read the record. */
     if (event->len > 0 && !nm_streq(event->name, NM_LAUNCH_RECORD_FILE))
         return 0;
     read_record_file(l);
@@ -213,8 +217,9 @@ int nm_launch_watch(struct nm_launch *l)
 }
 
 /*
- * The watch is set before the record is read, so that no change is missed. Without a watch (the directory was removed,
- * or the user's inotify watches are used up) STARTED may be delayed until the end, but the shim is still watched.
+ * Watches the record of an adopted shim. The watch is set before the record is read, so that no change is missed.
+ * Without a watch (the directory was removed, or the user's limit of inotify watches is reached), STARTED may be
+ * reported only together with ENDED.
  */
 static int watch_record(struct nm_launch *l)
 {
@@ -267,7 +272,8 @@ void nm_launch_keep_output(struct nm_launch *l, const char *log_dir)
     if (l->gone || l->has_gate)
         return;
     nm_output_drain_hold(&l->output_drain, l->pid, log_dir);
-    /* If the shim has ended meanwhile, the pid may belong to another process. */
+    /* If the shim has exited meanwhile, the pid may belong to another process, and the pipes may be those of that
+     * process. */
     if (!nm_launch_shim_lives(l->pid, l->start_ticks))
         nm_output_drain_drop(&l->output_drain);
 }
@@ -326,7 +332,8 @@ int nm_launch_forget_at(int dir_fd)
     return unlinkat(dir_fd, NM_LAUNCH_GATE_FILE, 0) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-/* Opens the descriptors for a moment, because the kernel provides no quick way to read the number of open ones. */
+/* Opens and closes RESERVE descriptors, because the kernel provides no fast way to read the number of open
+ * descriptors. */
 bool nm_launch_has_descriptors(uint64_t *ret_limit)
 {
     struct rlimit rl = {0};
@@ -363,7 +370,7 @@ static int on_forgotten_gone(sd_event_source *source, int fd, uint32_t revents, 
     return 0;
 }
 
-/* Keeps an unwatched child until it is reaped: the event loop has its pidfd until then. */
+/* Leaves the child to a floating event source, which owns the pidfd and reaps the child when it exits. */
 static void leave_to_reaper(struct nm_launch *l)
 {
     _cleanup_(sd_event_source_unrefp) sd_event_source *source = NULL;
@@ -385,7 +392,7 @@ struct nm_launch *nm_launch_free(struct nm_launch *l)
     sd_event_source_disable_unref(l->inotify_source);
     sd_event_source_disable_unref(l->defer_source);
     if (l->is_child && !l->gone) {
-        if (l->has_gate) /* the shim would exit by itself, but may be waiting for a slow name service */
+        if (l->has_gate) /* without SIGKILL, the shim would exit only after a slow name service has answered */
             (void)pidfd_send_signal(l->pidfd, SIGKILL, NULL, 0);
         leave_to_reaper(l);
     }

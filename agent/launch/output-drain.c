@@ -14,7 +14,7 @@
 
 #define BLOCK 16384
 
-/* Opens the pipe itself again through /proc. A shim of an earlier version has no pipe at this number. */
+/* Opens a pipe of the shim through /proc/PID/fd. A shim of an earlier version may have another file at this number. */
 static int open_pipe(pid_t shim, int number)
 {
     _cleanup_close_ int fd = -EBADF;
@@ -38,7 +38,7 @@ void nm_output_drain_hold(struct nm_output_drain *w, pid_t pid, const char *log_
         w->fd[i] = open_pipe(pid, NM_SHIM_FD_OUTPUT + i);
 }
 
-/* Opens the log with the state that the shim's files show. */
+/* Opens the log for writing. Restores the writer's state from the files that the shim has written. */
 static int reopen(int dir_fd, const char *name, uint64_t max_bytes, struct nm_output *ret)
 {
     struct nm_output_piece p;
@@ -65,7 +65,8 @@ static int reopen(int dir_fd, const char *name, uint64_t max_bytes, struct nm_ou
     return 0;
 }
 
-/* Copies only the present content: a process that has escaped from the cgroup could write forever. */
+/* Copies only the present content of the pipe. A process that has left the cgroup may still have the pipe open and
+ * write forever. */
 static void drain(int fd, struct nm_output *o)
 {
     char data[BLOCK];

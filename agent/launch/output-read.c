@@ -10,17 +10,18 @@
 #include "util/error.h"
 #include "util/fileio.h"
 
-#define SHORTEN_MAX (64U << 10) /* the kept bytes are held in memory meanwhile */
+#define SHORTEN_MAX (64U << 10) /* limit, because the remaining bytes are copied through memory */
 
-/* nmd makes these directories as root with mode 0700, and starts no container with other directories
- * (nm_check_private_dir()). The shim has a handful of files in them, and the command can name no file in them. If a
- * process of root has filled a directory, an older file may be missed, but the walk stays short. */
+/* Maximum number of directory entries to read. nmd creates the log directories as root with mode 0700, and starts no
+ * container whose directory has another owner or mode (nm_check_private_dir()). The shim creates only a few files in
+ * them, and the command can't access them. If a process of root has created many files in a directory, an older file
+ * may not be found, but the search is short. */
 #define ENTRIES_MAX 256
 
 /* The files of one stream in a directory. */
 struct found {
     bool has_newest, has_older;
-    uint64_t older; /* the largest BASE: a crash may have left an older file */
+    uint64_t older; /* the largest BASE; after a crash, there may be a file with a smaller BASE */
 };
 
 static int look(int dir_fd, const char *stream, struct found *ret)
@@ -72,7 +73,8 @@ static int open_plain(int dir_fd, const char *name, int flags, struct stat *ret_
     return STEAL_FD(fd);
 }
 
-/* Returns the length up to the first newline. A head that is missing or too long could not be written. */
+/* Returns the length of the head, up to the first newline. Returns 0 if there is no newline: then the head was not
+ * written. */
 static uint64_t head_length(int fd)
 {
     char text[NM_OUTPUT_HEAD_MAX];
@@ -100,8 +102,8 @@ static uint64_t end_of(const struct nm_output_piece *p, const struct stat *st)
     return p->base + (uint64_t)st->st_size - NM_MIN(p->head, (uint64_t)st->st_size);
 }
 
-/* Chooses the file that has the byte. If both names refer to one file, the newest file is being replaced at this
- * moment. */
+/* Chooses the file that has the byte `from`, and closes the other file. If both names refer to the same file, the shim
+ * is just replacing the newest file. */
 static struct nm_output_piece choose(struct nm_output_piece *older, const struct stat *older_st, int newest_fd,
                                      const struct stat *newest_st, uint64_t from)
 {
@@ -145,7 +147,8 @@ int nm_output_piece_open(int dir_fd, const char *stream, uint64_t from, struct n
     return 0;
 }
 
-/* Checks the owner, since any user can link another user's file to this name if hard links are not restricted. */
+/* Checks the file's owner: if hard links are not restricted (fs.protected_hardlinks), any user can create a hard link
+ * to another user's file with this name. */
 int nm_output_own_open(int dir_fd, const char *stream, uid_t uid, struct nm_output_piece *ret)
 {
     struct stat st;
@@ -202,7 +205,7 @@ uint64_t nm_output_disk_bytes(int dir_fd)
     return sum;
 }
 
-/* Reads the last `n` bytes of output in a file, or all if the file has fewer. */
+/* Reads the last `n` bytes of output in a file, or all bytes of output if there are fewer. */
 static ssize_t read_end(int fd, uint64_t head, char *buf, uint64_t n)
 {
     struct stat st;
@@ -215,7 +218,8 @@ static ssize_t read_end(int fd, uint64_t head, char *buf, uint64_t n)
     return RET_NERRNO(pread(fd, buf, n, st.st_size - (off_t)n));
 }
 
-/* Rewrites in place, because a copy might have no room. A crash in between loses only bytes that were to be removed. */
+/* Rewrites the file itself, because there may be no disk space for a copy. If nmd is killed during the write, the rest
+ * of the log is lost. */
 static int rewrite(int fd, uint64_t base, const char *kept, size_t n)
 {
     char head[NM_OUTPUT_HEAD_MAX];
@@ -229,7 +233,8 @@ static int rewrite(int fd, uint64_t base, const char *kept, size_t n)
     return r < 0 ? r : nm_write_all(fd, kept, n);
 }
 
-/* Keeps the first of the existing files, under the name that matches the file's new beginning. */
+/* Writes the last `keep` bytes of output to the older of the existing files, removes the other file, and renames the
+ * older file: BASE is the number of removed bytes. */
 static int shorten_files(int dir_fd, const char *stream, const struct found *f, uint64_t keep)
 {
     _cleanup_close_ int first = -EBADF, newest = -EBADF;
@@ -255,7 +260,7 @@ static int shorten_files(int dir_fd, const char *stream, const struct found *f, 
     }
     if (end - f->older <= keep)
         return 0;
-    /* the newest file's bytes follow those of the older file */
+    /* move the bytes of the newest file behind those of the older file */
     memmove(kept + 2 * keep - (size_t)n, kept + keep, (size_t)n);
     k = read_end(first, head, kept, keep - (uint64_t)n);
     if (k < 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See output-times.h. The shim writes with this code. nmd reads with it, and writes the rest of a killed shim's output.
- * So it needs only libc. */
+/* See output-times.h. The shim uses this code to write the times. nmd uses it to read the times, and to write the last
+ * output of a killed shim. As the shim is linked with it, this file uses only libc. */
 
 #include "agent/launch/output-times.h"
 
@@ -63,7 +63,7 @@ static bool read_point(int fd, uint64_t i, struct nm_output_point *ret)
     return pread(fd, ret, POINT_BYTES, (off_t)(i * POINT_BYTES)) == (ssize_t)POINT_BYTES;
 }
 
-/* Makes the file with the first output, since most containers need no such file before they start. */
+/* Creates the file when the first output is written, so that the start of a container does not wait for it. */
 static int open_times(struct nm_output_times *t, int dir_fd, const char *stream, uint64_t log_max_bytes)
 {
     char name[NM_OUTPUT_TIMES_NAME_SIZE];
@@ -81,7 +81,7 @@ static int open_times(struct nm_output_times *t, int dir_fd, const char *stream,
     return 0;
 }
 
-/* Finds the last point at or before the byte; the points are sorted. */
+/* Returns the index of the last point at or before the byte `offset`, by binary search. */
 static uint64_t find_offset(int fd, uint64_t n, uint64_t offset)
 {
     uint64_t low = 0, high = n;
@@ -100,8 +100,8 @@ static uint64_t find_offset(int fd, uint64_t n, uint64_t offset)
     return low;
 }
 
-/* Copies every `step`th point from `first` on. As a rule the newest point is not copied, because the next output makes
- * a new point. */
+/* Copies every `step`th point from the point `first` on. With a step of 2, the newest point may not be copied. This
+ * does no harm, because the next output makes a new point. */
 static int copy_points(int from, uint64_t first, uint64_t n, unsigned step, int to, uint64_t *ret_n)
 {
     struct nm_output_point in[BLOCK], out[BLOCK];
@@ -126,7 +126,8 @@ static int copy_points(int from, uint64_t first, uint64_t n, unsigned step, int 
     return 0;
 }
 
-/* Writes to a new file, so that readers of the old file are not misled. */
+/* Removes points. Writes the remaining points to a new file, so that a reader of the old file does not get wrong
+ * times. */
 static int thin(struct nm_output_times *t, int dir_fd, const char *stream, uint64_t kept_from)
 {
     char name[NM_OUTPUT_TIMES_NAME_SIZE], fresh[NM_OUTPUT_TIMES_NAME_SIZE + 8];
@@ -156,7 +157,7 @@ static int thin(struct nm_output_times *t, int dir_fd, const char *stream, uint6
     return 0;
 }
 
-/* Adds a point. A clock that was set back counts as if enough time had passed. */
+/* Adds a point if enough time has passed since the last point, or if the clock was set back. */
 void nm_output_times_note(struct nm_output_times *t, int dir_fd, const char *stream, uint64_t log_max_bytes,
                           uint64_t offset, uint64_t kept_from)
 {
@@ -174,7 +175,7 @@ void nm_output_times_note(struct nm_output_times *t, int dir_fd, const char *str
         t->n++;
         t->last_usec = p.realtime_usec;
     } else if (n > 0) {
-        (void)!ftruncate(t->fd, (off_t)(t->n * POINT_BYTES)); /* removes a partly written point */
+        (void)!ftruncate(t->fd, (off_t)(t->n * POINT_BYTES)); /* remove a partly written point */
     }
 }
 
@@ -183,7 +184,7 @@ void nm_output_times_close(struct nm_output_times *t)
     t->fd = nm_close(t->fd);
 }
 
-/* Shortens in place, because a copy might have no room. */
+/* Changes the file itself, because there may be no disk space for a copy. */
 void nm_output_times_shorten(int dir_fd, const char *stream)
 {
     struct nm_output_point kept[NM_OUTPUT_TIMES_KEPT];
@@ -221,7 +222,8 @@ static uint64_t count_points(int fd)
     return fstat(fd, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size / POINT_BYTES : 0;
 }
 
-/* Finds the first point by a search; each later call advances by a few points at most. */
+/* Sets the reader to the point of its first offset. Later calls have ascending offsets, so they only read a few more
+ * points. */
 static void begin(struct nm_output_times_reader *r, uint64_t offset)
 {
     uint64_t n = count_points(r->fd);
@@ -255,7 +257,8 @@ bool nm_output_times_reader_is_old(const struct nm_output_times_reader *r)
     return r->fd < 0 || (fstat(r->fd, &st) == 0 && st.st_nlink == 0);
 }
 
-/* Searches backwards from the newest point: the clock may have been set, and the caller wants the newest output. */
+/* Searches backwards from the newest point. If the clock was set, points are not sorted by time, and the caller wants
+ * the newest output. */
 uint64_t nm_output_times_since(int fd, uint64_t realtime_usec)
 {
     struct nm_output_point block[BLOCK];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See output.h. The shim writes with this code; nmd writes with it what a killed shim has left in its pipes. So it
- * needs only libc. */
+/* See output.h. The shim uses this code to write output. nmd uses it to write the output that a killed shim has left in
+ * its pipes. As the shim is linked with it, this file uses only libc. */
 
 #include "agent/launch/output.h"
 
@@ -37,7 +37,7 @@ size_t nm_output_print_head(uint64_t base, const char *why, char buf[NM_OUTPUT_H
     return n > 0 && n < NM_OUTPUT_HEAD_MAX ? (size_t)n : 0;
 }
 
-/* O_NONBLOCK keeps the open from blocking if the name is not a plain file. */
+/* Opens a regular file. With O_NONBLOCK, the open does not block if the name is a FIFO. */
 static int open_file(int dir_fd, const char *name, int flags, struct stat *ret_st)
 {
     _cleanup_close_ int fd = openat(dir_fd, name,
@@ -68,8 +68,9 @@ int nm_output_open(int dir_fd, const char *name, uint64_t max_bytes, struct nm_o
     return 0;
 }
 
-/* Writes a line of nmd's own completely or not at all: a part of a line is cut off again. A short write does not return
- * its reason (no space, a limit on the size of files), so the write is repeated to get the reason. */
+/* Writes a line that nmd adds to the output. If only a part of the line could be written, removes this part. A short
+ * write does not return its reason (no space, a limit on the size of files), so the write is repeated to get an
+ * errno. */
 static int write_line(struct nm_output *o, const char *text, size_t n)
 {
     size_t done = 0;
@@ -84,7 +85,7 @@ static int write_line(struct nm_output *o, const char *text, size_t n)
         return 0;
     }
     if (done > 0 && ftruncate(o->fd, (off_t)o->size) < 0)
-        o->size += done; /* the partial line stays */
+        o->size += done; /* a part of the line remains in the file */
     return r;
 }
 
@@ -100,7 +101,7 @@ static int write_head(struct nm_output *o)
     return r;
 }
 
-/* Truncates the file first, which frees its space even while a slow reader has it open. */
+/* Removes the older file. Truncates it first, so that its space is freed even if a slow reader has the file open. */
 static int remove_older(struct nm_output *o)
 {
     _cleanup_close_ int fd = -EBADF;
@@ -114,8 +115,9 @@ static int remove_older(struct nm_output *o)
     return 0;
 }
 
-/* Replaces the stream's file. The stream's name exists at every moment, and a reader that watches the old file is
- * notified, because its link count changes. If the file system has no hard links, a rename replaces this method. */
+/* Renames the stream's file to `older`, and `fresh` to the stream's name. With a hard link, a file with the stream's
+ * name exists at every moment, and a reader that watches the old file with inotify is notified, because its link count
+ * changes. If the file system has no hard links, the file is renamed. */
 static int exchange(const struct nm_output *o, const char *older, const char *fresh)
 {
     if (linkat(o->dir_fd, o->name, o->dir_fd, older, 0) < 0 &&
@@ -157,7 +159,7 @@ static int make_room(struct nm_output *o)
 
     if (o->max_bytes > 0 && o->size >= o->max_bytes / 2)
         r = rotate(o);
-    /* a head that could not be written completely, or was cut off, is not written later */
+    /* write the head of a new file; a head whose write failed is not written after output was written */
     if (r == 0 && o->base > 0 && o->size == 0)
         r = write_head(o);
     return r;
@@ -193,7 +195,7 @@ static ssize_t write_some(struct nm_output *o, const char *data, size_t n)
 
     if (o->max_bytes > 0 && o->size < o->max_bytes / 2)
         n = NM_MIN(n, (size_t)(o->max_bytes / 2 - o->size));
-    /* note the time before the bytes, so that a reader of the bytes finds their time */
+    /* record the time before the bytes are written, so that a reader of the bytes finds their time */
     nm_output_times_note(&o->times, o->dir_fd, o->name, o->max_bytes, o->base + o->size - o->head,
                          o->has_older ? o->older : o->base);
     do

@@ -3,24 +3,25 @@
 
 /*
  * Stores a container's output on disk. The command writes into pipes. Its shim copies the bytes into files that only
- * root can access, so the command can neither truncate nor inflate them, nor exceed a limit. (If the standard output
- * was a plain file, the kernel could not limit this file alone: RLIMIT_FSIZE applies to all files, few file systems and
- * administrators use project quotas, and a periodic check of the size is 2 GB late.)
+ * root can access. So the command can't truncate or enlarge these files, nor exceed their limit. If the standard output
+ * were a regular file, the size of this one file could not be limited: RLIMIT_FSIZE applies to all files, project
+ * quotas are rarely available, and until a periodic check of the size a command may write 2 GB.
  *
  * A log has at most two files, each of half the limit:
  *
  *   stdout         the newest bytes
  *   stdout.BASE    the bytes before them; BASE: number of output bytes before the first byte of this file
  *
- * When `stdout` is full, the older file is removed, `stdout` takes its place and a new file is begun. Each file but the
- * first starts with a head: a line of nmd's own, not output, that says how many bytes came before. So a file has a head
- * if its BASE is above 0. `stdout` has a head if there is an older file, unless there was no room for the head or the
- * file was truncated. A log that nmd has shortened after the container's end has one file, stdout.BASE.
+ * When `stdout` is full, the older file is removed, `stdout` is renamed to stdout.BASE, and a new `stdout` is created.
+ * Each file except the first starts with a head: a line that nmd adds, with the number of output bytes before this
+ * file. So a file stdout.BASE has a head if BASE is above 0. `stdout` has a head if there is an older file, unless
+ * there was no disk space for the head or the file was truncated. A log that nmd has shortened after the container's
+ * end has only one file, stdout.BASE.
  *
- * The times of the output are in files beside it (output-times.h).
+ * The times at which the output was written are in separate files of the same directory (output-times.h).
  *
- * Output that cannot be written (no space left, an I/O error) is lost and counted. A line reports the loss as soon as
- * there is room again. So a full disk neither blocks nor ends a container.
+ * Output that can't be written (no space left, an I/O error) is discarded and counted. When the file can be written
+ * again, a line in the log reports the number of discarded bytes. So a full disk neither blocks nor ends a container.
  */
 
 #include <stdbool.h>
@@ -52,16 +53,16 @@ struct nm_output {
     struct nm_output_times times;
 };
 
-/* Opens or makes the newest file. Returns -ELOOP if the newest file is not a plain file with a single name. */
+/* Opens or creates the newest file. Returns -ELOOP if it is not a regular file, or has several hard links. */
 int nm_output_open(int dir_fd, const char *name, uint64_t max_bytes, struct nm_output *ret);
-/* Writes output. Bytes that cannot be written are counted as lost. */
+/* Writes output. Counts bytes that can't be written as lost. */
 void nm_output_write(struct nm_output *o, const char *data, size_t n);
-/* Reports lost bytes, if a line can be written by now, and closes the file. */
+/* Writes a line that reports lost bytes, if the file can be written again, and closes the file. */
 void nm_output_close(struct nm_output *o);
 
-/* Returns the name of an older file: stdout.BASE */
+/* Writes the name of an older file, such as stdout.BASE, to buf. */
 void nm_output_older_name(const char *name, uint64_t base, char buf[NM_OUTPUT_NAME_SIZE]);
-/* Parses the name of an older file: returns whether `file` is an older file of this stream. */
+/* Returns whether `file` is the name of an older file of the stream `name`, and its BASE. */
 bool nm_output_parse_older(const char *name, const char *file, uint64_t *ret_base);
-/* Returns the length of the head, or 0 if the buffer is too small. */
+/* Writes a head to buf. Returns its length, or 0 if the buffer is too small. */
 size_t nm_output_print_head(uint64_t base, const char *why, char buf[NM_OUTPUT_HEAD_MAX]);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The launch record: a shim's knowledge of its command, as a few "key value" lines. It is stored as the file `record`
- * in the container's directory, for a later nmd, and sent as a message to the present nmd.
+ * Parses and prints the launch record: the state of a shim's command, as a few "key value" lines. The shim sends the
+ * record as a message to the present nmd. It also writes the record to the file `record` in the container's directory,
+ * for an nmd that is started later.
  *
- * Writer and reader may have different versions (a shim lives as long as its command, and nmd may be upgraded
- * meanwhile). So the record is text, and unknown keys are skipped. Every other irregularity is -EBADMSG: a repeated
- * key, a missing key of the phase, a number out of range. nmd and the shim share this code, so it needs only libc.
+ * The shim and nmd may have different versions, because a shim runs as long as its command, and nmd may be upgraded
+ * meanwhile. So the record is text, and unknown keys are skipped. All other faults are -EBADMSG: a repeated key, a
+ * missing key of the phase, a number out of range. As the shim is linked with this code, it uses only libc.
  */
 
 #include "agent/launch/record.h"
@@ -22,7 +23,7 @@
 #include "util/parse.h"
 
 #define HEAD "nm-launch-record 1\n"
-#define ERRNO_LIMIT 4095 /* the kernel's own MAX_ERRNO */
+#define ERRNO_LIMIT 4095 /* MAX_ERRNO of the kernel */
 
 static const char *const stage_names[NM_LAUNCH_STAGE_COUNT] = {
     [NM_LAUNCH_STAGE_NONE] = "none",       [NM_LAUNCH_STAGE_SHIM] = "shim",
@@ -110,7 +111,7 @@ static int parse_value(enum key key, const char *text, uint64_t *ret)
     return 0;
 }
 
-/* Parses one "key value" line, already NUL-terminated. */
+/* Parses one "key value" line. The newline is already replaced by NUL. */
 static int parse_line(char *line, uint64_t values[static KEY_COUNT], unsigned *seen)
 {
     char *space = strchr(line, ' ');
@@ -137,7 +138,7 @@ static int parse_lines(const char *text, uint64_t values[static KEY_COUNT], unsi
         char line[128];
         const char *end = strchr(text, '\n');
 
-        /* the last line must also be complete: otherwise the text was cut */
+        /* a last line without a newline means that the text was cut */
         if (!end || (size_t)(end - text) >= sizeof line)
             return -EBADMSG;
         memcpy(line, text, (size_t)(end - text));
@@ -155,7 +156,7 @@ static bool has(unsigned seen, unsigned wanted)
     return (seen & wanted) == wanted;
 }
 
-/* Returns whether the keys of the phase are present and no two keys exclude each other. */
+/* Returns whether all keys that the phase requires are present, and no keys that exclude each other. */
 static bool is_complete(const uint64_t v[static KEY_COUNT], unsigned seen)
 {
     const unsigned started = 1U << KEY_PID | 1U << KEY_STARTED | 1U << KEY_STARTED_REALTIME;
@@ -213,7 +214,7 @@ int nm_launch_record_parse(const char *text, struct nm_launch_record *ret)
     return 0;
 }
 
-/* Prints the fields that a record of this phase has beside its times. */
+/* Prints the fields of an ended command, except the times. */
 static int print_end(const struct nm_launch_record *r, char *buf, size_t size)
 {
     char ooms[32] = "";

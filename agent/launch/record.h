@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The state of a command that its shim records, and the files in which it records that state; see launch.h. */
+/* The shim's record: the state of the command. See launch.h for the files in the container's directory. */
 
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The step at which a launch failed; each has a message of its own. */
+/* The step at which a launch failed. There is a separate message for each step. */
 enum nm_launch_stage {
     NM_LAUNCH_STAGE_NONE,
     NM_LAUNCH_STAGE_SHIM,    /* the shim could not be started, or ended before the gate opened */
@@ -22,7 +22,7 @@ const char *nm_launch_stage_name(enum nm_launch_stage s);
 
 enum nm_launch_phase { NM_LAUNCH_WAITING, NM_LAUNCH_STARTED, NM_LAUNCH_ENDED };
 
-/* The shim's record of its command so far. */
+/* The present state of a command, as recorded by its shim. */
 struct nm_launch_record {
     enum nm_launch_phase phase;
     pid_t pid;                      /* pid of the command */
@@ -33,11 +33,11 @@ struct nm_launch_record {
     int exit_code;                  /* -1 if a signal ended the command */
     int exit_signal;                /* 0 if the command exited */
     uint64_t max_rss_bytes;         /* highest RSS of one process of the command's tree, from wait4 */
-    /* Figures of the whole cgroup, read by the shim because systemd may remove the cgroup before nmd reads them. 0
-     * without a memory controller. */
+    /* Counters of the whole cgroup, or 0 without a memory controller. The shim reads them, because systemd may remove
+     * the cgroup before nmd can read them. */
     uint64_t oom_kills, memory_peak_bytes;
-    uint64_t ooms; /* number of times that the cgroup's own limit was hit with no memory left to reclaim */
-/* the number is unknown: an older shim does not record it, and the cgroup may be gone */
+    uint64_t ooms; /* how often the cgroup reached its own limit and the kernel could reclaim no memory */
+/* value of `ooms` if the number is unknown: older shims do not record it, and the cgroup may already be removed */
 #define NM_LAUNCH_OOMS_UNKNOWN UINT64_MAX
     uint64_t output_max_bytes;      /* limit of each stream's log; 0: no limit, or an older shim */
     uint64_t output_lost_bytes;     /* output that could not be written */
@@ -47,8 +47,8 @@ struct nm_launch_record {
 #define NM_LAUNCH_GATE_FILE "gate"
 #define NM_LAUNCH_RECORD_SIZE 1024 /* larger than any record, NUL included */
 
-/* Parse and print the record's text. The parser is pure and fuzzed, since the bytes are not trusted. Returns -EBADMSG
- * if the text is malformed. */
+/* These functions parse and print the record's text. The text is not trusted, so the parser is a pure function and
+ * tests/fuzz tests it. Returns -EBADMSG if the text is malformed. */
 int nm_launch_record_parse(const char *text, struct nm_launch_record *ret);
 int nm_launch_record_print(const struct nm_launch_record *r, char *buf, size_t size);
 /* Reads <dir>/record. Returns -ENOENT if the shim has not written it yet. */

@@ -1,28 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Gives containers namespaces of their own, so that containers cannot have other processes start work for them. A
- * process that talks to its user's service manager (systemd-run --user) can let this manager run commands outside of
- * the container's cgroup. So can a process that makes logind start such a manager (loginctl enable-linger), or that
- * enters another process of the user through /proc/PID/root or ptrace(). Therefore:
+ * Runs containers in separate namespaces, so that a container can't run commands outside of its cgroup. A process of
+ * the container could connect to its user's service manager (systemd-run --user), and the manager would run a command
+ * outside of the cgroup. The process could also make logind start such a manager (loginctl enable-linger), or use
+ * another process of the user through /proc/PID/root or ptrace(). Therefore:
  *
- *   - a mount namespace hides the sockets' directories. This namespace still receives later mounts of the host, since
- *     the kernel makes each mount a slave if the owner is less privileged;
- *   - a user namespace that maps all ids to themselves does not affect access to files. But the kernel denies processes
- *     in it tracing and /proc/PID/root of processes outside. The user namespace also permits the mounts to an nmd that
- *     has no CAP_SYS_ADMIN itself.
+ *   - A mount namespace hides the directories of these managers' sockets. Later mounts of the host still appear in it,
+ *     since the kernel makes each mount a slave mount if the namespace's owner is less privileged.
+ *   - A user namespace maps all ids to themselves, so access to files does not change. But the kernel does not permit
+ *     processes in the namespace to trace processes outside, or to use their /proc/PID/root. With the user namespace,
+ *     an nmd without CAP_SYS_ADMIN can also make the mounts.
  *
- * The user namespace belongs to root: the namespace's owner could enter it with all capabilities, and as all ids are
- * mapped, these would apply to root's files. No process of the container has a capability, and set-user-ID programs
- * cannot gain capabilities. For this reason a container that may gain privileges gets no namespaces.
+ * The owner of the user namespace is root. An owner can enter its namespace with all capabilities, and as all ids are
+ * mapped, these capabilities would apply to root's files. No process of the container has a capability, and
+ * no_new_privs keeps set-user-ID programs from gaining capabilities. So a container that is allowed to gain privileges
+ * gets no separate namespaces.
  *
- * A session in the container enters the same namespaces; otherwise its processes and the container's could not trace
- * each other (jstack, debuggers). The namespaces come from the container's shim, which has opened them before its
- * child's exec. The command may be in namespaces of its own by then, and these are not used: the creator of a user
- * namespace has all capabilities in it, and thus over root's process that enters it.
+ * A session in the container enters the same namespaces. Otherwise the session's processes and the container's
+ * processes could not trace each other (jstack, debuggers). The session gets the namespaces from the container's shim,
+ * which has opened them before its child's exec. The session must not use the present namespaces of the command,
+ * because the command may have created others: the creator of a user namespace has all capabilities in it, and so could
+ * control root's process that enters the namespace.
  *
- * Only a process outside of the user namespace can write the map of ids: the child asks the shim to do so through their
- * socket pair. nmd also uses this code, to test whether the kernel permits it.
+ * Only a process outside of the user namespace can write the uid and gid maps. So the child asks the shim through a
+ * socket pair to write them. nmd also uses this code, to test whether the kernel permits these namespaces
+ * (launch-probe.c).
  */
 
 #include "agent/launch/shim.h"
@@ -37,13 +40,14 @@
 
 #include "util/fileio.h"
 
-/* The users' runtime directories, with the buses of their service managers, and the system bus, through which logind
- * and polkit allow a user to start such a manager. */
+/* /run/user has the users' runtime directories with the sockets of their service managers. /run/dbus has the socket of
+ * the system bus, through which logind and polkit allow a user to start a service manager. */
 static const char *const hidden[] = {"/run/user", "/run/dbus"};
 
 /*
- * Gives the container its own shared memory and queues: data in /dev/shm or System V segments then disappears with the
- * last process. Otherwise this data would remain as memory without an owner.
+ * Mounts a separate /dev/shm for the container. The kernel frees its data, and the System V segments of the separate
+ * IPC namespace, when the container's last process exits. On the host's /dev/shm, this data would remain in memory
+ * after the container's end.
  */
 static int give_shared_memory(void)
 {
@@ -52,14 +56,14 @@ static int give_shared_memory(void)
     return errno == ENOENT ? 0 : -errno;
 }
 
-/* Mounts an empty, read-only directory over the whole path: directories of users who log in later are also below it. */
+/* Mounts an empty, read-only directory over the path. So directories of users who log in later are hidden, too. */
 static int hide(const char *path)
 {
     const unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY;
 
     if (mount("tmpfs", path, "tmpfs", flags, "mode=0555,size=4k,nr_inodes=1") == 0)
         return 0;
-    return errno == ENOENT ? 0 : -errno; /* a host without systemd */
+    return errno == ENOENT ? 0 : -errno; /* the directory is missing on a host without systemd */
 }
 
 static int ask_for_ids(int channel)
@@ -108,7 +112,8 @@ void nm_shim_namespaces_hold(pid_t pid, bool private_ipc)
     }
 }
 
-/* Opens the namespace's file at a number above the numbers that a child receives. */
+/* Opens a namespace that the shim keeps open. The new descriptor's number is above the numbers that a shim's child
+ * uses. */
 static int open_namespace(pid_t shim_pid, int number)
 {
     _cleanup_close_ int fd = -EBADF;
@@ -124,8 +129,8 @@ static int open_namespace(pid_t shim_pid, int number)
     return RET_NERRNO(fcntl(fd, F_DUPFD_CLOEXEC, NM_SHIM_FD_NAMESPACES));
 }
 
-/* Finds the namespaces. The pid still belonged to the container's shim if the shim exists after all files
- * were opened. */
+/* Opens the namespaces. The pid may have been reused, so the shim's pidfd is checked afterwards: if the shim has not
+ * exited, all files were those of the shim. */
 int nm_shim_namespaces_find(pid_t shim_pid, int shim_pidfd, int ret[NM_SHIM_N_NAMESPACES])
 {
     struct pollfd p = {.fd = shim_pidfd, .events = POLLIN};
@@ -145,15 +150,15 @@ int nm_shim_namespaces_find(pid_t shim_pid, int shim_pidfd, int ret[NM_SHIM_N_NA
     return r;
 }
 
-/* Enters the user namespace first: this gives the capability for the other namespaces. become() drops the capability
- * again. */
+/* Enters the user namespace first, because this gives the process the capability to enter the other namespaces.
+ * become() in shim-child.c drops the capability. */
 int nm_shim_join(const int namespaces[NM_SHIM_N_NAMESPACES])
 {
     static const int kinds[NM_SHIM_N_NAMESPACES] = {CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWIPC};
 
     for (int i = 0; i < NM_SHIM_N_NAMESPACES; i++) {
         if (fcntl(namespaces[i], F_GETFD) < 0 && i == NM_SHIM_N_NAMESPACES - 1)
-            continue; /* the session shares the host's namespace */
+            continue; /* the container has no separate IPC namespace */
         if (setns(namespaces[i], kinds[i]) < 0)
             return -errno;
     }
@@ -165,7 +170,7 @@ static int map_ids(pid_t pid, const char *file)
     char path[40];
 
     (void)snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
-    /* Map all ids except the last, -1, which is not a user. */
+    /* Map all ids except the last, 4294967295 (-1), which is not a valid id. */
     return nm_write_file_at(AT_FDCWD, path, "0 0 4294967295");
 }
 

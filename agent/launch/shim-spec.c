@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Prints and parses the spec's text; see shim.h. nmd prints the text, and the shim parses it as root. So the parser
- * checks everything: that each string ends inside the text, that no key is repeated or missing, and the range of every
- * number.
+ * Prints and parses the spec's text (see shim.h). nmd prints the text, and the shim parses it as root. So the parser
+ * checks that each string ends inside the text, that no key is repeated or missing, and that each number is in its
+ * range.
  */
 
 #include "agent/launch/shim.h"
@@ -17,7 +17,7 @@
 
 #define HEAD "nm-shim-spec 3"
 #define END "end"
-#define MAX_ERRNO 4096 /* the kernel's limit plus one */
+#define MAX_ERRNO 4096 /* MAX_ERRNO of the kernel, plus one */
 
 static size_t strv_text_size(char *const *v, size_t key_len)
 {
@@ -110,8 +110,8 @@ int nm_shim_spec_print(const struct nm_command *command, const struct nm_shim_ac
     return 0;
 }
 
-/* The last three keys may be repeated. The seven keys before them are optional: the two keys of a terminal, and the
- * four keys of a session, must come together. */
+/* The last three keys may be repeated. The seven keys before them are optional. The two keys of a terminal (rows,
+ * columns) must occur together, and so must the four keys of a session. */
 enum key {
     KEY_USER, KEY_HOME, KEY_SHELL, KEY_ACCOUNT_ERROR, KEY_UID, KEY_GID, KEY_WORKDIR, KEY_OOM, KEY_CONFINE,
     KEY_PRIVATE_IPC, KEY_NNP, KEY_OUTPUT, KEY_HAS_INPUT, KEY_ROWS, KEY_COLUMNS, KEY_SHIM_PID, KEY_COMMAND_PID,
@@ -130,7 +130,7 @@ static int parse_id(const char *s, uint32_t *ret)
 {
     uint64_t v;
 
-    /* The last value is -1, which setresuid takes as "leave unchanged", so this value is refused. */
+    /* UINT32_MAX is refused, because it is -1, which setresuid() takes as "do not change this id". */
     if (nm_parse_u64(s, &v) < 0 || v >= UINT32_MAX)
         return -EBADMSG;
     *ret = (uint32_t)v;
@@ -197,7 +197,7 @@ static int parse_session(enum key key, const char *value, struct nm_shim_session
     }
 }
 
-/* Parses rows or columns of a terminal, which are above 0. */
+/* Parses the number of rows or columns of a terminal, which must be above 0. */
 static int parse_cells(const char *value, uint16_t *ret)
 {
     uint64_t v;
@@ -266,7 +266,7 @@ static int split(char *string, enum key *ret_key, char **ret_value)
     return -EBADMSG;
 }
 
-/* Returns the number of strings in the text, or -EBADMSG if head or end are wrong. */
+/* Returns the number of strings in the text, or -EBADMSG if the head or the end is wrong. */
 static ssize_t count_strings(const char *text, size_t size)
 {
     const char *const end = END;
@@ -282,8 +282,8 @@ static ssize_t count_strings(const char *text, size_t size)
     return (ssize_t)n;
 }
 
-/* Parses a repeatable key. argv, a NULL, env and a NULL share one vector, whose first free entry is *v; env may only
- * begin after argv is complete. */
+/* Parses a key that may be repeated. One vector has argv, NULL, env and NULL, in this order. *v is its first free
+ * entry. No argument may follow the first environment variable. */
 static int parse_repeated(enum key key, char *value, unsigned seen, char ***v, struct nm_shim_spec *spec)
 {
     struct nm_shim_account *a = &spec->account;
@@ -298,7 +298,7 @@ static int parse_repeated(enum key key, char *value, unsigned seen, char ***v, s
     return 0;
 }
 
-/* Returns whether all of the keys are present, or all are absent. */
+/* Returns whether either all keys of the bit mask `keys` are present, or none of them. */
 static bool are_together(unsigned seen, unsigned keys)
 {
     return (seen & keys) == 0 || (seen & keys) == keys;
@@ -317,7 +317,7 @@ static int parse_strings(char *text, size_t size, struct nm_shim_spec *spec)
             return -EBADMSG;
         if (key < KEY_GROUP && (seen & (1U << key)))
             return -EBADMSG;
-        s = value; /* continue at the value, since split() has ended the key with a NUL */
+        s = value; /* strlen(s) must include the value: start at the value */
         if ((key < KEY_GROUP ? parse_single(key, value, spec)
                              : parse_repeated(key, value, seen, &v, spec)) < 0)
             return -EBADMSG;
@@ -331,7 +331,7 @@ static int parse_strings(char *text, size_t size, struct nm_shim_spec *spec)
     /* a terminal requires a connection to its user */
     if (spec->terms.rows > 0 && !spec->terms.has_input && spec->terms.session.shim_pid == 0)
         return -EBADMSG;
-    /* groups and environment are optional, the other keys are required */
+    /* treat the optional keys as present; all other keys are required */
     seen |= KEYS_OF_SESSIONS | KEYS_OF_TERMINALS | 1U << KEY_HAS_INPUT | 1U << KEY_GROUP | 1U << KEY_ENV;
     return seen == (1U << KEY_COUNT) - 1 ? 0 : -EBADMSG;
 }

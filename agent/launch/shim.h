@@ -2,27 +2,29 @@
 #pragma once
 
 /*
- * The protocol between nmd and its shim, and the functions that the shim's files share. The shim is started with these
- * descriptors only. It has no significant arguments, no environment and no paths that it would have to trust.
+ * The protocol between nmd and its shim, and the functions that the shim's files share. nmd starts the shim with these
+ * descriptors only. The shim gets no environment, no paths, and no arguments that it evaluates, so it has no such input
+ * to check.
  *
  *   NM_SHIM_FD_SOCKET  a SOCK_SEQPACKET pair: nmd sends one byte to open the gate, the shim
  *                      sends records
- *   NM_SHIM_FD_SPEC    the spec below, a memory file
+ *   NM_SHIM_FD_SPEC    the spec (see below), a memfd
  *   NM_SHIM_FD_DIR     the container's directory, for the record
  *   NM_SHIM_FD_LOGS    the directory for stdout and stderr
  *   NM_SHIM_FD_INPUT   the connection that carries the command's standard input, if it has one
  *
- * The shim holds its ends of the command's output pipes at NM_SHIM_FD_OUTPUT and the next number, where nmd finds them
- * (output-drain.c). For a command with a terminal, it holds its end of the terminal at NM_SHIM_FD_OUTPUT. The
- * namespaces of a confined command are at NM_SHIM_FD_NAMESPACES and the next numbers, where sessions find them
- * (shim-session.c). A session's shim has other descriptors in place of the directories:
+ * The shim keeps its ends of the command's output pipes at NM_SHIM_FD_OUTPUT and the next number, so that nmd can open
+ * them there (output-drain.c). For a command with a terminal, the shim keeps its end of the terminal at
+ * NM_SHIM_FD_OUTPUT. The namespaces of a confined command are at NM_SHIM_FD_NAMESPACES and the next numbers, so that
+ * sessions can open them there (shim-session.c). The shim of a session has two other descriptors in place of the
+ * directories:
  *
  *   NM_SHIM_FD_CLIENT  the connection of the session's client
- *   NM_SHIM_FD_OWNER   a pidfd of the container's own shim
+ *   NM_SHIM_FD_OWNER   a pidfd of the container's shim
  *
- * The spec is a sequence of NUL-terminated strings, "key=value" between a head and "end". The shim's version may differ
- * from nmd's, because a package upgrade replaces the binary under a running daemon. The shim refuses an unknown key,
- * since the key may be relevant to security.
+ * The spec is a sequence of NUL-terminated strings: a head, strings "key=value", and "end". The versions of the shim
+ * and of nmd may differ, because a package upgrade replaces the shim's file while nmd is running. The shim refuses an
+ * unknown key, since the key may be relevant to security.
  */
 
 #include <poll.h>
@@ -52,11 +54,12 @@ enum {
 };
 
 #define NM_SHIM_GATE_BYTE 'G'
-#define NM_SHIM_N_NAMESPACES 3 /* user, mount and IPC namespace; the last may be missing */
+#define NM_SHIM_N_NAMESPACES 3 /* user, mount and IPC namespace; the IPC namespace is optional */
 /* twice the kernel's limit of arguments and environment */
 #define NM_SHIM_SPEC_MAX_BYTES (4U << 20)
 
-/* The account of the command's user, beside uid and gid. nmd's child looks it up (launch-spawn.c). */
+/* The account of the command's user, except uid and gid. The child process that becomes the shim looks it up
+ * (launch-spawn.c). */
 struct nm_shim_account {
     char *name, *home, *shell;
     gid_t *groups; /* supplementary groups, n_groups entries; empty if nmd is not root, since only root can set them */
@@ -64,34 +67,35 @@ struct nm_shim_account {
     int error;     /* positive errno: the account cannot be used, and the other fields are defaults */
 };
 
-/* A session (nmctl exec): another command in a running container, requested and streamed over a connection. */
+/* A session (nmctl exec): another command in a running container. A connection to the client transmits its input and
+ * output. */
 struct nm_shim_session {
     pid_t shim_pid;    /* pid of the container's own shim; 0: not a session */
-    pid_t command_pid; /* process whose current environment the session gets; if that environment is unreadable, the
-                          session gets the environment in the spec */
-    uint32_t n_more;   /* number of entries at the end of env that are added to that environment */
-    bool input;        /* the connection is the standard input; else the input is empty */
+    pid_t command_pid; /* process whose present environment the session gets; if that can't be read, the session gets
+                          the environment in the spec */
+    uint32_t n_more;   /* number of entries at the end of env that are added to the process's environment */
+    bool input;        /* the connection transmits the standard input; otherwise the input is empty */
 };
 
-/* Properties of the command's process that nmd decides, beside those that were requested. */
+/* Properties of the command's process that nmd sets. They are not in the user's request. */
 struct nm_shim_terms {
     int oom_score_adj;
     uint64_t output_max_bytes; /* limit of each stream; 0: no limit */
     bool confine;     /* use separate namespaces: shim-confine.c */
-    bool private_ipc; /* with confine: use one more namespace */
+    bool private_ipc; /* with confine: also use a separate IPC namespace */
     bool has_input;   /* the input comes over NM_SHIM_FD_INPUT */
-    uint16_t rows, columns; /* size of the terminal, whose user is at the other end of the connection; 0: no terminal */
+    uint16_t rows, columns; /* size of the terminal, whose user is the connection's client; 0: no terminal */
     struct nm_shim_session session;
 };
 
 struct nm_shim_spec {
-    struct nm_shim_account account; /* strings of the account lie in the spec's text */
+    struct nm_shim_account account; /* the account's strings are in the spec's text */
     uid_t uid;
     gid_t gid;
     const char *workdir; /* "" = home */
     struct nm_shim_terms terms;
     bool no_new_privs;
-    char **argv, **env;  /* NULL-terminated; strings lie in the spec's text */
+    char **argv, **env;  /* NULL-terminated; the strings are in the spec's text */
     char **vector;       /* the allocation that holds argv and env */
 };
 
@@ -109,48 +113,54 @@ int nm_shim_cgroup_open(void);
 /* Fills in the cgroup's number of OOM kills and its memory peak. Does not change fields that cannot be read. */
 void nm_shim_cgroup_read(int cgroup_fd, struct nm_launch_record *record);
 
-/* Makes the files of the log, and the pipes that become the command's standard output and error, or the terminal that
- * becomes both. ret_write_fd: the command's ends; the other ends stay in this process. */
+/* Creates the files of the log, and the pipes for the command's standard output and standard error, or one terminal for
+ * both. ret_write_fd: the command's ends. This process keeps the other ends. */
 int nm_shim_output_open(const struct nm_shim_spec *spec, int ret_write_fd[2]);
-/* Makes the pipe that becomes the command's standard input, if the input comes over a connection and not from the
+/* Creates the pipe for the command's standard input, if the input comes over a connection and the command has no
  * terminal. *ret_read_fd: the command's end. */
 int nm_shim_input_open(const struct nm_shim_spec *spec, int *ret_read_fd);
-/* The following functions fill in the descriptors to poll for the input (-1 if there is no more input) and handle the
- * result of poll(). */
+/* nm_shim_input_poll() fills in the descriptors to poll for the input (-1 if there is no more input).
+ * nm_shim_input_pass() handles the result of poll(). */
 #define NM_SHIM_INPUT_POLLS 2
 void nm_shim_input_poll(struct pollfd p[NM_SHIM_INPUT_POLLS]);
 void nm_shim_input_pass(const struct pollfd p[NM_SHIM_INPUT_POLLS]);
 bool nm_shim_input_has_client(void);
-/* Returns whether more of a terminal's output (at most NM_FRAME_MAX bytes) may be sent to its user: the user has sent
- * input and received all earlier output, or has gone. */
+/* Returns whether more of a terminal's output (at most NM_FRAME_MAX bytes) may be sent to its user. This is the case if
+ * the user has sent input and has received all earlier output, or has disconnected. */
 bool nm_shim_input_may_show(void);
 void nm_shim_input_show(const char *data, size_t n);
-/* Waits after the command's end until the shown output is sent, but not for a user who does not read it. */
+/* Waits after the command's end until the terminal's output is sent to the user. Does not wait for a user who does not
+ * read. */
 void nm_shim_input_flush(void);
-/* Passes output on until the process has been reaped. It also reaps orphans. Returns 0, or -errno if waiting fails. */
+/* Copies output to the log until the command's process has been reaped. Also reaps orphaned processes. Returns 0, or
+ * -errno if waiting fails. */
 int nm_shim_output_pump(pid_t pid, int *ret_status, struct rusage *ret_usage);
 /* Returns the number of output bytes that could not be written. */
 uint64_t nm_shim_output_lost(void);
 
-/* Message from the child to the shim. The child sends it if it can't execute the command; `stage` then names the step
- * that failed. With stage NONE the child asks the shim to write the id mappings of its new user namespace. */
+/* A message from the child to the shim. The child sends it if it can't execute the command. `stage` is then the step
+ * that failed. With the stage NONE, the child asks the shim to write the uid and gid maps of the child's new user
+ * namespace. */
 struct nm_shim_failure {
     int32_t stage; /* enum nm_launch_stage */
     int32_t error; /* errno */
 };
 
-/* Moves the child, which is still root, into namespaces of its own. The process at the other end of the channel (a
- * SOCK_SEQPACKET pair) helps: it calls nm_shim_confine_child() when asked. Returns 0 or -errno. */
+/* Moves the calling child, which is still root, into new namespaces. The process at the other end of the channel (a
+ * SOCK_SEQPACKET pair) must call nm_shim_confine_child() when it receives the child's request. Returns 0 or -errno. */
 int nm_shim_confine(int channel, bool private_ipc);
-/* Returns 0, or -EPIPE if the child has gone; the child reports other errors. */
+/* Writes the uid and gid maps of the child's user namespace. Returns 0, or -EPIPE if the child has exited. The child
+ * reports other errors. */
 int nm_shim_confine_child(int channel, pid_t pid);
 
-/* Moves the child into the container's namespaces, which nm_shim_namespaces_find() has found. Returns 0 or -errno. */
+/* Moves the calling child into the container's namespaces, which nm_shim_namespaces_find() has opened. Returns 0 or
+ * -errno. */
 int nm_shim_join(const int namespaces[NM_SHIM_N_NAMESPACES]);
-/* Opens the namespaces that the container's shim holds for its command. Returns 0, -ENOENT if the shim holds no
- * namespaces, or -errno. */
+/* Opens the namespaces whose descriptors the container's shim keeps open. Returns 0, -ENOENT if the shim has no such
+ * descriptors, or another -errno. */
 int nm_shim_namespaces_find(pid_t shim_pid, int shim_pidfd, int ret[NM_SHIM_N_NAMESPACES]);
-/* Holds the namespaces of a child that has not yet called exec. Namespaces that cannot be opened are left out. */
+/* Opens the namespaces of a child that has not called exec yet, and keeps the descriptors open. Skips namespaces that
+ * can't be opened. */
 void nm_shim_namespaces_hold(pid_t pid, bool private_ipc);
 
 /* The command's first three descriptors. */
@@ -160,11 +170,13 @@ struct nm_shim_stdio {
     const int *namespaces; /* existing namespaces to enter instead of new ones; or NULL */
 };
 
-/* Starts the command and returns once it runs: 0, and its pid in *ret_pid. On failure returns a positive enum
- * nm_launch_stage, and the reason in *ret_error. Closes the descriptors. */
+/* Starts the command, and returns after the exec has succeeded or failed. On success, returns 0 and the pid in
+ * *ret_pid. On failure, returns a positive enum nm_launch_stage, and the errno in *ret_error. Closes the descriptors of
+ * io. */
 int nm_shim_start(const struct nm_shim_spec *spec, const struct nm_shim_stdio *io, pid_t *ret_pid, int *ret_error);
 
-/* Makes the command's environment; only for a process that is about to exec the command. Returns 0 or -ENOMEM. */
+/* Creates the command's environment. Only for a process that will exec the command, since the memory is not freed.
+ * Returns 0 or -ENOMEM. */
 int nm_shim_env_make(const struct nm_shim_spec *spec, char ***ret);
 const char *nm_shim_env_find(char *const *env, const char *name);
 
@@ -175,15 +187,16 @@ void nm_shim_drop_capabilities(uint32_t keep);
 int nm_shim_terminal_open(const struct nm_shim_spec *spec, int *ret_master, int *ret_slave);
 void nm_shim_terminal_resize(int master, uint16_t rows, uint16_t columns);
 
-/* Makes a pipe whose end `ours` (0 or 1) stays in this process; the command's user owns the other end. Returns 0 or
+/* Creates a pipe. This process keeps the end `ours` (0 or 1). The command's user owns the other end. Returns 0 or
  * -errno. */
 int nm_shim_pipe_open(const struct nm_shim_spec *spec, int ours, int *ret_ours, int *ret_other);
 
-/* Reaps all ended children. Returns 1 if pid is among them, 0 if not, or -errno. */
+/* Reaps all exited children. Returns 1 if `pid` is one of them, 0 if not, or -errno. */
 int nm_shim_reap(pid_t pid, int *ret_status, struct rusage *ret_usage);
-/* Open a descriptor that is readable when a child has ended, and reset it. */
+/* nm_shim_children_open() opens a descriptor that is readable when a child has exited. nm_shim_children_heard() resets
+ * it. */
 int nm_shim_children_open(void);
 void nm_shim_children_heard(int fd);
 
-/* Runs a session's shim from its gate to its end. */
+/* Runs the shim of a session: waits at the gate, runs the command, and exits. */
 _Noreturn void nm_shim_session_run(struct nm_shim_spec *spec);

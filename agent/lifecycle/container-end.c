@@ -143,8 +143,8 @@ static const char *how_shim_was_killed(const struct nm_live_container *l)
            "it";
 }
 
-/* Sets the exit reason of a container whose shim left no final record. Without the gate file, the command has not run. If
- * the whole directory is missing, another program has removed it, and the exit reason is unknown. */
+/* Sets the exit reason of a container whose shim left no final record. Without the gate file, the command has not run.
+ * If the whole directory is missing, another program has removed it, and the exit reason is unknown. */
 static void end_without_record(struct nm_live_container *l)
 {
     struct nm_container *c = l->c;

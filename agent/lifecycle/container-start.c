@@ -84,7 +84,7 @@ static void created(int result, struct nm_cgroup *cg, const char *message, void 
     nm_limits_created(l);
     r = nm_launch_open_gate(l->launch);
     if (r < 0)
-        nm_debug("%s: the shim ended before its gate opened", l->c->id); /* on_gone() in launch.c reports the shim's end */
+        nm_debug("%s: the shim ended before its gate opened", l->c->id); /* launch.c reports the shim's end */
     NM_FAULT("gate-open");
     if (r >= 0 && l->input_fd > 0) { /* the shim has its own copy of the descriptor now */
         (void)nm_close(l->input_fd);
