@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Functions that only the files of this room and tests use. daemon.h, agent.h and status.h declare the manager's
- * interface.
+ * Functions that only the files of agent/manager and the tests use. The manager's interface for other folders is in
+ * daemon.h, agent.h and status.h.
  */
 
 #include "agent/state/manager-state.h"
@@ -11,11 +11,11 @@
 /* ---- manager-round.c ------------------------------------------------------------------------- */
 
 void nm_round(struct nm_manager *m, enum nm_policy_trigger trigger);
-void nm_round_run_requested(struct nm_manager *m); /* runs the round that nm_round_request() has scheduled */
+void nm_round_run_requested(struct nm_manager *m); /* runs the round that nm_round_request() requested */
 
 /* ---- recorder.c ------------------------------------------------------------------------------ */
 
-/* A recording of a trace for nmsim, started by nm_manager_record(). */
+/* A recording: a trace for nmsim. nm_manager_record() starts it. */
 struct nm_recorder;
 void nm_recorder_sample(struct nm_recorder *r); /* records the newest sample; does not allocate memory */
 struct nm_recorder *nm_recorder_free(struct nm_recorder *r);

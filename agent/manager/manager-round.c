@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * One round: sample, decide (policy.c), carry the actions out (actions.c). The policy's workspace is allocated
- * beforehand, so a round on a node that is short of memory allocates no memory.
+ * One round: takes a sample, decides (policy.c), and carries out the actions (actions.c). The policy's workspace is
+ * allocated at the start of nmd, so a round allocates no memory when the node is short of memory.
  */
 
 #include "agent/manager/manager-internal.h"
@@ -20,7 +20,7 @@
 #include "util/fault.h"
 #include "util/log.h"
 
-/* A pressure event this soon after a sample needs no new sample. */
+/* A pressure event within this time after a sample causes no new sample. */
 #define FRESH_ENOUGH_USEC (20 * NM_USEC_PER_MSEC)
 
 static void count_apps(struct nm_manager *m)
@@ -85,14 +85,14 @@ static void act(struct nm_live_container *l, const struct nm_policy_action *a,
                 const struct nm_policy_verdict *v)
 {
     assert(a->target == &l->c->view);
-    if (nm_end_is_over(l)) /* the container has ended after the samples on which this was decided */
+    if (nm_end_is_over(l)) /* the container has ended after the sample that the policy used */
         return;
     if (a->type == NM_ACTION_ADMIT && l->m->round.decided_usec < l->retry_usec)
         return;
     if (a->reason == NM_REASON_FREEZE_HANGS)
         nm_freeze_given_up(l);
-    if (a->type == NM_ACTION_KILL && nm_sample_was_oom_killed(l)) { /* the OOM kill is reported as the cause of the
-                                                                       end */
+    if (a->type == NM_ACTION_KILL && nm_sample_was_oom_killed(l)) { /* the kernel was faster; its OOM kill is the cause
+                                                                       of the end */
         (void)nm_persist_journal(l);
         return;
     }
@@ -124,10 +124,12 @@ static void act(struct nm_live_container *l, const struct nm_policy_action *a,
     }
 }
 
-/* On a node near a threshold the reason changes with every sample. Record it at most once in this time. */
+/* A reason for waiting is recorded at most once in this time, because on a node near a threshold the reason changes
+ * with every sample. */
 #define TELL_AGAIN_USEC (10 * NM_USEC_PER_SEC)
 
-/* Records why a container waits when it begins to wait and when the reason changes, not in every round. */
+/* Records why a container waits, when the wait begins and when the reason changes. Does not record it in every
+ * round. */
 static void tell_waiting(const struct nm_policy_verdict *v, enum nm_reason reason,
                          const struct nm_policy_container *view)
 {
@@ -164,9 +166,10 @@ static void record_queue_reasons(struct nm_manager *m, const struct nm_policy_ve
 }
 
 /*
- * Runs the shadow policy. In shadow mode the plain rule decides (no over-allocation, and no resources taken back), and
- * a second policy, with over-allocation on, computes what it would have done. The second policy sees the same
- * containers in each round, so its decision about a container is recorded only when it differs from the last decision.
+ * Runs the shadow policy. In shadow mode, nmd acts on the policy without over-allocation, which takes no resources
+ * back. This function runs a second policy with over-allocation, and records what nmd would have done. The second
+ * policy gets the same containers in each round, so its decision about a container is recorded only if it differs from
+ * the last recorded decision.
  */
 static void decide_in_shadow(struct nm_manager *m, const struct nm_policy_input *in)
 {
@@ -197,7 +200,7 @@ static uint16_t permille(double percent)
     return (uint16_t)(10 * NM_MAX(NM_MIN(percent, 100.0), 0.0));
 }
 
-/* Adds a point for each judged sample, including extra samples taken because of growth. */
+/* Adds a point to the history for each sample, including additional samples after growth or a pressure event. */
 static void keep_history(struct nm_manager *m)
 {
     struct nm_history_point p = {.at_usec = m->sampled.at_usec, .realtime_usec = nm_realtime_usec()};
@@ -234,9 +237,9 @@ static void check_invariants(struct nm_manager *m, const struct nm_policy_settin
 }
 
 /*
- * Journals all intents of the round in one transaction and carries them out only after the commit. After a crash in
- * between, the journal may have intents that were not carried out, but no intent is missing. Recovery detects such
- * intents.
+ * Journals all actions of the round in one transaction, and carries them out only after the commit. After a crash, the
+ * journal may have actions that were not carried out, but all actions that were carried out are in the journal.
+ * Recovery finds the actions that were not carried out.
  */
 static void carry_out(struct nm_manager *m, const struct nm_policy_verdict *v)
 {
@@ -250,12 +253,12 @@ static void carry_out(struct nm_manager *m, const struct nm_policy_verdict *v)
     NM_FAULT("round-before-commit");
     nm_record_store_result(m, nm_store_commit(m->store));
     NM_FAULT("round-after-commit");
-    /* Use the policy's order, so that the first container in the queue starts first. The array does not change
-     * meanwhile, since ends are handled in other turns. */
+    /* Use the order of the policy, so that the first container in the queue starts first. The array of actions does not
+     * change in this loop, since ends of containers are handled in other turns. */
     starting = m->starts.queue.first;
     for (size_t i = 0; i < v->n_actions; i++)
         nm_act_carry_out(v->actions[i].target->owner);
-    if (!starting) /* a queue that was not empty before is already scheduled */
+    if (!starting) /* if starts were already queued, the event source for starts is already enabled */
         nm_start_some(m);
     for (size_t i = 0; i < m->lives.n; i++)
         nm_persist_snapshot_waiting(m->lives.all[i]);
@@ -298,7 +301,7 @@ void nm_round(struct nm_manager *m, enum nm_policy_trigger trigger)
 {
     uint64_t now = nm_now_usec();
 
-    assert(!m->round.is_on); /* functions called by a round must not begin another round; they use nm_round_request() */
+    assert(!m->round.is_on); /* code that runs inside a round must use nm_round_request() */
     if (m->journal.error == -EUCLEAN)
         nm_journal_replace(m);
     m->round.is_on = true;

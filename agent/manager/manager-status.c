@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The manager's read-only functions: they fill plain structs from the manager's state and leave it unchanged. */
+/* The manager's read-only functions. They copy the manager's state into plain structs, and don't change the state. */
 
 #include "agent/journal/containers.h"
 #include "agent/journal/journal.h"
@@ -43,8 +43,8 @@ static nm_printf(2, 3) void note(struct nm_status *s, const char *format, ...)
     va_end(ap);
 }
 
-/* Memory that ended cgroups leave behind is reported from this size on. The kernel's own structures for cgroups that
- * have just gone take less. */
+/* Memory of the slice that belongs to no container is reported only from this size on. The kernel's structures for
+ * recently removed cgroups take less. */
 #define LEFT_WORTH_TELLING (32 * NM_MIB)
 
 static void note_size(const struct nm_manager *m, struct nm_status *ret)
@@ -59,7 +59,8 @@ static void note_size(const struct nm_manager *m, struct nm_status *ret)
              nm_format_size(m->settings.capacity.memory_bytes, capacity, sizeof capacity));
 }
 
-/* Adds notes on settings that are not in force although an operator may expect it. */
+/* Adds notes on features that the node lacks and settings that have no effect, because an administrator may expect them
+ * to work. */
 static void fill_notes(const struct nm_manager *m, struct nm_status *ret)
 {
     const struct nm_cgroup_backend *b = m->backend;
@@ -94,7 +95,8 @@ static void fill_notes(const struct nm_manager *m, struct nm_status *ret)
              strerror(-m->journal.error), advice ? ": " : "", advice ?: "");
 }
 
-/* Fills in nmd's own use. /proc/self/statm has the same figure as VmRSS in /proc/self/status, and is a shorter file. */
+/* Fills in the memory and CPU time that nmd uses. The second number of /proc/self/statm is VmRSS of /proc/self/status,
+ * but the file is shorter. */
 static void fill_self(struct nm_status *ret)
 {
     char text[256];
@@ -163,7 +165,7 @@ static void fill_over_beta(const struct nm_manager *m, const struct nm_policy_me
     (void)nm_over_beta_explain(&o, ret->over_beta, sizeof ret->over_beta);
 }
 
-/* Fills a copy, so that a slow reader still sees a consistent state. */
+/* Copies the state, so that a slow reader gets a consistent state. */
 void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
 {
     struct nm_policy_memory memory;
@@ -266,7 +268,7 @@ static bool on_page(const struct nm_page *page, const struct nm_caller *who,
     return c->view.seq > page->after && nm_access_may_touch(who, c);
 }
 
-/* Sorts the list for each page, since ended containers are kept in the order of their ends. */
+/* Sorts the list for each page, since ended containers are stored in the order of their ends. */
 int nm_manager_foreach(struct nm_manager *m, const struct nm_caller *who, const struct nm_page *page,
                        nm_manager_container_cb_t cb, void *userdata, bool *ret_more)
 {
@@ -295,7 +297,7 @@ bool nm_manager_may_see(struct nm_manager *m, const struct nm_caller *who, const
     return c && nm_access_may_touch(who, c);
 }
 
-/* Uses the policy's sort keys, so that the position matches the order of starts. */
+/* Uses the policy's sort keys, so that the positions shown are the order of starts. */
 static bool queued_before(const struct nm_manager *m, const struct nm_policy_container *a,
                           const struct nm_policy_container *b)
 {
@@ -311,14 +313,15 @@ enum nm_reason nm_manager_queue_reason(struct nm_manager *m, const struct nm_con
 {
     const struct nm_live_container *l = c->view.owner;
 
-    /* No round has seen the new container yet, and the first round starts most new containers. Or the container's last
-     * start failed, so the policy is not the reason. */
+    /* There is no reason in two cases. Either the container is newer than the last round, and the next round will
+     * probably start it. Or the container's last start failed, so it does not wait because of the policy. */
     if (c->view.submitted_usec >= m->round.decided_usec || (l && l->retry_usec > m->round.decided_usec))
         return NM_REASON_NONE;
     return nm_policy_queue_reason(&m->round.verdict, &c->view);
 }
 
-/* Computes the position on demand, because a stored position would have to be updated with each change. */
+/* Computes the position for each call, because stored positions would have to be updated with each change of the
+ * queue. */
 uint32_t nm_manager_queue_position(struct nm_manager *m, const struct nm_container *c)
 {
     uint32_t position = 1;
@@ -339,8 +342,8 @@ uint32_t nm_manager_queue_position(struct nm_manager *m, const struct nm_contain
     return position;
 }
 
-/* Calls cb for decisions. Without an id only administrators may do this, since the list covers all users'
- * containers. */
+/* Calls cb for decisions. Without an id, the list has decisions about the containers of all users, so only
+ * administrators may call this function without an id. */
 int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *who, const char *id,
                                 uint64_t before, unsigned max, nm_manager_decision_cb_t cb,
                                 void *userdata, struct nm_problem *ret_problem)
@@ -359,8 +362,8 @@ int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *wh
     return r != 0 ? r : nm_store_load_decisions(m->store, c->id, before, max, cb, userdata);
 }
 
-/* Opens output that the shim captured. nmd may be root, so nmd must read only files that are in the place where the
- * shim puts them. */
+/* Opens output that the shim has captured. nmd may be root, so it must only open files in the container's log
+ * directory. */
 static int open_captured(const struct nm_manager *m, const char *id, const char *stream, uint64_t from,
                          struct nm_output_piece *ret)
 {
@@ -383,8 +386,8 @@ static int open_times(const struct nm_manager *m, const char *id, const char *st
     return dir < 0 ? dir : nm_output_times_open(dir, stream, ret_fd);
 }
 
-/* Opens the file in the container's own log directory. The container's user may write to that directory, and perhaps to
- * the directories above it, so links are refused. */
+/* Opens a file in the log directory that the request for the container named. The container's user may write to this
+ * directory, and perhaps to the directories above it, so links are refused. */
 static int open_own(const struct nm_container *c, const char *stream, struct nm_output_piece *ret)
 {
     _cleanup_close_ int dir = nm_open_no_links(c->log_dir, O_RDONLY | O_DIRECTORY);
@@ -392,8 +395,8 @@ static int open_own(const struct nm_container *c, const char *stream, struct nm_
     return dir < 0 ? dir : nm_output_own_open(dir, stream, c->command.uid, ret);
 }
 
-/* Opens a container's output. If its command could not start, the error message is in the output that the shim
- * captured. */
+/* Opens a container's output. If the container has its own log directory and its command could not start, the error
+ * message is only in the output that the shim has captured. */
 static int open_log(const struct nm_manager *m, const struct nm_container *c, const char *stream, uint64_t from,
                     struct nm_output_piece *ret)
 {

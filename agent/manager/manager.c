@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Creation and end of the manager, its timers and watches. A round is started by the sampling timer, or requested with
- * nm_round_request() (round-schedule.c).
+ * Creates and frees the manager, its timers and its watches. The sampling timer starts a round once per period. All
+ * other rounds are requested with nm_round_request() (round-schedule.c).
  */
 
 #include "agent/node/cgroups.h"
@@ -28,10 +28,10 @@
 #include "util/loop.h"
 
 #define HOUSEKEEPING_USEC (10 * NM_USEC_PER_SEC)
-#define FORGETTING_USEC (50 * NM_USEC_PER_MSEC) /* interval while more ended containers have to be dropped */
-/* CPU use is known from the second sample on, and no opportunistic container starts before that sample. Take the second
- * sample early, so that queued containers need not wait for a whole period. A shorter interval would be too coarse for
- * the kernel's ticks. */
+#define FORGETTING_USEC (50 * NM_USEC_PER_MSEC) /* interval of removals while more ended containers must be removed */
+/* Time of the second sample after the start. CPU use is known from the second sample on, and no opportunistic container
+ * starts before it. So the second sample is taken before the end of the period. In a shorter time, the kernel counts
+ * too few ticks for an accurate value. */
 #define FIRST_SAMPLE_USEC (100 * NM_USEC_PER_MSEC)
 
 /* ---- timers and watches ---------------------------------------------------- */
@@ -72,8 +72,9 @@ static int on_sample(sd_event_source *s, uint64_t usec, void *userdata)
     nm_pressure_follow_slice(m);
     nm_round(m, NM_TRIGGER_SAMPLE);
     nm_settings_follow_node(m);
-    /* Schedule relative to the due time, so that periods don't drift, but never catch up with a burst of samples. If a
-     * sample takes long (thousands of processes, a busy host), leave at least as much time for other work. */
+    /* Set the next sample to one period after the time at which this sample was due, so that delays don't add up. After
+     * a long delay, don't take the missed samples. If a sample takes long (thousands of processes, a busy host), the
+     * pause until the next sample is at least as long. */
     ended = nm_now_usec();
     pause = NM_MAX(m->config->period_usec / 4, ended - now);
     m->timers.sample_due_usec = NM_MAX(usec + m->config->period_usec, ended + pause);
@@ -99,7 +100,7 @@ static void keep_house(struct nm_manager *m)
 static int on_housekeeping(sd_event_source *s, uint64_t usec, void *userdata)
 {
     struct nm_manager *m = userdata;
-    uint64_t now = nm_now_usec(); /* work that was due while the host slept is done once */
+    uint64_t now = nm_now_usec(); /* housekeeping that was due several times during a suspend runs only once */
     bool more = nm_lists_forget_ended(m, now);
 
     (void)usec;
@@ -153,9 +154,9 @@ static int on_state_dir(sd_event_source *s, const struct inotify_event *ev, void
 }
 
 /*
- * Watches the state directory. The watch also keeps sd-event's only inotify descriptor open. sd-event closes it with
- * its last watch, and the kernel then waits for an SRCU grace period. That would block nmd for 8 to 15 ms whenever the
- * only running container ends.
+ * Watches the state directory. This watch has a second purpose: it keeps the inotify descriptor of sd-event open.
+ * sd-event closes this descriptor when the last watch is removed. The kernel then waits for an SRCU grace period, and
+ * nmd would be blocked for 8 to 15 ms each time the only running container ends.
  */
 static void watch_state_dir(struct nm_manager *m)
 {
@@ -200,7 +201,8 @@ static int fill_paths(struct nm_manager *m, const struct nm_manager_params *p, c
     return r < 0 ? r : nm_preflight_dir("log", m->log_dir, true, ret_message);
 }
 
-/* Reads the boot id. Without it, recovery would assume a reboot and mark all running containers as lost. */
+/* Reads the boot id. An error is fatal: with an unknown boot id, recovery would assume a reboot and mark all running
+ * containers as lost. */
 static int read_boot_id(struct nm_manager *m, char **ret_message)
 {
     char path[PATH_MAX];
@@ -278,7 +280,7 @@ static int open_backend(struct nm_manager *m, const struct nm_manager_params *p,
     return 0;
 }
 
-/* Allocates the state structs that belong to single files. */
+/* Allocates the structures that only one source file uses. */
 static int make_parts(struct nm_manager *m)
 {
     m->durable = nm_durable_new();

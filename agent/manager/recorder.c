@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * nmd --record FILE: a trace of requests, states and samples for nmsim. See trace.h for the format.
+ * nmd --record FILE: records requests, states and samples as a trace for nmsim. See trace.h for the format.
  *
- * A recording does not disturb nmd. Events are written to a buffer, which is written to the file every few seconds or
- * when it is half full. The buffer grows when a container arrives, never during a sample. If the file can't be written
- * any more (a full disk) or has become very large, it is cut after its last complete line, one message is logged, and
- * nmd continues without the recording.
+ * A recording must not delay or stop nmd. Events are collected in a buffer, which is written to the file every 5 s or
+ * when it has 64 KiB. The buffer grows when a container is submitted, but never during a sample. If the file can't be
+ * written (a full disk) or exceeds 4 GiB, nmd cuts it after its last complete line, logs one message, and continues
+ * without the recording.
  */
 
 #include "agent/manager/manager-internal.h"
@@ -32,12 +32,12 @@ struct nm_recorder {
     char *path;
     struct nm_trace_buffer buffer;
     uint64_t begun_usec, flushed_usec;
-    uint64_t written_bytes; /* complete lines in the file */
+    uint64_t written_bytes; /* size of the complete lines in the file */
 };
 
 /* ---- the file ------------------------------------------------------------ */
 
-/* Ends the recording, but not nmd. The subscription stays and has no effect from now on. */
+/* Ends the recording. nmd continues. The subscription remains, but its callback does nothing from now on. */
 static void give_up(struct nm_recorder *r, const char *why)
 {
     char size[32];
@@ -80,8 +80,8 @@ static void flush_if_due(struct nm_recorder *r)
         flush(r);
 }
 
-/* Checks an existing file. Returns 0 for an empty file and 1 for an earlier recording. Any other file is
- * refused, so that it is not overwritten. */
+/* Checks an existing file. Returns 0 for an empty file, and 1 for an earlier recording. Refuses all other files, so
+ * that they are not overwritten. */
 static int look_at(int fd, const char *path, char **ret_message)
 {
     static const char magic[] = "{\"nmd_trace\":";
@@ -114,7 +114,7 @@ static int set_aside(const char *path)
 
 static int open_file(const char *path, char **ret_message)
 {
-    /* O_NONBLOCK, so that open() refuses a FIFO without a reader instead of waiting for a reader */
+    /* with O_NONBLOCK, open() does not wait for a reader if the file is a FIFO */
     const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_APPEND;
     _cleanup_close_ int fd = open(path, flags, 0640);
     int r;
@@ -130,14 +130,14 @@ static int open_file(const char *path, char **ret_message)
         fd = nm_close(fd);
         fd = open(path, flags | O_EXCL, 0640);
     }
-    if (fd < 0 || fchmod(fd, 0640) < 0) /* independent of the umask: the file's group may read it */
+    if (fd < 0 || fchmod(fd, 0640) < 0) /* the file's group may read it, whatever the umask is */
         return -errno;
     return STEAL_FD(fd);
 }
 
 /* ---- events -------------------------------------------------------------- */
 
-/* Begins a line. Returns false if the recording has ended; then the caller must not write. */
+/* Begins a line. Returns false if the recording has ended. Then the caller must not write. */
 static bool begin(struct nm_recorder *r, const char *event, const struct nm_container *c)
 {
     if (r->fd < 0)
@@ -161,15 +161,15 @@ static void remember(struct nm_live_container *l)
     l->recorded = (struct nm_recorded){.type = l->c->view.type, .request = l->c->view.request};
 }
 
-/* Returns whether the container was recorded. A container that is being prepared is recorded only when it enters the
- * queue. */
+/* Returns whether the container's submission was recorded. A container that is being prepared is recorded only when it
+ * enters the queue. */
 static bool is_told(const struct nm_live_container *l)
 {
     return l->recorded.request.memory_bytes > 0;
 }
 
-/* Records a container. For a container that ran before the recording began, includes how long it had run, so that a
- * replay does not treat the container as new. Grows the buffer by one row per sample. */
+/* Records the submission of a container. For a container that ran before the recording began, includes its run time, so
+ * that a replay does not treat the container as new. Reserves memory for the container's row in each sample. */
 static void tell_submit(struct nm_recorder *r, struct nm_live_container *l)
 {
     const struct nm_container *c = l->c;
@@ -193,8 +193,8 @@ static void tell_submit(struct nm_recorder *r, struct nm_live_container *l)
         put_event(r, "pause", c);
 }
 
-/* Records the start once. A container that its owner runs again counts as the same container, which uses less for a
- * while. */
+/* Records the start once. If a container runs again, the trace has no second start: it shows a container that uses less
+ * for some time. */
 static void tell_start(struct nm_recorder *r, struct nm_live_container *l)
 {
     if (!l->recorded.started)
@@ -228,7 +228,7 @@ static void tell_refused(struct nm_recorder *r, const struct nm_decision *d)
     flush_if_due(r);
 }
 
-/* Handles a change of state. The recording is an ordinary subscriber and needs no hooks in the core. */
+/* Handles an event of the manager: a refusal or a change of state. The recorder is a normal subscriber. */
 static void on_event(const struct nm_event *e, void *userdata)
 {
     struct nm_recorder *r = userdata;
@@ -278,7 +278,8 @@ static void tell_change(struct nm_recorder *r, struct nm_live_container *l)
     flush_if_due(r);
 }
 
-/* Writes a row only if the use has changed: most containers have no row in most samples. */
+/* Writes a container's row only if its use has changed since the last row. So most samples have no row for most
+ * containers. */
 static void put_use(struct nm_recorder *r, struct nm_live_container *l)
 {
     const struct nm_policy_container *v = &l->c->view;
@@ -297,7 +298,8 @@ static void put_use(struct nm_recorder *r, struct nm_live_container *l)
                      4);
 }
 
-/* Writes a sample. Omits a sample without the node's own figures, since a replay could not decide on such a sample. */
+/* Writes a sample. Omits a sample without the node's memory and CPU use, since a replay could not decide on such a
+ * sample. */
 void nm_recorder_sample(struct nm_recorder *r)
 {
     const struct nm_manager *m = r->m;
@@ -359,8 +361,8 @@ static int put_header(struct nm_recorder *r)
     return 0;
 }
 
-/* Subscribes first and then records the live containers. No container is missed or recorded twice, since no other code
- * runs in between. */
+/* Subscribes to events, and then records the live containers. No container is missed or recorded twice, since no events
+ * occur between these two steps. */
 static int begin_recording(struct nm_recorder *r, const char *path, char **ret_message)
 {
     int rc;
@@ -400,8 +402,8 @@ int nm_manager_check_record(const char *path, char **ret_message)
         return -ENOMEM;
     if (r == 0)
         r = look_at(fd, path, ret_message);
-    if (r == -ENOENT || r > 0) /* the file was missing, or was an earlier recording that is renamed: the directory gets
-                                  a new file */
+    if (r == -ENOENT || r > 0) /* the file is missing, or is an earlier recording that will be renamed: the directory
+                                  must be writable */
         r = RET_NERRNO(faccessat(AT_FDCWD, dirname(copy), W_OK | X_OK, AT_EACCESS));
     else if (r == 0)
         r = RET_NERRNO(faccessat(AT_FDCWD, path, W_OK, AT_EACCESS));
@@ -427,8 +429,7 @@ int nm_manager_record(struct nm_manager *m, const char *path, char **ret_message
     return 0;
 }
 
-/* Ends a recording with "stop". A recording without "stop" is from an nmd that was killed; such a recording can be
- * replayed as well. */
+/* Ends a recording with the event "stop". If nmd is killed, the recording has no "stop", but can still be replayed. */
 struct nm_recorder *nm_recorder_free(struct nm_recorder *r)
 {
     if (!r)
