@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A decision is journalled when it is taken, and again when its outcome is known. If nmd dies in between, the decision
- * stays open. The next nmd derives the outcome from the container's state, and continues or closes the decision, so
- * that every record gets an outcome.
+ * A decision is journalled when it is taken, and again when its outcome is known. If nmd dies before the outcome is
+ * known, the journal has a decision without an outcome. The next nmd derives the outcome from the container's state, or
+ * continues the action, so that every decision gets an outcome.
  */
 
 #include "agent/recovery/recovery-decide.h"
@@ -46,7 +46,7 @@ static enum fate fate_of(const struct nm_decision *d, const struct nm_policy_con
         return v->state == NM_RESUMING ? FATE_GOES_ON : done_if(v->state == NM_RUNNING);
     case NM_DECISION_KILL:
     case NM_DECISION_SHED:
-        /* the handling of the container's end, which follows, closes the record */
+        /* the handling of the container's end sets the outcome */
         if (d->reason == NM_REASON_KERNEL_OOM)
             return FATE_GOES_ON;
         return v->state == NM_KILLING ? FATE_GOES_ON : FATE_NOT_DONE;
@@ -72,11 +72,11 @@ void nm_recovery_reopen_decision(struct nm_live_container *l)
     if (!load_newest(l->m, l->c->id, d))
         return;
     l->use_before = d->predicted;
-    if (d->kind == NM_DECISION_QUEUE) { /* prevents that the same reason is recorded again */
+    if (d->kind == NM_DECISION_QUEUE) { /* so that the same reason is not recorded again */
         l->queue_told = d->reason;
         l->queue_told_usec = d->decided_usec;
     }
-    /* The pause was done, but the sample that shows its effect had not been taken. */
+    /* The earlier nmd died after the pause and before the sample that shows how much the pause has freed. */
     if (d->outcome == NM_OUTCOME_DONE && !d->regained_known && d->kind == NM_DECISION_PAUSE &&
         v->state == NM_PAUSED)
         l->regain_due = true;
@@ -91,7 +91,7 @@ void nm_recovery_reopen_decision(struct nm_live_container *l)
         break;
     case FATE_NOT_DONE:
         nm_record_failed(l, "nmd was restarted before it was carried out");
-        if (d->kind == NM_DECISION_RECLAIM) /* repeating a reclaim does no harm */
+        if (d->kind == NM_DECISION_RECLAIM) /* the policy may reclaim again, which does no harm */
             l->c->view.reclaimed = false;
         break;
     }

@@ -3,7 +3,8 @@
 
 #include "agent/state/manager-state.h"
 
-/* These functions handle the newest decision about a container, which an earlier nmd may have left open. */
+/* These functions handle the newest decision about a container. If an earlier nmd died, this decision may have no
+ * outcome yet. */
 
-void nm_recovery_reopen_decision(struct nm_live_container *l); /* call it once the container's state is known */
+void nm_recovery_reopen_decision(struct nm_live_container *l); /* call it after the container's state was determined */
 void nm_recovery_close_decision(struct nm_manager *m, const char *id, const char *why);

@@ -1,30 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Recovery after a restart of nmd. Three sources show what an earlier nmd left: the journal (intents), the live
- * cgroups under the slice (the present state), and the shims with their records (how commands began and ended). These
- * sources are compared for each container:
+ * Recovery: takes over the containers of an earlier nmd after a restart. There are three sources: the journal (the
+ * intended states), the live cgroups in the slice (the present states), and the shims with their records (how commands
+ * started and ended). For each container, these sources are compared:
  *
  *   journal   cgroup   shim           action
- *   prepared  -        -              becomes NEW again, for its owner to prepare it
- *   queued    -        -              keeps waiting at its old place
+ *   prepared  -        -              becomes NEW again, and its owner prepares it again
+ *   queued    -        -              stays queued at the same position
  *   admitted  any      at its gate    wait: the shim either starts the command or exits
- *   admitted  any      gone, no gate  the command has not run: queued again, when its cgroup is empty
+ *   admitted  any      gone, no gate  the command has not run: queued again when its cgroup is empty
  *   admitted  yes      started        adopted as running
  *   running.. yes      alive          adopted in the state that cgroup.events shows
  *   running.. yes      gone           ended according to its record; remaining processes are killed, as
  *                                     journal and inode prove that they belong to the container
  *   run again any      any            remaining processes are ended; then NEW again
- *   running.. no       gone           ended according to its record, else by the kill that the journal
- *                                     announced, else killed from outside, else lost
- *   -         any      any            the copy (container-snapshot.h) replaces the missing row
- *   -         yes      no copy        an orphan: thawed if frozen, reported, never killed
+ *   running.. no       gone           the end is taken from the record, else from the kill in the journal;
+ *                                     else it was killed by another process, or it is lost
+ *   -         any      any            the snapshot (container-snapshot.h) replaces the missing row
+ *   -         yes      no snapshot    an orphan: thawed if frozen, reported, never killed
  *
- * After a reboot (another boot id) containers that were running are reported lost, unless the shim had recorded the
- * end. Waiting containers keep waiting if nmd had been stopped properly. After a crash of the host the row of a
- * waiting container doesn't prove that it never ran, so it is lost as well. Recovery kills no process whose owner it
- * does not know, and starts no command twice: only a shim that has gone and never passed its gate proves that the
- * command did not run.
+ * "gone": the shim has exited. "no gate": the file `gate` does not exist, so the shim has not started the command.
+ *
+ * After a reboot (another boot id), containers that were running are reported as lost, unless the shim has recorded
+ * the end. Queued containers remain queued if nmd was stopped normally. After a crash of the host, the row of a queued
+ * container does not prove that the container never ran, because later rows may be missing. So this container is
+ * reported as lost, too.
+ *
+ * Recovery never kills a process that it can't attribute to a container, and never starts a command twice. The only
+ * proof that a command did not run is a shim that has exited without passing its gate.
  */
 
 #include "agent/recovery/recovery.h"
@@ -56,7 +60,7 @@ struct finding {
     struct found *found;
     size_t n;
     bool journal_lost; /* the journal may lack containers */
-    bool rows_stale;   /* rows of the journal may be older than the last changes */
+    bool rows_stale;   /* the journal was rolled back, so its rows may be outdated */
     int error;         /* a listed cgroup could not be stored */
     unsigned adopted, queued, lost, rebuilt;
 };
@@ -94,7 +98,8 @@ static void add_ended(struct finding *f, struct nm_container *c)
 
 /* ---- after a reboot ------------------------------------------------------ */
 
-/* CLOCK_BOOTTIME has started again. Of the container's times, only the age of an ended container remains valid. */
+/* Converts the times of an ended container to the new CLOCK_BOOTTIME, which starts at 0 with each boot. The age since
+ * the end and the run time are computed from the realtime clock. */
 static void rebase(struct nm_container *c)
 {
     uint64_t age = nm_sub_u64(nm_realtime_usec(), c->finished_realtime_usec);
@@ -122,11 +127,11 @@ static const char *doing(const struct nm_policy_container *v)
     }
 }
 
-/* Ends a container whose end no nmd has seen, unless its shim has recorded it. what: the text that says how the
- * container was lost. */
+/* Ends a container whose end was not reported to nmd. Uses the shim's record of the end if there is one. Otherwise the
+ * container is lost, and `what` is the text that says how. */
 static void end_unseen(struct finding *f, struct nm_container *c, const char *what)
 {
-    /* Oom kills of an earlier boot can't be examined. */
+    /* The causes of OOM kills before the reboot can't be determined any more. */
     struct nm_live_container l = {.m = f->m, .c = c, .run.oom_reported = true};
     char dir[NM_DIR_SIZE];
 
@@ -162,10 +167,10 @@ static void after_reboot(struct finding *f, struct nm_container *c)
     end_unseen(f, c, "the host was rebooted");
 }
 
-/* Returns whether a waiting container may keep waiting after a reboot, because it certainly never ran. Its row proves
- * that only if no later row of the container was written and lost, and a journal that was closed has lost no rows. A
- * container whose start was in progress has not run either, because a gate is opened only after the cgroup was
- * journalled. */
+/* Returns whether a container may remain queued after a reboot, because it is certain that it never ran. The row of the
+ * container proves this only if no later row was lost, and only a journal that was closed normally has lost no rows. An
+ * admitted container without a journalled cgroup has not run either, because nmd journals the cgroup before it opens
+ * the gate. */
 static bool waited_through_reboot(struct finding *f, const struct nm_container *c)
 {
     char dir[NM_DIR_SIZE];
@@ -191,12 +196,13 @@ static int adopt_shim(struct nm_live_container *l, const char *dir)
     int r = nm_launch_adopt(dir, c->shim_pid, c->shim_start_ticks, l->m->event, nm_container_events_launched, l,
                             &l->launch);
 
-    if (r < 0 && r != -ESRCH) /* the shim exists but can't be watched; the cgroup will show its end */
+    if (r < 0 && r != -ESRCH) /* the shim exists but can't be watched; an empty cgroup will show its end */
         nm_err("%s: its shim can't be watched: %s; ignoring", c->id, strerror(-r));
     return r;
 }
 
-/* Completes a row from the copy beside the shim's records, if the row could not be written in time. */
+/* If the journal's row has no shim, because it could not be written before the gate was opened, copies the shim's pid
+ * and start time from the container's snapshot. */
 static void borrow_from_copy(struct nm_live_container *l, const char *dir)
 {
     _cleanup_(nm_container_freep) struct nm_container *copy = NULL;
@@ -208,8 +214,9 @@ static void borrow_from_copy(struct nm_live_container *l, const char *dir)
     l->c->shim_start_ticks = copy->shim_start_ticks;
 }
 
-/* Determines how far an admitted container has come; its record or the gate file may show more than the journal.
- * Returns true if neither journal nor files show that the shim has passed its gate. */
+/* Determines whether the command of an admitted container has started. The shim's record or the gate file may be newer
+ * than the journal. Returns true if neither the record nor the gate file exists, so that the shim has not passed its
+ * gate. */
 static bool settle_launch(struct nm_live_container *l, const char *dir)
 {
     struct nm_container *c = l->c;
@@ -219,7 +226,7 @@ static bool settle_launch(struct nm_live_container *l, const char *dir)
     if (r == -ENOENT && !nm_launch_gate_was_open(dir))
         return true;
     if (r >= 0 && record.failed_stage != NM_LAUNCH_STAGE_NONE)
-        return false; /* the container's end is handled next */
+        return false; /* the command failed to start; nm_end_check() handles the end */
     c->view.state = NM_RUNNING;
     if (c->view.started_usec == 0)
         c->view.started_usec = nm_now_usec();
@@ -231,8 +238,8 @@ static bool settle_launch(struct nm_live_container *l, const char *dir)
     return false;
 }
 
-/* Returns whether the container itself is frozen. If the whole slice is frozen, another process has done that and will
- * thaw it. */
+/* Returns whether the container's own cgroup.freeze is set. If instead the whole slice is frozen, another program has
+ * frozen it and must thaw it. */
 static bool is_frozen_itself(const struct nm_live_container *l, const struct nm_cgroup_events *e)
 {
     bool is;
@@ -245,8 +252,8 @@ static void end_run(struct nm_live_container *l, const struct nm_cgroup_events *
     l->todo = l->c->kill_deadline_usec > nm_now_usec() && !e->frozen ? NM_TODO_TERMINATE : NM_TODO_KILL;
 }
 
-/* Reconciles the states. Whether the container is frozen is taken from the kernel, the intended state from the journal,
- * and the remaining action is carried out afterwards. */
+/* Determines the container's state. The kernel shows whether the container is frozen, and the journal has the intended
+ * state. l->todo is set to the action that is still missing, and go_on() carries it out later. */
 static void settle_state(struct nm_live_container *l)
 {
     struct nm_cgroup_events e = {0};
@@ -275,8 +282,9 @@ static void settle_state(struct nm_live_container *l)
         }
         break;
     case NM_RUNNING:
-        /* A person has frozen the container through cgroupfs, or a pause could not be journalled. The container gets a
-         * deadline. A guaranteed container is thawed instead, when it is observed. */
+        /* Another program has frozen the container through cgroupfs, or a pause could not be journalled. An
+         * opportunistic container counts as paused and gets a deadline. A guaranteed container is thawed by
+         * nm_container_events_observe(). */
         if (v->type == NM_OPPORTUNISTIC && is_frozen_itself(l, &e)) {
             v->state = NM_PAUSED;
             v->paused_usec = nm_now_usec();
@@ -307,8 +315,9 @@ static bool was_launched(struct finding *f, const struct nm_container *c, const 
     return !nm_policy_container_is_waiting(&c->view) || find_cgroup(f, c->id) || nm_launch_gate_was_open(dir);
 }
 
-/* Ends the warm-up of a long-running container with the first sample of this nmd. Otherwise its request would count
- * again for some periods after each restart, and delay other containers needlessly. */
+/* Ends the warm-up of a container that has run longer than the warm-up time with the first sample of this nmd.
+ * Otherwise the container's request would count again for some periods after each restart of nmd, and other containers
+ * would have to wait. */
 static void trust_next_sample(const struct nm_manager *m, struct nm_policy_container *v)
 {
     uint32_t n = m->settings.warmup_samples;
@@ -340,7 +349,7 @@ static void adopt(struct finding *f, struct nm_live_container *l, const char *di
     f->adopted++;
 }
 
-/* Adds a container of the journal to the lists. Takes ownership of c. */
+/* Adds a container that has not ended to the lists, and adopts its run. Takes ownership of c. */
 static void take_in(struct finding *f, struct nm_container *c)
 {
     struct nm_policy_container *v = &c->view;
@@ -349,7 +358,7 @@ static void take_in(struct finding *f, struct nm_container *c)
 
     assert(c->view.state != NM_COMPLETED);
     if (v->state == NM_LOCALIZING)
-        v->state = NM_NEW; /* the preparation ended with the earlier nmd */
+        v->state = NM_NEW; /* the preparation was interrupted when the earlier nmd exited */
     v->n_samples = v->state_samples = 0;
     v->state_usec = nm_now_usec();
     v->measured = (struct nm_resources){0};
@@ -368,10 +377,10 @@ static void take_in(struct finding *f, struct nm_container *c)
 }
 
 /*
- * Replaces an outdated row. A journal that has lost its newest transactions has old data. Copies are written separately
- * and are preferred, since they contain each change made by a person. A waiting container always has a copy, so its row
- * alone does not prove that the container was not killed or started later. *c: replaced if there is better data.
- * Returns whether the container may continue.
+ * Replaces an outdated row by the container's snapshot. A journal that has lost its newest transactions has outdated
+ * rows. Snapshots are separate files, and contain each change that a user has made. A queued container always has a
+ * snapshot. If its snapshot is missing, the container may have been started or killed after the row was written.
+ * Returns whether the container may continue; *c is replaced if there is a snapshot.
  */
 static bool bring_up_to_date(struct finding *f, struct nm_container **c)
 {
@@ -400,7 +409,7 @@ static void recover_one(struct nm_container *c, void *userdata)
     struct nm_manager *m = f->m;
 
     assert(c->id[0]);
-    if (nm_lists_by_id(m, c->id)) { /* the journal was replaced meanwhile and is read again */
+    if (nm_lists_by_id(m, c->id)) { /* this row was already read before the damaged journal was replaced */
         nm_container_free(c);
         return;
     }
@@ -429,7 +438,7 @@ static void recover_one(struct nm_container *c, void *userdata)
 
 /* ---- containers missing in the journal -------------------------------------- */
 
-/* Ids are never used twice, even if the journal has lost the container. */
+/* Makes sure that the id is not used again, even if the journal has lost the container. */
 static void skip_number(struct nm_manager *m, const char *id)
 {
     uint64_t epoch, seq;
@@ -438,8 +447,9 @@ static void skip_number(struct nm_manager *m, const char *id)
         m->journal.next_seq = NM_MAX(m->journal.next_seq, seq + 1);
 }
 
-/* Returns whether the container was created after the journal's newest data, so that the journal can't decide about its
- * files. For an id that the owner chose, only the copy shows the time, if a copy exists. */
+/* Returns whether the container is newer than the newest row of the journal. Then a missing row does not mean that the
+ * container was removed, and its files must not be deleted. An id that the owner chose has no arrival number. Then the
+ * number in the snapshot is compared, if there is a snapshot. */
 static bool is_newer_than_journal(const struct nm_manager *m, const char *id, const struct nm_container *copy)
 {
     uint64_t epoch, seq;
@@ -485,7 +495,7 @@ static void on_directory(const char *id, void *userdata)
         return;
     }
     nm_container_free(c);
-    /* The row was deleted, but nmd died before it deleted the files. */
+    /* The container was removed from the journal, but nmd died before it deleted the files. */
     if (!f->journal_lost && !lives)
         nm_files_forget(f->m, id);
 }
@@ -550,7 +560,7 @@ void nm_recovery_check_orphans(struct nm_manager *m)
     nm_removable_look(m);
 }
 
-/* ---- recovery as a whole ------------------------------------------------- */
+/* ---- the steps of recovery ----------------------------------------------- */
 
 static int by_seq(const void *a, const void *b)
 {
@@ -566,7 +576,8 @@ static int by_end(const void *a, const void *b)
     return (*x)->finished_usec < (*y)->finished_usec ? -1 : (*x)->finished_usec > (*y)->finished_usec;
 }
 
-/* Sorts the containers. Rows are read by number, but rebuilt containers come in the order of their directories. */
+/* Sorts the containers by arrival and by end. Rows are read in the order of arrival, but containers restored from
+ * snapshots are in the order of their directories. */
 static void put_in_order(struct nm_manager *m)
 {
     if (m->lives.n > 1)
@@ -585,7 +596,7 @@ static int load(struct finding *f)
 
     (void)nm_store_begin(m->store);
     r = nm_store_load_containers(m->store, recover_one, f, &n_bad);
-    if (r == -EUCLEAN || r == -EIO) { /* damage that no check had found before */
+    if (r == -EUCLEAN || r == -EIO) { /* the journal is damaged, and the check at its opening has not detected this */
         (void)nm_store_commit(m->store);
         nm_journal_replace(m);
         f->journal_lost = true;
@@ -608,7 +619,8 @@ static int load(struct finding *f)
     return r;
 }
 
-/* Carries out unfinished actions after all containers were adopted, because a kill may end a container at once. */
+/* Carries out unfinished actions. Must run after all containers were adopted, because a kill may end a container
+ * immediately. */
 static void go_on(struct nm_manager *m)
 {
     for (size_t i = m->lives.n; i-- > 0;) {
@@ -658,7 +670,7 @@ int nm_recovery_run(struct nm_manager *m, char **ret_message)
                         .rows_stale = m->journal.opened.was_rolled_back};
     int r = m->backend->ops->list(m->backend, on_cgroup, &f);
 
-    /* If the list of cgroups is missing or incomplete, some cgroups would seem to have gone. */
+    /* A missing or incomplete list of cgroups is an error: recovery would treat running containers as ended. */
     if (r >= 0)
         r = f.error;
     if (r < 0)

@@ -5,6 +5,6 @@
 
 #include "agent/state/manager-state.h"
 
-/* Returns 0 or -errno. If the cgroups can't be listed, *ret_message says why; the caller frees it. */
+/* Returns 0 or -errno. If the cgroups can't be listed, *ret_message has the reason. The caller frees *ret_message. */
 int nm_recovery_run(struct nm_manager *m, char **ret_message);
 void nm_recovery_check_orphans(struct nm_manager *m); /* removes vanished orphans from the list */
