@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Makes the documentation of the keys from the table: the packaged nmd.conf, the KEYS part of nmd.conf(5), and the JSON
- * behind `nmctl config`.
+ * Prints the documentation of the keys from the table: the packaged nmd.conf, the KEYS part of nmd.conf(5), and the
+ * JSON for `nmctl config`.
  */
 
 #include "agent/config/config-keys.h"
@@ -21,7 +21,7 @@ static void print_comment(FILE *f, const char *text)
             for (n = room; n > 0 && text[n] != ' '; n--)
                 ;
             if (n == 0)
-                n = strcspn(text, " "); /* a single very long word */
+                n = strcspn(text, " "); /* a word longer than a line is not broken */
         }
         (void)fprintf(f, "# %.*s\n", (int)n, text);
         text += n;
@@ -61,7 +61,7 @@ int nm_config_print_template(FILE *f)
     return ferror(f) ? -EIO : 0;
 }
 
-/* Escapes hyphens, which man would replace, and a leading dot, which would start a macro. */
+/* Escapes backslashes, and hyphens, which man would print as other characters. */
 static void print_roff(FILE *f, const char *text)
 {
     for (const char *s = text; *s; s++) {

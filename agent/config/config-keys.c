@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The table of keys. It has all facts about a key that a user may see (allowed values, default, meaning). The packaged
- * nmd.conf, nmd.conf(5), `nmctl config` and the error messages are made from it, so they always agree with the parser.
- * Defaults and ranges are written as in a file and pass through the same parser.
+ * The table of keys. It has all information about a key that is shown to users (allowed values, default, meaning). The
+ * packaged nmd.conf, nmd.conf(5), `nmctl config` and the error messages are made from the table, so they always agree
+ * with the parser. Defaults and ranges have the same text form as values in a file, and are converted by the same
+ * parser.
  */
 
 #include "agent/config/config-keys.h"
@@ -334,7 +335,8 @@ const struct nm_config_key *nm_config_find_key(const char *section, const char *
     return NULL;
 }
 
-/* Returns the number of letters to add, drop or change to turn a into b (Levenshtein); '_' and '-' count as equal. */
+/* Returns the Levenshtein distance: the number of letters to add, remove or change to get b from a. '_' and '-' count
+ * as equal. */
 static size_t distance(const char *a, const char *b)
 {
     size_t row[64], n = strlen(b);
@@ -357,7 +359,8 @@ static size_t distance(const char *a, const char *b)
     return row[n];
 }
 
-/* Two typing errors are likely in a long word; in a short word they make a different word. */
+/* Returns whether a name is similar. In a long word, up to three typing errors are likely. In a word of up to four
+ * letters, more than one error usually means a different word. */
 static bool is_near(size_t d, const char *name)
 {
     return d <= (strlen(name) <= 4 ? 1u : 3u);
@@ -374,7 +377,7 @@ const struct nm_config_key *nm_config_nearest_key(const char *section, const cha
         size_t d = distance(name, k->name);
         if (!is_near(d, k->name))
             continue;
-        /* The right name in the wrong section counts as less similar than a typo in the right section. */
+        /* A name with one typing error in the given section is more similar than the same name in another section. */
         d = d * 2 + (nm_streq(k->section, section) ? 0 : 3);
         if (d < best_distance) {
             best = k;

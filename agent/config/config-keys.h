@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Internal to the config*.c files and their tests: the table of keys, and functions that read, check and print any
- * value without knowledge of its key.
+ * Only for the config*.c files and their tests: the table of keys, and functions that read, check and print the value
+ * of any key by its type.
  */
 
 #include "agent/config/config.h"
@@ -31,13 +31,13 @@ struct nm_config_key {
     const char *section, *name;
     enum nm_config_type type;
     bool restart;          /* a changed value of this key applies only after a restart */
-    bool min_exclusive;    /* the minimum itself is not allowed */
+    bool min_exclusive;    /* the value must be greater than the minimum */
     size_t offset;         /* offset of the field in struct nm_config */
     const char *fallback;  /* the default, as text for a configuration file */
     const char *min, *max; /* minimum and maximum as text, for numeric types */
-    const char *word;      /* a special word that stands for word_value; NULL if the key has no special word */
-    uint64_t word_value;   /* value that `word` stands for, outside of min and max */
-    const char *other;     /* a second special word, which stands for other_value; only with `word` */
+    const char *word;      /* a special word, such as "auto", whose value is word_value; NULL: no special word */
+    uint64_t word_value;   /* value of `word`, outside of min and max */
+    const char *other;     /* a second special word, whose value is other_value; only with `word` */
     uint64_t other_value;
     const char *meaning;   /* text for users: effect of the key, and reason for its default */
 };
@@ -51,40 +51,43 @@ struct nm_config_section {
 extern const struct nm_config_section nm_config_sections[];
 extern const size_t nm_config_n_sections;
 
-/* Sufficient for any value's text except a long list of banned users, which is cut and ends with "...". */
+/* Size of a buffer for a value's text. Only a long list of banned users does not fit. It is cut, and ends with
+ * "...". */
 #define NM_CONFIG_VALUE_SIZE 1200
 
-/* Returns NULL if there is no such key. */
+/* Returns the key, or NULL if there is no such key. */
 const struct nm_config_key *nm_config_find_key(const char *section, const char *name);
 bool nm_config_has_section(const char *section);
 
-/* Parses text into c's field. Returns 0, -EINVAL, -ERANGE or -ENOMEM; the field is untouched on failure. Values of
- * lists are appended. */
+/* Parses text and stores the value in the key's field of c. Returns 0, -EINVAL, -ERANGE or -ENOMEM. On failure, the
+ * field is unchanged. If the key is a list, adds the values to the list. */
 int nm_config_set(struct nm_config *c, const struct nm_config_key *key, const char *text);
 void nm_config_clear_list(struct nm_config *c, const struct nm_config_key *key);
 
-/* Prints the value as text that nm_config_set() reads back to the same value. Returns buf. */
+/* Prints the value of the key. nm_config_set() parses the printed text to the same value. Returns buf. */
 const char *nm_config_get(const struct nm_config *c, const struct nm_config_key *key, char *buf,
                           size_t size);
 
-/* Describes the allowed values: "auto, or a size from 64M to 1024T". Returns buf. */
+/* Describes the allowed values, for example "auto, or a size from 64M to 1024T". Returns buf. */
 const char *nm_config_allowed(const struct nm_config_key *key, char *buf, size_t size);
 
-/* Returns the key (or section) whose name is most similar to a mistyped name, or NULL if no name is similar. */
+/* These functions return the key or section whose name is most similar to an unknown name, or NULL if no name is
+ * similar. */
 const struct nm_config_key *nm_config_nearest_key(const char *section, const char *name);
 const char *nm_config_nearest_section(const char *section);
 
-/* Reads one file's text into c. file: name of the file, for messages. places: an array with one entry per key, which
- * receives the place where the key was set; or NULL. Returns -EINVAL with *ret_message, or -ENOMEM. */
+/* Reads the text of one file into c. file: name of the file, for messages. places: an array with one entry per key, in
+ * which the function stores file and line of each key that is set; or NULL. Returns 0, -EINVAL with *ret_message, or
+ * -ENOMEM. */
 struct nm_config_place {
     const char *file;
-    unsigned line;    /* 0 if the key was not set, so that its default holds */
-    bool is_unknown;  /* the newest setting was refused, or may have been: the value in c is not the intended value */
+    unsigned line;    /* 0 if no file has set the key, so that the key has its default */
+    bool is_unknown;  /* the value in c may not be the intended value, because a file or a value was refused */
 };
 int nm_config_read_text(struct nm_config *c, const char *file, const char *text, size_t len,
                         struct nm_config_place *places, char **ret_message);
 
-/* Checks the relations between keys whose values are known. Returns -EINVAL with *ret_message. */
+/* Checks the relations between keys whose values are known. Returns 0, or -EINVAL with *ret_message. */
 int nm_config_check(const struct nm_config *c, const struct nm_config_place *places,
                     char **ret_message);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Reads one INI text into a struct nm_config. inih parses the grammar; the reader below feeds it line by line. inih
- * alone would not give the handler a line's number, would cut a long line in two, and would take an indented key for
- * more of the value above. All errors are reported at once, each with file, line, key, value and the allowed values.
+ * Reads one INI text into a struct nm_config. inih parses the grammar, and gets the text line by line from next_line().
+ * Without next_line(), inih would not tell the handler the number of a line, would split a long line, and would read an
+ * indented key as a continuation of the value above. All errors are reported together, each with file, line, key, value
+ * and the allowed values.
  */
 
 #include "agent/config/config-keys.h"
@@ -15,8 +16,8 @@
 
 #include "util/error.h"
 
-/* inih's line buffer (Debian's build) has 200 bytes, and inih passes its size. This only limits the text shown in
- * messages. */
+/* Maximum length of text from a file in messages. (The maximum length of a line is inih's: 200 bytes in Debian's
+ * build.) */
 #define SHOWN_MAX 80
 #define NOT_INI "neither \"[section]\" nor \"key = value\" nor a comment"
 
@@ -30,7 +31,7 @@ struct reading {
     unsigned line;
     unsigned *set_on_line; /* line of each key in this file; 0 if the key was not set yet */
     bool is_bad;   /* the current line has an error */
-    bool is_lost;  /* the current section is unknown */
+    bool is_lost;  /* the current section is unknown, so its lines are skipped */
     bool oom;
     struct nm_refusals refusals;
 };
@@ -56,7 +57,7 @@ nm_printf(3, 4) static void fail(struct reading *s, const char *what, const char
     s->oom |= !message || nm_refusals_add(&s->refusals, r, message) < 0;
 }
 
-/* Prepares foreign text for a message: shortens it and replaces control characters. */
+/* Copies text of a file to buf for a message. Shortens the text, and replaces control characters by '?'. */
 static const char *shown(const char *text, size_t len, char *buf, size_t size)
 {
     size_t n = NM_MIN(len, size - 4);
@@ -75,7 +76,7 @@ static void fail_line(struct reading *s, const char *reason)
     fail(s, shown(s->line_text, s->line_len, text, sizeof text), "%s", reason);
 }
 
-/* Marks the values of a key, or of all keys of a section, as unknown. */
+/* Marks the values of one key, or of all keys of a section, as unknown. */
 static void forget_values(struct reading *s, const char *section, const struct nm_config_key *key)
 {
     for (size_t i = 0; s->places && i < nm_config_n_keys; i++)
@@ -103,8 +104,8 @@ static bool is_blank_or_comment(const char *s, const char *end)
     return s == end || *s == ';' || *s == '#';
 }
 
-/* Checks section headings here, because inih does not call its handler for a section without keys and ignores text
- * after the heading. */
+/* Checks a section heading, because inih does not call its handler for a section without keys, and ignores text after
+ * the heading. */
 static void check_heading(struct reading *s)
 {
     const char *close = memchr(s->line_text, ']', s->line_len);
@@ -124,7 +125,8 @@ static void check_heading(struct reading *s)
         fail_section(s, name);
 }
 
-/* Makes the line at text the current one, without surrounding space. Returns the beginning of the next line. */
+/* Sets the current line to the line that begins at `text`, without leading and trailing space. Returns the beginning of
+ * the next line. */
 static const char *take_line(struct reading *s, const char *text)
 {
     const char *newline = memchr(text, '\n', (size_t)(s->end - text)),
@@ -139,9 +141,9 @@ static const char *take_line(struct reading *s, const char *text)
     return newline ? newline + 1 : s->end;
 }
 
-/* Replaces inih's fgets: returns the next line without its indentation. Returns an empty line instead of an invalid one
- * or of a line in an unknown section, because inih would take such a line for a key of the section above. Returns NULL
- * at the end. */
+/* The line reader that inih calls in place of fgets(). Returns the next line without its indentation, or NULL at the
+ * end. For an invalid line, or a line in an unknown section, returns an empty line, because inih would read such a line
+ * as a key of the previous section. */
 static char *next_line(char *buf, int size, void *userdata)
 {
     struct reading *s = userdata;
@@ -196,7 +198,7 @@ static void fail_value(struct reading *s, const struct nm_config_key *key, const
     fail(s, what, "allowed is %s", nm_config_allowed(key, allowed, sizeof allowed));
 }
 
-/* Handles a key for inih. Returns 1, or 0 if memory is short. fail() reports errors. */
+/* The handler that inih calls for each key. Returns 1, or 0 if memory is short. fail() collects the other errors. */
 static int take(void *userdata, const char *section, const char *name, const char *value)
 {
     struct reading *s = userdata;
@@ -235,7 +237,7 @@ static int take(void *userdata, const char *section, const char *name, const cha
 int nm_config_read_text(struct nm_config *c, const char *file, const char *text, size_t len,
                         struct nm_config_place *places, char **ret_message)
 {
-    static const char bom[] = "\xef\xbb\xbf"; /* some editors write this mark before UTF-8 text */
+    static const char bom[] = "\xef\xbb\xbf"; /* byte order mark that some editors write before UTF-8 text */
     _cleanup_free_ unsigned *set_on_line = calloc(nm_config_n_keys, sizeof *set_on_line);
     struct reading s = {
         .config = c,
@@ -255,8 +257,8 @@ int nm_config_read_text(struct nm_config *c, const char *file, const char *text,
         s.at += 3;
     r = ini_parse_stream(next_line, &s, take, &s);
     if (r > 0 && !s.refusals.text) {
-        /* Neither the reader nor the handler found the error, so it is an error of grammar that only inih checks (such
-         * as an '=' in a comment only). inih continues after an error and returns the first error's line at the end. */
+        /* Only inih has found an error, so it is an error of the grammar, such as a line whose only '=' is in a
+         * comment. inih continues after an error, and returns the line number of the first error. */
         for (s.at = text, s.line = 0; s.line < (unsigned)r; s.line++)
             s.at = take_line(&s, s.at);
         s.is_bad = false;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Converts values of any key from text to the field of struct nm_config, and back. All numbers, whatever their unit and
- * width, pass through one uint64_t, so that ranges and special words are checked in one place. Fractions are converted
- * to billionths, which represent the decimal text exactly.
+ * Converts the value of any key from text to the field of struct nm_config, and back. All numbers, whatever their unit
+ * and width, are first converted to uint64_t, so that one function checks ranges and special words. Fractions are
+ * converted to billionths, which represent the decimal text exactly.
  */
 
 #include "agent/config/config-keys.h"
@@ -16,7 +16,7 @@
 #include "util/parse.h"
 
 #define BILLION 1e9
-#define USER_NAME_MAX 32 /* limit of utmp and useradd */
+#define USER_NAME_MAX 32 /* maximum length of a login name in utmp and useradd */
 
 static bool is_number(enum nm_config_type t)
 {
@@ -37,7 +37,7 @@ static const void *const_field_of(const struct nm_config *c, const struct nm_con
 
 /* ---- from text to numbers ---- */
 
-/* Parses a mode as chmod does: at least three digits, which are octal with or without a leading 0. */
+/* Parses an octal mode like chmod: three to five digits, with or without a leading 0. */
 static int parse_mode(const char *s, uint64_t *ret)
 {
     uint64_t v = 0;
@@ -98,7 +98,7 @@ static int parse_small(enum nm_config_type type, const char *s, uint64_t *ret)
 
 static int parse_number(enum nm_config_type type, const char *s, uint64_t *ret)
 {
-    /* The parsers refuse 0, because sizes and vcores of requests are never zero; a reserve may be zero. */
+    /* nm_parse_size() and nm_parse_vcores() refuse 0, because a request is never 0. But a reserve may be 0. */
     if (nm_streq(s, "0") && (type == NM_CONFIG_SIZE || type == NM_CONFIG_VCORES)) {
         *ret = 0;
         return 0;
@@ -118,8 +118,8 @@ static int parse_number(enum nm_config_type type, const char *s, uint64_t *ret)
     }
 }
 
-/* The bounds are text in the table, in the key's own unit, and pass through the same parser: so the printed range is
- * the checked range. */
+/* Checks the range of a value. The table has the bounds as text in the unit of the key. The bounds are converted by the
+ * same parser as values, so the range in messages is the range that is checked. */
 static int check_range(const struct nm_config_key *k, uint64_t v)
 {
     uint64_t min, max;
@@ -207,7 +207,8 @@ static int set_number(struct nm_config *c, const struct nm_config_key *k, const 
 
 /* ---- from text to strings ---- */
 
-/* Checks "192.0.2.1:80" or "[2001:db8::1]:80". Names are not accepted, since their lookup could block nmd's start. */
+/* Returns whether the text is an address such as "192.0.2.1:80" or "[2001:db8::1]:80". Names are not accepted, since
+ * their lookup could delay the start of nmd. */
 static bool address_is_valid(const char *s)
 {
     const char *colon = strrchr(s, ':');
@@ -231,7 +232,7 @@ static bool address_is_valid(const char *s)
     return inet_pton(AF_INET6, host + 1, &any) == 1;
 }
 
-/* Requires an absolute path, because an operator does not know a daemon's working directory. */
+/* Requires an absolute path, because administrators don't know a daemon's working directory. */
 static bool path_is_valid(const char *s)
 {
     return s[0] == '/' && strlen(s) < 4096;
@@ -243,8 +244,8 @@ static bool hosts_are_valid(const char *s)
            s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._: ,\t")] == '\0';
 }
 
-/* Replaces the string. An empty string is always allowed: the key then names no path, group or address. This function
- * does not check whether a path exists. */
+/* Replaces the string. An empty string is always allowed, and means that there is no path, group or address. This
+ * function does not check whether a path exists. */
 static int set_string(struct nm_config *c, const struct nm_config_key *k, const char *text)
 {
     char **field = field_of(c, k), *copy;
@@ -263,7 +264,8 @@ static int set_string(struct nm_config *c, const struct nm_config_key *k, const 
     return 0;
 }
 
-/* Adds one name to the list of banned users. A login name may begin with '_' or contain '.', and end in '$'. */
+/* Adds one name to the list of banned users. A login name may contain '_' and '.', and, except as the first character,
+ * '-' and '$'. */
 static int add_user(struct nm_config *c, const char *s, size_t n)
 {
     char *name;
@@ -284,8 +286,8 @@ static int add_user(struct nm_config *c, const char *s, size_t n)
     return 0;
 }
 
-/* Adds all names of a line to the list of banned users. If one name is refused, the list stays unchanged. The names of
- * several lines add up, as needed for drop-ins. */
+/* Adds all names of a line to the list of banned users. If one name is refused, the list is unchanged. Several lines of
+ * a file may add names to the list. */
 static int add_users(struct nm_config *c, const char *text)
 {
     unsigned n_before = c->n_banned_users;
@@ -340,7 +342,7 @@ static const struct unit duration_units[] = {
     {NM_USEC_PER_SEC, "s"},         {NM_USEC_PER_MSEC, "ms"},      {1, "us"},
 };
 
-/* Prints a number without decimals, in the largest unit of which it is a multiple. The printed number is exact. */
+/* Prints a number exactly: without decimals, in the largest unit that divides it. */
 static void print_units(uint64_t v, const struct unit *u, const char *zero, char *buf, size_t size)
 {
     assert(u && size > 0);

@@ -2,8 +2,8 @@
 
 /*
  * See config.h. This file finds the configuration files, checks the relations between keys, and compares two
- * configurations. Everything is read into a new struct that starts from the defaults. So a refused file leaves the
- * current configuration unchanged, and a key removed from a file returns to its default at reload.
+ * configurations. Files are read into a new struct whose fields have the defaults. So a refused file leaves the current
+ * configuration unchanged, and a key that was removed from a file has its default after a reload.
  */
 
 #include "agent/config/config-keys.h"
@@ -55,7 +55,7 @@ int nm_config_new_defaults(struct nm_config **ret)
 
 /* ---- relations between keys ---- */
 
-/* Pairs of keys. The first key of each pair must be smaller than the second. */
+/* Pairs of keys. The value of the first key must be smaller than the value of the second key. */
 static const struct {
     const char *section[2], *name[2];
     const char *why;
@@ -71,7 +71,7 @@ static const struct {
      "the kernel refuses the trigger otherwise"},
 };
 
-#define BOLD_ALPHA 0.99 /* reasons for the figures: docs/decisions/0007-bold-cpu-thresholds.md */
+#define BOLD_ALPHA 0.99 /* for the reasons, see docs/decisions/0007-bold-cpu-thresholds.md */
 #define BOLD_BETA 1.0
 #define CAREFUL_ALPHA 0.8
 #define CAREFUL_BETA 0.95
@@ -106,7 +106,8 @@ static double as_number(const struct nm_config *c, const struct nm_config_key *k
                                          : (double)*(const uint64_t *)field;
 }
 
-/* Reports the error at the key that a file sets. If a file sets both keys, reports the error at the smaller key. */
+/* Checks that the first key's value is smaller than the second key's value. The message names the file and line of a
+ * key that a file sets. If files set both keys, it names those of the first key. */
 static int check_pair(const struct nm_config *c, const struct nm_config_place *places,
                       const struct nm_config_key *const k[2], const char *why, char **ret_message)
 {
@@ -127,8 +128,8 @@ static int check_pair(const struct nm_config *c, const struct nm_config_place *p
         if (p->line)
             (void)snprintf(where, sizeof where, "%s:%u: ", p->file, p->line);
     }
-    for (unsigned i = 0; i < 2 && !*where && c->sources; i++) /* the key is not in a file of nmd: its default comes from
-                                                                 another source */
+    for (unsigned i = 0; i < 2 && !*where && c->sources; i++) /* no file of nmd sets a key: name the source of a
+                                                                 replaced default */
         if (c->sources[k[i] - nm_config_keys]) {
             (void)snprintf(where, sizeof where, "%s: ", c->sources[k[i] - nm_config_keys]);
             at = i;
@@ -162,7 +163,8 @@ int nm_config_check(const struct nm_config *c, const struct nm_config_place *pla
 
 /* ---- files ---- */
 
-/* Marks all keys as unknown: the unread file may set any of them. A later file may make a key known again. */
+/* Marks the values of all keys as unknown, because the file that can't be read may set any key. If a later file sets a
+ * key, its value is known again. */
 static void forget_all(struct nm_config_place *places)
 {
     for (size_t i = 0; i < nm_config_n_keys; i++)
@@ -204,7 +206,8 @@ static int by_name(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name); /* unlike alphasort(), independent of the locale */
 }
 
-/* The paths to which places point; kept until the whole configuration has been checked. */
+/* The paths of the drop-ins. `places` has pointers to them, so they must exist until the whole configuration was
+ * checked. */
 struct names {
     struct dirent **entries;
     char **paths;
@@ -247,7 +250,7 @@ static int read_drop_ins(struct nm_config *c, const char *dir, struct names *nam
             return -ENOMEM;
         }
         r = read_one(c, AT_FDCWD, names->paths[i], names->paths[i], places, &message);
-        if (r == -ENOENT) /* the file was removed after the listing, and is treated as if it never existed */
+        if (r == -ENOENT) /* the file was removed after the directory was read; ignore it */
             free(STEAL_PTR(message));
         else
             r = nm_refusals_add(refusals, r, STEAL_PTR(message));
@@ -257,7 +260,7 @@ static int read_drop_ins(struct nm_config *c, const char *dir, struct names *nam
     return 0;
 }
 
-/* Keeps the file and line of each key, for `nmctl config`. */
+/* Stores the file and line of each key, for `nmctl config`. */
 static int keep_sources(struct nm_config *c, const struct nm_config_place *places)
 {
     for (size_t i = 0; i < nm_config_n_keys; i++) {

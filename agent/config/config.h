@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * The configuration: INI files, /etc/nmd/nmd.conf and then nmd.conf.d/ *.conf in the order of their names. The table in
- * config-keys.c describes each key once (section, name, type, range, default, reason, whether a reload applies it). A
- * file with errors is refused as a whole, with file, line, key, value and the allowed values; the current settings stay
- * in force.
+ * The configuration: nmd reads the INI file /etc/nmd/nmd.conf, and then nmd.conf.d/ *.conf in the order of their names.
+ * The table in config-keys.c describes each key once (section, name, type, range, default, reason, whether a reload
+ * applies it). If a file has an error, the whole configuration is refused, and the current settings stay in force.
+ * Messages have the file, line, key, value and allowed values.
  */
 
 #include <jansson.h>
@@ -18,8 +18,8 @@
 struct nm_config {
     /* [node] */
     uint64_t memory_bytes;          /* capacity; 0 = auto: MemTotal - system_reserved_memory */
-    uint32_t vcores;                /* capacity; 0 = auto: online CPUs. May differ from the number of CPUs: one vcore is
-                                     * then cpus/vcores of a CPU */
+    uint32_t vcores;                /* capacity; 0 = auto: number of online CPUs. One vcore is CPUs / vcores of a
+                                     * CPU */
     uint64_t system_reserved_memory_bytes; /* default 5 % of MemTotal, 256 MiB to 2 GiB: UINT64_MAX = auto */
     uint32_t system_reserved_vcores_milli; /* default 0 */
     /* [over-allocation] */
@@ -28,7 +28,7 @@ struct nm_config {
     struct nm_fractions preemption_threshold;      /* memory 0.95; cpu 0 = auto */
     uint64_t warmup_usec;
     uint32_t warmup_samples;
-    uint64_t margin_usec; /* how long memory is kept free for the next surge; 0: never */
+    uint64_t margin_usec; /* how long memory is kept free for a surge of guaranteed containers; 0: never */
     bool shadow;
     /* [queue] */
     uint32_t queue_max_length;
@@ -45,40 +45,40 @@ struct nm_config {
     uint32_t kills_per_minute;
     uint64_t breaker_usec;
     bool reclaim;
-    uint64_t reclaim_running_usec; /* maximum time of a reclaim of running containers; 0: memory of running containers
-                                      is not reclaimed */
+    uint64_t reclaim_running_usec; /* maximum time of a reclaim of a running container; 0: running containers are not
+                                      reclaimed */
     bool squeeze;
-    double stall_margin; /* 1: a stall of guaranteed containers causes no squeeze */
+    double stall_margin; /* 1: stalls of guaranteed containers never cause a squeeze */
     uint32_t squeeze_floor_vcores_milli; /* minimum CPU of each squeezed container */
-    uint64_t kill_grace_usec; /* SIGTERM to SIGKILL for kills requested by people; preemption does not wait */
+    uint64_t kill_grace_usec; /* time from SIGTERM to SIGKILL for kills by users; preemption sends SIGKILL */
     /* [sampling] */
     uint64_t period_usec;
-    bool glance; /* look at free memory between samples */
+    bool glance; /* measure memory and CPU between samples (growth probe) */
     uint64_t pressure_stall_usec, pressure_window_usec; /* memory PSI trigger */
     uint64_t history_usec;
     double uplink_threshold;  /* 0: off */
     uint64_t uplink_speed_mbit; /* 0: use the link's own value */
     /* [containers] */
-    uint64_t default_memory_bytes;   /* for a request without memory */
+    uint64_t default_memory_bytes;   /* memory of a request without a memory size */
     uint32_t default_vcores_milli;
     uint32_t max_containers;         /* number of live containers, including queued ones */
     uint32_t max_per_user;           /* limit for users who are not administrators; 0 = auto: a quarter */
     uint64_t keep_ended_usec;        /* how long ended containers stay listed */
     uint64_t pids_max;               /* 0 = auto */
-    /* maximum number of bytes that are kept of a container's stdout, and of its stderr */
+    /* maximum size of the log of a container's stdout, and of the log of its stderr */
     uint64_t output_max_bytes;
     double output_share;             /* fraction of the log directory's file system, for the output of all containers */
     uid_t min_uid;
     char *banned_users[NM_BANNED_USERS_MAX];
     unsigned n_banned_users;
     bool no_new_privs;
-    bool private_ipc;                /* confined containers also have shared memory of their own */
-    bool confine;                    /* containers of users have namespaces of their own */
+    bool private_ipc;                /* confined containers also have a separate IPC namespace */
+    bool confine;                    /* containers of users other than root have separate namespaces */
     /* [interface] */
     mode_t socket_mode;      /* default 0660 */
     char *admin_group;       /* default "nmd" */
     char *http_address;      /* "127.0.0.1:8042" or "" = off: /metrics and the status page */
-    char *http_hosts;        /* Host names that are accepted at http_address, beside the host's own names */
+    char *http_hosts;        /* names that a Host header may have in addition to the host's own names */
     /* [yarn] */
     bool yarn;
     char *yarn_conf_dir;
@@ -89,13 +89,13 @@ struct nm_config {
     /* [paths] */
     char *log_dir;           /* "" = <state-dir>/logs */
 
-    /* Size of the node that an upstream has set with nm_manager_set_size(), in place of the keys. 0: the
-     * key applies. */
+    /* Size of the node that an upstream has set with nm_manager_set_size(). It replaces [node] memory and vcores. 0:
+     * the key applies. */
     uint64_t wanted_memory_bytes;
     uint32_t wanted_vcores;
 
-    char **sources; /* for each key, in the table's order, "FILE:LINE", or NULL if the default holds; NULL if all keys
-                       have their defaults */
+    char **sources; /* for each key, in the order of nm_config_keys: "FILE:LINE", or NULL if the key has its default;
+                       NULL if all keys have their defaults */
 };
 
 struct nm_config *nm_config_free(struct nm_config *c);
@@ -103,45 +103,46 @@ NM_DEFINE_CLEANUP(struct nm_config *, nm_config_free)
 
 int nm_config_new_defaults(struct nm_config **ret);
 
-/* A default that replaces the table's for a key, as text for a file, and its source. A list ends with an entry without
- * a section. */
+/* A default that replaces the table's default of one key: its text as in a configuration file, and its source. The
+ * section of a list's last entry is NULL. */
 struct nm_config_default {
     const char *section, *name, *value, *source;
 };
 
-/* Reads path and its drop-ins (path + ".d"), then checks the relations between keys (alpha < beta, ...). must_exist: a
- * missing path is an error. defaults: replacements of the table's defaults, or NULL. On failure returns -errno and
- * *ret_message, which the caller frees. The message has a line "file:line: [section] key = value: what is allowed" for
- * each error. */
+/* Reads the file `path` and its drop-ins (in the directory path + ".d"), then checks the relations between keys (alpha
+ * < beta, ...). must_exist: a missing path is an error. defaults: replacements of the table's defaults, or NULL. On
+ * failure, returns -errno, and in *ret_message a text that the caller frees. The text has a line "file:line: [section]
+ * key = value: what is allowed" for each error. */
 int nm_config_load(const char *path, bool must_exist, const struct nm_config_default *defaults, struct nm_config **ret,
                    char **ret_message);
-/* Does the same as nm_config_load() for a caller that only inspects the configuration: if values were refused, the
- * function still returns a configuration, in which these values have their defaults. *ret is untouched only with
- * -ENOMEM, and after a failure without a message. */
+/* Does the same as nm_config_load() for a caller that only shows the configuration. If values were refused, the
+ * function still returns a configuration, in which these values have their defaults. *ret is unchanged only with
+ * -ENOMEM and after other failures without a message. */
 int nm_config_examine(const char *path, bool must_exist, const struct nm_config_default *defaults,
                       struct nm_config **ret, char **ret_message);
 
-/* Returns the CPU thresholds, one or both of which may be auto. guarded: the host keeps the promise of CPU by itself
- * (settings.h). An automatic threshold is adapted to a configured one so that alpha < beta, unless alpha is 1. */
+/* Returns the CPU thresholds alpha and beta, with a number for "auto". guarded: result of nm_settings_cpu_is_guarded().
+ * If one threshold is configured and the other is "auto", "auto" becomes a value with alpha < beta, unless alpha is
+ * 1. */
 struct nm_fractions_cpu {
     double alpha, beta;
 };
 struct nm_fractions_cpu nm_config_cpu_thresholds(const struct nm_config *c, bool guarded);
 
-/* The value that an "auto" has on this node, and the reason. */
+/* The value that "auto" of one key has on this node, and the reason. */
 struct nm_config_note {
     const char *section, *name;
     char value[40];
     const char *why;
 };
 
-/* Returns an array of all keys with value, default, source, unit and meaning, for `nmctl config`. `in_force` and `why`
- * have the note of the key, or null if the key has no note. */
+/* Returns an array of all keys with value, default, source, allowed values and meaning, for `nmctl config`. The members
+ * `in_force` and `why` have the value and the reason of the key's note, or null if the key has no note. */
 json_t *nm_config_to_json(const struct nm_config *c, const struct nm_config_note *notes, size_t n_notes);
 
 /* Writes the names of the keys that differ between a and b and need a restart, separated by commas, into buf ("" if no
  * such key differs). */
 const char *nm_config_needs_restart(const struct nm_config *a, const struct nm_config *b, char *buf, size_t size);
 
-/* Prints a commented nmd.conf with every key at its default; the packaged file is made from it. */
+/* Prints a commented nmd.conf with every key at its default. packaging/nmd.conf is this output. */
 int nm_config_print_template(FILE *f);

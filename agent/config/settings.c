@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See settings.h. Only this file combines the configuration, the node's size and the kernel's features. The policy
- * receives plain figures, and handles neither "auto" nor features by name.
+ * See settings.h. Only this file combines the configuration, the node's size and the kernel's features. The policy gets
+ * plain numbers and booleans. It does not know "auto", nor the features of the backend.
  */
 
 #include "agent/config/settings.h"
@@ -14,18 +14,18 @@
 #include "util/error.h"
 #include "util/parse.h"
 
-/* The default reserve: the use of a Debian host with sshd, journald and nmd, plus room for the kernel's own growth.
- * Large hosts run larger agents. */
+/* The default reserve: memory for a Debian host with sshd, journald and nmd, and for growth of the kernel's own memory.
+ * It grows with the node's memory, since large hosts run larger agents. */
 #define RESERVE_DIVISOR 20
 #define RESERVE_MIN (256 * NM_MIB)
 #define RESERVE_MAX (2048 * NM_MIB)
 
-/* A sample is stale after this many periods, or after this time if the period is short: on a loaded node a sample may
- * be some hundred milliseconds late, which should not stop admissions. */
+/* A sample is stale after this number of periods, but not before this time. With a short period on a loaded node, a
+ * sample may be some hundred milliseconds late, and this should not stop admissions. */
 #define STALE_PERIODS 3
 #define STALE_MIN_USEC (2 * NM_USEC_PER_SEC)
 
-/* Enough for Java services with many threads, on a node with room for several such services. */
+/* Sufficient for a Java service with many threads. */
 #define PIDS_MAX_DEFAULT 16384
 
 struct nm_task_limits nm_settings_tasks(const struct nm_config *c, uint64_t node_tasks)
@@ -34,27 +34,27 @@ struct nm_task_limits nm_settings_tasks(const struct nm_config *c, uint64_t node
 
     if (node_tasks > 0)
         l.slice = NM_MAX(node_tasks - node_tasks / 4, UINT64_C(1));
-    /* Half of the slice: a runaway container leaves the other half to other containers. */
+    /* At most half of the slice's limit, so that one container can't use up the tasks of all containers. */
     if (c->pids_max == 0)
         l.container = NM_MIN(NM_MAX(l.slice / 2, UINT64_C(1)), (uint64_t)PIDS_MAX_DEFAULT);
     return l;
 }
 
-/* Returns a quarter of the places by default, but at least one place. */
+/* By default, one user may have a quarter of max-containers, but at least one container. */
 uint32_t nm_settings_containers_per_user(const struct nm_config *c)
 {
     return c->max_per_user ? c->max_per_user : NM_MAX(c->max_containers / 4, 1u);
 }
 
-/* Returns three quarters of the queue by default: a single user can use most of the queue but cannot fill the queue. */
+/* By default, one user may have three quarters of the queue, so that a single user can't fill the queue. */
 uint32_t nm_settings_queue_per_user(const struct nm_config *c)
 {
     return c->queue_max_per_user ? c->queue_max_per_user
                                  : NM_MAX(c->queue_max_length - c->queue_max_length / 4, 1u);
 }
 
-/* Returns the number of vcores. If an upstream wants more vcores than configured, each vcore is a smaller part of the
- * CPUs. */
+/* Returns the number of vcores of the node. If an upstream has set more vcores than configured, each vcore is a smaller
+ * part of a CPU. */
 static uint64_t vcores_of(const struct nm_config *c, const struct nm_node_sample *node)
 {
     uint64_t reserved = (c->system_reserved_vcores_milli + UINT64_C(999)) / 1000;
@@ -63,7 +63,7 @@ static uint64_t vcores_of(const struct nm_config *c, const struct nm_node_sample
     return c->wanted_vcores ? NM_MAX(configured, c->wanted_vcores + reserved) : configured;
 }
 
-/* Returns at least 1 for a request above 0, because the policy would count no use for a request of 0. */
+/* Returns at least 1 for a request above 0, because the policy would treat 0 as a container that uses no CPU. */
 uint64_t nm_settings_vcore_millicores(const struct nm_config *c, const struct nm_node_sample *node,
                                       uint32_t vcores_milli)
 {
@@ -76,7 +76,7 @@ uint64_t nm_settings_vcore_millicores(const struct nm_config *c, const struct nm
     return NM_MAX(v, UINT64_C(1));
 }
 
-/* Rounds to the nearest, so that a conversion there and back returns the original value. */
+/* Rounds to the nearest integer, so that a conversion to millicores and back returns the original value. */
 uint32_t nm_settings_millicores_vcores(const struct nm_config *c, const struct nm_node_sample *node,
                                        uint64_t millicores)
 {
@@ -85,8 +85,9 @@ uint32_t nm_settings_millicores_vcores(const struct nm_config *c, const struct n
     return (uint32_t)((millicores * vcores_of(c, node) + node->n_cpus / 2) / node->n_cpus);
 }
 
-/* A configuration larger than the node is refused at startup and not discovered under load. With a configured reserve,
- * capacity and reserve must fit together; an automatic reserve shrinks for a configured capacity. */
+/* Returns the reserve of memory. A configured reserve and a configured capacity must fit into the node together, and
+ * this is checked at the start and not only under load. If only the capacity is configured, the automatic reserve is
+ * reduced. */
 static uint64_t reserve_of(const struct nm_config *c, uint64_t total, bool shrink)
 {
     uint64_t reserve = c->system_reserved_memory_bytes;
@@ -195,8 +196,7 @@ static void copy_policy(const struct nm_config *c, struct nm_policy_settings *s)
     s->margin_usec = c->margin_usec;
 }
 
-/* Applies an upstream's wish. The host keeps its reserve: the capacity never exceeds the node's memory beyond the
- * reserve. */
+/* Applies the size that an upstream has set. The capacity never exceeds the node's memory minus the reserve. */
 static void follow_upstream(const struct nm_config *c, const struct nm_node_sample *node, bool shrink,
                             struct nm_policy_settings *s)
 {
@@ -225,7 +225,7 @@ int nm_settings_configured(const struct nm_config *c, const struct nm_node_sampl
     if (node->memory_total_bytes == 0 || node->n_cpus == 0)
         return -ENODATA;
     r = resolve_memory(&keys, node->memory_total_bytes, false, &ret->memory_bytes, NULL);
-    if (r < 0) /* values accepted at startup no longer fit */
+    if (r < 0) /* the node has become smaller than the configured size */
         r = resolve_memory(&keys, node->memory_total_bytes, true, &ret->memory_bytes, &message);
     if (r >= 0)
         r = resolve_cpu(&keys, node, true, &ret->cpu_millicores, &message);
@@ -234,7 +234,7 @@ int nm_settings_configured(const struct nm_config *c, const struct nm_node_sampl
     return r;
 }
 
-/* Resolves memory and CPU, and reports the errors of both. */
+/* Computes the capacity of memory and of CPU. If both are wrong, the message has both errors. */
 static int resolve_both(const struct nm_config *c, const struct nm_node_sample *node, bool shrink,
                         struct nm_resources *ret, char **ret_message)
 {
@@ -250,8 +250,8 @@ static int resolve_both(const struct nm_config *c, const struct nm_node_sample *
     return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
 }
 
-/* Memory outside of the capacity is the reserve, whatever determines the capacity: system use beyond the reserve counts
- * against containers. */
+/* Computes all settings. The reserve is always the memory outside of the capacity, since use of the system that exceeds
+ * the reserve counts against containers. */
 static int settle(const struct nm_config *c, const struct nm_node_sample *node,
                   const struct nm_cgroup_backend *backend, bool shrink, struct nm_policy_settings *ret,
                   char **ret_message)
@@ -298,7 +298,7 @@ int nm_config_policy_settings(const struct nm_config *c, const struct nm_node_sa
 int nm_config_follow_node(const struct nm_config *c, const struct nm_node_sample *node,
                           const struct nm_cgroup_backend *backend, struct nm_policy_settings *ret)
 {
-    _cleanup_free_ char *message = NULL; /* unused: this function reports no errors in words */
+    _cleanup_free_ char *message = NULL; /* unused: callers of this function need no message */
 
     return settle(c, node, backend, true, ret, &message);
 }
