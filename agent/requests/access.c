@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Access rules: finds containers for a caller, and only those that the caller may see. */
+/* Access rules: finds containers for a caller. A caller finds only containers that it may see. */
 
 #include "agent/requests/requests-internal.h"
 
@@ -19,8 +19,8 @@ static bool all_digits(const char *s)
     return *s && s[strspn(s, "0123456789")] == '\0';
 }
 
-/* Returns whether `ref` names the container. A number is short for the id that ends in it, as people write it: "kill
- * 42". */
+/* Returns whether `ref` is the container's name or its arrival number. The number is the last part of an id made by
+ * nmd, and users write it in place of the id: "nmctl kill 42". */
 static bool answers_to(const struct nm_container *c, const char *ref)
 {
     return nm_streq(c->name, ref) || (all_digits(ref) && c->view.seq == strtoull(ref, NULL, 10));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Changes of type, size or blob of an existing container, requested by people or by the container's owner. All parts
- * of a request are checked before a part is applied. Changes are made in place: the cgroup's limits change, and no
- * process is moved.
+ * Changes of the type, size or blob of an existing container, requested by users or by the container's owner. All parts
+ * of a request are checked before any part is applied. The container keeps running in its cgroup, and only the cgroup's
+ * limits change.
  */
 
 #include "agent/requests/requests-internal.h"
@@ -20,14 +20,14 @@
 #include "util/fault.h"
 #include "util/parse.h"
 
-/* The requested values, and which values change. */
+/* The values that the container is to have after the change, and which of them the request changes. */
 struct wish {
     const struct nm_caller *who; /* NULL if the owner sends the request */
     enum nm_execution_type type;
     struct nm_resources request;
     uint32_t vcores_milli;
     const struct nm_blob *blob;
-    bool moves, sized; /* moves: the type changes. sized: a size is given, even if it is the same */
+    bool moves, sized; /* moves: the type changes. sized: the request has a size, even if it is the present size */
 };
 
 static struct wish wish_of(const struct nm_live_container *l, const struct nm_caller *who)
@@ -42,7 +42,7 @@ static int check_shrink(const struct nm_live_container *l, uint64_t memory_bytes
 {
     char want[32], has[32];
 
-    /* A limit that isn't lowered can't cause a kill, however much is used. */
+    /* Accept any size that is not below the present limit: such a change can't cause a kill, however much is used. */
     if (memory_bytes >= l->c->view.request.memory_bytes || memory_bytes >= l->c->view.measured.memory_bytes)
         return 0;
     nm_format_size(memory_bytes, want, sizeof want);
@@ -52,8 +52,8 @@ static int check_shrink(const struct nm_live_container *l, uint64_t memory_bytes
         l->c->id, nm_format_size(l->c->view.measured.memory_bytes, has, sizeof has), want);
 }
 
-/* Says what to do instead of the refused change. The advice for an existing container differs from the advice for a new
- * request. */
+/* Writes to buf what the user can do if the change is refused. For a new request, nm_submit_refuse() has different
+ * advice. */
 static void advise(const struct nm_live_container *l, const struct wish *w, char *buf, size_t size)
 {
     const char *id = l->c->id;
@@ -71,8 +71,8 @@ static void advise(const struct nm_live_container *l, const struct wish *w, char
                        "make it opportunistic first ('nmctl demote %s').", id);
 }
 
-/* Checks the change like a new request, without the container's present request. The queue's length matters only if the
- * container enters the queue; for a change of size the container already has its place. */
+/* Checks the changed request like a new request; the container's present request is not counted. The queue's length is
+ * checked only if the container enters the queue by this change. */
 static int check_room(struct nm_live_container *l, const struct wish *w, struct nm_problem *p)
 {
     static const struct nm_caller owner = {.admin = true};
@@ -129,8 +129,8 @@ static void record(struct nm_live_container *l, enum nm_decision_kind kind, cons
     nm_record_by(l, kind, w->who ? NM_REASON_USER : NM_REASON_OWNER, w->who);
 }
 
-/* Applies and records the change. A container has only one open decision record, so the record of the size is closed
- * before that of the type. */
+/* Records and journals the change. A container has only one open decision, so the decision about the size is closed
+ * before the decision about the type is recorded. */
 static void keep(struct nm_live_container *l, const struct wish *w)
 {
     struct nm_manager *m = l->m;
@@ -165,7 +165,7 @@ static void carry_out(struct nm_live_container *l, const struct wish *w)
         nm_limits_set_priority(l);
     nm_record_acted(l);
     nm_record_effective(l);
-    /* The container was paused to make room for others. Now that it is guaranteed it must run. */
+    /* A guaranteed container is never paused by the policy: resume a container that the policy has paused. */
     if (w->moves && w->type == NM_GUARANTEED && (v->state == NM_PAUSED || v->state == NM_PAUSING) && !v->user_paused) {
         record(l, NM_DECISION_RESUME, &(struct wish){.who = w->who});
         nm_act_resume(l);
@@ -173,7 +173,8 @@ static void carry_out(struct nm_live_container *l, const struct wish *w)
     nm_round_request(l->m, NM_TRIGGER_CHANGE);
 }
 
-/* Makes all changes, or leaves the container unchanged. Steps that may fail for lack of memory come first. */
+/* Makes all changes of the request, or leaves the container unchanged. Steps that may fail for lack of memory come
+ * first. */
 static int change(struct nm_live_container *l, const struct wish *w, struct nm_problem *p)
 {
     int r = check(l, w, p);
@@ -191,7 +192,7 @@ static int change(struct nm_live_container *l, const struct wish *w, struct nm_p
     return 0;
 }
 
-/* ---- for people --------------------------------------------------------------------------- */
+/* ---- requests of users -------------------------------------------------------------------- */
 
 static int find(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_live_container **ret,
                 struct nm_problem *p)
@@ -202,8 +203,8 @@ static int find(struct nm_manager *m, const struct nm_caller *who, const char *i
     return r == 0 ? nm_persist_check(m, p) : r;
 }
 
-/* Changes the type. A promotion is refused if its promise can't be kept, as at submission. A demotion is always
- * possible for a running container, but a waiting container needs a place in the queue. */
+/* Changes the type. A promotion is refused if the guaranteed requests would exceed the capacity, as at submission. A
+ * running container can always be demoted. A waiting container can be demoted only if the queue is not full. */
 static int change_type(struct nm_manager *m, const struct nm_caller *who, const char *id,
                        enum nm_execution_type to, struct nm_problem *p)
 {
@@ -271,9 +272,9 @@ int nm_manager_update(struct nm_manager *m, const struct nm_caller *who, const c
     return r == 0 ? nm_persist_answer(m, l->c->id, "is updated", ret_problem) : r;
 }
 
-/* ---- for owners --------------------------------------------------------------------------- */
+/* ---- requests of owners ------------------------------------------------------------------- */
 
-/* Does not report a failed write to the journal, because any result but 0 would mean that the container is
+/* Returns 0 even if the change could not be journalled, because a result other than 0 means that the container is
  * unchanged. */
 int nm_change_owned(struct nm_live_container *l, const struct nm_change *c, struct nm_problem *ret_problem)
 {
@@ -294,7 +295,8 @@ int nm_change_owned(struct nm_live_container *l, const struct nm_change *c, stru
     return r == 0 ? change(l, &w, ret_problem) : r;
 }
 
-/* Allocates everything before it changes the container, so that a lack of memory leaves the container unchanged. */
+/* Sets the container's directories and blob. Allocates all memory first, so that the container is unchanged if memory
+ * is short. */
 static int take_place(struct nm_live_container *l, const struct nm_move *move)
 {
     _cleanup_free_ char *workdir = strdup(move->workdir), *log_dir = strdup(move->log_dir);

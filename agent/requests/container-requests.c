@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Requests of people about existing containers: pause, resume, kill, remove. change.c has the others. */
+/* Requests of users about existing containers: pause, resume, kill and remove. change.c has promote, demote and
+ * update. */
 
 #include "agent/state/manager-state.h"
 
@@ -36,8 +37,8 @@ static int wrong_state(const struct nm_container *c, const char *what, const cha
                           nm_state_word(c->view.state), what, allowed, state_advice(c->view.state));
 }
 
-/* A person's pause of a container that the policy has paused takes the pause over, so that the policy no longer ends
- * the pause. */
+/* Pauses a container. If the policy has already paused it, the pause becomes a pause by the user, which the policy does
+ * not end. */
 int nm_manager_pause(struct nm_manager *m, const struct nm_caller *who, const char *id,
                      struct nm_problem *ret_problem)
 {
@@ -52,7 +53,7 @@ int nm_manager_pause(struct nm_manager *m, const struct nm_caller *who, const ch
                               m->backend->missing[NM_CGROUP_FREEZE]);
     if (l->c->view.state == NM_PAUSED || l->c->view.state == NM_PAUSING) {
         l->c->view.user_paused =
-            true; /* the policy had paused the container; now only a person resumes it */
+            true; /* the policy may have paused it; from now on, only a user resumes it */
         (void)nm_persist_journal(l);
         (void)nm_persist_snapshot(l);
         return nm_persist_answer(m, l->c->id, "is paused", ret_problem);
@@ -64,7 +65,7 @@ int nm_manager_pause(struct nm_manager *m, const struct nm_caller *who, const ch
     return nm_persist_answer(m, l->c->id, "is paused", ret_problem);
 }
 
-/* Resumes also a container whose pause is still in progress. The policy may pause the container again when CPU is
+/* Resumes a container, even if its pause is still in progress. The policy may pause the container again when CPU is
  * short. */
 int nm_manager_resume(struct nm_manager *m, const struct nm_caller *who, const char *id,
                       struct nm_problem *ret_problem)
@@ -81,7 +82,7 @@ int nm_manager_resume(struct nm_manager *m, const struct nm_caller *who, const c
     return nm_persist_answer(m, l->c->id, "is resumed", ret_problem);
 }
 
-/* Kills a container. A second kill succeeds, too; with `now`, the second kill ends the grace period. */
+/* Kills a container. A second kill of the same container succeeds, too. With `now`, it ends the grace period. */
 int nm_manager_kill(struct nm_manager *m, const struct nm_caller *who, const char *id, bool now,
                     struct nm_problem *ret_problem)
 {

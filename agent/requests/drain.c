@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Draining the node: admissions stop, waiting containers are discarded, and running ones may finish until the
- * deadline. */
+/* Draining the node: no containers are admitted, waiting containers are discarded, and running containers may finish
+ * until the deadline. */
 
 #include "agent/requests/requests-internal.h"
 
@@ -59,7 +59,7 @@ int nm_drain_arm(struct nm_manager *m, uint64_t deadline_usec)
 void nm_drain_carry_out(struct nm_manager *m, const struct nm_caller *who)
 {
     assert(m->drain.is_on);
-    /* Waiting containers would never start. */
+    /* Discard waiting containers, since they would never start. */
     for (size_t i = m->lives.n; i-- > 0;)
         if (nm_policy_container_is_waiting(m->lives.views[i])) {
             nm_record_by(m->lives.all[i], NM_DECISION_SHED, NM_REASON_DRAINING, who);
@@ -98,8 +98,9 @@ static void tell_draining(struct nm_manager *m, uint64_t deadline_usec)
     nm_events_tell_node(m, text);
 }
 
-/* Journals the drain before all other steps, so that nmd does not admit containers after a restart in between. A second
- * drain changes the deadline, but can't replace a permanent drain by a drain that ends with nmd. */
+/* Starts a drain. Journals the drain before all other steps, so that a restarted nmd admits no containers if this nmd
+ * dies during these steps. A second drain changes the deadline, but can't change a drain without until_restart into a
+ * drain that ends at nmd's restart. */
 int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, const struct nm_drain_order *order,
                      struct nm_problem *ret_problem)
 {
@@ -146,14 +147,15 @@ int nm_manager_undrain(struct nm_manager *m, const struct nm_caller *who,
     return nm_persist_answer(m, "The node", "no longer drains", ret_problem);
 }
 
-/* Prepares the end of nmd. If nmd dies without this call, the next nmd continues the drain. */
+/* Is called before nmd exits normally. If nmd dies without this call, the next nmd continues the drain. */
 void nm_manager_leave(struct nm_manager *m)
 {
     if (m->drain.until_restart)
         end_drain(m);
 }
 
-/* Journals the policy's memory here, since the next round may have no changes to write. */
+/* Ends the stop of admissions by the breaker. Journals the policy's memory immediately, since the next round journals
+ * it only together with other changes. */
 int nm_manager_close_breaker(struct nm_manager *m, const struct nm_caller *who,
                              struct nm_problem *ret_problem)
 {

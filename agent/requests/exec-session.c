@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Sessions: additional commands in running containers (nmctl exec). Only the container is journalled, limited and
- * killed. A session is just more processes in its cgroup, which need no handling after nmd or the processes have
- * ended. So sessions are not stored, and nmd does not take part in a session that has begun (shim-session.c). nmd only
- * counts sessions, since it must reap a child for each session. A restarted nmd starts counting at 0.
+ * Sessions: additional commands in running containers (nmctl exec). A session consists of processes in the container's
+ * cgroup, so the limits and the kill of the container apply to them, too. Sessions are not journalled. A session that
+ * has begun does not need nmd any more (shim-session.c). nmd only counts the running sessions, since it must reap one
+ * child process for each session. After a restart of nmd, the count starts at 0.
  */
 
 #include "agent/requests/requests-internal.h"
@@ -19,7 +19,7 @@
 
 #define SESSIONS_MAX 256u
 #define SESSIONS_PER_CONTAINER 16u
-#define SESSIONS_PER_USER 64u /* except for administrators */
+#define SESSIONS_PER_USER 64u /* does not apply to administrators */
 
 struct nm_sessions {
     struct nm_session *first;
@@ -34,7 +34,7 @@ struct nm_session {
     char container_id[NM_ID_SIZE];
     uid_t uid;
     struct nm_launch *launch;
-    sd_event_source *over; /* the turn in which the session is freed */
+    sd_event_source *over; /* frees the ended session in a later turn of the event loop */
 };
 
 static void forget(struct nm_session *s)
@@ -126,7 +126,8 @@ static int check_room(const struct nm_manager *m, const struct nm_caller *who, c
     return 0;
 }
 
-/* Refuses a paused container, because a command in it would seem to hang. */
+/* Requires a RUNNING container. A command in a paused container would be frozen, too, and the user would only see that
+ * it hangs. */
 static int check_state(const struct nm_live_container *l, struct nm_problem *p)
 {
     const struct nm_container *c = l->c;
@@ -152,7 +153,8 @@ static size_t count(const char *const *v)
     return n;
 }
 
-/* Joins the container's environment and the additional environment into one vector. The strings are not copied. */
+/* Returns a vector with the container's environment, followed by the additional environment of the request. The strings
+ * are not copied. */
 static char **join_env(const struct nm_container *c, const struct nm_exec *e)
 {
     const char *const *own = (const char *const *)c->command.env;
@@ -202,7 +204,7 @@ static int launch(struct nm_session *s, struct nm_live_container *l, const struc
     return nm_cgroup_move_in(l->cg, nm_launch_shim_pid(s->launch));
 }
 
-/* Sets the shim's priority, which the command inherits, where the cgroup can't set it. */
+/* If the cgroup has no CPU weight, sets the priority of the session's shim. The command inherits this priority. */
 static void set_priority(const struct nm_session *s, const struct nm_live_container *l)
 {
     const struct nm_priority p = nm_limits_priority_of(l);
@@ -250,8 +252,8 @@ void nm_manager_exec_begin(struct nm_manager *m, uint64_t number)
     struct nm_session *s = find(m, number);
 
     if (s)
-        (void)nm_launch_open_gate(s->launch); /* an error means that the shim has gone, which both ends of the
-                                                 connection notice */
+        (void)nm_launch_open_gate(s->launch); /* an error means that the shim has exited; the client notices that its
+                                                 connection is closed */
 }
 
 void nm_manager_exec_drop(struct nm_manager *m, uint64_t number)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Requests of owners about their containers, in addition to the requests of people. An owner is a part of nmd and
- * trusted, but the owner may have bugs, and its containers may have ended before its request. */
+/* Requests of owners about their containers, in addition to the requests of users. An owner is a part of nmd, so its
+ * permissions are not checked. But each request is checked against the container's state, since the owner may have
+ * bugs, and the container may have ended before the request. */
 
 #include "agent/state/manager-state.h"
 
@@ -15,7 +16,7 @@
 #include "agent/journal/records.h"
 #include "util/fault.h"
 
-/* Finds a container of the owner. Returns NULL if there is no such container; then *p has the reason. */
+/* Finds a container of the owner. If there is no such container, returns NULL and fills in *p. */
 static struct nm_container *find(struct nm_manager *m, const char *owner, const char *id, struct nm_problem *p)
 {
     struct nm_container *c = nm_lists_by_id(m, id);
@@ -69,8 +70,8 @@ static int kill_now(struct nm_manager *m, struct nm_live_container *l, struct nm
     return nm_persist_answer(m, l->c->id, "is being killed", p);
 }
 
-/* Returns whether a signal would be delivered now. A paused container would receive it only after its resume, and a
- * container that is starting has no command yet. */
+/* Returns whether the container's processes can receive a signal now. A paused container would receive it only after
+ * its resume, and a container that is starting has no command yet. */
 static bool can_hear(const struct nm_live_container *l)
 {
     switch (l->c->view.state) {
@@ -84,7 +85,7 @@ static bool can_hear(const struct nm_live_container *l)
     }
 }
 
-/* Sends a signal. The signal changes no state of nmd, so it is not journalled. */
+/* Sends a signal. A signal changes no state of nmd, so nothing is journalled. */
 int nm_manager_signal(struct nm_manager *m, const char *owner, const char *id, int signo,
                       struct nm_problem *ret_problem)
 {
@@ -102,7 +103,7 @@ int nm_manager_signal(struct nm_manager *m, const char *owner, const char *id, i
                               nm_state_word(l->c->view.state), sigabbrev_np(signo) ?: "RT");
     r = nm_kill_signal(l, signo);
     if (r == -ENOENT)
-        return 0; /* all processes have ended in the meantime */
+        return 0; /* the cgroup was removed, since all processes have exited */
     return r;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Reruns: a running container is ended so that it can run again. This file has the owner's request and its journalling.
- * The processes end as after a kill (container-kill.c), and container-end.c starts the next run.
+ * Reruns: the owner ends the run of a container and starts another run of it. This file checks and journals the owner's
+ * request. container-kill.c then ends the processes as in a kill, and container-end.c prepares the next run.
  */
 
 #include "agent/requests/requests-internal.h"
@@ -16,7 +16,8 @@
 #include "util/clock.h"
 #include "util/fault.h"
 
-/* Refuses a rerun while the node admits no containers: the container would wait, and its work would be lost. */
+/* Refuses a rerun while the node admits no containers: the container could not start again, and the work of the present
+ * run would be lost. */
 static int check_state(const struct nm_live_container *l, struct nm_problem *p)
 {
     const struct nm_container *c = l->c;
@@ -52,8 +53,8 @@ static int check(const struct nm_live_container *l, const struct nm_rerun *rerun
     return r == 0 && bytes > l->command_bytes ? nm_user_limits_check_bytes(l->m, bytes - l->command_bytes, p) : r;
 }
 
-/* Copies the container's command with the changes of the request. The cast is safe because nm_command_copy() only reads
- * the borrowed strings. */
+/* Copies the container's command with the changes of the request. The casts that remove const are safe, because
+ * nm_command_copy() only reads the strings. */
 static int copy_command(const struct nm_container *c, const struct nm_rerun *rerun, struct nm_command *ret)
 {
     struct nm_command with = c->command;
@@ -65,8 +66,8 @@ static int copy_command(const struct nm_container *c, const struct nm_rerun *rer
     return nm_command_copy(&with, ret);
 }
 
-/* Replaces the container's command and blob by those of the request. Everything that can fail comes first, so that a
- * failure leaves the command unchanged. */
+/* Replaces the container's command and blob by those of the request. Steps that can fail come first, so that the
+ * command is unchanged after a failure. */
 static int take(struct nm_live_container *l, const struct nm_rerun *rerun)
 {
     struct nm_command command = {0};

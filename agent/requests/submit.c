@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * New requests. This file has all checks, for every interface: rpc/ only turns bytes into structs. A refusal names the
- * value, what was given and what is allowed. A refused request leaves the manager unchanged.
+ * Requests for new containers. This file checks the requests of all interfaces; rpc/ only parses them. The message of a
+ * refusal has the name of the parameter, its value, and the allowed values. A refused request leaves the manager
+ * unchanged.
  */
 
 #include "agent/requests/requests-internal.h"
@@ -69,8 +70,9 @@ struct strings {
     unsigned n;
 };
 
-/* execve() has limits for single strings and for the total, but reports them only in the child, which is too late.
- * Pointers count in this check as in execve(), so many short words are limited, too. */
+/* Checks the sizes of the command and the environment against the limits of execve(): for a single string, and for all
+ * strings together. The error of execve() would be reported only after the container has started. The size of the
+ * pointers counts as in execve(), so the number of short strings is limited, too. */
 static int check_strings(const char *thing, const char *const *strings, uint64_t room,
                          struct strings *sum, struct nm_problem *p)
 {
@@ -97,7 +99,8 @@ static int check_strings(const char *thing, const char *const *strings, uint64_t
     return 0;
 }
 
-/* Checks the names of variables. The kernel accepts other names, but shells drop such variables or misbehave. */
+/* Checks the names of environment variables. The kernel accepts other names, too, but shells ignore such variables or
+ * fail. */
 static int check_env(const char *const *env, struct nm_problem *p)
 {
     for (; env && *env; env++) {
@@ -115,8 +118,8 @@ static int check_env(const char *const *env, struct nm_problem *p)
     return 0;
 }
 
-/* Checks only the path's form. The shim checks whether the directory exists, as the container's user, because root must
- * not look into users' directories on their behalf. */
+/* Checks only the form of a path, not whether the directory exists. The shim checks this later as the container's user,
+ * because root could access directories that the user may not access. */
 static int check_dir(const char *thing, const char *what, const char *dir, struct nm_problem *p)
 {
     if (!dir || !*dir)
@@ -143,7 +146,7 @@ static int check_privileged(const struct nm_caller *who, const struct nm_submit 
     return 0;
 }
 
-/* Checks the conditions of the node under which every request is refused. */
+/* Checks whether the node accepts requests at present. */
 static int check_node(struct nm_manager *m, struct nm_problem *p)
 {
     uint64_t limit;
@@ -210,9 +213,9 @@ int nm_submit_check_command(const char *const *argv, const char *const *env, uin
     return r;
 }
 
-/* Finds a live container of the same user and owner with this name. Names of other users don't conflict, since a
- * refusal would reveal these names. A container with an id of its owner needs no unique name (such as YARN's
- * "master"). */
+/* Finds a live container of the same user and owner with the requested name. A container of another user may have the
+ * same name, since a refusal would reveal that this name exists. A container whose owner has chosen its id may have the
+ * name of another container (such as YARN's "master"). */
 static struct nm_live_container *find_namesake(struct nm_manager *m, const struct nm_caller *who,
                                                const struct nm_submit *s)
 {
@@ -247,7 +250,8 @@ int nm_submit_check_dirs(const char *workdir, const char *log_dir, struct nm_pro
     return r == 0 ? check_dir("log_dir", "directory of logs", log_dir, p) : r;
 }
 
-/* Makes cheap checks first, and all checks before the user's look-up, which may query a directory server. */
+/* Makes all checks except the look-up of the user, which may query a directory server and is made afterwards. Cheap
+ * checks come first. */
 static int check_submit(struct nm_manager *m, const struct nm_caller *who,
                         const struct nm_submit *s, struct nm_problem *p)
 {
@@ -278,7 +282,7 @@ uint64_t nm_submit_millicores(const struct nm_manager *m, uint32_t vcores_milli)
     return nm_settings_vcore_millicores(m->config, &m->sampled.node, vcores_milli);
 }
 
-/* Formats the current figures in the units of the request, so that the user sees how much is missing. */
+/* Formats an amount of resources in the units of the request, so that the user sees how much is missing. */
 static const char *format_amount(const struct nm_manager *m, const struct nm_resources *r, char *buf, size_t size)
 {
     double vcores = nm_settings_millicores_vcores(m->config, &m->sampled.node, r->cpu_millicores) / 1000.0;
@@ -289,8 +293,8 @@ static const char *format_amount(const struct nm_manager *m, const struct nm_res
     return buf;
 }
 
-/* Returns whether the resource that decides, memory before CPU, has the same rounded figure in the request as in the
- * capacity, though the request is larger. */
+/* Returns whether the request and the capacity have the same text after rounding, although the request is larger.
+ * Compares memory if the request exceeds the memory of the capacity, otherwise CPU. */
 static bool rounding_hides_excess(const struct nm_manager *m, const struct nm_resources *request,
                                   const struct nm_resources *cap)
 {
@@ -353,7 +357,8 @@ int nm_submit_refuse(struct nm_manager *m, enum nm_reason reason, const struct n
 
 /* ---- creation -------------------------------------------------------------- */
 
-/* Fills in the command. The cast is safe because nm_command_copy() only reads the borrowed strings. */
+/* Makes the container's command from the request. The casts that remove const are safe, because nm_command_copy() only
+ * reads the strings. */
 static int fill_command(struct nm_manager *m, const struct nm_submit *s, const struct nm_user *u,
                         struct nm_command *ret)
 {
@@ -370,8 +375,8 @@ static int fill_command(struct nm_manager *m, const struct nm_submit *s, const s
     return nm_command_copy(&c, ret);
 }
 
-/* Makes a container in the state NEW that no list contains yet, so a failure in this function needs no cleanup. The
- * container's number is used up only when enter() succeeds. */
+/* Creates a container in the state NEW, which is in no list yet, so that a failure requires no cleanup. The next
+ * container gets the same number if enter() fails. */
 static int make_container(struct nm_manager *m, const struct nm_caller *who,
                           const struct nm_submit *s, const struct nm_user *u,
                           const struct nm_resources *request, uint32_t vcores_milli,
@@ -392,7 +397,7 @@ static int make_container(struct nm_manager *m, const struct nm_caller *who,
     c->view.seq = m->journal.next_seq;
     if (s->id) {
         (void)snprintf(c->id, sizeof c->id, "%s", s->id);
-        nm_files_forget(m, c->id); /* files of an earlier container with this id must not be mistaken for files of this
+        nm_files_forget(m, c->id); /* files of an earlier container with this id must not be read as files of this
                                       container */
     } else {
         nm_id_print(m->journal.opened.epoch, c->view.seq, c->id);
@@ -418,7 +423,7 @@ static int make_container(struct nm_manager *m, const struct nm_caller *who,
     return 0;
 }
 
-/* Enters the container into the journal, and then into the lists. */
+/* Adds the container to the journal, and then to the lists. */
 static int enter(struct nm_manager *m, struct nm_container *c, bool prepare, struct nm_live_container **ret,
                  struct nm_problem *p)
 {
@@ -430,7 +435,7 @@ static int enter(struct nm_manager *m, struct nm_container *c, bool prepare, str
     nm_record_store_result(m, r);
     NM_FAULT("submit-journalled");
     if (r < 0) {
-        /* A failed write may still be written later. The client gets a refusal, so delete the row. */
+        /* The store may repeat a failed write later. As the client gets a refusal, delete the row. */
         (void)nm_store_delete_container(m->store, c->id);
         return nm_persist_refuse(m, r, p);
     }
@@ -454,8 +459,8 @@ static void wanted_done(struct wanted *w)
     nm_user_done(&w->user);
 }
 
-/* Checks everything except the name. `self`: a container that the new container replaces, so that its request isn't
- * counted; or NULL. */
+/* Makes all checks except that of the name's uniqueness. `self`: the container that the new container replaces, whose
+ * request is not counted; or NULL. */
 static int check_all(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
                      const struct nm_policy_container *self, struct wanted *w, struct nm_problem *p)
 {
@@ -481,9 +486,9 @@ static int check_all(struct nm_manager *m, const struct nm_caller *who, const st
     return nm_submit_refuse(m, reason, &w->request, self, NULL, p);
 }
 
-/* An invalid request must not end the old container. The kill of the old container is journalled like any other kill,
- * and the new container is submitted after the end. So there are never two containers of one name, even across a
- * restart. */
+/* Starts the replacement of a container: checks the new request and kills the old container. The request is checked
+ * first, because an invalid request must not end the old container. rpc/local submits the new container after the end
+ * of the old container. So there are never two containers with this name, even if nmd is restarted meanwhile. */
 int nm_manager_replace_begin(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
                              char ret_id[NM_ID_SIZE], struct nm_problem *ret_problem)
 {
@@ -506,8 +511,8 @@ int nm_manager_replace_begin(struct nm_manager *m, const struct nm_caller *who, 
     return nm_persist_answer(m, ret_id, "is being killed", ret_problem);
 }
 
-/* Only queues the container, even a guaranteed one. The requested round decides about it together with all other
- * requests of the same turn. */
+/* Adds the container to the queue, even if it is guaranteed. The requested round decides on this container together
+ * with all other requests of the same turn. */
 int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
                       const struct nm_container **ret, struct nm_problem *ret_problem)
 {
@@ -527,10 +532,10 @@ int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const s
         r = enter(m, c, s->prepare, &l, ret_problem);
     if (r != 0)
         return r;
-    c = NULL; /* owned by the list now */
+    c = NULL; /* m->lives owns the container now */
     m->journal.next_seq++;
     if (s->input_fd > 0)
-        l->input_fd = NM_MAX(fcntl(s->input_fd, F_DUPFD_CLOEXEC, 3), 0); /* if dup fails, the command's input is
+        l->input_fd = NM_MAX(fcntl(s->input_fd, F_DUPFD_CLOEXEC, 3), 0); /* if this fails, the command's input is
                                                                             empty */
     l->rows = s->rows;
     l->columns = s->columns;

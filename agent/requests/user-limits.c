@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See requests-internal.h. Counts are computed on demand, because stored counts would have to be updated with each
- * change. */
+/* See requests-internal.h. The counts are computed for each request, because stored counts would have to be updated
+ * with each change of a container. */
 
 #include "agent/requests/requests-internal.h"
 
@@ -11,7 +11,8 @@
 #include "agent/config/settings.h"
 #include "agent/problem.h"
 
-/* Limits for commands and owners' blobs, which take space in memory and in the journal. */
+/* Maximum size of commands and blobs, for one user and for all containers, since nmd stores them in memory and in the
+ * journal. */
 #define USER_BYTES_MAX (UINT64_C(4) << 20)
 #define ALL_BYTES_MAX (UINT64_C(64) << 20)
 
