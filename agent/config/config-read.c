@@ -180,7 +180,7 @@ static void fail_key(struct reading *s, const char *section, const char *name)
     (void)snprintf(what, sizeof what, "[%s] %s", section,
                    shown(name, strlen(name), text, sizeof text));
     if (!*section)
-        fail(s, shown(name, strlen(name), text, sizeof text), "a key must stand below a [section]");
+        fail(s, shown(name, strlen(name), text, sizeof text), "a key must follow a [section] heading");
     else if (!near)
         fail(s, what, "no such key, see nmd.conf(5)");
     else if (nm_streq(near->section, section))

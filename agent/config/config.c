@@ -62,10 +62,10 @@ static const struct {
 } ordered[] = {
     {{"over-allocation", "preemption"},
      {"memory-threshold", "memory-threshold"},
-     "or containers would be started and taken back in turns"},
+     "or containers would be started and killed alternately"},
     {{"over-allocation", "preemption"},
      {"cpu-threshold", "cpu-threshold"},
-     "or containers would be started and paused in turns"},
+     "or containers would be started and paused alternately"},
     {{"sampling", "sampling"},
      {"pressure-stall", "pressure-window"},
      "the kernel refuses the trigger otherwise"},

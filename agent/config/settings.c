@@ -153,10 +153,10 @@ bool nm_settings_cpu_is_guarded(const struct nm_config *c, const struct nm_cgrou
     const char *missing = NULL, *ignored;
 
     if (!backend->feature[NM_CGROUP_CPU_WEIGHT])
-        missing = "low: without a cpu controller the kernel doesn't put opportunistic containers behind "
-                  "guaranteed ones";
+        missing = "low: without a cpu controller the kernel doesn't prefer guaranteed containers to "
+                  "opportunistic containers";
     else if (!backend->feature[NM_CGROUP_CPU_IDLE])
-        missing = "low: without cpu.idle opportunistic containers take CPU from guaranteed ones";
+        missing = "low: without cpu.idle opportunistic containers take CPU from guaranteed containers";
     else if (!backend->feature[NM_CGROUP_PRESSURE])
         missing = "low: without cpu.pressure nmd can't see whether guaranteed containers wait for CPUs";
     else if (!c->squeeze)
@@ -167,7 +167,7 @@ bool nm_settings_cpu_is_guarded(const struct nm_config *c, const struct nm_cgrou
     *(ret_why ? ret_why : &ignored) =
         missing ? missing
                 : "high: the kernel gives opportunistic containers only the CPU that others leave (cpu.idle), "
-                  "and they are squeezed when guaranteed ones wait for CPUs (cpu.pressure)";
+                  "and nmd squeezes them when guaranteed containers wait for CPUs (cpu.pressure)";
     return !missing;
 }
 

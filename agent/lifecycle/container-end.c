@@ -135,12 +135,12 @@ static void read_final_record(struct nm_live_container *l)
 static const char *how_shim_was_killed(const struct nm_live_container *l)
 {
     if (l->run.adopted && !l->launch)
-        return "its shim was killed before it saw the command end, and the journal doesn't show that nmd killed it; "
-               "remaining processes were killed with it";
+        return "its shim was killed before it recorded the command's end, and the journal doesn't show that nmd "
+               "killed it; remaining processes were killed with it";
     if (l->c->pid == 0)
         return "its shim was killed from outside nmd while it started the command";
-    return "its shim was killed from outside nmd, before it saw the command end; remaining processes were killed with "
-           "it";
+    return "its shim was killed from outside nmd, before it recorded the command's end; remaining processes were "
+           "killed with it";
 }
 
 /* Sets the exit reason of a container whose shim left no final record. Without the gate file, the command has not run.
@@ -383,7 +383,7 @@ static void requeue(struct nm_live_container *l)
     (void)nm_persist_journal(l);
     NM_FAULT("queued-again");
     (void)nm_persist_write_snapshot(l);
-    nm_record_failed(l, "it could not be started then and waits again");
+    nm_record_failed(l, "it could not be started at that time and was queued again");
     m->drain.due = m->drain.is_on; /* the next round ends the queued container */
     nm_round_request(m, NM_TRIGGER_CHANGE);
 }

@@ -62,7 +62,7 @@ static void flush(struct nm_recorder *r)
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) {
-            give_up(r, n < 0 ? strerror(errno) : "nothing could be written");
+            give_up(r, n < 0 ? strerror(errno) : "no bytes could be written");
             break;
         }
         at += (size_t)n;

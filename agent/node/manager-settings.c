@@ -227,11 +227,11 @@ int nm_manager_reload(struct nm_manager *m, struct nm_problem *ret_problem)
     if (r >= 0)
         r = nm_settings_resettle(m, c, &message);
     if (r < 0) {
-        nm_err("configuration not reloaded, the old one stays in force: %s",
+        nm_err("the configuration was not reloaded, and the previous one stays in force: %s",
                message ? message : strerror(-r));
         return nm_problem_set(ret_problem, NM_AGENT_E_INVALID, "configuration",
                               m->settling.config_path ? m->settling.config_path : "",
-                              "The configuration was refused, the old one stays in force: %s",
+                              "The configuration was refused, and the previous one stays in force: %s",
                               message ? message : strerror(-r));
     }
     c = NULL;

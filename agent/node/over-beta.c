@@ -38,8 +38,8 @@ static void add_figures(struct text *t, const struct nm_over_beta *o)
     uint64_t capacity = o->settings->capacity.memory_bytes;
     char used[32], whole[32];
 
-    add(t, "Memory used or reserved is %s of %s (%.1f %%), above the preemption threshold of %.0f %%, and nothing is "
-           "taken back: ",
+    add(t, "Memory used or reserved is %s of %s (%.1f %%), above the preemption threshold of %.0f %%, but nmd takes "
+           "no memory back: ",
         nm_format_size(o->used_bytes, used, sizeof used), nm_format_size(capacity, whole, sizeof whole),
         share(o->used_bytes, capacity), 100 * o->settings->preemption_threshold.memory);
 }
@@ -49,7 +49,8 @@ static void add_nobody(struct text *t, const struct nm_over_beta *o)
     char guaranteed[32], others[32];
 
     add(t, "no opportunistic container holds memory that can be taken back. Guaranteed containers use %s, which they "
-           "keep, and others on the node use %s. ", nm_format_size(o->guaranteed_bytes, guaranteed, sizeof guaranteed),
+           "keep, and other processes on the node use %s. ",
+        nm_format_size(o->guaranteed_bytes, guaranteed, sizeof guaranteed),
         nm_format_size(o->others_bytes, others, sizeof others));
     add(t, "To make room, end processes outside of nmd's containers, or a guaranteed container.");
 }
@@ -60,7 +61,8 @@ static bool add_reason(struct text *t, const struct nm_over_beta *o, uint64_t be
     char size[32];
 
     if (o->stale)
-        add(t, "there is no fresh sample of the node, and nmd takes nothing back without one. nmd's log shows why.");
+        add(t, "there is no fresh sample of the node, and without a fresh sample nmd takes no memory back. nmd's log "
+               "has the reason.");
     else if (o->shadow)
         add(t, "the node is in shadow mode, in which nmd only records its decisions ('nmctl explain').");
     else if (!s->over_allocation)

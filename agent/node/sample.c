@@ -312,7 +312,8 @@ int nm_sample_all(struct nm_manager *m)
         if (m->sampled.node_valid)
             nm_log_container(
                 LOG_ERR, NULL, NULL, NM_MESSAGE_NO_SAMPLE,
-                "the node's memory and CPU can't be read (%s): no container is admitted, and nothing is taken back",
+                "the node's memory and CPU can't be read (%s): no container is admitted, and no resources are taken "
+                "back",
                 strerror(-r));
         m->sampled.node_valid = false;
     }

@@ -85,7 +85,7 @@ static bool can_hear(const struct nm_live_container *l)
     }
 }
 
-/* Sends a signal. A signal changes no state of nmd, so nothing is journalled. */
+/* Sends a signal. A signal changes no state of nmd, so signals are not journalled. */
 int nm_manager_signal(struct nm_manager *m, const char *owner, const char *id, int signo,
                       struct nm_problem *ret_problem)
 {

@@ -102,8 +102,8 @@ int nm_user_limits_check(const struct nm_manager *m, const struct nm_caller *who
                               s.n_containers);
     if (s.bytes + command_bytes > USER_BYTES_MAX)
         return nm_problem_set(ret_problem, NM_AGENT_E_UNAVAILABLE, "command", "",
-                              "The commands and environments of your live containers come to %" PRIu64
-                              " KiB; with this one they would exceed the %" PRIu64
+                              "The commands and environments of your live containers have %" PRIu64
+                              " KiB. With this container they would exceed the %" PRIu64
                               " KiB that one user may have. Try again when some have ended.",
                               s.bytes >> 10, USER_BYTES_MAX >> 10);
     return type == NM_OPPORTUNISTIC ? check_queue(m, who, &s, ret_problem) : 0;

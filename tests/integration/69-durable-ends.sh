@@ -127,7 +127,7 @@ if grep -qs 'define NM_FAULT_INJECTION' "$NMD_TEST_BUILD/config.h"; then
     moment shim-at-gate 'before it started the command' "125 launch-failed"
     moment shim-let-in 'before it started the command' "125 launch-failed"
     moment shim-past-gate 'while it started the command' "137 signaled"
-    moment shim-command-ended 'before it saw the command end' "137 signaled"
+    moment shim-command-ended "before it recorded the command's end" "137 signaled"
     moment shim-end-recorded '' "4 exited"
     moment_alone shim-command-ended "137 signaled"
     moment_alone shim-end-recorded "5 exited"

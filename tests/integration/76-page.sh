@@ -154,7 +154,7 @@ like "a promotion is shown from its time on" "$(python3 "$dir/look.py" "$dir/pag
     '^new, opportunistic queued, opportunistic .*running, opportunistic .*paused, opportunistic .*running, guaranteed$'
 
 like "memory above the threshold is shown, with the reason why nothing is done" "$(python3 "$dir/look.py" "$dir/page.html" |
-    grep '^over')" 'above the preemption threshold of 95 %, and nothing is taken back: no opportunistic container'
+    grep '^over')" 'above the preemption threshold of 95 %, but nmd takes no memory back: no opportunistic container'
 
 # A container waits for room for its request. The page has the same text as nmctl, with the share of the node.
 node_cpu 0

@@ -256,7 +256,7 @@ static void test_a_refusal_names_the_line(void **state)
         {"[queue]\nperiod = 3s",
          "FILE:2: [queue] period: no such key here, did you mean [sampling] period?"},
         {"[node]\ncolour = red", "FILE:2: [node] colour: no such key, see nmd.conf(5)"},
-        {"memory = 3G", "FILE:1: memory: a key must stand below a [section]"},
+        {"memory = 3G", "FILE:1: memory: a key must follow a [section] heading"},
         {"[quque]\n", "FILE:1: [quque]: no such section, did you mean [queue]?"},
         {"[weather]", "FILE:1: [weather]: no such section, see nmd.conf(5)"},
         {"[Node]\nmemory = 3G", "FILE:1: [Node]: no such section, did you mean [node]?"},

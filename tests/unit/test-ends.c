@@ -187,7 +187,7 @@ static void test_the_files_of_a_killed_shim_show_its_progress(void **state)
     leave_file(w, l->c->id, NM_LAUNCH_GATE_FILE, "");
     assert_judged(l, NM_EXIT_SIGNALED, 137, "while it started the command");
     l->c->pid = 1000000000;
-    assert_judged(l, NM_EXIT_SIGNALED, 137, "before it saw the command end; remaining processes");
+    assert_judged(l, NM_EXIT_SIGNALED, 137, "before it recorded the command's end; remaining processes");
     l->run.adopted = true;
     assert_judged(l, NM_EXIT_SIGNALED, 137, "the journal doesn't show that nmd killed it");
     l->c->oom_kills = 1;

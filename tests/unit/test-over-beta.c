@@ -35,7 +35,7 @@ static void expect(const struct nm_over_beta *o, const char *part)
     assert_true(nm_over_beta_explain(o, text, sizeof text));
     print_message("%s\n", text);
     assert_non_null(strstr(text, "Memory used or reserved is 970 MiB of 1000 MiB (97.0 %), above the preemption "
-                                 "threshold of 95 %, and nothing is taken back: "));
+                                 "threshold of 95 %, but nmd takes no memory back: "));
     assert_non_null(strstr(text, part));
     assert_int_equal(text[strlen(text) - 1], '.'); /* the buffer holds the whole sentence */
 }
@@ -65,7 +65,7 @@ static void test_each_reason_has_a_text(void **state)
     expect(&o, "20 containers were ended within the last minute, and [preemption] kills-per-minute allows no more.");
     o.takeable_bytes = MIB(1) - 1;
     expect(&o, "no opportunistic container holds memory that can be taken back. Guaranteed containers use 500 MiB, "
-               "which they keep, and others on the node use 60.0 MiB.");
+               "which they keep, and other processes on the node use 60.0 MiB.");
     o.ending_bytes = MIB(300);
     expect(&o, "300 MiB are being freed already");
     o.in_use_bytes = MIB(950);

@@ -108,7 +108,7 @@ static void test_a_shim_that_can_not_be_recorded_starts_no_command(void **state)
     assert_int_equal(l->c->view.state, NM_SCHEDULED);
     assert_false(l->c->view.admitted);
     assert_int_equal(l->c->shim_pid, 0);
-    assert_string_equal(l->decision.error, "it could not be started then and waits again");
+    assert_string_equal(l->decision.error, "it could not be started at that time and was queued again");
     assert_false(fake_tree_has(&w->tree, "ran"));
 }
 
