@@ -53,9 +53,9 @@ const struct nm_config_key nm_config_keys[] = {
      .meaning = "CPU that is kept for the system, in vcores."},
 
     {"over-allocation", "enabled", NM_CONFIG_BOOL, FIELD(over_allocation), .fallback = "yes",
-     .meaning = "yes: opportunistic containers start while measured use leaves room. no: they start only while all "
-                "requests together fit the node, and resources are taken back only to make room for guaranteed "
-                "containers."},
+     .meaning = "yes: opportunistic containers start while measured use is low enough. no: an opportunistic container "
+                "starts only if the requests of all containers together fit the node, and resources are taken back "
+                "only to make room for guaranteed containers."},
     {"over-allocation", "memory-threshold", NM_CONFIG_FRACTION,
      FIELD(over_allocation_threshold.memory), .fallback = "0.8", RANGE("0", "1"),
      .min_exclusive = true,
@@ -67,20 +67,20 @@ const struct nm_config_key nm_config_keys[] = {
      .meaning = "Over-allocation threshold (alpha) of CPU: no opportunistic container starts or resumes while CPU use "
                 "is at or above this share of capacity. Must be below [preemption] cpu-threshold. auto: 0.99 if the "
                 "kernel gives opportunistic containers only the CPU that others leave (cpu.idle) and measures how long "
-                "guaranteed ones wait for it (cpu.pressure), otherwise 0.8. nmctl config shows the value in force and "
-                "the reason."},
+                "guaranteed containers wait for CPU (cpu.pressure), otherwise 0.8. nmctl config shows the value in "
+                "force and the reason."},
     {"over-allocation", "warmup", NM_CONFIG_DURATION, FIELD(warmup_usec), .fallback = "15s",
      RANGE("0s", "1h"),
-     .meaning = "For this time after its start, a container counts with at least its request, because it does not yet "
-                "use much of it. If the time is too short, a burst of starts exceeds the capacity."},
+     .meaning = "For this time after its start, a container counts with at least its request, because it does not use "
+                "all of it yet. If the time is too short, a burst of starts exceeds the capacity."},
     {"over-allocation", "warmup-samples", NM_CONFIG_COUNT, FIELD(warmup_samples), .fallback = "3",
      RANGE("0", "100"),
      .meaning = "Number of samples that a container must also have before its measured use counts."},
     {"over-allocation", "surge-margin", NM_CONFIG_DURATION, FIELD(margin_usec), .fallback = "10min",
      RANGE("0s", "1d"),
-     .meaning = "If guaranteed containers take their memory back so often that more than 7 % of the opportunistic work "
-                "is lost, memory for another such surge is kept free for this time after each surge, and for up to "
-                "four times as long while that is not enough. 0s: never; suitable if lost work costs nothing."},
+     .meaning = "If surges of guaranteed containers destroy more than 7 % of the opportunistic work, nmd keeps memory "
+                "free for another surge: for this time after each surge, and for up to four times as long if too much "
+                "work is still lost. 0s: never, for nodes on which lost work does not matter."},
     {"over-allocation", "shadow", NM_CONFIG_BOOL, FIELD(shadow), .fallback = "no",
      .meaning = "yes: make and record decisions, but do not carry them out. `nmctl explain` then shows the effect of "
                 "settings before they are used."},
@@ -88,9 +88,9 @@ const struct nm_config_key nm_config_keys[] = {
     {"queue", "max-length", NM_CONFIG_COUNT, FIELD(queue_max_length), .fallback = "500",
      RANGE("0", "1000000"),
      .meaning = "Maximum number of opportunistic containers that wait. The default is enough for a batch that a person "
-                "submits in a loop. Further ones are refused at once, so that the submitter can choose another node. "
-                "Guaranteed containers are not counted. If the limit is lowered below the present number, the newest "
-                "are discarded."},
+                "submits in a loop. Further containers are refused immediately, so that the submitter can choose "
+                "another node. Guaranteed containers are not counted. If the limit is lowered below the present "
+                "number, the newest containers are discarded."},
     {"queue", "policy", NM_CONFIG_QUEUE_POLICY, FIELD(queue_policy), .fallback = "by-length",
      .meaning = "Limit of the queue. by-length: max-length opportunistic containers. by-resources: the requests of all "
                 "waiting containers, guaranteed ones included, must together fit the node; further containers are "
@@ -100,24 +100,27 @@ const struct nm_config_key nm_config_keys[] = {
      .meaning = "Maximum number of waiting opportunistic containers of one user, so that a single user can't fill the "
                 "queue. Does not apply to administrators. auto: three quarters of max-length."},
     {"queue", "order", NM_CONFIG_QUEUE_ORDER, FIELD(queue_order), .fallback = "fifo",
-     .meaning = "The container that starts next. smallest-first: smallest dominant share of the node; "
-                "shortest-expected-first: by the expected run time given at submission; nearly-done-app-first: the "
-                "application with the highest completed share."},
+     .meaning = "Which container of the queue starts next. fifo: the first to arrive; smallest-first: smallest "
+                "dominant share of the node; shortest-expected-first: by the expected run time given at submission; "
+                "nearly-done-app-first: the application with the highest completed share."},
     {"queue", "give-back", NM_CONFIG_DURATION, FIELD(give_back_usec), .fallback = "1min", RANGE("0s", "1d"),
-     .meaning = "A cluster's container that has waited for this time goes back to the cluster, which places it "
-                "elsewhere, if no opportunistic container has started or been resumed on this node meanwhile, because "
-                "other work of the host leaves no room. The time is ten times as long while an opportunistic container "
-                "runs here, whose end may let the next one start. When the last of them has ended, the wait begins "
-                "again. Whatever starts meanwhile, a container waits for at most twenty times this time, or for at "
-                "most ten times if it asks for more than other work of the host leaves of the node. Containers of "
-                "local users are not given back. 0s: never."},
+     .meaning = "Only for containers of a cluster. A container that has waited for this time is returned to the "
+                "cluster, which places it on another node, if no opportunistic container has started or been resumed "
+                "on this node during this time because other work of the host leaves too few resources. While an "
+                "opportunistic container runs on this node, the time is ten times as long, because the end of this "
+                "container may let the next one start. When the last opportunistic container has ended, the wait "
+                "begins again. In any case, a container waits for at most twenty times this time, or for at most ten "
+                "times if it asks for more than other work of the host leaves of the node. Containers of local users "
+                "are not returned. 0s: never."},
     {"queue", "backfill", NM_CONFIG_DURATION, FIELD(backfill_usec), .fallback = "10min",
      RANGE("0s", "1d"),
-     .meaning = "While the first container of the queue is too large for the remaining memory, smaller ones may pass "
-                "it. When only these still prevent its start, no more containers pass it, and together they may delay "
-                "it for this time. Then as many of them are killed as it needs. The default is the longest time of a "
-                "pause. A shorter time loses work, a longer time makes the large container wait. 0s: no container "
-                "passes, unless the first one is too large for the node as it is."},
+     .meaning = "While the first container of the queue is too large for the remaining memory, smaller containers may "
+                "start before it. When only these smaller containers still prevent the start of the first container, "
+                "no more containers may start before it, and the smaller ones together may delay it for this time. "
+                "Then nmd kills as many of the smaller containers as it needs. The default is the default of "
+                "pause-deadline. With a shorter time, more work is lost. With a longer time, the large container waits "
+                "longer. 0s: no container starts before the first one, unless the first one is too large for the node "
+                "at its present size."},
 
     {"preemption", "memory-threshold", NM_CONFIG_FRACTION, FIELD(preemption_threshold.memory),
      .fallback = "0.95", RANGE("0", "1"), .min_exclusive = true,
@@ -134,9 +137,10 @@ const struct nm_config_key nm_config_keys[] = {
                 "lose work to surges of memory."},
     {"preemption", "stall-margin", NM_CONFIG_FRACTION, FIELD(stall_margin), .fallback = "0.1",
      RANGE("0", "1"),
-     .meaning = "Opportunistic containers are squeezed when the share of time for which a guaranteed container waits "
-                "for CPUs (cpu.pressure) exceeds its share without them by more than this value. nmd learns the share "
-                "without them. 1: never. Needs squeeze, cpu.idle and cpu.pressure."},
+     .meaning = "Opportunistic containers are squeezed if a guaranteed container waits for CPUs (cpu.pressure) for a "
+                "larger share of time than it does without opportunistic containers, and the difference exceeds this "
+                "value. nmd measures the share without opportunistic containers. 1: never. Needs squeeze, cpu.idle and "
+                "cpu.pressure."},
     {"preemption", "cpu-samples", NM_CONFIG_COUNT, FIELD(cpu_samples), .fallback = "4",
      RANGE("1", "100"),
      .meaning = "Number of consecutive samples over the CPU threshold before containers are paused. Short CPU peaks "
@@ -162,10 +166,10 @@ const struct nm_config_key nm_config_keys[] = {
                 "counted, but not limited."},
     {"preemption", "breaker", NM_CONFIG_DURATION, FIELD(breaker_usec), .fallback = "10s",
      RANGE("0s", "1h"),
-     .meaning = "No opportunistic container starts for this long after one was killed by nmd or the kernel because "
-                "memory or CPU was short, and for twice as long while such kills continue. A longer time costs more "
-                "work than it saves. Kills that make room for a guaranteed container don't count. `nmctl "
-                "close-breaker` ends the stop."},
+     .meaning = "After nmd or the kernel has killed an opportunistic container because memory or CPU was short, no "
+                "opportunistic container starts for this time, and for twice this time while such kills continue. If "
+                "the time is longer, starts that wait lose more work than the time saves. Kills that make room for a "
+                "guaranteed container don't count. `nmctl close-breaker` ends the stop."},
     {"preemption", "reclaim", NM_CONFIG_BOOL, FIELD(reclaim), .fallback = "yes",
      .meaning = "Move memory of paused containers to swap before any container is killed. Needs swap and "
                 "memory.reclaim (Linux 5.19)."},
@@ -177,8 +181,8 @@ const struct nm_config_key nm_config_keys[] = {
                 "is killed. With more than some seconds, the lack of memory affects guaranteed containers. 0s: never. "
                 "Needs reclaim = yes, swap and memory.reclaim."},
     {"preemption", "squeeze", NM_CONFIG_BOOL, FIELD(squeeze), .fallback = "yes",
-     .meaning = "Limit the CPU of opportunistic containers together as soon as one sample of CPU is over its "
-                "threshold, before any of them is paused. Needs the cpu controller."},
+     .meaning = "Limit the CPU of opportunistic containers together as soon as CPU use exceeds its threshold in one "
+                "sample, before any container is paused. Needs the cpu controller."},
     {"preemption", "squeeze-floor", NM_CONFIG_VCORES, FIELD(squeeze_floor_vcores_milli),
      .fallback = "0.05", RANGE("0.01", "1000"),
      .meaning = "Minimum CPU of a squeezed container, so that its locks and connections still make progress."},
@@ -194,8 +198,9 @@ const struct nm_config_key nm_config_keys[] = {
                 "of the period. A glance reads two small files, up to 50 times a second."},
     {"sampling", "pressure-stall", NM_CONFIG_DURATION, FIELD(pressure_stall_usec),
      .fallback = "50ms", RANGE("1ms", "10s"),
-     .meaning = "The kernel wakes nmd at once when tasks waited for memory for this long within pressure-window. A "
-                "wake-up costs one sample, and does not take resources back by itself."},
+     .meaning = "The kernel wakes nmd immediately when tasks have waited for memory for this time within "
+                "pressure-window. nmd then takes a sample, and takes resources back only if the sample shows that this "
+                "is necessary."},
     {"sampling", "pressure-window", NM_CONFIG_DURATION, FIELD(pressure_window_usec),
      .fallback = "500ms", RANGE("500ms", "10s"),
      .meaning = "Time in which tasks must have waited for memory for pressure-stall before the kernel wakes nmd. Must "
@@ -233,18 +238,18 @@ const struct nm_config_key nm_config_keys[] = {
                 "system can still start processes. Needs the pids controller."},
     {"containers", "output-max", NM_CONFIG_SIZE, FIELD(output_max_bytes), .fallback = "128M",
      RANGE("64K", "1024T"),
-     .meaning = "Maximum size of the log of a container's standard output, and of that of its standard error. nmd "
-                "keeps the newest part, between a half of the maximum and all of it, and a line in the log shows how "
-                "many bytes came before. This is enough for the output of usual jobs, and a job with endless output "
-                "does not fill the disk. The times of the output are stored in a second file of at most a sixteenth of "
-                "the size. The maximum is smaller if output-share is nearly used up. A change applies to containers "
-                "that start later."},
+     .meaning = "Maximum size of the log of a container's standard output, and of the log of its standard error. nmd "
+                "keeps the newest output, between half of the maximum and the maximum, and a line in the log shows how "
+                "many earlier bytes were removed. This is enough for the output of usual jobs, and a job with endless "
+                "output does not fill the disk. The times of the output are stored in a second file of at most a "
+                "sixteenth of the size. The maximum is smaller if output-share is nearly used up. A change applies to "
+                "containers that start later."},
     {"containers", "output-share", NM_CONFIG_FRACTION, FIELD(output_share), .fallback = "0.5",
      RANGE("0.01", "1"),
      .meaning = "Share of the file system of log-dir that the output of all containers may use, so that the journal "
-                "always has room. It is allotted at the start: a container gets at most a sixteenth of the remaining "
-                "share, and at least 128K. To make room for starting containers, logs of ended containers are "
-                "shortened, the oldest first."},
+                "always has room. The share is divided when containers start: a container gets at most a sixteenth of "
+                "the remaining share, and at least 128K. To make room for starting containers, logs of ended "
+                "containers are shortened, the oldest first."},
     {"containers", "min-uid", NM_CONFIG_COUNT, FIELD(min_uid), .fallback = "1000",
      RANGE("0", "4294967294"),
      .meaning = "No container runs as a user with a smaller uid, unless root asks for that user by name. A request of "
@@ -252,29 +257,28 @@ const struct nm_config_key nm_config_keys[] = {
     {"containers", "banned-users", NM_CONFIG_USERS, FIELD(banned_users),
      .fallback = "hdfs yarn mapred bin",
      .meaning = "No container runs as one of these users (login names or uids), unless root asks for that user by "
-                "name. Containers of such a user that wait already are not started any more. If several logins share a "
-                "uid, give the uid. The key may be given several times in a file to add users. The first one in a file "
-                "replaces the list, and an empty value clears it."},
+                "name. Waiting containers of a user who is added to the list are not started. If several logins share "
+                "a uid, give the uid. The key may be given several times in a file to add users. The first occurrence "
+                "in a file replaces the list, and an empty value clears it."},
     {"containers", "no-new-privs", NM_CONFIG_BOOL, FIELD(no_new_privs), .fallback = "yes",
      .meaning = "yes: containers can't gain privileges through set-uid programs or file capabilities. An administrator "
                 "can make an exception for a single container."},
     {"containers", "confine", NM_CONFIG_BOOL, FIELD(confine), .fallback = "yes",
-     .meaning = "yes: containers get namespaces of their own (user and mount), in which /run/user and /run/dbus are "
-                "empty and processes outside can be neither traced nor entered. Otherwise a user's own service manager "
-                "could start processes for a container outside of its limits (systemd-run --user). Does not apply to "
-                "containers of root and to those that may gain privileges. no: for jobs that need the system's bus, "
-                "the user's keyring or access to other processes of the user."},
+     .meaning = "yes: containers get separate user and mount namespaces, in which /run/user and /run/dbus are empty "
+                "and processes outside can be neither traced nor entered. Otherwise a user's own service manager could "
+                "start processes for a container outside of its limits (systemd-run --user). Does not apply to "
+                "containers of root and to containers that may gain privileges. no: for jobs that need the system's "
+                "bus, the user's keyring or access to other processes of the user."},
     {"containers", "private-ipc", NM_CONFIG_BOOL, FIELD(private_ipc), .fallback = "yes",
-     .meaning = "yes: with confine, containers also get a /dev/shm, System V segments and message queues of their own, "
-                "which are removed at their end. no: for jobs that share memory with other containers or processes of "
-                "their user. Memory that they leave there then counts as use of the slice, and nmd does not remove "
-                "it."},
+     .meaning = "yes: with confine, containers also get a separate /dev/shm and separate System V segments and message "
+                "queues, which are removed at the container's end. no: for jobs that share memory with other "
+                "containers or processes of their user. Memory that containers leave there then counts as use of the "
+                "slice, and nmd does not remove it."},
 
     {"interface", "socket-mode", NM_CONFIG_MODE, FIELD(socket_mode), .restart = true,
      .fallback = "0660", RANGE("0600", "0777"),
-     .meaning = "Permissions of the socket, which belongs to root and admin-group. 0666 lets every "
-                "local user run containers as itself. Where systemd makes the socket, nmd.socket "
-                "decides."},
+     .meaning = "Permissions of the socket, which belongs to root and admin-group. With 0666, every local user may run "
+                "containers as this user. If systemd creates the socket, nmd.socket sets its permissions."},
     {"interface", "admin-group", NM_CONFIG_GROUP, FIELD(admin_group), .restart = true,
      .fallback = "nmd",
      .meaning = "Members may do everything that root may, except run containers as system users. "
@@ -288,8 +292,8 @@ const struct nm_config_key nm_config_keys[] = {
      .meaning = "More names and addresses that the Host header of a request over TCP may have, separated by spaces or "
                 "commas. Always accepted are localhost, the addresses of the host's interfaces, its name with and "
                 "without domain (from /etc/hosts and the search list of /etc/resolv.conf), and the names that the "
-                "cluster has for it. All others are refused with 421, so that a web page can't make a browser read "
-                "from nmd by a name of that page (DNS rebinding)."},
+                "cluster uses for the host. All others are refused with 421, so that a web page can't make a browser "
+                "read from nmd by a name of that page (DNS rebinding)."},
 
     {"yarn", "enabled", NM_CONFIG_BOOL, FIELD(yarn), .restart = true, .fallback = "no",
      .meaning = "yes: the node registers with the ResourceManager that the files in conf-dir name, as a NodeManager. "
@@ -300,7 +304,7 @@ const struct nm_config_key nm_config_keys[] = {
     {"health", "script", NM_CONFIG_PATH, FIELD(health_script), .fallback = "",
      .meaning = "A program that nmd runs once per period as its own user. Only root and nmd's user may be able to "
                 "change the program or a directory above it. The node is unhealthy if the program prints a line that "
-                "begins with ERROR, or exceeds the timeout. The exit status is ignored. Empty: none."},
+                "begins with ERROR, or exceeds the timeout. The exit status is ignored. Empty: no script is run."},
     {"health", "period", NM_CONFIG_DURATION, FIELD(health_period_usec), .fallback = "1min",
      RANGE("1s", "1d"),
      .meaning = "Time between two health checks. A script that still runs is not started again."},
@@ -309,8 +313,8 @@ const struct nm_config_key nm_config_keys[] = {
      .meaning = "A script that runs for longer is killed, and the node is unhealthy."},
     {"health", "disk-min-free", NM_CONFIG_FRACTION, FIELD(disk_min_free), .fallback = "0.05",
      RANGE("0", "0.99"),
-     .meaning = "Share of the file systems of the state and log directories, space and inodes, that must be free. 0: "
-                "not checked."},
+     .meaning = "Share of the space and of the inodes that must be free on the file systems of the state and log "
+                "directories. 0: not checked."},
 
     {"paths", "log-dir", NM_CONFIG_PATH, FIELD(log_dir), .restart = true, .fallback = "",
      .meaning = "Directory for the containers' output. It must belong to nmd's user or root, and other users must not "
