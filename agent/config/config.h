@@ -63,7 +63,7 @@ struct nm_config {
     uint32_t default_vcores_milli;
     uint32_t max_containers;         /* number of live containers, including queued ones */
     uint32_t max_per_user;           /* limit for users who are not administrators; 0 = auto: a quarter */
-    uint64_t keep_ended_usec;        /* how long ended containers stay listed */
+    uint64_t keep_ended_usec;        /* how long ended containers remain in lists */
     uint64_t pids_max;               /* 0 = auto */
     /* maximum size of the log of a container's stdout, and of the log of its stderr */
     uint64_t output_max_bytes;

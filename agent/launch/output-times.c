@@ -21,7 +21,7 @@
 #define APART_MAX_USEC (UINT64_C(3600) * 1000000)
 #define LEAST_POINTS 256
 #define MOST_POINTS 65536
-#define BLOCK 256 /* points read at once */
+#define BLOCK 256 /* points per read */
 
 void nm_output_times_name(const char *stream, char buf[NM_OUTPUT_TIMES_NAME_SIZE])
 {

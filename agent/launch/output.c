@@ -159,7 +159,7 @@ static int make_room(struct nm_output *o)
 
     if (o->max_bytes > 0 && o->size >= o->max_bytes / 2)
         r = rotate(o);
-    /* write the head of a new file; a head whose write failed is not written after output was written */
+    /* write the head of a new file; if this fails, the file gets no head once it has output */
     if (r == 0 && o->base > 0 && o->size == 0)
         r = write_head(o);
     return r;

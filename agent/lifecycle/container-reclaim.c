@@ -29,8 +29,8 @@
 #define LATE_USEC (500 * NM_USEC_PER_MSEC)
 /* The speed of a shorter reclaim is not recorded, since the kernel may not have begun to write. */
 #define TELLING_USEC (200 * NM_USEC_PER_MSEC)
-/* Maximum age of a recorded speed, since the disk's speed may have changed. So nmd also tries a reclaim again at this
- * time after a slow reclaim. */
+/* Maximum age of a recorded speed, since the disk's speed may have changed. So after this time, nmd tries a reclaim
+ * again even if the last one was slow. */
 #define SPEED_AGE_USEC (600 * NM_USEC_PER_SEC)
 
 /* The recent speed of reclaims. */

@@ -140,7 +140,7 @@ static void end_look(struct nm_manager *m)
 /* Starts a look at CPU. The CPU use in a sample is the average since the previous sample, which may be seconds ago, so
  * a surge that has just begun hardly changes this average. A look therefore takes two samples, and the second sample
  * covers only the time between them. The second sample may be the first of the consecutive samples over the threshold
- * that the policy requires. The others are taken at the normal period. */
+ * that the policy requires. The other required samples are taken at the normal period. */
 void nm_growth_probe_look_at_cpu(struct nm_manager *m)
 {
     if (m->growth_probe->event_usec != 0 || !m->growth_probe->look_timer)

@@ -285,8 +285,8 @@ void nm_slice_set(struct nm_manager *m)
     set(m);
 }
 
-/* If memory.max fell below the current use, the kernel would immediately kill containers, and not those that the policy
- * would choose. So nmd lowers memory.max only after the policy has reduced the use. */
+/* If memory.max fell below the current use, the kernel would immediately kill containers, and would choose other
+ * containers than the policy. So nmd lowers memory.max only after the policy has reduced the use. */
 void nm_slice_set_capacity(struct nm_manager *m)
 {
     uint64_t to = m->settings.capacity.memory_bytes;

@@ -15,9 +15,9 @@ bool nm_access_may_touch(const struct nm_caller *who, const struct nm_container 
 /* Sets the deadline of a drain and its timer. UINT64_MAX: no deadline. On failure, the previous deadline is
  * unchanged. */
 int nm_drain_arm(struct nm_manager *m, uint64_t deadline_usec);
-/* Ends the containers that may not finish during a drain: queued containers, and opportunistic containers if the
- * request says so. Is also called after a restart, because the earlier nmd may have died before it ended all of
- * them. */
+/* Ends the containers that may not finish during a drain: queued containers, and opportunistic containers if the drain
+ * was requested with kill_opportunistic. Is also called after a restart, because the earlier nmd may have died before
+ * it ended all of them. */
 void nm_drain_carry_out(struct nm_manager *m, const struct nm_caller *who);
 
 /* All sessions (nmctl exec). */
