@@ -3,9 +3,9 @@
 
 /*
  * The manager's interface for callers, that is, clients of the local socket. Each request names its caller; answers are
- * plain structs. All functions run in the event loop's thread. Other headers serve the other users of the manager:
- * owners.h those that submit containers from inside this process, upstream.h those that connect to a cluster, status.h
- * those that show the node's state, daemon.h the program that creates the manager.
+ * plain structs. All functions run in the event loop's thread. Other users of the manager have other headers: owners.h
+ * is for the parts of nmd that submit containers, upstream.h for the parts that connect to a cluster, status.h for the
+ * parts that show the node's state, and daemon.h for the program that creates the manager.
  */
 
 #include "agent/caller.h"
@@ -14,7 +14,8 @@
 /* A request for a new container. The caller owns the strings; the manager only reads them. NULL or 0 = not given. */
 struct nm_submit {
     enum nm_execution_type type;
-    const char *name, *app;  /* name: unless `id` is given, no live container of the same user and owner may have it */
+    const char *name, *app;  /* name: without `id`, the name must not be in use by a live container of the same user and
+                                owner */
     uint64_t memory_bytes;
     uint32_t vcores_milli;
     const char *const *argv; /* NULL-terminated, at least one */
@@ -22,8 +23,8 @@ struct nm_submit {
     const char *workdir, *user;
     uint64_t min_runtime_usec;
     uint64_t expected_usec;
-    bool exempt;             /* application master: administrators only */
-    bool allow_new_privs;    /* administrators only */
+    bool exempt;             /* application master, never a victim; only administrators may set this */
+    bool allow_new_privs;    /* only administrators may set this */
     const char *owner;       /* the submitting part of nmd: "local" or an upstream's name */
     const char *id;          /* id for the new container, chosen by the owner and not used by a known container; NULL:
                                 nmd makes an id */
@@ -49,15 +50,16 @@ struct nm_submit {
 int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
                       const struct nm_container **ret, struct nm_problem *ret_problem);
 /* Begins a submission with `replace`, which takes a name over from a live container. If the submission is valid
- * otherwise, the container that has the name is killed as by nm_manager_kill(). *ret_id: the id of the killed
- * container; wait for the end of that container before submitting. "": the name is free, submit at once. */
+ * otherwise, kills the container that has the name, as nm_manager_kill() does. *ret_id is the id of the killed
+ * container, and the caller must wait for that container's end before it submits. If *ret_id is "", the name is free
+ * and the caller can submit immediately. */
 int nm_manager_replace_begin(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
                              char ret_id[NM_ID_SIZE], struct nm_problem *ret_problem);
 int nm_manager_pause(struct nm_manager *m, const struct nm_caller *who, const char *id,
                      struct nm_problem *ret_problem);
 int nm_manager_resume(struct nm_manager *m, const struct nm_caller *who, const char *id,
                       struct nm_problem *ret_problem);
-/* now: sends SIGKILL at once; otherwise sends SIGTERM, and SIGKILL after the grace period. */
+/* Kills a container. now: sends SIGKILL immediately; otherwise sends SIGTERM, and SIGKILL after the grace period. */
 int nm_manager_kill(struct nm_manager *m, const struct nm_caller *who, const char *id, bool now,
                     struct nm_problem *ret_problem);
 
@@ -73,7 +75,7 @@ struct nm_exec {
 /*
  * Prepares a session for the command. The session communicates over client_fd (util/frame.h); the caller keeps
  * ownership of the descriptor. Then call either nm_manager_exec_begin() to start the command or nm_manager_exec_drop()
- * to cancel it, with *ret_number. Both have no effect if the session has ended in the meantime.
+ * to cancel it, with *ret_number. Both functions have no effect if the session has ended in the meantime.
  */
 int nm_manager_exec(struct nm_manager *m, const struct nm_caller *who, const char *id, const struct nm_exec *e,
                     int client_fd, uint64_t *ret_number, struct nm_problem *ret_problem);
@@ -90,8 +92,8 @@ int nm_manager_demote(struct nm_manager *m, const struct nm_caller *who, const c
 int nm_manager_update(struct nm_manager *m, const struct nm_caller *who, const char *id,
                       uint64_t memory_bytes, uint32_t vcores_milli, struct nm_problem *ret_problem);
 struct nm_drain_order {
-    uint64_t deadline_usec;  /* from now; containers that are still live then are killed. UINT64_MAX: no deadline */
-    bool kill_opportunistic; /* kill opportunistic containers at once */
+    uint64_t deadline_usec;  /* time from now after which live containers are killed. UINT64_MAX: no deadline */
+    bool kill_opportunistic; /* kill opportunistic containers immediately */
     bool until_restart;      /* nm_manager_leave() ends the drain; otherwise only nm_manager_undrain() does */
 };
 /* Stops admissions. Only administrators may do this. A second call changes the deadline, but it can't turn a permanent
@@ -100,8 +102,8 @@ int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, const st
                      struct nm_problem *ret_problem);
 int nm_manager_undrain(struct nm_manager *m, const struct nm_caller *who,
                        struct nm_problem *ret_problem);
-/* Allows opportunistic admissions at once, although recent kills for lack of resources hold these admissions. Succeeds
- * also if admissions are not held. */
+/* Closes the breaker, which stops opportunistic admissions after recent kills for lack of resources. Admissions are
+ * allowed again immediately. Also succeeds if the breaker does not stop admissions. */
 int nm_manager_close_breaker(struct nm_manager *m, const struct nm_caller *who,
                              struct nm_problem *ret_problem);
 /* Prepares the end of nmd; call this function before nm_manager_free(). Stops admissions and ends a drain that lasts

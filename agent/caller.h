@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The caller of a request, and how the agent refuses it. All interfaces of the manager use these types. */
+/* The caller of a request, and the result by which the agent refuses a request. All interfaces of the manager use these
+ * types. */
 
 #include <sys/types.h>
 
@@ -20,7 +21,8 @@ struct nm_caller {
     bool admin;
 };
 
-/* Positive outcomes of requests; each has its HTTP status and nmctl exit code. */
+/* Positive outcomes of requests. Each outcome has one HTTP status, the number in its comment, and one exit status of
+ * nmctl. */
 enum nm_agent_outcome {
     NM_AGENT_E_INVALID = 1,   /* a bad value: 400 */
     NM_AGENT_E_FORBIDDEN,     /* not permitted: 403 */

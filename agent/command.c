@@ -12,7 +12,8 @@
 
 /* space for what execve() adds: the container's own environment, the program's path and an interpreter line */
 #define RESERVE_BYTES (16u << 10)
-/* From fs/exec.c: the minimum that POSIX requires, and three quarters of the default stack size. */
+/* The kernel's bounds for the size of argv and env, from fs/exec.c: the minimum that POSIX requires, and three quarters
+ * of the default stack size. */
 #define KERNEL_LEAST_BYTES (128u << 10)
 #define KERNEL_MOST_BYTES (6u << 20)
 #define MORE "..."
@@ -116,8 +117,8 @@ uint64_t nm_command_bytes(const struct nm_command *c)
            (c->workdir ? strlen(c->workdir) + 1 : 0) + (c->user ? strlen(c->user) + 1 : 0);
 }
 
-/* The kernel accepts a quarter of the stack's soft limit, within these two bounds. The reserve is subtracted, unless
- * the limit is smaller than the reserve. */
+/* execve() accepts argv and env up to a quarter of the stack's soft limit, but at least KERNEL_LEAST_BYTES and at most
+ * KERNEL_MOST_BYTES. RESERVE_BYTES is subtracted, unless the limit is smaller. */
 uint64_t nm_command_room(void)
 {
     uint64_t room = KERNEL_MOST_BYTES;

@@ -6,17 +6,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Limits of one command. A single string may be as long as the kernel's MAX_ARG_STRLEN, including the NUL. The second
- * limit is for all strings plus the pointers to them, as execve() counts them. */
+/* Limits of one command. A single string may be as long as the kernel's MAX_ARG_STRLEN, including the NUL.
+ * NM_COMMAND_BYTES_MAX limits the size of all strings plus the pointers to the strings, as execve() counts it. */
 #define NM_COMMAND_STRING_MAX (128u << 10)
 #define NM_COMMAND_BYTES_MAX (512u << 10)
 /* Maximum number of strings in argv and env together. Each string costs nmd about a microsecond per pass, which delays
- * everything else. A command line filled by xargs has fewer. */
+ * all other events. A command line built by xargs has fewer strings. */
 #define NM_COMMAND_STRINGS_MAX 16384u
 
-/* A container's command. The struct owns all strings. argv and env are NULL-terminated. Each is one allocation
- * together with its strings (nm_strv_pack()), so that a hundred thousand empty words cost no more than their bytes
- * and pointers. */
+/* A container's command. The struct owns all strings. argv and env are NULL-terminated. Each is one allocation together
+ * with its strings (nm_strv_pack()), so that a hundred thousand empty strings need only the memory of their bytes and
+ * pointers. */
 struct nm_command {
     char **argv;
     char **env;    /* "NAME=value"; the container's whole environment besides PATH, HOME, USER, LOGNAME, SHELL */

@@ -16,8 +16,8 @@
 /*
  * The allowed transitions from each state:
  *
- *  - A refused request is dropped while the container is NEW, and the container never becomes visible. A
- *    container that is visible as NEW waits until its owner has prepared it, and may end meanwhile.
+ *  - A refused request is dropped while the container is NEW, and the container never becomes visible. A container that
+ *    is visible as NEW waits until its owner has prepared it, and may end before that.
  *  - A queued container ends without having run when it is shed, killed, drained, lost or can't
  *    be launched (COMPLETED at once). It passes through KILLING if its launch had already begun.
  *  - PAUSING -> RUNNING and RESUMING -> PAUSED undo a freeze or thaw that could not be carried out.
@@ -170,8 +170,8 @@ const char *nm_container_end_text(const struct nm_container *c, char *buf, size_
     return buf;
 }
 
-/* Texts for the reasons of an end: what happened, and why. Ends with an exit code or a signal are
- * not in this table. */
+/* Texts for exit reasons: the result and its cause. Exit reasons whose text contains an exit code or a signal are not
+ * in this table. */
 static const struct {
     const char *whose, *why;
 } outcomes[NM_EXIT_REASON_COUNT] = {

@@ -4,7 +4,7 @@
 /*
  * A container: its request, its state and its use of resources. The state machine is the table in container.c, and
  * every change of state goes through nm_container_set_state(). The only exception is recovery.c: when a new nmd finds a
- * container in another state than the journal has, that correction follows no transition of the table.
+ * container in another state than the journal says, recovery.c sets the state without a transition of the table.
  */
 
 #include "agent/command.h"
@@ -55,7 +55,7 @@ struct nm_container {
     uint64_t log_bytes;          /* COMPLETED: size of the container's output on disk; measured, not journalled */
     bool log_measured;
     char progress[96];           /* LOCALIZING: the owner's progress in a few words; not journalled */
-    char message[160];           /* another sentence about the container's end, or "" */
+    char message[160];           /* a further sentence about the container's end, or "" */
 };
 
 int nm_container_new(struct nm_container **ret);

@@ -22,7 +22,8 @@ struct nm_counters {
     uint64_t kernel_oom_kills;
     uint64_t wasted_cpu_usec;    /* CPU time of opportunistic containers that were killed */
     uint64_t samples, late_samples, pressure_events, drift_repairs, unkillable;
-    uint64_t by_reason[NM_COUNTED][NM_REASON_COUNT]; /* counts of an older nmd are only in the sums */
+    uint64_t by_reason[NM_COUNTED][NM_REASON_COUNT]; /* without events counted by an older version of nmd, which are
+                                                        only in the totals */
 };
 
 /* Upper bounds of the buckets of the reaction-time histogram. The last bucket counts all larger values. */

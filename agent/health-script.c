@@ -2,8 +2,8 @@
 
 /*
  * See health-script.h. The process is watched through a pidfd. So nmd need not block SIGCHLD, and does not reap
- * children of other modules. The process group is killed while its leader is still a zombie, because after that the
- * kernel may reuse the group's number.
+ * children of other modules. The process group is killed while its leader is still a zombie, because the kernel may
+ * reuse the group's number after the leader has been reaped.
  */
 
 #include "agent/health-script.h"
@@ -308,7 +308,7 @@ int nm_health_script_new(sd_event *event, const char *path, uint64_t timeout_use
         return -errno;
     s->output_fd = fds[0];
     write_fd = fds[1];
-    /* Set this only at nmd's end of the pipe, because the script's own writes must not return EAGAIN. */
+    /* Set O_NONBLOCK only at nmd's end of the pipe, because the script's own writes must not return EAGAIN. */
     if (fcntl(s->output_fd, F_SETFL, O_NONBLOCK) < 0)
         return -errno;
     r = spawn(path, write_fd, &s->pid);

@@ -42,7 +42,7 @@ struct nm_health {
     unsigned unkillable;
     char journal_reason[NM_HEALTH_REASON_SIZE];
 
-    char told[2 * NM_HEALTH_REASON_SIZE]; /* identifies the problems that were reported last */
+    char told[2 * NM_HEALTH_REASON_SIZE]; /* the problems that were reported last, for comparison */
     char reason[NM_HEALTH_REASON_SIZE];
 };
 
@@ -57,9 +57,9 @@ static void add(char *buf, size_t size, const char *text)
         (void)snprintf(buf + n, size - n, "%s%s", n ? "; " : "", text);
 }
 
-/* Summarizes all problems. tell: false while the owner is still being set up. A script that has not finished yet is not
- * reported as a change, but the node counts as unhealthy until the script has finished: a new nmd must not start
- * containers on an unhealthy node that its predecessor held back. */
+/* Summarizes all problems. tell: whether a change is reported by the callback; false while this module's user is still
+ * being set up. A script that has not finished yet is not reported as a change, but the node counts as unhealthy until
+ * the script has finished: a new nmd must not start containers on a node that the previous nmd had found unhealthy. */
 static void update(struct nm_health *h, bool tell)
 {
     char identity[sizeof h->told], unkillable[96] = "";

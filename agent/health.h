@@ -10,8 +10,8 @@
  *    0, is only logged: a broken script must not stop a cluster. A new nmd admits no container until the
  *    script has finished for the first time;
  *  - containers that could not be killed, counted by the manager;
- *  - whether the journal can be written, as reported by the manager: the next nmd would not know
- *    containers that were admitted without being journalled, or would start them twice.
+ *  - whether the journal can be written, as reported by the manager: after a restart nmd would not know containers that
+ *    were admitted without being journalled, or would start such containers twice.
  *
  * The script runs as nmd's own user, with a cleared environment, in a process group of its own. The whole
  * group is killed when the script has ended or timed out.
@@ -33,8 +33,8 @@ typedef void (*nm_health_cb_t)(bool healthy, const char *reason, void *userdata)
  * paths. */
 int nm_health_new(sd_event *event, const struct nm_config *config, const char *state_dir,
                   const char *log_dir, nm_health_cb_t cb, void *userdata, struct nm_health **ret);
-/* Applies [health] of a new configuration and checks again. If the script is another one, drops the result of the old
- * script. */
+/* Applies [health] of a new configuration and checks again. If the configuration names another script, drops the result
+ * of the old script. */
 int nm_health_reconfigure(struct nm_health *h, const struct nm_config *config);
 /* Sets the number of unkillable containers. May call the callback. */
 void nm_health_set_unkillable(struct nm_health *h, unsigned n);

@@ -7,24 +7,25 @@
 
 /*
  * The part of this process that submits a container (the local socket, an upstream) owns it, under the name that it
- * gave in nm_submit.owner. An owner may do more to its containers than the people who use them. `id` is the full id of
- * one of its containers; containers of other owners are not found. nm_manager_subscribe() reports each change of state
- * together with the container: the first change is from NEW to NEW, the last to COMPLETED. nm_manager_foreach_of()
- * lists containers that existed before the subscription.
+ * gave in nm_submit.owner. An owner may do more to its containers than the people who use the containers. In the
+ * functions below, `id` is the full id of a container of this owner; containers of other owners are not found.
+ * nm_manager_subscribe() reports each change of state together with the container. The first reported change is from
+ * NEW to NEW, the last one is to COMPLETED. nm_manager_foreach_of() lists containers that existed before the
+ * subscription.
  */
 
 struct nm_end {
-    int32_t code;        /* reason in the owner's own numbers, not 0; kept in nm_container.owner_code, also across
-                            restarts */
+    int32_t code;        /* reason, as a number that the owner defines, not 0; persisted as nm_container.owner_code */
     const char *message; /* one sentence for people, or NULL */
     bool now;            /* send SIGKILL at once; otherwise SIGTERM, and SIGKILL after the grace period */
 };
-/* Ends a container. If it is being killed already, the reason given first stays, and only `now` has an effect. */
+/* Ends a container. If the container is already being killed, its first reason remains, and only `now` has an
+ * effect. */
 int nm_manager_end(struct nm_manager *m, const char *owner, const char *id, const struct nm_end *e,
                    struct nm_problem *ret_problem);
 
 /* Sends a signal to each process of a running container. The signal is not recorded, and SIGTERM begins no grace
- * period; the manager notices the effects when they happen. A container that is being killed receives signals until its
+ * period; the manager handles the effects when they occur. A container that is being killed receives signals until its
  * grace period is over. A waiting or paused container returns NM_AGENT_E_CONFLICT. SIGKILL kills the container in any
  * state. */
 int nm_manager_signal(struct nm_manager *m, const char *owner, const char *id, int signo,
@@ -49,8 +50,9 @@ int nm_manager_set_blob(struct nm_manager *m, const char *owner, const char *id,
  * A container that was submitted with `prepare` already has its promise (guaranteed) or its place in the queue
  * (opportunistic), but does not start until its owner has prepared it. nm_manager_progress() reports the progress in a
  * few words and moves the container to LOCALIZING. Then nm_manager_prepared() queues the container, or
- * nm_manager_prepare_failed() ends it with a sentence that says why. Meanwhile it can be ended like any other
- * container. After a restart of nmd it is NEW again, and the owner must check what was already prepared.
+ * nm_manager_prepare_failed() ends it with a sentence that says why. During its preparation the container can be ended
+ * like any other container. After a restart of nmd the container is NEW again, and the owner must check what was
+ * already prepared.
  */
 int nm_manager_progress(struct nm_manager *m, const char *owner, const char *id, const char *text,
                         struct nm_problem *ret_problem);
@@ -68,10 +70,11 @@ int nm_manager_move(struct nm_manager *m, const char *owner, const char *id, con
                     struct nm_problem *ret_problem);
 
 /*
- * Restarts a RUNNING container, with the same or another command: its processes are ended as by a stop. It keeps its
- * id, size, type and order of arrival, and the ended run leaves no result. When all its processes are gone it is NEW,
- * as if submitted with `prepare`, and nm_manager_prepared() starts it. If it is killed meanwhile, it ends as usual. The
- * callback of nm_manager_ask_at_end() may also restart a container that has ended by itself.
+ * Restarts a RUNNING container, with the same or another command. Its processes are ended as by a stop. The container
+ * keeps its id, size, type and order of arrival, and the ended run leaves no result. When all its processes have
+ * exited, the container is NEW, as if submitted with `prepare`, and nm_manager_prepared() starts it. If the container
+ * is killed before that, it ends as usual. The callback of nm_manager_ask_at_end() may also restart a container that
+ * has ended by itself.
  */
 struct nm_rerun {
     const char *const *argv, *const *env; /* new command, as in nm_submit; argv NULL: keep both */

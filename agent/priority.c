@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See priority.h. Without a cpu controller the kernel still distinguishes background work in two ways, which have to be
- * combined. The first way is SCHED_IDLE per thread. The second way is needed where CONFIG_SCHED_AUTOGROUP puts each
- * session into its own group, since SCHED_IDLE then works only inside the group: the group's nice value in
- * /proc/PID/autogroup. A command that creates new sessions escapes the second way; the policy's pauses still limit such
- * a command.
+ * See priority.h. Without a cpu controller the kernel still distinguishes background work in two ways, and nmd combines
+ * both. The first way is SCHED_IDLE per thread. The second way is needed where CONFIG_SCHED_AUTOGROUP puts each session
+ * into its own group, since SCHED_IDLE then works only inside the group: the group's nice value in /proc/PID/autogroup.
+ * A command that creates new sessions escapes the second way; the policy's pauses still limit such a command.
  */
 
 #include "agent/priority.h"
@@ -18,7 +17,7 @@
 #include "util/fileio.h"
 
 /* Limits per process and per pass. In a larger container the remaining processes and threads keep their priority until
- * the container ends. Visiting a thread takes a microsecond, a process about 40. */
+ * the container ends. Visiting a thread takes a microsecond, visiting a process about 40 microseconds. */
 #define THREADS_MAX 4096u
 #define PASS_THREADS_MAX 32768u
 
@@ -32,8 +31,8 @@ static int write_number(pid_t pid, const char *file, int value)
     return nm_write_file_at(AT_FDCWD, path, text);
 }
 
-/* Sets the scheduling class of each thread, since the class does not belong to the process. *n_threads: how many
- * threads may still be visited. */
+/* Sets the scheduling class of each thread, since the class does not belong to the process. *n_threads: the number of
+ * threads that may still be visited. */
 static int schedule(pid_t pid, bool background, unsigned *n_threads)
 {
     const struct sched_param zero = {0};
@@ -96,8 +95,8 @@ static int visit(pid_t pid, void *userdata)
     return 0;
 }
 
-/* Makes two rounds. A process that forks during the first round passes the old values on; the second round finds the
- * child. */
+/* Visits all processes twice. A child that is forked during the first visit inherits the old values; the second visit
+ * finds the child. */
 void nm_priority_set_all(struct nm_procs_pass **pass, sd_event *event, const struct nm_cgroup *cg, pid_t except,
                          const struct nm_priority *p)
 {

@@ -3,7 +3,7 @@
 
 /*
  * Attributes of processes, not of their cgroup: oom_score_adj and, where the cgroup2 mount has no cpu controller, the
- * scheduling class. A promotion or demotion therefore has to set them for each process.
+ * scheduling class. Therefore a promotion or demotion has to set these attributes for each process.
  */
 
 #include "cgroup/cgroup.h"
@@ -17,8 +17,8 @@ struct nm_priority {
 /* Sets the priority of one process, before it starts others that inherit it. Returns 0 or -errno. */
 int nm_priority_set(pid_t pid, const struct nm_priority *p);
 
-/* Sets the priority of all processes of the cgroup except `except` (the shim): of the first ones now, and of the others
- * in later turns. Skips attributes that can't be set. */
+/* Sets the priority of all processes of the cgroup except `except` (the shim). The first processes are set immediately,
+ * the others in later turns of the event loop. Skips attributes that can't be set. */
 struct nm_procs_pass;
 void nm_priority_set_all(struct nm_procs_pass **pass, sd_event *event, const struct nm_cgroup *cg, pid_t except,
                          const struct nm_priority *p);

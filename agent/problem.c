@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Refusals. The values come from untrusted clients and are shown on terminals and in logs. This file sanitizes the
- * values, once for all. */
+/* Refusals. The values come from untrusted clients and are shown on terminals and in logs. nm_problem_set() sanitizes
+ * the values for all of its callers. */
 
 #include "agent/problem.h"
 

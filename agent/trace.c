@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See trace.h. A line is built in a buffer that was made large enough before. jansson is not used, because lines are
- * written in the middle of a round and, on a node with a thousand busy containers, a line has a row for each
+ * See trace.h. A line is built in a buffer that nm_trace_reserve() has made large enough. jansson is not used, because
+ * lines are written in the middle of a round and, on a node with a thousand busy containers, a line has a row for each
  * container. If a line does not fit, only that line is dropped.
  */
 
@@ -18,7 +18,8 @@
 
 /* ---- the header ---------------------------------------------------------- */
 
-/* Other sections (paths, users, addresses) do not affect decisions, and recipients of a trace need not see them. */
+/* Returns false for sections with paths, users and addresses: they do not affect decisions, and recipients of a trace
+ * need not see them. */
 bool nm_trace_has_section(const char *section)
 {
     static const char *const deciding[] = {"node", "over-allocation", "queue", "preemption",
@@ -138,7 +139,7 @@ static void put_name(struct nm_trace_buffer *b, const char *name)
     put_string(b, "\":");
 }
 
-/* Remembers where the line begins: see nm_trace_end(). */
+/* Records where the line begins, so that nm_trace_end() can drop a line that does not fit. */
 void nm_trace_begin(struct nm_trace_buffer *b, uint64_t at_usec, const char *event)
 {
     assert(event && *event);

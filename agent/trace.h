@@ -18,13 +18,13 @@
  *   pause, resume
  *   change   "type", "memory" and "cpu" are different from now on
  *   sample   the node: "memory" (total use), "cpu" (busy millicores; omitted if unknown),
- *            "swap_free"; "use", rows of [c, memory, millicores, CPU time so far in usec].
- *            A container without a row uses as much as before.
+ *            "swap_free"; "use", rows of [c, memory, millicores, CPU time so far in usec]. A container without a row
+ *            uses as much as in the previous sample.
  *   end      "reason", "memory" (the container's peak), "cpu_usec"
  *   stop     the recording was ended on purpose
  *
- * Numbers are integers. Strings need no escaping: they are nmd's own words, or names that
- * nm_name_is_valid() accepts.
+ * Numbers are integers. Strings need no escaping: they are words that nmd defines, or names that nm_name_is_valid()
+ * accepts.
  *
  * Only nm_trace_reserve() grows the buffer. The other functions write into it and do not allocate,
  * because nmd calls them while it samples. A line that doesn't fit is omitted entirely.
@@ -38,7 +38,7 @@
 struct nm_trace_header {
     char host[NM_TRACE_HOST_SIZE];
     uint64_t recorded_usec; /* CLOCK_REALTIME at t = 0; 0: a synthetic trace */
-    uint64_t period_usec;   /* between two samples */
+    uint64_t period_usec;   /* time between two samples */
     uint64_t memory_bytes, swap_bytes;
     uint32_t n_cpus;
     bool feature[NM_CGROUP_FEATURE_COUNT];

@@ -44,8 +44,8 @@ enum nm_state {
 
 /*
  * How a container ended, as `exit_reason`. The list is closed, since owners translate each value. If the container was
- * ended from outside (OOM, PREEMPTED to DRAINED), exit_cause and exit_decision give the cause and the figures, as far
- * as nmd decided it: PREEMPTED has the cause memory-over-beta, cpu-over-beta, room-for-guaranteed or room-for-head.
+ * ended from outside (OOM, PREEMPTED to DRAINED), exit_cause and exit_decision give the cause and, for an end that nmd
+ * decided, the figures: PREEMPTED has the cause memory-over-beta, cpu-over-beta, room-for-guaranteed or room-for-head.
  * KILLED has the cause user or owner, and owner_code may say more. OOM has the cause kernel-oom unless the container
  * reached its own limit.
  */
@@ -76,7 +76,8 @@ enum nm_exit_reason {
  * ids are "container_<epoch>_<6 digits or more>" and are never reused. An owner may use other ids (nm_submit.id).
  */
 bool nm_id_is_valid(const char *id);
-/* Returns whether the id has the form of nmd's own ids. Sets the numbers only then. */
+/* Returns whether the id has the form of nmd's own ids. Sets *ret_epoch and *ret_number only if the id has this
+ * form. */
 bool nm_id_parse(const char *id, uint64_t *ret_epoch, uint64_t *ret_number);
 void nm_id_print(uint64_t epoch, uint64_t number, char buf[NM_ID_SIZE]);
 

@@ -97,27 +97,27 @@ int nm_manager_ask_upstream(struct nm_manager *m, const struct nm_upstream_quest
 
 /* ---- requests of an upstream to the manager ----------------------------------------------- */
 
-/* Records an event of the node that an upstream has noticed, and logs it at that level. */
+/* Records an event of the node that an upstream has noticed, and logs it at `level`. */
 void nm_manager_tell(struct nm_manager *m, int level, const char *text);
 
 /* Limits the queued opportunistic containers of this owner (UINT32_MAX: any number). The newest containers beyond the
  * limit are discarded now, with NM_REASON_SHED. Containers that are queued later are not discarded before the next
- * call. The upstream makes this call when it knows of these containers. The upstream would send containers again that
- * were discarded earlier. Containers of other owners are not affected. A container that has waited longer than [queue]
- * give-back is also discarded, with NM_REASON_WAITED_TOO_LONG. Only one upstream may set a limit. A restarted nmd has
- * no limit until the next call. */
+ * call, because the upstream sends a container again if the container is discarded before the upstream knows of it.
+ * Call this function when the upstream knows of the queued containers. Containers of other owners are not affected. A
+ * container that has waited longer than [queue] give-back is also discarded, with NM_REASON_WAITED_TOO_LONG. Only one
+ * upstream may set a limit. A restarted nmd has no limit until the next call. */
 void nm_manager_set_queue_limit(struct nm_manager *m, const char *owner, uint32_t limit);
 
-/* Sets the size of the node as the upstream wants it (0, each: as configured) until the next call. The size is never
- * larger than the host allows. A reduction stops no container, but fewer containers start from the queue. The size is
- * kept across a reload, but not across a restart. Only one upstream may set the size. */
+/* Sets the size of the node to the upstream's values until the next call. A value of 0 means the configured value. The
+ * size is never larger than the host allows. A reduction stops no container, but fewer containers start from the queue.
+ * The size is kept across a reload, but not across a restart. Only one upstream may set the size. */
 void nm_manager_set_size(struct nm_manager *m, uint64_t memory_bytes, uint32_t vcores);
 
 /*
  * Moves a running process of nmd's own, which serves other hosts, into a cgroup beside the slice. Its CPU weight is
- * half of what a guaranteed container of one vcore gets at that level. There is one helper at a time. Its cgroup is
- * removed when the helper or nmd ends. done() gets 0, or -errno with a reason. It is called once, perhaps before this
- * function returns, and never after the manager has been freed. -EOPNOTSUPP: this host has no CPU weights.
+ * half of the weight that a guaranteed container of one vcore gets at that level. There is one helper at a time. Its
+ * cgroup is removed when the helper or nmd ends. done() gets 0, or -errno with a reason. It is called once, perhaps
+ * before this function returns, and never after the manager has been freed. -EOPNOTSUPP: this host has no CPU weights.
  */
 typedef void (*nm_manager_placed_cb_t)(int result, const char *message, void *userdata);
 int nm_manager_place_helper(struct nm_manager *m, const char *name, pid_t pid, nm_manager_placed_cb_t done,

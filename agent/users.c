@@ -57,7 +57,7 @@ static int user_from_passwd(const struct passwd *pw, struct nm_user *ret)
     return 0;
 }
 
-/* Translates the result of a get*_r function. The error for "not found" differs between NSS modules; getpwnam(3) lists
+/* Translates the result of a get*_r function. NSS modules return different errors for "not found"; getpwnam(3) lists
  * the errors handled here. */
 static int nss_result(int error, const void *found)
 {
@@ -167,8 +167,9 @@ static const char *objection(const struct nm_config *c, const struct nm_user *u,
     return is_banned(c, u) ? "it is on the list of [containers] banned-users" : NULL;
 }
 
-/* Checks the general rule first (whether the caller may use another user), then what this nmd is able to do, then the
- * rules for system accounts. Only root may override the rules for system accounts, and only by naming the user. */
+/* Checks the general rule first (whether the caller may use another user), then whether this nmd is able to start
+ * processes as the user, then the rules for system accounts. Only root may override the rules for system accounts, and
+ * only by naming the user. */
 int nm_users_may_run(const struct nm_config *c, const struct nm_caller *who, uid_t own_uid,
                      bool named, const struct nm_user *u, struct nm_problem *ret_problem)
 {
@@ -196,7 +197,8 @@ int nm_users_may_run(const struct nm_config *c, const struct nm_caller *who, uid
                       "container is to run as, for example \"user\":\"%s\" (nmctl run -u %s).",
                       u->name, why, u->name, u->name);
     return refuse(ret_problem, NM_AGENT_E_FORBIDDEN, u->name,
-                  "No container runs as %s: %s. Only root may ask for it, by name.", u->name, why);
+                  "No container runs as %s: %s. Only root may run containers as this user, and must name the user.",
+                  u->name, why);
 }
 
 /* Makes a user for a peer without an account: the peer's uid may be from a container, or of a removed user. */

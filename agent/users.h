@@ -9,7 +9,8 @@
  *  - Only root may use a uid below [containers] min-uid or a user on its banned list, and only by naming
  *    the user. A program that acts for others under root's uid must not get root when it names no user.
  *    `nmctl run` by root names its own account, so that at a terminal root can run containers as root.
- *  - An nmd that is not root can start processes only as its own user; its uid then has root's role.
+ *  - An nmd that does not run as root can start processes only as its own user. In these rules, the uid of such an nmd
+ *    has the rights of root.
  *
  * Look-ups go through NSS and may block for as long as a directory server takes (nss-systemd, files
  * and sssd's cache don't). They are made at submission only, never while deciding.

@@ -70,7 +70,8 @@ static void test_each_rule_for_users_is_applied(void **state)
         /* Administrators may run containers as any user who is allowed to. */
         {0, OUR_ADMIN, true, false, OUR_ADMIN, 0, NULL},
         {0, OUR_ADMIN, true, true, ALICE, 0, NULL},
-        {0, OUR_ADMIN, true, true, 0, NM_AGENT_E_FORBIDDEN, "Only root may ask for it, by name"},
+        {0, OUR_ADMIN, true, true, 0, NM_AGENT_E_FORBIDDEN,
+         "Only root may run containers as this user, and must name the user"},
         {0, OUR_ADMIN, true, true, DAEMON, NM_AGENT_E_FORBIDDEN, "min-uid"},
         {0, OUR_ADMIN, true, true, BANNED, NM_AGENT_E_FORBIDDEN, "banned-users"},
         {0, DAEMON, true, false, DAEMON, NM_AGENT_E_FORBIDDEN, "min-uid"},
