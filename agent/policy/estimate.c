@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The node resources that one container is estimated to use. While it warms up, its request counts, because its use so
- * far does not show its later use yet. After that, its measured use counts. If it can't be measured any more, its
- * request counts again as soon as its figures are older than a sample may be, since its use may have grown meanwhile.
+ * The node resources that one container is estimated to use. While the container warms up, its request counts, because
+ * its first measurements do not show its later use. After that, its measured use counts. If the container can no longer
+ * be measured, its request counts again as soon as its figures are older than a sample may be, since its use may have
+ * grown after them.
  *
  *   queued                   no resources
  *   admitted, warming up     at least its request
  *   running                  as measured; at least its request once the measurement is too old
  *   just resumed             CPU: at least its use before the pause, until a whole sampling interval
- *                            was measured. Memory: including its swap, for as long as a warm-up,
- *                            also after a reclaim while it ran
+ *                            was measured. Memory: including its swap, for as long as a warm-up, also after a reclaim
+ *                            of the running container's memory
  *   freezing, paused         memory in full; no CPU once it is frozen
  *   ending                   as measured, until its cgroup is empty
  *
@@ -56,8 +57,8 @@ static bool request_counts(const struct nm_policy_settings *s, const struct nm_p
 {
     if (!s->over_allocation)
         return true;
-    /* A container that is being killed will no longer use its request. Before its first sample there is no better
-     * figure, though. */
+    /* A container that is being killed will no longer use its request. Before its first sample the request is still the
+     * best figure. */
     if (v->state == NM_KILLING)
         return v->n_samples == 0;
     return nm_estimate_in_warmup(s, v, now_usec) || is_stale(s, v, now_usec);
@@ -69,7 +70,8 @@ static bool just_resumed(const struct nm_policy_container *v)
            (v->state == NM_RUNNING && v->state_samples < NM_RESUME_SAMPLES);
 }
 
-/* Swap returns as fast as the container touches its pages, which no sample can predict. */
+/* Returns whether the container's swap counts as memory. Pages return from swap as fast as the container touches them,
+ * and no sample can predict that. */
 static bool swap_returns(const struct nm_policy_settings *s, const struct nm_policy_container *v,
                          uint64_t now_usec)
 {

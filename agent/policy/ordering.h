@@ -12,7 +12,7 @@
 struct nm_sort_entry {
     uint64_t k[2];
     uint32_t index; /* into input.views */
-    uint32_t note;  /* free for the caller's use */
+    uint32_t note;  /* for use by the caller */
 };
 
 /* Sorts by merge sort: n log n in the worst case. The C library's qsort() would allocate memory for that. scratch: n

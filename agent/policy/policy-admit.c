@@ -2,7 +2,7 @@
 
 /*
  * Admissions: guaranteed containers, resumes of paused containers, the opportunistic queue, and shedding. Every
- * admission and resume is added to U at once, so that later admissions in the same round take it into account.
+ * admission and resume is added to U immediately, so that later admissions in the same round take it into account.
  */
 
 #include "agent/policy/round.h"
@@ -65,8 +65,8 @@ static void note_guaranteed_reason(struct nm_round *r, enum nm_reason reason, si
     r->v->guaranteed_head = r->in->views[r->p->guaranteed[i].index];
 }
 
-/* Claims room for the first container that does not fit and for all containers behind it, so that no container
- * overtakes another. */
+/* Claims room for the first guaranteed container that does not fit and for all guaranteed containers behind it, so that
+ * no container overtakes another. */
 static void claim_room(struct nm_round *r, size_t first)
 {
     size_t i = first;
@@ -108,8 +108,8 @@ void nm_policy_admit_guaranteed(struct nm_round *r)
     }
 }
 
-/* Runs after resources were taken back. If no more resources will be freed, waiting is useless, so the waiting
- * containers start now. */
+/* Runs after resources were taken back. If no victim will free more resources, the waiting guaranteed containers start
+ * now. */
 void nm_policy_admit_remaining_guaranteed(struct nm_round *r)
 {
     for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++)
@@ -131,7 +131,8 @@ void nm_policy_admit_remaining_guaranteed(struct nm_round *r)
 
 /* ---- resume ---------------------------------------------------------------------------------- */
 
-/* With over-allocation off, requests count, and requests include swapped memory. */
+/* Returns the swapped memory that a resume adds to U. With over-allocation off it is 0, because U is the sum of
+ * requests, which include swapped memory. */
 static uint64_t returning(const struct nm_round *r, const struct nm_policy_container *v)
 {
     return r->s->over_allocation ? nm_policy_container_returning(r->s, v) : 0;
@@ -368,12 +369,12 @@ static size_t n_limited(const struct nm_round *r)
 
 /* ---- give back ------------------------------------------------------------------------------- */
 
-/* Returns until when the container may wait. The wait is short while no opportunistic container runs, because then no
- * container's end can make room for it. The wait is NM_GIVE_BACK_BUSY times as long while an opportunistic container
- * runs. Starts of other containers begin the wait again, but the total never exceeds NM_GIVE_BACK_MOST short waits,
- * since other containers could pass this one without end. If the container never fits, other containers do pass it and
- * their starts do not matter, so the wait is not begun again. That check is made only when the wait is over, because it
- * is slow. */
+/* Returns the time until which the container may wait. The wait is short while no opportunistic container runs, because
+ * then no container will end and make room. The wait is NM_GIVE_BACK_BUSY times as long while an opportunistic
+ * container runs. Each start of another container begins the wait again, but the total never exceeds NM_GIVE_BACK_MOST
+ * short waits, since other containers could pass this container without end. If the container never fits, other
+ * containers pass it, and their starts do not begin the wait again. That check is made only when the wait is over,
+ * because it is slow. */
 static uint64_t give_back_due(const struct nm_round *r, const struct nm_policy_container *v)
 {
     const uint64_t wait = r->s->give_back_usec, busy = nm_mul_u64(wait, NM_GIVE_BACK_BUSY);
@@ -400,8 +401,8 @@ uint64_t nm_policy_next_give_back(const struct nm_round *r)
 }
 
 /* The end of the last opportunistic container starts the short wait anew. Otherwise containers that have already waited
- * longer than the short wait would be given back at once, although the node is free now and these containers may start
- * with the next sample. */
+ * longer than the short wait would be given back immediately, although the node is free now and these containers may
+ * start with the next sample. */
 static void note_moves(struct nm_round *r)
 {
     const bool is_active = r->n_opportunistic_active > 0;

@@ -15,8 +15,8 @@ static bool allocation_fits(const struct nm_round *r, const struct nm_policy_con
     return nm_add_u64(all, nm_resources_get(&v->request, k)) <= r->capacity[k];
 }
 
-/* Returns the use after an admission of v. `set_aside`: resources for paused containers, in the same terms as U; or
- * NULL. */
+/* Returns the use after an admission of v. `set_aside`: resources for paused containers, counted as U counts resources;
+ * or NULL. */
 static uint64_t use_after(const struct nm_round *r, const struct nm_policy_container *v, enum nm_resource k,
                           const struct nm_resources *set_aside)
 {
@@ -50,7 +50,7 @@ enum nm_resource nm_policy_plain_obstacle(const struct nm_round *r, const struct
     return fits_plain_in(r, v, NM_MEMORY, NULL) ? NM_CPU : NM_MEMORY;
 }
 
-/* Returns the same as use_after(), but for the over-allocation rule. */
+/* Returns the use after an admission of v as the over-allocation rule counts it. */
 static uint64_t shared_use_after(const struct nm_round *r, const struct nm_policy_container *v, enum nm_resource k,
                                  const struct nm_resources *set_aside)
 {

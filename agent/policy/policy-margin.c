@@ -4,9 +4,9 @@
  * The surge margin: memory kept free, in addition to alpha and beta, on a node where surges of
  * guaranteed containers have recently cost much opportunistic work.
  *
- * A surprise is memory over beta that led to kills. Most nodes have a surprise now and then, and lose a few per cent
- * of the opportunistic work. That is the price of over-allocation, and keeping memory free all day would cost more.
- * But if surges recur, containers started between them are nearly always killed by the next surge. The lost work
+ * A surprise is memory over beta that led to kills. Most nodes have a surprise from time to time, and lose a few per
+ * cent of the opportunistic work. That is the price of over-allocation, and keeping memory free all day would cost
+ * more. But if surges recur, containers started between them are nearly always killed by the next surge. The lost work
  * distinguishes the two cases: the CPU time of killed containers, as a share of all CPU time of opportunistic
  * containers in the last hours (each hour's weight halves after COUNT_HALF_LIFE_USEC).
  *
@@ -14,13 +14,13 @@
  *                    after each surprise that the margin did not prevent, up to MOST_FACTOR times. Otherwise the
  *                    margin holds half as long as last time, and then not at all.
  *   while it holds   Guaranteed containers count with the largest share of their requests that they have used,
- *                    opportunistic containers with their requests. So an admitted container has room even in a
- *                    surge. The time starts again while a surge lasts.
+ *                    opportunistic containers with their requests. So an admitted container has room even in a surge.
+ *                    While a surge lasts, the margin's time starts again.
  *
  * From the lower PACKED_LOST_SHARE on, opportunistic containers no longer share CPUs (policy.h): each additional
  * container would be another victim of the next surge.
  *
- * The margin ends by itself: after one hold, a node without surges is over-allocated as before.
+ * A node without surges is over-allocated again when the margin's time has passed.
  */
 
 #include "agent/policy/round.h"

@@ -4,20 +4,20 @@
  * Passing the head of the queue. A head that needs more memory than is available would otherwise hold all containers
  * behind it:
  *
- *   never fits   The head's request exceeds what the system's own use leaves, thresholds included. No container's
- *                end helps it, so any container that fits may pass the head as long as that is so.
- *   too large    Other containers may pass the head as long as it could not start without them either, since they
- *                don't delay it.
- *   for now      When only passing containers keep the head from starting (it is due), no more containers may pass,
- *                and those that have passed may delay the head by backfill_usec in total. Then as many of them are
- *                killed as necessary.
+ *   never fits   The head's request exceeds the resources that the system's own use leaves below the thresholds. The
+ *                head can't start even after all containers have ended, so any container that fits may pass it.
+ *   too large    The head could not start even without the containers that passed it. Other containers may pass the
+ *                head, since they don't delay it.
+ *   due          Only the containers that passed the head keep it from starting. No more containers may pass. The
+ *                containers that have passed may delay the head by backfill_usec in total. Then as many of these
+ *                containers are killed as necessary.
  *
- * So passing delays the head by at most that time plus the time until the killed containers have ended. Containers
+ * So passing delays the head by at most backfill_usec plus the time until the killed containers have ended. Containers
  * pass only if the CPU that the head requests stays free. If CPU is the short resource, no container passes, since
  * containers are not killed for CPU. Application masters don't pass, because they are never victims.
  *
- * A restart of nmd forgets which containers have passed. These containers keep running as if they had started before
- * the head was queued.
+ * After a restart, nmd does not know which containers have passed. These containers keep running as if they had started
+ * before the head was queued.
  */
 
 #include "agent/policy/round.h"
@@ -67,7 +67,8 @@ bool nm_policy_never_fits(const struct nm_round *r, const struct nm_policy_conta
     }
     if (nm_policy_fits(&empty, v, NULL))
         return false;
-    /* The plain rule permits more than the over-allocation rule does, so the resource that breaks it is decisive. */
+    /* The plain rule permits more than the over-allocation rule does, so the resource that fails the plain rule is the
+     * reason. */
     *ret_resource = nm_policy_plain_obstacle(&empty, v);
     return true;
 }
@@ -90,8 +91,8 @@ static void clear_the_way(struct nm_round *r, const struct nm_policy_container *
     room.amount = nm_sub_u64(after, r->beta[NM_MEMORY]);
     if (r->s->over_allocation && used >= r->alpha[NM_MEMORY])
         room.amount = NM_MAX(room.amount, used - r->alpha[NM_MEMORY] + 1);
-    /* If no memory in use is short, the sum of the requests is too large, so all containers that passed the head are
-     * victims. */
+    /* If the memory in use leaves enough room, the sum of the requests is too large. Then all containers that passed
+     * the head are victims. */
     room.amount = room.amount > 0 ? nm_sub_u64(room.amount, r->pending_estimate[NM_MEMORY]) : UINT64_MAX;
     if (room.amount > 0)
         (void)nm_policy_take_back(r, &room);

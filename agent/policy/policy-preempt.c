@@ -9,9 +9,10 @@
  * ended after NM_STUCK_USEC is neither credited nor waited for.
  *
  * Memory may not settle for too long. If use exceeds the middle between beta and the capacity, the kernel could start
- * to kill before two samples are over. In that range a single sample taken after the victims' end is enough.
+ * to kill before two samples were taken. In that range a single sample taken after the victims' end is enough.
  *
- * Room for guaranteed containers needs no settling or samples, because pending resources are credited exactly there.
+ * Room for guaranteed containers needs no settling or samples, because its computation credits pending resources
+ * exactly.
  */
 
 #include "agent/policy/round.h"
@@ -38,8 +39,8 @@ static void count_over_beta(struct nm_round *r)
         p->cpu_over++;
 }
 
-/* Returns whether all victims have ended. A reclaim by a worker shows only when the reclaim is complete, and then at
- * once. */
+/* Returns whether all victims have ended. The effect of a worker's reclaim is known only when the reclaim is complete,
+ * so memory does not settle before, for at most NM_STUCK_USEC. */
 static bool all_gone(const struct nm_round *r, enum nm_resource which)
 {
     bool reclaiming = which == NM_MEMORY && r->n_reclaiming > 0;
@@ -95,8 +96,8 @@ static uint32_t kills_left(const struct nm_round *r)
     return (uint32_t)nm_sub_u64(budget, spent);
 }
 
-/* Sets the breaker after a kill by the policy or the kernel. The previous kill was one hold before the breaker's
- * end. */
+/* Sets the breaker after a kill by the policy or the kernel. The breaker ends one hold after the previous kill, so that
+ * kill was at most two holds ago if `again` is true. */
 void nm_policy_preempt_breaker(struct nm_round *r)
 {
     struct nm_policy_memory *m = &r->p->memory;
@@ -165,8 +166,8 @@ static void give_up_freezes(struct nm_round *r)
     }
 }
 
-/* Returns whether the host woke recently. No container could be resumed while the host slept, nor can containers that
- * were paused just before, until the resources have settled. */
+/* Returns whether the host woke recently. While the host slept, no container could be resumed. Containers that were
+ * paused just before the sleep can't be resumed until the resources have settled. */
 static bool just_woken(struct nm_round *r)
 {
     struct nm_policy *p = r->p;

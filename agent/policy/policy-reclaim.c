@@ -16,9 +16,9 @@
  *   - no victim was reclaimed within NM_RECLAIM_AGAIN_USEC. If use exceeds beta again so soon, the
  *     container has loaded its pages again, and another reclaim would not help.
  *
- * Then the whole amount is reclaimed at once, from the containers that would be killed, in their order. When the
- * reclaim has ended or timed out, or the growth overtakes it, containers are killed for the rest without waiting for
- * samples to settle.
+ * Then the whole amount is reclaimed in one round, from the containers that would be killed, in their order. When the
+ * reclaim has ended or timed out, or use grows faster than memory is reclaimed, containers are killed for the rest
+ * without waiting for samples to settle.
  *
  * Room for a guaranteed container is made by kills alone, because the container waits and kills are
  * faster.
@@ -28,7 +28,7 @@
 
 /* Speed that is assumed until a reclaim was measured. Any disk suitable for swap is faster. */
 #define ASSUMED_BYTES_PER_SEC (64 * NM_MIB)
-/* Each reclaim has a worker process. */
+/* Maximum number of simultaneous reclaims, because each reclaim has a worker process. */
 #define MAX_AT_ONCE 8
 /* A shorter reclaim is not worth the start of its worker process. */
 #define LEAST_USEC (200 * NM_USEC_PER_MSEC)
@@ -73,8 +73,8 @@ static uint64_t time_left(const struct nm_round *r)
 }
 
 /*
- * Reclaims memory of frozen containers, which do not notice it. Such a reclaim is tried once per pause, so it aims for
- * alpha, not just for beta. Returns the expected gain.
+ * Reclaims memory of frozen containers, which a reclaim does not slow down. Such a reclaim is tried once per pause, so
+ * it aims for alpha, not just for beta. Returns the expected gain.
  */
 uint64_t nm_policy_reclaim_frozen(struct nm_round *r)
 {

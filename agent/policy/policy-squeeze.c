@@ -8,7 +8,7 @@
  * containers during the last interval, `others` all other use:
  *
  *   over beta            quota = middle - others. The quota is a cap, so use can't exceed the
- *                        middle unless the others grow: one step is enough.
+ *                        middle unless other use grows: one step is enough.
  *   between              unchanged. This dead band prevents oscillation: no quota moves use out of
  *                        the band by itself.
  *   under alpha          quota * (middle - others) / own, at most doubled, at least middle - others.
@@ -16,10 +16,10 @@
  *                        a container that needs more than its part may be throttled although the sum
  *                        is not used up. After the step, use is at the middle again.
  *   each could have      lifted, when the quota's even part for each container is the whole node.
- *   the whole node       The quota of containers that don't use it doubles with every sample, so it
- *                        is lifted after a few. A quota above the node's capacity is possible:
- *                        divided among one busy container and nine that sleep, only the part of the
- *                        busy one matters.
+ *   the whole node       An unused quota doubles with every sample, so it is lifted after a few
+ *                        samples. A quota above the node's capacity can have an effect: with one
+ *                        busy and nine sleeping containers, only the busy container's even part of
+ *                        the quota matters.
  *
  * The quota changes only with a CPU sample. A second quota exists for stalls of guaranteed containers (below); the
  * tighter quota applies.
@@ -51,26 +51,26 @@ static uint64_t squeeze_floor(const struct nm_round *r)
  *
  * Where the kernel gives opportunistic work only idle CPU time (cpu.idle), high CPU use does not show whether
  * guaranteed containers suffer, and thresholds on use may be high. The stalls of guaranteed containers show it: how
- * long they wait for a CPU. A container may also stall by itself, with more threads than CPUs or beside other
- * guaranteed containers. So each stall is compared with the container's own base value, its stall without
+ * long they wait for a CPU. A container may also stall without opportunistic work, with more threads than CPUs or
+ * beside other guaranteed containers. So each stall is compared with the container's own base value, its stall without
  * opportunistic work:
  *
  *   learnt     In samples in which opportunistic containers used almost no CPU: no opportunistic
  *              container ran, they were idle, or they were squeezed to their floor. The value rises
- *              at once to the measured stall and falls slowly, because load varies.
+ *              immediately to the measured stall and falls slowly, because load varies.
  *   not learnt The base value counts as 0. The squeeze that follows goes to the floor in one step,
  *              where the value is learnt.
  *
  *   begins     when a container's stall exceeds its base value and the margin in STALL_SAMPLES
  *              samples in a row
  *   tightened  by half with each further such sample, down to the floor
- *   loosened   after `patience` calm samples, or at once if the quota isn't used up. The quota is
+ *   loosened   after `patience` calm samples, or immediately if the quota isn't used up. The quota is
  *              doubled below half of the quota that was too large, else raised by a quarter, and
  *              lifted where each container could have the whole node. If the stall returns, patience
  *              doubles
  *   in vain    when the stall continues at the floor: the stall is the container's own, and becomes
- *              its base value. The squeeze is lifted at once and no squeeze begins for a time, which
- *              doubles each time the squeeze is in vain again
+ *              its base value. The squeeze is lifted immediately and no squeeze begins for a time. This
+ *              time doubles each time the squeeze is in vain again
  *
  * Only opportunistic containers are restricted, and only in CPU: a stall never causes a freeze or a kill.
  */

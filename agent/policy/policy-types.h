@@ -11,7 +11,7 @@ enum nm_victim_order {
     NM_VICTIM_REVERSE_ARRIVAL, /* "reverse-arrival": the latest-started first (default) */
     NM_VICTIM_LEAST_WORK_LOST, /* "least-work-lost": the container with the least CPU time first */
     NM_VICTIM_FEWEST_VICTIMS,  /* "fewest-victims": the smallest sufficient set, then the least excess */
-    NM_VICTIM_APP_FAIR,        /* "app-fair": the latest-started of the application that holds the most */
+    NM_VICTIM_APP_FAIR,        /* "app-fair": the latest-started container of the application that holds the most */
 };
 
 enum nm_queue_order {
@@ -28,9 +28,9 @@ enum nm_queue_policy {
 };
 
 struct nm_policy_settings {
-    struct nm_resources capacity; /* C: what the node offers */
+    struct nm_resources capacity; /* C: the resources that the node offers */
     /* part of C that is offered to queued containers, if an upstream wants a smaller node; running containers may still
-     * use all of C. 0, for each resource: all of it is offered */
+     * use all of C. 0, for each resource: all of that resource is offered */
     struct nm_resources offered;
     struct nm_resources reserve;  /* node-level use that belongs to the system and is not charged to C */
     bool over_allocation;
@@ -41,11 +41,11 @@ struct nm_policy_settings {
     uint32_t queue_max_length; /* maximum of queued opportunistic containers; guaranteed ones are not counted */
     enum nm_queue_policy queue_policy;
     enum nm_queue_order queue_order;
-    /* a `limited` container is given back to its upstream when it has waited this long and no opportunistic container
-     * has started meanwhile, after NM_GIVE_BACK_BUSY times as long while an opportunistic container runs, and in any
-     * case after NM_GIVE_BACK_MOST times as long; 0: never */
+    /* a `limited` container is given back to its upstream when it has waited for this time and no opportunistic
+     * container has started since. While an opportunistic container runs, the wait is NM_GIVE_BACK_BUSY times as long.
+     * A container is given back after NM_GIVE_BACK_MOST times this time in any case. 0: never */
     uint64_t give_back_usec;
-    uint64_t backfill_usec; /* how long containers that passed a larger head of the queue may delay it; 0: no
+    uint64_t backfill_usec; /* how long containers that passed a larger head of the queue may delay the head; 0: no
                                container may pass */
     enum nm_victim_order victim_order;
     bool pause_enabled; /* false: the policy kills instead of pausing, after cpu_samples */
@@ -53,8 +53,8 @@ struct nm_policy_settings {
     uint32_t cpu_samples;    /* consecutive samples over beta before CPU is taken back (default 4) */
     uint32_t settle_samples; /* samples to wait after victims are gone (default 2, at least 2) */
     uint32_t kills_per_minute;  /* limits kills for memory or CPU over beta. 0: no such kills; above 64 counts as 64 */
-    uint64_t breaker_usec;      /* opportunistic admissions stop this long after a policy kill, and twice as long
-                                   while kills recur within twice the hold; 0: no breaker */
+    uint64_t breaker_usec;      /* time for which opportunistic admissions stop after a policy kill. The time doubles if
+                                   the next kill follows within twice this time; 0: no breaker */
     uint64_t period_usec;         /* time between two samples */
     uint64_t sample_max_age_usec; /* an older sample is stale */
     uint64_t margin_usec;       /* how long memory is kept free for the next surge after surges that cost too much
@@ -62,7 +62,7 @@ struct nm_policy_settings {
     double uplink_threshold;    /* no opportunistic admission above this utilization; 0: links are ignored */
     uint64_t squeeze_floor_millicores; /* minimum quota per container */
     bool guard_stall;    /* stalls of guaranteed containers squeeze opportunistic ones */
-    double stall_margin; /* how far a stall may exceed its value without opportunistic work; 1: no limit */
+    double stall_margin; /* how far a container's stall may exceed its stall without opportunistic work; 1: no limit */
     bool can_freeze, can_reclaim, can_squeeze; /* features of the cgroup backend on this node */
     uint64_t reclaim_usec; /* maximum time of a reclaim of running containers' memory, which takes the place of a kill;
                               0: such memory is not reclaimed */
@@ -86,7 +86,7 @@ struct nm_policy_container {
     enum nm_state state;
     bool admitted;    /* SCHEDULED, and the container's launch is in progress: counts as in warm-up */
     bool exempt;      /* application master */
-    bool cpu_is_share; /* while guaranteed, the container's CPU is a share by weight that was never promised */
+    bool cpu_is_share; /* while the container is guaranteed, its CPU is a share by weight and is not promised */
     bool user_paused; /* a person has paused the container, so the policy does not resume it */
     bool limited;     /* belongs to an upstream that limits its own queued containers
                          (nm_policy_input.shed_limited_to) and takes them back to place them elsewhere */
@@ -99,11 +99,12 @@ struct nm_policy_container {
     struct nm_resources measured; /* use in the last sample; 0 before the first */
     uint64_t swapped_bytes;       /* memory in swap, in the last sample */
     uint32_t n_samples;           /* number of samples since the start */
-    /* last measurement, if the container can't be measured now; 0 if the container can be measured */
+    /* time of the last measurement, if the container can't be measured now; 0 if the container can be measured */
     uint64_t unread_usec;
-    uint32_t state_samples;       /* sampling rounds, even failed ones, since the change to `state` */
+    uint32_t state_samples;       /* number of sampling rounds, including failed ones, since the change to `state` */
     uint64_t state_usec;          /* time of the change to `state` */
-    uint64_t shrunk_usec, shrunk_bytes; /* KILLING: progress of its end, see nm_policy_container_note_progress() */
+    uint64_t shrunk_usec, shrunk_bytes; /* KILLING: progress of the container's end, see
+                                           nm_policy_container_note_progress() */
     uint64_t freeze_failed_usec;  /* time of the last freeze that was given up; 0 if no freeze was given up */
     uint64_t submitted_usec;
     uint64_t started_usec; /* admission time; 0 while queued */
@@ -209,7 +210,7 @@ enum nm_reason {
     NM_REASON_PAUSED_FIRST,          /* the resources are kept for paused containers */
     NM_REASON_SURGE_MARGIN,          /* the container fits now, but not during a surge like the recent surges */
     NM_REASON_SQUEEZED,              /* a CPU quota limits opportunistic containers */
-    NM_REASON_NEXT_ROUND,            /* the limit of starts at once is reached */
+    NM_REASON_NEXT_ROUND,            /* the limit of simultaneous starts is reached */
     /* reasons to refuse a request */
     NM_REASON_LARGER_THAN_NODE,
     NM_REASON_GUARANTEED_FULL,       /* guaranteed allocations would exceed C */
@@ -264,8 +265,8 @@ struct nm_policy_action {
     const struct nm_policy_container *on_behalf_of; /* the container that needs the resources; for an ADMIT, the larger
                                                        container that the admitted container passes; or NULL */
     struct nm_resources used;        /* U at this decision; for *_OVER_BETA the use without reservations */
-    struct nm_resources predicted;   /* gained by taking back; used by admit and resume */
-    uint64_t within_usec;            /* reclaim of a running container: time after which it ends in any case */
+    struct nm_resources predicted;   /* amount gained by taking back, or used by an admission or a resume */
+    uint64_t within_usec;            /* reclaim of a running container: the reclaim ends after this time in any case */
     uint32_t consecutive_samples;    /* CPU rule: samples in a row over beta */
     uint32_t first_candidate, n_candidates; /* range in verdict.candidates, in the order considered */
 };
@@ -297,7 +298,8 @@ struct nm_policy_verdict {
     const struct nm_policy_container *queue_head; /* the head: the first opportunistic container in the queue order */
     enum nm_resource queue_resource; /* the short resource, if the reason concerns one */
     struct nm_resources queue_used;  /* U including this round's admissions, against which the head was checked */
-    /* The first container behind a head that never fits which could start some day, and why it waits; NULL: none */
+    /* if the head never fits: the first container behind the head that could start later, and why that container waits;
+     * NULL if there is no such container */
     const struct nm_policy_container *queue_next;
     enum nm_reason queue_next_reason;
     enum nm_reason guaranteed_reason; /* as `queue_reason`, for the first guaranteed container that waits */
@@ -323,12 +325,12 @@ struct nm_policy_memory {
     uint64_t kills_usec[64]; /* a ring of the newest kill times; 0: empty entry */
 };
 
-/* How memory in use has grown since the newest sample. The growth is read at node level only, which is cheap. nmd's
- * growth probe and the simulator use it to decide whether to take another sample at once. */
+/* How memory in use has grown since the newest sample. The growth is measured at node level only, which takes little
+ * time. nmd's growth probe and the simulator use it to decide whether to take another sample immediately. */
 enum nm_growth {
     NM_GROWTH_SMALL,
     NM_GROWTH_LARGE,  /* a large part of the capacity, at any level of use */
-    NM_GROWTH_CROSSES /* reaches the preemption threshold if all growth is the containers' */
+    NM_GROWTH_CROSSES /* reaches the preemption threshold if containers cause all the growth */
 };
 
 /* Updates the progress of a container that is being killed; call this function after each measurement of v. The policy
@@ -344,5 +346,5 @@ struct nm_resources nm_estimate(const struct nm_policy_settings *s, const struct
 bool nm_estimate_in_warmup(const struct nm_policy_settings *s, const struct nm_policy_container *v,
                            uint64_t now_usec);
 
-/* Closes the breaker, so that admissions continue at once. Returns whether the breaker was holding admissions. */
+/* Closes the breaker, so that admissions continue immediately. Returns whether the breaker was holding admissions. */
 bool nm_policy_close_breaker(struct nm_policy *p, uint64_t now_usec);

@@ -276,8 +276,8 @@ static uint64_t first_freeze_to_end(const struct nm_round *r)
     return first;
 }
 
-/* Returns the next time at which a round is needed although no event triggers it. A deadline that has already passed
- * waits for a sample. */
+/* Returns the next time at which a round is needed although no event triggers it. A deadline that has already passed is
+ * handled with the next sample. */
 static uint64_t next_wake(const struct nm_round *r)
 {
     uint64_t now = r->in->now_usec, wake = UINT64_MAX, freeze = first_freeze_to_end(r);

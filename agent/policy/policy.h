@@ -14,7 +14,7 @@
  *    newest sample showed at node level, less the reserve and less the use that it showed in the containers. The system
  *    part is kept until the next sample, while estimates are current. So in a CHANGE round the use of a container that
  *    has ended since the sample no longer counts, a newly admitted container counts with its request, and the CPU of a
- *    frozen one is free at once.
+ *    frozen container is free immediately.
  *  - Reservations never cause victims. Before resources are taken back, the measured use (verdict.in_use), without
  *    warm-up, is compared with beta. Only room for a guaranteed container is computed from U.
  *  - A container leaves its warm-up when warmup_usec have passed *and* it has warmup_samples
@@ -80,11 +80,11 @@
  *  - Stalls of guaranteed containers count, too: where a guaranteed container waits for CPUs longer than without
  *    opportunistic work, opportunistic containers are squeezed at any CPU use (guard_stall). policy-squeeze.c describes
  *    the rule. A stall never causes a freeze or a kill.
- *  - Where that guard is active and CPU is not taken back by its threshold, opportunistic containers can't take CPU
- *    from any other container. So the over-allocation rule requires only half of their CPU request to be free (U +
- *    request / 2 <= beta*C), unless surges cost opportunistic containers work (policy-margin.c). These containers still
- *    need U < alpha*C.
- *  - A queued container of an upstream is given back, whatever holds the queue, when no opportunistic container has
+ *  - Where the guard against stalls (guard_stall) is active and CPU is not taken back by its threshold, opportunistic
+ *    containers can't take CPU from any other container. So the over-allocation rule requires only half of their CPU
+ *    request to be free (U + request / 2 <= beta*C), unless surges cost opportunistic containers work
+ *    (policy-margin.c). These containers still need U < alpha*C.
+ *  - A queued container of an upstream is given back, whatever the queue reason is, when no opportunistic container has
  *    started or been resumed for give_back_usec, so that the queued container can run elsewhere. While an opportunistic
  *    container runs, whose end would let the next container start, the wait is NM_GIVE_BACK_BUSY times as long. When
  *    the last running container has ended, the short wait begins again, since queued containers may start now. Starts

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Shared by the policy's own files: its memory between rounds, the workspace, and the state of one
- * round. No file outside agent/policy/ includes this header.
+ * Declarations shared by the policy's files: the memory between rounds, the workspace, and the state of one round. No
+ * file outside agent/policy/ includes this header.
  *
- * A round runs through these stages in order. Each stage sees the decisions of the earlier ones:
+ * A round runs through these stages in order. Each stage sees the decisions of the earlier stages:
  *
  *   survey (policy.c)        computes sums over all views, the system's share, pending gains
  *   deadlines                ends pauses that have lasted too long
@@ -32,8 +32,8 @@
  * milliseconds, but freeing a hundred GiB takes a minute. */
 #define NM_STUCK_USEC (10 * NM_USEC_PER_SEC)
 
-/* A process that hangs in the kernel for ten seconds seldom returns within the next ten, and each attempt to freeze
- * delays its siblings as long. */
+/* A process that hangs in the kernel for ten seconds seldom returns within the next ten seconds, and each attempt to
+ * freeze stops its siblings for that time. */
 #define NM_FREEZE_AGAIN_USEC (300 * NM_USEC_PER_SEC)
 
 /* The first sample after the host has slept may still show the sleep. */
@@ -46,20 +46,21 @@
 #define NM_LEAST_MEMORY_BYTES (1 * NM_MIB)
 #define NM_LEAST_CPU_MILLICORES UINT64_C(10)
 
-/* In the interval of the first sample after a resume the container was partly frozen. */
+/* The container was still frozen for a part of the interval of the first sample after a resume. */
 #define NM_RESUME_SAMPLES 2
 
 #define NM_BREAKER_MAX_FACTOR 2
 
-/* A sample taken at least this long after the end of the newest victim shows the node without it. */
+/* A sample taken at least this long after the end of the newest victim shows the node without the victim's use. */
 #define NM_GONE_USEC (50 * NM_USEC_PER_MSEC)
 
-/* The interval of the first sample after a victim has ended still includes some of its use. */
+/* The interval of the first sample after a victim has ended still includes some of the victim's use. */
 #define NM_LEAST_SETTLE_SAMPLES 2U
 
-/* One part in this many of an opportunistic container's requested CPU must be free where it may share the rest with
- * other opportunistic containers. Most jobs use three quarters of their request. By nmsim, requiring a half slows them
- * by 3 % and fills CPUs that a full request leaves idle (4 to 5 %). Requiring no free CPU slows them by 14 %. */
+/* The requested CPU of an opportunistic container, divided by this number, must be free where the container may share
+ * the rest with other opportunistic containers. Most jobs use three quarters of their request. In nmsim, requiring a
+ * half slows jobs by 3 % and fills CPUs that a full request leaves idle (4 to 5 %). Requiring no free CPU slows jobs by
+ * 14 %. */
 #define NM_CPU_FREE_PART 2
 
 /* Maximum waits in the queue, in units of give_back_usec: since the last opportunistic start while an opportunistic
@@ -68,12 +69,12 @@
 #define NM_GIVE_BACK_MOST 20U
 
 /* Number of opportunistic starts before nmd looks at the node again, and the time until nmd may start more. A start
- * keeps nmd busy for a few milliseconds, while memory must be checked every 20 ms. A queue of a thousand tiny
- * containers started at once would block these checks for seconds. */
+ * keeps nmd busy for a few milliseconds, while memory must be checked every 20 ms. Starting a queue of a thousand tiny
+ * containers without a pause would block these checks for seconds. */
 #define NM_STARTS_AT_ONCE 16U
 #define NM_STARTS_PAUSE_USEC (20 * NM_USEC_PER_MSEC)
 
-/* After a reclaim, a running container is not reclaimed again for this long: policy-reclaim.c. */
+/* After a reclaim, a running container is not reclaimed again for this time (policy-reclaim.c). */
 #define NM_RECLAIM_AGAIN_USEC (60 * NM_USEC_PER_SEC)
 
 enum nm_taken { NM_TAKEN_NOT, NM_TAKEN_PAUSE, NM_TAKEN_RECLAIM, NM_TAKEN_KILL, NM_TAKEN_RESUME };
@@ -122,15 +123,15 @@ struct nm_policy {
     struct nm_stall_guard guard;
     struct nm_margin margin;
     struct nm_policy_head head;
-    uint64_t moved_usec;  /* the latest of: admission or resume of an opportunistic container, end of the last
-                             running one, start of this policy */
+    uint64_t moved_usec;  /* the latest of: admission or resume of an opportunistic container, end of the last running
+                             opportunistic container, start of this policy */
     bool was_active;      /* an opportunistic container ran in the round before */
     uint64_t starts_usec; /* start of the interval for n_starts */
     uint32_t n_starts;    /* opportunistic admissions in that interval */
     uint64_t suspended_usec; /* time that the host had slept as of the previous round; UINT64_MAX: there was no round */
     uint32_t awake_samples;  /* complete samples since the host woke */
 
-    uint64_t grown_from, grown_at_usec, growth_per_sec; /* memory in use, when it was read, and its growth */
+    uint64_t grown_from, grown_at_usec, growth_per_sec; /* memory in use, time at which it was read, and its growth */
     uint64_t reclaim_until_usec; /* end of the reclaim of running containers; 0 if no reclaim is in progress */
 
     /* workspace, grown by nm_policy_reserve() */
@@ -152,8 +153,9 @@ struct nm_round {
     const struct nm_policy_input *in;
     struct nm_policy_verdict *v;
     bool fresh;     /* there is a sample that is not stale */
-    bool cpu_known; /* that sample has a CPU figure */
-    bool judging;   /* fresh sample that no earlier round has judged, so that no sample counts twice */
+    bool cpu_known; /* the sample has a CPU figure */
+    bool judging;   /* the sample is fresh, and no earlier round has compared it with the thresholds, so that no sample
+                       counts twice */
     uint64_t capacity[NM_RESOURCE_COUNT], alpha[NM_RESOURCE_COUNT], beta[NM_RESOURCE_COUNT];
     uint64_t used[NM_RESOURCE_COUNT];    /* U; grows with admissions and resumes */
     uint64_t claimed[NM_RESOURCE_COUNT]; /* claims of guaranteed containers that wait for resources */
@@ -175,7 +177,7 @@ struct nm_round {
     uint64_t opportunistic_cpu;               /* measured use of running opportunistic containers */
     uint64_t squeeze_millicores;              /* the tighter of the two quotas */
     size_t n_queue, n_guaranteed, n_paused, n_pausing, n_opportunistic_active;
-    size_t n_guaranteed_waiting; /* at the end of `guaranteed` */
+    size_t n_guaranteed_waiting; /* number of waiting containers, at the end of `guaranteed` */
     size_t n_actions, n_candidates;
     bool load_kill; /* a kill caused by the node's load, which counts for the breaker */
 };
@@ -190,7 +192,7 @@ struct nm_need {
     uint32_t max_victims;
     enum nm_reason reason;
     uint32_t consecutive_samples;
-    const struct nm_policy_container *head; /* not NULL: only containers that passed this one are victims */
+    const struct nm_policy_container *head; /* not NULL: only containers that passed this container are victims */
 };
 
 static inline uint64_t nm_mul_u64(uint64_t a, uint64_t b)
@@ -223,7 +225,7 @@ static inline bool nm_policy_container_reserves(const struct nm_policy_container
     return which != NM_CPU || !v->cpu_is_share;
 }
 
-/* Returns the amount that the container is promised as a guaranteed one. */
+/* Returns the amount that the container is promised while it is guaranteed. */
 static inline uint64_t nm_policy_container_promise(const struct nm_policy_container *v, enum nm_resource which)
 {
     return nm_policy_container_reserves(v, which) ? nm_resources_get(&v->request, which) : 0;
@@ -270,7 +272,7 @@ static inline bool nm_round_cpu_over(const struct nm_round *r)
     return r->in_use[NM_CPU] > r->beta[NM_CPU] && nm_round_takes_cpu(r);
 }
 
-/* With over-allocation off, samples do not matter, so no resource settles. */
+/* Returns whether any resource settles. With over-allocation off, samples are not used, so no resource settles. */
 static inline bool nm_round_any_settling(const struct nm_round *r)
 {
     return r->s->over_allocation &&
@@ -299,7 +301,8 @@ void nm_policy_margin_surprise(struct nm_round *r);
 void nm_policy_reclaim_tick(struct nm_round *r); /* updates the growth rate of memory use */
 /* Reclaims memory of paused containers. Returns the expected gain. */
 uint64_t nm_policy_reclaim_frozen(struct nm_round *r);
-/* Reclaims memory of running containers, over_bytes and a margin. Returns false if a reclaim is not worthwhile. */
+/* Reclaims over_bytes and a margin from the memory of running containers. Returns false if a reclaim is not
+ * worthwhile. */
 bool nm_policy_reclaim_running(struct nm_round *r, uint64_t over_bytes);
 /* Returns true, once, when a reclaim of running containers is over, so that the remaining excess must be taken back in
  * another way. */

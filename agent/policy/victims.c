@@ -12,13 +12,13 @@
  * "fewest-victims" chooses the largest candidate first, which gives the smallest number of victims, and then exchanges
  * the last victim for the smallest candidate that still suffices. (The least excess over all sets of that size is a
  * subset-sum problem; for one victim the result is exact.) "app-fair" keeps the applications in a heap, since an
- * application's holdings shrink with every victim. The cost is n log n.
+ * application's holdings shrink with every victim. The run time is O(n log n).
  */
 
 #include "agent/policy/round.h"
 
-/* Bits of nm_sort_entry.note in p->victims; the application is stored above them. After sorting, entries refer to
- * containers all over memory, so values needed again are kept in the entry or in p->credits. */
+/* Bits of nm_sort_entry.note in p->victims; the application is stored above them. After sorting, consecutive entries
+ * refer to containers at scattered addresses, so values needed again are kept in the entry or in p->credits. */
 enum {
     CHOSEN = 1 << 0,
     PROTECTED = 1 << 1,
@@ -139,8 +139,8 @@ static size_t collect(struct nm_round *r, const struct nm_need *need, bool prote
 
 #define NO_ENTRY UINT32_MAX
 
-/* The application that holds more comes first. Between applications that hold the same amount, the application whose
- * next victim comes first comes first. */
+/* The application that holds more comes first. Between applications that hold the same amount, the application with the
+ * earlier next victim comes first. */
 static bool app_before(const struct nm_policy *p, uint32_t a, uint32_t b)
 {
     if (p->app_held[a] != p->app_held[b])
