@@ -36,7 +36,8 @@ bool nm_text_shows(enum nm_resource which, uint64_t amount);
  * included only with `all`. Returns false and leaves the text unchanged if the parts are unknown because an older nmd
  * wrote the record. */
 bool nm_text_add_parts(struct nm_text *t, const struct nm_decision *d, enum nm_resource which, bool all);
-/* These two append a percentage, "96 %": of an amount in the capacity, and of a fraction. */
+/* Append a percentage, "96 %": nm_text_add_share() for an amount as a part of the capacity, nm_text_add_percent() for a
+ * fraction. */
 void nm_text_add_share(struct nm_text *t, const struct nm_decision *d, enum nm_resource which,
                        uint64_t amount);
 void nm_text_add_percent(struct nm_text *t, double fraction);
@@ -45,7 +46,7 @@ void nm_text_add_over_limit(struct nm_text *t, const struct nm_decision *d, enum
 /* Appends "container_1_000002 (hash)". */
 void nm_text_add_container(struct nm_text *t, const char *id, const char *name);
 
-/* Appends the clause after the colon: the reason with its figures. */
+/* Appends the clause that follows the colon of the summary: the reason with its figures. */
 void nm_decision_words_why(struct nm_text *t, const struct nm_decision *d);
 /* Appends sentences that advise the container's user, if there is any advice for this decision. */
 void nm_decision_words_advice(struct nm_text *t, const struct nm_decision *d);

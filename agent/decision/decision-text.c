@@ -6,7 +6,7 @@
 
 #include <assert.h>
 
-/* Text that doesn't fit is cut, so that an explanation is always returned, as far as there is space. */
+/* Text that doesn't fit is cut, so that an explanation is always returned, even if it is incomplete. */
 void nm_text_add(struct nm_text *t, const char *format, ...)
 {
     size_t left = t->size - t->used;

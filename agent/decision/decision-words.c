@@ -43,7 +43,8 @@ static void add_parts(struct nm_text *t, const struct nm_decision *d, enum nm_re
     t->buf[start] = '\0';
 }
 
-/* Returns the name for the use, because memory that is only reserved for warm-ups is not called use. */
+/* Returns the words that follow the resource's name: memory that is only reserved for warm-ups must not be called
+ * used. */
 static const char *use_word(const struct nm_decision *d, enum nm_resource k)
 {
     return nm_text_shows(k, nm_resources_get(&d->reserved, k)) ? " used or reserved" : "";
@@ -268,7 +269,8 @@ static void why_room(struct nm_text *t, const struct nm_decision *d)
     nm_text_add(t, ")");
 }
 
-/* Returns what containers may use together beside the use of others, in the limit of the preemption threshold. */
+/* Returns the amount that all containers together may use below the preemption threshold, beside the use by the rest of
+ * the node. */
 static uint64_t room_beside_others(const struct nm_decision *d, enum nm_resource k)
 {
     double limit = nm_fractions_get(&d->preemption_threshold, k) * (double)nm_resources_get(&d->capacity, k);
@@ -409,7 +411,7 @@ static void why_queue_full(struct nm_text *t, const struct nm_decision *d)
     nm_text_add(t, ", and it doesn't fit the node beside them");
 }
 
-/* Older records lack these figures. */
+/* Appends the figures of the surge margin, unless an older nmd wrote the record without them. */
 static void why_margin(struct nm_text *t, const struct nm_decision *d)
 {
     char left[32];
@@ -640,7 +642,8 @@ static const char *pause_advice(const struct nm_decision *d)
                                          "guaranteed at once";
 }
 
-/* A successful action needs no advice. */
+/* Appends advice for a kill, a wait in the queue, a refusal, a pause or a shed container. Other actions need no
+ * advice. */
 void nm_decision_words_advice(struct nm_text *t, const struct nm_decision *d)
 {
     const char *advice = NULL;

@@ -61,8 +61,8 @@ struct nm_decision {
     struct nm_resources used;      /* U, the sum of `measured`, `reserved` and `others` */
     struct nm_resources measured;  /* measured use of containers */
     struct nm_resources reserved;  /* reserved for containers beyond their measured use */
-    struct nm_resources others;    /* use by the rest of the node; this and the two above are 0 in records of an
-                                      older nmd */
+    struct nm_resources others;    /* use by the rest of the node; `measured`, `reserved` and `others` are 0 in records
+                                      of an older nmd */
     struct nm_resources allocated; /* guaranteed + opportunistic, before this decision */
     struct nm_resources allocated_guaranteed; /* refusals only: sum of the guaranteed promises, including queued
                                                  containers' */
@@ -82,7 +82,7 @@ struct nm_decision {
     bool regained_known;
     uint32_t stall_permille, stall_base_permille; /* SQUEEZE for a stall: stall of the container on_behalf_of, and
                                                      its stall without opportunistic work */
-    uint64_t margin_bytes, margin_left_usec; /* memory kept free for a surge at the time, and for how much longer; 0 if
+    uint64_t margin_bytes, margin_left_usec; /* memory kept free for a surge at that time, and the remaining time; 0 if
                                                 no memory was kept free */
     uint32_t margin_peak_permille; /* expected surge: use of guaranteed containers as a share of their promised
                                       memory */
@@ -90,13 +90,13 @@ struct nm_decision {
     uint64_t cause_usec;     /* the sample or event that caused the decision */
     uint64_t decided_usec;
     uint64_t acted_usec;     /* the write or call was made */
-    uint64_t effective_usec; /* the container was frozen, gone, or running */
+    uint64_t effective_usec; /* the container was frozen, had ended, or was running */
     /* number of candidates considered; only the first NM_DECISION_CANDIDATES_MAX are kept */
     uint32_t n_candidates_total;
     uint32_t n_candidates;
     struct nm_decision_candidate candidates[NM_DECISION_CANDIDATES_MAX];
     char error[128];
-    bool is_unsaved; /* not stored: the record isn't on disk yet, so a crash of nmd could lose it */
+    bool is_unsaved; /* this flag is not stored; true: the record isn't on disk yet, so a crash of nmd could lose it */
 };
 
 const char *nm_decision_kind_name(enum nm_decision_kind k); /* "admit", ... */
