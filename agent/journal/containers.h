@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The containers that nmd knows, in memory and on disk: lists and their index, the row and the copy of each container,
- * and its directories. The lists own containers. Functions return 0, -errno, or the outcome of a refusal with its
- * problem. A failed write of a row is also passed to nm_record_store_result().
+ * The containers that nmd knows, in memory and on disk: lists and their index, the row and the snapshot of each
+ * container, and each container's directories. The lists own the containers. Functions return 0, -errno, or the outcome
+ * of a refusal with its problem. A failed write of a row is also passed to nm_record_store_result().
  */
 
 #include "agent/state/manager-state.h"
@@ -13,9 +13,11 @@
 
 /* Appends c to the list of live containers and adds it to the index. Takes ownership of c on success only. */
 int nm_lists_add_live(struct nm_manager *m, struct nm_container *c, struct nm_live_container **ret);
-/* Moves the container to the list of ended ones. l is freed now, or when the last call in progress has returned. */
+/* Moves the container to the list of ended containers. l is freed now, or when the last call in progress has
+ * returned. */
 void nm_lists_remove_live(struct nm_live_container *l);
-void nm_lists_end_passes(struct nm_live_container *l); /* ends what is still done to each of its processes */
+void nm_lists_end_passes(struct nm_live_container *l); /* ends passes over the container's processes that are in
+                                                          progress */
 int nm_lists_add_ended(struct nm_manager *m, struct nm_container *c); /* takes ownership of c on success only */
 /* Marks the result as no longer kept for the owner (keep_result). */
 void nm_lists_release(struct nm_manager *m, struct nm_container *c);
@@ -28,12 +30,13 @@ uint32_t nm_lists_app(struct nm_manager *m, const char *name);
 void nm_lists_tell_unkillable(struct nm_manager *m); /* reports the number of unkillable containers to health */
 /* Removes an ended container with its row and its files, even if its result is kept for an owner. */
 void nm_lists_remove_ended(struct nm_manager *m, struct nm_container *c);
-/* Removes some ended containers that were kept long enough. Returns true if there may be more of them. */
+/* Removes some ended containers that are older than the configured time or exceed the limits on their number. Returns
+ * true if there may be more of them. */
 bool nm_lists_forget_ended(struct nm_manager *m, uint64_t now_usec);
 int nm_lists_reserve(struct nm_manager *m); /* makes the policies' workspaces as large as the lists */
 void nm_lists_done(struct nm_manager *m);
 
-/* ---- persist.c: a container's row, copy and state -------------------------------------------- */
+/* ---- persist.c: a container's row, snapshot and state ---------------------------------------- */
 
 /* Changes the container's state, journals it and notifies subscribers. */
 void nm_persist_set_state(struct nm_live_container *l, enum nm_state to);

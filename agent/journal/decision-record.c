@@ -223,8 +223,8 @@ void nm_record_begin(struct nm_live_container *l, enum nm_decision_kind kind,
     announce(l);
 }
 
-/* Returns the user's name if the user has one, because a uid has no meaning on another host. A drain asks for the same
- * name repeatedly, and name services may be slow. */
+/* Returns the user's name if the user has one, because a uid has no meaning on another host. The last name is kept,
+ * because a drain needs the same name repeatedly and name services may be slow. */
 static const char *user_name(struct nm_manager *m, uid_t uid)
 {
     uint64_t now = nm_now_usec();
@@ -293,7 +293,7 @@ void nm_record_kernel_kill(struct nm_live_container *l)
     announce(l);
 }
 
-/* Writes and reports the record as if it were real, but never leaves it open, because no action follows. */
+/* Writes and reports a record in shadow mode. The record is closed immediately, because no action follows. */
 void nm_record_shadow(struct nm_live_container *l, enum nm_decision_kind kind,
                       const struct nm_policy_action *a, const struct nm_policy_verdict *v)
 {
@@ -310,8 +310,8 @@ void nm_record_shadow(struct nm_live_container *l, enum nm_decision_kind kind,
                      nm_decision_summary(&d, text, sizeof text));
 }
 
-/* Counts the claims against which the request was checked anew, because the last round's sums do not include later
- * changes. */
+/* Computes the claims against which the request was checked. The sums of the last round cannot be used, because they do
+ * not include later changes. */
 static void fill_claims(const struct nm_manager *m, struct nm_decision *d)
 {
     struct nm_policy_claims claims;
@@ -337,7 +337,8 @@ static void join_refusals(const struct nm_decision *last, struct nm_decision *d)
     d->first_realtime_usec = last->first_realtime_usec;
 }
 
-/* Returns true for the first, the tenth, the hundredth, ... time: events and the log are for news. */
+/* Returns true for the first, the tenth, the hundredth, ... time: repeated refusals must not fill events and the
+ * log. */
 static bool is_worth_telling(uint32_t n_times)
 {
     while (n_times >= 10 && n_times % 10 == 0)
@@ -451,8 +452,8 @@ void nm_histogram_add(struct nm_histogram *h, uint64_t usec)
     h->n++;
 }
 
-/* Excludes pauses and kills by people, owners and the kernel from the figures, which measure how fast nmd brings the
- * node back below its threshold. Reclaimed memory appears with the next sample. */
+/* Excludes pauses and kills by people, owners and the kernel from the reaction times, which measure how fast nmd brings
+ * the node back below its threshold. Reclaimed memory appears with the next sample. */
 void nm_record_effective(struct nm_live_container *l)
 {
     struct nm_decision *d = &l->decision;
@@ -483,7 +484,7 @@ void nm_record_regained(struct nm_live_container *l, const struct nm_resources *
     save(l->m, &l->decision);
 }
 
-/* Records a failure. A failure is an outcome, too, and is kept in the record for later queries. */
+/* Records a failure. A failure is an outcome, too, and is stored in the record for later queries. */
 void nm_record_failed(struct nm_live_container *l, const char *why)
 {
     struct nm_decision *d = &l->decision;

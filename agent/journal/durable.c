@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * State that outlives a restart beside containers and decisions: counters, the policy's memory of its kills, values
- * learnt about applications, and whether the node drains. This state is journalled as small texts in the transaction
- * of the round (or of the container's end) that changed the state, so it always matches the actions taken. A damaged
- * journal is replaced by a new one with this state and all containers.
+ * Persistent state other than containers and decisions: counters, the policy's record of recent kills, figures about
+ * applications, and whether the node drains. This state is journalled as small texts in the transaction of the round
+ * (or of the container's end) that changed the state, so it always matches the actions taken. A damaged journal is
+ * replaced by a new one with this state and all containers.
  */
 
 #include "agent/journal/journal.h"
@@ -27,7 +27,7 @@
 #define KEY_DRAIN "drain"
 #define KEY_REMOVABLE "removable"
 
-/* An application without containers for this time is removed: names are often made up anew for each job. */
+/* An application without containers for this time is removed, because many jobs get a new name each time. */
 #define APP_KEPT_USEC (30 * 24 * 3600 * NM_USEC_PER_SEC)
 
 /* The values in the journal. */

@@ -24,7 +24,8 @@ static const char *or_dash(const char *s)
     return *s ? s : "-";
 }
 
-/* The text comes last and ends with the slot or with the padding zeroes, so it may contain any character. */
+/* The text comes last and ends at the first padding zero or at the end of the slot, so it may contain any other
+ * character. */
 void nm_event_print(const struct nm_event_record *e, char slot[NM_EVENT_SLOT_BYTES])
 {
     char body[BODY_BYTES] = "";
@@ -99,8 +100,9 @@ int nm_event_parse(const char slot[NM_EVENT_SLOT_BYTES], struct nm_event_record 
     return nm_slot_open(slot, NM_EVENT_SLOT_BYTES, body) ? nm_event_parse_body(body, ret) : -EBADMSG;
 }
 
-/* Loads the slots. A slot with another slot's number was written by another program, and so were slots whose numbers
- * are not adjacent to the newest number. Readers skip such slots, since they look for each number in its own slot. */
+/* Loads the slots. A slot that contains the number of another slot was written by another program. The same is true of
+ * slots whose numbers are not adjacent to the newest number. Readers skip such slots, since they look for each number
+ * in its own slot. */
 static uint64_t load(int fd, struct nm_event_record *ring)
 {
     char slot[NM_EVENT_SLOT_BYTES];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Events: the newest are kept in a ring in memory and in a file beside the journal. Subscribers are called for each
- * event. */
+/* Events. The newest events are kept in a ring in memory and in a file beside the journal. Subscribers are called for
+ * each event. */
 
 #include "agent/journal/records.h"
 
@@ -31,8 +31,8 @@ struct nm_events {
 
 struct nm_events *nm_events_new(void)
 {
-    /* A mapping, whose pages become resident as events are written. calloc() may clear them all, in memory that it
-     * has used before. */
+    /* Use a mapping: its pages become resident only when events are written. calloc() could reuse freed memory and
+     * clear all pages. */
     struct nm_events *e = mmap(NULL, sizeof *e, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     if (e == MAP_FAILED)

@@ -2,18 +2,18 @@
 #pragma once
 
 /*
- * State that outlives nmd beside containers, decisions and events: counters and values learnt, the history of the
- * node's last day with summaries of ended applications, and the journal itself, which is replaced when it is damaged.
- * Failed writes are logged or passed to nm_record_store_result(). Times are in microseconds.
+ * Persistent state other than containers, decisions and events: counters and figures about applications, the history of
+ * the node's last day with summaries of ended applications, and the journal itself, which is replaced when it is
+ * damaged. Failed writes are logged or passed to nm_record_store_result(). Times are in microseconds.
  */
 
 #include "agent/state/manager-state.h"
 
-/* ---- durable.c: counters and values learnt --------------------------------------------------- */
+/* ---- durable.c: counters and figures about applications ---------------------------------------- */
 
 struct nm_durable *nm_durable_new(void); /* NULL: out of memory */
 struct nm_durable *nm_durable_free(struct nm_durable *d);
-void nm_durable_save(struct nm_manager *m); /* saves changes since the last call; the call is cheap without changes */
+void nm_durable_save(struct nm_manager *m); /* saves changes since the last call; without changes it writes no data */
 void nm_durable_save_app(struct nm_manager *m, uint32_t app);
 void nm_durable_save_drain(struct nm_manager *m);
 void nm_durable_load(struct nm_manager *m);
@@ -41,6 +41,6 @@ void nm_past_add_point(struct nm_manager *m, const struct nm_history_point *poin
 void nm_past_add_end(struct nm_manager *m, const struct nm_container *c);
 /* Returns the history that covers the span; it is valid until the next point. */
 const struct nm_history *nm_past_history(const struct nm_manager *m, uint64_t span_usec);
-/* Returns the application in place i, from 0 to NM_ENDED_APPS - 1. NULL: the place is empty, or its application ended
+/* Returns the application in slot i, from 0 to NM_ENDED_APPS - 1. NULL: the slot is empty, or its application ended
  * before since_usec. */
 const struct nm_ended_app *nm_past_ended_app(const struct nm_past *p, unsigned i, uint64_t since_usec);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The containers of the node: the live ones in order of arrival, the ended ones, the index over both, and their
- * applications. The policy's workspaces grow with the lists.
+ * The containers of the node: the list of live containers in order of arrival, the list of ended containers, the index
+ * over both lists, and the containers' applications. The policy's workspaces grow with the lists.
  */
 
 #include "agent/journal/containers.h"
@@ -113,7 +113,7 @@ static void tell_apps_full(struct nm_manager *m, const char *name)
     m->apps.full_told = true;
 }
 
-/* Returns the slot for a new application, or 0 if all slots are in use. Values learnt about a replaced application are
+/* Returns the slot for a new application, or 0 if all slots are in use. The figures about a replaced application are
  * lost. */
 static uint32_t find_slot(struct nm_manager *m, const char *name)
 {

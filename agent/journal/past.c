@@ -13,7 +13,8 @@ struct nm_past {
     int error; /* reason why long_history and ended_apps cannot be written to disk, or 0 */
 };
 
-/* Logs when writes to the files begin to fail and when they succeed again. The figures stay in memory meanwhile. */
+/* Logs when writes to the files begin to fail and when they succeed again. The figures are kept in memory until
+ * then. */
 static void tell_error(struct nm_manager *m, int r)
 {
     if (r == m->past->error)
@@ -66,8 +67,8 @@ void nm_past_add_point(struct nm_manager *m, const struct nm_history_point *poin
         tell_error(m, NM_MIN(r, 0));
 }
 
-/* Counts the end at once. Events wait until the journal has the end. This count does not wait, because an end that is
- * counted twice after a crash is harmless. */
+/* Counts the end immediately. Unlike an event, the count does not wait until the journal has the end, because counting
+ * an end twice after a crash is harmless. */
 void nm_past_add_end(struct nm_manager *m, const struct nm_container *c)
 {
     int r = nm_ended_apps_add(m->past->ended_apps, c);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The data of a container on disk: its row in the journal, the copy beside its shim's records (container-snapshot.h),
- * and its directories, <state>/containers/<id>, which nmd and the shim use, and <logs>/<id>. Also the state of a live
- * container, which is journalled and reported at each change.
+ * The data of a container on disk: its row in the journal, its snapshot beside its shim's records
+ * (container-snapshot.h), and its directories, <state>/containers/<id>, which nmd and the shim use, and <logs>/<id>.
+ * Also the state of a live container, which is journalled and reported at each change.
  */
 
 #include "agent/journal/containers.h"
@@ -70,7 +70,7 @@ void nm_persist_set_state(struct nm_live_container *l, enum nm_state to)
     if (from == to)
         return;
     if (nm_container_set_state(l->c, to) < 0) {
-        nm_err("%s: invalid state change from %s to %s; the state stays", l->c->id, nm_state_name(from),
+        nm_err("%s: invalid state change from %s to %s; state unchanged", l->c->id, nm_state_name(from),
                nm_state_name(to));
         return;
     }

@@ -11,8 +11,9 @@
 /* ---- decision-record.c ----------------------------------------------------------------------- */
 
 /*
- * A container has one open record at a time: begin (or by) opens the record, effective or failed closes it, and
- * regained adds the figures of the next sample. The other functions write a record that is complete at once.
+ * A container has one open record at a time: nm_record_begin() or nm_record_by() opens the record,
+ * nm_record_effective() or nm_record_failed() closes it, and nm_record_regained() adds the figures of the next sample.
+ * The other functions write a complete record.
  */
 
 void nm_record_begin(struct nm_live_container *l, enum nm_decision_kind kind,
@@ -20,7 +21,7 @@ void nm_record_begin(struct nm_live_container *l, enum nm_decision_kind kind,
                      enum nm_reason reason);
 void nm_record_by(struct nm_live_container *l, enum nm_decision_kind kind, enum nm_reason reason,
                   const struct nm_caller *who);
-/* Opens a record for a container that the kernel has killed, for want of memory of the slice or the node. The
+/* Opens a record for a container that the kernel has killed because the slice or the node was out of memory. The
  * container's end closes the record. */
 void nm_record_kernel_kill(struct nm_live_container *l);
 void nm_record_acted(struct nm_live_container *l);

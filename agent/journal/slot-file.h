@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Files of slots beside the journal, and the three files of this kind: events, the history of the node's last day, and
- * summaries of ended applications. Only this room and tests call these functions; the status uses NM_ENDED_APPS alone.
- * Functions return 0 or -errno.
+ * Files of slots beside the journal: functions for all such files, and the three files of this kind: events, the
+ * history of the node's last day, and summaries of ended applications. Only this room and tests call these functions;
+ * the status uses NM_ENDED_APPS alone. Functions return 0 or -errno.
  */
 
 #include <stdbool.h>
@@ -64,9 +64,9 @@ int nm_event_file_put(int fd, const struct nm_event_record *e);
 /*
  * ---- long-history.c --------------------------------------------------------------------------
  *
- * Keeps the history of the node's last day; monitor/history.c has only the last minutes, in memory. The points are the
- * same in longer steps: two hours in steps of 12 s and a day in steps of 144 s. They use the time of day, so the
- * history continues after a restart of nmd or of the host. Each completed step is written to a file in the state
+ * Keeps the history of the node's last day; monitor/history.c has only the last minutes, in memory. Its points have the
+ * same figures for longer steps: two hours in steps of 12 s and a day in steps of 144 s. They use the time of day, so
+ * the history continues after a restart of nmd or of the host. Each completed step is written to a file in the state
  * directory, which has one slot per step and does not grow. Unreadable slots are left out. Steps that cannot be written
  * are kept until nmd exits.
  */
@@ -90,7 +90,8 @@ int nm_long_history_add(struct nm_long_history *h, const struct nm_history_point
  * day. */
 const struct nm_history *nm_long_history_get(const struct nm_long_history *h, uint64_t span_usec);
 
-/* Print a point as the file stores it, padded with zeroes, and parse it: 0 or -EBADMSG. Parsing modifies the text. */
+/* Print a point as the file stores it, padded with zeroes, and parse such a text. Parsing returns 0 or -EBADMSG and
+ * modifies the text. */
 void nm_long_history_print(const struct nm_history_point *p, char *text, size_t size);
 int nm_long_history_parse(char *text, struct nm_history_point *ret);
 
@@ -123,6 +124,7 @@ int nm_ended_apps_add(struct nm_ended_apps *a, const struct nm_container *c);
 /* Returns entry i of NM_ENDED_APPS; the entries are not ordered. NULL: the entry is empty, or older than since_usec. */
 const struct nm_ended_app *nm_ended_apps_get(const struct nm_ended_apps *a, unsigned i, uint64_t since_usec);
 
-/* Print an entry as the file stores it, padded with zeroes, and parse it: 0 or -EBADMSG. Parsing modifies the text. */
+/* Print an entry as the file stores it, padded with zeroes, and parse such a text. Parsing returns 0 or -EBADMSG and
+ * modifies the text. */
 void nm_ended_app_print(const struct nm_ended_app *e, char *text, size_t size);
 int nm_ended_app_parse(char *text, struct nm_ended_app *ret);
