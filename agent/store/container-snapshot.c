@@ -2,8 +2,8 @@
 
 /*
  * See container-snapshot.h. The file is replaced as a whole (written beside, then renamed): a reader sees either the
- * old or the new file. The reader trusts no file, because the disk may have been full or damaged: it checks size,
- * format, boot and id first.
+ * old or the new file. The reader first checks size, format, boot and id of the file, because the disk may have been
+ * full or damaged.
  */
 
 #include "agent/store/container-snapshot.h"
@@ -18,7 +18,7 @@
 
 #define FORMAT 1
 #define MAX_BYTES                                                                                  \
-    (8 << 20) /* command and environment have 512 KiB, which JSON may write in six times the length */
+    (8 << 20) /* command and environment have up to 512 KiB, and JSON may need six bytes for each of their bytes */
 
 static int open_dir(const char *path)
 {

@@ -6,8 +6,8 @@
  * container.json beside the records of its shim, with all fields of the row. The copy is read in three cases: if the
  * journal has no such row, because its file was damaged or lost; if rows may be older than the container's newest
  * change, in which case the copy has precedence; and to find the shim if the row does not name a shim. The copy is
- * updated when type, request or a person's pause changes; the states of cgroup and shim are newer. A container that
- * ends in the queue has its copy removed with its directory. The owner's blob is in a file beside the copy.
+ * updated when type, request or a person's pause changes; for other changes, cgroup and shim have the newer state. If a
+ * container ends in the queue, its copy is removed with its directory. The owner's blob is in a file beside the copy.
  */
 
 #include "agent/container.h"

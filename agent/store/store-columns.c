@@ -125,7 +125,7 @@ const char *nm_store_column_text(const struct nm_store_column *col, const struct
     }
 }
 
-/* (uid_t)-1 is not a user: setuid() and its relatives take it as "leave unchanged". */
+/* (uid_t)-1 is not a user: setuid() and similar calls take it as "leave unchanged". */
 int nm_store_column_set_number(const struct nm_store_column *col, int64_t v, struct nm_container *c)
 {
     static const struct {

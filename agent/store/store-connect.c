@@ -19,7 +19,7 @@
 #define CHECK_LIMIT_USEC (2 * NM_USEC_PER_SEC)
 #define CHECK_STEP_OPS 100000
 #define CHECKPOINT_FRAMES 500
-#define BUSY_TIMEOUT_MSEC 2000 /* enough for an nmd that is being replaced */
+#define BUSY_TIMEOUT_MSEC 2000 /* enough time for an earlier nmd to exit */
 
 /* A small cache suffices: after startup a write reads one or two pages. */
 static const char pragmas_sql[] = "PRAGMA locking_mode = EXCLUSIVE;"
@@ -111,7 +111,7 @@ static int make_file(const char *path)
 }
 
 /* Finds the reason why the file cannot be opened, because SQLite does not report it. If this function can open the
- * file, the file itself is at fault. */
+ * file, its content is damaged. */
 static int why_not(const char *path)
 {
     char log[512];
@@ -167,7 +167,8 @@ int nm_store_connect(struct nm_store *s, const char *filename)
         nm_wal_mark_open(&s->mark, filename, s->boot_id);
         (void)sqlite3_wal_hook(s->db, on_commit, s);
     }
-    /* The file was just opened for writing, so its header forbids writing, by an invalid format number. */
+    /* The file was just opened for writing, so -EROFS means that its header has an invalid format number, which forbids
+     * writing. */
     return r == -EROFS ? -EUCLEAN : r;
 }
 

@@ -2,7 +2,7 @@
 
 /*
  * Decisions: a number, and the rest as JSON. Decisions that cannot be written are also shown, with a mark, because
- * people want explanations just when the disk is full.
+ * people need explanations when the disk is full.
  */
 
 #include "agent/store/store.h"

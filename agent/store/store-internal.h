@@ -6,18 +6,12 @@
  * header. Functions return 0 or -errno. The files are layers, and tests/style checks that no file uses a layer above
  * its own. From the lowest:
  *
- *   store.h             the public interface
- *   store-columns.c     containers' columns, one table
- *   store-json.c        lists of words as JSON
- *   container-snapshot.c              container.json, the copy beside each container
- *   wal-mark.c          the expected length of the journal's log
- *   store-internal.h    this file: the struct, and the functions of the files below
- *   store-sql.c         SQLite's results as errors
- *   store-pending.c     writes that are not on disk yet
- *   store-schema.c      tables, and the statements that write them
- *   store-connect.c     opening and closing a file
- *   store-write.c       writes, alone and in a transaction, and the handling of failed writes
- *   store-value.c, store-decision.c, store-container.c
+ *   store.h the public interface store-columns.c one table of all columns of a container store-json.c lists of words as
+ *   JSON container-snapshot.c container.json, the copy beside each container wal-mark.c the expected length of the
+ *   journal's log store-internal.h this file: the struct, and the functions of the files below store-sql.c SQLite's
+ *   results as errors store-pending.c writes that are not on disk yet store-schema.c tables, and the statements that
+ *   write them store-connect.c opening and closing a file store-write.c writes, alone and in a transaction, and the
+ *   handling of failed writes store-value.c, store-decision.c, store-container.c
  *                       the three kinds of rows
  *   store-salvage.c     reading a damaged file
  *   store-open.c        opening and closing the store
@@ -74,9 +68,9 @@ struct nm_store {
     char *path;
     char boot_id[64];
     struct nm_wal_mark mark;
-    bool seen_file;               /* the memory has all rows of the file */
+    bool seen_file;               /* the database in memory has all rows of the file */
     bool on_disk;                 /* false: kept in memory, until the file can be made */
-    bool in_use;                  /* the rows were processed, and actions follow that the rows do not record */
+    bool in_use;                  /* the rows were processed, and nmd now takes actions that the rows do not record */
     unsigned depth;               /* nesting depth of begin/commit */
     int transaction_error;        /* the first error since begin */
     struct nm_store_queue logged; /* writes since begin; lost if the commit fails */
@@ -143,7 +137,7 @@ void nm_store_close(struct nm_store_connection *c);
 
 /* ---- store-write.c --------------------------------------------------------------------------- */
 
-/* Runs a bound writing statement and resets it. A write that fails for want of room is queued under `kind` and `key`;
+/* Runs a bound writing statement and resets it. A write that fails for lack of space is queued under `kind` and `key`;
  * only the newest write of each row is kept. */
 int nm_store_write(struct nm_store *s, enum nm_store_stmt which, const char *kind, const char *key);
 

@@ -12,7 +12,7 @@
 #include "agent/store/store-columns.h"
 #include "util/utf8.h"
 
-/* If jansson lacks memory it reports invalid text, but errno is that of malloc(). */
+/* If jansson lacks memory, it reports invalid text, but errno is then ENOMEM from malloc(). */
 int nm_store_json_parse(const char *text, size_t len, json_t **ret)
 {
     json_t *j;
@@ -112,7 +112,7 @@ static int command_to_json(const struct nm_command *cmd, json_t **ret)
     return 0;
 }
 
-/* A sentence may have been cut in the middle of a character; the rest is still kept. */
+/* A sentence may have been cut in the middle of a character; the text before that character is kept. */
 static json_t *text_to_json(const struct nm_store_column *col, const struct nm_container *c)
 {
     const char *text = nm_store_column_text(col, c);

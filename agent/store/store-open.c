@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Opens the journal, in whatever state the file is. A file that is damaged, or of an unknown layout, is renamed
- * together with its log, and a new file is begun with the sound rows of the old one (store-salvage.c). The renaming
- * comes first: if reading a damaged file crashes nmd, the next nmd does not read it again. If no file can be made (the
- * disk is full), the store works in memory until a file can be made.
+ * Opens the journal, even if the file is damaged or missing. A file that is damaged, or of an unknown layout, is
+ * renamed together with its log, and a new file is begun with the sound rows of the old one (store-salvage.c). The
+ * renaming comes first: if reading a damaged file crashes nmd, the next nmd does not read it again. If no file can be
+ * made (the disk is full), the store works in memory until a file can be made.
  *
  * Each row has a number that stands for the boot id under which it was written. So rows of an earlier boot are
  * recognized even if nmd is killed before it has processed all of them.
@@ -89,7 +89,7 @@ static int connect_somehow(struct nm_store *s, struct nm_store_opened *o)
             r = nm_store_connect(s, s->path);
         if (r >= 0)
             nm_store_salvage_file(s, o->set_aside, &o->saved);
-        /* the old file is read only into a new one */
+        /* rows of the old file are copied only into a new file */
         o->saved.incomplete = o->saved.incomplete || o->was_rolled_back || r < 0;
     }
     s->on_disk = r >= 0;
@@ -219,7 +219,7 @@ int nm_store_restart(struct nm_store *s, struct nm_store_opened *ret_opened)
         nm_store_salvage(s, old, &o.saved);
     (void)sqlite3_close(old);
     if (r < 0) {
-        /* An empty store fits into memory, and is better than no store. */
+        /* An empty store fits into memory and is better than an error. */
         nm_store_disconnect(s);
         s->on_disk = false;
         s->backlog_error = r;

@@ -5,9 +5,9 @@
  * each table is read from its beginning and from its end, and the rows between the two places at which reading stops
  * are read one by one. The old file is not written, because an operator may want to inspect it.
  *
- * The copied rows are not checked here, but when they are loaded, as always. Two things are not copied. The first is
- * the store's epoch: assigned ids may be among the lost rows, and no id may be assigned twice. The second is the live
- * containers if the file's boot is unknown: their process ids and times would have another meaning.
+ * The copied rows are not checked here. Like all rows, they are checked when they are loaded. Two things are not
+ * copied. The first is the store's epoch: assigned ids may be among the lost rows, and no id may be assigned twice. The
+ * second is the live containers if the file's boot is unknown: their process ids and times would have another meaning.
  */
 
 #include "agent/store/store-internal.h"
@@ -28,7 +28,7 @@ struct table {
     unsigned *saved;
 };
 
-/* The last key read, if keys can be counted on from it: a decision's number, or a container's number in its epoch. */
+/* The last key read, if the next keys follow by counting: a decision's number, or a container's number in its epoch. */
 struct place {
     bool known, is_id;
     uint64_t epoch, number;

@@ -53,7 +53,7 @@ static int write_queue(struct nm_store *s)
 }
 
 /* Moves the store from memory to the file, which can be made now. Rows that the file already has are deleted unless
- * they were read before, because nmd never knew them. */
+ * they were read before, because nmd does not know their containers. */
 static int move_to_disk(struct nm_store *s)
 {
     struct nm_store_connection memory = nm_store_part(s);
@@ -93,8 +93,8 @@ static bool has_backlog(const struct nm_store *s)
     return !s->on_disk || s->pending.n > 0;
 }
 
-/* Flushes the failed writes, unless a flush has failed just before: while the disk is full, not every write repeats
- * them. */
+/* Flushes the failed writes, unless a flush has failed just before: on a full disk, not every write should try the
+ * failed writes again. */
 static int flush_unless_just_failed(struct nm_store *s)
 {
     return nm_now_usec() < s->retry_usec ? s->backlog_error : flush(s);

@@ -4,7 +4,7 @@
 /*
  * The journal: SQLite in WAL mode, <state>/nmd.db. A container's row is written *before* any action on the container,
  * so that a restarted nmd knows the intention. With synchronous=NORMAL a crash of nmd loses no writes. A crash of the
- * host may lose the newest writes: all processes are gone then, but a row that says "waiting" does not prove that the
+ * host may lose the newest writes. All processes have ended then, but a row that says "waiting" does not prove that the
  * container was never started.
  *
  * A damaged file is renamed to nmd.db.damaged-<time>, and a new file is begun with the sound rows of the old one. A
@@ -32,9 +32,10 @@ struct nm_store_opened {
     uint32_t log_frames, log_promised; /* with was_rolled_back: number of sound frames, and of expected frames */
     char set_aside[256];     /* new path of the damaged file */
     struct nm_store_saved saved;
-    /* 0, or if no file could be made, -EIO or want of room; all rows are kept in memory until then */
+    /* 0, or the error if no file could be made: -EIO or lack of space. All rows are kept in memory until a file can be
+     * made */
     int problem;
-    /* the earlier nmd closed the file properly: all writes are there, even after a power cut */
+    /* the earlier nmd closed the file properly: the file has all writes, even after a power cut */
     bool was_closed;
     bool same_boot;          /* the rows were written since the host's last boot */
     uint64_t epoch;          /* realtime seconds of the store's creation: part of new container ids */
@@ -86,12 +87,12 @@ int nm_store_put_decision(struct nm_store *s, const struct nm_decision *d);
 int nm_store_trim_decisions(struct nm_store *s, uint64_t keep_max);
 typedef void (*nm_store_decision_cb_t)(const struct nm_decision *d, void *userdata);
 /* container_id NULL: all containers. Calls cb in ascending order for at most `max` of the newest decisions with numbers
- * below `before`, including those that are not on disk yet (is_unsaved). */
+ * below `before`, including decisions that are not on disk yet (is_unsaved). */
 int nm_store_load_decisions(struct nm_store *s, const char *container_id, uint64_t before,
                             unsigned max, nm_store_decision_cb_t cb, void *userdata);
 
 /* Named small texts that survive a restart: counters, policy memory, drain state. Keys are shorter than
- * NM_STORE_KEY_SIZE; "store." is the store's own prefix. */
+ * NM_STORE_KEY_SIZE; the prefix "store." is reserved for the store. */
 #define NM_STORE_KEY_SIZE (NM_ID_SIZE + 16)
 int nm_store_put_value(struct nm_store *s, const char *key, const char *value);
 /* Returns -ENOENT if the key has no value. */

@@ -101,7 +101,7 @@ static int read_mark(const char *path, const char *boot_id, struct mark *ret)
 }
 
 /* Returns whether another program has checkpointed the log: the database is then newer than the mark. If the database
- * has gone, too, no change can be rolled back. */
+ * was removed, too, no change can be rolled back. */
 static bool was_taken_in(const char *path)
 {
     struct stat db, mark;
