@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Access to one attribute file of a cgroup. The kernel answers a vanished cgroup with ENOENT (open) or ENODEV (read,
- * write of a file that was open before), and a missing controller with ENOENT as well. The functions below distinguish
- * the two cases:
- *   -ENOENT      the cgroup has gone, which is a normal result;
+ * Access to one attribute file of a cgroup. For a removed cgroup the kernel returns ENOENT (open) or ENODEV (read or
+ * write of a file that was open before). For a missing controller it also returns ENOENT. The functions below
+ * distinguish the two cases:
+ *   -ENOENT      the cgroup no longer exists, which is a normal result;
  *   -EOPNOTSUPP  the cgroup exists, but this kernel or mount has no such file.
  */
 

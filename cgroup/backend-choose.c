@@ -7,7 +7,7 @@
 #include "util/log.h"
 #include "util/parse.h"
 
-/* systemd rejects "a--b" and "a-" as slices, because each "-" is a step down the tree. */
+/* systemd rejects "a--b" and "a-" as slices, because each "-" separates a parent slice from a child. */
 static bool slice_name_is_valid(const char *slice)
 {
     size_t len = strlen(slice), suffix = strlen(SLICE_SUFFIX);

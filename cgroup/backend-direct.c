@@ -240,8 +240,8 @@ static int make_group(struct direct *d, const char *scope)
 
     if (r < 0)
         return r;
-    /* libcgroup returns success for a group that exists. The plain way below then finds out whether the group is in
-     * use. */
+    /* libcgroup returns success for a group that exists. The code below then finds out with mkdir() whether the group
+     * is in use. */
     if (d->use_libcgroup && !nm_attr_exists(d->base.slice_fd, scope) &&
         nm_libcg_create(group) >= 0)
         return 0;
@@ -316,7 +316,8 @@ static int create_scope(struct direct *d, const char *scope, pid_t pid,
         if (born_there && cg)
             /* the cgroup has only the shim, which waits at its gate */
             (void)nm_attr_write(cg->dir_fd, "cgroup.kill", "1");
-        (void)remove_group(d, scope); /* if the shim has not yet gone, the receiver of its end removes the cgroup */
+        (void)remove_group(d, scope); /* if the shim has not exited yet, the function that handles its exit removes the
+                                         cgroup */
         return r;
     }
     *ret = STEAL_PTR(cg);

@@ -7,7 +7,7 @@
  * Operations for which systemd has no property (freeze, kill, reclaim) write the files directly, in cgroup.c and
  * kill.c.
  *
- * Startup is synchronous, because everything else needs the slice. No later operation blocks.
+ * Startup is synchronous, because all other operations need the slice. No later operation blocks.
  */
 
 #include <assert.h>
@@ -74,8 +74,8 @@ static int send_call(struct nm_systemd *s, build_t build, const char *unit)
     return r < 0 ? r : 0;
 }
 
-/* systemd removes an empty scope by itself, and CollectMode= makes it unload a failed one. A scope that still exists
- * either waits for systemd to notice that it is empty, or became empty while systemd was not watching. */
+/* systemd removes an empty scope without a request, and CollectMode= makes systemd unload a failed scope. A scope that
+ * still exists either waits for systemd to notice that it is empty, or became empty while systemd was not watching. */
 static int systemd_remove(struct nm_cgroup_backend *b, const struct nm_cgroup *cg)
 {
     struct nm_systemd *s = systemd_of(b);
@@ -116,8 +116,8 @@ static int systemd_list(struct nm_cgroup_backend *b, nm_cgroup_list_cb_t cb, voi
     return nm_backend_list(b, on_listed, &call);
 }
 
-/* Waits for the reply: systemd asks the bus for the sender's identity before it acts, so the sender must still be
- * connected then. */
+/* Waits for the reply: before systemd acts it asks the bus for the sender's identity, and the sender must still be
+ * connected at that time. */
 static void stop_slice(struct nm_systemd *s)
 {
     _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
@@ -168,7 +168,7 @@ static const struct nm_cgroup_ops systemd_ops = {
  * ---- stops by other programs -----------------------------------------------------------------
  *
  * Detects when other programs make systemd stop nmd's units. To the shim a stopped scope looks like a command that
- * received a SIGTERM; only systemd knows who requested it. systemd announces each job before it runs it. nmd itself
+ * received a SIGTERM; only systemd knows who requested it. systemd announces each job before the job runs. nmd itself
  * makes jobs only to start units (each has an operation then) and to remove empty units. So any other job on the scope
  * of a living container is a stop: `systemctl stop`, or a shutdown of the host. The slice may also be started, by a
  * unit that depends on it. For the slice the type of the job is therefore read; the job exists until all scopes have

@@ -144,7 +144,7 @@ int nm_backend_open_scope(const struct nm_cgroup_backend *b, const char *name,
 }
 
 /* Makes "nm_shuffle.scope" for nm.slice. The "_" distinguishes it from the scopes of containers, which begin with
- * "nm-", and from those of any other slice. */
+ * "nm-", and from the cgroups of any other slice. */
 int nm_backend_helper_name(const struct nm_cgroup_backend *b, const char *helper, char name[NM_BACKEND_NAME_MAX])
 {
     int n;
@@ -226,7 +226,7 @@ int nm_backend_list(struct nm_cgroup_backend *b, nm_cgroup_list_cb_t cb, void *u
 {
     struct list_call call = {.cb = cb, .userdata = userdata};
 
-    if (!nm_attr_cgroup_exists(b->slice_fd)) { /* the slice was stopped and may have come back */
+    if (!nm_attr_cgroup_exists(b->slice_fd)) { /* the slice was stopped and may have been started again */
         int r = nm_backend_open_slice(b);
         if (r < 0)
             return r == -ENOENT ? 0 : r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A container's cgroup as an open directory, and the plain file operations on it. They are the same on all backends:
- * systemd neither uses nor resets cgroup.freeze, cgroup.kill and memory.reclaim.
+ * A container's cgroup as an open directory, and the plain file operations on it. These operations are the same on all
+ * backends: systemd neither uses nor resets cgroup.freeze, cgroup.kill and memory.reclaim.
  */
 
 #include "cgroup/cgroup.h"

@@ -77,14 +77,14 @@ struct nm_cgroup {
     uint64_t inode;
 };
 
-/* Opens the directory path. Returns 0, -ENOENT if the cgroup has gone, or -errno. */
+/* Opens the directory path. Returns 0, -ENOENT if the cgroup no longer exists, or -errno. */
 int nm_cgroup_open(const char *path, const char *name, struct nm_cgroup **ret);
 struct nm_cgroup *nm_cgroup_free(struct nm_cgroup *cg);
 NM_DEFINE_CLEANUP(struct nm_cgroup *, nm_cgroup_free)
 
 /* Moves a process into the cgroup. This also works for a scope that systemd made: the scope is a leaf, which systemd
- * leaves alone once the unit runs, and systemd stops the process together with the unit. Returns 0, -ESRCH, -ENOENT or
- * another -errno. */
+ * does not change once the unit runs, and systemd stops the process together with the unit. Returns 0, -ESRCH, -ENOENT
+ * or another -errno. */
 int nm_cgroup_move_in(const struct nm_cgroup *cg, pid_t pid);
 
 /* The state of a cgroup according to cgroup.events. */
@@ -93,34 +93,35 @@ struct nm_cgroup_events {
     bool frozen;
 };
 
-/* The functions below return 0, -ENOENT if the cgroup has gone (a normal result), -EOPNOTSUPP if this kernel or mount
- * has no such file, or another -errno. */
+/* The functions below return 0, -ENOENT if the cgroup no longer exists (a normal result), -EOPNOTSUPP if this kernel or
+ * mount has no such file, or another -errno. */
 int nm_cgroup_read_events(const struct nm_cgroup *cg, struct nm_cgroup_events *ret);
 /* nm_cgroup_freeze() only requests the change; cgroup.events shows when it is complete. */
 int nm_cgroup_read_freeze(const struct nm_cgroup *cg, bool *ret); /* *ret: whether the last request was to freeze */
 int nm_cgroup_freeze(const struct nm_cgroup *cg, bool frozen);
 /* nm_cgroup_kill() sends SIGKILL to all processes, even if they are frozen. Without cgroup.kill it freezes the cgroup
  * first, so that no process can fork away, and kills each process through a pidfd. cgroup.events shows when all
- * processes have gone. */
+ * processes have ended. */
 /* Removes CPU quota and idle class before a kill. Dying processes release their memory on their own CPU time, which
  * takes idle-class or throttled processes seconds on a busy node (3.5 s were measured for 350 MiB). */
 void nm_cgroup_lift_cpu_limits(const struct nm_cgroup *cg);
 int nm_cgroup_kill(const struct nm_cgroup *cg);
-/* Kills as above, but leaves a cgroup with many processes or threads to a child process: SIGKILL to 8000 processes
- * takes some 0.3 s, since those that die meanwhile need the CPUs and the kernel's locks. The child does not end with
- * this process. The event loop reaps it. failed: called if the child can't kill the cgroup, with its name; -ECANCELED:
- * the child was killed. */
+/* Works as nm_cgroup_kill(), but a child process kills a cgroup with many processes or threads: SIGKILL to 8000
+ * processes takes some 0.3 s, since the dying processes need the CPUs and the kernel's locks. The child does not end
+ * with this process. The event loop reaps the child. failed: called with the cgroup's name if the child can't kill the
+ * cgroup; -ECANCELED: the child was killed. */
 typedef void (*nm_cgroup_kill_failed_fn_t)(const char *name, int r);
 int nm_cgroup_kill_in(sd_event *event, const struct nm_cgroup *cg, nm_cgroup_kill_failed_fn_t failed);
 struct nm_procs_pass;
-/* Sends the signal to all processes except `except` (0: no exception): to the first ones now, and to the others in
- * later turns (procs-pass.c). cg must stay until the pass is over or freed. A process that can't be signalled does not
- * keep the signal from the others; its error is returned, or passed to the function that is called at the end. */
+/* Sends the signal to all processes except `except` (0: no exception). The first processes are signalled immediately,
+ * the others in later turns of the event loop (procs-pass.c). cg must exist until the pass is over or freed. If a
+ * process can't be signalled, the others still get the signal; the error is returned, or passed to the function that is
+ * called at the end. */
 int nm_cgroup_signal(sd_event *event, const struct nm_cgroup *cg, int sig, pid_t except, struct nm_procs_pass **p);
 int nm_cgroup_n_processes(const struct nm_cgroup *cg, unsigned *ret);
 
 /* Finds the processes that still exist and those that hang in the kernel (cgroup/leftover-procs.c). Returns -ENOENT if
- * the cgroup has gone. */
+ * the cgroup no longer exists. */
 #define NM_COMM_SIZE 64
 struct nm_cgroup_leftover_procs {
     unsigned n;               /* processes */
@@ -140,7 +141,8 @@ int nm_cgroup_set_net_background(const struct nm_cgroup_backend *b, const struct
 /* Writes memory.reclaim, which blocks until the kernel is done: call it only in a worker process. Returns -EAGAIN if
  * the kernel reclaimed less than requested. */
 int nm_cgroup_reclaim(const struct nm_cgroup *cg, uint64_t bytes);
-/* Reads the cgroup's swap use, including pages on their way to swap; sets its limit (NM_CGROUP_NONE: no limit). */
+/* Read the cgroup's swap use, including pages on their way to swap, and set its swap limit (NM_CGROUP_NONE: no
+ * limit). */
 int nm_cgroup_read_swap(const struct nm_cgroup *cg, uint64_t *ret_bytes);
 int nm_cgroup_set_swap_max(const struct nm_cgroup *cg, uint64_t bytes);
 
@@ -160,11 +162,11 @@ int nm_cgroup_parse_memory_events(const char *text, struct nm_cgroup_memory_even
 struct nm_cgroup_watch;
 enum nm_cgroup_watch_kind { NM_CGROUP_WATCH_EVENTS, NM_CGROUP_WATCH_MEMORY_EVENTS };
 
-/* Calls cb in the event loop whenever cgroup.events (or memory.events) changes; cb reads the file itself and may get
- * one call too many. After the cgroup's removal an EVENTS watch calls cb one last time with gone = true and becomes
- * inactive; a MEMORY_EVENTS watch becomes inactive without a call. cb may free the watch. The watch does not report
- * changes from before this call: read the file once afterwards. Returns -ENOENT if the cgroup has gone or has no such
- * file. */
+/* Calls cb in the event loop whenever cgroup.events (or memory.events) changes; cb must read the file, and may be
+ * called although the file is unchanged. After the cgroup's removal an EVENTS watch calls cb one last time with gone =
+ * true and becomes inactive; a MEMORY_EVENTS watch becomes inactive without a call. cb may free the watch. The watch
+ * does not report changes from before this call: read the file once afterwards. Returns -ENOENT if the cgroup no longer
+ * exists or has no such file. */
 typedef void (*nm_cgroup_watch_cb_t)(enum nm_cgroup_watch_kind kind, bool gone, void *userdata);
 int nm_cgroup_watch_new(sd_event *event, const struct nm_cgroup *cg, enum nm_cgroup_watch_kind kind,
                         nm_cgroup_watch_cb_t cb, void *userdata, struct nm_cgroup_watch **ret);
@@ -213,7 +215,8 @@ struct nm_cgroup_backend;
  * a negative errno has not begun and does not call cb. cb may be NULL for the set_* operations. cb is not called after
  * the backend was freed, and must not free the backend. Results that callers distinguish: -ENOTCONN no connection to
  * systemd for 60 s (shorter gaps are bridged), -ETIMEDOUT systemd didn't answer in time, -EAGAIN and -ENOSPC the cgroup
- * tree is full, -ESRCH the process has gone, -ENOENT the cgroup has gone, -EEXIST that name is taken. */
+ * tree is full, -ESRCH the process has exited, -ENOENT the cgroup no longer exists, -EEXIST a cgroup of that name
+ * exists. */
 typedef void (*nm_cgroup_done_cb_t)(int result, struct nm_cgroup *cg, const char *message,
                                     void *userdata);
 
@@ -226,12 +229,12 @@ struct nm_cgroup_ops {
      * change. */
     int (*set_slice_limits)(struct nm_cgroup_backend *b, const struct nm_cgroup_limits *limits,
                             nm_cgroup_done_cb_t cb, void *userdata);
-    /* Makes the container's cgroup, still without limits, so that the container's shim can be born in the cgroup, which
-     * is faster than moving the shim. The caller frees *ret, and removes the cgroup if no create() follows. The member
-     * is NULL if systemd makes the cgroups. */
+    /* Makes the container's cgroup, still without limits, so that the container's shim can be created in the cgroup
+     * (CLONE_INTO_CGROUP), which is faster than moving the shim. The caller frees *ret, and removes the cgroup if no
+     * create() follows. The member is NULL if systemd makes the cgroups. */
     int (*prepare)(struct nm_cgroup_backend *b, const char *container_id, struct nm_cgroup **ret);
-    /* Makes the container's cgroup with its limits and moves pid (the waiting shim) into it, unless the shim was born
-     * there. */
+    /* Makes the container's cgroup with its limits and moves pid (the waiting shim) into it, unless the shim was
+     * created in the cgroup. */
     int (*create)(struct nm_cgroup_backend *b, const char *container_id, const char *description,
                   pid_t pid, const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb,
                   void *userdata);
@@ -240,8 +243,8 @@ struct nm_cgroup_ops {
     int (*set_limits)(struct nm_cgroup_backend *b, const struct nm_cgroup *cg,
                       const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb,
                       void *userdata);
-    /* Removes an empty cgroup (rmdir, or reset-failed and stop of the unit). Returns 0 also if the cgroup has already
-     * gone, and -EBUSY if it is not empty. */
+    /* Removes an empty cgroup (rmdir, or reset-failed and stop of the unit). Returns 0 also if the cgroup does not
+     * exist, and -EBUSY if it is not empty. */
     int (*remove)(struct nm_cgroup_backend *b, const struct nm_cgroup *cg);
     int (*list)(struct nm_cgroup_backend *b, nm_cgroup_list_cb_t cb, void *userdata);
     /* Moves a running process of nmd's own into a cgroup beside the slice, "<stem>_<name>.scope", and sets its limits.

@@ -3,7 +3,7 @@
 /*
  * Drift: limits that another process has changed. The text read back can differ from the text written: the kernel
  * rounds memory down to pages and returns a weight of 0 for an idle group, and systemd chooses its own period for a CPU
- * quota. So values are compared by meaning. Of the slice, whose limits nmd sets too, only the limits of memory are
+ * quota. So values are compared by meaning. nmd also sets limits of the slice, of which only the memory limits are
  * compared.
  */
 
@@ -112,7 +112,7 @@ static int check_cpu(const struct nm_cgroup_backend *b, const struct nm_cgroup *
 }
 
 /* The first line is "default 100"; the other lines are for single devices, which nmd does not set. systemd writes both
- * files, so either shows the value. */
+ * io.weight and io.bfq.weight, so each of them shows the value. */
 static int check_io(const struct nm_cgroup *cg, uint32_t weight)
 {
     const char *file = weight > 0 ? nm_limits_io_file(cg->dir_fd) : NULL;

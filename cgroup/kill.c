@@ -3,10 +3,10 @@
 /*
  * Kills and signals whole cgroups.
  *
- * cgroup.kill (kernel 5.14) is preferred: it is atomic against forks, recursive, and works on frozen groups. Without it
- * the group is frozen first, so that no process can fork between two reads of the list; SIGKILL also ends a frozen v2
- * task. Each process is opened as a pidfd, *then* checked to be in this cgroup, then signalled: so a recycled process
- * id cannot hit an unrelated process.
+ * cgroup.kill (kernel 5.14) is preferred: it is atomic against forks, recursive, and works on frozen groups. Without
+ * cgroup.kill the group is frozen first, so that no process can fork between two reads of the list; SIGKILL also ends a
+ * frozen v2 task. Each process is opened as a pidfd, *then* checked to be in this cgroup, then signalled: so a recycled
+ * process id cannot hit an unrelated process.
  */
 
 #include "cgroup/cgroup.h"
@@ -33,7 +33,7 @@ struct target {
     const struct nm_cgroup *cg;
     int sig;
     pid_t except;
-    unsigned max, n_seen, n_signalled; /* max: of n_seen */
+    unsigned max, n_seen, n_signalled; /* max: limit for n_seen */
 };
 
 static int signal_one(pid_t pid, void *userdata)
@@ -93,11 +93,11 @@ int nm_cgroup_kill(const struct nm_cgroup *cg)
     return r == -EOPNOTSUPP ? kill_one_by_one(cg) : r;
 }
 
-/* A list that fills this buffer has some 300 tasks. A kill of fewer takes some milliseconds at most. */
+/* A list that fills this buffer has some 300 tasks. A kill of fewer tasks takes some milliseconds at most. */
 #define MANY_TEXT_SIZE 2048
 
 /* Returns whether a kill may take long. The list of threads includes all processes. Cgroups below, which only a
- * privileged container can have, may have any number. */
+ * privileged container can have, may have any number of tasks. */
 static bool has_many_tasks(const struct nm_cgroup *cg)
 {
     _cleanup_close_ int fd = openat(cg->dir_fd, "cgroup.threads", O_RDONLY | O_CLOEXEC);
@@ -123,7 +123,7 @@ static _Noreturn void kill_and_exit(const struct nm_cgroup *cg)
 
 struct killer {
     nm_cgroup_kill_failed_fn_t failed;
-    char name[]; /* of the cgroup, which may have gone by the time of the call */
+    char name[]; /* name of the cgroup, which may no longer exist at the time of the call */
 };
 
 static struct killer *killer_new(const char *name, nm_cgroup_kill_failed_fn_t failed)

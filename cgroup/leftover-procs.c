@@ -4,7 +4,7 @@
  * Finds the processes that remain in a cgroup some time after a kill or a freeze, and whether they hang.
  *
  * The state of a process in /proc is that of its first thread. Another thread may hang, so all threads are checked.
- * vfork() also waits in state D, and a task that reads from a slow disk is in state D now and then. The caller
+ * vfork() also waits in state D, and a task that reads from a slow disk is in state D from time to time. The caller
  * therefore checks only when such waits should long be over.
  */
 
@@ -15,8 +15,8 @@
 #include "cgroup/procs.h"
 #include "util/fileio.h"
 
-/* Maximum number of threads to check in one turn, because one takes some 15 us: enough to find a thread that hangs. A
- * fork bomb has any number of threads. */
+/* Maximum number of threads to check in one turn, because one thread takes some 15 us and a fork bomb has any number of
+ * threads. The number is large enough to find a thread that hangs. */
 #define THREADS_MAX 1024
 #define STAT_SIZE 2048 /* a name of 15 characters and some fifty numbers of up to 20 digits */
 
@@ -94,6 +94,6 @@ void nm_cgroup_leftover_procs_print(const struct nm_cgroup_leftover_procs *s, ch
                                   "(%s)", s->n_hanging,
                        s->n_hanging == 1 ? "s" : "", (int)s->hanging, s->comm);
     else
-        (void)snprintf(buf, size, "%u of its processes %s left, though none hangs in the kernel", s->n,
-                       s->n == 1 ? "is" : "are");
+        (void)snprintf(buf, size, "%u of its processes still %s, but no process hangs in the kernel", s->n,
+                       s->n == 1 ? "exists" : "exist");
 }

@@ -86,7 +86,7 @@ bool nm_libcg_init(const char *root)
     if (fd < 0 ||
         nm_read_file_at(fd, "cgroup.controllers", controllers, sizeof controllers, NULL) < 0)
         return false;
-    /* check before cgroup_init() fills its table, which keeps most of a megabyte */
+    /* check before cgroup_init() fills its table, which occupies most of a megabyte */
     if (!has_ours(controllers))
         return false;
     cgroup_set_logger(log_line, CGROUP_LOG_ERROR, NULL);

@@ -2,8 +2,8 @@
 
 /*
  * See backend.h. The program is attached with BPF_F_ALLOW_OVERRIDE, so a cgroup has at most one such program. A
- * restarted nmd does not know whether its predecessor attached one: attaching replaces that program, and detaching also
- * removes it. systemd attaches no such program. Three instructions and three system calls do not need libbpf.
+ * restarted nmd does not know whether the previous nmd attached a program. Attaching replaces such a program, and
+ * detaching removes it. systemd attaches no such program. Three instructions and three system calls do not need libbpf.
  *
  * Loading and attaching the program requires CAP_BPF and CAP_NET_ADMIN. nmd.service leaves these capabilities out,
  * because with them a process can reconfigure the host's network. The effect depends on the queueing discipline:

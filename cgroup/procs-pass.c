@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See procs.h. cgroup.procs stays open between the turns. The kernel keeps the position in its list of tasks with
- * the descriptor and moves it on when that task ends, so no process is left out because others ended before it. An
- * index into a list that is read again each turn would leave them out: a signal ends those that were visited first.
+ * See procs.h. cgroup.procs stays open between the turns. With the descriptor, the kernel keeps a position in its list
+ * of tasks and advances the position when the task at the position ends. So the end of visited processes does not make
+ * the pass skip others. An index into a list that is read again in each turn would skip processes, because a signal
+ * ends the processes that were visited first.
  */
 
 #include "cgroup/procs.h"
@@ -18,20 +19,21 @@
 #include "util/error.h"
 #include "util/fileio.h"
 
-/* A turn of the maximum number takes some 3 ms, but a multiple of that while many of the processes end, because all of
- * them need the same locks of the kernel. So time limits it, too. Other events get at least as much time. */
+/* A turn that visits the maximum number of processes takes some 3 ms, but several times as long while many of the
+ * processes end, because they all need the same locks of the kernel. So the time of a turn is limited, too. Other
+ * events get at least as much time between two turns. */
 #define TURN_USEC (3 * NM_USEC_PER_MSEC)
 #define PAUSE_USEC (5 * NM_USEC_PER_MSEC)
 
 struct nm_procs_pass {
     sd_event_source *timer;
-    int dir_fd, procs_fd;   /* procs_fd: of the present cgroup; -EBADF: the pass is over */
-    unsigned rounds;        /* rounds to go, with this one */
-    unsigned nth;           /* the present cgroup: 0 for dir_fd, then those below */
+    int dir_fd, procs_fd;   /* procs_fd: cgroup.procs of the current cgroup; -EBADF: the pass is over */
+    unsigned rounds;        /* remaining rounds, including the current round */
+    unsigned nth;           /* index of the current cgroup: 0 for dir_fd, then the cgroups below */
     char text[512];
     size_t at, len;         /* the part of the text that was not parsed yet */
     nm_procs_fn_t fn;
-    int error; /* the first one of fn; 0: none */
+    int error; /* first error of fn; 0: no error */
     void (*ended)(int r, void *userdata);
     void *ended_userdata;
     bool ending; /* ended() is being called: its turn has visited enough processes */
@@ -72,7 +74,7 @@ static int read_more(struct nm_procs_pass *p)
     do
         n = read(p->procs_fd, p->text, sizeof p->text);
     while (n < 0 && errno == EINTR);
-    /* A threaded cgroup has no list (EOPNOTSUPP), and a removed one has no processes. */
+    /* A threaded cgroup has no list (EOPNOTSUPP), and a removed cgroup has no processes. */
     if (n < 0)
         return errno == ENODEV || errno == EOPNOTSUPP ? 0 : -errno;
     p->at = 0;
@@ -80,7 +82,7 @@ static int read_more(struct nm_procs_pass *p)
     return n > 0;
 }
 
-/* Returns 1 and the next process of the present cgroup, or 0 at its end. */
+/* Returns 1 and the next process of the current cgroup, or 0 at its end. */
 static int next_pid(struct nm_procs_pass *p, pid_t *ret)
 {
     uint64_t pid = 0;
@@ -121,7 +123,7 @@ static int open_nth(struct nm_procs_pass *p, unsigned nth)
     return 1;
 }
 
-/* Goes on to the next cgroup, or to the next round. Returns 0 at the end of the pass. */
+/* Advances to the next cgroup, or to the next round. Returns 0 at the end of the pass. */
 static int go_on(struct nm_procs_pass *p)
 {
     int r = open_nth(p, p->nth + 1);
@@ -140,7 +142,7 @@ static int visit_one(struct nm_procs_pass *p, pid_t pid)
 }
 
 /* Returns 1 if there are more processes, 0 at the end of the pass, or an error. The nth cgroup is found by opening all
- * before it, so a cgroup counts like several processes. */
+ * cgroups before it, so a cgroup counts like several processes. */
 static int visit_some(struct nm_procs_pass *p)
 {
     uint64_t begun_usec = nm_now_usec();

@@ -18,7 +18,8 @@
 /* Maximum depth of a walk. Deeper trees exist only to harm a recursive walk. */
 #define MAX_DEPTH 16
 
-/* Limits of one removal: cgroups deeper than this stay, and cgroups beyond this number are left for a later call. */
+/* Limits of one removal: cgroups deeper than this are not removed, and cgroups beyond this number are left for a later
+ * call. */
 #define PRUNE_MAX 1024u
 #define PRUNE_REMOVED_MAX 4096u
 
@@ -117,7 +118,7 @@ static int walk_subdir(int parent_fd, const char *name, unsigned depth, void *us
     if (fd < 0)
         return errno == ENOENT ? 0 : -errno;
     r = walk_tree(fd, depth + 1, userdata);
-    return r == -ENOENT ? 0 : r; /* a subgroup that has gone meanwhile is empty */
+    return r == -ENOENT ? 0 : r; /* a subgroup that was removed meanwhile counts as empty */
 }
 
 int nm_procs_walk(int dir_fd, nm_procs_fn_t fn, void *userdata)
@@ -129,7 +130,7 @@ int nm_procs_walk(int dir_fd, nm_procs_fn_t fn, void *userdata)
 }
 
 struct search {
-    unsigned nth, n; /* which cgroup, and how many were seen */
+    unsigned nth, n; /* index of the wanted cgroup, and number of cgroups seen */
     int fd;
 };
 
@@ -144,7 +145,7 @@ static int search_subdir(int parent_fd, const char *name, unsigned depth, void *
     if (fd < 0)
         return errno == ENOENT ? 0 : -errno;
     r = search_tree(fd, depth + 1, userdata);
-    return r == -ENOENT ? 0 : r; /* a cgroup that has gone meanwhile is empty */
+    return r == -ENOENT ? 0 : r; /* a cgroup that was removed meanwhile counts as empty */
 }
 
 static int search_tree(int dir_fd, unsigned depth, struct search *s)
@@ -157,7 +158,7 @@ static int search_tree(int dir_fd, unsigned depth, struct search *s)
             return -errno;
         if (depth == 0)
             return 1;
-        s->n--; /* this cgroup has gone meanwhile, so the next one gets its number */
+        s->n--; /* this cgroup was removed meanwhile, so the next cgroup gets its number */
         return 0;
     }
     if (s->n >= NM_PROCS_CGROUPS_MAX)
@@ -211,7 +212,7 @@ static int step(int *fd, const char *name)
 
 /* Removes cgroups from the leaves up, because only an empty cgroup can be removed. The walk enters a cgroup whose
  * removal fails; if this cgroup has no subdirectory, it has processes. The walk goes much deeper than nm_procs_walk(),
- * because a cgroup that is left would stay for good. */
+ * because a cgroup that is not removed here would remain permanently. */
 int nm_procs_prune(int dir_fd)
 {
     _cleanup_close_ int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -256,8 +257,8 @@ static bool line_names(const char *text, const char *name)
     return false;
 }
 
-/* Each hierarchy has a line with a path of at most 4 KiB: the dozen of version 1, named ones, and last that of version
- * 2. */
+/* Each hierarchy has a line with a path of at most 4 KiB: a dozen hierarchies of version 1, named hierarchies, and in
+ * the last line version 2. */
 #define MEMBERSHIP_SIZE ((size_t)128 << 10)
 
 bool nm_procs_is_member(pid_t pid, const char *name)

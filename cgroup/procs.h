@@ -3,8 +3,8 @@
 
 /*
  * Walks the processes of a cgroup and of the cgroups below it (a privileged container may have made cgroups below its
- * own): at once (procs.c), or in several turns of the event loop (procs-pass.c). The caller owns the descriptors that
- * it passes.
+ * own): in one call (procs.c), or in several turns of the event loop (procs-pass.c). The caller owns the descriptors
+ * that it passes.
  */
 
 #include <stdbool.h>
@@ -22,13 +22,13 @@ typedef int (*nm_procs_fn_t)(pid_t pid, void *userdata);
 #define NM_PROCS_CUT 1
 #define NM_PROCS_CGROUPS_MAX 1024u
 
-/* Walks dir_fd's cgroup.procs, then those of its subdirectories. The list is a snapshot: a process may have gone when
- * fn receives its id. The container determines the number of processes, so an fn that does more than count must limit
- * its own work. Returns 0, NM_PROCS_CUT, -ENOENT if the cgroup itself has gone, or fn's error. */
+/* Walks dir_fd's cgroup.procs, then the cgroup.procs of each subdirectory. The list is a snapshot: a process may have
+ * gone when fn receives its id. The container determines the number of processes, so an fn that does more than count
+ * must limit its own work. Returns 0, NM_PROCS_CUT, -ENOENT if the cgroup itself no longer exists, or fn's error. */
 int nm_procs_walk(int dir_fd, nm_procs_fn_t fn, void *userdata);
 
-/* Opens cgroup.procs of the nth cgroup in the order of that walk; 0 is dir_fd's own. Returns the descriptor, or -ENOENT
- * if there are not as many cgroups. */
+/* Opens cgroup.procs of the nth cgroup in the order of nm_procs_walk(); 0 is dir_fd's own file. Returns the descriptor,
+ * or -ENOENT if there are not as many cgroups. */
 int nm_procs_open_nth(int dir_fd, unsigned nth);
 
 /* Returns whether the process is in the cgroup of this name (a scope's name, unique on the node) or below it. */
@@ -50,9 +50,9 @@ int nm_procs_prune(int dir_fd);
 
 struct nm_procs_pass;
 
-/* Begins a pass, which replaces a pass in *p, and visits the first processes. The others, and those of further rounds,
- * follow in later turns, without those that have ended meanwhile. fn gets a copy of the userdata. Its errors do
- * not end the pass. Returns 0, the first error of this turn, or -ENOENT if the cgroup has gone. */
+/* Begins a pass, which replaces a pass in *p, and visits the first processes. The other processes, and further rounds,
+ * follow in later turns; processes that have ended by then are skipped. fn gets a copy of the userdata. An error of fn
+ * does not end the pass. Returns 0, the first error of this turn, or -ENOENT if the cgroup no longer exists. */
 int nm_procs_pass_begin(struct nm_procs_pass **p, sd_event *event, int dir_fd, unsigned rounds, nm_procs_fn_t fn,
                         const void *userdata, size_t size);
 bool nm_procs_pass_is_on(const struct nm_procs_pass *p);

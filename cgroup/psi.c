@@ -119,7 +119,7 @@ static int on_pressure(sd_event_source *s, int fd, uint32_t revents, void *userd
     struct nm_psi_watch *w = userdata;
 
     (void)fd;
-    /* EPOLLERR means that the cgroup has gone for good. Left enabled, the source would fire forever. */
+    /* EPOLLERR means that the cgroup was removed. If the source stayed enabled, it would fire forever. */
     if (revents & EPOLLERR)
         return sd_event_source_set_enabled(s, SD_EVENT_OFF);
     w->cb(w->userdata);

@@ -2,8 +2,8 @@
 
 /*
  * See sdbus.h. The bus is preferred. Without a bus (a minimal host) root talks to systemd's own socket, as systemctl
- * does. Both connections break now and then: daemon-reexec drops connections to the socket, and removes systemd's name
- * from the bus for a moment, in which the bus itself answers calls with errors.
+ * does. Both connections break from time to time: daemon-reexec drops connections to the socket, and removes systemd's
+ * name from the bus for a moment. During this moment the bus itself answers calls with errors.
  *
  * The connection is reported as up only when the manager has answered Subscribe: a connected socket does not show that
  * the manager works.
@@ -97,8 +97,8 @@ static int on_job_removed(sd_bus_message *m, void *userdata, sd_bus_error *error
     return 0;
 }
 
-/* The signal comes at the beginning and at the end of a daemon-reload. The properties are written anew only at the
- * end. */
+/* systemd sends the signal at the beginning and at the end of a daemon-reload. Only at the end has systemd written the
+ * properties again. */
 static int on_reloading(sd_bus_message *m, void *userdata, sd_bus_error *error)
 {
     struct nm_sdbus *s = userdata;
@@ -111,7 +111,7 @@ static int on_reloading(sd_bus_message *m, void *userdata, sd_bus_error *error)
 }
 
 /* Doubles the delay each time, since systemd may be busy with its start. This function cannot fail: if a retry was lost
- * for want of memory, no other retry would follow. */
+ * for lack of memory, no other retry would follow. */
 static void retry_later(struct nm_sdbus *s)
 {
     int enabled = SD_EVENT_OFF;
@@ -165,7 +165,7 @@ static int on_disconnected(sd_bus_message *m, void *userdata, sd_bus_error *erro
 {
     (void)m;
     (void)error;
-    /* Do not close the connection here: it is still in use further up the stack. */
+    /* Do not close the connection here: a function further up the stack still uses it. */
     retry_later(userdata);
     return 0;
 }

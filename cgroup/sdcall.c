@@ -109,7 +109,7 @@ static int append_scope(sd_bus_message *m, const struct nm_sdcall_scope *scope,
         r = append_string(m, "Slice", scope->slice);
     if (r >= 0)
         r = append_pid(m, scope->pid);
-    /* Unload the unit with its last process, even if this process was killed for want of memory: nmd keeps its own
+    /* Unload the unit when its last process ends, even if the OOM killer ended this process, because nmd keeps its own
      * records. */
     if (r >= 0)
         r = append_string(m, "CollectMode", "inactive-or-failed");

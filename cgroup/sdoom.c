@@ -5,7 +5,7 @@
  * OOMPolicy=kill sets the file, but systemd then also kills the other processes, including the shim, whose record would
  * be lost. OOMPolicy=continue resets the file to 0 whenever systemd writes the scope's files. nmd needs only the
  * kernel's group kill. So it writes the file directly, remembers the value here, and writes it again after each reload
- * of the manager. The drift check repairs a reset that happens while nmd is down.
+ * of the manager. The drift check repairs a reset that happens while nmd is not running.
  */
 
 #include "cgroup/attr.h"
@@ -87,7 +87,7 @@ void nm_sdoom_adopt(struct nm_systemd *s, const struct nm_cgroup *cg)
         keep(s, cg->name);
 }
 
-/* Returns false if the scope has gone. */
+/* Returns false if the scope no longer exists. */
 static bool restore_one(const struct nm_systemd *s, const char *unit)
 {
     _cleanup_close_ int fd = openat(s->base.slice_fd, unit, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -7,9 +7,9 @@
  * that names the job. The setting of properties ends one round trip after its reply: systemd answers first and writes
  * the cgroup's files in the next turn of its loop, before it serves the next message.
  *
- * Operations outlive a lost connection. When the manager is back, each operation is sent again. Setting properties
- * twice is harmless. A scope that already exists is recognized by its process, the waiting shim. An operation that has
- * not ended by its deadline fails.
+ * Operations outlive a lost connection. When the manager is available again, each operation is sent again. Setting
+ * properties twice is harmless. A scope that already exists is recognized by its process, the waiting shim. An
+ * operation that has not ended by its deadline fails.
  */
 
 #include <assert.h>
@@ -24,7 +24,7 @@
 
 /* A daemon-reexec on a loaded machine makes PID 1 unavailable for many seconds. */
 #define OP_TIMEOUT_USEC (60 * NM_USEC_PER_SEC)
-#define TAKEN_USEC (3 * NM_USEC_PER_SEC) /* systemd unloads a scope within a moment of its end */
+#define TAKEN_USEC (3 * NM_USEC_PER_SEC) /* systemd unloads a scope soon after its end */
 #define TICK_USEC (500 * NM_USEC_PER_MSEC)
 
 /* systemd's root slice. nmd's slice is directly below it, since its name has no "-". */
@@ -266,8 +266,8 @@ static void on_create_error(struct nm_sdop *op, const sd_bus_error *e, int r)
     } else if (r == -EEXIST && op->repeated) {
         op->state = OP_JOB; /* the scope exists already; the tick checks whether the process is in it */
     } else if (r == -EEXIST && nm_now_usec() < op->deadline_usec - OP_TIMEOUT_USEC + TAKEN_USEC) {
-        /* Most likely the scope is left from an earlier attempt at the same container by an nmd that died: it is empty,
-         * and systemd has yet to unload it. */
+        /* Most likely an nmd that died has left the scope from an earlier attempt to start the same container. The
+         * scope is empty, and systemd has not unloaded it yet. */
         op->state = OP_TAKEN;
     } else if (r == -ENOENT && !op->slice_started && restart_slice(s) >= 0) {
         op->slice_started = true;
@@ -501,7 +501,7 @@ int nm_sdop_set(struct nm_systemd *s, const struct nm_cgroup *cg, const char *un
     if (!op)
         return -ENOMEM;
     op->limits = *limits;
-    if (cg) { /* the caller may free cg meanwhile */
+    if (cg) { /* the caller may free cg before the operation ends */
         op->cg.name = op->unit;
         op->cg.dir_fd = fcntl(cg->dir_fd, F_DUPFD_CLOEXEC, 3);
         if (op->cg.dir_fd < 0) {

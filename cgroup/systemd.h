@@ -47,7 +47,7 @@ void nm_sdop_cancel_all(struct nm_systemd *s);
 void nm_sdop_job_removed(struct nm_systemd *s, const char *job, const char *unit,
                          const char *result);
 void nm_sdop_up(struct nm_systemd *s);
-/* Returns whether nmd itself is having systemd start or change this unit. */
+/* Returns whether an operation of nmd that starts or changes this unit is in progress. */
 bool nm_sdop_is_under_way(const struct nm_systemd *s, const char *unit);
 /* Adds the timer for deadlines and retries to the event loop, once the loop exists. */
 int nm_sdop_attach(struct nm_systemd *s);

@@ -4,8 +4,8 @@
  * Wakes the event loop on changes of cgroup.events and memory.events.
  *
  * kernfs reports EPOLLPRI|EPOLLERR for a file that changed since *this* descriptor last read it. So each watch has its
- * own descriptor, reads it once to arm it, and reads it again on every wake-up; otherwise epoll would report the change
- * forever.
+ * own descriptor. The watch reads the file once to arm the descriptor, and again on every wake-up; otherwise epoll
+ * would report the change forever.
  *
  * The rmdir of a cgroup is visible neither to poll nor to an inotify watch on the directory itself (an open descriptor
  * keeps its inode). A watch on the parent directory reports it (IN_DELETE). As a populated cgroup cannot be removed,

@@ -404,7 +404,7 @@ static void test_leftover_processes_are_described(void **state)
     assert_int_equal(nm_cgroup_leftover_procs(w->cg, &s), 0);
     assert_true(s.n == 1 && s.n_hanging == 0);
     nm_cgroup_leftover_procs_print(&s, text, sizeof text);
-    assert_string_equal(text, "1 of its processes is left, though none hangs in the kernel");
+    assert_string_equal(text, "1 of its processes still exists, but no process hangs in the kernel");
 
     pid = hanging();
     (void)snprintf(text, sizeof text, "%d\n%d\n4194303\n", (int)getpid(), (int)pid); /* the last is dead */
@@ -422,7 +422,7 @@ static void test_leftover_processes_are_described(void **state)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     s = (struct nm_cgroup_leftover_procs){.n = 2};
     nm_cgroup_leftover_procs_print(&s, text, sizeof text);
-    assert_string_equal(text, "2 of its processes are left, though none hangs in the kernel");
+    assert_string_equal(text, "2 of its processes still exist, but no process hangs in the kernel");
     fake_tree_write(&w->dir, SCOPE "cgroup.procs", "");
     fake_tree_unlink(&w->dir, SCOPE "cgroup.procs");
     assert_int_equal(nm_cgroup_leftover_procs(w->cg, &s), -ENOENT); /* the cgroup was removed */

@@ -379,8 +379,8 @@ static void test_leftover_processes_are_named(void **state)
         struct nm_cgroup_leftover_procs s;
         const char *text;
     } cases[] = {
-        {{.n = 1}, "1 of its processes is left, though none hangs in the kernel"},
-        {{.n = 3}, "3 of its processes are left, though none hangs in the kernel"},
+        {{.n = 1}, "1 of its processes still exists, but no process hangs in the kernel"},
+        {{.n = 3}, "3 of its processes still exist, but no process hangs in the kernel"},
         {{.n = 3, .n_hanging = 1, .hanging = 17, .comm = "dd"},
          "1 of its processes hangs in the kernel (state D), for example 17 (dd)"},
         {{.n = 3, .n_hanging = 2, .hanging = 17, .comm = "dd"},
