@@ -4,19 +4,19 @@
  * Samples one container's cgroup. Every cgroup2 cgroup has cpu.stat, with or without the cpu controller. The memory use
  * comes from memory.stat or, without the memory controller, from the processes (procmem.c).
  *
- * Every file is opened once. A read then costs one system call, and cannot reach another cgroup that gets the same path
- * later: after a removal the kernel returns ENODEV.
+ * Every file is opened once. Each later read needs one system call, and cannot reach another cgroup that gets the same
+ * path later: after a removal the kernel returns ENODEV.
  *
  * memory.current includes page cache that can be dropped, which the policy must not count as use. But it is a single
  * number, whereas for memory.stat the kernel collects data from all CPUs and prints fifty lines. If memory.current is
  * unchanged and no CPU time was used, then no memory was allocated or reclaimed, and the other files are not read.
  *
  * memory.peak, memory.swap.current and memory.events change seldom, and hardly without a large change of
- * memory.current: swapping out and the OOM killer lower it, a new peak raises it. So these files are read after a large
- * change, and else every few seconds. No decision uses peak and events from here: a watch on memory.events reports OOM
- * kills to nmd, and the shim reports the last peak. The amount in swap matters when a paused container is to be
- * resumed. While it is above 0 it is read each time, because a container at its limit swaps pages in and others out,
- * and its total stays constant.
+ * memory.current: swapping out and the OOM killer lower memory.current, and a new peak raises it. So these files are
+ * read after a large change, and else every few seconds. No decision uses peak and events from here: a watch on
+ * memory.events reports OOM kills to nmd, and the shim reports the last peak. The amount in swap matters when a paused
+ * container is to be resumed. While this amount is above 0, it is read in each sample, because a container at its limit
+ * swaps pages in and others out, and its total stays constant.
  *
  * The kernel keeps changed cgroups in lists, one per CPU, and removes a cgroup from its parent's list when the cgroup's
  * statistics are read. The list is singly linked and searched from its head. Reading a thousand active siblings one
@@ -377,7 +377,7 @@ static void sample_stall(struct nm_cgroup_sampler *s, uint64_t now_usec, struct 
     if (s->cpu_pressure_fd < 0 || nm_monitor_read(s->cpu_pressure_fd, buf, sizeof buf) < 0 ||
         nm_psi_parse(buf, &psi) < 0)
         return;
-    /* If a look between two samples came only a moment ago, its rate is kept. */
+    /* If an extra sample between two periodic samples was taken only a moment ago, its rate is kept. */
     (void)nm_rate_update_over(&s->stall, now_usec, psi.some.total_usec, STALL_MIN_USEC);
     out->stall_known = s->stall.valid;
     out->stall_permille = (uint32_t)NM_MIN(s->stall.per_sec / 1000, UINT64_C(1000));

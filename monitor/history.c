@@ -2,8 +2,8 @@
 
 /*
  * A ring of points, allocated once. Each point stands for a step of time, so that a screen can show all of them. The
- * samples within a step become one point with the mean of their amounts. So the ring covers its span however often
- * samples come. Older points are dropped however seldom samples come.
+ * samples within a step become one point with the mean of their amounts. So the ring covers its span even if samples
+ * are frequent. Points older than the span are dropped even if samples are rare.
  */
 
 #include "monitor/monitor.h"

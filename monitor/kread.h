@@ -12,7 +12,7 @@
 
 /*
  * Reads the file from offset `at` into buf, NUL-terminated. Returns the number of bytes (size - 1: there may be more),
- * -ENOENT if the object of the file has gone, or -errno.
+ * -ENOENT if the object of the file no longer exists, or -errno.
  *
  * A seq_file fills a page-sized buffer per read and returns early only if the next record doesn't fit (or, for files
  * that are one record, never): a read well short of a page is therefore complete, and a second read that returns 0 is
@@ -52,7 +52,7 @@ static inline int nm_monitor_read(int fd, char *buf, size_t size)
 /*
  * Reads the lines that begin with one of the words from a file of up to NM_MONITOR_LINES_MAX bytes. The text is
  * NUL-terminated and in the file's order. Returns its length, -E2BIG if the lines or the file are longer, -ENOENT, or
- * -errno. This function serves files of which a part grows with the user's data, such as the groups in
+ * -errno. Use this function for files in which a part grows with the user's data, such as the groups in
  * /proc/PID/status.
  */
 #define NM_MONITOR_LINES_MAX ((off_t)2 << 20) /* 65536 groups are 704 KiB */

@@ -30,7 +30,7 @@
 
 /* The kernel makes dump parts of up to 32 KiB if the receiver's buffer has that room. */
 #define BUF_SIZE ((size_t)32 << 10)
-/* Reading the speed takes the kernel's global network lock and may ask the hardware. */
+/* Reading the speed takes the kernel's global network lock and may query the hardware. */
 #define SPEED_MAX_AGE_USEC (60 * NM_USEC_PER_SEC)
 
 struct link {

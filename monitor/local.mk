@@ -1,4 +1,4 @@
-# monitor/: samplers, and the history of what they saw.
+# monitor/: samplers, and the history of their samples.
 noinst_LIBRARIES += libnm-monitor.a
 libnm_monitor_a_SOURCES = \
 	%D%/cgsample.c \

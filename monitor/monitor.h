@@ -3,8 +3,8 @@
 
 /*
  * monitor/ contains the samplers. The samplers convert kernel files to plain structs and contain no policy. Each
- * sampler keeps its descriptors open between samples and allocates no memory while sampling. -ENOENT (the object has
- * gone) is a normal result. `now_usec` is CLOCK_BOOTTIME and always a parameter.
+ * sampler keeps its descriptors open between samples and allocates no memory while sampling. -ENOENT (the object no
+ * longer exists) is a normal result. `now_usec` is CLOCK_BOOTTIME and always a parameter.
  */
 
 #include <stdbool.h>
@@ -83,19 +83,19 @@ NM_DEFINE_CLEANUP(struct nm_cgroup_sampler *, nm_cgroup_sampler_free)
 /* Sets the container's shim, whose memory does not change: without the memory controller the shim's memory is read only
  * every 10 s. 0: the container has no shim (any more). */
 void nm_cgroup_sampler_set_shim(struct nm_cgroup_sampler *s, pid_t shim);
-/* Sets how many samplers share the time of one turn. Without the memory controller, the more there are, the fewer of a
- * container's many processes does one sample read. */
+/* Sets how many samplers share the time of one turn. Without the memory controller, one sample of a container with many
+ * processes reads fewer of them if there are more samplers. */
 void nm_cgroup_sampler_set_n_samplers(struct nm_cgroup_sampler *s, size_t n);
-void nm_cgroup_sampler_reap(void); /* reaps helper processes of freed samplers; call it once in a while */
+void nm_cgroup_sampler_reap(void); /* reaps helper processes of freed samplers; call this function regularly */
 /* Starts or stops measuring the container's stall in each sample, which needs one more descriptor. Returns -EOPNOTSUPP
  * if there is no cpu.pressure. */
 int nm_cgroup_sampler_watch_stall(struct nm_cgroup_sampler *s, const struct nm_cgroup *cg, bool on);
 int nm_cgroup_sampler_sample(struct nm_cgroup_sampler *s, uint64_t now_usec, struct nm_cgroup_sample *ret);
 /*
- * Makes the kernel collect the statistics of all cgroups below one at once, before they are sampled. This changes no
- * figure, but makes the cost of reading the cgroups linear in their number (cgsample.c). stat_fd: cpu.stat of the upper
- * cgroup, and in a second call its memory.stat, because Linux 6.16 and later collect both files separately. Returns
- * -ENOENT if the cgroup has gone.
+ * Makes the kernel collect the statistics of all cgroups below one cgroup in one pass, before these cgroups are
+ * sampled. This changes no figure, but makes the cost of reading the cgroups linear in their number (cgsample.c).
+ * stat_fd: cpu.stat of the upper cgroup, and in a second call its memory.stat, because Linux 6.16 and later collect
+ * both files separately. Returns -ENOENT if the cgroup no longer exists.
  */
 int nm_cgroup_collect(int stat_fd);
 /* Reads the memory of a cgroup and all cgroups below it, counted like a container's memory_bytes. Collects memory.stat
@@ -152,7 +152,7 @@ struct nm_history_use {
 /* Pressure of the node (PSI) in the last ten seconds. */
 enum nm_history_pressure {
     NM_HISTORY_MEMORY_SOME, /* some task waited for memory, ... */
-    NM_HISTORY_MEMORY_FULL, /* ... or all tasks waited at once */
+    NM_HISTORY_MEMORY_FULL, /* ... or all tasks waited at the same time */
     NM_HISTORY_CPU_SOME,
     NM_HISTORY_PRESSURES,
 };

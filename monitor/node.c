@@ -59,7 +59,7 @@ int nm_node_sampler_new(const char *proc_root, struct nm_node_sampler **ret)
     assert(proc_root && ret);
     if (!s)
         return -ENOMEM;
-    /* Leaves out the buffer, whose pages are touched only as far as the kernel writes text. */
+    /* Do not clear the buffer, so that only the pages into which the kernel writes text become resident. */
     memset(s, 0, offsetof(struct nm_node_sampler, buf));
     s->meminfo_fd = s->stat_fd = s->memory_pressure_fd = s->cpu_pressure_fd = -EBADF;
 
@@ -89,8 +89,8 @@ static int sample_memory(struct nm_node_sampler *s, struct nm_node_sample *out)
         r = nm_monitor_parse_meminfo(s->buf, &m);
     if (r < 0)
         return r;
-    /* Pages in a pool of huge pages cannot be used otherwise, even if no process uses them. MemTotal includes them, but
-     * neither MemAvailable nor any container's figures do. */
+    /* Pages in a pool of huge pages cannot be used for other purposes, even if no process uses them. MemTotal includes
+     * them, but neither MemAvailable nor any container's figures do. */
     out->hugetlb_bytes = NM_MIN(m.hugetlb_bytes, m.memory_total_bytes);
     out->memory_total_bytes = m.memory_total_bytes - out->hugetlb_bytes;
     out->memory_available_bytes = m.memory_available_bytes;
@@ -101,11 +101,11 @@ static int sample_memory(struct nm_node_sampler *s, struct nm_node_sample *out)
 }
 
 /*
- * Computes the busy share of the elapsed ticks, times the CPUs; unlike ticks per elapsed time it cannot exceed the
- * machine. Idle ticks may decrease by a few, because the kernel recomputes them for CPUs in a tickless sleep (and
- * documents iowait as unreliable); this counts as zero. Any other decrease is a reset, after which there is no rate. A
- * CPU that goes online or offline is also a reset, because the kernel computes the idle time of offline CPUs in another
- * way.
+ * Computes the busy share of the elapsed ticks, times the CPUs; unlike ticks per elapsed time, this share cannot exceed
+ * the machine's CPUs. Idle ticks may decrease by a few, because the kernel recomputes them for CPUs in a tickless sleep
+ * (and documents iowait as unreliable); this counts as zero. Any other decrease is a reset, after which there is no
+ * rate. A CPU that goes online or offline is also a reset, because the kernel computes the idle time of offline CPUs in
+ * another way.
  */
 static bool busy_millicores(const struct nm_cpu_ticks *old, const struct nm_cpu_ticks *now,
                             uint32_t *ret)

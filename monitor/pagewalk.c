@@ -3,8 +3,8 @@
 /*
  * Reads smaps_rollup, which takes the lock of the target's address space. Other processes can hold this lock for long:
  * a fork of a large process under memory pressure, or deliberately a process whose page fault waits for its own FUSE
- * server. A reader of the file waits as long, which nmd must not, because its only thread serves all containers. So a
- * short-lived child reads the file. The child's wait is killable, and the child dies with nmd.
+ * server. A reader of the file waits until the lock is released. nmd must not wait, because its only thread serves all
+ * containers. So a short-lived child reads the file. The child's wait is killable, and the child dies with nmd.
  */
 
 #include "monitor/pagewalk.h"
@@ -20,8 +20,9 @@
 #include "monitor/parse.h"
 #include "util/inherited.h"
 
-/* Returns -ESRCH if the process has no memory any more. Some kernels notice this at the read only, for which
- * nm_monitor_read() returns -ENOENT. At open() this means a kernel without the file, or a process that has gone. */
+/* Returns -ESRCH if the process no longer has memory. Some kernels detect this only at the read, and nm_monitor_read()
+ * then returns -ENOENT. -ENOENT at open() means that the kernel does not have the file, or that the process no longer
+ * exists. */
 static int read_rollup(const char *proc_root, pid_t pid, char *buf, size_t size)
 {
     _cleanup_close_ int fd = -EBADF;

@@ -24,13 +24,14 @@ struct nm_pagewalk_sum {
     uint64_t resident_bytes, unique_bytes;
 };
 
-/* Large processes are summed up separately: what they share says little about the others, and the reverse. */
+/* Large processes are summed up separately, because their sharing says little about the sharing of the other processes,
+ * and vice versa. */
 struct nm_pagewalk_result {
     struct nm_pagewalk_sum large, others;
 };
 
-/* Starts a walk over the n processes, of which bytes[i] are resident. The first n_large are the large ones. Each of
- * both groups is walked up to max_bytes. */
+/* Starts a walk over the n processes, of which bytes[i] are resident. The first n_large processes are the large ones.
+ * In each of the two groups, at most max_bytes are walked. */
 int nm_pagewalk_start(struct nm_pagewalk *w, const char *proc_root, const pid_t *pids, const uint64_t *bytes,
                       unsigned n, unsigned n_large, uint64_t max_bytes);
 /* Waits at most timeout_msec for the walk. Returns 0 if the walk is done, -EAGAIN if it is still running, else its

@@ -236,8 +236,8 @@ int nm_monitor_parse_memory_stat(const char *text, struct nm_memory_stat *ret)
  * appear twice as large, and be chosen as a victim.
  *
  * The kernel does not report the size of these two parts, but it follows from the other lists: all swap-backed pages
- * (anon + shmem) are on inactive_anon, active_anon or unevictable, so those missing on the first two are on the third.
- * The counters are updated in batches and not at one instant, hence the clamps.
+ * (anon + shmem) are on inactive_anon, active_anon or unevictable, so pages that are missing on inactive_anon and
+ * active_anon are on unevictable. The counters are updated in batches and not at one instant, hence the clamps.
  *
  * Pages being written to swap have left anon, but they stay on the lists and in memory until they are written, which
  * takes up to a minute on a slow disk, so they count as used. Other pages in the swap cache, read ahead or already

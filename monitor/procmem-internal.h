@@ -35,10 +35,10 @@ struct nm_proc_figures {
 };
 
 struct nm_proctable {
-    struct nm_proc_figures *all; /* NULL: own */
+    struct nm_proc_figures *all; /* NULL: `own` is used */
     struct nm_proc_figures own[NM_PROCTABLE_OWN];
     unsigned n, size;
-    unsigned n_beyond; /* listed processes for which there was no memory */
+    unsigned n_beyond; /* number of listed processes for whose figures no memory could be allocated */
 };
 
 void nm_proctable_done(struct nm_proctable *t);

@@ -18,16 +18,16 @@
  * If no CPU time was used since the last sample, no process can have allocated memory, and no file is read. Of a
  * thousand containers most are idle or paused most of the time.
  *
- * A container's shim is nmd's own program and does not grow. Once two readings of it were equal, its figures are kept
- * for as long as those of an idle container.
+ * A container's shim is nmd's own program and does not grow. After two equal readings, the shim's figures are kept for
+ * as long as the figures of an idle container.
  *
- * A container may have any number of processes, but one sample reads only a limited number of them. The first ones have
- * open descriptors and are read each time. Of the rest each sample reads a part and continues where the previous one
- * stopped, so that all have been read after some samples. Meanwhile a process counts with its last figures, because
- * memory that was not looked at has not been freed: the sum falls only if a process was read again or is no longer
- * listed. A process that was not read yet counts with the mean of those that were read for the first time in the same
- * sample, since they were started around the same time. The largest of them is left out of the mean: one large process
- * must not be multiplied by thousands of small ones.
+ * A container may have any number of processes, but one sample reads only a limited number of them. The first processes
+ * have open descriptors and are read in each sample. Of the rest, each sample reads a part and continues where the
+ * previous sample stopped, so that all have been read after some samples. Until a process is read again it counts with
+ * its last figures, because its memory must not count as freed without a reading: the sum falls only if a process was
+ * read again or is no longer listed. A process that was not read yet counts with the mean of those that were read for
+ * the first time in the same sample, since they were started around the same time. The largest of them is left out of
+ * the mean: one large process must not be multiplied by thousands of small ones.
  *
  * Each open descriptor costs a page of kernel memory (a seq_file keeps its buffer), and saves half of the cost of
  * opening, reading and closing.
@@ -54,10 +54,11 @@
 
 /* Maximum number of processes whose statm stays open, because a container can start any number of them. */
 #define CACHE_MAX 64u
-/* Share of the reads for processes that were never read. The other share is not theirs, because a container that forks
- * constantly could otherwise prevent that the figures of its older processes are renewed. */
+/* Processes that were never read get all reads divided by this number, and the reads that the other processes do not
+ * need. With a larger part, a container that forks constantly could prevent nmd from renewing the figures of its older
+ * processes. */
 #define UNREAD_SHARE 2
-/* Maximum number of listed processes. The memory of a container with more is unknown. */
+/* Maximum number of listed processes. The memory of a container with more processes is unknown. */
 #define LISTED_MAX 65536u
 /* Maximum number of threads read if a process's first thread has ended. A process can keep ended threads listed by
  * tracing them from another process. */
@@ -65,7 +66,7 @@
 #define PROCS_TEXT_SIZE ((size_t)64 << 10)
 
 /* How long the figures of a container that used no CPU are kept. They may still change: the kernel swaps out, and a
- * process may be moved in. */
+ * process may be moved into the cgroup. */
 #define IDLE_MAX_AGE_USEC (10 * NM_USEC_PER_SEC)
 
 /* Shared memory may grow by this many pages without a new reading: the kernel's own counters, which it updates in
@@ -95,8 +96,8 @@ struct nm_procmem {
     uint64_t measured_usec, cpu_usage_usec;
     struct nm_proc_memory memory;
 
-    /* All processes. The next process to read again follows this one. n_outdated: as many readings are to follow until
-     * each process was read since the cgroup used CPU time. */
+    /* All processes; the last process that was read again; and the number of readings that are still needed until each
+     * process was read after the cgroup's last use of CPU time. */
     struct nm_proctable table;
     pid_t read_last;
     unsigned n_outdated;
@@ -177,8 +178,9 @@ static int open_proc(const struct nm_procmem *p, pid_t pid, const char *name)
 
 /* ---- listing the processes ------------------------------------------------------------------- */
 
-/* A privileged container (root, or delegated) can hide processes in cgroups of its own; cgroup.procs lists only those
- * of one cgroup. kernfs maintains the link count of directories, so one fstat shows that there are no cgroups below. */
+/* A privileged container (root, or delegated) can hide processes in cgroups of its own; cgroup.procs lists only the
+ * processes of one cgroup. kernfs maintains the link count of directories, so one fstat shows that there are no cgroups
+ * below. */
 static bool has_children(int cgroup_fd)
 {
     struct stat st;
@@ -234,7 +236,8 @@ static int list_flat(int procs_fd, struct census *c)
     return 0;
 }
 
-/* If there are too many processes, or too many cgroups below, the memory is unknown, and not that of a part of them. */
+/* If there are too many processes, or too many cgroups below, the memory counts as unknown, not as the memory of a part
+ * of the processes. */
 static int list_processes(struct nm_procmem *p)
 {
     struct census c;
@@ -263,9 +266,9 @@ static int read_status_file(const struct nm_procmem *p, pid_t pid, const char *n
     return r < 0 ? r : nm_monitor_parse_status(buf, ret);
 }
 
-/* Reads the memory from another thread, since the first thread has ended and its file lacks the figures. Any live
- * thread has them. Returns -EBADMSG if the first threads of the list have all ended; the memory is then unknown, and
- * not 0. */
+/* Reads the memory from another thread, since the first thread has ended and its file lacks the figures. The file of
+ * any live thread has the figures. Returns -EBADMSG if the first threads of the list have all ended; the memory is then
+ * unknown, and not 0. */
 static int read_thread_status(const struct nm_procmem *p, pid_t pid, struct nm_proc_memory *ret)
 {
     _cleanup_closedir_ DIR *dir = NULL;
@@ -376,7 +379,8 @@ static bool make_room(struct nm_procmem *p)
     return true;
 }
 
-/* Returns the entry for pid at index i, where it was last time unless processes before it have ended. */
+/* Returns the entry for pid at index i. The entry is already there unless processes before it have ended since the last
+ * sample. */
 static struct process *cache_entry(struct nm_procmem *p, unsigned i, pid_t pid)
 {
     assert(i < CACHE_MAX && p->n_cached <= p->cache_size);
@@ -457,7 +461,7 @@ static int measure_first(struct nm_procmem *p, uint64_t now_usec)
         int r;
 
         if (!q)
-            break; /* out of memory; the process is read like those that follow */
+            break; /* out of memory; the process is read like a process without an open descriptor */
         r = measure_cached(p, q, now_usec);
         r = note(f, r, &q->memory);
         if (r < 0)
@@ -467,7 +471,7 @@ static int measure_first(struct nm_procmem *p, uint64_t now_usec)
     return (int)i;
 }
 
-/* Sum of several processes' memory. n: those of them that have memory. */
+/* Sum of several processes' memory. n: number of these processes that have memory. */
 struct tally {
     unsigned n;
     struct nm_proc_memory sum, largest;
@@ -478,7 +482,7 @@ static uint64_t all_bytes(const struct nm_proc_memory *m)
     return m->anon_bytes + m->shmem_bytes + m->swap_bytes;
 }
 
-/* Processes that have ended do not count in n, since their 0 says nothing about the others. */
+/* Processes that have ended do not count in n, since their 0 is no information about the others. */
 static void add_to_tally(struct tally *t, const struct nm_proc_memory *m)
 {
     t->n += all_bytes(m) > 0;
@@ -511,7 +515,7 @@ static int measure_new(struct nm_procmem *p, unsigned from, enum nm_proc_known k
     return (int)n;
 }
 
-/* Reads up to max processes again, in turn. */
+/* Reads up to max processes again, and continues after the last process of the previous call. */
 static int measure_again(struct nm_procmem *p, unsigned from, unsigned max)
 {
     unsigned at = NM_MAX(from, nm_proctable_after(&p->table, p->read_last)), n = 0;
@@ -543,8 +547,8 @@ static unsigned count_known(struct nm_procmem *p, unsigned from, enum nm_proc_kn
 }
 
 /* Reads as many of the processes from index `from` on as are allowed, and adds those that are read for the first time
- * to `new`. A process that could not be read comes first: as long as its memory is unknown, so is that of the
- * container. */
+ * to `new`. A process that could not be read comes first: as long as its memory is unknown, the memory of the container
+ * is unknown, too. */
 static int measure_rest(struct nm_procmem *p, unsigned from, struct tally *new)
 {
     struct tally failed = {0};

@@ -63,7 +63,7 @@ static void sort(pid_t *pids, unsigned n)
     }
 }
 
-/* Removes the processes that are no longer listed. Returns the number of those that stay. */
+/* Removes the processes that are no longer listed. Returns the number of the remaining processes. */
 static unsigned drop_ended(struct nm_proctable *t, const pid_t *pids, unsigned n)
 {
     struct nm_proc_figures *all = nm_proctable_get(t);
@@ -80,8 +80,8 @@ static unsigned drop_ended(struct nm_proctable *t, const pid_t *pids, unsigned n
     return kept;
 }
 
-/* Returns how many of n processes have room. The array doubles, so that a container whose processes come and go causes
- * no allocation in most samples. */
+/* Returns how many of n processes fit into the array. The array doubles, so that a container whose processes come and
+ * go causes no allocation in most samples. */
 static unsigned make_room(struct nm_proctable *t, unsigned n)
 {
     unsigned size = NM_MAX(t->size, NM_PROCTABLE_OWN);

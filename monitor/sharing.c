@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See procmem-internal.h. The page table walks (pagewalk.h) take place when much may be shared, and seldom. Between
- * them the last result is adapted. */
+/* See procmem-internal.h. The page table walks (pagewalk.h) are run only if much memory may be shared, and not in each
+ * sample. Between two walks the last result is adapted to the current processes. */
 
 #include "monitor/procmem-internal.h"
 
@@ -16,7 +16,7 @@
 #define WALK_MAX_AGE_USEC (10 * NM_USEC_PER_SEC)
 #define WALK_MAX_BYTES (2048 * NM_MIB)
 #define SHARING_MIN_BYTES (16 * NM_MIB)
-/* A process is large from this multiple of the mean on. */
+/* A process is large if its memory is at least this multiple of the mean. */
 #define LARGE_FACTOR 4u
 /* Most walks end within this time. The result of a longer walk is collected at the next sample. */
 #define WALK_WAIT_MSEC 5
@@ -125,7 +125,8 @@ static void walk_start(struct nm_sharing *s, const struct nm_sharing_input *in)
     int r;
 
     assert(s->walk.pid == 0);
-    add_to_walk(in, true, PROCESSES_MAX / 2, &list); /* without any of the others the walk would have no result */
+    add_to_walk(in, true, PROCESSES_MAX / 2, &list); /* leaves room for other processes, without which the walk would
+                                                        have no result */
     n_large = list.n;
     s->large_bytes = NM_MIN(list.all_bytes, in->sum_bytes);
     add_to_walk(in, false, PROCESSES_MAX, &list);
