@@ -40,8 +40,8 @@ int nm_procs_prune(int dir_fd);
 
 /* ---- procs-pass.c ----------------------------------------------------------------------------
  *
- * Visits the processes of a cgroup in several turns of the event loop: a container may have any number of them, and
- * each visit takes some system calls.
+ * Visits the processes of a cgroup in several turns of the event loop: a container may have any number of processes,
+ * and each visit takes some system calls.
  */
 
 /* Processes per turn, and the largest userdata. */

@@ -15,8 +15,8 @@
 
 /* ---- proctable.c -----------------------------------------------------------------------------
  *
- * The newest figures of each process of a cgroup, in the order of their ids. They are kept because a container may have
- * more processes than one turn of the event loop can read.
+ * The newest figures of each process of a cgroup, in the order of their ids. These figures are kept because a container
+ * may have more processes than one turn of the event loop can read.
  */
 
 /* Length of a list that needs no allocation. Most containers have fewer processes. */
