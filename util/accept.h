@@ -20,7 +20,7 @@ static inline int nm_close_listener(int fd)
     return nm_close(fd);
 }
 
-/* Returns whether this error of accept4(2) concerns one connection only, so that the next call may succeed at once.
+/* Returns whether this error of accept4(2) concerns one connection only, so that the next call may succeed immediately.
  * The kernel passes pending network errors of the new connection on, see accept(2). */
 static inline bool nm_accept_lost_one(int error)
 {

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Arrays that grow, and the search in sorted ones. The macros assign the pointer with its own type. A function with a
+ * Arrays that grow, and the search in sorted arrays. The macros assign the pointer with its own type. A function with a
  * void ** parameter would write the object through a wrong type, which is undefined behaviour.
  */
 
@@ -35,8 +35,8 @@
     })
 
 /*
- * Finds the index of an item with that name in a list sorted by strcmp(), or the index at which to insert it. Each
- * item has `size` bytes, and its first member is the name, a char *.
+ * Finds the index of the item with the given name in a list sorted by strcmp(), or the index at which to insert it.
+ * Each item has `size` bytes, and its first member is the name, a char *.
  */
 static inline size_t nm_place_of_name(const void *list, size_t n, size_t size, const char *name, bool *ret_there)
 {

@@ -60,10 +60,10 @@ static int change_ids(const struct nm_identity *who)
     return 0;
 }
 
-/* Joins a new session keyring, so that the keys of one user's processes aren't visible to processes of other users
- * that nmd started. This happens while the process is still root, so that the keyring counts for root's quota:
- * containers would use up a user's own quota (200 keys), and the user's next login would get no keyring. On failure (a
- * kernel without keys, a system call filter) nmd's keyring stays, which is normally empty. */
+/* Joins a new session keyring, so that the keys of one user's processes aren't visible to processes of other users that
+ * nmd started. This happens while the process is still root, so that the keyring is charged to root's quota: containers
+ * would use up a user's own quota (200 keys), and the user's next login would get no keyring. On failure (a kernel
+ * without keys, a system call filter) the process keeps nmd's keyring, which is normally empty. */
 static void join_own_keyring(void)
 {
     (void)syscall(SYS_keyctl, JOIN_SESSION_KEYRING, NULL);
@@ -91,7 +91,8 @@ static int become_other(const struct nm_identity *who, const struct nm_become_te
     return who->uid != 0 && setresuid((uid_t)-1, 0, (uid_t)-1) == 0 ? -EPERM : 0;
 }
 
-/* Checks that the process already has this identity. Its groups stay, because only root can change them. */
+/* Checks that the process already has this identity. The process keeps its groups, because only root can change
+ * them. */
 static int stay_self(const struct nm_identity *who, const struct nm_become_terms *t)
 {
     if (geteuid() != who->uid || getegid() != who->gid)
@@ -99,8 +100,8 @@ static int stay_self(const struct nm_identity *who, const struct nm_become_terms
     return limit_capabilities(who->uid, t->kept_capabilities) < 0 ? -EPERM : 0;
 }
 
-/* Sets the signal again, since the kernel clears it at a change of user. Ends the process if its parent has died in
- * between. */
+/* Sets the signal again, since the kernel clears it at a change of user. Ends the process if its parent has died before
+ * the signal was set again. */
 static int keep_parent_death_signal(int signal_number, pid_t parent)
 {
     if (signal_number == 0)

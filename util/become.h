@@ -19,15 +19,16 @@ struct nm_identity {
 };
 
 struct nm_become_terms {
-    uint64_t kept_capabilities; /* bit mask of capabilities that stay permitted and effective; 0: no capability stays */
+    uint64_t kept_capabilities; /* bit mask of capabilities that remain permitted and effective; 0: no capability
+                                   remains */
     bool no_new_privs;          /* a later execve() can't gain rights */
 };
 
 /*
  * Changes groups, ids and capabilities of the whole process irrevocably. A process that stays root keeps its permitted
  * capabilities. A root process first joins a new, empty session keyring if the kernel allows it. A process that isn't
- * root can only keep its own identity. The parent-death signal stays. Returns -EPERM if the change isn't permitted or a
- * capability to be kept is missing. After a failure the process must exit.
+ * root can only keep its own identity. The parent-death signal is kept. Returns -EPERM if the change isn't permitted or
+ * a capability to be kept is missing. After a failure the process must exit.
  */
 int nm_become(const struct nm_identity *who, const struct nm_become_terms *terms);
 

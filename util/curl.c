@@ -22,7 +22,7 @@ int nm_curl_new(const char *agent, char reason[CURL_ERROR_SIZE], CURL **ret)
     ok = curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
          curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https") == CURLE_OK &&
          curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK &&
-         curl_easy_setopt(curl, CURLOPT_PROXY, "") == CURLE_OK && /* no proxy from the environment either */
+         curl_easy_setopt(curl, CURLOPT_PROXY, "") == CURLE_OK && /* also ignore proxies from the environment */
          curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
          curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, reason) == CURLE_OK &&
          curl_easy_setopt(curl, CURLOPT_USERAGENT, agent) == CURLE_OK;

@@ -50,7 +50,7 @@ nm_printf(1, 0) char *nm_strdup_vprintf(const char *format, va_list ap);
 /* ---- refusals -------------------------------------------------------------------------------- */
 
 /*
- * Collects all errors of a series of checks, instead of the first one only. Each error is one sentence on one line. A
+ * Collects all errors of a series of checks, instead of only the first error. Each error is one sentence on one line. A
  * struct initialized with {} has no errors.
  */
 

@@ -87,7 +87,8 @@ void nm_fair_leave(struct nm_fair_queue *queue, struct nm_fair_item *t)
     struct nm_fair_item *heir = other_than(NM_FAIR_ITEMS, t);
 
     assert(nm_fair_waits(t));
-    /* the next item takes t's places in the rings of keys and parts; with the last item the places go */
+    /* the next item takes t's places in the rings of keys and parts; without a next item, key and part leave their
+     * rings */
     if (t->in[NM_FAIR_KEYS].next)
         pass_key_on(queue, t, heir ?: other_than(NM_FAIR_PARTS, t));
     if (t->in[NM_FAIR_PARTS].next)

@@ -23,8 +23,8 @@ enum nm_fair_ring {
     NM_FAIR_RINGS,
 };
 
-/* Embedded into the waiting object. All pointers are NULL while it is in no nm_fair_queue. A NULL pointer means that
- * the item isn't linked into that ring. */
+/* Embedded into the waiting object. All pointers are NULL while the item is in no nm_fair_queue. A NULL pointer means
+ * that the item isn't linked into that ring. */
 struct nm_fair_item {
     struct {
         struct nm_fair_item *next, *prev;

@@ -4,8 +4,8 @@
 /*
  * Fault injection, in builds with --enable-fault-injection only. NMD_FAULT=step[:N] kills nmd with SIGKILL when it
  * passes that step for the Nth time (default: the first). There is a step before and after every journal write and
- * every action that the write announces. Recovery must cope with a death at each of them. nmd passes the variable on
- * to nm-shim, which has steps too. docs/TESTING.md lists the steps.
+ * every action that the write announces. Recovery must work after a death at each of these steps. nmd passes the
+ * variable on to nm-shim, which has steps too. docs/TESTING.md lists the steps.
  */
 
 #include <stdint.h>

@@ -302,8 +302,8 @@ int nm_check_private_dir(int fd)
 
 #define DEPTH_MAX 64
 
-/* Returns whether other users can't replace entries that aren't theirs: the directory belongs to root or this user, and
- * others can't write to it unless it has the sticky bit. */
+/* Returns whether other users can't replace entries that they don't own: the directory belongs to root or this user,
+ * and others can't write to it unless it has the sticky bit. */
 static bool is_safe_dir(const struct stat *st)
 {
     return S_ISDIR(st->st_mode) && (st->st_uid == 0 || st->st_uid == geteuid()) &&

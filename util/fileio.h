@@ -46,7 +46,7 @@ int nm_write_file_atomic_at(int dir_fd, const char *name, const char *text, mode
  * their position. The caller closes the stream. */
 int nm_opendir_at(int dir_fd, DIR **ret);
 
-/* Opens a stream on fd and takes fd over, also on failure. A negative fd is returned as the error. */
+/* Opens a stream on fd and takes ownership of fd, also on failure. A negative fd is returned as the error. */
 int nm_fdopendir(int fd, DIR **ret);
 
 /* Creates a directory and its parents as mkdir -p does. Succeeds if they exist. */
@@ -80,16 +80,16 @@ int nm_check_private_dir(int fd);
  * another -errno. */
 int nm_check_way(int dir_fd);
 
-/* Closes this descriptor and all higher ones. Doesn't depend on closefrom() of the C library. */
+/* Closes this descriptor and all higher descriptors. Doesn't depend on closefrom() of the C library. */
 void nm_closefrom(int fd);
 
 /* ---- remove-tree.c --------------------------------------------------------------------------- */
 
 /*
  * Removes the file or directory tree `name` in the directory. Succeeds if it doesn't exist. Symlinks are removed and
- * not followed. Mount points are not entered (-EXDEV). Directories without write permission for their owner get it.
- * Because the user who filled the tree controls its depth and width, memory and descriptors are bounded, but time is
- * not.
+ * not followed. Mount points are not entered (-EXDEV). Directories without write permission for their owner get this
+ * permission. Because the user who filled the tree controls its depth and width, memory and descriptors are bounded,
+ * but time is not.
  */
 int nm_remove_tree_at(int dir_fd, const char *name);
 /* Removes the tree as nm_remove_tree_at() does, and calls `progress` for each entry. */

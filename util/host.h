@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Texts for hosts: in URIs and lists a name, an IPv4 address, or an IPv6 address in brackets; for the TCP clients of a
- * server the name of an account (quota.h). */
+/* Texts for hosts. In URIs and lists, a host is a name, an IPv4 address, or an IPv6 address in brackets. For the TCP
+ * clients of a server, the text is the name of an account (quota.h). */
 
 #include <netinet/in.h>
 #include <stdbool.h>

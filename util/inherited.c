@@ -169,7 +169,7 @@ static void reset_huge_pages(void)
     (void)prctl(PR_SET_THP_DISABLE, 0UL, 0, 0, 0);
 }
 
-/* Disables KSM for this process and its children, whose pages would otherwise be compared and shared with those of
+/* Disables KSM for this process and its children, whose pages would otherwise be compared and shared with pages of
  * other processes. */
 static void reset_merging(void)
 {
@@ -203,16 +203,17 @@ static void fill_standard_descriptors(void)
 #define AS_NMD "as nmd"
 
 const struct nm_inherited nm_inherited_table[] = {
-    {"signal dispositions", reset_dispositions, "default, but SIGPIPE and SIGXFSZ ignored",
-     "default, then their own; nm-shim as nmd", "default"},
-    {"signal mask", reset_mask, "empty, but what its loop reads", "empty; nm-shim: all blocked", "empty"},
+    {"signal dispositions", reset_dispositions, "default, except that SIGPIPE and SIGXFSZ are ignored",
+     "default, then their own; nm-shim: as nmd", "default"},
+    {"signal mask", reset_mask, "empty, except the signals that its event loop reads",
+     "empty; nm-shim: all blocked", "empty"},
     {"interval timers", reset_timers, "off", "off, since fork clears them", "off"},
     {"CPU affinity", reset_affinity, "all CPUs of its cpuset", AS_NMD, "all CPUs of their cpuset"},
     {"NUMA policy", reset_numa, "default", AS_NMD, "default"},
     {"I/O class", reset_io_class, "none", AS_NMD, "none"},
     {"scheduling policy", reset_policy, "SCHED_OTHER, with the kernel's time slice", AS_NMD,
      "SCHED_OTHER, or SCHED_IDLE by their type"},
-    {"nice", reset_nice, "-10", "0; nm-shuffle where it gets no CPU weight: 10", "0"},
+    {"nice", reset_nice, "-10", "0; nm-shuffle without a CPU weight: 10", "0"},
     {"OOM score", NULL, "as started", "their own", "by their type"},
     {"resource limits", NULL, "as started, open files raised to the hard limit",
      "as nmd; nm-localizer: its own limits of open files and memory",
@@ -221,14 +222,14 @@ const struct nm_inherited nm_inherited_table[] = {
     {"supplementary groups", NULL, "as started", "nm-localizer and nm-shuffle: those of their user; others as nmd",
      "those of their user"},
     {"ambient capabilities", reset_ambient, "none", "none", "none"},
-    {"other capabilities", NULL, "as started", "at most what they need; health script as nmd",
+    {"other capabilities", NULL, "as started", "at most those that they need; health script as nmd",
      "none, or root's; none inheritable"},
     {"securebits", reset_securebits, "0, unless locked", AS_NMD, AS_NMD},
-    {"no_new_privs", NULL, "as started, since nothing clears it", "set; health script as nmd",
-     "set, unless allowed otherwise"},
+    {"no_new_privs", NULL, "as started, since it cannot be cleared", "set; health script as nmd",
+     "set, unless the container may gain new privileges"},
     {"session keyring", reset_keyring, "a new one",
      "a new one for nm-localizer and nm-shuffle as users; others as nmd",
-     "a new one for each, where nmd is root's; else as nmd"},
+     "a new one for each if nmd runs as root; otherwise as nmd"},
     {"personality", reset_personality, "PER_LINUX", AS_NMD, "PER_LINUX"},
     {"timer slack", reset_slack, "50 us", AS_NMD, "50 us"},
     {"subreaper", reset_subreaper, "no", "no; nm-shim: yes", "no"},
@@ -237,19 +238,19 @@ const struct nm_inherited nm_inherited_table[] = {
     {"machine check policy", reset_machine_checks, "the host's", AS_NMD, "the host's"},
     {"I/O flusher", reset_io_flusher, "no", AS_NMD, "no"},
     {"memory-deny-write-execute, speculation, Landlock, core scheduling", NULL,
-     "as started, since nothing clears it", AS_NMD, AS_NMD},
+     "as started, since it cannot be cleared", AS_NMD, AS_NMD},
     {"audit user and session, security label", NULL, "as started", AS_NMD, AS_NMD},
     {"core dump filter", reset_dump_filter, USUAL_DUMP_FILTER, AS_NMD, USUAL_DUMP_FILTER},
     {"standard descriptors", fill_standard_descriptors, "as started, /dev/null where closed", "their own",
      "their logs, input or terminal"},
     {"other descriptors", NULL, "as started; nmd uses those of LISTEN_FDS", "closed", "closed"},
-    {"environment", NULL, "as started", "a fixed one", "the requested one, and the user's"},
+    {"environment", NULL, "as started", "a fixed one", "the requested variables and those of the user"},
     {"parent-death signal", NULL, "as started",
      "SIGKILL for nm-localizer, nm-shuffle and forks of nmd; none for nm-shim and the health script",
      "SIGKILL"},
     {"working directory", NULL, "as started", "/", "the requested one"},
     {"root directory, namespaces, seccomp filters", NULL, "as started", AS_NMD,
-     "as nmd, but user, mount and IPC namespaces of their own where they are confined"},
+     "as nmd; confined commands have user, mount and IPC namespaces of their own"},
     {"session", NULL, "as started", "one of their own", "one of their own"},
 };
 const size_t nm_inherited_rows = NM_ARRAY_SIZE(nm_inherited_table);

@@ -31,7 +31,7 @@ void nm_inherited_reset(void);
 void nm_inherited_reset_signals(void);
 
 /* Sets SIGCHLD to its default action, so that children stay zombies until they are reaped. If a parent left SIGCHLD
- * ignored, the kernel would discard exit statuses and reuse pids at once. Used in main() of programs that start
+ * ignored, the kernel would discard exit statuses and reuse pids immediately. Used in main() of programs that start
  * children and aren't helpers of nmd. */
 void nm_inherited_keep_children(void);
 
@@ -40,7 +40,7 @@ void nm_inherited_keep_children(void);
 int nm_inherited_spawn_signals(posix_spawnattr_t *attributes, short other_flags);
 
 /* A child that must not outlive its parent calls this function right after fork(): the kernel then kills the child when
- * the thread that forked it ends. Exits at once if the parent has ended already. The kernel clears the setting
+ * the thread that forked it ends. Exits immediately if the parent has ended already. The kernel clears the setting
  * (PR_SET_PDEATHSIG) at a change of user or capabilities, so the child must call this function again after such a
  * change. */
 void nm_inherited_end_with(pid_t parent);

@@ -1,4 +1,4 @@
-# util/: what two folders need. Knows nobody.
+# util/: code that several folders need. It depends on no other folder.
 noinst_LIBRARIES += libnm-util.a
 libnm_util_a_SOURCES = \
 	%D%/accept.h \
@@ -25,7 +25,7 @@ libnm_util_a_SOURCES = \
 	%D%/utf8.c %D%/utf8.h
 util_libs = libnm-util.a $(SYSTEMD_LIBS)
 
-# for those who fetch something over HTTP: nobody else links libcurl
+# for programs that fetch over HTTP: no other program links libcurl
 noinst_LIBRARIES += libnm-curl.a
 libnm_curl_a_SOURCES = %D%/curl.c %D%/curl.h
 libnm_curl_a_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS)

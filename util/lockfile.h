@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * Lock files that exclude other processes. The lock is a record lock of fcntl(2) because the kernel reports its
- * holder's pid, children don't inherit it, and it ends with the process. Record locks have one drawback: closing any
- * descriptor of the file releases the lock. Therefore no other code of the process may open the file.
+ * Lock files that exclude other processes. The lock is a record lock of fcntl(2) because the kernel reports the pid of
+ * the lock's holder, children don't inherit the lock, and the lock ends with the process. Record locks have one
+ * drawback: closing any descriptor of the file releases the lock. Therefore no other code of the process may open the
+ * file.
  */
 
 #include <limits.h>

@@ -7,8 +7,8 @@
 #include "util/error.h"
 #include "util/macros.h"
 
-/* Adds a timer that is due as soon as it is enabled. A timer moves to the end of the line with each turn; see
- * loop.h. */
+/* Adds a timer that is due as soon as it is enabled. With each turn, a timer moves behind the other pending sources of
+ * its priority; see loop.h. */
 int nm_loop_add_work(sd_event *event, const char *description, sd_event_time_handler_t handler, void *userdata,
                      sd_event_source **ret)
 {

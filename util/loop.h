@@ -19,7 +19,7 @@
  * sd-event dispatches sources of one priority in the order in which they became pending. This order holds for
  * descriptors and timers. A deferred source counts as pending since its creation and always precedes the others of its
  * priority, so a deferred source that is enabled in every turn would starve the others. nmd therefore uses
- * nm_loop_add_work(), whose source moves to the end of the line. Because each source has its own place in the line,
+ * nm_loop_add_work(), whose source moves behind the others with each turn. Because each source gets turns of its own,
  * many objects of one kind (for instance containers) share one source that processes them one by one.
  */
 

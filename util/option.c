@@ -297,7 +297,7 @@ const char *nm_nearest_word(const char *given, const char *const *words, size_t 
 
     for (size_t i = 0; i < n; i++) {
         unsigned d = distance(given, words[i]);
-        /* A word that starts with the given text is near, independent of its length. */
+        /* A word that starts with the given text counts as similar, independent of its length. */
         if (strlen(given) >= 2 && strncmp(words[i], given, strlen(given)) == 0)
             d = 1;
         if (d <= best_distance && (!best || d < best_distance)) {

@@ -39,7 +39,7 @@ bool nm_user_name_is_valid(const char *s);
 
 /* Format a value for people: "1.5 GiB", "3s", "250ms". Return buf. */
 const char *nm_format_size(uint64_t bytes, char *buf, size_t size);
-/* Like nm_format_size(), but rounds down, for an amount that must not be exceeded. */
+/* Formats a size like nm_format_size(), but rounds down, for an amount that must not be exceeded. */
 const char *nm_format_size_down(uint64_t bytes, char *buf, size_t size);
 const char *nm_format_duration(uint64_t usec, char *buf, size_t size);
 /* Returns the plural ending of a noun after a number: "" for exactly 1, else "s". */

@@ -40,7 +40,7 @@ bool nm_quota_account_take(struct nm_quota_account *a, size_t bytes);
 void nm_quota_account_give(struct nm_quota_account *a, size_t bytes);
 uint64_t nm_quota_account_bytes(const struct nm_quota_account *a);
 
-/* Count places, that is, open connections. */
+/* Count the account's places, that is, its open connections. */
 void nm_quota_account_enter(struct nm_quota_account *a);
 void nm_quota_account_leave(struct nm_quota_account *a);
 unsigned nm_quota_account_places(const struct nm_quota_account *a);
@@ -50,27 +50,27 @@ unsigned nm_quota_account_places(const struct nm_quota_account *a);
 /* A request that waits for its turn. The owner allocates it, zeroed. */
 struct nm_turn {
     struct nm_turn *next;
-    struct nm_quota_account *account; /* account in whose line the request waits; NULL: the request doesn't wait */
+    struct nm_quota_account *account; /* account in whose queue the request waits; NULL: the request doesn't wait */
     void (*go)(struct nm_turn *t);
 };
 
-/* Appends the request to the account's line. */
+/* Appends the request to the account's queue. */
 void nm_turn_wait(struct nm_turn *t, struct nm_quota_account *a);
-/* Removes the request from its line, if the request is in a line. */
+/* Removes the request from its queue, if the request is in a queue. */
 void nm_turn_cancel(struct nm_turn *t);
 
-/* Charges the account for the time that its requests took. An account that isn't an administrator's then waits
- * NM_QUOTA_PAUSE times as long before its next request, because the consequences of a request (a round, a start, an
- * end) take time that isn't measured here. */
+/* Charges the account for the time that its requests took. An account that doesn't belong to an administrator then
+ * waits NM_QUOTA_PAUSE times as long before its next request, because the consequences of a request (a round, a start,
+ * an end) take time that isn't measured here. */
 #define NM_QUOTA_PAUSE 8
 void nm_quota_account_charge(struct nm_quota_account *a, uint64_t usec, uint64_t now_usec);
-/* Returns whether a request of the account may be processed now without waiting in the line. */
+/* Returns whether a request of the account may be processed now without waiting in the queue. */
 bool nm_quota_account_is_free(const struct nm_quota_account *a, uint64_t now_usec);
 
 /* Calls go() for the next waiting request. Accounts take turns, and the requests of each account keep their order.
- * Returns false if no waiting request may go now. */
+ * Returns false if no waiting request may be processed now. */
 bool nm_quota_next_turn(struct nm_quota *r, uint64_t now_usec);
-/* Returns when the next request may go; UINT64_MAX if no request waits. */
+/* Returns when the next request may be processed; UINT64_MAX if no request waits. */
 uint64_t nm_quota_due_usec(const struct nm_quota *r);
 
 /* ---- cost ------------------------------------------------------------------------------------ */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* See nm_remove_tree_at() in fileio.h. Each level of the walk holds a descriptor. Directories deeper than MAX_DEPTH are
- * moved up to the top, where the walk finds them again. A tree of any depth is thus removed with at most that many
+ * moved up to the top, where the walk finds them again. A tree of any depth is thus removed with a limited number of
  * descriptors. */
 
 #include <assert.h>
@@ -45,7 +45,7 @@ static int open_dir(int dir_fd, const char *name, dev_t *ret_device)
     return STEAL_FD(fd);
 }
 
-/* Removes everything in the directory fd, and takes fd over. */
+/* Removes everything in the directory fd, and takes ownership of fd. */
 static int empty_dir(struct walk *w, int fd, unsigned depth)
 {
     _cleanup_closedir_ DIR *d = NULL;
