@@ -1,6 +1,6 @@
 # shim/: nm-shim, which starts a container's command, waits for it and records how it ended.
-# The shim is one process per container: no library but libc (musl where configure finds it), and of ours only what it
-# calls.
+# Each container has a shim process, so the shim links no library but libc (musl if configure finds it), and only those
+# sources of nmd that it calls.
 pkglibexec_PROGRAMS += nm-shim
 nm_shim_SOURCES = \
 	agent/launch/output.c \

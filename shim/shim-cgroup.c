@@ -15,7 +15,7 @@
 
 /* The mount of a host whose cgroup v2 has the memory controller. On a hybrid host there are no figures to read. */
 #define MOUNT "/sys/fs/cgroup"
-/* Each hierarchy has a line with a path of at most 4 KiB; that of version 2 is last. */
+/* Each hierarchy has a line with a path of at most 4 KiB; the line of version 2 is the last. */
 #define MEMBERSHIP_SIZE ((size_t)128 << 10)
 
 int nm_shim_cgroup_open(void)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Starts a command: the container's first process from the fork to the exec, and the shim until then. Two orders
- * matter. All steps that need root (OOM score, namespaces, groups) precede the change of user. All steps that use the
- * user's names (working directory, the command itself) follow it, so that no path is walked with root's rights.
+ * Starts a command. This code runs in the container's first process from the fork to the exec, and in the shim until
+ * the exec. Two orders matter. All steps that need root (OOM score, namespaces, groups) precede the change of user. All
+ * steps that use names from the user (working directory, the command itself) follow the change of user, so that no path
+ * is resolved with root's rights.
  *
  * The kernel kills the command when its shim dies (PR_SET_PDEATHSIG), because without the shim no process could record
  * the command's end. The kernel clears this setting when a set-user-ID program is executed. nmd notices the shim's
@@ -34,7 +35,7 @@ static _Noreturn void fail(int report_fd, enum nm_launch_stage stage, int error)
 {
     struct nm_shim_failure f = {.stage = (int32_t)stage, .error = error < 0 ? -error : error};
 
-    /* a message is written completely or not at all; if the shim has gone, the message has no receiver */
+    /* a message is written completely or not at all; if the shim has died, the message has no receiver */
     ssize_t n = write(report_fd, &f, sizeof f);
 
     (void)n;
@@ -48,8 +49,8 @@ static int become(const struct nm_shim_spec *spec)
     return nm_become(&who, &(struct nm_become_terms){.no_new_privs = spec->no_new_privs});
 }
 
-/* Enters a path that the user gave. It is walked with the user's rights, and must not lead through the links of /proc
- * into a directory that another process has open. */
+/* Enters a path that the user gave. The path is resolved with the user's rights, and must not lead through the links of
+ * /proc into a directory that another process has open. */
 static int enter(const char *dir)
 {
     _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -EBADF;
@@ -69,7 +70,8 @@ static int enter_workdir(const char *workdir, const char *home)
 
 /*
  * Follows execvp's rules, with two differences: PATH is the container's, and a file without "#!" is not run as a shell
- * script (-ENOEXEC). If a candidate may not be executed and no later directory has one that may, its error is returned.
+ * script (-ENOEXEC). If a file may not be executed and no later directory has an executable file of that name, the
+ * error of the first file is returned.
  */
 static int exec_in_path(const char *path, char **argv, char **env)
 {
@@ -125,7 +127,7 @@ static int set_oom_score_adj(int value)
     return nm_write_file_at(AT_FDCWD, "/proc/self/oom_score_adj", text);
 }
 
-/* Keeps only descriptors 0 to 2 and the report's, and until the exec those of the namespaces. */
+/* Keeps only descriptors 0 to 2, the report's descriptor and, until the exec, the descriptors of the namespaces. */
 static int arrange_descriptors(const struct nm_shim_stdio *io, int report_fd)
 {
     int n = REPORT_FD + 1;

@@ -3,9 +3,9 @@
 /*
  * Makes the environment of a command. A container's command gets the account's variables and the requested ones. A
  * session gets the current environment of the container's command: for a YARN application it differs from the shim's
- * spec, since the application's script sets most variables and then becomes the command. The shim reads it with the
- * user's rights from inside the container's namespaces, so the user gains no access to further data. The user controls
- * the text, so the shim relies only on its length.
+ * spec, since the application's script sets most variables and then becomes the command. The shim reads this
+ * environment with the user's rights from inside the container's namespaces, so the user gains no access to further
+ * data. The user controls the text, so the shim relies only on its length.
  */
 
 #include "agent/launch/shim.h"

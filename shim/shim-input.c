@@ -2,14 +2,15 @@
 
 /*
  * The connection of a container's client: standard input of its command (nmctl run -i), or input and output of its
- * terminal (-t), in frames (util/frame.h). The shim has the connection from its birth on, so a restart of nmd does not
+ * terminal (-t), in frames (util/frame.h). The shim has the connection from its start, so a restart of nmd does not
  * affect it.
  *
- * With a pipe, a client that goes, or sends something other than input, ends the input; the command keeps running and
- * reads end-of-file. With a terminal, the end of the client hangs up the terminal (shim-output.c). While the client
- * does not read, the terminal is not read either, so the command blocks in write(), as with any terminal. The client
- * sends the first frame (mostly the terminal's size), because the command may run before nmd has sent its answer, which
- * must be the first data that the client receives. Output frames show the client that the command runs.
+ * With a pipe, the input ends when the client disconnects or sends anything other than input. The command then reads
+ * end-of-file and keeps running. With a terminal, the terminal hangs up when the client disconnects (shim-output.c).
+ * While the client does not read, the terminal is not read either, so the command blocks in write(), as with any
+ * terminal. The client sends the first frame (mostly the terminal's size), because the command may run before nmd has
+ * sent its answer, which must be the first data that the client receives. Output frames show the client that the
+ * command runs.
  */
 
 #include "agent/launch/shim.h"
@@ -120,7 +121,7 @@ static void put_pending(void)
         else if (n < 0 && errno == EAGAIN)
             return;
         else if (n < 0 && errno != EINTR) {
-            end_input(); /* the reader has gone */
+            end_input(); /* no process reads the pipe any more */
             return;
         }
     }
@@ -182,8 +183,8 @@ void nm_shim_input_flush(void)
     }
 }
 
-/* Sets what to poll. With a pipe the next frame waits until this one is written. With a terminal other frames may come
- * meanwhile, and the client's end must be noticed at once. */
+/* Sets the descriptors and events to poll. With a pipe the next frame is read after the current frame was written. With
+ * a terminal other frames may come before that, and a disconnection of the client must be detected immediately. */
 void nm_shim_input_poll(struct pollfd p[NM_SHIM_INPUT_POLLS])
 {
     int events = (is_terminal || pending.len == 0 ? POLLIN : 0) | (out.len > 0 ? POLLOUT : 0);

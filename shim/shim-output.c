@@ -3,13 +3,13 @@
 /*
  * Copies the command's output into the log (output.h). The shim reads a pipe whenever the pipe has data, and waits for
  * the disk only during a write. Output that cannot be written is dropped, so that a full disk does not stop the
- * command. The buffer's pages are touched only for commands that write much.
+ * command. The buffer's pages become resident only for commands that write much.
  *
  * The pipes belong to the command's user, who may open them by name (/dev/stdout, /proc/self/fd/1). A pipe cannot be
  * truncated, and has no file position that could be moved.
  *
  * All output of a terminal (nmctl run -t) is standard output, and also goes to the terminal's user. When the user's
- * connection has gone, the terminal hangs up: the kernel sends SIGHUP to the command, and processes that continue can
+ * connection is closed, the terminal hangs up: the kernel sends SIGHUP to the command, and processes that continue can
  * no longer write to the terminal.
  */
 
@@ -89,7 +89,7 @@ int nm_shim_output_open(const struct nm_shim_spec *spec, int ret_write_fd[2])
     return is_terminal ? make_terminal(spec, ret_write_fd) : 0;
 }
 
-/* Copies output. Returns the number of bytes; 0: all writers have gone, -EAGAIN: no data at present. */
+/* Copies output. Returns the number of bytes; 0: all writers have closed it, -EAGAIN: no data at present. */
 static ssize_t pass_on(int i, size_t max)
 {
     ssize_t n = read(NM_SHIM_FD_OUTPUT + i, buffer, NM_MIN(max, sizeof buffer));
@@ -101,7 +101,7 @@ static ssize_t pass_on(int i, size_t max)
     return n < 0 ? -errno : n;
 }
 
-/* Copies output written before the end, but no more: remaining processes may write forever. */
+/* Copies only output that was written before the command's end, because remaining processes may write forever. */
 static void take_rest(int i)
 {
     int left = 0;
@@ -142,7 +142,7 @@ static void take_terminal_rest(void)
     nm_shim_input_flush();
 }
 
-/* Hangs up. Output written before still goes to the log. */
+/* Hangs up the terminal. Output written before is still copied to the log. */
 static void hang_up(void)
 {
     size_t left = TERMINAL_REST;
@@ -173,8 +173,7 @@ int nm_shim_output_pump(pid_t pid, int *ret_status, struct rusage *ret_usage)
     for (int i = 0; i < NM_OUTPUT_N_STREAMS; i++)
         p[i] = (struct pollfd){.fd = is_terminal ? -1 : NM_SHIM_FD_OUTPUT + i, .events = POLLIN};
     p[CHILDREN] = (struct pollfd){.fd = children, .events = POLLIN};
-    /* reap once first: children that have already ended are not signalled again, or were before the descriptor
-     * existed */
+    /* reap once first: for children that ended before the descriptor existed, no signal arrives */
     while ((r = nm_shim_reap(pid, ret_status, ret_usage)) == 0) {
         if (is_terminal)
             p[0].fd = terminal_fd();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The shim of a session: another command in a running container (nmctl exec). It is born in the container's cgroup, so
- * the session is accounted, frozen and killed with the container. The command gets the container's user, directory,
- * namespaces and environment.
+ * The shim of a session: another command in a running container (nmctl exec). The shim is created in the container's
+ * cgroup, so the session is accounted, frozen and killed with the container. The command gets the container's user,
+ * directory, namespaces and environment.
  *
  * nmd hands the client's connection to this shim, and client and shim communicate directly (util/frame.h). The data
  * does not pass through nmd's event loop, a restart of nmd does not affect the session, and the session's memory (three
@@ -12,7 +12,7 @@
  *
  * The session ends with its command, as a container does: background processes of the command continue in the
  * container, but their output is no longer read. If the connection ends first, the command receives SIGHUP, as from a
- * terminal that is gone, and is killed if it does not end.
+ * terminal that was hung up, and is killed if it does not end.
  */
 
 #include "agent/launch/shim.h"
@@ -35,7 +35,7 @@
 
 static struct {
     pid_t pid; /* pid of the command; 0: the command has been reaped */
-    int client;            /* connection of the client; -EBADF: the client has gone */
+    int client;            /* connection of the client; -EBADF: the client has disconnected */
     int input;             /* destination of input; -EBADF: the command reads no input (any more) */
     int output[2];         /* sources of output; -EBADF: the output has ended */
     bool is_terminal;
@@ -110,7 +110,7 @@ static void put_pending(void)
         else if (n < 0 && errno == EAGAIN)
             return;
         else if (n < 0 && errno != EINTR)
-            drop_input(); /* the reader has gone: further input is read and dropped */
+            drop_input(); /* no process reads the input any more: further input is read and dropped */
     }
     s.pending.len = s.put = 0;
     s.owes_taken = true;
@@ -215,7 +215,7 @@ static void pass_on(int i)
     flush();
 }
 
-/* Limits the rest that is read, because remaining processes may write forever. */
+/* Limits the output that is still read after the command's end, because remaining processes may write forever. */
 static void begin_rest(void)
 {
     s.rest_usec = nm_now_usec() + LINGER_USEC;
@@ -303,7 +303,8 @@ static void start_command(struct nm_shim_spec *spec)
 
     if (r == 0)
         io.namespaces = namespaces;
-    else if (r != -ENOENT) /* no namespaces: shared with the host, or an older shim; then the session gets new ones */
+    else if (r != -ENOENT) /* -ENOENT: the container shares the host's namespaces, or has an older shim; then the
+                              session gets new namespaces */
         end_failed(NM_LAUNCH_STAGE_CONFINE, r);
     if (spec->account.error > 0)
         end_failed(NM_LAUNCH_STAGE_USER, spec->account.error);
@@ -376,7 +377,7 @@ _Noreturn void nm_shim_session_run(struct nm_shim_spec *spec)
     nm_shim_spec_done(spec);
     (void)close(NM_SHIM_FD_OWNER);
     nm_shim_drop_capabilities(1U << CAP_KILL); /* the shim needs CAP_KILL for signals that the client sends */
-    (void)hear_children(children); /* children that have already ended are not announced */
+    (void)hear_children(children); /* no signal announces children that have already ended */
     while (s.pid > 0 || s.output[0] >= 0 || s.output[1] >= 0)
         round_of(children);
     end();

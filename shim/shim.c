@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * nm-shim: the parent of one container's command. nmd may be restarted, upgraded or crash, but only a process's parent
- * can learn its exit status. So this parent is a small program, which only records the status and copies the command's
- * output (shim-output.c). See shim.h for its descriptors and launch.h for its files.
+ * nm-shim: the parent of one container's command. nmd may be restarted, upgraded or crash, but only the parent of a
+ * process can read its exit status. So this parent is a small program, which only records the status and copies the
+ * command's output (shim-output.c). See shim.h for its descriptors and launch.h for its files.
  *
  * The shim lives in the container's cgroup: it is frozen and killed with the container, and its memory is charged to
  * the container. It stays root without capabilities, so that the container's user can neither signal nor trace it. All
@@ -34,8 +34,8 @@
 static struct nm_launch_record record;
 static int spare_fd = -EBADF, cgroup_fd = -EBADF;
 
-/* Makes a second file of a record's size while there is room, so that the end can be recorded even if the disk fills up
- * later. */
+/* Makes a second file of a record's size while the disk has space, so that the end can be recorded even if the disk
+ * fills up later. */
 static void reserve_record(void)
 {
     char blank[NM_LAUNCH_RECORD_SIZE];
@@ -66,8 +66,8 @@ static int write_record(const char *text)
     return nm_write_file_atomic_at(NM_SHIM_FD_DIR, NM_LAUNCH_RECORD_FILE, text, 0600);
 }
 
-/* Writes the record for a later nmd, then sends it to the present nmd. Fails if the file is not written; *ret_told: the
- * present nmd has received the record. */
+/* Writes the record for a later nmd, then sends it to the running nmd. Fails if the file is not written; *ret_told: the
+ * running nmd has received the record. */
 static int publish(bool *ret_told)
 {
     char text[NM_LAUNCH_RECORD_SIZE];
@@ -83,8 +83,8 @@ static int publish(bool *ret_told)
 }
 
 /*
- * Records the end and exits. Without an nmd and without room on the disk the shim keeps running until it has either, so
- * that the exit status is not lost. If the directory was removed, the record is no longer needed.
+ * Records the end and exits. If no nmd is running and the disk is full, the shim keeps running until it can send or
+ * write the record, so that the exit status is not lost. If the directory was removed, the record is no longer needed.
  */
 static _Noreturn void end(void)
 {
@@ -179,10 +179,10 @@ static void wait_at_gate(void)
 }
 
 /*
- * Blocks until nmd opens the gate. Anything else ends the shim before it has run a command, without a record, since a
- * new shim of the container may already use the directory. After the gate it creates a file before it does anything
- * that must not be done twice: if neither shim nor file exists, nmd may start the container again. Only the file's name
- * matters; the file was made beforehand under another name.
+ * Blocks until nmd opens the gate. Any other event ends the shim before it has run a command, without a record, since a
+ * new shim of the container may already use the directory. After the gate the shim first creates a file, before any
+ * step that must not be done twice: if neither shim nor file exists, nmd may start the container again. Only the file's
+ * name matters; the file was made beforehand under another name.
  */
 static int pass_gate(void)
 {
