@@ -19,11 +19,11 @@
 #define KEEP_ALIVE_SEC 5
 /* Bytes of a file sent between two checks of the time. */
 #define PIECE_BYTES (UINT64_C(1) << 20)
-/* A client that reads more slowly in the long run occupies a slot that others need. */
+/* A client that reads more slowly on average occupies a slot that other clients need. */
 #define SLOWEST_BYTES_PER_SEC 16384u
 #define GRACE_USEC (60 * NM_USEC_PER_SEC)
 /* Prices that a job's account is charged. For a request: its head of up to 16 KiB is parsed and signed. For each name,
- * even if repeated: it is compared with those before it, and its file is opened, sent and closed. For each map: its
+ * even if repeated: it is compared with the names before it, and its file is opened, sent and closed. For each map: its
  * files are opened in each directory, and each MB of its index is checked (zlib's crc32() processes some 1,700 MB per
  * second); reading the records of a range costs the same. For each part of a range: its head is made twice and sent,
  * which takes some 0.2 us. For each MiB sent: at this price a job may fetch 2.5 GB per second. */
@@ -51,7 +51,7 @@ static const char *phrase(enum nm_shuffle_status status)
     return "Internal Server Error";
 }
 
-/* more: further data follows at once, so that a small head is not sent in a packet of its own. */
+/* more: further data follows immediately, so that a small head is not sent in a packet of its own. */
 static int send_all(int fd, const void *data, size_t size, bool more, uint64_t deadline_usec)
 {
     const char *at = data;
@@ -126,7 +126,7 @@ struct request {
 };
 
 /* Waits until the time is over. Returns -ECONNRESET if the other side closes or the connection is shut down before.
- * Received bytes are left: they are the next request. */
+ * Received bytes stay in the socket, because they are the next request. */
 static int stay(int fd, uint64_t usec)
 {
     const uint64_t end_usec = nm_now_usec() + usec;
@@ -145,15 +145,15 @@ static int stay(int fd, uint64_t usec)
     }
 }
 
-/* Books work before it is done and waits until the job's share permits it. Otherwise a user could make this process,
- * which runs outside of any container's limits, work without end. */
+/* Books work before the work is done, and waits until the job's share permits the work. Otherwise a user could make
+ * this process, which runs outside of any container's limits, work without end. */
 static int spend(const struct request *t, uint64_t work_usec)
 {
     uint64_t wait_usec;
     int r = nm_shuffle_jobs_book(t->service->jobs, t->job->id, work_usec, nm_now_usec(), &wait_usec);
 
     if (r < 0)
-        return r == -ENOENT ? -ECONNRESET : r; /* the job has ended meanwhile */
+        return r == -ENOENT ? -ECONNRESET : r; /* the job has ended since its request was accepted */
     return stay(t->fd, wait_usec);
 }
 
@@ -298,7 +298,7 @@ static int plan_map(struct request *t, unsigned i, struct plan *p)
     return 0;
 }
 
-/* The text names no path, because a reducer's log is not only read by the node's administrator. */
+/* The text names no path, because not only the node's administrator reads a reducer's log. */
 static const char *describe(int error)
 {
     switch (error) {
@@ -364,7 +364,7 @@ static ssize_t send_some(const struct request *t, int file, off_t *at, size_t si
     return n;
 }
 
-/* Sends a part; each piece is paid for before it is sent. */
+/* Sends a part. The job is charged for each piece before the piece is sent. */
 static int send_part(const struct request *t, int file, const struct nm_shuffle_part *part)
 {
     off_t at = (off_t)part->start_bytes, paid = at, end = at + (off_t)part->part_bytes;
@@ -389,7 +389,7 @@ static int send_part(const struct request *t, int file, const struct nm_shuffle_
         if (nm_now_usec() > t->deadline_usec)
             return -ETIMEDOUT;
     }
-    /* The data are fetched once, as a rule, so the page cache is more useful for other data. */
+    /* The data are usually fetched only once, so the page cache is more useful for other data. */
     (void)posix_fadvise(file, (off_t)part->start_bytes, (off_t)part->part_bytes, POSIX_FADV_DONTNEED);
     return 0;
 }
@@ -445,8 +445,8 @@ static int send_map(struct request *t, unsigned i, struct plan *p)
     return send_part(t, file, &p->outputs[i].part);
 }
 
-/* Finds all maps of a request before any is sent: after the head a failure can only be shown by breaking the
- * connection, and the reducer does not learn which map failed. */
+/* Finds all maps of a request before any map is sent: after the head, a failure can be reported only by breaking the
+ * connection, which does not show the reducer which map failed. */
 static int send_maps(struct request *t, const char *reply_hash)
 {
     _cleanup_(plan_done) struct plan p = {0};

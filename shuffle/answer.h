@@ -26,7 +26,7 @@
 #include "shuffle/request.h"
 
 struct nm_shuffle_counters {
-    /* numbers of accepted connections, and of those refused for lack of a slot */
+    /* numbers of accepted connections, and of connections refused for lack of a slot */
     atomic_uint_fast64_t connections, refused;
     atomic_uint_fast64_t outputs_ok, outputs_failed, sent_bytes;
 };
@@ -44,9 +44,10 @@ struct nm_shuffle_service {
 
 enum { NM_SHUFFLE_E_CLOSE = 1 };
 
-/* Answers the request of the connection fd, which has the slot. Returns 0 if the connection may stay,
+/* Answers the request of the connection fd, which has the slot. Returns 0 if the connection may stay open,
  * NM_SHUFFLE_E_CLOSE if it must close, -errno if the connection broke or was too slow. */
 int nm_shuffle_answer(struct nm_shuffle_service *s, int fd, unsigned slot, struct nm_bytes head);
 
-/* Refuses a request. Returns the results of nm_shuffle_answer() except 0: the connection never stays. */
+/* Refuses a request. Returns the results of nm_shuffle_answer() except 0: the connection is always closed
+ * afterwards. */
 int nm_shuffle_refuse(int fd, enum nm_shuffle_status status, const char *why);

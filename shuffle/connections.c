@@ -104,8 +104,7 @@ int nm_shuffle_connections_enter(struct nm_shuffle_connections *p, int fd, const
     return r;
 }
 
-/* Counts the slots anew each time: there are some hundred slots, and a request costs little compared to its
- * answer. */
+/* Counts the slots in each call: there are some hundred slots, and a request costs little compared to its answer. */
 bool nm_shuffle_connections_belongs(struct nm_shuffle_connections *p, unsigned slot, uid_t uid, const char *job)
 {
     const uint64_t number = nm_fnv1a_64(job);

@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * The open connections. Each has a thread, so their number is limited. A user may have at most half of them, and a job
- * three quarters of that; otherwise a job whose reducers do not read could keep all others from their map outputs. A
- * connection belongs to a user once it has signed a request. Of the connections that have not signed a request, one
- * host may have a quarter: a host that only holds connections open thus blocks only itself. Several threads may use
- * these functions.
+ * The open connections. Each connection has a thread, so the number of connections is limited. A user may have at most
+ * half of the connections, and a job three quarters of a user's maximum. Otherwise a job whose reducers do not read
+ * could prevent all other reducers from fetching. A connection belongs to a user once it has signed a request. Of the
+ * connections that have not signed a request, one host may have a quarter: a host that only holds connections open thus
+ * blocks only itself. Several threads may use these functions.
  */
 
 #include <stdbool.h>
@@ -24,12 +24,13 @@ int nm_shuffle_connections_new(unsigned max, struct nm_shuffle_connections **ret
 struct nm_shuffle_connections *nm_shuffle_connections_free(struct nm_shuffle_connections *p);
 NM_DEFINE_CLEANUP(struct nm_shuffle_connections *, nm_shuffle_connections_free)
 
-/* Takes a slot for the connection fd from this host (nm_peer_name()). Returns 0, or NM_SHUFFLE_CONNECTIONS_E_SPARE:
- * the slot is a spare one, because the limit or the host's share is reached; one host has at most half of the spare
- * slots. Returns -EBUSY if there is no spare slot either, -ECANCELED if the slots are being closed. */
+/* Takes a slot for the connection fd from this host (nm_peer_name()). Returns 0, or NM_SHUFFLE_CONNECTIONS_E_SPARE: the
+ * slot is a spare slot, because the limit or the host's share is reached; one host has at most half of the spare slots.
+ * Returns -EBUSY if there is no spare slot either, -ECANCELED if the slots are being closed. */
 enum { NM_SHUFFLE_CONNECTIONS_E_SPARE = 1 };
 int nm_shuffle_connections_enter(struct nm_shuffle_connections *p, int fd, const char *host, unsigned *ret_slot);
-/* Assigns the connection to a user and job. Returns false if either has as many connections as allowed. */
+/* Assigns the connection to a user and job. Returns false if the user or the job already has as many connections as
+ * allowed. */
 bool nm_shuffle_connections_belongs(struct nm_shuffle_connections *p, unsigned slot, uid_t uid, const char *job);
 /* Closes the connection and frees its slot. The caller must not use p afterwards. */
 void nm_shuffle_connections_leave(struct nm_shuffle_connections *p, unsigned slot);

@@ -20,10 +20,10 @@
 #include "util/error.h"
 
 #define CHECKSUM_BYTES 8u
-/* Size of the index of a million reducers. A longer index would only serve to keep this process reading. */
+/* Size of the index of a million reducers. A longer index could only be meant to keep this process busy. */
 #define INDEX_MAX_BYTES (1000000u * NM_SHUFFLE_RECORD_BYTES + CHECKSUM_BYTES)
 
-/* Uses pread, because several places of the file are read. */
+/* Uses pread, because several positions of the file are read. */
 static int read_all(int fd, uint8_t *to, size_t size, uint64_t from)
 {
     while (size > 0) {
@@ -115,7 +115,7 @@ static int read_records(int fd, struct nm_shuffle_range range, struct nm_shuffle
     uint64_t records[128][3];
     int r;
 
-    static_assert(sizeof records[0] == NM_SHUFFLE_RECORD_BYTES, "a record is read as it lies there");
+    static_assert(sizeof records[0] == NM_SHUFFLE_RECORD_BYTES, "a record is as long in memory as in the file");
     for (uint32_t i = 0; i < range.n; i++) {
         const uint64_t *record = records[i % NM_ARRAY_SIZE(records)];
         const size_t n = NM_MIN((size_t)(range.n - i), NM_ARRAY_SIZE(records));
@@ -161,7 +161,7 @@ struct file {
     int64_t modified[2], changed[2];
 };
 
-/* Has one slot for each file, which replaces the file that was in the slot before. */
+/* A file belongs into one slot, and replaces the file that was in this slot before. */
 struct nm_shuffle_checked {
     pthread_mutex_t lock;
     struct file at[NM_SHUFFLE_CHECKED_MAX];

@@ -17,7 +17,7 @@
 
 /*
  * Remembers which index files have been read completely and had the right checksum. A file is identified by its device,
- * inode, size and times, so a modified file counts as a new one. The number of files is fixed; newer files replace
+ * inode, size and times, so a modified file counts as a new file. The number of files is fixed; newer files replace
  * older files. Several threads may use the table.
  */
 #define NM_SHUFFLE_CHECKED_MAX 8192u

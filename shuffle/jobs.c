@@ -128,7 +128,8 @@ int nm_shuffle_jobs_find(struct nm_shuffle_jobs *jobs, struct nm_bytes id, struc
     return known ? 0 : -ENOENT;
 }
 
-/* A leaky bucket: each piece of work uses the share for four times its duration, and may start a burst early. */
+/* Books the work in a leaky bucket: work of a given duration occupies the job's share for four times as long
+ * (NM_SHUFFLE_SHARE_PERCENT), and may start early by the size of a burst (NM_SHUFFLE_BURST_USEC). */
 static int book_locked(struct nm_shuffle_jobs *jobs, const char *id, uint64_t work_usec, uint64_t now_usec,
                        uint64_t *ret_wait_usec)
 {

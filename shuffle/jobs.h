@@ -3,7 +3,7 @@
 
 /*
  * The jobs whose map outputs may be fetched: their users, and the keys with which their reducers sign. Several threads
- * may use them.
+ * may use these functions.
  */
 
 #include <stdint.h>

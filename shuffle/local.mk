@@ -1,4 +1,4 @@
-# shuffle/: nm-shuffle, which serves map outputs to reducers. Everything but main() is a library, for the tests.
+# shuffle/: nm-shuffle, which serves map outputs to reducers. All code except main() is a library, for the tests.
 noinst_LIBRARIES += libnm-shuffle.a
 libnm_shuffle_a_SOURCES = \
 	%D%/answer.c %D%/answer.h \

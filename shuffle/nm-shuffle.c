@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* nm-shuffle: serves map outputs to reducers. It is a process of its own because it blocks on disks and accepts
- * connections from the whole network, which nmd does not. */
+/* nm-shuffle: serves map outputs to reducers. It is a separate process because it blocks on disks and accepts
+ * connections from the whole network, which nmd must not do. */
 
 #include <signal.h>
 

@@ -14,8 +14,8 @@
 #include "shuffle/request.h"
 #include "util/error.h"
 
-/* Opens a local directory anew each time: a disk may be mounted, repaired or replaced while the process runs, and an
- * open descriptor would prevent its unmounting. */
+/* Opens a local directory again for each request: a disk may be mounted, repaired or replaced while the process runs,
+ * and an open descriptor would prevent its unmounting. */
 static int open_dir(const char *name)
 {
     int fd = RET_NERRNO(open(name, O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -24,7 +24,7 @@ static int open_dir(const char *name)
 }
 
 /* Opens a file of a map. With O_NONBLOCK a FIFO does not block the open. The path is resolved beneath the local
- * directory without following links: the job's user controls it, and could otherwise make this process, with its
+ * directory without following links: the job's user controls the path, and could otherwise make this process, with its
  * capability, read another user's file. The owner of the open file is checked, because openat2() does not detect hard
  * links. */
 static int open_file(int dir, const struct nm_shuffle_job *job, struct nm_bytes map, const char *name,
@@ -61,7 +61,8 @@ struct search {
     const struct nm_shuffle_payer *payer;
 };
 
-/* A local directory's part of a map's output: result 0 with the value, or the error. */
+/* The results of the search for the two files of a map's output in one local directory. A result is 0, with its value
+ * set, or an error. */
 struct found {
     int index_result, data_result;
     struct nm_shuffle_part part;
@@ -131,13 +132,13 @@ static int pair(const struct found *found, unsigned n, unsigned *ret_index_dir, 
     return index == 0 && data == 0 ? -EBADMSG : prefer(index, data);
 }
 
-/* Returns whether the error is that of spend(): the account is used up, or the client has gone. */
+/* Returns whether the error comes from spend(): the account is used up, or the client has disconnected. */
 static bool is_of_payer(int result)
 {
     return result == -EBUSY || result == -ECONNRESET;
 }
 
-/* Reads another index again, because there is room only for the lengths of the first valid one. */
+/* Reads another index again, because there is room only for the lengths of the first valid index. */
 static int read_again(const struct search *s, unsigned index_dir, struct nm_shuffle_lengths *ret_lengths,
                       const struct nm_shuffle_part *expected)
 {
@@ -152,7 +153,8 @@ static int read_again(const struct search *s, unsigned index_dir, struct nm_shuf
 
 /* Searches all directories. MapReduce allocates a local directory separately for each of the two files, in rotation: on
  * a node with several disks they are in different directories whenever a map spills more than once. A directory that
- * has both takes precedence, because files left on a full disk could match another's file by chance. */
+ * has both files takes precedence, because a file that was left on a full disk could match a file of another directory
+ * by chance. */
 int nm_shuffle_output_find(const struct nm_shuffle_dirs *dirs, const struct nm_shuffle_job *job, struct nm_bytes map,
                            struct nm_shuffle_range range, const struct nm_shuffle_payer *payer,
                            struct nm_shuffle_lengths *ret_lengths, struct nm_shuffle_output *ret)

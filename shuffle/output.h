@@ -17,7 +17,8 @@
 
 #define NM_SHUFFLE_DIRS_MAX 64u
 
-/* The local directories. A directory that is missing or fails has no outputs; it is opened again for each request. */
+/* The local directories. A directory that is missing or fails has no outputs; each request opens the directories
+ * again. */
 struct nm_shuffle_dirs {
     const char *names[NM_SHUFFLE_DIRS_MAX];
     unsigned n;

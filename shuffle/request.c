@@ -131,7 +131,7 @@ static int hex_digit(uint8_t c)
 }
 
 /* Decodes the percent-encoded characters of words, lists and ranges. A plus sign that is not encoded becomes a blank,
- * as in Hadoop's handler. Other encoded characters stay, since no valid name or value contains them. */
+ * as in Hadoop's handler. Other encoded characters are not decoded, since no valid name or value contains them. */
 static struct nm_bytes decode(struct nm_bytes query, uint8_t *to)
 {
     size_t n = 0;
@@ -153,9 +153,9 @@ static struct nm_bytes decode(struct nm_bytes query, uint8_t *to)
 }
 
 /* Parses maps, which may be given several times, each time as a list, as in Java's handler. Their number is limited,
- * because each requires an index. MapReduce names a map attempt_1410901177871_0001_m_000000_0. Tez names a task's
- * output attempt_1410901177871_0001_1_00_000000_0_10003: DAG, vertex, task, attempt and output; a pipelined output is
- * followed by the number of its spill. Hadoop's handler does not check such names. */
+ * because each map requires reading an index. MapReduce names a map attempt_1410901177871_0001_m_000000_0. Tez names a
+ * task's output attempt_1410901177871_0001_1_00_000000_0_10003: DAG, vertex, task, attempt and output; a pipelined
+ * output is followed by the number of its spill. Hadoop's handler does not check such names. */
 static bool parse_maps(struct nm_bytes list, struct nm_shuffle_request *q)
 {
     while (list.size > 0) {

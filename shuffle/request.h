@@ -46,7 +46,7 @@ struct nm_shuffle_request {
     struct nm_bytes maps[NM_SHUFFLE_MAPS_MAX]; /* attempt_<letters, digits and '_'>: safe as file names */
     unsigned n_maps;
     uint32_t reduce, n_reduces; /* first reducer, and number of reducers */
-    bool is_range;              /* the request has the form of a range, even if only of one reducer */
+    bool is_range;              /* the request has the form of a range, even if the range has only one reducer */
     bool keep_alive;
 };
 

@@ -33,7 +33,7 @@ struct nm_shuffle_server {
     pthread_attr_t connection_attr;
 };
 
-/* All memory of a connection beside its stack. The buffer fits the longest head; requests have no body. */
+/* All memory of a connection except its stack. The buffer fits the longest head; requests have no body. */
 struct connection {
     struct nm_shuffle_service *service;
     int fd;
@@ -122,7 +122,7 @@ static void *serve(void *arg)
     if (r > 0)
         linger(c);
     free(c);
-    /* a thread that waits for the last connection's end may now free everything else */
+    /* from here on, a thread that waits for the end of the last connection may free all other data */
     nm_shuffle_connections_leave(connections, slot);
     return NULL;
 }
@@ -166,8 +166,9 @@ static int begin(struct nm_shuffle_server *server, int accepted, const struct so
     return 0;
 }
 
-/* Returns whether the error of accept() concerns the connection that it took from the queue (accept(2) lists those that
- * Linux passes on), or an empty queue. After any other error the connection still waits, and poll() returns at once. */
+/* Returns whether the error of accept() concerns the connection that it took from the queue (accept(2) lists the errors
+ * that Linux passes on), or an empty queue. After any other error the connection is still in the queue, and poll()
+ * returns immediately. */
 static bool is_of_the_connection(int error)
 {
     static const int all[] = {EAGAIN,  EINTR,        ECONNABORTED, EPERM,      EPROTO,    ENETDOWN,

@@ -14,8 +14,8 @@
 
 struct nm_shuffle_server;
 
-/* Listens at "ADDRESS:PORT", "[V6]:PORT" or "PORT" (all addresses), port 0 for any, and sets s->port. The service and
- * the objects to which it points must exist until the server is freed. Returns -EINVAL if the address is not valid,
+/* Listens at "ADDRESS:PORT", "[V6]:PORT" or "PORT" (all addresses), port 0: a free port, and sets s->port. The service
+ * and the objects to which it points must exist until the server is freed. Returns -EINVAL if the address is not valid,
  * else -errno; *ret_message as in nm_fail(). */
 int nm_shuffle_server_new(struct nm_shuffle_service *s, const char *address, struct nm_shuffle_server **ret,
                           char **ret_message);
