@@ -29,9 +29,9 @@ struct nm_submit {
     const char *id;          /* id for the new container, chosen by the owner and not used by a known container; NULL:
                                 nmd makes an id */
     struct nm_blob blob;     /* opaque data of the owner, journalled for as long as the container is known */
-    const char *log_dir;     /* the owner's directory, absolute and without symbolic links, or NULL. The command, as
-                                its user, writes the plain files "stdout" and "stderr" there, which
-                                nm_manager_open_log() opens. nmd never creates, truncates or deletes files in it */
+    const char *log_dir;     /* the owner's directory, absolute and without symbolic links, or NULL. The command, as its
+                                user, writes the plain files "stdout" and "stderr" there, which nm_manager_open_log()
+                                opens. nmd never creates, truncates or deletes files in this directory */
     bool cpu_is_share;       /* a guaranteed container is promised its memory only. Its CPU is a share by weight, so a
                                 lack of CPU neither refuses nor delays the container */
     bool prepare;            /* the container stays NEW until nm_manager_prepared() */
@@ -63,8 +63,8 @@ int nm_manager_resume(struct nm_manager *m, const struct nm_caller *who, const c
 int nm_manager_kill(struct nm_manager *m, const struct nm_caller *who, const char *id, bool now,
                     struct nm_problem *ret_problem);
 
-/* Another command for a running container. It runs in the container's cgroup with the same user, working directory,
- * environment and namespaces. */
+/* Another command for a running container. The command runs in the container's cgroup, with the user, working
+ * directory, environment and namespaces of the container. */
 struct nm_exec {
     const char *const *argv; /* NULL-terminated, at least one */
     const char *const *env;  /* "NAME=value", NULL-terminated, or NULL: added to the container's environment */
@@ -96,8 +96,8 @@ struct nm_drain_order {
     bool kill_opportunistic; /* kill opportunistic containers immediately */
     bool until_restart;      /* nm_manager_leave() ends the drain; otherwise only nm_manager_undrain() does */
 };
-/* Stops admissions. Only administrators may do this. A second call changes the deadline, but it can't turn a permanent
- * drain into a drain that ends at a restart. */
+/* Stops admissions. Only administrators may start a drain. A second call changes the deadline, but it can't turn a
+ * permanent drain into a drain that ends at a restart. */
 int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, const struct nm_drain_order *order,
                      struct nm_problem *ret_problem);
 int nm_manager_undrain(struct nm_manager *m, const struct nm_caller *who,

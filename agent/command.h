@@ -14,9 +14,9 @@
  * all other events. A command line built by xargs has fewer strings. */
 #define NM_COMMAND_STRINGS_MAX 16384u
 
-/* A container's command. The struct owns all strings. argv and env are NULL-terminated. Each is one allocation together
- * with its strings (nm_strv_pack()), so that a hundred thousand empty strings need only the memory of their bytes and
- * pointers. */
+/* A container's command. The struct owns all strings. argv and env are NULL-terminated. Each of these lists is one
+ * allocation together with its strings (nm_strv_pack()), so that a hundred thousand empty strings need only the memory
+ * of their bytes and pointers. */
 struct nm_command {
     char **argv;
     char **env;    /* "NAME=value"; the container's whole environment besides PATH, HOME, USER, LOGNAME, SHELL */

@@ -18,14 +18,14 @@
  *
  *  - A refused request is dropped while the container is NEW, and the container never becomes visible. A container that
  *    is visible as NEW waits until its owner has prepared it, and may end before that.
- *  - A queued container ends without having run when it is shed, killed, drained, lost or can't
- *    be launched (COMPLETED at once). It passes through KILLING if its launch had already begun.
+ *  - A queued container ends without having run when it is shed, killed, drained, lost or can't be launched (COMPLETED
+ *    immediately). It passes through KILLING if its launch had already begun.
  *  - PAUSING -> RUNNING and RESUMING -> PAUSED undo a freeze or thaw that could not be carried out.
  *  - PAUSING -> RESUMING and RESUMING -> PAUSING reverse a request before the kernel has completed it. The
  *    freezer reports only its final state, so completion of the first request may never be seen.
  *  - A started container returns to NEW, after its processes have ended, if its owner runs it again.
- *  - Every live state may go straight to COMPLETED: a command can end by itself, or be killed by
- *    the kernel or another process, at any moment, frozen or not.
+ *  - Every live state may go straight to COMPLETED: a command can exit, or be killed by the kernel or another process,
+ *    at any moment, frozen or not.
  *  - A container in KILLING can't return to other live states, and COMPLETED is final.
  */
 static const unsigned transitions[NM_STATE_COUNT] = {

@@ -35,7 +35,7 @@ struct nm_container {
 
     uint64_t submitted_realtime_usec, started_realtime_usec, finished_realtime_usec;
     uint64_t finished_usec;
-    uint64_t kill_deadline_usec;     /* KILLING: time at which SIGKILL follows SIGTERM; 0: SIGKILL at once */
+    uint64_t kill_deadline_usec;     /* KILLING: time at which SIGKILL follows SIGTERM; 0: SIGKILL immediately */
     pid_t shim_pid;              /* 0 before launch */
     uint64_t shim_start_ticks;   /* /proc/PID/stat field 22: detects a reused pid */
     pid_t pid;                   /* pid of the command; 0 before the command has started */
@@ -44,8 +44,8 @@ struct nm_container {
     int32_t exit_signal;         /* signal that ended the command; 0 if no signal ended it */
     enum nm_exit_reason exit_reason;
     enum nm_exit_reason kill_reason; /* KILLING: becomes exit_reason at the end */
-    enum nm_reason exit_cause;   /* why nmd, an owner or the kernel ended the container; NM_REASON_NONE if the container
-                                    ended by itself */
+    enum nm_reason exit_cause;   /* why nmd, an owner or the kernel ended the container; NM_REASON_NONE if the command
+                                    exited without such a cause */
     uint64_t exit_decision;      /* number of the decision to end the container; 0 if no decision ended it */
     int32_t owner_code;          /* the owner's own reason code from nm_manager_end(); 0 if the owner did not end the
                                     container */
@@ -73,8 +73,8 @@ int nm_container_set_log_dir(struct nm_container *c, const char *dir);
 int nm_container_set_state(struct nm_container *c, enum nm_state to);
 bool nm_container_may_become(enum nm_state from, enum nm_state to);
 
-/* Resets a container whose start was withdrawn before its command ran. It returns to the queue without the measurements
- * and results of that start. */
+/* Resets a container whose start was withdrawn before its command ran. The container returns to the queue without the
+ * measurements and results of that start. */
 void nm_container_forget_start(struct nm_container *c);
 
 /* Clears the data on how the container ended, but leaves the container's state unchanged. */
@@ -88,12 +88,13 @@ const char *nm_container_label(const struct nm_container *c, char *buf, size_t s
 /* Describes how a COMPLETED container ended: "exited, exit code 3", or only "drained" if it never ran. */
 const char *nm_container_end_text(const struct nm_container *c, char *buf, size_t size);
 
-/* Classifies the end of a COMPLETED container: it succeeded, failed by itself, or was killed by nmd or a person. */
+/* Classifies the end of a COMPLETED container: it succeeded, failed without being killed by nmd or a person, or was
+ * killed by nmd or a person. */
 enum nm_container_end { NM_END_SUCCEEDED, NM_END_FAILED, NM_END_KILLED };
 enum nm_container_end nm_container_end_kind(const struct nm_container *c);
 
 /* Writes the container's state to buf as lists show it, and returns buf: "QUEUED", "RUNNING". An ended container is
- * shown by how it ended and, in parentheses, why: "Succeeded" (exit code 0), "Failed (3)" or "Failed (SIGSEGV)" (by
- * itself), "Killed (preempted)" (by nmd or a person). NM_STATE_TEXT_SIZE bytes are enough. */
+ * shown by how it ended and, in parentheses, why: "Succeeded" (exit code 0), "Failed (3)" or "Failed (SIGSEGV)" (not
+ * killed by nmd or a person), "Killed (preempted)" (killed by nmd or a person). NM_STATE_TEXT_SIZE bytes are enough. */
 #define NM_STATE_TEXT_SIZE 48
 const char *nm_container_state_text(const struct nm_container *c, char *buf, size_t size);

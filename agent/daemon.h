@@ -27,10 +27,10 @@ struct nm_manager_params {
 /* Opens the store and the cgroup backend, adopts live containers and takes the first sample. On failure *ret_message
  * says why; the caller frees it. */
 int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, char **ret_message);
-/* Checks whether nm_manager_new() would fail, and returns the same message then. The check creates no file, starts no
- * process and opens no file for writing. The caller keeps ownership of `config`. Unlike nm_manager_new(), a missing
- * shim is an error, since no container could start without it. `state_dir` NULL means that the caller has already
- * refused the directory, so its contents are not checked. */
+/* Checks whether nm_manager_new() would fail, and if so returns the message that nm_manager_new() would return. The
+ * check creates no file, starts no process and opens no file for writing. The caller keeps ownership of `config`.
+ * Unlike nm_manager_new(), a missing shim is an error, since no container could start without it. `state_dir` NULL
+ * means that the caller has already refused the directory, so its contents are not checked. */
 int nm_manager_check(const struct nm_manager_params *p, char **ret_message);
 int nm_manager_check_record(const char *path, char **ret_message); /* checks the file for nm_manager_record() */
 /* Starts the timers and watches. */

@@ -25,12 +25,12 @@
 
 struct nm_health;
 
-/* Called when the health or its reason has changed. It is called from the event loop, never from nm_health_new() or
- * nm_health_reconfigure(). reason: one sentence, "" when healthy; valid during the call. */
+/* Called when the health or its reason has changed. The callback is called from the event loop, never from
+ * nm_health_new() or nm_health_reconfigure(). reason: one sentence, "" when healthy; valid during the call. */
 typedef void (*nm_health_cb_t)(bool healthy, const char *reason, void *userdata);
 
-/* Checks the disks at once, and runs the script in the next turn of the event loop. Copies the configuration and the
- * paths. */
+/* Checks the disks immediately, and runs the script in the next turn of the event loop. Copies the configuration and
+ * the paths. */
 int nm_health_new(sd_event *event, const struct nm_config *config, const char *state_dir,
                   const char *log_dir, nm_health_cb_t cb, void *userdata, struct nm_health **ret);
 /* Applies [health] of a new configuration and checks again. If the configuration names another script, drops the result

@@ -3,7 +3,7 @@
 
 /*
  * Ids of the journal entries that packaging/nmd.catalog explains (journalctl -x). An id never changes and is never
- * reused, because people search for it years later. ./check compares this file with the catalog.
+ * reused, because people may search the journal for the id years later. ./check compares this file with the catalog.
  */
 
 #include "agent/decision/decision.h"

@@ -17,7 +17,7 @@
 struct nm_end {
     int32_t code;        /* reason, as a number that the owner defines, not 0; persisted as nm_container.owner_code */
     const char *message; /* one sentence for people, or NULL */
-    bool now;            /* send SIGKILL at once; otherwise SIGTERM, and SIGKILL after the grace period */
+    bool now;            /* send SIGKILL immediately; otherwise SIGTERM, and SIGKILL after the grace period */
 };
 /* Ends a container. If the container is already being killed, its first reason remains, and only `now` has an
  * effect. */
@@ -73,8 +73,8 @@ int nm_manager_move(struct nm_manager *m, const char *owner, const char *id, con
  * Restarts a RUNNING container, with the same or another command. Its processes are ended as by a stop. The container
  * keeps its id, size, type and order of arrival, and the ended run leaves no result. When all its processes have
  * exited, the container is NEW, as if submitted with `prepare`, and nm_manager_prepared() starts it. If the container
- * is killed before that, it ends as usual. The callback of nm_manager_ask_at_end() may also restart a container that
- * has ended by itself.
+ * is killed before that, it ends as usual. The callback of nm_manager_ask_at_end() may also restart a container whose
+ * command has exited without a stop.
  */
 struct nm_rerun {
     const char *const *argv, *const *env; /* new command, as in nm_submit; argv NULL: keep both */
@@ -83,9 +83,9 @@ struct nm_rerun {
 int nm_manager_rerun(struct nm_manager *m, const char *owner, const char *id, const struct nm_rerun *rerun,
                      struct nm_problem *ret_problem);
 
-/* Sets a callback for containers of this owner that end by themselves while running. The manager calls `ask` with
- * exit_reason and exit_code set, before it reports the end. If `ask` calls nm_manager_rerun(), the container runs again
- * and the end is not reported. Only one owner at a time can have a callback; NULL removes the callback. */
+/* Sets a callback for running containers of this owner that end without a request to end them. The manager calls `ask`
+ * with exit_reason and exit_code set, before it reports the end. If `ask` calls nm_manager_rerun(), the container runs
+ * again and the end is not reported. Only one owner at a time can have a callback; NULL removes the callback. */
 void nm_manager_ask_at_end(struct nm_manager *m, const char *owner,
                            void (*ask)(const struct nm_container *c, void *userdata), void *userdata);
 

@@ -98,7 +98,7 @@ enum nm_reason nm_manager_queue_reason(struct nm_manager *m, const struct nm_con
 /* Returns the container's position in the queue, from 1, or 0 if it isn't queued. */
 uint32_t nm_manager_queue_position(struct nm_manager *m, const struct nm_container *c);
 
-/* Calls cb for the decisions about one container (id) or all (NULL), oldest first: the newest `max` of those with
+/* Calls cb for the decisions about one container (id) or all (NULL), oldest first: the newest `max` decisions with
  * numbers below `before`. */
 typedef void (*nm_manager_decision_cb_t)(const struct nm_decision *d, void *userdata);
 int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *who, const char *id,

@@ -18,7 +18,7 @@
  *   pause, resume
  *   change   "type", "memory" and "cpu" are different from now on
  *   sample   the node: "memory" (total use), "cpu" (busy millicores; omitted if unknown),
- *            "swap_free"; "use", rows of [c, memory, millicores, CPU time so far in usec]. A container without a row
+ *            "swap_free"; "use", rows of [c, memory, millicores, total CPU time in usec]. A container without a row
  *            uses as much as in the previous sample.
  *   end      "reason", "memory" (the container's peak), "cpu_usec"
  *   stop     the recording was ended on purpose

@@ -28,7 +28,7 @@ struct nm_resources {
 enum nm_execution_type { NM_GUARANTEED, NM_OPPORTUNISTIC };
 
 /* YARN's container states. In NEW and LOCALIZING the container's owner prepares it; a container without preparation
- * begins as SCHEDULED. It stays SCHEDULED after its admission until its command has started. */
+ * begins as SCHEDULED. A container remains SCHEDULED after its admission until its command has started. */
 enum nm_state {
     NM_NEW,
     NM_LOCALIZING,
@@ -51,7 +51,7 @@ enum nm_state {
  */
 enum nm_exit_reason {
     NM_EXIT_NONE,            /* the container has not ended */
-    NM_EXIT_EXITED,          /* "exited": the command exited by itself, with exit_code */
+    NM_EXIT_EXITED,          /* "exited": the command exited, with exit_code */
     /* "signaled": a signal that nmd did not send ended the command; exit_code = 128 + signal */
     NM_EXIT_SIGNALED,
     NM_EXIT_OOM,             /* "oom-killed": the kernel killed the container, over its own or the slice's limit */

@@ -58,8 +58,8 @@ struct nm_metric_label {
     const char *name, *value; /* the value may be any text */
 };
 
-/* Writes metrics of an upstream after those of the node. A family is announced once, and its samples follow before the
- * next family. `to` is the first argument of each function. */
+/* Writes metrics of an upstream after the metrics of the node. A family is announced once, and its samples follow
+ * before the next family. `to` is the first argument of each function. */
 struct nm_metric_writer {
     void (*family)(void *to, const char *name, enum nm_metric_type type, const char *help);
     /* Writes one value of a gauge or a counter. label: NULL for a family of one value. */
@@ -72,8 +72,8 @@ struct nm_metric_writer {
 /* Functions and views by which an upstream shows its data. Each function may be NULL. */
 struct nm_upstream_ops {
     void (*status)(void *userdata, struct nm_upstream *ret);
-    /* Returns an object with the members that only this kind of upstream has. They are appended to the upstream's
-     * object in the status. The caller gets a new reference. NULL: out of memory. */
+    /* Returns an object with the members that only this kind of upstream has. The members are appended to the
+     * upstream's object in the status. The caller gets a new reference. NULL: out of memory. */
     json_t *(*details)(void *userdata, const struct nm_caller *who, bool with_users);
     void (*metrics)(void *userdata, const struct nm_metric_writer *w);
     /* Returns the upstream's settings for `nmctl config`: a new reference to an array. NULL: out of memory. */
@@ -115,9 +115,10 @@ void nm_manager_set_size(struct nm_manager *m, uint64_t memory_bytes, uint32_t v
 
 /*
  * Moves a running process of nmd's own, which serves other hosts, into a cgroup beside the slice. Its CPU weight is
- * half of the weight that a guaranteed container of one vcore gets at that level. There is one helper at a time. Its
- * cgroup is removed when the helper or nmd ends. done() gets 0, or -errno with a reason. It is called once, perhaps
- * before this function returns, and never after the manager has been freed. -EOPNOTSUPP: this host has no CPU weights.
+ * half of the weight that a guaranteed container of one vcore gets at that level. Only one helper can exist at a time.
+ * The helper's cgroup is removed when the helper or nmd ends. done() gets 0, or -errno with a reason. done() is called
+ * once, perhaps before this function returns, and never after the manager has been freed. -EOPNOTSUPP: this host has no
+ * CPU weights.
  */
 typedef void (*nm_manager_placed_cb_t)(int result, const char *message, void *userdata);
 int nm_manager_place_helper(struct nm_manager *m, const char *name, pid_t pid, nm_manager_placed_cb_t done,

@@ -75,7 +75,7 @@ static const struct member members[] = {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* JSON integers are signed in jansson; real values stay far below the limit. */
+/* JSON integers are signed in jansson; real values are far below the limit. */
 static json_t *number(uint64_t n)
 {
     return json_integer((json_int_t)NM_MIN(n, (uint64_t)INT64_MAX));

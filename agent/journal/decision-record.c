@@ -323,7 +323,7 @@ static void fill_claims(const struct nm_manager *m, struct nm_decision *d)
 }
 
 /* Joins repeated refusals into one record with a count: a refused client often retries many times a second, which would
- * hide pauses and kills. The figures are those of the last refusal. */
+ * hide pauses and kills. The record has the figures of the last refusal. */
 static void join_refusals(const struct nm_decision *last, struct nm_decision *d)
 {
     d->n_times = 1;

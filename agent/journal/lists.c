@@ -200,7 +200,8 @@ int nm_lists_add_live(struct nm_manager *m, struct nm_container *c, struct nm_li
     return 0;
 }
 
-/* Detaches a worker that is still reclaiming. The worker ends by itself, and nmd then only reaps it. */
+/* Detaches a worker that is still reclaiming. The worker exits when the reclaim is complete, and nmd then only reaps
+ * it. */
 static void leave_worker(struct nm_live_container *l)
 {
     if (l->reclaim_child) {

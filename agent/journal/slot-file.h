@@ -65,10 +65,10 @@ int nm_event_file_put(int fd, const struct nm_event_record *e);
  * ---- long-history.c --------------------------------------------------------------------------
  *
  * Keeps the history of the node's last day; monitor/history.c has only the last minutes, in memory. Its points have the
- * same figures for longer steps: two hours in steps of 12 s and a day in steps of 144 s. They use the time of day, so
- * the history continues after a restart of nmd or of the host. Each completed step is written to a file in the state
- * directory, which has one slot per step and does not grow. Unreadable slots are left out. Steps that cannot be written
- * are kept until nmd exits.
+ * same figures for longer steps: two hours in steps of 12 s and a day in steps of 144 s. The points use the time of
+ * day, so the history continues after a restart of nmd or of the host. Each completed step is written to a file in the
+ * state directory, which has one slot per step and does not grow. Unreadable slots are left out. Steps that cannot be
+ * written are kept until nmd exits.
  */
 
 #define NM_LONG_HISTORY_SLOT_BYTES 512

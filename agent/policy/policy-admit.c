@@ -373,8 +373,8 @@ static size_t n_limited(const struct nm_round *r)
  * then no container will end and make room. The wait is NM_GIVE_BACK_BUSY times as long while an opportunistic
  * container runs. Each start of another container begins the wait again, but the total never exceeds NM_GIVE_BACK_MOST
  * short waits, since other containers could pass this container without end. If the container never fits, other
- * containers pass it, and their starts do not begin the wait again. That check is made only when the wait is over,
- * because it is slow. */
+ * containers pass it, and their starts do not begin the wait again. Whether the container can ever fit is checked only
+ * when the wait is over, because the check is slow. */
 static uint64_t give_back_due(const struct nm_round *r, const struct nm_policy_container *v)
 {
     const uint64_t wait = r->s->give_back_usec, busy = nm_mul_u64(wait, NM_GIVE_BACK_BUSY);
@@ -400,9 +400,9 @@ uint64_t nm_policy_next_give_back(const struct nm_round *r)
     return first;
 }
 
-/* The end of the last opportunistic container starts the short wait anew. Otherwise containers that have already waited
- * longer than the short wait would be given back immediately, although the node is free now and these containers may
- * start with the next sample. */
+/* The end of the last opportunistic container starts the short wait again. Otherwise containers that have already
+ * waited longer than the short wait would be given back immediately, although the node is free now and these containers
+ * may start with the next sample. */
 static void note_moves(struct nm_round *r)
 {
     const bool is_active = r->n_opportunistic_active > 0;
@@ -418,8 +418,8 @@ static void note_moves(struct nm_round *r)
     }
 }
 
-/* Sheds the newest containers, whatever the queue's order: first the newest of all queued containers, then the newest
- * of the remaining `limited` containers. Also gives back containers that have waited too long. */
+/* Sheds the newest containers, independent of the queue's order: first the newest of all queued containers, then the
+ * newest of the remaining `limited` containers. Also gives back containers that have waited too long. */
 void nm_policy_admit_shed(struct nm_round *r)
 {
     struct nm_sort_entry *queue = r->p->queue;

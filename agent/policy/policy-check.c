@@ -2,7 +2,7 @@
 
 /*
  * The invariants of DESIGN.md section 5, checked on the input and output of a round. The checks share no code with the
- * stages that must maintain them. They are cheap enough for every round: one pass over views and actions.
+ * stages that must maintain them. The checks are cheap enough for every round: one pass over views and actions.
  */
 
 #include "agent/policy/policy.h"

@@ -5,17 +5,17 @@
  * guaranteed containers have recently cost much opportunistic work.
  *
  * A surprise is memory over beta that led to kills. Most nodes have a surprise from time to time, and lose a few per
- * cent of the opportunistic work. That is the price of over-allocation, and keeping memory free all day would cost
- * more. But if surges recur, containers started between them are nearly always killed by the next surge. The lost work
- * distinguishes the two cases: the CPU time of killed containers, as a share of all CPU time of opportunistic
- * containers in the last hours (each hour's weight halves after COUNT_HALF_LIFE_USEC).
+ * cent of the opportunistic work. This loss is acceptable, because keeping memory free all day would cost more. But if
+ * surges recur, containers started between them are nearly always killed by the next surge. The lost work distinguishes
+ * the two cases: the CPU time of killed containers, as a share of all CPU time of opportunistic containers in the last
+ * hours (each hour's weight halves after COUNT_HALF_LIFE_USEC).
  *
  *   at a surprise    If the share is above LOST_SHARE the margin holds, for margin_usec at first and twice as long
- *                    after each surprise that the margin did not prevent, up to MOST_FACTOR times. Otherwise the
- *                    margin holds half as long as last time, and then not at all.
+ *                    after each surprise that the margin did not prevent, up to MOST_FACTOR times. Otherwise the margin
+ *                    holds half as long as last time, or not at all if this is shorter than margin_usec.
  *   while it holds   Guaranteed containers count with the largest share of their requests that they have used,
- *                    opportunistic containers with their requests. So an admitted container has room even in a surge.
- *                    While a surge lasts, the margin's time starts again.
+ *                    opportunistic containers with their requests. So an admitted container has enough memory even in a
+ *                    surge. While a surge lasts, the margin's time starts again.
  *
  * From the lower PACKED_LOST_SHARE on, opportunistic containers no longer share CPUs (policy.h): each additional
  * container would be another victim of the next surge.

@@ -26,7 +26,7 @@ static const char *const queue_policies[] = {
     [NM_QUEUE_BY_RESOURCES] = "by-resources",
 };
 
-/* Names in the API and in the journal. They never change. */
+/* Names in the API and in the journal. These names must never change. */
 static const char *const reasons[NM_REASON_COUNT] = {
     [NM_REASON_NONE] = "none",
     [NM_REASON_GUARANTEED] = "guaranteed",

@@ -5,7 +5,7 @@
 
 #include "agent/types.h"
 
-struct nm_policy; /* the policy's memory between rounds, and its workspace */
+struct nm_policy; /* the policy's state between rounds, and its workspace */
 
 enum nm_victim_order {
     NM_VICTIM_REVERSE_ARRIVAL, /* "reverse-arrival": the latest-started first (default) */
@@ -38,7 +38,7 @@ struct nm_policy_settings {
     struct nm_fractions preemption_threshold;      /* beta */
     uint64_t warmup_usec;
     uint32_t warmup_samples;
-    uint32_t queue_max_length; /* maximum of queued opportunistic containers; guaranteed ones are not counted */
+    uint32_t queue_max_length; /* maximum of queued opportunistic containers; guaranteed containers are not counted */
     enum nm_queue_policy queue_policy;
     enum nm_queue_order queue_order;
     /* a `limited` container is given back to its upstream when it has waited for this time and no opportunistic
@@ -51,7 +51,7 @@ struct nm_policy_settings {
     bool pause_enabled; /* false: the policy kills instead of pausing, after cpu_samples */
     uint64_t pause_deadline_usec;
     uint32_t cpu_samples;    /* consecutive samples over beta before CPU is taken back (default 4) */
-    uint32_t settle_samples; /* samples to wait after victims are gone (default 2, at least 2) */
+    uint32_t settle_samples; /* number of samples to wait for after victims have ended (default 2, at least 2) */
     uint32_t kills_per_minute;  /* limits kills for memory or CPU over beta. 0: no such kills; above 64 counts as 64 */
     uint64_t breaker_usec;      /* time for which opportunistic admissions stop after a policy kill. The time doubles if
                                    the next kill follows within twice this time; 0: no breaker */
@@ -61,7 +61,7 @@ struct nm_policy_settings {
                                    work; 0: never */
     double uplink_threshold;    /* no opportunistic admission above this utilization; 0: links are ignored */
     uint64_t squeeze_floor_millicores; /* minimum quota per container */
-    bool guard_stall;    /* stalls of guaranteed containers squeeze opportunistic ones */
+    bool guard_stall;    /* stalls of guaranteed containers cause a squeeze of opportunistic containers */
     double stall_margin; /* how far a container's stall may exceed its stall without opportunistic work; 1: no limit */
     bool can_freeze, can_reclaim, can_squeeze; /* features of the cgroup backend on this node */
     uint64_t reclaim_usec; /* maximum time of a reclaim of running containers' memory, which takes the place of a kill;
@@ -101,7 +101,7 @@ struct nm_policy_container {
     uint32_t n_samples;           /* number of samples since the start */
     /* time of the last measurement, if the container can't be measured now; 0 if the container can be measured */
     uint64_t unread_usec;
-    uint32_t state_samples;       /* number of sampling rounds, including failed ones, since the change to `state` */
+    uint32_t state_samples;       /* number of sampling rounds, including failed rounds, since the change to `state` */
     uint64_t state_usec;          /* time of the change to `state` */
     uint64_t shrunk_usec, shrunk_bytes; /* KILLING: progress of the container's end, see
                                            nm_policy_container_note_progress() */
@@ -114,7 +114,7 @@ struct nm_policy_container {
     bool stall_known; /* stall_permille is valid */
     uint32_t stall_permille; /* how long the container waited for CPUs, as a share of the last sampling interval */
     struct nm_stall stall;
-    uint64_t cpu_usage_usec;           /* CPU time so far: the work that a kill would lose */
+    uint64_t cpu_usage_usec;           /* CPU time since the start: the work that a kill would lose */
     uint64_t min_runtime_usec;
     uint64_t expected_usec;            /* expected run time; 0 if unknown */
     uint32_t app;                      /* index into the apps array */
@@ -152,7 +152,7 @@ struct nm_policy_node {
 
 enum nm_policy_trigger {
     NM_TRIGGER_SAMPLE,   /* a periodic sample; it counts for the consecutive-sample rule and for settling */
-    NM_TRIGGER_LOOK,     /* an extra CPU sample between two periodic ones, because CPU use may be surging */
+    NM_TRIGGER_LOOK,     /* an extra CPU sample between two periodic samples, because CPU use may be surging */
     NM_TRIGGER_PRESSURE, /* a pressure event, confirmed by a fresh sample */
     NM_TRIGGER_CHANGE,   /* another change (submit, exit, resume), with the same sample as before */
 };
@@ -224,7 +224,7 @@ enum nm_reason {
     NM_REASON_ROOM_FOR_HEAD,         /* the victim had passed a larger container, which has waited long enough */
     NM_REASON_PAUSE_DEADLINE,
     NM_REASON_KILL_BUDGET,           /* a kill is due, but kills-per-minute is used up (held) */
-    NM_REASON_SETTLING,              /* the policy waits until the last victims are gone and two samples were taken */
+    NM_REASON_SETTLING,              /* the policy waits until the last victims have ended and two samples were taken */
     NM_REASON_SHED,
     NM_REASON_WAITED_TOO_LONG,       /* the container is given back to its upstream after a long wait in the queue */
     NM_REASON_DRAIN_DEADLINE,

@@ -2,18 +2,18 @@
 #pragma once
 
 /*
- * The policy: a pure function from (settings, its own small memory, views of all live containers, the
- * node's sample, now) to a list of actions. It uses no clock, I/O or logging, and nm_policy_decide()
- * does not allocate: nm_policy_reserve() grows its workspace beforehand. The daemon, the tests, the
- * fuzzer and the simulator run this same code.
+ * The policy: a pure function from (settings, its own small memory, views of all live containers, the node's sample,
+ * now) to a list of actions. The policy uses no clock, I/O or logging, and nm_policy_decide() does not allocate:
+ * nm_policy_reserve() grows its workspace beforehand. The daemon, the tests, the fuzzer and the simulator run this same
+ * code.
  *
  * The rules are those of DESIGN.md section 5, with these details:
  *
  *  - Estimated use U_r = max(sum of estimates, node-level use beyond the reserve + reservations of warm-ups that the
- *    node can't show yet). It is computed as the sum of estimates + "system". The system part is the use that the
- *    newest sample showed at node level, less the reserve and less the use that it showed in the containers. The system
- *    part is kept until the next sample, while estimates are current. So in a CHANGE round the use of a container that
- *    has ended since the sample no longer counts, a newly admitted container counts with its request, and the CPU of a
+ *    node can't show yet). U is computed as the sum of estimates + "system". The system part is the use that the newest
+ *    sample showed at node level, less the reserve and less the use that it showed in the containers. The system part
+ *    is kept until the next sample, while estimates are current. So in a CHANGE round the use of a container that has
+ *    ended since the sample no longer counts, a newly admitted container counts with its request, and the CPU of a
  *    frozen container is free immediately.
  *  - Reservations never cause victims. Before resources are taken back, the measured use (verdict.in_use), without
  *    warm-up, is compared with beta. Only room for a guaranteed container is computed from U.
@@ -45,19 +45,18 @@
  *    they are counted. If a person began the pause, its end counts for neither budget nor breaker.
  *  - The breaker reacts to load. A kill that makes room for a guaranteed container does not show load, so it neither
  *    holds admissions nor changes an existing hold.
- *  - Where surges of guaranteed containers cost opportunistic ones too much work, an opportunistic
- *    container is admitted for a while only if it fits beside such a surge (policy-margin.c), even by
- *    the plain rule.
+ *  - Where surges of guaranteed containers cost opportunistic containers too much work, an opportunistic container is
+ *    admitted for a while only if it fits beside such a surge (policy-margin.c), even by the plain rule.
  *  - An OOM kill by the kernel holds admissions as a policy kill does, because it shows that nmd was too slow. An OOM
  *    kill does not use up the budget, which limits nmd itself.
  *  - Resume: CPU U + last use <= beta*C, CPU U < alpha*C, memory in use <= beta*C; strictly in
  *    arrival order. A container that used nearly all CPU would wait for its deadline even on an
  *    idle node. Therefore it is resumed when no other opportunistic container runs, CPU U < alpha*C/2
  *    and a sixteenth of its pause deadline has passed.
- *  - A guaranteed container whose CPU is a share (cpu_is_share) is promised memory and a weight. Its CPU is no reason
- *    to refuse it, to delay it or to take resources back for it, and reduces no other promise. It counts in U and in
- *    the allocation like any other CPU use, so the allocation may exceed C. The CPU of an opportunistic container is
- *    checked whether or not it would be a share after a promotion.
+ *  - A guaranteed container whose CPU is a share (cpu_is_share) is promised memory and a weight. For its CPU, the
+ *    container is neither refused nor delayed, no resources are taken back, and no other promise is reduced. Its CPU
+ *    counts in U and in the allocation like any other CPU use, so the allocation may exceed C. The CPU of an
+ *    opportunistic container is checked whether or not it would be a share after a promotion.
  *  - Smaller containers may pass a head of the queue that is too large for now, under a rule that
  *    bounds the delay of the head (policy-pass.c).
  *  - Paused containers have priority for CPU: a queued container is admitted only beside the CPU that the paused
@@ -86,15 +85,15 @@
  *    (policy-margin.c). These containers still need U < alpha*C.
  *  - A queued container of an upstream is given back, whatever the queue reason is, when no opportunistic container has
  *    started or been resumed for give_back_usec, so that the queued container can run elsewhere. While an opportunistic
- *    container runs, whose end would let the next container start, the wait is NM_GIVE_BACK_BUSY times as long. When
- *    the last running container has ended, the short wait begins again, since queued containers may start now. Starts
- *    of other containers don't prolong the wait without limit: it ends after NM_GIVE_BACK_MOST times give_back_usec in
- *    the queue, and after NM_GIVE_BACK_BUSY times for a container that can't fit the node at all beside the system's
- *    use.
+ *    container runs, whose end would make room for the next container, the wait is NM_GIVE_BACK_BUSY times as long.
+ *    When the last running container has ended, the short wait begins again, since queued containers may start now.
+ *    Starts of other containers don't prolong the wait without limit: it ends after NM_GIVE_BACK_MOST times
+ *    give_back_usec in the queue, and after NM_GIVE_BACK_BUSY times for a container that can't fit the node at all
+ *    beside the system's use.
  *  - At most NM_STARTS_AT_ONCE opportunistic containers are admitted within NM_STARTS_PAUSE_USEC. Earlier
  *    admissions whose shim nmd has not started yet are included in that number.
- *  - With beta = 1 and no reserve, CPU is not taken back by its threshold. Use can't exceed all CPUs; if
- *    the figures say so, they were not read at the same instant.
+ *  - With beta = 1 and no reserve, CPU is not taken back by its threshold. Use can't exceed all CPUs; if the figures
+ *    exceed all CPUs, they were not read at the same instant.
  */
 
 #include "agent/policy/policy-types.h"

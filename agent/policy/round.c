@@ -19,8 +19,8 @@ struct nm_policy_action *nm_policy_add_action(struct nm_round *r, enum nm_action
     return a;
 }
 
-/* Records a kill in place of the oldest recorded kill. `load`: the node's load caused it, rather than a person or a
- * guaranteed container. */
+/* Records a kill in place of the oldest recorded kill. `load`: the node's load caused the kill, rather than a person or
+ * a guaranteed container. */
 void nm_policy_record_kill(struct nm_round *r, bool load)
 {
     uint64_t *kills = r->p->memory.kills_usec;

@@ -9,7 +9,7 @@
  *
  *   survey (policy.c)        computes sums over all views, the system's share, pending gains
  *   deadlines                ends pauses that have lasted too long
- *   guaranteed, first half   admits the containers that fit; the others claim their room
+ *   guaranteed, first half   admits the containers that fit; the other containers claim their room
  *   memory, then CPU         takes resources back on thresholds, and for the claims
  *   guaranteed, second half  starts the containers for which no more can be taken back
  *   resume, queue, shedding
@@ -104,7 +104,7 @@ struct nm_margin {
 struct nm_policy_head {
     uint64_t seq; /* 0: no container */
     bool due;     /* only the passing containers keep the head from starting */
-    uint64_t at_usec, delay_usec; /* time of the last update; total delay so far */
+    uint64_t at_usec, delay_usec; /* time of the last update; total delay until then */
 };
 
 struct nm_policy {
@@ -116,7 +116,7 @@ struct nm_policy {
     uint64_t judged_at_usec;            /* time of the newest sample that was compared with the thresholds */
     uint32_t cpu_over;                  /* consecutive samples with CPU over beta */
     uint64_t cpu_over_usec;             /* time of the first of these samples */
-    uint32_t quiet[NM_RESOURCE_COUNT]; /* samples since the newest victims were gone */
+    uint32_t quiet[NM_RESOURCE_COUNT]; /* samples since the newest victims have ended */
     uint64_t taken_usec[NM_RESOURCE_COUNT];
     uint64_t gone_usec; /* end of the newest victims for memory; UINT64_MAX while they have not ended */
     uint64_t squeeze_millicores; /* quota set by the CPU threshold */

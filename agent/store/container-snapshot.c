@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See container-snapshot.h. The file is replaced as a whole (written beside, then renamed): a reader sees either the
- * old or the new file. The reader first checks size, format, boot and id of the file, because the disk may have been
- * full or damaged.
+ * See container-snapshot.h. The file is replaced atomically (written under another name, then renamed): a reader sees
+ * either the old or the new file. The reader first checks size, format, boot and id of the file, because the disk may
+ * have been full or damaged.
  */
 
 #include "agent/store/container-snapshot.h"

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * One table of all fields of a container that outlive nmd. Rows of the journal (store-container.c) and the copies
- * beside it (store-json.c) both follow this table, so both always have the same fields.
+ * One table of all fields of a container that outlive nmd. Rows of the journal (store-container.c) and the snapshots of
+ * containers (store-json.c) both follow this table, so both always have the same fields.
  */
 
 #include "agent/container.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Decisions: a number, and the rest as JSON. Decisions that cannot be written are also shown, with a mark, because
- * people need explanations when the disk is full.
+ * Decisions. A row has the decision's number, and all other figures as JSON. Decisions that cannot be written are also
+ * shown, with a mark, because people need explanations when the disk is full.
  */
 
 #include "agent/store/store.h"

@@ -96,7 +96,7 @@ int nm_store_query_int64(sqlite3 *db, const char *sql, int64_t *ret);
 bool nm_store_pending_is_decision(const struct nm_store_pending *p);
 /* Appends an item. Copies key and takes ownership of `sql` (sqlite3_malloc'ed; freed also on failure). */
 int nm_store_queue_add(struct nm_store_queue *q, const char *key, char *sql);
-/* Does the same, but replaces an older item of the same key. */
+/* Appends an item as nm_store_queue_add() does, but replaces an older item of the same key. */
 int nm_store_queue_put(struct nm_store_queue *q, const char *key, char *sql);
 /* Moves all items of `from` to the end of `to` and drops older items with the same keys. Returns -ENOMEM if the items
  * are lost, which cannot happen if `to` is empty. */

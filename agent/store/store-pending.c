@@ -138,7 +138,7 @@ int nm_store_queue_put(struct nm_store_queue *q, const char *key, char *sql)
 int nm_store_queue_move(struct nm_store_queue *from, struct nm_store_queue *to)
 {
     assert(from != to);
-    if (to->n == 0) { /* this case needs no memory */
+    if (to->n == 0) { /* an empty queue takes the items over without an allocation */
         struct nm_store_queue empty = *to;
 
         *to = *from;

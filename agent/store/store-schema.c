@@ -156,7 +156,7 @@ int nm_store_schema_complete(sqlite3 *db)
     int64_t n_bad = 0;
     int r = complete_table(db, "containers");
 
-    /* Bad rows are moved as a whole, so both tables need the same columns. */
+    /* Bad rows are moved with all their columns, so both tables need the same columns. */
     if (r >= 0)
         r = nm_store_query_int64(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'bad_containers'", &n_bad);
     if (r >= 0 && n_bad > 0)
