@@ -79,7 +79,7 @@ static int move_down(int dir_fd)
 }
 
 /* Writes one controller at a time: the kernel accepts or rejects a whole line, and a controller that is not available
- * (cpu while realtime tasks exist) must not prevent the others. */
+ * (cpu while realtime tasks exist) must not prevent the other controllers. */
 static void enable_controllers(const char *path)
 {
     _cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

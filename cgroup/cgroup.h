@@ -5,7 +5,7 @@
  * cgroup/ contains all code that accesses cgroup files and systemd units.
  *
  * Each container has one cgroup, "<prefix><container id>.scope" directly below the slice (prefix = the slice's name
- * without ".slice", plus "-"). The layout is the same on both backends:
+ * without ".slice", plus "-"). The layout is the same on all backends:
  *
  *   systemd  transient scopes in the slice, over sd-bus, asynchronously;
  *   direct   cgroupfs directories of the same names, for hosts without systemd as PID 1;
@@ -82,7 +82,7 @@ int nm_cgroup_open(const char *path, const char *name, struct nm_cgroup **ret);
 struct nm_cgroup *nm_cgroup_free(struct nm_cgroup *cg);
 NM_DEFINE_CLEANUP(struct nm_cgroup *, nm_cgroup_free)
 
-/* Moves a process into the cgroup. This also works for a scope that systemd made: the scope is a leaf, which systemd
+/* Moves a process into the cgroup. Moving also works for a scope that systemd made: the scope is a leaf, which systemd
  * does not change once the unit runs, and systemd stops the process together with the unit. Returns 0, -ESRCH, -ENOENT
  * or another -errno. */
 int nm_cgroup_move_in(const struct nm_cgroup *cg, pid_t pid);
@@ -120,8 +120,8 @@ struct nm_procs_pass;
 int nm_cgroup_signal(sd_event *event, const struct nm_cgroup *cg, int sig, pid_t except, struct nm_procs_pass **p);
 int nm_cgroup_n_processes(const struct nm_cgroup *cg, unsigned *ret);
 
-/* Finds the processes that still exist and those that hang in the kernel (cgroup/leftover-procs.c). Returns -ENOENT if
- * the cgroup no longer exists. */
+/* Finds the processes that still exist, and the processes that hang in the kernel (cgroup/leftover-procs.c). Returns
+ * -ENOENT if the cgroup no longer exists. */
 #define NM_COMM_SIZE 64
 struct nm_cgroup_leftover_procs {
     unsigned n;               /* processes */
@@ -152,7 +152,7 @@ struct nm_cgroup_memory_events {
 };
 int nm_cgroup_read_memory_events(const struct nm_cgroup *cg, struct nm_cgroup_memory_events *ret);
 
-/* Pure parsers, which tests and fuzzers also call. They take NUL-terminated text and fill a struct. They ignore unknown
+/* Pure parsers, which tests and fuzzers also call. The parsers take NUL-terminated text, fill a struct, ignore unknown
  * keys and return -EBADMSG for a malformed line. */
 int nm_cgroup_parse_events(const char *text, struct nm_cgroup_events *ret);
 int nm_cgroup_parse_memory_events(const char *text, struct nm_cgroup_memory_events *ret);
@@ -255,7 +255,8 @@ struct nm_cgroup_ops {
 };
 
 /* Reports that another process has asked the service manager to stop a container's unit (SIGTERM now, SIGKILL later),
- * or with container_id NULL the whole slice. Only the systemd backend calls this, before the unit is stopped. */
+ * or with container_id NULL the whole slice. Only the systemd backend calls this function, before the unit is
+ * stopped. */
 typedef void (*nm_cgroup_stopped_cb_t)(const char *container_id, void *userdata);
 
 struct nm_cgroup_backend {

@@ -93,8 +93,8 @@ static int check_quota(const struct nm_cgroup *cg, uint64_t millicores)
     return (v * 1000 + v_period / 2) / v_period != expected;
 }
 
-/* Checks weight or idle. An idle group's weight cannot be read (the kernel returns 0). Without cpu.idle the lowest
- * weight replaces it. */
+/* Checks weight or idle. An idle group's weight cannot be read (the kernel returns 0). Without cpu.idle, nmd sets the
+ * lowest weight instead of idle. */
 static int check_cpu(const struct nm_cgroup_backend *b, const struct nm_cgroup *cg,
                      const struct nm_cgroup_limits *l, enum nm_cgroup_drift d)
 {

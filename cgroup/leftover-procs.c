@@ -83,7 +83,7 @@ int nm_cgroup_leftover_procs(const struct nm_cgroup *cg, struct nm_cgroup_leftov
 
     if (r < 0)
         return r;
-    *ret = s.found; /* if there were too many cgroups, the count covers those that were visited */
+    *ret = s.found; /* if there were too many cgroups, the count covers only the visited cgroups */
     return 0;
 }
 

@@ -2,8 +2,8 @@
 
 /*
  * See procs.h. cgroup.procs has no useful size limit (a fork bomb fills megabytes), so it is parsed as a stream in
- * small pieces, digit by digit. Process 0 stands for a process outside this pid namespace; it has no id here and is
- * skipped.
+ * small pieces, digit by digit. Process 0 stands for a process outside this pid namespace; such a process has no id in
+ * this namespace and is skipped.
  */
 
 #include "cgroup/procs.h"
@@ -23,7 +23,7 @@
 #define PRUNE_MAX 1024u
 #define PRUNE_REMOVED_MAX 4096u
 
-/* The end of a piece may cut a number in two: *pid holds the digits parsed so far. */
+/* The end of a piece may cut a number in two: *pid holds the digits that were already parsed. */
 static int feed(const char *buf, size_t len, pid_t *pid, nm_procs_fn_t fn, void *userdata)
 {
     assert(*pid >= 0);

@@ -23,7 +23,7 @@ typedef int (*nm_procs_fn_t)(pid_t pid, void *userdata);
 #define NM_PROCS_CGROUPS_MAX 1024u
 
 /* Walks dir_fd's cgroup.procs, then the cgroup.procs of each subdirectory. The list is a snapshot: a process may have
- * gone when fn receives its id. The container determines the number of processes, so an fn that does more than count
+ * exited when fn receives its id. The container determines the number of processes, so an fn that does more than count
  * must limit its own work. Returns 0, NM_PROCS_CUT, -ENOENT if the cgroup itself no longer exists, or fn's error. */
 int nm_procs_walk(int dir_fd, nm_procs_fn_t fn, void *userdata);
 

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The connection to the service manager. It is opened, kept, and reopened when it breaks (after a daemon-reexec or a
- * restart of the bus), without blocking the event loop.
+ * The connection to the service manager. The connection is opened, kept, and reopened when it breaks (after a
+ * daemon-reexec or a restart of the bus), without blocking the event loop.
  */
 
 #include <stdbool.h>

@@ -113,8 +113,8 @@ static int append_scope(sd_bus_message *m, const struct nm_sdcall_scope *scope,
      * records. */
     if (r >= 0)
         r = append_string(m, "CollectMode", "inactive-or-failed");
-    /* The default ("stop") would stop the shim when one process of its scope was killed. Only the kernel's group kill
-     * is wanted. */
+    /* The default ("stop") would stop the shim when one process of its scope was killed. nmd needs only the kernel's
+     * group kill. */
     if (r >= 0 && dialect->has_scope_oom_policy)
         r = append_string(m, "OOMPolicy", "continue");
     if (r >= 0)

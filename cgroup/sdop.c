@@ -214,7 +214,7 @@ static void finish_slice(struct nm_sdop *op)
     attend_all(s); /* continue containers that waited for the slice */
 }
 
-/* systemd unloads a transient slice that was stopped, and does not make a new one by itself. */
+/* systemd unloads a transient slice that was stopped, and does not make a new slice without a request. */
 static int restart_slice(struct nm_systemd *s)
 {
     for (struct nm_sdop *op = s->ops; op; op = op->next)

@@ -13,10 +13,10 @@
  *
  * memory.peak, memory.swap.current and memory.events change seldom, and hardly without a large change of
  * memory.current: swapping out and the OOM killer lower memory.current, and a new peak raises it. So these files are
- * read after a large change, and else every few seconds. No decision uses peak and events from here: a watch on
+ * read after a large change, and otherwise every few seconds. No decision uses peak and events from here: a watch on
  * memory.events reports OOM kills to nmd, and the shim reports the last peak. The amount in swap matters when a paused
  * container is to be resumed. While this amount is above 0, it is read in each sample, because a container at its limit
- * swaps pages in and others out, and its total stays constant.
+ * swaps some pages in and others out while its total does not change.
  *
  * The kernel keeps changed cgroups in lists, one per CPU, and removes a cgroup from its parent's list when the cgroup's
  * statistics are read. The list is singly linked and searched from its head. Reading a thousand active siblings one
@@ -51,7 +51,7 @@
 /* Over a shorter time a single delay of some milliseconds would be a large share. */
 #define STALL_MIN_USEC (250 * NM_USEC_PER_MSEC)
 
-/* Processes that all samplers together read in one turn, without those that have open descriptors. */
+/* Number of processes that all samplers together read in one turn, without the processes that have open descriptors. */
 #define TURN_READS 512u
 
 struct nm_cgroup_sampler {

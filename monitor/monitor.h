@@ -93,9 +93,9 @@ int nm_cgroup_sampler_watch_stall(struct nm_cgroup_sampler *s, const struct nm_c
 int nm_cgroup_sampler_sample(struct nm_cgroup_sampler *s, uint64_t now_usec, struct nm_cgroup_sample *ret);
 /*
  * Makes the kernel collect the statistics of all cgroups below one cgroup in one pass, before these cgroups are
- * sampled. This changes no figure, but makes the cost of reading the cgroups linear in their number (cgsample.c).
- * stat_fd: cpu.stat of the upper cgroup, and in a second call its memory.stat, because Linux 6.16 and later collect
- * both files separately. Returns -ENOENT if the cgroup no longer exists.
+ * sampled. The collection changes no figure, but makes the cost of reading the cgroups linear in their number
+ * (cgsample.c). stat_fd: cpu.stat of the upper cgroup, and in a second call its memory.stat, because Linux 6.16 and
+ * later collect both files separately. Returns -ENOENT if the cgroup no longer exists.
  */
 int nm_cgroup_collect(int stat_fd);
 /* Reads the memory of a cgroup and all cgroups below it, counted like a container's memory_bytes. Collects memory.stat

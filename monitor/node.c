@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Samples the node as a whole: /proc/meminfo, /proc/stat and /proc/pressure. Five small files are opened once. Pressure
+ * Samples the whole node: /proc/meminfo, /proc/stat and /proc/pressure. Five small files are opened once. Pressure
  * files may be missing (CONFIG_PSI=n) or unreadable (booted with psi=0): pressure is then reported as zero, because the
  * policy uses it only as a hint. Without meminfo or stat there is no sample. Also reads the kernel's limit of tasks
  * (processes and threads) on the node.

@@ -46,8 +46,8 @@ static bool process_exists(const char *proc_root, pid_t pid)
 }
 
 /* Adds one process with its proportional share, or with its resident bytes if the kernel does not provide the share
- * (too old, or not permitted). A process that has ended has freed its memory. Its resident bytes would count as
- * distinct, although most of a forked worker's belong to its parent, too. */
+ * (too old, or not permitted). A process that has ended has freed its memory. Its resident bytes must not be used
+ * instead: they would count as distinct, although a forked worker shares most of its pages with its parent. */
 static void add_process(struct nm_pagewalk_sum *sum, const char *proc_root, pid_t pid, uint64_t resident_bytes)
 {
     struct nm_proc_memory m = {.anon_bytes = resident_bytes};
@@ -87,7 +87,7 @@ static _Noreturn void walk(pid_t nmd, int fd, const char *proc_root, const pid_t
 
 /*
  * Killed children that have not yet ended. Their end may take a while: if the target has died meanwhile, the child is
- * the last user of its address space and frees gigabytes of pages. These children belong to no sampler any more, so the
+ * the last user of its address space and frees gigabytes of pages. These children no longer belong to a sampler, so the
  * list is global.
  */
 static pid_t dying[32];

@@ -297,8 +297,8 @@ struct status_fields {
 #define STATUS_FIELD(key, member, required) FIELD(key, struct status_fields, member, required)
 
 /* The number of threads follows the memory lines in each process's file. If this number is present and the memory lines
- * are missing, the thread has no memory, and the text was not cut off. The first thread, whose file is also the
- * process's, may end before the others: pthread_exit() in main(). */
+ * are missing, the thread has no memory, and the text was not cut off. The file of the first thread is also the file of
+ * the process. The first thread may end before the other threads: pthread_exit() in main(). */
 int nm_monitor_parse_status(const char *text, struct nm_proc_memory *ret)
 {
     static const struct field of_all[] = {

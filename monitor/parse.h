@@ -5,7 +5,7 @@
  * The samplers' parsers, kept apart from the reading of files so that tests and fuzzers call them directly. All parsers
  * are pure functions from NUL-terminated text to a plain struct. They return 0, -EBADMSG if a mandatory value is
  * missing or is not a number, or -ERANGE if a number does not fit. Outputs are untouched on failure. Unknown keys are
- * ignored whatever their value, because kernels add lines over time.
+ * ignored, even if their values are not numbers, because kernels add lines over time.
  *
  * Only monitor/ and its tests include this header.
  */
@@ -63,8 +63,8 @@ int nm_monitor_parse_statm(const char *text, struct nm_proc_statm *ret);
 /* A process's memory without page cache: resident memory from /proc/PID/status, or its proportional share from
  * smaps_rollup. All values are zero for a zombie, whose status lacks these lines; -EBADMSG if they may be missing for
  * another reason. Only these lines of status are needed. NM_MONITOR_THREAD_ENDED: the lines are missing because this
- * thread has ended, but other threads of the process have not, and the status of each of those has the lines; no values
- * are returned. */
+ * thread has ended, but other threads of the process have not ended, and the status of each of these threads has the
+ * lines; no values are returned. */
 struct nm_proc_memory {
     uint64_t anon_bytes, shmem_bytes, swap_bytes;
 };
@@ -86,7 +86,7 @@ struct nm_link_message {
     bool up, loopback;
     uint64_t rx_bytes, tx_bytes;
 };
-/* size: number of bytes received, whatever the header claims. */
+/* size: number of bytes received, which may differ from the length in the header. */
 int nm_monitor_parse_link(const struct nlmsghdr *nlh, size_t size, struct nm_link_message *ret);
 
 /* One RTM_NEWROUTE message, the answer to a route lookup: the links that the route uses. */

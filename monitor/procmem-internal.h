@@ -60,7 +60,8 @@ struct nm_sharing {
     struct nm_pagewalk walk;
     bool walked, overcount_known;
     uint64_t walked_usec;
-    uint64_t resident_bytes, large_bytes; /* at the start of the walk: of all processes, and of the large ones */
+    uint64_t resident_bytes, large_bytes; /* at the start of the walk: bytes of all processes, and of the large
+                                             processes */
     unsigned walked_n;                    /* number of processes at the start of the walk */
     uint64_t finished_bytes, overcount_bytes;
     unsigned finished_n;

@@ -8,12 +8,12 @@
  *   smaps_rollup  only this file accounts for sharing between processes, but walks every page table,
  *                 some milliseconds per GiB, under a lock (pagewalk.c explains the consequences).
  *
- * So statm is read each time, through a descriptor that stays open, and determines whether the others must be read.
- * status is read if "shared" has changed, if anonymous memory has shrunk (it may have been swapped out) or if swap is
- * in use (pages may come back). smaps_rollup is read only if processes may share much memory. Forked workers do:
- * copy-on-write pages are resident in each of them and would be counted once per worker. Sharing can affect at most the
- * sum without the largest process, so a container with one large process and a few helpers, the usual case, needs no
- * walk.
+ * So statm is read each time, through a descriptor that stays open, and determines whether the other two files must be
+ * read. status is read if "shared" has changed, if anonymous memory has shrunk (it may have been swapped out) or if
+ * swap is in use (pages may come back). smaps_rollup is read only if processes may share much memory. Forked workers
+ * do: copy-on-write pages are resident in each of them and would be counted once per worker. Sharing can affect at most
+ * the sum without the largest process, so a container with one large process and a few helpers, the usual case, needs
+ * no walk.
  *
  * If no CPU time was used since the last sample, no process can have allocated memory, and no file is read. Of a
  * thousand containers most are idle or paused most of the time.
@@ -25,9 +25,9 @@
  * have open descriptors and are read in each sample. Of the rest, each sample reads a part and continues where the
  * previous sample stopped, so that all have been read after some samples. Until a process is read again it counts with
  * its last figures, because its memory must not count as freed without a reading: the sum falls only if a process was
- * read again or is no longer listed. A process that was not read yet counts with the mean of those that were read for
- * the first time in the same sample, since they were started around the same time. The largest of them is left out of
- * the mean: one large process must not be multiplied by thousands of small ones.
+ * read again or is no longer listed. A process that was not read yet counts with the mean of the processes that were
+ * read for the first time in the same sample, since all these processes were started around the same time. The largest
+ * of them is left out of the mean: otherwise one large process would be multiplied by thousands of small processes.
  *
  * Each open descriptor costs a page of kernel memory (a seq_file keeps its buffer), and saves half of the cost of
  * opening, reading and closing.
@@ -65,8 +65,8 @@
 #define THREADS_MAX 32u
 #define PROCS_TEXT_SIZE ((size_t)64 << 10)
 
-/* How long the figures of a container that used no CPU are kept. They may still change: the kernel swaps out, and a
- * process may be moved into the cgroup. */
+/* How long the figures of a container that used no CPU are kept. The figures may still change: the kernel swaps out,
+ * and a process may be moved into the cgroup. */
 #define IDLE_MAX_AGE_USEC (10 * NM_USEC_PER_SEC)
 
 /* Shared memory may grow by this many pages without a new reading: the kernel's own counters, which it updates in
@@ -209,7 +209,7 @@ static int add_to_census(struct census *c, const char *text)
     return 0;
 }
 
-/* Reads the list in pieces without a gap: at any other position the kernel would make the list anew, with other
+/* Reads the list in pieces without a gap: at any other position the kernel would generate the list again, with other
  * processes. The beginning of a number that ends a piece is put before the next piece. */
 static int list_flat(int procs_fd, struct census *c)
 {
@@ -287,7 +287,7 @@ static int read_thread_status(const struct nm_procmem *p, pid_t pid, struct nm_p
         if (r != NM_MONITOR_THREAD_ENDED && r != -ENOENT)
             return r;
     }
-    /* All threads may have ended meanwhile: then the process is gone, or a zombie without memory. */
+    /* All threads may have ended since then: the process no longer exists, or is a zombie without memory. */
     r = read_status_file(p, pid, "status", ret);
     return r == NM_MONITOR_THREAD_ENDED ? -EBADMSG : r;
 }
@@ -299,8 +299,8 @@ static int read_status(const struct nm_procmem *p, pid_t pid, struct nm_proc_mem
     return r == NM_MONITOR_THREAD_ENDED ? read_thread_status(p, pid, ret) : r;
 }
 
-/* Returns whether status must be read again. statm is all zero if the first thread has ended, whatever the others
- * use. */
+/* Returns whether status must be read again. statm is all zero if the first thread has ended, even if the other threads
+ * use memory. */
 static bool status_is_stale(const struct process *q, const struct nm_proc_statm *now)
 {
     uint64_t anon = now->resident_pages - NM_MIN(now->shared_pages, now->resident_pages);
@@ -546,9 +546,9 @@ static unsigned count_known(struct nm_procmem *p, unsigned from, enum nm_proc_kn
     return n;
 }
 
-/* Reads as many of the processes from index `from` on as are allowed, and adds those that are read for the first time
- * to `new`. A process that could not be read comes first: as long as its memory is unknown, the memory of the container
- * is unknown, too. */
+/* Reads as many of the processes from index `from` on as are allowed, and adds the processes that are read for the
+ * first time to `new`. A process that could not be read comes first: as long as its memory is unknown, the memory of
+ * the container is unknown, too. */
 static int measure_rest(struct nm_procmem *p, unsigned from, struct tally *new)
 {
     struct tally failed = {0};
@@ -601,7 +601,7 @@ static void add_mean(struct nm_proc_memory *to, const struct tally *of, unsigned
     to->swap_bytes += scale(sum.swap_bytes, n_more, n);
 }
 
-/* Sums up what is known of all processes, and estimates the rest. */
+/* Sums up the known figures of all processes, and estimates the unknown figures. */
 static void sum_up(struct nm_procmem *p, const struct tally *new, struct nm_proc_memory *ret)
 {
     const struct nm_proc_figures *all = nm_proctable_get(&p->table);

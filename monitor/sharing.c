@@ -50,7 +50,7 @@ static uint64_t unique_of(uint64_t bytes, const struct nm_pagewalk_sum *walked)
 }
 
 /* Stores the result of the walk. The walk has no result if all processes of a group ended before it read them. Then the
- * result of the last complete walk stays, and the next sample starts another walk. */
+ * result of the last complete walk is kept, and the next sample starts another walk. */
 static void walk_finish(struct nm_sharing *s, const struct nm_pagewalk_result *result)
 {
     uint64_t other_bytes = s->resident_bytes - s->large_bytes, unique;
@@ -99,10 +99,11 @@ struct walk_list {
     pid_t pids[PROCESSES_MAX];
     uint64_t bytes[PROCESSES_MAX];
     unsigned n;
-    uint64_t all_bytes; /* of all processes that belong to the list, also those that do not fit */
+    uint64_t all_bytes; /* bytes of all processes that belong to the list, including processes that do not fit into
+                           it */
 };
 
-/* Adds the processes that are large, or the others, up to max entries in the list. */
+/* Adds the large processes, or the other processes, up to max entries in the list. */
 static void add_to_walk(const struct nm_sharing_input *in, bool large, unsigned max, struct walk_list *list)
 {
     for (unsigned i = 0; i < in->n; i++) {
