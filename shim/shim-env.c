@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Makes the environment of a command. A container's command gets the account's variables and the requested ones. A
+ * Makes the environment of a command. A container's command gets the account's variables and the requested variables. A
  * session gets the current environment of the container's command: for a YARN application it differs from the shim's
  * spec, since the application's script sets most variables and then becomes the command. The shim reads this
  * environment with the user's rights from inside the container's namespaces, so the user gains no access to further
@@ -62,7 +62,7 @@ static int make_new(const struct nm_shim_spec *spec, char ***ret)
     return 0;
 }
 
-/* Reads the text and terminates it with NUL, whatever it contains. */
+/* Reads the text, which may contain any bytes, and terminates it with NUL. */
 static int read_environ(pid_t pid, char **ret, size_t *ret_size)
 {
     _cleanup_close_ int fd = -EBADF;

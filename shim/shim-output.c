@@ -119,7 +119,7 @@ static void take_rest(int i)
     }
 }
 
-/* Copies the rest of a terminal's output like take_rest(), and also sends it to the user. */
+/* Copies the rest of a terminal's output as take_rest() does, and also sends this output to the user. */
 static void take_terminal_rest(void)
 {
     uint64_t until = nm_now_usec() + LINGER_USEC;

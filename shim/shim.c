@@ -6,10 +6,10 @@
  * command's output (shim-output.c). See shim.h for its descriptors and launch.h for its files.
  *
  * The shim lives in the container's cgroup: it is frozen and killed with the container, and its memory is charged to
- * the container. It stays root without capabilities, so that the container's user can neither signal nor trace it. All
- * signals are blocked (SIGKILL ends the shim and thus also its command), and as leader of its own session it gets no
- * signals from a terminal. OOM score -1000 spares the shim even if the kernel kills a whole group (memory.oom.group),
- * so the end is recorded.
+ * the container. The shim stays root without capabilities, so that the container's user can neither signal nor trace
+ * it. All signals are blocked (SIGKILL ends the shim and thus also its command), and as leader of its own session it
+ * gets no signals from a terminal. OOM score -1000 spares the shim even if the kernel kills a whole group
+ * (memory.oom.group), so the end is recorded.
  *
  * The container ends when its command ends. The shim does not wait for remaining descendants: nmd kills them with the
  * cgroup. Until then it reaps orphans, since not every host's PID 1 does so.

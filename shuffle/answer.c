@@ -420,7 +420,7 @@ static int hold_lengths(struct request *t, unsigned i, struct plan *p)
 static int send_heads(const struct request *t, unsigned i, struct plan *p, bool more)
 {
     for (uint32_t from = 0; from < t->q->n_reduces; from += HEADS_AT_ONCE) {
-        /* A row that fits into the socket's buffer is sent however slowly the reducer reads, so the deadline is checked
+        /* A row that fits into the socket's buffer is sent even if the reducer reads slowly, so the deadline is checked
          * here. */
         int r = nm_now_usec() > t->deadline_usec ? -ETIMEDOUT : make_heads(p, t->q, i, from);
 

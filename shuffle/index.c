@@ -34,7 +34,7 @@ static int read_all(int fd, uint8_t *to, size_t size, uint64_t from)
         if (n < 0)
             return -errno;
         if (n == 0)
-            return -EBADMSG; /* the file was truncated meanwhile */
+            return -EBADMSG; /* the file was truncated after it was opened */
         to += n;
         size -= (size_t)n;
         from += (uint64_t)n;
@@ -60,7 +60,8 @@ static int checksum(int fd, uint64_t size_bytes, uint64_t *ret)
     return 0;
 }
 
-/* Java's numbers are signed. The user wrote the file, so it may contain any number, whatever the checksum says. */
+/* Java's numbers are signed. The user wrote the file, so the file may contain any number, even if the checksum is
+ * right. */
 static bool is_length(uint64_t n)
 {
     return n <= INT64_MAX;
@@ -91,8 +92,8 @@ int nm_shuffle_index_unchecked(const struct stat *st, struct nm_shuffle_range ra
     return 0;
 }
 
-/* Appends a record's part to those before it. MapReduce writes the parts in order and without gaps; the position of an
- * empty part does not matter. */
+/* Appends a record's part to the parts before it. MapReduce writes the parts in order and without gaps; the position of
+ * an empty part does not matter. */
 static int append(struct nm_shuffle_part *whole, const struct nm_shuffle_part *part)
 {
     if (!is_length(part->start_bytes) || !is_length(part->raw_bytes) || !is_length(part->part_bytes) ||

@@ -34,9 +34,9 @@ int nm_shuffle_jobs_add(struct nm_shuffle_jobs *jobs, const struct nm_shuffle_jo
 /* Returns -ENOENT if no job has this id. */
 int nm_shuffle_jobs_remove(struct nm_shuffle_jobs *jobs, const char *id);
 /* Books CPU time for a job before the work is done, and returns how long to wait before the work may start. A job may
- * do NM_SHUFFLE_BURST_USEC of work at once, and otherwise use NM_SHUFFLE_SHARE_PERCENT of one CPU. Returns -EBUSY,
- * without booking the work, if the booked work takes longer than NM_SHUFFLE_WAIT_MAX_USEC. Returns -ENOENT if there is
- * no such job. */
+ * do NM_SHUFFLE_BURST_USEC of work without waiting, and otherwise use NM_SHUFFLE_SHARE_PERCENT of one CPU. Returns
+ * -EBUSY, without booking the work, if the booked work takes longer than NM_SHUFFLE_WAIT_MAX_USEC. Returns -ENOENT if
+ * there is no such job. */
 #define NM_SHUFFLE_BURST_USEC UINT64_C(1000000)
 #define NM_SHUFFLE_SHARE_PERCENT 25u
 #define NM_SHUFFLE_WAIT_MAX_USEC UINT64_C(30000000)

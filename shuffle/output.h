@@ -22,7 +22,7 @@
 struct nm_shuffle_dirs {
     const char *names[NM_SHUFFLE_DIRS_MAX];
     unsigned n;
-    struct nm_shuffle_checked *checked; /* NULL: each lookup reads an index as a whole */
+    struct nm_shuffle_checked *checked; /* NULL: each lookup reads the whole index */
 };
 
 /* The account that pays for a lookup. spend() is called before work whose amount the job's user determines: checking an

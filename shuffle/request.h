@@ -22,7 +22,8 @@
 
 #include "rpc/hadoop/bytes.h"
 
-/* Maximum length of a head, with its empty line. Fetcher requests 20 maps at once, with names of some 40 characters. */
+/* Maximum length of a head, with its empty line. Fetcher requests up to 20 maps in one request, with names of some 40
+ * characters. */
 #define NM_SHUFFLE_HEAD_MAX 16384u
 #define NM_SHUFFLE_MAPS_MAX 256u
 /* Maximum number of reducers in a request's range. The lengths of this many parts, 16 bytes each, are kept while the

@@ -181,7 +181,7 @@ static bool is_of_the_connection(int error)
 }
 
 /* Accepts connections. Without descriptors or memory the loop would spin, because the waiting connection stays in the
- * queue. So the thread pauses and meanwhile checks whether to end. */
+ * queue. So the thread pauses, and checks during the pause whether it must end. */
 static void *accept_all(void *arg)
 {
     struct nm_shuffle_server *server = arg;

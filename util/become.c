@@ -15,8 +15,8 @@
 
 #define JOIN_SESSION_KEYRING 1 /* KEYCTL_JOIN_SESSION_KEYRING */
 
-/* Empties the bounding set, so that a later execve() can't regain dropped capabilities. Without CAP_SETPCAP the set
- * stays as it is, and only no_new_privs prevents that. */
+/* Empties the bounding set, so that a later execve() can't regain dropped capabilities. Without CAP_SETPCAP the set is
+ * not changed, and only no_new_privs prevents a regain of capabilities. */
 static void empty_bounding_set(void)
 {
     for (unsigned long cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)

@@ -104,7 +104,8 @@ void nm_refusals_done(struct nm_refusals *all)
 
 /* ---- diagnostics ----------------------------------------------------------------------------- */
 
-/* Prints the name by which the program was called. For a symlink it differs from the program's own name. */
+/* Prints the name by which the program was called. If the program was called through a symlink, this name differs from
+ * the program's own name. */
 static void print_line(const char *format, va_list ap)
 {
     fprintf(stderr, "%s: ", program_invocation_short_name);

@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* FNV-1a hashes. They detect accidental damage and distribute keys over buckets. They aren't cryptographic: collisions
- * are easy to construct. */
+/* FNV-1a hashes. The hashes detect accidental damage and distribute keys over buckets. The hashes aren't cryptographic:
+ * collisions are easy to construct. */
 
 static inline uint32_t nm_fnv1a_32(const void *bytes, size_t n)
 {

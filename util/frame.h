@@ -34,12 +34,12 @@ enum nm_frame_type {
 struct nm_frame_end {
     uint8_t stage;  /* stage at which the start failed (enum nm_launch_stage); 0: the command ran */
     uint8_t code;   /* exit status of the command */
-    uint8_t signal; /* signal that killed the command; 0: the command exited by itself */
+    uint8_t signal; /* signal that killed the command; 0: no signal killed the command */
     uint8_t error;  /* errno of the failure */
 };
 #define NM_FRAME_END_SIZE 4
 
-/* Buffer for one frame. It starts zeroed. The user sets len to 0 after the frame has been processed. */
+/* Buffer for one frame. A new buffer must be zeroed. The user sets len to 0 after the frame has been processed. */
 struct nm_frame {
     size_t len; /* received bytes, including the head */
     uint8_t data[NM_FRAME_HEAD + NM_FRAME_MAX];

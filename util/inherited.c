@@ -79,7 +79,7 @@ void nm_inherited_end_with(pid_t parent)
         _exit(EXIT_FAILURE);
 }
 
-/* Sets all CPUs; the kernel removes those that the cpuset cgroup doesn't include. */
+/* Sets all CPUs; the kernel removes the CPUs that the cpuset cgroup doesn't include. */
 static void reset_affinity(void)
 {
     unsigned char all[CPUS_MAX / 8];

@@ -29,8 +29,8 @@ static int ask_holder(int fd, const struct flock *what, pid_t *ret)
     return 0;
 }
 
-/* Returns whether fd still is the file at path. A lock on a removed file doesn't exclude processes that create the
- * file anew. */
+/* Returns whether fd still is the file at path. A lock on a removed file doesn't exclude processes that create the file
+ * again. */
 static bool is_at_path(int fd, const char *path)
 {
     struct stat open_file, named;

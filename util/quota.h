@@ -8,7 +8,7 @@
  *
  * Bytes are shared as switches share their buffers among ports: an account may hold as many bytes as are still free. A
  * single account gets half of the bytes, and each further account gets half of the rest, so that one account can't
- * exhaust them. Administrators have a separate share.
+ * exhaust the bytes. Administrators have a separate share.
  */
 
 #include <stdbool.h>

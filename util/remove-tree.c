@@ -17,7 +17,7 @@
 struct walk {
     int top_fd;     /* the root directory of the tree */
     dev_t device;   /* device of the tree */
-    uint64_t moved; /* number of entries moved up to the top so far */
+    uint64_t moved; /* number of entries that were already moved up to the top */
     void (*progress)(void *userdata);
     void *userdata;
 };
