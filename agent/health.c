@@ -59,7 +59,7 @@ static void add(char *buf, size_t size, const char *text)
 
 /* Summarizes all problems. tell: whether a change is reported by the callback; false while this module's user is still
  * being set up. A script that has not finished yet is not reported as a change, but the node counts as unhealthy until
- * the script has finished: a new nmd must not start containers on a node that the previous nmd had found unhealthy. */
+ * then. The reason is that a new nmd must not start containers on a node that the previous nmd had found unhealthy. */
 static void update(struct nm_health *h, bool tell)
 {
     char identity[sizeof h->told], unkillable[96] = "";

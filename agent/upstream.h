@@ -102,10 +102,10 @@ void nm_manager_tell(struct nm_manager *m, int level, const char *text);
 
 /* Limits the queued opportunistic containers of this owner (UINT32_MAX: any number). The newest containers beyond the
  * limit are discarded now, with NM_REASON_SHED. Containers that are queued later are not discarded before the next
- * call, because the upstream sends a container again if the container is discarded before the upstream knows of it.
- * Call this function when the upstream knows of the queued containers. Containers of other owners are not affected. A
- * container that has waited longer than [queue] give-back is also discarded, with NM_REASON_WAITED_TOO_LONG. Only one
- * upstream may set a limit. A restarted nmd has no limit until the next call. */
+ * call: if such a container were discarded before the upstream knows of it, the upstream would send it again. Call this
+ * function when the upstream knows of the queued containers. Containers of other owners are not affected. A container
+ * that has waited longer than [queue] give-back is also discarded, with NM_REASON_WAITED_TOO_LONG. Only one upstream
+ * may set a limit. A restarted nmd has no limit until the next call. */
 void nm_manager_set_queue_limit(struct nm_manager *m, const char *owner, uint32_t limit);
 
 /* Sets the size of the node to the upstream's values until the next call. A value of 0 means the configured value. The

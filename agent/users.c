@@ -167,9 +167,9 @@ static const char *objection(const struct nm_config *c, const struct nm_user *u,
     return is_banned(c, u) ? "it is on the list of [containers] banned-users" : NULL;
 }
 
-/* Checks the general rule first (whether the caller may use another user), then whether this nmd is able to start
- * processes as the user, then the rules for system accounts. Only root may override the rules for system accounts, and
- * only by naming the user. */
+/* First checks the general rule, that is, whether the caller may use another user. Then checks whether this nmd is able
+ * to start processes as the user, and the rules for system accounts. Only root may override the rules for system
+ * accounts, and only by naming the user. */
 int nm_users_may_run(const struct nm_config *c, const struct nm_caller *who, uid_t own_uid,
                      bool named, const struct nm_user *u, struct nm_problem *ret_problem)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Drift: limits that another process has changed. The text read back can differ from the text written: the kernel
- * rounds memory down to pages and returns a weight of 0 for an idle group, and systemd chooses its own period for a CPU
+ * Drift: limits that another process has changed. The text read back can differ from the text written. The kernel
+ * rounds memory down to pages, and returns a weight of 0 for an idle group. systemd chooses its own period for a CPU
  * quota. So values are compared by meaning. nmd also sets limits of the slice, of which only the memory limits are
  * compared.
  */

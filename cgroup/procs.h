@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Walks the processes of a cgroup and of the cgroups below it (a privileged container may have made cgroups below its
- * own): in one call (procs.c), or in several turns of the event loop (procs-pass.c). The caller owns the descriptors
+ * Walks the processes of a cgroup and of the cgroups below it, which a privileged container may have made. A walk is
+ * made in one call (procs.c), or in several turns of the event loop (procs-pass.c). The caller owns the descriptors
  * that it passes.
  */
 

@@ -8,9 +8,9 @@
  * would report the change forever.
  *
  * The rmdir of a cgroup is visible neither to poll nor to an inotify watch on the directory itself (an open descriptor
- * keeps its inode). A watch on the parent directory reports it (IN_DELETE). As a populated cgroup cannot be removed,
- * that watch exists only while this cgroup is empty: a thousand live containers have no such watch, so a removal does
- * not wake a thousand watches.
+ * keeps its inode). A watch on the parent directory reports the rmdir (IN_DELETE). A populated cgroup cannot be
+ * removed, so the watch on the parent exists only while the cgroup is empty. A thousand live containers therefore have
+ * no such watch, and a removal does not wake a thousand watches.
  *
  * In fake trees the files are regular files, which epoll refuses (EPERM): there inotify watches the file.
  */

@@ -14,9 +14,9 @@
  * Reads the file from offset `at` into buf, NUL-terminated. Returns the number of bytes (size - 1: there may be more),
  * -ENOENT if the object of the file no longer exists, or -errno.
  *
- * A seq_file fills a page-sized buffer per read and returns early only if the next record doesn't fit (or, for files
- * that are one record, never): a read well short of a page is therefore complete, and a second read that returns 0 is
- * not needed.
+ * A seq_file fills a page-sized buffer per read and returns early only if the next record doesn't fit. For files that
+ * are one record it never returns early. A read well short of a page is therefore complete, and a second read that
+ * returns 0 is not needed.
  */
 static inline int nm_monitor_read_at(int fd, off_t at, char *buf, size_t size)
 {

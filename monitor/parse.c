@@ -232,16 +232,17 @@ int nm_monitor_parse_memory_stat(const char *text, struct nm_memory_stat *ret)
 
 /*
  * The "unevictable" list has all mlocked pages: anonymous memory and tmpfs as well as page cache. anon and shmem
- * include the first two, so adding the whole list would count them twice: a JVM or database that locks its heap would
- * appear twice as large, and be chosen as a victim.
+ * already include locked anonymous memory and tmpfs, so adding the whole list would count this memory twice: a JVM or
+ * database that locks its heap would appear twice as large, and be chosen as a victim.
  *
- * The kernel does not report the size of these two parts, but it follows from the other lists: all swap-backed pages
- * (anon + shmem) are on inactive_anon, active_anon or unevictable, so pages that are missing on inactive_anon and
- * active_anon are on unevictable. The counters are updated in batches and not at one instant, hence the clamps.
+ * The kernel does not report how much of the list is anonymous memory and tmpfs, but this size follows from the other
+ * lists: all swap-backed pages (anon + shmem) are on inactive_anon, active_anon or unevictable, so pages that are
+ * missing on inactive_anon and active_anon are on unevictable. The counters are updated in batches and not at one
+ * instant, hence the clamps.
  *
- * Pages being written to swap have left anon, but they stay on the lists and in memory until they are written, which
- * takes up to a minute on a slow disk, so they count as used. Other pages in the swap cache, read ahead or already
- * written, are nearly free.
+ * Pages being written to swap no longer count in anon, but they are on the lists and in memory until they are written,
+ * which takes up to a minute on a slow disk. So these pages count as used. Other pages in the swap cache, read ahead or
+ * already written, are nearly free.
  */
 uint64_t nm_memory_stat_used_bytes(const struct nm_memory_stat *s)
 {

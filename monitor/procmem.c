@@ -26,8 +26,8 @@
  * previous sample stopped, so that all have been read after some samples. Until a process is read again it counts with
  * its last figures, because its memory must not count as freed without a reading: the sum falls only if a process was
  * read again or is no longer listed. A process that was not read yet counts with the mean of the processes that were
- * read for the first time in the same sample, since all these processes were started around the same time. The largest
- * of them is left out of the mean: otherwise one large process would be multiplied by thousands of small processes.
+ * read for the first time in the same sample, since they were probably started around the same time. The largest of
+ * them is left out of the mean: otherwise one large process would be multiplied by thousands of small processes.
  *
  * Each open descriptor costs a page of kernel memory (a seq_file keeps its buffer), and saves half of the cost of
  * opening, reading and closing.

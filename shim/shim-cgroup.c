@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Reads the cgroup's figures at the container's end. systemd removes a scope as soon as it is empty, and with it the
- * kernel's count of OOM kills; nmd may read too late, or may not run at all. The shim is still in the cgroup when its
- * command ends, so the shim can always read these figures.
+ * Reads the cgroup's figures at the container's end. systemd removes a scope, and the kernel's count of OOM kills with
+ * it, as soon as the scope is empty. At that time nmd may read too late or may not be running. The shim is still in the
+ * cgroup when its command ends, so the shim can always read these figures.
  */
 
 #include "agent/launch/shim.h"

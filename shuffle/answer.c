@@ -184,8 +184,8 @@ static int spend_check_on_sending(uint64_t index_bytes, void *userdata)
 /* ---- planning the answer ------------------------------------------------------------------ */
 
 /* The plan of an answer. A range has very many heads, so they are made twice, HEADS_AT_ONCE in a row: first for their
- * length, then to be sent. If there is no room for the lengths of all maps' parts, the lengths of a map's parts are
- * looked up again before the map is sent: so a request's memory does not grow with its size. */
+ * length, then to be sent. If the lengths of all maps' parts do not fit into memory, the lengths of a map's parts are
+ * looked up again before the map is sent. So a request's memory does not grow with the request's size. */
 struct plan {
     struct nm_shuffle_output outputs[NM_SHUFFLE_MAPS_MAX];
     unsigned first[NM_SHUFFLE_MAPS_MAX];       /* index of the first map of the same name */

@@ -24,9 +24,9 @@ static int open_dir(const char *name)
 }
 
 /* Opens a file of a map. With O_NONBLOCK a FIFO does not block the open. The path is resolved beneath the local
- * directory without following links: the job's user controls the path, and could otherwise make this process, with its
- * capability, read another user's file. The owner of the open file is checked, because openat2() does not detect hard
- * links. */
+ * directory without following links. The job's user controls the path, and could otherwise make this process read
+ * another user's file, because the process has the capability to read all files. The owner of the open file is checked,
+ * because openat2() does not detect hard links. */
 static int open_file(int dir, const struct nm_shuffle_job *job, struct nm_bytes map, const char *name,
                      struct stat *ret_st, int *ret_fd)
 {
@@ -151,10 +151,10 @@ static int read_again(const struct search *s, unsigned index_dir, struct nm_shuf
                                                                                                            : -EBADMSG;
 }
 
-/* Searches all directories. MapReduce allocates a local directory separately for each of the two files, in rotation: on
- * a node with several disks they are in different directories whenever a map spills more than once. A directory that
- * has both files takes precedence, because a file that was left on a full disk could match a file of another directory
- * by chance. */
+/* Searches all directories. MapReduce allocates a local directory separately for each of the two files, in rotation. So
+ * on a node with several disks, the two files are in different directories whenever a map spills more than once. A
+ * directory that has both files takes precedence, because a file that was left on a full disk could match a file of
+ * another directory by chance. */
 int nm_shuffle_output_find(const struct nm_shuffle_dirs *dirs, const struct nm_shuffle_job *job, struct nm_bytes map,
                            struct nm_shuffle_range range, const struct nm_shuffle_payer *payer,
                            struct nm_shuffle_lengths *ret_lengths, struct nm_shuffle_output *ret)

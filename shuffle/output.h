@@ -38,9 +38,9 @@ struct nm_shuffle_output {
     struct nm_shuffle_part part; /* parts of all requested reducers */
 };
 
-/* Searches the directories. Returns -ENOENT if there is no such output (yet, or any more), -EPERM if it belongs to
- * another user, an error of nm_shuffle_index_read(), -EBADMSG if no file.out is as long as the index says, or an error
- * of spend(). payer may be NULL; ret_lengths has room for the reducers of the range. */
+/* Searches the directories. Returns -ENOENT if the output does not exist (yet, or any more), -EPERM if the output
+ * belongs to another user, an error of nm_shuffle_index_read(), -EBADMSG if no file.out is as long as the index says,
+ * or an error of spend(). payer may be NULL; ret_lengths has room for the reducers of the range. */
 int nm_shuffle_output_find(const struct nm_shuffle_dirs *dirs, const struct nm_shuffle_job *job, struct nm_bytes map,
                            struct nm_shuffle_range range, const struct nm_shuffle_payer *payer,
                            struct nm_shuffle_lengths *ret_lengths, struct nm_shuffle_output *ret);

@@ -13,8 +13,8 @@
  * MapReduce's format for mapreduce_shuffle, but this parser also accepts a range.
  *
  * Names and values may be percent-encoded. All fields point into the parsed head, or into its decoded query. No HTTP
- * library is used, because the answer consists of pieces of many files, sent with sendfile, which blocks on the disk;
- * and only a small part of HTTP is needed.
+ * library is used. The answer consists of pieces of many files, sent with sendfile, which blocks on the disk. Also,
+ * only a small part of HTTP is needed.
  */
 
 #include <stdbool.h>
@@ -27,7 +27,7 @@
 #define NM_SHUFFLE_HEAD_MAX 16384u
 #define NM_SHUFFLE_MAPS_MAX 256u
 /* Maximum number of reducers in a request's range. The lengths of this many parts, 16 bytes each, are kept while the
- * request is answered: of all its maps if they fit, else of some maps at a time. */
+ * request is answered: of all maps of the request if they fit, otherwise of some maps at a time. */
 #define NM_SHUFFLE_PARTS_MAX 4096u
 
 /* Positive outcomes: the HTTP status for the client. */

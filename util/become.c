@@ -61,9 +61,9 @@ static int change_ids(const struct nm_identity *who)
 }
 
 /* Joins a new session keyring, so that the keys of one user's processes aren't visible to processes of other users that
- * nmd started. This happens while the process is still root, so that the keyring is charged to root's quota: containers
- * would use up a user's own quota (200 keys), and the user's next login would get no keyring. On failure (a kernel
- * without keys, a system call filter) the process keeps nmd's keyring, which is normally empty. */
+ * nmd started. This happens while the process is still root, so that the keyring is charged to root's quota. Otherwise
+ * containers would use up a user's own quota (200 keys), and the user's next login would get no keyring. On failure (a
+ * kernel without keys, a system call filter) the process keeps nmd's keyring, which is normally empty. */
 static void join_own_keyring(void)
 {
     (void)syscall(SYS_keyctl, JOIN_SESSION_KEYRING, NULL);

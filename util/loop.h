@@ -8,10 +8,10 @@
  *   NM_LOOP_URGENT  rounds that need a fresh sample, because memory use grows or pressure rises
  *   NM_LOOP_WATCH   periodic samples, and the growth probe's glances between them
  *   (the default)   events of the kernel, shims and systemd about containers; kills; deadlines; answers of the
- *                   upstream; signals. Each handler is short, and their number is bounded by what happens on the node
+ *                   upstream; signals. Each handler is short, and the node's activity bounds the number of events
  *   NM_LOOP_LATE    the end of a child process, after the output that it wrote before
- *   NM_LOOP_WORK    work of which clients can cause any amount: requests of the local interface and of other nodes'
- *                   RPC, container starts, preparation and localization, and rounds that follow a mere change
+ *   NM_LOOP_WORK    work whose amount clients determine: requests of the local interface and of other nodes'
+ *                   RPC, container starts, preparation and localization, and rounds that only a change triggers
  *
  * The sources that keep the node within its limits therefore wait for at most one turn of work, and a turn must be
  * short. A handler with many items processes as many as fit into NM_LOOP_TURN_USEC and then requests another turn.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See parse.h. Decimal numbers are parsed by hand as a whole part and up to nine decimals instead of with strtod(), so
+ * See parse.h. Decimal numbers are parsed by hand as a whole part and up to nine decimals. strtod() is not used, so
  * that the result is exact and independent of the locale, and "inf", "nan" and "0x10" are rejected.
  */
 

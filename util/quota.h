@@ -77,8 +77,8 @@ uint64_t nm_quota_due_usec(const struct nm_quota *r);
 
 /*
  * Measures the time for which a piece of work occupies this thread. The user who caused the work is charged for it.
- * Time in which the runnable thread had lost the CPU to other processes doesn't count: on a busy host this is most of
- * the time, and users would wait NM_QUOTA_PAUSE times as long for load that they didn't cause.
+ * Time in which the thread was runnable but other processes used the CPU doesn't count. On a busy host this is most of
+ * the time, and users would wait NM_QUOTA_PAUSE times as long because of load that they didn't cause.
  */
 
 struct nm_cost {

@@ -42,8 +42,8 @@ void nm_lists_done(struct nm_manager *m);
 void nm_persist_set_state(struct nm_live_container *l, enum nm_state to);
 /* Writes the container's row. Returns 0 or -errno. */
 int nm_persist_journal(struct nm_live_container *l);
-/* Write the container's snapshot (container-snapshot.h): the first function if the container was launched or has a
- * snapshot already, the second if the container waits and has no snapshot yet, the third always. */
+/* Write the container's snapshot (container-snapshot.h). The first function writes it if the container was launched or
+ * already has a snapshot, the second if the container waits and has no snapshot yet. The third always writes it. */
 int nm_persist_snapshot(struct nm_live_container *l);
 void nm_persist_snapshot_waiting(struct nm_live_container *l);
 int nm_persist_write_snapshot(struct nm_live_container *l);

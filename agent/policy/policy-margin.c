@@ -7,8 +7,8 @@
  * A surprise is memory over beta that led to kills. Most nodes have a surprise from time to time, and lose a few per
  * cent of the opportunistic work. This loss is acceptable, because keeping memory free all day would cost more. But if
  * surges recur, containers started between them are nearly always killed by the next surge. The lost work distinguishes
- * the two cases: the CPU time of killed containers, as a share of all CPU time of opportunistic containers in the last
- * hours (each hour's weight halves after COUNT_HALF_LIFE_USEC).
+ * the two cases. It is the CPU time of killed containers, as a share of all CPU time of opportunistic containers in the
+ * last hours. The weight of each hour halves after COUNT_HALF_LIFE_USEC.
  *
  *   at a surprise    If the share is above LOST_SHARE the margin holds, for margin_usec at first and twice as long
  *                    after each surprise that the margin did not prevent, up to MOST_FACTOR times. Otherwise the margin

@@ -12,9 +12,9 @@
  *  - Estimated use U_r = max(sum of estimates, node-level use beyond the reserve + reservations of warm-ups that the
  *    node can't show yet). U is computed as the sum of estimates + "system". The system part is the use that the newest
  *    sample showed at node level, less the reserve and less the use that it showed in the containers. The system part
- *    is kept until the next sample, while estimates are current. So in a CHANGE round the use of a container that has
- *    ended since the sample no longer counts, a newly admitted container counts with its request, and the CPU of a
- *    frozen container is free immediately.
+ *    is kept until the next sample, while estimates are current. So in a CHANGE round, a container that has ended since
+ *    the sample no longer counts. A newly admitted container counts with its request. The CPU of a frozen container is
+ *    free immediately.
  *  - Reservations never cause victims. Before resources are taken back, the measured use (verdict.in_use), without
  *    warm-up, is compared with beta. Only room for a guaranteed container is computed from U.
  *  - A container leaves its warm-up when warmup_usec have passed *and* it has warmup_samples
@@ -60,8 +60,8 @@
  *  - Smaller containers may pass a head of the queue that is too large for now, under a rule that
  *    bounds the delay of the head (policy-pass.c).
  *  - Paused containers have priority for CPU: a queued container is admitted only beside the CPU that the paused
- *    containers will use when resumed (each at most its request, so that a container with a burst can't block the
- *    queue).
+ *    containers will use when resumed. For each paused container this is at most its request, so that a container with
+ *    a burst can't block the queue.
  *  - Before a running container is killed for memory over beta, a part of its memory is reclaimed to
  *    swap, if that takes no longer than reclaim_usec and ends before the growth of use reaches C
  *    (policy-reclaim.c).
@@ -83,13 +83,13 @@
  *    containers can't take CPU from any other container. So the over-allocation rule requires only half of their CPU
  *    request to be free (U + request / 2 <= beta*C), unless surges cost opportunistic containers work
  *    (policy-margin.c). These containers still need U < alpha*C.
- *  - A queued container of an upstream is given back, whatever the queue reason is, when no opportunistic container has
- *    started or been resumed for give_back_usec, so that the queued container can run elsewhere. While an opportunistic
- *    container runs, whose end would make room for the next container, the wait is NM_GIVE_BACK_BUSY times as long.
- *    When the last running container has ended, the short wait begins again, since queued containers may start now.
- *    Starts of other containers don't prolong the wait without limit: it ends after NM_GIVE_BACK_MOST times
- *    give_back_usec in the queue, and after NM_GIVE_BACK_BUSY times for a container that can't fit the node at all
- *    beside the system's use.
+ *  - A queued container of an upstream is given back when no opportunistic container has started or been resumed for
+ *    give_back_usec, so that the queued container can run elsewhere. The queue reason does not matter. While an
+ *    opportunistic container runs, whose end would make room for the next container, the wait is NM_GIVE_BACK_BUSY
+ *    times as long. When the last running container has ended, the short wait begins again, since queued containers may
+ *    start now. Starts of other containers don't prolong the wait without limit: the wait ends after NM_GIVE_BACK_MOST
+ *    times give_back_usec in the queue. For a container that can't fit the node at all beside the system's use, it ends
+ *    after NM_GIVE_BACK_BUSY times give_back_usec.
  *  - At most NM_STARTS_AT_ONCE opportunistic containers are admitted within NM_STARTS_PAUSE_USEC. Earlier
  *    admissions whose shim nmd has not started yet are included in that number.
  *  - With beta = 1 and no reserve, CPU is not taken back by its threshold. Use can't exceed all CPUs; if the figures

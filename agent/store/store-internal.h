@@ -7,7 +7,7 @@
  * its own. From the lowest:
  *
  *   store.h the public interface store-columns.c one table of all columns of a container store-json.c lists of words as
- *   JSON container-snapshot.c container.json, the copy beside each container wal-mark.c the expected length of the
+ *   JSON container-snapshot.c container.json, the copy of each container's row wal-mark.c the expected length of the
  *   journal's log store-internal.h this file: the struct, and the functions of the files below store-sql.c SQLite's
  *   results as errors store-pending.c writes that are not on disk yet store-schema.c tables, and the statements that
  *   write them store-connect.c opening and closing a file store-write.c writes, alone and in a transaction, and the

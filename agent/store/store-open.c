@@ -2,7 +2,7 @@
 
 /*
  * Opens the journal, even if the file is damaged or missing. A file that is damaged, or of an unknown layout, is
- * renamed together with its log, and a new file is begun with the sound rows of the old one (store-salvage.c). The
+ * renamed together with its log. A new file is begun with the sound rows of the old file (store-salvage.c). The
  * renaming comes first: if reading a damaged file crashes nmd, the next nmd does not read it again. If no file can be
  * made (the disk is full), the store works in memory until a file can be made.
  *

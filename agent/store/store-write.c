@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Writes to the journal. Each write is a prepared statement that names its row by a key. A write that fails because
- * the disk is full (or missing, or read-only) is kept as text in memory, replaces an older write of the same row, and
- * is repeated as soon as there is room. The caller only receives the error code. SQLite may roll a whole transaction
+ * Writes to the journal. Each write is a prepared statement that names its row by a key. A write that fails because the
+ * disk is full (or missing, or read-only) is kept as text in memory. It replaces an older write of the same row, and is
+ * repeated as soon as the disk has space. The caller only receives the error code. SQLite may roll a whole transaction
  * back if one write in it fails, so the writes since begin are also kept until the commit has succeeded.
  */
 
