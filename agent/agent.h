@@ -35,7 +35,7 @@ struct nm_submit {
     bool cpu_is_share;       /* a guaranteed container is promised its memory only. Its CPU is a share by weight, so a
                                 lack of CPU neither refuses nor delays the container */
     bool prepare;            /* the container stays NEW until nm_manager_prepared() */
-    bool replace;            /* see nm_manager_replace_begin() */
+    bool replace;            /* the name is taken over from a live container: see nm_manager_replace_begin() */
     bool keep_result;        /* keep the result until nm_manager_acknowledge(), even if other ended containers are
                                 dropped */
     int input_fd;            /* connection that carries the standard input (util/frame.h), owned by the caller; 0: the

@@ -36,7 +36,7 @@ struct nm_health_script {
     sd_event_source *exit_source, *output_source, *timer_source;
     size_t n_read;
     char line[sizeof((struct nm_health_verdict *)NULL)->error];
-    size_t line_len; /* the rest of a longer line is dropped */
+    size_t line_len; /* length of the current line; the rest of a longer line is dropped */
     struct nm_health_verdict verdict;
     bool reported;
 };

@@ -43,7 +43,7 @@ struct nm_status {
     struct nm_resources offered;        /* the part of the capacity in which containers are started; an upstream may
                                            reduce it */
     uint32_t offered_vcores_milli;
-    struct nm_resources configured;     /* the capacity without nm_manager_set_size() */
+    struct nm_resources configured;     /* the configured capacity, which nm_manager_set_size() does not change */
     uint32_t configured_vcores_milli;
     struct nm_resources allocated[2];   /* indexed by execution type */
     uint32_t allocated_vcores_milli[2];

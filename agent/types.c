@@ -21,7 +21,7 @@ bool nm_id_is_valid(const char *id)
     return n > prefix && n < NM_ID_SIZE && strncmp(id, ID_PREFIX, prefix) == 0 && strspn(id, chars) == n;
 }
 
-/* Prints the parsed id again and compares: an id with another number of leading zeros is another id. */
+/* Prints the parsed numbers again and compares the texts: an id with another number of leading zeros is another id. */
 bool nm_id_parse(const char *id, uint64_t *ret_epoch, uint64_t *ret_number)
 {
     char own[NM_ID_SIZE];

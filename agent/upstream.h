@@ -26,8 +26,10 @@ struct nm_upstream {
     bool sized;            /* the upstream has set the node's size, in the next two members; false: as configured */
     uint64_t memory_bytes;
     uint32_t vcores;
-    uint64_t heartbeats, failures;      /* answered heartbeats; requests without a good answer */
-    struct nm_histogram heartbeat, rpc; /* from one answered heartbeat to the next; from a request to its answer */
+    uint64_t heartbeats, failures;      /* number of answered heartbeats; number of requests without a successful
+                                           answer */
+    struct nm_histogram heartbeat, rpc; /* time from one answered heartbeat to the next; time from a request to its
+                                           answer */
 };
 
 /* Fills in the upstream's part of the status. Kind and state are "none" if there is no upstream. */

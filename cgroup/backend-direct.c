@@ -159,7 +159,8 @@ static int choose_base(const char *root, char **ret, char **ret_message)
 
 /* ---- one group ------------------------------------------------------------------------------- */
 
-/* Leaves out limits that cannot be set on this host; the status reports them to the operator. */
+/* Fills in the files of the limits that can be set on this host. The status reports the other limits to the
+ * operator. */
 static size_t settable(const struct direct *d, const struct nm_cgroup_limits *l,
                        struct nm_limits_file files[NM_LIMITS_MAX_FILES])
 {

@@ -41,8 +41,8 @@ const char *nm_backend_explain(int r)
     }
 }
 
-/* Reads the number after `key` in one of the cgroup's files. Returns UINT64_MAX if the file has no number there, but
- * "max", or cannot be read. */
+/* Reads the number after `key` in one of the cgroup's files. Returns UINT64_MAX if the value is "max" or the file
+ * cannot be read. */
 static uint64_t read_limit(int dir_fd, const char *file, const char *key)
 {
     char text[256];

@@ -268,7 +268,7 @@ struct nm_cgroup_backend {
     char *prefix;       /* "nm-" */
     char *slice_path;   /* absolute path of the slice's directory */
     int slice_fd;       /* -EBADF until the slice exists */
-    int net_priority_fd; /* the BPF program behind NM_CGROUP_NET_PRIORITY */
+    int net_priority_fd; /* descriptor of the BPF program for NM_CGROUP_NET_PRIORITY */
     bool user_manager;  /* systemd --user instead of the system manager */
     bool feature[NM_CGROUP_FEATURE_COUNT];
     /* reason for a missing feature in plain words, or NULL */

@@ -213,7 +213,7 @@ int nm_cgroup_slice_check_drift(const struct nm_cgroup_backend *b, const struct 
     const struct nm_cgroup slice = slice_of(b);
     int r = nm_cgroup_check_drift(b, &slice, expected);
 
-    /* weights are left to the administrator */
+    /* the administrator may change weights of the slice, so weights are not reported */
     return r < 0 ? r : r & (1 << NM_CGROUP_DRIFT_MEMORY_MAX | 1 << NM_CGROUP_DRIFT_MEMORY_LOW |
                             1 << NM_CGROUP_DRIFT_MEMORY_MIN);
 }

@@ -131,7 +131,7 @@ static int go_on(struct nm_procs_pass *p)
     return r != 0 ? r : --p->rounds > 0 ? open_nth(p, 0) : 0;
 }
 
-/* Notes the first error. Returns 0, or NM_PROCS_CUT to end the pass. */
+/* Calls fn and stores its first error. Returns 0, or NM_PROCS_CUT to end the pass. */
 static int visit_one(struct nm_procs_pass *p, pid_t pid)
 {
     int r = p->fn(pid, p->userdata);

@@ -44,7 +44,7 @@ int nm_procs_prune(int dir_fd);
  * and each visit takes some system calls.
  */
 
-/* Processes per turn, and the largest userdata. */
+/* Maximum number of processes per turn, and maximum size of the userdata. */
 #define NM_PROCS_PASS_PER_TURN 64u
 #define NM_PROCS_PASS_DATA_MAX 64u
 

@@ -40,7 +40,7 @@ static int keep(struct lines *l, const char *text, size_t n)
     return 0;
 }
 
-/* Takes a part of a line. `ends`: the part includes the newline. */
+/* Adds a part of a line. `ends`: the part includes the newline. */
 static int take(struct lines *l, const char *text, size_t n, bool ends)
 {
     size_t head = NM_MONITOR_WORD_MAX - l->head_len;

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Measures how much memory processes share, in a process of its own. Internal to monitor/.
+ * Measures in a child process how much memory processes share. Internal to monitor/.
  */
 
 #include <errno.h>

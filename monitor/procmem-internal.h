@@ -67,7 +67,7 @@ struct nm_sharing {
     unsigned finished_n;
 };
 
-/* The present processes, of which sum_bytes are resident. */
+/* The current processes, of which sum_bytes are resident. */
 struct nm_sharing_input {
     const char *proc_root;
     const struct nm_proc_figures *all;

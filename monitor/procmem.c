@@ -89,7 +89,7 @@ struct nm_procmem {
     char *proc_root;
     uint64_t page_bytes;
     pid_t shim; /* 0: the container has no shim */
-    unsigned max_reads; /* per sample, of processes without an open descriptor */
+    unsigned max_reads; /* maximum number of processes without an open descriptor that one sample reads */
 
     /* The latest result, and the cgroup's CPU time read just before. */
     bool measured;

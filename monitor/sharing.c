@@ -142,7 +142,7 @@ static void walk_start(struct nm_sharing *s, const struct nm_sharing_input *in)
         walk_poll(s, WALK_WAIT_MSEC);
 }
 
-/* Returns the result of the last walk in proportion to the present number of processes, because workers may have
+/* Returns the result of the last walk in proportion to the current number of processes, because workers may have
  * started or ended since then. Memory that the same processes have added does not count as shared. A process that has
  * started or ended changes the result by its own memory at most, so small processes do not multiply it. */
 static uint64_t overcount_now(const struct nm_sharing *s, const struct nm_sharing_input *in)
@@ -157,8 +157,8 @@ static uint64_t overcount_now(const struct nm_sharing *s, const struct nm_sharin
     return NM_MIN(scaled, s->overcount_bytes + added);
 }
 
-/* Returns what is assumed until a walk has a result: memory that may be shared and was not walked yet counts as shared.
- * The node's own figures still include all use, and a fork should not cause a kill. */
+/* Returns the overcount that is assumed until a walk has a result: memory that may be shared and was not walked yet
+ * counts as shared. Otherwise a fork could cause a kill. The node's own figures still include all use. */
 static uint64_t assume_overcount(const struct nm_sharing *s, const struct nm_sharing_input *in,
                                  uint64_t possible_bytes)
 {

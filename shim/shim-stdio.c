@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The shim's ends of the command's first descriptors, pipes or a terminal, and the reaping of its children. */
+/* The shim's ends of the pipes or of the terminal that are the command's standard descriptors, and the reaping of the
+ * shim's children. */
 
 #include "agent/launch/shim.h"
 

@@ -383,7 +383,7 @@ static int send_part(const struct request *t, int file, const struct nm_shuffle_
         if (n < 0)
             return (int)n;
         if (n == 0)
-            /* the file was truncated; the connection must break, because the answer's length was promised */
+            /* the file was truncated; the connection must break, because the client already has the answer's length */
             return -EBADMSG;
         atomic_fetch_add(&t->service->count.sent_bytes, (uint_fast64_t)n);
         if (nm_now_usec() > t->deadline_usec)
@@ -395,7 +395,7 @@ static int send_part(const struct request *t, int file, const struct nm_shuffle_
 }
 
 /* Ensures that the lengths of a map's parts are loaded. Returns -EBADMSG if they differ from the plan. The connection
- * must break then, because the answer's length was promised. */
+ * must break then, because the client already has the answer's length. */
 static int hold_lengths(struct request *t, unsigned i, struct plan *p)
 {
     const struct nm_shuffle_payer payer = {spend_check_on_sending, t};

@@ -162,7 +162,7 @@ struct file {
     int64_t modified[2], changed[2];
 };
 
-/* A file belongs into one slot, and replaces the file that was in this slot before. */
+/* A file has one possible slot, and replaces the file that was in this slot before. */
 struct nm_shuffle_checked {
     pthread_mutex_t lock;
     struct file at[NM_SHUFFLE_CHECKED_MAX];

@@ -129,8 +129,8 @@ static void *serve(void *arg)
 
 /* ---- accepting connections ---------------------------------------------------------------- */
 
-/* Takes the accepted descriptor over in all cases. No thread is started for a connection without a slot, which limits
- * the cost of unauthenticated clients. */
+/* Takes ownership of the accepted descriptor in all cases. No thread is started for a connection without a slot, which
+ * limits the cost of unauthenticated clients. */
 static int begin(struct nm_shuffle_server *server, int accepted, const struct sockaddr_storage *from)
 {
     const struct timeval timeout = {.tv_sec = SEND_TIMEOUT_SEC};

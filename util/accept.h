@@ -21,7 +21,7 @@ static inline int nm_close_listener(int fd)
 }
 
 /* Returns whether this error of accept4(2) concerns one connection only, so that the next call may succeed immediately.
- * The kernel passes pending network errors of the new connection on, see accept(2). */
+ * accept4(2) also returns pending network errors of the new connection. */
 static inline bool nm_accept_lost_one(int error)
 {
     switch (error) {

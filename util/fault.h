@@ -17,9 +17,8 @@ void nm_fault_point(const char *step);
 char *nm_fault_variable(void); /* "NMD_FAULT=..." for an environment; NULL: the variable is not set */
 #define NM_FAULT(step) nm_fault_point(step)
 #define NM_FAULT_VARIABLE nm_fault_variable()
-/* Returns a time for which the host pretends to have been suspended, in addition to its real suspend time. The value
- * is read from the file that NMD_ASLEEP names. If it grows while nmd is stopped (SIGSTOP), nmd behaves as after a
- * suspend. */
+/* Returns the simulated suspend time of the host, in addition to its real suspend time. The value is read from the file
+ * that NMD_ASLEEP names. If the value grows while nmd is stopped (SIGSTOP), nmd behaves as after a suspend. */
 uint64_t nm_fault_asleep_usec(void);
 #define NM_FAULT_ASLEEP_USEC nm_fault_asleep_usec()
 #else

@@ -54,7 +54,7 @@ void nm_inherited_keep_children(void)
 }
 
 /* Fills the set by hand, because glibc's sigfillset() omits the signals that glibc uses itself (32 and 33).
- * posix_spawn() would leave these ignored if the parent ignores them. */
+ * posix_spawn() would leave these two signals ignored if the parent ignores them. */
 int nm_inherited_spawn_signals(posix_spawnattr_t *attributes, short other_flags)
 {
     sigset_t none, all;

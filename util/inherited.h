@@ -35,8 +35,8 @@ void nm_inherited_reset_signals(void);
  * children and aren't helpers of nmd. */
 void nm_inherited_keep_children(void);
 
-/* Makes posix_spawn() reset the signals in the command that it starts. other_flags: more POSIX_SPAWN_ flags, because
- * this function overwrites all flags. Returns 0 or -errno. */
+/* Makes posix_spawn() reset the signals in the command that it starts. other_flags: additional POSIX_SPAWN_ flags,
+ * because this function overwrites all flags. Returns 0 or -errno. */
 int nm_inherited_spawn_signals(posix_spawnattr_t *attributes, short other_flags);
 
 /* A child that must not outlive its parent calls this function right after fork(): the kernel then kills the child when

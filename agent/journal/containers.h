@@ -47,8 +47,8 @@ int nm_persist_journal(struct nm_live_container *l);
 int nm_persist_snapshot(struct nm_live_container *l);
 void nm_persist_snapshot_waiting(struct nm_live_container *l);
 int nm_persist_write_snapshot(struct nm_live_container *l);
-/* Refuses requests that are not urgent while the journal cannot be written, because a successful result must outlive
- * nmd. */
+/* Refuses requests that are not urgent while the journal cannot be written, because the effect of a successful request
+ * must outlive nmd. */
 int nm_persist_check(struct nm_manager *m, struct nm_problem *ret_problem);
 /* Refuses a request because of this error of the journal. */
 int nm_persist_refuse(const struct nm_manager *m, int error, struct nm_problem *ret_problem);

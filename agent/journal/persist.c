@@ -48,7 +48,7 @@ int nm_persist_snapshot(struct nm_live_container *l)
     int r;
 
     if (l->c->shim_pid == 0 && !l->has_snapshot)
-        return 0; /* the round writes the copy, if the container has to wait */
+        return 0; /* the round writes the snapshot if the container has to wait */
     r = nm_persist_write_snapshot(l);
     NM_FAULT("snapshot-written");
     return r;

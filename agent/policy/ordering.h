@@ -15,8 +15,8 @@ struct nm_sort_entry {
     uint32_t note;  /* for use by the caller */
 };
 
-/* Sorts by merge sort: n log n in the worst case. The C library's qsort() would allocate memory for that. scratch: n
- * entries. */
+/* Sorts by merge sort, in O(n log n) in the worst case. The C library's qsort() is not used, because it would allocate
+ * memory. scratch: n entries. */
 void nm_sort(struct nm_sort_entry *entries, struct nm_sort_entry *scratch, size_t n);
 
 /* Computes the sort keys of a queued container for the configured order. */

@@ -270,7 +270,7 @@ static void note_queue_reason(struct nm_round *r, const struct nm_policy_contain
 /* Walks through the queue, up to the first container that no other container may pass. */
 struct turn {
     struct nm_resources set_aside;
-    const struct nm_policy_container *head; /* the first waiting container that could start some day */
+    const struct nm_policy_container *head; /* the first waiting container that could start at some time */
     bool closed;                /* no container may pass the head */
 };
 

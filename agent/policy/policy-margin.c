@@ -45,7 +45,7 @@ static void count_work(struct nm_round *r)
 
     if (!r->judging || r->in->trigger != NM_TRIGGER_SAMPLE)
         return;
-    /* approximates an exponential, since a sampling interval is far shorter than the half-life */
+    /* approximates an exponential decay, since a sampling interval is far shorter than the half-life */
     left = elapsed < COUNT_HALF_LIFE_USEC ? 1 - elapsed / (COUNT_HALF_LIFE_USEC * 1.4427) : 0;
     if (m->counted_usec > 0) {
         m->work_usec = m->work_usec * left + elapsed * (double)r->opportunistic_cpu / 1000;

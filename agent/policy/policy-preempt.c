@@ -4,9 +4,9 @@
  * Preemption: pause deadlines, memory and CPU over beta, and room for guaranteed containers.
  *
  * Four rules prevent taking back too much. A victim's resources count as free as soon as it is chosen (pending). Then
- * the resource settles: no more is taken until the victims have ended and some samples show the new state. The row of
- * samples over beta starts again after each victim. Kills have a budget. Waiting is bounded, too: a victim that has not
- * ended after NM_STUCK_USEC is neither credited nor waited for.
+ * the resource settles: no more is taken until the victims have ended and some samples show the new state. The count of
+ * consecutive samples over beta starts again after each victim. Kills have a budget. Waiting is bounded, too: a victim
+ * that has not ended after NM_STUCK_USEC is neither credited nor waited for.
  *
  * Memory may not settle for too long. If use exceeds the middle between beta and the capacity, the kernel could start
  * to kill before two samples were taken. In that range a single sample taken after the victims' end is enough.
@@ -17,7 +17,7 @@
 
 #include "agent/policy/round.h"
 
-/* Counts the row of samples over beta. A sample that comes early (a timer catches up after a delay) replaces the
+/* Counts the consecutive samples over beta. A sample that comes early (a timer catches up after a delay) replaces the
  * previous sample. */
 static void count_over_beta(struct nm_round *r)
 {
@@ -67,7 +67,7 @@ void nm_policy_preempt_tick(struct nm_round *r)
             p->quiet[k]++;
 }
 
-#define LARGE_GROWTH_SHARE 64 /* fraction of the capacity */
+#define LARGE_GROWTH_SHARE 64 /* growth is large if it exceeds the capacity divided by this number */
 
 enum nm_growth nm_policy_judge_growth(const struct nm_policy_settings *s, uint64_t in_use_bytes,
                                       uint64_t grown_bytes)

@@ -32,7 +32,7 @@
 #define MAX_AT_ONCE 8
 /* A shorter reclaim is not worth the start of its worker process. */
 #define LEAST_USEC (200 * NM_USEC_PER_MSEC)
-/* Fraction of beta - alpha that is reclaimed beyond the need. */
+/* beta - alpha divided by this number is reclaimed beyond the need. */
 #define MARGIN_SHARE 8
 /* Growth is averaged over at least this time, since a single jump may not continue. A surge continues to jump, which
  * shows in the next two or three extra samples. */

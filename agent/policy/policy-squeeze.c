@@ -34,9 +34,9 @@
 #define LEAST_BACKOFF_USEC (30 * NM_USEC_PER_SEC)
 #define MOST_BACKOFF_USEC (600 * NM_USEC_PER_SEC)
 #define MOST_BLIND 8      /* the squeeze is lifted after this many samples without a stall figure */
-#define FALL 8            /* the learnt value falls by this fraction of the difference */
-#define IDLE_SHARE 50     /* fraction of the capacity; smaller use delays no other container */
-#define FLOOR_TOLERANCE 4 /* fraction of the floor by which use may exceed a quota */
+#define FALL 8            /* per sample the learnt value falls by the difference divided by this number */
+#define IDLE_SHARE 50     /* the capacity divided by this number; smaller use delays no other container */
+#define FLOOR_TOLERANCE 4 /* the floor divided by this number: by this amount use may exceed a quota */
 
 /* Returns the minimum quota of all opportunistic containers together. */
 static uint64_t squeeze_floor(const struct nm_round *r)

@@ -9,7 +9,8 @@
 #include "agent/policy/round.h"
 #include "util/array.h"
 
-#define CANDIDATE_LISTS 5 /* per resource: over beta, for guaranteed containers; plus one for the queue's head */
+#define CANDIDATE_LISTS 5 /* two lists per resource (over beta, and room for guaranteed containers), and one list for
+                             the queue's head */
 
 int nm_policy_new(struct nm_policy **ret)
 {

@@ -28,9 +28,9 @@
  *  - Memory and CPU are taken back on their thresholds only in SAMPLE and PRESSURE rounds (CPU:
  *    SAMPLE and LOOK). Room for a guaranteed container is made in any round.
  *  - Consecutive samples also have to cover their time: N of them span N - 1 periods from the first to the last, less
- *    the jitter of a timer. A LOOK sample between two periodic samples may be the first sample of the row, and is
- *    sufficient where a row of one sample is enough. A LOOK sample never counts as a later sample of the row, and never
- *    ends a row.
+ *    the jitter of a timer. A LOOK sample between two periodic samples may be the first of the consecutive samples, and
+ *    is sufficient if one sample is enough. A LOOK sample never counts as a later one of these samples, and never
+ *    resets the count.
  *  - A victim is stuck when it has neither ended nor released a substantial part of its memory for NM_STUCK_USEC. Large
  *    victims need longer to end.
  *  - A freeze that is incomplete after NM_STUCK_USEC (a process hangs in the kernel, and its siblings are half frozen)

@@ -39,7 +39,7 @@
 /* The first sample after the host has slept may still show the sleep. */
 #define NM_WAKE_SAMPLES 2U
 
-/* A timer may be late by this part of a period. */
+/* A timer may be late by a period divided by this number. */
 #define NM_JITTER_SHARE 8
 
 /* A victim must yield at least this much of the short resource; otherwise it would be harmed without benefit. */
@@ -100,7 +100,7 @@ struct nm_margin {
     uint64_t counted_usec, surprised_usec;
 };
 
-/* The first queued container that could start some day, and the delay caused by containers that passed it. */
+/* The first queued container that could start at some time, and the delay caused by containers that passed it. */
 struct nm_policy_head {
     uint64_t seq; /* 0: no container */
     bool due;     /* only the passing containers keep the head from starting */
@@ -179,7 +179,7 @@ struct nm_round {
     size_t n_queue, n_guaranteed, n_paused, n_pausing, n_opportunistic_active;
     size_t n_guaranteed_waiting; /* number of waiting containers, at the end of `guaranteed` */
     size_t n_actions, n_candidates;
-    bool load_kill; /* a kill caused by the node's load, which counts for the breaker */
+    bool load_kill; /* this round has a kill that the node's load caused, so the breaker is set */
 };
 
 /* The resource that is short, and how it may be taken back. */
@@ -349,8 +349,9 @@ bool nm_policy_fits_plain(const struct nm_round *r, const struct nm_policy_conta
 /* Returns the first resource in which v, which does not fit by the plain rule, breaks it. */
 enum nm_resource nm_policy_plain_obstacle(const struct nm_round *r, const struct nm_policy_container *v);
 bool nm_policy_fits_beside_surge(const struct nm_round *r, const struct nm_policy_container *v);
-/* Return why v does not fit by the rule in the name, and the resource concerned. nm_policy_over_allocation_reason()
- * returns NM_REASON_NONE if v fits; nm_policy_plain_reason() is only for a v that does not fit. */
+/* Return why v does not fit by the rule that the function's name contains, and the resource concerned.
+ * nm_policy_over_allocation_reason() returns NM_REASON_NONE if v fits; nm_policy_plain_reason() is only for a v that
+ * does not fit. */
 enum nm_reason nm_policy_over_allocation_reason(const struct nm_round *r, const struct nm_policy_container *v,
                                                 const struct nm_resources *set_aside, enum nm_resource *ret_resource);
 enum nm_reason nm_policy_plain_reason(const struct nm_round *r, const struct nm_policy_container *v,

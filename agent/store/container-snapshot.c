@@ -54,7 +54,7 @@ int nm_container_snapshot_write(const char *container_dir, const char *boot_id, 
         fd = r < 0 ? r : open_dir(container_dir);
     }
     r = fd < 0 ? fd : 0;
-    if (r >= 0 && c->blob.bytes > 0) /* write the blob first, since the copy says that the blob exists */
+    if (r >= 0 && c->blob.bytes > 0) /* write the blob first, since the snapshot says that the blob exists */
         r = nm_write_bytes_atomic_at(fd, NM_COPY_BLOB_FILE, c->blob.data, c->blob.bytes, 0600);
     return r < 0 ? r : nm_write_file_atomic_at(fd, NM_COPY_FILE, text, 0600);
 }
@@ -75,7 +75,7 @@ static int load_blob(int dir_fd, struct nm_container *c)
     int r = nm_read_regular_at(dir_fd, NM_COPY_BLOB_FILE, NM_BLOB_MAX, &bytes, &size);
 
     if (r < 0)
-        return r == -ENOENT ? -EBADMSG : r; /* the copy says that the blob exists */
+        return r == -ENOENT ? -EBADMSG : r; /* the snapshot says that the blob exists */
     return nm_container_set_blob(c, bytes, size);
 }
 

@@ -327,7 +327,7 @@ static int move_bad(sqlite3 *db, const char *table, const struct bad_rows *b)
 }
 
 /* Moves invalid rows with their commands to a table of their own, where an operator can inspect them. Invalid rows are
- * thus reported once, and the container's copy can replace the row. */
+ * thus reported once, and the container's snapshot can replace the row. */
 static void set_aside(struct nm_store *s, struct bad_rows *b)
 {
     if (b->n > 0 && nm_store_exec(s->db, "SAVEPOINT bad") >= 0) {

@@ -193,7 +193,8 @@ int nm_store_container_from_json(const json_t *j, struct nm_container **ret)
     for (size_t i = 0; r >= 0 && i < nm_store_n_columns; i++) {
         const json_t *value = json_object_get(j, nm_store_columns[i].name);
 
-        if (value || !nm_store_columns[i].later) /* an older copy gets the default of nm_container_new() */
+        if (value || !nm_store_columns[i].later) /* an older snapshot lacks the column, which then has the default of
+                                                    nm_container_new() */
             r = column_from_json(value, &nm_store_columns[i], c);
     }
     if (r >= 0)

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * A container as JSON: the columns of the journal and the command. The reader distrusts the text as much as rows of the
- * journal.
+ * A container as JSON: the columns of the journal and the command. The reader checks the text as strictly as the rows
+ * of the journal.
  */
 
 #include <jansson.h>

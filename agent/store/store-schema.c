@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Tables and statements. The table of containers follows the table of columns (store-columns.c). */
+/* Tables and statements. The SQL table of containers has the columns of nm_store_columns (store-columns.c). */
 
 #include "agent/store/store-internal.h"
 
