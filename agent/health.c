@@ -166,7 +166,7 @@ static void check_disks(struct nm_health *h)
 static void script_trouble(struct nm_health *h, const char *what)
 {
     if (*what && !nm_streq(what, h->script_trouble))
-        nm_warning("health script %s %s; ignoring it, the node stays healthy", h->script_path,
+        nm_warning("health script %s %s; this result is ignored, and the node stays healthy", h->script_path,
                    what);
     (void)snprintf(h->script_trouble, sizeof h->script_trouble, "%s", what);
 }

@@ -230,7 +230,7 @@ int nm_users_check(const struct nm_config *c, const struct nm_caller *who, const
     if (r == -ENOENT && named)
         return refuse(
             ret_problem, NM_AGENT_E_INVALID, requested,
-            "There is no user '%s' on this node; give a login name or a uid that has one.",
+            "There is no user '%s' on this node; give a login name or the uid of an account.",
             requested);
     if (r == -ENOENT)
         r = nameless(who, &u);

@@ -123,7 +123,7 @@ void nm_shuffle_control(struct nm_shuffle_service *s, const char *line, size_t s
 
     *ret_reply = NULL;
     if (!o)
-        r = nm_fail(&message, -EINVAL, "this is not JSON: %s", error.text);
+        r = nm_fail(&message, -EINVAL, "the command is not JSON: %s", error.text);
     else if ((what = json_object_get(o, "add")))
         r = add(s, what, &message);
     else if ((what = json_object_get(o, "remove")))
@@ -131,7 +131,7 @@ void nm_shuffle_control(struct nm_shuffle_service *s, const char *line, size_t s
     else if (json_object_get(o, "count"))
         *ret_reply = reply_figures(s);
     else
-        r = nm_fail(&message, -EINVAL, "it must have one of add, remove and count");
+        r = nm_fail(&message, -EINVAL, "the command must have one of add, remove and count");
     json_decref(o);
     if (r < 0)
         *ret_reply = reply_error(message ? message : strerror(-r));

@@ -556,15 +556,16 @@ static bool is_of_upstream(const struct nm_decision *d)
 static const char *kill_advice(const struct nm_decision *d)
 {
     if (is_of_upstream(d))
-        return "nothing on this node: its application is informed that the node took it back, and can ask for another "
-               "container; for work that must not be interrupted, it must ask for a guaranteed one";
+        return "nothing on this node: the application is informed that the node took the container back, and can ask "
+               "for another container; for work that must not be interrupted, it must ask for a guaranteed container";
     switch (d->reason) {
     case NM_REASON_MEMORY_OVER_BETA:
     case NM_REASON_ROOM_FOR_GUARANTEED:
     case NM_REASON_KERNEL_OOM:
     case NM_REASON_ROOM_FOR_HEAD:
         return "submit it again (it will wait until there is room), ask for it as guaranteed if it must not be "
-               "interrupted, or give it a minimum run time (--min-runtime), during which others are chosen first";
+               "interrupted, or give it a minimum run time (--min-runtime), during which other containers are chosen "
+               "first";
     case NM_REASON_CPU_OVER_BETA:
         return "submit it again; with pausing on (configuration: [preemption] pause) it would be "
                "paused instead";
@@ -610,7 +611,7 @@ static const char *wait_advice(const struct nm_decision *d)
                                        "as guaranteed"
                                      : "wait, ask for less, or ask for it as guaranteed";
     case NM_REASON_NO_SAMPLE:
-        return "wait for the next sample; if the node still has none then, nmd's log shows why it can't be sampled";
+        return "wait for the next sample; if there is no sample then, nmd's log shows why the node can't be sampled";
     case NM_REASON_UNHEALTHY:
         return "see nmctl status for what is wrong with the node";
     case NM_REASON_DRAINING:
@@ -637,9 +638,9 @@ static const char *refuse_advice(const struct nm_decision *d)
 static const char *pause_advice(const struct nm_decision *d)
 {
     return d->reason == NM_REASON_USER ? "resume it with nmctl resume; at its pause deadline an opportunistic "
-                                         "container is killed, and a guaranteed one is resumed"
-                                       : "nothing: it is resumed when CPU is free again; nmctl promote makes it "
-                                         "guaranteed at once";
+                                         "container is killed, and a guaranteed container is resumed"
+                                       : "nothing: the container is resumed when CPU is free again; nmctl promote "
+                                         "makes it guaranteed immediately";
 }
 
 /* Appends advice for a kill, a wait in the queue, a refusal, a pause or a shed container. Other actions need no

@@ -34,7 +34,7 @@ at_exit 'umount -l "$dir/state"'
 
 # ---- a broken script must not stop a cluster ----
 nmd_start
-check "a missing script is reported" wait_until 10 logged 'health script .* ignoring it, the node stays healthy'
+check "a missing script is reported" wait_until 10 logged 'health script .* this result is ignored, and the node stays healthy'
 is "a missing script does not make the node unhealthy" "$(health)" "true "
 script_is 'echo all is well; exit 3'
 check "a script that fails without printing ERROR is reported" wait_until 10 logged 'exited with status 3 and printed no ERROR line'

@@ -444,7 +444,7 @@ static void test_an_explanation_has_all_amounts(void **state)
               "900 MiB and 0.25 cores; really regained: 880 MiB and 0.24 cores.\n  It took 0.3 ms from its cause to "
               "the decision, 1.2 ms until it was carried out, 45 ms until it was effective.\n  What you can do: submit "
               "it again (it will wait until there is room), ask for it as guaranteed if it must not be interrupted, or "
-              "give it a minimum run time (--min-runtime), during which others are chosen first.\n");
+              "give it a minimum run time (--min-runtime), during which other containers are chosen first.\n");
 }
 
 /* A victim that frees nothing is described as freeing nothing of the missing resource. */
