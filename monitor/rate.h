@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Converts an increasing counter to a rate. Samples come at irregular times: a pressure event may request a sample just
- * after the periodic sample. Over so short a time a rate is noise (the kernel accounts in ticks of up to 10 ms). So the
- * previous rate and its base are kept until at least NM_RATE_MIN_USEC have passed.
+ * Converts an increasing counter to a rate. Samples are taken at irregular times: a pressure event may request a sample
+ * just after the periodic sample. Over so short a time a rate is noise (the kernel accounts in ticks of up to 10 ms).
+ * So the previous rate and its base are kept until at least NM_RATE_MIN_USEC have passed.
  */
 
 #include <stdbool.h>

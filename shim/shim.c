@@ -12,7 +12,7 @@
  * (memory.oom.group), so the end is recorded.
  *
  * The container ends when its command ends. The shim does not wait for remaining descendants: nmd kills them with the
- * cgroup. Until then it reaps orphans, since not every host's PID 1 does so.
+ * cgroup. Until then it reaps orphans, since not every host's PID 1 reaps orphans.
  */
 
 #include "agent/launch/shim.h"

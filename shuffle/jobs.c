@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See jobs.h. Uses libc's binary tree: jobs come and go some times a minute, and each request looks up a job. */
+/* See jobs.h. Uses libc's binary tree: jobs are added and removed some times a minute, and each request looks up a
+ * job. */
 
 #include "shuffle/jobs.h"
 

@@ -11,8 +11,8 @@
  * socket readable, so without a pause the event loop would spin. */
 #define NM_ACCEPT_PAUSE_USEC (100 * NM_USEC_PER_MSEC)
 
-/* Closes a listening socket of this process and frees its address. shutdown() does so even if a child that hasn't
- * executed its program yet holds a copy of the descriptor. Always returns -EBADF. */
+/* Closes a listening socket of this process and frees its address. shutdown() ends the listening even if a child that
+ * hasn't executed its program yet holds a copy of the descriptor. Always returns -EBADF. */
 static inline int nm_close_listener(int fd)
 {
     if (fd >= 0)

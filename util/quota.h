@@ -60,8 +60,8 @@ void nm_turn_wait(struct nm_turn *t, struct nm_quota_account *a);
 void nm_turn_cancel(struct nm_turn *t);
 
 /* Charges the account for the time that its requests took. An account that doesn't belong to an administrator then
- * waits NM_QUOTA_PAUSE times as long before its next request, because the consequences of a request (a round, a start,
- * an end) take time that isn't measured here. */
+ * waits NM_QUOTA_PAUSE times as long before its next request may be processed, because the consequences of a request (a
+ * round, a start, an end) take time that isn't measured here. */
 #define NM_QUOTA_PAUSE 8
 void nm_quota_account_charge(struct nm_quota_account *a, uint64_t usec, uint64_t now_usec);
 /* Returns whether a request of the account may be processed now without waiting in the queue. */

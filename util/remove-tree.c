@@ -26,7 +26,8 @@ struct walk {
  * strictly. */
 static int remove_in(struct walk *w, int dir_fd, const char *name, unsigned depth);
 
-/* Opens a directory and gives its owner full rights if they are missing. A caller that may do so is the owner. */
+/* Opens a directory and gives its owner full rights if they are missing. A caller that may change the mode is the
+ * owner. */
 static int open_dir(int dir_fd, const char *name, dev_t *ret_device)
 {
     _cleanup_close_ int fd = -EBADF;

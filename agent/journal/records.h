@@ -57,9 +57,9 @@ uint64_t nm_events_load(struct nm_manager *m);
 /*
  * Writes events to disk before readers get them: a reader that continues after a restart starts after the last number
  * that it received, so this number must not be given to another event. An event is not written before its change is in
- * the journal, because a transaction may still be rolled back. Readers are answered in a turn of their own, in which no
- * transaction is open. An event that cannot be written is shown as unsaved; this function, called after each journal
- * write, tries again.
+ * the journal, because a transaction may still be rolled back. Readers are answered in a separate turn of the event
+ * loop, in which no transaction is open. An event that cannot be written is shown as unsaved; this function, called
+ * after each journal write, tries again.
  */
 void nm_events_keep(struct nm_manager *m);
 

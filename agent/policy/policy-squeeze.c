@@ -58,8 +58,8 @@ static uint64_t squeeze_floor(const struct nm_round *r)
  *   learnt     In samples in which opportunistic containers used almost no CPU: no opportunistic
  *              container ran, they were idle, or they were squeezed to their floor. The value rises
  *              immediately to the measured stall and falls slowly, because load varies.
- *   not learnt The base value counts as 0. The squeeze that follows goes to the floor in one step,
- *              where the value is learnt.
+ *   not learnt The base value counts as 0. The next squeeze goes to the floor in one step, and the
+ *              value is learnt there.
  *
  *   begins     when a container's stall exceeds its base value and the margin in STALL_SAMPLES
  *              samples in a row

@@ -35,7 +35,7 @@ void nm_policy_add_pending(struct nm_round *r, uint32_t i, bool kill)
     r->n_pending[NM_MEMORY]++;
 }
 
-/* The guaranteed container that the next victim makes room for. Guaranteed containers are served in order: the need of
+/* The guaranteed container for which the next victim makes room. Guaranteed containers are served in order: the need of
  * the first container is met first. This position advances together with the victims. */
 struct beneficiary {
     size_t next; /* index into p->guaranteed */

@@ -16,7 +16,7 @@
  *    the sample no longer counts. A newly admitted container counts with its request. The CPU of a frozen container is
  *    free immediately.
  *  - Reservations never cause victims. Before resources are taken back, the measured use (verdict.in_use), without
- *    warm-up, is compared with beta. Only room for a guaranteed container is computed from U.
+ *    warm-up, is compared with beta. Only the room that a guaranteed container needs is computed from U.
  *  - A container leaves its warm-up when warmup_usec have passed *and* it has warmup_samples
  *    samples.
  *  - With over-allocation off, U is the sum of requests, both thresholds are 1, and resources are
@@ -43,8 +43,8 @@
  *  - The kill budget limits kills for memory and CPU over beta. Kills that make room for a guaranteed
  *    container or end a pause at its deadline are not limited (requests and the clock bound them), but
  *    they are counted. If a person began the pause, its end counts for neither budget nor breaker.
- *  - The breaker reacts to load. A kill that makes room for a guaranteed container does not show load, so it neither
- *    holds admissions nor changes an existing hold.
+ *  - The breaker reacts to load. A kill that makes room for a guaranteed container does not indicate load, so the kill
+ *    neither holds admissions nor changes an existing hold.
  *  - Where surges of guaranteed containers cost opportunistic containers too much work, an opportunistic container is
  *    admitted for a while only if it fits beside such a surge (policy-margin.c), even by the plain rule.
  *  - An OOM kill by the kernel holds admissions as a policy kill does, because it shows that nmd was too slow. An OOM

@@ -2,7 +2,7 @@
 
 /*
  * Containers as rows. Writing and reading follow the table of columns (store-columns.c). The command (argv, env,
- * directory), which can be large and seldom changes, has a table of its own, and so has the owner's blob. A change of
+ * directory), which can be large and seldom changes, has a separate table, and so has the owner's blob. A change of
  * state thus rewrites only a few hundred bytes.
  *
  * Rows are checked when they are read, because the file may have undetected damage or may have been written by another
@@ -326,8 +326,8 @@ static int move_bad(sqlite3 *db, const char *table, const struct bad_rows *b)
     return r;
 }
 
-/* Moves invalid rows with their commands to a table of their own, where an operator can inspect them. Invalid rows are
- * thus reported once, and the container's snapshot can replace the row. */
+/* Moves invalid rows with their commands to a separate table, where an operator can inspect them. Invalid rows are thus
+ * reported once, and the container's snapshot can replace the row. */
 static void set_aside(struct nm_store *s, struct bad_rows *b)
 {
     if (b->n > 0 && nm_store_exec(s->db, "SAVEPOINT bad") >= 0) {
