@@ -89,7 +89,8 @@ int nm_shim_output_open(const struct nm_shim_spec *spec, int ret_write_fd[2])
     return is_terminal ? make_terminal(spec, ret_write_fd) : 0;
 }
 
-/* Copies output. Returns the number of bytes; 0: all writers have closed it, -EAGAIN: no data at present. */
+/* Copies output. Returns the number of bytes; 0: all writers have closed the pipe or terminal, -EAGAIN: no data at
+ * present. */
 static ssize_t pass_on(int i, size_t max)
 {
     ssize_t n = read(NM_SHIM_FD_OUTPUT + i, buffer, NM_MIN(max, sizeof buffer));
