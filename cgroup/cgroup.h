@@ -298,8 +298,8 @@ NM_DEFINE_CLEANUP(struct nm_cgroup_backend *, nm_cgroup_backend_free)
 int nm_cgroup_container_id(const struct nm_cgroup_backend *b, const char *name, char *buf,
                            size_t size);
 
-/* Detects drift: compares the limits that the kernel has for cg with the expected ones. Returns 0 if they are equal, a
- * positive bit mask (1 << enum nm_cgroup_drift) or -errno. Limits without a controller are not compared. */
+/* Detects drift: compares the limits that the kernel has for cg with the expected limits. Returns 0 if they are equal,
+ * a positive bit mask (1 << enum nm_cgroup_drift) or -errno. Limits without a controller are not compared. */
 enum nm_cgroup_drift {
     NM_CGROUP_DRIFT_MEMORY_MAX,
     NM_CGROUP_DRIFT_MEMORY_LOW,

@@ -24,7 +24,7 @@
 struct nm_sdbus {
     sd_event *event;
     bool user;
-    bool attached; /* connections belong to the event loop */
+    bool attached; /* connections are attached to the event loop */
     sd_bus *bus;   /* the slots of the bus are floating: they are freed with the bus */
     sd_event_source *retry; /* timer, which is off unless a retry is due */
     uint64_t retry_usec;

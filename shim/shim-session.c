@@ -265,7 +265,7 @@ static _Noreturn void end(void)
 
         nm_frame_make(&s.out, NM_FRAME_END, sizeof body);
         memcpy(s.out.data + NM_FRAME_HEAD, body, sizeof body);
-        flush(); /* little data fits into an empty socket */
+        flush(); /* a small amount of data fits into an empty socket */
     }
     _exit(0);
 }

@@ -42,8 +42,8 @@ int nm_pwrite_all(int fd, const char *data, size_t size, off_t offset);
 int nm_write_bytes_atomic_at(int dir_fd, const char *name, const void *data, size_t size, mode_t mode);
 int nm_write_file_atomic_at(int dir_fd, const char *name, const char *text, mode_t mode);
 
-/* Opens a directory stream. The stream gets a descriptor of its own, because streams that share a descriptor share
- * their position. The caller closes the stream. */
+/* Opens a directory stream. The stream gets a separate descriptor, because streams that share a descriptor share their
+ * position. The caller closes the stream. */
 int nm_opendir_at(int dir_fd, DIR **ret);
 
 /* Opens a stream on fd and takes ownership of fd, also on failure. A negative fd is returned as the error. */

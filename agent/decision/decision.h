@@ -64,8 +64,8 @@ struct nm_decision {
     struct nm_resources others;    /* use by the rest of the node; `measured`, `reserved` and `others` are 0 in records
                                       of an older nmd */
     struct nm_resources allocated; /* guaranteed + opportunistic, before this decision */
-    struct nm_resources allocated_guaranteed; /* refusals only: sum of the guaranteed promises, including queued
-                                                 containers' */
+    struct nm_resources allocated_guaranteed; /* refusals only: sum of the guaranteed promises, including the promises
+                                                 of queued containers */
     struct nm_resources waiting;   /* refusals only: sum of the requests of queued containers */
     struct nm_resources capacity;
     uint32_t capacity_vcores_milli; /* capacity.cpu_millicores in vcores; 0: one vcore is one CPU */

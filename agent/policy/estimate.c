@@ -20,8 +20,8 @@
 
 #include "agent/policy/round.h"
 
-/* A container makes progress if it releases this fraction of the memory that it still holds. A container that releases
- * its memory ever more slowly is therefore stuck eventually. */
+/* A container makes progress if it releases the memory that it still holds, divided by this number. A container that
+ * releases its memory ever more slowly is therefore stuck eventually. */
 #define PIECE_SHARE 256
 
 void nm_policy_container_note_progress(struct nm_policy_container *v, uint64_t now_usec)

@@ -74,7 +74,7 @@ static void read_into_memory(struct nm_store *s, struct nm_store_opened *o)
     (void)sqlite3_close(old);
 }
 
-/* Opens the file, or a new file in place of a damaged one, or a database in memory. */
+/* Opens the file, or a new file in place of a damaged file, or a database in memory. */
 static int connect_somehow(struct nm_store *s, struct nm_store_opened *o)
 {
     int r = nm_wal_mark_check(s->path, s->boot_id, &o->log_frames, &o->log_promised);
