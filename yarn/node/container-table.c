@@ -36,8 +36,8 @@ struct nm_yarn_container *nm_yarn_container_table_by_text(const struct nm_yarn_c
     return i;
 }
 
-/* Finds a container by its id as text, which the manager uses too, and compares the numbers, since two ids can have the
- * same text (ids.h). */
+/* Finds a container by the text of its id, which the manager uses as a key too, and then compares the numbers, since
+ * two ids can have the same text (ids.h). */
 struct nm_yarn_container *nm_yarn_container_table_find(const struct nm_yarn_container_table *all,
                                                        const struct nm_yarn_container_id *id)
 {
@@ -148,8 +148,8 @@ int nm_yarn_token_read(struct nm_bytes identifier, struct nm_yarn_read_token *re
     return r;
 }
 
-/* Moves the arena of a token into the container. The parsed message lies in the arena's blocks, which keep their
- * addresses when the head is copied. */
+/* Moves the arena of a token into the container. The arena's head is copied. The parsed message remains valid, because
+ * it lies in the arena's blocks, which are not moved. */
 void nm_yarn_container_take_token(struct nm_yarn_container *container, const struct nm_yarn_read_token *token)
 {
     nm_arena_done(&container->token_arena);

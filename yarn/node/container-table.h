@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The node's tables of applications and containers, found by id, with the data that the manager doesn't hold. The rules
- * for their life cycle are in the other files of this folder.
+ * The node's tables of applications and containers, found by id, with the data that the manager doesn't hold. The other
+ * files of this folder contain the rules for the life cycle of applications and containers.
  */
 
 #include "rpc/hadoop/arena.h"
@@ -16,12 +16,13 @@ struct nm_yarn_app {
     char *submitter;
     size_t n_containers;
     bool ended; /* the ResourceManager has ended the application */
-    bool is_noted; /* the application is saved on the disk */
-    json_t *listing; /* the application's containers, while a list of applications is made */
+    bool is_noted; /* the application's file in the state directory has been written */
+    json_t *listing; /* the application's containers; used only while a list of applications is being made */
     struct nm_yarn_app *next;
 };
 
-/* A record. A replaced record is kept while preparations may point to it. */
+/* An unpacked record of a container. When a new record replaces it, the old record is kept until preparations no longer
+ * point to it. */
 struct nm_yarn_held {
     struct nm_arena arena;
     const Yarn__Record *record;
@@ -35,7 +36,7 @@ struct nm_yarn_extra {
     const Yarn__LaunchContext *context; /* the requested resources */
     struct nm_yarn_preparation *preparation;
     bool auto_commit;
-    struct nm_yarn_extra *next; /* the next older extra */
+    struct nm_yarn_extra *next; /* the next older entry of `extras` */
 };
 
 struct nm_yarn_container {
@@ -49,24 +50,24 @@ struct nm_yarn_container {
     /* The identifier of the newest token, which is in the record or has arrived since. */
     const Hadoop__ContainerTokenIdentifier *token;
     struct nm_arena token_arena;
-    bool increased;       /* the container has grown, and the ResourceManager doesn't know yet */
-    bool increase_told;   /* the growth is in the heartbeat that is being sent */
+    bool increased;       /* the container's size was increased, and the ResourceManager has not been informed yet */
+    bool increase_told;   /* the heartbeat that is being sent reports the increase */
     struct nm_yarn_preparation *preparation;
     const Yarn__LaunchContext *prepared; /* the context of `preparation` */
     bool moved;           /* this start uses other directories, since an original directory could not be used */
     struct nm_yarn_extra *extras;
     size_t n_extras;
-    const struct nm_yarn_extra *reinit; /* the extra that determines what runs next */
-    bool reinit_pending;   /* the container is being ended to run again, and hasn't started yet */
+    const struct nm_yarn_extra *reinit; /* the entry of `extras` whose context is the container's next command */
+    bool reinit_pending;   /* the container is being ended to run again, and its next run hasn't started */
     char *reinit_messages; /* the node's messages about re-initialization; NULL before the first one */
     bool completed;
-    bool ended_early;     /* the manager never had the container */
-    int32_t exit_status;  /* valid if completed */
-    char *diagnostics;    /* valid if completed */
-    bool end_telling;     /* the end is in the heartbeat that is being sent */
-    bool end_told;        /* the ResourceManager has received the end */
+    bool ended_early;     /* the container ended before the manager accepted it */
+    int32_t exit_status;  /* valid if the container has ended */
+    char *diagnostics;    /* valid if the container has ended */
+    bool end_telling;     /* the heartbeat that is being sent reports the end */
+    bool end_told;        /* the ResourceManager has received a report of the end */
     struct nm_yarn_container *next, *next_in_bucket;
-    struct nm_yarn_container **link; /* the pointer to this container in the list of all */
+    struct nm_yarn_container **link; /* the pointer to this container in the list of all containers */
 };
 
 #define NM_YARN_BUCKETS 512u
@@ -102,18 +103,18 @@ void nm_yarn_container_table_drop_app(struct nm_yarn_container_table *all, struc
 
 enum nm_execution_type nm_yarn_token_type(const Hadoop__ContainerTokenIdentifier *token);
 
-/* The first function unpacks a record (-EBADMSG, -ENOMEM). The second function makes an unpacked record the container's
- * newest record. */
+/* nm_yarn_held_new() unpacks a record (-EBADMSG, -ENOMEM). nm_yarn_container_take_record() makes an unpacked record the
+ * container's newest record. */
 int nm_yarn_held_new(struct nm_bytes blob, struct nm_yarn_held **ret);
 void nm_yarn_container_take_record(struct nm_yarn_container *container, struct nm_yarn_held *kept);
 struct nm_yarn_held *nm_yarn_held_free(struct nm_yarn_held *kept);
 NM_DEFINE_CLEANUP(struct nm_yarn_held *, nm_yarn_held_free)
-/* Free the extras or the older records. The caller ensures that no pointer to them remains. */
+/* Free all extras, or all records but the newest. The caller ensures that no pointer to the freed objects remains. */
 void nm_yarn_container_drop_extras(struct nm_yarn_container *container);
 void nm_yarn_container_drop_records(struct nm_yarn_container *container);
 
-/* A token's identifier, read by nm_yarn_token_read() (-EBADMSG: invalid; -ENOMEM). nm_yarn_container_take_token() then
- * replaces the container's token with it; otherwise the caller frees the arena. */
+/* A token's identifier, as read by nm_yarn_token_read() (-EBADMSG: invalid; -ENOMEM). The caller either calls
+ * nm_yarn_container_take_token(), which replaces the container's token by this token, or frees the arena. */
 struct nm_yarn_read_token {
     struct nm_arena arena;
     const Hadoop__ContainerTokenIdentifier *token;
@@ -123,6 +124,6 @@ void nm_yarn_container_take_token(struct nm_yarn_container *container, const str
 
 /* Packs a record with this identifier into a blob, which the caller frees. */
 int nm_yarn_record_pack(const Yarn__Record *record, struct nm_bytes identifier, struct nm_blob *ret);
-/* Packs the record with its own identifier, and unpacks the result. The manager keeps *ret, and after that the
- * container takes *ret_kept. The caller frees the bytes of *ret. */
+/* Packs the record with the identifier that it contains, and unpacks the result. *ret is for the manager, *ret_kept for
+ * nm_yarn_container_take_record(). The caller frees the bytes of *ret. */
 int nm_yarn_record_repack(const Yarn__Record *record, struct nm_blob *ret, struct nm_yarn_held **ret_kept);

@@ -10,8 +10,8 @@
 #include "util/utf8.h"
 #include "yarn/node/node.h"
 
-/* Returns true if the kernel killed the whole container, because of its own limit or because the node was out of
- * memory. */
+/* Returns true if the kernel's OOM killer killed the whole container, because the container reached its own limit or
+ * because the node was out of memory. */
 static bool was_taken_for_room(const struct nm_container *c)
 {
     return c->exit_reason == NM_EXIT_OOM && c->exit_cause == NM_REASON_KERNEL_OOM;
@@ -94,7 +94,7 @@ static void put_over_memory(const struct nm_container *c, FILE *out)
             (int)c->pid, c->id, (unsigned long long)(peak - limit), used, allowed);
 }
 
-/* Explains an end that nmd decided. The details are in nmd's decisions on the node. */
+/* Explains an end that nmd decided. `nmctl explain` on the node shows the details. */
 static void put_taken(const struct nm_container *c, FILE *out)
 {
     bool caused = c->exit_cause != NM_REASON_NONE;
@@ -173,7 +173,7 @@ const char *nm_yarn_exit_text(const struct nm_container *c, const char *output_t
     if (fclose(out) != 0)
         return NULL;
     if (size > NM_YARN_DIAGNOSTICS_MAX)
-        text[NM_YARN_DIAGNOSTICS_MAX] = '\0'; /* if this cuts a character, the next line removes the rest of it */
+        text[NM_YARN_DIAGNOSTICS_MAX] = '\0'; /* the next line removes a character that was cut */
     size = nm_utf8_prefix(text);
     return nm_arena_text(arena, (struct nm_bytes){(const uint8_t *)text, size});
 }

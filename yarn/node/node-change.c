@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Changes to running containers: see node.h. */
+/* Requests from masters and from the ResourceManager that change running containers: see node.h. */
 
 #include "yarn/node/node-state.h"
 
@@ -16,8 +16,8 @@ static bool same_size(const Hadoop__Resource *a, const Hadoop__Resource *b)
     return a->memory == b->memory && a->vcores == b->vcores;
 }
 
-/* Applies the new token and saves it, so that the container has this token after a restart, too. On failure, the
- * container keeps its former token. */
+/* Applies the new token and saves it, so that a restarted nmd restores this token. On failure, the container keeps its
+ * former token. */
 static int apply(struct nm_yarn_container *i, struct nm_bytes identifier, const Hadoop__ContainerTokenIdentifier *token,
                  struct nm_problem *problem)
 {
@@ -77,10 +77,10 @@ int nm_yarn_node_update(struct nm_yarn_node *n, struct nm_bytes identifier,
 
 /* ---- signals ------------------------------------------------------------------------------ */
 
-enum command { THREAD_DUMP = 1, GRACEFUL_SHUTDOWN, FORCEFUL_SHUTDOWN }; /* SignalContainerCommand */
+enum command { THREAD_DUMP = 1, GRACEFUL_SHUTDOWN, FORCEFUL_SHUTDOWN }; /* values of SignalContainerCommand */
 
-/* Kills a container at once. The ResourceManager reports this as the effect of a signal and not as a decision of the
- * node. */
+/* Kills a container immediately. The exit status is that of SIGKILL, because the end is the effect of a signal and not
+ * a decision of the node. */
 static int kill_now(struct nm_yarn_container *i, struct nm_problem *problem)
 {
     const struct nm_end e = {.code = 128 + SIGKILL, .message = "Container killed by a request for a forceful shutdown.",
@@ -89,8 +89,8 @@ static int kill_now(struct nm_yarn_container *i, struct nm_problem *problem)
     return nm_manager_end(i->node->p.manager, NM_YARN_OWNER, i->text, &e, problem);
 }
 
-/* Sends a signal. The caller then stops the container, but only if this call succeeds. MapReduce does so to get a
- * thread dump of a task that hangs. So the call succeeds even if no process receives the signal. */
+/* Sends a signal. The call succeeds even if no process receives the signal. MapReduce requests a thread dump of a task
+ * that hangs, and stops the container only if that request succeeds. */
 int nm_yarn_node_signal(struct nm_yarn_node *n, const Hadoop__ContainerId *id, int32_t command,
                         struct nm_exception *why)
 {

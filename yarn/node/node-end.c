@@ -44,7 +44,7 @@ static void complete(struct nm_yarn_container *i, int32_t status, const char *di
     i->increased = false;
     i->exit_status = status;
     free(i->diagnostics);
-    i->diagnostics = strdup(diagnostics); /* without memory, the end is reported without text */
+    i->diagnostics = strdup(diagnostics); /* without memory, the end is reported without diagnostics */
     i->node->p.news(i->node->p.userdata);
 }
 
@@ -126,7 +126,7 @@ int nm_yarn_find_live(struct nm_yarn_node *n, const Hadoop__ContainerId *id, str
     return 0;
 }
 
-/* Ends a container. If the container is being ended already, the first reason stays. */
+/* Ends a container. If the container is already being ended, the first reason is kept. */
 static int end_item(struct nm_yarn_container *i, enum nm_yarn_exit code, const char *message,
                     struct nm_problem *problem)
 {
@@ -149,7 +149,7 @@ int nm_yarn_node_stop(struct nm_yarn_node *n, const Hadoop__ContainerId *id, enu
         return nm_yarn_recent_has(n, text, nm_now_usec()) ? 0 : nm_yarn_refuse_unknown(n, text, why);
     }
     r = end_item(i, code, message, &problem);
-    /* The container may have ended at the same moment. Then the request is fulfilled. */
+    /* If the container has ended in the meantime, the request is fulfilled. */
     if (r <= 0 || problem.outcome == NM_AGENT_E_CONFLICT || problem.outcome == NM_AGENT_E_NOT_FOUND)
         return NM_MIN(r, 0);
     return nm_yarn_refuse(why, "%s", problem.message);
@@ -195,7 +195,8 @@ void nm_yarn_node_end_application(struct nm_yarn_node *n, const Hadoop__Applicat
     if (!app)
         return;
     app->ended = true;
-    /* Count one more container, since the application would be removed with its last container. */
+    /* Count one more container until the end of this function, since the application would be removed with its last
+     * container. */
     app->n_containers++;
     for (struct nm_yarn_container *i = n->containers.first; i; i = i->next)
         if (i->app == app)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What the node keeps of applications and containers, see node-state.h: in files for the next nmd, and in memory of
- * those that were removed.
+ * The node's data of applications and containers that outlives them (see node-state.h). Files contain what the next nmd
+ * needs. Memory contains the ids of containers and applications that were recently removed.
  */
 
 #include "yarn/node/node-state.h"
@@ -14,7 +14,7 @@
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-/* Size limit of a file. A token's identifier and the text of an end take a few KiB. */
+/* Size limit of a file. The identifier of a token and the diagnostics of an end take a few KiB. */
 #define FILE_MAX (256u << 10)
 
 int nm_yarn_app_store_open(const char *state_dir, struct nm_yarn_app_store *ret)
@@ -87,7 +87,7 @@ int nm_yarn_node_add(struct nm_yarn_node *n, struct nm_bytes blob, struct nm_yar
     return 0;
 }
 
-/* Saves an early end, without the launch context, which isn't needed any more. */
+/* Saves the end of a container that ended early. The launch context is left out, because it isn't needed any more. */
 void nm_yarn_container_note_end(const struct nm_yarn_container *i)
 {
     Yarn__LaunchContext nothing = YARN__LAUNCH_CONTEXT__INIT;
@@ -108,7 +108,8 @@ void nm_yarn_container_note_end(const struct nm_yarn_container *i)
     put_end(&i->node->app_store, i->text, &end);
 }
 
-/* Loads an application. The file contains the name of the application's submitter, which becomes a part of paths. */
+/* Loads an application. The file contains the name of the application's submitter, which becomes a component of
+ * paths. */
 static bool load_app(const char *name, struct nm_bytes content, void *userdata)
 {
     struct nm_yarn_node *n = userdata;
@@ -130,8 +131,8 @@ int nm_yarn_node_load_apps(struct nm_yarn_node *n)
 
 /* ---- removed containers and applications -------------------------------------------------- */
 
-/* The lists are rings, in which a new entry replaces the oldest entry. Containers are found by a hash. With 64 bits, a
- * collision among a few thousand ids is too unlikely to handle. */
+/* The lists of removed ids are rings: a new entry replaces the oldest entry. A container is found by a 64-bit hash of
+ * its id. With a few thousand ids, a collision is so unlikely that the code doesn't handle it. */
 
 void nm_yarn_recent_note(struct nm_yarn_node *n, const char *text, uint64_t now_usec)
 {

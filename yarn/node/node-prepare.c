@@ -23,7 +23,7 @@ static void fail(struct nm_yarn_container *i, const char *why)
     (void)nm_manager_prepare_failed(i->node->p.manager, NM_YARN_OWNER, i->text, why, &problem);
 }
 
-/* Gives the container other directories, first in the manager and then in the table. */
+/* Gives the container other directories: first in the record that the manager stores, then in the table. */
 static int move(struct nm_yarn_container *i, const struct nm_yarn_container_dirs *dirs)
 {
     _cleanup_free_ char *workdir = nm_yarn_work_dir(dirs->local_dir, i->app->submitter, i->app->text, i->text);
@@ -50,8 +50,8 @@ static int move(struct nm_yarn_container *i, const struct nm_yarn_container_dirs
     return r;
 }
 
-/* Restarts the preparation in other directories, once for each start, because a container may encounter a failing disk
- * before the regular check does. */
+/* Restarts the preparation in other directories, at most once for each start, because a container may encounter a
+ * failing disk before the periodic check of the disks does. */
 static bool begin_elsewhere(struct nm_yarn_container *i, const struct nm_yarn_preparation *p)
 {
     struct nm_yarn_container_dirs dirs;
@@ -64,8 +64,8 @@ static bool begin_elsewhere(struct nm_yarn_container *i, const struct nm_yarn_pr
     return true;
 }
 
-/* Passes the result on to the manager. The manager refuses the result if the container has been ended meanwhile, which
- * is harmless. */
+/* Passes the result on to the manager. If the container has been ended in the meantime, the manager refuses the result,
+ * and the refusal is ignored. */
 static void on_ended(struct nm_yarn_preparation *p, int result, const char *message, void *userdata)
 {
     struct nm_yarn_container *i = userdata;
@@ -77,7 +77,7 @@ static void on_ended(struct nm_yarn_preparation *p, int result, const char *mess
         fail(i, message ?: strerror(-result));
 }
 
-/* Ignores the result for a container that runs already: the container's resources are kept if they still exist. */
+/* Ignores the result for a container that is already running: its resources are kept if they still exist. */
 static void on_kept(struct nm_yarn_preparation *p, int result, const char *message, void *userdata)
 {
     (void)p, (void)result, (void)message, (void)userdata;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Refusals of masters' requests: see node-state.h. The texts are Hadoop's, if Hadoop has a text for the refusal. */
+/* Refusals of masters' requests: see node-state.h. If Hadoop has a text for a refusal, nmd uses Hadoop's text. */
 
 #include "yarn/node/node-state.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Requests of YARN's services for a running container: more resources, another command, or the former command. See
- * node.h. Conditions and texts are Hadoop's.
+ * Requests that YARN's services send for a running container: localize more resources, re-initialize with another
+ * command, or return to the former command. See node.h. The conditions and texts are Hadoop's.
  *
  * The manager stores the record of the next command before it ends the running command, so a restarted nmd finds the
- * next command in the record. A re-initialization whose resources are still being fetched at a restart is dropped, and
- * the container keeps running its command.
+ * next command in the record. If nmd is restarted while the resources of a re-initialization are being fetched, the
+ * re-initialization is dropped, and the container keeps running its command.
  */
 
 #include "yarn/node/node-state.h"
@@ -25,8 +25,8 @@
 
 /* ---- messages ----------------------------------------------------------------------------- */
 
-/* Adds a line to the diagnostics, and drops their oldest lines beyond REINIT_MESSAGES_MAX. Without memory the
- * diagnostics stay unchanged. */
+/* Adds a line to the container's messages, and drops the oldest lines beyond REINIT_MESSAGES_MAX. Without memory, the
+ * messages are unchanged. */
 nm_printf(2, 3) static void add_message(struct nm_yarn_container *i, const char *format, ...)
 {
     _cleanup_free_ char *text = NULL;
@@ -93,8 +93,9 @@ static int find(struct nm_yarn_node *n, const Hadoop__ContainerId *id, const cha
 
 /* ---- records ------------------------------------------------------------------------------ */
 
-/* Puts the record with these contexts into the manager, then into the table's container. With `runs_again` the manager
- * ends the running command and starts the record's command. Returns 0, -errno, or a positive value with *problem. */
+/* Stores a record with these contexts, first in the manager, then in the table's container. With `runs_again` the
+ * manager ends the running command and starts the record's command. Returns 0, -errno, or a positive value with
+ * *problem. */
 static int put_record(struct nm_yarn_container *i, const Yarn__LaunchContext *context,
                       const Yarn__LaunchContext *before,
                       bool runs_again, struct nm_problem *problem)
@@ -146,8 +147,8 @@ static int compare_names(const void *a, const void *b)
     return strcmp((*x)->key ?: "", (*y)->key ?: "");
 }
 
-/* Returns a copy of the list sorted by name, for bsearch(). A master chooses the lengths of the two lists to merge, and
- * merging blocks the event loop. */
+/* Returns a copy of the list sorted by name, for bsearch(). A master chooses the lengths of the two lists that are
+ * merged, and a merge blocks the event loop, so it must not compare each pair. */
 static Yarn__NamedResource **sort_by_name(const Yarn__LaunchContext *c)
 {
     Yarn__NamedResource **list = calloc(c->n_resources + 1, sizeof(*list));
@@ -197,11 +198,11 @@ static int copy_context(const Yarn__LaunchContext *from, struct nm_yarn_extra *e
 
 static void on_progress(struct nm_yarn_preparation *p, const char *text, void *userdata)
 {
-    (void)p, (void)text, (void)userdata; /* the container is running, and is reported so */
+    (void)p, (void)text, (void)userdata; /* the container is running, and its state in reports is RUNNING */
 }
 
-/* Asks for resources, as the newest of the container's extras. links: link them into the working directory when they
- * are available. */
+/* Requests resources, as the newest of the container's extras. links: link the resources into the working directory
+ * when they are available. */
 static int ask(struct nm_yarn_container *i, const Yarn__LaunchContext *context, bool links,
                void (*ended)(struct nm_yarn_preparation *p, int result, const char *message, void *userdata))
 {
@@ -278,8 +279,8 @@ int nm_yarn_node_localize(struct nm_yarn_node *n, const Yarn__LocalizeRequest *r
 
 /* ---- another command ---------------------------------------------------------------------- */
 
-/* Re-initializes the container. As in Hadoop, the container keeps the former context's resources, and the former
- * context's tokens if the new context has no tokens. */
+/* Re-initializes the container. As in Hadoop, the container keeps the resources of the former context. It also keeps
+ * the former context's tokens if the new context has no tokens. */
 static int re_initialize(struct nm_yarn_container *i, const struct nm_yarn_extra *e, struct nm_problem *problem)
 {
     const Yarn__LaunchContext *former = i->record->context;
@@ -389,7 +390,7 @@ int nm_yarn_node_commit(struct nm_yarn_node *n, const Hadoop__ContainerId *id, s
 
 /* ---- events of the manager ---------------------------------------------------------------- */
 
-/* Prepares the next run. All resources of this run are requested again, and usually exist. */
+/* Prepares the next run. All resources of the next run are requested again, and usually exist on the node. */
 void nm_yarn_container_prepare_reinit(struct nm_yarn_container *i)
 {
     nm_yarn_container_drop_extras(i);
@@ -397,7 +398,7 @@ void nm_yarn_container_prepare_reinit(struct nm_yarn_container *i)
     i->prepared = NULL;
     i->moved = false;
     nm_yarn_container_drop_records(i);
-    if (*i->node->host) /* otherwise nm_yarn_node_set_address() begins the preparation */
+    if (*i->node->host) /* if the host name is not known yet, nm_yarn_node_set_address() begins the preparation */
         nm_yarn_container_prepare(i, false);
 }
 

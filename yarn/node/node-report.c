@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Reports about containers: see node.h. YARN's protocol has only two states. A container is RUNNING from its acceptance
- * to its end, even while it waits, since the ResourceManager takes any other state for the end.
+ * Reports about containers: see node.h. YARN's protocol has only the states RUNNING and COMPLETE. The ResourceManager
+ * treats every state other than RUNNING as the end of the container. So a container is reported as RUNNING from its
+ * acceptance to its end, even while it waits in the queue.
  *
- * Reports of ends contain diagnostics of up to 8 KiB each, and thousands may accumulate while the ResourceManager is
- * unreachable. So each message has a limit for diagnostics. Containers whose ends must wait are reported as RUNNING
- * until then, since a container that isn't reported counts as lost.
+ * Reports of ends contain diagnostics of up to 8 KiB each, and thousands of reports may accumulate while the
+ * ResourceManager is unreachable. So each message has a limit for diagnostics. A container whose end doesn't fit into
+ * the message is reported as RUNNING until its end is reported, since the ResourceManager counts a container that isn't
+ * reported as lost.
  */
 
 #include "yarn/node/node-state.h"
@@ -18,7 +20,7 @@ enum { STATE_RUNNING = 2, STATE_COMPLETE = 3 };
 enum { SUB_SCHEDULED = 1, SUB_RUNNING, SUB_PAUSED, SUB_COMPLETING, SUB_DONE };
 enum { TYPE_GUARANTEED = 1, TYPE_OPPORTUNISTIC = 2 };
 
-/* Size of a status in a message without its texts, and overhead of a tag. */
+/* Size of a status in a message without its texts, and additional size per tag. */
 #define STATUS_BYTES 128u
 #define TAG_BYTES 8u
 
@@ -59,7 +61,7 @@ static Hadoop__ApplicationId *put_application(const struct nm_yarn_application_i
 
 static int32_t sub_state(const struct nm_container *c)
 {
-    if (c->rerun) /* the state that Hadoop reports for a container that waits for the end of its former run */
+    if (c->rerun) /* as in Hadoop, a container that waits for the end of its former run has this state */
         return SUB_SCHEDULED;
     switch (c->view.state) {
     case NM_PAUSED:
@@ -76,7 +78,7 @@ static int32_t sub_state(const struct nm_container *c)
     }
 }
 
-/* Returns the manager's type of the container, which nmctl may have changed. */
+/* Returns the container's current type in the manager, which nmctl may have changed. */
 bool nm_yarn_container_is_opportunistic(const struct nm_yarn_container *i, const struct nm_container *c)
 {
     return (c ? c->view.type : nm_yarn_token_type(i->token)) == NM_OPPORTUNISTIC;
@@ -102,11 +104,11 @@ static Yarn__ContainerStatus *put_status(const struct nm_yarn_container *i, bool
     return s;
 }
 
-/* Returns a status for a heartbeat. When an application ends, RMNodeImpl.findLostContainers() completes each container
- * of the node with exit code -100 unless a RUNNING and GUARANTEED status of the heartbeat names it. This also affects
- * opportunistic containers of other applications. The ResourceManager doesn't use the field for another purpose, so a
- * heartbeat reports every container that hasn't ended as GUARANTEED. Registrations, ends and answers to masters have
- * the true type. */
+/* Returns a status for a heartbeat. When an application ends, RMNodeImpl.findLostContainers() examines each container
+ * of the node, including opportunistic containers of other applications. It completes the container with exit code -100
+ * unless the heartbeat has a status of the container that is RUNNING and GUARANTEED. The ResourceManager doesn't use
+ * the type for another purpose. So a heartbeat reports every container that hasn't ended as GUARANTEED. Registrations,
+ * ends and answers to masters have the true type. */
 static Yarn__ContainerStatus *put_beat_status(const struct nm_yarn_container *i, struct nm_arena *arena)
 {
     Yarn__ContainerStatus *s = put_status(i, i->end_telling, arena);
@@ -116,7 +118,8 @@ static Yarn__ContainerStatus *put_beat_status(const struct nm_yarn_container *i,
     return s;
 }
 
-/* Counts tags against the limit, because applications choose them. */
+/* Counts the container's tags against the size limit of the message, because applications choose the number and length
+ * of tags. */
 static bool afford_tags(const struct nm_yarn_container *i, size_t *left_bytes)
 {
     size_t size = 0;
@@ -172,8 +175,8 @@ static Yarn__Container *put_increased(struct nm_yarn_container *i, struct nm_are
 
 /* ---- reports to the ResourceManager ------------------------------------------------------- */
 
-/* Chooses the ends for a message: first the ends that were not sent yet. The other ends are sent again until they are
- * acknowledged, as far as there is room. */
+/* Chooses the ends for a message: first the ends that the ResourceManager hasn't received yet. As far as there is room,
+ * received ends are sent again until the ResourceManager acknowledges them. */
 static void choose_ends(struct nm_yarn_node *n)
 {
     size_t left_bytes = NM_YARN_DIAGNOSTICS_BYTES;
@@ -283,7 +286,7 @@ int nm_yarn_node_report_all(struct nm_yarn_node *n, struct nm_arena *arena, Yarn
         all[count] = put_known(i, &left_bytes, arena);
         if (!all[count++])
             return -ENOMEM;
-        i->end_told = false; /* the ResourceManager may ignore ends in a registration */
+        i->end_told = false; /* the ResourceManager may ignore the ends that a registration contains */
     }
     request->containers = all;
     request->n_containers = count;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Containers and applications for the web services: see node.h. A container is found by its id as text, so that a
- * container with a negative number is found by the text that all clients use.
+ * Containers and applications for the web services: see node.h. A container is found by the text of its id and not by
+ * number, because clients use the text also for a container with a negative number.
  */
 
 #include "yarn/node/node-state.h"
@@ -15,14 +15,15 @@ static const char *state_of(const struct nm_yarn_container *i, const struct nm_c
 {
     if (i->completed)
         return "DONE";
-    if (!c || c->view.state == NM_COMPLETED) /* the container's end is in progress */
+    if (!c || c->view.state == NM_COMPLETED) /* the manager still handles the container's end */
         return "CONTAINER_RESOURCES_CLEANINGUP";
     if (c->rerun)
         return "REINITIALIZING_AWAITING_KILL";
-    return nm_state_name(c->view.state); /* these names are the same as Java's */
+    return nm_state_name(c->view.state); /* the names of all other states are the same as Java's */
 }
 
-/* Lists the log files. Listing reads a directory on a disk, so only requests that name one container list the files. */
+/* Lists the container's log files. This reads a directory on a disk, so only requests for one container list the
+ * files. */
 static json_t *files_of(const struct nm_yarn_container *i)
 {
     struct nm_yarn_launcher *l = i->node->p.launcher;
@@ -58,7 +59,7 @@ static bool sees(const struct nm_yarn_look *look, const struct nm_yarn_container
 
 /* ---- containers --------------------------------------------------------------------------- */
 
-/* Adds containers to the list. *ret_more: the list is full. */
+/* Adds containers to the list. *ret_more: set to true if containers were left out because the list is full. */
 static int add_containers(const struct nm_yarn_node *n, const struct nm_yarn_look *look, bool completed, json_t *list,
                           bool *ret_more)
 {
@@ -100,8 +101,8 @@ bool nm_yarn_node_show_container(struct nm_yarn_node *n, const struct nm_yarn_lo
 
 /* ---- applications ------------------------------------------------------------------------- */
 
-/* Lists all containers in one pass, because there may be thousands of them in hundreds of applications. On failure,
- * some applications may have a list already. */
+/* Lists all containers in one pass over the table, because there may be thousands of containers in hundreds of
+ * applications. On failure, some applications may have a list already. */
 static int list_containers(const struct nm_yarn_node *n, const struct nm_yarn_look *look)
 {
     for (const struct nm_yarn_container *i = n->containers.first; i; i = i->next) {
@@ -120,8 +121,8 @@ static void drop_lists(const struct nm_yarn_node *n)
         json_decref(STEAL_PTR(a->listing));
 }
 
-/* Returns whether the viewer may see the application. Without a visible container, only a viewer with all rights
- * may. */
+/* Returns whether the viewer may see the application. A viewer without all rights may see it only if it has a container
+ * that the viewer may see. */
 static bool sees_app(const struct nm_yarn_look *look, const struct nm_yarn_app *a)
 {
     return look->all || a->listing;

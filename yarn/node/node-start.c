@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Starts of containers: see node.h. Requests are refused only for reasons for which Hadoop refuses requests too. For
- * all other reasons the container is accepted and reported as ended, with the reason, so that the application handles
- * it like any end.
+ * Starts of containers: see node.h. A request is refused only for a reason for which Hadoop refuses it too. In all
+ * other cases the container is accepted and reported as ended, with the reason, so that the application handles it like
+ * any other end.
  */
 
 #include "yarn/node/node-state.h"
@@ -50,7 +50,8 @@ static int check(const struct nm_yarn_node *n, const struct nm_yarn_container_id
 
 /* ---- directories and users ---------------------------------------------------------------- */
 
-/* Packs the decisions about the container into its record, so that they survive a restart of nmd. */
+/* Packs the container's record with the user and the directories that were chosen, so that they survive a restart of
+ * nmd. */
 static int make_blob(struct nm_bytes identifier, const Yarn__LaunchContext *context, const char *user,
                      const struct nm_yarn_container_dirs *dirs, struct nm_blob *ret)
 {
@@ -75,12 +76,12 @@ static void give_service_data(struct nm_yarn_container *i)
 
 /* ---- submission --------------------------------------------------------------------------- */
 
-/* Returns the exit status of a start that the manager refuses with this outcome. If a retry here would be refused as
- * well, the status must count as a failure. The ResourceManager doesn't count -100, -102 and -108 against the attempts
- * of a master, nor does MapReduce count them against the attempts of a task, so both would retry here forever. An
- * opportunistic container beyond the queue's limit gets -108, as from Hadoop's own node, and is placed elsewhere, since
- * the next heartbeats report a full queue. If the ResourceManager knows of the full queue and still sends containers
- * here, the status is a failure too. */
+/* Returns the exit status of a start that the manager refuses with this outcome. If the manager would also refuse a
+ * retry on this node, the status must count as a failure. The ResourceManager doesn't count -100, -102 and -108 against
+ * the attempts of an application, and MapReduce doesn't count them against the attempts of a task, so both would retry
+ * on this node forever. As with Hadoop's NodeManager, an opportunistic container beyond the queue's limit gets -108. It
+ * is placed on another node, since the next heartbeats report a full queue. If the ResourceManager has received such a
+ * heartbeat and still sends containers, the status counts as a failure, too. */
 static int32_t status_of(const struct nm_yarn_container *i, int outcome)
 {
     const struct nm_yarn_node *n = i->node;
@@ -91,10 +92,11 @@ static int32_t status_of(const struct nm_yarn_container *i, int outcome)
     return n->p.no_room(n->p.userdata) ? NM_YARN_INVALID : NM_YARN_KILLED_BY_NODE;
 }
 
-/* Returns whether a draining node sends the container back without a failure, so that it is placed elsewhere. This is
- * right for containers that were sent before the ResourceManager knew of the draining. The next heartbeats report the
- * draining by the node's health or size. They can't do so if only opportunistic containers are left, and a
- * ResourceManager with its own value for the node's size continues to send containers. */
+/* Returns whether a draining node ends the container without a failure, so that the container is placed on another
+ * node. The result is true for containers that were sent before the ResourceManager knew of the draining. The next
+ * heartbeats report the draining as an unhealthy node or as a smaller size. In two cases the node can't report it and
+ * the ResourceManager continues to send containers: only opportunistic containers are left, or the ResourceManager has
+ * its own value for the node's size. */
 static bool sends_back(const struct nm_yarn_container *i)
 {
     bool has_any = false, has_guaranteed = false;
@@ -128,7 +130,7 @@ static void refuse_to_drain(struct nm_yarn_container *i)
 }
 
 /* Refuses a start. The ResourceManager doesn't know the node's own limits (live containers, descriptors, stored
- * results). The node can only report that it has no room for opportunistic containers. */
+ * results). The node can only report that its queue has no room for opportunistic containers. */
 static void refuse(struct nm_yarn_container *i, int outcome, const char *why)
 {
     const int32_t status = status_of(i, outcome);
@@ -163,8 +165,8 @@ static struct nm_caller caller_of(const struct nm_yarn_container *i)
     return who;
 }
 
-/* Returns the user for nm_manager_submit(), which takes digits for a uid. A submitter's name may consist of digits, and
- * another account may have that uid, so such a name is replaced by its uid. NULL: the account is gone. */
+/* Returns the user for nm_manager_submit(), which interprets digits as a uid. A submitter's name may consist of digits,
+ * and another account may have that uid, so such a name is replaced by its uid. NULL: the account no longer exists. */
 static const char *user_of(const struct nm_yarn_container *i, char uid_text[static UID_SIZE])
 {
     const char *name = i->record->user;
@@ -211,7 +213,7 @@ static int submit(struct nm_yarn_container *i, const struct nm_blob *blob, struc
         .log_dir = log_dir,
         .user = user,
         .exempt = is_master,
-        .cpu_is_share = true, /* the default scheduler of YARN counts only memory */
+        .cpu_is_share = true, /* YARN's default scheduler counts only memory */
         .owner = NM_YARN_OWNER,
         .id = i->text,
         .blob = *blob,
@@ -249,7 +251,7 @@ static bool has_sizes(const Hadoop__ContainerTokenIdentifier *t)
            t->resource->vcores <= 100000;
 }
 
-/* The parameters of a container; or, if status isn't 0, the reason why it can't be submitted. */
+/* The parameters of a container. If status isn't 0, they hold the reason why the container can't be submitted. */
 struct plan {
     struct nm_yarn_container_dirs dirs;
     char *user;
@@ -272,9 +274,9 @@ static int obstruct(struct plan *p, int32_t status, char *why)
     return 0;
 }
 
-/* Obstructs a start because no directory is good. The status -101 doesn't count against a master's attempts, so this
- * status is only used if the ResourceManager knows that the node is unhealthy. Before that, attempt after attempt would
- * be started here. */
+/* Stops a start because no directory is good. The status -101 doesn't count against a master's attempts. So this status
+ * is used only after the ResourceManager has been informed that the node is unhealthy. Before that, the ResourceManager
+ * would start one attempt after the other on this node. */
 static int obstruct_for_disks(const struct nm_yarn_node *n, struct plan *p, const char *why)
 {
     if (n->is_out)

@@ -4,9 +4,9 @@
 /*
  * The state that the files of node/ share. The files are layers, and each file uses only files above it:
  *
- *   exit-code, rest          ends in YARN's terms; the JSON of a NodeManager's web services
+ *   exit-code, rest          exit statuses in YARN's terms; the JSON of a NodeManager's web services
  *   container-table          the tables of containers and applications
- *   node-keep                state that survives a restart of nmd, and what was removed recently
+ *   node-keep                state that survives a restart of nmd, and ids that were recently removed
  *   node-refuse              refusals
  *   node-end                 ends of containers and applications
  *   node-prepare             preparation of containers
@@ -24,22 +24,24 @@
 #include "yarn/node/container-table.h"
 #include "yarn/state-dir.h"
 
-/* Limits for remembering removed containers. A master learns of an end from the ResourceManager and still sends a stop
- * request for the container. */
+/* Limits for the list of removed containers. A master still sends a stop request after the ResourceManager has informed
+ * it of a container's end. The list makes it possible to answer such a request. */
 #define NM_YARN_RECENT_USEC (600 * NM_USEC_PER_SEC)
 #define NM_YARN_RECENT_MAX 2048u
 #define NM_YARN_ENDED_APPS_MAX 512u
-/* Limit of containers that ended before the manager had them, and that wait for the ResourceManager's
- * acknowledgement. */
+/* Maximum number of containers that ended before the manager accepted them and that wait for the
+ * ResourceManager's acknowledgement. */
 #define NM_YARN_CONTAINERS_MAX 20000u
-/* Limit of container diagnostics in one message. A ResourceManager accepts 64 MiB at most and serves thousands of
- * nodes, and packing the message blocks the event loop. The rest follows a tenth of a second later. */
+/* Limit of container diagnostics in one message, in bytes. A ResourceManager accepts at most 64 MiB per message and
+ * serves thousands of nodes, and packing the message blocks the event loop. A further heartbeat, a tenth of a second
+ * later, sends the rest. */
 #define NM_YARN_DIAGNOSTICS_BYTES (1u << 20)
 
 /*
- * State that must survive a restart of nmd and that the manager doesn't keep: an application's presence on the node,
- * and containers that ended before the manager had them. An application is kept even after all its containers were
- * removed, since its outputs may still be fetched and its end is still to come. Each entry is a file (state-dir.h).
+ * State that must survive a restart of nmd and that the manager doesn't store: the applications on the node, and the
+ * containers that ended before the manager accepted them. An application is kept after all its containers were
+ * removed, since its outputs may still be fetched and the ResourceManager hasn't reported its end yet. Each entry is a
+ * file (state-dir.h).
  */
 struct nm_yarn_app_store {
     int applications_fd, ends_fd;
@@ -65,35 +67,36 @@ struct nm_yarn_node {
     size_t next_ended;
 };
 
-/* The caller's identity for the manager, with all rights on the containers of this owner. */
+/* The caller's identity that the node uses in calls of the manager. It has all rights on the containers of this
+ * owner. */
 extern const struct nm_caller nm_yarn_admin;
 
 /* ---- node-keep.c ---- */
-/* Opens the store. The caller calls nm_yarn_app_store_done() whether or not the opening succeeds. */
+/* Opens the store. The caller must call nm_yarn_app_store_done(), even if this function fails. */
 int nm_yarn_app_store_open(const char *state_dir, struct nm_yarn_app_store *ret);
 void nm_yarn_app_store_done(struct nm_yarn_app_store *store);
-/* Remove an entry. name: the id as text. Removing a missing entry is allowed. */
+/* Remove an entry. name: the id as text. Succeed if the entry doesn't exist. */
 void nm_yarn_app_store_drop_application(const struct nm_yarn_app_store *store, const char *name);
 void nm_yarn_app_store_drop_end(const struct nm_yarn_app_store *store, const char *name);
-/* Calls cb for each early end. If cb returns false, the entry is invalid and is removed. */
+/* Calls cb for each container that ended early. If cb returns false, the entry is invalid and is removed. */
 int nm_yarn_app_store_ends(const struct nm_yarn_app_store *store, nm_yarn_state_file_cb_t cb, void *userdata);
-/* Adds a container as nm_yarn_container_table_add() does, and saves that the application is on this node. An entry that
- * can't be written is only kept in memory. */
+/* Adds a container as nm_yarn_container_table_add() does, and saves that the application is on this node. If saving
+ * fails, the application is kept in memory only. */
 int nm_yarn_node_add(struct nm_yarn_node *n, struct nm_bytes blob, struct nm_yarn_container **ret);
 /* Saves the end of a container that ended early. */
 void nm_yarn_container_note_end(const struct nm_yarn_container *i);
 /* Restores the applications that an earlier nmd has saved. */
 int nm_yarn_node_load_apps(struct nm_yarn_node *n);
-/* Remember removed containers and applications. */
+/* Record that a container or an application was removed, and look up such a record. */
 void nm_yarn_recent_note(struct nm_yarn_node *n, const char *text, uint64_t now_usec);
 bool nm_yarn_recent_has(const struct nm_yarn_node *n, const char *text, uint64_t now_usec);
 void nm_yarn_recent_note_app(struct nm_yarn_node *n, const struct nm_yarn_application_id *id);
 bool nm_yarn_recent_has_app(const struct nm_yarn_node *n, const struct nm_yarn_application_id *id);
 
 /* ---- node-refuse.c ---- */
-/* Returns NM_YARN_REFUSED, with a YarnException in *why. */
+/* Returns NM_YARN_REFUSED, and sets *why to a YarnException with this text. */
 nm_printf(2, 3) int nm_yarn_refuse(struct nm_exception *why, const char *format, ...);
-/* Refuses because the node doesn't have this container. */
+/* Refuses a request for a container that this node doesn't have. */
 int nm_yarn_refuse_unknown(const struct nm_yarn_node *n, const char *text, struct nm_exception *why);
 /* The environment variable with the runtime that a container requires. A container whose runtime this node lacks must
  * be refused and not run in another one. nm_yarn_wanted_runtime() returns NULL if the container requires no runtime. */
@@ -102,14 +105,15 @@ const char *nm_yarn_wanted_runtime(const Yarn__LaunchContext *context);
 int nm_yarn_refuse_runtime(const Yarn__LaunchContext *context, struct nm_exception *why);
 
 /* ---- node-end.c ---- */
-/* Returns the manager's container. NULL: the manager never had it or has removed it. */
+/* Returns the manager's container. NULL: the container was never accepted by the manager, or the manager has removed
+ * it. */
 const struct nm_container *nm_yarn_container_core(const struct nm_yarn_container *i);
-/* Unpacks the manager's copy of the record, which has the newest token. -ESRCH: the manager doesn't have the
+/* Unpacks the record that the manager stores, which contains the newest token. -ESRCH: the manager doesn't have the
  * container. */
 int nm_yarn_container_read_record(const struct nm_yarn_container *i, struct nm_yarn_held **ret);
 /* Ends a container that never ran, and reports the end. */
 void nm_yarn_container_end_early(struct nm_yarn_container *i, int32_t status, const char *why);
-/* Reports an end that an earlier nmd has saved, of a container that never ran. */
+/* Reports an end that an earlier nmd has saved. The container never ran. */
 void nm_yarn_container_ended_early(struct nm_yarn_container *i, int32_t status, const char *why);
 /* Handles the manager's event that the container has ended. */
 void nm_yarn_container_ended(struct nm_yarn_container *i, const struct nm_container *c);
@@ -119,12 +123,12 @@ void nm_yarn_container_forget(struct nm_yarn_container *i);
 void nm_yarn_node_sweep(struct nm_yarn_node *n);
 /* Removes the application if it is over and all its containers were removed. */
 void nm_yarn_app_settle(struct nm_yarn_node *n, struct nm_yarn_app *app);
-/* Finds a container that hasn't ended, or refuses. */
+/* Finds a container that hasn't ended. Refuses the request if there is no such container. */
 int nm_yarn_find_live(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_yarn_container **ret,
                       struct nm_exception *why);
 
 /* ---- node-prepare.c ---- */
-/* Returns a task for this container, without auxiliary services. */
+/* Returns a preparation task for this container, without data of auxiliary services. */
 struct nm_yarn_task nm_yarn_container_task(const struct nm_yarn_container *i, const Yarn__LaunchContext *context);
 void nm_yarn_container_prepare(struct nm_yarn_container *i, bool is_running);
 
@@ -133,7 +137,8 @@ void nm_yarn_container_prepare(struct nm_yarn_container *i, bool is_running);
 bool nm_yarn_container_is_opportunistic(const struct nm_yarn_container *i, const struct nm_container *c);
 
 /* ---- node-reinit.c ---- */
-/* Prepares the next run of a container that has ended for re-initialization and is NEW again. */
+/* Prepares the next run of a container. The container has ended its former run for a re-initialization and has the
+ * state NEW. */
 void nm_yarn_container_prepare_reinit(struct nm_yarn_container *i);
-/* Decides whether a container that ended by itself returns to the context before its re-initialization. */
+/* Decides whether a container whose re-initialized command failed returns to the context that it had before. */
 void nm_yarn_container_ask_at_end(struct nm_yarn_container *i, const struct nm_container *c);

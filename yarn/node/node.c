@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Creation and end of the node of node.h, and the manager's events. */
+/* Creation and removal of the node, and the manager's events: see node.h. */
 
 #include "yarn/node/node.h"
 
@@ -10,8 +10,8 @@
 #include "yarn/launch/launcher.h"
 #include "yarn/node/node-state.h"
 
-/* Handles an event. Containers that ended early are unknown to the manager. All other containers of this owner are in
- * the table. */
+/* Handles an event. The manager sends no events about containers that ended early. All other containers of this owner
+ * are in the table. */
 static void on_event(const struct nm_event *e, void *userdata)
 {
     struct nm_yarn_node *n = userdata;
@@ -105,8 +105,8 @@ static int adopt(struct nm_yarn_node *n, const char *id)
     return 0;
 }
 
-/* Adopts the manager's containers. Collects their ids first, because adopting a container may end it and so change the
- * manager's list. */
+/* Adopts the manager's containers. Collects the ids of all containers first, because adopting a container may end it
+ * and so change the manager's list. */
 static int adopt_all(struct nm_yarn_node *n)
 {
     struct found f = {.node = n};
@@ -119,7 +119,7 @@ static int adopt_all(struct nm_yarn_node *n)
     return f.failed ? -ENOMEM : r;
 }
 
-/* Adopts a container that ended early, unless the manager has the container. */
+/* Adopts a container that ended early, unless the manager has a container with the same id. */
 static bool adopt_early(const char *name, struct nm_bytes content, void *userdata)
 {
     struct nm_yarn_node *n = userdata;

@@ -2,14 +2,14 @@
 #pragma once
 
 /*
- * The cluster's containers and applications on this node, with the data that the manager doesn't hold. Requests come
- * from application masters (cm-server.h has checked their tokens) and from the ResourceManager's answers (yarn.c), with
- * the same meaning. The manager's events are translated and reported to the ResourceManager until the ResourceManager
+ * The cluster's containers and applications on this node, with the data that the manager doesn't hold. Application
+ * masters (whose tokens cm-server.h has checked) and the ResourceManager's answers (yarn.c) make the same kinds of
+ * requests. The manager's events are translated and reported to the ResourceManager until the ResourceManager
  * acknowledges them.
  *
- * A container is an nm_container of owner NM_YARN_OWNER. The nm_container's id is YARN's id as text, and its blob is a
- * Record of containers.proto. Functions that can refuse return 0, NM_YARN_REFUSED with *why for the other side, or
- * -errno.
+ * Each container of the cluster is an nm_container with the owner NM_YARN_OWNER. The nm_container's id is the text of
+ * YARN's id, and its blob is a Record of containers.proto. Functions that can refuse a request return 0,
+ * NM_YARN_REFUSED with *why for the sender of the request, or -errno.
  */
 
 #include <jansson.h>
@@ -30,7 +30,7 @@
 
 /* YARN's ContainerExitStatus. */
 enum nm_yarn_exit {
-    NM_YARN_INVALID = -1000, /* the container hasn't ended, or could not be localized */
+    NM_YARN_INVALID = -1000, /* the container hasn't ended, or its resources could not be localized */
     NM_YARN_ABORTED = -100,
     NM_YARN_DISKS_FAILED = -101,
     NM_YARN_PREEMPTED = -102,
@@ -39,7 +39,7 @@ enum nm_yarn_exit {
     NM_YARN_KILLED_BY_MASTER = -105,
     NM_YARN_KILLED_BY_RM = -106,
     NM_YARN_KILLED_AFTER_APP = -107,
-    NM_YARN_KILLED_BY_NODE = -108, /* KILLED_BY_CONTAINER_SCHEDULER */
+    NM_YARN_KILLED_BY_NODE = -108, /* Hadoop's KILLED_BY_CONTAINER_SCHEDULER */
 };
 
 struct nm_yarn_node;
@@ -53,44 +53,46 @@ struct nm_yarn_node_params {
     struct nm_yarn_launcher *launcher;
     struct nm_yarn_shuffle *shuffle; /* NULL if the cluster doesn't use nm-shuffle */
     const char *state_dir;           /* nmd's state directory */
-    /* Called when the ResourceManager should get a heartbeat at once, since a container has ended. */
+    /* Called when a container has ended and the ResourceManager should get a heartbeat immediately. */
     void (*news)(void *userdata);
-    /* Called when an opportunistic start is refused for lack of room, so that the ResourceManager places the next
-     * containers elsewhere. Returns whether the ResourceManager has sent this container although it has known of the
-     * lack for a while. */
+    /* Called when the start of an opportunistic container is refused for lack of room. The next heartbeats then report
+     * a full queue, so that the ResourceManager places the next containers on other nodes. Returns true if the
+     * ResourceManager has sent this container although heartbeats have reported a full queue for a while. */
     bool (*no_room)(void *userdata);
-    /* Called when an application has ended here, so that its keys and the like can be dropped. */
+    /* Called when an application has ended on this node, so that the callee can drop the application's keys and other
+     * data. */
     void (*application_ended)(const struct nm_yarn_application_id *id, void *userdata);
     void *userdata;
-    /* Logs a sentence when the node refuses to start a container, since a refused container appears in no list or event
-     * of nmd. May be NULL. */
+    /* Logs a sentence when the node refuses to start a container, since no list and no event of nmd contains a refused
+     * container. May be NULL. */
     void (*tell)(int level, const char *sentence);
 };
 
-/* Restores this owner's containers that an earlier nmd has left. All objects that params point to must outlive the
- * node. */
+/* Creates the node, and restores this owner's containers that an earlier nmd has left. All objects that params point to
+ * must outlive the node. */
 int nm_yarn_node_new(const struct nm_yarn_node_params *params, struct nm_yarn_node **ret);
 struct nm_yarn_node *nm_yarn_node_free(struct nm_yarn_node *n);
 NM_DEFINE_CLEANUP(struct nm_yarn_node *, nm_yarn_node_free)
 
-/* Sets whether the ResourceManager knows that the node is unhealthy and so sends no more containers. */
+/* Sets whether the ResourceManager has been informed that the node is unhealthy, and so sends no more containers. */
 void nm_yarn_node_set_out(struct nm_yarn_node *n, bool is_out);
-/* Sets whether the ResourceManager still counts on the full size of a draining node, because the ResourceManager has
- * its own value for the node's size. */
+/* Sets whether the ResourceManager still uses the full size of a draining node, because the ResourceManager has its own
+ * value for the node's size. */
 void nm_yarn_node_set_counted_on(struct nm_yarn_node *n, bool is_counted_on);
 
-/* Sets the address that containers find in their environment: the node's name, its port, and its web port. Call this
- * before the first start. */
+/* Sets the address that containers find in their environment: the node's name, its port, and its web port. Must be
+ * called before the first start. */
 void nm_yarn_node_set_address(struct nm_yarn_node *n, const char *host, int32_t port, int32_t web_port);
 
 /* ---- requests ------------------------------------------------------------------------------------------------- */
 
-/* Starts a container. Tokens have been verified: they were issued by this cluster for this node, and haven't expired.
- * Ids of messages have all their parts. */
+/* Starts a container. The caller has verified the tokens: they were issued by this cluster for this node, and haven't
+ * expired. The ids in messages have all their parts. */
 int nm_yarn_node_start(struct nm_yarn_node *n, struct nm_bytes identifier,
                        const Hadoop__ContainerTokenIdentifier *token, const Yarn__LaunchContext *context,
                        struct nm_exception *why);
-/* Changes the container's size or type, whichever differs in the token. Older tokens are ignored. */
+/* Changes the size or the type of the container to that of the token. Refuses a token whose version isn't higher than
+ * that of the container's token. */
 int nm_yarn_node_update(struct nm_yarn_node *n, struct nm_bytes identifier,
                         const Hadoop__ContainerTokenIdentifier *token, struct nm_exception *why);
 /* Ends a container with code and message. Succeeds if the container has ended already. */
@@ -101,7 +103,8 @@ int nm_yarn_node_signal(struct nm_yarn_node *n, const Hadoop__ContainerId *id, i
                         struct nm_exception *why);
 int nm_yarn_node_status(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_arena *arena,
                         Yarn__ContainerStatus **ret, struct nm_exception *why);
-/* Requests that YARN's services make: more resources, another command, or the former command. */
+/* Handle the requests of YARN's services for a running container: localize more resources, run another command, or
+ * return to the former command. */
 int nm_yarn_node_localize(struct nm_yarn_node *n, const Yarn__LocalizeRequest *r, struct nm_exception *why);
 int nm_yarn_node_localization(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_arena *arena,
                               Yarn__ContainerLocalization **ret, struct nm_exception *why);
@@ -110,26 +113,26 @@ int nm_yarn_node_reinitialize(struct nm_yarn_node *n, const Yarn__ReinitializeRe
 int nm_yarn_node_roll_back(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_exception *why);
 int nm_yarn_node_commit(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_exception *why);
 
-/* Returns the metadata of each auxiliary service for clients that start containers. */
+/* Returns the metadata of each auxiliary service. The answer to a start request contains this metadata. */
 int nm_yarn_node_services(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__Data ***ret, size_t *ret_n);
 
 /* ---- queries ------------------------------------------------------------------------------------------------ */
 
-/* The rights of a viewer. all: every container may be seen, otherwise those that may_see() accepts. with_users: the
- * containers' users and diagnostics may be seen too. */
+/* The rights of a viewer. all: the viewer may see every container; otherwise the containers that may_see() accepts.
+ * with_users: the viewer may see the users and the diagnostics of containers. */
 struct nm_yarn_look {
     bool all, with_users;
     bool (*may_see)(void *userdata, const char *container);
     void *userdata;
 };
 /* Return new references in the format of a NodeManager's web services (rest.h). NULL: no memory. A list has at most
- * NM_YARN_LIST_MAX items, first those that haven't ended, and states whether items are left out. state, user: return
- * only items with this state or user; NULL: return items with any state or user. */
+ * NM_YARN_LIST_MAX items, those that haven't ended first, and a member states whether items are left out. state, user:
+ * return only items with this state or user; NULL: return items with any state or user. */
 #define NM_YARN_LIST_MAX 500u
 json_t *nm_yarn_node_show_containers(struct nm_yarn_node *n, const struct nm_yarn_look *look);
 json_t *nm_yarn_node_show_applications(struct nm_yarn_node *n, const struct nm_yarn_look *look, const char *state,
                                        const char *user);
-/* Return one item by id. False: no item has this id, or the viewer may not see the item. */
+/* Return one item by its id. False: there is no item with this id, or the viewer may not see the item. */
 bool nm_yarn_node_show_container(struct nm_yarn_node *n, const struct nm_yarn_look *look, const char *id, json_t **ret);
 bool nm_yarn_node_show_application(struct nm_yarn_node *n, const struct nm_yarn_look *look,
                                    const struct nm_yarn_application_id *id, json_t **ret);
@@ -138,23 +141,25 @@ bool nm_yarn_node_show_application(struct nm_yarn_node *n, const struct nm_yarn_
 
 /* Returns true if the node has containers or files of this application. */
 bool nm_yarn_node_has_application(const struct nm_yarn_node *n, const struct nm_yarn_application_id *id);
-/* Ends the application here: ends the application's containers, and then removes its files. Further calls have no
- * effect. */
+/* Ends the application on this node: ends the application's containers, and then removes its files. Further calls have
+ * no effect. */
 void nm_yarn_node_end_application(struct nm_yarn_node *n, const Hadoop__ApplicationId *id);
-/* Removes an ended container whose end the ResourceManager has received, or that the ResourceManager doesn't know. */
+/* Removes an ended container, because the ResourceManager has received its end or doesn't know the container. */
 void nm_yarn_node_acknowledge(struct nm_yarn_node *n, const Hadoop__ContainerId *id);
 /* Writes all containers into a heartbeat's status. Ends that don't fit into one message are sent with the next
  * heartbeat. */
 int nm_yarn_node_report(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__NodeStatus *status);
-/* Notes that the heartbeat was answered with a new answer. Requests another heartbeat if ends are left to report. */
+/* Records that the ResourceManager has answered the heartbeat with a new response id. Requests another heartbeat if
+ * ends are left to report. */
 void nm_yarn_node_reported(struct nm_yarn_node *n);
-/* Returns true if every container of the cluster has ended and a heartbeat with its end was answered. */
+/* Returns true if every container of the cluster has ended and the ResourceManager has answered a heartbeat with its
+ * end. */
 bool nm_yarn_node_is_empty(const struct nm_yarn_node *n);
 /* Returns the memory that the ResourceManager has allocated to running guaranteed containers. Containers that are being
- * ended are left out, since the ResourceManager has removed them. */
+ * ended don't count, since the ResourceManager has released their memory. */
 uint64_t nm_yarn_node_promised_mib(const struct nm_yarn_node *n);
 /* Writes all containers and applications into a registration. */
 int nm_yarn_node_report_all(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__RegisterRequest *request);
-/* Ends all containers, when a ResourceManager without recovery has restarted and doesn't know the containers any
- * more. */
+/* Ends all containers. Is called when a ResourceManager without recovery has restarted, because it doesn't know the
+ * containers any more. */
 void nm_yarn_node_end_all(struct nm_yarn_node *n, enum nm_yarn_exit code, const char *message);

@@ -96,7 +96,7 @@ bool nm_yarn_rest_is_container_id(const char *text)
 
     if (strncmp(text, prefix, sizeof prefix - 1) != 0)
         return false;
-    if (*p == 'e') { /* the epoch */
+    if (*p == 'e') { /* container_eEPOCH_... */
         p++;
         if (digits(p) == 0 || p[digits(p)] != '_')
             return false;

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * The answers of a NodeManager's web services (Hadoop 3.4.2's /ws/v1/node): names and types are those of the classes
+ * The answers of a NodeManager's web services (Hadoop 3.4.2's /ws/v1/node). Names and types are those of the classes
  * NodeInfo, AppInfo and ContainerInfo. The code is pure. All members of a class are present. A member is null if nmd
- * doesn't have its value or the viewer may not see it. Functions return a new reference, or NULL without memory. Text
- * is cut before the first byte that isn't valid UTF-8.
+ * doesn't have the value or the viewer may not see it. Each function returns a new reference, or NULL without memory.
+ * Text is cut before the first byte that isn't valid UTF-8.
  */
 
 #include <jansson.h>
@@ -20,7 +20,7 @@ struct nm_yarn_rest_node {
     int64_t reported_msec, started_msec;
     int64_t memory_mib, virtual_mib; /* the node's capacity for containers: memory, and memory with swap */
     int32_t vcores;
-    bool limits_memory;       /* memory of each container is limited; address space never is */
+    bool limits_memory;       /* the memory of each container is limited; its address space never is */
     const char *yarn_version; /* the version of YARN that the node behaves like */
     const char *version;      /* nmd's version */
 };
@@ -33,22 +33,24 @@ struct nm_yarn_rest_container {
     int64_t memory_mib;
     int32_t vcores;
     bool opportunistic;
-    json_t *log_files; /* an array, or JSON's null if not shown; the callee takes ownership */
-    const char *host;  /* the node's address, as above */
+    json_t *log_files; /* an array, or JSON's null if the viewer may not see the files; the function takes ownership */
+    const char *host;  /* the node's address, as in nm_yarn_rest_node */
     int32_t port;
 };
 json_t *nm_yarn_rest_container(const struct nm_yarn_rest_container *c);
 
-/* ids: an array, whose ownership the function takes; NULL if its allocation failed. */
+/* ids: an array of container ids. The function takes ownership. NULL: the caller had no memory for the array. */
 json_t *nm_yarn_rest_application(const char *id, const char *state, const char *user, json_t *ids);
 
-/* Returns {"containers":{"container":[...]}}, or {"containers":{}} for an empty list, as Java does; likewise for "apps"
- * and "app". Takes ownership of the list. more: the list is incomplete, which an additional member states. */
+/* Returns {"containers":{"container":[...]}} or {"apps":{"app":[...]}}. Like Java, returns {"containers":{}} or
+ * {"apps":{}} for an empty list. Takes ownership of the list. more: the list is incomplete, which an additional member
+ * states. */
 json_t *nm_yarn_rest_list(const char *plural, const char *singular, json_t *list, bool more);
 
-/* Java's names of application states: the first returns the state of an application here, the second checks a state
- * that a client asks for. */
+/* Java's names of application states. The first function returns the state of an application on this node. The second
+ * function checks a state that a client has sent. */
 const char *nm_yarn_rest_application_state(bool ended, bool has_containers);
 bool nm_yarn_rest_is_application_state(const char *text);
-/* Returns true if the text has the form of a container's id. Containers are identified by the whole text (ids.h). */
+/* Returns true if the text has the form of a container's id. The text is not parsed into numbers, because containers
+ * are identified by the whole text (ids.h). */
 bool nm_yarn_rest_is_container_id(const char *text);
