@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Classes of YARN's exceptions that a node's refusals name. The receiver creates an object of the named class. */
+/* The names of YARN's exception classes for a node's refusals. The receiver creates an object of the named class. */
 
 #include "rpc/hadoop/exception.h"
 

@@ -59,8 +59,8 @@ static int take_word(const char **text, const char *word)
     return 0;
 }
 
-/* Parses a number of at least `digits` digits. Leading zeros are only allowed up to this length, so that each number
- * has one spelling. */
+/* Parses a number of at least `digits` digits. A number with more digits must not start with 0, so that each number has
+ * only one valid text. */
 static int take_number(const char **text, unsigned digits, int64_t max, int64_t *ret)
 {
     const char *begin = *text, *p = begin;

@@ -9,9 +9,10 @@
  *   container_1410901177871_0001_01_000005, and container_e17_1410901177871_0001_01_000005
  *
  * The upper 24 bits of a container's number hold the epoch, which counts the ResourceManager's restarts. A node that
- * allocates containers itself counts down from the first number of the epoch, so in epoch 0 the numbers are negative.
- * The text form loses the sign: -1 is printed as 1099511627775. Therefore the code identifies containers by number,
- * uses texts only as names of files, and never parses a text into a number.
+ * allocates containers itself counts down from the first number of the epoch, so in epoch 0 its numbers are negative.
+ * The text of an id doesn't contain the sign: -1 is printed as 1099511627775. So two numbers can have the same text.
+ * Therefore the code identifies containers by number, uses texts only as names of files, and never parses a text into a
+ * number.
  */
 
 #include <stddef.h>
@@ -32,7 +33,7 @@ struct nm_yarn_container_id {
     int64_t number;
 };
 
-/* Large enough for the text of each id, with its NUL. */
+/* Size of a buffer for the text of any id, including the NUL. */
 #define NM_YARN_ID_SIZE 96
 
 /* Print the id into a buffer of NM_YARN_ID_SIZE bytes, and return the buffer. */
@@ -41,14 +42,14 @@ const char *nm_yarn_attempt_id_format(const struct nm_yarn_attempt_id *id, char 
 const char *nm_yarn_container_id_format(const struct nm_yarn_container_id *id, char *buf);
 
 /*
- * Returns the number of the next container that a node allocates itself. `start` is the number at which the
- * ResourceManager lets this node begin, and `last` is the last number used, or start itself at first. The result is
- * further below `start`, by one, than `last` was below its own start. After a restart of the ResourceManager, start is
- * of another epoch. Without this distance, -1 and the first number of the new epoch would be different containers with
- * the same text, and so with the same directories.
+ * Returns the number of the next container that a node allocates itself. `start` is the number below which the
+ * ResourceManager lets this node allocate numbers, and `last` is the last number used, or `start` if no number was
+ * used. The result is further below `start`, by one, than `last` was below the start of its own epoch. After a restart
+ * of the ResourceManager, `start` belongs to another epoch. If the distance began at zero again, -1 and the first
+ * number of the new epoch would be different containers with the same text, and so with the same directories.
  */
 int64_t nm_yarn_container_number_below(int64_t start, int64_t last);
 
-/* Accepts only texts that format() writes for non-negative ids. -EINVAL: the text is not an id; -ERANGE: the number is
+/* Accept only a text that format() writes for a non-negative id. -EINVAL: the text is not an id; -ERANGE: the number is
  * too large. */
 int nm_yarn_application_id_parse(const char *text, struct nm_yarn_application_id *ret);

@@ -35,8 +35,8 @@ const char *nm_yarn_bind_host(const struct nm_yarn_settings *s)
     return *s->bind_host ? s->bind_host : "0.0.0.0";
 }
 
-/* Returns the bind address of the web pages. A numeric address is used as it is. A name is not used, since it is only
- * for other hosts to reach the node, and may resolve to 127.0.1.1 here. */
+/* Returns the bind address of the web pages. A numeric address is returned unchanged. A name is ignored, since it is
+ * meant for other hosts, and on this host it may resolve to 127.0.1.1. */
 const char *nm_yarn_web_bind_host(const struct nm_yarn_settings *s)
 {
     struct in6_addr address;
@@ -48,7 +48,7 @@ const char *nm_yarn_web_bind_host(const struct nm_yarn_settings *s)
                : "0.0.0.0";
 }
 
-/* Reads the port, which has the same offset for IPv4 and IPv6. */
+/* Reads the port. Its offset is the same in the structures of IPv4 and IPv6. */
 uint16_t nm_yarn_http_port(const struct sockaddr_storage *http)
 {
     return http ? ntohs(((const struct sockaddr_in *)http)->sin_port) : 0;
@@ -66,7 +66,8 @@ static void add_http(struct listeners *l, const struct sockaddr_storage *http)
         add(l, "http-address", l->http_host, nm_yarn_http_port(http), false);
 }
 
-/* Lists the listeners. If both addresses have the same port, the node's pages are served at nmd's own address. */
+/* Lists the listeners. If nmd's own HTTP server uses the port of the node's web pages, that server serves the web pages
+ * too. */
 static void list(const struct nm_yarn_settings *s, const struct sockaddr_storage *http, struct listeners *l)
 {
     add_http(l, http);
@@ -90,8 +91,8 @@ void nm_yarn_tell_no_web(void (*tell)(int level, const char *sentence), const ch
         tell(LOG_WARNING, sentence);
 }
 
-/* Compares the listener `at` with the earlier listeners. *ret_message: a refusal of this listener, or NULL if its port
- * is free. */
+/* Compares the listener `at` with all earlier listeners. *ret_message: the reason why this listener can't be opened, or
+ * NULL if its port is free. */
 static void compare_with_earlier(const struct listeners *l, size_t at, char **ret_message)
 {
     *ret_message = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The ports on which the node listens, in the order in which it opens them. If two have the same number, the second
- * can't be opened. */
+/* The ports on which the node listens, in the order in which the node opens them. If two listeners have the same port
+ * number, the second listener can't be opened. */
 
 #include <sys/socket.h>
 
@@ -12,15 +12,15 @@
 #define NM_YARN_ADDRESS "yarn.nodemanager.address"
 #define NM_YARN_WEB_ADDRESS "yarn.nodemanager.webapp.address"
 
-/* Return the bind addresses for the cluster's requests and for the web pages. The result is "0.0.0.0" if the
- * configuration sets no bind address. */
+/* Return the bind addresses for the cluster's requests and for the web pages. If the configuration sets no bind
+ * address, the result is "0.0.0.0". */
 const char *nm_yarn_bind_host(const struct nm_yarn_settings *s);
 const char *nm_yarn_web_bind_host(const struct nm_yarn_settings *s);
-/* Returns the port of the address at which nmd already serves HTTP. 0: http is NULL, because nmd doesn't serve HTTP. */
+/* Returns the port of nmd's own HTTP server. 0: http is NULL, because nmd has no HTTP server. */
 uint16_t nm_yarn_http_port(const struct sockaddr_storage *http);
 
-/* Adds a refusal for each port that an earlier listener takes. Calls tell instead for the port of the web pages,
- * because the node can run without them. Returns 0 or -ENOMEM. */
+/* Adds a refusal for each listener whose port an earlier listener uses. For the port of the web pages, calls tell
+ * instead, because the node can run without web pages. Returns 0 or -ENOMEM. */
 int nm_yarn_listeners_check(const struct nm_yarn_settings *s, const struct sockaddr_storage *http,
                             void (*tell)(int level, const char *sentence), struct nm_refusals *refusals);
 /* Warns that the node runs without its web pages. message: the reason, or NULL. */

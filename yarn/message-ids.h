@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Conversions between the ids in messages and the ids of ids.h. */
+/* Conversions between the ids in protobuf messages and the ids of ids.h. */
 
 #include <stdbool.h>
 
 #include "rpc/hadoop/security.pb-c.h"
 #include "yarn/ids.h"
 
-/* Return true if the id has all its parts. An incomplete id can't identify an application or a container. */
+/* Return true if the id has all its parts. An incomplete id doesn't identify an application or a container. */
 static inline bool nm_yarn_is_application(const Hadoop__ApplicationId *m)
 {
     return m && m->has_id && m->has_cluster_timestamp;
@@ -24,7 +24,7 @@ static inline bool nm_yarn_is_container(const Hadoop__ContainerId *m)
     return m && m->has_id && nm_yarn_is_attempt(m->attempt);
 }
 
-/* Convert a complete id. */
+/* Convert an id from a message. The id must be complete. */
 static inline struct nm_yarn_application_id nm_yarn_application_of(const Hadoop__ApplicationId *m)
 {
     return (struct nm_yarn_application_id){m->cluster_timestamp, m->id};

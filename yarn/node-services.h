@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* All objects that a node needs to run the cluster's containers, created and freed in the right order. */
+/* All objects that a node needs to run the cluster's containers. They are created and freed in the order of their
+ * dependencies. */
 
 #include "yarn/launch/launcher.h"
 #include "yarn/launch/shuffle-service.h"
@@ -15,11 +16,11 @@ struct nm_yarn_services_params {
     sd_event *event;
     struct nm_manager *manager;
     const struct nm_yarn_settings *settings;
-    struct nm_yarn_state *state; /* holds the keys; the keys that an earlier nmd has saved are restored into it */
+    struct nm_yarn_state *state; /* contains the keys; keys that an earlier nmd has saved are restored into `state` */
     const char *localizer_program, *shuffle_program, *state_dir, *runtime_dir;
     void (*tell)(int level, const char *sentence);
-    void (*news)(void *userdata); /* called when the ResourceManager should get a heartbeat at once */
-    bool (*no_room)(void *userdata); /* as in nm_yarn_node_params */
+    void (*news)(void *userdata); /* called when the ResourceManager should get a heartbeat immediately */
+    bool (*no_room)(void *userdata); /* same as in nm_yarn_node_params */
     void *userdata;
 };
 
@@ -37,14 +38,14 @@ struct nm_yarn_services {
     struct nm_yarn_key_store *key_store;
 };
 
-/* Takes ownership of listen_fd, also on failure. *ret_message: the reason for a failure, or NULL. */
+/* Takes ownership of listen_fd, even if the function fails. *ret_message: the reason for a failure, or NULL. */
 int nm_yarn_services_new(const struct nm_yarn_services_params *params, int listen_fd, struct nm_yarn_services **ret,
                          char **ret_message);
-/* Checks whether nm_yarn_services_new() would fail, without side effects. Uses only `settings` and the programs of
+/* Checks whether nm_yarn_services_new() would fail, without side effects. Uses only `settings` and the program paths of
  * params. */
 int nm_yarn_services_check(const struct nm_yarn_services_params *params, bool may_be_ours, char **ret_message);
 struct nm_yarn_services *nm_yarn_services_free(struct nm_yarn_services *h);
 NM_DEFINE_CLEANUP(struct nm_yarn_services *, nm_yarn_services_free)
 
-/* Saves changed keys and tokens, so that they survive a restart. Call this regularly. */
+/* Saves changed keys and tokens, so that they survive a restart of nmd. Must be called regularly. */
 void nm_yarn_services_keep(struct nm_yarn_services *h);

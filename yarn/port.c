@@ -10,9 +10,9 @@
 
 #include "util/error.h"
 
-#define BACKLOG 1024 /* each of a large job's application masters may make a new connection for each container */
+#define BACKLOG 1024 /* many application masters may each open a connection per container */
 
-/* Resolves a name. This may block, because it happens at the start. */
+/* Resolves a name. This may block, which is acceptable because it happens only at the start of nmd. */
 static int find_address(const char *host, uint16_t port, const char *property, struct addrinfo **ret,
                         char **ret_message)
 {

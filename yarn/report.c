@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See report.h. Units are YARN's: memory in MiB, but in GiB for opportunistic containers; CPU as a number of vcores. */
+/* See report.h. The units are YARN's: memory is in MiB, but in GiB for opportunistic containers. CPU is a number of
+ * vcores. */
 
 #include "yarn/report.h"
 
@@ -97,8 +98,8 @@ static void make_use(Yarn__Utilization *u, uint64_t memory_bytes, uint64_t virtu
     u->cpu = (float)cpu;
 }
 
-/* Fills in the use of the node and of the containers. The virtual memory of the report is RAM and swap in use, because
- * reserved address space is not use of memory. */
+/* Fills in the use of the node and of the containers. The virtual memory in the report is the RAM and swap in use.
+ * Reserved address space isn't included, because it uses no memory. */
 static void make_uses(struct nm_report *r, const struct nm_status *s)
 {
     const struct nm_node_sample *n = &s->node;
@@ -130,8 +131,8 @@ static void make_opportunistic(struct nm_report *r, struct nm_report_memory *m, 
     o->memory_gib = (int64_t)((s->allocated[NM_OPPORTUNISTIC].memory_bytes + gib - 1) / gib);
     o->vcores = whole((s->allocated_vcores_milli[NM_OPPORTUNISTIC] + 999) / 1000);
     o->queued = whole(s->queue_length);
-    /* If the node takes no containers, reports its queue as full. The ResourceManager reads the capacity only once and
-     * sends at most capacity minus queue length. */
+    /* If the node accepts no containers, the report says that its queue is full. The ResourceManager reads the capacity
+     * only once and sends at most capacity minus queue length. */
     o->wait_queue_length = whole(takes_none ? NM_MAX(s->queued, queue_capacity) : s->queued);
     o->wait_msec = nm_report_wait_msec(m, s->queued, s->opportunistic_running);
     o->queue_capacity = whole(queue_capacity);

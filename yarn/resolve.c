@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See resolve.h. The lookup process writes its result to a pipe in one piece. */
+/* See resolve.h. The child process writes its result to a pipe with a single write(). */
 
 #include "yarn/resolve.h"
 
@@ -30,7 +30,7 @@ struct nm_resolve *nm_resolve_free(struct nm_resolve *r)
 {
     if (!r)
         return NULL;
-    sd_event_source_disable_unref(r->child); /* ends the process */
+    sd_event_source_disable_unref(r->child); /* kills the child process */
     (void)nm_close(r->fd);
     free(r);
     return NULL;
@@ -72,8 +72,8 @@ static void ask(const char *host, uint16_t port, struct nm_resolved *r)
         freeaddrinfo(list);
 }
 
-/* Does the lookup. The process must close all of nmd's descriptors, since a lock that survived nmd would prevent the
- * next nmd from starting. */
+/* Does the lookup in the child process. The child process must close all of nmd's descriptors, since a lock that is
+ * held after nmd's exit would prevent the next nmd from starting. */
 static _Noreturn void work(pid_t nmd, const char *host, uint16_t port, int fd)
 {
     struct nm_resolved r = {};

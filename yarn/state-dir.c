@@ -38,8 +38,8 @@ void nm_yarn_state_dir_drop(int dir_fd, const char *name)
     (void)unlinkat(dir_fd, name, 0);
 }
 
-/* Reads a file. A temporary failure leaves the file in place. The buffer is cleared, since the file may contain
- * keys. */
+/* Reads a file. If a temporary failure prevents reading, the file is kept. The buffer is cleared afterwards, since the
+ * file may contain keys. */
 static void read_one(int dir_fd, const char *name, size_t max, nm_yarn_state_file_cb_t cb, void *userdata)
 {
     _cleanup_free_ uint8_t *data = NULL;

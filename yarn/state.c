@@ -10,8 +10,8 @@
 
 #define FIRST_RETRY_USEC NM_USEC_PER_SEC
 #define INTERVAL_DEFAULT_USEC NM_USEC_PER_SEC
-/* Limits of the heartbeat interval. No cluster needs a shorter interval. The longest interval still lets the
- * ResourceManager correct a mistaken setting. */
+/* Limits of the heartbeat interval. No cluster needs an interval shorter than the minimum. With the maximum, a node
+ * with a mistaken interval gets the corrected interval within ten minutes. */
 #define INTERVAL_MIN_USEC (10 * NM_USEC_PER_MSEC)
 #define INTERVAL_MAX_USEC (600 * NM_USEC_PER_SEC)
 
@@ -35,7 +35,7 @@ static uint64_t backoff(const struct nm_yarn_state *s, uint32_t random)
     return usec - usec / 4 * (random % 1024) / 1024;
 }
 
-/* Stores a message of the ResourceManager for display, without control characters. */
+/* Stores a message of the ResourceManager for display. Control characters are removed. */
 static void note(struct nm_yarn_state *s, const char *what, const char *words)
 {
     struct nm_exception clean;
@@ -66,8 +66,8 @@ static struct nm_yarn_step stop(struct nm_yarn_state *s, const char *words)
     return (struct nm_yarn_step){.task = NM_YARN_REST};
 }
 
-/* Registers again, without a delay at the first resync, which is how the ResourceManager asks a known node to register.
- * Repeated resyncs cause a delay, because the ResourceManager may reject every registration. */
+/* Registers again. A resync is the ResourceManager's request to register again. After the first resync there is no
+ * delay. Repeated resyncs cause a delay, because the ResourceManager may reject every registration. */
 static struct nm_yarn_step begin_anew(struct nm_yarn_state *s, const char *words, uint32_t random)
 {
     s->phase = NM_YARN_REGISTERING;
@@ -106,7 +106,7 @@ bool nm_yarn_key_from_message(const Yarn__MasterKey *m, struct nm_yarn_master_ke
     return true;
 }
 
-/* Stores a new key. The ResourceManager repeats the next key in each answer until the key is current. */
+/* Stores a new key. The ResourceManager repeats the next key in each answer until this key becomes the current key. */
 static void take_key(struct nm_yarn_keys *keys, const Yarn__MasterKey *m)
 {
     struct nm_yarn_master_key key;
@@ -149,7 +149,7 @@ struct nm_yarn_step nm_yarn_state_registered(struct nm_yarn_state *s, const Yarn
     return (struct nm_yarn_step){.task = NM_YARN_BEAT};
 }
 
-/* Handles a normal answer: resets the failures, and takes over the answer's values. */
+/* Handles a valid answer to a heartbeat: resets the failure counters, and stores the answer's values. */
 static void take_beat(struct nm_yarn_state *s, const Yarn__HeartbeatResponse *r)
 {
     s->response_id = r->response_id;
@@ -207,6 +207,6 @@ struct nm_yarn_step nm_yarn_state_failed(struct nm_yarn_state *s, int error, con
         note(s, why->class_name, why->message);
     else
         note(s, strerror(-error), NULL);
-    /* The connection is still usable after a refusal of this one call. */
+    /* after a refusal of this one call, the connection is still usable */
     return retry(s, error != -EREMOTEIO, random);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Handles a due step. Resolves names and connects first, if necessary. */
+/* Carries out the due step. If necessary, first resolves names and connects to the ResourceManager. */
 
 #include "yarn/yarn-state.h"
 
@@ -8,13 +8,13 @@
 #include <netdb.h>
 
 #define PROTOCOL "org.apache.hadoop.yarn.server.api.ResourceTrackerPB"
-#define USER "yarn" /* name that daemons use in a cluster without Kerberos */
+#define USER "yarn" /* the user name of daemons in a cluster without Kerberos */
 
 static void on_closed(void *userdata, int error, const struct nm_exception *why)
 {
     struct nm_yarn *y = userdata;
 
-    (void)error, (void)why; /* a waiting request has got its failure already; the next request makes a new connection */
+    (void)error, (void)why; /* a waiting request has failed already; the next request connects again */
     y->client = nm_hadoop_client_free(y->client);
 }
 
@@ -56,7 +56,8 @@ static void on_rm_resolved(const struct nm_resolved *rm, void *userdata)
         nm_yarn_request_due(y);
 }
 
-/* Resolves the name each time, since a ResourceManager that doesn't answer may have moved to another address. */
+/* Resolves the ResourceManager's name before each connection attempt, since a ResourceManager that doesn't answer may
+ * have moved to another address. */
 static void find_rm(struct nm_yarn *y)
 {
     const struct nm_yarn_address *rm = nm_yarn_tracker(y);
@@ -72,7 +73,7 @@ void nm_yarn_connect_tell_name(struct nm_yarn *y)
     nm_yarn_cm_server_set_node(y->services->cm_server, y->host, y->id.port);
 }
 
-/* Takes the node's name. If the name services don't know the host, its own hostname is used. */
+/* Stores the node's name. If the name services don't know this host, the host's own hostname is used. */
 static void on_own_name(const struct nm_resolved *own, void *userdata)
 {
     struct nm_yarn *y = userdata;

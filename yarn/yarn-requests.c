@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The two requests of a node, registration and heartbeat, and the handling of their answers. */
+/* The two requests of a node (registration and heartbeat), and the handling of their answers. */
 
 #include "yarn/yarn-state.h"
 
@@ -9,13 +9,13 @@
 #include "util/clock.h"
 #include "yarn/cm-protocol/cm-server.h"
 
-/* Limit of a request's structures for the maximum number of containers. Texts aren't copied, and have a separate
- * limit. */
+/* Limit of the memory for a request's structures, sufficient for the maximum number of containers. Texts aren't copied,
+ * and have a separate limit. */
 #define REPORT_BYTES (32 * NM_MIB)
 
 /* ---- answers ------------------------------------------------------------------------------ */
 
-/* Returns whether there is an answer to act on. The call may have failed, or the answer may arrive after the node has
+/* Returns whether the answer must be handled. False: the call has failed, or the answer has arrived after the node has
  * unregistered. */
 static bool accept_answer(struct nm_yarn *y, int error, const struct nm_exception *why)
 {
@@ -30,7 +30,7 @@ static bool accept_answer(struct nm_yarn *y, int error, const struct nm_exceptio
     return true;
 }
 
-/* Applies the ResourceManager's limit of the queue. */
+/* Applies the ResourceManager's limit for the length of the queue. */
 static void limit_queue(struct nm_yarn *y)
 {
     struct nm_status s;
@@ -42,7 +42,7 @@ static void limit_queue(struct nm_yarn *y)
 }
 
 /* Resets the state after a registration. Some ResourceManagers ignore the health in a registration. A ResourceManager
- * with its own size for the node returns that size and counts on it. */
+ * that has its own value for the node's size returns this size and uses it. */
 static void begin_to_beat(struct nm_yarn *y, const Yarn__RegisterResponse *r)
 {
     const int64_t limit = y->limit_told_mib;
@@ -67,7 +67,8 @@ static void on_registered(void *userdata, int error, const ProtobufCMessage *ans
 static void apply_answer(struct nm_yarn *y, const Yarn__HeartbeatResponse *answer)
 {
     if (y->state.phase == NM_YARN_RUNNING && y->state.failures == 0) {
-        /* If the heartbeat was sent twice, the answer may belong to the first heartbeat, which contained less. */
+        /* If the heartbeat was sent twice, this may be the answer to the first one, which may have contained fewer
+         * reports. */
         if (!y->repeats) {
             nm_yarn_node_set_out(y->services->node, !y->report.health.healthy);
             (void)snprintf(y->shown.unhealthy, sizeof y->shown.unhealthy, "%s",
@@ -104,13 +105,15 @@ static void on_beat(void *userdata, int error, const ProtobufCMessage *answer, c
 
 /* ---- requests ----------------------------------------------------------------------------- */
 
-/* Returns the queue capacity for the cluster: the value in the cluster's files, up to the node's own limit. */
+/* Returns the queue capacity that is reported to the cluster: the value in the cluster's files, but at most the node's
+ * own limit. */
 static uint32_t queue_capacity(const struct nm_yarn *y, const struct nm_status *s)
 {
     return NM_MIN((uint32_t)y->settings->queue_max_length, s->settings.queue_max_length);
 }
 
-/* Checks the disks. The launcher knows when a check is due, and includes failures that it found in the meantime. */
+/* Checks the disks. The launcher decides whether a check is due, and the result includes failures that the launcher
+ * found since the last check. */
 static void check_disks(struct nm_yarn *y, struct nm_status *s)
 {
     if (nm_yarn_launcher_is_healthy(y->services->launcher, y->disks_trouble, sizeof y->disks_trouble))
@@ -121,9 +124,9 @@ static void check_disks(struct nm_yarn *y, struct nm_status *s)
     (void)snprintf(s->health_reason, sizeof s->health_reason, "%s", y->disks_trouble);
 }
 
-/* Reports the node as unhealthy if every start fails, so that the ResourceManager sends no more containers. Every start
- * fails without a usable directory, and on a draining node. A draining node is reported only when it has no containers,
- * because the ResourceManager would kill them. */
+/* Reports the node as unhealthy if every start of a container fails, so that the ResourceManager sends no more
+ * containers. Every start fails if no directory is usable, and if the node is draining. A draining node is reported as
+ * unhealthy only when it has no containers, because the ResourceManager would kill them. */
 static void check_use(struct nm_yarn *y, bool is_draining)
 {
     if (!nm_yarn_launcher_has_good_dirs(y->services->launcher))
@@ -213,7 +216,7 @@ static int send_beat(struct nm_yarn *y)
     request.last_nm_token_key = name_key(&nm_key, &y->state.nm_keys);
     request.has_token_sequence = 1;
     request.token_sequence = y->state.token_sequence;
-    /* Reports all containers or fails, because missing containers would count as lost. */
+    /* Report all containers or fail, because the ResourceManager would count missing containers as lost. */
     nm_arena_init(&a, REPORT_BYTES, NULL);
     r = nm_yarn_node_report(y->services->node, &a, &y->report.status);
     if (r == 0)
@@ -222,13 +225,13 @@ static int send_beat(struct nm_yarn *y)
     return r;
 }
 
-/* Returns true if the node's size was changed in nmd's configuration since the registration. */
+/* Returns true if the node's size in nmd's configuration has changed since the registration. */
 static bool is_resized(const struct nm_yarn *y)
 {
     return y->report.own_memory_mib != y->own_memory_mib || y->report.own_vcores != y->own_vcores;
 }
 
-/* Replaces a due heartbeat by a registration if the size has changed. */
+/* If the size has changed, replaces the due heartbeat by a registration. */
 static bool must_register(struct nm_yarn *y)
 {
     if (y->step.task != NM_YARN_BEAT || (!is_resized(y) && y->limit_mib == y->limit_told_mib))

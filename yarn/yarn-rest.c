@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The views of a node of a cluster: the web services of Hadoop's NodeManager (/ws/v1/node and the paths below it), and
- * the reason for a container's placement. node/rest.h defines the format of Hadoop's answers. The manager decides which
- * containers a caller may see.
+ * The upstream's views of a node of a cluster: the web services of Hadoop's NodeManager (/ws/v1/node and the paths
+ * below it), and the reason for the placement of a container. node/rest.h defines the format of Hadoop's answers. The
+ * manager decides which containers a caller may see.
  */
 
 #include "yarn/yarn-state.h"
@@ -39,7 +39,7 @@ bool nm_yarn_may_see(void *userdata, const char *container)
     return l->who->admin || nm_manager_may_see(l->manager, l->who, container);
 }
 
-/* Returns 0, or NM_AGENT_E_NOT_FOUND on a node without a cluster. */
+/* Returns 0, or NM_AGENT_E_NOT_FOUND if the node belongs to no cluster. */
 static int begin(struct question *a, void *userdata, const struct nm_upstream_question *q,
                  struct nm_problem *ret_problem)
 {
@@ -54,8 +54,8 @@ static int begin(struct question *a, void *userdata, const struct nm_upstream_qu
 
 /* ---- the node ----------------------------------------------------------------------------- */
 
-/* Returns the node's data, with the health that was last reported to the ResourceManager, or with the current health
- * before the first report. */
+/* Returns the node's data, with the health that was last reported to the ResourceManager. Before the first report,
+ * returns the current health. */
 static int answer_node(const struct question *a, json_t **ret)
 {
     const struct nm_yarn *y = a->y;
@@ -91,7 +91,7 @@ static int answer_applications(const struct question *a, json_t **ret)
         return refuse(a, NM_AGENT_E_INVALID, "invalid state of an application: %s", state);
     if (user && !*user)
         return refuse(a, NM_AGENT_E_INVALID, "Error: You must specify a non-empty string for the user");
-    /* A list filtered by user reveals the owner of each item. */
+    /* A list that is filtered by user would reveal the user of each item, so it requires the right to see users. */
     if (user && !a->q->with_users)
         return refuse(a, NM_AGENT_E_FORBIDDEN, "The users of applications are not shown over TCP; use the UNIX "
                                                "socket.");
@@ -127,7 +127,7 @@ static int answer_container(const struct question *a, json_t **ret)
 
 /* ---- views -------------------------------------------------------------------------------- */
 
-/* Defines the get() of a view, show_NAME(), which calls answer_NAME() on a node of a cluster. */
+/* Defines the get() function of a view, show_NAME(). If the node belongs to a cluster, it calls answer_NAME(). */
 #define VIEW(name) \
     static int show_##name(void *userdata, const struct nm_upstream_question *q, json_t **ret, \
                            struct nm_problem *ret_problem) \
@@ -144,8 +144,8 @@ VIEW(application)
 VIEW(containers)
 VIEW(container)
 
-/* Answers "not placed" also about a container that the caller may not see. This answer doesn't reveal the container,
- * because the node gives the same answer about containers of other nodes, which it does not know. */
+/* For a container that the caller may not see, the answer is the same as for a container that this node hasn't placed.
+ * So the answer doesn't reveal whether the container exists. */
 static int show_placement(void *userdata, const struct nm_upstream_question *q, json_t **ret,
                           struct nm_problem *ret_problem)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The upstream's status for "nmctl status", "nmctl config", the metrics and the log. */
+/* The status that the upstream provides for "nmctl status", "nmctl config", the metrics and the log. */
 
 #include "yarn/yarn-state.h"
 

@@ -2,8 +2,9 @@
 
 /*
  * The size of the node that the ResourceManager sets (rmadmin -updateNodeResource, dynamic-resources.xml). The size is
- * passed on to the manager and saved in a file of the state directory, because the ResourceManager doesn't repeat it to
- * a node that registers with its configured size. The size holds until it changes or the node has unregistered.
+ * passed on to the manager. It is also saved in a file of the state directory, because the ResourceManager doesn't
+ * repeat the size to a node that registers with its configured size. The size is valid until it changes or the node has
+ * unregistered.
  */
 
 #include "yarn/yarn-state.h"
@@ -20,7 +21,8 @@ static int open_state_dir(const struct nm_yarn *y)
     return RET_NERRNO(open(y->state_dir, O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
-/* Passes the size on. A node that is being decommissioned may get the size 0. The manager is then given the minimum. */
+/* Passes the size on to the manager. The ResourceManager may set the size 0 for a node that is being decommissioned.
+ * The manager then gets the minimum size. */
 static void pass_on(struct nm_yarn *y)
 {
     const struct nm_yarn_state *s = &y->state;
@@ -62,8 +64,8 @@ void nm_yarn_size_follow(struct nm_yarn *y)
 }
 
 /* Offers the configured size at a registration if the ResourceManager's size is 0. The ResourceManager refuses nodes
- * that offer a size of 0, and so shuts down Java's NodeManager, which offers the size that the ResourceManager has set.
- * The ResourceManager then uses the offered size unless its answer has another one. */
+ * that offer a size of 0. Java's NodeManager offers the size that the ResourceManager has set, so it is shut down in
+ * this case. The ResourceManager then uses the offered size unless its answer has another size. */
 void nm_yarn_size_offer(struct nm_yarn *y)
 {
     struct nm_yarn_state *s = &y->state;
@@ -77,14 +79,14 @@ void nm_yarn_size_offer(struct nm_yarn *y)
 }
 
 /*
- * Limits the size that a draining node offers. An unhealthy node would lose its containers, so a draining node stays
- * healthy. A draining node refuses new containers, so free room would attract masters and tasks that then fail.
- * Therefore the node offers the size of its guaranteed containers. The ResourceManager accepts this size at a
- * registration, keeps the running containers, and does the same itself for a node that is decommissioned gracefully. As
- * containers end, the offer is reduced before their ends are reported. The offer is never below a scheduler's minimum,
- * because each container has at least this size, and a node that offers less is shut down. So the offer is kept when
- * the last container ends. vcores are unchanged: without memory no container is placed, and many schedulers count only
- * memory.
+ * Limits the size that a draining node offers. The ResourceManager would end the containers of an unhealthy node, so a
+ * draining node stays healthy. But a draining node refuses new containers, so masters and tasks that are placed in free
+ * room would fail. Therefore the node offers only the size of its guaranteed containers. The ResourceManager accepts
+ * this size at a registration, and keeps the running containers. It reduces the size in the same way when a node is
+ * decommissioned gracefully. When containers end, the node reduces its offer before it reports their ends. The offer is
+ * never below the scheduler's minimum, because each container has at least this size, and the ResourceManager shuts
+ * down a node that offers less. So the offer is kept when the last container ends. The number of vcores is unchanged:
+ * without memory no container is placed, and many schedulers count only memory.
  */
 void nm_yarn_size_limit(struct nm_yarn *y, bool is_draining)
 {

@@ -2,17 +2,18 @@
 #pragma once
 
 /*
- * The state that the files yarn*.c share. state.c decides which step is due and when. The files here carry out the
- * step: they resolve names, connect if there is no connection, send the request, and pass its answer back to state.c.
- * One request is under way at a time. There is one timer, which is off while a request is under way. A heartbeat is
- * sent early if it has news for other nodes. The files are layers, and each file uses only files above it:
+ * The state that the files yarn*.c share. state.c decides which step is due and when. The yarn*.c files carry out the
+ * step: they resolve names, connect if there is no connection, send the request, and pass its answer to state.c. At
+ * most one request is in progress. A timer starts the next step, and is off while a request is in progress. A heartbeat
+ * is sent early if the ResourceManager needs to be informed of a change. The files are layers, and each file uses only
+ * files above it:
  *
  *   yarn-rest      the views: answers of the web services of Hadoop's nodes, and reasons of placements
- *   yarn-show      what the upstream registers with the manager: status, details, metrics, settings
+ *   yarn-show      the data that the upstream registers with the manager: status, details, metrics, settings
  *   yarn-size      the size that the ResourceManager sets for the node, and the size that a draining node offers
  *   yarn-steps     when the next step is due
  *   yarn-requests  registration and heartbeat
- *   yarn-connect   names and connections; a due step begins here
+ *   yarn-connect   resolving names and connecting; each due step starts here
  *   yarn           creation and shutdown
  */
 
@@ -23,12 +24,13 @@
 #include "yarn/state.h"
 #include "yarn/yarn.h"
 
-/* Number of consecutively answered heartbeats without containers of the cluster before a draining node reports that it
- * is unhealthy. The ResourceManager loses the ends of containers that it hasn't processed by then. */
+/* Number of consecutively answered heartbeats that reported no container of the cluster. After this number, a draining
+ * node reports that it is unhealthy. If the ResourceManager hasn't processed the end of a container by then, that end
+ * is lost. */
 #define NM_YARN_EMPTY_BEATS 2u
 
 struct nm_yarn_size {
-    bool sized; /* the three members as in nm_yarn_state */
+    bool sized; /* these three members: as in nm_yarn_state */
     int64_t memory_mib;
     int32_t vcores;
 };
@@ -46,27 +48,27 @@ struct nm_yarn {
     struct nm_yarn_services *services;
 
     struct nm_yarn_state state;
-    struct nm_yarn_step step; /* the step that the timer has scheduled, or that is in progress */
+    struct nm_yarn_step step; /* the step that the timer will start, or the step in progress */
     uint64_t due_usec;        /* when the timer fires; 0 while the step is in progress */
-    bool news;                /* news arrived since the last heartbeat began */
-    bool repeats;             /* the current heartbeat was sent before */
+    bool news;                /* a change was reported by nm_yarn_step_on_news() since the last heartbeat began */
+    bool repeats;             /* the current heartbeat was already sent before */
     struct nm_report_memory memory;
     struct nm_report report;
-    int64_t own_memory_mib; /* the node's size according to nmd, sent with the last registration */
+    int64_t own_memory_mib; /* nmd's own value for the node's size, as sent with the last registration */
     int32_t own_vcores;
-    struct nm_yarn_size size_passed_on; /* size last passed on to the manager */
+    struct nm_yarn_size size_passed_on; /* the size last passed on to the manager */
     int64_t limit_mib;           /* memory that a draining node offers; 0: the node's full size */
-    int64_t limit_told_mib;      /* limit_mib in the last registration */
+    int64_t limit_told_mib;      /* value of limit_mib that the last registration contained */
     unsigned empty_beats;        /* answered heartbeats since the last container of the cluster was removed */
     char disks_trouble[200];
     Hadoop__NodeId id;
     char host[256];  /* host name; "" while the name is not known yet */
     int32_t web_port;
-    int web_fd; /* listening socket of the web pages until their server takes it; -EBADF: not open, or taken */
+    int web_fd; /* listening socket of the web pages until nm_yarn_take_web() is called; -EBADF: not open, or taken */
     uint8_t client_id[16];
-    unsigned attempts; /* number of connection attempts, to try one address after the other */
-    unsigned tracker;  /* number of ResourceManagers given up, to try one after the other */
-    bool well, troubled; /* the connection's state as last logged; both false before the first log message */
+    unsigned attempts; /* number of connection attempts; selects the address to try next */
+    unsigned tracker;  /* number of changes to another ResourceManager; selects the ResourceManager to try next */
+    bool well, troubled; /* the state of the connection that was last logged; both false before the first log message */
     uint64_t sent_usec, beat_usec;
     struct nm_upstream shown;
 
@@ -74,7 +76,7 @@ struct nm_yarn {
     void *on_left_userdata;
 };
 
-/* Hadoop's version, whose protocols nmd implements. A ResourceManager may require a minimum. */
+/* The version of Hadoop whose protocols nmd implements. A ResourceManager may require a minimum version. */
 #define NM_YARN_VERSION "3.4.2"
 
 /* ---- yarn-rest.c ---- */
@@ -85,7 +87,7 @@ struct nm_yarn_looker {
     struct nm_manager *manager;
     const struct nm_caller *who;
 };
-/* Returns whether a looker (userdata) may see that container. */
+/* Returns whether a viewer (userdata) may see the container. */
 bool nm_yarn_may_see(void *userdata, const char *container);
 
 /* ---- yarn-show.c ---- */
@@ -93,29 +95,30 @@ bool nm_yarn_may_see(void *userdata, const char *container);
 void nm_yarn_show(struct nm_yarn *y);
 /* Returns the ResourceManager that is currently used. */
 const struct nm_yarn_address *nm_yarn_tracker(const struct nm_yarn *y);
-/* Logs changes of the connection's state, and not each of a thousand attempts. */
+/* Logs a change of the connection's state. Repeated failures are logged once. */
 void nm_yarn_show_change(struct nm_yarn *y);
 
 /* ---- yarn-size.c ---- */
-/* Applies the ResourceManager's size for the node. Called after each answer. */
+/* Applies the size that the ResourceManager has set for the node. Is called after each answer. */
 void nm_yarn_size_follow(struct nm_yarn *y);
-/* Called before a registration. Drops a size of 0 from the ResourceManager, so that the configured size is offered. */
+/* Is called before a registration. Drops a size of 0 from the ResourceManager, so that the node offers the configured
+ * size. */
 void nm_yarn_size_offer(struct nm_yarn *y);
-/* Sets the limit: a draining node offers only what its containers have. */
+/* Sets the limit for the offered size: a draining node offers only the size of its containers. */
 void nm_yarn_size_limit(struct nm_yarn *y, bool is_draining);
-/* Restores the size that an earlier nmd was given. Called before the first registration. */
+/* Restores the size that an earlier nmd has saved. Is called before the first registration. */
 void nm_yarn_size_load(struct nm_yarn *y);
 /* Drops the ResourceManager's size after the node has unregistered, so that the node registers again with its
  * configured size. */
 void nm_yarn_size_forget(struct nm_yarn *y);
 
 /* ---- yarn-steps.c ---- */
-/* Returns a random number for waiting times, so that they differ between nodes. */
+/* Returns a random number. It varies waiting times, so that the nodes of a cluster don't act at the same time. */
 uint32_t nm_yarn_jitter(void);
 void nm_yarn_step_take(struct nm_yarn *y, struct nm_yarn_step step);
-/* why: the ResourceManager's exception, or NULL if it hasn't sent one. */
+/* Handles a failed step. why: the exception from the ResourceManager, or NULL if there is none. */
 void nm_yarn_step_failed(struct nm_yarn *y, int error, const struct nm_exception *why);
-/* Requests a heartbeat soon, since the node has news for the ResourceManager. userdata: the node. */
+/* Requests an early heartbeat, because the ResourceManager needs to be informed of a change. userdata: the node. */
 void nm_yarn_step_on_news(void *userdata);
 
 /* ---- yarn-requests.c ---- */
@@ -124,5 +127,5 @@ void nm_yarn_request_due(struct nm_yarn *y);
 
 /* ---- yarn-connect.c ---- */
 int nm_yarn_connect_on_due(sd_event_source *source, uint64_t usec, void *userdata);
-/* Passes the node's name on to the parts that need it, once the name is known. */
+/* Passes the node's name on to the node and to the server of cm-server.h. Is called when the name is known. */
 void nm_yarn_connect_tell_name(struct nm_yarn *y);

@@ -8,8 +8,8 @@
 
 #include "util/clock.h"
 
-/* Minimum interval of heartbeats that are sent early: a job whose tasks end in quick succession causes ten per
- * second. */
+/* Minimum time between a heartbeat and an early heartbeat. A job whose tasks end in quick succession causes at most ten
+ * heartbeats per second. */
 #define NEWS_USEC (100 * NM_USEC_PER_MSEC)
 
 uint32_t nm_yarn_jitter(void)
@@ -27,8 +27,8 @@ static void set_timer(struct nm_yarn *y, uint64_t after_usec)
     (void)sd_event_source_set_enabled(y->timer, SD_EVENT_ONESHOT);
 }
 
-/* Brings a heartbeat forward if there is news. A retry keeps its time, so that a ResourceManager in trouble isn't
- * loaded further. */
+/* Makes a heartbeat due earlier if the ResourceManager needs to be informed of a change. A retry keeps its time,
+ * because an overloaded ResourceManager must not get more requests. */
 static void advance_heartbeat(struct nm_yarn *y)
 {
     uint64_t now = nm_now_usec(), due = NM_MAX(now, y->sent_usec + NEWS_USEC);
@@ -45,8 +45,8 @@ void nm_yarn_step_on_news(void *userdata)
     advance_heartbeat(y);
 }
 
-/* Stops after the ResourceManager has told the node to leave the cluster. The cluster's containers are ended, since
- * they no longer have an owner. */
+/* Stops all steps after the ResourceManager has told the node to leave the cluster. Ends the cluster's containers,
+ * since no master manages them any more. */
 static void rest(struct nm_yarn *y)
 {
     y->due_usec = 0;
@@ -55,7 +55,7 @@ static void rest(struct nm_yarn *y)
                          "The ResourceManager told this node to leave the cluster.");
 }
 
-/* Schedules a step. No container is started while the node registers, because the registration must list all
+/* Schedules a step. While the node registers, no container is started, because the registration must list all
  * containers. */
 void nm_yarn_step_take(struct nm_yarn *y, struct nm_yarn_step step)
 {
@@ -72,8 +72,8 @@ void nm_yarn_step_take(struct nm_yarn *y, struct nm_yarn_step step)
     advance_heartbeat(y);
 }
 
-/* Handles a failure. With several ResourceManagers, the next one is tried, because a standby ResourceManager answers
- * too, with a refusal. */
+/* Handles a failure. If there are several ResourceManagers, the next one is tried, even after an answer, because a
+ * standby ResourceManager answers with a refusal. */
 void nm_yarn_step_failed(struct nm_yarn *y, int error, const struct nm_exception *why)
 {
     struct nm_yarn_step step;

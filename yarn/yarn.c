@@ -41,7 +41,8 @@ static bool on_no_room(void *userdata)
     return nm_report_note_refused(&y->memory, nm_now_usec());
 }
 
-/* Returns whether nmd's own HTTP server uses the port of the node's pages. The cluster is then told that port. */
+/* Returns whether nmd's own HTTP server uses the port of the node's web pages. In that case the node reports the
+ * server's port to the cluster. */
 static bool is_served_already(const struct nm_yarn_params *p)
 {
     return p->settings->serves_web && p->settings->web.port != 0 &&
@@ -61,8 +62,8 @@ static void tell_private_web(const struct nm_yarn_params *p)
     p->tell(LOG_WARNING, sentence);
 }
 
-/* Opens the port of the pages, after the ports that the node needs. If the port can't be opened, nmd logs a warning,
- * and the node runs without its pages and reports the configured port to the cluster. */
+/* Opens the port of the web pages, after all ports that the node requires. If the port can't be opened, nmd logs a
+ * warning, and the node runs without web pages. The node still reports the configured port to the cluster. */
 static void open_web(struct nm_yarn *y, const struct nm_yarn_params *p)
 {
     const struct nm_yarn_settings *s = p->settings;
@@ -119,7 +120,7 @@ int nm_yarn_check(const struct nm_yarn_params *p, bool may_be_ours, char **ret_m
     if (r == 0)
         r = nm_yarn_services_check(&params, may_be_ours, &message);
     r = nm_refusals_add(&refusals, r, message);
-    if (has_host) /* otherwise both ports fail for the same reason, which the refusal contains already */
+    if (has_host) /* otherwise the web port would fail for the same reason, which the refusal contains already */
         check_web(p, may_be_ours);
     if (r == 0)
         r = nm_yarn_listeners_check(p->settings, p->http_address, p->tell, &refusals);
@@ -201,7 +202,7 @@ struct nm_yarn *nm_yarn_free(struct nm_yarn *y)
     return NULL;
 }
 
-/* Ends the wait, whether the request has succeeded or not. */
+/* Ends the wait for the unregistration, whether the request has succeeded or not. */
 static void on_signed_off(void *userdata, int error, const ProtobufCMessage *answer, const struct nm_exception *why)
 {
     struct nm_yarn *y = userdata;

@@ -22,8 +22,8 @@ void nm_cm_refuse_answer(struct nm_hadoop_call *call)
     nm_cm_refuse(call, NM_EXCEPTION_YARN, "The answer would be too large; name fewer containers in a call.");
 }
 
-/* Parses the identifier again. The identifier was accepted when the connection began, so only a lack of memory can make
- * this fail. */
+/* Parses the caller's NMToken identifier again. The server has accepted the identifier when the connection began, so
+ * parsing can only fail without memory. */
 const Hadoop__NMTokenIdentifier *nm_cm_caller(struct nm_hadoop_call *call)
 {
     const Hadoop__NMTokenIdentifier *caller;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The methods behind cm-server.h, and the code that they share: the identity of the caller, and the outcome for each
- * named container. userdata of a method: struct nm_yarn_cm_server. */
+/* The functions that handle the methods of the protocol of cm-server.h, and the code that these functions share: the
+ * identity of the caller, and the outcome for each container that a call names. The userdata of each method is a struct
+ * nm_yarn_cm_server. */
 
 #include "rpc/hadoop/server.h"
 #include "yarn/cm-protocol/cm-server.h"
 #include "yarn/cm-protocol/token-check.h"
 #include "yarn/node/node.h"
 
-/* Maximum number of containers that one call may name. Application masters name one at a time. */
+/* Maximum number of containers that one call may name. Application masters name one container per call. */
 #define NM_CM_CONTAINERS_MAX 1000u
 
 struct nm_yarn_cm_server {
@@ -18,7 +19,7 @@ struct nm_yarn_cm_server {
     struct nm_yarn_node *node;
     struct nm_yarn_used *used;
     struct nm_yarn_gate gate;
-    struct nm_yarn_masters masters; /* the hooks; begin is NULL if no hooks are set */
+    struct nm_yarn_masters masters; /* see nm_yarn_cm_server_set_masters(); begin is NULL if no hooks are set */
     char host[256];
 };
 
@@ -29,7 +30,7 @@ const Hadoop__NMTokenIdentifier *nm_cm_caller(struct nm_hadoop_call *call);
 
 /* Refuses the call, which ends it. */
 void nm_cm_refuse(struct nm_hadoop_call *call, const char *class_name, const char *message);
-/* Refuses the call because the answer doesn't fit into its arena. The message asks the caller to name fewer
+/* Refuses the call because the answer doesn't fit into the arena of the call. The message asks the caller to name fewer
  * containers. */
 void nm_cm_refuse_answer(struct nm_hadoop_call *call);
 
@@ -41,9 +42,11 @@ struct nm_cm_outcome {
     size_t n, n_done, n_refused;
 };
 
-/* Prepares for n containers. Returns false if n is too large or memory is short: then the call has been refused. */
+/* Prepares for n containers. Returns false after it has refused the call, because n is too large or there is no
+ * memory. */
 bool nm_cm_outcome_init(struct nm_cm_outcome *o, struct nm_hadoop_call *call, size_t n);
-/* Notes one outcome. r: 0, a positive outcome for *why, or -errno. Returns -ENOMEM if the answer doesn't fit. */
+/* Adds the outcome for one container. r: 0, a positive outcome for *why, or -errno. Returns -ENOMEM if the answer
+ * doesn't fit into its arena. */
 int nm_cm_note(struct nm_cm_outcome *o, const Hadoop__ContainerId *id, int r, struct nm_exception *why);
 /* Fills *why with a description of -errno. */
 void nm_cm_explain(int r, struct nm_exception *why);
@@ -53,8 +56,8 @@ void nm_cm_explain(int r, struct nm_exception *why);
 void nm_cm_start(struct nm_hadoop_call *call, void *userdata);
 void nm_cm_update(struct nm_hadoop_call *call, void *userdata);
 
-/* Applies a token of an update that the ResourceManager sends itself. Returns 0, a positive outcome with *why, or
- * -errno. */
+/* Applies a container token that the ResourceManager has sent itself to change a container. Returns 0, a positive
+ * outcome with *why, or -errno. */
 int nm_cm_update_one(struct nm_yarn_cm_server *m, const Hadoop__Token *token, struct nm_arena *a,
                      struct nm_exception *why);
 
@@ -64,7 +67,7 @@ void nm_cm_stop(struct nm_hadoop_call *call, void *userdata);
 void nm_cm_statuses(struct nm_hadoop_call *call, void *userdata);
 void nm_cm_localizations(struct nm_hadoop_call *call, void *userdata);
 
-/* These methods name one container. A refusal ends the whole call. */
+/* The methods that name one container. A refusal ends the whole call. */
 void nm_cm_signal(struct nm_hadoop_call *call, void *userdata);
 void nm_cm_localize(struct nm_hadoop_call *call, void *userdata);
 void nm_cm_reinitialize(struct nm_hadoop_call *call, void *userdata);

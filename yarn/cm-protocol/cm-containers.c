@@ -6,11 +6,11 @@
 
 #include <errno.h>
 
-/* Handles one container of a list, and adds the result to the answer. */
+/* Handles one container of a list, and adds its outcome to the answer. */
 typedef int (*for_one)(struct nm_yarn_cm_server *m, const Hadoop__ContainerId *id, struct nm_arena *a, void *answer,
                        struct nm_exception *why);
 
-/* Returns false if the call was refused. */
+/* Calls the function for each container of the list. Returns false if the call was refused. */
 static bool for_all(struct nm_hadoop_call *call, struct nm_yarn_cm_server *m, const char *operation, for_one one,
                     void *answer, struct nm_cm_outcome *o)
 {
@@ -111,7 +111,7 @@ void nm_cm_localizations(struct nm_hadoop_call *call, void *userdata)
 
 /* ---- one container ------------------------------------------------------------------------ */
 
-/* Returns false if the call was refused. */
+/* Checks that the caller may manage the container. Returns false if the call was refused. */
 static bool may(struct nm_hadoop_call *call, const Hadoop__ContainerId *id, const char *operation)
 {
     const Hadoop__NMTokenIdentifier *caller = nm_cm_caller(call);
@@ -125,7 +125,7 @@ static bool may(struct nm_hadoop_call *call, const Hadoop__ContainerId *id, cons
     return false;
 }
 
-/* Ends the call. r: a result in the sense of node.h. */
+/* Ends the call. r: the result of a function of node.h. */
 static void finish(struct nm_hadoop_call *call, int r, struct nm_exception *why)
 {
     const Yarn__Nothing nothing = YARN__NOTHING__INIT;

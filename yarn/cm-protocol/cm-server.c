@@ -32,7 +32,8 @@ static const struct nm_hadoop_method methods[] = {
 
 static const struct nm_hadoop_protocol protocol = {PROTOCOL, 1, methods, NM_ARRAY_SIZE(methods)};
 
-/* Derives the caller's password from its identifier. Only the ResourceManager and the nodes have the key for this. */
+/* Derives the password of the caller's NMToken from the token's identifier. Only the ResourceManager and the nodes have
+ * the key that this requires. */
 static int make_bearer(const struct nm_yarn_gate *g, struct nm_bytes identifier, struct nm_arena *a,
                        struct nm_sasl_bearer *ret, struct nm_exception *why)
 {
@@ -116,7 +117,7 @@ struct nm_yarn_cm_server *nm_yarn_cm_server_free(struct nm_yarn_cm_server *m)
 
 /* ---- requests in the answer to a heartbeat ------------------------------------------------ */
 
-/* Ends containers. Requests for unknown or ended containers are ignored. */
+/* Ends containers. A container that is unknown or has ended is skipped. */
 static void end_containers(struct nm_yarn_node *n, const Yarn__HeartbeatResponse *answer)
 {
     struct nm_exception why;
@@ -137,7 +138,7 @@ static void signal_containers(struct nm_yarn_node *n, const Yarn__HeartbeatRespo
                                       answer->containers_to_signal[i]->command, &why);
 }
 
-/* Updates containers. The application's master may have sent the same token before. */
+/* Updates containers. The application's master may have sent the same tokens before. */
 static void update_containers(struct nm_yarn_cm_server *m, const Yarn__HeartbeatResponse *answer)
 {
     struct nm_exception why;

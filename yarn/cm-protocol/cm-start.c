@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See cm-call.h. All tokens of a call are checked before the first container is started. A forged token makes the
- * whole call untrustworthy.
+ * See cm-call.h. All tokens of a call are checked before the first container is started, because a single forged token
+ * makes the whole call untrustworthy.
  */
 
 #include "yarn/cm-protocol/cm-call.h"
@@ -23,7 +23,8 @@ static bool is_ready(const struct nm_yarn_cm_server *m, struct nm_hadoop_call *c
     return false;
 }
 
-/* Returns NULL if a token was not issued by the ResourceManager. Then the call has been refused. */
+/* Reads the container tokens of the call. Returns NULL after it has refused the call, because a token was not issued by
+ * the ResourceManager. */
 static const Hadoop__ContainerTokenIdentifier **read_tokens(struct nm_yarn_cm_server *m, struct nm_hadoop_call *call,
                                                             Hadoop__Token *const *tokens, size_t n)
 {
@@ -56,8 +57,8 @@ static bool is_master(const struct nm_yarn_cm_server *m, const Hadoop__Container
            token->container_type == HADOOP__CONTAINER_TOKEN_IDENTIFIER__CONTAINER_TYPE__APPLICATION_MASTER;
 }
 
-/* Starts a container. If there is a proxy, an application's master is started with the context that the proxy
- * returns. */
+/* Starts a container. If the proxy is enabled, an application's master is started with the launch context that the
+ * proxy returns. */
 static int start_it(struct nm_yarn_cm_server *m, const Yarn__StartOne *start,
                     const Hadoop__ContainerTokenIdentifier *token, struct nm_arena *a, struct nm_exception *why)
 {
@@ -91,8 +92,8 @@ static int start_one(struct nm_yarn_cm_server *m, const Hadoop__NMTokenIdentifie
     if (r != 0)
         return r;
     nm_yarn_used_add(m->used, &id, token->expires_msec);
-    /* The container is started. It keeps running even if the attempt's key can't be remembered and the attempt is
-     * unknown after two more keys. */
+    /* The container is started. If the keyring can't remember the attempt's key, the container keeps running. The
+     * attempt's token is then refused after two more keys. */
     (void)nm_yarn_keyring_remember(m->keyring, caller);
     return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See key-store.h. The file is small, some dozens of bytes for each attempt and for each start of the last minutes, and
- * is always rewritten as a whole. Only root can read the file, because the keys allow signing any token.
+ * See key-store.h. The file contains some dozens of bytes for each attempt and for each start of the last minutes. It
+ * is rewritten completely each time. Only root can read the file, because the keys allow signing any token.
  */
 
 #include "yarn/cm-protocol/key-store.h"
@@ -22,7 +22,7 @@ struct nm_yarn_key_store {
     struct nm_yarn_state *state;
     struct nm_yarn_keyring *keyring;
     struct nm_yarn_used *used;
-    struct nm_yarn_keys container_keys, nm_keys; /* the state of these four members as last saved */
+    struct nm_yarn_keys container_keys, nm_keys; /* these four members have the values that were last saved */
     uint64_t keyring_changes, used_changes;
 };
 
@@ -80,7 +80,7 @@ static int load(struct nm_yarn_key_store *k)
     if (m)
         r = take_all(k, m);
     else if (nm_arena_error(&a) == -ENOMEM)
-        r = -ENOMEM; /* the file may be valid, and would be overwritten if nmd continued */
+        r = -ENOMEM; /* the file may be valid, and nmd would overwrite it later */
     nm_arena_done(&a);
     explicit_bzero(data, size);
     return r;
@@ -88,7 +88,7 @@ static int load(struct nm_yarn_key_store *k)
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-/* A message and the arena that it points into. */
+/* A message, and the arena that contains the objects it points to. */
 struct pieces {
     Yarn__StoredKeys message;
     struct nm_arena arena;
@@ -223,7 +223,7 @@ static bool are_same(const struct nm_yarn_keys *a, const struct nm_yarn_keys *b)
            memcmp(a->previous.bytes, b->previous.bytes, sizeof a->previous.bytes) == 0;
 }
 
-/* Notes that the file is up to date. */
+/* Records that the file contains the current state. */
 static void note(struct nm_yarn_key_store *k)
 {
     k->container_keys = k->state->container_keys;

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Keeps keys and used tokens in a file of the state directory across a restart of nmd. With it, nmd recognizes an
- * application's master that connects before the node is registered, and a master whose key only this node remembers.
+ * Saves keys and used tokens in a file of the state directory, so that they survive a restart of nmd. A restarted nmd
+ * can then verify the token of an application's master that connects before the node is registered, and of a master
+ * whose key only this node still has.
  */
 
 #include "yarn/cm-protocol/keyring.h"
@@ -13,13 +14,13 @@
 
 struct nm_yarn_key_store;
 
-/* Restores the contents of the file into all three objects, which must outlive *ret. A file that can't be read counts
- * as missing. */
+/* Restores the contents of the file into the three objects, which must outlive *ret. A file that can't be read is
+ * treated like a missing file. */
 int nm_yarn_key_store_new(const char *state_dir, struct nm_yarn_state *state, struct nm_yarn_keyring *keyring,
                           struct nm_yarn_used *used, struct nm_yarn_key_store **ret);
-/* Saves changes before it frees the store. */
+/* Saves unsaved changes, and frees the store. */
 struct nm_yarn_key_store *nm_yarn_key_store_free(struct nm_yarn_key_store *k);
 NM_DEFINE_CLEANUP(struct nm_yarn_key_store *, nm_yarn_key_store_free)
 
-/* Writes the file if its contents are out of date. After a failure, the next call writes the file again. */
+/* Writes the file if the state has changed since the last save. After a failure, the next call tries again. */
 void nm_yarn_key_store_save(struct nm_yarn_key_store *k);

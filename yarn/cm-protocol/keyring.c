@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See keyring.h. An attempt is remembered with a key and not with a token, because the attempt may have several tokens
- * of one key. */
+/* See keyring.h. The keyring remembers the key of an attempt and not its token, because the attempt may have several
+ * tokens that were signed with the same key. */
 
 #include "yarn/cm-protocol/keyring.h"
 

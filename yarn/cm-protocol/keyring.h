@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * The keys that signed the tokens for this node: the current key and the previous key of each kind. An attempt that has
- * started a container here is remembered with the key of its NMToken, since the attempt uses this token until it ends,
- * whatever keys follow. The code is pure. Token identifiers have been parsed by rpc/hadoop/token.h, so the identifiers
- * have all their parts.
+ * The keys that signed the tokens for this node: the current key and the previous key of each kind. An attempt uses the
+ * same NMToken for this node until it ends. So when an attempt has started a container on this node, the keyring
+ * remembers the attempt with the key of its NMToken, and accepts this key even after newer keys. The code is pure.
+ * rpc/hadoop/token.h has parsed the token identifiers, so they have all their parts.
  */
 
 #include <stdbool.h>
@@ -15,17 +15,18 @@
 #include "yarn/ids.h"
 #include "yarn/state.h"
 
-/* Maximum number of attempts that are remembered at the same time: more than a node has containers. */
+/* Maximum number of attempts that are remembered at the same time. It is larger than the number of containers on a
+ * node. */
 #define NM_YARN_KEYRING_MAX 65536u
 
 struct nm_yarn_keyring;
 
-/* state holds the keys as the ResourceManager sends them. The state must outlive the keyring. */
+/* state contains the keys that the ResourceManager has sent. It must outlive the keyring. */
 int nm_yarn_keyring_new(const struct nm_yarn_state *state, struct nm_yarn_keyring **ret);
 struct nm_yarn_keyring *nm_yarn_keyring_free(struct nm_yarn_keyring *k);
 NM_DEFINE_CLEANUP(struct nm_yarn_keyring *, nm_yarn_keyring_free)
 
-/* Returns true while no key has been received, so that no token can be verified. */
+/* Returns true if the node has not received a key yet, so that no token can be verified. */
 bool nm_yarn_keyring_is_empty(const struct nm_yarn_keyring *k);
 
 /* Return NULL if the key is unknown or no longer valid. */
@@ -34,7 +35,7 @@ const struct nm_yarn_master_key *nm_yarn_keyring_for_container(const struct nm_y
 const struct nm_yarn_master_key *nm_yarn_keyring_for_attempt(const struct nm_yarn_keyring *k,
                                                              const Hadoop__NMTokenIdentifier *token);
 
-/* Remembers that the attempt has started a container here with this token. -ENOBUFS: too many attempts. */
+/* Remembers that the attempt has started a container on this node with this token. -ENOBUFS: too many attempts. */
 int nm_yarn_keyring_remember(struct nm_yarn_keyring *k, const Hadoop__NMTokenIdentifier *token);
 void nm_yarn_keyring_forget(struct nm_yarn_keyring *k, const struct nm_yarn_application_id *application);
 
@@ -43,7 +44,7 @@ void nm_yarn_keyring_forget(struct nm_yarn_keyring *k, const struct nm_yarn_appl
 /* Returns the i-th remembered attempt and its key. Returns false if i is past the end. */
 bool nm_yarn_keyring_get(const struct nm_yarn_keyring *k, size_t i, struct nm_yarn_attempt_id *ret,
                          const struct nm_yarn_master_key **ret_key);
-/* Restores an attempt that an earlier nmd remembered. */
+/* Restores an attempt that an earlier nmd has saved. */
 int nm_yarn_keyring_restore(struct nm_yarn_keyring *k, const struct nm_yarn_attempt_id *id,
                             const struct nm_yarn_master_key *key);
 /* Returns a counter that changes whenever the remembered attempts or their keys change. */

@@ -35,7 +35,7 @@ static bool is_same_application(const Hadoop__AttemptId *a, const Hadoop__Attemp
     return nm_yarn_same_application(&of_a, &of_b);
 }
 
-/* Refuses a token that couldn't be read. If the node lacked memory to read it, the caller is asked to retry, because
+/* Refuses a token that couldn't be read. If reading failed for lack of memory, the caller is asked to retry, because
  * the token may be valid. */
 static int unread(const struct nm_arena *a, struct nm_exception *why, const char *text)
 {
@@ -95,7 +95,7 @@ static int invalid(struct nm_exception *why, const char *text)
     return NM_YARN_TOKEN_E_INVALID;
 }
 
-/* Compares the node's address in the token with this node's as text. Names are not resolved. */
+/* Compares the node's address in the token with this node's address as text. Names are not resolved. */
 static int check_node(const struct nm_yarn_gate *g, const Hadoop__ContainerTokenIdentifier *token,
                       struct nm_exception *why)
 {
@@ -197,7 +197,8 @@ static int check_time(const Hadoop__ContainerTokenIdentifier *token, int64_t now
                   starts ? "start container." : "increase container resource.", now_msec, token->expires_msec);
 }
 
-/* Refuses tokens of the ResourceManager's earlier runs, which are void after the ResourceManager's restart. */
+/* Refuses tokens that an earlier run of the ResourceManager has issued. They are invalid after the ResourceManager's
+ * restart. */
 static int check_rm(const struct nm_yarn_gate *g, const Hadoop__ContainerTokenIdentifier *token,
                     struct nm_exception *why)
 {

@@ -2,10 +2,9 @@
 #pragma once
 
 /*
- * Checks which tokens are valid here, and for what. There are two kinds. The caller has proven to hold an NMToken,
- * which belongs to one attempt of an application and is valid for this node. A container to be started or changed comes
- * with a container token, in which the ResourceManager describes the container. The code is pure. Refusals use the
- * exception classes and texts of Java's NodeManager.
+ * Checks tokens. Each caller has proven to hold an NMToken, which belongs to one attempt of an application and is valid
+ * for this node. A request to start or change a container contains a container token, in which the ResourceManager
+ * describes the container. The code is pure. Refusals use the exception classes and texts of Java's NodeManager.
  */
 
 #include "rpc/hadoop/arena.h"
@@ -23,14 +22,13 @@ struct nm_yarn_gate {
 };
 
 enum {
-    NM_YARN_TOKEN_E_REFUSED = 1, /* refuse this container; other parts of the request are unaffected */
-    NM_YARN_TOKEN_E_INVALID = 2, /* no caller may have this token: refuse the whole request */
+    NM_YARN_TOKEN_E_REFUSED = 1, /* refuse the request for this container only */
+    NM_YARN_TOKEN_E_INVALID = 2, /* the token is not valid for any caller: refuse the whole call */
 };
 
-/* The functions below return 0, or a positive outcome with *why. */
+/* Each function below returns 0, or a positive outcome with *why. */
 
-/* Looks up the NMToken that this identifier belongs to, and its key. The caller has not yet proven to hold the
- * token. */
+/* Finds the NMToken's key by the token's identifier. The caller has not yet proven to hold the token. */
 int nm_yarn_check_bearer(const struct nm_yarn_gate *g, struct nm_bytes identifier, struct nm_arena *a,
                          const Hadoop__NMTokenIdentifier **ret, const struct nm_yarn_master_key **ret_key,
                          struct nm_exception *why);
@@ -39,13 +37,14 @@ int nm_yarn_check_bearer(const struct nm_yarn_gate *g, struct nm_bytes identifie
 int nm_yarn_check_container(const struct nm_yarn_gate *g, const Hadoop__Token *token, struct nm_arena *a,
                             const Hadoop__ContainerTokenIdentifier **ret, struct nm_exception *why);
 
-/* Check whether this caller may start or change the container now. The token has passed nm_yarn_check_container(). */
+/* Check whether this caller may start or change the container now. nm_yarn_check_container() has accepted the token. */
 int nm_yarn_check_start(const struct nm_yarn_gate *g, const Hadoop__NMTokenIdentifier *caller,
                         const Hadoop__ContainerTokenIdentifier *token, int64_t now_msec, struct nm_exception *why);
 int nm_yarn_check_update(const struct nm_yarn_gate *g, const Hadoop__NMTokenIdentifier *caller,
                          const Hadoop__ContainerTokenIdentifier *token, int64_t now_msec, struct nm_exception *why);
 
-/* Checks that the container belongs to the caller's application. The attempt doesn't matter: a later attempt manages
- * the containers that an earlier attempt has left. operation: "stop", ... */
+/* Checks that the container belongs to the caller's application. The attempt may be another one, because a later
+ * attempt manages the containers that an earlier attempt has left. operation: a verb for the message, such as
+ * "stop". */
 int nm_yarn_check_owner(const Hadoop__NMTokenIdentifier *caller, const Hadoop__ContainerId *id, const char *operation,
                         struct nm_exception *why);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See used-tokens.h. The list is unsorted and searched from end to end. A start costs a process, compared with which a
- * few thousand comparisons take no time.
+ * See used-tokens.h. The list is unsorted and searched linearly. Each start creates a process, and a few thousand
+ * comparisons take much less time than that.
  */
 
 #include "yarn/cm-protocol/used-tokens.h"
