@@ -24,13 +24,14 @@ bool nm_authority_is_wildcard(const struct nm_authority *a)
     return false;
 }
 
-/* Checks the first `size` bytes of the text. */
+/* Returns whether the first `size` bytes of the text are a valid host name. */
 static bool is_name(const char *text, size_t size)
 {
     return size > 0 && strspn(text, LETTERS "0123456789.-_") >= size;
 }
 
-/* Parses an IPv6 address. As in Java's URI, the name or number of a network interface may follow a '%'. */
+/* Parses an IPv6 address. As in Java's URI, a '%' and the name or number of a network interface may follow the
+ * address. */
 static bool read_ipv6(const char *text, size_t size, struct nm_authority *a)
 {
     const char *zone = memchr(text, '%', size);
@@ -61,8 +62,8 @@ static bool read_host(const char *text, size_t size, struct nm_authority *a)
     return a->is_bare ? read_ipv6(text, size, a) : read_name(text, size, a);
 }
 
-/* Parses the text after the colon. Java's URI also allows "HOST:", which has no port, and any number of leading
- * zeros. */
+/* Parses the port after the colon. As in Java's URI, the port may be empty ("HOST:"), which means no port, and may have
+ * leading zeros. */
 static bool read_port(const char *text, size_t size, unsigned *ret)
 {
     char digits[8] = "";
@@ -79,8 +80,9 @@ static bool read_port(const char *text, size_t size, unsigned *ret)
     return true;
 }
 
-/* Parses the first `size` bytes. The host becomes a part of URLs. If the host had invalid characters, each container
- * that needs a file from this host would fail, without an earlier warning. */
+/* Parses the first `size` bytes of the text as an address. The host becomes a part of URLs, so it must not contain
+ * invalid characters. Otherwise each container that needs a file from this host would fail, without an earlier
+ * warning. */
 static bool read_address(const char *text, size_t size, struct nm_authority *ret)
 {
     const char *end = text + size, *bracket = size > 0 && *text == '[' ? memchr(text, ']', size) : NULL;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Expands ${...} in values. As in Hadoop, the innermost variable of the leftmost nest is replaced repeatedly, until the
- * text has no variable or the variable is unknown. An unknown variable is left in the text, which is then returned.
+ * Expands ${...} in values. As in Hadoop, the first variable that contains no other variable is replaced. This is
+ * repeated until the text has no variable, or until a variable is unknown. The text is then returned with the unknown
+ * variable in it.
  */
 
 #include "yarn/conf/conf.h"
@@ -11,11 +12,12 @@
 #include <ctype.h>
 #include <pwd.h>
 
-#define SUBSTITUTIONS_MAX 20 /* limit per value, as in Hadoop */
+#define SUBSTITUTIONS_MAX 20 /* limit per value, same as in Hadoop */
 #define EXPANDED_MAX (256u << 10)
 #define SHOWN_SIZE 120
 
-/* Finds the first "${...}" without another "$" in it. Returns the start and the length of the text inside. */
+/* Finds the first "${...}" that contains no other "$". Returns the start and the length of the text between the
+ * braces. */
 static const char *find_variable(const char *text, size_t *ret_len)
 {
     for (const char *p = strstr(text, "${"); p; p = strstr(p + 1, "${")) {
@@ -29,7 +31,8 @@ static const char *find_variable(const char *text, size_t *ret_len)
     return NULL;
 }
 
-/* Looks up NAME, NAME-text or NAME:-text. NULL: unknown. */
+/* Returns the value of ${env.NAME}, ${env.NAME-text} or ${env.NAME:-text}. spec: the part after "env.". NULL: the
+ * variable is unknown. */
 static const char *from_environment(char *spec)
 {
     char *dash = strchr(spec, '-');
@@ -44,7 +47,7 @@ static const char *from_environment(char *spec)
     return value;
 }
 
-/* Returns the values of Java's system properties that configurations use. */
+/* Returns the value of one of Java's system properties that configurations use. */
 static const char *from_java(const char *name)
 {
     const struct passwd *pw;
@@ -71,7 +74,7 @@ static const char *value_of(const struct nm_yarn_conf *c, char *name)
     return p ? p->value : NULL;
 }
 
-/* Returns the text without surrounding blanks, which come from the files' indentation. */
+/* Returns the text without surrounding blanks. Such blanks come from the indentation of XML files. */
 static const char *trimmed(const char *text, size_t *ret_len)
 {
     size_t len;
@@ -84,7 +87,7 @@ static const char *trimmed(const char *text, size_t *ret_len)
     return text;
 }
 
-/* Returns 1 if a variable was replaced, 0 if the text has no variable or the variable is unknown. */
+/* Returns 1 if a variable was replaced, 0 if the text has no variable or its next variable is unknown. */
 static int replace_one(const struct nm_yarn_conf *c, char **text)
 {
     _cleanup_free_ char *name = NULL;

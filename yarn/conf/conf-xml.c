@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Reads the XML files of a directory into the set, one after the other. A missing file is skipped. expat parses a file.
- * This code interprets the elements:
+ * Reads the XML files of a directory into the set, one after the other. A missing file is skipped. expat parses each
+ * file, and this code interprets the elements:
  *
  *   <configuration>
  *     <property><name>a</name><value>1</value><final>true</final></property>
@@ -10,8 +10,8 @@
  *     <xi:include href="other.xml"><xi:fallback>...properties, if there is no such file...</xi:fallback></xi:include>
  *   </configuration>
  *
- * Other elements are ignored, and a property without a value isn't set. Reading stops at the first error, which is
- * reported with file and line.
+ * Other elements are ignored, and a property without a value isn't set. Reading of a file stops at its first error,
+ * which is reported with file and line.
  */
 
 #include "yarn/conf/conf-set.h"
@@ -38,7 +38,7 @@ struct reading {
     const char *file;
     unsigned depth, include_depth;
     unsigned skip_depth;    /* elements of at least this depth are ignored; 0: no element is ignored */
-    struct text *into;      /* receives the characters; NULL: the characters are ignored */
+    struct text *into;      /* the text that receives the characters; NULL: the characters are ignored */
     struct text name, value, final;
     bool in_property, has_value;
     bool missing;           /* the file of the surrounding xi:include doesn't exist */
@@ -88,7 +88,8 @@ static const char *text_get(const struct text *t)
     return t->bytes ?: "";
 }
 
-/* Appends characters. The maximum is allocated at once, since all properties of a file share one buffer. */
+/* Appends characters. The buffer is allocated with its maximum size, since it is reused for all properties of a
+ * file. */
 static void text_add(struct reading *s, struct text *t, const char *from, size_t size)
 {
     if (size > t->max - t->size) {
@@ -178,7 +179,7 @@ static int read_included(struct reading *s, const char *href)
         return r;
     r = read_file(s->conf, s->dir_fd, href, text, size, s->include_depth + 1, &s->message);
     if (r < 0)
-        stop(s, r); /* the message of this failure has file and line already */
+        stop(s, r); /* the message of this failure contains file and line already */
     return 0;
 }
 
@@ -200,7 +201,7 @@ static void include(struct reading *s, const char **attributes)
     }
     r = read_included(s, attributes[1]);
     if (r == -ENOENT)
-        s->missing = true; /* an error unless a fallback follows */
+        s->missing = true; /* this is an error unless the include has a fallback */
     else if (r == -EXDEV || r == -ELOOP)
         refuse(s, r, "include of '%s': the included file must be below the directory of this file", shown);
     else if (r < 0)
@@ -213,7 +214,8 @@ static void end_include(struct reading *s)
         refuse(s, -ENOENT, "the included file doesn't exist, and the include has no fallback");
 }
 
-/* Ignores namespace prefixes, since files practically never declare other prefixes than xi. */
+/* Removes the namespace prefix of an element. The prefix isn't checked, since in practice files use no prefix but
+ * xi. */
 static const char *local_name(const char *element)
 {
     const char *colon = strchr(element, ':');
@@ -343,7 +345,7 @@ int nm_yarn_conf_read_text(struct nm_yarn_conf *c, int dir_fd, const char *file,
 
 /* ---- a directory -------------------------------------------------------------------------- */
 
-/* Returns 1 if the file doesn't exist. */
+/* Reads one file. Returns 1 if the file doesn't exist. */
 static int read_one(struct nm_yarn_conf *c, int dir_fd, const char *dir, const char *name, char **ret_message)
 {
     _cleanup_free_ char *text = malloc(NM_YARN_CONF_FILE_MAX), *path = NULL;

@@ -13,13 +13,13 @@
 #include "util/parse.h"
 
 #define PREFIX "nmd."
-#define HADOOPS_MAX 20 /* number of Hadoop's properties with the meaning of a key of nmd */
+#define HADOOPS_MAX 20 /* number of Hadoop's properties that have the same meaning as a key of nmd */
 #define OWN_MAX 200
 
 static const char *const sections[] = {"over-allocation", "queue", "preemption"};
 
 struct list {
-    struct nm_config_default *all; /* large enough for all items and the end */
+    struct nm_config_default *all; /* has room for all items and the entry that ends the list */
     size_t n;
 };
 
@@ -34,8 +34,7 @@ void nm_yarn_defaults_free(struct nm_config_default *list)
     free(list);
 }
 
-/* Adds an item. A partly allocated item counts as soon as it has a section, so the item is freed with the other
- * items. */
+/* Adds an item. The item is freed with the list, even if only some of its strings could be allocated. */
 static int add(struct list *to, const char *section, const char *name, const char *value, const char *source)
 {
     struct nm_config_default *d = &to->all[to->n];
@@ -83,7 +82,8 @@ static const char *source_of(const struct nm_yarn_settings *s, const void *field
     return file_of(s, field) ?: "Hadoop's default";
 }
 
-/* Adds a number, unless it is -1, or 0 for a cluster without a queue. Without an item, nmd's own setting applies. */
+/* Adds a number, unless it is not set: -1, or 0 for a cluster without a queue. If there is no item, nmd's own setting
+ * applies. */
 static int add_number(struct list *to, const char *section, const char *name, const struct nm_yarn_settings *s,
                       const int64_t *field, const char *unit)
 {
@@ -101,8 +101,8 @@ static int add_share(struct list *to, const char *section, const char *name, dou
     return value > 0 ? add_print(to, section, name, source, "%.9f", value) : 0;
 }
 
-/* Hadoop's default size of a node. This size is used for hosts that are clearly larger. A smaller host, or a host of
- * about this size, would offer memory that it lacks. */
+/* Hadoop's default for the memory of a node. nmd uses it only on clearly larger hosts. Otherwise the host would offer
+ * memory that it doesn't have. */
 #define USUAL_MEMORY_MIB 8192
 #define USUAL_VCORES 8
 
@@ -113,15 +113,15 @@ static bool has_usual_memory(void)
     return mib >= USUAL_MEMORY_MIB + USUAL_MEMORY_MIB / 4;
 }
 
-/* Returns true if nmd measures the node's memory: no size is set, and detection is on or the host is too small for
- * Hadoop's default. */
+/* Returns true if nmd measures the node's memory. This is the case if no size is set, and detection is on or the host
+ * is too small for Hadoop's default. */
 static bool is_measured(const struct nm_yarn_settings *s)
 {
     return s->memory_mib < 0 && (s->detects_hardware || !has_usual_memory());
 }
 
-/* Adds the node's size. In Hadoop, -1 means a fixed default size unless hardware detection is on. That size must be
- * set explicitly here, because nmd measures the host if no size is set. */
+/* Adds the node's size. In Hadoop, -1 means a fixed default size unless hardware detection is on. This default size
+ * must be added here explicitly, because nmd measures the host if no size is set. */
 static int add_size(struct list *to, const struct nm_yarn_settings *s)
 {
     int r = add_number(to, "node", "memory", s, &s->memory_mib, "M");
@@ -154,7 +154,7 @@ static int add_node(struct list *to, const struct nm_yarn_settings *s)
     return r == 0 ? add_time(to, "health", "timeout", s, &s->health_timeout_usec) : r;
 }
 
-/* Adds the thresholds. A threshold that isn't set takes its value from the general threshold. */
+/* Adds the thresholds. If a threshold isn't set, it takes the value of the general threshold. */
 static int add_thresholds(struct list *to, const struct nm_yarn_settings *s)
 {
     const char *general = source_of(s, &s->general_alpha);
@@ -179,7 +179,7 @@ static int add_policies(struct list *to, const struct nm_yarn_settings *s)
 
 /* ---- nmd's own keys ----------------------------------------------------------------------- */
 
-/* Splits nmd.SECTION.KEY into section and key. */
+/* Splits a property nmd.SECTION.KEY into section and key. Returns false for any other property. */
 static bool is_own(const char *property, char *section, size_t size, const char **ret_key)
 {
     const char *rest = property + strlen(PREFIX), *dot;

@@ -32,13 +32,14 @@ const struct nm_yarn_executor_name nm_yarn_executor_names[3] = {
 
 #define NO_RUNTIME "containers that request a runtime other than the default fail on this node"
 
-/* name NULL: all names of the section. why NULL: no warning, because nmd doesn't need the setting. */
+/* name NULL: the entry applies to all names of the section. why NULL: nmd doesn't warn, because it doesn't need the
+ * setting. */
 static const struct other {
     const char *section, *name;
     bool stops;
     const char *why;
 } others[] = {
-    /* nmd runs as root itself, and has no setuid program that only a group may execute */
+    /* nmd runs as root, and has no setuid program whose use must be restricted to a group */
     {"", "yarn.nodemanager.linux-container-executor.group", false, NULL},
     {"", "yarn.nodemanager.local-dirs", false, NULL},
     {"", "yarn.nodemanager.log-dirs", false, NULL},
@@ -86,7 +87,8 @@ struct reader {
     struct nm_refusals *refusals;
 };
 
-/* Writes the name with the section's name, because several sections have a name module.enabled. */
+/* Writes a name for messages, with the name of its section. The section is needed because several sections have a name
+ * module.enabled. */
 static const char *show_name(const struct reader *r, const char *name, char *buf, size_t size)
 {
     char shown[80], section[80];
@@ -125,7 +127,7 @@ static int warn_of(struct reader *r, const char *name, const char *why)
     return 0;
 }
 
-/* Takes a value. As in Hadoop's program, an empty value means the default. */
+/* Stores a value. As in Hadoop's setuid program, an empty value means the default. */
 static int set_value(struct reader *r, size_t which, const char *value)
 {
     const char *name = nm_yarn_executor_names[which].name;
@@ -225,7 +227,7 @@ void nm_yarn_executor_done(struct nm_yarn_executor *e)
 
 /* ---- the file ----------------------------------------------------------------------------- */
 
-/* Checks the file and the directories that lead to it, through all links. Returns 1 if only root can have written the
+/* Checks the file and all directories and links on the path to the file. Returns 1 if only root can have written the
  * file, 0 if another user may have written it. */
 static int is_trusted(const char *path, int *ret_dir_fd, const char **ret_name)
 {

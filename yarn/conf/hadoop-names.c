@@ -435,7 +435,7 @@ static const char *const names[] = {
     "webapp.xfs-filter.enabled", "workflow-id.tag-prefix",
 };
 
-/* Prefixes of names that the operator chooses or that other documents than YARN's own define. */
+/* Prefixes of names that the operator chooses, or that documents other than YARN's define. */
 static const char *const families[] = {
     "app.mapreduce.", "application.admin.client.class.", "client.failover-", "federation.", "ipc.", "log-aggregation.",
     "minicluster.", "nodemanager.admin-env.", "nodemanager.aux-services.", "nodemanager.health-checker.",
@@ -454,7 +454,7 @@ static bool is_listed(const char *rest)
     return bsearch(rest, names, NM_ARRAY_SIZE(names), sizeof *names, compare);
 }
 
-/* Checks a name that ends with the id of a ResourceManager, as names do if there are several. */
+/* Checks a name that ends with the id of a ResourceManager. A cluster with several ResourceManagers uses such names. */
 static bool is_listed_without_id(const char *rest)
 {
     const char *dot = strrchr(rest, '.');

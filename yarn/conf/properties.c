@@ -48,7 +48,8 @@ const struct nm_yarn_key nm_yarn_keys[] = {
                 "an IP address, otherwise on all addresses of the host. If the port is in use, nmd continues without "
                 "these pages. Port 0: any free port."},
     {"nmd.yarn.webapp", NM_YARN_BOOL, FIELD(serves_web), "true",
-     .meaning = "false: nmd doesn't serve these pages. The pages of the ResourceManager still link to the port."},
+     .meaning = "false: nmd doesn't serve the pages at yarn.nodemanager.webapp.address. The pages of the "
+                "ResourceManager still link to that port."},
     {"yarn.nodemanager.resource.detect-hardware-capabilities", NM_YARN_BOOL, FIELD(detects_hardware), "false",
      .meaning = "Meaning of -1 in resource.memory-mb and resource.cpu-vcores. true: the resources of the host. false: "
                 "Hadoop's defaults."},
@@ -77,26 +78,28 @@ const struct nm_yarn_key nm_yarn_keys[] = {
      .meaning = "Time from SIGTERM to SIGKILL when a user or the cluster ends a container, if nmd.conf doesn't set "
                 "[preemption] kill-grace."},
     /*
-     * Names from the branch of YARN-1011, which is in no release of Hadoop. A cluster's files may contain them for
-     * nodes built from that branch. The branch has constants for the thresholds of preemption, but their spelling can
-     * no longer be found, so these three names are nmd's own.
+     * Names from the branch of YARN-1011, which is in no release of Hadoop. A cluster's files may contain these names
+     * for nodes that were built from that branch. The branch defines constants for the thresholds of preemption, but
+     * their spelling can no longer be found. So the names of the three preemption properties are nmd's own.
      */
     {OVER_ALLOCATION "general-utilization-threshold", NM_YARN_SHARE, FIELD(general_alpha), "-1.0", RANGE(-1, 1),
      .meaning = "Opportunistic containers start while use is below this fraction of the node's capacity. Default of "
                 "memory-utilization-threshold and cpu-utilization-threshold."},
     {OVER_ALLOCATION "memory-utilization-threshold", NM_YARN_SHARE, FIELD(memory_alpha),
      "${" OVER_ALLOCATION "general-utilization-threshold}", RANGE(-1, 1),
-     .meaning = "The same for memory, if nmd.conf doesn't set [over-allocation] memory-threshold. 0 or less: nmd's "
-                "default."},
+     .meaning = "Opportunistic containers start while memory use is below this fraction of the node's capacity, if "
+                "nmd.conf doesn't set [over-allocation] memory-threshold. 0 or less: nmd's default."},
     {OVER_ALLOCATION "cpu-utilization-threshold", NM_YARN_SHARE, FIELD(cpu_alpha),
      "${" OVER_ALLOCATION "general-utilization-threshold}", RANGE(-1, 1),
-     .meaning = "The same for CPU, if nmd.conf doesn't set [over-allocation] cpu-threshold. 0 or less: nmd's "
-                "default."},
+     .meaning = "Opportunistic containers start while CPU use is below this fraction of the node's capacity, if "
+                "nmd.conf doesn't set [over-allocation] cpu-threshold. 0 or less: nmd's default."},
     {OVER_ALLOCATION "preemption.memory", NM_YARN_SHARE, FIELD(memory_beta), "-1.0", RANGE(-1, 1),
-     .meaning = "Above this fraction of use nmd takes memory back, if nmd.conf doesn't set [preemption] "
-                "memory-threshold. 0 or less: nmd's default."},
+     .meaning = "If memory use is above this fraction of the node's capacity, nmd takes memory back from "
+                "opportunistic containers. Used if nmd.conf doesn't set [preemption] memory-threshold. 0 or less: "
+                "nmd's default."},
     {OVER_ALLOCATION "preemption.cpu", NM_YARN_SHARE, FIELD(cpu_beta), "-1.0", RANGE(-1, 1),
-     .meaning = "The same for CPU, if nmd.conf doesn't set [preemption] cpu-threshold. 0 or less: nmd's default."},
+     .meaning = "If CPU use is above this fraction of the node's capacity, nmd takes CPU back from opportunistic "
+                "containers. Used if nmd.conf doesn't set [preemption] cpu-threshold. 0 or less: nmd's default."},
     {OVER_ALLOCATION "preemption.cpu.count", NM_YARN_NUMBER, FIELD(cpu_samples), "0", RANGE(0, 100),
      .meaning = "Number of consecutive samples above preemption.cpu before nmd takes CPU back, if nmd.conf doesn't "
                 "set [preemption] cpu-samples. 0: nmd's default."},
@@ -119,33 +122,33 @@ const struct nm_yarn_key nm_yarn_keys[] = {
     {"yarn.nodemanager.recovery.supervised", NM_YARN_BOOL, FIELD(supervised), "false",
      .meaning = "If recovery.enabled is also true, a supervisor restarts nmd after it exits."},
     {"yarn.resourcemanager.work-preserving-recovery.enabled", NM_YARN_BOOL, FIELD(rm_recovers), "true",
-     .meaning = "true: containers keep running while the ResourceManager restarts. false: they are ended when the "
-                "node registers again."},
+     .meaning = "true: containers keep running while the ResourceManager restarts. false: containers are ended "
+                "when the node registers again."},
     {"yarn.nodemanager.bind-host", NM_YARN_TEXT, FIELD(bind_host), "",
      .meaning = "Address of the host on which the node listens. Empty: all addresses."},
     {"yarn.nodemanager.aux-services", NM_YARN_LIST, FIELD(aux_services), "",
      .meaning = "If the list contains mapreduce_shuffle, the node serves map outputs to reducers."},
     {"yarn.nodemanager.container-executor.class", NM_YARN_TEXT, FIELD(executor), EXECUTOR "DefaultContainerExecutor",
-     .meaning = "nmd doesn't run these classes, but does what they stand for. LinuxContainerExecutor: nmd runs as "
-                "root, and containers run as other users. DefaultContainerExecutor: containers run as the user of "
-                "nmd. If that is root, they run as with LinuxContainerExecutor. No container of the cluster runs as "
-                "root unless nmd.yarn.allow-root is true."},
+     .meaning = "nmd doesn't run these Java classes, but starts containers as the same users. LinuxContainerExecutor: "
+                "nmd runs as root, and containers run as other users. DefaultContainerExecutor: containers run as "
+                "the user of nmd. If that user is root, they run as with LinuxContainerExecutor. No container of "
+                "the cluster runs as root unless nmd.yarn.allow-root is true."},
     {"yarn.nodemanager.linux-container-executor.nonsecure-mode.limit-users", NM_YARN_BOOL, FIELD(limit_users), "true",
-     .meaning = "If nmd runs as root: true: all containers run as nonsecure-mode.local-user. false: they run as the "
-                "user who submitted them."},
+     .meaning = "If nmd runs as root: true: all containers run as nonsecure-mode.local-user. false: each container "
+                "runs as the user who submitted its application."},
     {"yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user", NM_YARN_TEXT, FIELD(local_user), "nobody",
      .meaning = "User of all containers if nonsecure-mode.limit-users is true."},
     {"yarn.nodemanager.linux-container-executor.nonsecure-mode.user-pattern", NM_YARN_TEXT, FIELD(user_pattern),
      "^[_.A-Za-z0-9][-@_.A-Za-z0-9]{0,255}?[$]?$",
      .meaning = "Regular expression that the names of submitters must match."},
     {"nmd.yarn.allow-root", NM_YARN_BOOL, FIELD(allow_root), "false",
-     .meaning = "Containers may run as root: if limit-users is false and root has submitted them, or if local-user is "
-                "root. Without Kerberos any user in the cluster can claim to be root."},
+     .meaning = "true: a container runs as root if limit-users is false and root has submitted its application, or if "
+                "local-user is root. Without Kerberos any user in the cluster can claim to be root."},
     {"hadoop.tmp.dir", NM_YARN_TEXT, FIELD(tmp_dir), "/tmp/hadoop-${user.name}",
-     .meaning = "Parent of directories that aren't set."},
+     .meaning = "Default parent of yarn.nodemanager.local-dirs and yarn.log.dir."},
     {"yarn.nodemanager.local-dirs", NM_YARN_DIRS, FIELD(local_dirs), "${hadoop.tmp.dir}/nm-local-dir",
      .meaning = "Directories for the containers' working directories and resources, one per disk. nmd stores new "
-                "resources in a good directory, and uses another one when that one is no longer good."},
+                "resources in one good directory, and changes to another good directory when that directory fails."},
     {"yarn.log.dir", NM_YARN_TEXT, FIELD(base_log_dir), "${hadoop.tmp.dir}/logs",
      .meaning = "Default parent of yarn.nodemanager.log-dirs. Hadoop's scripts set it."},
     {"yarn.nodemanager.log-dirs", NM_YARN_DIRS, FIELD(log_dirs), "${yarn.log.dir}/userlogs",
@@ -172,10 +175,11 @@ const struct nm_yarn_key nm_yarn_keys[] = {
     {"yarn.nodemanager.env-whitelist", NM_YARN_LIST, FIELD(env_whitelist),
      "JAVA_HOME,HADOOP_COMMON_HOME,HADOOP_HDFS_HOME,HADOOP_CONF_DIR,CLASSPATH_PREPEND_DISTCACHE,HADOOP_YARN_HOME,"
      "HADOOP_HOME,PATH,LANG,TZ",
-     .meaning = "Variables of nmd's environment that containers inherit if they don't set them."},
+     .meaning = "Names of variables. If a container doesn't set such a variable, it gets the value in nmd's "
+                "environment."},
     {"yarn.nodemanager.admin-env", NM_YARN_TEXT, FIELD(admin_env), "MALLOC_ARENA_MAX=$MALLOC_ARENA_MAX",
-     .meaning = "Variables for all containers, NAME=value separated by commas, appended to those of the container. "
-                "$NAME is the value in nmd's environment."},
+     .meaning = "Variables for all containers: NAME=value, separated by commas. If a container sets the same variable, "
+                "this value is appended after a ':'. $NAME is the value in the container's or in nmd's environment."},
     {"yarn.nodemanager.force.path", NM_YARN_TEXT, FIELD(force_path), "",
      .meaning = "Directories, separated by ':', that are put before the PATH of a container."},
     {"yarn.nodemanager.user-home-dir", NM_YARN_TEXT, FIELD(user_home_dir), "/home/",
@@ -188,14 +192,16 @@ const struct nm_yarn_key nm_yarn_keys[] = {
     {"yarn.nodemanager.localizer.fetch.thread-count", NM_YARN_NUMBER, FIELD(localizer_threads), "4", RANGE(1, 100),
      .meaning = "Maximum number of processes that fetch or remove resources at the same time."},
     {"nmd.yarn.localizer-memory-mb", NM_YARN_NUMBER, FIELD(localizer_memory_mib), "512", RANGE(64, INT32_MAX),
-     .meaning = "Maximum memory of each of these processes, except fetch commands (nmd.fetch-command.*). Also "
-                "HADOOP_HEAPSIZE_MAX of fetch commands, if nmd's environment doesn't set it."},
+     .meaning = "Maximum memory of each process that fetches or removes resources, except fetch commands "
+                "(nmd.fetch-command.*). It is also HADOOP_HEAPSIZE_MAX of fetch commands if nmd's environment "
+                "doesn't set that variable."},
     {"nmd.yarn.localizer-timeout-ms", NM_YARN_MSEC, FIELD(localizer_timeout_usec), "300000", RANGE(5000, HOUR_MSEC),
-     .meaning = "A worker (nm-localizer) that reports no progress for this time is killed, for instance because its "
-                "user has stopped it. A worker that waits for a slow server reports progress."},
+     .meaning = "A worker (nm-localizer) that reports no progress for this time is killed. For example, its user may "
+                "have stopped it with SIGSTOP. A worker that waits for a slow server reports progress."},
     {"nmd.yarn.fetch-command-memory-mb", NM_YARN_NUMBER, FIELD(command_memory_mib), "0", RANGE(0, INT32_MAX),
-     .meaning = "Maximum writable memory (RLIMIT_DATA) of each process of a fetch command. A JVM needs more of it on "
-                "a larger host. 0: no limit; the heap is limited nevertheless."},
+     .meaning = "Maximum writable memory (RLIMIT_DATA) of each process of a fetch command. A JVM needs more "
+                "writable memory on a larger host. 0: no limit, but the heap of a JVM is limited by "
+                "nmd.yarn.localizer-memory-mb."},
     {"nmd.webhdfs.ca-file", NM_YARN_TEXT, FIELD(webhdfs_ca_file), "",
      .meaning = "PEM file, readable for all users, with the CA certificates of HDFS's servers. Used if "
                 "dfs.http.policy is HTTPS_ONLY, and for swebhdfs: URIs. nmd can't read the Java truststore of "
@@ -217,7 +223,7 @@ const struct nm_yarn_key nm_yarn_keys[] = {
                 "it if yarn.resourcemanager.scheduler.address in their configuration is the proxy's address."},
     {"yarn.nodemanager.distributed-scheduling.enabled", NM_YARN_BOOL, FIELD(distributed), "false",
      .meaning = "nmd runs the proxy, and the proxy places opportunistic containers on the nodes that the "
-                "ResourceManager lists as the least loaded. The ResourceManager needs the same setting."},
+                "ResourceManager lists as the least loaded. This property must also be true for the ResourceManager."},
     {"yarn.nodemanager.amrmproxy.address", NM_YARN_ADDRESS, FIELD(proxy_address), "0.0.0.0:8049", RANGE(0, 65535),
      .meaning = "Address on which the proxy listens. 0.0.0.0: all addresses of the host. Port 0: any free port."},
     {"yarn.nodemanager.amrmproxy.interceptor-class.pipeline", NM_YARN_LIST, FIELD(proxy_stages),
@@ -225,9 +231,9 @@ const struct nm_yarn_key nm_yarn_keys[] = {
      .meaning = "Stages that process a master's calls, named by the equivalent Java classes. If distributed "
                 "scheduling is enabled, its stage comes first."},
     {"nmd.distributed-scheduling.fill-nodes", NM_YARN_BOOL, FIELD(fill_nodes), "false",
-     .meaning = "true: a node may get several containers of an application in one heartbeat, as long as its queue has "
-                "room, so that they are placed at once. false: one per heartbeat of the application, as with Hadoop's "
-                "proxy."},
+     .meaning = "true: the proxy may place several containers of an application on a node in one heartbeat, as long as "
+                "the node's queue has room. false: it places at most one per heartbeat of the application's master, "
+                "as Hadoop's proxy does."},
     {"yarn.resourcemanager.opportunistic.max.container-allocation.per.am.heartbeat", NM_YARN_NUMBER,
      FIELD(per_am_heartbeat), "-1", RANGE(-1, INT32_MAX),
      .meaning = "Maximum number of containers that distributed scheduling allocates in one heartbeat of a master. -1: "

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The properties of Hadoop that nmd supports, each described once, with Hadoop's own names, meanings and defaults.
- * rules.h decides about all other properties.
+ * The properties of Hadoop that nmd supports, with Hadoop's own names, meanings and defaults. rules.h decides about all
+ * other properties.
  */
 
 #include <stdbool.h>
@@ -16,14 +16,14 @@
 enum nm_yarn_type {
     NM_YARN_BOOL,     /* the field is a bool */
     NM_YARN_NUMBER,   /* the field is an int64_t */
-    NM_YARN_MSEC,     /* uint64_t, microseconds; written as milliseconds, or with ns, us, ms, s, m, h or d behind it */
+    NM_YARN_MSEC,     /* uint64_t, microseconds; in a file: milliseconds, or with the unit ns, us, ms, s, m, h or d */
     NM_YARN_HOST,     /* the field is a char * */
     NM_YARN_ADDRESS,  /* the field is a struct nm_yarn_address */
     NM_YARN_SHARE,    /* the field is a double */
-    NM_YARN_QUEUE_POLICY, /* bool: BY_RESOURCES, not BY_QUEUE_LEN */
+    NM_YARN_QUEUE_POLICY, /* the field is a bool: true for BY_RESOURCES, false for BY_QUEUE_LEN */
     NM_YARN_TEXT,     /* the field is a char * */
-    NM_YARN_LIST,     /* char **, NULL-terminated: words, separated by commas in the file */
-    NM_YARN_DIRS,     /* char **: a list of at least one absolute path that a shell takes without quoting */
+    NM_YARN_LIST,     /* the field is a NULL-terminated char **: words, separated by commas in the file */
+    NM_YARN_DIRS,     /* the field is a char **: at least one absolute path that needs no quotes in a shell */
 };
 
 struct nm_yarn_address {
@@ -33,42 +33,42 @@ struct nm_yarn_address {
 
 struct nm_config_default;
 
-/* A property that users name themselves. */
+/* One property of a family: users choose the last part of the name. */
 struct nm_yarn_variable {
-    char *name, *value; /* name: without the prefix */
+    char *name, *value; /* name: the property's name without the prefix of the family */
     char *source;       /* the file that set the property */
 };
 
 /* The contents of container-executor.cfg (executor.h). */
 struct nm_yarn_executor {
-    char *file;     /* NULL if the file doesn't exist, so that all accounts may run containers */
-    char *texts[3]; /* the values, in the order of nm_yarn_executor_names; NULL: Hadoop's default */
+    char *file;     /* NULL: the file doesn't exist, so all accounts may run containers */
+    char *texts[3]; /* the values, in the order of nm_yarn_executor_names; NULL: Hadoop's default applies */
     uid_t min_uid;
 };
 
 /* The values of all properties. */
 struct nm_yarn_settings {
     struct nm_yarn_address tracker; /* the ResourceManager's address, if the cluster has only one */
-    bool ha;                        /* the cluster has several ResourceManagers: the next fields list them */
+    bool ha;                        /* the cluster has several ResourceManagers, which the next fields list */
     char **rm_ids;
     struct nm_yarn_address *trackers;
     size_t n_trackers;
-    uint64_t any_retry_usec, retry_usec, connect_usec, rpc_timeout_usec; /* any_retry_usec: for all clients of the RM */
+    uint64_t any_retry_usec, retry_usec, connect_usec, rpc_timeout_usec; /* any_retry_usec: default of retry_usec */
     struct nm_yarn_address node, web; /* host "0.0.0.0": the name of this host */
-    int64_t memory_mib, vcores;       /* -1: see defaults.c */
+    int64_t memory_mib, vcores;       /* -1: not set; see defaults.c */
     bool detects_hardware;
-    int64_t reserved_memory_mib;      /* -1: nmd's own default */
+    int64_t reserved_memory_mib;      /* -1: not set, nmd's default applies */
     int64_t queue_max_length;
     bool queue_by_resources;
     double general_alpha, memory_alpha, cpu_alpha, memory_beta, cpu_beta; /* <= 0: not set */
     int64_t cpu_samples;              /* 0: not set */
     bool pauses;
     uint64_t term_usec;
-    char *health_script;              /* "" if the cluster has no script; the next line then doesn't apply */
+    char *health_script;              /* "": the cluster has no script; health_*_usec are then unused */
     uint64_t health_period_usec, health_timeout_usec;
-    uint64_t any_health_period_usec, any_health_timeout_usec; /* defaults for any script */
+    uint64_t any_health_period_usec, any_health_timeout_usec; /* the defaults of health_*_usec */
     bool recovery, supervised, rm_recovers;
-    char *bind_host;    /* "": all addresses */
+    char *bind_host;    /* "": listen on all addresses */
     char **aux_services;
 
     /* Users and directories of containers. */
@@ -77,7 +77,7 @@ struct nm_yarn_settings {
     bool limit_users, allow_root, serves_web;
     char *tmp_dir, *base_log_dir;     /* the default parents of local_dirs and log_dirs */
     char **local_dirs, **log_dirs;
-    double max_disk_percent, low_disk_percent, min_healthy_disks; /* low: at less use, a full disk is usable again */
+    double max_disk_percent, low_disk_percent, min_healthy_disks; /* low_*: a full disk is then usable again */
     int64_t min_free_disk_mib, high_free_disk_mib;
     bool checks_disks, checks_disk_use, checks_disk_room;
     uint64_t check_disks_usec;
@@ -90,7 +90,7 @@ struct nm_yarn_settings {
     int64_t java_version;             /* 0: use the version in $JAVA_HOME */
     int64_t cache_target_mib, localizer_threads, localizer_memory_mib, command_memory_mib;
     uint64_t localizer_timeout_usec;
-    json_t *name_nodes, *webhdfs, *commands; /* input of nm-localizer (sources.c) */
+    json_t *name_nodes, *webhdfs, *commands; /* input of nm-localizer, from nm_yarn_sources_read() */
     json_t *lacking_name_nodes;               /* *ret_lacking of nm_yarn_sources_read() */
     char *webhdfs_ca_file;
     char *default_fs; /* the default file system's URI; NULL: not configured */
@@ -102,29 +102,29 @@ struct nm_yarn_settings {
 
     int64_t shuffle_port, shuffle_max_connections;
 
-    /* The proxy of application masters. */
-    bool proxy;       /* the proxy is enabled; implied by distributed */
-    bool distributed; /* this node allocates opportunistic containers itself */
+    /* The proxy for application masters. */
+    bool proxy;       /* the proxy is enabled; always true if `distributed` is true */
+    bool distributed; /* the proxy on this node allocates opportunistic containers itself */
     bool fill_nodes;
     struct nm_yarn_address proxy_address;
     char **proxy_stages; /* class names, as in Java; proxy/stages.c has the supported ones */
-    struct nm_yarn_address scheduler; /* the ResourceManager's address for masters, if the cluster has only one */
-    struct nm_yarn_address *schedulers; /* the same for several ones, by rm_ids; only with a proxy */
+    struct nm_yarn_address scheduler; /* the only ResourceManager's address for application masters */
+    struct nm_yarn_address *schedulers; /* the addresses for masters, in the order of rm_ids; only with a proxy */
     size_t n_schedulers;
     int64_t amrm_roll_sec;    /* interval between two keys of the proxy's AMRM tokens */
-    uint64_t am_expiry_usec;  /* a master that sends no call for this time counts as dead */
+    uint64_t am_expiry_usec;  /* a master that sends no call for this time is considered dead */
     int64_t per_am_heartbeat; /* number of containers; <= 0: no limit */
 
     char **values, **sources; /* each key's value, and the file that set it or NULL; in the order of nm_yarn_keys */
-    struct nm_config_default *defaults; /* values for nmd's own keys (defaults.c) */
+    struct nm_config_default *defaults; /* defaults that the cluster's files set for nmd's own keys (defaults.c) */
 };
 
 struct nm_yarn_key {
     const char *name;
     enum nm_yarn_type type;
     size_t offset;        /* offset of the field in struct nm_yarn_settings */
-    const char *fallback; /* default, in the form of a file's value */
-    int64_t min, max;     /* limits of a number; milliseconds for a time */
+    const char *fallback; /* the default, written like a value in a file */
+    int64_t min, max;     /* limits of a number; limits in milliseconds for a time */
     const char *meaning;
 };
 

@@ -15,8 +15,8 @@
 #define SCHEDULER "yarn.resourcemanager.scheduler.address"
 #define PROXY "yarn.nodemanager.amrmproxy.address"
 
-/* Checks the interval between keys. A new key becomes current after 1.5 times the expiry time of a master. Java, too,
- * requires twice that time between two keys. */
+/* Checks the interval at which the proxy makes new keys. A new key becomes current after 1.5 times the expiry time of a
+ * master. Like Java, nmd requires an interval of at least twice that delay. */
 static int check_times(const struct nm_yarn_settings *s, char **ret_message)
 {
     const uint64_t expiry_msec = s->am_expiry_usec / NM_USEC_PER_MSEC;
@@ -35,8 +35,8 @@ static bool is_here(const char *host, const struct nm_yarn_settings *s)
            nm_streq(host, "0.0.0.0") || strncmp(host, "127.", 4) == 0;
 }
 
-/* Checks the address to forward to. Masters find the proxy's address in this property. If the node's own files had it,
- * the proxy would call itself. */
+/* Checks the address to which the proxy forwards calls. In the configuration of masters, the same property contains the
+ * proxy's address. If the node's own files contained the proxy's address, the proxy would call itself. */
 static int check_way(const struct nm_yarn_settings *s, const struct nm_yarn_address *way, char **ret_message)
 {
     if (way->port != s->proxy_address.port || !is_here(way->host, s))

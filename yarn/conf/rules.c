@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See rules.h. A property whose value is not a comma-separated list of words has no rule here. */
+/* See rules.h. The rules apply only to properties whose value is a comma-separated list of words, a file mode or a
+ * number. */
 
 #include "yarn/conf/rules.h"
 
@@ -28,15 +29,15 @@
 #define ALWAYS_LIMITED \
     "the kernel enforces the memory limit of each container on this node, and kills a container that exceeds it"
 
-/* A rule about a list of words. A value that contains a word that isn't allowed, or lacks the needed word, requests a
- * function that the node lacks. */
+/* A rule about a list of words. If a value contains a word that isn't allowed, or lacks the needed word, the value
+ * requests a function that the node doesn't have. */
 struct rule {
     const char *name, *fallback;
-    const char *allowed; /* words separated by commas; NULL: any */
+    const char *allowed; /* allowed words, separated by commas; NULL: any */
     const char *needed;  /* word that must be in the list; NULL: no word is needed */
     unsigned mode;       /* if not 0, the value must be a file mode in octal with all these bits */
-    unsigned most;       /* if not 0, the value must be a number from 1 to this */
-    bool not_blank;      /* an empty list breaks the rule, too */
+    unsigned most;       /* if not 0, the value must be a number from 1 to this limit */
+    bool not_blank;      /* an empty list also breaks the rule */
     bool fatal;
     const char *why; /* reason for a refusal or warning: a sentence */
     bool of_proxy; /* applies only if application masters connect to the ResourceManager through nmd */
@@ -56,12 +57,13 @@ struct rule {
 #define OWN_PROTOCOL "nmd supports only Hadoop's own RPC protocol, not protocols implemented by Java classes"
 #define NO_POLICY "nmd doesn't check access lists of services; clients are authenticated only by their tokens"
 #define NO_AUTHORIZATION .unless = {"hadoop.security.authorization", "false"}
-/* Prefixes of access lists. Of the services with lists in Hadoop's NodeManager (NMPolicyProvider), nmd has the first,
- * and the second if masters connect to their ResourceManager through nmd. */
+/* Prefixes of the names of access lists. Hadoop's NodeManager has several services with access lists
+ * (NMPolicyProvider). nmd has the first of these services, and also the second if masters connect to their
+ * ResourceManager through nmd. */
 #define NODES "security.containermanagement.protocol."
 #define MASTERS "security.applicationmaster-nodemanager.applicationmaster.protocol."
 #define OTHERS "security.service.authorization.default."
-/* An empty list of allowed callers refuses all callers, and an empty list of blocked callers accepts all callers. */
+/* An empty list of allowed callers refuses all callers. An empty list of blocked callers accepts all callers. */
 #define EVERYBODY "*", .allowed = "*", .not_blank = true, .fatal = true, .why = NO_POLICY, NO_AUTHORIZATION
 #define NOBODY "", .allowed = "", .fatal = true, .why = NO_POLICY, NO_AUTHORIZATION
 
@@ -88,7 +90,7 @@ static const struct rule rules[] = {
     {"yarn.ipc.client.factory.class", FACTORY("RpcClient"), .fatal = true, .why = OWN_PROTOCOL},
     {"yarn.ipc.server.factory.class", FACTORY("RpcServer"), .fatal = true, .why = OWN_PROTOCOL},
     {"yarn.ipc.record.factory.class", FACTORY("Record"), .fatal = true, .why = OWN_PROTOCOL},
-    /* With "*" everywhere, the lists of hadoop-policy.xml allow all callers, as nmd does. */
+    /* If all lists in hadoop-policy.xml are "*", they allow all callers, as nmd does. */
     {"hadoop.security.authorization", "false", .allowed = "true,false", .fatal = true, .why = "must be true or false"},
     {NODES "acl", EVERYBODY},
     {NODES "acl.blocked", NOBODY},
@@ -107,7 +109,7 @@ static const struct rule rules[] = {
     {"hadoop.http.authentication.type", "simple", .allowed = "simple", .fatal = true, .why = PAGES_IN_CLEAR, NO_PAGES},
     {"hadoop.http.authentication.simple.anonymous.allowed", "true", .allowed = "true", .fatal = true,
      .why = PAGES_IN_CLEAR, NO_PAGES},
-    /* With the defaults of the two properties above, filters that require names allow all callers, as nmd does. */
+    /* If the two properties above have their defaults, filters that require names allow all callers, as nmd does. */
     {"hadoop.http.filter.initializers", STATIC_USER,
      .allowed = STATIC_USER "," CROSS_ORIGIN "," ASKS_NAME "," ASKS_PROXY_NAME, .fatal = true,
      .why = "nmd can't run a request filter written in Java, so requests would not be filtered (to disable the pages, "
@@ -139,7 +141,8 @@ static const struct rule rules[] = {
      .unless = {"nmd.webhdfs.ca-file", NULL}},
     {"yarn.nodemanager.network-tagging-handler.enabled", "false", .allowed = "false", .fatal = true,
      .why = "nmd doesn't tag the network traffic of containers, so a firewall that filters by tags would let it pass"},
-    /* A mode that allows more than the node does is harmless, and is only warned of below. */
+    /* If the mode allows less than the node's mode, nmd refuses to start. If the mode allows more, a rule below only
+     * warns. */
     {LOG_MODE, .mode = 0710, .fatal = true,
      .why = "the directories of containers' logs have mode 710 on this node, which permits the group to enter them"},
     {"yarn.nodemanager.container-executor.class", EXECUTOR "DefaultContainerExecutor",
@@ -222,8 +225,8 @@ static const struct rule rules[] = {
      .why = "pages of other hosts can't read this node's pages"},
 };
 
-/* Names without effect here, after "yarn.nodemanager.". A name that ends with '.' or '-' stands for all names with that
- * prefix. */
+/* Names without effect on this node, without the prefix "yarn.nodemanager.". A name that ends with '.' or '-' stands
+ * for all names with that prefix. */
 static const char *const idle[] = {
     /* threads, intervals and JVMs of a NodeManager that is written in Java */
     "container-manager.thread-count", "amrmproxy.client.thread-count", "collector-service.", "delete.thread-count",
@@ -238,7 +241,7 @@ static const char *const idle[] = {
     "resource-calculator.class", "container-monitor.", "linux-container-executor.path",
     "linux-container-executor.resources-handler.class", "linux-container-executor.cgroups.",
     "elastic-memory-control.", "windows-",
-    /* details of functions that a rule refuses or warns of; without effect otherwise */
+    /* details of functions that a rule refuses or warns of; without that function they have no effect */
     "amrmproxy.wait.uam-register.done", "amrmproxy.address.splitmerge.printmaxrrcount", "least-load-policy-selector.",
     "aux-services.", "node-labels.", "node-attributes.", "csi-driver.", "csi-driver-adaptor.",
     "numa-awareness.", "resource-plugins.", "resource-type.", "pluggable-device-framework.", "runtime.linux.",
@@ -247,9 +250,9 @@ static const char *const idle[] = {
     "remote-app-log-dir-", "remote-app-log-dir.", "log-aggregation.", "logaggregation.", "health-checker.",
     /* Kerberos and the functions that it protects */
     "keytab", "principal", "webapp.spnego-", "webapp.https.address",
-    /* protection of pages that can be written to or framed; nmd's can't */
+    /* protection of pages that can be written to or framed; nmd's pages can't be */
     "webapp.rest-csrf.", "webapp.xfs-filter.",
-    /* details of the Java node only: layout and checks of directories, and truncation of texts */
+    /* details of Java's NodeManager only: layout and checks of directories, and truncation of texts */
     "disk-health-checker.working-dir-content-accessibility-validation.enabled",
     "local-cache.max-files-per-directory", "disk-validator", "container-diagnostics-maximum-size",
     "localizer.address",
@@ -271,8 +274,8 @@ static bool is_idle(const char *rest)
     return false;
 }
 
-/* Returns true for families of nmd's own keys. The files that read these keys check whether a key exists (defaults.c,
- * sources.c). */
+/* Returns true for names of nmd's own families of keys. defaults.c and sources.c read these keys and check whether each
+ * key exists. */
 static bool is_own_family(const char *name)
 {
     static const char *const families[] = {OWN "over-allocation.", OWN "queue.", OWN "preemption.",
@@ -341,7 +344,8 @@ static bool is_mode_with(const char *word, size_t n, unsigned bits)
     return (mode & bits) == bits;
 }
 
-/* Returns the first word that breaks the rule, or the text if the needed word is missing. NULL: the rule is kept. */
+/* Returns the first word that breaks the rule, or the whole text if the needed word is missing. NULL: the value
+ * complies with the rule. */
 static const char *offender(const struct rule *rule, const char *text)
 {
     static const char separators[] = ", \t\r\n";
@@ -362,7 +366,7 @@ static const char *offender(const struct rule *rule, const char *text)
     return found ? NULL : text;
 }
 
-/* Returns whether the property has this value (NULL: any but ""). */
+/* Returns whether the property has this value. value NULL: any value except "". */
 static int has_value(const struct nm_yarn_conf *c, const char *name, const char *value)
 {
     _cleanup_free_ char *text = NULL;
@@ -381,7 +385,7 @@ static int has_proxy(const struct nm_yarn_conf *c)
     return r == 0 ? has_value(c, NODE "distributed-scheduling.enabled", "true") : r;
 }
 
-/* Returns 1 if another property makes the rule unnecessary. */
+/* Returns 1 if another property has a value that makes the rule unnecessary. */
 static int is_lifted(const struct nm_yarn_conf *c, const struct rule *rule)
 {
     int r = rule->unless.name ? has_value(c, rule->unless.name, rule->unless.value) : 0;
@@ -426,8 +430,8 @@ static int check_rule(const struct nm_yarn_conf *c, const struct rule *rule, nm_
     return -EOPNOTSUPP;
 }
 
-/* Warns of names with Hadoop's or nmd's prefix that both don't define, since the names may be misspelt. Other prefixes
- * belong to other programs. */
+/* Warns of names that have Hadoop's or nmd's prefix, but that neither Hadoop nor nmd defines. Such a name may be
+ * misspelt. Names with other prefixes belong to other programs. */
 static int warn_of_unknown(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, void *userdata)
 {
     for (size_t i = 0; i < nm_yarn_conf_count(c); i++) {

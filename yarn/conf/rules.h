@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Decides about properties that nmd doesn't support. If a property requests a function that nmd lacks, and jobs depend
- * on it or it protects users, nmd refuses to start. If the function is optional, nmd warns once. The other properties
- * have no effect on a node. A property with a prefix of Hadoop or nmd that both don't know may be misspelt, so nmd
- * warns of it as well.
+ * Decides about properties that nmd doesn't support. nmd refuses to start if a property requests a function that nmd
+ * doesn't have, and jobs depend on the function or it protects users. If the function is optional, nmd warns once. All
+ * other properties have no effect on a node. nmd also warns of a property that has a prefix of Hadoop or nmd but is
+ * defined by neither, because its name may be misspelt.
  */
 
 #include "util/error.h"
@@ -18,16 +18,16 @@ typedef void (*nm_yarn_warn_t)(const char *sentence, void *userdata);
 enum nm_yarn_fate {
     NM_YARN_UNKNOWN,
     NM_YARN_OBEYED,
-    NM_YARN_STOPS, /* nmd refuses to start if the value requests something */
-    NM_YARN_WARNS, /* nmd warns if the value requests something */
+    NM_YARN_STOPS, /* nmd refuses to start if the value requests a missing function */
+    NM_YARN_WARNS, /* nmd warns if the value requests a missing function */
     NM_YARN_IDLE,
 };
 
-/* Returns the fate of a property. Some values of an obeyed property can stop nmd nevertheless. */
+/* Returns how nmd treats a property. Some values of a supported property can also prevent the start of nmd. */
 enum nm_yarn_fate nm_yarn_rules_fate(const char *name);
 
 int nm_yarn_rules_set_defaults(struct nm_yarn_conf *c);
-/* Adds everything that this node can't do to the refusals. warn may be NULL. Returns 0 or -ENOMEM. */
+/* Adds a refusal for each requested function that this node doesn't have. warn may be NULL. Returns 0 or -ENOMEM. */
 int nm_yarn_rules_check(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, void *userdata,
                         struct nm_refusals *refusals);
 

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The parts of settings.c: each reads some properties from the set of conf.h for the settings. The text in *ret_message
- * is for people; the caller frees it.
+ * The parts of settings.c. Each part reads some properties from the set of conf.h into the settings. *ret_message is a
+ * text for the operator, which the caller frees.
  */
 
 #include <jansson.h>
@@ -21,16 +21,16 @@ int nm_yarn_value_parse(const struct nm_yarn_key *key, const char *text, struct 
 /* Frees the field's value. */
 void nm_yarn_value_done(const struct nm_yarn_key *key, struct nm_yarn_settings *s);
 
-/* Describes the allowed values for people. Returns the buffer or a constant string. */
+/* Describes the allowed values for a message. Returns the buffer or a constant string. */
 const char *nm_yarn_value_allowed(const struct nm_yarn_key *key, char *buf, size_t size);
 
 /* ---- addresses of ResourceManagers: trackers.c -------------------------------------------- */
 
 /*
- * The addresses of several ResourceManagers, of which one at a time is active. The names of these properties contain
- * the ids of yarn.resourcemanager.ha.rm-ids, so no table can list them:
+ * The addresses of several ResourceManagers. Only one of the ResourceManagers is active at a time. The names of these
+ * properties contain the ids of yarn.resourcemanager.ha.rm-ids, so the table of properties can't contain them:
  *
- *   yarn.resourcemanager.resource-tracker.address.ID, scheduler.address.ID   if set, else
+ *   yarn.resourcemanager.resource-tracker.address.ID, scheduler.address.ID   if set; otherwise
  *   yarn.resourcemanager.hostname.ID                                         with the default port
  */
 
@@ -40,23 +40,23 @@ enum nm_yarn_rm_service {
 };
 
 /* Reads the addresses in the order of the ids. The caller frees them with nm_yarn_trackers_free(). -EINVAL:
- * *ret_message has a line for each address that is missing or invalid. */
+ * *ret_message has one line for each address that is missing or invalid. */
 int nm_yarn_trackers_read(const struct nm_yarn_conf *c, char *const *ids, enum nm_yarn_rm_service service,
                           struct nm_yarn_address **ret, size_t *ret_n, char **ret_message);
 void nm_yarn_trackers_free(struct nm_yarn_address *list, size_t n);
 
 /* ---- the proxy of application masters: proxying.c ----------------------------------------- */
 
-/* Checks the settings of the proxy, which depend on each other. Determines whether there is a proxy and which addresses
- * it forwards to. Call this after the table's properties were read. -EINVAL and *ret_message: the settings contradict
- * each other. */
+/* Checks the settings of the proxy, which depend on each other. Determines whether the proxy is enabled and to which
+ * addresses it forwards. Must be called after the table's properties were read. -EINVAL and *ret_message: the settings
+ * contradict each other. */
 int nm_yarn_proxying_read(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, char **ret_message);
 
 /* ---- sources of resources: sources.c ------------------------------------------------------ */
 
 /*
  * The sources of containers' resources, for nm-localizer (localize/work.h). The names of these properties contain other
- * names, so no table can list them.
+ * names, so the table of properties can't contain them.
  *
  *   dfs.nameservices, dfs.ha.namenodes.SERVICE   the name nodes of each name service
  *   dfs.namenode.http-address[.SERVICE[.NODE]]   the name nodes' WebHDFS addresses; if dfs.http.policy is HTTPS_ONLY,
@@ -72,31 +72,33 @@ int nm_yarn_proxying_read(const struct nm_yarn_conf *c, struct nm_yarn_settings 
  *                                                {encoded-uri} and {target}
  */
 
-/* Reads the sources. *ret_name_nodes and *ret_commands may be empty objects. *ret_lacking is an array. It has a string
- * SERVICE.NODE for each name node without an address, an object with the name of each "service" without any address,
- * and an object with name and value of each property whose address is invalid. If the address is only doubtful, the
- * object has a sentence in "why". */
+/* Reads the sources. *ret_name_nodes and *ret_commands may be empty objects. *ret_lacking is an array. It contains:
+ * - a string SERVICE.NODE for each name node without an address
+ * - an object with the member "service" for each service without any address
+ * - an object with "name" and "value" for each property whose address is invalid; if the address is only doubtful, the
+ *   object also has "why", a sentence */
 int nm_yarn_sources_read(const struct nm_yarn_conf *c, json_t **ret_name_nodes, json_t **ret_webhdfs,
                          json_t **ret_commands, json_t **ret_lacking);
-/* Returns fs.defaultFS in *ret, with the scheme that Hadoop adds if it is missing. The caller frees *ret. NULL: the
+/* Returns fs.defaultFS in *ret. If it has no scheme, the scheme is added as in Hadoop. The caller frees *ret. NULL: the
  * property is not set. */
 int nm_yarn_sources_default(const struct nm_yarn_conf *c, char **ret);
 
 /* ---- addresses of name nodes: authority.c ------------------------------------------------- */
 
-/* Parses the address of a name node, as the properties of HDFS and URIs contain it. The code is pure. */
+/* Parses the address of a name node. Properties of HDFS and URIs contain such addresses. The code is pure. */
 
 #define NM_AUTHORITY_SIZE 300
 
-/* An address: HOST:PORT, HOST, [IPv6]:PORT, [IPv6] or IPv6. The last form is put into brackets. */
+/* An address in one of the forms HOST:PORT, HOST, [IPv6]:PORT, [IPv6] or IPv6. IPv6 without brackets is put into
+ * brackets. */
 struct nm_authority {
-    char host[NM_AUTHORITY_SIZE];   /* the host as in nm-localizer's URIs: IPv6 by nm_host_print_ipv6() */
-    char target[NM_AUTHORITY_SIZE]; /* the host for nmd's own URLs, with the zone of an IPv6 address */
+    char host[NM_AUTHORITY_SIZE];   /* the host as in nm-localizer's URIs: IPv6 as written by nm_host_print_ipv6() */
+    char target[NM_AUTHORITY_SIZE]; /* the host as in nmd's own URLs: IPv6 with its zone */
     unsigned port;                  /* 0: the text has no port */
-    bool is_bare;                   /* IPv6 without brackets, whose last part may be meant as a port */
+    bool is_bare;                   /* IPv6 without brackets; its last part may have been intended as a port */
 };
 
-/* Returns true for an address that names no particular host: all addresses of a host, or an empty host. */
+/* Returns true for an address that doesn't identify a host: all addresses of a host, or an empty host. */
 bool nm_authority_is_wildcard(const struct nm_authority *a);
 
 /* Parses a property's value. As in Hadoop, a scheme before the address and a path after it are ignored. Returns false
@@ -109,16 +111,16 @@ bool nm_authority_read_uri(const char *uri, const char *scheme, struct nm_author
 /* ---- defaults of nmd's own keys: defaults.c ----------------------------------------------- */
 
 /*
- * Values that a cluster's files set for nmd's own keys (nmd.conf(5)), used for the keys that nmd's own files don't set.
- * Some properties of Hadoop have the same meaning as a key of nmd. In addition, each key that controls the node's
- * decisions can be set in the cluster's files by its own name:
+ * The cluster's files can set values for nmd's own keys (nmd.conf(5)). Such a value is used for a key that nmd's own
+ * files don't set. Some properties of Hadoop have the same meaning as a key of nmd. In addition, each key that controls
+ * the node's decisions can be set in the cluster's files by its own name:
  *
  *   nmd.over-allocation.KEY   nmd.queue.KEY   nmd.preemption.KEY
  *
- * Such a name has precedence over Hadoop's property of the same meaning.
+ * If both are set, such a name has precedence over Hadoop's property.
  */
 
-/* Fills s->defaults from s and c, in the form that nm_config_load() takes: the list ends with an entry without a
- * section. nm_config_load() checks keys and values. This function only ensures that both are printable text. */
+/* Fills s->defaults from s and c, in the form that nm_config_load() takes: an entry without a section ends the list.
+ * nm_config_load() checks keys and values. This function ensures only that keys and values are printable text. */
 int nm_yarn_defaults_make(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, char **ret_message);
 void nm_yarn_defaults_free(struct nm_config_default *list);

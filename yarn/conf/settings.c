@@ -68,7 +68,7 @@ int nm_yarn_settings_new_conf(struct nm_yarn_conf **ret)
     return r;
 }
 
-/* Sets the value that applies if no file sets any property, including the properties that the default refers to. */
+/* Sets the default of a property and of all properties that the default refers to. */
 static int use_fallback(size_t i, struct nm_yarn_settings *s)
 {
     _cleanup_(nm_yarn_conf_freep) struct nm_yarn_conf *c = NULL;
@@ -97,7 +97,7 @@ static int read_key(const struct nm_yarn_conf *c, size_t i, struct nm_yarn_setti
         return r;
     if (file && !(s->sources[i] = strdup(file)))
         return -ENOMEM;
-    /* As in Hadoop, an empty value means the default for booleans only. */
+    /* As in Hadoop, an empty value means the default only for booleans. */
     r = k->type == NM_YARN_BOOL && !*s->values[i] ? use_fallback(i, s) : nm_yarn_value_parse(k, s->values[i], s);
     if (r == -EINVAL || r == -ERANGE)
         return nm_fail(ret_message, r, "%s: %s = '%s': must be %s",
@@ -121,7 +121,8 @@ static int read_variable(const struct nm_yarn_conf *c, const struct nm_yarn_prop
     return v->name && v->source ? 0 : -ENOMEM;
 }
 
-/* Reads the variables, whose names are only in the files. */
+/* Reads the properties whose names contain the name of a variable. The table of properties can't contain their
+ * names. */
 static int read_variables(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, struct nm_refusals *refusals)
 {
     int r = 0;
@@ -140,9 +141,9 @@ static int read_variables(const struct nm_yarn_conf *c, struct nm_yarn_settings 
     return r;
 }
 
-/* Reads the keys in the table's order, since a host's field may be a part of an address. A default may be invalid only
- * because the default contains a property from a file, and this property is refused itself. So failures of defaults are
- * reported only if no property of a file failed. */
+/* Reads the keys in the table's order, since a host's field may be a part of an address. A default can be invalid only
+ * if it contains a property from a file. In this case the property itself is refused. So failures of defaults are
+ * reported only if no property from a file has failed. */
 static int read_keys(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, struct nm_refusals *refusals)
 {
     _cleanup_(nm_refusals_done) struct nm_refusals of_defaults = {};
@@ -189,8 +190,8 @@ static int read_others(const struct nm_yarn_conf *c, struct nm_yarn_settings *s,
     return r;
 }
 
-/* Reads container-executor.cfg if nmd is root. Otherwise nmd runs containers as nmd's own user only, which the file
- * can't forbid. */
+/* Reads container-executor.cfg if nmd is root. If nmd isn't root, it runs containers only as its own user, which the
+ * file can't forbid. */
 static int read_executor(const char *dir, struct nm_yarn_settings *s, nm_yarn_warn_t warn, void *userdata,
                          struct nm_refusals *refusals)
 {
@@ -200,7 +201,7 @@ static int read_executor(const char *dir, struct nm_yarn_settings *s, nm_yarn_wa
                                  &s->executor_rules, refusals);
 }
 
-/* Sets *ret even in case of refusals. dir: the directory of container-executor.cfg; NULL: ignore that file. */
+/* Sets *ret even if there are refusals. dir: the directory of container-executor.cfg; NULL: ignore that file. */
 static int examine(const struct nm_yarn_conf *c, const char *dir, nm_yarn_warn_t warn, void *userdata,
                    struct nm_yarn_settings **ret, struct nm_refusals *refusals)
 {
@@ -239,7 +240,7 @@ int nm_yarn_settings_read(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, voi
     return r;
 }
 
-/* Adds a file that can't be read as one refusal, and continues with the other files. */
+/* Adds one refusal for each file that can't be read, and continues with the other files. */
 int nm_yarn_settings_examine(const char *dir, nm_yarn_warn_t warn, void *userdata, struct nm_yarn_settings **ret,
                              char **ret_message)
 {
@@ -254,7 +255,8 @@ int nm_yarn_settings_examine(const char *dir, nm_yarn_warn_t warn, void *userdat
     return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
 }
 
-/* Stores the absolute path, because fetch commands receive this path and run in another working directory. */
+/* Stores the absolute path of the directory, because fetch commands receive this path and run in another working
+ * directory. */
 static int keep_dir(struct nm_yarn_settings *s, const char *dir)
 {
     s->dir = realpath(dir, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The settings of this node in a cluster's configuration: the properties of conf.h, read by the tables of
- * properties.h. */
+/* The settings of this node in the cluster's configuration. The properties are read from the set of conf.h, according
+ * to the table in properties.h. */
 
 #include <jansson.h>
 
@@ -10,23 +10,24 @@
 #include "yarn/conf/properties.h"
 #include "yarn/conf/rules.h"
 
-/* Reads the files of a directory. Refuses invalid values and requests that the node can't fulfil. For each refusal,
- * *ret_message has a line that names the file, the property, the value and what is allowed. */
+/* Reads the files of a directory. Refuses invalid values, and values that request a function that nmd doesn't have. For
+ * each refusal, *ret_message has a line that names the file, the property, the value and what is allowed. */
 int nm_yarn_settings_load(const char *dir, nm_yarn_warn_t warn, void *userdata, struct nm_yarn_settings **ret,
                           char **ret_message);
-/* Reads the settings as nm_yarn_settings_load() does, but for display only: in case of refusals, *ret is set too, with
- * defaults in place of the refused values. Returns 0 or the first refusal's error. *ret is NULL only if no file could
- * be read. */
+/* Reads the settings as nm_yarn_settings_load() does, but for display only: if values are refused, *ret is still set,
+ * with defaults in place of the refused values. Returns 0 or the error of the first refusal. *ret is NULL only if no
+ * file could be read. */
 int nm_yarn_settings_examine(const char *dir, nm_yarn_warn_t warn, void *userdata, struct nm_yarn_settings **ret,
                              char **ret_message);
 struct nm_yarn_settings *nm_yarn_settings_free(struct nm_yarn_settings *s);
 NM_DEFINE_CLEANUP(struct nm_yarn_settings *, nm_yarn_settings_free)
 
-/* The first function makes a set with the tables' defaults, into which files can be read. The second converts a set to
- * settings. */
+/* nm_yarn_settings_new_conf() makes a set with the tables' defaults, into which the caller can read files.
+ * nm_yarn_settings_read() converts a set to settings. */
 int nm_yarn_settings_new_conf(struct nm_yarn_conf **ret);
 int nm_yarn_settings_read(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, void *userdata,
                           struct nm_yarn_settings **ret, char **ret_message);
 
-/* Returns all keys with value, default, source and meaning as an array of objects, which `nmctl config` shows. */
+/* Returns an array with one object for each key, with value, default, source and meaning. `nmctl config` shows this
+ * array. */
 json_t *nm_yarn_settings_to_json(const struct nm_yarn_settings *s);

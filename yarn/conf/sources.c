@@ -19,8 +19,8 @@
 struct reader {
     const struct nm_yarn_conf *conf;
     bool https;
-    const char *prefix; /* prepended to the names in name_nodes */
-    const char *file_system; /* the default file system; NULL: not set */
+    const char *prefix; /* this text is prepended to each name in name_nodes */
+    const char *file_system; /* the URI of the default file system; NULL: not set */
     json_t *name_nodes, *webhdfs, *commands, *lacking;
 };
 
@@ -32,8 +32,9 @@ static void reader_done(struct reader *r)
     json_decref(r->lacking);
 }
 
-/* Returns the deprecated name of a property, by the tables of Hadoop's Configuration and HdfsConfiguration. Names with
- * a service suffix are not in these tables. NULL: the property has no deprecated name. */
+/* Returns the deprecated name of a property, according to the tables of Hadoop's classes Configuration and
+ * HdfsConfiguration. These tables don't contain names with a service suffix. NULL: the property has no deprecated
+ * name. */
 static const char *older_name(const char *name)
 {
     static const struct {
@@ -51,9 +52,9 @@ static const char *older_name(const char *name)
     return NULL;
 }
 
-/* Reads a property. *ret is NULL if the property isn't set or can't be expanded, or if the value isn't valid UTF-8,
- * since environment variables in it may be invalid. Returns -ENOMEM without memory: to treat HTTPS_ONLY as unset would
- * send data in the clear. */
+/* Reads a property. *ret is NULL if the property isn't set or can't be expanded. *ret is also NULL if the value isn't
+ * valid UTF-8, which an environment variable may cause. Returns -ENOMEM if there is no memory. The caller must not
+ * treat this as an unset property, because without HTTPS_ONLY data would be sent in the clear. */
 static int get(const struct nm_yarn_conf *c, const char *name, char **ret)
 {
     _cleanup_free_ char *value = NULL;
@@ -67,7 +68,7 @@ static int get(const struct nm_yarn_conf *c, const char *name, char **ret)
     return 0;
 }
 
-/* Reads the default file system. As in Hadoop, an address without a scheme is that of HDFS, and "local" means the
+/* Reads the default file system. As in Hadoop, an address without a scheme is an address of HDFS, and "local" means the
  * node's own file system. */
 static int get_default_fs(const struct nm_yarn_conf *c, char **ret)
 {
@@ -94,8 +95,8 @@ static int append(json_t *list, const char *text, size_t size)
 
 /* ---- name nodes --------------------------------------------------------------------------- */
 
-/* Adds an authority that URIs may have. An existing authority is kept: if two name nodes run on one host, the host's
- * bare name stands for the first. */
+/* Adds an authority that URIs may contain. If the authority exists already, it is kept: if two name nodes run on one
+ * host, the host name without a port stands for the first name node. */
 static int put_key(const struct reader *r, const char *name, const char *base)
 {
     char key[NAME_SIZE + 40];
@@ -118,8 +119,8 @@ static int put_keys(const struct reader *r, const struct nm_authority *rpc, cons
     return e < 0 ? e : put_key(r, rpc->host, base);
 }
 
-/* Adds a doubtful property to `lacking`. why NULL: the value is no address at all. Does so in the first pass only,
- * because the properties are read again for swebhdfs:. */
+/* Adds a doubtful property to `lacking`. why NULL: the value is not an address. Adds it in the first pass only, because
+ * the properties are read a second time for swebhdfs:. */
 static int doubt_address(const struct reader *r, const char *name, const char *value, const char *why)
 {
     json_t *item;
@@ -155,7 +156,7 @@ static int get_address(const struct reader *r, const char *what, const char *suf
     return doubt_bare(r, name, text, &address);
 }
 
-/* Reports a wildcard address of a name service's node, whose host no other property provides. */
+/* Reports a wildcard address of a service's name node if no other property contains the host of this name node. */
 static int doubt_wildcard(const struct reader *r, const char *what, const char *suffix, const struct nm_authority *a)
 {
     char name[2 * NAME_SIZE];
@@ -167,8 +168,9 @@ static int doubt_wildcard(const struct reader *r, const char *what, const char *
                          "a wildcard address doesn't identify a host; nothing is fetched from this name node");
 }
 
-/* Adds a name node. suffix: "", ".SERVICE" or ".SERVICE.NODE". fallback: the name node's RPC address if no property
- * sets an RPC address. As in Hadoop, the RPC host is used if the web address is missing or a wildcard. */
+/* Adds a name node. suffix: "", ".SERVICE" or ".SERVICE.NODE". fallback: the address that is used if no property sets
+ * the name node's RPC address. As in Hadoop, the host of the RPC address is used if the web address is missing or a
+ * wildcard. */
 static int add_name_node(const struct reader *r, json_t *list, const char *suffix, const struct nm_authority *fallback)
 {
     const char *what = r->https ? "https" : "http", *host;
@@ -192,8 +194,8 @@ static int add_name_node(const struct reader *r, json_t *list, const char *suffi
     return e < 0 ? e : put_keys(r, &rpc, base);
 }
 
-/* Fills the list of a service that has several name nodes, or a single name node whose property names contain the
- * service's name. */
+/* Fills the list of a service: several name nodes, or a single name node whose property names contain the service's
+ * name. */
 static int fill_service(const struct reader *r, json_t *list, const char *service, size_t size)
 {
     _cleanup_free_ char *nodes = NULL;
@@ -220,8 +222,8 @@ static int fill_service(const struct reader *r, json_t *list, const char *servic
     return e;
 }
 
-/* Adds the list, and takes ownership of the list. An empty list is left out, so that the worker uses its default: the
- * host of the URI. */
+/* Adds the list to the object, and takes ownership of the list. An empty list is not added, so that nm-localizer uses
+ * its default: the host of the URI. */
 static int put_list(json_t *object, const char *key, size_t size, json_t *list)
 {
     if (json_array_size(list) > 0)
@@ -230,8 +232,8 @@ static int put_list(json_t *object, const char *key, size_t size, json_t *list)
     return 0;
 }
 
-/* Determines whether clients address the service by its name. A cluster may list services that clients don't address by
- * name. */
+/* Returns whether clients of this cluster address the service by its name. A cluster may list services that its clients
+ * don't use. */
 static int is_asked_by_name(const struct reader *r, const char *service, bool *ret)
 {
     static const char *const schemes[] = {"hdfs", "webhdfs", "swebhdfs"};
@@ -254,7 +256,7 @@ static int is_asked_by_name(const struct reader *r, const char *service, bool *r
     return 0;
 }
 
-/* Reports a service without any address, because clients would use its name as a host name. */
+/* Reports a service that has no address, because clients would use the service's name as a host name. */
 static int doubt_service(const struct reader *r, const char *service)
 {
     bool is_asked = false;
@@ -294,7 +296,7 @@ static int read_services(struct reader *r, const char *services)
     return e;
 }
 
-/* Reads the only name node, whose property names have no suffix. */
+/* Reads the addresses of a cluster that has only one name node, whose property names have no suffix. */
 static int read_single(const struct reader *r, const struct nm_authority *of_file_system)
 {
     json_t *list = json_array();
@@ -304,7 +306,7 @@ static int read_single(const struct reader *r, const struct nm_authority *of_fil
     return e;
 }
 
-/* Adds "hdfs:", the entry for hdfs:///PATH, which lies in the default file system if that is HDFS. */
+/* If the default file system is HDFS, adds the entry "hdfs:", which is used for hdfs:///PATH. */
 static int put_default(const struct reader *r, const struct nm_authority *authority)
 {
     json_t *list = nm_name_nodes_find(r->name_nodes, r->prefix, authority->host, authority->port, false);
@@ -317,7 +319,7 @@ static int put_default(const struct reader *r, const struct nm_authority *author
     return put_key(r, "hdfs:", base);
 }
 
-/* Adds the entry for URIs without an authority. scheme: with its colon. */
+/* Adds the entry for URIs without an authority. scheme: includes the colon. */
 static int put_webhdfs_default(const struct reader *r, const char *scheme, const struct nm_authority *authority)
 {
     unsigned port = authority->port > 0 ? authority->port : r->https ? HTTPS_PORT : HTTP_PORT;
@@ -338,8 +340,7 @@ static int read_all(struct reader *r, const char *services, const struct nm_auth
     return read_single(r, of_file_system);
 }
 
-/* Reads the name nodes for swebhdfs:. If the policy is TLS for all, the name nodes are the same as for the other
- * schemes. */
+/* Reads the name nodes for swebhdfs:. With HTTPS_ONLY, they are the same as for the other schemes. */
 static int read_swebhdfs(struct reader *r, const char *services, const char *policy, const char *file_system)
 {
     struct nm_authority authority;
@@ -368,7 +369,7 @@ static int doubt_uri(const struct reader *r, const char *file_system, const char
         return 0;
     if (strncmp(file_system + n, "://", 3) != 0 || file_system[n + 3] == '/' || file_system[n + 3] == '\0')
         return doubt_address(r, "fs.defaultFS", file_system, none);
-    /* Hadoop reads SCHEME: alone as a host of that name with an empty port */
+    /* Hadoop interprets SCHEME: without more text as a host of that name with an empty port */
     if (strncasecmp(file_system + n + 3, scheme, n) == 0 && nm_streq(file_system + n + 3 + n, ":"))
         return doubt_address(r, "fs.defaultFS", file_system + n + 3, none);
     if (!nm_authority_read_uri(file_system, scheme, &a))
@@ -411,7 +412,7 @@ static int read_name_nodes(struct reader *r)
     return e;
 }
 
-/* Reads the TLS settings, which also apply to name nodes that aren't in the list. */
+/* Reads the TLS settings. They also apply to name nodes that aren't in the list. */
 static int read_tls(const struct reader *r, json_t **ret)
 {
     _cleanup_free_ char *ca_file = NULL;

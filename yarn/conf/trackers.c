@@ -26,7 +26,7 @@ void nm_yarn_trackers_free(struct nm_yarn_address *list, size_t n)
     free(list);
 }
 
-/* Reads a property. *ret is NULL if the property isn't set. */
+/* Reads a property. If the property isn't set, *ret is NULL. */
 static int get(const struct nm_yarn_conf *c, const char *name, const char *id, char **ret, char **ret_message)
 {
     char whole[300];

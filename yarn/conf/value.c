@@ -11,9 +11,9 @@
 #include "util/parse.h"
 
 #define DIRS_MAX 64      /* limit of nm-shuffle */
-#define DIR_MAX_SIZE 512 /* nm_yarn_value_allowed() describes both limits */
+#define DIR_MAX_SIZE 512 /* the text of nm_yarn_value_allowed() contains both limits */
 
-/* Parses a boolean. Hadoop accepts only these two words. */
+/* Parses a boolean. As in Hadoop, only "true" and "false" are valid. */
 static int parse_bool(const char *text, bool *ret)
 {
     if (strcasecmp(text, "true") != 0 && strcasecmp(text, "false") != 0)
@@ -113,7 +113,7 @@ static int parse_address(const char *text, int64_t min, int64_t max, struct nm_y
     return 0;
 }
 
-/* Replaces *ret with a copy of the text. */
+/* Replaces *ret by a copy of the text, and frees the former text. */
 static int take_copy(const char *text, char **ret)
 {
     char *copy = strdup(text);
@@ -136,7 +136,7 @@ static int parse_share(const char *text, int64_t min, int64_t max, double *ret)
     char *end;
     double v;
 
-    if (!isdigit((unsigned char)text[negative])) /* excludes blanks, signs, "inf" and "nan" */
+    if (!isdigit((unsigned char)text[negative])) /* strtod() would also accept blanks, signs, "inf" and "nan" */
         return -EINVAL;
     errno = 0;
     v = strtod(text, &end);
@@ -148,7 +148,7 @@ static int parse_share(const char *text, int64_t min, int64_t max, double *ret)
     return 0;
 }
 
-/* Parses a text without control characters, since the value may be copied to a script, a log or a terminal. */
+/* Parses a text. Control characters are invalid, since the value may be copied to a script, a log or a terminal. */
 static int parse_text(const char *text, char **ret)
 {
     for (const char *p = text; *p; p++)
@@ -188,7 +188,8 @@ static int parse_list(const char *text, char ***ret)
     return 0;
 }
 
-/* Checks a path that is copied to scripts, with or without double quotes, and to lists. */
+/* Checks a path. It must not need quotes, because it is copied to scripts, with or without double quotes, and to
+ * comma-separated lists. */
 static bool is_dir(const char *name)
 {
     if (*name != '/' || strlen(name) > DIR_MAX_SIZE)
@@ -287,7 +288,7 @@ void nm_yarn_value_done(const struct nm_yarn_key *k, struct nm_yarn_settings *s)
     case NM_YARN_HOST:
     case NM_YARN_TEXT:
         free(*(char **)field);
-        *(char **)field = NULL; /* a host's field may be a part of an address's field */
+        *(char **)field = NULL; /* the field of a host may be a part of the field of an address */
         break;
     case NM_YARN_LIST:
     case NM_YARN_DIRS:
