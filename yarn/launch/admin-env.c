@@ -27,7 +27,7 @@ size_t nm_yarn_admin_env_room(const struct nm_yarn_settings *s)
     return n;
 }
 
-/* Appends a value after a colon, as in a list of directories. */
+/* Appends a value to a variable, after a colon, as in a list of directories. */
 static int append(struct nm_arena *arena, struct nm_yarn_env *e, const char *value)
 {
     e->value = nm_arena_print(arena, "%s:%s", e->value, value);
@@ -74,13 +74,13 @@ static void read_properties(const struct nm_yarn_settings *s, struct nm_yarn_env
 
 /* ---- substitution ------------------------------------------------------------------------- */
 
-/* Returns the length of the name after a '$' at the start of the text, or 0. */
+/* Returns the length of the name that follows a '$' at the start of the text, or 0 if there is none. */
 static size_t name_size(const char *text)
 {
     return *text == '$' && strspn(text + 1, LETTERS) > 0 ? strspn(text + 1, LETTERS DIGITS) : 0;
 }
 
-/* Returns NULL without memory. */
+/* Returns the value after the replacement of each $NAME. NULL: no memory. */
 static const char *expand(struct nm_arena *arena, struct nm_yarn_env *env, size_t n, const char *value)
 {
     const char *done = "";
@@ -103,7 +103,7 @@ static const char *expand(struct nm_arena *arena, struct nm_yarn_env *env, size_
     return done;
 }
 
-/* Sets or extends a variable. An empty value is skipped, because appending it would only append a ':'. */
+/* Sets a variable, or appends to its value. An empty value is skipped, because appending it would add only a ':'. */
 static int put(struct nm_arena *arena, const struct nm_yarn_env *variable, struct nm_yarn_env *env, size_t *n)
 {
     const char *value = expand(arena, env, *n, variable->value);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See as-user.h. In the kernel, each thread has a separate user and group for file access, and the capabilities that
- * bypass file permissions depend on them. The C library's function for supplementary groups changes all threads, so the
- * system call is used. nm_become() applies the same identity but can't be undone. */
+/* See as-user.h. In the kernel, each thread has its own user and group for file access (fsuid and fsgid). The
+ * capabilities that bypass file permissions depend on them. The C library's function for supplementary groups changes
+ * all threads, so this file uses the system call. nm_become() sets the same identity, but permanently. */
 
 #include "yarn/launch/as-user.h"
 
@@ -13,7 +13,8 @@
 
 #include "util/error.h"
 
-/* Sets the ids. setfsuid() and setfsgid() don't report failures. A call with an invalid id returns the current id. */
+/* Sets the ids. setfsuid() and setfsgid() don't report failures, but a call with an invalid id returns the current
+ * id. */
 static int set_ids(const struct nm_identity *who)
 {
     (void)setfsgid(who->gid);
@@ -58,7 +59,8 @@ int nm_yarn_become(const struct nm_identity *who, struct nm_yarn_self *ret)
     return r;
 }
 
-/* Restores the identity. A change of identity clears the kernel's dumpable flag, which would prevent core dumps. */
+/* Restores the identity. A change of identity clears the kernel's dumpable flag, and without that flag the process
+ * dumps no core. */
 void nm_yarn_return(struct nm_yarn_self *self)
 {
     if (self->is_other) {

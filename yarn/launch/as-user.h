@@ -3,8 +3,8 @@
 
 /*
  * File access with a user's rights. Between nm_yarn_become() and nm_yarn_return(), file operations of this thread have
- * the user's rights, and the files that it makes belong to the user. So links or files that the user has placed there
- * can't lead to files that the user couldn't access. An nmd that isn't root can't change its user and keeps its own.
+ * the user's rights, and new files belong to the user. So links or files that the user has made can't lead nmd to files
+ * that the user couldn't access. An nmd that isn't root can't change its user. It then keeps its own rights.
  */
 
 #include <sys/types.h>
@@ -13,12 +13,12 @@
 #include "util/macros.h"
 
 struct nm_yarn_self {
-    gid_t *groups; /* nmd's own groups */
+    gid_t *groups; /* nmd's own supplementary groups */
     int n_groups, dumpable;
     gid_t gid;
-    int is_other; /* the user is not nmd's own user */
+    int is_other; /* the user differs from nmd's own user */
 };
 
 int nm_yarn_become(const struct nm_identity *who, struct nm_yarn_self *ret);
-/* Restores nmd's own rights. Accepts a zeroed struct, too. */
+/* Restores nmd's own rights. A zeroed struct is allowed. */
 void nm_yarn_return(struct nm_yarn_self *self);

@@ -15,10 +15,10 @@
 
 /* ---- ownership of a local directory ------------------------------------------------------- */
 
-#define ASIDE "_DEL_" /* prefix that Hadoop uses */
+#define ASIDE "_DEL_" /* prefix of moved directories, as in Hadoop */
 #define NAME_SIZE 64
 
-/* Subdirectories that a NodeManager makes in a local directory. */
+/* The subdirectories that a NodeManager makes in a local directory. They are moved aside. */
 static const char *const kept[] = {"filecache", "usercache", "nmPrivate"};
 
 static int set_aside(const struct nm_yarn_dir *dir)
@@ -33,9 +33,9 @@ static int set_aside(const struct nm_yarn_dir *dir)
     return 0;
 }
 
-/* Identifies the directory by device and inode and not by its name, so that another spelling of the name doesn't remove
- * files of running containers. The state directory is made last: until the state directory exists, the contents count
- * as foreign. */
+/* Identifies the directory by device and inode and not by its name. Otherwise, if the configuration used another
+ * spelling of the name, files of running containers would be removed. The state directory is made last: while it
+ * doesn't exist, the contents are treated as those of another NodeManager. */
 int nm_yarn_claim(const char *state_dir, const struct nm_yarn_dir *dir, char **ret)
 {
     _cleanup_free_ char *path = NULL;
@@ -67,7 +67,7 @@ static bool is_aside(const char *name)
     return false;
 }
 
-/* Removes with nmd's rights, since the files may belong to many users. No link on the way is followed. */
+/* Removes files with nmd's rights, since the files may belong to many users. Links are not followed. */
 static void sweep_one(struct nm_localizer *l, const struct nm_yarn_dir *dir)
 {
     _cleanup_closedir_ DIR *d = NULL;
@@ -90,7 +90,7 @@ void nm_yarn_claim_sweep(struct nm_localizer *l, const struct nm_yarn_dirs *dirs
             sweep_one(l, &dirs->all[i]);
 }
 
-/* mke2fs(8) makes one inode per this number of bytes by default. */
+/* By default, mke2fs(8) makes one inode per this number of bytes. */
 #define INODE_BYTES 16384u
 
 /* ---- opening localizers ------------------------------------------------------------------- */
@@ -112,8 +112,9 @@ static int adopt(struct nm_yarn_caches *c, size_t i)
     return r;
 }
 
-/* Opens the localizer of a directory, and marks the directory as bad on failure. A read-only disk may cause this
- * failure although the directory could be opened. The directory is good once its localizer could be opened. */
+/* Opens the localizer of a directory. If this fails, marks the directory as bad. A read-only disk can cause this
+ * failure, although the directory itself could be opened. The directory is marked as good when its localizer can be
+ * opened. */
 static int adopt_or_say(struct nm_yarn_caches *c, size_t i)
 {
     struct nm_yarn_dir *d = &c->dirs->all[i];
@@ -133,8 +134,8 @@ static bool is_good(const struct nm_yarn_caches *c, size_t i)
     return c->all[i] && c->dirs->all[i].is_good;
 }
 
-/* Makes the first good localizer current, unless the current one is good: each change causes resources to be fetched
- * again. */
+/* If the current localizer isn't good, makes the first good localizer current. A good localizer stays current, because
+ * each change causes resources to be fetched again. */
 static void choose(struct nm_yarn_caches *c)
 {
     struct nm_localizer *good = NULL;
@@ -162,8 +163,9 @@ void nm_yarn_caches_check(struct nm_yarn_caches *c)
     choose(c);
 }
 
-/* Returns the space that users can use in the directory. Few free inodes count as little space, since an archive may
- * contain many small files. File systems that make inodes on demand report a total of 0. */
+/* Returns the space in the directory that users can use. Few free inodes count as little space, since an archive may
+ * contain many small files. A total of 0 inodes is ignored: file systems that make inodes on demand report this
+ * total. */
 static uint64_t free_bytes(const struct nm_yarn_caches *c, size_t i)
 {
     struct statvfs vfs;
@@ -186,8 +188,8 @@ static size_t index_of(const struct nm_yarn_caches *c, const struct nm_localizer
     return i;
 }
 
-/* Returns the index of the good directory that has most room, or dirs->n if no directory is good. Skips the directories
- * in `tried`. */
+/* Returns the index of the good directory with the most free space, or dirs->n if no directory is good. Skips the
+ * directories in `tried`. */
 static size_t find_room(const struct nm_yarn_caches *c, const bool *tried)
 {
     size_t best = c->dirs->n;
@@ -220,8 +222,9 @@ struct nm_localizer *nm_yarn_caches_roomier(const struct nm_yarn_caches *c, cons
     return c->all[to];
 }
 
-/* Returns the good localizer that lacks least of the resources and has room for the rest. Among equals, returns the
- * localizer with most room. Returns the current localizer if no good directory has enough room. */
+/* Returns the good localizer that has the most of the resources already and has room for the others. If several
+ * localizers have the same number, returns the one whose directory has the most free space. If no good directory has
+ * enough room, returns the current localizer. */
 static struct nm_localizer *find_fewest(const struct nm_yarn_caches *c, const struct nm_localizer_user *user,
                                         const struct nm_localizer_resource *resources, size_t n)
 {
@@ -241,8 +244,8 @@ static struct nm_localizer *find_fewest(const struct nm_yarn_caches *c, const st
     return best;
 }
 
-/* Returns the current localizer if it has all resources, or if no localizer has. Otherwise returns a good localizer
- * that has all resources. */
+/* Returns a good localizer that has all resources, preferably the current localizer. If no localizer has all resources,
+ * returns the current localizer. */
 static struct nm_localizer *find_all(const struct nm_yarn_caches *c, const struct nm_localizer_user *user,
                                      const struct nm_localizer_resource *resources, size_t n)
 {
@@ -254,9 +257,9 @@ static struct nm_localizer *find_all(const struct nm_yarn_caches *c, const struc
     return c->now;
 }
 
-/* Chooses by the sizes that the application states. The sizes are trusted for this choice only, and the current
- * localizer stays current. The existing resources are looked up only if there isn't room for all of them, or no sizes
- * are stated. */
+/* Chooses a localizer by the sizes that the application states. These sizes are used for this choice only, and the
+ * current localizer doesn't change. The code checks which resources exist only if there isn't room for all resources,
+ * or if the application states no sizes. */
 static struct nm_localizer *choose_by_room(const struct nm_yarn_caches *c, const struct nm_localizer_user *user,
                                            const struct nm_localizer_resource *resources, size_t n)
 {

@@ -45,7 +45,7 @@ static _Noreturn void become_checker(int program, int words, const char *path, p
 
 /* ---- in nmd ---- */
 
-/* Reads the child's output until its end or the time limit. */
+/* Reads the child's output until the child closes it or the time limit is reached. */
 static bool read_words(int fd, char ret[static WORDS_SIZE])
 {
     const uint64_t end_usec = nm_now_usec() + MOST_USEC;
@@ -70,8 +70,8 @@ static bool read_words(int fd, char ret[static WORDS_SIZE])
     return true;
 }
 
-/* Runs the check. Returns 1 with the child's output; 0 if the file is usable or the check could not be run, which nmd
- * reports elsewhere. */
+/* Runs the check. Returns 1 with the child's output. Returns 0 if the file is usable, or if the check could not be run;
+ * another part of nmd reports the cause. */
 static int ask(const char *program_path, const char *path, char ret[static WORDS_SIZE])
 {
     _cleanup_close_ int program = open(program_path, O_PATH | O_CLOEXEC), read_end = -EBADF, write_end = -EBADF;
@@ -105,8 +105,8 @@ static int ask(const char *program_path, const char *path, char ret[static WORDS
     return 1;
 }
 
-/* Returns the first directory of the file's real path that other users can't enter. NULL: other users can enter all
- * directories, or no memory. */
+/* Returns the first directory of the file's real path that not all users can enter. NULL: all users can enter all
+ * directories, or there is no memory. */
 static char *find_closed_dir(const char *path)
 {
     _cleanup_free_ char *real = realpath(path, NULL);

@@ -20,13 +20,13 @@
 #define PATH_SIZE 700
 #define NEVER (-1)
 
-/* An entry of the queue. A long delete-delay can make the queue very long. So entries are found by name in a tree, and
- * each has its own timer, which handles one entry per turn of the event loop. */
+/* An entry of the queue. A long delete-delay can make the queue very long. So a tree finds entries by name. Each entry
+ * has its own timer, so one turn of the event loop handles one entry. */
 struct cleanup {
     struct nm_yarn_cleanup_queue *all;
-    char *submitter, *application, *container; /* container NULL: the entry is for the application itself */
+    char *submitter, *application, *container; /* container NULL: for the application's own files */
     uint64_t ended_realtime_usec;
-    uint64_t retry_usec, again_usec; /* the last delay before a retry; time of the next retry */
+    uint64_t retry_usec, again_usec; /* retry_usec: the last delay before a retry; again_usec: time of the next retry */
     sd_event_source *timer;
     unsigned n_removals; /* number of removals in progress */
     bool is_tried, are_logs_tried;
@@ -60,7 +60,8 @@ static void free_entry(void *entry)
     free(i);
 }
 
-/* Removes an entry whose files are all gone. If nmd dies just before, the next nmd checks again and finds no files. */
+/* Removes an entry whose files have all been removed. If nmd exits before this, the next nmd restores the entry and
+ * finds no files. */
 static void forget(struct cleanup *i)
 {
     struct nm_yarn_cleanup_queue *q = i->all;
@@ -79,9 +80,8 @@ static void wake_at(struct cleanup *i, uint64_t usec)
     (void)sd_event_source_set_enabled(i->timer, SD_EVENT_ONESHOT);
 }
 
-/* Returns true if the files have been kept for this time; otherwise schedules another look. Uses the wall clock,
- * which continues while nmd is not running. If the clock was set back, the files are kept no longer than keep_sec
- * from now. */
+/* Returns true if the files have been kept for keep_sec. Otherwise schedules another check. Uses the wall clock, which
+ * continues while nmd is not running. If the clock was set back, the files are kept for at most keep_sec from now. */
 static bool is_due(struct cleanup *i, int64_t keep_sec)
 {
     const uint64_t keep_usec = (uint64_t)keep_sec * NM_USEC_PER_SEC, now_usec = nm_realtime_usec();
@@ -99,7 +99,7 @@ static void on_removed(void *userdata)
 {
     struct cleanup *i = userdata;
 
-    /* continue in a separate turn, since this turn belongs to the localizer */
+    /* continue in another turn of the event loop, since the localizer has called this function */
     if (--i->n_removals == 0)
         wake_at(i, i->again_usec);
 }
@@ -112,7 +112,7 @@ static bool is_there(int dir_fd, const char *path)
     return fd >= 0;
 }
 
-/* Removes a path with the rights of the owner of `owned`, which lies in a directory of nmd. */
+/* Removes a path with the rights of the user who owns `owned`, a directory that lies in a directory of nmd. */
 static void remove_path(struct cleanup *i, const struct nm_yarn_dir *d, const char *owned, const char *path)
 {
     char whole[PATH_SIZE + 600];
@@ -126,7 +126,7 @@ static void remove_path(struct cleanup *i, const struct nm_yarn_dir *d, const ch
         i->n_removals++;
 }
 
-/* Returns whether files are left to remove. */
+/* Starts the removal of the files. Returns whether files are left to remove. */
 static bool remove_files(struct cleanup *i)
 {
     const struct nm_yarn_dirs *dirs = i->all->local;
@@ -144,8 +144,8 @@ static bool remove_files(struct cleanup *i)
     return any;
 }
 
-/* Removes the logs. The application's directory belongs to the user and lies in nmd's directory, so the user's rights
- * are needed to empty the directory, and nmd's rights to remove it. */
+/* Removes the logs. The application's log directory belongs to the user and lies in nmd's log directory. So the
+ * contents are removed with the user's rights, and the directory itself is removed with nmd's rights. */
 static bool remove_logs(struct cleanup *i)
 {
     const struct nm_yarn_dirs *dirs = i->all->log;
@@ -162,8 +162,8 @@ static bool remove_logs(struct cleanup *i)
     return any;
 }
 
-/* Schedules a retry of a failed removal. A container's files are retried only with its application. If removals are in
- * progress, the end of the removals wakes the entry. */
+/* Schedules a retry of a failed removal. A container's files are retried only together with its application. If
+ * removals are in progress, no timer is set, because their end starts the next check. */
 static void wait_or_retry(struct cleanup *i, bool *tried)
 {
     if (i->n_removals > 0 && !*tried) {
@@ -176,7 +176,7 @@ static void wait_or_retry(struct cleanup *i, bool *tried)
         wake_at(i, i->again_usec);
 }
 
-/* Does what is due for an entry. This may free the entry. */
+/* Does the work that is due for an entry. This may free the entry. */
 static void look(struct cleanup *i)
 {
     const struct nm_yarn_settings *s = i->all->settings;
@@ -244,7 +244,7 @@ static int insert(struct nm_yarn_cleanup_queue *q, const char *submitter, const 
     return 0;
 }
 
-/* Saves an entry under the application's id, which alone identifies it in is_known(). */
+/* Saves an entry under the application's id. is_known() looks only for this id. */
 static int note(struct nm_yarn_cleanup_queue *q, const char *submitter, const char *application,
                 uint64_t ended_realtime_usec)
 {
@@ -266,7 +266,7 @@ int nm_yarn_cleanup_queue_add(struct nm_yarn_cleanup_queue *q, const char *submi
     if (is_known(q, application, container))
         return 0;
     if (!container)
-        (void)note(q, submitter, application, now_usec); /* the removal may free a full disk */
+        (void)note(q, submitter, application, now_usec); /* after a failure, too: it may free a full disk */
     return insert(q, submitter, application, container, now_usec);
 }
 

@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * Removes the files that containers and applications leave behind, after the configured delay. nm-localizer does the
- * removal with the rights of the files' owner, since there may be a million files. An application that has ended is
- * noted in a file of its own in nmd's state directory until its files are removed, so that a restarted nmd continues.
+ * Removes the files of containers and applications after the configured delay. nm-localizer removes them with the
+ * rights of the files' owner, in a separate process, since there may be a million files. For each application that has
+ * ended, a file in nmd's state directory exists until the application's files are removed, so that a restarted nmd
+ * continues the removal.
  */
 
 #include <systemd/sd-event.h>
@@ -14,15 +15,15 @@
 
 struct nm_yarn_cleanup_queue;
 
-/* All arguments must outlive the queue, but for the localizer, which must be freed first. state_dir: a directory for
- * the queue alone. */
+/* All arguments must outlive the queue, except the localizer, which must be freed before the queue. state_dir: a
+ * directory that only this queue uses. */
 int nm_yarn_cleanup_queue_new(sd_event *event, const struct nm_yarn_settings *settings, struct nm_localizer *localizer,
                               const struct nm_yarn_dirs *local, const struct nm_yarn_dirs *log, const char *state_dir,
                               struct nm_yarn_cleanup_queue **ret);
 struct nm_yarn_cleanup_queue *nm_yarn_cleanup_queue_free(struct nm_yarn_cleanup_queue *q);
 NM_DEFINE_CLEANUP(struct nm_yarn_cleanup_queue *, nm_yarn_cleanup_queue_free)
 
-/* Queues a removal. container == NULL: all files of the application, and later its logs. Adding an entry twice
- * succeeds. */
+/* Queues a removal. container == NULL: remove all files of the application, and later its logs. If the entry exists
+ * already, the call succeeds. */
 int nm_yarn_cleanup_queue_add(struct nm_yarn_cleanup_queue *q, const char *submitter, const char *application,
                               const char *container);

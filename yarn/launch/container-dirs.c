@@ -15,9 +15,9 @@
 #define PATH_SIZE 300
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
-/* Enters a subdirectory of the open directory *at, and makes it if necessary. *at is closed and replaced. Runs with
- * the user's rights, so that a link or directory that the user has placed there gives access to the user's own files
- * only. */
+/* Opens a subdirectory of the open directory *at, and makes it if necessary. Closes *at and replaces it by the
+ * subdirectory. Must be called with the user's rights, so that a link or directory that the user has placed there leads
+ * only to files that the user can access. */
 static int enter(int *at, const char *name)
 {
     const int made = RET_NERRNO(mkdirat(*at, name, DIR_MODE));
@@ -25,7 +25,7 @@ static int enter(int *at, const char *name)
 
     if (next < 0)
         return next;
-    if (made >= 0 && fchmod(next, DIR_MODE) < 0) /* the umask may have removed bits */
+    if (made >= 0 && fchmod(next, DIR_MODE) < 0) /* the umask may have cleared bits of the mode */
         return -errno;
     (void)nm_close(*at);
     *at = STEAL_FD(next);
@@ -48,7 +48,7 @@ static int make_below(int *at, const struct nm_yarn_tenant *t, bool has_tmp)
     return r >= 0 && has_tmp ? enter(at, "tmp") : r;
 }
 
-/* Makes usercache. Users pass through it to their own directories, which other users can't read. */
+/* Makes usercache. Users must be able to pass through it to their own directories, but not to read it. */
 static int make_usercache(int local_fd)
 {
     if (mkdirat(local_fd, "usercache", 0755) < 0)
@@ -73,8 +73,8 @@ int nm_yarn_dirs_make_local(int local_fd, const struct nm_yarn_tenant *t, bool h
 
 /* ---- logs --------------------------------------------------------------------------------- */
 
-/* Gives the directory to the user. If root owns the directory, it was just made, by this nmd or by an nmd that died
- * right after. */
+/* Changes the owner of the directory to the user. If root owns the directory, this nmd has just made it, or an earlier
+ * nmd has made it and exited before it could change the owner. */
 static int take_over(int fd, const struct nm_yarn_tenant *t)
 {
     struct stat st;
@@ -107,8 +107,8 @@ int nm_yarn_dirs_make_log(int log_fd, const struct nm_yarn_tenant *t)
 
 /* ---- contents ----------------------------------------------------------------------------- */
 
-/* Opens a path as the user. The path's first component lies in a directory of nmd, all others in the user's
- * directories. */
+/* Opens a path as the user. The first component of the path lies in a directory of nmd, and all other components lie in
+ * the user's directories. */
 static int open_path(int base_fd, const struct nm_yarn_tenant *t, const char *const *path)
 {
     _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
@@ -124,7 +124,7 @@ static int open_path(int base_fd, const struct nm_yarn_tenant *t, const char *co
     return r < 0 ? r : STEAL_FD(at);
 }
 
-/* Opens the directory for each use, since the user may have replaced it. */
+/* Opens the directory for each use, since the user may have replaced it in the meantime. */
 int nm_yarn_dirs_open_work(int local_fd, const struct nm_yarn_tenant *t)
 {
     _cleanup_close_ int base = RET_NERRNO(openat(local_fd, "usercache", DIR_FLAGS));
@@ -201,7 +201,7 @@ static int make_link(int dir_fd, const struct nm_yarn_link *link)
     return r < 0 ? r : replace_link(at, rest, link->target);
 }
 
-/* Changes to the user's rights once for all links. */
+/* Changes to the user's rights only once, for all links. */
 int nm_yarn_dirs_links(int dir_fd, const struct nm_yarn_tenant *t, const struct nm_yarn_link *links, size_t n,
                        size_t *ret_made)
 {

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * The directories of one container inside the node's directories. usercache/SUBMITTER and LOG-DIR/APPLICATION are made
- * in directories of nmd. Everything below them belongs to the user and is made with the user's rights (as-user.h).
+ * The directories of one container, below the node's local directories and log directories. usercache/SUBMITTER and
+ * LOG-DIR/APPLICATION are made in directories of nmd. Everything below these two directories belongs to the user and is
+ * made with the user's rights (as-user.h).
  */
 
 #include <sys/types.h>
@@ -12,16 +13,16 @@
 #include "yarn/launch/dirs.h"
 #include "yarn/launch/script.h"
 
-/* The owner and the purpose of the directories. An owner that was found from a directory (nm_yarn_dirs_owner()) has no
- * supplementary groups. Supplementary groups are not needed, because all files below that directory belong to the
- * owner. */
+/* The owner and the purpose of the directories. If nm_yarn_dirs_owner() found the owner from a directory, the tenant
+ * has no supplementary groups. Supplementary groups are not needed, because all files below that directory belong to
+ * the owner. */
 struct nm_yarn_tenant {
     const char *submitter, *application, *container;
     struct nm_identity as;
 };
 
-/* Make the container's directories in a local directory, or in a log directory. has_tmp: the container's working
- * directory is in this local directory, and gets a subdirectory tmp. -EPERM: the directory of the submitter or
+/* Make the container's directories in a local directory, or in a log directory. has_tmp: this local directory contains
+ * the container's working directory, which gets a subdirectory tmp. -EPERM: the directory of the submitter or
  * application belongs to another user. */
 int nm_yarn_dirs_make_local(int local_fd, const struct nm_yarn_tenant *t, bool has_tmp);
 int nm_yarn_dirs_make_log(int log_fd, const struct nm_yarn_tenant *t);
@@ -34,12 +35,12 @@ int nm_yarn_dirs_open_log(int log_fd, const struct nm_yarn_tenant *t);
 int nm_yarn_dirs_write(int dir_fd, const struct nm_yarn_tenant *t, const char *name, const void *data, size_t size,
                        mode_t mode);
 
-/* Makes links in that directory to files elsewhere. Each link replaces a file or link of the same name. A name may
- * contain directories, which are made. *ret_made: the number of links made before the first failure. -EINVAL: a name
- * leads out of the directory. */
+/* Makes links in that directory to files in other directories. Each link replaces a file or link of the same name. If a
+ * name contains directories, they are made. *ret_made: the number of links that were made before the first failure.
+ * -EINVAL: a name leads out of the directory. */
 int nm_yarn_dirs_links(int dir_fd, const struct nm_yarn_tenant *t, const struct nm_yarn_link *links, size_t n,
                        size_t *ret_made);
 
-/* Returns the owner of an application's directories: of its log directory, or of the submitter's directory in a local
- * directory. -ENOENT: the directory doesn't exist. */
+/* Returns the owner of an application's directories. path: the application's log directory, or the submitter's
+ * directory in a local directory. -ENOENT: the directory doesn't exist. */
 int nm_yarn_dirs_owner(int base_fd, const char *path, uid_t *ret_uid, gid_t *ret_gid);

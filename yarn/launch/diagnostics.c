@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Output of a failed container, and names of its log files (launcher.h). The user can change these files at any time.
- * So nmd opens the files as that user, without following links, and only regular files are used. */
+/* The last output of a failed container, and the names of its log files (launcher.h). The user can change these files
+ * at any time. So nmd opens the files as that user, without following links, and uses only regular files. */
 
 #include <dirent.h>
 #include <fnmatch.h>
@@ -13,15 +13,16 @@
 #include "yarn/launch/as-user.h"
 #include "yarn/launch/launcher-state.h"
 
-/* Limits. A directory can have any number of files, and the search blocks the event loop: at most NAMES_MAX names are
- * read, and at most MATCHES_MAX matching files are examined. */
+/* Limits of the search, which blocks the event loop, because a directory can have any number of files. At most
+ * NAMES_MAX names are read, and at most MATCHES_MAX matching files are examined. */
 #define NAMES_MAX 2048
 #define MATCHES_MAX 32
-#define LISTED_MAX 200 /* limit of the list for display */
+#define LISTED_MAX 200 /* limit for the list of log files */
 #define USUAL_NAME "stderr"
 #define PATTERN_SIZE 256
 
-/* Matches a name. "{a,b}" is a or b, as in Hadoop. Braces elsewhere have no meaning. */
+/* Matches a name with a pattern. As in Hadoop, a pattern "{a,b}" means a or b. Braces within a pattern have no special
+ * meaning. */
 static bool matches(const char *pattern, const char *name)
 {
     size_t length = strlen(pattern);
@@ -57,8 +58,8 @@ static void look_at(int dir_fd, const char *name, struct newest *n)
     (void)snprintf(n->name, NAME_MAX + 1, "%s", name);
 }
 
-/* Finds the newest matching file that isn't empty. If more files match than are examined, the result is the newest of
- * the examined files. These include "stderr", which nearly all containers have. */
+/* Finds the newest matching file that isn't empty. If more files match than may be examined, the result is the newest
+ * of the examined files. Nearly all containers have a file "stderr", which is always examined. */
 static bool find_newest(int dir_fd, const char *pattern, char name[static NAME_MAX + 1])
 {
     _cleanup_closedir_ DIR *dir = NULL;
@@ -77,7 +78,7 @@ static bool find_newest(int dir_fd, const char *pattern, char name[static NAME_M
     return newest.found;
 }
 
-/* Copies the valid UTF-8 characters, and replaces all other bytes with '?', such as the rest of a character that was
+/* Copies the valid UTF-8 characters. Replaces each other byte with '?', for example the rest of a character that was
  * cut at the start. */
 static char *as_text(struct nm_arena *arena, const char *raw, size_t size)
 {
@@ -97,7 +98,7 @@ static char *as_text(struct nm_arena *arena, const char *raw, size_t size)
     return text;
 }
 
-/* Returns "" if the file is empty or can't be read. */
+/* Returns the end of a file. Returns "" if the file is empty or can't be read. */
 static const char *read_end(int dir_fd, const char *name, size_t max, struct nm_arena *arena)
 {
     _cleanup_close_ int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -122,7 +123,7 @@ static const char *add(struct nm_arena *arena, const char *text, const char *nam
                           words[strlen(words) - 1] == '\n' ? "" : "\n") ?: text;
 }
 
-/* Opens the log directory as its owner, who is the container's user. */
+/* Opens the log directory as its owner, which is the container's user. */
 static int open_as_owner(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
                          const char *container, struct nm_yarn_tenant *ret)
 {
@@ -153,7 +154,8 @@ const char *nm_yarn_launcher_diagnostics(struct nm_yarn_launcher *l, const char 
     return text;
 }
 
-/* Returns whether to list the file. Most file systems return the type with the name, which saves a stat() call. */
+/* Returns whether the list includes the file. Most file systems return the file's type with its name, which makes a
+ * stat() call unnecessary. */
 static bool is_listed(int dir_fd, const struct dirent *d)
 {
     struct stat st;
@@ -180,6 +182,6 @@ json_t *nm_yarn_launcher_log_files(struct nm_yarn_launcher *l, const char *log_d
     (void)nm_opendir_at(fd, &dir);
     for (unsigned n = 0; dir && n < LISTED_MAX && (d = readdir(dir)); n++)
         if (is_listed(fd, d))
-            (void)json_array_append_new(names, json_string(d->d_name)); /* without memory, the list is shorter */
+            (void)json_array_append_new(names, json_string(d->d_name)); /* without memory, names are missing */
     return names;
 }

@@ -23,7 +23,7 @@
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
-/* Checks that only root and nmd can replace the directory. */
+/* Checks that only root and nmd's own user can replace the directory. */
 static int check_above(int fd)
 {
     _cleanup_close_ int above = RET_NERRNO(openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -31,7 +31,8 @@ static int check_above(int fd)
     return above < 0 ? above : nm_check_way(above);
 }
 
-/* Makes the directory with a mode that lets containers of all users pass, whatever nmd's umask is. */
+/* Makes the directory. Its mode doesn't depend on nmd's umask, and permits all users to pass through it to the
+ * directories of their containers. */
 static int make(const char *name)
 {
     int r = RET_NERRNO(access(name, F_OK));
@@ -62,8 +63,8 @@ static void tell_why(int r, char why[WHY_SIZE])
                                : strerror(-r));
 }
 
-/* Opens a directory. Returns 0 if it can't be opened, because its disk may have failed while other directories are
- * usable. Returns -ENOMEM without memory, because nmd would otherwise run without that disk. */
+/* Opens a directory. If the directory can't be opened, returns 0, because its disk may have failed while other
+ * directories are usable. Returns -ENOMEM without memory, because otherwise nmd would run without that disk. */
 static int open_dir(struct nm_yarn_dir *d)
 {
     int r = make(d->name);
@@ -80,7 +81,7 @@ static int refuse_all(const char *first, const char *why, char **ret_message)
     return nm_fail(ret_message, -ENOTDIR, "The directory %s can't be used: %s", first, why);
 }
 
-/* Returns the result that opening or making the directory would have. */
+/* Returns the result that opening or making the directory would have, without changing it. */
 static int look_at(const char *name, char why[WHY_SIZE])
 {
     _cleanup_close_ int fd = -EBADF;
@@ -115,9 +116,10 @@ int nm_yarn_dirs_look(char *const *names, void (*tell)(const struct nm_yarn_dir 
     return 0;
 }
 
-/* Returns the byte that stands for a directory in the lock file. All nmds on this host lock bytes of one file, since a
- * lock on the directory itself would keep a file open on a disk that is to be unmounted or remounted read-only. The
- * bytes are spread widely, so a conflict means that another nmd uses the directory. */
+/* Returns the position of the byte that represents a directory in the lock file. All nmds on this host lock bytes of
+ * one file. A lock on the directory itself would keep a file open on a disk that an administrator may want to unmount
+ * or remount read-only. The positions are spread over a wide range, so a conflict means that another nmd uses the
+ * directory. */
 static int64_t lock_place(const struct stat *st)
 {
     const uint64_t spread = UINT64_C(0x9e3779b97f4a7c15);
@@ -125,7 +127,7 @@ static int64_t lock_place(const struct stat *st)
     return (int64_t)(((uint64_t)st->st_dev * spread ^ (uint64_t)st->st_ino) & INT64_MAX);
 }
 
-/* Locks a directory's byte. -EBUSY: another nmd has the lock; its name is in buf. */
+/* Locks a directory's byte. -EBUSY: another nmd has the lock; buf then contains its name. */
 static int lock_byte(int lock_fd, int dir_fd, uint64_t wait_usec, char buf[NM_LOCKFILE_HOLDER_SIZE])
 {
     struct stat st;
@@ -139,7 +141,7 @@ static int lock_byte(int lock_fd, int dir_fd, uint64_t wait_usec, char buf[NM_LO
     return r;
 }
 
-/* Locks a directory's byte. Waits, with a message, for an nmd that was just stopped and is still exiting. */
+/* Locks a directory's byte. If an nmd that was just stopped is still exiting, prints a message and waits for it. */
 static int wait_for_byte(int lock_fd, int dir_fd, const char *name, void (*tell)(int level, const char *sentence),
                          char buf[NM_LOCKFILE_HOLDER_SIZE])
 {
@@ -154,7 +156,7 @@ static int wait_for_byte(int lock_fd, int dir_fd, const char *name, void (*tell)
     return lock_byte(lock_fd, dir_fd, LOCK_WAIT_USEC, buf);
 }
 
-/* Locks a directory. Succeeds without a lock if the directory can't be opened: its disk may have failed, and then no
+/* Locks a directory. If the directory can't be opened, succeeds without a lock: its disk may have failed, and then no
  * nmd uses the directory. */
 static int lock_dir(int lock_fd, const char *name, void (*tell)(int level, const char *sentence), char **ret_message)
 {
@@ -173,7 +175,8 @@ static int lock_dir(int lock_fd, const char *name, void (*tell)(int level, const
                    "its own (yarn.nodemanager.local-dirs)", buf, name);
 }
 
-/* Opens the lock file until the process ends. POSIX locks are released when any descriptor of the file is closed. */
+/* Opens the lock file. It stays open until the process exits, because POSIX locks are released when any descriptor of
+ * the file is closed. */
 static int open_locks(char **ret_message)
 {
     static int fd = -EBADF;
@@ -200,8 +203,8 @@ int nm_yarn_dirs_lock(char *const *names, void (*tell)(int level, const char *se
     return r < 0 ? r : 0;
 }
 
-/* Locks the directory, since another nmd may have locked the directory while the disk was unavailable. Doesn't wait:
- * the next check tries again. */
+/* Locks a directory that could not be locked before, since another nmd may have locked it while the disk was
+ * unavailable. Doesn't wait, because the next check tries again. */
 static int lock_if_asked(const struct nm_yarn_dirs *dirs, struct nm_yarn_dir *d)
 {
     char buf[NM_LOCKFILE_HOLDER_SIZE];
@@ -221,7 +224,8 @@ static int lock_if_asked(const struct nm_yarn_dirs *dirs, struct nm_yarn_dir *d)
     return r;
 }
 
-/* Releases the lock. Otherwise a new directory with the same inode number would appear to be locked. */
+/* Releases the lock of a directory. If the lock were kept, a new directory with the same inode number would appear to
+ * be locked. */
 static void unlock(const struct nm_yarn_dirs *dirs, const struct nm_yarn_dir *d)
 {
     struct stat st;
@@ -241,7 +245,7 @@ void nm_yarn_dirs_done(struct nm_yarn_dirs *dirs)
     *dirs = (struct nm_yarn_dirs){};
 }
 
-/* Opens a directory that could not be opened before, as its disk may be available now. */
+/* Opens a directory that could not be opened before. Its disk may be available now. */
 static int join(const struct nm_yarn_dirs *dirs, struct nm_yarn_dir *d)
 {
     int r = open_dir(d);
@@ -283,7 +287,7 @@ int nm_yarn_dirs_open(const struct nm_yarn_settings *s, char *const *names, bool
 
 /* ---- checks ------------------------------------------------------------------------------- */
 
-/* Makes and removes a directory, since some disk failures only show in writes. */
+/* Makes and removes a directory, since some disk failures occur only in writes. */
 static int try_to_make(int fd)
 {
     if (mkdirat(fd, PROBE, 0700) < 0 && errno != EEXIST)
@@ -291,8 +295,8 @@ static int try_to_make(int fd)
     return RET_NERRNO(unlinkat(fd, PROBE, AT_REMOVEDIR));
 }
 
-/* Returns why the directory is full, or NULL. A full directory becomes usable at a stricter limit than the limit that
- * made it full. Otherwise the state would change with each file. */
+/* Returns the reason why the directory is full, or NULL. The limit at which a full directory becomes usable again is
+ * stricter than the limit at which it becomes full. With a single limit, the state would change with each file. */
 static const char *full(const struct nm_yarn_dir *d, const struct nm_yarn_settings *s, const struct statvfs *vfs,
                         char *buf, size_t size)
 {
@@ -313,9 +317,9 @@ static const char *full(const struct nm_yarn_dir *d, const struct nm_yarn_settin
     return buf;
 }
 
-/* Returns 1 if the name still leads to the open directory, 0 if not, or -errno. Containers and nmd have files in the
- * open directory but access them by path, so another directory with that name can't replace the open directory while
- * nmd runs. */
+/* Returns 1 if the name still leads to the open directory, 0 if it leads elsewhere, or -errno. Containers and nmd have
+ * files in the open directory but access them by path. So another directory with that name can't be used in place of
+ * the open directory while nmd runs. */
 static int has_name(const struct nm_yarn_dir *d)
 {
     struct stat named, opened;
@@ -328,7 +332,7 @@ static int has_name(const struct nm_yarn_dir *d)
     return r >= 0 && named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
 }
 
-/* Checks the disk by the space that containers can use. The file system's reserve for root counts as used. */
+/* Checks the space on the disk that containers can use. The file system's reserve for root counts as used. */
 static void check_disk(struct nm_yarn_dir *d, const struct nm_yarn_settings *s)
 {
     struct statvfs vfs;
@@ -377,7 +381,7 @@ static void check_after(struct nm_yarn_dirs *dirs, uint64_t pause_usec)
     }
 }
 
-/* Checks at intervals only, so that failing containers don't cause a check of all disks each. */
+/* Checks the directories at intervals only. Otherwise each failing container would cause a check of all disks. */
 void nm_yarn_dirs_check(struct nm_yarn_dirs *dirs)
 {
     check_after(dirs, dirs->is_doubted ? DOUBT_USEC : dirs->settings->check_disks_usec);
@@ -401,9 +405,9 @@ void nm_yarn_dirs_tell(struct nm_yarn_dirs *dirs, void (*tell)(const struct nm_y
     }
 }
 
-/* Chooses the next directory. Each turn adds each directory's free share to its credit. The directory with the most
- * credit is chosen, and its credit is reduced for the turn. So every directory is chosen regularly, and twice in a row
- * only if it has much more free space. */
+/* Chooses the next directory. For each choice, each directory's free share is added to its credit. The directory with
+ * the most credit is chosen, and its credit is reduced. So every directory is chosen regularly. A directory is chosen
+ * twice in a row only if it has much more free space than the others. */
 struct nm_yarn_dir *nm_yarn_dirs_next(struct nm_yarn_dirs *dirs, const char *but)
 {
     struct nm_yarn_dir *best = NULL;

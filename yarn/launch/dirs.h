@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The node's local directories and log directories. The directories are opened once, rated by how full their disks are,
- * and given to containers in turn. Directories with more free space are used more often.
+ * The node's local directories and log directories. The directories are opened once. New containers use them
+ * alternately, and use directories with more free space more often.
  */
 
 #include <stdbool.h>
@@ -16,8 +16,8 @@ struct nm_yarn_dir {
     int fd;           /* -EBADF: the directory can't be opened */
     bool is_good;
     bool is_full; /* the disk was full at the last check */
-    double free, credit; /* the free share of the disk; credit: turns that the directory has yet to get */
-    bool was_good;       /* whether the directory was good at the last nm_yarn_dirs_tell() */
+    double free, credit; /* free: the free share of the disk; credit: see nm_yarn_dirs_next() */
+    bool was_good;       /* the state that nm_yarn_dirs_tell() last reported */
     char why[200];       /* the reason if the directory isn't good */
 };
 
@@ -27,35 +27,35 @@ struct nm_yarn_dirs {
     const struct nm_yarn_settings *settings;
     uint64_t checked_usec;
     bool is_doubted;
-    bool are_locked; /* each directory is locked before it is used */
+    bool are_locked; /* each directory must be locked before it is used */
 };
 
-/* Opens the directories, and makes missing directories. are_locked: lock each directory now, or when it can be opened
- * later. A directory that another nmd has locked can't be used until it is unlocked. -ENOTDIR and *ret_message: no
+/* Opens the directories, and makes missing directories. are_locked: lock each directory when it is opened, now or
+ * later. A directory that another nmd has locked can't be used until the other nmd exits. -ENOTDIR and *ret_message: no
  * directory can be used. */
 int nm_yarn_dirs_open(const struct nm_yarn_settings *s, char *const *names, bool are_locked, struct nm_yarn_dirs *ret,
                       char **ret_message);
-/* Returns what nm_yarn_dirs_open() would return, without making or locking directories. If some directories can be
- * used, calls `tell` for each directory that can't. tell may be NULL. */
+/* Returns the result that nm_yarn_dirs_open() would return, without making or locking directories. If some but not all
+ * directories can be used, calls `tell` for each directory that can't be used. tell may be NULL. */
 int nm_yarn_dirs_look(char *const *names, void (*tell)(const struct nm_yarn_dir *d, void *userdata), void *userdata,
                       char **ret_message);
-/* Makes each directory and locks it until the process ends, as far as it can be used. If another nmd has locked a
- * directory, the function reports the conflict and waits briefly. -EBUSY and *ret_message: the other nmd keeps running,
- * and its containers may use the directory. */
+/* Makes and locks each directory that can be used. The locks are held until the process exits. If another nmd has
+ * locked a directory, the function reports the conflict and waits briefly. -EBUSY and *ret_message: the other nmd is
+ * still running, and its containers may use the directory. */
 int nm_yarn_dirs_lock(char *const *names, void (*tell)(int level, const char *sentence), char **ret_message);
 void nm_yarn_dirs_done(struct nm_yarn_dirs *dirs);
 
-/* Checks the disks if a check is due. */
+/* Checks the disks if the next periodic check is due. */
 void nm_yarn_dirs_check(struct nm_yarn_dirs *dirs);
-/* Schedules a check within a second, after a failure that a bad disk may have caused. */
+/* Schedules a check within a second. Is called after a failure that a bad disk may have caused. */
 void nm_yarn_dirs_doubt(struct nm_yarn_dirs *dirs);
-/* Checks now, unless the last check was only a moment ago. */
+/* Checks the disks now, unless the last check was less than AGAIN_USEC ago. */
 void nm_yarn_dirs_check_again(struct nm_yarn_dirs *dirs);
 /* Calls `tell` for each directory that has become good or bad since the last call. Before the first call, all
- * directories count as good. */
+ * directories are considered good. */
 void nm_yarn_dirs_tell(struct nm_yarn_dirs *dirs, void (*tell)(const struct nm_yarn_dir *d, void *userdata),
                        void *userdata);
-/* Returns the next good directory in turn, except the directory named `but`, if `but` isn't NULL. Returns NULL if there
- * is no such directory. */
+/* Returns the next good directory, except the directory named `but`. `but` may be NULL. NULL: there is no such
+ * directory. */
 struct nm_yarn_dir *nm_yarn_dirs_next(struct nm_yarn_dirs *dirs, const char *but);
 size_t nm_yarn_dirs_count_good(const struct nm_yarn_dirs *dirs);

@@ -48,7 +48,7 @@ static void look_for_user(const struct doubts *d, const struct nm_yarn_settings 
 
 /* ---- certificates ------------------------------------------------------------------------- */
 
-/* Checks the file, which nm-localizer reads as the container's user. */
+/* Checks the file of certificates, which nm-localizer reads as the container's user. */
 static void look_for_certificates(const struct doubts *d, const char *localizer_program, const char *path)
 {
     _cleanup_free_ char *unusable = NULL;
@@ -93,7 +93,7 @@ static bool is_found(const char *name, const char *dirs)
     return false;
 }
 
-/* Looks for the commands in the directories that the workers use. */
+/* Checks that each command exists in one of the directories in which the workers look for commands. */
 static void look_for_commands(const struct doubts *d, json_t *commands)
 {
     _cleanup_free_ char *dirs = nm_yarn_fetching_path();
@@ -123,8 +123,8 @@ static void doubt_address(const struct doubts *d, const char *name, const char *
                  "[IPv6]:PORT, without a user), and is ignored", name, value);
 }
 
-/* Warns of name nodes without an address, which are not used. If all name nodes of a service lack an address, the
- * service's name is used as a host name. */
+/* Warns of name nodes without an address, because they are not used. If all name nodes of a service lack an address,
+ * the service's name is treated as a host name. */
 static void look_for_name_nodes(const struct doubts *d, json_t *lacking)
 {
     json_t *item;
@@ -152,8 +152,8 @@ static void look_for_name_nodes(const struct doubts *d, json_t *lacking)
 
 /* ---- the default file system -------------------------------------------------------------- */
 
-/* Warns if the default file system has another scheme. Most files of applications are there, so nearly every container
- * would fail. */
+/* Warns if this node can't fetch from the default file system. Most files of applications are there, so nearly every
+ * container would fail. */
 static void look_for_scheme(const struct doubts *d, const struct nm_yarn_settings *s)
 {
     static const char *const fetched[] = {"file", "http", "https", "hdfs", "webhdfs", "swebhdfs"};

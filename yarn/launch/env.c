@@ -13,7 +13,8 @@
 
 /* ---- markers ------------------------------------------------------------------------------ */
 
-/* Returns the replacement for the marker at the start of text, and the marker's length. NULL: there is no marker. */
+/* Returns the replacement for the marker at the start of the text, and the marker's length. NULL: the text doesn't
+ * start with a marker. */
 static const char *marker_at(const char *text, const struct nm_yarn_markers *m, size_t *ret_size)
 {
     const struct {
@@ -45,7 +46,7 @@ int nm_yarn_expand(const char *text, const struct nm_yarn_markers *markers, char
             (void)fputc(*text, out);
         text += value ? size : 1;
     }
-    if (fclose(out) != 0) { /* lack of memory is the only possible failure */
+    if (fclose(out) != 0) { /* fclose() can fail only for lack of memory */
         free(buffer);
         return -ENOMEM;
     }
@@ -74,8 +75,8 @@ bool nm_yarn_env_is_name(const char *name)
     return *name && name[name_size(name)] == '\0';
 }
 
-/* Finds the next reference in a value, $NAME or ${NAME...}, and moves *text behind it. A backslash escapes the next
- * character. Returns false if the value has no further reference. */
+/* Finds the next reference $NAME or ${NAME...} in a value, and moves *text behind the reference. A backslash escapes
+ * the next character. Returns false if the value has no further reference. */
 static bool next_reference(const char **text, struct nm_bytes *ret)
 {
     for (const char *at = *text; *at; at++) {
@@ -98,13 +99,13 @@ enum mark { NEW, OPEN, DONE };
 
 struct order {
     const struct nm_yarn_env *from;
-    const struct nm_yarn_env **by_name; /* for each name, the last variable of that name */
+    const struct nm_yarn_env **by_name; /* for each name, the last variable with that name */
     size_t n_names;
-    uint8_t *marks; /* one mark per variable of `from` */
+    uint8_t *marks; /* one mark for each variable in `from` */
     struct nm_yarn_env *to;
     size_t n;
-    size_t *path;       /* open variables, the outermost first */
-    const char **texts; /* for each element of `path`, the part of the value that is still to examine */
+    size_t *path;       /* variables whose references are being examined, the outermost first */
+    const char **texts; /* for each element of `path`, the part of its value that has not been examined yet */
 };
 
 static int compare(const void *a, const void *b)
@@ -115,7 +116,7 @@ static int compare(const void *a, const void *b)
     return c != 0 ? c : (x > y) - (x < y);
 }
 
-/* Compares with a name inside a text, which has no NUL. */
+/* Compares a name with a name that is part of a text and doesn't end with a NUL. */
 static int compare_name(const void *key, const void *element)
 {
     const struct nm_bytes *name = key;
@@ -145,7 +146,8 @@ static bool find(const struct order *o, struct nm_bytes name, size_t *ret)
     return true;
 }
 
-/* Finds the next referenced variable that isn't placed yet. Skips variables on the path, which would be a cycle. */
+/* Finds the next referenced variable that isn't in the result yet. Skips variables in `path`, because such a reference
+ * is part of a cycle. */
 static bool next_needed(struct order *o, size_t depth, size_t *ret)
 {
     struct nm_bytes name;
@@ -163,7 +165,8 @@ static void open_one(struct order *o, size_t depth, size_t i)
     o->texts[depth] = o->from[i].value;
 }
 
-/* Searches depth first with an explicit path, so that long chains of variables don't use up the stack. */
+/* Searches depth first. The search keeps its path in an array and doesn't recurse, because a long chain of variables
+ * could exceed the stack. */
 static void visit(struct order *o, size_t first)
 {
     size_t depth = 0, next;

@@ -10,8 +10,8 @@
 #include "util/macros.h"
 #include "util/utf8.h"
 
-/* Variables that locate Java and Hadoop, or that Hadoop's scripts need to start Hadoop's client. No other variables are
- * passed, because the container's user can see the command's environment. */
+/* Names of variables that locate Java and Hadoop, or that Hadoop's scripts need to start Hadoop's client. Other
+ * variables of nmd are not passed to fetch commands, because the container's user can see the command's environment. */
 static const char *const names[] = {
     "JAVA_HOME", "HADOOP_CONF_DIR", "HADOOP_HOME", "HADOOP_COMMON_HOME", "HADOOP_HDFS_HOME", "HADOOP_YARN_HOME",
     "HADOOP_MAPRED_HOME", "HADOOP_LIBEXEC_DIR", "HADOOP_OPTIONAL_TOOLS", "HADOOP_CLASSPATH",
@@ -24,13 +24,13 @@ static int put(json_t *environment, const char *name, const char *value)
     return json_object_set_new(environment, name, json_string(value)) < 0 ? -ENOMEM : 0;
 }
 
-/* Sets a variable unless nmd's own environment has it. */
+/* Sets a variable for fetch commands, unless nmd's own environment contains it. */
 static int put_default(json_t *environment, const char *name, const char *value)
 {
     return json_object_get(environment, name) ? 0 : put(environment, name, value);
 }
 
-/* Returns NULL if nmd doesn't have the variable or the value isn't valid UTF-8. */
+/* Returns a variable of nmd's environment. NULL: the variable isn't set, or its value isn't valid UTF-8. */
 static const char *get_own(const char *name)
 {
     const char *value = getenv(name);
@@ -38,7 +38,7 @@ static const char *get_own(const char *name)
     return value && value[nm_utf8_prefix(value)] == '\0' ? value : NULL;
 }
 
-/* Includes HADOOP_HOME/bin, where `hadoop` may be. */
+/* Returns nmd's PATH with HADOOP_HOME/bin, because the program `hadoop` may be there. */
 char *nm_yarn_fetching_path(void)
 {
     const char *home = get_own("HADOOP_HOME");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The private state that the files behind launcher.h share: launcher.c makes the launcher and passes on what is left to
- * remove, prepare.c prepares containers, diagnostics.c reads their last output. */
+/* The private state that the files behind launcher.h share. launcher.c creates the launcher and queues files for
+ * removal, prepare.c prepares containers, diagnostics.c reads the last output of containers. */
 
 #include "yarn/launch/caches.h"
 #include "yarn/launch/dirs.h"
@@ -15,24 +15,24 @@
 struct nm_yarn_launcher {
     struct nm_yarn_launcher_params params;
     struct nm_yarn_dirs local, log;
-    struct nm_yarn_caches caches; /* the stores in the local directories */
+    struct nm_yarn_caches caches; /* the stores of resources in the local directories */
     json_t *worker_settings;
     char boot_id[64];
     struct nm_yarn_cleanup_queue *cleanup_queue;
     struct nm_pattern *user_pattern;
     int64_t java_version;
     unsigned n_preparations;
-    struct nm_fair_queue turns; /* preparations with work to do; submitters take turns */
+    struct nm_fair_queue turns; /* preparations with work to do; the queue alternates between submitters */
     sd_event_source *turns_source;
 };
 
-/* Works on the first preparation, and on the following ones while the turn of the event loop lasts. An application
- * master may start hundreds of containers with one request. */
+/* Works on the first preparation in the queue, and on further preparations until the turn of the event loop ends. A
+ * turn handles several preparations because an application master may start hundreds of containers with one request. */
 int nm_yarn_launcher_on_turns(sd_event_source *source, uint64_t usec, void *userdata);
 
-/* Check the directories and report changes: nm_yarn_launcher_look() only if a check is due,
- * nm_yarn_launcher_look_again() at once. */
+/* Check the directories and report changes. nm_yarn_launcher_look() does so only if a check is due,
+ * nm_yarn_launcher_look_again() immediately. */
 void nm_yarn_launcher_look(struct nm_yarn_launcher *l);
 void nm_yarn_launcher_look_again(struct nm_yarn_launcher *l);
-/* Returns the open directory of that name, or NULL if the directory doesn't exist or can't be used. */
+/* Returns the open directory with that name. NULL: there is no such directory, or it can't be used. */
 const struct nm_yarn_dir *nm_yarn_launcher_dir(const struct nm_yarn_dirs *dirs, const char *name);

@@ -17,7 +17,7 @@
 #include "yarn/launch/variables.h"
 
 #ifdef __SANITIZE_ADDRESS__
-#define WORKER_MAX_BYTES(mib) UINT64_MAX /* sanitizers reserve large address ranges */
+#define WORKER_MAX_BYTES(mib) UINT64_MAX /* sanitizers reserve large address ranges, so there is no limit */
 #else
 #define WORKER_MAX_BYTES(mib) ((uint64_t)(mib) * NM_MIB)
 #endif
@@ -103,8 +103,8 @@ int nm_yarn_launcher_choose_dirs(struct nm_yarn_launcher *l, struct nm_yarn_cont
     return 0;
 }
 
-/* Returns true if enough directories are good. The reason names only the first bad directory, since the
- * ResourceManager's pages show the reason. */
+/* Returns true if enough directories are good. Otherwise `why` names only the first bad directory, since the
+ * ResourceManager's pages show the reason and must be short. */
 static bool has_enough(const struct nm_yarn_dirs *dirs, const char *property, char *why, size_t size)
 {
     size_t good = nm_yarn_dirs_count_good(dirs);
@@ -173,8 +173,9 @@ static int make_state(struct nm_yarn_launcher *l, const char *name, char **ret)
     return 0;
 }
 
-/* Chooses the account that fetches public resources: a dedicated one that can only read public files, or else an
- * account that runs no containers, because a container of that account could change other users' resources. */
+/* Chooses the account that fetches public resources: a dedicated account that can read only public files. If it doesn't
+ * exist, chooses an account that runs no containers, because a container of that account could change other users'
+ * resources. */
 static void choose_public(struct nm_localizer_params *p)
 {
     static const char *const names[] = {"nmd-localizer", "daemon", "nobody"};
@@ -232,7 +233,7 @@ static void find_java(struct nm_yarn_launcher *l)
         l->java_version = nm_yarn_java_version(text);
 }
 
-/* Refuses LinuxContainerExecutor without root. Unknown classes were refused with the settings. */
+/* Refuses LinuxContainerExecutor if nmd isn't root. Unknown classes were refused when the settings were read. */
 static int check_executor(const struct nm_yarn_settings *s, char **ret_message)
 {
     if (geteuid() == 0 || !strstr(s->executor, "LinuxContainerExecutor"))
@@ -247,7 +248,8 @@ static void tell_bad(const struct nm_yarn_dir *d, void *userdata)
     log_message(userdata, LOG_WARNING, "Containers don't use %s: %s", d->name, d->why);
 }
 
-/* Reports problems that don't prevent the start. A failed start reports only the cause of the failure. */
+/* Reports problems that don't prevent the start of nmd. Is called only after a successful start, because a failed start
+ * must report only the cause of the failure. */
 static void tell_doubts(struct nm_yarn_launcher *l)
 {
     if (!getenv("JAVA_HOME"))
@@ -333,7 +335,7 @@ struct nm_yarn_launcher *nm_yarn_launcher_free(struct nm_yarn_launcher *l)
     (void)sd_event_source_disable_unref(l->turns_source);
     nm_yarn_caches_done(&l->caches);
     json_decref(l->worker_settings);
-    (void)nm_yarn_cleanup_queue_free(l->cleanup_queue); /* freed after the objects that the queue waits for */
+    (void)nm_yarn_cleanup_queue_free(l->cleanup_queue); /* must be freed after the localizers */
     nm_yarn_dirs_done(&l->local);
     nm_yarn_dirs_done(&l->log);
     (void)nm_pattern_free(l->user_pattern);
@@ -354,8 +356,8 @@ void nm_yarn_launcher_end_container(struct nm_yarn_launcher *l, const char *subm
     (void)nm_yarn_cleanup_queue_add(l->cleanup_queue, submitter, application, container);
 }
 
-/* Drops the application's own resources first, because the localizer lists these resources and would count them as
- * available. */
+/* Drops the resources with the visibility APPLICATION first, because otherwise the localizer would list them as
+ * available after their removal. */
 void nm_yarn_launcher_end_application(struct nm_yarn_launcher *l, const char *submitter, const char *application)
 {
     nm_yarn_caches_end_application(&l->caches, submitter, application);

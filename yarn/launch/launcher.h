@@ -3,15 +3,15 @@
 
 /*
  * Prepares the files that a container needs before it can run: its directories, its resources, the file with its
- * tokens, and the script that is its command. Removes the files when the container has ended. All of these files belong
- * to the container's user, who can replace any of them. So files are not opened through links, and nmd as root does
- * only what this user could do as well.
+ * tokens, and the script that runs its command. Removes the files when the container has ended. All of these files
+ * belong to the container's user, who can replace any of them. So nmd doesn't follow links when it opens the files.
+ * With its root rights, nmd does only operations on them that this user could do as well.
  *
  *   LOCAL-DIR/usercache/SUBMITTER/appcache/APPLICATION/CONTAINER   the working directory, in one local directory
  *   LOCAL-DIR/usercache/SUBMITTER/appcache/APPLICATION             in each LOCAL-DIR; output/ holds MapReduce's outputs
  *   LOG-DIR/APPLICATION/CONTAINER                                  in each LOG-DIR; the container uses one of them
  *
- * As in Hadoop, directories have the name of the application's submitter. If containers run as another user
+ * As in Hadoop, the directories are named after the application's submitter. If containers run as another user
  * (nm_yarn_launcher_user()), the directories belong to that user.
  */
 
@@ -47,88 +47,90 @@ NM_DEFINE_CLEANUP(struct nm_yarn_launcher *, nm_yarn_launcher_free)
 
 /* ---- before submission ---- */
 
-/* Returns the user that containers of this submitter run as. The user must exist, and is root only if nmd's
- * configuration allows it. -EINVAL and *ret_message, a text for the application. The caller frees *ret. */
+/* Returns the name of the user that containers of this submitter run as, which the caller frees. The user must exist,
+ * and is root only if nmd's configuration allows it. -EINVAL: no user is allowed; *ret_message is a text for the
+ * application. */
 int nm_yarn_launcher_user(struct nm_yarn_launcher *l, const char *submitter, char **ret, char **ret_message);
 
 /* Chooses the container's directories. -ENOSPC and *ret_message: no directory is good. */
 struct nm_yarn_container_dirs {
-    const char *local_dir, *log_dir; /* owned by the settings, and valid as long as the settings */
+    const char *local_dir, *log_dir; /* owned by the settings, and valid as long as the settings exist */
 };
 int nm_yarn_launcher_choose_dirs(struct nm_yarn_launcher *l, struct nm_yarn_container_dirs *ret, char **ret_message);
 
-/* Chooses other directories for a container whose preparation (not is_running) has failed, in place of the directories
- * that caused the failure. -ENOENT: no directory has caused the failure, or no other directory is good. */
+/* Chooses other directories for a container whose preparation has failed, in place of the directories that caused the
+ * failure. The container must not be running. -ENOENT: no directory has caused the failure, or no other directory is
+ * good. */
 int nm_yarn_launcher_choose_other_dirs(struct nm_yarn_launcher *l, const struct nm_yarn_preparation *p,
                                        struct nm_yarn_container_dirs *ret);
 
-/* Returns true if there are enough good directories. If false, the node is unhealthy, and `why` has the reason. */
+/* Returns true if enough directories are good. If false, the node is unhealthy, and `why` has the reason. */
 bool nm_yarn_launcher_is_healthy(struct nm_yarn_launcher *l, char *why, size_t size);
-/* Returns true if the last check found a good local directory and a good log directory. No container can start without
- * both. */
+/* Returns true if the last check found a good local directory and a good log directory. Without both, no container can
+ * start. */
 bool nm_yarn_launcher_has_good_dirs(const struct nm_yarn_launcher *l);
 
-/* Return the path of the container's working directory, or of its log directory. The caller frees the path. NULL: no
+/* Return the path of the container's working directory or of its log directory, which the caller frees. NULL: no
  * memory. */
 char *nm_yarn_work_dir(const char *local_dir, const char *submitter, const char *application, const char *container);
 char *nm_yarn_log_dir(const char *log_dir, const char *application, const char *container);
 
-/* Returns the command of the container's process: bash with the script's name relative to the working directory
- * (nm_submit.workdir), repeated as the retry context requires. The array is NULL-terminated and in the arena. NULL: no
- * memory. */
+/* Returns the command of the container's process. It is bash with the script's name relative to the working directory
+ * (nm_submit.workdir). If the retry context requires it, a loop in bash repeats the script. The array is
+ * NULL-terminated and in the arena. NULL: no memory. */
 const char *const *nm_yarn_launcher_command(const Yarn__LaunchContext *context, struct nm_arena *arena);
 
 /* ---- preparation ---- */
 
-/* Strings are copied. The context must live until the container has ended. */
+/* The preparation copies the strings. The context must live until the container has ended. */
 struct nm_yarn_task {
     const char *application, *container; /* ids as text */
-    const char *user, *submitter;        /* the account that the container runs as; the application's owner */
+    const char *user, *submitter;        /* the account that runs the container; the application's owner */
     struct nm_yarn_container_dirs dirs;
     const Yarn__LaunchContext *context;
     const char *node_host;
     int32_t node_port, web_port;
-    Yarn__Data *const *services; /* service data for the variables NM_AUX_SERVICE_name */
+    Yarn__Data *const *services; /* data of the auxiliary services, for the variables NM_AUX_SERVICE_name */
     size_t n_services;
 };
 
-/* `ended` is called once, never from within nm_yarn_launcher_prepare(), and may free the preparation. Its result is 0,
- * or -errno with a sentence for the application. `progress` must not free the preparation. */
+/* `ended` is called once, but never from within nm_yarn_launcher_prepare(). It may free the preparation. `result` is 0,
+ * or -errno with `message`, a sentence for the application. `progress` must not free the preparation. */
 struct nm_yarn_preparation_listener {
     void (*progress)(struct nm_yarn_preparation *p, const char *text, void *userdata);
     void (*ended)(struct nm_yarn_preparation *p, int result, const char *message, void *userdata);
     void *userdata;
 };
 
-/* Prepares a container. is_running: the container runs already because nmd was restarted, so the launcher only asks for
- * the container's resources, to keep them. */
+/* Prepares a container. is_running: the container is already running, because nmd was restarted. The launcher then only
+ * requests the container's resources, so that they are not removed. */
 int nm_yarn_launcher_prepare(struct nm_yarn_launcher *l, const struct nm_yarn_task *task, bool is_running,
                              const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret);
-/* Adds resources to a running container. Uses only the resources of the task's context. The launcher links the
- * resources into the working directory when they are available, and replaces files of the same names. */
+/* Adds resources to a running container. Uses only the resources of the task's context. When the resources are
+ * available, the launcher links them into the working directory, and replaces files of the same names. */
 int nm_yarn_launcher_localize(struct nm_yarn_launcher *l, const struct nm_yarn_task *task,
                               const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret);
-/* Releases the container's resources. Call this when the container has ended or won't run. */
+/* Releases the container's resources. Must be called when the container has ended or will not run. */
 struct nm_yarn_preparation *nm_yarn_preparation_free(struct nm_yarn_preparation *p);
 NM_DEFINE_CLEANUP(struct nm_yarn_preparation *, nm_yarn_preparation_free)
 
 /* Returns the state of the i-th resource: 1 pending, 2 completed, 3 failed with *ret_why. */
 int32_t nm_yarn_preparation_state(const struct nm_yarn_preparation *p, size_t i, const char **ret_why);
 
-/* Removes unused files. Call this after a restart, when all running containers have been prepared again. */
+/* Removes unused files. Must be called after a restart of nmd, when all running containers have been prepared again. */
 void nm_yarn_launcher_tidy(struct nm_yarn_launcher *l);
 
 /* ---- after the end ---- */
 
-/* Returns the last output of a failed container: the end of prelaunch.err and of its newest *stderr*, with a heading
- * line for each. The text is in the arena. "": the container has written no output. */
+/* Returns the last output of a failed container: the end of prelaunch.err and of its newest file that matches *stderr*,
+ * each with a heading line. The text is in the arena. "": the container has written no output. */
 const char *nm_yarn_launcher_diagnostics(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
                                          const char *container, struct nm_arena *arena);
 /* Returns an array of the container's log files: the regular files among the first 200 names. The array is empty if the
  * directory has no files or can't be read. NULL: no memory. */
 json_t *nm_yarn_launcher_log_files(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
                                    const char *container);
-/* Removes the container's working directory some time after its end. */
+/* Removes the container's working directory after the configured delay. */
 void nm_yarn_launcher_end_container(struct nm_yarn_launcher *l, const char *submitter, const char *application,
                                     const char *container);
 /* Removes the application's files, and its log files after the configured time. */

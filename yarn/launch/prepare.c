@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Preparation of a container (launcher.h): directories, then resources, then the script and the tokens. The last two
- * come at the end, because the script contains the resources' paths. */
+/* Preparation of a container (launcher.h), in three steps: first the directories, then the resources, then the script
+ * and the file with the tokens. The script comes last because it contains the resources' paths. */
 
 #include <inttypes.h>
 
@@ -13,55 +13,55 @@
 #include "yarn/launch/user.h"
 #include "yarn/launch/variables.h"
 
-#define MEMORY_MAX (64 * NM_MIB) /* limit for one preparation */
+#define MEMORY_MAX (64 * NM_MIB) /* limit of memory for one preparation */
 #define PROGRESS_SIZE 120
 #define LOST_MAX 3
-#define PIECE 64U /* resources checked or linked per turn of the loop: a user may name thousands */
+#define PIECE 64U /* limit of resources checked or linked per turn, because a user may name thousands */
 
 enum kind {
     ALL,  /* prepare everything that a container needs */
-    HOLD, /* the container has everything; keep its resources from being removed */
-    LINK, /* the container runs; link more resources into its working directory */
+    HOLD, /* the container is running and needs only its resources, which must not be removed */
+    LINK, /* the container is running; link more resources into its working directory */
 };
 
-/* The work of the next turn. */
+/* The work that the next turn does. */
 enum stage {
     BEGIN,
-    LOOK, /* check that all localized resources still exist */
+    LOOK, /* check that all resources still exist after the last of them has been fetched */
     MAKE_LINKS,
 };
 
 struct nm_yarn_preparation {
     struct nm_yarn_launcher *launcher;
     struct nm_yarn_preparation_listener listener;
-    struct nm_yarn_task task; /* the task's strings are in the arena */
+    struct nm_yarn_task task; /* the task's strings are copies in the arena */
     struct nm_yarn_tenant tenant;
-    gid_t *groups; /* supplementary groups of the tenant */
+    gid_t *groups; /* the user's supplementary groups */
     struct nm_arena arena;
     enum kind kind;
-    struct nm_fair_item turn; /* work begins in a turn, and may continue in further turns */
+    struct nm_fair_item turn; /* the work is done in one or several turns of the event loop */
     enum stage stage;
-    size_t at; /* index of the next resource in this stage */
-    bool is_lost; /* one of the checked resources no longer exists */
-    struct nm_yarn_launch links; /* the links to make for LINK */
+    size_t at; /* index of the next resource that this stage handles */
+    bool is_lost; /* a resource that was checked no longer exists */
+    struct nm_yarn_launch links; /* for LINK: the links to make */
     struct nm_localizer_ask *ask;
-    struct nm_localizer *asked; /* the localizer that `ask` belongs to */
-    bool asked_other;           /* a second localizer was asked, since the first localizer's directory had become bad */
-    struct nm_localizer *roomy; /* another localizer to ask, because a disk was full */
-    bool *tried;                /* argument of nm_yarn_caches_roomier(); NULL: no disk was full yet */
-    bool lost_local, lost_log;  /* the preparation failed because of that directory */
-    unsigned n_lost; /* how often resources were gone when all had been localized */
+    struct nm_localizer *asked; /* the localizer to which `ask` belongs */
+    bool asked_other;           /* a second localizer was asked, since the first one's directory became bad */
+    struct nm_localizer *roomy; /* the localizer to ask next, because a disk was full */
+    bool *tried;                /* the argument of nm_yarn_caches_roomier(); NULL: no disk was full so far */
+    bool lost_local, lost_log;  /* that directory has caused the failure of the preparation */
+    unsigned n_lost; /* how often a resource no longer existed after all resources had been fetched */
     int result;    /* < 0: the preparation failed */
-    char *message; /* reason for the failure; NULL if memory was short for the text */
+    char *message; /* reason for the failure; NULL: there was no memory for the text */
 };
 
-/* Ends the preparation. The listener may free p, so p must not be used afterwards. */
+/* Ends the preparation. The caller must not use p afterwards, because the listener may free p. */
 static void end(struct nm_yarn_preparation *p, int result, const char *message)
 {
     p->result = result;
     if (result < 0) {
         p->message = strdup(message ?: strerror(-result));
-        /* a disk may be the cause; check soon, so that the next container avoids it */
+        /* a disk may be the cause; check the disks soon, so that the next container doesn't use it */
         nm_yarn_dirs_doubt(&p->launcher->local);
         nm_yarn_dirs_doubt(&p->launcher->log);
     }
@@ -70,13 +70,14 @@ static void end(struct nm_yarn_preparation *p, int result, const char *message)
 
 /* ---- directories -------------------------------------------------------------------------- */
 
-/* Looks up the user for each preparation, since an account may have been removed after the container was accepted. */
+/* Looks up the user. This is done for each preparation, since an account may be removed after the container was
+ * accepted. */
 static int find_user(struct nm_yarn_preparation *p, char **ret_message)
 {
     struct nm_identity *as = &p->tenant.as;
     int r = nm_yarn_user_find(p->task.user, &as->uid, &as->gid);
 
-    if (r >= 0 && geteuid() == 0) { /* otherwise nmd can't change its user */
+    if (r >= 0 && geteuid() == 0) { /* an nmd that isn't root can't change its user */
         r = nm_groups_find(p->task.user, as->gid, &p->groups, &as->n_groups);
         as->groups = p->groups;
     }
@@ -85,7 +86,7 @@ static int find_user(struct nm_yarn_preparation *p, char **ret_message)
     return r < 0 ? nm_fail(ret_message, r, "Can't look up the user %s: %s", p->task.user, strerror(-r)) : 0;
 }
 
-/* Returns whether a disk that fails, is full or is gone may cause this error. A user can cause the same errors. */
+/* Returns whether a failing, full or removed disk can cause this error. A user can cause the same errors. */
 static bool is_of_disk(int r)
 {
     static const int errors[] = {EIO,     EROFS,  ENOSPC,   EDQUOT,    ENODEV, ENXIO,
@@ -97,8 +98,9 @@ static bool is_of_disk(int r)
     return false;
 }
 
-/* Checks that a directory can be written to: mkdir() of an existing directory doesn't detect that the disk has become
- * read-only. A full disk passes, since the container's files may already be on this disk. */
+/* Checks that a directory can be written to. The check is needed because mkdir() of an existing directory doesn't
+ * detect that the disk has become read-only. A full disk passes the check, since the container's files may already be
+ * on this disk. */
 static int check_usable(const struct nm_yarn_dir *d)
 {
     if (d->fd < 0)
@@ -122,8 +124,8 @@ static int cannot_make(const char *dir, int r, char **ret_message)
     return nm_fail(ret_message, r, "Can't make the container's directory in %s: %s", dir, strerror(-r));
 }
 
-/* Makes the container's directory in each of the node's directories, since applications choose among the local ones. A
- * failure matters only in the container's own directory. */
+/* Makes the container's directory in each of the node's directories, since an application may use any of the local
+ * directories. A failure matters only in the directory that was chosen for the container. */
 static int make_each(struct nm_yarn_preparation *p, const struct nm_yarn_dirs *dirs, const char *own,
                      int (*make)(const struct nm_yarn_dir *d, const struct nm_yarn_tenant *t, bool is_own),
                      char **ret_message)
@@ -215,8 +217,8 @@ static int make_links(struct nm_yarn_preparation *p, struct nm_yarn_launch *l)
     return 0;
 }
 
-/* Returns the values of MapReduce's counters LOCALIZED_*, in the order in which tasks read them: bytes fetched and
- * cached, files fetched and cached, milliseconds. */
+/* Returns the values of MapReduce's counters LOCALIZED_*, in the order in which tasks read them: bytes fetched, bytes
+ * cached, files fetched, files cached, milliseconds. */
 static const char *count_resources(struct nm_yarn_preparation *p)
 {
     struct nm_localizer_counts c;
@@ -238,7 +240,8 @@ static int make_script(struct nm_yarn_preparation *p, char **ret, char **ret_mes
     return r < 0 ? r : nm_yarn_launch_script(&launch, ret, ret_message);
 }
 
-/* Writes the script and the tokens, unchanged. Without tokens, writes a valid file with an empty list. */
+/* Writes the script and the file with the tokens. The tokens are written unchanged. If there are no tokens, the file is
+ * a valid file with an empty list. */
 static int write_files(struct nm_yarn_preparation *p, const char *script)
 {
     static const uint8_t none[] = {'H', 'D', 'T', 'S', 0, 0, 0};
@@ -290,7 +293,7 @@ static int next_turn(struct nm_yarn_preparation *p, enum stage stage)
     return 0;
 }
 
-/* Returns 1 if more links are left for the next turn. */
+/* Makes links to the resources. Returns 1 if links are left for the next turn. */
 static int add_links(struct nm_yarn_preparation *p, char **ret_message)
 {
     const struct nm_yarn_dir *d = nm_yarn_launcher_dir(&p->launcher->local, p->task.dirs.local_dir);
@@ -319,8 +322,8 @@ static int add_links(struct nm_yarn_preparation *p, char **ret_message)
 
 static int ask_for_resources(struct nm_yarn_preparation *p, char **ret_message);
 
-/* Checks the next resources. A resource that existed at the request may have been removed when the other resources have
- * been fetched. */
+/* Checks the next resources. A resource that existed when it was requested may have been removed while the other
+ * resources were being fetched. */
 static void look_at_some(struct nm_yarn_preparation *p)
 {
     const Yarn__LaunchContext *c = p->task.context;
@@ -330,8 +333,8 @@ static void look_at_some(struct nm_yarn_preparation *p)
             p->is_lost = true;
 }
 
-/* Asks again for the resources, up to LOST_MAX times. The limit prevents an endless loop if a process keeps removing
- * the resources. */
+/* Requests the resources again, at most LOST_MAX times. Without this limit, a process that keeps removing the resources
+ * would cause an endless loop. */
 static int ask_again(struct nm_yarn_preparation *p, char **ret_message)
 {
     if (++p->n_lost > LOST_MAX)
@@ -342,8 +345,8 @@ static int ask_again(struct nm_yarn_preparation *p, char **ret_message)
     return ask_for_resources(p, ret_message);
 }
 
-/* Returns a localizer of another directory, each localizer only once. The full directory looks good again, since the
- * failed fetch has been removed. */
+/* Returns a localizer whose directory has room. Each localizer is returned only once: a directory that was full appears
+ * to have room again after the files of the failed fetch were removed. */
 static struct nm_localizer *find_roomy(struct nm_yarn_preparation *p)
 {
     const struct nm_yarn_caches *c = &p->launcher->caches;
@@ -356,9 +359,9 @@ static struct nm_localizer *find_roomy(struct nm_yarn_preparation *p)
     return p->tried ? nm_yarn_caches_roomier(c, p->asked, p->tried) : NULL;
 }
 
-/* Asks the localizer of another directory. If the directory was full, each directory with more room is tried. If the
- * directory has become bad, one other directory is tried. Returns 1 if another localizer was asked, 0 if there is no
- * reason to ask. */
+/* Asks the localizer of another directory. If the current directory is full, tries all directories with more room, one
+ * after the other. If the current directory has become bad, tries one other directory. Returns 1 if another localizer
+ * was asked, 0 if there is no reason to ask another one. */
 static int ask_other(struct nm_yarn_preparation *p, bool was_full, char **ret_message)
 {
     struct nm_localizer *failed = p->asked;
@@ -438,7 +441,7 @@ static int ask_for_resources(struct nm_yarn_preparation *p, char **ret_message)
         else
             p->asked = nm_yarn_caches_choose(&p->launcher->caches, &user, list, c->n_resources, p->kind != ALL);
         r = p->asked ? nm_localizer_ask(p->asked, &user, list, c->n_resources, &listener, &p->ask) : -ENOSPC;
-        /* the directories of a new user need room as well */
+        /* the new directories of a user also need room */
     } while ((r == -ENOSPC || r == -EDQUOT) && p->kind != HOLD && (p->roomy = find_roomy(p)));
     return r < 0 ? nm_fail(ret_message, r, "Can't request the container's resources: %s", strerror(-r)) : 0;
 }
@@ -476,7 +479,7 @@ static int look(struct nm_yarn_preparation *p, char **ret_message)
     return r < 0 ? r : 1;
 }
 
-/* Runs the work of one turn. The functions return 1 if more work follows. */
+/* Does the work of one turn. Each function returns 1 if more work follows. */
 static void take_turn(struct nm_yarn_preparation *p)
 {
     _cleanup_free_ char *message = NULL;
@@ -511,7 +514,7 @@ static int copy_word(struct nm_arena *arena, const char **word)
     return *word ? 0 : -ENOMEM;
 }
 
-/* Copies the services, because the caller's arena is freed before the script is written. */
+/* Copies the services' data, because the caller frees its arena before the script is written. */
 static int copy_services(struct nm_yarn_preparation *p)
 {
     Yarn__Data **list = nm_arena_alloc(&p->arena, (p->task.n_services + 1) * sizeof *list);

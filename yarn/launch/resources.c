@@ -10,7 +10,8 @@
 #define SHOWN 100
 #define UNPACKED_TIMES 5
 
-/* Encodes each byte of a URL's path that isn't safe everywhere, because Hadoop passes the path decoded. */
+/* Encodes each byte of a URL's path that isn't safe in all parts of a URI. This is necessary because Hadoop passes the
+ * path decoded. */
 static char *encode(struct nm_arena *arena, const char *path)
 {
     static const char digits[] = "0123456789ABCDEF";
@@ -29,7 +30,8 @@ static char *encode(struct nm_arena *arena, const char *path)
     return text;
 }
 
-/* Checks a part of an authority. The part is copied to a URI without encoding, so it must not contain delimiters. */
+/* Checks a part of an authority. The part must not contain delimiters, because it is copied to a URI without
+ * encoding. */
 static bool is_part(const char *text)
 {
     for (; *text; text++)
@@ -43,7 +45,7 @@ static bool has_scheme(const Yarn__Url *url)
     return url->scheme && *url->scheme;
 }
 
-/* Returns the length of the default file system's URI without its path. */
+/* Returns the length of the default file system's URI up to its path. */
 static size_t root_length(const char *default_fs)
 {
     const char *authority = strstr(default_fs, "://");
@@ -52,8 +54,8 @@ static size_t root_length(const char *default_fs)
     return path ? (size_t)(path - default_fs) : strlen(default_fs);
 }
 
-/* Makes SCHEME://[[USER@]HOST[:PORT]]/PATH. As in Java, a URL without a scheme refers to the default file system. A URL
- * without a host refers to the default file system too, so the URL's user and port are left out. NULL: no memory. */
+/* Makes SCHEME://[[USER@]HOST[:PORT]]/PATH. As in Java, a URL without a scheme refers to the default file system. So
+ * does a URL without a host, and its user and port are then left out. NULL: no memory. */
 static char *make_uri(const Yarn__Url *url, const char *default_fs, struct nm_arena *arena)
 {
     const char *path = encode(arena, url->file), *host = url->host ?: "";
@@ -67,7 +69,7 @@ static char *make_uri(const Yarn__Url *url, const char *default_fs, struct nm_ar
     return nm_arena_print(arena, "%s://%s%s%s%s%s", url->scheme, user, *user ? "@" : "", host, port, path);
 }
 
-/* A URL that has a host but no scheme is refused: the kind of the server is unknown. */
+/* Checks the scheme. A URL with a host but without a scheme is refused, because the kind of server is unknown. */
 static bool is_scheme(const Yarn__Url *url)
 {
     if (!has_scheme(url))
@@ -75,7 +77,7 @@ static bool is_scheme(const Yarn__Url *url)
     return isalpha((unsigned char)*url->scheme) && is_part(url->scheme);
 }
 
-/* Checks a URL. The URL must end in a file name, which becomes the resource's name on this node. */
+/* Checks a URL. The URL must end in a file name, which is the resource's file name on this node. */
 static bool is_url(const Yarn__Url *url)
 {
     return url && is_scheme(url) && url->file &&
@@ -83,7 +85,7 @@ static bool is_url(const Yarn__Url *url)
            (!url->host || is_part(url->host)) && (!url->user_info || is_part(url->user_info));
 }
 
-/* Converts YARN's number of a resource type. NULL: unknown. */
+/* Returns the name for YARN's number of a resource type. NULL: unknown. */
 static const char *type_of(int32_t type)
 {
     static const char *const names[] = {NULL, "ARCHIVE", "FILE", "PATTERN"};
@@ -91,7 +93,7 @@ static const char *type_of(int32_t type)
     return type > 0 && (size_t)type < NM_ARRAY_SIZE(names) ? names[type] : NULL;
 }
 
-/* Returns the space that a resource needs. As in Hadoop, an archive needs five times the archive's size. */
+/* Returns the space that a resource needs. As in Hadoop, an archive needs five times its size. */
 static uint64_t room_of(const Yarn__LocalResource *v)
 {
     const uint64_t size = (uint64_t)NM_MAX(v->size, 0);
@@ -114,8 +116,8 @@ static int convert(const Yarn__NamedResource *from, const char *default_fs, stru
         return nm_fail(ret_message, -EINVAL, "The resource '%.*s' has a missing or invalid URL, type, visibility or "
                        "timestamp", SHOWN, from->key);
     res.type = type_of(v->type);
-    /* as in Java, a missing pattern selects all files and an empty pattern selects no file; the cache needs a different
-     * text for each */
+    /* as in Java, a missing pattern selects all files, and an empty pattern selects none; so the cache must distinguish
+     * the two */
     if (nm_streq(res.type, "PATTERN") && v->pattern)
         res.pattern = *v->pattern ? v->pattern : "(?:)";
     res.visibility = visibilities[v->visibility - 1];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The command of a container's process (launcher.h). A container that is retried after failures is one process for all
- * attempts: a loop in bash, so that retries work while nmd is not running. The loop behaves as Hadoop's
+ * The command of a container's process (launcher.h). If a container is retried after failures, one process runs all
+ * attempts: a loop in bash. So retries also work while nmd is not running. The loop behaves like Hadoop's
  * SlidingWindowRetryPolicy.
  */
 
@@ -18,10 +18,13 @@
 #define CODES_MAX 1024
 
 /*
- * $1: number of retries, or -1 for no limit. $2: seconds between them. $3: seconds after which a failure is no longer
- * counted, or 0. The rest: exit codes that are retried; without further arguments all are. A process that was killed by
- * SIGKILL or SIGTERM is not retried, because the process was ended on purpose. EPOCHSECONDS is the wall clock, which
- * may be set back: failures in the future count as recent.
+ * The arguments of the loop:
+ *   $1: number of retries, or -1 for no limit
+ *   $2: seconds between two attempts
+ *   $3: seconds after which a failure is no longer counted, or 0
+ *   further arguments: exit codes that are retried; if there are none, all exit codes are retried
+ * A process that was killed by SIGKILL or SIGTERM is not retried, because it was ended on purpose. EPOCHSECONDS is the
+ * wall clock, which may be set back: failures with a time in the future count as recent.
  */
 static const char loop[] =
     "max=$1 interval=$2 validity=$3; shift 3; failures=()\n"
@@ -77,7 +80,7 @@ const char *const *nm_yarn_launcher_command(const Yarn__LaunchContext *context, 
     static const char *const once[] = {"/bin/bash", SCRIPT, NULL};
     const Yarn__RetryContext *r = context->retry;
 
-    /* with an empty list of codes, no failure is retried */
+    /* if the list of codes is empty, no failure is retried */
     if (!r || r->policy == NEVER || r->max_retries == 0 || (r->policy == LISTED && r->n_codes == 0))
         return once;
     return make_loop(r, arena);

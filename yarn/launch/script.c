@@ -11,7 +11,7 @@
 
 /* ---- parts of a script ------------------------------------------------------------------------ */
 
-/* Writes a word in single quotes, in which the shell makes no expansions. Only a single quote needs an escape. */
+/* Writes a word in single quotes, within which the shell expands nothing. Only a single quote needs an escape. */
 static void put_quoted(FILE *out, const char *word, size_t size)
 {
     fputc('\'', out);
@@ -23,7 +23,8 @@ static void put_quoted(FILE *out, const char *word, size_t size)
     fputc('\'', out);
 }
 
-/* Writes the head. All later errors, mostly messages of bash, go to these two files. */
+/* Writes the first lines of the script. From here on, the output of the script goes to these two files. Most of it is
+ * error messages of bash. */
 static void put_head(FILE *out, const char *log_dir)
 {
     fputs("#!/bin/bash\n\nset -o pipefail -e\n", out);
@@ -39,7 +40,7 @@ static bool is_among(const char *name, const struct nm_yarn_env *env, size_t n)
     return false;
 }
 
-/* Writes the inherited variables, which apply only if neither the application nor bash's startup sets them. */
+/* Writes the inherited variables. Each applies only if neither the application nor bash's startup sets it. */
 static void put_inherited(FILE *out, const struct nm_yarn_launch *l)
 {
     for (size_t i = 0; i < l->n_inherited; i++)
@@ -48,8 +49,8 @@ static void put_inherited(FILE *out, const struct nm_yarn_launch *l)
                     l->inherited[i].value);
 }
 
-/* Writes the links. ln needs -n, because in a second run the name may be a link to a directory, and ln would make the
- * link inside it. */
+/* Writes the links. The option -n of ln is needed for a further run of the container: the name may then be a link to a
+ * directory, and without -n ln would make the new link inside that directory. */
 static void put_links(FILE *out, const struct nm_yarn_launch *l)
 {
     for (size_t i = 0; i < l->n_links; i++) {
@@ -68,8 +69,9 @@ static void put_links(FILE *out, const struct nm_yarn_launch *l)
     }
 }
 
-/* Writes the debug information of a failed start to the logs, where Hadoop puts it. The listing follows links to show
- * the contents of resources. Failures are ignored: links may form a cycle, or a disk may be full. */
+/* Writes commands that copy debug information to the logs, in the same place as in Hadoop. The listing follows links,
+ * so that it shows the contents of resources. Failures are ignored, because links may form a cycle and a disk may be
+ * full. */
 static void put_debug_info(FILE *out, const char *log_dir)
 {
     fprintf(out, "cp launch_container.sh \"%s/launch_container.sh\" && chmod 640 \"%s/launch_container.sh\" || :\n",
@@ -99,7 +101,7 @@ static void asked_done(struct asked *a)
     free(a->env);
 }
 
-/* Expands the application's variables, without the variables that only the node may set. */
+/* Expands the variables of the application, except those that only the node may set. */
 static int expand_asked(const struct nm_yarn_launch *l, struct asked *a, char **ret_message)
 {
     a->env = calloc(l->n_asked + 1, sizeof *a->env);
@@ -131,7 +133,7 @@ static void put_env(FILE *out, const struct nm_yarn_env *env, size_t n)
         fprintf(out, "export %s=\"%s\"\n", env[i].name, env[i].value);
 }
 
-/* Writes the command as an argument of bash -c, since the command may contain redirections and variables. */
+/* Writes the command as an argument of bash -c, because the command may contain redirections and variables. */
 static int put_command(FILE *out, const struct nm_yarn_launch *l)
 {
     assert(l->command && l->command[0]);

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * launch_container.sh: the script that bash runs before it becomes the container's command, with the environment that
- * the application asked for. The script is written like ContainerLaunch and ContainerExecutor of Hadoop 3.4.2 write it.
- * Values and the command stand inside double quotes without escapes, so the shell expands a '$'. Applications escape
- * their values accordingly.
+ * launch_container.sh: bash runs this script, and the script then replaces itself by the container's command, with the
+ * environment that the application has requested. The script has the format of ContainerLaunch and ContainerExecutor in
+ * Hadoop 3.4.2. Values and the command are inside double quotes without escapes, so the shell expands a '$'.
+ * Applications escape their values accordingly.
  */
 
 #include <stdbool.h>
@@ -14,8 +14,9 @@
 /* ---- the environment: env.c --------------------------------------------------------------- */
 
 /*
- * The environment that a container's application asked for. Values may contain markers that only the node can replace,
- * and may refer to each other as in a shell. Markers and references work as in ContainerLaunch of Hadoop 3.4.2:
+ * The environment that a container's application has requested. Values may contain markers that only the node can
+ * replace, and references to other variables as in a shell. Markers and references work as in ContainerLaunch of Hadoop
+ * 3.4.2:
  *
  *   <LOG_DIR>      the container's log directory
  *   <CPS>          the separator of a class path: ':'
@@ -37,9 +38,9 @@ int nm_yarn_expand(const char *text, const struct nm_yarn_markers *markers, char
 /* Returns true if a shell variable can have this name. */
 bool nm_yarn_env_is_name(const char *name);
 
-/* Sorts the variables so that each variable follows those that its value refers to. Otherwise, and within a cycle, the
- * order is kept. Values are read as by a shell inside double quotes. Of two variables with the same name, the later one
- * counts. */
+/* Sorts the variables so that each variable comes after the variables that its value refers to. Variables without such
+ * a relation, and variables in a cycle, keep their order. Values are interpreted like text inside double quotes in a
+ * shell. If two variables have the same name, the later variable counts. */
 int nm_yarn_env_order(struct nm_yarn_env *env, size_t n);
 
 /* ---- the script: script.c ----------------------------------------------------------------- */
@@ -51,15 +52,16 @@ struct nm_yarn_link {
 
 struct nm_yarn_launch {
     struct nm_yarn_markers markers;
-    /* Variables of nmd's own environment, which apply unless node or asked have them; of the node, which the
-     * application can't override; of the application. */
+    /* inherited: variables of nmd's own environment, which apply unless `node` or `asked` contains them. node:
+     * variables of the node, which the application can't override. asked: variables of the application. */
     const struct nm_yarn_env *inherited, *node, *asked;
     size_t n_inherited, n_node, n_asked;
     const struct nm_yarn_link *links;
     size_t n_links;
     bool debug_info; /* the script copies itself and a list of files, directory.info, to the logs */
-    const char *const *command; /* words, NULL-terminated, at least one */
+    const char *const *command; /* at least one word, NULL-terminated */
 };
 
-/* The caller frees *ret. -EINVAL: the script can't be written; *ret_message (see nm_fail()) has the reason. */
+/* Formats the script. The caller frees *ret. -EINVAL: the script can't be written; *ret_message (see nm_fail()) has the
+ * reason. */
 int nm_yarn_launch_script(const struct nm_yarn_launch *l, char **ret, char **ret_message);

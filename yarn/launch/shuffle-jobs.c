@@ -32,13 +32,14 @@ static struct nm_yarn_shuffle_job *find(const struct nm_yarn_shuffle_jobs *jobs,
     return NULL;
 }
 
-/* Checks an application's id. The id becomes a file name, and the job's id is made from it. */
+/* Checks an application's id. The id becomes the name of a file, and a part of the job's id. */
 static bool is_application(const char *name)
 {
     return nm_name_is_valid(name) && strncmp(name, PREFIX, strlen(PREFIX)) == 0;
 }
 
-/* Checks that a key is written as by print_hex(), because the contents of the file are sent to nm-shuffle unchanged. */
+/* Checks that a key has the format of print_hex(), because the contents of the file are sent to nm-shuffle
+ * unchanged. */
 static bool is_key(const char *hex)
 {
     size_t size = strlen(hex);
@@ -81,7 +82,7 @@ static int save(const struct nm_yarn_shuffle_jobs *jobs, const struct nm_yarn_sh
     return r;
 }
 
-/* Loads a job. An invalid file is skipped: the job's maps must run again, but the node works. */
+/* Loads a job. If its file is invalid, the job is skipped: its map tasks must run again, but the node works. */
 static void load_one(struct nm_yarn_shuffle_jobs *jobs, const char *name)
 {
     const char *submitter = NULL, *key = NULL;
@@ -164,11 +165,11 @@ int nm_yarn_shuffle_jobs_add(struct nm_yarn_shuffle_jobs *jobs, const char *appl
     explicit_bzero(hex, sizeof hex);
     if (r < 0)
         return r;
-    if (former) { /* another attempt of the application has made its own key */
+    if (former) { /* an earlier attempt of the application had another key */
         TAILQ_REMOVE(&jobs->list, former, link);
         free_job(former);
     }
-    (void)save(jobs, j); /* if saving fails, the job is known until nmd ends */
+    (void)save(jobs, j); /* if saving fails, the job is served until nmd exits */
     *ret = j;
     return 0;
 }
@@ -185,7 +186,7 @@ int nm_yarn_shuffle_jobs_remove(struct nm_yarn_shuffle_jobs *jobs, const char *a
     return 0;
 }
 
-/* Formats a line. Checked numbers and names need no escapes. */
+/* Formats a line for nm-shuffle. Numbers and names need no escapes, because they were checked. */
 void nm_yarn_shuffle_add_line(const struct nm_yarn_shuffle_job *job, char line[static NM_YARN_SHUFFLE_LINE_SIZE])
 {
     (void)snprintf(line, NM_YARN_SHUFFLE_LINE_SIZE,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The jobs that nm-shuffle serves, one per application. nmd's state directory has a file for each, so that a restarted
- * nmd restores them. */
+/* The jobs whose map outputs nm-shuffle serves, one per application. For each job, nmd's state directory contains a
+ * file, so that a restarted nmd can restore the job. */
 
 #include <sys/queue.h>
 #include <sys/types.h>
@@ -10,7 +10,7 @@
 #include "rpc/hadoop/bytes.h"
 #include "util/error.h"
 
-#define NM_YARN_SHUFFLE_KEY_MAX 64 /* nm-shuffle's limit on a key; Hadoop makes keys of 8 bytes */
+#define NM_YARN_SHUFFLE_KEY_MAX 64 /* nm-shuffle's limit for a key in bytes; Hadoop's keys have 8 bytes */
 
 struct nm_yarn_shuffle_job {
     TAILQ_ENTRY(nm_yarn_shuffle_job) link;
@@ -26,17 +26,18 @@ struct nm_yarn_shuffle_jobs {
     int state_fd;
 };
 
-/* Reads the files in the state directory. */
+/* Restores the jobs from the files in the state directory. */
 int nm_yarn_shuffle_jobs_open(const char *state_dir, struct nm_yarn_shuffle_jobs *ret);
 void nm_yarn_shuffle_jobs_done(struct nm_yarn_shuffle_jobs *jobs);
 
-/* Returns 1 if the same job exists already, 0 if the job is new or has changed. -EBADMSG: invalid name or key. */
+/* Adds or changes a job. Returns 1 if the same job exists already, 0 if the job is new or has changed. -EBADMSG:
+ * invalid name or key. */
 int nm_yarn_shuffle_jobs_add(struct nm_yarn_shuffle_jobs *jobs, const char *application, const char *submitter,
                              uid_t uid, struct nm_bytes key, const struct nm_yarn_shuffle_job **ret);
 /* Removes the application's job. -ENOENT: the application has no job. */
 int nm_yarn_shuffle_jobs_remove(struct nm_yarn_shuffle_jobs *jobs, const char *application);
 
-/* Input lines for nm-shuffle (nm-shuffle(8)). The length of names is limited in util/parse.h. */
+/* Format the input lines of nm-shuffle (nm-shuffle(8)). util/parse.h limits the length of names. */
 #define NM_YARN_SHUFFLE_LINE_SIZE 400
 void nm_yarn_shuffle_add_line(const struct nm_yarn_shuffle_job *job, char line[static NM_YARN_SHUFFLE_LINE_SIZE]);
 void nm_yarn_shuffle_remove_line(const char *application, char line[static NM_YARN_SHUFFLE_LINE_SIZE]);

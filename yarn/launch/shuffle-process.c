@@ -24,7 +24,7 @@
 #define LAST_SIZE 300
 #define UNTOLD_MAX (16u << 20)
 
-/* Output of a pipe, split into lines. */
+/* Splits the output of a pipe into lines. */
 struct lines {
     int fd;
     sd_event_source *source;
@@ -34,21 +34,21 @@ struct lines {
 
 struct nm_yarn_shuffle_process {
     struct nm_yarn_shuffle_process_params params;
-    pid_t pid; /* 0: the process has been reaped */
+    pid_t pid; /* 0: the process has exited and was reaped */
     int pidfd, in_fd;
     sd_event_source *in_source, *end_source;
     struct lines out, err;
-    char *untold; /* bytes that the process hasn't read yet */
+    char *untold; /* bytes that could not be written to the pipe yet */
     size_t untold_size;
     bool is_listening;
-    char last[LAST_SIZE]; /* last line of the process's standard error */
+    char last[LAST_SIZE]; /* last line that the process wrote to its standard error */
 };
 
 /* ---- in the child ------------------------------------------------------------------------- */
 
-/* Sets the nice value of the session's autogroup. With CONFIG_SCHED_AUTOGROUP (sched(7)), the kernel puts each session
- * into its own group. Nice values of groups compete, and nice values of processes only count within a group. -ENOENT:
- * the kernel has no autogroups. */
+/* Sets the nice value of the session's autogroup. With CONFIG_SCHED_AUTOGROUP (sched(7)), the kernel makes a group for
+ * each session. The nice values of the groups determine the shares of CPU, and the nice value of a process counts only
+ * within its group. -ENOENT: the kernel has no autogroups. */
 static void set_session_nice(const char *process, int nice)
 {
     char path[64], text[16];
@@ -58,8 +58,8 @@ static void set_session_nice(const char *process, int nice)
     (void)nm_write_file_at(AT_FDCWD, path, text);
 }
 
-/* Resets priorities that nmd has set for itself on busy nodes. These priorities must not apply to a process that serves
- * other hosts. */
+/* Resets the priorities that nmd has set for itself so that it responds on busy nodes. nm-shuffle serves other hosts
+ * and must not have them. */
 static void be_ordinary(uint64_t most_files, int nice)
 {
     struct rlimit files;
@@ -78,7 +78,8 @@ static _Noreturn void become(const struct nm_yarn_shuffle_process_params *p, int
     char *env[] = {(char *)"PATH=/usr/sbin:/usr/bin:/sbin:/bin", (char *)"LC_ALL=C.UTF-8", NULL};
     int program;
 
-    /* nm-shuffle ends at the end of its input. A stopped nm-shuffle doesn't read it, and would keep its port. */
+    /* nm-shuffle exits at the end of its input. A stopped nm-shuffle (SIGSTOP) doesn't read its input, and would keep
+     * its port. */
     nm_inherited_end_with(nmd);
     nm_inherited_reset_signals();
     (void)setsid();
@@ -95,7 +96,8 @@ static _Noreturn void become(const struct nm_yarn_shuffle_process_params *p, int
     _exit(127);
 }
 
-/* Kills a process that can't be written to. The process's end is handled as usual, and its successor gets all jobs. */
+/* Kills a process whose input can't be written. Its end is handled like any other end, and the next process gets all
+ * jobs. */
 static int give_up(struct nm_yarn_shuffle_process *p)
 {
     if (p->pid > 0)
@@ -108,8 +110,8 @@ static int give_up(struct nm_yarn_shuffle_process *p)
 
 /* ---- output ------------------------------------------------------------------------------- */
 
-/* Handles a line. If the line can't be parsed, for example without memory, it may have been the "listening" line. So
- * the process is then killed. */
+/* Handles a line of output. If the line can't be parsed, for example for lack of memory, it may have been the
+ * "listening" line, so the process is killed. */
 static void hear(struct nm_yarn_shuffle_process *p, const char *line)
 {
     json_t *o = json_loads(line, JSON_REJECT_DUPLICATES, NULL), *value;
@@ -126,8 +128,8 @@ static void hear(struct nm_yarn_shuffle_process *p, const char *line)
     json_decref(o);
 }
 
-/* Reads lines. Returns true if there was input. A line that is too long is passed on in pieces, which are all
- * invalid. */
+/* Reads lines. Returns true if there was input. A line that is too long is handled in pieces, none of which is a valid
+ * line. */
 static bool read_lines(struct nm_yarn_shuffle_process *p, struct lines *l)
 {
     ssize_t n = read(l->fd, l->text + l->size, sizeof l->text - 1 - l->size);
@@ -164,7 +166,7 @@ static int on_lines(sd_event_source *source, int fd, uint32_t revents, void *use
 
 /* ---- input -------------------------------------------------------------------------------- */
 
-/* Writes as much as the pipe takes now, without blocking. */
+/* Writes as many bytes as the pipe takes without blocking. */
 static int write_untold(struct nm_yarn_shuffle_process *p)
 {
     while (p->untold_size > 0) {
@@ -221,7 +223,7 @@ int nm_yarn_shuffle_process_tell(struct nm_yarn_shuffle_process *p, const char *
 
 /* ---- end ---------------------------------------------------------------------------------- */
 
-/* Reaps the process. Until then the kernel doesn't reuse its pid. */
+/* Reaps the process. Before that, the kernel doesn't reuse its pid. */
 static int reap(struct nm_yarn_shuffle_process *p)
 {
     int status = 0;
@@ -263,15 +265,15 @@ pid_t nm_yarn_shuffle_process_pid(const struct nm_yarn_shuffle_process *p)
     return p->pid;
 }
 
-/* Sets the nice value by the process group, which has no other process. With PRIO_PGRP the kernel changes all threads,
- * with PRIO_PROCESS only one. */
+/* Sets the nice value of the process group, which contains only this process. With PRIO_PGRP the kernel changes all
+ * threads, with PRIO_PROCESS only one thread. */
 int nm_yarn_shuffle_process_set_nice(struct nm_yarn_shuffle_process *p, int nice)
 {
     char process[16];
 
     if (p->pid <= 0)
         return -ESRCH;
-    if (getsid(p->pid) == p->pid) { /* otherwise the process was only just forked, and sets its nice value itself */
+    if (getsid(p->pid) == p->pid) { /* otherwise the child was only just forked, and sets the nice value itself */
         (void)snprintf(process, sizeof process, "%d", (int)p->pid);
         set_session_nice(process, nice);
     }
@@ -345,7 +347,7 @@ static int watch(struct nm_yarn_shuffle_process *p)
         r = sd_event_source_set_enabled(p->in_source, SD_EVENT_OFF);
     if (r >= 0)
         r = sd_event_add_io(e, &p->end_source, p->pidfd, EPOLLIN, on_end, p);
-    /* the process's output is handled before its end */
+    /* the output of the process must be handled before its end */
     return r < 0 ? r : sd_event_source_set_priority(p->end_source, NM_LOOP_LATE);
 }
 
@@ -365,13 +367,13 @@ int nm_yarn_shuffle_process_new(const struct nm_yarn_shuffle_process_params *par
         r = watch(p);
     if (r < 0)
         return r;
-    p->params.argv = NULL; /* not used any more */
+    p->params.argv = NULL; /* the caller's array is not used after this function */
     *ret = STEAL_PTR(p);
     return 0;
 }
 
-/* Kills the process. The process would also exit at the end of its input, but only after a delay, and a successor needs
- * the port at once. */
+/* Kills the process. The process would also exit at the end of its input, but later, and the next process needs the
+ * port immediately. */
 struct nm_yarn_shuffle_process *nm_yarn_shuffle_process_free(struct nm_yarn_shuffle_process *p)
 {
     if (!p)

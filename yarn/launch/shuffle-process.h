@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* One run of nm-shuffle as nmd's child. nmd writes lines to the process, and the process reports when it listens. */
+/* An nm-shuffle process that is a child of nmd. nmd writes lines to the process. The process reports when it is
+ * listening. */
 
 #include <systemd/sd-event.h>
 
@@ -11,12 +12,12 @@ struct nm_yarn_shuffle_process;
 
 struct nm_yarn_shuffle_process_params {
     sd_event *event;
-    int program_fd;           /* nm-shuffle's file; the caller keeps it */
+    int program_fd;           /* an open descriptor of nm-shuffle's file, which the caller closes */
     const char *const *argv;  /* NULL-terminated */
     uint64_t most_files;      /* limit of open files */
     int nice;
-    /* `ended` is called once, after all other callbacks, and may free the process. why: the process's last message, or
-     * how the process ended. */
+    /* `listening` is called when the process is listening. `ended` is called once, after all other callbacks, and may
+     * free the process. why: the process's last message, or how the process ended. */
     void (*listening)(uint16_t port, void *userdata);
     void (*refused)(const char *error, void *userdata);
     void (*ended)(const char *why, void *userdata);
@@ -25,7 +26,7 @@ struct nm_yarn_shuffle_process_params {
 
 int nm_yarn_shuffle_process_new(const struct nm_yarn_shuffle_process_params *params,
                                 struct nm_yarn_shuffle_process **ret);
-/* Ends the process. */
+/* Kills the process and frees the object. */
 struct nm_yarn_shuffle_process *nm_yarn_shuffle_process_free(struct nm_yarn_shuffle_process *p);
 NM_DEFINE_CLEANUP(struct nm_yarn_shuffle_process *, nm_yarn_shuffle_process_free)
 
@@ -35,13 +36,13 @@ pid_t nm_yarn_shuffle_process_pid(const struct nm_yarn_shuffle_process *p);
  * CAP_SYS_NICE. */
 int nm_yarn_shuffle_process_set_nice(struct nm_yarn_shuffle_process *p, int nice);
 
-/* Sends a line to the process. -EPIPE: the process doesn't read its input or has too much of it pending, or memory is
- * short. The process has then been killed. */
+/* Sends a line to the process. -EPIPE: the process doesn't read its input, too much input is pending, or there is no
+ * memory. In all of these cases, the process has been killed. */
 int nm_yarn_shuffle_process_tell(struct nm_yarn_shuffle_process *p, const char *line);
 
 /* Copies the last line of the process's standard error to buf. Leaves buf unchanged if the process has written no
  * line. */
 void nm_yarn_shuffle_process_last(struct nm_yarn_shuffle_process *p, char *buf, size_t size);
 
-/* Blocks, outside of the event loop, until the process listens or has ended, or the timeout is over. */
+/* Blocks until the process is listening, has ended, or the timeout expires. Must not be called from the event loop. */
 void nm_yarn_shuffle_process_wait(struct nm_yarn_shuffle_process *p, uint64_t timeout_usec);

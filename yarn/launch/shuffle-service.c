@@ -18,27 +18,27 @@
 #include "yarn/launch/user.h"
 #include "yarn/port.h"
 
-/* Limit of the wait for the port at the start, since an nm-shuffle of a former nmd may still be exiting and hold the
- * port. */
+/* Time limit for opening the port at the start of nmd. It is needed because the nm-shuffle of the previous nmd may
+ * still be exiting and hold the port. */
 #define BEGIN_USEC (5 * NM_USEC_PER_SEC)
 #define BEGIN_PAUSE_MSEC 100
 #define RETRY_MIN_USEC (100 * NM_USEC_PER_MSEC)
 #define RETRY_MAX_USEC (30 * NM_USEC_PER_SEC)
-#define WELL_USEC (60 * NM_USEC_PER_SEC) /* after this run time, the next start isn't delayed */
+#define WELL_USEC (60 * NM_USEC_PER_SEC) /* if a process has run for this time, the next start isn't delayed */
 #define DIRS_MAX 64
 #define MOST_CONNECTIONS 8192
 #define PORT_FILE "port"
 #define HELPER_NAME "shuffle"
-#define NICE 10 /* if nm-shuffle gets no CPU weight of its own */
+#define NICE 10 /* nice value if nm-shuffle can't have its own CPU weight */
 
 struct nm_yarn_shuffle {
     struct nm_yarn_shuffle_params params;
     struct nm_yarn_shuffle_jobs jobs;
-    struct nm_yarn_shuffle_process *process; /* NULL: nm-shuffle has ended, and the timer will start it again */
+    struct nm_yarn_shuffle_process *process; /* NULL: nm-shuffle has exited, and the timer will start it again */
     sd_event_source *timer;
     uint64_t started_usec, retry_usec;
     int program_fd;
-    uint16_t port; /* 0: any free port */
+    uint16_t port; /* 0: use any free port */
     bool is_listening, has_weight;
     uint8_t metadata[4];
 };
@@ -62,7 +62,7 @@ static void on_placed(int result, const char *message, void *userdata)
     struct nm_yarn_shuffle *s = userdata;
     int r;
 
-    if (result >= 0 || result == -ESRCH || !s->process) /* the end of the process is handled elsewhere */
+    if (result >= 0 || result == -ESRCH || !s->process) /* on_ended() handles the end of the process */
         return;
     r = nm_yarn_shuffle_process_set_nice(s->process, NICE);
     log_message(s, LOG_WARNING, "can't move nm-shuffle to a cgroup of its own (%s); %s%s",
@@ -70,9 +70,9 @@ static void on_placed(int result, const char *message, void *userdata)
                 r < 0 ? "it keeps nmd's CPU weight: " : "it runs at nice 10 instead", r < 0 ? strerror(-r) : "");
 }
 
-/* Moves nm-shuffle to its own cgroup when it listens, and not before. The address rules of nmd.service
- * (IPAddressAllow=) apply to sockets that were made in the cgroup of nmd.service, and must apply to the listening
- * socket. */
+/* Moves nm-shuffle to its own cgroup. This must happen when nm-shuffle is already listening: the address rules of
+ * nmd.service (IPAddressAllow=) apply only to sockets that were made in the cgroup of nmd.service, and must apply to
+ * the listening socket. */
 static void place(struct nm_yarn_shuffle *s)
 {
     int r;
@@ -86,8 +86,8 @@ static void place(struct nm_yarn_shuffle *s)
 
 /* ---- input of nm-shuffle ------------------------------------------------------------------ */
 
-/* Sends a line if a process is listening. Otherwise on_listening() sends the job later. This includes failures, because
- * a process that can't be written to is killed and restarted. */
+/* Sends a line if a process is listening. If no process is listening or sending fails, on_listening() sends the job to
+ * the next process: a process that can't be written to is killed and restarted. */
 static void send_line(struct nm_yarn_shuffle *s, const char *line)
 {
     if (s->process && s->is_listening)
@@ -103,7 +103,8 @@ static void send_job(struct nm_yarn_shuffle *s, const struct nm_yarn_shuffle_job
     explicit_bzero(line, sizeof line);
 }
 
-/* Sends all jobs to a new process. A reducer that connects earlier is refused, and retries. */
+/* Sends all jobs to a new process. If a reducer connects before that, nm-shuffle refuses it, and the reducer
+ * retries. */
 static void on_listening(uint16_t port, void *userdata)
 {
     struct nm_yarn_shuffle *s = userdata;
@@ -128,8 +129,8 @@ static void on_refused(const char *error, void *userdata)
 
 /* ---- process ------------------------------------------------------------------------------ */
 
-/* Returns a dedicated account, or else an account that runs no containers, because containers of the same account could
- * send signals to nm-shuffle. */
+/* Returns the account for nm-shuffle: a dedicated account, or if it doesn't exist, an account that runs no containers.
+ * Containers of the same account could send signals to nm-shuffle. */
 static const char *account(void)
 {
     static const char *const names[] = {"nmd-shuffle", "daemon", "nobody"};
@@ -142,8 +143,8 @@ static const char *account(void)
 
 static void on_ended(const char *why, void *userdata);
 
-/* Starts nm-shuffle. The port must stay the same, because application masters have passed it to reducers of running
- * jobs. */
+/* Starts nm-shuffle. The port must be the same at each start, because application masters have passed the port on to
+ * the reducers of running jobs. */
 static int start(struct nm_yarn_shuffle *s)
 {
     const struct nm_yarn_settings *settings = s->params.settings;
@@ -172,13 +173,13 @@ static int start(struct nm_yarn_shuffle *s)
     if (name)
         argv[n++] = user;
     for (size_t i = 0; i < DIRS_MAX && settings->local_dirs[i]; i++)
-        argv[n++] = settings->local_dirs[i]; /* includes bad directories, whose disks may become available again */
+        argv[n++] = settings->local_dirs[i]; /* even bad directories, because their disks may recover */
     argv[n] = NULL;
     s->started_usec = nm_now_usec();
     return nm_yarn_shuffle_process_new(&p, &s->process);
 }
 
-/* Schedules another start, at growing intervals. Jobs are kept meanwhile. */
+/* Schedules another start. The delay grows with each failure. The list of jobs is kept. */
 static void start_later(struct nm_yarn_shuffle *s)
 {
     s->retry_usec = nm_now_usec() - s->started_usec >= WELL_USEC ? RETRY_MIN_USEC
@@ -243,7 +244,7 @@ void nm_yarn_shuffle_end_application(struct nm_yarn_shuffle *s, const char *appl
     send_line(s, line);
 }
 
-/* Reads the port that an earlier nmd used, if the configuration sets no port. */
+/* Reads the port that an earlier nmd used. It is used if the configuration sets no port. */
 static void read_port(struct nm_yarn_shuffle *s)
 {
     char text[16];
@@ -257,8 +258,8 @@ static void read_port(struct nm_yarn_shuffle *s)
         s->port = (uint16_t)port;
 }
 
-/* Starts nm-shuffle and waits until it listens. This happens before the first container starts, because the answers to
- * start requests contain the port. */
+/* Starts nm-shuffle and waits until it is listening. This must happen before the first container starts, because the
+ * answers to start requests contain the port. */
 static int begin(struct nm_yarn_shuffle *s, char **ret_message)
 {
     const struct timespec pause = {.tv_nsec = BEGIN_PAUSE_MSEC * 1000 * 1000};
@@ -266,7 +267,7 @@ static int begin(struct nm_yarn_shuffle *s, char **ret_message)
     char why[300] = "it doesn't respond";
     int r;
 
-    for (;;) { /* each pass takes at least a tenth of a second */
+    for (;;) { /* each attempt takes at least a tenth of a second */
         r = start(s);
         if (r < 0)
             return nm_fail(ret_message, r, "can't start %s: %s", s->params.program, strerror(-r));
@@ -278,7 +279,7 @@ static int begin(struct nm_yarn_shuffle *s, char **ret_message)
         if (nm_now_usec() >= end_usec)
             return nm_fail(ret_message, -EADDRINUSE, "nm-shuffle doesn't listen: %s", why);
         if (s->params.settings->shuffle_port == 0)
-            s->port = 0; /* another process uses that port */
+            s->port = 0; /* another process uses that port, so try any free port */
         (void)nanosleep(&pause, NULL);
     }
 }

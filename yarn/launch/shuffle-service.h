@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The auxiliary service mapreduce_shuffle in nmd: keeps an nm-shuffle process running, and sends the list of jobs to
- * each new nm-shuffle process. nm-shuffle(8) describes the input lines.
+ * The auxiliary service mapreduce_shuffle. It keeps an nm-shuffle process running, and sends the list of jobs to each
+ * new nm-shuffle process. nm-shuffle(8) describes the input lines.
  */
 
 #include <systemd/sd-event.h>
@@ -19,28 +19,30 @@ struct nm_yarn_shuffle;
 
 struct nm_yarn_shuffle_params {
     sd_event *event;
-    struct nm_manager *manager; /* places nm-shuffle in a cgroup; must outlive the service */
+    struct nm_manager *manager; /* moves nm-shuffle to its own cgroup; must outlive the service */
     const struct nm_yarn_settings *settings;
     const char *program;   /* nm-shuffle's path */
-    const char *state_dir; /* nmd's state directory, which keeps the jobs across restarts */
+    const char *state_dir; /* nmd's state directory, which contains the files of the jobs */
     void (*tell)(int level, const char *sentence);
 };
 
 /* Returns whether the configuration lists mapreduce_shuffle among the auxiliary services. */
 bool nm_yarn_shuffle_is_wanted(const struct nm_yarn_settings *s);
-/* Starts the service. On return, nm-shuffle is listening. *ret_message: the reason for a failure, or NULL. */
+/* Starts the service. When this function returns 0, nm-shuffle is listening. *ret_message: the reason for a failure, or
+ * NULL. */
 int nm_yarn_shuffle_new(const struct nm_yarn_shuffle_params *params, struct nm_yarn_shuffle **ret, char **ret_message);
-/* Checks program and port without starting nm-shuffle. may_be_ours: as in port.h. */
+/* Checks the program and the port without starting nm-shuffle. may_be_ours: as in port.h. */
 int nm_yarn_shuffle_check(const struct nm_yarn_settings *s, const char *program, bool may_be_ours, char **ret_message);
 struct nm_yarn_shuffle *nm_yarn_shuffle_free(struct nm_yarn_shuffle *s);
 NM_DEFINE_CLEANUP(struct nm_yarn_shuffle *, nm_yarn_shuffle_free)
 
-/* Returns the data that reducers need: the port, four bytes. */
+/* Returns the metadata that reducers need: the port as four bytes. */
 struct nm_bytes nm_yarn_shuffle_metadata(const struct nm_yarn_shuffle *s);
 
-/* Adds a job. service_data of a container is a token, whose password is the key of the application's job. As in Hadoop,
- * the application alone identifies the job. The job's outputs lie in the submitter's directory and belong to the user
- * that containers run as. -EBADMSG: the data is not a token; -ENOENT: the user doesn't exist. */
+/* Adds a job. service_data: the container's data for this service, a token whose password is the key of the
+ * application's job. As in Hadoop, the application alone identifies the job. The job's map outputs are in the
+ * submitter's directory and belong to the user that containers run as. -EBADMSG: service_data is not a token; -ENOENT:
+ * the user doesn't exist. */
 int nm_yarn_shuffle_add(struct nm_yarn_shuffle *s, const char *submitter, const char *user, const char *application,
                         struct nm_bytes data);
 /* Removes the application's job. */

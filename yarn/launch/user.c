@@ -19,7 +19,7 @@ int nm_yarn_user_compile(const struct nm_yarn_settings *s, struct nm_pattern **r
     return r == -EINVAL ? nm_fail(ret_message, r, PATTERN ": %s", why ?: strerror(-r)) : r;
 }
 
-/* Looks up an account with a growing buffer, since the account's entry may be long. */
+/* Looks up an account. The buffer grows as needed, since the account's entry may be long. */
 static int look_up(const char *name, uid_t uid, struct passwd *pw, char **ret_buffer)
 {
     for (size_t size = 1024; size <= (size_t)1 << 20; size *= 4) {
@@ -78,8 +78,8 @@ static int choose_own(uid_t nmd_uid, char **ret, char **ret_message)
     return copy(pw.pw_name, ret);
 }
 
-/* Checks the account when the container is accepted and not when it is started, so that the application gets the reason
- * in the answer. */
+/* Checks the account when the container is accepted, before it is started, so that the answer to the application
+ * contains the reason of a refusal. */
 static int check_account(const struct nm_yarn_settings *s, const char *name, char **ret_message)
 {
     uid_t uid;

@@ -4,15 +4,15 @@
 /*
  * The choice of the user that containers run as:
  *
- *  - An nmd that isn't root runs all containers as its own user, whoever has submitted them.
- *  - An nmd that is root uses the nonsecure-mode settings of LinuxContainerExecutor, with either executor: all
- *    containers run as local-user, or each as its submitter. Hadoop's DefaultContainerExecutor would run them as root,
- *    which an administrator who keeps the defaults doesn't intend.
- *  - If the cluster's files include container-executor.cfg, the accounts that this file bans are excluded (executor.h).
- *  - Containers run as root only if nmd.yarn.allow-root allows it. Without Kerberos, the submitter's name is
- *    unverified.
+ * - An nmd that isn't root runs all containers as its own user, whoever has submitted them.
+ * - An nmd that is root uses the nonsecure-mode settings of LinuxContainerExecutor for both executor classes. All
+ *   containers run as local-user, or each container runs as its submitter. Hadoop's DefaultContainerExecutor would run
+ *   all containers as root, which an administrator who keeps the default class doesn't intend.
+ * - If the cluster's files include container-executor.cfg, the accounts that this file bans are excluded (executor.h).
+ * - Containers run as root only if nmd.yarn.allow-root is true, because without Kerberos the submitter's name is not
+ *   verified.
  *
- * Submitters' names become parts of paths, so the names are checked in any case.
+ * The names of submitters become components of paths, so these names are checked in all cases.
  */
 
 #include <sys/types.h>
@@ -21,12 +21,12 @@
 #include "util/error.h"
 #include "yarn/conf/properties.h"
 
-/* Compiles user-pattern, which matches as in Java. -EINVAL and *ret_message: the pattern is not a regular expression,
- * or uses a feature whose behaviour in Java can't be reproduced. */
+/* Compiles user-pattern. It matches as in Java. -EINVAL and *ret_message: the pattern is not a regular expression, or
+ * uses a feature that can't be matched as in Java. */
 int nm_yarn_user_compile(const struct nm_yarn_settings *s, struct nm_pattern **ret, char **ret_message);
 
-/* Chooses the user. nmd_uid: the user that nmd runs as. -EINVAL: no user is allowed; *ret_message is for the
- * application. The caller frees *ret. */
+/* Chooses the user. nmd_uid: the user that nmd runs as. The caller frees *ret. -EINVAL: no user is allowed;
+ * *ret_message is a text for the application. */
 int nm_yarn_user_choose(const struct nm_yarn_settings *s, struct nm_pattern *pattern, uid_t nmd_uid,
                         const char *submitter, char **ret, char **ret_message);
 

@@ -8,7 +8,7 @@
 
 #include "util/parse.h"
 
-#define NODES_OWN 14 /* plus one for each auxiliary service */
+#define NODES_OWN 14 /* maximum number of variables, without those of auxiliary services */
 #define FIRST_JAVA_WITH_OPENS 17
 
 static const char opens[] = "--add-opens=java.base/java.lang=ALL-UNNAMED "
@@ -36,7 +36,7 @@ static int add(struct nm_yarn_env *env, size_t *n, const char *name, const char 
     return 0;
 }
 
-/* Adds the paths of the files that the node has prepared. */
+/* Adds the variables that contain the paths of files that the node has prepared. */
 static int put_places(const struct nm_yarn_surroundings *s, const struct nm_yarn_task *t, struct nm_arena *a,
                       const char *work, struct nm_yarn_env *env, size_t *n)
 {
@@ -71,8 +71,8 @@ static int put_services(const struct nm_yarn_task *t, struct nm_arena *a, struct
     return 0;
 }
 
-/* Adds the node's variables. USER is the submitter, even if the container runs as another account, because Hadoop's
- * clients act for that user. */
+/* Adds the variables of the node. USER is the submitter, even if the container runs as another account, because
+ * Hadoop's clients act on behalf of the submitter. */
 static int put_node(const struct nm_yarn_surroundings *s, const struct nm_yarn_task *t, struct nm_arena *a,
                     const char *work, struct nm_yarn_launch *l)
 {
@@ -122,7 +122,8 @@ static int put_asked(const Yarn__LaunchContext *c, struct nm_arena *a, size_t ro
     return 0;
 }
 
-/* Puts the administrator's directories at the front of PATH. $PATH is the shell's initial value. */
+/* Puts the administrator's directories at the front of PATH. If PATH isn't set, $PATH stands for the shell's initial
+ * value. */
 static int force_path(const char *dirs, struct nm_arena *a, struct nm_yarn_env *env, size_t *n)
 {
     struct nm_yarn_env *there = nm_yarn_env_find(env, *n, "PATH");
