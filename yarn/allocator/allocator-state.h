@@ -2,7 +2,8 @@
 #pragma once
 
 /*
- * The private parts of the allocator behind allocator.h. The files are layers, and each file uses only files above it:
+ * The private declarations of the allocator behind allocator.h. The files are layers, and each file uses only files
+ * above it:
  *
  *   names              a sorted list of names
  *   ask-table, nodes   the asks of a master; the nodes that the ResourceManager listed
@@ -18,7 +19,8 @@
 
 /* ---- names.c ------------------------------------------------------------------------------ */
 
-/* A sorted list of names, each with a count: hosts or racks of an ask, or a blacklist, which doesn't use the counts. */
+/* A sorted list of names, each with a count. It is used for the hosts or racks of an ask. It is also used for a
+ * blacklist, which doesn't use the counts. */
 struct nm_alloc_name {
     char *name;
     int32_t count;
@@ -32,16 +34,18 @@ struct nm_alloc_names {
 
 void nm_alloc_names_done(struct nm_alloc_names *names);
 struct nm_alloc_name *nm_alloc_names_find(const struct nm_alloc_names *names, const char *name);
-/* Returns 0 if the list already had this entry, 1 if the list has changed, or -ENOMEM. */
+/* Adds a name, or changes its count. Returns 0 if the list already had this entry, 1 if the list has changed, or
+ * -ENOMEM. */
 int nm_alloc_names_put(struct nm_alloc_names *names, const char *name, int32_t count, bool relax);
 /* Returns true if the name was in the list. */
 bool nm_alloc_names_remove(struct nm_alloc_names *names, const char *name);
 
 /* ---- ask-table.c -------------------------------------------------------------------------- */
 
-/* The asks of one application master, in the order of their turns. */
+/* The asks of one application master, in the order in which they take turns. */
 
-/* One ask. An ask with a count of 0 is kept, because the message for a location may arrive before the one for "*". */
+/* One ask. An ask with a count of 0 is kept, because the message with the count of a location may arrive before the
+ * message with the count of "*". */
 struct nm_alloc_ask {
     int32_t priority;
     int64_t request_id;
@@ -50,8 +54,8 @@ struct nm_alloc_ask {
     bool relax;
     char *partition; /* NULL: the default partition */
     struct nm_alloc_names hosts, racks;
-    uint64_t since_usec; /* when the ask last started to want containers */
-    bool stuck;          /* no place is left for this ask in this heartbeat */
+    uint64_t since_usec; /* when the ask last began to want containers */
+    bool stuck;          /* no node has room for this ask in this heartbeat */
 };
 
 struct nm_alloc_table {
@@ -66,32 +70,34 @@ void nm_alloc_table_done(struct nm_alloc_table *t);
 /* Returns false if the name is empty or too long. */
 bool nm_alloc_name_is_good(const char *name);
 
-/* Returns 0, -ENOMEM, or an outcome of allocator.h. */
+/* Applies one message to the table. Returns 0, -ENOMEM, or an outcome of allocator.h. */
 int nm_alloc_table_put(struct nm_alloc_table *t, const struct nm_yarn_ask *ask, uint64_t now_usec);
 
-/* Counts a container that the i-th ask was given because of a host, of a rack, or of neither (both NULL). Returns true
- * if the ask has all its containers: then the ask has been removed, and the next ask has the index i. */
+/* Counts a container that was given to the i-th ask. host or rack: the requested host or rack that determined the node;
+ * both are NULL if neither did. Returns true if the ask now has all its containers. The ask has then been removed, and
+ * the next ask has the index i. */
 bool nm_alloc_table_took(struct nm_alloc_table *t, size_t i, const char *host, const char *rack);
 
-/* Returns the number of containers that are wanted. */
+/* Returns the number of containers that all asks together still want. */
 uint64_t nm_alloc_table_outstanding(const struct nm_alloc_table *t);
 
 /* ---- nodes.c ------------------------------------------------------------------------------ */
 
-/* The nodes that the ResourceManager listed, and the recent placements on them. */
+/* The nodes that the ResourceManager has listed, and the recent placements on them. */
 
-/* Time is counted in quarters of the window. A placement counts in its own quarter and in the four after it. */
+/* Time is divided into quarters of the window. A placement counts in the quarter in which it was made and in the four
+ * quarters after it. */
 #define NM_ALLOC_QUARTERS 5
 
 struct nm_alloc_recent {
-    uint64_t quarter; /* the newest quarter, counted from the start of the clock */
+    uint64_t quarter; /* number of the newest quarter, counted from the start of the clock */
     uint32_t count[NM_ALLOC_QUARTERS];
 };
 
 struct nm_alloc_node {
     struct nm_yarn_alloc_node is;  /* the node owns these strings, which are never NULL */
-    uint32_t used;                 /* containers of this heartbeat */
-    struct nm_alloc_recent recent; /* placements that the node's queue may not show yet */
+    uint32_t used;                 /* number of containers placed on the node in this heartbeat */
+    struct nm_alloc_recent recent; /* recent placements, which the node's reported queue may not include yet */
     bool blacklisted;
 };
 
@@ -102,26 +108,28 @@ struct nm_alloc_nodes {
 };
 
 void nm_alloc_nodes_done(struct nm_alloc_nodes *nodes);
-/* Replaces the list. A host that is in both lists keeps its recent placements. */
+/* Replaces the list of nodes. A host that is in the former list too keeps its recent placements. */
 int nm_alloc_nodes_set(struct nm_alloc_nodes *nodes, const struct nm_yarn_alloc_node *from, size_t n);
 
-/* Set named[i] for each node that is one of these hosts, or in one of these racks that relax locality. A master may
- * name thousands of hosts and racks, so the cost grows with the number of names and not with names times nodes. */
+/* Set named[i] for each node that is one of these hosts, or that is in one of these racks and the rack relaxes
+ * locality. A master may name thousands of hosts and racks. The cost grows with the number of names, not with the
+ * number of names times the number of nodes. */
 void nm_alloc_nodes_mark_hosts(const struct nm_alloc_nodes *nodes, const struct nm_alloc_names *hosts, bool *named);
 void nm_alloc_nodes_mark_racks(const struct nm_alloc_nodes *nodes, const struct nm_alloc_names *racks, bool *named);
 
 /* Starts a heartbeat. */
 void nm_alloc_nodes_begin(struct nm_alloc_nodes *nodes, const struct nm_alloc_names *blacklist, uint64_t window_usec,
                           uint64_t now_usec);
-/* Returns how many more containers may be placed on the node; -1: unknown. */
+/* Returns how many more containers may be placed on the node in this heartbeat; -1: unknown. */
 int64_t nm_alloc_node_room(const struct nm_alloc_node *node, int32_t queue_length);
 /* Counts a container that was placed on the node in the current heartbeat. */
 void nm_alloc_node_took(struct nm_alloc_node *node);
 
 /* ---- choose.c ----------------------------------------------------------------------------- */
 
-/* Chooses the node for the next container of one ask, and finds the rule that led to this node. Returns NULL if no node
- * is left in this heartbeat. Fills *ret_why but for the time that the ask has waited. */
+/* Chooses the node for the next container of one ask, and determines the rule by which the node was chosen. Returns
+ * NULL if no node can take the container in this heartbeat. Fills *ret_why, except for the time that the ask has
+ * waited. */
 struct nm_alloc_node *nm_alloc_choose(const struct nm_alloc_nodes *nodes, const struct nm_alloc_ask *ask,
                                       const struct nm_yarn_alloc_limits *limits, struct nm_yarn_alloc_why *ret_why);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See allocator.h. Within a heartbeat, nodes only become fuller and asks only smaller. An ask that finds no place in
- * one pass finds no place in the next pass, so it isn't tried again. Therefore a heartbeat searches for a place once
- * per ask and once per container, whatever the asks are.
+ * See allocator.h. During a heartbeat, the room on nodes and the counts of asks only decrease. If no node has room for
+ * an ask in one pass, no node will have room for it in the next pass, so the ask isn't tried again. Therefore the
+ * number of searches in a heartbeat is at most the number of asks plus the number of containers.
  */
 
 #include "yarn/allocator/allocator.h"
@@ -78,7 +78,7 @@ int nm_yarn_allocator_ask(struct nm_yarn_allocator *a, const struct nm_yarn_allo
 
 /* ---- a heartbeat --------------------------------------------------------------------------------- */
 
-/* Limits the value to least..most, as a multiple of the increment if possible. */
+/* Limits the value to the range least..most. The result is a multiple of the increment if the range contains one. */
 static int64_t normalise(int64_t value, int64_t least, int64_t most, int64_t increment)
 {
     int64_t v = NM_MAX(value, least), up;
@@ -96,8 +96,7 @@ static struct nm_yarn_alloc_size normal_size(const struct nm_yarn_alloc_limits *
     };
 }
 
-/* Returns true if the i-th ask got a container. *gone: this container was the ask's last one, so the ask was
- * removed. */
+/* Returns true if the i-th ask got a container. *gone: it was the last container of the ask, so the ask was removed. */
 static bool place_one(struct nm_yarn_allocator *a, size_t i, uint64_t now_usec, struct nm_yarn_placement *ret,
                       bool *gone)
 {
@@ -122,7 +121,7 @@ static bool place_one(struct nm_yarn_allocator *a, size_t i, uint64_t now_usec, 
     return true;
 }
 
-/* Gives every ask a turn. Returns the number of containers so far. */
+/* Gives every ask one turn. Returns the number of containers placed in this heartbeat. */
 static size_t allocation_pass(struct nm_yarn_allocator *a, uint64_t now_usec, size_t n, size_t most)
 {
     for (size_t i = 0; i < a->asks.n && n < most;) {

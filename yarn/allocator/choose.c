@@ -8,7 +8,7 @@ struct view {
     const struct nm_alloc_ask *ask;
     const struct nm_yarn_alloc_limits *limits;
     enum nm_yarn_alloc_rule rule;
-    bool named[NM_YARN_ALLOC_NODES_MAX]; /* the nodes that the rule allows, by index */
+    bool named[NM_YARN_ALLOC_NODES_MAX]; /* the nodes that the current rule allows, by index */
 };
 
 static void look(struct view *v, const struct nm_alloc_nodes *nodes, enum nm_yarn_alloc_rule rule)
@@ -21,8 +21,8 @@ static void look(struct view *v, const struct nm_alloc_nodes *nodes, enum nm_yar
         nm_alloc_nodes_mark_racks(nodes, &v->ask->racks, v->named);
 }
 
-/* Returns why the node can't be chosen, or NM_YARN_ALLOC_N_PASSES if the node can be chosen. Reasons that hold for a
- * whole heartbeat are checked first. */
+/* Returns the reason why the node can't be chosen, or NM_YARN_ALLOC_N_PASSES if it can be chosen. Reasons that don't
+ * change during a heartbeat are checked first. */
 static enum nm_yarn_alloc_pass why_not(const struct view *v, const struct nm_alloc_node *node, bool named)
 {
     int64_t room;

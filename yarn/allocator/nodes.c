@@ -109,7 +109,7 @@ static size_t first_of(const struct nm_alloc_nodes *nodes, const uint16_t *order
     return low;
 }
 
-/* Returns NULL without memory. */
+/* Returns the indices of the nodes in sorted order. NULL: no memory. */
 static uint16_t *make_order(const struct nm_alloc_nodes *nodes,
                             const char *(*name_of)(const struct nm_alloc_node *node))
 {
@@ -169,7 +169,7 @@ int nm_alloc_nodes_set(struct nm_alloc_nodes *nodes, const struct nm_yarn_alloc_
     return 0;
 }
 
-/* Drops the quarters that have passed. Drops all if the clock was set back, because otherwise a host would count as
+/* Drops the quarters that have passed. If the clock was set back, drops all quarters. Otherwise a host would count as
  * full until the clock reaches its former time. */
 static void go_on(struct nm_alloc_recent *r, uint64_t quarter)
 {

@@ -2,7 +2,7 @@
 
 /*
  * Packs and unpacks the state of an allocator that survives a restart of nmd (allocator.h), in the format of
- * asks.proto. The structures of a message are made in an arena, and point into the table.
+ * asks.proto. The structures of a message are made in an arena, and their pointers lead into the table.
  */
 
 #include <errno.h>
@@ -121,7 +121,7 @@ static int put_places(struct nm_alloc_table *t, struct nm_yarn_ask *ask, Yarn__A
     return r;
 }
 
-/* Adds the total last, because the table ignores a total of 0 for an ask without places. */
+/* Adds the total count last, because the table ignores a total of 0 for an ask without hosts and racks. */
 static int put_asked(struct nm_alloc_table *t, const Yarn__Asked *m)
 {
     struct nm_yarn_ask ask = {

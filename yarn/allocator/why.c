@@ -7,7 +7,7 @@
 #include <stdarg.h>
 
 static const struct pass_words {
-    const char *name, *words; /* words: text after a count, as in "2 ..." */
+    const char *name, *words; /* words: the text that follows a count in a sentence */
 } passes[NM_YARN_ALLOC_N_PASSES] = {
     [NM_YARN_ALLOC_BLACKLISTED] = {"blacklisted", "on the application's blacklist"},
     [NM_YARN_ALLOC_OTHER_PARTITION] = {"other_partition", "in another partition"},
@@ -29,7 +29,7 @@ const char *nm_yarn_alloc_pass_name(enum nm_yarn_alloc_pass pass)
     return passes[pass].name;
 }
 
-/* Appends text, cut to the size of the buffer. */
+/* Appends text. Text beyond the size of the buffer is cut. */
 nm_printf(3, 4) static void add(char *buf, size_t size, const char *format, ...)
 {
     size_t n = strlen(buf);

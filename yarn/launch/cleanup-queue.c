@@ -266,7 +266,7 @@ int nm_yarn_cleanup_queue_add(struct nm_yarn_cleanup_queue *q, const char *submi
     if (is_known(q, application, container))
         return 0;
     if (!container)
-        (void)note(q, submitter, application, now_usec); /* after a failure, too: it may free a full disk */
+        (void)note(q, submitter, application, now_usec); /* a failure is ignored: the removal may free a full disk */
     return insert(q, submitter, application, container, now_usec);
 }
 

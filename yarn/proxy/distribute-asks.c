@@ -47,7 +47,8 @@ static struct nm_yarn_ask to_ask(const Masters__Ask *m)
         .where = m->where ?: "*", .partition = m->partition, .relax = m->relax};
 }
 
-/* Limit of asks in one message: twice the maximum of a table, as the same number may withdraw asks. */
+/* Limit of asks in one message: twice the maximum of a table, because a message may withdraw as many asks as it
+ * adds. */
 #define MESSAGES_MAX (2 * (NM_YARN_ALLOC_ASKS_MAX + NM_YARN_ALLOC_LOCATIONS_MAX))
 
 static size_t count_opportunistic(const Masters__AllocateRequest *m)
@@ -59,8 +60,8 @@ static size_t count_opportunistic(const Masters__AllocateRequest *m)
     return n;
 }
 
-/* Subtracts delivered containers. Counts are absolute, and a master that hasn't received a container yet still includes
- * it in the count. */
+/* Subtracts delivered containers from the counts. Counts are absolute. A master that hasn't received a container yet
+ * still includes it in the count. */
 static void count_delivered(struct nm_yarn_ask *a, Masters__Container *const *delivered, bool *counted, size_t n)
 {
     if (!nm_streq(a->where, "*"))

@@ -9,12 +9,12 @@
 #include "util/array.h"
 #include "util/clock.h"
 
-/* Time from a placement until the ResourceManager's list includes it. This time consists of the interval to the node's
- * next heartbeat and the interval at which the list is sorted
- * (yarn.resourcemanager.nm-container-queuing.sorting-nodes-interval-ms), each one second by default. */
+/* Time from a placement until the ResourceManager's list takes it into account. It consists of the interval until the
+ * node's next heartbeat and the interval at which the list is sorted
+ * (yarn.resourcemanager.nm-container-queuing.sorting-nodes-interval-ms). Each interval is one second by default. */
 #define WINDOW_USEC (3 * NM_USEC_PER_SEC)
-/* Limit of known nodes, all of which are written with each change. For a node beyond the limit, the master gets another
- * token although it has one. */
+/* Limit of known nodes. The limit is needed because all known nodes are written with each change. For a node beyond the
+ * limit, the master gets another token although it has one. */
 #define KNOWN_MAX 4096u
 
 /* ---- owned bytes ------------------------------------------------------------------------------ */
@@ -68,8 +68,8 @@ int nm_distribute_set_nodes(struct nm_distribute *d, struct nm_arena *a, Masters
     return nm_yarn_allocator_set_nodes(d->allocator, list, k);
 }
 
-/* Searches the sorted list, which has one entry per host. If a host has two NodeManagers, the later one is stored, and
- * superfluous tokens are sent for the other NodeManager. */
+/* Searches the sorted list, which has one entry per host. If a host has two NodeManagers, the list contains the newer
+ * one, and unnecessary tokens are sent for the other one. */
 bool nm_distribute_is_known(const struct nm_distribute *d, const char *host, int32_t port)
 {
     bool found;
@@ -118,9 +118,9 @@ static struct nm_yarn_alloc_size size_of(const Hadoop__Resource *m, struct nm_ya
     return m ? (struct nm_yarn_alloc_size){m->memory, m->vcores} : fallback;
 }
 
-/* Returns the queue length of the nodes: this node's limit, since all nodes have the same configuration. The
- * ResourceManager may send a lower limit to all nodes, once it knows their queues. The nodes then give back the
- * containers beyond this limit. */
+/* Returns the queue length of the nodes. It is this node's limit, since all nodes are assumed to have the same
+ * configuration. When the ResourceManager knows the nodes' queues, it may send a lower limit to all nodes. The nodes
+ * then give back the containers beyond this limit. */
 static int32_t queue_length(const struct nm_distribute *d)
 {
     const int32_t own = (int32_t)d->m->world->settings->queue_max_length;
@@ -143,14 +143,14 @@ static void take_limits(struct nm_distribute *d, const Masters__DistributedRegis
 
     limits.min = size_of(m->minimum, limits.min);
     limits.max = size_of(m->maximum, (struct nm_yarn_alloc_size){INT64_MAX, INT32_MAX});
-    limits.increment = size_of(m->increment, limits.min); /* the increment may be missing */
+    limits.increment = size_of(m->increment, limits.min); /* the answer may contain no increment */
     d->limits = limits;
     nm_distribute_look_at_queues(d);
     d->expiry_msec = m->token_expiry_msec;
 }
 
-/* Sets the start of the numbers. A master that registers again continues with its numbers, so that no number is used
- * twice. */
+/* Sets the start of the container numbers. A master that registers again continues with its former numbers, so that no
+ * number is used twice. */
 static void take_numbers(struct nm_distribute *d, int64_t start)
 {
     d->number_start = start;
@@ -181,7 +181,7 @@ int nm_distribute_registered(struct nm_distribute *d, struct nm_stage_call *c,
     take_terms(d, m);
     drop_bytes(&d->answer);
     d->answer = answer;
-    nm_distribute_forget_placed(d); /* the master's calls are numbered from the start again */
+    nm_distribute_forget_placed(d); /* after a registration, the master's response ids start at 0 again */
     d->dirty = true;
     return 0;
 }
@@ -264,8 +264,9 @@ int nm_distribute_keep(void *stage, struct nm_yarn_stored_master *m)
     return 0;
 }
 
-/* Restores the registration's answer without the nodes. Some may no longer exist, and containers on a node that the
- * ResourceManager doesn't know are lost silently. The next answer lists the current nodes. */
+/* Restores the answer to the registration without its list of nodes. Some of the listed nodes may no longer exist.
+ * Containers on a node that the ResourceManager doesn't know are lost, and neither the master nor the proxy is
+ * informed. The next answer lists the current nodes. */
 static int restore_answer(struct nm_distribute *d, struct nm_bytes packed)
 {
     const Masters__DistributedRegisterAnswer *m;

@@ -7,63 +7,64 @@
  *
  *   distribute-grant   makes a container with its tokens from a placement
  *   distribute-asks    separates the opportunistic asks of a call and passes them to the allocator
- *   distribute-known   state of the cluster, and the state that survives a restart of nmd
+ *   distribute-known   data about the cluster, and the state that survives a restart of nmd
  *   stage-distribute   handles calls
  */
 
 #include "yarn/allocator/allocator.h"
 #include "yarn/proxy/stage.h"
 
-#define NM_DISTRIBUTE_OPPORTUNISTIC 2 /* value of ExecutionType */
+#define NM_DISTRIBUTE_OPPORTUNISTIC 2 /* value of ExecutionType for opportunistic containers */
 
 struct nm_distribute {
     struct nm_stage_master *m;
     struct nm_yarn_allocator *allocator;
-    struct nm_yarn_alloc_limits limits; /* the limits set in the allocator */
+    struct nm_yarn_alloc_limits limits; /* the limits that the allocator uses */
     bool registered;
-    int64_t expiry_msec; /* validity of a container token */
+    int64_t expiry_msec; /* time for which a container token is valid */
     bool has_number;
-    int64_t number_start; /* the ResourceManager lets this node use numbers below this one */
-    int64_t last_number; /* number of the newest container; numbers are descending */
-    struct nm_bytes answer; /* answer to the registration, packed; owned */
-    /* The containers of the last call that got containers. The master has received them once it calls with another
-     * response id. */
+    int64_t number_start; /* the ResourceManager lets this node use container numbers below this number */
+    int64_t last_number; /* number of the newest container; each new container gets a lower number */
+    struct nm_bytes answer; /* the ResourceManager's answer to the registration, packed; owned by this struct */
+    /* The containers of the last call that got containers. When the master calls with another response id, it has
+     * received them. */
     int32_t response_id;
     struct nm_bytes *placed; /* packed containers; owned by this struct */
     size_t n_placed;
-    struct nm_yarn_stored_node *known; /* nodes for which the ResourceManager has issued an NMToken, sorted; owned */
+    struct nm_yarn_stored_node *known; /* nodes for which the master has an NMToken of the ResourceManager, sorted; owned */
     size_t n_known;
     uint8_t *asks; /* packed asks as last saved; owned by this struct */
     uint64_t kept_changes;
-    bool dirty; /* other state isn't saved yet */
+    bool dirty; /* other members have changed since the last save */
 };
 
 /* ---- distribute-grant.c ---- */
-/* Makes a container for that placement, with the next number, in the call's arena. Returns 0 or -errno. */
+/* Makes a container for that placement, in the call's arena. The container gets the next number. Returns 0 or
+ * -errno. */
 int nm_distribute_grant(struct nm_distribute *d, struct nm_stage_call *c, const struct nm_yarn_placement *p,
                         Masters__Container **ret);
-/* Adds the NMTokens for the nodes of these containers after those of the answer, unless the ResourceManager has issued
- * an NMToken for the node already. */
+/* Adds the NMTokens for the nodes of these containers to the tokens of the answer. A node for which the ResourceManager
+ * has already issued an NMToken gets none. */
 int nm_distribute_add_node_tokens(struct nm_distribute *d, struct nm_stage_call *c, Masters__Container *const *placed,
                                   size_t n_placed, Masters__AllocateAnswer *answer);
 
 /* ---- distribute-asks.c ---- */
-/* Makes *ret, a copy of the request with the guaranteed asks alone, for the ResourceManager. */
+/* Makes *ret, a copy of the request for the ResourceManager. The copy contains only the guaranteed asks. */
 int nm_distribute_split(struct nm_stage_call *c, Masters__AllocateRequest **ret);
-/* Passes the opportunistic asks to the allocator. delivered: containers that the master hasn't received yet and so
- * still includes in its asks. Returns 0, NM_STAGE_E_REFUSED or -errno. */
+/* Passes the opportunistic asks to the allocator. delivered: containers that the master hasn't received yet, so its
+ * asks still include them. Returns 0, NM_STAGE_E_REFUSED or -errno. */
 int nm_distribute_ask(struct nm_distribute *d, struct nm_stage_call *c, Masters__Container *const *delivered,
                       size_t n_delivered, struct nm_exception *why);
 
 /* ---- distribute-known.c ---- */
 int nm_distribute_set_nodes(struct nm_distribute *d, struct nm_arena *a, Masters__NodeForScheduling *const *nodes,
                             size_t n);
-/* Updates the known lengths of the nodes' queues. Call this before containers are placed, since the room on a node
- * changes with the ResourceManager's messages. */
+/* Updates the lengths of the nodes' queues. Must be called before containers are placed, since the ResourceManager's
+ * messages change the room on a node. */
 void nm_distribute_look_at_queues(struct nm_distribute *d);
 void nm_distribute_note_tokens(struct nm_distribute *d, const Masters__AllocateAnswer *answer);
 bool nm_distribute_is_known(const struct nm_distribute *d, const char *host, int32_t port);
-/* Handles the registration of the master. */
+/* Handles the answer to the registration of the master. */
 int nm_distribute_registered(struct nm_distribute *d, struct nm_stage_call *c,
                              const Masters__DistributedRegisterAnswer *answer);
 void nm_distribute_forget_placed(struct nm_distribute *d);
@@ -71,7 +72,7 @@ int nm_distribute_keep_placed(struct nm_distribute *d, int32_t response_id, Mast
                               size_t n);
 /* Returns the containers of the last call, in the arena. */
 int nm_distribute_get_placed(const struct nm_distribute *d, struct nm_arena *a, Masters__Container ***ret);
-/* Saves the changed state. */
+/* Saves the state if it has changed. */
 int nm_distribute_save(struct nm_distribute *d);
 int nm_distribute_keep(void *stage, struct nm_yarn_stored_master *m);
 int nm_distribute_restore(struct nm_distribute *d, const struct nm_yarn_stored_master *kept);

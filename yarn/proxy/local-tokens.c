@@ -22,7 +22,7 @@ static struct nm_yarn_master_key make_key(int32_t id, const struct nm_yarn_local
     return key;
 }
 
-/* Returns the next number. After the largest number comes 0. */
+/* Returns the number after this number. The number after the largest number is 0. */
 static int32_t after(int32_t id)
 {
     return id == INT32_MAX ? 0 : id + 1;
@@ -43,7 +43,7 @@ bool nm_yarn_local_keys_step(struct nm_yarn_local_keys *k, uint64_t now_usec,
         k->rolled_usec = now_usec;
         return true;
     }
-    if (now_usec < k->rolled_usec) { /* the clock was set back: the interval restarts now */
+    if (now_usec < k->rolled_usec) { /* the clock was set back, so the interval starts again */
         k->rolled_usec = now_usec;
         changed = true;
     }
@@ -99,8 +99,8 @@ static bool is_amrm(const struct nm_token *t)
     return nm_bytes_equal(t->kind, nm_bytes_of(NM_TOKEN_KIND_AMRM));
 }
 
-/* Puts our token in place of the first AMRM token, and removes all others, since a client that looks for this kind
- * couldn't distinguish them. NULL: the credentials have no AMRM token. */
+/* Replaces the first AMRM token by our token, and removes all other AMRM tokens. A client that looks for this kind of
+ * token couldn't distinguish them. NULL: the credentials have no AMRM token. */
 static const struct nm_credential *put_first(struct nm_credentials *c, const struct nm_token *ours,
                                              struct nm_token *theirs)
 {

@@ -2,15 +2,15 @@
 #pragma once
 
 /*
- * The proxy's own AMRM tokens, which application masters on this node hold instead of the ResourceManager's: their
- * keys, and their place in a master's credentials.
+ * The proxy's own AMRM tokens. Application masters on this node get such a token in place of the ResourceManager's
+ * token. This code manages the keys of these tokens, and replaces the token in a master's credentials.
  *
- * As in the ResourceManager, a new key is made periodically and signs new tokens at once. The previous key is accepted
- * until the new key has become current, so that masters have time to fetch a new token. Key numbers begin at a random
- * value and increase by one, also across restarts of nmd.
+ * As in the ResourceManager, a new key is made periodically. It immediately signs new tokens. The previous key is
+ * accepted until the new key has become the current key, so that masters have time to fetch a new token. The number of
+ * the first key is random. Each further key has the next number, also after a restart of nmd.
  *
- * The code is pure: the caller provides time and random bytes. Time is the wall clock, which continues while nmd is not
- * running. Even if the clock is set back, a key doesn't live longer than usual.
+ * The code is pure: the caller provides time and random bytes. The time is that of the wall clock, which continues
+ * while nmd is not running. If the clock is set back, a key is not used longer than usual.
  */
 
 #include <stdbool.h>
@@ -22,9 +22,9 @@
 #define NM_YARN_LOCAL_KEY_SIZE 20u
 
 struct nm_yarn_local_keys {
-    struct nm_yarn_master_key current, next; /* size 0: no key */
+    struct nm_yarn_master_key current, next; /* size 0: the key is not set */
     uint64_t rolled_usec;                    /* when the newest key was made */
-    uint64_t every_usec, delay_usec; /* interval between keys; delay until a new key is current; the owner sets both */
+    uint64_t every_usec, delay_usec; /* interval between keys; delay until a new key is current; set by the caller */
 };
 
 /* The random bytes that a step may need. */
@@ -33,8 +33,8 @@ struct nm_yarn_local_chance {
     uint32_t number; /* number of the first key */
 };
 
-/* Makes a key when one is due, and makes the next key current after its delay. Returns true if keys have changed and
- * must be saved. */
+/* Makes a key if one is due. Makes the next key current after its delay. Returns true if the keys have changed and must
+ * be saved. */
 bool nm_yarn_local_keys_step(struct nm_yarn_local_keys *k, uint64_t now_usec,
                              const struct nm_yarn_local_chance *chance);
 /* Returns the latest time at which the next step changes the keys. */
@@ -45,20 +45,21 @@ const struct nm_yarn_master_key *nm_yarn_local_keys_signing(const struct nm_yarn
 /* Returns NULL if the key is unknown or no longer accepted. */
 const struct nm_yarn_master_key *nm_yarn_local_keys_find(const struct nm_yarn_local_keys *k, int32_t id);
 
-/* Makes a token for that attempt, signed with the key: kind YARN_AM_RM_TOKEN, with an empty service, which masters look
- * for. The caller frees *ret. */
+/* Makes a token for that attempt and signs it with the key. Its kind is YARN_AM_RM_TOKEN and its service is empty,
+ * because masters look for such a token. The caller frees *ret. */
 int nm_yarn_local_token(const struct nm_yarn_master_key *key, const struct nm_yarn_attempt_id *attempt,
                         struct nm_token **ret);
 
 /* ---- credentials of a master -------------------------------------------------------------- */
 
 /*
- * Replaces the token in the credentials of an application's master. The proxy keeps the ResourceManager's AMRM token
- * and puts a token of its own under the same alias. Everything else in the credentials is unchanged.
+ * Replaces the AMRM token in the credentials of an application's master. The proxy keeps the ResourceManager's token,
+ * and puts its own token under the same alias. All other credentials are unchanged.
  *
- * credentials: from a launch context. *ret: the credentials with `ours`, in the arena. *ret_theirs: the former token,
- * which the caller frees. -ENOKEY: the credentials have no AMRM token; -EBADMSG: the credentials are invalid; -ENOMEM.
- * If there are several AMRM tokens, the first token is returned, as in Java's proxy, and all of them are removed.
+ * credentials: from a launch context. *ret: the credentials with the token `ours`, in the arena. *ret_theirs: the
+ * replaced token, which the caller frees. -ENOKEY: the credentials have no AMRM token; -EBADMSG: the credentials are
+ * invalid; -ENOMEM. If there are several AMRM tokens, *ret_theirs is the first one, as in Java's proxy, and all of them
+ * are removed.
  */
 int nm_yarn_replace_token(struct nm_arena *a, struct nm_bytes credentials, const struct nm_token *ours,
                           struct nm_bytes *ret, struct nm_token **ret_theirs);

@@ -12,16 +12,17 @@
 #include "util/error.h"
 #include "yarn/message-ids.h"
 
-/* Limit of a call's arena: the containers of a heartbeat, each with its tokens. */
+/* Limit of a call's arena. It must hold the containers of a heartbeat, each with its tokens. */
 #define CALL_BYTES (8 * NM_MIB)
 
 struct nm_pipeline {
-    struct nm_stage_master m; /* first member, so that a pointer to `m` is a pointer to the pipeline */
+    struct nm_stage_master m; /* first member: a pointer to `m` is also a pointer to the pipeline */
     struct nm_pipelines *all;
     void *stages[NM_STAGES_MAX];
-    /* Keys of the token that the master used last, and of the token that the proxy gave it last. An open connection
-     * keeps using the former token. The next connection uses the latter token. Tokens with either key are accepted at
-     * any age, because the master gets no new token while the ResourceManager is unreachable. */
+    /* borne: the key of the token that the master used last. given: the key of the token that the proxy gave the master
+     * last. An open connection keeps using the former token, and the next connection uses the latter token. Tokens with
+     * either key are accepted at any age, because the master can't get a new token while the ResourceManager is
+     * unreachable. */
     struct nm_yarn_master_key borne, given;
     const char *state; /* name of the state (see proxy-stats.h) */
     uint64_t since_realtime_usec, last_allocate_realtime_usec;
@@ -54,7 +55,7 @@ static struct nm_pipeline *free_pipeline(struct nm_pipeline *p)
 }
 NM_DEFINE_CLEANUP(struct nm_pipeline *, free_pipeline)
 
-/* Saves the pipeline. The stages add their state, and the whole state is written at once. */
+/* Saves the pipeline. Each stage adds its state, and the whole state is written with one write. */
 static int save(struct nm_stage_master *m)
 {
     struct nm_pipeline *p = (struct nm_pipeline *)m;
@@ -107,7 +108,7 @@ static void add_pipeline(struct nm_pipelines *all, struct nm_pipeline *p)
     all->first = p;
 }
 
-/* Ends the pipelines for which matches() returns true. */
+/* Ends all pipelines for which matches() returns true. */
 static void end_some(struct nm_pipelines *all, bool (*matches)(const struct nm_yarn_attempt_id *a, const void *b),
                      const void *b)
 {
@@ -264,7 +265,7 @@ const struct nm_yarn_master_key *nm_pipeline_held_key(const struct nm_pipeline *
     return p->given.size > 0 && p->given.id == id ? &p->given : NULL;
 }
 
-/* Stores the key of a token. Returns false if the key couldn't be saved: then the stored key is unchanged. */
+/* Stores the key of a token. Returns false if the key couldn't be saved. In this case the stored key is unchanged. */
 static bool hold(struct nm_pipeline *p, struct nm_yarn_master_key *as, const struct nm_yarn_master_key *key)
 {
     const struct nm_yarn_master_key before = *as;
@@ -341,7 +342,8 @@ static const enum nm_master_call shown_as[NM_MASTERS_N_METHODS] = {
     [NM_MASTERS_FINISH] = NM_MASTER_FINISH,
 };
 
-/* Notes an answered call. above_usec: the time in the last stage, which is the ResourceManager's share. */
+/* Records an answered call. above_usec: the time that the call spent in the last stage, which is the time of the
+ * ResourceManager. */
 static void note_answered(const struct nm_stage_call *c, uint64_t above_usec)
 {
     struct nm_pipeline *p = pipeline_of(c);
@@ -370,7 +372,8 @@ static void refuse(struct nm_stage_call *c, int r, const struct nm_exception *wh
     end_call(c);
 }
 
-/* Stores a new token of the ResourceManager, which the proxy keeps for itself. */
+/* Stores a new token from the ResourceManager. The proxy uses this token itself and doesn't pass it on to the
+ * master. */
 static void take_token(struct nm_pipeline *p, const Hadoop__Token *m)
 {
     const struct nm_token theirs = nm_token_from_message(m);
@@ -379,7 +382,7 @@ static void take_token(struct nm_pipeline *p, const Hadoop__Token *m)
 
     if (nm_token_copy(&theirs, &copy) < 0) {
         nm_yarn_proxy_stats_failed(p->m.world->stats, NM_MASTER_TOKEN);
-        return; /* the ResourceManager sends the token again until the proxy uses it */
+        return; /* the ResourceManager repeats the token until the proxy uses it */
     }
     nm_token_free(p->m.token);
     p->m.token = copy;
@@ -389,8 +392,8 @@ static void take_token(struct nm_pipeline *p, const Hadoop__Token *m)
         p->m.world->tell(LOG_WARNING, "The proxy can't save the ResourceManager's token of an application master.");
 }
 
-/* Adds a token with the newest key to each answer while the master uses a token with an older key. If the key can't be
- * saved, the token is sent with a later answer. */
+/* While the master uses a token with an older key, adds a token with the newest key to each answer. If the key can't be
+ * saved, a later answer contains the token. */
 static int give_token(struct nm_pipeline *p, struct nm_stage_call *c, Masters__AllocateAnswer *answer)
 {
     const struct nm_yarn_master_key *key = nm_yarn_local_keys_signing(p->all->keys);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See placement-log.h. The file is a copy of the ring in memory. A slot consists of a checksum of the slot's rest in
- * four bytes, a size in two bytes, and a packed StoredPlacement of that size. Each entry contains its number in the
- * sequence of all entries, by which the next nmd finds the newest entry.
+ * See placement-log.h. The file is a copy of the ring in memory. A slot consists of a checksum (four bytes) of the rest
+ * of the slot, a size (two bytes), and a packed StoredPlacement of that size. Each entry contains its number in the
+ * sequence of all entries. A restarted nmd finds the newest entry by this number.
  */
 
 #include "yarn/proxy/placement-log.h"
@@ -20,16 +20,16 @@
 #include "yarn/proxy/proxy-store.pb-c.h"
 
 #define PLACES_FILE "placements"
-#define SLOT_BYTES 1024u /* two names of maximum length, and half as much for the rest */
+#define SLOT_BYTES 1024u /* enough for two names of maximum length and all other members */
 #define SUM_BYTES 4u
 #define SIZE_BYTES 2u
 #define HEAD_BYTES (SUM_BYTES + SIZE_BYTES)
 
 struct nm_yarn_placement_log {
     int fd;    /* -EBADF: the log has no file */
-    int error; /* reason why there is no file */
-    uint64_t count; /* number of all entries so far */
-    struct nm_yarn_logged_placement ring[NM_YARN_PLACEMENTS_MAX]; /* host NULL: empty */
+    int error; /* why the log has no file */
+    uint64_t count; /* number of all entries that were ever added */
+    struct nm_yarn_logged_placement ring[NM_YARN_PLACEMENTS_MAX]; /* host NULL: the slot is empty */
 };
 
 static void placement_done(struct nm_yarn_logged_placement *p)
@@ -41,7 +41,7 @@ static void placement_done(struct nm_yarn_logged_placement *p)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Returns the checksum of a slot with `size` bytes after the head. */
+/* Returns the checksum of a slot that has `size` bytes after the head. */
 static uint32_t sum_of(const uint8_t *slot, size_t size)
 {
     return nm_fnv1a_32(slot + SUM_BYTES, SIZE_BYTES + size);
@@ -90,7 +90,7 @@ static void write_slot(const struct nm_yarn_placement_log *all, uint64_t n)
     (void)protobuf_c_message_pack(&m.base, slot + HEAD_BYTES);
     sum = htobe32(sum_of(slot, size));
     memcpy(slot, &sum, SUM_BYTES);
-    /* If writing fails, the entry is kept in memory only. */
+    /* if writing fails, the entry is kept in memory only */
     (void)!pwrite(all->fd, slot, HEAD_BYTES + size, (off_t)(n % NM_YARN_PLACEMENTS_MAX * SLOT_BYTES));
 }
 
@@ -101,7 +101,7 @@ static bool is_name(const char *text)
     return text && strlen(text) <= NM_YARN_ALLOC_NAME_MAX;
 }
 
-/* Checks an entry. An entry with the maximum number is refused, because no entry could replace it as the newest. */
+/* Checks an entry. An entry with the maximum number is refused, because no newer entry could have a higher number. */
 static bool is_whole(const Yarn__StoredPlacement *m, size_t slot)
 {
     return m && m->number < INT64_MAX && m->number % NM_YARN_PLACEMENTS_MAX == slot &&
@@ -131,7 +131,7 @@ static void load_placement(const Yarn__StoredPlacement *m, struct nm_yarn_placem
         all->count = m->number + 1;
 }
 
-/* Returns the message in a slot. size 0: the slot is empty or damaged. */
+/* Returns the packed message in a slot. size 0: the slot is empty or damaged. */
 static struct nm_bytes message_in(struct nm_bytes slot)
 {
     uint32_t sum;

@@ -139,7 +139,7 @@ json_t *nm_yarn_proxy_stats_to_json(const struct nm_masters *m, json_t *pipeline
                      (json_int_t)m->placed_anywhere, "calls", calls_of(m), "pipelines", pipelines);
 }
 
-/* Writes the same figures as YARN's AMRMProxyMetrics. The number of successful calls is the count of a histogram. */
+/* Writes the same figures as YARN's AMRMProxyMetrics. The count of each histogram is the number of successful calls. */
 void nm_yarn_proxy_stats_write_metrics(const struct nm_masters *m, const struct nm_metric_writer *w)
 {
     static const char placed[] = "nm_amrmproxy_placed_containers_total", failures[] = "nm_amrmproxy_failures_total",

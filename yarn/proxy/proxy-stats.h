@@ -2,22 +2,23 @@
 #pragma once
 
 /*
- * Statistics of the application masters' proxy: number and duration of calls by result, the reasons for the newest
- * placements, and a JSON object per pipeline. Counts start at zero with each start of nmd.
+ * Statistics of the proxy for application masters: number and duration of calls by result, the reasons for the newest
+ * placements, and a JSON object for each pipeline. All counts start at zero when nmd starts.
  */
 
 #include "agent/upstream.h"
 #include "yarn/allocator/allocator.h"
 #include "yarn/ids.h"
 
-/* Calls of application masters to the ResourceManager through this node, and operations of this node for masters. */
+/* Calls of application masters that go through this node to the ResourceManager, and operations of this node for
+ * masters. */
 enum nm_master_call {
-    NM_MASTER_START, /* a master is started on this node with a token of the proxy */
+    NM_MASTER_START, /* a master is started on this node, with a token of the proxy */
     NM_MASTER_REGISTER,
     NM_MASTER_ALLOCATE,
     NM_MASTER_FINISH,
-    NM_MASTER_RECOVER, /* nmd recovers a master after its own restart */
-    NM_MASTER_STOP,    /* a master ends, and its data in the proxy is removed */
+    NM_MASTER_RECOVER, /* nmd restores a master's pipeline after its own restart */
+    NM_MASTER_STOP,    /* a master has ended, and the proxy removes its data */
     NM_MASTER_TOKEN,   /* the ResourceManager has given a master a new token */
     NM_MASTER_N_CALLS,
 };
@@ -25,31 +26,32 @@ enum nm_master_call {
 /* Figures of all masters together. */
 struct nm_masters {
     char address[280];    /* address to which the masters connect */
-    uint32_t pipelines;   /* attempts whose masters go through this node */
-    uint64_t outstanding; /* opportunistic containers that wait for a place */
-    uint64_t placed_node_local, placed_rack_local, placed_anywhere; /* containers that this node has placed */
+    uint32_t pipelines;   /* number of attempts whose masters connect through this node */
+    uint64_t outstanding; /* number of opportunistic containers that have not been placed yet */
+    uint64_t placed_node_local, placed_rack_local, placed_anywhere; /* containers placed by this node, by rule */
     uint64_t failed[NM_MASTER_N_CALLS];
-    struct nm_histogram took[NM_MASTER_N_CALLS]; /* calls that did not fail, from request to answer */
-    struct nm_histogram added;                   /* time of allocate calls in nmd, without the ResourceManager */
+    struct nm_histogram took[NM_MASTER_N_CALLS]; /* durations of the calls that did not fail, from request to answer */
+    struct nm_histogram added;                   /* time of allocate calls in nmd, without the ResourceManager's time */
 };
 
 struct nm_yarn_proxy_stats;
 
-/* Placements are saved in the directory dir_fd. Returns 0 or -ENOMEM. */
+/* Creates the statistics. Placements are saved in the directory dir_fd. Returns 0 or -ENOMEM. */
 int nm_yarn_proxy_stats_new(int dir_fd, struct nm_yarn_proxy_stats **ret);
-/* Returns 0 if placements are saved, or -errno if they will be lost at the end of nmd. */
+/* Returns 0 if placements are saved, or -errno if they will be lost when nmd exits. */
 int nm_yarn_proxy_stats_error(const struct nm_yarn_proxy_stats *s);
 struct nm_yarn_proxy_stats *nm_yarn_proxy_stats_free(struct nm_yarn_proxy_stats *s);
 NM_DEFINE_CLEANUP(struct nm_yarn_proxy_stats *, nm_yarn_proxy_stats_free)
 
-/* Count a call: the first function counts an answered call with its duration, and the second function a failed call. */
+/* Count a call. nm_yarn_proxy_stats_answered() counts an answered call with its duration, nm_yarn_proxy_stats_failed()
+ * a failed call. */
 void nm_yarn_proxy_stats_answered(struct nm_yarn_proxy_stats *s, enum nm_master_call call, uint64_t took_usec);
 void nm_yarn_proxy_stats_failed(struct nm_yarn_proxy_stats *s, enum nm_master_call call);
-/* Notes the time that an allocate call took in nmd, without the ResourceManager's share. */
+/* Records the time that an allocate call took in nmd, without the time of the ResourceManager. */
 void nm_yarn_proxy_stats_added(struct nm_yarn_proxy_stats *s, uint64_t usec);
 
-/* Records a placement. master: the container of the attempt's application master; a viewer who may see the master may
- * see the placement. If memory runs out, the entry is lost. */
+/* Records a placement. master: the container of the application master. A viewer who may see this container may also
+ * see the placement. Without memory, the entry is lost. */
 void nm_yarn_proxy_stats_placed(struct nm_yarn_proxy_stats *s, const struct nm_yarn_container_id *container,
                                 const struct nm_yarn_container_id *master, const struct nm_yarn_placement *p);
 
@@ -58,20 +60,19 @@ struct nm_yarn_pipeline_view {
     const char *attempt, *master, *user; /* user NULL: the viewer may not see the user */
     const char *state;                   /* "starting", "running", "finished" */
     struct nm_yarn_alloc_figures figures;
-    uint64_t since_realtime_usec, last_allocate_realtime_usec; /* the latter is 0 before the first allocate call */
+    uint64_t since_realtime_usec, last_allocate_realtime_usec; /* last_*: 0 before the first allocate call */
 };
-/* Returns the attempt's JSON object, or NULL if memory runs out. */
+/* Returns the attempt's JSON object. NULL: no memory. */
 json_t *nm_yarn_proxy_stats_pipeline(const struct nm_yarn_pipeline_view *v);
 
-/* The first function adds one pipeline's figures to *ret, the second function adds all counters. */
+/* nm_yarn_proxy_stats_sum() adds one pipeline's figures to *ret, nm_yarn_proxy_stats_fill() adds all counters. */
 void nm_yarn_proxy_stats_sum(const struct nm_yarn_pipeline_view *v, struct nm_masters *ret);
 void nm_yarn_proxy_stats_fill(const struct nm_yarn_proxy_stats *s, struct nm_masters *ret);
-/* Returns the figures in the format of the status, or NULL if memory runs out. Takes over the reference to the array
- * `pipelines`. */
+/* Returns the figures in the format of the status. NULL: no memory. Takes ownership of the array `pipelines`. */
 json_t *nm_yarn_proxy_stats_to_json(const struct nm_masters *m, json_t *pipelines);
 void nm_yarn_proxy_stats_write_metrics(const struct nm_masters *m, const struct nm_metric_writer *w);
 
 /* Returns the placement of the container with this id, and sets *ret_master to the container of its master. NULL: the
- * log has no entry of this container, or memory ran out. */
+ * log has no entry of this container, or there is no memory. */
 json_t *nm_yarn_proxy_stats_placement(const struct nm_yarn_proxy_stats *s, const char *container,
                                       struct nm_yarn_container_id *ret_master);

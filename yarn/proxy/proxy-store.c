@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See proxy-store.h. A master's file is always rewritten as a whole. The file has some KiB, unless the master has very
- * many asks. */
+/* See proxy-store.h. The file of a master is rewritten completely each time. It has some KiB, or more if the master has
+ * very many asks. */
 
 #include "yarn/proxy/proxy-store.h"
 
@@ -82,7 +82,8 @@ static int take_keys(struct nm_bytes content, struct nm_yarn_local_keys *keys)
         keys->next = next;
         keys->rolled_usec = m->rolled_usec;
     }
-    /* an invalid file counts as missing, but lack of memory must not lead to the loss of valid keys */
+    /* an invalid file is treated like a missing file, but without memory the function must fail, so that valid keys are
+     * not lost */
     r = !m && nm_arena_error(&a) == -ENOMEM ? -ENOMEM : 0;
     nm_arena_done(&a);
     return r;
@@ -247,7 +248,7 @@ static int take_held(const Yarn__StoredMaster *m, struct nm_yarn_stored_master *
     return 0;
 }
 
-/* Checks a file: the submitter must be valid in paths and tokens, and the file's name must be the id of the attempt
+/* Checks a file. The submitter must be valid in paths and tokens. The name of the file must be the id of the attempt
  * that the file contains. */
 static bool is_whole(const Yarn__StoredMaster *m, const char *name)
 {

@@ -18,7 +18,8 @@
 
 #define PROTOCOL "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
 #define ADDRESS "yarn.nodemanager.amrmproxy.address"
-/* Interval of checks that limit the life of keys even if the clock is set. */
+/* Interval between two checks of the keys. The regular checks ensure that a key isn't used too long if the clock is
+ * set. */
 #define LOOK_USEC (60 * NM_USEC_PER_SEC)
 
 struct nm_yarn_proxy {
@@ -31,8 +32,8 @@ struct nm_yarn_proxy {
 
 /* ---- keys ------------------------------------------------------------------------------------- */
 
-/* Makes keys if it is time. A new key is used only after it was saved, because after a restart tokens of an unsaved key
- * would be invalid. */
+/* Makes new keys if they are due. A new key is used only after it was saved. Otherwise the tokens that it signed would
+ * be invalid after a restart. */
 static int step_keys(struct nm_yarn_proxy *p)
 {
     struct nm_yarn_local_keys next = p->keys;
@@ -75,7 +76,7 @@ static int refuse_bearer(struct nm_exception *why, const char *name)
     return -EKEYREJECTED;
 }
 
-/* Asks for a retry. If a valid token were refused for lack of memory, its master would end. */
+/* Asks the master to retry. If a valid token were refused for lack of memory, the master would exit. */
 static int lack_memory(struct nm_exception *why)
 {
     nm_exception_set(why, NM_EXCEPTION_FATAL_UNAUTHORIZED, NM_EXCEPTION_RETRY, "This node has no memory for this call "
@@ -83,7 +84,7 @@ static int lack_memory(struct nm_exception *why)
     return -ENOMEM;
 }
 
-/* Returns the attempt of an identifier, and the key that must have signed it. */
+/* Returns the attempt that a token's identifier names, and the key that must have signed the token. */
 static int find_bearer(const struct nm_yarn_proxy *p, const Hadoop__AMRMTokenIdentifier *id, struct nm_pipeline **ret,
                        const struct nm_yarn_master_key **ret_key)
 {
@@ -136,7 +137,7 @@ static int look_up(void *userdata, struct nm_bytes identifier, struct nm_sasl_be
 
 /* ---- calls ------------------------------------------------------------------------------------ */
 
-/* Handles a call. The attempt may be over, since the connection may have been opened before its end. */
+/* Handles a call. The attempt may be over, since the master may have opened the connection before the attempt ended. */
 static void take_call(struct nm_hadoop_call *call, struct nm_yarn_proxy *p, enum nm_masters_method method)
 {
     const struct nm_yarn_master_key *key;
@@ -343,7 +344,7 @@ int nm_yarn_proxy_check(const struct nm_yarn_settings *s, bool may_be_ours, char
     return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
 }
 
-/* Opens the statistics. If the statistics' file can't be used, this is only logged, because no other function needs the
+/* Opens the statistics. If their file can't be used, the proxy only logs a warning, because no other function needs the
  * file. */
 static int begin_showing(struct nm_yarn_proxy *p)
 {
@@ -387,7 +388,7 @@ struct nm_yarn_proxy *nm_yarn_proxy_free(struct nm_yarn_proxy *p)
 {
     if (!p)
         return NULL;
-    nm_pipelines_free(p->pipelines); /* answers all calls before the server ends */
+    nm_pipelines_free(p->pipelines); /* this answers all calls, so it must precede the end of the server */
     nm_hadoop_server_free(p->server);
     sd_event_source_disable_unref(p->timer);
     nm_yarn_proxy_stats_free(p->world.stats);

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * The proxy of application masters (AMRMProxy). On its own port it acts as the ResourceManager for the masters that
- * were started on this node, and it calls the ResourceManager on their behalf. Stages process the calls (stage.h).
+ * The proxy for application masters (AMRMProxy). On its own port, it implements the ResourceManager's protocol for the
+ * masters that were started on this node, and calls the ResourceManager on their behalf. Stages process the calls
+ * (stage.h).
  */
 
 #include "yarn/containers.pb-c.h"
@@ -16,7 +17,7 @@ struct nm_yarn_proxy;
 struct nm_yarn_proxy_params {
     sd_event *event;
     const struct nm_yarn_settings *settings;
-    const struct nm_yarn_state *state; /* holds the cluster's keys */
+    const struct nm_yarn_state *state; /* contains the cluster's keys */
     const char *state_dir, *runtime_dir; /* nmd's own directories */
     void (*tell)(int level, const char *sentence);
 };
@@ -28,27 +29,28 @@ int nm_yarn_proxy_check(const struct nm_yarn_settings *s, bool may_be_ours, char
 struct nm_yarn_proxy *nm_yarn_proxy_free(struct nm_yarn_proxy *p);
 NM_DEFINE_CLEANUP(struct nm_yarn_proxy *, nm_yarn_proxy_free)
 
-/* Prepares the start of a master: *ret is the master's launch context, in the arena, with a token of the proxy in place
- * of the ResourceManager's. Returns 0, a positive outcome with *why, or -errno. */
+/* Prepares the start of a master. *ret is the master's launch context, in the arena. In it, a token of the proxy
+ * replaces the ResourceManager's token. Returns 0, a positive outcome with *why, or -errno. */
 int nm_yarn_proxy_begin(struct nm_yarn_proxy *p, const Hadoop__ContainerTokenIdentifier *token,
                         const Yarn__LaunchContext *context, struct nm_arena *a, const Yarn__LaunchContext **ret,
                         struct nm_exception *why);
-/* Undoes nm_yarn_proxy_begin() after a failed start. */
+/* Reverts nm_yarn_proxy_begin() after a failed start. */
 void nm_yarn_proxy_abandon(struct nm_yarn_proxy *p, const Hadoop__ContainerTokenIdentifier *token);
 void nm_yarn_proxy_end_application(struct nm_yarn_proxy *p, const struct nm_yarn_application_id *id);
-/* Drops the saved state of applications that the node doesn't have. Call this after a start of nmd. */
+/* Drops the saved state of applications that the node doesn't have. Must be called after a start of nmd. */
 void nm_yarn_proxy_end_strays(struct nm_yarn_proxy *p, nm_pipelines_lives_t lives, void *userdata);
 
-/* Queries (proxy-stats.h). Returns the figures. */
+/* Returns the figures (proxy-stats.h). */
 void nm_yarn_proxy_show(const struct nm_yarn_proxy *p, struct nm_masters *ret);
-/* Returns the figures and the pipelines whose masters may be seen, as an object for the status. NULL: no memory. */
+/* Returns the figures, and the pipelines whose masters the viewer may see, as an object for the status. NULL: no
+ * memory. */
 json_t *nm_yarn_proxy_to_json(const struct nm_yarn_proxy *p, nm_pipelines_may_see_t may_see, void *userdata,
                               bool with_users);
 void nm_yarn_proxy_write_metrics(const struct nm_yarn_proxy *p, const struct nm_metric_writer *w);
-/* Returns an array of the pipelines whose masters may_see() permits. NULL: no memory. */
+/* Returns an array of the pipelines whose masters may_see() accepts. NULL: no memory. */
 json_t *nm_yarn_proxy_show_pipelines(const struct nm_yarn_proxy *p, nm_pipelines_may_see_t may_see, void *userdata,
                                      bool with_users);
-/* Returns the reason for the container's placement. NULL: no memory, or the log has no placement of the container that
- * may_see() permits. */
+/* Returns the reason for the container's placement. NULL: there is no memory, or the log has no placement of this
+ * container that may_see() accepts. */
 json_t *nm_yarn_proxy_show_placement(const struct nm_yarn_proxy *p, const char *container,
                                      nm_pipelines_may_see_t may_see, void *userdata);

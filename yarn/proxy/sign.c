@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See sign.h. Java parses an identifier and serializes it again before it verifies the password. So the fields are
- * packed in the order of their numbers, as Java does.
+ * See sign.h. Java parses an identifier, serializes it again, and verifies the password for the result. So the fields
+ * must be packed in the order of their numbers, as Java does it.
  */
 
 #include "yarn/proxy/sign.h"

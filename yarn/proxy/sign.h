@@ -2,11 +2,12 @@
 #pragma once
 
 /*
- * Signs tokens on this node on behalf of the ResourceManager, with the cluster's keys, which all nodes have: a token
- * for a container on some node, and a token with which the container's application connects to that node.
+ * Signs tokens on this node on behalf of the ResourceManager, with the cluster's keys, which all nodes have. For each
+ * container there are two tokens: the container token for its node, and the NMToken with which the application connects
+ * to that node.
  *
- * A new key reaches the nodes one by one, with their heartbeats. So for a while new tokens are signed with the previous
- * key, which all nodes still accept.
+ * A new key reaches the nodes with their heartbeats, so at different times. Until all nodes have the new key, new
+ * tokens are signed with the previous key, which all nodes still accept.
  */
 
 #include "rpc/hadoop/token.h"
@@ -14,24 +15,24 @@
 #include "yarn/ids.h"
 #include "yarn/state.h"
 
-/* Time until the last node has received a new key. */
+/* Time after which all nodes have received a new key. */
 #define NM_YARN_SIGN_SETTLED_USEC (30 * NM_USEC_PER_SEC)
 
-/* When the current key of one kind was first seen. */
+/* The time at which the current key of one kind was first seen. */
 struct nm_yarn_seen_key {
     int32_t id;
     bool seen;
     uint64_t since_usec;
 };
 
-/* All members but `state` are zero at first. */
+/* All members except `state` are zero at first. */
 struct nm_yarn_signer {
     const struct nm_yarn_state *state; /* holds the keys; must outlive the signer */
     struct nm_yarn_seen_key container, nm;
 };
 
-/* The fields of a container token that vary. The tokens are for queued containers without a node label; all other
- * fields are the same. */
+/* The fields of a container token that vary. The tokens are for queued containers without a node label, so all other
+ * fields are always the same. */
 struct nm_yarn_grant {
     struct nm_yarn_container_id id;
     const char *submitter, *host;
@@ -40,12 +41,12 @@ struct nm_yarn_grant {
     int32_t vcores, priority;
 };
 
-/* now_usec: of a monotonic clock. -ENOKEY: the cluster's key has not been received yet; -ENOMEM. The message is in the
- * arena. */
+/* now_usec: the time of a monotonic clock. -ENOKEY: the node has not received the cluster's key yet; -ENOMEM. The
+ * message is in the arena. */
 int nm_yarn_sign_container(struct nm_yarn_signer *s, const struct nm_yarn_grant *g, uint64_t now_usec,
                            struct nm_arena *a, Hadoop__Token **ret);
 int nm_yarn_sign_nm(struct nm_yarn_signer *s, const struct nm_yarn_attempt_id *attempt, const char *submitter,
                     const char *host, int32_t port, uint64_t now_usec, struct nm_arena *a, Hadoop__Token **ret);
 
-/* Converts a token to its message, in the arena. -ENOMEM. */
+/* Converts a token to a message in the arena. -ENOMEM. */
 int nm_yarn_token_message(const struct nm_token *t, struct nm_arena *a, Hadoop__Token **ret);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See stage.h. The placements of a call are saved before the ResourceManager learns of them, and kept until the master
- * calls with another response id. So whatever happens to the call, no container is lost or duplicated.
+ * See stage.h. The placements of a call are saved before the ResourceManager is informed of them, and kept until the
+ * master calls with another response id. So if the call or its answer is lost, or nmd is restarted, no container is
+ * lost or duplicated.
  */
 
 #include "yarn/proxy/stage.h"
@@ -13,11 +14,12 @@
 #include "util/clock.h"
 #include "yarn/proxy/distribute-state.h"
 
-/* Maximum size of a container with its tokens in a call's arena, with names of maximum length. */
+/* Maximum size of a container with its tokens in a call's arena, if all names have the maximum length. */
 #define GRANT_BYTES 8192u
 
 /* Returns whether containers can be granted. Without the cluster's keys no token can be signed, so asks wait until the
- * node has keys. Asks also wait if the arena lacks room, because a placement that can't be reported would be lost. */
+ * node has received keys. Asks also wait if the arena lacks room, because a placement that can't be reported would be
+ * lost. */
 static bool can_grant(const struct nm_distribute *d, const struct nm_stage_call *c)
 {
     const struct nm_yarn_state *s = d->m->world->signer.state;
@@ -54,8 +56,8 @@ static int grant_all(struct nm_distribute *d, struct nm_stage_call *c, int32_t r
     return r;
 }
 
-/* Returns the containers for this call: new containers, or the containers of the previous call if the master hasn't
- * received those. */
+/* Returns the containers for this call. If the master hasn't received the containers of its previous call, returns them
+ * again. Otherwise places new containers. */
 static int place(struct nm_distribute *d, struct nm_stage_call *c, Masters__Container ***ret, size_t *ret_n,
                  struct nm_exception *why)
 {
@@ -101,7 +103,8 @@ static int answer_register(struct nm_distribute *d, struct nm_stage_call *c, con
 
     if (r < 0)
         return r;
-    /* The ResourceManager has accepted the registration. A refusal now would leave the master unable to continue. */
+    /* The ResourceManager has accepted the registration. If the proxy refused the call now, the master could not
+     * continue. */
     if (nm_distribute_save(d) < 0)
         d->m->world->tell(LOG_WARNING, "The proxy can't save the registration of an application master.");
     *answer = &m->answer->base;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See stage.h. A call occupies a slot until it is answered. If the connection ends during a call, the call is sent
- * again on the next connection. The ResourceManager recognizes a response id that it has answered, and repeats the
- * answer.
+ * See stage.h. Each call occupies a slot until it is answered. If the connection ends during a call, the call is sent
+ * again on the next connection. If the ResourceManager has already answered this response id, it repeats its answer.
  */
 
 #include "yarn/proxy/stage.h"
@@ -19,10 +18,11 @@
 #define DISTRIBUTED_PROTOCOL "org.apache.hadoop.yarn.server.api.DistributedSchedulingAMProtocolPB"
 #define STANDBY "org.apache.hadoop.ipc.StandbyException"
 
-/* A master has one call in progress, and may send another call after it has abandoned the first. */
+/* A master has only one call in progress, but may send another call after it has given up waiting for the first
+ * call. */
 #define SLOTS 8u
-/* Time limit of a waiting call: well below the time after which masters give up on the ResourceManager, and long enough
- * for a restart of the ResourceManager. */
+/* Time limit for a waiting call. It must be well below the time after which masters stop trying to reach the
+ * ResourceManager, and long enough for a restart of the ResourceManager. */
 #define HOLD_USEC (20 * NM_USEC_PER_SEC)
 #define RETRY_MIN_USEC (100 * NM_USEC_PER_MSEC)
 #define RETRY_MAX_USEC (2 * NM_USEC_PER_SEC)
@@ -40,10 +40,10 @@ struct forward {
     sd_event_source *timer;
     struct nm_resolve *resolve; /* the lookup in progress; NULL if no lookup is in progress */
     struct nm_hadoop_client *client;
-    unsigned token_changes; /* value in the master when the client was made */
+    unsigned token_changes; /* token_changes of the master when the client was made */
     unsigned attempts, failures;
-    unsigned tried; /* the world's `scheduler` at the start of the last connection */
-    struct nm_exception trouble; /* why the last connection ended or failed */
+    unsigned tried; /* `scheduler` of the world when the last connection was started */
+    struct nm_exception trouble; /* the reason why the last connection ended or failed */
 };
 
 static const struct {
@@ -131,7 +131,8 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 
 /* ---- calls ------------------------------------------------------------------------------------ */
 
-/* Switches to the next ResourceManager. All attempts share the choice, so the first failure switches it for all. */
+/* Switches to the next ResourceManager. All attempts share the choice. So when the first attempt fails to reach a
+ * ResourceManager, all attempts switch to the next one. */
 static void choose_another(struct forward *f)
 {
     if (f->m->world->scheduler == f->tried)
@@ -163,7 +164,7 @@ static void on_reply(void *userdata, int error, const ProtobufCMessage *answer, 
     } else if (error == -ETIMEDOUT) {
         give_up_this_one(f);
     }
-    /* otherwise the connection has ended, and on_closed() handles it */
+    /* in the other case the connection has ended, and on_closed() sends the call again */
 }
 
 static void on_closed(void *userdata, int error, const struct nm_exception *why)
@@ -180,8 +181,8 @@ static void on_closed(void *userdata, int error, const struct nm_exception *why)
     try_later(f);
 }
 
-/* Sends a call. If the call can't be sent for a reason other than a lost connection, the call is refused at once,
- * because a retry would fail too. */
+/* Sends a call. If it can't be sent, and the connection is not the reason, the call is refused immediately, because a
+ * retry would fail too. */
 static void send_slot(struct forward *f, struct slot *s)
 {
     const bool distributed = f->m->distributed;
@@ -269,8 +270,8 @@ static int forward_request(void *stage, struct nm_stage_call *c, struct nm_excep
         return NM_STAGE_E_REFUSED;
     }
     *s = (struct slot){.f = f, .c = c};
-    /* The ResourceManager checks the token with which the connection began, and sends a new token with each answer
-     * until a connection uses the new token. */
+    /* The ResourceManager checks the token that was used when the connection was made. It sends a new token with each
+     * answer until a connection uses the new token. */
     if (f->client && f->token_changes != f->m->token_changes && !is_sent(f))
         f->client = nm_hadoop_client_free(f->client);
     if (f->client)

@@ -11,7 +11,7 @@
 
 #define PROPERTY "yarn.nodemanager.amrmproxy.interceptor-class.pipeline"
 
-/* The known stages. A new stage needs a file of its own and a line here. */
+/* The known stages. A new stage needs its own file and a line in this table. */
 static const struct nm_stage_type *const table[] = {
     &nm_stage_distribute,
     &nm_stage_forward,
@@ -37,8 +37,8 @@ static int refuse_unknown(const char *class_name, char **ret_message)
                    nm_yarn_conf_shown(class_name, shown, sizeof shown), known);
 }
 
-/* Returns whether the list has the stage already. Distributed scheduling is added once, even if it is requested
- * twice. */
+/* Returns whether the list already contains the stage. Distributed scheduling is added only once, even if both
+ * properties request it. */
 static bool is_there(const struct nm_stage_type *const *list, size_t n, const struct nm_stage_type *type)
 {
     for (size_t i = 0; i < n; i++)
