@@ -238,7 +238,7 @@ is "a dry run of the undo succeeds" "$status $(tree | sha256sum)" "1 $(sha256sum
 dry=$out
 setup --undo
 is "the undo reports the same changes as the dry run, as done" "$out" "$(as_done <<<"$dry" |
-    sed 's|^Before this command|The setup is undone, except for what is left as it is.\n\n&|')"
+    sed 's|^If the node|The setup is undone, except for the paths that are left unchanged.\n\n&|')"
 is "the undo says that something is left" "$status" 1
 like "the undo names the steps before and after" "$(tr '\n' ' ' <<<"$out")" \
     'decommission the node .* stop nmd\.service .* NodeManager starts, run .* daemon-reload && systemctl restart nmd\.service'
@@ -327,7 +327,7 @@ setup
 like "the setup suggests to stop a running nmd" "$(tr -s '\n ' ' ' <<<"$out")" "wait until it has exited: kill $lock_pid Start nmd"
 setup --undo --dry-run
 like "the undo suggests to stop a running nmd first" \
-    "$(tr -s '\n ' ' ' <<<"$out")" "stop the running nmd: kill $lock_pid After it, .*start nmd again"
+    "$(tr -s '\n ' ' ' <<<"$out")" "stop the running nmd: kill $lock_pid After the undo, .*start nmd again"
 is "without systemd no message suggests systemctl for the stop" "$(grep -c systemctl <<<"$out")" 0
 kill "$lock_pid"
 rm "$root/var/lib/nmd/lock"
@@ -362,9 +362,9 @@ ln -s "$root/elsewhere/50-yarn.conf" "$root$config"
 purge
 is "a purge continues when something must be left" "$status $err" "0 "
 kept "$unit" "it was changed after the setup wrote it"
-kept "$config" "something else has replaced it"
+kept "$config" "another file or directory has replaced it"
 kept /data/1/yarn "its owner or mode was changed"
-kept /data/1/logs "something else has replaced it"
+kept /data/1/logs "another file or directory has replaced it"
 kept /data/2/yarn/local "it isn't empty"
 is "the target of a link is unchanged" "$(sha256sum <"$root/elsewhere/50-yarn.conf")" "$sum"
 is "the files that must be left are unchanged" "$(stat -c %a "$root/data/1/yarn") $(readlink "$root/data/1/logs")" "700 /elsewhere"

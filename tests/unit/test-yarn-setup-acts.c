@@ -92,7 +92,7 @@ static char *as_done(const char *dry)
     } words[] = {
         {"  make    /", "  made    /"},          {"  change  /", "  changed /"},
         {"  remove   /", "  removed  /"},        {"  restore  /", "  restored /"},
-        {"\nThen stop", "\nThe setup is done. Now stop"}, {"\nBefore this", "\nThe setup is undone.\n\nBefore this"},
+        {"\nThen stop", "\nThe setup is done. Now stop"}, {"\nIf the node", "\nThe setup is undone.\n\nIf the node"},
     };
     char *text = NULL;
     size_t size;
@@ -169,7 +169,7 @@ static void test_a_setup_is_undone(void **state)
     assert_says(real, "Java 17.0.9: /opt/java (hadoop-env.sh)");
     assert_says(real, "Environment=JAVA_HOME=/opt/java");
     assert_null(strstr(real, "# Written by"));
-    assert_says(real, "Decisions that are left to you");
+    assert_says(real, "Decisions that you have to make");
     assert_true(is_there(UNIT) && is_there(CONFIG) && is_there(MANIFEST) && is_there("/data/new/local"));
     assert_int_equal(stat(in_root("/data/old"), &st), 0);
     assert_int_equal(st.st_mode & 07777, 0755);
@@ -196,8 +196,8 @@ static void test_a_setup_is_undone(void **state)
     free(done);
     assert_says(dry, "  remove   " UNIT);
     assert_says(real, "  removed  " UNIT);
-    assert_says(real, "Before this command, or now at the latest, decommission the node in the ResourceManager, wait "
-                      "until its\ncontainers have ended, and run\n  systemctl stop nmd.service\nAfter it, before "
+    assert_says(real, "If the node isn't decommissioned in the ResourceManager yet, decommission the node now, wait "
+                      "until its\ncontainers have ended, and run\n  systemctl stop nmd.service\nAfter the undo, before "
                       "Hadoop's NodeManager starts, run\n  systemctl daemon-reload && systemctl restart nmd.service\n");
     after = picture();
     assert_string_equal(before, after);
@@ -227,7 +227,7 @@ static void test_a_later_setup_replaces_its_own_files(void **state)
     free(said);
     put(UNIT, "[Service]\nIPAddressAllow=any\n");
     assert_run(nm_yarn_setup, false, -EEXIST, &said);
-    assert_says(said, "The setup is done, except for what is left as it is. Now stop");
+    assert_says(said, "The setup is done, except for the paths that are left unchanged. Now stop");
     assert_says(said, "left    " UNIT ": it was changed after the setup wrote it");
     assert_says(said, "move the file away");
     free(said);

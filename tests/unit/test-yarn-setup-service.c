@@ -67,7 +67,7 @@ static void assert_next(int (*what)(const struct nm_yarn_setup_params *, FILE *,
 
 #define BY_HAND "\nsystemd doesn't run on this host. Stop Hadoop's NodeManager, and check the setup:\n"
 #define START "Start nmd as a node on that host:\n  JAVA_HOME=/opt/java HADOOP_HOME=/opt/hadoop "
-#define DECOMMISSION "Before this command, or now at the latest, decommission the node in the ResourceManager,"
+#define DECOMMISSION "If the node isn't decommissioned in the ResourceManager yet, decommission the node now,"
 
 /* Without systemd, nmd is stopped and started by hand. */
 static void test_without_systemd_nmd_is_started_by_hand(void **state)
@@ -83,11 +83,11 @@ static void test_without_systemd_nmd_is_started_by_hand(void **state)
     assert_next(nm_yarn_setup, 4711, "\nStop the running nmd, and wait until it has exited:\n  kill 4711\n" START);
     assert_next(nm_yarn_setup, -EACCES, "\nStop the running nmd, if there is one, and wait until it has exited:\n"
                 "  kill \"$(nmctl version --json | sed -n 's/^ *\"pid\": \\([0-9]*\\).*/\\1/p')\"\n" START);
-    assert_next(nm_yarn_setup_undo, 0, DECOMMISSION " and wait until its\ncontainers have ended.\nAfter it, before "
-                "Hadoop's NodeManager starts, start nmd again on that host if you still need it:\n  nmd");
+    assert_next(nm_yarn_setup_undo, 0, DECOMMISSION " and wait until its\ncontainers have ended.\nAfter the undo, "
+                "before Hadoop's NodeManager starts, start nmd again on that host if you still need it:\n  nmd");
     assert_next(nm_yarn_setup, 0, START);
     assert_next(nm_yarn_setup_undo, 4711, DECOMMISSION " wait until its\ncontainers have ended, and stop the running "
-                "nmd:\n  kill 4711\nAfter it, ");
+                "nmd:\n  kill 4711\nAfter the undo, ");
     assert_next(nm_yarn_setup, 0, START);
     assert_next(nm_yarn_setup_undo, 0, " 2>>/var/log/nmd.log &\n");
 }

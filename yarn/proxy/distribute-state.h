@@ -31,7 +31,7 @@ struct nm_distribute {
     int32_t response_id;
     struct nm_bytes *placed; /* packed containers; owned by this struct */
     size_t n_placed;
-    struct nm_yarn_stored_node *known; /* nodes for which the master has an NMToken of the ResourceManager, sorted; owned */
+    struct nm_yarn_stored_node *known; /* nodes for which the master has an NMToken, sorted; owned by this struct */
     size_t n_known;
     uint8_t *asks; /* packed asks as last saved; owned by this struct */
     uint64_t kept_changes;

@@ -38,7 +38,7 @@ static int note_failure(const struct nm_setup_step *s, int r, struct nm_refusals
     return nm_refusals_add(refusals, r, message);
 }
 
-/* Does either the steps for directories above the manifest, which come first, or all other steps. */
+/* Executes either the steps for directories above the manifest, which must come first, or all other steps. */
 static int do_steps(const struct nm_setup_wish *w, const struct nm_setup_plan *p, bool of_manifest,
                     struct nm_refusals *refusals)
 {
@@ -73,8 +73,8 @@ static int save(const struct nm_setup_wish *w, const struct nm_setup_facts *f, c
     return r < 0 && r != -ENOMEM ? fail_manifest(w, r, ret_message) : r;
 }
 
-/* Removes the directories above the manifest again if the manifest could not be written, because undo would not know
- * these directories. */
+/* Removes the directories above the manifest again if the manifest could not be written. Without a manifest, undo would
+ * not know that the setup made these directories. */
 static void take_way_back(const struct nm_setup_wish *w, const struct nm_setup_plan *p)
 {
     for (size_t i = p->n_steps; i-- > 0;)

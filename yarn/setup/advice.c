@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See plan.h. Makes sentences about decisions that the administrator has to make, and about problems that would keep
- * jobs from running. */
+/* See plan.h. Makes the advice: sentences about decisions that the administrator has to make, and about problems that
+ * would prevent jobs from running. */
 
 #include <netdb.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@ struct advice {
     struct nm_arena *arena;
     struct nm_setup_advice *list;
     size_t n;
-    bool is_lost; /* memory ran out */
+    bool is_lost; /* there was no memory for a sentence */
 };
 
 nm_printf(3, 4) static void add(struct advice *v, enum nm_setup_subject subject, const char *format, ...)
@@ -37,7 +37,7 @@ nm_printf(3, 4) static void add(struct advice *v, enum nm_setup_subject subject,
 #define say(v, ...) add(v, NM_SETUP_LACK, __VA_ARGS__)
 #define remind(v, ...) add(v, NM_SETUP_REMINDER, __VA_ARGS__)
 
-#define SETUP "nmd --yarn-setup %s%s" /* conf_dir, options: --check-config uses this advice, too */
+#define SETUP "nmd --yarn-setup %s%s" /* names the option, because --check-config prints this advice, too */
 
 static void advise_on_hosts(struct advice *v, const struct nm_setup_wish *w, const struct nm_setup_facts *f)
 {

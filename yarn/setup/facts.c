@@ -62,7 +62,7 @@ static int look_at_all(const struct nm_setup_wish *w, const struct nm_yarn_setti
     return r == 0 ? look_at_dirs(w, s->log_dirs, a, f, ret_message) : r;
 }
 
-/* Finds the name that the node registers with, without asking a name service. */
+/* Determines the name with which the node registers, without using a name service. */
 static int name_node(const struct nm_yarn_settings *s, struct nm_arena *a, struct nm_setup_facts *f)
 {
     char own[HOST_NAME_MAX + 1] = "localhost";
@@ -107,9 +107,11 @@ int nm_setup_facts_gather(const struct nm_setup_wish *w, const struct nm_yarn_se
     return 0;
 }
 
-/* ---- the service nmd ---------------------------------------------------------------------- */
+/* Returns whether the init program of the host is systemd. The directory of the program differs between distributions,
+ * but the program is always called "systemd". */
 
-/* Returns whether the host's init is systemd. The file is named "systemd" in all directories that distributions use. */
+/* Finds the nmd that uses the state directory. If the path contains a link, it is resolved below the root directory. So
+ * the result is never the nmd that runs on this host and uses another root directory. */
 static bool boots_systemd(int root)
 {
     _cleanup_close_ int fd = nm_open_in_root(root, "/sbin/init", O_PATH);
@@ -128,8 +130,9 @@ static bool boots_systemd(int root)
     return slash && nm_streq(slash + 1, "systemd");
 }
 
-/* Finds the nmd that uses the state directory. A link in the path leads to a directory below the root directory, never
- * to that of this host's own nmd. */
+/* Determines how nmd is started. A running systemd has made /run/systemd/system (sd_booted(3)). Below --root this
+ * directory may be missing because that host isn't running. If no nmd is running, the host's init program then shows
+ * whether systemd will start nmd. */
 static pid_t find_nmd(const struct nm_setup_wish *w, int root)
 {
     _cleanup_close_ int fd = nm_open_in_root(root, w->state_dir, O_PATH | O_DIRECTORY);

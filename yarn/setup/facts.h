@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The facts that `nmd --yarn-setup` finds on this host, from which plan.h makes a plan. All texts are in an arena.
- * Paths are relative to the root directory, which is the host's own unless --root names another directory.
+ * The facts that `nmd --yarn-setup` determines on this host. plan.h makes a plan from them. All texts are in an arena.
+ * Paths are relative to the root directory, which is that of this host unless --root names another directory.
  */
 
 #include <stdbool.h>
@@ -17,30 +17,30 @@ enum nm_setup_kind {
     NM_SETUP_NOTHING,
     NM_SETUP_FILE,
     NM_SETUP_DIR,
-    NM_SETUP_LINK,  /* a part of the path is a symbolic link; the setup writes through no link */
-    NM_SETUP_OTHER, /* a device or a pipe; or an error, see `error` */
+    NM_SETUP_LINK,  /* a component of the path is a symbolic link; the setup doesn't write through links */
+    NM_SETUP_OTHER, /* a device or a pipe; or the examination failed, see `error` */
 };
 
 /* The file or directory at a path. */
 struct nm_setup_spot {
     const char *path;
     enum nm_setup_kind kind;
-    uid_t uid; /* owner of a file or directory; gid and mode likewise */
+    uid_t uid; /* owner of the file or directory; gid and mode: its group and mode */
     gid_t gid;
     mode_t mode;
-    const char *sha256;   /* checksum of a file, in hexadecimal; NULL if the file is too large to be from nmd */
-    const char **missing; /* if the path doesn't exist: missing directories above it, the outermost first */
+    const char *sha256;   /* checksum of a file, in hexadecimal; NULL: too large for a file of the setup */
+    const char **missing; /* if the path doesn't exist: the missing directories above it, the outermost first */
     size_t n_missing;
-    const char **weak; /* the directories above the path that other users than root can change, the outermost first */
+    const char **weak; /* the directories above the path that users other than root can change, the outermost first */
     size_t n_weak;
-    bool is_private; /* a directory in which only root can make entries */
-    bool is_usable;  /* usable by nmd: only root can change the directory and those above it; links are followed */
-    int error;       /* failure of the examination: negative errno */
+    bool is_private; /* a directory in which only root can make files and directories */
+    bool is_usable;  /* only root can change the directory and those above it; links are followed */
+    int error;       /* reason why the examination failed: negative errno */
 };
 
 enum nm_setup_role {
     NM_SETUP_RESOURCE_MANAGER,
-    NM_SETUP_SCHEDULER, /* the ResourceManager's port for application masters, which the proxy connects to */
+    NM_SETUP_SCHEDULER, /* the ResourceManager's port for application masters, to which the proxy connects */
     NM_SETUP_NAME_NODE,
 };
 
@@ -49,7 +49,7 @@ struct nm_setup_host {
     enum nm_setup_role role;
     const char *name;
     unsigned port;
-    const char **addresses; /* numeric addresses */
+    const char **addresses; /* numeric addresses of the host */
     size_t n_addresses;
     int unresolved;       /* result of getaddrinfo(): 0, or EAI_... */
     int error;            /* result of connecting to the port: 0, or a negative errno */
@@ -57,58 +57,59 @@ struct nm_setup_host {
 };
 
 struct nm_setup_facts {
-    uid_t uid; /* the owner that directories shall have: root, or with --root the user who runs nmd */
+    uid_t uid; /* the owner that directories must have: root, or with --root the user who runs nmd */
     gid_t gid;
-    struct nm_setup_host *hosts; /* ResourceManagers first, else in the order of the files */
+    struct nm_setup_host *hosts; /* ResourceManagers first, then the other hosts in the order of the files */
     size_t n_hosts;
     const char **name_servers; /* addresses of the name servers */
     size_t n_name_servers;
-    const char *network, *interface; /* the network that this host shares with a ResourceManager; NULL: no shared one */
-    const char *java_home, *java_version, *java_from; /* NULL: Java was not found; java_from: source of the path */
+    const char *network, *interface; /* the network shared with a ResourceManager, its interface; NULL: none */
+    const char *java_home, *java_version, *java_from; /* NULL: not found; java_from: source of the path */
     const char *hadoop_home, *hadoop_from;
-    const char *java_doubt, *hadoop_doubt; /* why the cluster's scripts may mean another home; NULL: no doubt */
-    const char *node_name; /* the name that the node registers with */
+    const char *java_doubt, *hadoop_doubt; /* why the scripts may mean another directory; NULL: no doubt */
+    const char *node_name; /* the name with which the node registers */
     bool has_local_user;
     struct nm_setup_spot config, unit, state; /* the two drop-ins, and nmd's state directory */
-    struct nm_setup_spot *dirs;               /* the local directories of the settings, then the log directories */
+    struct nm_setup_spot *dirs;               /* the local directories, then the log directories of the settings */
     size_t n_dirs;
-    struct nm_setup_manifest manifest; /* empty if there was no setup yet */
+    struct nm_setup_manifest manifest; /* empty if there was no earlier setup */
 };
 
-/* The request. */
+/* The arguments of the setup. */
 struct nm_setup_wish {
-    const char *root;     /* without a trailing slash; "": the host's own */
-    const char *conf_dir; /* the cluster's files, as nmd.conf shall name them */
+    const char *root;     /* without a trailing slash; "": the root directory of this host */
+    const char *conf_dir; /* the directory of the cluster's files, as nmd.conf must name it */
     const char *config_path, *unit_path, *state_dir, *manifest_path;
-    const char *options; /* this command's options with other values than the defaults, each after a blank; or "" */
-    const char *check_options; /* the options for a later --check-config, in the same form */
-    const char *run_options;   /* the options for nmd itself, on its host, in the same form */
+    const char *options; /* the options of this command whose values aren't the defaults, each after a blank; or "" */
+    const char *check_options; /* the options for a later nmd --check-config, in the same form as `options` */
+    const char *run_options;   /* the options for running nmd on its host, in the same form as `options` */
     const char *java_home;     /* NULL: search for Java */
-    const char *const *allow; /* more addresses for the unit, NULL-terminated */
-    pid_t (*holder)(const char *state_dir); /* nm_yarn_setup_params.holder */
+    const char *const *allow; /* additional addresses for the unit, NULL-terminated */
+    pid_t (*holder)(const char *state_dir); /* same as nm_yarn_setup_params.holder */
     void (*progress)(const char *text); /* called during operations that take seconds; may be NULL */
 };
 
-/* Examines paths, resolves names and connects to hosts, which may take some seconds. -EINVAL and *ret_message: the
- * request can't be carried out. */
+/* Examines paths, resolves names and connects to hosts. This may take some seconds. -EINVAL and *ret_message: the setup
+ * can't be done with these arguments. */
 int nm_setup_facts_gather(const struct nm_setup_wish *w, const struct nm_yarn_settings *s, struct nm_arena *a,
                           struct nm_setup_facts *ret, char **ret_message);
 
 /* Returns the path without empty or "." components and without a trailing slash. NULL: no memory. */
 const char *nm_setup_tidy(struct nm_arena *a, const char *path);
-/* Examines one path. A failure of the examination is stored in *ret. */
+/* Examines one path. If the examination fails, *ret contains the reason. */
 int nm_setup_spot_look(struct nm_arena *a, const char *root, const char *path, struct nm_setup_spot *ret);
-/* Returns the SHA-256 of a text in hexadecimal, in the form of nm_setup_spot. */
+/* Returns the SHA-256 of a text in hexadecimal, in the same form as in nm_setup_spot. */
 const char *nm_setup_sum(struct nm_arena *a, const void *data, size_t size);
 
 /* ---- the service nmd: facts.c ------------------------------------------------------------- */
 
-/* How nmd is started and stopped on the host: the setup's output names the commands for this. */
+/* How nmd is started and stopped on the host. The output of the setup contains the commands for this. */
 
 struct nm_setup_service {
     bool by_systemd;
     pid_t pid; /* pid of the nmd that uses the state directory; 0: no nmd uses it; negative errno: unknown */
 };
 
-/* Examines the host that the request's root directory belongs to. Uncertainty is a value of the result. */
+/* Examines the host to which the root directory belongs. If a property can't be determined, *ret says so; the function
+ * never fails. */
 struct nm_setup_service nm_setup_service_look(const struct nm_setup_wish *w);

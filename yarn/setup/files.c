@@ -10,7 +10,7 @@
 #include "util/error.h"
 #include "util/fileio.h"
 
-/* Opens the parent directory of the path, for changes in it and for fsync(). */
+/* Opens the parent directory of the path, in which the caller makes changes and which it passes to fsync(). */
 static int open_above(const char *root, const char *path, const char **ret_name)
 {
     _cleanup_free_ char *dir = NULL;
@@ -46,7 +46,7 @@ int nm_setup_write_file(const char *root, const char *path, const char *text, mo
         return dir;
     if ((size_t)snprintf(tmp, sizeof tmp, NM_SETUP_NEW_NAME, name) >= sizeof tmp)
         return -ENAMETOOLONG;
-    (void)unlinkat(dir, tmp, 0); /* left by an interrupted setup */
+    (void)unlinkat(dir, tmp, 0); /* an interrupted setup may have left this file */
     r = write_new(dir, tmp, text, mode);
     if (r >= 0)
         r = RET_NERRNO(renameat(dir, tmp, dir, name));
@@ -94,8 +94,8 @@ int nm_setup_change_dir(const char *root, const char *path, uid_t old_uid, gid_t
     return set_owner(fd, uid, gid, mode);
 }
 
-/* Returns the directory of the first `size` bytes of the path. If this directory doesn't exist, returns the nearest
- * existing parent. */
+/* Returns a descriptor of the directory with the first `size` bytes of the path. If this directory doesn't exist,
+ * returns its nearest existing parent directory. */
 static int open_nearest(const char *root, const char *path, size_t size)
 {
     for (;;) {
@@ -125,7 +125,7 @@ int nm_setup_check_write(const char *root, const char *path, bool itself)
         return -errno;
     if (fs.f_flag & ST_RDONLY)
         return -EROFS;
-    if (itself || (geteuid() != 0 && !*root)) /* only root will write to the host's own root directory */
+    if (itself || (geteuid() != 0 && !*root)) /* root makes the real changes in the host's own root directory */
         return 0;
     return RET_NERRNO(faccessat(dir, ".", W_OK | X_OK, AT_EACCESS));
 }

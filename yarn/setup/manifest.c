@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See manifest.h. The manifest is JSON. Only root can write the manifest, but nmd removes the paths in it, so the paths
- * are checked nevertheless. */
+/* See manifest.h. The manifest is JSON. Only root can write it, but the paths are checked nevertheless, because nmd
+ * removes the files with these paths. */
 
 #include "yarn/setup/manifest.h"
 
@@ -124,7 +124,7 @@ static int read_entries(struct nm_arena *a, const json_t *root, struct nm_setup_
     int r = 0;
 
     if (json_integer_value(json_object_get(root, "version")) != VERSION || !json_is_array(list) || n > ENTRIES_MAX ||
-        !json_is_string(json_object_get(root, "conf_dir"))) /* conf_dir is only displayed */
+        !json_is_string(json_object_get(root, "conf_dir"))) /* conf_dir isn't checked: it is only displayed */
         return -EBADMSG;
     m.entries = nm_arena_alloc(a, (n + 1) * sizeof *m.entries);
     if (!m.conf_dir || !m.entries)

@@ -47,7 +47,7 @@ static bool is_planned(const struct planner *p, const char *path)
     return false;
 }
 
-/* Adds a directory to be made, unless it is in the plan already as part of another path. */
+/* Adds the step that makes a directory, unless the plan already contains this step because of another path. */
 static int add_new_dir(struct planner *p, const char *path, mode_t mode)
 {
     const struct nm_setup_step step = {.act = NM_SETUP_MAKE, .is_dir = true, .path = path, .mode = mode,
@@ -92,8 +92,8 @@ static bool is_mended(const struct planner *p, const char *path)
     return false;
 }
 
-/* Returns whether users other than root can replace the path in a directory above it, even after the steps planned so
- * far. */
+/* Returns whether users other than root can change a directory above the path, and so replace the path, even after all
+ * steps that have been planned before. */
 static bool is_weak(const struct planner *p, const struct nm_setup_spot *s)
 {
     for (size_t i = 0; i < s->n_weak; i++)
@@ -102,8 +102,9 @@ static bool is_weak(const struct planner *p, const struct nm_setup_spot *s)
     return false;
 }
 
-/* Explains why no file is written below a directory that users other than root can change: they could replace the file.
- * Names all of these directories, because all of them must be fixed. Returns false without memory. */
+/* Explains why no file is written below a directory that users other than root can change: these users could replace
+ * the file. Names all such directories, because the administrator must fix all of them. Returns false without
+ * memory. */
 static bool explain_weak(struct planner *p, const struct nm_setup_spot *s, struct nm_setup_step *step)
 {
     size_t n = 0;
@@ -157,8 +158,8 @@ static int add_file(struct planner *p, const struct nm_setup_spot *spot, const c
 
 /* ---- directories -------------------------------------------------------------------------- */
 
-/* Returns why a directory keeps its owner, or NULL. Such a directory has other uses, and yarn-site.xml may name it by
- * mistake. */
+/* Returns the reason why the owner of a directory must not be changed, or NULL. Such a directory also has other uses,
+ * and yarn-site.xml may name it by mistake. */
 static const char *why_shared(const struct nm_setup_spot *s)
 {
     if (s->mode & S_ISVTX)
@@ -170,8 +171,8 @@ static const char *why_shared(const struct nm_setup_spot *s)
     return NULL;
 }
 
-/* Decides on a directory. With Hadoop's NodeManager the directories belong to the NodeManager's user. With nmd only
- * root may be able to write to them. */
+/* Decides what to do with a directory. Hadoop's NodeManager requires that its directories belong to its user. nmd
+ * requires that only root can write to them. */
 static struct nm_setup_step dir_step(const struct planner *p, const struct nm_setup_spot *spot)
 {
     struct nm_setup_step step = {.is_dir = true, .path = spot->path, .mode = DIR_MODE, .uid = p->facts->uid,
@@ -188,8 +189,8 @@ static struct nm_setup_step dir_step(const struct planner *p, const struct nm_se
     return step;
 }
 
-/* Adds a directory. The directories above it are added first, in whatever order the cluster's files list them, because
- * they determine whether the directory can be made. */
+/* Adds the step for a directory. First adds the steps for all directories above it that are in the list, whatever their
+ * order there, because they determine whether this directory can be made. */
 static int add_dir(struct planner *p, const struct nm_setup_spot *spot)
 {
     struct nm_setup_step step;
@@ -211,8 +212,8 @@ static int add_dir(struct planner *p, const struct nm_setup_spot *spot)
     return r < 0 ? r : add(p, &step);
 }
 
-/* Adds nmd's state directory, which will contain the manifest. systemd makes this directory only when it starts nmd for
- * the first time. */
+/* Adds nmd's state directory, which will contain the manifest. It must be added because systemd makes this directory
+ * only when it starts nmd for the first time. */
 static int add_state(struct planner *p)
 {
     const struct nm_setup_spot *s = &p->facts->state;
@@ -234,7 +235,7 @@ int nm_setup_plan_make(const struct nm_setup_wish *w, const struct nm_yarn_setti
         r = add_dir(&p, &f->dirs[i]);
     if (r == 0)
         r = add_file(&p, &f->unit, nm_setup_unit_text(w, s, f, a));
-    if (r == 0) /* this file comes last, because it makes nmd a node from nmd's next start on */
+    if (r == 0) /* this file comes last, because it makes nmd a node at its next start */
         r = add_file(&p, &f->config, nm_setup_config_text(w, a));
     if (r == 0)
         r = nm_setup_advise(w, s, f, a, &plan.advice, &plan.n_advice);
@@ -245,8 +246,7 @@ int nm_setup_plan_make(const struct nm_setup_wish *w, const struct nm_yarn_setti
 
 /* ---- the manifest ------------------------------------------------------------------------- */
 
-/* Removes the path's entries of other kinds, because the files of those entries don't exist any more or were
- * replaced. */
+/* Removes entries of other kinds for the same path. Their files no longer exist or were replaced. */
 static void forget_others(struct nm_setup_manifest *m, enum nm_setup_entry_kind kind, const char *path)
 {
     size_t n = 0;
@@ -257,7 +257,8 @@ static void forget_others(struct nm_setup_manifest *m, enum nm_setup_entry_kind 
     m->n = n;
 }
 
-/* Adds an entry for the step. An existing entry keeps the former owner and mode, which undo restores. */
+/* Adds an entry for the step. If the entry exists already, its former owner and mode are kept, because undo must
+ * restore them. */
 static int note(struct nm_setup_manifest *m, const struct nm_setup_step *step, bool done, struct nm_arena *a)
 {
     const enum nm_setup_entry_kind kind = !step->is_dir               ? NM_SETUP_WROTE_FILE

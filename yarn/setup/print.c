@@ -9,7 +9,7 @@
 
 #define WIDTH 100
 
-/* Prints a sentence as a list item, broken into lines. */
+/* Prints a sentence as a list item. Long sentences are broken into lines. */
 static void print_wrapped(FILE *out, const char *text)
 {
     size_t column = 4;
@@ -47,8 +47,8 @@ const char *nm_setup_role(enum nm_setup_role role)
 
 /* ---- the cluster -------------------------------------------------------------------------- */
 
-/* Returns whether another ResourceManager answers. A standby ResourceManager doesn't listen, so a failure is normal
- * then. A standby name node listens. */
+/* Returns whether another ResourceManager answers. In this case, a ResourceManager that can't be reached may be a
+ * standby, which doesn't listen on its ports. A standby name node does listen. */
 static bool another_answers(const struct nm_setup_facts *f, const struct nm_setup_host *h)
 {
     if (h->role == NM_SETUP_NAME_NODE)
@@ -135,8 +135,8 @@ static const struct {
     [NM_SETUP_LEAVE] = {"leave", "left"},
 };
 
-/* Prints the lines of a file with their comments. Skips the first line, which names the writer, because this line would
- * be wrong in a copy. */
+/* Prints the lines of a file that the setup would write. The first line is skipped. It says that nmd has written the
+ * file, which would be wrong in a copy. */
 static void print_text(FILE *out, const char *text)
 {
     const bool has_writer = *text == '#';
@@ -166,7 +166,8 @@ static void print_step(FILE *out, const struct nm_setup_step *s, bool is_done)
         print_text(out, s->text);
 }
 
-/* Describes a remedy. If a directory above the path is the problem, changes to the path itself don't help. */
+/* Describes what the administrator can do. If a directory above the path is the problem, the directory must be changed
+ * and not the path. */
 static const char *remedy(const struct nm_setup_step *s, char *buf, size_t size)
 {
     if (!s->weak)
@@ -208,8 +209,9 @@ static void print_kill(FILE *out, const struct nm_setup_service *s)
         fputs("  kill \"$(nmctl version --json | sed -n 's/^ *\"pid\": \\([0-9]*\\).*/\\1/p')\"\n", out);
 }
 
-/* Prints a command that starts nmd as the unit would with the drop-in. Without systemd, only Environment= has an
- * effect. All values are plain (nm_setup_is_plain()), so they need no quotes in a shell. */
+/* Prints a command that starts nmd in the same way as the unit with its drop-in. On a host without systemd, only
+ * Environment= of the drop-in is needed. The values need no quotes in a shell, because nm_setup_is_plain() has accepted
+ * them. */
 static void print_start(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_plan *p)
 {
     static const char key[] = "Environment=";
@@ -232,7 +234,7 @@ static void print_next(FILE *out, const struct nm_setup_wish *w, const struct nm
 {
     fputc('\n', out);
     if (is_done)
-        fprintf(out, "The setup is done%s.%s", p->n_left > 0 ? ", except for what is left as it is" : "",
+        fprintf(out, "The setup is done%s.%s", p->n_left > 0 ? ", except for the paths that are left unchanged" : "",
                 s->by_systemd ? " " : "\n");
     if (s->by_systemd) {
         fprintf(out,
@@ -256,13 +258,13 @@ static void print_next(FILE *out, const struct nm_setup_wish *w, const struct nm
 static void print_next_of_undo(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_service *s)
 {
     fprintf(out,
-            "\nBefore this command, or now at the latest, decommission the node in the ResourceManager,%s wait until "
+            "\nIf the node isn't decommissioned in the ResourceManager yet, decommission the node now,%s wait until "
             "its\ncontainers have ended",
             !s->by_systemd && s->pid == 0 ? " and" : "");
     if (s->by_systemd) {
         fputs(", and run\n"
               "  systemctl stop nmd.service\n"
-              "After it, before Hadoop's NodeManager starts, run\n"
+              "After the undo, before Hadoop's NodeManager starts, run\n"
               "  systemctl daemon-reload && systemctl restart nmd.service\n",
               out);
         return;
@@ -273,7 +275,7 @@ static void print_next_of_undo(FILE *out, const struct nm_setup_wish *w, const s
         fprintf(out, ", and stop the running nmd%s:\n", s->pid < 0 ? ", if there is one" : "");
         print_kill(out, s);
     }
-    fprintf(out, "After it, before Hadoop's NodeManager starts, start nmd again%s if you still need it:\n"
+    fprintf(out, "After the undo, before Hadoop's NodeManager starts, start nmd again%s if you still need it:\n"
             "  nmd%s" TO_LOG " &\n", *w->root ? " on that host" : "", w->run_options);
 }
 
@@ -287,7 +289,7 @@ void nm_setup_print(FILE *out, const struct nm_setup_wish *w, const struct nm_se
     for (size_t i = 0; i < p->n_steps; i++)
         print_step(out, &p->steps[i], is_done);
     if (p->n_advice + p->n_left > 0)
-        fputs("\nDecisions that are left to you\n", out);
+        fputs("\nDecisions that you have to make\n", out);
     print_left(out, p);
     for (size_t i = 0; i < p->n_advice; i++)
         print_wrapped(out, p->advice[i].text);
@@ -324,6 +326,7 @@ void nm_setup_print_undo(FILE *out, const struct nm_setup_wish *w, const struct 
         fprintf(out, "%s%s\n", s->why ? ": " : "", s->why ?: "");
     }
     if (is_done)
-        fprintf(out, "\nThe setup is undone%s.\n", u->kept.n > 0 ? ", except for what is left as it is" : "");
+        fprintf(out, "\nThe setup is undone%s.\n",
+                u->kept.n > 0 ? ", except for the paths that are left unchanged" : "");
     print_next_of_undo(out, w, service);
 }

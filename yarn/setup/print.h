@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Prints the output of a setup. is_done: everything that the plan contains was carried out; otherwise the output says
- * what is to be done. */
+/* Prints the output of a setup. is_done: all steps of the plan were carried out. If it is false, the output describes
+ * what the setup would do. */
 
 #include <stdio.h>
 
@@ -15,7 +15,8 @@ void nm_setup_print(FILE *out, const struct nm_setup_wish *w, const struct nm_se
 void nm_setup_print_undo(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_service *s,
                          const struct nm_setup_manifest *m, const struct nm_setup_undo *u, bool is_done);
 
-/* Writes why a host couldn't be reached, and what to check, to buf, and returns buf. NULL: the host was reached. */
+/* Writes the reason why a host couldn't be reached, and what to check, to buf. Returns buf, or NULL if the host was
+ * reached. */
 const char *nm_setup_why_unreached(const struct nm_setup_facts *f, const struct nm_setup_host *h, char *buf,
                                    size_t size);
 const char *nm_setup_role(enum nm_setup_role role);

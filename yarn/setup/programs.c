@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See facts-parts.h. The cluster's own scripts have precedence, then the environment, then the usual directories. */
+/* See facts-parts.h. Java and Hadoop are searched for in this order: the cluster's own scripts, the environment, the
+ * usual directories. */
 
 #include "yarn/setup/facts-parts.h"
 
@@ -18,7 +19,7 @@ struct search {
     struct nm_arena *arena;
     const struct nm_setup_wish *wish;
     int root_fd;
-    bool *is_lost; /* memory ran out: the result may be incomplete */
+    bool *is_lost; /* set to true if there was no memory; the result may then be incomplete */
 };
 
 /* Returns dir/name. NULL: no memory. */
@@ -40,7 +41,7 @@ static const char *keep(const struct search *s, const char *text, size_t size)
     return copy;
 }
 
-/* Returns whether all users may execute that program. */
+/* Returns whether the directory contains this program and all users may execute it. */
 static bool has_program(const struct search *s, const char *home, const char *program)
 {
     _cleanup_free_ char *bin = join(s, home, "bin"), *path = bin ? join(s, bin, program) : NULL;
@@ -58,9 +59,9 @@ static bool is_home(const struct search *s, const char *home, const char *progra
 /* ---- the cluster's scripts ---------------------------------------------------------------- */
 
 struct program {
-    const char *variable, *name; /* "JAVA_HOME", "java" */
+    const char *variable, *name; /* for example "JAVA_HOME" and "java" */
     const char *home, *from;
-    const char *doubt; /* why the scripts seem to name another home than the one found; NULL: no doubt */
+    const char *doubt; /* why the scripts seem to name another directory than the result; NULL: no doubt */
 };
 
 static void take_line(const struct search *s, const char *script, const char *line, size_t size, struct program *p)
@@ -88,8 +89,8 @@ static void take_line(const struct search *s, const char *script, const char *li
     *s->is_lost |= !p->doubt;
 }
 
-/* Reads a script. As in a shell, the last assignment counts. An assignment without a valid home keeps the previous
- * value, with a doubt. */
+/* Reads a script. As in a shell, the last assignment to a variable counts. If an assignment doesn't name a valid
+ * directory, the previous value is kept, and the doubt is noted. */
 static void read_script(const struct search *s, const char *script, struct program *p)
 {
     _cleanup_free_ char *path = join(s, s->wish->conf_dir, script), *text = malloc(SCRIPT_MAX);
@@ -108,7 +109,7 @@ static void find_home(const struct search *s, struct program *p)
     const char *value = getenv(p->variable);
 
     read_script(s, "hadoop-env.sh", p);
-    read_script(s, "yarn-env.sh", p); /* Hadoop reads yarn-env.sh after hadoop-env.sh */
+    read_script(s, "yarn-env.sh", p); /* the same order as in Hadoop: hadoop-env.sh was read before */
     if (p->home || !is_home(s, value, p->name))
         return;
     p->from = "the environment of this command";
@@ -117,7 +118,7 @@ static void find_home(const struct search *s, struct program *p)
 
 /* ---- Java --------------------------------------------------------------------------------- */
 
-/* Returns the version from the file `release`, which every JVM since Java 7 has. */
+/* Returns the version in the file `release`, which every JVM since Java 7 has. */
 static const char *version_of(const struct search *s, const char *home)
 {
     static const char key[] = "JAVA_VERSION=\"";
@@ -132,7 +133,7 @@ static const char *version_of(const struct search *s, const char *home)
     return keep(s, at, NM_MIN(strspn(at, "0123456789._-+abcdefghijklmnopqrstuvwxyz"), 40u));
 }
 
-/* Returns the installed JVM with the highest version. */
+/* Returns the directory of the installed JVM with the highest version. */
 static const char *last_of_jvms(const struct search *s)
 {
     _cleanup_closedir_ DIR *d = NULL;

@@ -18,7 +18,7 @@
 #define HOSTS_MAX 96u
 #define ADDRESSES_MAX 16u
 #define NAME_SERVERS_MAX 8u
-#define PATIENCE_USEC (3 * NM_USEC_PER_SEC) /* time limit for one address */
+#define PATIENCE_USEC (3 * NM_USEC_PER_SEC) /* time limit for connecting to one address */
 #define ALL_PATIENCE_USEC (10 * NM_USEC_PER_SEC)
 #define PROGRESS_SEC 1u
 
@@ -42,7 +42,7 @@ static int add_host(struct nm_setup_facts *f, struct nm_arena *a, enum nm_setup_
     return 0;
 }
 
-/* Adds the host of http://HOST:PORT, in the format of sources.c. The host may be in brackets. */
+/* Adds the host of a URL http://HOST:PORT, as sources.c writes it. An IPv6 address is in brackets. */
 static int add_url(struct nm_setup_facts *f, struct nm_arena *a, const char *url)
 {
     const char *host = strstr(url, "://"), *colon = strrchr(url, ':');
@@ -116,7 +116,7 @@ static int keep_address(struct nm_setup_host *h, struct nm_arena *a, const struc
     if (h->n_addresses == ADDRESSES_MAX ||
         getnameinfo(i->ai_addr, i->ai_addrlen, text, sizeof text, NULL, 0, NI_NUMERICHOST) != 0)
         return 0;
-    text[strcspn(text, "%")] = '\0'; /* IPAddressAllow= accepts no scope of an address */
+    text[strcspn(text, "%")] = '\0'; /* remove the scope of the address, which IPAddressAllow= doesn't accept */
     for (size_t k = 0; k < h->n_addresses; k++)
         if (nm_streq(h->addresses[k], text))
             return 0;
@@ -130,12 +130,13 @@ struct lookup {
     struct lookups *all;
     const char *name;
     struct addrinfo *list;
-    int error; /* result of getaddrinfo() */
+    int error; /* the result of getaddrinfo() */
     bool is_done, has_thread;
     pthread_t thread;
 };
 
-/* All lookups, done in parallel: a name server that doesn't answer takes ten seconds for each name. */
+/* All lookups. They run in parallel, because the lookup of a name takes ten seconds if the name server doesn't
+ * answer. */
 struct lookups {
     pthread_mutex_t mutex;
     pthread_cond_t ends;
@@ -159,7 +160,8 @@ static void *look_up(void *userdata)
     return NULL;
 }
 
-/* Returns the name to look up. A connection to 0.0.0.0 reaches this host itself. */
+/* Returns the name to look up. The address 0.0.0.0 is replaced, because a connection to 0.0.0.0 reaches this host
+ * itself. */
 static const char *name_to_look_up(const struct nm_setup_host *h)
 {
     return nm_streq(h->name, "0.0.0.0") ? "127.0.0.1" : h->name;
@@ -173,7 +175,8 @@ static struct lookup *find_lookup(struct lookups *all, const char *name)
     return NULL;
 }
 
-/* Starts the lookups. An address needs no name service. If a thread can't be made, the name is looked up here. */
+/* Starts the lookups. A numeric address needs no lookup. If a thread can't be created, the lookup is done in this
+ * thread. */
 static void start_lookups(struct lookups *all, const struct nm_setup_facts *f)
 {
     for (size_t i = 0; i < f->n_hosts; i++) {
@@ -354,7 +357,8 @@ static void look_for(const struct ifaddrs *list, const char *address, struct nm_
     }
 }
 
-/* The network is only suggested to the administrator, so failures are ignored. */
+/* Finds the network of this host that contains a ResourceManager. Failures are ignored, because the network is only a
+ * suggestion for the administrator. */
 static void find_network(struct nm_arena *a, struct nm_setup_facts *f)
 {
     struct ifaddrs *list = NULL;
@@ -380,15 +384,16 @@ int nm_setup_resolve(const struct nm_setup_wish *w, struct nm_arena *a, struct n
 
 /* ---- connections -------------------------------------------------------------------------- */
 
-/* The connection attempts to a host: one address after the other, in the order of getaddrinfo(). */
+/* The connection attempts to one host. They are made one after the other, in the order of addresses that getaddrinfo()
+ * has returned. */
 struct attempt {
     struct nm_setup_host *host;
-    size_t at; /* index of the address */
-    int fd;    /* negative: no attempt is in progress, and the host is done */
+    size_t at; /* index of the address that is being tried */
+    int fd;    /* negative: no attempt is in progress, because all addresses were tried */
     uint64_t until_usec;
 };
 
-/* Returns -EINPROGRESS with *ret_fd, or the result of the connection. */
+/* Starts a connection. Returns -EINPROGRESS with *ret_fd, or the result if it is known immediately. */
 static int start_connection(const char *address, unsigned port, int *ret_fd)
 {
     struct sockaddr_storage to;
@@ -408,7 +413,8 @@ static int start_connection(const char *address, unsigned port, int *ret_fd)
     return -EINPROGRESS;
 }
 
-/* Notes the result of an address. Keeps the error of the first address, because it is the preferred address. */
+/* Records the result for an address. If all addresses fail, the error of the first address is kept, because this
+ * address is the preferred one. */
 static void end_address(struct attempt *t, int r)
 {
     if (r == 0) {
@@ -445,15 +451,15 @@ static void go_on(struct attempt *t, bool is_ready, uint64_t end_usec)
     try_next_address(t, end_usec);
 }
 
-/* Returns the number of attempts in progress and, in *ret_first, the first of these attempts. Reduces *until_usec to
- * the earliest time at which one of them times out. */
+/* Returns the number of attempts in progress. *ret_first is the first of these attempts. Reduces *until_usec to the
+ * earliest time at which one of these attempts times out. */
 static size_t list_waiting(const struct attempt *list, size_t n, struct pollfd *ret, const struct attempt **ret_first,
                            uint64_t *until_usec)
 {
     size_t n_waiting = 0;
 
     for (size_t i = 0; i < n; i++) {
-        ret[i] = (struct pollfd){.fd = list[i].fd, .events = POLLOUT}; /* poll() ignores a negative descriptor */
+        ret[i] = (struct pollfd){.fd = list[i].fd, .events = POLLOUT}; /* poll() ignores negative descriptors */
         if (list[i].fd < 0)
             continue;
         if (n_waiting++ == 0)

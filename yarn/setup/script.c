@@ -32,7 +32,7 @@ static bool begins_with(const struct text *t, const char *word)
     return (size_t)(t->end - t->at) >= n && memcmp(t->at, word, n) == 0;
 }
 
-/* Skips "export", "declare -x" and the like. Returns whether there was such a keyword. */
+/* Skips a keyword such as "export" or "declare -x". Returns whether there was a keyword. */
 static bool skip_keyword(struct text *t)
 {
     static const char *const words[] = {"export", "declare", "typeset", "readonly"};
@@ -51,8 +51,8 @@ static bool skip_keyword(struct text *t)
     return false;
 }
 
-/* Takes a word, which may be quoted as a whole. Returns the word's quote, '\0' if the word isn't quoted, or -1 if the
- * quote isn't closed. */
+/* Takes a word, which may be inside quotes. Returns the quote character, '\0' if the word isn't quoted, or -1 if the
+ * closing quote is missing. */
 static int take_word(struct text *t, struct text *ret)
 {
     const char quote = t->at < t->end && (*t->at == '"' || *t->at == '\'') ? *t->at : '\0';
@@ -81,7 +81,7 @@ static bool is_literal(const struct text *v)
     return true;
 }
 
-/* Examines a value that a shell would expand. */
+/* Examines a value that contains an expansion of the shell. */
 static enum nm_setup_line judge_expansion(const char *name, struct text *v)
 {
     static const char *const operators[] = {":-", ":=", "-", "="};
@@ -111,7 +111,8 @@ static enum nm_setup_line judge_expansion(const char *name, struct text *v)
     return NM_SETUP_LINE_UNCLEAR;
 }
 
-/* Returns whether the assignment ends here. "NAME=VALUE command" doesn't set the variable for the following lines. */
+/* Returns whether the line ends after the assignment. In a line "NAME=VALUE command", the assignment applies only to
+ * the command and not to the following lines. */
 static bool ends_well(const struct text *rest, bool has_keyword)
 {
     struct text t = *rest;
@@ -138,7 +139,7 @@ static enum nm_setup_line judge_value(struct text *t, const char *name, bool has
     return kind;
 }
 
-/* Returns whether the variable is set somewhere in the line, outside of a comment. */
+/* Returns whether the line contains an assignment to the variable, outside of a comment. */
 static bool is_set_in(const struct text *t, const char *name)
 {
     const size_t n = strlen(name);
@@ -169,7 +170,7 @@ enum nm_setup_line nm_setup_script_line(const char *line, size_t size, const cha
     } else {
         kind = NM_SETUP_LINE_OTHER;
     }
-    if (is_set_in(&t, name)) /* includes a second assignment in the line */
+    if (is_set_in(&t, name)) /* this is also true for a second assignment in the same line */
         kind = NM_SETUP_LINE_UNCLEAR;
     if (kind == NM_SETUP_LINE_VALUE || kind == NM_SETUP_LINE_DEFAULT) {
         *ret = value.at;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See setup.h. The order is: facts, plan, changes, output, which says whether they were made. */
+/* See setup.h. The order of the setup is: determine the facts, make the plan, make the changes, print the output. The
+ * output says whether the changes were made. */
 
 #include "yarn/setup/setup.h"
 
@@ -23,7 +24,7 @@ static const char *const nothing_more[] = {NULL};
 struct setup {
     struct nm_arena arena;
     struct nm_setup_wish wish;
-    char root[PATH_MAX]; /* resolved; "" for the host's own */
+    char root[PATH_MAX]; /* real path of the root directory; "": the root directory of this host */
 };
 
 static void setup_done(struct setup *s)
@@ -77,7 +78,7 @@ static int take_wish(const struct nm_yarn_setup_params *p, struct setup *s, char
     return s->wish.config_path && s->wish.manifest_path ? 0 : -ENOMEM;
 }
 
-/* Returns the text with an option appended. NULL: no memory. */
+/* Returns the text with an option added at the end. NULL: no memory. */
 static const char *add_option(struct nm_arena *a, const char *text, const char *option, const char *root,
                               const char *path)
 {
@@ -86,15 +87,15 @@ static const char *add_option(struct nm_arena *a, const char *text, const char *
 
     if (!text)
         return NULL;
-    if (root[strspn(root, plain)] == '\0') /* the path itself needs no quotes */
+    if (root[strspn(root, plain)] == '\0') /* the path itself needs no quotes, because its characters were checked */
         return nm_arena_print(a, "%s %s %s%s", text, option, root, path);
     for (const char *p = root; quoted && *p; p++)
         quoted = *p == '\'' ? nm_arena_print(a, "%s'\\''", quoted) : nm_arena_print(a, "%s%c", quoted, *p);
     return quoted ? nm_arena_print(a, "%s %s '%s%s'", text, option, quoted, path) : NULL;
 }
 
-/* Notes the options that other commands need for this setup. With --root, --check-config needs all paths, as seen from
- * this host. */
+/* Stores the options that other commands need for this setup. With --root, --check-config needs all paths, because it
+ * uses the paths of this host. */
 static int note_options(struct setup *s, const char *config, const char *state)
 {
     const bool has_root = *s->root, own_config = !nm_streq(config, NM_SYSCONFDIR "/nmd/nmd.conf"),
@@ -123,7 +124,8 @@ static int note_options(struct setup *s, const char *config, const char *state)
     return options && check && run ? 0 : -ENOMEM;
 }
 
-/* Removes the root from conf_dir: --check-config names the cluster's files as the host itself has them. */
+/* Removes the root directory from the start of conf_dir, because the advice of --check-config must name the cluster's
+ * files as that host does. */
 static void cut_root(struct setup *s)
 {
     if (*s->root && nm_setup_is_above(s->root, s->wish.conf_dir))
@@ -143,7 +145,8 @@ static int begin(const struct nm_yarn_setup_params *p, struct setup *s, char **r
     return note_options(s, p->config_path, p->state_dir);
 }
 
-/* Resolves the directory of the cluster's files. Links below the root directory stay below it. */
+/* Resolves the path of the directory of the cluster's files. Links in the part below the root directory are resolved
+ * within the root directory. */
 static int find_conf_dir(const struct setup *s, char ret[PATH_MAX], char **ret_message)
 {
     _cleanup_close_ int root = RET_NERRNO(open(*s->root ? s->root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -258,7 +261,7 @@ static void check_hosts(const struct nm_yarn_setup_params *p, const struct nm_se
             if (!nm_setup_unit_allows(u, h->addresses[k]))
                 warn(p, "nmd.service doesn't permit nmd to connect to the %s %s: its address %s is in no "
                      "IPAddressAllow= of a drop-in", nm_setup_role(h->role), name, h->addresses[k]);
-        if (h->unresolved == 0 && nm_setup_why_unreached(f, h, why, sizeof why)) /* other problems are in the advice */
+        if (h->unresolved == 0 && nm_setup_why_unreached(f, h, why, sizeof why)) /* the advice has the others */
             warn(p, "%s %s:%u: %s", nm_setup_role(h->role), name, h->port, why);
     }
 }
@@ -293,8 +296,8 @@ static void check_dirs(const struct nm_yarn_setup_params *p, const struct nm_set
     }
 }
 
-/* Checks the variables. Variables without a value here are in the advice, except JAVA_HOME, for which a drop-in may
- * name any path. */
+/* Checks that a drop-in sets the variables that jobs need. If no value was found for a variable, the advice mentions
+ * it. JAVA_HOME is checked in any case, because a drop-in may set any path. */
 static int check_environment(const struct nm_yarn_setup_params *p, const struct setup *s,
                              const struct nm_yarn_settings *settings, const struct nm_setup_facts *f,
                              const struct nm_setup_unit *u)
@@ -321,7 +324,7 @@ static int check_environment(const struct nm_yarn_setup_params *p, const struct 
     return 0;
 }
 
-/* Returns whether --check-config must print the advice, too. */
+/* Returns whether --check-config must also print advice on this subject. */
 static bool is_missing(enum nm_setup_subject subject, const struct nm_setup_unit *u)
 {
     switch (subject) {

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * `nmd --yarn-setup`: makes a host a node of the cluster whose files it is given, shows what the setup would change, or
- * reverts a setup. The setup runs without nmd's event loop, and may wait for name services and hosts.
- * docs/ARCHITECTURE.md describes its files.
+ * Implements `nmd --yarn-setup`, which makes a host a node of the cluster whose files it is given. It can also show the
+ * changes without making them, and revert a setup. The setup runs without nmd's event loop, so it may wait for name
+ * services and hosts. docs/ARCHITECTURE.md describes its files.
  */
 
 #include <stdio.h>
@@ -14,31 +14,33 @@
 #include "yarn/conf/settings.h"
 
 struct nm_yarn_setup_params {
-    const char *conf_dir;     /* the cluster's files; absolute, as nmd.conf should name it */
-    const char *config_path;  /* nmd.conf; the drop-in is written to the directory beside it */
-    const char *state_dir;    /* absolute; contains the manifest */
+    const char *conf_dir;     /* directory of the cluster's files; absolute, as nmd.conf should name it */
+    const char *config_path;  /* path of nmd.conf; the drop-in is written to the drop-in directory beside it */
+    const char *state_dir;    /* absolute; the directory of the manifest */
     const char *root;         /* root directory of all paths; NULL: the root directory of this host */
     const char *java_home;    /* NULL: search for Java */
     const char *const *allow; /* more addresses for IPAddressAllow=, NULL-terminated */
-    bool is_dry; /* the setup changes nothing and prints what a real run would do. It returns what a real run would
-                    return, also if a real run could not write a file */
-    void (*progress)(const char *text); /* called every second while names or hosts don't answer; may be NULL */
-    /* Returns the pid of the nmd that uses this state directory; 0: no nmd uses it; -errno: unknown. The callback may
-     * be NULL: then the pid is unknown. */
+    bool is_dry; /* the setup makes no changes, and prints what a real run would do. The result is that of a real run,
+                  * including failures to write a file */
+    void (*progress)(const char *text); /* called every second while the setup waits for names or hosts; may be NULL */
+    /* Returns the pid of the nmd that uses this state directory; 0: no nmd uses it; -errno: unknown. If the callback is
+     * NULL, the pid is unknown. */
     pid_t (*holder)(const char *state_dir);
     nm_yarn_warn_t warn;
     void *userdata;
 };
 
-/* Prints to `out`. Returns 0 if the host is set up, even if the administrator has open decisions or a ResourceManager
- * doesn't answer. -EEXIST: a file or directory was not made by a setup, and was left unchanged; `out` names it. Other
- * -errno: the setup is incomplete. *ret_message then has sentences, one per line. */
+/* Makes the host a node, and prints the output to `out`. Returns 0 if the host is set up, even if the administrator
+ * still has to make decisions, or a ResourceManager doesn't answer. -EEXIST: a file or directory that no setup has made
+ * was left unchanged; `out` names it. Other -errno: the setup is incomplete, and *ret_message has sentences, one per
+ * line. */
 int nm_yarn_setup(const struct nm_yarn_setup_params *p, FILE *out, char **ret_message);
-/* Returns 0 if all changes were reverted. -EEXIST: a file or directory stays, since it was changed or is in use. */
+/* Reverts a setup. Returns 0 if all changes were reverted. -EEXIST: a file or directory was kept, because it was
+ * changed after the setup or is in use. */
 int nm_yarn_setup_undo(const struct nm_yarn_setup_params *p, FILE *out, char **ret_message);
 
-/* Calls p->warn for each thing that this host lacks to be a node with these settings, also if the host was set up by
- * hand. Leaves the host unchanged. */
+/* Calls p->warn for each requirement of these settings that this host doesn't meet. The host may also have been set up
+ * by hand. Makes no changes. */
 int nm_yarn_setup_check(const struct nm_yarn_setup_params *p, const struct nm_yarn_settings *s);
 
 /* ---- the command line: command.c ---------------------------------------------------------- */
@@ -46,12 +48,12 @@ int nm_yarn_setup_check(const struct nm_yarn_setup_params *p, const struct nm_ya
 #define NM_YARN_SETUP_ALLOW_MAX 64
 
 struct nm_yarn_setup_options {
-    const char *conf_dir; /* argument of --yarn-setup; NULL if this option wasn't given */
+    const char *conf_dir; /* argument of --yarn-setup; NULL: the option wasn't given */
     const char *root, *java_home, *allow[NM_YARN_SETUP_ALLOW_MAX + 1];
     bool is_dry, undoes;
 };
 
-/* The options of --yarn-setup, which fill a struct nm_yarn_setup_options. */
+/* The options of --yarn-setup. Parsing them fills a struct nm_yarn_setup_options. */
 extern const struct nm_option nm_yarn_setup_option_table[];
 
 #define NM_YARN_SETUP_USAGE \
@@ -63,13 +65,14 @@ extern const struct nm_option nm_yarn_setup_option_table[];
     "      --java-home DIR     with --yarn-setup: directory of the Java of the cluster's jobs\n" \
     "      --root DIR          with --yarn-setup: root directory of the host's files\n"
 
-/* Checks that the options can be combined. Returns -EINVAL after a message. checks: --check-config is given. */
+/* Checks that the options can be combined. If not, prints a message and returns -EINVAL. checks: --check-config was
+ * given. */
 int nm_yarn_setup_options_check(const struct nm_yarn_setup_options *o, bool checks);
 
-/* Returns the parameters for these options. config or state_dir NULL: use the host's default path. */
+/* Returns the parameters that correspond to the options. config or state_dir NULL: use the default path. */
 struct nm_yarn_setup_params nm_yarn_setup_params_of(const struct nm_yarn_setup_options *o, const char *config,
                                                     const char *state_dir, nm_yarn_warn_t warn);
-/* Runs the setup or the undo, and prints the result. holder: as in nm_yarn_setup_params. Negative: the setup or the
- * undo is incomplete. */
+/* Runs the setup or the undo, and prints its output. holder: same as in nm_yarn_setup_params. Negative: the setup or
+ * the undo is incomplete. */
 int nm_yarn_setup_run(const struct nm_yarn_setup_options *o, const char *config, const char *state_dir,
                       pid_t (*holder)(const char *state_dir), nm_yarn_warn_t warn);

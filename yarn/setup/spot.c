@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See facts.h. Examines a path without following links and without changes. */
+/* See facts.h. Examines a path. Doesn't follow links, and makes no changes. */
 
 #include <nettle/sha2.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 #include "util/fileio.h"
 #include "yarn/setup/facts.h"
 
-#define OURS_MAX ((size_t)64 << 10) /* the setup writes no larger file */
+#define OURS_MAX ((size_t)64 << 10) /* a larger file can't be from the setup, which writes only small files */
 #define PARTS_MAX 64u
 
 const char *nm_setup_tidy(struct nm_arena *a, const char *path)
@@ -47,7 +47,7 @@ const char *nm_setup_sum(struct nm_arena *a, const void *data, size_t size)
     return text;
 }
 
-/* Returns the length of the path before its last slash. 0: the root. */
+/* Returns the length of the part of the path before its last slash. 0: the parent is the root directory. */
 static size_t above(const char *path, size_t size)
 {
     while (size > 0 && path[size - 1] != '/')
@@ -55,7 +55,8 @@ static size_t above(const char *path, size_t size)
     return size > 0 ? size - 1 : 0;
 }
 
-/* Returns an O_PATH descriptor of the first `size` bytes of the path (0: the root). Doesn't follow links. */
+/* Returns an O_PATH descriptor of the file with the first `size` bytes of the path (0: the root directory). Doesn't
+ * follow links. */
 static int open_part(const char *root, const char *path, size_t size)
 {
     _cleanup_free_ char *full = NULL;
@@ -67,16 +68,16 @@ static int open_part(const char *root, const char *path, size_t size)
     return nm_open_no_links(*full ? full : "/", O_PATH);
 }
 
-/* Returns whether users other than root and this user could replace entries of the directory. */
+/* Returns whether users other than root and the current user could replace entries of the directory. */
 static bool is_weak(const struct stat *st)
 {
-    if (S_ISLNK(st->st_mode)) /* the mode of a link is always 0777; links are reported separately */
+    if (S_ISLNK(st->st_mode)) /* the mode of a link is always 0777, and links are reported separately */
         return false;
     return (st->st_uid != 0 && st->st_uid != geteuid()) ||
            ((st->st_mode & (S_IWGRP | S_IWOTH)) && !(st->st_mode & S_ISVTX));
 }
 
-/* Finds the directories above the path that don't exist, and the directories that are weak (is_weak()). */
+/* Finds the directories above the path that don't exist, and those that are weak (see is_weak()). */
 static int look_above(struct nm_arena *a, const char *root, struct nm_setup_spot *s)
 {
     size_t ends[PARTS_MAX], n = 0;
@@ -102,7 +103,7 @@ static int look_above(struct nm_arena *a, const char *root, struct nm_setup_spot
     return 0;
 }
 
-/* Computes the checksum of a file. A large file gets no checksum, because the setup didn't write such a file. */
+/* Computes the checksum of a file. A large file gets no checksum, because the setup hasn't written it. */
 static int sum_up(struct nm_arena *a, const char *root, struct nm_setup_spot *s)
 {
     _cleanup_close_ int dir = open_part(root, s->path, above(s->path, strlen(s->path)));
@@ -119,7 +120,7 @@ static int sum_up(struct nm_arena *a, const char *root, struct nm_setup_spot *s)
     return s->sha256 ? 0 : -ENOMEM;
 }
 
-/* Checks the directory with links followed, as nmd itself does for its directories. */
+/* Checks the directory as nmd itself checks its directories. Links are followed. */
 static bool leads_to_usable(const char *root, const char *path)
 {
     _cleanup_close_ int at = RET_NERRNO(open(*root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC));

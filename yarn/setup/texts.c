@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See plan.h. Makes the texts of the files. */
+/* See plan.h. Makes the texts of the files that the setup writes. */
 
 #include <string.h>
 
 #include "yarn/setup/plan.h"
 
-#define HOSTS_OWN "127." /* nmd.service itself allows localhost */
+#define HOSTS_OWN "127." /* nmd.service already allows these addresses of localhost */
 
 static bool goes_up(const char *path)
 {
@@ -23,7 +23,7 @@ bool nm_setup_is_plain(const char *path)
     return path[0] == '/' && path[1] && path[strspn(path, allowed)] == '\0' && !goes_up(path);
 }
 
-/* Appends to *text, which becomes and stays NULL when memory runs out. */
+/* Appends to *text. If there is no memory, *text becomes NULL, and further calls leave it NULL. */
 nm_printf(3, 4) static void append(char **text, struct nm_arena *a, const char *format, ...)
 {
     char line[600];
@@ -45,7 +45,7 @@ static const char *role_text(enum nm_setup_role role)
     return role == NM_SETUP_NAME_NODE ? "a name node" : "a ResourceManager";
 }
 
-/* Returns whether an earlier host has the address, since one machine may have several roles. */
+/* Returns whether an earlier host in the list has the same address, since one machine may have several roles. */
 static bool was_allowed(const struct nm_setup_facts *f, size_t host, const char *address)
 {
     for (size_t i = 0; i < host; i++)
@@ -82,8 +82,8 @@ static bool is_passed_on(const struct nm_yarn_settings *s, const char *name)
     return false;
 }
 
-/* Returns the value of a variable. Hadoop's scripts set these variables before they start a NodeManager, and containers
- * inherit them. */
+/* Returns the value of a variable. Hadoop's scripts set these variables before they start a NodeManager. Containers
+ * inherit them from the NodeManager, so nmd needs them too. */
 const char *nm_setup_value_of(enum nm_setup_variable v, const struct nm_setup_wish *w,
                               const struct nm_yarn_settings *s, const struct nm_setup_facts *f)
 {
@@ -114,7 +114,7 @@ const char *nm_setup_unit_text(const struct nm_setup_wish *w, const struct nm_ya
     append(&text, a, "# Written by nmd --yarn-setup %s. To revert it, add --undo.\n[Service]\n", w->conf_dir);
     append_addresses(&text, w, f, a);
     append_environment(&text, w, s, f, a);
-    for (size_t i = 0; i < f->n_dirs; i++) /* '-' lets the unit start while a disk is missing */
+    for (size_t i = 0; i < f->n_dirs; i++) /* because of the '-', systemd starts the unit even if a disk is missing */
         if (!nm_setup_unit_writes(&alone, f->dirs[i].path))
             append(&text, a, "ReadWritePaths=-%s\n", f->dirs[i].path);
     return text;

@@ -13,8 +13,8 @@
 #include "yarn/setup/files.h"
 
 #define NAMES_MAX 64u
-#define SHOWN_MAX 4u /* number of names shown in a reason */
-#define DIR_MODE 0755 /* mode of a changed directory, as in plan.c */
+#define SHOWN_MAX 4u /* maximum number of names in a reason */
+#define DIR_MODE 0755 /* the mode that the setup has set for a changed directory, as in plan.c */
 
 /* ---- plan --------------------------------------------------------------------------------- */
 
@@ -27,7 +27,7 @@ static void judge_file(const struct nm_setup_left *l, struct nm_setup_undo_step 
     } else {
         s->act = NM_SETUP_STAY;
         s->why = l->spot.kind == NM_SETUP_FILE ? "it was changed after the setup wrote it"
-                                               : "something else has replaced it";
+                                               : "another file or directory has replaced it";
     }
 }
 
@@ -36,16 +36,17 @@ static bool is_as(const struct nm_setup_spot *s, uid_t uid, gid_t gid, mode_t mo
     return s->kind == NM_SETUP_DIR && s->uid == uid && s->gid == gid && s->mode == mode;
 }
 
-/* Returns whether owner and mode are those that the setup has set, or a mixture of the set values and the former
- * values. chown() and chmod() are two steps, and the setup or the undo may have been interrupted between them. */
+/* Returns whether owner and mode are those that the setup has set, or a mixture of these and the former ones. A mixture
+ * is possible because chown() and chmod() are two steps, and the setup or the undo may have been interrupted between
+ * them. */
 static bool is_of_ours(const struct nm_setup_spot *s, const struct nm_setup_entry *e, uid_t uid, gid_t gid)
 {
     return s->kind == NM_SETUP_DIR && (s->mode == DIR_MODE || s->mode == e->mode) &&
            ((s->uid == uid && s->gid == gid) || (s->uid == e->uid && s->gid == e->gid));
 }
 
-/* Explains which entries stay. Containers of the node leave entries that belong to root, which the former owner can't
- * write to. */
+/* Explains which files remain in a restored directory. Containers of the node leave files that belong to root, and the
+ * former owner of the directory can't write to them. */
 static const char *why_not_all(const struct nm_setup_entry *e, const char **names, struct nm_arena *a)
 {
     char list[SHOWN_MAX * 64 + 20] = "", shown[60];
@@ -68,7 +69,7 @@ static bool is_listed(const struct nm_setup_manifest *m, const char *dir, const 
     return false;
 }
 
-/* Copies the names, except the names of other entries of the list, which have their own steps. */
+/* Copies the names, except those that have their own entry in the manifest, and so their own steps. */
 static int leave_out_listed(const struct nm_setup_manifest *m, const char *dir, const char **names, struct nm_arena *a,
                             const char ***ret)
 {
@@ -99,7 +100,7 @@ static int judge_changed(const struct nm_setup_manifest *m, const struct nm_setu
     } else {
         s->act = NM_SETUP_STAY;
         s->why = l->spot.kind == NM_SETUP_DIR ? "its owner or mode was changed after the setup"
-                                              : "something else has replaced it";
+                                              : "another file or directory has replaced it";
     }
     if (s->act == NM_SETUP_STAY || e->uid == uid || !l->names)
         return 0;
@@ -117,7 +118,7 @@ static bool will_go(const struct nm_setup_undo *u, const char *path)
     return false;
 }
 
-/* Returns a path with its last component changed by NM_SETUP_NEW_NAME. NULL: no memory. */
+/* Returns the path of the temporary file (NM_SETUP_NEW_NAME) of a file. NULL: no memory. */
 static const char *new_name_of(const char *path, struct nm_arena *a)
 {
     const char *slash = strrchr(path, '/');
@@ -125,8 +126,8 @@ static const char *new_name_of(const char *path, struct nm_arena *a)
     return nm_arena_print(a, "%.*s/" NM_SETUP_NEW_NAME, (int)(slash - path), path, slash + 1);
 }
 
-/* Decides on a directory that was made. The directory stays if it contains more than undo removes. The manifest is
- * among these files if it keeps entries. */
+/* Decides what to do with a directory that the setup has made. The directory is kept if it contains more than the undo
+ * removes. If the manifest is kept because of other entries, it counts as such a content. */
 static int judge_made(const struct nm_setup_left *l, const struct nm_setup_undo *u, const char *manifest_path,
                       struct nm_arena *a, struct nm_setup_undo_step *s)
 {
@@ -134,7 +135,7 @@ static int judge_made(const struct nm_setup_left *l, const struct nm_setup_undo 
 
     if (l->spot.kind != NM_SETUP_DIR) {
         s->act = l->spot.kind == NM_SETUP_NOTHING ? NM_SETUP_GONE : NM_SETUP_STAY;
-        s->why = s->act == NM_SETUP_STAY ? "something else has replaced it" : NULL;
+        s->why = s->act == NM_SETUP_STAY ? "another file or directory has replaced it" : NULL;
         return 0;
     }
     s->act = NM_SETUP_REMOVE;
@@ -156,8 +157,9 @@ static int judge_made(const struct nm_setup_left *l, const struct nm_setup_undo 
     return 0;
 }
 
-/* Returns whether a directory is to be removed after the other directory. Directories above the manifest come last,
- * because the manifest is removed only if no other entry stays. A directory comes before its parents. */
+/* Returns whether a directory must be removed after the other directory. The directories above the manifest come last,
+ * because the manifest is removed only if no other entry is kept. Among the others, a directory comes before its parent
+ * directories. */
 static bool is_later(const char *path, const char *other, const char *manifest_path)
 {
     const bool is_last = nm_setup_is_above(path, manifest_path);
@@ -183,7 +185,7 @@ static void add_step(struct nm_setup_undo *u, const struct nm_setup_undo_step *s
         u->kept.entries[u->kept.n++] = *s->entry;
 }
 
-/* Adds the step for the unfinished copy of a file. */
+/* Adds the step that removes the temporary file of a file. */
 static int add_new_name(struct nm_setup_undo *u, const struct nm_setup_entry *e, struct nm_arena *a)
 {
     struct nm_setup_entry *own = nm_arena_alloc(a, sizeof *own);
@@ -234,8 +236,8 @@ int nm_setup_undo_plan(const struct nm_setup_manifest *m, const struct nm_setup_
 
 /* ---- examination -------------------------------------------------------------------------- */
 
-/* Returns whether the entry belongs to this user. The top directory of a disk contains lost+found, which always belongs
- * to root. */
+/* Returns whether the entry belongs to this user. Is false for lost+found, which is in the top directory of a disk and
+ * always belongs to root. */
 static bool is_of_user(DIR *d, const char *name)
 {
     struct stat st;
@@ -244,8 +246,8 @@ static bool is_of_user(DIR *d, const char *name)
            st.st_uid == geteuid();
 }
 
-/* Lists some names of a directory, with `own` only the names of this user's files. A few names are enough, because a
- * single foreign entry keeps the directory. */
+/* Lists some names in a directory. own: only the names of files that belong to this user. A few names are enough,
+ * because a single unexpected file is a reason to keep the directory. */
 static int list_names(const char *root, const char *path, bool own, struct nm_arena *a, const char ***ret)
 {
     _cleanup_free_ char *full = NULL;
@@ -327,7 +329,7 @@ static int note_failure(const struct nm_setup_undo_step *s, int r, struct nm_ref
     return nm_refusals_add(refusals, r, message);
 }
 
-/* Does either the steps for directories above the manifest, or all other steps. */
+/* Executes either the steps for directories above the manifest, or all other steps. */
 static int do_steps(const char *root, const struct nm_setup_undo *u, const char *manifest_path, bool of_manifest,
                     struct nm_refusals *refusals)
 {
@@ -342,7 +344,7 @@ static int do_steps(const char *root, const struct nm_setup_undo *u, const char 
     return r;
 }
 
-/* Removes the manifest, or writes the remaining entries. */
+/* Removes the manifest, or replaces it by a manifest with the entries that are kept. */
 static int finish_manifest(const char *root, const struct nm_setup_manifest *kept, const char *manifest_path,
                            char **ret_message)
 {
@@ -354,7 +356,7 @@ static int finish_manifest(const char *root, const struct nm_setup_manifest *kep
         new_name = NULL;
         return -ENOMEM;
     }
-    r = nm_setup_remove_file(root, new_name); /* left by an interrupted setup */
+    r = nm_setup_remove_file(root, new_name); /* an interrupted setup may have left this file */
     if (r == 0 && kept->n > 0)
         r = nm_setup_manifest_print(kept, &text);
     if (r == 0)

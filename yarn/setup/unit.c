@@ -29,8 +29,8 @@ const char *const nm_setup_variables[] = {
 
 /* ---- networks ----------------------------------------------------------------------------- */
 
-/* Parses the length of a prefix. systemd reads a number with a leading zero as octal, which is rarely intended: systemd
- * then ignores the line (08) or allows another network (010). */
+/* Parses the length of a network prefix. systemd reads a number with a leading zero as octal, which is rarely intended:
+ * with 08 systemd ignores the line, and with 010 it allows another network. */
 static bool parse_bits(const char *word, bool as_systemd, uint64_t *ret)
 {
     const bool is_octal = word[0] == '0' && word[1];
@@ -128,7 +128,7 @@ static bool is_protected(enum nm_setup_protect protect, const char *path)
 {
     static const char *const tops[] = {"/usr", "/boot", "/efi", "/etc"};
     const size_t n = protect == NM_SETUP_PROTECT_NO    ? 0
-                     : protect == NM_SETUP_PROTECT_YES ? 3 /* not /etc */
+                     : protect == NM_SETUP_PROTECT_YES ? 3 /* without /etc */
                                                        : NM_ARRAY_SIZE(tops);
 
     for (size_t i = 0; i < n; i++)
@@ -148,7 +148,7 @@ bool nm_setup_unit_writes(const struct nm_setup_unit *u, const char *path)
 
 /* ---- drop-ins ----------------------------------------------------------------------------- */
 
-/* Takes the networks of a line. An empty value clears the networks of earlier lines. */
+/* Adds the networks of a line. As in systemd, an empty value clears the networks of earlier lines. */
 static int take_allowed(struct nm_setup_unit *u, char *value)
 {
     struct nm_setup_net nets[2];
@@ -165,7 +165,7 @@ static int take_allowed(struct nm_setup_unit *u, char *value)
     return 0;
 }
 
-/* Returns whether the line assigns the variable. An assignment may be quoted as a whole. */
+/* Returns whether the line assigns a value to the variable. The whole assignment may be inside quotes. */
 static bool assigns(const char *line, const char *name)
 {
     const size_t n = strlen(name);
@@ -189,7 +189,8 @@ static void forget_writable(struct nm_setup_unit *u)
         free(u->writable[--u->n_writable]);
 }
 
-/* Takes the paths of a line. The prefix '-' marks a path that may be missing, '+' a path relative to RootDirectory=. */
+/* Adds the paths of a line. The prefix '-' marks a path that may be missing. The prefix '+' marks a path relative to
+ * RootDirectory=. */
 static int take_writable(struct nm_setup_unit *u, char *value)
 {
     char *word;

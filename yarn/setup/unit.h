@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Settings of a node in the drop-ins of nmd.service, written by --yarn-setup or by an administrator. */
+/* The settings in the drop-ins of nmd.service that a node needs. --yarn-setup or an administrator has written them. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #define NM_SETUP_NETS_MAX 512u
 #define NM_SETUP_WRITABLE_MAX 128u
 
-/* Variables of a drop-in that containers inherit. */
+/* Variables that a drop-in sets and containers inherit. */
 enum nm_setup_variable {
     NM_SETUP_JAVA_HOME,
     NM_SETUP_HADOOP_HOME,
@@ -26,9 +26,9 @@ enum nm_setup_variable {
 
 extern const char *const nm_setup_variables[NM_SETUP_N_VARIABLES]; /* the variables' names */
 
-/* ProtectSystem= of systemd. */
+/* The values of systemd's ProtectSystem=. */
 enum nm_setup_protect {
-    NM_SETUP_PROTECT_FULL, /* the setting of nmd.service */
+    NM_SETUP_PROTECT_FULL, /* the value in nmd.service */
     NM_SETUP_PROTECT_NO,
     NM_SETUP_PROTECT_YES,
     NM_SETUP_PROTECT_STRICT,
@@ -43,7 +43,7 @@ struct nm_setup_net {
 struct nm_setup_unit {
     struct nm_setup_net nets[NM_SETUP_NETS_MAX]; /* networks of IPAddressAllow= */
     size_t n;
-    bool has[NM_SETUP_N_VARIABLES]; /* the variable is set */
+    bool has[NM_SETUP_N_VARIABLES]; /* a drop-in sets the variable */
     enum nm_setup_protect protect;
     char *writable[NM_SETUP_WRITABLE_MAX]; /* paths of ReadWritePaths= */
     size_t n_writable;
@@ -53,10 +53,11 @@ struct nm_setup_unit {
  * networks. Returns the number of networks; 0: the word is invalid. BITS must not have a leading zero, because systemd
  * would read it as octal. */
 size_t nm_setup_net_parse(const char *word, struct nm_setup_net ret[2]);
-/* Applies the text of one drop-in, on top of earlier ones. -ENOMEM: *u lacks parts of the text. */
+/* Applies the text of one drop-in, after those that were applied before. -ENOMEM: *u doesn't contain all settings of
+ * the text. */
 int nm_setup_unit_add(struct nm_setup_unit *u, const char *text, size_t size);
-/* Reads all drop-ins of the directory, in the order of their names. Ignores unreadable ones. *ret must be {} before,
- * and must be freed with nm_setup_unit_free() even after a failure (-ENOMEM). */
+/* Reads all drop-ins in the directory, in the order of their names. Skips drop-ins that can't be read. The caller sets
+ * *ret to {} before, and calls nm_setup_unit_free() afterwards, even after a failure (-ENOMEM). */
 int nm_setup_unit_read(const char *dir, struct nm_setup_unit *ret);
 struct nm_setup_unit *nm_setup_unit_free(struct nm_setup_unit *u);
 static inline void nm_setup_unit_freep(struct nm_setup_unit **u)
@@ -64,9 +65,9 @@ static inline void nm_setup_unit_freep(struct nm_setup_unit **u)
     nm_setup_unit_free(*u);
 }
 
-/* Returns whether nmd may connect to the address. nmd.service itself allows localhost. */
+/* Returns whether the unit permits nmd to connect to the address. nmd.service itself permits localhost. */
 bool nm_setup_unit_allows(const struct nm_setup_unit *u, const char *address);
-/* Returns whether nmd may write below the path. A unit without drop-ins is {}. */
+/* Returns whether the unit permits nmd to write below the path. {} stands for a unit without drop-ins. */
 bool nm_setup_unit_writes(const struct nm_setup_unit *u, const char *path);
-/* Returns whether a network is allowed that isn't a single host. */
+/* Returns whether the unit allows a network that is larger than a single host. */
 bool nm_setup_unit_has_network(const struct nm_setup_unit *u);
