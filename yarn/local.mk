@@ -1,4 +1,4 @@
-# yarn/: this node as a NodeManager of YARN's.
+# yarn/: makes this host a NodeManager of a YARN cluster.
 noinst_LIBRARIES += libnm-yarn.a
 libnm_yarn_a_SOURCES = \
 	%D%/exceptions.h \

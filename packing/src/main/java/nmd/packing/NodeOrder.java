@@ -9,19 +9,21 @@ import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 
 /**
- * The order of nodes. Medium nodes come first, fuller ones earlier. Low nodes, which have no allocation, follow in a
- * random order. High nodes come last, emptier ones earlier. With fewer nodes than the minimum no node is to be freed,
- * and emptier nodes come first, which spreads containers.
+ * The order in which nodes are tried. Medium nodes come first, and among them the fuller nodes. Low nodes, which have
+ * no allocation, follow in a random order. High nodes come last, and among them the emptier nodes come first. If there
+ * are fewer nodes than the minimum, no node needs to be freed. The emptier nodes then come first, which spreads
+ * containers.
  *
- * <p>The random order is constant during the life of the process: asynchronous scheduling proposes several containers
- * before the first is committed, and separate random orders would put them on as many empty nodes.
+ * <p>The random order is constant during the life of the process. Asynchronous scheduling proposes several containers
+ * before the first of them is committed. With a new random order for each look-up, these containers would be placed on
+ * as many empty nodes.
  *
- * <p>A node's place is one number, so that a look-up compares numbers instead of objects:
+ * <p>The place of a node in the order is one number, so that a look-up compares numbers and not objects:
  * <pre>
- *   bits 61-62   its class, in the order in which classes are tried
+ *   bits 61-62   the node's class, in the order in which classes are tried
  *   bits 41-60   the fraction in use, or its complement if fuller nodes come first; 0 for Low nodes
- *   bits 24-40   its place in the random order (for Low nodes: bits 24-60)
- *   bits  0-23   its index among the nodes passed in
+ *   bits 24-40   the place in the random order (for Low nodes: bits 24-60)
+ *   bits  0-23   the index among the nodes that were passed in
  * </pre>
  */
 final class NodeOrder {
@@ -48,9 +50,9 @@ final class NodeOrder {
     }
 
     /**
-     * Orders the nodes by their allocation, for which two numbers of each node are read. Measured use and state are
-     * read only for nodes that reach the head: with many nodes, most of the cost is memory that isn't in the
-     * processor's cache.
+     * Orders the nodes by their allocation, which requires two numbers of each node. The measured use and the state are
+     * read only for nodes that reach the head. With many nodes, most of the time is spent on reading
+     * memory that isn't in the processor's cache.
      */
     <N extends SchedulerNode> OrderedNodes<N> of(Collection<N> nodes) {
         boolean pack = enough(nodes);
@@ -62,7 +64,7 @@ final class NodeOrder {
         return ordered;
     }
 
-    /** Returns whether there are enough nodes to pack. It stops counting at the minimum. */
+    /** Returns whether there are enough nodes for packing. Stops counting at the minimum. */
     private boolean enough(Collection<? extends SchedulerNode> nodes) {
         int wanted = settings.minNodes;
         if (nodes.size() < wanted) {
@@ -80,23 +82,26 @@ final class NodeOrder {
     }
 
     /**
-     * Returns whether the node may get containers. A node that is being decommissioned must become empty; the scheduler
-     * reduces its size to the allocation, but only with its next heartbeat. The scheduler also removes unhealthy and
-     * lost nodes a moment later. A node without capacity can't hold a container.
+     * Returns whether the node may get containers. A node that is being decommissioned must become empty. The scheduler
+     * reduces the size of such a node to its allocation, but only at the node's next heartbeat. The scheduler also
+     * removes unhealthy and lost nodes only after a moment. A node without capacity can't hold a container.
      */
     static boolean takesContainers(SchedulerNode node) {
         return node.getRMNode().getState() == NodeState.RUNNING && NodeUse.hasCapacity(node.getTotalResource());
     }
 
-    /** Returns the exact place. The measured use can only move a node further back. */
+    /**
+     * Returns the exact place of the node, which includes the measured use. The measured use can only move a node
+     * further back.
+     */
     private long measured(SchedulerNode node) {
         Resource total = node.getTotalResource();
         return packed(node, total, NodeUse.measured(node, total, settings));
     }
 
     /**
-     * Returns the place for packing. A node at the threshold counts as above it ({@code >=}), since the look-up doesn't
-     * tell the size of the request.
+     * Returns the place for packing. A node whose use equals the threshold counts as above it ({@code >=}), since the
+     * size of the request is not known in a look-up.
      */
     private long packed(SchedulerNode node, Resource total, double measured) {
         double allocated = NodeUse.allocated(node.getAllocatedResource(), total, settings);
@@ -124,8 +129,8 @@ final class NodeOrder {
     }
 
     /**
-     * Returns a random number from the node's name and the process's seed, so that a node has the same place after it
-     * has returned.
+     * Returns a random number that depends only on the node's name and the process's seed. So a node that is removed
+     * and added again has the same place.
      */
     private long random(SchedulerNode node) {
         long z = seed + node.getNodeID().hashCode() * 0x9E3779B97F4A7C15L;

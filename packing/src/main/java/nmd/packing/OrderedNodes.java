@@ -8,12 +8,12 @@ import java.util.function.ToLongFunction;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 
 /**
- * The result of a look-up: nodes in the order of their places. Most look-ups end with the first node or two, so the
+ * The result of a look-up: nodes in the order of their places. Most look-ups need only the first node or two. So the
  * nodes are in a heap, and are sorted only as far as they are requested.
  *
- * <p>If no node has room, the scheduler reserves room on the last node that it got, and only there. If nodes differ in
- * size, the last one may be too small for the request, and a large container would wait forever. So the roomiest of the
- * largest nodes is then returned a second time at the end.
+ * <p>If no node has room, the scheduler reserves room on one node only: the last node that it got. If nodes differ in
+ * size, this node may be too small for the request, and a large container would wait forever. So the iterator returns
+ * one node a second time at the end: among the largest nodes, the node with the most free memory.
  */
 final class OrderedNodes<N extends SchedulerNode> implements Iterator<N> {
     private static final long INDEX_MASK = (1L << NodeOrder.INDEX_BITS) - 1;
@@ -33,7 +33,7 @@ final class OrderedNodes<N extends SchedulerNode> implements Iterator<N> {
         heap = new long[capacity];
     }
 
-    /** Adds a node. The bits of the index in {@code place} are 0. Nodes beyond the expected number are ignored. */
+    /** Adds a node. The index bits of {@code place} must be 0. Nodes beyond the capacity are ignored. */
     void add(N node, long place) {
         if (added < nodes.length) {
             nodes[added] = node;
@@ -42,7 +42,7 @@ final class OrderedNodes<N extends SchedulerNode> implements Iterator<N> {
         }
     }
 
-    /** Builds the heap. Called when all nodes have been added. */
+    /** Builds the heap. Must be called after all nodes have been added. */
     void ready() {
         left = added;
         for (int i = left / 2 - 1; i >= 0; i--) {
@@ -67,8 +67,8 @@ final class OrderedNodes<N extends SchedulerNode> implements Iterator<N> {
     }
 
     /**
-     * Returns the next node. If the exact place of the node at the head is further back, the node is moved there, and
-     * is returned when it is at the head again.
+     * Returns the next node. If the exact place of the node at the head is further back, this method moves the node to
+     * its exact place and continues with the new head.
      */
     private N pop() {
         while (left > 0) {
@@ -92,7 +92,7 @@ final class OrderedNodes<N extends SchedulerNode> implements Iterator<N> {
 
     private N again() {
         N before = last;
-        last = null; // once only
+        last = null; // a node is returned a second time only once
         N best = before;
         for (int i = 0; before != null && i < added; i++) {
             N node = nodes[i];

@@ -16,16 +16,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Fills some nodes so that others stay empty and can be given back. The Capacity Scheduler makes one object of this
- * class at its start. For each container that it places, it asks the object for the order in which to try the nodes.
+ * Fills some nodes so that other nodes stay empty and can be given back. The Capacity Scheduler makes one object of
+ * this class when it starts. For each container that the scheduler places, it calls this object for the order in which
+ * to try the nodes.
  *
- * <p>The order is computed at each look-up, from the nodes that are passed in: an order that is a second old would fill
- * the node that was best then beyond the threshold. Look-ups come from several threads. Their shared data is immutable,
- * except for the list that {@link #getNodesPerPartition} returns, and the partitions with strays.
+ * <p>The order is computed at each look-up, from the nodes that are passed in. If an order were used for a second, the
+ * node that was best at its start would be filled beyond the threshold. Several threads do look-ups. Their shared data
+ * is immutable, except the list that {@link #getNodesPerPartition} returns and the partitions with strays.
  *
- * <p>A stray is a node of another partition. The scheduler's list of nodes without a label still contains a node that
- * gets a label after it has registered, until it registers again. The scheduler would place no container of that list
- * there, but strays must not count as nodes of the partition.
+ * <p>A stray is a node of another partition. If a node gets a label after it has registered, the scheduler's list of
+ * nodes without a label still contains the node until it registers again. The scheduler would place no container of the
+ * partition without a label on the stray, but strays must not count as nodes of the partition.
  */
 public final class PackingPolicy<N extends SchedulerNode> implements MultiNodeLookupPolicy<N> {
     private static final Logger LOG = LoggerFactory.getLogger(PackingPolicy.class);
@@ -39,7 +40,10 @@ public final class PackingPolicy<N extends SchedulerNode> implements MultiNodeLo
     private final Map<String, Collection<N>> lastKnown = new ConcurrentHashMap<>();
     private final Set<String> withStrays = ConcurrentHashMap.newKeySet();
 
-    /** Called by the scheduler, which passes no configuration, so the scheduler's own is read here. */
+    /**
+     * Is called by the scheduler. The scheduler passes no configuration, so the constructor reads the scheduler's own
+     * configuration.
+     */
     public PackingPolicy() {
         this(PolicySetup.load(PackingPolicy.class.getName()));
     }
@@ -54,7 +58,9 @@ public final class PackingPolicy<N extends SchedulerNode> implements MultiNodeLo
         return order.of(withStrays.contains(partition) ? withoutStrays(nodes, partition) : nodes);
     }
 
-    /** Keeps the list. It doesn't sort, since it is called before each look-up if the sorting interval is 0. */
+    /**
+     * Stores the list. Doesn't sort it, since this method is called before each look-up if the sorting interval is 0.
+     */
     @Override
     public void addAndRefreshNodesSet(Collection<N> nodes, String partition) {
         Collection<N> own = withoutStrays(nodes, partition);
@@ -70,7 +76,7 @@ public final class PackingPolicy<N extends SchedulerNode> implements MultiNodeLo
         watch.look(nodes);
     }
 
-    /** Returns the nodes without strays: usually there are none, and it returns the list itself to save time. */
+    /** Returns the nodes without strays. If there are no strays, returns the list itself, which saves time. */
     private Collection<N> withoutStrays(Collection<N> nodes, String partition) {
         for (N node : nodes) {
             if (!partition.equals(node.getPartition())) {

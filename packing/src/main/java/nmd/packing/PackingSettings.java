@@ -12,7 +12,8 @@ import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
 
 /**
- * The settings, with ranges and defaults. Immutable. An invalid value is an error and is never replaced by a default.
+ * The settings, with ranges and defaults. The object is immutable. An invalid value is an error, and is not replaced by
+ * a default.
  */
 final class PackingSettings {
     static final String PREFIX = "yarn.scheduler.capacity.multi-node-sorting.policy.";
@@ -24,16 +25,16 @@ final class PackingSettings {
     static final String MEASURED_THRESHOLD = "measured-threshold";
     static final List<String> OWN_KEYS = Arrays.asList(HIGH_THRESHOLD, MIN_NODES, RESOURCE, MEASURED,
             MEASURED_THRESHOLD);
-    /** Keys that may follow the policy's name. Two of them belong to the scheduler. */
+    /** The keys that may follow the policy's name. Two of these keys belong to the scheduler. */
     static final List<String> KEYS = Stream.concat(Stream.of("class", "sorting-interval.ms"), OWN_KEYS.stream())
             .collect(Collectors.toList());
 
-    /** The resource of which a node's fraction is computed. */
+    /** The resource from which a node's fraction is computed. */
     enum Resource { MEMORY, DOMINANT }
 
     /**
-     * The measured use that counts in addition to the allocation. Nodes report the use of all containers and that of
-     * the node.
+     * The measured use that counts in addition to the allocation. A node reports two measurements: the use of all its
+     * containers, and the use of the whole node.
      */
     enum Measured {
         OFF(false, false), CONTAINERS(true, false), NODE(false, true), BOTH(true, true);
@@ -63,7 +64,7 @@ final class PackingSettings {
         this.measuredThreshold = measuredPercent / 100.0;
     }
 
-    /** Reads the keys of the policy that the scheduler's configuration calls {@code name}. */
+    /** Reads the keys of the policy with the name {@code name} in the scheduler's configuration. */
     static PackingSettings read(Configuration conf, String name) {
         String prefix = PREFIX + name + ".";
         refuseUnknown(conf, prefix);
@@ -75,7 +76,7 @@ final class PackingSettings {
                 number(conf, prefix + MEASURED_THRESHOLD, 80, 1, 100, "percent of a node"));
     }
 
-    /** Refuses unknown keys: with a misspelt key the default would silently remain in force. */
+    /** Refuses unknown keys. If a misspelt key were ignored, the default would apply without a warning. */
     private static void refuseUnknown(Configuration conf, String prefix) {
         Map<String, String> given = conf.getPropsWithPrefix(prefix);
         for (String key : new TreeSet<>(given.keySet())) {
@@ -97,7 +98,7 @@ final class PackingSettings {
                 return value;
             }
         } catch (NumberFormatException e) {
-            // reported below, like a number that is out of range
+            // the code below reports this in the same way as a number that is out of range
         }
         throw new PackingException(key + " is \"" + text + "\", but must be a whole number from " + least + " to "
                 + most + " (" + unit + "; default: " + preset + ").");

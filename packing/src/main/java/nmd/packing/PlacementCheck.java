@@ -8,13 +8,13 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacitySchedulerConfiguration;
 
 /**
- * Refuses configurations in which a queue has no usable policy. With multi-node placement the scheduler tries the nodes
- * of a queue in the order of the queue's policy. If the queue has none, or one that isn't registered, it tries one node
- * only: all containers go there, and those that don't fit wait forever. The scheduler only logs a warning for each
- * look-up.
+ * Refuses configurations in which a queue has no usable policy. With multi-node placement, the scheduler tries the
+ * nodes of a queue in the order of the queue's policy. If the queue has no policy, or a policy that isn't registered,
+ * the scheduler tries only one node: all containers of the queue are placed there, and containers for which that node
+ * has no room wait forever. The scheduler only logs a warning for each look-up.
  *
- * <p>A queue's policy is set by its own key, or else by the key for all queues. A parent's key doesn't apply to its
- * children.
+ * <p>The policy of a queue is set by the queue's own key. If this key is missing, the key for all queues applies. The
+ * key of a parent queue doesn't apply to its children.
  */
 final class PlacementCheck {
     private static final String PREFIX = CapacitySchedulerConfiguration.PREFIX;
@@ -23,8 +23,8 @@ final class PlacementCheck {
     static final String FOR_ALL = CapacitySchedulerConfiguration.MULTI_NODE_SORTING_POLICY_NAME;
     static final String ENABLED = CapacitySchedulerConfiguration.MULTI_NODE_PLACEMENT_ENABLED;
     /**
-     * Keys of parents that create queues automatically, with the prefixes of the queues' templates, for both kinds of
-     * creation.
+     * Keys of parent queues that create child queues automatically, each with the prefix of the template for these
+     * children. There are two kinds of automatic creation.
      */
     private static final String[][] MADE = {
             {"auto-create-child-queue.enabled", "leaf-queue-template."},
@@ -44,7 +44,7 @@ final class PlacementCheck {
         new PlacementCheck(conf).queue("root");
     }
 
-    /** Returns the classes of which the scheduler makes objects. */
+    /** Returns the class names of the registered policies. The scheduler makes an object of each of these classes. */
     static Set<String> registered(Configuration conf) {
         Set<String> classes = new HashSet<>();
         for (String name : conf.getTrimmedStrings(NAMES)) {
@@ -73,8 +73,8 @@ final class PlacementCheck {
     }
 
     /**
-     * Checks the template of created queues. Templates of grandparents with wildcards are not supported: their users
-     * must also set the key for all queues.
+     * Checks the template for automatically created queues. Templates of grandparents with wildcards are not supported.
+     * A configuration with such templates must also set the key for all queues.
      */
     private void madeBy(String path, String[] kind) {
         String first = PREFIX + path + "." + kind[1] + POLICY;

@@ -14,8 +14,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads and checks what is needed before the first look-up: the scheduler's configuration, the name that it gives to
- * this policy, and the policy's settings.
+ * Reads and checks the data that is needed before the first look-up: the scheduler's configuration, the name of this
+ * policy in it, and the policy's settings.
  */
 final class PolicySetup {
     private static final Logger LOG = LoggerFactory.getLogger(PolicySetup.class);
@@ -37,8 +37,8 @@ final class PolicySetup {
     }
 
     /**
-     * Refuses a start in which a queue's key names this class, but the list of policies lacks it. The scheduler then
-     * loads the class, but never makes an object of it that could refuse.
+     * Refuses to start if the key of a queue names this class, but the list of policies doesn't contain it. In this
+     * case the scheduler loads the class, but makes no object of it, so the constructor can't check the configuration.
      */
     static void refuseUnregistered(String className) {
         try {
@@ -52,15 +52,15 @@ final class PolicySetup {
         }
     }
 
-    /** Logs the sentence alone, since Hadoop's own message is a stack of wrapped exceptions. */
+    /** Logs only the sentence, since Hadoop's own message is a chain of nested exceptions. */
     private static PackingException refusal(PackingException e) {
         LOG.error("The ResourceManager can't start: {}", e.getMessage());
         return e;
     }
 
     /**
-     * Returns whether queues are configured in a file. A store in leveldb or ZooKeeper can't be read here, because only
-     * the scheduler may use it.
+     * Returns whether a file contains the configuration of the queues. A store in leveldb or ZooKeeper can't be read
+     * here, because only the scheduler may open it.
      */
     private static boolean readsTheFile(Configuration conf) {
         String store = conf.getTrimmed(YarnConfiguration.SCHEDULER_CONFIGURATION_STORE_CLASS,
@@ -75,8 +75,8 @@ final class PolicySetup {
     }
 
     /**
-     * Reads the scheduler's configuration as the scheduler does: through the provider that yarn-site.xml names, by
-     * default from the class path.
+     * Reads the scheduler's configuration in the same way as the scheduler: through the provider that yarn-site.xml
+     * names. The default provider reads it from the class path.
      */
     static Configuration schedulerConfiguration() {
         try {
@@ -87,7 +87,7 @@ final class PolicySetup {
         }
     }
 
-    // A provider's methods declare Exception.
+    // The methods of a provider declare Exception.
     private static Configuration read(YarnConfiguration conf) throws Exception {
         ConfigurationProvider provider = ConfigurationProviderFactory.getConfigurationProvider(conf);
         provider.init(conf);
@@ -96,7 +96,7 @@ final class PolicySetup {
                 return new CapacitySchedulerConfiguration(conf, true);
             }
             conf.addResource(stream);
-            conf.size(); // makes conf read the stream while it is open
+            conf.size(); // makes conf read the stream before the stream is closed
             return new CapacitySchedulerConfiguration(conf, false);
         } finally {
             provider.close();
@@ -104,8 +104,9 @@ final class PolicySetup {
     }
 
     /**
-     * Returns the policy's name. The scheduler identifies a policy's object by its class, not by its name. With two
-     * names it would make two objects and use either one by chance, so only one name is allowed.
+     * Returns the policy's name in the scheduler's configuration. The scheduler identifies the object of a policy by
+     * its class and not by its name. If the class had two names, the scheduler would make two objects and use either of
+     * them, so only one name is allowed.
      */
     static String nameOf(Configuration conf, String className) {
         List<String> names = new ArrayList<>();

@@ -15,9 +15,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Repairs queues whose policy doesn't exist. {@link PlacementCheck} refuses these at the start, but {@code rmadmin
- * -refreshQueues} can add them later without asking a policy. So the scheduler's queues are checked once a second, and
- * a queue without an existing policy gets this one, which applies to applications submitted from then on.
+ * Repairs queues whose policy doesn't exist. {@link PlacementCheck} refuses such queues when the ResourceManager
+ * starts, but {@code rmadmin -refreshQueues} can add them later without calling a policy. So this class checks the
+ * scheduler's queues once a second. A queue without an existing policy gets this policy, which applies to applications
+ * that are submitted after that.
  */
 final class QueueWatch {
     private static final Logger LOG = LoggerFactory.getLogger(QueueWatch.class);
@@ -30,7 +31,7 @@ final class QueueWatch {
         this.className = className;
     }
 
-    /** Checks the queues if a second has passed, and otherwise returns quickly. */
+    /** Checks the queues if a second has passed since the last check. Otherwise returns immediately. */
     void look(Collection<? extends SchedulerNode> nodes) {
         long at = due.get();
         long now = System.nanoTime();

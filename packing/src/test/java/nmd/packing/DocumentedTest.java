@@ -12,9 +12,9 @@ import java.nio.file.Paths;
 import org.apache.hadoop.conf.Configuration;
 import org.junit.jupiter.api.Test;
 
-/** Compares the documentation and examples with the code. */
+/** Checks that the documentation and the examples agree with the code. */
 class DocumentedTest {
-    /** Returns a file of the project, whose directory Maven passes. */
+    /** Returns a file of the project. Maven passes the project's directory. */
     private static Path file(String name) {
         return Paths.get(System.getProperty("basedir", "."), name);
     }

@@ -24,7 +24,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaS
 import org.junit.jupiter.api.Test;
 
 class NodeOrderTest {
-    /** Reads settings from key-value pairs, without a minimum unless a test sets one. */
+    /** Reads settings from pairs of keys and values. Unless the pairs set it, there is no minimum of nodes. */
     static PackingSettings settings(String... pairs) {
         Configuration conf = new Configuration(false);
         conf.set(PackingSettings.PREFIX + "pack.min-nodes", "0");
@@ -51,7 +51,7 @@ class NodeOrderTest {
     }
 
     @Test
-    void mediumThenLowThenHigh() {
+    void mediumNodesComeFirstThenLowThenHighNodes() {
         assertEquals("m5 m2 low h8 h10", order(settings("high-threshold", "80"), node("h10", 10), node("low", 0),
                 node("m2", 2), node("h8", 8), node("m5", 5)));
     }
@@ -68,14 +68,14 @@ class NodeOrderTest {
     }
 
     @Test
-    void sizesCountByFraction() {
-        // The largest node appears again at the end: see below.
+    void nodesOfDifferentSizesAreComparedByFraction() {
+        // the largest node is returned again at the end, because the last node is smaller
         assertEquals("small big empty big", order(settings(), new TestNode("empty", 4096, 4),
                 new TestNode("big", 65536, 16).uses(16384, 4), new TestNode("small", 8192, 4).uses(4096, 1)));
     }
 
     @Test
-    void theScarcestResourceDecidesWhereItIsAskedFor() {
+    void theFractionIsThatOfTheScarcestResourceWithDominant() {
         TestNode cores = new TestNode("cores", 10240, 10).uses(1024, 9);
         TestNode memory = new TestNode("memory", 10240, 10).uses(2048, 1);
         assertEquals("memory cores", order(settings(), cores, memory));
@@ -83,14 +83,14 @@ class NodeOrderTest {
     }
 
     @Test
-    void memoryAloneLeavesCoresAside() {
+    void theFractionIgnoresCoresWithMemory() {
         TestNode cores = new TestNode("cores", 10240, 10).uses(3072, 10);
         assertEquals("cores low", order(settings("resource", "memory"), node("low", 0), cores));
         assertEquals("low cores", order(settings("resource", "dominant"), node("low", 0), cores));
     }
 
     @Test
-    void whatTheNodeMeasuresMakesItHigh() {
+    void aNodeWithHighMeasuredUseIsHigh() {
         TestNode hot = node("hot", 5).containersMeasured(9216, 1);
         TestNode cool = node("cool", 3).containersMeasured(1024, 1);
         TestNode low = node("low", 0);
@@ -101,8 +101,8 @@ class NodeOrderTest {
     }
 
     @Test
-    void whatElseRunsOnTheMachineCounts() {
-        // The node uses 14 of the machine's 16 GiB, of which the scheduler may allocate 10.
+    void theUseOfOtherProcessesOnTheMachineCounts() {
+        // the node uses 14 GiB of the machine's 16 GiB, of which the scheduler may allocate 10 GiB
         TestNode busy = node("busy", 5).machine(16384, 16).nodeMeasured(14000, 1);
         TestNode low = node("low", 0);
         assertEquals("low busy", order(settings(), busy, low));
@@ -114,26 +114,26 @@ class NodeOrderTest {
     }
 
     @Test
-    void anEmptyNodeThatIsHotIsHigh() {
+    void anEmptyNodeWithHighMeasuredUseIsHigh() {
         TestNode hot = node("hot", 0).nodeMeasured(9000, 1);
         assertEquals("cool h7 hot", order(settings(), node("cool", 0), hot, node("h7", 7)));
     }
 
     @Test
-    void aBusyProcessorCountsWithTheDominantResourceOnly() {
+    void measuredProcessorUseCountsOnlyWithDominant() {
         TestNode busy = node("busy", 3).containersMeasured(1024, 9.5f);
         assertEquals("busy low", order(settings(), busy, node("low", 0)));
         assertEquals("low busy", order(settings("resource", "dominant"), busy, node("low", 0)));
     }
 
     @Test
-    void aNodeThatCantMeasureIsTakenByWhatIsAllocated() {
+    void aNodeWithoutMeasurementsIsOrderedByItsAllocation() {
         TestNode silent = node("m", 3).containersMeasured(-1, -1).nodeMeasured(-1, -1);
         assertEquals("m low", order(settings(), node("low", 0), silent));
     }
 
     @Test
-    void whatCantTakeContainersIsLeftOut() {
+    void nodesThatCantTakeContainersAreLeftOut() {
         assertEquals("here", order(settings(), node("going", 3).is(NodeState.DECOMMISSIONING), node("here", 0),
                 node("ill", 3).is(NodeState.UNHEALTHY), node("lost", 3).is(NodeState.LOST),
                 new TestNode("nothing", 0, 0)));
@@ -142,7 +142,7 @@ class NodeOrderTest {
     }
 
     @Test
-    void fewNodesAreFilledEvenly() {
+    void containersAreSpreadOnFewerNodesThanTheMinimum() {
         PackingSettings five = settings("min-nodes", "5");
         TestNode[] four = {node("a1", 1), node("b0", 0), node("c9", 9), node("d5", 5)};
         assertEquals("b0 a1 d5 c9", order(five, four));
@@ -152,7 +152,7 @@ class NodeOrderTest {
     }
 
     @Test
-    void nodesThatTakeNothingDontMakeUpTheMinimum() {
+    void nodesThatCantTakeContainersDontCountForTheMinimum() {
         PackingSettings two = settings("min-nodes", "2");
         assertEquals("m low", order(two, node("m", 3), node("low", 0), node("going", 0).is(NodeState.DECOMMISSIONING)));
         assertEquals("low m", order(settings("min-nodes", "3"), node("m", 3), node("low", 0),
@@ -162,7 +162,7 @@ class NodeOrderTest {
     }
 
     @Test
-    void theOrderOfLowNodesStays() {
+    void theRandomOrderOfLowNodesDoesntChangeWithinAProcess() {
         List<TestNode> nodes = new ArrayList<>();
         for (int i = 0; i < 50; i++) {
             nodes.add(node("n" + i, 0));
@@ -171,11 +171,11 @@ class NodeOrderTest {
         String first = order(one, nodes);
         Collections.shuffle(nodes, new Random(1));
         assertEquals(first, order(one, nodes));
-        assertNotEquals(first, order(new NodeOrder(settings()), nodes), "another process has another order");
+        assertNotEquals(first, order(new NodeOrder(settings()), nodes), "each process has another random order");
     }
 
     @Test
-    void theRandomOrderFavoursNobody() {
+    void eachLowNodeIsFirstInSomeRandomOrder() {
         List<TestNode> nodes = new ArrayList<>();
         for (int i = 0; i < 10; i++) {
             nodes.add(node("n" + i, 0));
@@ -187,15 +187,15 @@ class NodeOrderTest {
         assertEquals(10, firsts.size());
     }
 
-    /** Compares the heap with the simplest implementation, which compares all pairs of nodes. */
+    /** Compares the result of the heap with that of the simplest implementation, which compares all pairs of nodes. */
     @Test
-    void theHeapAgreesWithSorting() {
+    void theHeapGivesTheSameOrderAsSorting() {
         Random random = new Random(7);
         for (int round = 0; round < 200; round++) {
             List<TestNode> nodes = new ArrayList<>();
             int n = random.nextInt(40);
             for (int i = 0; i < n; i++) {
-                // all uses differ, so that no two nodes have the same place
+                // all nodes have different use, so that no two nodes have the same place
                 nodes.add(new TestNode("n" + i, 100_000, 1).uses(i * 2000L + 1 + random.nextInt(1000), 0));
                 if (random.nextInt(4) == 0) {
                     nodes.get(i).containersMeasured(80_000 + 7 * i, 0);
@@ -218,16 +218,16 @@ class NodeOrderTest {
     }
 
     @Test
-    void theLargestComesOnceMoreWhereTheLastIsSmaller() {
+    void theLargestNodeIsReturnedAgainIfTheLastNodeIsSmaller() {
         TestNode big = new TestNode("big", 20480, 20).uses(14336, 1);
         assertEquals("big full big", order(settings(), node("full", 10), big));
         assertEquals("full big", order(settings(), node("full", 7), new TestNode("big", 20480, 20).uses(20480, 1)));
-        assertEquals("a b", order(settings(), node("a", 7), node("b", 8)), "nodes of one size come once");
+        assertEquals("a b", order(settings(), node("a", 7), node("b", 8)), "no node is returned twice");
         assertEquals("full", order(settings(), node("full", 10), big.is(NodeState.DECOMMISSIONING)));
     }
 
     @Test
-    void anIteratorEnds() {
+    void theIteratorThrowsAfterTheLastNode() {
         Iterator<FiCaSchedulerNode> one = new NodeOrder(settings()).of(Collections.singletonList(node("a", 1).node));
         assertTrue(one.hasNext());
         one.next();

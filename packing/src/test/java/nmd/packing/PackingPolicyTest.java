@@ -28,7 +28,7 @@ class PackingPolicyTest {
         return new PackingPolicy<>(NodeOrderTest.settings(pairs));
     }
 
-    /** Places each container on the first node with room, as the scheduler does. */
+    /** Places each container on the first node that has room, as the scheduler does. */
     private static void place(PackingPolicy<FiCaSchedulerNode> policy, List<FiCaSchedulerNode> nodes,
             String partition) {
         Resource one = Resource.newInstance(1024, 1);
@@ -49,7 +49,7 @@ class PackingPolicyTest {
     }
 
     @Test
-    void thePublishedExample() {
+    void theNodesOfThePublishedExampleAreFilledAsPublished() {
         List<FiCaSchedulerNode> nodes = nodes(10);
         PackingPolicy<FiCaSchedulerNode> policy = policy("high-threshold", "80", "min-nodes", "5");
         for (int i = 0; i < 20; i++) {
@@ -67,7 +67,7 @@ class PackingPolicyTest {
     }
 
     @Test
-    void partitionsAreKeptApart() {
+    void eachPartitionHasItsOwnOrderAndMinimum() {
         PackingPolicy<FiCaSchedulerNode> policy = policy("min-nodes", "5");
         List<FiCaSchedulerNode> few = nodes(4);
         few.forEach(n -> n.updateLabels(Collections.singleton("gpu")));
@@ -83,7 +83,9 @@ class PackingPolicyTest {
         assertEquals(0, policy.getNodesPerPartition("").size());
     }
 
-    /** Six nodes of seven are enough to pack, five aren't. A node that has got a label isn't in the order. */
+    /**
+     * Six of seven nodes are enough for packing, five are not. The order doesn't contain a node that has got a label.
+     */
     @Test
     void aNodeThatGotALabelLaterIsNoLongerCounted() {
         PackingPolicy<FiCaSchedulerNode> policy = policy("min-nodes", "6");
@@ -111,9 +113,9 @@ class PackingPolicyTest {
         assertEquals(7, policy.getNodesPerPartition("").size());
     }
 
-    /** A look-up uses the nodes that are passed in, not those of an earlier call. */
+    /** A look-up uses the nodes that are passed to it, not the nodes of an earlier look-up. */
     @Test
-    void anOldListIsNotUsed() {
+    void aLookUpDoesntUseTheNodesOfAnEarlierLookUp() {
         PackingPolicy<FiCaSchedulerNode> policy = policy();
         policy.addAndRefreshNodesSet(nodes(3), "");
         List<FiCaSchedulerNode> now = nodes(2);
@@ -124,9 +126,9 @@ class PackingPolicyTest {
         assertTrue(now.containsAll(seen));
     }
 
-    /** Many threads look nodes up while containers start and end. Each thread gets every node exactly once. */
+    /** Many threads do look-ups while containers start and end. Each thread gets every node exactly once. */
     @Test
-    void lookUpsFromManyThreads() throws InterruptedException {
+    void eachOfManyThreadsGetsEveryNodeExactlyOnce() throws InterruptedException {
         PackingPolicy<FiCaSchedulerNode> policy = policy();
         List<FiCaSchedulerNode> nodes = nodes(100);
         AtomicReference<Throwable> wrong = new AtomicReference<>();

@@ -17,7 +17,7 @@ class PackingSettingsTest {
     }
 
     @Test
-    void defaults() {
+    void theDefaultsApplyWithoutKeys() {
         PackingSettings s = PackingSettings.read(new Configuration(false), "pack");
         assertEquals("high-threshold 60 %, min-nodes 5, resource memory, measured both, measured-threshold 80 %",
                 s.toString());
@@ -32,7 +32,7 @@ class PackingSettingsTest {
     }
 
     @Test
-    void theEndsOfTheRangesAreAllowed() {
+    void theLimitsOfTheRangesAreAllowed() {
         for (String[] pair : new String[][] {{"high-threshold", "1"}, {"high-threshold", "100"}, {"min-nodes", "0"},
                 {"min-nodes", "1000000"}, {"measured-threshold", "1"}, {"measured-threshold", "100"}}) {
             NodeOrderTest.settings(pair);
@@ -40,7 +40,7 @@ class PackingSettingsTest {
     }
 
     @Test
-    void aNumberOutOfRangeIsNamedWithWhatIsAllowed() {
+    void aNumberOutOfRangeIsRefusedWithTheAllowedRange() {
         assertEquals(KEY + "high-threshold is \"101\", but must be a whole number from 1 to 100 (percent of a node;"
                 + " default: 60).", refusal("high-threshold", "101"));
         for (String bad : new String[] {"0", "-1", "60%", "0.6", "", "sixty", "99999999999"}) {
@@ -54,7 +54,7 @@ class PackingSettingsTest {
     }
 
     @Test
-    void aWordThatIsUnknownIsNamedWithWhatIsAllowed() {
+    void anUnknownWordIsRefusedWithTheAllowedWords() {
         assertEquals(KEY + "resource is \"cpu\", but must be one of: memory, dominant (default: memory).",
                 refusal("resource", "cpu"));
         assertEquals(KEY + "measured is \"yes\", but must be one of: off, containers, node, both (default: both).",
@@ -69,7 +69,7 @@ class PackingSettingsTest {
     }
 
     @Test
-    void otherPoliciesKeysAreNotOurs() {
+    void theKeysOfOtherPoliciesAreIgnored() {
         Configuration conf = new Configuration(false);
         conf.set("yarn.scheduler.capacity.multi-node-sorting.policy.other.treshold", "80");
         conf.set("yarn.scheduler.capacity.multi-node-sorting.policy.other.high-threshold", "80");

@@ -11,7 +11,7 @@ class PlacementCheckTest {
     private static final String CS = "yarn.scheduler.capacity.";
     private static final String ALL = CS + "multi-node-sorting.policy";
 
-    /** Returns a configuration in which packing is registered, but no queue uses it. */
+    /** Returns a configuration in which the policy is registered, but no queue uses it. */
     private static Configuration conf(String... pairs) {
         Configuration conf = new Configuration(false);
         conf.set(CS + "multi-node-placement-enabled", "true");
@@ -43,13 +43,13 @@ class PlacementCheckTest {
     }
 
     @Test
-    void eachQueueMayHaveItsOwn() {
+    void eachQueueMayHaveItsOwnPolicy() {
         accepts(queueKey("root.a"), "pack", queueKey("root.b"), "pack");
         accepts(queueKey("root.a"), "pack", queueKey("root.b"), "default", ALL + ".names", "pack,default");
     }
 
     @Test
-    void aQueueWithoutIsNamed() {
+    void aQueueWithoutAPolicyIsRefusedByName() {
         assertEquals("All containers of queue root.b would go to one node: " + CS
                 + "multi-node-placement-enabled is true, and neither " + queueKey("root.b") + " nor " + ALL
                 + " names a policy. Set " + ALL
@@ -58,14 +58,14 @@ class PlacementCheckTest {
     }
 
     @Test
-    void aParentsKeySaysNothingForItsChildren() {
+    void theKeyOfAParentDoesntApplyToItsChildren() {
         String said = refusal(queueKey("root"), "pack", queueKey("root.a"), "pack", queueKey("root.b"), "pack",
                 CS + "root.b.queues", "x");
         assertEquals("queue root.b.x", said.replaceAll("All containers of (.*) would go.*", "$1"));
     }
 
     @Test
-    void anEmptyKeyTakesThePolicyAway() {
+    void aQueueWhosePolicyKeyIsEmptyIsRefused() {
         assertEquals("All containers of queue root.b would go to one node: " + CS
                 + "multi-node-placement-enabled is true, and " + queueKey("root.b") + " is empty. Set " + ALL
                 + " to the name of a policy, for all queues.",
@@ -73,7 +73,7 @@ class PlacementCheckTest {
     }
 
     @Test
-    void aPolicyThatIsNotRegisteredIsNone() {
+    void aQueueWhosePolicyIsNotRegisteredIsRefused() {
         assertEquals("All containers of queue root.a would go to one node: " + ALL + " is \"other\", but " + ALL
                 + ".names (\"pack\") doesn't contain it. Add it there.",
                 refusal(ALL, "other", ALL + ".other.class", "some.Policy"));
@@ -87,7 +87,7 @@ class PlacementCheckTest {
     }
 
     @Test
-    void queuesThatAreMadeByThemselvesNeedOneToo() {
+    void automaticallyCreatedQueuesNeedAPolicy() {
         String kind1 = CS + "root.b.auto-create-child-queue.enabled";
         String kind2 = CS + "root.b.auto-queue-creation-v2.enabled";
         for (String kind : new String[] {kind1, kind2}) {
@@ -103,7 +103,7 @@ class PlacementCheckTest {
     }
 
     @Test
-    void thePolicysOwnNameIsTheOneOfItsClass() {
+    void theNameOfThePolicyIsFoundByItsClass() {
         String ours = PackingPolicy.class.getName();
         assertEquals("pack", PolicySetup.nameOf(conf(), ours));
         assertEquals("tight", PolicySetup.nameOf(conf(ALL + ".names", "default,tight", ALL + ".tight.class", ours),

@@ -12,7 +12,7 @@ import org.apache.hadoop.yarn.api.records.ResourceUtilization;
 import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNode;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerNode;
 
-/** The scheduler's own node class, on an RMNode that returns the name, the sizes and the state. */
+/** An object of the scheduler's own node class, on an RMNode with the given name, sizes and state. */
 final class TestNode {
     final FiCaSchedulerNode node;
     private final Map<String, Object> says = new HashMap<>();
