@@ -61,7 +61,7 @@ struct nm_report {
     char health_text[200];
 };
 
-/* queue_capacity: how many opportunistic containers the cluster may send beyond the running ones. */
+/* queue_capacity: how many opportunistic containers the queue may hold, in addition to running containers. */
 void nm_report_make(struct nm_report *r, struct nm_report_memory *m, const struct nm_status *s,
                     uint32_t queue_capacity, uint64_t now_usec, uint64_t realtime_usec);
 /* Sets the node to unhealthy in this heartbeat, with this reason. */

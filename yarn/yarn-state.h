@@ -59,7 +59,7 @@ struct nm_yarn {
     struct nm_yarn_size size_passed_on; /* the size last passed on to the manager */
     int64_t limit_mib;           /* memory that a draining node offers; 0: the node's full size */
     int64_t limit_told_mib;      /* value of limit_mib that the last registration contained */
-    unsigned empty_beats;        /* answered heartbeats since the last container of the cluster was removed */
+    unsigned empty_beats;        /* number of answered heartbeats since the last container of the cluster was removed */
     char disks_trouble[200];
     Hadoop__NodeId id;
     char host[256];  /* host name; "" while the name is not known yet */

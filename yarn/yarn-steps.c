@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The schedule of steps, and the handling of failed steps. Between two steps only the timer is active. */
+/* Schedules the steps, and handles failed steps. Between two steps only the timer is active. */
 
 #include "yarn/yarn-state.h"
 

@@ -13,7 +13,7 @@
 #include "util/clock.h"
 #include "yarn/message-ids.h"
 
-/* Refuses starts while the node registers, because the registration might not list the new containers. */
+/* Refuses starts while the node is registering, because its registration might not list the new containers. */
 static bool is_ready(const struct nm_yarn_cm_server *m, struct nm_hadoop_call *call)
 {
     if (m->gate.rm_identifier != 0)

@@ -67,7 +67,7 @@ nm_printf(5, 6) static int add_print(struct list *to, const char *section, const
 
 /* ---- Hadoop's properties ------------------------------------------------------------------ */
 
-/* Returns the file that has set this field, or NULL. */
+/* Returns the file that has set the property of this field, or NULL. */
 static const char *file_of(const struct nm_yarn_settings *s, const void *field)
 {
     for (size_t i = 0; i < nm_yarn_n_keys; i++)

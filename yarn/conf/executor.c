@@ -17,7 +17,7 @@
 
 enum { MIN_UID, BANNED, ALLOWED };
 
-/* The defaults are those of Hadoop 3. */
+/* The names and their defaults, as in Hadoop 3. */
 const struct nm_yarn_executor_name nm_yarn_executor_names[3] = {
     [MIN_UID] = {"min.user.id", "1000", "0 to 4294967294",
                  "Minimum uid of accounts that may run containers. allowed.system.users lists exceptions."},

@@ -43,7 +43,7 @@ struct rule {
     bool of_proxy; /* applies only if application masters connect to the ResourceManager through nmd */
     struct {
         const char *name, *value;
-    } unless; /* the rule doesn't apply if this other property has this value (NULL: any value but "") */
+    } unless; /* the rule doesn't apply if property `name` has this value (NULL: any value but "") */
 };
 
 #define PAGES_IN_CLEAR \
@@ -248,7 +248,7 @@ static const char *const idle[] = {
     "network-tagging.", "network-tagging", "resource.disk.", "resource.network.",
     "container-log-monitor.", "log.delete.threshold", "emit-container-events", "remote-app-log-dir",
     "remote-app-log-dir-", "remote-app-log-dir.", "log-aggregation.", "logaggregation.", "health-checker.",
-    /* Kerberos and the functions that it protects */
+    /* Kerberos, and functions that require Kerberos */
     "keytab", "principal", "webapp.spnego-", "webapp.https.address",
     /* protection of pages that can be written to or framed; nmd's pages can't be */
     "webapp.rest-csrf.", "webapp.xfs-filter.",

@@ -60,8 +60,9 @@ int nm_yarn_proxying_read(const struct nm_yarn_conf *c, struct nm_yarn_settings 
  *
  *   dfs.nameservices, dfs.ha.namenodes.SERVICE   the name nodes of each name service
  *   dfs.namenode.http-address[.SERVICE[.NODE]]   the name nodes' WebHDFS addresses; if dfs.http.policy is HTTPS_ONLY,
- *                                                dfs.namenode.https-address instead. With HTTP_AND_HTTPS, the latter
- *                                                is used for swebhdfs: URIs and is listed as "swebhdfs://..."
+ *                                                dfs.namenode.https-address instead. With HTTP_AND_HTTPS, the
+ *                                                https-address is used for swebhdfs: URIs, and is listed as
+ *                                                "swebhdfs://..."
  *   dfs.namenode.rpc-address[.SERVICE[.NODE]]    the host of a name node whose WebHDFS address has no host, and
  *                                                the authority of hdfs: URIs
  *   fs.defaultFS                                 like an RPC address; and the name nodes for URIs without an authority,

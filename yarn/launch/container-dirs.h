@@ -31,7 +31,7 @@ int nm_yarn_dirs_make_log(int log_fd, const struct nm_yarn_tenant *t);
 int nm_yarn_dirs_open_work(int local_fd, const struct nm_yarn_tenant *t);
 int nm_yarn_dirs_open_log(int log_fd, const struct nm_yarn_tenant *t);
 
-/* Writes a new file of the user in that directory, and removes an existing file of that name first. */
+/* Writes a new file that belongs to the user. If a file with that name exists, removes it first. */
 int nm_yarn_dirs_write(int dir_fd, const struct nm_yarn_tenant *t, const char *name, const void *data, size_t size,
                        mode_t mode);
 

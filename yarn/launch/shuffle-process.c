@@ -206,7 +206,7 @@ int nm_yarn_shuffle_process_tell(struct nm_yarn_shuffle_process *p, const char *
     if (p->pid == 0)
         return -EPIPE;
     if (p->untold_size + size + 1 <= UNTOLD_MAX)
-        larger = malloc(p->untold_size + size + 1); /* not realloc(), which may leave a copy of keys */
+        larger = malloc(p->untold_size + size + 1); /* realloc() could leave a copy of keys in freed memory */
     if (!larger)
         return give_up(p);
     if (p->untold_size > 0)

@@ -17,7 +17,7 @@ static const char opens[] = "--add-opens=java.base/java.lang=ALL-UNNAMED "
 
 /* ---- the node's variables ----------------------------------------------------------------- */
 
-/* Returns a comma-separated list of the good directories, each with `rest` appended. */
+/* Returns a comma-separated list of the good directories. `rest` is appended to each directory. */
 static char *list_dirs(struct nm_arena *arena, const struct nm_yarn_dirs *dirs, const char *rest)
 {
     char *list = nm_arena_print(arena, "%s", "");

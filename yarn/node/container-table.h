@@ -29,7 +29,7 @@ struct nm_yarn_held {
     struct nm_yarn_held *next; /* the next older record */
 };
 
-/* Resources for a running container: additional resources, or the resources for the container's re-initialization. */
+/* A request for resources of a running container: additional resources, or the resources for its re-initialization. */
 struct nm_yarn_extra {
     struct nm_yarn_container *container;
     struct nm_arena arena;
@@ -47,7 +47,7 @@ struct nm_yarn_container {
     /* The unpacked blob: the launch context and the directories. */
     const Yarn__Record *record; /* the newest entry of `records` */
     struct nm_yarn_held *records;
-    /* The identifier of the newest token, which is in the record or has arrived since. */
+    /* The identifier of the newest token. It is part of the record, or has arrived after the record was made. */
     const Hadoop__ContainerTokenIdentifier *token;
     struct nm_arena token_arena;
     bool increased;       /* the container's size was increased, and the ResourceManager has not been informed yet */
@@ -97,7 +97,7 @@ int nm_yarn_container_table_add_app(struct nm_yarn_container_table *all, const s
  * blob or the identifier is invalid; -ENOMEM. */
 int nm_yarn_container_table_add(struct nm_yarn_container_table *all, struct nm_bytes blob,
                                 struct nm_yarn_container **ret);
-/* Removes a container. Its application stays until nm_yarn_container_table_drop_app() is called. */
+/* Removes a container. Its application is kept until nm_yarn_container_table_drop_app() is called. */
 void nm_yarn_container_table_remove(struct nm_yarn_container_table *all, struct nm_yarn_container *container);
 void nm_yarn_container_table_drop_app(struct nm_yarn_container_table *all, struct nm_yarn_app *app);
 

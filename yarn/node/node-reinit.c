@@ -402,8 +402,8 @@ void nm_yarn_container_prepare_reinit(struct nm_yarn_container *i)
         nm_yarn_container_prepare(i, false);
 }
 
-/* Returns true if the command itself failed and was not ended by a signal: bash exits with 143 after SIGTERM and 137
- * after SIGKILL. */
+/* Returns true if the command itself failed and no signal ended it. If a signal ended the command, bash exits with 143
+ * (SIGTERM) or 137 (SIGKILL). */
 static bool has_failed(const struct nm_container *c)
 {
     return nm_yarn_exit_is_failure(c) && c->exit_reason != NM_EXIT_OOM && c->exit_code != 0 &&

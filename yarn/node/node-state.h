@@ -98,8 +98,9 @@ bool nm_yarn_recent_has_app(const struct nm_yarn_node *n, const struct nm_yarn_a
 nm_printf(2, 3) int nm_yarn_refuse(struct nm_exception *why, const char *format, ...);
 /* Refuses a request for a container that this node doesn't have. */
 int nm_yarn_refuse_unknown(const struct nm_yarn_node *n, const char *text, struct nm_exception *why);
-/* The environment variable with the runtime that a container requires. A container whose runtime this node lacks must
- * be refused and not run in another one. nm_yarn_wanted_runtime() returns NULL if the container requires no runtime. */
+/* The environment variable that names the runtime that a container requires. If this node doesn't have the runtime, the
+ * container must be refused, because it must not run in another runtime. nm_yarn_wanted_runtime() returns NULL if the
+ * container requires no runtime. */
 #define NM_YARN_RUNTIME "YARN_CONTAINER_RUNTIME_TYPE"
 const char *nm_yarn_wanted_runtime(const Yarn__LaunchContext *context);
 int nm_yarn_refuse_runtime(const Yarn__LaunchContext *context, struct nm_exception *why);
@@ -119,9 +120,9 @@ void nm_yarn_container_ended_early(struct nm_yarn_container *i, int32_t status, 
 void nm_yarn_container_ended(struct nm_yarn_container *i, const struct nm_container *c);
 /* Removes a container whose end needs no further report. */
 void nm_yarn_container_forget(struct nm_yarn_container *i);
-/* Removes the ended containers of applications that are over, since no further request for them is expected. */
+/* Removes the ended containers of ended applications, since no further request for these containers is expected. */
 void nm_yarn_node_sweep(struct nm_yarn_node *n);
-/* Removes the application if it is over and all its containers were removed. */
+/* Removes the application if it has ended and all its containers were removed. */
 void nm_yarn_app_settle(struct nm_yarn_node *n, struct nm_yarn_app *app);
 /* Finds a container that hasn't ended. Refuses the request if there is no such container. */
 int nm_yarn_find_live(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_yarn_container **ret,

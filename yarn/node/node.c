@@ -139,8 +139,8 @@ static bool adopt_early(const char *name, struct nm_bytes content, void *userdat
     return r != -EBADMSG;
 }
 
-/* Prepares the adopted containers. Their environment contains the node's name, so the preparation waits until the name
- * is known. */
+/* Prepares the adopted containers. Is called when the node's name is known, because the environment of containers
+ * contains the name. */
 static void prepare_adopted(struct nm_yarn_node *n)
 {
     for (struct nm_yarn_container *i = n->containers.first, *next; i; i = next) {

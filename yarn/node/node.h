@@ -98,7 +98,8 @@ int nm_yarn_node_update(struct nm_yarn_node *n, struct nm_bytes identifier,
 /* Ends a container with code and message. Succeeds if the container has ended already. */
 int nm_yarn_node_stop(struct nm_yarn_node *n, const Hadoop__ContainerId *id, enum nm_yarn_exit code,
                       const char *message, struct nm_exception *why);
-/* Applies a SignalContainerCommand. As in Hadoop, the call succeeds if the container can't receive the signal. */
+/* Carries out a SignalContainerCommand. As in Hadoop, the call succeeds even if the container can't receive the
+ * signal. */
 int nm_yarn_node_signal(struct nm_yarn_node *n, const Hadoop__ContainerId *id, int32_t command,
                         struct nm_exception *why);
 int nm_yarn_node_status(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_arena *arena,
@@ -146,7 +147,7 @@ bool nm_yarn_node_has_application(const struct nm_yarn_node *n, const struct nm_
 void nm_yarn_node_end_application(struct nm_yarn_node *n, const Hadoop__ApplicationId *id);
 /* Removes an ended container, because the ResourceManager has received its end or doesn't know the container. */
 void nm_yarn_node_acknowledge(struct nm_yarn_node *n, const Hadoop__ContainerId *id);
-/* Writes all containers into a heartbeat's status. Ends that don't fit into one message are sent with the next
+/* Writes the statuses of all containers into a heartbeat. Ends that don't fit into one message are sent with the next
  * heartbeat. */
 int nm_yarn_node_report(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__NodeStatus *status);
 /* Records that the ResourceManager has answered the heartbeat with a new response id. Requests another heartbeat if

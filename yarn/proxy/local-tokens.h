@@ -37,7 +37,7 @@ struct nm_yarn_local_chance {
  * be saved. */
 bool nm_yarn_local_keys_step(struct nm_yarn_local_keys *k, uint64_t now_usec,
                              const struct nm_yarn_local_chance *chance);
-/* Returns the latest time at which the next step changes the keys. */
+/* Returns the latest time for the next call of nm_yarn_local_keys_step(). */
 uint64_t nm_yarn_local_keys_due(const struct nm_yarn_local_keys *k);
 
 /* Returns the key that signs new tokens. This key exists after the first step. */

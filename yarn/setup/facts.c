@@ -107,11 +107,10 @@ int nm_setup_facts_gather(const struct nm_setup_wish *w, const struct nm_yarn_se
     return 0;
 }
 
+/* ---- the service nmd ---------------------------------------------------------------------- */
+
 /* Returns whether the init program of the host is systemd. The directory of the program differs between distributions,
  * but the program is always called "systemd". */
-
-/* Finds the nmd that uses the state directory. If the path contains a link, it is resolved below the root directory. So
- * the result is never the nmd that runs on this host and uses another root directory. */
 static bool boots_systemd(int root)
 {
     _cleanup_close_ int fd = nm_open_in_root(root, "/sbin/init", O_PATH);
@@ -130,9 +129,8 @@ static bool boots_systemd(int root)
     return slash && nm_streq(slash + 1, "systemd");
 }
 
-/* Determines how nmd is started. A running systemd has made /run/systemd/system (sd_booted(3)). Below --root this
- * directory may be missing because that host isn't running. If no nmd is running, the host's init program then shows
- * whether systemd will start nmd. */
+/* Finds the nmd that uses the state directory. If the path contains a link, it is resolved below the root directory. So
+ * the result is never the nmd of this host if --root names another directory. */
 static pid_t find_nmd(const struct nm_setup_wish *w, int root)
 {
     _cleanup_close_ int fd = nm_open_in_root(root, w->state_dir, O_PATH | O_DIRECTORY);
@@ -145,8 +143,8 @@ static pid_t find_nmd(const struct nm_setup_wish *w, int root)
 }
 
 /* Determines how nmd is started. A running systemd has made /run/systemd/system (sd_booted(3)). Below --root this
- * directory may be missing because the host isn't running. The host's init program then shows whether systemd will
- * start nmd, unless an nmd is running already. */
+ * directory may be missing because that host isn't running. If no nmd is running, the host's init program then shows
+ * whether systemd will start nmd. */
 struct nm_setup_service nm_setup_service_look(const struct nm_setup_wish *w)
 {
     _cleanup_close_ int root = RET_NERRNO(open(*w->root ? w->root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC));

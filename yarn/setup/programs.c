@@ -109,7 +109,7 @@ static void find_home(const struct search *s, struct program *p)
     const char *value = getenv(p->variable);
 
     read_script(s, "hadoop-env.sh", p);
-    read_script(s, "yarn-env.sh", p); /* the same order as in Hadoop: hadoop-env.sh was read before */
+    read_script(s, "yarn-env.sh", p); /* as in Hadoop, after hadoop-env.sh */
     if (p->home || !is_home(s, value, p->name))
         return;
     p->from = "the environment of this command";
