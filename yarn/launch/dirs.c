@@ -354,7 +354,7 @@ static void check_disk(struct nm_yarn_dir *d, const struct nm_yarn_settings *s)
         (void)snprintf(d->why, sizeof d->why, "%s", strerror(-r));
     else if (r == 0)
         (void)snprintf(d->why, sizeof d->why, "it was removed, or a disk was mounted or unmounted there, after nmd "
-                       "opened it; restart nmd to use the current one");
+                       "opened it; restart nmd to use the directory that is there now");
     else if (vfs.f_flag & ST_RDONLY)
         (void)snprintf(d->why, sizeof d->why, "its file system is read-only");
     else if (s->checks_disks && (r = try_to_make(d->fd)) < 0)

@@ -119,8 +119,8 @@ static int cannot_use(const struct nm_yarn_dir *d, int r, char **ret_message)
 static int cannot_make(const char *dir, int r, char **ret_message)
 {
     if (r == -EPERM)
-        return nm_fail(ret_message, r, "Can't make the container's directory in %s: the existing one belongs to "
-                       "another user", dir);
+        return nm_fail(ret_message, r, "Can't make the container's directory in %s: a directory of the same "
+                       "name exists and belongs to another user", dir);
     return nm_fail(ret_message, r, "Can't make the container's directory in %s: %s", dir, strerror(-r));
 }
 
@@ -338,7 +338,7 @@ static void look_at_some(struct nm_yarn_preparation *p)
 static int ask_again(struct nm_yarn_preparation *p, char **ret_message)
 {
     if (++p->n_lost > LOST_MAX)
-        return nm_fail(ret_message, -ESTALE, "The container's resources in %s are removed again each time they have "
+        return nm_fail(ret_message, -ESTALE, "The container's resources in %s were removed each time after they had "
                                              "been fetched",
                        nm_yarn_caches_dir(&p->launcher->caches));
     p->ask = nm_localizer_ask_free(p->ask);

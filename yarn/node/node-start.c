@@ -123,10 +123,10 @@ static void refuse_to_drain(struct nm_yarn_container *i)
                                     "before the ResourceManager was informed, so this doesn't count as a failure.");
     else
         nm_yarn_container_end_early(i, NM_YARN_INVALID, "The node is draining and accepts no new containers, but the "
-                                    "ResourceManager still counts on its resources. Until that changes, a start here "
-                                    "counts as a failure. To make the ResourceManager send no more, run 'yarn rmadmin "
-                                    "-refreshNodes -g' with the node excluded. To make the node accept containers "
-                                    "again, run 'nmctl undrain' on it.");
+                                    "ResourceManager still counts on its resources. Until that changes, each start "
+                                    "on this node counts as a failure. To make the ResourceManager send no more "
+                                    "containers, run 'yarn rmadmin -refreshNodes -g' with the node excluded. To make "
+                                    "the node accept containers again, run 'nmctl undrain' on the node.");
 }
 
 /* Refuses a start. The ResourceManager doesn't know the node's own limits (live containers, descriptors, stored
@@ -283,7 +283,7 @@ static int obstruct_for_disks(const struct nm_yarn_node *n, struct plan *p, cons
         return obstruct(p, NM_YARN_DISKS_FAILED, nm_strdup_printf("%s", why));
     return obstruct(p, NM_YARN_INVALID,
                     nm_strdup_printf("%s. The ResourceManager is informed with the node's next heartbeat. Until then "
-                                     "a start here counts as a failure.", why));
+                                     "each start on this node counts as a failure.", why));
 }
 
 static int make_plan(const struct nm_yarn_node *n, const struct nm_yarn_container_id *id,
