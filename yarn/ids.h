@@ -43,10 +43,10 @@ const char *nm_yarn_container_id_format(const struct nm_yarn_container_id *id, c
 
 /*
  * Returns the number of the next container that a node allocates itself. `start` is the number below which the
- * ResourceManager lets this node allocate numbers, and `last` is the last number used, or `start` if no number was
- * used. The result is further below `start`, by one, than `last` was below the start of its own epoch. After a restart
- * of the ResourceManager, `start` belongs to another epoch. If the distance began at zero again, -1 and the first
- * number of the new epoch would be different containers with the same text, and so with the same directories.
+ * ResourceManager lets this node allocate numbers. `last` is the last number used, or `start` if no number was used.
+ * The result is further below `start`, by one, than `last` was below the start of its own epoch. After a restart of the
+ * ResourceManager, `start` belongs to another epoch. If the distance began at zero again, -1 and the first number of
+ * the new epoch would be different containers with the same text, and so with the same directories.
  */
 int64_t nm_yarn_container_number_below(int64_t start, int64_t last);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The functions that handle the methods of the protocol of cm-server.h, and the code that these functions share: the
- * identity of the caller, and the outcome for each container that a call names. The userdata of each method is a struct
- * nm_yarn_cm_server. */
+/* The functions that handle the methods of cm-server.h's protocol, and the code that they share. The shared code
+ * determines the identity of the caller, and collects the outcome for each container of a call. The userdata of each
+ * method is a struct nm_yarn_cm_server. */
 
 #include "rpc/hadoop/server.h"
 #include "yarn/cm-protocol/cm-server.h"

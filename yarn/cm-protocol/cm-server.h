@@ -32,8 +32,8 @@ int nm_yarn_cm_server_new(sd_event *event, int listen_fd, struct nm_yarn_keyring
 struct nm_yarn_cm_server *nm_yarn_cm_server_free(struct nm_yarn_cm_server *m);
 NM_DEFINE_CLEANUP(struct nm_yarn_cm_server *, nm_yarn_cm_server_free)
 
-/* Set the node's address as it is in tokens, and the id of the ResourceManager whose tokens are valid. 0: no token is
- * valid at the moment, because the node is registering. The answer to a start request is then a request to retry. */
+/* Set the node's address as it is in tokens, and the id of the ResourceManager whose tokens are valid. 0: the node is
+ * registering, so no token is valid. The answer to a start request is then a request to retry. */
 void nm_yarn_cm_server_set_node(struct nm_yarn_cm_server *m, const char *host, int32_t port);
 void nm_yarn_cm_server_set_rm(struct nm_yarn_cm_server *m, int64_t rm_identifier);
 

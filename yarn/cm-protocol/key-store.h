@@ -3,8 +3,8 @@
 
 /*
  * Saves keys and used tokens in a file of the state directory, so that they survive a restart of nmd. A restarted nmd
- * can then verify the token of an application's master that connects before the node is registered, and of a master
- * whose key only this node still has.
+ * can then verify the token of an application's master that connects before the node is registered. It can also verify
+ * the token of a master whose key only this node still has.
  */
 
 #include "yarn/cm-protocol/keyring.h"

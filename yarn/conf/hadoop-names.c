@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See rules.h. The list is the union of the names in YarnConfiguration and in yarn-default.xml of Hadoop 3.3.6,
- * 3.4.2 and 3.5.0, and of the names that other classes of the ResourceManager and of clients define. The names are
+ * See rules.h. The list contains the names in YarnConfiguration and in yarn-default.xml of Hadoop 3.3.6, 3.4.2 and
+ * 3.5.0. It also contains the names that other classes of the ResourceManager and of clients define. The names are
  * without the prefix "yarn." and sorted by strcmp() for the binary search.
  */
 

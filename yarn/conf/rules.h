@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Decides about properties that nmd doesn't support. nmd refuses to start if a property requests a function that nmd
- * doesn't have, and jobs depend on the function or it protects users. If the function is optional, nmd warns once. All
+ * Decides about properties that nmd doesn't support. A property may request a function that nmd doesn't have. If jobs
+ * depend on the function or it protects users, nmd refuses to start. If the function is optional, nmd warns once. All
  * other properties have no effect on a node. nmd also warns of a property that has a prefix of Hadoop or nmd but is
  * defined by neither, because its name may be misspelt.
  */

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Removes the files of containers and applications after the configured delay. nm-localizer removes them with the
- * rights of the files' owner, in a separate process, since there may be a million files. For each application that has
- * ended, a file in nmd's state directory exists until the application's files are removed, so that a restarted nmd
- * continues the removal.
+ * Removes the files of containers and applications after the configured delay. nm-localizer removes them in a separate
+ * process, since there may be a million files. This process has the rights of the files' owner. For each application
+ * that has ended, a file in nmd's state directory exists until the application's files are removed, so that a restarted
+ * nmd continues the removal.
  */
 
 #include <systemd/sd-event.h>

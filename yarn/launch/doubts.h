@@ -16,7 +16,7 @@ void nm_yarn_doubts_tell(const struct nm_yarn_settings *s, uid_t nmd_uid, const 
                          void (*tell)(int level, const char *sentence));
 
 /* Checks whether containers can use the file of certificates that is configured for WebHDFS. nmd itself can't load
- * certificates, so nm-localizer, which uses the file when it fetches, loads it for the check, as a user without
- * privileges. The check blocks for some seconds at most. It must be called before the event loop runs. Returns NULL if
- * the file is usable or the check failed. Otherwise returns the reason, which the caller frees. */
+ * certificates. So nm-localizer, which uses the file when it fetches, loads the file for the check. It does so as a
+ * user without privileges. The check blocks for some seconds at most. It must be called before the event loop runs.
+ * Returns NULL if the file is usable or the check failed. Otherwise returns the reason, which the caller frees. */
 char *nm_yarn_certificates_doubt(const char *localizer_program, const char *path);

@@ -49,8 +49,8 @@ static void put_inherited(FILE *out, const struct nm_yarn_launch *l)
                     l->inherited[i].value);
 }
 
-/* Writes the links. The option -n of ln is needed for a further run of the container: the name may then be a link to a
- * directory, and without -n ln would make the new link inside that directory. */
+/* Writes the links. In a further run of the container, the name may already be a link to a directory. Without the
+ * option -n, ln would then make the new link inside that directory. */
 static void put_links(FILE *out, const struct nm_yarn_launch *l)
 {
     for (size_t i = 0; i < l->n_links; i++) {

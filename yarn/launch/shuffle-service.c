@@ -70,9 +70,9 @@ static void on_placed(int result, const char *message, void *userdata)
                 r < 0 ? "it keeps nmd's CPU weight: " : "it runs at nice 10 instead", r < 0 ? strerror(-r) : "");
 }
 
-/* Moves nm-shuffle to its own cgroup. This must happen when nm-shuffle is already listening: the address rules of
- * nmd.service (IPAddressAllow=) apply only to sockets that were made in the cgroup of nmd.service, and must apply to
- * the listening socket. */
+/* Moves nm-shuffle to its own cgroup. This must happen when nm-shuffle is already listening. The address rules of
+ * nmd.service (IPAddressAllow=) apply only to sockets that were made in the cgroup of nmd.service, and the listening
+ * socket must be one of these. */
 static void place(struct nm_yarn_shuffle *s)
 {
     int r;

@@ -36,8 +36,8 @@ struct nm_yarn_container *nm_yarn_container_table_by_text(const struct nm_yarn_c
     return i;
 }
 
-/* Finds a container by the text of its id, which the manager uses as a key too, and then compares the numbers, since
- * two ids can have the same text (ids.h). */
+/* Finds a container by the text of its id, which is the manager's key too. Then compares the numbers, since two ids can
+ * have the same text (ids.h). */
 struct nm_yarn_container *nm_yarn_container_table_find(const struct nm_yarn_container_table *all,
                                                        const struct nm_yarn_container_id *id)
 {

@@ -23,7 +23,7 @@ bool nm_yarn_exit_is_failure(const struct nm_container *c);
 
 /* Writes "[2026-11-23 12:00:00.000]" in local time, as Hadoop does. */
 void nm_yarn_put_time(uint64_t realtime_usec, FILE *out);
-/* Returns the diagnostics of the container, in the arena: one line per reason, each with the time of the end, then
- * output_tail, which is the end of the command's output. Returns "" if the command exited with 0, NULL without
+/* Returns the diagnostics of the container, in the arena. They consist of one line per reason, each with the time of
+ * the end, and output_tail, the end of the command's output. Returns "" if the command exited with 0, NULL without
  * memory. */
 const char *nm_yarn_exit_text(const struct nm_container *c, const char *output_tail, struct nm_arena *arena);

@@ -6,9 +6,9 @@
  * acceptance to its end, even while it waits in the queue.
  *
  * Reports of ends contain diagnostics of up to 8 KiB each, and thousands of reports may accumulate while the
- * ResourceManager is unreachable. So each message has a limit for diagnostics. A container whose end doesn't fit into
- * the message is reported as RUNNING until its end is reported, since the ResourceManager counts a container that isn't
- * reported as lost.
+ * ResourceManager is unreachable. So each message has a limit for diagnostics. If the end of a container doesn't fit
+ * into the message, the container is reported as RUNNING until its end is reported. The ResourceManager would count a
+ * container that isn't reported as lost.
  */
 
 #include "yarn/node/node-state.h"

@@ -78,10 +78,10 @@ static void give_service_data(struct nm_yarn_container *i)
 
 /* Returns the exit status of a start that the manager refuses with this outcome. If the manager would also refuse a
  * retry on this node, the status must count as a failure. The ResourceManager doesn't count -100, -102 and -108 against
- * the attempts of an application, and MapReduce doesn't count them against the attempts of a task, so both would retry
- * on this node forever. As with Hadoop's NodeManager, an opportunistic container beyond the queue's limit gets -108. It
- * is placed on another node, since the next heartbeats report a full queue. If the ResourceManager has received such a
- * heartbeat and still sends containers, the status counts as a failure, too. */
+ * the attempts of an application. MapReduce doesn't count them against the attempts of a task. So with these statuses,
+ * both would retry on this node forever. As with Hadoop's NodeManager, an opportunistic container beyond the queue's
+ * limit gets -108. It is placed on another node, since the next heartbeats report a full queue. If the ResourceManager
+ * has received such a heartbeat and still sends containers, the status counts as a failure, too. */
 static int32_t status_of(const struct nm_yarn_container *i, int outcome)
 {
     const struct nm_yarn_node *n = i->node;

@@ -127,7 +127,7 @@ struct nm_yarn_look {
     void *userdata;
 };
 /* Return new references in the format of a NodeManager's web services (rest.h). NULL: no memory. A list has at most
- * NM_YARN_LIST_MAX items, those that haven't ended first, and a member states whether items are left out. state, user:
+ * NM_YARN_LIST_MAX items. Items that haven't ended come first. A member states whether items are left out. state, user:
  * return only items with this state or user; NULL: return items with any state or user. */
 #define NM_YARN_LIST_MAX 500u
 json_t *nm_yarn_node_show_containers(struct nm_yarn_node *n, const struct nm_yarn_look *look);

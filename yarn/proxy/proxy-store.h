@@ -16,9 +16,9 @@
  *
  * So each write precedes the action that depends on it. Only root can read the files, since they contain keys and
  * tokens. A master's file is written with every call that places containers, before the call is forwarded to the
- * ResourceManager. The files of masters are in the runtime directory, which is in memory: on a disk, the renaming of a
- * file took longer than the rest of the call (0.3 ms, and 20 ms in 1 % of the cases). They need not survive a reboot,
- * because no master survives a reboot.
+ * ResourceManager. The files of masters are in the runtime directory, which is in memory. On a disk, the renaming of a
+ * file took longer than the rest of the call (0.3 ms, and 20 ms in 1 % of the cases). The files need not survive a
+ * reboot, because no master survives a reboot.
  */
 
 #include "rpc/hadoop/token.h"

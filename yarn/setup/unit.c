@@ -29,8 +29,8 @@ const char *const nm_setup_variables[] = {
 
 /* ---- networks ----------------------------------------------------------------------------- */
 
-/* Parses the length of a network prefix. systemd reads a number with a leading zero as octal, which is rarely intended:
- * with 08 systemd ignores the line, and with 010 it allows another network. */
+/* Parses the length of a network prefix. systemd reads a number with a leading zero as octal, which is rarely intended.
+ * With 08, systemd ignores the line. With 010, it allows another network. */
 static bool parse_bits(const char *word, bool as_systemd, uint64_t *ret)
 {
     const bool is_octal = word[0] == '0' && word[1];

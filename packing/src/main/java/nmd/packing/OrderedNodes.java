@@ -67,8 +67,8 @@ final class OrderedNodes<N extends SchedulerNode> implements Iterator<N> {
     }
 
     /**
-     * Returns the next node. If the exact place of the node at the head is further back, this method moves the node to
-     * its exact place and continues with the new head.
+     * Returns the next node. The exact place of the node at the head may be further back. In this case, the node is
+     * moved to its exact place, and the new head is examined.
      */
     private N pop() {
         while (left > 0) {

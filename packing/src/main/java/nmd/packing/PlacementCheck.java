@@ -10,8 +10,8 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.Capacity
 /**
  * Refuses configurations in which a queue has no usable policy. With multi-node placement, the scheduler tries the
  * nodes of a queue in the order of the queue's policy. If the queue has no policy, or a policy that isn't registered,
- * the scheduler tries only one node: all containers of the queue are placed there, and containers for which that node
- * has no room wait forever. The scheduler only logs a warning for each look-up.
+ * the scheduler tries only one node. All containers of the queue are then placed on this node. Containers for which the
+ * node has no room wait forever. The scheduler only logs a warning for each look-up.
  *
  * <p>The policy of a queue is set by the queue's own key. If this key is missing, the key for all queues applies. The
  * key of a parent queue doesn't apply to its children.
