@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * An HTTP server in a process of its own, on a loopback port that the kernel chooses. The server looks up the beginning
+ * An HTTP server in a separate process, on a loopback port that the kernel chooses. The server looks up the beginning
  * of a request's first line in a table, sends the bytes of that row, and closes. Needs cmocka and _GNU_SOURCE.
  */
 
@@ -17,7 +17,7 @@
 
 enum canned_after {
     CANNED_CLOSE,
-    CANNED_HANG,    /* sends no more, and keeps the connection */
+    CANNED_HANG,    /* sends no more bytes, and keeps the connection open */
     CANNED_ENDLESS, /* repeats the last 1024 bytes of the answer without end */
 };
 
@@ -66,7 +66,7 @@ static inline void canned_answer(int fd, const struct canned *table)
         (void)read(fd, request, 1);
 }
 
-/* Serves each connection in a process of its own, so that a connection that hangs does not block the others. */
+/* Serves each connection in a separate process, so that a connection that hangs does not block the others. */
 static inline _Noreturn void canned_serve(int listening, const struct canned *table)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -84,8 +84,8 @@ static inline _Noreturn void canned_serve(int listening, const struct canned *ta
     }
 }
 
-/* Starts the server. make() fills the table, whose last row has a NULL request; make() gets the port, which the table
- * may quote. */
+/* Starts the server. make() fills the table, whose last row has a NULL request. make() gets the port, so that rows can
+ * contain the port. */
 static inline struct canned_server canned_start(void (*make)(unsigned port, struct canned *table))
 {
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

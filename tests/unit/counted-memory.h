@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Functions for json_set_alloc_funcs() that count the bytes that a parser holds, and the largest number so far. */
+/* Functions for json_set_alloc_funcs(). They count the bytes that a parser has allocated, and record the maximum. */
 
 #include <malloc.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 static size_t held, peak;
 
-/* Counts the allocator's header, too, since the header counts towards the memory that nmd holds. */
+/* Counts the allocator's header, too, because nmd counts the header as memory that it uses. */
 static void *counted(size_t n)
 {
     void *p = malloc(n);

@@ -51,7 +51,7 @@ int world_alone(void **state)
 void world_begin(struct world *w)
 {
     assert_int_equal(world_start(w), 0);
-    /* In a plain file each write replaced the one before. A kernel would list all enabled controllers. */
+    /* In a plain file, each write replaces the earlier text. The kernel's file lists all enabled controllers. */
     fake_tree_write(&w->dir, "root/" SLICE "/cgroup.subtree_control", "cpu io memory pids\n");
     for (enum nm_cgroup_feature f = 0; f < NM_CGROUP_FEATURE_COUNT; f++)
         w->b->feature[f] = true;

@@ -19,7 +19,7 @@ struct world {
     char *message;        /* why the start failed */
 };
 
-/* Setups: world_alone() makes the files, world_started() starts the backend, too. */
+/* Setups of a test: world_alone() makes only the files, world_started() also starts the backend. */
 int world_alone(void **state);
 int world_started(void **state);
 int world_teardown(void **state);
@@ -32,7 +32,7 @@ void world_begin(struct world *w);
 /* Asserts that a file of c1 has this text. */
 void assert_file(const struct world *w, const char *file, const char *expected);
 
-/* Result of an operation that gives no cgroup. */
+/* Result of an operation whose callback, on_done(), gets no cgroup. */
 struct answer {
     unsigned n_calls;
     int result;
@@ -41,5 +41,5 @@ struct answer {
 
 void on_done(int result, struct nm_cgroup *cg, const char *message, void *userdata);
 
-/* Returns limits of each kind. */
+/* Returns limits in which each kind of limit is set. */
 struct nm_cgroup_limits some_limits(void);

@@ -2,7 +2,8 @@
 #pragma once
 
 /* Calls try() with larger and larger arenas, so that each allocation from the arena fails once. try() must return
- * -ENOMEM until all allocations fit. Returns the size of this arena. Include it after cmocka.h. */
+ * -ENOMEM until all allocations fit. Returns the size of the first arena in which all allocations fit. Include it after
+ * cmocka.h. */
 
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See fail-nth.h. Failures of files, of new processes, and of streams in memory. */
+/* See fail-nth.h. This file wraps calls for files, for new processes, and for streams in memory. */
 
 #include "tests/unit/fail-nth.h"
 
@@ -63,7 +63,7 @@ WRAP_CALL(FAIL_FILES, ENOSPC, ssize_t, -1, write, (int fd, const void *buf, size
 WRAP_CALL(FAIL_FILES, ENOMEM, DIR *, NULL, fdopendir, (int fd), fd)
 WRAP_CALL(FAIL_FILES, EIO, DIR *, NULL, opendir, (const char *path), path)
 
-/* Wraps fcntl(). Only F_DUPFD_CLOEXEC and F_SETFL fail, which set up a descriptor before its use. */
+/* Wraps fcntl(). Only the commands F_DUPFD_CLOEXEC and F_SETFL can fail. Code uses them to set up a descriptor. */
 #define WRAP_FCNTL(name) \
     int __real_##name(int fd, int command, ...); \
     int __wrap_##name(int fd, int command, ...); \
@@ -112,7 +112,7 @@ WRAP_OPEN(openat64, (int dir_fd, const char *path, int flags, ...), dir_fd, path
 pid_t __real_fork(void);
 pid_t __wrap_fork(void);
 
-/* In a child only calls of FAIL_CHILD fail, because the test counts the other kinds in its own process. */
+/* In a child only calls of the kind FAIL_CHILD can fail, because the other kinds are counted in the test's process. */
 pid_t __wrap_fork(void)
 {
     pid_t pid;

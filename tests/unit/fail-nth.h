@@ -4,7 +4,7 @@
 /*
  * One failure at a time: the nth call of the chosen kinds that this thread makes to the C library or libsystemd fails,
  * and all others are real. A test goes through n = 1, 2, ... until the code makes fewer than n such calls. In this way
- * it takes each error path, with all that must be undone on this path. Link with $(fail_nth_wraps).
+ * the test runs each error path, including the cleanup on this path. Link with $(fail_nth_wraps).
  */
 
 #include <stdbool.h>
@@ -22,7 +22,7 @@ enum fail_kind {
 
 /* Starts to count calls of these kinds, from 1; the nth fails. With n = 0 no call fails. */
 void fail_nth(unsigned kinds, unsigned n);
-/* Ends the failures. Returns whether a call has failed; then a test with n + 1 may find another call. */
+/* Ends the failures. Returns whether a call has failed. If so, the test must run again with n + 1. */
 bool fail_stop(void);
 /* Counts one call of a function that a test wraps itself. Returns whether this call is the one that fails. */
 bool fail_here(enum fail_kind kind);
@@ -31,8 +31,9 @@ bool fail_here(enum fail_kind kind);
 unsigned fail_pause(void);
 void fail_resume(unsigned kinds);
 
-/* Calls try() again and again, and each time another one of its allocations fails. try() must then return -ENOMEM and
- * free all its memory (sanitizers check). Without a failure it must return 0. Returns the number of allocations. */
+/* Calls try() once for each of its allocations, and lets this allocation fail. try() must then return -ENOMEM and free
+ * all its memory, which the sanitizers check. If no allocation fails, try() must return 0. Returns the number of
+ * allocations. */
 unsigned fail_each(int (*try)(void *userdata), void *userdata);
-/* Calls try() in the same way with other kinds of failures. try() itself checks its result. */
+/* Does the same as fail_each() with other kinds of failures. try() must check its own result. */
 unsigned fail_each_of(unsigned kinds, void (*try)(void *userdata), void *userdata);

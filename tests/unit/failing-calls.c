@@ -95,8 +95,8 @@ WRAP_SIZE(recv, (int fd, void *data, size_t size, int flags), fd, data, size, fl
 WRAP_SIZE(send, (int fd, const void *data, size_t size, int flags), fd, data, size, flags)
 WRAP_SIZE(write, (int fd, const void *data, size_t size), fd, data, size)
 
-/* Variadic calls, whose arguments are not larger than a word. The wrappers take only as many arguments as are passed in
- * registers, because reading further ones would read the caller's stack. */
+/* Wraps variadic calls, whose arguments are not larger than a machine word. The wrappers take only as many arguments as
+ * are passed in registers, because reading more arguments would read the caller's stack. */
 
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);

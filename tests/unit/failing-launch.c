@@ -65,11 +65,11 @@ bool has_failed(void)
 
 bool has_run(void)
 {
-    assert_true(size_of(ran_file) <= 4); /* once at most */
+    assert_true(size_of(ran_file) <= 4); /* the command ran at most once */
     return size_of(ran_file) == 4;
 }
 
-/* The hangup of its terminal may have killed the command before it did anything. */
+/* Returns whether the hangup of the terminal killed the command. Such a command may not have written anything yet. */
 static bool was_hung_up(const struct world *w)
 {
     return w->rows > 0 && w->ended.exit_signal == SIGHUP;
@@ -114,7 +114,7 @@ unsigned run_with_each_failure(struct world *w, const struct failing_call *t, vo
         prepare_failing_shim(w, t, ++n);
         run_it(w);
         failed = has_failed();
-        if (!failed) { /* no call failed */
+        if (!failed) { /* the code makes fewer than n calls */
             assert_false(w->without_record);
             assert_int_equal(w->ended.failed_stage, NM_LAUNCH_STAGE_NONE);
         }

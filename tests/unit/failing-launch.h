@@ -2,14 +2,15 @@
 #pragma once
 
 /*
- * Launches with a shim of which the nth call of a name fails (failing-shim.c), and with a peer on its connection. The
- * command leaves a mark when it runs. Link with launch-world.c.
+ * Launches with a shim in which the nth call of one function fails (failing-shim.c), and with a peer on the shim's
+ * connection. The command writes a mark into a file when it runs. Link with launch-world.c.
  */
 
 #include "tests/unit/launch-world.h"
 #include "util/frame.h"
 
-#define MOST_CALLS 24 /* maximum calls of one name; the resets of 64 signals aren't all tested */
+#define MOST_CALLS 24 /* maximum number of tested calls of one function; not all of the shim's 64 resets of signals are
+                         tested */
 
 struct failing_call {
     const char *call;
@@ -25,13 +26,14 @@ struct received {
     size_t n;
 };
 
-/* Returns a script that leaves the mark of a run between these commands. It is valid until the next call. */
+/* Returns a script that runs the command `before`, writes the mark of a run, and then runs the command `after`. The
+ * script is valid until the next call. */
 const char *mark_run(const char *before, const char *after);
 
-/* Returns the id of the container of the failing shim, which says which call fails. */
+/* Returns the id of the failing shim's container. The id names the call that fails. */
 const char *failing_shim_id(void);
 
-/* Prepares a shim whose nth call fails, and a command that leaves a mark when it runs. */
+/* Prepares a shim whose nth call fails, and a command that writes a mark when it runs. */
 void prepare_failing_shim(struct world *w, const struct failing_call *t, unsigned n);
 
 bool has_failed(void);
@@ -40,12 +42,12 @@ bool has_run(void);
 
 void assert_end_is_consistent(struct world *w, const char *expected_output);
 
-/* The shim allocates memory once. Later allocations belong to the coverage runtime, which would abort without
- * memory. */
+/* Returns the maximum number of calls to test. For malloc() the number is 1, because the shim allocates memory once.
+ * Later allocations belong to the coverage runtime, which would abort without memory. */
 unsigned most_of(const struct failing_call *t);
 
-/* Runs the shim with the first, second, ... call failing, until no call fails any more. Returns the number of failed
- * calls. */
+/* Runs the shim repeatedly: first with the first call failing, then with the second, until no call fails any more.
+ * Returns the number of failed calls. */
 unsigned run_with_each_failure(struct world *w, const struct failing_call *t, void (*run_it)(struct world *w));
 
 /* Reads the connection until both the shim and the connection have ended. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * nm-shim's own files, with one system call that fails (failing-calls.h). The container's id names the call, since a
- * test can pass nothing else to a shim: CALL:N:ERROR:FILE. When the call fails, in the shim or in the command's process
- * before the exec, a byte is written to FILE, which must exist.
+ * nm-shim's own files, with one system call that fails (failing-calls.h). The container's id names the call as
+ * CALL:N:ERROR:FILE, because a test can pass no other text to a shim. When the call fails, in the shim or in the
+ * command's process before the exec, a byte is written to FILE, which must exist.
  */
 
 #include <errno.h>

@@ -7,9 +7,9 @@
 #include "tests/unit/failing-calls.h"
 
 struct failure {
-    unsigned kind;    /* of fail-nth.h, if `call` is NULL */
+    unsigned kind;    /* a kind of fail-nth.h, used if `call` is NULL */
     const char *call; /* the name of a call of failing-calls.h */
-    int error;        /* with which `call` fails */
+    int error;        /* the errno with which `call` fails */
 };
 
 /* Makes the nth call of this kind or name fail. */

@@ -206,7 +206,7 @@ int fake_launcher_try_node(struct manager_world *w, struct nm_yarn_node **ret)
     struct nm_yarn_node_params p = {.event = w->event, .manager = w->m, .state_dir = w->m->state_dir, .news = on_news,
                                     .no_room = on_no_room, .application_ended = on_application_ended, .tell = on_tell};
 
-    /* The node only passes these pointers on, so they may point to anything. */
+    /* The node only passes these pointers to the fake launcher, which doesn't use them, so any pointer will do. */
     p.settings = (const struct nm_yarn_settings *)(uintptr_t)&p;
     p.launcher = (struct nm_yarn_launcher *)(uintptr_t)&p;
     p.shuffle = fake_launcher.shuffles ? (struct nm_yarn_shuffle *)(uintptr_t)&p : NULL;

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * For tests of yarn/node/: a fake launcher stands in for yarn/launch/. It only notes the requests, and a preparation is
- * ready when the test says so. Include it after cmocka.h.
+ * For tests of yarn/node/: a fake launcher stands in for yarn/launch/. The fake launcher only records the requests. The
+ * test decides when a preparation is ready. Include it after cmocka.h.
  */
 
 #include "tests/unit/manager-world.h"
@@ -13,19 +13,19 @@
 struct nm_yarn_preparation {
     struct nm_yarn_preparation_listener listener;
     const Yarn__LaunchContext *context;
-    bool is_running, links, failed; /* links: made by nm_yarn_launcher_localize() */
+    bool is_running, links, failed; /* links: nm_yarn_launcher_localize() made the preparation */
 };
 
 struct fake_launcher {
     struct nm_yarn_preparation *newest; /* the newest preparation; NULL if it was freed */
     unsigned n_preparations, ended_containers, ended_applications;
     unsigned n_news, n_no_room, n_forgotten; /* calls of the node's callbacks */
-    char told[1000];              /* the newest sentence of the node for the log */
-    bool sent_all_the_same;       /* what no_room() returns: whether the ResourceManager knew that the node is full */
-    bool shuffles;                /* the node serves map outputs; next: applications that were added and ended */
+    char told[1000];              /* the node's newest message for the log */
+    bool sent_all_the_same;       /* result of no_room(): whether the ResourceManager knew that the node is full */
+    bool shuffles;                /* the node serves map outputs; the next members count added and ended applications */
     unsigned shuffle_added, shuffle_ended;
-    const char *no_dirs;          /* why no directory is good; NULL if a directory is good */
-    const char *elsewhere;        /* directory for a container whose own directory has failed; NULL: not available */
+    const char *no_dirs;          /* the reason why no directory is usable; NULL: a directory is usable */
+    const char *elsewhere;        /* another directory for a container whose directory has failed; NULL: none */
     const char *submitter;        /* the submitter that each preparation must have */
 };
 extern struct fake_launcher fake_launcher;
@@ -33,5 +33,6 @@ extern struct fake_launcher fake_launcher;
 void fake_launcher_reset(void); /* restores the state before the first request */
 /* Returns a node on this manager, in the cluster of tests/unit/yarn-tokens.h. */
 struct nm_yarn_node *fake_launcher_node(struct manager_world *w);
-/* Calls nm_yarn_node_new() as fake_launcher_node() does, and returns its result. The node has no address yet. */
+/* Calls nm_yarn_node_new() as fake_launcher_node() does, and returns the result of nm_yarn_node_new(). The node has no
+ * address yet. */
 int fake_launcher_try_node(struct manager_world *w, struct nm_yarn_node **ret);

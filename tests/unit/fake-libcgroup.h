@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * A fake libcgroup for tests of the direct backend. It replaces the calls of the library that would read mounts or
- * use the kernel: they do the same to the tree of plain files of direct-world.h, or fail with the real errors. The
- * library's data in memory is real. Include it after cmocka.h.
+ * A fake libcgroup for tests of the direct backend. It replaces the functions of the library that would read mounts or
+ * use the kernel. The replacements do the same to the plain files of direct-world.h, or fail with the library's real
+ * errors. Functions that only use memory are not replaced. Include it after cmocka.h.
  */
 
 #include <libcgroup.h>
@@ -15,17 +15,17 @@
 
 struct fake_libcgroup {
     struct world *w;
-    const char *mounted_at; /* NULL: at the usual place */
+    const char *mounted_at; /* NULL: the directory of direct-world.h */
     bool mounts_none;
     int init_fails;
     unsigned n_inits;
     cgroup_logger_callback logger;
     int fails; /* result of each call that uses the kernel */
     int last_errno;
-    bool does_nothing; /* but reports success */
+    bool does_nothing; /* the calls that use the kernel change no file, and report success */
     unsigned n_created, n_modified, n_deleted;
     unsigned memory_left; /* 1: the next allocation fails */
-    char name[80];        /* name of the group that was made last */
+    char name[80];        /* name of the newest group */
     struct fake_libcgroup_value {
         char file[32], text[64];
     } values[16];
@@ -33,7 +33,8 @@ struct fake_libcgroup {
 };
 extern struct fake_libcgroup fake_libcgroup;
 
-/* Setups: the files alone, or with the backend, which reads the mount point through the library. */
+/* Setups of a test. The first makes only the files. The second also starts the backend, which reads the mount point
+ * through the library. */
 int fake_libcgroup_alone(void **state);
 int fake_libcgroup_started(void **state);
 

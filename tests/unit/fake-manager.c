@@ -388,7 +388,7 @@ int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const s
     return 0;
 }
 
-/* Finds the container with the name, unless it is COMPLETED. */
+/* Finds the container that has the name of s, unless this container is COMPLETED. */
 int nm_manager_replace_begin(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
                              char ret_id[NM_ID_SIZE], struct nm_problem *p)
 {
@@ -451,7 +451,7 @@ int nm_manager_exec(struct nm_manager *m, const struct nm_caller *who, const cha
     return 0;
 }
 
-/* Sends at once the message that the command has exited with status 3. */
+/* Sends immediately the message that the command has exited with status 3. */
 void nm_manager_exec_begin(struct nm_manager *m, uint64_t number)
 {
     const char end[] = {'X', 0, 0, 4, 0, 3, 0, 0};

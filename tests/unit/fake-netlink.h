@@ -12,18 +12,18 @@
 
 /* What the fake kernel does with a request for links. */
 enum netlink_answer {
-    LINKS,       /* two links, named one and two, and the end */
+    LINKS,       /* two links, named one and two, and the end of the multipart message */
     LINK_ALONE,  /* one link, not part of a multipart message */
-    INTERRUPTED, /* interrupted by a signal, then correct */
+    INTERRUPTED, /* recvfrom() is interrupted by a signal once, then the answer is correct */
     FAILS,       /* recvfrom() fails with ENOBUFS */
     EMPTY,       /* a message without any bytes */
     TOO_LONG,    /* a message that is longer than the buffer */
-    OF_ANOTHER_PROCESS, /* from another process, then correct */
-    OF_EARLIER_REQUEST, /* for an earlier request, then correct */
-    WITH_UNNAMED_LINK,  /* a link without a name among others */
+    OF_ANOTHER_PROCESS, /* first a message from another process, then the correct answer */
+    OF_EARLIER_REQUEST, /* first the answer to an earlier request, then the correct answer */
+    WITH_UNNAMED_LINK,  /* three links, of which one has no name */
     REFUSED,            /* refused with EBUSY */
     REFUSED_TOO_SHORT,  /* refused in a message that is too short */
-    ACKNOWLEDGED,       /* only an acknowledgement */
+    ACKNOWLEDGED,       /* acknowledged, without any link */
 };
 
 struct fake_netlink {

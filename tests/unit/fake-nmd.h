@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * A server that replays canned replies, in a forked child. A daemon that works does not produce the
- * broken replies that a client must endure. tests/integration tests real behaviour against the real
- * nmd.
+ * A server that replays canned replies, in a forked child. A correct nmd does not send the broken replies that a client
+ * must handle. tests/integration tests real behaviour against the real nmd.
  */
 
 #include <stddef.h>
@@ -22,8 +21,8 @@ struct fake_nmd {
     pid_t pid;
 };
 
-/* Answers connections with the first exchange that fits, any number of times. An unexpected request
- * gets a 400 that quotes it. With split > 0, the first `split` bytes of a reply are sent alone, and
- * the rest only after the client has read them. */
+/* Answers each request with the first exchange that matches the request. An exchange can be used any number of times.
+ * An unexpected request gets a 400 that quotes it. With split > 0, the first `split` bytes of a reply are sent alone,
+ * and the rest only after the client has read them. */
 void fake_nmd_start(struct fake_nmd *f, const struct fake_exchange *x, size_t n, size_t split);
 void fake_nmd_stop(struct fake_nmd *f);

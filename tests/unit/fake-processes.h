@@ -22,7 +22,7 @@ struct fake_process_kernel {
     int fdopendir_fails;
     int pidfd_open_fails, send_fails;
     unsigned n_signals; /* number of signals that were sent; the fake kernel delivers none of them */
-    int bpf_fails[2];   /* errors of loading the program, and of the next call */
+    int bpf_fails[2];   /* errors of the call that loads the program, and of the next call */
 };
 extern struct fake_process_kernel kernel;
 

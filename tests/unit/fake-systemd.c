@@ -58,8 +58,8 @@ static _Atomic uint64_t clock_ahead;
 int __real_clock_gettime(clockid_t clock, struct timespec *ts);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);
 
-/* Lets tests skip deadlines of a minute. sd-event's timers keep the real time, since the calls in libsystemd are not
- * wrapped. */
+/* Puts the clock forward, so that tests need not wait for deadlines of a minute. sd-event's timers use the real time,
+ * because the calls in libsystemd are not wrapped. */
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ts)
 {
     int r = __real_clock_gettime(clock, ts);
@@ -322,7 +322,7 @@ static void unit_method(struct fake_systemd *f, sd_bus_message *m, const char *m
         reply(f, m, "%s", nm_streq(method, "StopUnit") ? NM_SDBUS_PATH "/job/1" : "");
 }
 
-/* Returns whether the call gets no answer. Advances the clock, and closes the connection if the test wants that. */
+/* Returns whether the call gets no answer. Advances the clock and closes the connection, if the test has set this. */
 static bool is_ignored(struct fake_systemd *f, const struct fake_answer *a, const char *method)
 {
     if (a->takes_usec > 0)

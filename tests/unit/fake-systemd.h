@@ -12,7 +12,7 @@
 
 struct fake_systemd;
 
-/* How one call of a method is answered. */
+/* The answer to one call of a method. */
 struct fake_answer {
     const char *method;
     const char *error;      /* name of a D-Bus error; its message is "told to" */
@@ -28,8 +28,8 @@ struct fake_answer {
 };
 
 enum fake_speech {
-    FAKE_SPEAKS_PRIVATELY, /* systemd's own socket */
-    FAKE_SPEAKS_AS_BUS,    /* a bus on which systemd owns its name */
+    FAKE_SPEAKS_PRIVATELY, /* the connection is to systemd's private socket */
+    FAKE_SPEAKS_AS_BUS,    /* the connection is to a bus, on which systemd owns its name */
 };
 
 /* Starts a service manager that listens at `socket`. The existing directory `root` stands for the cgroup2 mount. */
@@ -52,11 +52,11 @@ void fake_systemd_say_owner(struct fake_systemd *f, const char *owner);
 /* Sends a signal of the Manager interface with one string as its only argument, which is a wrong type. */
 void fake_systemd_say_nonsense(struct fake_systemd *f, const char *signal);
 
-/* fake_systemd_leave() closes the connection. No new one is accepted until fake_systemd_return(). */
+/* fake_systemd_leave() closes the connection. New connections are refused until fake_systemd_return(). */
 void fake_systemd_leave(struct fake_systemd *f);
 void fake_systemd_return(struct fake_systemd *f);
 
-/* Search the list of calls, which has one line for each: method, unit, and properties as " Name=value". */
+/* Search the list of calls. A line of the list is one call: method, unit, and properties as " Name=value". */
 bool fake_systemd_heard(struct fake_systemd *f, const char *text);
 unsigned fake_systemd_count(struct fake_systemd *f, const char *text);
 /* Clears the list of calls. */

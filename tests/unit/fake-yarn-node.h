@@ -8,5 +8,5 @@
 struct nm_yarn_node {
     char heard[4000];        /* a line for each request */
     int result;              /* result of the next requests */
-    struct nm_exception why; /* exception for a positive result */
+    struct nm_exception why; /* the exception that belongs to a positive result */
 };

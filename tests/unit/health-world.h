@@ -31,10 +31,10 @@ int health_world_tear_down(void **state);
 /* Writes an executable file. */
 void write_script(const char *path, const char *text);
 
-/* Makes <directory>/<name> with these lines after "#!/bin/sh". Each text needs its own file, because a running
- * script can't be written. */
+/* Makes <directory>/<name> with these lines after "#!/bin/sh". Each script needs its own file, because the file of a
+ * running script can't be written. */
 const char *make_script(struct health_world *f, const char *name, const char *lines, char *path,
                           size_t size);
 
-/* Notes a verdict in userdata, a health_world. */
+/* Records a verdict in userdata, which is a struct health_world. */
 void on_verdict(const struct nm_health_verdict *v, void *userdata);

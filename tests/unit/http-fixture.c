@@ -47,7 +47,7 @@ void start(struct fixture *f, const struct nm_local_server_params *p)
 
     params.socket_path = f->path;
     params.socket_mode = params.socket_mode ? params.socket_mode : 0666;
-    /* The default is so long that tests of other things meet no timeout, even on a slow machine. */
+    /* The default is so long that only tests of the timeout reach it, even on a slow machine. */
     params.timeout_usec = params.timeout_usec ? params.timeout_usec : 20 * DEADLINE_USEC;
     if (nm_local_server_new(f->event, f->m, &params, &f->server, &message) < 0)
         fail_msg("%s", message);

@@ -11,7 +11,7 @@
 
 #include "tests/unit/kept-cgroups.h"
 
-static char root[96]; /* "": each manager has cgroups of its own */
+static char root[96]; /* "": cgroups are removed with their manager */
 
 int __real_nm_cgroup_backend_new(const struct nm_cgroup_backend_params *params, struct nm_cgroup_backend **ret,
                                  char **ret_message);

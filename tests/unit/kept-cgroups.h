@@ -8,8 +8,8 @@
 
 #include "tests/unit/manager-world.h"
 
-/* Keeps the cgroups of the managers that are made in this world from now on. w NULL: cgroups end with their managers
- * again. */
+/* Keeps the cgroups of the managers that are made in this world from now on. w NULL: from now on each manager removes
+ * its cgroups at its end. */
 void kept_cgroups(struct manager_world *w);
 /* Adds a cgroup that nmd does not know. populated and frozen are the values in the cgroup's cgroup.events. */
 void kept_cgroups_add(struct manager_world *w, const char *id, bool populated, bool frozen);

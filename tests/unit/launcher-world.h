@@ -56,9 +56,9 @@ enum way { MAKE, HOLD, LINK };
 /* Returns settings with directories beneath w->root and the properties `more`. */
 struct nm_yarn_settings *read_settings(struct world *w, const char *more);
 
-/* The last sentence for the log. */
+/* The last message for the log. */
 extern char told[600];
-/* The last event of the node, and the number of events. */
+/* The text of the node's last event, and the number of its events. */
 extern char happened[600];
 extern unsigned n_happened;
 /* Makes the launcher with w->settings, as nmd does at its start. */

@@ -1,6 +1,6 @@
-# Unit tests and property tests: tests/unit/test-x is made from test-x.c. They need no root. A new test is a word in the list
-# of the libraries that it is linked with. The rest of this file is for tests that need more: programs that they start, files
-# that they share, and functions that they replace.
+# Unit tests and property tests: tests/unit/test-x is made from test-x.c. They need no root. To add a test, add its
+# name to the list of the libraries that it is linked with. The rest of this file is for tests that need programs that they start,
+# files that they share, or functions that they replace.
 util_tests = %D%/test-array %D%/test-become %D%/test-fair-queue %D%/test-fileio %D%/test-frame \
 	%D%/test-inherited %D%/test-lockfile %D%/test-option %D%/test-parse %D%/test-peer %D%/test-quota %D%/test-remove-tree \
 	%D%/test-utf8
@@ -68,7 +68,7 @@ print-tests:
 	@echo $(foreach list,$(LISTS),$($(list)_tests) $($(list)_fuzz))
 
 # The libraries are prerequisites, and the link takes them from there: a change in nmctl/ links nmctl's tests alone.
-# $(call archives,LIBRARY): it and what it needs.
+# $(call archives,LIBRARY) is this library and the libraries that it needs.
 archives = $(filter %.a,$($(1)_libs))
 $(util_tests) $(util_fuzz): $(call archives,util)
 $(cgroup_tests) $(cgroup_fuzz): $(call archives,cgroup)
@@ -91,8 +91,8 @@ $(nmctl_agent_tests): $(call archives,nmctl) $(call archives,agent)
 $(sim_tests) $(sim_fuzz): $(call archives,sim)
 $(scale_tests) $(scale_fuzz): $(call archives,scale)
 
-# Objects and libraries are what a program depends on. make lists each library once, so the linker searches them as a group. It
-# leaves out the system's libraries that a test does not need.
+# A program is linked from the objects and libraries among its prerequisites. make lists each library once, so the linker searches
+# the libraries as a group. The linker leaves out libraries of the system that a test does not need.
 unit_programs = $(unit_tests) $(fuzz_programs)
 $(unit_programs): private LINK = $(CCLD) $(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) $(unit_wraps) -o $@
 $(unit_programs): private LDADD = $(filter-out $@.o,$(filter %.o,$^)) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group \
@@ -100,7 +100,7 @@ $(unit_programs): private LDADD = $(filter-out $@.o,$(filter %.o,$^)) -Wl,--star
 unit_system_libs = $(CMOCKA_LIBS) $(MHD_LIBS) $(EXPAT_LIBS) $(CURL_LIBS) $(ARCHIVE_LIBS) $(PCRE2_LIBS) $(PROTOBUF_C_LIBS) \
 	$(GSASL_LIBS) $(NETTLE_LIBS) $(NL_LIBS) $(CGROUP_LIBS) $(SYSTEMD_LIBS) $(JANSSON_LIBS) $(SQLITE_LIBS) $(INIH_LIBS) \
 	$(ZLIB_LIBS) -lm
-# What the file x-y.c replaces by ld's --wrap is listed in x_y_wraps, below.
+# x_y_wraps, below, lists the functions that the file x-y.c replaces with ld's --wrap.
 unit_wraps = $(addprefix -Wl$(comma)--wrap=,$(foreach o,$(filter %.o,$^),$($(subst -,_,$(basename $(notdir $(o))))_wraps)))
 comma = ,
 %D%/%.o tests/fuzz/%.o: private AM_CFLAGS += $(CMOCKA_CFLAGS) $(ARCHIVE_CFLAGS)
@@ -197,7 +197,7 @@ failing_calls_wraps = chdir dup2 dup3 fchdir fchown fcntl fork fstat fstatfs fsy
 	ioctl memfd_create mount pidfd_open pipe2 poll prctl pread pwrite read recv renameat send setgroups setns \
 	setresgid setresuid setsid signalfd socketpair syscall unlinkat unshare wait4 waitpid write
 kept_cgroups_wraps = nm_cgroup_backend_new
-# Deadlines of a minute aren't waited for; both root's manager and a user's are tried.
+# The tests put the clock forward instead of waiting for deadlines of a minute. They test root's service manager and a user's.
 systemd_world_wraps = clock_gettime geteuid sd_booted
 test_become_wraps = getgrouplist
 test_cgroup_choice_wraps = nm_mount_find
@@ -230,8 +230,8 @@ test_shuffle_refusing_wraps = accept4 pthread_create poll sendfile
 test_users_wraps = getpwnam_r getgrnam_r
 test_yarn_container_dirs_wraps = setfsuid
 
-# ---- programs that are no tests ----
-# nm-shim's own files, whose calls can fail; with flags of its own, as nm-shim has
+# ---- programs that are not tests ----
+# failing-shim is made from nm-shim's own files, in which a test makes a call fail. Like nm-shim it has its own flags.
 check_PROGRAMS += failing-shim
 failing_shim_SOURCES = $(nm_shim_SOURCES) %D%/failing-shim.c %D%/failing-calls.c
 failing_shim_CFLAGS = $(AM_CFLAGS)
@@ -239,7 +239,8 @@ failing_shim_LDFLAGS = $(AM_LDFLAGS) \
 	$(addprefix -Wl$(comma)--wrap=,$(failing_calls_wraps) open openat malloc calloc asprintf)
 $(eval %D%/test-launch-failures %D%/test-launch-nmd-failures %D%/test-session-failures: | failing-shim)
 
-# For suites: against a running nmd (tests/integration); without cmocka, which the guest lacks (tests/vm)
+# Programs for other suites. tests/integration runs openapi-check against a running nmd. tests/vm runs vm-cgroup-backend, which
+# does not use cmocka, because the guest does not have it.
 check_PROGRAMS += openapi-check vm-cgroup-backend
 openapi_check_SOURCES = %D%/openapi-check.c %D%/openapi.c
 openapi_check_LDADD = $(client_libs)

@@ -31,7 +31,7 @@ void nmctl_start(struct nmctl_started *s, const char *const *argv)
     s->pid = fork();
     assert_true(s->pid >= 0);
     if (s->pid == 0) {
-        /* A shell without job control has its background jobs ignore SIGINT, and nmctl would inherit that. */
+        /* A shell without job control sets SIGINT to be ignored in background jobs, and nmctl would inherit this. */
         (void)signal(SIGINT, SIG_DFL);
         (void)dup2(fileno(s->out), STDOUT_FILENO);
         (void)dup2(fileno(s->err), STDERR_FILENO);

@@ -24,7 +24,8 @@
     "\"exit_reason\":null,\"command\":[\"sh\",\"-c\",\"echo \\u001b[31mred\"]}"
 #define QUEUED \
     "{\"id\":\"" ID "\",\"state\":\"SCHEDULED\",\"state_text\":\"QUEUED\",\"queue_position\":2,\"hold\":\"over-alpha\"}"
-/* The replies of an older nmd, whose state_text is empty, and of an nmd with a state_text. */
+/* ENDED() is the reply of an older nmd, whose state_text is empty. ENDED_AS() is the reply of an nmd with a
+ * state_text. */
 #define ENDED(code, reason) ENDED_AS(code, reason, "")
 #define ENDED_AS(code, reason, text)                                                                \
     "{\"id\":\"" ID "\",\"state\":\"COMPLETED\",\"state_text\":\"" text "\",\"exit_code\":" code                       \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Counts the open descriptors of this process, including those that the count itself takes. Only the difference of two
- * counts has a meaning. Include it after cmocka.h. */
+/* Counts the open descriptors of this process, including those that the count itself takes. Use only the difference of
+ * two counts. Include it after cmocka.h. */
 
 #include <dirent.h>
 #include <limits.h>

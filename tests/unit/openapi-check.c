@@ -2,7 +2,7 @@
 
 /*
  * openapi-check SOCKET: compares the OpenAPI document of a running nmd with its real answers, and prints the result as
- * TAP. The program submits small containers and ends them, so don't run it on a production node.
+ * TAP. The program submits small containers and kills them, so don't run it on a production node.
  */
 
 #include <stdio.h>

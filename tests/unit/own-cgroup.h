@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* For tests that need the real kernel: makes a cgroup, which the test removes. Include it after cmocka.h. */
+/* For tests that need the real kernel: makes a cgroup, which the test must remove. Include it after cmocka.h. */
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * A node for the policy's unit tests, on which one percent is 100 MiB and 100 millicores, so that a
- * test reads like the rule it proves. alpha is 80 %, beta 95 %. Only node_sample(), node_pressure(),
+ * A node for the policy's unit tests. One percent of the node is 100 MiB and 100 millicores, so that a test can give
+ * all amounts in percent, as the policy's rules do. alpha is 80 %, beta 95 %. Only node_sample(), node_pressure(),
  * node_look() and the tests themselves advance the time.
  */
 
@@ -53,9 +53,9 @@ void node_sample(struct node *n);
 void node_pressure(struct node *n);
 /* Runs a round after_usec later, with a new sample that was taken because CPU use may be surging. */
 void node_look(struct node *n, uint64_t after_usec);
-/* Runs a round at once, with the old sample. */
+/* Runs a round without any delay, with the old sample. */
 void node_change(struct node *n);
-/* Carries out the verdict's actions; they take effect at once. */
+/* Carries out the verdict's actions, which take effect immediately. */
 void node_apply_verdict(struct node *n);
 
 const struct nm_policy_action *node_action(const struct node *n, const struct nm_policy_container *v);

@@ -25,7 +25,7 @@ static inline double get(const struct nm_resources *r, int k)
     return k == NM_MEMORY ? (double)r->memory_bytes : (double)r->cpu_millicores;
 }
 
-/* Returns the promise of a guaranteed container, or the promise that it would have after its admission. */
+/* Returns the promise of a guaranteed container. For a queued container this is the promise after its admission. */
 static inline double promise(const struct nm_policy_container *v, int k)
 {
     return k == NM_CPU && v->cpu_is_share ? 0 : get(&v->request, k);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Checks agent/policy/policy-pass.c: no container passes a head that only passers keep out, and passers keep a head out
- * for no longer than settings.backfill_usec. The oracle doesn't check complicated cases (paused containers, which
- * resume first, and orders other than arrival), so its clock may be slower than the policy's, never faster.
+ * Checks agent/policy/policy-pass.c. A passer is a container that was admitted before an earlier one, the head of the
+ * queue. While the head would fit without its passers, no further container may pass the head, and this may last for
+ * settings.backfill_usec at most. The oracle does not check rounds with paused containers, which resume first, or with
+ * orders other than arrival. It does not count the time of such rounds, so it may find a head due later than the policy
+ * does, but never earlier.
  */
 
 #include <inttypes.h>
@@ -26,8 +28,8 @@ static double part(const struct nm_resources *r, int k)
     return k == NM_MEMORY ? (double)r->memory_bytes : (double)r->cpu_millicores;
 }
 
-/* Returns whether the head would fit without the containers that passed it. The sums include the containers that
- * this round admitted before the head was considered, but not those that pass it now. */
+/* Returns whether the head would fit without the containers that passed it. The sums include the containers that this
+ * round admitted before the head was considered, but not containers that pass the head in this round. */
 static bool only_passers_keep_out(const struct world *w, const struct nm_policy_container *head)
 {
     const struct nm_policy_settings *s = &w->settings;
@@ -88,15 +90,15 @@ static const char *check_actions(const struct world *w, const struct nm_policy_c
         const struct nm_policy_container *head = a->on_behalf_of;
 
         if (a->type == NM_ACTION_ADMIT && head && (w->settings.backfill_usec == 0 || a->target->exempt))
-            return "a container passes another one that may not";
+            return "a container that must not pass the head passes it";
         if (a->type == NM_ACTION_ADMIT && head && head == due)
-            return "a container passes one that only passers keep out";
+            return "a container passes a head that only passers keep out";
         if (a->reason != NM_REASON_ROOM_FOR_HEAD)
             continue;
         *ret_cleared = true;
         if (!head || head->state != NM_SCHEDULED || head->admitted || !a->target->passed ||
             (w->settings.queue_order == NM_QUEUE_FIFO && !has_passed(a->target, head)))
-            return "a container is killed for one that it has not passed";
+            return "a container is killed for a head that it has not passed";
         if (w->in.now_usec < head->submitted_usec + w->settings.backfill_usec)
             return "a container that passed another one is killed too early";
     }
@@ -117,17 +119,17 @@ const char *oracle_check_passing(struct oracle_passing *o, const struct world *w
         o->delay += w->in.now_usec - o->at;
     o->due = due;
     o->at = w->in.now_usec;
-    /* a container with less than 1 MiB need not be killed */
+    /* a passer that uses less than 1 MiB need not be killed */
     if (due && w->settings.backfill_usec > 0 && o->delay >= w->settings.backfill_usec)
         for (size_t i = 0; i < w->in.n_views; i++)
             if (has_passed(w->in.views[i], head) &&
                 nm_estimate(&w->settings, w->in.views[i], w->in.now_usec).memory_bytes >= NM_MIB)
-                return "one that was passed waits for longer than is said";
+                return "a head whose passers keep it out waits for longer than backfill_usec";
     return NULL;
 }
 
-/* Checks that at most 16 opportunistic containers start within 20 ms. A container that is held back for this reason
- * must start in a round after at most 20 ms, and not only after the next sample. */
+/* Checks that at most 16 opportunistic containers start within 20 ms. The policy must request a round within 20 ms for
+ * a container that this limit holds back, because the next sample would come too late. */
 const char *oracle_check_starts(struct oracle_starts *o, const struct world *w)
 {
     if (o->since == 0 || w->in.now_usec >= o->since + 20 * NM_USEC_PER_MSEC)
@@ -136,11 +138,11 @@ const char *oracle_check_starts(struct oracle_starts *o, const struct world *w)
         o->n += w->verdict.actions[i].type == NM_ACTION_ADMIT &&
                 w->verdict.actions[i].target->type == NM_OPPORTUNISTIC;
     if (o->n > 16)
-        return "more are started at once than may be";
+        return "more than 16 opportunistic containers are started within 20 ms";
     if (w->verdict.queue_reason == NM_REASON_NEXT_ROUND && o->n < 16)
-        return "one is held for the next round, which could start";
+        return "a container that could start now is held for the next round";
     if (w->verdict.queue_reason == NM_REASON_NEXT_ROUND &&
         (w->verdict.wake_usec <= w->in.now_usec || w->verdict.wake_usec > w->in.now_usec + 20 * NM_USEC_PER_MSEC))
-        return "who waits for the next round waits for longer";
+        return "no round within 20 ms for a container that waits for the next round";
     return NULL;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A second implementation of the rules, for clearness in doubles and partly quadratic; see policy-oracle.h. */
+/* A second implementation of the rules; see policy-oracle.h. For clarity it computes in doubles, and some loops are
+ * quadratic. */
 
 #include "tests/unit/policy-oracle-facts.h"
 
@@ -50,12 +51,12 @@ static const char *check_victim(struct oracle *o, const struct facts *f,
         return "killed before its pause deadline";
     if (a->predicted.memory_bytes == 0 && a->predicted.cpu_millicores == 0 &&
         a->reason != NM_REASON_PAUSE_DEADLINE)
-        return "a victim that brings nothing";
+        return "a victim that frees no resource";
     return NULL;
 }
 
-/* Returns whether memory may run out within two samples. Then one sample that was taken after the victims had gone
- * is enough. */
+/* Returns whether memory may run out within two samples. If so, one sample after the end of the victims is enough to
+ * settle. */
 static bool at_the_brink(const struct oracle *o, const struct facts *f)
 {
     double brink = f->beta[NM_MEMORY] + floor((f->capacity[NM_MEMORY] - f->beta[NM_MEMORY]) / 2);
@@ -94,8 +95,8 @@ static const char *check_threshold(struct oracle *o, const struct facts *f,
     return NULL;
 }
 
-/* Checks that memory is reclaimed from running containers only if a kill would follow, if there is enough swap, and
- * only as much as each can do without. */
+/* Checks reclaims from running containers. They must free as much memory as is over beta, so that no container is
+ * killed. They may use half of the free swap at most, and reclaim half of a container's memory at most. */
 static const char *check_running_reclaim(struct oracle *o, const struct facts *f)
 {
     double sum = 0, over = f->in_use[NM_MEMORY] - f->pending_measured[NM_MEMORY] - f->beta[NM_MEMORY];
@@ -113,12 +114,13 @@ static const char *check_running_reclaim(struct oracle *o, const struct facts *f
         sum += (double)a->predicted.memory_bytes;
         if (v->state != NM_RUNNING || 2 * a->predicted.memory_bytes > v->measured.memory_bytes ||
             (v->reclaimed_usec && f->in->now_usec < v->reclaimed_usec + 60 * NM_USEC_PER_SEC))
-            return wrong(o, "container %" PRIu64 " is asked for too much, or again", v->seq);
+            return wrong(o, "container %" PRIu64 " is reclaimed by too much, or again too soon", v->seq);
         if (a->within_usec == 0 || a->within_usec > f->s->reclaim_usec || !f->s->can_reclaim)
-            return "a running container is asked for memory, which is off, or without a bound";
+            return "memory of a running container is reclaimed although reclaiming is off, or without a time limit";
     }
     if (sum > 0 && (n_kills > 0 || sum < over || 2 * sum > (double)f->in->node.swap_free_bytes))
-        return wrong(o, "running ones are asked for %.0f of %.0f, %zu killed", sum, over, n_kills);
+        return wrong(o, "%.0f bytes are reclaimed from running containers, %.0f are over beta, %zu containers are killed",
+                     sum, over, n_kills);
     return NULL;
 }
 
@@ -138,7 +140,8 @@ static const struct nm_policy_action *action_on(const struct facts *f, const str
     return NULL;
 }
 
-/* Returns the sum for containers that stay paused. Other paused ones are counted elsewhere. */
+/* Returns the swapped memory that will return when the containers run again that stay paused in this round. Paused
+ * containers that are resumed or killed in this round are counted elsewhere. */
 static double in_swap_of_paused(const struct facts *f)
 {
     double sum = 0;
@@ -270,7 +273,8 @@ static const char *check_actions(struct oracle *o, const struct facts *f)
     return NULL;
 }
 
-/* Checks that each victim for this reason was needed: without it, the sum would not meet the need. */
+/* Checks that each victim for this reason was needed: without the victim, the sum of the credits would not meet the
+ * need. */
 static const char *check_all_needed(struct oracle *o, const struct facts *f, enum nm_reason reason,
                                     int k, double need)
 {
@@ -292,7 +296,7 @@ static const char *check_all_needed(struct oracle *o, const struct facts *f, enu
         return wrong(
             o, "more victims than needed for %s (reason %d): %.0f of %.0f, the least brings %.0f",
             k ? "CPU" : "memory", reason, sum, need, least);
-    /* victims may bring too little only if no usable one was left, or the budget was used up */
+    /* victims may free too little only if no other usable victim was left, or the budget of kills was used up */
     if (sum >= need || (reason != NM_REASON_ROOM_FOR_GUARANTEED && list->type == NM_ACTION_KILL))
         return NULL;
     for (uint32_t i = list->first_candidate; i < list->first_candidate + list->n_candidates; i++)
@@ -318,7 +322,8 @@ static const char *check_threshold_need(struct oracle *o, const struct facts *f)
             a->target->state != NM_PAUSED && a->target->state != NM_PAUSING)
             killed_cpu += (double)a->target->measured.cpu_millicores;
     }
-    /* This is the least that the policy may subtract. Deadline kills of the same round only make the need smaller. */
+    /* These are the smallest amounts that the policy may subtract. Kills of this round for pause deadlines only reduce
+     * the need further. */
     r = check_all_needed(o, f, NM_REASON_MEMORY_OVER_BETA, NM_MEMORY,
                          f->in_use[NM_MEMORY] - f->pending_measured[NM_MEMORY] - reclaimed -
                              f->beta[NM_MEMORY]);
@@ -329,7 +334,8 @@ static const char *check_threshold_need(struct oracle *o, const struct facts *f)
                                 f->beta[NM_CPU]);
 }
 
-/* Adds guaranteed requests by arrival to `used`, and from the first one that doesn't fit on to `claims`. */
+/* Adds guaranteed requests in arrival order: to `used` while they fit, and from the first request that doesn't fit to
+ * `claims`. */
 static void admit_and_claim(const struct facts *f, double used[2], double claims[2])
 {
     double promised[2] = {f->promised[0], f->promised[1]};
@@ -415,7 +421,8 @@ static const char *check_room_need(struct oracle *o, const struct facts *f)
                                 ? used[NM_CPU] + claims[NM_CPU] - pending[NM_CPU] - f->beta[NM_CPU] : 0);
 }
 
-/* Checks that a guaranteed container starts if it can, and that a waiting one has victims to wait for. */
+/* Checks that a guaranteed container waits for victims only if there are victims, and that no opportunistic container
+ * starts while a guaranteed container waits. */
 static const char *check_guaranteed(struct oracle *o, const struct facts *f)
 {
     bool waits_for = false;
@@ -432,7 +439,7 @@ static const char *check_guaranteed(struct oracle *o, const struct facts *f)
                            a->type == NM_ACTION_RECLAIM));
     }
     if (!waits_for && f->v->guaranteed_reason == NM_REASON_WAITING_FOR_VICTIMS)
-        return wrong(o, "guaranteed container %" PRIu64 " waits for nothing",
+        return wrong(o, "guaranteed container %" PRIu64 " waits for victims, but there is no victim",
                      f->v->guaranteed_head->seq);
     for (size_t i = 0; i < f->v->n_actions; i++)
         if (f->v->guaranteed_reason != NM_REASON_NONE && f->v->actions[i].type == NM_ACTION_ADMIT &&
@@ -458,33 +465,34 @@ static const char *check_resume_order(struct oracle *o, const struct facts *f)
             last_resumed = NM_MAX(last_resumed, v->seq);
     }
     if (last_resumed > first_left)
-        return wrong(o, "container %" PRIu64 " goes on before %" PRIu64, last_resumed, first_left);
+        return wrong(o, "container %" PRIu64 " is resumed before %" PRIu64, last_resumed, first_left);
     return NULL;
 }
 
 static const char *check_deadlines(struct oracle *o, const struct facts *f)
 {
-    uint32_t awake = NM_MAX(2U, f->s->settle_samples); /* after a sleep */
+    uint32_t awake = NM_MAX(2U, f->s->settle_samples); /* samples that must follow a suspend of the host */
 
     for (size_t i = 0; i < f->in->n_views; i++) {
         const struct nm_policy_container *v = f->in->views[i];
         const struct nm_policy_action *a = action_on(f, v);
 
         if (v->state == NM_PAUSING && stuck(f, v) && !a)
-            return wrong(o, "container %" PRIu64 " is half frozen for ever", v->seq);
+            return wrong(o, "container %" PRIu64 " stays in PAUSING for ever", v->seq);
         if (v->state != NM_PAUSED)
             continue;
         if (v->pause_deadline_usec == UINT64_MAX)
             return wrong(o, "paused container %" PRIu64 " has no deadline", v->seq);
         if (a && a->reason == NM_REASON_PAUSE_DEADLINE && o->awake_samples < 1 + awake)
-            return wrong(o, "container %" PRIu64 " is killed for the time that the host slept", v->seq);
+            return wrong(o, "container %" PRIu64 " is killed for the time in which the host was suspended", v->seq);
         if (f->fresh && f->in->now_usec >= v->pause_deadline_usec && !a && o->awake_samples > 1 + awake)
             return wrong(o, "container %" PRIu64 " stays paused past its deadline", v->seq);
     }
     return NULL;
 }
 
-/* The containers of a queue, or only the limited ones. left: number of those that stay. */
+/* All containers of a queue, or only those under the upstream's limit, or only the others. left: number of containers
+ * that stay in the queue. */
 struct line {
     size_t left;
     double asked[2];
@@ -502,9 +510,8 @@ static void stand_in(struct line *l, const struct nm_policy_container *v, const 
         l->newest_kept = NM_MAX(l->newest_kept, v->seq);
 }
 
-/* Returns whether the container can certainly start: the node is empty, or no other one is queued or paused, and
- * nothing holds the whole queue. Returns false for containers behind others or beside paused ones, which aren't
- * checked. */
+/* Returns whether the container can certainly start: the node is empty or no other container is queued, no container is
+ * paused, and no limit holds the whole queue. Returns false in other cases, which aren't checked. */
 static bool could_start(const struct oracle *o, const struct facts *f, const struct nm_policy_container *v)
 {
     bool plain = true, over = f->s->over_allocation, empty = true, paused = false;
@@ -532,7 +539,8 @@ static bool could_start(const struct oracle *o, const struct facts *f, const str
     return plain || over;
 }
 
-/* Returns whether the container would fit beside the system's use alone. cpu_part: counted part of its CPU request. */
+/* Returns whether the container would fit if only the system used the node. cpu_part: counted part of its CPU
+ * request. */
 static bool fits_alone(const struct oracle *o, const struct facts *f, const struct nm_policy_container *v,
                        double cpu_part)
 {
@@ -556,8 +564,9 @@ static bool waits_too_long(const struct oracle *o, const struct facts *f, const 
     return waits >= 20 * wait || (waits >= 10 * wait && !fits_alone(o, f, v, cpu_part));
 }
 
-/* Checks that a container is given back only after the waiting time, and that it is given back if no container moved
- * during that time. A container that moves in this round may have taken the room. */
+/* Checks that a container is given back only after the waiting time, and that it is given back if no container was
+ * admitted, resumed or ended during that time. A container that is admitted in this round may have taken the free
+ * resources. */
 static const char *check_wait(struct oracle *o, const struct facts *f, const struct nm_policy_container *v,
                               const struct nm_policy_action *a)
 {
@@ -565,7 +574,7 @@ static const char *check_wait(struct oracle *o, const struct facts *f, const str
     const uint64_t still = f->in->now_usec - o->moved_usec;
 
     if (a && a->reason == NM_REASON_WAITED_TOO_LONG && (!v->limited || wait == 0))
-        return wrong(o, "container %" PRIu64 " is given back, and nobody takes it", v->seq);
+        return wrong(o, "container %" PRIu64 " is given back, but no upstream can take it", v->seq);
     if (a && a->reason == NM_REASON_WAITED_TOO_LONG && (waits < wait || still < wait) && !waits_too_long(o, f, v, 1))
         return wrong(o, "container %" PRIu64 " is given back before its time", v->seq);
     if (a && a->reason == NM_REASON_WAITED_TOO_LONG && still > 0 && could_start(o, f, v))
@@ -621,7 +630,7 @@ static const char *check_queue(struct oracle *o, const struct facts *f)
     left = all.left;
     for (int k = 0; k < 2 && f->s->queue_policy == NM_QUEUE_BY_RESOURCES; k++)
         if (all.asked[k] > f->capacity[k])
-            return wrong(o, "what is queued asks for %.0f, more than the node has", all.asked[k]);
+            return wrong(o, "the queued containers request %.0f, more than the capacity", all.asked[k]);
     if (f->s->queue_policy == NM_QUEUE_BY_LENGTH && f->n_queued > f->s->queue_max_length)
         return wrong(o, "%zu containers are queued, %u may be", f->n_queued, f->s->queue_max_length);
     if (left > f->in->shed_to)
@@ -636,7 +645,7 @@ static const char *check_queue(struct oracle *o, const struct facts *f)
                      all.newest_kept);
     if (given_back == 0 && all.oldest_shed != UINT64_MAX && left < f->in->shed_to &&
         limited.left < f->in->shed_limited_to)
-        return "more are shed than anybody asks for";
+        return "more containers are shed than the limits require";
     if (left > 0 && f->v->queue_reason == NM_REASON_NONE)
         return "containers wait without a reason";
     return NULL;

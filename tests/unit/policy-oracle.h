@@ -4,7 +4,7 @@
 /*
  * Checks the rules for every round: section 5 of DESIGN.md and those in agent/policy/policy.h. The oracle computes all
  * figures from the views, without the policy's code, and keeps a separate history (runs of samples over beta, kills,
- * victims that settle).
+ * time since the last victims were gone).
  */
 
 #include "tests/unit/policy-world.h"
@@ -16,7 +16,7 @@ struct oracle {
     bool judging;
     uint32_t run_over_beta;
     uint64_t run_began; /* first sample of the run over beta */
-    uint64_t period, run_period; /* now, and the shortest in the run */
+    uint64_t period, run_period; /* the present sampling period, and the shortest period in the run */
     uint64_t suspended;
     uint32_t awake_samples; /* samples since the node woke from its last suspend */
     uint32_t quiet[NM_RESOURCE_COUNT]; /* samples since the last victims were gone */
@@ -26,7 +26,7 @@ struct oracle {
     bool asked_running; /* memory was last taken by a reclaim from running containers */
     uint64_t moved_usec; /* when an opportunistic container was last admitted or resumed, the last running one
                             ended, or the test started, whichever is latest */
-    bool was_active;     /* an opportunistic container ran in the round before */
+    bool was_active;     /* an opportunistic container was running in the previous round */
     uint64_t kills[256];
     size_t n_kills;
     uint64_t breaker_until, breaker_hold, last_kill;
@@ -42,7 +42,7 @@ struct oracle_passing {
     bool due;
 };
 
-/* The number of opportunistic containers that are started at once (policy-oracle-pass.c, too). */
+/* The number of opportunistic containers that were started within 20 ms (policy-oracle-pass.c). */
 struct oracle_starts {
     uint64_t since;
     size_t n;

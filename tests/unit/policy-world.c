@@ -6,7 +6,7 @@
 
 uint64_t world_random(struct world *w)
 {
-    /* splitmix64: every seed is good, also neighbouring ones */
+    /* splitmix64: neighbouring seeds also give independent numbers */
     uint64_t z = (w->rng += UINT64_C(0x9e3779b97f4a7c15));
 
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -45,8 +45,8 @@ static struct nm_fractions random_fractions(struct world *w, const struct nm_fra
     return f;
 }
 
-/* Uses its own copy of the random state and restores it, so that each seed gives the same history as without
- * reclaim, and histories with rare events keep them. */
+/* Restores the random state afterwards. In this way each seed gives the same history as before this function was added,
+ * and seeds that are known for rare events still have these events. */
 static void random_reclaim(struct world *w)
 {
     uint64_t rng = w->rng;
@@ -57,7 +57,7 @@ static void random_reclaim(struct world *w)
     w->rng = rng;
 }
 
-/* An upstream may want a smaller node, of one resource or of both. */
+/* Lowers the offered memory, CPU or both, as an upstream may do. */
 static void random_offer(struct world *w)
 {
     struct nm_policy_settings *s = &w->settings;
@@ -107,8 +107,8 @@ static void random_settings(struct world *w)
         s->over_allocation_threshold.cpu = 0.99, s->preemption_threshold.cpu = 1;
 }
 
-/* Sets the policy's memory as a restarted nmd restores it. Surges would have to destroy more work to set it than
- * these short histories have. */
+/* Sets the remembered surges, as a restarted nmd does. These histories are too short for surges that destroy enough
+ * work to be remembered. */
 static void remember_surges(struct world *w)
 {
     struct nm_policy_memory m = {
@@ -168,7 +168,7 @@ static void enter(struct world *w, struct inhabitant *c, enum nm_state state)
     c->view.state_samples = 0;
 }
 
-/* Starts a transition. It usually takes milliseconds, and sometimes far too long. */
+/* Starts a transition. The transition usually takes milliseconds, and sometimes far too long. */
 static void pass_through(struct world *w, struct inhabitant *c, enum nm_state state, double stuck)
 {
     enter(w, c, state);
@@ -305,7 +305,7 @@ static void resume_done(struct world *w, struct inhabitant *c)
 {
     if (c->fails) {
         enter(w, c, NM_PAUSED);
-        /* the pause may come from a freeze that was given up */
+        /* the freeze that paused the container may have been given up earlier */
         c->view.pause_deadline_usec =
             NM_MIN(c->view.pause_deadline_usec, w->now + w->settings.pause_deadline_usec);
         return;
@@ -350,7 +350,8 @@ static bool on_cpu(const struct inhabitant *c)
                         c->view.state == NM_KILLING);
 }
 
-/* Gives guaranteed containers the CPU that they want. Opportunistic ones share the rest within the squeeze. */
+/* Gives guaranteed containers the CPU that they demand. Opportunistic containers share the rest, as far as the squeeze
+ * permits. */
 static void share_cpu(struct world *w)
 {
     uint64_t wanted[2] = {0}, given[2], left = nm_sub_u64(w->cpus, w->system_cpu);
@@ -381,8 +382,8 @@ static void swap_out(struct world *w, struct inhabitant *c)
 
 static void use_resources(struct world *w, uint64_t elapsed)
 {
-    /* In half of the time all use is low, so that many containers are admitted. Then all containers use their full
-     * amounts. */
+    /* Half of the time, the use of all containers is low, so that many containers are admitted. In the other half, all
+     * containers use their full amounts. */
     uint64_t phase = w->now / (20 * NM_USEC_PER_SEC) % 2,
              before = (w->now - elapsed) / (20 * NM_USEC_PER_SEC) % 2;
     uint64_t quiet = w->phases && phase == 0 ? 8 : 1;
@@ -463,7 +464,7 @@ static void take_sample(struct world *w)
             used.cpu_millicores += w->all[i].cpu_now;
         }
     if (missed) {
-        /* the missing sample is either marked as invalid, or the old one stays and becomes stale */
+        /* either the sample is marked as invalid, or the old sample is kept and becomes stale */
         w->node.valid = w->node.valid && world_chance(w, 0.5);
         return;
     }
@@ -523,9 +524,9 @@ static void meddle_with(struct world *w, struct inhabitant *c)
     }
 }
 
-/* Changes thresholds, orders and limits while containers run, as a reload does. It keeps the queue policy and never
- * lowers the queue's maximum length, because the present queue may have that length. The capacity stays, so that all
- * requests can still be met. */
+/* Changes thresholds, orders and limits while containers run, as a reload does. The queue policy does not change. The
+ * queue's maximum length is never lowered, because the queue may have that length now. The capacity does not change, so
+ * that all requests can still be met. */
 static void reload(struct world *w)
 {
     enum nm_queue_policy queue_policy = w->settings.queue_policy;
@@ -556,7 +557,7 @@ void world_calm(struct world *w)
     w->draining = w->unhealthy = false;
     w->shed_to = w->shed_limited_to = UINT32_MAX;
     w->settings.uplink_threshold = 0;
-    w->settings.offered = (struct nm_resources){0}; /* a larger container would wait for ever */
+    w->settings.offered = (struct nm_resources){0}; /* with a smaller offer, a large container would wait for ever */
     w->system_memory_mean = w->system_cpu_mean = 0;
     for (size_t i = 0; i < WORLD_MAX; i++)
         w->all[i].work_left_usec = NM_MIN(w->all[i].work_left_usec, 3 * NM_USEC_PER_SEC);
@@ -621,7 +622,7 @@ void world_next(struct world *w)
         arrive(w, 1);
     if (w->arrive > 0 && w->settings.queue_max_length >= CROWD && world_chance(w, 0.05))
         for (int i = 0; i < CROWD; i++) {
-            fill_input(w, trigger); /* count each arrival in the input of the next one */
+            fill_input(w, trigger); /* the input for the next arrival must count this one */
             arrive(w, 100);
         }
     meddle(w);

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * A small simulated node for the property test. Containers arrive, use random amounts, and are
- * launched, frozen, killed and resumed with delays and failures. Samples go missing, administrators
- * interfere, and the system's use varies. Each seed gives one history. The world carries out the
- * policy's actions and knows no rule; policy-oracle.c knows the rules.
+ * A small simulated node for the property test. Containers arrive, use random amounts, and are launched, frozen, killed
+ * and resumed with delays and failures. Samples go missing, administrators interfere, and the system's use varies. Each
+ * seed gives one history. The world carries out the policy's actions and checks no rule. policy-oracle.c checks the
+ * rules.
  */
 
 #include "agent/policy/policy.h"
@@ -20,7 +20,7 @@ struct inhabitant {
     uint64_t memory_now, cpu_now, swapped_now;
     uint64_t work_left_usec; /* time left in RUNNING, whatever the container's speed */
     uint64_t due_usec;       /* when a transitional state such as PAUSING ends */
-    bool fails;              /* whether that state ends with a failure */
+    bool fails;              /* whether the transition that is due at due_usec fails */
     uint64_t reclaim_due_usec;
 };
 
@@ -58,8 +58,7 @@ bool world_chance(struct world *w, double p);
 int world_init(struct world *w, uint64_t seed);
 void world_done(struct world *w);
 
-/* Advances to the next event and fills in w->in. The caller then lets the policy decide and calls
- * world_act(). */
+/* Advances to the next event and fills in w->in. The caller then calls nm_policy_decide() and world_act(). */
 void world_next(struct world *w);
 void world_act(struct world *w);
 

@@ -356,7 +356,7 @@ void proxy_register_master(struct world *w)
     assert_int_equal(((Masters__RegisterMasterAnswer *)w->answer)->maximum->memory, 8192);
 }
 
-/* Asks for one guaranteed container and this number of opportunistic ones. -1: for none. */
+/* Requests one guaranteed container and this number of opportunistic containers. -1: requests no container. */
 void proxy_begin_allocate(struct world *w, int32_t response_id, int32_t opportunistic)
 {
     static ProtobufCMessageUnknownField progress = {5, PROTOBUF_C_WIRE_TYPE_32BIT, 4, (uint8_t *)"abcd"};

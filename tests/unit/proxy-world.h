@@ -3,7 +3,7 @@
 
 /*
  * A world for tests of the proxy of application masters, over loopback ports. The proxy stands between a master, which
- * has only its launch context, and a ResourceManager that gives the answers that a test sets.
+ * knows only its launch context, and a ResourceManager that sends the answers that a test sets.
  */
 
 #include <setjmp.h>
@@ -43,11 +43,11 @@ struct world {
     int64_t numbers[16];
     char bearer[32], context[32]; /* first bytes of the token's identifier and of the caller context */
     int64_t id_start;
-    /* Called before (over false) and after (over true) nm_yarn_proxy_begin(); may be NULL. */
+    /* Called before (`over` is false) and after (`over` is true) nm_yarn_proxy_begin(). May be NULL. */
     void (*on_begin)(bool over);
 };
 
-/* The proxy's last sentence for the log. */
+/* The proxy's last message for the log. */
 extern char proxy_told[400];
 
 /* Each function asserts that it succeeds. After a function that begins a call, run the loop: proxy_run_until(). */

@@ -88,8 +88,8 @@ int turn_with_failures(struct client *c, unsigned kinds)
     return r;
 }
 
-/* Serves until the connection has ended. A client that waits for the container's end gets it after all else is done.
- * Returns whether the nth allocation was refused. */
+/* Serves until the connection has ended. For a client that waits for the container's end, the container ends after all
+ * other work is done. Returns whether the nth allocation was refused. */
 static bool serve(struct client *c, const struct request *a, unsigned n)
 {
     struct nm_container *con = c->f->m->containers[0];
@@ -136,14 +136,14 @@ static char *whole_content(const struct client *c)
     return strstr(c->data, "\r\n0\r\n\r\n") ? client_content(c) : NULL;
 }
 
-/* jansson reports a failed allocation for a string as a mistake in the text, and the caller can't distinguish the
- * two. */
+/* jansson reports a failed allocation for a string as a syntax error in the text, and the caller can't distinguish
+ * these errors. */
 static bool is_parsers_mistake(const struct request *a, int status)
 {
     return a->body && status == 400;
 }
 
-/* done: the action was carried out, but its result could not be shown. */
+/* done: the action was carried out before its result could not be shown. The refusal must state this. */
 static void assert_refusal(const struct request *a, int status, const char *content, bool done)
 {
     assert_int_equal(strstr(content, "The request was carried out") != NULL, done);
@@ -157,7 +157,7 @@ static void assert_refusal(const struct request *a, int status, const char *cont
         assert_error(json_loads(content, 0, NULL), "internal", "nmd", NULL);
 }
 
-/* Returns the content of a good and complete answer, or NULL. */
+/* Returns the content of a complete answer with the expected status, or NULL. */
 static char *check_answer(const struct client *c, const struct request *a, bool refused, bool done)
 {
     const char *type = client_header(c, "Content-Type");

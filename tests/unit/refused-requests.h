@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Requests to the HTTP server during which the nth allocation, event source or descriptor is refused. A client is
- * answered, refused or disconnected, but never gets a part of an answer as if it were complete. Link with fail-nth.c
- * and http-fixture.c.
+ * Requests to the HTTP server during which the nth allocation, event source or descriptor is refused. The client gets
+ * an answer, an error or the end of the connection. It never gets an incomplete answer that looks complete. Link with
+ * fail-nth.c and http-fixture.c.
  */
 
 #include "fail-nth.h"
@@ -21,15 +21,16 @@ struct request {
 
 void send_request(struct fixture *f, struct client *c, const struct request *a);
 
-/* Does the same as turn() of the fixture, without failures in the fixture itself. Returns the result of
- * sd_event_run(). */
+/* Does the same as turn() of the fixture, with failures in the server only. Returns the result of sd_event_run(). */
 int turn_with_failures(struct client *c, unsigned kinds);
 
-/* Makes one request whose nth allocation is refused. Returns the content of a good and complete answer, or NULL. */
+/* Makes one request whose nth allocation is refused. Returns the content of a complete answer with the expected status,
+ * or NULL. */
 char *request_with_refusal(struct fixture *f, const struct request *a, unsigned n, bool *ret_refused);
 
-/* Returns the number of possible refusals of the request. same: each complete answer has the same content. */
+/* Repeats the request, and each time refuses another call, until none is left. Returns the number of refusals. same:
+ * each complete answer must have the same content. */
 unsigned each_refusal(struct fixture *f, const struct request *a, bool same);
 
-/* Adds one object of each kind that a request can return, or that has lists in it. */
+/* Adds one object of each kind that a request can return, or that contains lists. */
 void add_one_of_each(struct fixture *f);

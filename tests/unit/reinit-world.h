@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * One container of YARN on a whole manager with real journal, shims and commands, for tests of the requests for a
- * running container. The launcher is fake: resources are available when the test says so. Include it after cmocka.h.
+ * A container of YARN on a complete manager with a real journal, shims and commands, for tests of the requests for a
+ * running container. The launcher is fake. The test decides when resources are available. Include it after cmocka.h.
  */
 
 #include "tests/unit/fake-launcher.h"
@@ -12,7 +12,7 @@
 #define SLEEPS "exec sleep 1000"
 #define OTHER_COMMAND "exec sleep 2000"
 
-/* A launch context with a command and resources with these names. */
+/* A launch context with a command and with resources, and the memory for its parts. */
 struct context {
     Yarn__LaunchContext context;
     char *command;
@@ -36,7 +36,7 @@ Yarn__LaunchContext *make_context(struct context *c, const char *command, const 
 
 bool is_new(const struct nm_live_container *l);
 
-/* Ends the newest preparation well, and waits until the container runs. */
+/* Ends the newest preparation with success, and waits until the container runs. */
 void finish_preparation(struct reinit_world *o);
 
 /* Starts a container with the resources a and b, and waits until it runs. */
@@ -50,7 +50,7 @@ int request_localization(struct reinit_world *o, Yarn__LaunchContext *context);
 /* Ends the newest localization with this result. */
 void finish_fetching(int result);
 
-/* Ends the running command: by a signal, or when it exits by itself. */
+/* Waits until the running command has ended. by_force: kills the command first. */
 void wait_for_end(struct reinit_world *o, bool by_force);
 
 /* Kills the command. Asserts that the container then runs this command. */
@@ -67,7 +67,7 @@ void assert_ended(struct reinit_world *o, int32_t exit_status, const char *words
 /* expected: for instance "a=2 b=2" */
 void assert_localized(struct reinit_world *o, const char *expected);
 
-/* The requests in their usual form. */
+/* The requests with the parameters that most tests use. */
 int request_restart(struct reinit_world *o);
 int request_roll_back(struct reinit_world *o);
 int request_commit(struct reinit_world *o);

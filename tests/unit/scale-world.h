@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Short functions that build models for tests of nmscale. The model owns the added objects. */
+/* Functions that build models for tests of nmscale. The model owns the added objects. */
 
 #include <setjmp.h>
 #include <stdarg.h>

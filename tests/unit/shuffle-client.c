@@ -171,7 +171,7 @@ void book_work(uint64_t work_usec, uint64_t expected_wait_usec)
 void assert_output_is_sent_to_the_byte(void)
 {
     const char *target = TARGET "," ATTEMPT(1);
-    /* Text, vlong 5, vlong 10, vint 0, the part; then the same for an empty part. */
+    /* A Text, vlong 5, vlong 10, vint 0 and the part. An empty part with its own Text and lengths follows. */
     const char body[] = "\x25" ATTEMPT(0) "\x05\x0a\x00" "first" "\x25" ATTEMPT(1) "\x00\x00\x00";
     char expected[512], signature[32];
     int n;

@@ -10,7 +10,7 @@
 #include "shuffle-world.h"
 #include "shuffle/server.h"
 
-#define MAX_SLOTS 16 /* four of them for unknown clients of one host */
+#define MAX_SLOTS 16 /* at most four of the slots are for unknown clients of one host */
 #define JOB_SLOTS 6
 #define PATIENCE_MSEC 20000
 #define TARGET "/mapOutput?job=" JOB "&reduce=0&map=" ATTEMPT(0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The real nm-shuffle, started as nmd does, whose answers show which jobs it knows. Include it after cmocka.h. */
+/* The real nm-shuffle, started as nmd starts it. Its answers show which jobs it knows. Include it after cmocka.h. */
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Failures inside SQLite and jansson. Their allocations fail as fail-nth.h says (FAIL_MEMORY), and SQLite's system
- * calls as failing-calls.h says: sqlite-open, sqlite-read, sqlite-write, sqlite-truncate, sqlite-stat and
- * sqlite-sync.
+ * Failures inside SQLite and jansson. Their allocations fail if a test sets FAIL_MEMORY of fail-nth.h. SQLite's system
+ * calls fail if a test names one of these calls to fail_call() of failing-calls.h: sqlite-open, sqlite-read,
+ * sqlite-write, sqlite-truncate, sqlite-stat and sqlite-sync.
  */
 
-/* Replaces the functions. Call it before the first use of SQLite. Returns 0 or -1. */
+/* Installs the functions that can fail. Call it before the first use of SQLite. Returns 0 or -1. */
 int sqlite_failures_begin(void);

@@ -92,12 +92,12 @@ struct nm_container *make(unsigned seq)
     return c;
 }
 
-/* Compares all members but the pointers as bytes. Holes don't differ, because both structs come from calloc(). */
+/* Compares all members except pointers as bytes. Padding doesn't differ, because both structs come from calloc(). */
 void assert_same(const struct nm_container *a, const struct nm_container *b)
 {
     struct nm_container x, y;
 
-    memcpy(&x, a, sizeof x); /* an assignment might not copy holes */
+    memcpy(&x, a, sizeof x); /* an assignment might not copy padding */
     memcpy(&y, b, sizeof y);
     x.view.owner = y.view.owner = NULL; /* belongs to the manager and isn't stored */
     memset(&x.command, 0, sizeof x.command);

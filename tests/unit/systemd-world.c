@@ -123,7 +123,7 @@ void on_done(int result, struct nm_cgroup *cg, const char *message, void *userda
     (void)snprintf(a->message, sizeof a->message, "%s", message ? message : "");
 }
 
-/* Returns the time of the loop's clock, because the backend's clock may be put forward. */
+/* Returns the time of the loop's clock, because a test may put the backend's clock forward. */
 static uint64_t now(struct world *w)
 {
     uint64_t usec;

@@ -44,7 +44,7 @@ void on_done(int result, struct nm_cgroup *cg, const char *message, void *userda
 void run_until_called(struct world *w, const struct answer *a);
 /* Runs the loop until n calls that systemd received match the text. */
 void run_until_heard(struct world *w, const char *text, unsigned n);
-/* Runs the loop for a moment, so that messages under way arrive. */
+/* Runs the loop for a short time, so that messages that were sent arrive. */
 void run_a_while(struct world *w);
 
 /* Creates a cgroup, waits, and returns the result. created() asserts success and returns the cgroup. */
