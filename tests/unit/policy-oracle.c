@@ -119,7 +119,7 @@ static const char *check_running_reclaim(struct oracle *o, const struct facts *f
             return "memory of a running container is reclaimed although reclaiming is off, or without a time limit";
     }
     if (sum > 0 && (n_kills > 0 || sum < over || 2 * sum > (double)f->in->node.swap_free_bytes))
-        return wrong(o, "%.0f bytes are reclaimed from running containers, %.0f are over beta, %zu containers are killed",
+        return wrong(o, "%.0f bytes are reclaimed from running containers, %.0f are over beta, %zu are killed",
                      sum, over, n_kills);
     return NULL;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * agent/manager/: actions that fail (freezing, thawing and reclaiming), and the decisions that a restarted nmd finds
- * open: the table of recovery-decide.c, row by row.
+ * agent/manager/: freezing, thawing and reclaiming that fail, and decisions without an outcome in the journal of a
+ * restarted nmd. Each row of the table in recovery-decide.c is tested.
  */
 
 #include <errno.h>
@@ -64,7 +64,7 @@ static void test_a_container_that_can_not_be_frozen_keeps_running(void **state)
     nm_act_pause(l, false);
     assert_int_equal(l->c->view.state, NM_RUNNING);
     assert_true(l->c->view.pause_deadline_usec == UINT64_MAX);
-    assert_true(l->c->view.freeze_failed_usec > 0); /* others are chosen first from now on */
+    assert_true(l->c->view.freeze_failed_usec > 0); /* from now on other containers are chosen first */
     assert_failed(l, "Is a directory");
 }
 
@@ -101,8 +101,8 @@ static bool is_reclaimed(const struct nm_live_container *l)
     return !l->reclaim_child;
 }
 
-/* The reclaim frees nothing in its time. That isn't a failure: the decision records the measured gain. */
-static void test_a_reclaim_that_frees_nothing_is_no_failure(void **state)
+/* A reclaim that frees no memory in its time succeeds. The decision records the measured gain. */
+static void test_a_reclaim_that_frees_no_memory_succeeds(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
@@ -114,7 +114,7 @@ static void test_a_reclaim_that_frees_nothing_is_no_failure(void **state)
     nm_act_reclaim(l, 8 * MIB, 20 * NM_USEC_PER_MSEC);
     assert_int_equal(w->m->counters.running_reclaims, 1);
     assert_true(l->c->view.reclaiming && l->reclaim_child && !l->c->view.reclaimed);
-    nm_act_reclaim(l, 8 * MIB, 20 * NM_USEC_PER_MSEC); /* one worker at a time */
+    nm_act_reclaim(l, 8 * MIB, 20 * NM_USEC_PER_MSEC); /* starts no second worker for the container */
     manager_world_wait(w, l, is_reclaimed);
     assert_false(l->c->view.reclaiming);
     assert_false(l->decision_open);
@@ -133,12 +133,13 @@ static void test_a_failed_reclaim_is_reported(void **state)
     open_decision(l, NM_DECISION_RECLAIM);
     nm_act_reclaim(l, 8 * MIB, 0);
     assert_true(l->c->view.reclaimed);
-    assert_int_equal(w->m->counters.running_reclaims, 0); /* it was paused */
+    assert_int_equal(w->m->counters.running_reclaims, 0); /* not counted, because the container is paused */
     manager_world_wait(w, l, is_reclaimed);
     assert_failed(l, strerror(EOPNOTSUPP));
 }
 
-/* Starts a worker that hangs in the kernel, as in a write to a slow disk. Here it opens a pipe without a reader. */
+/* Starts a worker that hangs in the kernel, as in a write to a slow disk. Here the worker opens a pipe without a
+ * reader. */
 static struct nm_live_container *begin_to_hang(struct manager_world *w, uint64_t within_usec)
 {
     struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
@@ -153,20 +154,20 @@ static struct nm_live_container *begin_to_hang(struct manager_world *w, uint64_t
     return l;
 }
 
-static void test_a_reclaim_that_hangs_is_ended(void **state)
+static void test_a_reclaim_that_hangs_is_killed(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = begin_to_hang(w, NM_USEC_PER_MSEC);
 
-    manager_world_wait(w, l, is_reclaimed); /* the worker is killed when it is late */
+    manager_world_wait(w, l, is_reclaimed); /* nmd kills the worker at the end of its time */
     assert_true(l->reclaim_late);
     assert_failed(l, "swap is too slow: ");
     assert_int_equal(nm_reclaim_bytes_per_sec(w->m), 1);
     assert_null(l->reclaim_timer);
 }
 
-/* A kill ends the reclaim. The decision records the gain if the reclaim ran long enough. */
-static void test_a_kill_ends_a_reclaim(void **state)
+/* The kill of a container ends its reclaim. The decision records the gain if the reclaim ran long enough. */
+static void test_the_kill_of_a_container_ends_its_reclaim(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l;
@@ -181,12 +182,12 @@ static void test_a_kill_ends_a_reclaim(void **state)
         manager_world_wait(w, l, is_reclaimed);
         if (!late)
             assert_failed(l, "the worker was killed");
-        nm_reclaim_overtaken(l); /* no reclaim runs any more */
+        nm_reclaim_overtaken(l); /* has no effect, because no reclaim is running */
         l->decision_open = false;
     }
 }
 
-/* The worker has no container any more, and is reaped nevertheless. */
+/* The worker is reaped although its container no longer exists. */
 static void test_a_worker_of_an_ended_container_is_reaped(void **state)
 {
     struct manager_world *w = *state;
@@ -205,7 +206,7 @@ static void test_a_worker_of_an_ended_container_is_reaped(void **state)
     assert_int_equal(errno, ECHILD);
 }
 
-/* The worker is killed at once if the loop can't watch it. */
+/* The worker is killed immediately if the event loop can't watch it. */
 static void test_a_reclaim_that_can_not_be_watched_is_killed(void **state)
 {
     struct manager_world *w = *state;
@@ -222,7 +223,7 @@ static void test_a_reclaim_that_can_not_be_watched_is_killed(void **state)
     assert_int_equal(errno, ECHILD);
 }
 
-/* ---- decisions that were left open ----------------------------------------------------------- */
+/* ---- decisions without an outcome ------------------------------------------------------------ */
 
 enum fate { GOES_ON, DONE, NOT_DONE };
 
@@ -279,7 +280,7 @@ static struct nm_decision newest(struct manager_world *w, const char *id)
     return d;
 }
 
-static void test_each_open_decision_gets_an_outcome(void **state)
+static void test_a_restart_gives_each_open_decision_an_outcome(void **state)
 {
     struct manager_world *w = *state;
 
@@ -307,13 +308,13 @@ static void test_each_open_decision_gets_an_outcome(void **state)
     }
 }
 
-static void test_open_decisions_of_ended_containers_are_closed(void **state)
+static void test_a_restart_closes_open_decisions_of_ended_containers(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSED);
     struct nm_decision d;
 
-    nm_recovery_reopen_decision(l); /* there is no decision */
+    nm_recovery_reopen_decision(l); /* has no effect, because there is no open decision */
     assert_false(l->decision_open);
     nm_recovery_close_decision(w->m, l->c->id, "it went");
     put_pending(w, l->c->id, 4);
@@ -323,11 +324,11 @@ static void test_open_decisions_of_ended_containers_are_closed(void **state)
     assert_string_equal(d.error, "it went");
     nm_recovery_close_decision(w->m, l->c->id, "it went twice");
     d = newest(w, l->c->id);
-    assert_string_equal(d.error, "it went"); /* the decision had its outcome already */
+    assert_string_equal(d.error, "it went"); /* unchanged, because the decision had an outcome already */
 }
 
 /* The container is paused, but no sample has shown yet how much the pause freed. */
-static void test_the_gain_of_a_pause_is_open_until_the_next_sample(void **state)
+static void test_the_gain_of_a_pause_is_unknown_until_the_next_sample(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSED);
@@ -345,15 +346,15 @@ int main(void)
         TEST(test_a_container_that_can_not_be_frozen_keeps_running),
         TEST(test_a_container_that_can_not_be_thawed_stays_paused),
         TEST(test_a_freeze_that_takes_too_long_is_undone),
-        TEST(test_a_reclaim_that_frees_nothing_is_no_failure),
+        TEST(test_a_reclaim_that_frees_no_memory_succeeds),
         TEST(test_a_failed_reclaim_is_reported),
-        TEST(test_a_reclaim_that_hangs_is_ended),
-        TEST(test_a_kill_ends_a_reclaim),
+        TEST(test_a_reclaim_that_hangs_is_killed),
+        TEST(test_the_kill_of_a_container_ends_its_reclaim),
         TEST(test_a_worker_of_an_ended_container_is_reaped),
         TEST(test_a_reclaim_that_can_not_be_watched_is_killed),
-        TEST(test_each_open_decision_gets_an_outcome),
-        TEST(test_open_decisions_of_ended_containers_are_closed),
-        TEST(test_the_gain_of_a_pause_is_open_until_the_next_sample),
+        TEST(test_a_restart_gives_each_open_decision_an_outcome),
+        TEST(test_a_restart_closes_open_decisions_of_ended_containers),
+        TEST(test_the_gain_of_a_pause_is_unknown_until_the_next_sample),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Shims outlive their nmd: nmd is killed at different moments, and another process adopts its shims. The tests are
- * repeated with a full disk, and in a cgroup that is frozen or killed. Disk and cgroup need root.
+ * Adoption of shims: nmd is killed at different moments, and another process adopts the shims that keep running. The
+ * tests are repeated with a full disk, and in a cgroup that is frozen or killed. The tests with a disk or a cgroup need
+ * root.
  */
 
 #include "tests/unit/launch-world.h"
@@ -24,8 +25,8 @@ struct handed_over {
     uint64_t ticks;
 };
 
-/* Forks a process that takes the role of an nmd that dies by SIGKILL. It launches, waits for STARTED if
- * `until_started`, and kills itself. */
+/* Forks a process that takes the role of an nmd that dies by SIGKILL. The process launches the container, waits for
+ * STARTED if `until_started`, and kills itself. */
 static struct handed_over launch_and_die(struct world *w, bool open_gate, bool until_started)
 {
     struct handed_over h = {0};
@@ -54,7 +55,7 @@ static struct handed_over launch_and_die(struct world *w, bool open_gate, bool u
     assert_int_equal(waitpid(nmd, &status, 0), nmd);
     assert_true(WIFSIGNALED(status));
     (void)close(fds[0]);
-    /* the forked copy did the work; this process's own loop is untouched */
+    /* the child used its own copy of the loop, so the loop of this process can still be used */
     return h;
 }
 
@@ -100,7 +101,8 @@ static void test_a_running_shim_is_adopted(void **state)
     assert_int_equal(w->ended.exit_code, 17);
 }
 
-/* The shim is adopted between the gate and the start. The start is seen by the watch of the directory. */
+/* The shim is adopted after its gate was opened and before the command starts. nmd detects the start by a watch of the
+ * directory. */
 static void test_a_shim_is_adopted_before_its_command_starts(void **state)
 {
     struct world *w = *state;
@@ -126,13 +128,13 @@ static void test_a_shim_ends_if_nmd_dies_before_the_gate(void **state)
     shell(w, "echo must not run");
     h = launch_and_die(w, false, false);
     wait_until_dead(h.shim);
-    /* there is neither a record nor the file of an open gate, so it may be launched again */
+    /* neither the record nor the file `gate` exists, so the container may be launched again */
     assert_int_equal(nm_launch_record_read(w->dir, &r), -ENOENT);
     assert_false(nm_launch_gate_was_open(w->dir));
     assert_nothing_written(w);
 }
 
-static void test_an_end_without_nmd_is_reported_later(void **state)
+static void test_an_end_while_no_nmd_runs_is_reported_to_the_next_nmd(void **state)
 {
     struct world *w = *state;
     struct nm_launch_record r;
@@ -164,7 +166,7 @@ static void test_a_killed_shim_has_no_exit_status(void **state)
     assert_true(w->without_record);
 }
 
-static void test_another_process_with_the_pid_is_not_adopted(void **state)
+static void test_another_process_with_the_pid_of_a_shim_is_not_adopted(void **state)
 {
     struct world *w = *state;
     struct handed_over h = {.shim = getpid(), .ticks = 1};
@@ -178,8 +180,8 @@ static void test_another_process_with_the_pid_is_not_adopted(void **state)
     assert_null(w->launch);
 }
 
-/* Another process has overwritten the record. The end is reported nevertheless. */
-static void test_the_end_is_reported_in_spite_of_an_overwritten_record(void **state)
+/* The end of the container is reported although another process has overwritten the record. */
+static void test_the_end_is_reported_although_the_record_was_overwritten(void **state)
 {
     struct world *w = *state;
     struct handed_over h;
@@ -247,8 +249,9 @@ static void wait_for_reserve(const struct world *w)
     }
 }
 
-/* The disk fills up while the command runs, and no nmd runs when it ends. The reserved file takes the record. */
-static void test_a_disk_that_fills_up_loses_no_exit_status(void **state)
+/* The disk becomes full while the command runs, and no nmd is running when the command ends. The shim writes the record
+ * into a file that it reserved before. */
+static void test_the_exit_status_is_recorded_although_the_disk_is_full(void **state)
 {
     struct world *w = *state;
     struct nm_launch_record r;
@@ -267,9 +270,9 @@ static void test_a_disk_that_fills_up_loses_no_exit_status(void **state)
     (void)umount2(w->dir, MNT_DETACH);
 }
 
-/* The disk is full from the start. The shim keeps running, with the exit status, until there is space or an nmd
+/* The disk is full from the start. The shim keeps running and holds the exit status until there is space or an nmd
  * connects. */
-static void test_a_full_disk_keeps_the_shim_until_nmd_has_the_exit_status(void **state)
+static void test_on_a_full_disk_the_shim_runs_until_nmd_has_the_exit_status(void **state)
 {
     struct world *w = *state;
     struct nm_launch_record r;
@@ -291,8 +294,8 @@ static void test_a_full_disk_keeps_the_shim_until_nmd_has_the_exit_status(void *
     (void)umount2(w->dir, MNT_DETACH);
 }
 
-/* A full disk changes nothing if an nmd is connected. */
-static void test_a_full_disk_does_not_matter_to_a_connected_nmd(void **state)
+/* If an nmd is connected, it gets the exit status over the connection, also on a full disk. */
+static void test_a_connected_nmd_gets_the_exit_status_on_a_full_disk(void **state)
 {
     struct world *w = *state;
 
@@ -343,7 +346,8 @@ static void wait_for_event(const struct world *w, const char *line)
     } while (!strstr(text, line));
 }
 
-/* All processes in the cgroup are killed at once, the shim too. The end is known, but not its kind. */
+/* All processes in the cgroup are killed together, including the shim. nmd detects the end, but the exit status is
+ * unknown. */
 static void test_a_killed_cgroup_ends_without_an_exit_status(void **state)
 {
     struct world *w = *state;
@@ -360,7 +364,7 @@ static void test_a_killed_cgroup_ends_without_an_exit_status(void **state)
     wait_for_event(w, "populated 0");
 }
 
-/* nmd dies while the container is frozen. The next nmd adopts it frozen and thaws it. */
+/* nmd dies while the container is frozen. The next nmd adopts the frozen container and thaws it. */
 static void test_a_frozen_container_is_adopted_and_thawed(void **state)
 {
     struct world *w = *state;
@@ -385,7 +389,7 @@ static void test_a_frozen_container_is_adopted_and_thawed(void **state)
 }
 
 /* The shim is frozen at its gate and killed while frozen. */
-static void test_a_shim_killed_while_frozen_at_its_gate_has_run_nothing(void **state)
+static void test_a_shim_killed_while_frozen_at_its_gate_has_run_no_command(void **state)
 {
     struct world *w = *state;
 
@@ -409,16 +413,16 @@ int main(void)
         launch_test(test_a_running_shim_is_adopted),
         launch_test(test_a_shim_is_adopted_before_its_command_starts),
         launch_test(test_a_shim_ends_if_nmd_dies_before_the_gate),
-        launch_test(test_an_end_without_nmd_is_reported_later),
+        launch_test(test_an_end_while_no_nmd_runs_is_reported_to_the_next_nmd),
         launch_test(test_a_killed_shim_has_no_exit_status),
-        launch_test(test_another_process_with_the_pid_is_not_adopted),
-        launch_test(test_the_end_is_reported_in_spite_of_an_overwritten_record),
-        launch_test(test_a_disk_that_fills_up_loses_no_exit_status),
-        launch_test(test_a_full_disk_keeps_the_shim_until_nmd_has_the_exit_status),
-        launch_test(test_a_full_disk_does_not_matter_to_a_connected_nmd),
+        launch_test(test_another_process_with_the_pid_of_a_shim_is_not_adopted),
+        launch_test(test_the_end_is_reported_although_the_record_was_overwritten),
+        launch_test(test_the_exit_status_is_recorded_although_the_disk_is_full),
+        launch_test(test_on_a_full_disk_the_shim_runs_until_nmd_has_the_exit_status),
+        launch_test(test_a_connected_nmd_gets_the_exit_status_on_a_full_disk),
         launch_test(test_a_killed_cgroup_ends_without_an_exit_status),
         launch_test(test_a_frozen_container_is_adopted_and_thawed),
-        launch_test(test_a_shim_killed_while_frozen_at_its_gate_has_run_nothing),
+        launch_test(test_a_shim_killed_while_frozen_at_its_gate_has_run_no_command),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

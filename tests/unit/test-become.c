@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* util/become.h: each change of user is made in a child, which prints its state in the kernel. */
+/* util/become.h. Each change of user is made in a child process, which returns its /proc/self/status. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,8 +35,8 @@ static long session_keyring(void)
     return syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID, KEY_SPEC_SESSION_KEYRING, 0);
 }
 
-/* Runs `become` in a child, in which nmd's own groups are others, and returns its result. *status: the child's
- * /proc/self/status afterwards, and whether it would keep its capabilities with another user. */
+/* Calls nm_become() in a child that has other groups than the user, as nmd has, and returns the result. *status: the
+ * child's /proc/self/status after the call, and a line KeepCaps with the value of PR_GET_KEEPCAPS. */
 static int in_child(const struct nm_identity *who, const struct nm_become_terms *terms, char status[4096])
 {
     int pair[2], code;
@@ -112,7 +112,7 @@ static void test_a_listed_capability_is_kept(void **state)
 }
 
 /* A capability that doesn't exist can't be kept, so the call fails. */
-static void test_a_capability_that_does_not_exist_is_an_error(void **state)
+static void test_a_capability_that_does_not_exist_can_not_be_kept(void **state)
 {
     const struct nm_become_terms terms = {.kept_capabilities = UINT64_C(1) << 62};
     char status[4096];
@@ -167,8 +167,8 @@ static long keyring_of(const struct nm_identity *who, unsigned refusal)
     return number;
 }
 
-/* Each change of user makes a new session keyring, also for root. Without keys in the kernel the change succeeds
- * nevertheless. */
+/* Each change of user makes a new session keyring, also for root. The change succeeds also if the kernel has no
+ * keyrings. */
 static void test_each_change_of_user_makes_a_session_keyring(void **state)
 {
     const struct nm_identity root = {0, 0, (const gid_t[]){0}, 1};
@@ -188,8 +188,8 @@ static void test_each_change_of_user_makes_a_session_keyring(void **state)
     assert_int_equal(keyring_of(&root, EDQUOT), -1);
 }
 
-/* Without root, only the ids of this process are possible. */
-static void test_without_root_only_the_own_ids_are_possible(void **state)
+/* Without root, a process can only become the user that it already runs as. */
+static void test_without_root_a_process_can_only_become_its_own_user(void **state)
 {
     struct nm_identity self = {geteuid() == 0 ? USER : geteuid(), getegid(), NULL, 0}, others_group = self;
     const bool is_root = geteuid() == 0;
@@ -215,7 +215,7 @@ static void test_without_root_only_the_own_ids_are_possible(void **state)
 
 /* ---- groups ----------------------------------------------------------------------------------------------------- */
 
-static int n_in_file = -1; /* number of groups in the name service; -1: the real ones */
+static int n_in_file = -1; /* number of groups that the name service returns; -1: the real groups */
 
 int __real_getgrouplist(const char *user, gid_t group, gid_t *groups, int *n);
 int __wrap_getgrouplist(const char *user, gid_t group, gid_t *groups, int *n);
@@ -246,7 +246,7 @@ static void test_the_groups_of_a_user_are_set(void **state)
     assert_int_equal(unknown[0], 77);
 }
 
-/* All groups of a user are found, however many there are. */
+/* All groups of a user are found, also if they exceed the size of the first buffer. */
 static void test_all_groups_of_a_user_are_found(void **state)
 {
     static const unsigned numbers[] = {31, 32, 33, 640, 65536};
@@ -282,8 +282,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_child_has_all_ids_of_the_user_and_no_privilege),
         cmocka_unit_test(test_a_listed_capability_is_kept),
-        cmocka_unit_test(test_without_root_only_the_own_ids_are_possible),
-        cmocka_unit_test(test_a_capability_that_does_not_exist_is_an_error),
+        cmocka_unit_test(test_without_root_a_process_can_only_become_its_own_user),
+        cmocka_unit_test(test_a_capability_that_does_not_exist_can_not_be_kept),
         cmocka_unit_test(test_root_can_become_root), cmocka_unit_test(test_the_groups_of_a_user_are_set),
         cmocka_unit_test(test_all_groups_of_a_user_are_found), cmocka_unit_test(test_too_many_groups_are_an_error),
         cmocka_unit_test(test_each_change_of_user_makes_a_session_keyring),

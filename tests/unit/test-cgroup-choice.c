@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The choice of the backend if several are possible, and the check whether it can start. */
+/* The choice of the backend if several backends are possible, and the check whether the chosen backend can start. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,7 +46,7 @@ static void test_the_backend_follows_the_configuration_and_the_host(void **state
     assert_string_equal(chosen(w), "systemd");
     fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit",
                                                           .error = SD_BUS_ERROR_ACCESS_DENIED});
-    assert_string_equal(chosen(w), "direct"); /* systemd is there, but doesn't serve this user */
+    assert_string_equal(chosen(w), "direct"); /* systemd is running, but has no manager for this user */
     world_set_booted(0);
     assert_string_equal(chosen(w), "direct");
     world_set_booted(-ENOMEM);
@@ -62,7 +62,7 @@ static void test_the_backend_follows_the_configuration_and_the_host(void **state
     assert_int_equal(nm_systemd_available(), 0);
 }
 
-/* Returns the result of nm_cgroup_backend_check(), which must not make anything. */
+/* Returns the result of nm_cgroup_backend_check(). Asserts that the check made no file or directory. */
 static int check(struct world *w, enum nm_cgroup_backend_kind kind)
 {
     const struct nm_cgroup_backend_params params = {
@@ -95,7 +95,7 @@ static void test_the_check_names_the_chosen_backend(void **state)
     assert_true(check(w, NM_CGROUP_BACKEND_SYSTEMD) < 0);
     assert_non_null(strstr(w->message, "no connection to the systemd user manager: "));
     fake_systemd_return(w->systemd);
-    (void)strcat(w->root, "/cgroup.controllers"); /* a file */
+    (void)strcat(w->root, "/cgroup.controllers"); /* a path of a file instead of a directory */
     assert_int_equal(check(w, NM_CGROUP_BACKEND_DIRECT), -ENOTDIR);
     assert_non_null(strstr(w->message, "can't create the slice "));
     assert_int_equal(check(w, NM_CGROUP_BACKEND_FAKE), 0);
@@ -121,7 +121,7 @@ static void test_without_a_mount_no_backend_starts(void **state)
 }
 
 /* Without an event loop the direct backend is chosen, even if systemd runs. */
-static void test_without_a_loop_the_direct_backend_is_chosen(void **state)
+static void test_without_an_event_loop_the_direct_backend_is_chosen(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup_backend_params params = {
@@ -144,7 +144,7 @@ int main(void)
         alone(test_the_backend_follows_the_configuration_and_the_host),
         alone(test_the_check_names_the_chosen_backend),
         alone(test_without_a_mount_no_backend_starts),
-        alone(test_without_a_loop_the_direct_backend_is_chosen),
+        alone(test_without_an_event_loop_the_direct_backend_is_chosen),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -185,7 +185,7 @@ static void test_a_cgroup_is_created_watched_and_removed(void **state)
     assert_int_equal(f->b->ops->remove(f->b, cg), 0);
 }
 
-/* The watch must be silent between changes. A watch that isn't re-armed would spin the loop. */
+/* The watch must not call its callback between changes. A watch that is not re-armed would keep the loop busy. */
 static void test_the_watch_is_silent_between_changes(void **state)
 {
     struct fixture *f = *state;
@@ -203,7 +203,7 @@ static void test_the_watch_is_silent_between_changes(void **state)
     reap(pid);
 }
 
-static void test_a_signal_leaves_out_one_process(void **state)
+static void test_a_signal_can_exclude_one_process(void **state)
 {
     struct fixture *f = *state;
     pid_t spared = spawn(), other = spawn(), more;
@@ -229,10 +229,10 @@ static void test_a_signal_leaves_out_one_process(void **state)
     assert_int_equal(WTERMSIG(reap(spared)), SIGKILL);
 }
 
-/* Imitates a kernel without cgroup.kill by a directory that has only cgroup.procs. It lists a frozen member and this
- * process. This process isn't a member and must not be signalled, although its id is listed, as a recycled id would
- * be. */
-static void test_a_kernel_without_cgroup_kill_gets_signals(void **state)
+/* Imitates a kernel without cgroup.kill by a directory that has only cgroup.procs. The file lists a frozen member and
+ * this process. This process isn't a member and must not be signalled, although its id is listed. In the same way a
+ * file may list an id that another process has reused. */
+static void test_without_cgroup_kill_the_members_are_signalled(void **state)
 {
     struct fixture *f = *state;
     pid_t pid = spawn();
@@ -254,7 +254,7 @@ static void test_a_kernel_without_cgroup_kill_gets_signals(void **state)
 
 /* Subgroups that a privileged container has made are removed with its cgroup, at any depth, unless they contain a
  * process. */
-static void test_cgroups_below_are_removed_at_any_depth(void **state)
+static void test_subgroups_are_removed_at_any_depth(void **state)
 {
     struct fixture *f = *state;
     pid_t pid = spawn();
@@ -277,7 +277,7 @@ static void test_cgroups_below_are_removed_at_any_depth(void **state)
     assert_int_equal(access(cg->path, F_OK), -1);
 }
 
-static void test_a_process_that_has_ended_is_an_error(void **state)
+static void test_no_cgroup_is_created_for_a_process_that_has_ended(void **state)
 {
     struct fixture *f = *state;
     struct answer a = {0};
@@ -294,7 +294,7 @@ static void test_a_process_that_has_ended_is_an_error(void **state)
     assert_null(a.cg);
 }
 
-static void test_a_full_tree_is_reported(void **state)
+static void test_a_reached_limit_of_cgroups_is_reported(void **state)
 {
     struct fixture *f = *state;
     struct answer a = {0};
@@ -316,7 +316,7 @@ static void test_a_full_tree_is_reported(void **state)
     reap(pid);
 }
 
-static void test_a_cgroup_with_a_used_name_is_not_created(void **state)
+static void test_a_cgroup_with_a_name_in_use_is_not_created(void **state)
 {
     struct fixture *f = *state;
     struct answer a = {0};
@@ -368,7 +368,7 @@ static void test_a_process_stays_in_the_cgroup_where_it_was_born(void **state)
     reap(pid);
 }
 
-/* The cgroup was prepared, but the process was born in another one. It is moved. */
+/* The cgroup was prepared, but the process was born in another cgroup. The backend moves the process. */
 static void test_a_process_that_was_born_elsewhere_is_moved(void **state)
 {
     struct fixture *f = *state;
@@ -391,8 +391,8 @@ static void on_listed(struct nm_cgroup *cg, const char *id, void *userdata)
     nm_cgroup_free(cg);
 }
 
-/* A restarted nmd moves a helper into the cgroup that a killed nmd left. The cgroup isn't a container's, and the
- * backend removes it at its end. */
+/* A restarted nmd moves a helper into the cgroup that a killed nmd left. This cgroup does not belong to a container,
+ * and the backend removes it when the backend is freed. */
 static void test_a_restarted_nmd_reuses_the_cgroup_of_a_helper(void **state)
 {
     struct fixture *f = *state;
@@ -427,7 +427,7 @@ static void test_a_restarted_nmd_reuses_the_cgroup_of_a_helper(void **state)
     assert_int_equal(access(path, F_OK), -1);
 }
 
-static void test_a_second_backend_opens_the_cgroup(void **state)
+static void test_a_second_backend_opens_the_cgroup_of_the_first(void **state)
 {
     struct fixture *f = *state, again = {.event = f->event};
     pid_t pid = spawn();
@@ -456,7 +456,7 @@ static void test_a_removed_slice_is_created_again(void **state)
     reap(pid);
 }
 
-static void test_the_kernel_has_the_limits(void **state)
+static void test_the_limits_are_set_in_the_kernel(void **state)
 {
     struct fixture *f = *state;
     struct nm_cgroup_limits l = {.memory_max_bytes = 64 << 20, .cpu_idle = true,
@@ -510,18 +510,18 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_a_cgroup_is_created_watched_and_removed),
         TEST(test_the_watch_is_silent_between_changes),
-        TEST(test_a_signal_leaves_out_one_process),
-        TEST(test_a_kernel_without_cgroup_kill_gets_signals),
-        TEST(test_cgroups_below_are_removed_at_any_depth),
-        TEST(test_a_process_that_has_ended_is_an_error),
-        TEST(test_a_full_tree_is_reported),
-        TEST(test_a_cgroup_with_a_used_name_is_not_created),
+        TEST(test_a_signal_can_exclude_one_process),
+        TEST(test_without_cgroup_kill_the_members_are_signalled),
+        TEST(test_subgroups_are_removed_at_any_depth),
+        TEST(test_no_cgroup_is_created_for_a_process_that_has_ended),
+        TEST(test_a_reached_limit_of_cgroups_is_reported),
+        TEST(test_a_cgroup_with_a_name_in_use_is_not_created),
         TEST(test_a_process_stays_in_the_cgroup_where_it_was_born),
         TEST(test_a_process_that_was_born_elsewhere_is_moved),
         TEST(test_a_restarted_nmd_reuses_the_cgroup_of_a_helper),
-        TEST(test_a_second_backend_opens_the_cgroup),
+        TEST(test_a_second_backend_opens_the_cgroup_of_the_first),
         TEST(test_a_removed_slice_is_created_again),
-        TEST(test_the_kernel_has_the_limits),
+        TEST(test_the_limits_are_set_in_the_kernel),
         TEST(test_pressure_is_read_from_the_cgroup),
     };
     _cleanup_free_ char *message = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The fake backend, and on its trees of plain files all functions of cgroup/ that only read and write files: freeze,
- * kill, limits, drift, watches, listing, probing. No root.
+ * The fake backend. Its directories of plain files also serve to test all functions of cgroup/ that only read and write
+ * files: freeze, kill, limits, drift, watches, listing and probing. Needs no root.
  */
 
 #include <setjmp.h>
@@ -142,7 +142,7 @@ static void test_a_missing_file_does_not_mean_a_removed_cgroup(void **state)
     assert_int_equal(e.oom, 0);
 }
 
-static void test_ordered_failures_come_in_their_order(void **state)
+static void test_a_requested_failure_is_returned_by_the_next_call(void **state)
 {
     struct fixture *f = *state;
     _cleanup_(nm_cgroup_freep) struct nm_cgroup *cg = make(f, "c1", &NM_CGROUP_LIMITS_NONE);
@@ -261,12 +261,12 @@ static void test_each_changed_limit_is_reported(void **state)
                                  .pids_max = NM_CGROUP_NONE, .oom_group = true, .io_weight = 7};
     _cleanup_(nm_cgroup_freep) struct nm_cgroup *cg = make(f, "c1", &l);
 
-    /* As the kernel returns the values: rounded down to pages. */
+    /* The kernel returns limits of memory rounded down to pages. */
     rewrite(cg, "memory.max", "1048576\n");
     rewrite(cg, "memory.min", "4096\n");
     rewrite(cg, "memory.low", "8192\n");
     assert_int_equal(nm_cgroup_check_drift(f->b, cg, &l), 0);
-    rewrite(cg, "cpu.max", "50000 200000\n"); /* the same rate */
+    rewrite(cg, "cpu.max", "50000 200000\n"); /* the same quota over a longer period */
     assert_int_equal(nm_cgroup_check_drift(f->b, cg, &l), 0);
 
     rewrite(cg, "memory.max", "max\n");
@@ -287,7 +287,7 @@ static void test_each_changed_limit_is_reported(void **state)
     assert_int_equal(nm_cgroup_check_drift(f->b, cg, &l), -EBADMSG);
 
     nm_fake_set_feature(f->b, NM_CGROUP_MEMORY_LIMITS, NULL);
-    l.cpu_idle = true; /* an idle group has no weight to compare */
+    l.cpu_idle = true; /* the weight of an idle group isn't compared */
     assert_int_equal(f->b->ops->set_limits(f->b, cg, &l, NULL, NULL), 0);
     rewrite(cg, "memory.max", "1048576\n");
     rewrite(cg, "memory.min", "4096\n");
@@ -303,7 +303,7 @@ static void test_the_protection_of_the_slice_is_set(void **state)
     struct nm_cgroup slice = {.dir_fd = f->b->slice_fd};
     uint64_t is = 1;
 
-    assert_int_equal(nm_cgroup_slice_read_low(f->b, &is), -EOPNOTSUPP); /* no such file yet */
+    assert_int_equal(nm_cgroup_slice_read_low(f->b, &is), -EOPNOTSUPP); /* the file doesn't exist yet */
     l.memory_low_bytes = 1 << 20;
     assert_int_equal(f->b->ops->set_slice_limits(f->b, &l, NULL, NULL), 0);
     assert_int_equal(nm_cgroup_slice_read_low(f->b, &is), 0);
@@ -511,8 +511,8 @@ static bool is_shortage(int r)
     return r == -ENOMEM || r == -EMFILE;
 }
 
-/* Makes the backend with each allocation failing once, with or without a loop. Without a loop the callback is called
- * at once. */
+/* Makes the backend, and fails each allocation once, with or without an event loop. Without a loop the callback is
+ * called immediately. */
 static void make_or_fail(struct fixture *f, sd_event *event)
 {
     const struct nm_cgroup_backend_params params = {
@@ -570,8 +570,8 @@ static void test_a_lack_of_memory_leaves_no_cgroup(void **state)
     create_or_fail(f);
 }
 
-/* The tree may be in a given directory that an earlier backend used. Answers that are missing when the backend is
- * freed are dropped. */
+/* The files may be in a given directory that an earlier backend used. Callbacks that have not been called when the
+ * backend is freed are never called. */
 static void test_the_fake_backend_uses_a_given_directory(void **state)
 {
     struct nm_cgroup_backend_params params = {.kind = NM_CGROUP_BACKEND_FAKE, .slice = "nmtest.slice"};
@@ -614,7 +614,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_a_fake_cgroup_is_created_and_removed),
         TEST(test_a_missing_file_does_not_mean_a_removed_cgroup),
-        TEST(test_ordered_failures_come_in_their_order),
+        TEST(test_a_requested_failure_is_returned_by_the_next_call),
         TEST(test_invalid_ids_are_refused),
         TEST(test_the_id_is_read_from_the_name_of_the_cgroup),
         TEST(test_a_lack_of_memory_leaves_no_cgroup),

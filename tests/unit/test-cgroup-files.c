@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The direct backend and the functions that read a cgroup's files, on directories of plain files: which files are
- * written with and without controllers, and how wrong, missing and unreadable files are handled.
+ * The direct backend and the functions that read a cgroup's files, on directories of plain files. The tests check which
+ * files are written with and without controllers, and how wrong, missing and unreadable files are handled.
  */
 
 #include <setjmp.h>
@@ -69,7 +69,7 @@ static void test_limits_without_a_file_are_not_set(void **state)
     struct nm_cgroup_limits l = some_limits();
     struct answer a = {0};
 
-    fake_tree_unlink(&w->dir, SCOPE "memory.oom.group"); /* newer than its controller */
+    fake_tree_unlink(&w->dir, SCOPE "memory.oom.group"); /* older kernels with the memory controller lack this file */
     w->b->feature[NM_CGROUP_PIDS] = w->b->feature[NM_CGROUP_IO_WEIGHT] = false;
     assert_int_equal(w->b->ops->set_limits(w->b, w->cg, &l, on_done, &a), 0);
     assert_int_equal(a.result, 0);
@@ -89,10 +89,10 @@ static void test_a_refused_limit_is_reported(void **state)
     assert_int_equal(w->b->ops->set_limits(w->b, w->cg, &l, on_done, &a), 0);
     assert_int_equal(a.result, -EISDIR);
     assert_non_null(strstr(a.message, "can't set the limits of nmtest-c1.scope: Is a directory"));
-    assert_int_equal(w->b->ops->set_limits(w->b, w->cg, &l, NULL, NULL), 0); /* without a callback */
+    assert_int_equal(w->b->ops->set_limits(w->b, w->cg, &l, NULL, NULL), 0); /* the callback may be NULL */
 }
 
-/* A failed creation leaves no cgroup. Here it fails because a plain directory has no files to set. */
+/* A failed creation leaves no cgroup. Here the creation fails because a new plain directory has no files for limits. */
 static void test_a_failed_creation_leaves_no_cgroup(void **state)
 {
     struct world *w = *state;
@@ -110,8 +110,8 @@ static void test_a_failed_creation_leaves_no_cgroup(void **state)
     assert_int_equal(w->b->ops->create(w->b, "no/name", "", getpid(), &l, on_done, &a), -EINVAL);
 }
 
-/* A process that was born in its cgroup is killed there if the limits can't be set, because otherwise it would wait
- * at its gate for ever. */
+/* A process that was born in its cgroup is killed if the limits can't be set. Otherwise the process would wait at its
+ * gate for ever. */
 static void test_a_process_whose_limits_fail_is_killed(void **state)
 {
     struct world *w = *state;
@@ -158,7 +158,7 @@ static void ignore(struct nm_cgroup *cg, const char *id, void *userdata)
     nm_cgroup_free(cg);
 }
 
-/* The slice is made again, with its limits and with the container's cgroup. */
+/* The backend makes the removed slice again with its limits, and makes the container's cgroup in the slice. */
 static void test_a_removed_slice_is_made_again_with_its_limits(void **state)
 {
     struct world *w = *state;
@@ -170,7 +170,7 @@ static void test_a_removed_slice_is_made_again_with_its_limits(void **state)
 
     (void)snprintf(path, sizeof path, "%s/root/" SLICE, w->dir.path);
     for (enum nm_cgroup_feature f = 0; f < NM_CGROUP_FEATURE_COUNT; f++)
-        w->b->feature[f] = false; /* a new plain directory has no files to set */
+        w->b->feature[f] = false; /* a new plain directory has no files for limits */
     assert_int_equal(w->b->ops->set_slice_limits(w->b, &l, on_done, &a), 0);
     assert_int_equal(remove_tree(path), 0);
     assert_int_equal(w->b->ops->list(w->b, ignore, &n), 0);
@@ -232,7 +232,7 @@ static void test_a_missing_file_of_a_limit_is_reported(void **state)
 {
     static const struct {
         const char *file;
-        int r; /* without it */
+        int r; /* result of the check without the file */
     } cases[] = {
         {"memory.max", -EOPNOTSUPP}, {"cpu.max", -EOPNOTSUPP}, {"cpu.weight", -EOPNOTSUPP},
         {"memory.oom.group", -EOPNOTSUPP}, {"io.weight", 0}, {"pids.max", 0},
@@ -255,9 +255,9 @@ static void test_a_missing_file_of_a_limit_is_reported(void **state)
     assert_string_equal(nm_cgroup_feature_name(NM_CGROUP_FEATURE_COUNT), "unknown");
 }
 
-/* Without cpu.idle the lowest weight replaces it. With cpu.idle, the weight of an idle group reads as 0. "No limit"
- * differs from a very high limit. */
-static void test_drift_of_the_cpu_depends_on_cpu_idle(void **state)
+/* On a kernel without cpu.idle, nmd sets the lowest weight instead. With cpu.idle, cpu.weight of an idle group reads as
+ * 0. "No limit" differs from a very high limit. */
+static void test_drift_of_the_cpu_limits_depends_on_cpu_idle(void **state)
 {
     static const struct {
         bool has_idle, is_idle;
@@ -290,7 +290,7 @@ static void test_drift_of_the_cpu_depends_on_cpu_idle(void **state)
         if (nm_cgroup_check_drift(w->b, w->cg, &l) != cases[i].drift)
             fail_msg("case %zu: %d", i, nm_cgroup_check_drift(w->b, w->cg, &l));
     }
-    w->b->feature[NM_CGROUP_CPU_WEIGHT] = false; /* without the feature no value is set that could drift */
+    w->b->feature[NM_CGROUP_CPU_WEIGHT] = false; /* without the feature nmd sets no value, so no drift is reported */
     assert_int_equal(nm_cgroup_check_drift(w->b, w->cg, &l), 0);
 }
 
@@ -331,7 +331,7 @@ static void test_files_are_written_without_the_backend(void **state)
     fake_tree_write(&w->dir, SCOPE "cgroup.freeze", "0\n");
     assert_int_equal(nm_cgroup_read_freeze(w->cg, &is_frozen), 0);
     assert_false(is_frozen);
-    assert_int_equal(nm_cgroup_read_memory_events(w->cg, &e), 0); /* without the controller no event is counted */
+    assert_int_equal(nm_cgroup_read_memory_events(w->cg, &e), 0); /* without the memory controller all counts are 0 */
     assert_int_equal(e.oom, 0);
     fake_tree_write(&w->dir, SCOPE "memory.events", "oom 3\n");
     assert_int_equal(nm_cgroup_read_memory_events(w->cg, &e), 0);
@@ -368,7 +368,7 @@ static void test_a_reclaim_is_repeated_without_swappiness(void **state)
     assert_int_equal(nm_cgroup_reclaim(w->cg, 4096), -EOPNOTSUPP);
 }
 
-/* ---- processes that are left ----------------------------------------------------------------- */
+/* ---- leftover processes ---------------------------------------------------------------------- */
 
 /* Starts a process that hangs: the parent in vfork() is in state D until its child ends. */
 static pid_t hanging(void)
@@ -407,7 +407,7 @@ static void test_leftover_processes_are_described(void **state)
     assert_string_equal(text, "1 of its processes still exists, but no process hangs in the kernel");
 
     pid = hanging();
-    (void)snprintf(text, sizeof text, "%d\n%d\n4194303\n", (int)getpid(), (int)pid); /* the last is dead */
+    (void)snprintf(text, sizeof text, "%d\n%d\n4194303\n", (int)getpid(), (int)pid); /* no process has the last id */
     fake_tree_write(&w->dir, SCOPE "cgroup.procs", text);
     do
         assert_int_equal(nm_cgroup_leftover_procs(w->cg, &s), 0);
@@ -430,7 +430,7 @@ static void test_leftover_processes_are_described(void **state)
 
 /* ---- failures -------------------------------------------------------------------------------- */
 
-static void test_a_failed_start_gives_the_reason(void **state)
+static void test_a_failed_start_reports_the_reason(void **state)
 {
     struct world *w = *state;
     bool failed = true;
@@ -449,7 +449,7 @@ static void test_a_failed_start_gives_the_reason(void **state)
     }
 }
 
-static void test_a_failed_operation_gives_the_reason(void **state)
+static void test_a_failed_operation_reports_the_reason(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup_limits l = some_limits();
@@ -467,7 +467,7 @@ static void test_a_failed_operation_gives_the_reason(void **state)
         failed = fail_stop();
         assert_true(set.n_calls == 1 && slice.n_calls == 1);
         assert_true((cg != NULL) == (r == 0));
-        assert_int_equal(fake_tree_has(&w->dir, "root/" SLICE "/nmtest-c3.scope"), r == 0); /* undone on failure */
+        assert_int_equal(fake_tree_has(&w->dir, "root/" SLICE "/nmtest-c3.scope"), r == 0); /* undone after a failure */
         if (r == 0)
             assert_int_equal(w->b->ops->remove(w->b, cg), 0);
         nm_cgroup_free(cg);
@@ -508,14 +508,14 @@ int main(void)
         started(test_a_failed_removal_reports_the_reason),
         started(test_a_removed_slice_is_made_again_with_its_limits),
         started(test_a_missing_file_of_a_limit_is_reported),
-        started(test_drift_of_the_cpu_depends_on_cpu_idle),
+        started(test_drift_of_the_cpu_limits_depends_on_cpu_idle),
         started(test_drift_of_the_slice_is_reported),
         started(test_files_are_written_without_the_backend),
         started(test_a_reclaim_is_repeated_without_swappiness),
         started(test_an_invalid_file_is_an_error),
         started(test_leftover_processes_are_described),
-        alone(test_a_failed_start_gives_the_reason),
-        started(test_a_failed_operation_gives_the_reason),
+        alone(test_a_failed_start_reports_the_reason),
+        started(test_a_failed_operation_reports_the_reason),
         alone(test_a_missing_root_is_an_error),
     };
 

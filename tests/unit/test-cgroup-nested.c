@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The direct backend below the top of the mount or without root: in a cgroup that is delegated to a user, and with
- * processes that prevent controllers. The test imitates the kernel's "no internal processes" rule and the uid over
- * plain files.
+ * The direct backend below the top of the mount or without root: in a cgroup that is delegated to a user, and in a
+ * cgroup whose processes prevent controllers from being enabled. The test uses plain files, and imitates the kernel's
+ * "no internal processes" rule and the uid.
  */
 
 #include <setjmp.h>
@@ -61,7 +61,7 @@ static bool is_inhabited(int dir_fd)
     return nm_read_file_at(dir_fd, "cgroup.procs", text, sizeof text, NULL) >= 0 && text[0] != '\0';
 }
 
-/* Moves the processes of the cgroup above into this one. */
+/* Moves the processes of the parent cgroup into the cgroup dir_fd. */
 static int move_in(int dir_fd)
 {
     _cleanup_close_ int fd = openat(dir_fd, "cgroup.procs", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -71,7 +71,7 @@ static int move_in(int dir_fd)
     return dprintf(fd, "%d\n", (int)getpid()) > 0 ? 0 : -EIO;
 }
 
-/* "+cpu" */
+/* Enables a controller for child cgroups. text: for instance "+cpu" */
 static int enable(int dir_fd, const char *text)
 {
     _cleanup_close_ int fd = openat(dir_fd, "cgroup.subtree_control", O_WRONLY | O_APPEND | O_CLOEXEC);
@@ -98,7 +98,7 @@ int __wrap_nm_write_file_at(int dir_fd, const char *name, const char *text)
     return r;
 }
 
-/* Sets up a user in a delegated scope. */
+/* Setup of a test: an unprivileged user in a delegated scope. */
 static int in_session(void **state)
 {
     struct world *w;
@@ -147,7 +147,7 @@ static void test_the_slice_is_below_nmds_own_cgroup(void **state)
     assert_says(w, "root/session.scope/cgroup.subtree_control", "memory cpu "); /* the controllers that the scope has */
 }
 
-/* In a cgroup namespace this process's cgroup looks like the mount itself. */
+/* In a cgroup namespace the cgroup of this process is shown as the top of the mount. */
 static void test_at_the_top_of_a_namespace_the_slice_is_below_the_mount(void **state)
 {
     struct world *w = *state;
@@ -160,7 +160,7 @@ static void test_at_the_top_of_a_namespace_the_slice_is_below_the_mount(void **s
     assert_null(w->b);
 }
 
-static void test_without_an_own_cgroup_only_a_writable_mount_is_used(void **state)
+static void test_without_a_cgroup_of_nmd_only_a_writable_mount_is_used(void **state)
 {
     struct world *w = *state;
 
@@ -172,9 +172,9 @@ static void test_without_an_own_cgroup_only_a_writable_mount_is_used(void **stat
     assert_int_equal(world_start(w), 0);
 }
 
-/* ---- processes in the way -------------------------------------------------------------------- */
+/* ---- processes that prevent controllers ------------------------------------------------------ */
 
-static void test_nmd_moves_to_a_cgroup_below(void **state)
+static void test_nmd_moves_itself_to_a_child_cgroup(void **state)
 {
     struct world *w = *state;
 
@@ -184,14 +184,14 @@ static void test_nmd_moves_to_a_cgroup_below(void **state)
     assert_true(fake_tree_has(&w->dir, "root/session.scope/nmd-daemon/cgroup.procs"));
     assert_says(w, "root/session.scope/cgroup.procs", "");
     assert_says(w, "root/session.scope/cgroup.subtree_control", "memory cpu ");
-    /* the leaf of an earlier start is used again */
+    /* the child cgroup of an earlier start is used again */
     w->b = nm_cgroup_backend_free(w->b);
     populate(w, "root/session.scope/cgroup.procs", false);
     assert_int_equal(world_start(w), 0);
     assert_says(w, "root/session.scope/cgroup.procs", "");
 }
 
-/* Other processes aren't moved. There are no controllers then, but nmd starts. */
+/* nmd doesn't move other processes. nmd starts without controllers then. */
 static void test_other_processes_are_not_moved(void **state)
 {
     struct world *w = *state;
@@ -205,7 +205,7 @@ static void test_other_processes_are_not_moved(void **state)
     assert_non_null(w->b->missing[NM_CGROUP_MEMORY_LIMITS]);
 }
 
-static void test_nmd_starts_although_it_can_not_move(void **state)
+static void test_nmd_starts_although_it_can_not_move_itself(void **state)
 {
     struct world *w = *state;
 
@@ -214,8 +214,8 @@ static void test_nmd_starts_although_it_can_not_move(void **state)
     assert_int_equal(world_start(w), 0);
     assert_int_equal(here.n_refused, 2);
     w->b = nm_cgroup_backend_free(w->b);
-    fake_tree_unlink(&w->dir, "root/session.scope/cgroup.events"); /* as in the mount's root, where no process is
-                                                                      moved */
+    fake_tree_unlink(&w->dir, "root/session.scope/cgroup.events"); /* the top of the mount has no cgroup.events, and nmd
+                                                                      moves no process there */
     fake_tree_unlink(&w->dir, "root/session.scope/nmd-daemon");
     assert_int_equal(world_start(w), 0);
     assert_false(fake_tree_has(&w->dir, "root/session.scope/nmd-daemon"));
@@ -248,10 +248,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         session(test_the_slice_is_below_nmds_own_cgroup),
         session(test_at_the_top_of_a_namespace_the_slice_is_below_the_mount),
-        session(test_without_an_own_cgroup_only_a_writable_mount_is_used),
-        session(test_nmd_moves_to_a_cgroup_below),
+        session(test_without_a_cgroup_of_nmd_only_a_writable_mount_is_used),
+        session(test_nmd_moves_itself_to_a_child_cgroup),
         session(test_other_processes_are_not_moved),
-        session(test_nmd_starts_although_it_can_not_move),
+        session(test_nmd_starts_although_it_can_not_move_itself),
         session(test_each_failed_allocation_of_a_move_is_an_error),
     };
 

@@ -48,7 +48,7 @@ static void test_cgroup_events_are_parsed(void **state)
         if (r != events_cases[i].result)
             fail_msg("case %zu (\"%s\"): %d", i, events_cases[i].text, r);
         if (r < 0) {
-            assert_true(e.populated && e.frozen); /* untouched */
+            assert_true(e.populated && e.frozen); /* unchanged after a failure */
             continue;
         }
         assert_int_equal(e.populated, events_cases[i].populated);
@@ -166,7 +166,7 @@ static void test_each_limit_has_a_file_and_a_text(void **state)
     assert_string_equal(text_of(f, n, "memory.min"), "4096");
     assert_string_equal(text_of(f, n, "memory.oom.group"), "1");
     assert_string_equal(text_of(f, n, "cpu.idle"), "1");
-    assert_null(text_of(f, n, "cpu.weight")); /* the kernel returns EINVAL while idle */
+    assert_null(text_of(f, n, "cpu.weight")); /* for an idle group the kernel refuses a weight with EINVAL */
     assert_string_equal(text_of(f, n, "cpu.max"), "150000 100000");
     assert_string_equal(text_of(f, n, "pids.max"), "64");
 
@@ -175,7 +175,8 @@ static void test_each_limit_has_a_file_and_a_text(void **state)
     assert_string_equal(text_of(f, n, "cpu.weight"), "1");
 }
 
-/* cpu.idle must be written before cpu.weight to leave the idle class, because the kernel refuses a weight before. */
+/* When a group leaves the idle class, cpu.idle must be written before cpu.weight, because the kernel refuses the weight
+ * of an idle group. */
 static void test_cpu_idle_is_written_before_cpu_weight(void **state)
 {
     struct nm_limits_file f[NM_LIMITS_MAX_FILES];
@@ -192,7 +193,7 @@ static void test_cpu_idle_is_written_before_cpu_weight(void **state)
     assert_true(idle < weight && weight < n);
 }
 
-static void test_vcores_become_a_quota(void **state)
+static void test_vcores_are_converted_to_a_cpu_quota(void **state)
 {
     static const struct {
         uint64_t asked, set;
@@ -233,7 +234,7 @@ static void test_weight_is_clamped(void **state)
     assert_int_equal(nm_limits_cpu_weight(&l), 10000);
 }
 
-static void test_a_word_is_found_in_a_list(void **state)
+static void test_a_whole_word_is_found_in_a_list(void **state)
 {
     (void)state;
     assert_true(nm_attr_has_word("cpuset cpu io memory\n", "cpu"));
@@ -293,7 +294,7 @@ static void test_the_mount_of_cgroup2_is_found(void **state)
     }
 }
 
-/* There are several mounts; one with controllers is better than the first. */
+/* Of several cgroup2 mounts, a mount with controllers is used, even if it isn't the first. */
 static void test_a_mount_with_controllers_is_preferred(void **state)
 {
     static const char *const controllers[] = {NULL, "\n", "cpu memory\n"};
@@ -351,12 +352,12 @@ static void test_names_of_scopes_are_escaped(void **state)
         assert_non_null(strchr(nm_cgroup_drift_file(d), '.'));
 }
 
-/* Explanations of errors that need more words than the error's name. */
+/* Errors that need an explanation besides the name of the error. */
 static void test_errors_are_explained(void **state)
 {
     static const struct {
         int r;
-        const char *words; /* NULL: nothing */
+        const char *words; /* NULL: no explanation */
     } cases[] = {
         {-EAGAIN, "cgroup.max.descendants"}, {-ENOSPC, "the cgroup tree is full"}, {-EACCES, "isn't delegated"},
         {-EPERM, "isn't delegated"},         {-EROFS, "read-only"},                {-ESRCH, "ended already"},
@@ -400,8 +401,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cgroup_events_are_parsed), cmocka_unit_test(test_memory_events_are_parsed),
         cmocka_unit_test(test_pressure_files_are_parsed),    cmocka_unit_test(test_each_limit_has_a_file_and_a_text),
-        cmocka_unit_test(test_cpu_idle_is_written_before_cpu_weight), cmocka_unit_test(test_vcores_become_a_quota),
-        cmocka_unit_test(test_weight_is_clamped), cmocka_unit_test(test_a_word_is_found_in_a_list),
+        cmocka_unit_test(test_cpu_idle_is_written_before_cpu_weight),
+        cmocka_unit_test(test_vcores_are_converted_to_a_cpu_quota),
+        cmocka_unit_test(test_weight_is_clamped), cmocka_unit_test(test_a_whole_word_is_found_in_a_list),
         cmocka_unit_test(test_the_mount_of_cgroup2_is_found),
         cmocka_unit_test(test_a_mount_with_controllers_is_preferred),
         cmocka_unit_test(test_the_own_cgroup_is_found),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Passes over the processes of a cgroup, of which one turn of the loop visits a limited number. */
+/* Passes over all processes of a cgroup. One turn of the loop visits a limited number of processes. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include "cgroup/procs.h"
 #include "tests/unit/fake-processes.h"
 
-#define COPIED 4711 /* what the pass has copied for its visits */
+#define COPIED 4711 /* value of the userdata, which the pass must copy */
 
 enum { VISITED_MAX = 2000 };
 static unsigned visits[VISITED_MAX], n_visits, n_ended;
@@ -48,7 +48,7 @@ static unsigned run_pass(sd_event *event, const struct nm_procs_pass *p)
     return n;
 }
 
-/* What a case passes over, and its loop. */
+/* The pass of a test, and its event loop. */
 struct passes {
     struct nm_procs_pass *p;
     sd_event *event;
@@ -76,7 +76,7 @@ static void end_cases(struct passes *s)
     sd_event_unref(s->event);
 }
 
-/* In the end each process was visited in each round, also those in cgroups below. */
+/* A pass visits each process once in each round, including the processes in subgroups. */
 static void test_a_pass_visits_each_process_once_per_round(void **state)
 {
     enum { N = 1000, BELOW = 300, ROUNDS = 2 };
@@ -99,7 +99,7 @@ static void test_a_pass_visits_each_process_once_per_round(void **state)
     end_cases(&s);
 }
 
-/* A small one needs no other turn. */
+/* The second pass is over a small cgroup, so it needs no further turn. */
 static void test_a_second_pass_replaces_the_first(void **state)
 {
     struct world *w = *state;

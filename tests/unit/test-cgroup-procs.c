@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Lists of processes, members, states, and cgroups below a container's, if the kernel refuses. */
+/* Lists of processes, membership, states of processes, and subgroups of a container's cgroup, also if calls of the
+ * kernel fail. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +29,7 @@ static void test_a_list_that_cannot_be_read_is_an_error(void **state)
         {{EINTR, EINTR}, 0, 2},
         {{0, EINTR}, 0, 2},
         {{ENODEV}, -ENOENT, 77},  /* the cgroup was removed */
-        {{EOPNOTSUPP}, 0, 0},     /* it is threaded, so cgroup.procs can't be read */
+        {{EOPNOTSUPP}, 0, 0},     /* the cgroup is threaded, so cgroup.procs can't be read */
         {{EIO}, -EIO, 77},
         {{0, EIO}, -EIO, 77},
     };
@@ -88,8 +89,8 @@ static void test_a_malformed_list_is_an_error(void **state)
     }
 }
 
-/* A deep tree is counted only to a certain depth, but removed completely. */
-static void test_a_deep_tree_is_counted_to_a_limit_and_removed_completely(void **state)
+/* The processes of subgroups are counted only down to a certain depth, but subgroups of any depth are removed. */
+static void test_deep_subgroups_are_counted_to_a_limit_and_removed_completely(void **state)
 {
     struct world *w = *state;
     char name[128] = "", file[160];
@@ -112,7 +113,7 @@ static void test_a_deep_tree_is_counted_to_a_limit_and_removed_completely(void *
     assert_false(fake_tree_has(&w->dir, "d"));
 }
 
-static void test_empty_cgroups_below_are_removed(void **state)
+static void test_empty_subgroups_are_removed(void **state)
 {
     static const char *const names[] = {"a/b/c", "a/d", "e", "f/g/h", "f/g/i"};
     struct world *w = *state;
@@ -174,10 +175,10 @@ static void test_a_member_is_found_by_the_name_of_its_cgroup(void **state)
             fail_msg("%s", cases[i].text);
     }
     kernel.member = NULL;
-    assert_false(nm_procs_is_member(4194303, NAME)); /* there is none */
+    assert_false(nm_procs_is_member(4194303, NAME)); /* no such process exists */
 }
 
-static void test_processes_in_state_d_count_as_hanging(void **state)
+static void test_processes_in_uninterruptible_sleep_count_as_hanging(void **state)
 {
     static const struct {
         const char *stat;
@@ -213,11 +214,11 @@ int main(void)
         TEST(test_a_list_that_cannot_be_read_is_an_error),
         TEST(test_a_callback_can_stop_the_walk),
         TEST(test_a_malformed_list_is_an_error),
-        TEST(test_a_deep_tree_is_counted_to_a_limit_and_removed_completely),
-        TEST(test_empty_cgroups_below_are_removed),
+        TEST(test_deep_subgroups_are_counted_to_a_limit_and_removed_completely),
+        TEST(test_empty_subgroups_are_removed),
         TEST(test_one_call_removes_a_limited_number_of_cgroups),
         TEST(test_a_member_is_found_by_the_name_of_its_cgroup),
-        TEST(test_processes_in_state_d_count_as_hanging),
+        TEST(test_processes_in_uninterruptible_sleep_count_as_hanging),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

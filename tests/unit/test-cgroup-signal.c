@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Signals to the processes of a cgroup, few and many, and its kill. Processes that have ended meanwhile are not a
- * failure, and no other process is signalled.
+ * Signals to the processes of a cgroup with few or many processes, and the kill of a cgroup. If a process has ended
+ * meanwhile, the call still succeeds. No other process is signalled.
  */
 
 #include <setjmp.h>
@@ -20,7 +20,7 @@
 #include "tests/unit/fake-processes.h"
 #include "util/fileio.h"
 
-#define KILL_ROUNDS 8 /* how often listed processes are killed without cgroup.kill */
+#define KILL_ROUNDS 8 /* number of times that one call kills the listed processes on a kernel without cgroup.kill */
 
 /* ---- few processes --------------------------------------------------------------------------- */
 
@@ -77,8 +77,9 @@ static void test_a_process_of_another_cgroup_gets_no_signal(void **state)
     assert_int_equal(kernel.n_signals, 0);
 }
 
-/* The caller, who waits for the end, has to repeat the call. */
-static void test_processes_that_stay_listed_are_killed_a_few_times(void **state)
+/* Processes that remain in the list are killed a limited number of times. The caller waits for their end, and must
+ * repeat the call. */
+static void test_processes_that_remain_listed_are_killed_a_limited_number_of_times(void **state)
 {
     struct world *w = *state;
 
@@ -108,8 +109,8 @@ static void run_until_over(sd_event *event, const struct nm_procs_pass *p)
         assert_true(sd_event_run(event, UINT64_MAX) >= 0);
 }
 
-/* The process 3 is left out. */
-static void test_a_signal_to_many_reaches_all_but_one(void **state)
+/* All processes except the process 3 get the signal. */
+static void test_a_signal_to_many_processes_can_exclude_one_process(void **state)
 {
     enum { N = 500 };
     struct world *w = *state;
@@ -135,8 +136,8 @@ static void note_end(int r, void *userdata)
     end_result = r;
 }
 
-/* The first error is reported. The others still get the signal. */
-static void test_a_failed_signal_to_one_of_many_is_reported(void **state)
+/* The first error is reported. The remaining processes still get the signal. */
+static void test_a_failed_signal_to_one_of_many_processes_is_reported(void **state)
 {
     enum { N = 500 };
     struct world *w = *state;
@@ -194,8 +195,9 @@ static void end_to_watch_children(sd_event *event, const sigset_t *old)
     assert_int_equal(sigprocmask(SIG_SETMASK, old, NULL), 0);
 }
 
-/* A small cgroup is killed at once. A child process kills one with many tasks, and is reaped. */
-static void test_a_cgroup_of_any_size_is_killed(void **state)
+/* nmd itself kills a small cgroup. For a cgroup with many tasks nmd forks a child, which kills the cgroup and is then
+ * reaped. */
+static void test_small_and_large_cgroups_are_killed(void **state)
 {
     struct world *w = *state;
     sigset_t old;
@@ -214,7 +216,7 @@ static void test_a_cgroup_of_any_size_is_killed(void **state)
     end_to_watch_children(event, &old);
 }
 
-static void test_a_failed_kill_by_a_child_is_reported(void **state)
+static void test_a_failed_kill_by_a_child_process_is_reported(void **state)
 {
     struct world *w = *state;
     sigset_t old;
@@ -236,12 +238,12 @@ int main(void)
         TEST(test_a_signal_reaches_each_member),
         TEST(test_a_failed_signal_is_reported_unless_the_process_has_ended),
         TEST(test_a_process_of_another_cgroup_gets_no_signal),
-        TEST(test_processes_that_stay_listed_are_killed_a_few_times),
+        TEST(test_processes_that_remain_listed_are_killed_a_limited_number_of_times),
         TEST(test_with_cgroup_kill_no_signal_is_sent),
-        TEST(test_a_signal_to_many_reaches_all_but_one),
-        TEST(test_a_failed_signal_to_one_of_many_is_reported),
-        TEST(test_a_cgroup_of_any_size_is_killed),
-        TEST(test_a_failed_kill_by_a_child_is_reported),
+        TEST(test_a_signal_to_many_processes_can_exclude_one_process),
+        TEST(test_a_failed_signal_to_one_of_many_processes_is_reported),
+        TEST(test_small_and_large_cgroups_are_killed),
+        TEST(test_a_failed_kill_by_a_child_process_is_reported),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

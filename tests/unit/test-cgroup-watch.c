@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Watches of a cgroup's events and of pressure: with a real kernel, without the files or memory that they need, and
- * after the removal of the cgroup. A named pipe replaces a pressure file, because epoll accepts it in the same way.
+ * Watches of a cgroup's events and of pressure. The tests use the real kernel, let files or memory be missing, and
+ * remove the cgroup. A named pipe replaces a pressure file, because epoll accepts it in the same way.
  */
 
 #include <setjmp.h>
@@ -35,8 +35,8 @@ static struct {
 ssize_t __real_write(int fd, const void *data, size_t size);
 ssize_t __wrap_write(int fd, const void *data, size_t size);
 
-/* Replaces write(). Checks that a pressure trigger is written with its NUL, because the kernel replaces the last
- * byte that it gets by a NUL. Fails the write if the test set trigger.fails. */
+/* Replaces write(). Checks that a pressure trigger is written with its NUL, because the kernel overwrites the last byte
+ * of the written text with a NUL. Fails if the test has set trigger.fails. */
 ssize_t __wrap_write(int fd, const void *data, size_t size)
 {
     int error;
@@ -148,7 +148,7 @@ static void test_a_watch_that_can_not_be_made_is_an_error(void **state)
 }
 
 /* An empty cgroup is reported even if the watch for its removal can't be made. */
-static void test_an_empty_cgroup_is_reported_without_the_watch_for_its_removal(void **state)
+static void test_an_empty_cgroup_is_reported_although_its_removal_can_not_be_watched(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup_watch *watch = NULL;
@@ -174,7 +174,8 @@ static void test_an_empty_cgroup_is_reported_without_the_watch_for_its_removal(v
     assert_null(nm_cgroup_watch_free(watch));
 }
 
-/* The cgroup may have been removed before the watch is made, although its directory is still open. */
+/* A cgroup may be removed before the watch is made, while nmd still has its directory open. The watch reports the
+ * removal. */
 static void test_a_removed_cgroup_is_reported(void **state)
 {
     struct nm_cgroup cg = {.dir_fd = -EBADF};
@@ -238,7 +239,7 @@ static void test_a_pressure_watch_that_can_not_be_made_is_an_error(void **state)
 
 /* An unprivileged process can use only windows that are a multiple of 2 s. The stall time is scaled so that the
  * share stays the same. */
-static void test_an_unprivileged_process_uses_a_coarser_window(void **state)
+static void test_an_unprivileged_process_uses_a_longer_window(void **state)
 {
     static const struct {
         int fails[2];
@@ -296,8 +297,8 @@ static pid_t spawn_spinner(const char *procs)
     return pid;
 }
 
-/* Pressure of the real kernel is reported while two processes share a CPU. After the cgroup's removal the watch
- * doesn't keep the loop busy. */
+/* Pressure of the real kernel is reported while two processes share a CPU. After the removal of the cgroup, the watch
+ * does not keep the loop busy. */
 static void test_pressure_of_the_real_kernel_is_reported(void **state)
 {
     struct world *w = *state;
@@ -339,10 +340,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_a_watch_that_can_not_be_made_is_an_error),
-        TEST(test_an_empty_cgroup_is_reported_without_the_watch_for_its_removal),
+        TEST(test_an_empty_cgroup_is_reported_although_its_removal_can_not_be_watched),
         TEST(test_a_removed_cgroup_is_reported),
         TEST(test_a_pressure_watch_that_can_not_be_made_is_an_error),
-        TEST(test_an_unprivileged_process_uses_a_coarser_window),
+        TEST(test_an_unprivileged_process_uses_a_longer_window),
         TEST(test_pressure_of_the_real_kernel_is_reported),
     };
 

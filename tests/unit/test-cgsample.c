@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The cgroup sampler: with fake memory files, and its fallback with a fake cgroup.procs that names fake processes
- * (exact figures) or real ones (workers that really share pages). A real cgroup is used if this process may make one.
+ * The cgroup sampler with fake memory files, and its fallback that reads processes. For the fallback a fake
+ * cgroup.procs names fake processes (exact figures) or real processes (workers that share pages). A real cgroup is
+ * used, too, if this process may make a cgroup.
  */
 
 #include <errno.h>
@@ -78,10 +79,10 @@ static void test_the_stall_time_is_sampled(void **state)
     assert_int_equal(c.stall_permille, 250);
     fake_tree_write(&f->cgroup, "cpu.pressure", PRESSURE("130000"));
     assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 2700000, &c), 0);
-    assert_true(c.stall_known); /* a short interval repeats the value; otherwise LOOK rounds could leave every sample
-                                   without one */
+    assert_true(c.stall_known); /* for a short interval the earlier value is repeated, because otherwise LOOK rounds
+                                   could leave each sample without a value */
     assert_int_equal(c.stall_permille, 250);
-    fake_tree_write(&f->cgroup, "cpu.pressure", PRESSURE("9130000")); /* the result is limited to the whole interval */
+    fake_tree_write(&f->cgroup, "cpu.pressure", PRESSURE("9130000")); /* the stall time can't exceed the interval */
     assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 3500000, &c), 0);
     assert_int_equal(c.stall_permille, 1000);
     fake_tree_write(&f->cgroup, "cpu.pressure", "some nonsense\n");
@@ -109,7 +110,7 @@ static void test_idle_memory_is_sampled(void **state)
     assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 2000000, &c), 0);
     assert_int_equal(c.memory_bytes, 1250);
     assert_int_equal(c.at_usec, 2000000);
-    /* A lower memory.current, as after the reclaim of a paused container, is noticed at once. */
+    /* A lower memory.current, as after the reclaim of a paused container, is detected by the next sample. */
     fake_tree_write(&f->cgroup, "memory.current", "6000\n");
     assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 3000000, &c), 0);
     assert_int_equal(c.memory_bytes, 500);
@@ -140,7 +141,7 @@ static void assert_seldom(struct fixture *f, uint64_t now_usec, uint64_t peak, u
     assert_int_equal(c.oom_kills, oom_kills);
 }
 
-static void test_figures_that_change_seldom_are_read_seldom(void **state)
+static void test_figures_that_rarely_change_are_rarely_read(void **state)
 {
     struct fixture *f = *state;
     struct nm_cgroup_sample c;
@@ -162,15 +163,15 @@ static void test_figures_that_change_seldom_are_read_seldom(void **state)
     /* A large decrease: the OOM killer killed, or memory was swapped out. */
     write_seldom(f, "900000\n", "1400000\n", "7\n", "oom_kill 2\n");
     assert_seldom(f, 5000000, 1400000, 7, 2);
-    /* Without a large change the files are read after a while. */
+    /* Without a large change the files are read again after some seconds. */
     write_seldom(f, "900001\n", "1500000\n", "8\n", "oom_kill 3\n");
-    assert_seldom(f, 14999999, 1400000, 8, 2); /* swap is read at each sample if there is some */
+    assert_seldom(f, 14999999, 1400000, 8, 2); /* swap is read at each sample while the cgroup uses swap */
     write_seldom(f, "900002\n", "1500000\n", "8\n", "oom_kill 3\n");
     assert_seldom(f, 15000000, 1500000, 8, 3);
 }
 
 /* Pages that zswap holds compressed use memory, but less than uncompressed. */
-static void test_pages_in_zswap_count_as_compressed(void **state)
+static void test_pages_in_zswap_count_with_their_compressed_size(void **state)
 {
     struct fixture *f = *state;
     struct nm_cgroup_sample c;
@@ -205,7 +206,7 @@ static void test_optional_files_may_be_missing(void **state)
     assert_int_equal(c.memory_peak_bytes, 1250);
 }
 
-static void test_without_the_memory_controller_proc_is_read(void **state)
+static void test_without_the_memory_controller_files_in_proc_are_read(void **state)
 {
     struct fixture *f = *state;
     struct nm_cgroup_sample c;
@@ -254,7 +255,7 @@ static uint64_t sample_pages(struct fixture *f, uint64_t now_usec)
     return sample_idle_pages(f, now_usec);
 }
 
-static void test_processes_may_start_and_end(void **state)
+static void test_processes_that_start_and_end_are_sampled(void **state)
 {
     struct fixture *f = *state;
 
@@ -263,20 +264,20 @@ static void test_processes_may_start_and_end(void **state)
     write_process(f, 11, 50, 0);
     fake_tree_write(&f->cgroup, "cgroup.procs", "10\n11\n");
     assert_int_equal(sample_pages(f, 2), 650);
-    /* Another process comes first in the list: the known ones are found at their new positions. */
+    /* Another process comes first in the list. The known processes are found at their new positions. */
     write_process(f, 9, 1, 0);
     fake_tree_write(&f->cgroup, "cgroup.procs", "9\n10\n11\n");
     assert_int_equal(sample_pages(f, 3), 651);
     fake_tree_write(&f->cgroup, "cgroup.procs", "11\n");
     assert_int_equal(sample_pages(f, 4), 50);
-    /* The process is listed, but ended before it could be read. */
+    /* The process is listed, but has ended before its files are read. */
     fake_tree_write(&f->cgroup, "cgroup.procs", "11\n12\n");
     assert_int_equal(sample_pages(f, 5), 50);
     fake_tree_write(&f->cgroup, "cgroup.procs", "");
     assert_int_equal(sample_pages(f, 6), 0);
 }
 
-/* Pages that come back from swap aren't visible in statm. */
+/* Pages that return from swap aren't visible in statm. */
 static void test_pages_that_return_from_swap_are_counted(void **state)
 {
     struct fixture *f = *state;
@@ -294,7 +295,7 @@ static void test_pages_that_return_from_swap_are_counted(void **state)
     assert_int_equal(c.swap_bytes, 400 * 1024);
 }
 
-static void test_growth_of_a_process_is_noticed(void **state)
+static void test_the_growth_of_a_process_is_detected(void **state)
 {
     struct fixture *f = *state;
     struct nm_cgroup_sample c;
@@ -306,7 +307,7 @@ static void test_growth_of_a_process_is_noticed(void **state)
     /* Anonymous memory grows: statm is enough. */
     write_statm(f, 10, 5000, 1000);
     assert_int_equal(sample_pages(f, 2), 5200);
-    /* Shared memory grows: only status shows of which kind. */
+    /* Shared memory grows. Only the file status shows whether the pages are files or shmem. */
     write_statm(f, 10, 5000, 3000);
     write_status(f, 10, 5000 * PAGE / 1024, 2200 * PAGE / 1024, 0);
     assert_int_equal(sample_pages(f, 3), 7200);
@@ -320,19 +321,20 @@ static void test_growth_of_a_process_is_noticed(void **state)
     assert_int_equal(c.memory_peak_bytes, 7200 * PAGE);
 }
 
-static void test_an_idle_cgroup_is_read_seldom(void **state)
+static void test_an_idle_cgroup_is_read_rarely(void **state)
 {
     struct fixture *f = *state;
 
     write_process(f, 10, 100, 0);
     fake_tree_write(&f->cgroup, "cgroup.procs", "10\n");
     assert_int_equal(sample_pages(f, 1000000), 100);
-    /* No CPU time was used: the process isn't read, so that this (impossible) change isn't seen, */
+    /* The cgroup used no CPU time, so the process isn't read. The sampler does not detect this change, which is
+     * impossible in reality. */
     write_process(f, 10, 500, 0);
     assert_int_equal(sample_idle_pages(f, 2000000), 100);
-    /* until it has used CPU time, */
+    /* The cgroup used CPU time, so the process is read. */
     assert_int_equal(sample_pages(f, 3000000), 500);
-    /* or has been idle for so long that it may have been swapped out. */
+    /* The cgroup was idle for so long that its pages may have been swapped out, so the process is read. */
     write_process(f, 10, 20, 0);
     assert_int_equal(sample_idle_pages(f, 12999999), 500);
     assert_int_equal(sample_idle_pages(f, 13000000), 20);
@@ -348,17 +350,17 @@ static void test_the_memory_of_the_shim_does_not_count(void **state)
     assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, f->proc.path, &f->sampler), 0);
     nm_cgroup_sampler_set_shim(f->sampler, 10);
     assert_int_equal(sample_pages(f, 1000000), 130);
-    /* The shim is still initializing and is read, */
+    /* The shim may still be initializing, so it is read. */
     write_process(f, 10, 40, 0);
     assert_int_equal(sample_pages(f, 2000000), 140);
-    /* until its value is the same twice. Changes of other processes are seen as before. */
+    /* Two samples of the shim were equal, so it isn't read any more. Other processes are read as before. */
     assert_int_equal(sample_pages(f, 3000000), 140);
     write_process(f, 10, 41, 0);
     write_process(f, 11, 200, 0);
     assert_int_equal(sample_pages(f, 4000000), 240);
     assert_int_equal(sample_pages(f, 12999999), 240);
     assert_int_equal(sample_pages(f, 13000000), 241);
-    /* A changed value is read again, and so is a process that isn't the shim any more. */
+    /* If the shim's memory has changed, the shim is read again. A process that is no longer the shim is read, too. */
     assert_int_equal(sample_pages(f, 14000000), 241);
     write_process(f, 10, 50, 0);
     assert_int_equal(sample_pages(f, 15000000), 241);
@@ -402,7 +404,7 @@ static void test_shared_pages_count_once(void **state)
     /* A small growth doesn't cause another walk, but is added. */
     write_process(f, 10, 20500, 0);
     assert_int_equal(sample_pages(f, now + 1000000), 50500);
-    /* The workers write to all pages, which no resident figure shows. A walk after ten seconds sees it. */
+    /* The workers write to all shared pages, which no resident figure shows. A walk after ten seconds detects this. */
     for (int pid = 10; pid < 14; pid++)
         write_rollup(f, pid, 20500, 0);
     assert_int_equal(sample_pages(f, now + 9000000), 50500);
@@ -417,7 +419,7 @@ static void test_shared_pages_count_once(void **state)
 }
 
 /* Processes that start or end change the result by their own memory at most. */
-static void test_small_processes_change_shared_memory_by_their_own_at_most(void **state)
+static void test_small_processes_change_the_result_by_their_own_memory_at_most(void **state)
 {
     struct fixture *f = *state;
 
@@ -439,14 +441,16 @@ static void test_a_cgroup_is_never_smaller_than_its_largest_process(void **state
 {
     struct fixture *f = *state;
 
-    /* One large process and small helpers: a walk, which would halve the sum here, isn't worth its cost. */
+    /* There is one large process and a small one. The sampler does not start a page table walk, although its result
+     * would be half of the sum here, because a walk is expensive. */
     write_process(f, 10, 50000, 0);
     write_process(f, 11, 500, 0);
     write_rollup(f, 10, 25000, 0);
     write_rollup(f, 11, 250, 0);
     fake_tree_write(&f->cgroup, "cgroup.procs", "10\n11\n");
     assert_int_equal(sample_pages(f, 1000000), 50500);
-    /* Pages are shared with processes outside, too: the result is never less than the largest process. */
+    /* The pages are also shared with processes outside the cgroup. The result is never less than the memory of the
+     * largest process. */
     write_process(f, 11, 40000, 0);
     write_rollup(f, 10, 5000, 0);
     write_rollup(f, 11, 5000, 0);
@@ -465,9 +469,9 @@ static void test_a_blocked_walk_does_not_block_the_sampler(void **state)
         assert_int_equal(mkfifo(path, 0600), 0);
     }
     fake_tree_write(&f->cgroup, "cgroup.procs", "10\n11\n");
-    assert_int_equal(sample_pages(f, 1000000), 20000); /* without a result memory counts as shared, */
+    assert_int_equal(sample_pages(f, 1000000), 20000); /* without a result, memory counts as shared */
     assert_int_equal(sample_pages(f, 10999999), 20000);
-    assert_int_equal(sample_pages(f, 11000000), 40000); /* but only for a limited time */
+    assert_int_equal(sample_pages(f, 11000000), 40000); /* after a limited time, memory counts as not shared */
     assert_int_equal(sample_idle_pages(f, 60000000), 40000);
     /* The teardown frees the sampler, which must not wait for the child. */
 }
@@ -478,8 +482,8 @@ static void test_many_processes_are_sampled(void **state)
     char text[20 * 1500];
     size_t len = 0;
 
-    /* The list is longer than the number of kept descriptors and than the number of processes that are read, and its
-     * order changes. */
+    /* The list has more processes than the sampler keeps descriptors for, and more than it reads. The order of the list
+     * changes. */
     for (int pid = 1; pid <= 1500; pid++) {
         write_process(f, pid, 1, 0);
         len += (size_t)snprintf(text + len, sizeof text - len, "%d\n", pid);
@@ -494,7 +498,7 @@ static void test_many_processes_are_sampled(void **state)
     assert_int_equal(sample_pages(f, 3), 300);
 }
 
-static void test_processes_of_cgroups_below_count(void **state)
+static void test_processes_of_subgroups_count(void **state)
 {
     struct fixture *f = *state;
     struct stat st;
@@ -575,7 +579,7 @@ static void test_forked_workers_of_the_real_kernel_count_once(void **state)
 
 enum { LIVING_SIZE = 64 << 20 };
 
-/* Waits until the first thread is a zombie, and reports that. */
+/* Waits until the first thread is a zombie, and reports this state. */
 static void *live_on(void *arg)
 {
     const int ready = *(int *)arg;
@@ -598,8 +602,8 @@ static void *live_on(void *arg)
     return NULL;
 }
 
-/* A process whose first thread has ended still has its memory. */
-static void test_a_process_without_its_first_thread_has_its_memory(void **state)
+/* A process whose first thread has ended still uses its memory, which the sampler counts. */
+static void test_the_memory_of_a_process_without_its_first_thread_counts(void **state)
 {
     struct fixture *f = *state;
     char text[32], byte;
@@ -612,7 +616,7 @@ static void test_a_process_without_its_first_thread_has_its_memory(void **state)
     if (pid == 0) {
         pthread_t thread;
 
-        (void)alarm(60); /* in case that a check fails here */
+        (void)alarm(60); /* ends this process if a check fails in it */
         if (pthread_create(&thread, NULL, live_on, &ready[1]) != 0)
             _exit(1);
         pthread_exit(NULL);
@@ -631,7 +635,7 @@ static void test_a_process_without_its_first_thread_has_its_memory(void **state)
 }
 
 /* The memory isn't read from threads that have ended. If no living thread is found, the memory is unknown. */
-static void test_memory_is_not_read_from_ended_threads(void **state)
+static void test_the_memory_of_a_process_is_read_from_a_living_thread(void **state)
 {
     static const char ended[] = "Name:\tx\nState:\tZ (zombie)\nThreads:\t40\n";
     struct fixture *f = *state;
@@ -688,8 +692,8 @@ static cpu_set_t one_cpu(void)
     return one;
 }
 
-/* Two processes that never sleep share one CPU, so that one of them always waits. The time until they run depends on
- * the host. */
+/* Two processes that never sleep share one CPU, so that one of them always waits. The time until they start to run
+ * depends on the host. */
 static void watch_real_stall(struct nm_cgroup_sampler *s, const struct nm_cgroup *cg)
 {
     uint64_t end = nm_now_usec() + 20 * NM_USEC_PER_SEC;
@@ -754,26 +758,26 @@ int main(void)
         TEST(test_the_memory_is_read_from_the_cgroups_files),
         TEST(test_the_stall_time_is_sampled),
         TEST(test_idle_memory_is_sampled),
-        TEST(test_figures_that_change_seldom_are_read_seldom),
-        TEST(test_pages_in_zswap_count_as_compressed),
+        TEST(test_figures_that_rarely_change_are_rarely_read),
+        TEST(test_pages_in_zswap_count_with_their_compressed_size),
         TEST(test_pages_that_return_from_swap_are_counted),
         TEST(test_optional_files_may_be_missing),
-        TEST(test_without_the_memory_controller_proc_is_read),
+        TEST(test_without_the_memory_controller_files_in_proc_are_read),
         TEST(test_a_malformed_file_is_an_error),
         TEST(test_a_removed_cgroup_is_an_error),
-        TEST(test_processes_may_start_and_end),
-        TEST(test_growth_of_a_process_is_noticed),
-        TEST(test_an_idle_cgroup_is_read_seldom),
+        TEST(test_processes_that_start_and_end_are_sampled),
+        TEST(test_the_growth_of_a_process_is_detected),
+        TEST(test_an_idle_cgroup_is_read_rarely),
         TEST(test_the_memory_of_the_shim_does_not_count),
         TEST(test_shared_pages_count_once),
-        TEST(test_small_processes_change_shared_memory_by_their_own_at_most),
+        TEST(test_small_processes_change_the_result_by_their_own_memory_at_most),
         TEST(test_a_cgroup_is_never_smaller_than_its_largest_process),
         TEST(test_a_blocked_walk_does_not_block_the_sampler),
         TEST(test_many_processes_are_sampled),
-        TEST(test_processes_of_cgroups_below_count),
+        TEST(test_processes_of_subgroups_count),
         TEST(test_forked_workers_of_the_real_kernel_count_once),
-        TEST(test_a_process_without_its_first_thread_has_its_memory),
-        TEST(test_memory_is_not_read_from_ended_threads),
+        TEST(test_the_memory_of_a_process_without_its_first_thread_counts),
+        TEST(test_the_memory_of_a_process_is_read_from_a_living_thread),
         cmocka_unit_test(test_a_real_cgroup_is_sampled),
     };
 

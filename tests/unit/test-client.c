@@ -56,7 +56,7 @@ static void test_an_answer_may_be_split_at_each_byte(void **state)
     }
 }
 
-static void test_an_answer_that_is_cut_is_an_error(void **state)
+static void test_a_truncated_answer_is_an_error(void **state)
 {
     static const struct fake_exchange x[] = {
         {"GET /a", "HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n{\"a\"", NULL},
@@ -73,12 +73,12 @@ static void test_an_answer_that_is_cut_is_an_error(void **state)
         struct nm_client_answer a = {.status = 7};
 
         assert_int_equal(fetch(&f, x[i].request + 4, &a), expected[i]);
-        assert_int_equal(a.status, 7); /* outputs are untouched on failure */
+        assert_int_equal(a.status, 7); /* a failure leaves the output unchanged */
     }
     fake_nmd_stop(&f);
 }
 
-/* Nearly a megabyte doesn't fit into the socket's buffer, so it is sent piece by piece. */
+/* A body of nearly a megabyte doesn't fit into the socket's buffer, so the client sends it in pieces. */
 static void test_a_large_body_is_sent_in_pieces(void **state)
 {
     static const struct fake_exchange x[] = {{"POST /big HTTP", LENGTH_REPLY, NULL}};
@@ -102,7 +102,7 @@ static void test_a_large_body_is_sent_in_pieces(void **state)
     free(body);
 }
 
-static void test_two_streams_are_read_side_by_side(void **state)
+static void test_two_streams_are_read_at_the_same_time(void **state)
 {
     static const struct fake_exchange x[] = {
         {"GET /out", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nout\r\n0\r\n\r\n",
@@ -187,7 +187,7 @@ static void test_a_silent_server_is_an_error_after_the_timeout(void **state)
     (void)unlink(addr.sun_path);
 }
 
-/* ---- a system that refuses ------------------------------------------------------------------- */
+/* ---- system calls that fail ------------------------------------------------------------------ */
 
 enum call { NO_CALL, SOCKET, CONNECT, SEND, RECV, POLL };
 
@@ -216,7 +216,7 @@ WRAP_CALL(CONNECT, int, connect, (int fd, const struct sockaddr *sa, socklen_t l
 WRAP_CALL(SEND, ssize_t, send, (int fd, const void *buf, size_t n, int flags), fd, buf, n, flags)
 WRAP_CALL(RECV, ssize_t, recv, (int fd, void *buf, size_t n, int flags), fd, buf, n, flags)
 WRAP_CALL(POLL, int, poll, (struct pollfd * p, nfds_t n, int timeout), p, n, timeout)
-/* Wraps the variant of recv() that checks sizes at run time, too. */
+/* Also wraps the variants of recv() and poll() that check sizes at run time. */
 WRAP_CALL(RECV, ssize_t, __recv_chk, (int fd, void *buf, size_t n, size_t size, int flags), fd, buf, n, size, flags)
 WRAP_CALL(POLL, int, __poll_chk, (struct pollfd * p, nfds_t n, int timeout, size_t size), p, n, timeout, size)
 
@@ -251,7 +251,7 @@ static int upgrade(const struct fake_nmd *f, const char *target, uint64_t timeou
     return nm_client_upgrade(&q, "x", timeout_usec, ret_fd, ret);
 }
 
-/* Makes an upgrade through poll(), as a loop that polls other descriptors, too. */
+/* Makes an upgrade with poll(), as a program does whose loop polls other descriptors, too. */
 static int upgrade_by_and_by(const struct fake_nmd *f, const char *target, char ret_location[NM_CLIENT_LOCATION_SIZE])
 {
     const struct nm_client_request q = {.socket_path = f->path, .method = "POST", .target = target, .body = "{}"};
@@ -289,8 +289,8 @@ static void expect_hello(int fd)
     (void)close(fd);
 }
 
-/* The client reads no byte behind the head, wherever the reply is cut. */
-static void test_an_upgrade_reads_no_byte_behind_the_head(void **state)
+/* The client reads no byte after the head, at whichever byte the reply is split. */
+static void test_an_upgrade_reads_no_byte_after_the_head(void **state)
 {
     static const struct fake_exchange x[] = {{"POST /x HTTP/1.1\r\n", SWITCHING "hello", "{}"}};
 
@@ -341,7 +341,7 @@ static void test_a_refused_upgrade_returns_the_answer(void **state)
     fake_nmd_stop(&f);
 }
 
-static void test_an_upgrade_that_is_cut_is_an_error(void **state)
+static void test_a_truncated_answer_to_an_upgrade_is_an_error(void **state)
 {
     static char endless[6000];
     const struct fake_exchange x[] = {
@@ -372,7 +372,7 @@ static void test_an_upgrade_that_is_cut_is_an_error(void **state)
 
 /* ---- refusals -------------------------------------------------------------------------------- */
 
-/* Errors that permit another try are handled. All others reach the caller. */
+/* The client repeats a call whose error is temporary. All other errors are returned to the caller. */
 static void test_each_failed_call_is_repeated_or_reported(void **state)
 {
     static const struct fake_exchange x[] = {
@@ -474,14 +474,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_answer_may_be_split_at_each_byte),
-        cmocka_unit_test(test_an_answer_that_is_cut_is_an_error),
+        cmocka_unit_test(test_a_truncated_answer_is_an_error),
         cmocka_unit_test(test_a_large_body_is_sent_in_pieces),
-        cmocka_unit_test(test_two_streams_are_read_side_by_side),
+        cmocka_unit_test(test_two_streams_are_read_at_the_same_time),
         cmocka_unit_test(test_a_missing_server_is_an_error),
         cmocka_unit_test(test_a_silent_server_is_an_error_after_the_timeout),
-        cmocka_unit_test(test_an_upgrade_reads_no_byte_behind_the_head),
+        cmocka_unit_test(test_an_upgrade_reads_no_byte_after_the_head),
         cmocka_unit_test(test_a_refused_upgrade_returns_the_answer),
-        cmocka_unit_test(test_an_upgrade_that_is_cut_is_an_error),
+        cmocka_unit_test(test_a_truncated_answer_to_an_upgrade_is_an_error),
         cmocka_unit_test(test_each_failed_call_is_repeated_or_reported),
         cmocka_unit_test(test_an_answer_before_the_end_of_the_request_is_read),
         cmocka_unit_test(test_each_failed_allocation_is_an_error),

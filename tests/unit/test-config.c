@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * agent/config/config.h: the table of keys is checked against the parser (defaults, both ends of every range and just
- * beyond, typing errors). Then follow whole files, drop-ins, refusals, and the two packaged files that are made from
- * the table.
+ * agent/config/config.h. The first tests compare the table of keys with the parser: defaults, values at and just
+ * outside both ends of each range, and typing errors. The other tests read files and drop-ins, check refusals, and
+ * check the packaged files that are made from the table.
  */
 
 #include <errno.h>
@@ -41,7 +41,7 @@ static void test_the_table_of_keys_is_valid(void **state)
     for (size_t i = 0; i < nm_config_n_keys; i++) {
         const struct nm_config_key *k = &nm_config_keys[i];
         assert_true(nm_config_has_section(k->section));
-        assert_ptr_equal(nm_config_find_key(k->section, k->name), k); /* no name twice */
+        assert_ptr_equal(nm_config_find_key(k->section, k->name), k); /* each name exists once */
         assert_true(strlen(k->meaning) > 10 && k->meaning[strlen(k->meaning) - 1] == '.');
         assert_true(!k->min == !k->max);
         assert_true(strspn(k->name, "abcdefghijklmnopqrstuvwxyz-") == strlen(k->name));
@@ -51,7 +51,8 @@ static void test_the_table_of_keys_is_valid(void **state)
     }
 }
 
-/* A default is written as get() would write it, so that comparing texts shows whether a value is the default. */
+/* The table has a default in the form in which get() writes the value. A value is therefore the default if the texts
+ * are equal. */
 static void test_a_default_is_written_as_it_is_shown(void **state)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = defaults();
@@ -120,7 +121,7 @@ static void test_values_out_of_range_are_refused(void **state)
     }
 }
 
-/* A value is printed so that it reads back the same. */
+/* Each printed value is parsed as the same value. */
 static void test_a_printed_value_reads_back_the_same(void **state)
 {
     static const struct {
@@ -213,11 +214,12 @@ static void test_too_many_users_are_refused(void **state)
     for (unsigned i = before; i < NM_BANNED_USERS_MAX - 1; i++)
         assert_int_equal(nm_config_set(c, k, "someone"), 0);
     assert_int_equal(nm_config_set(c, k, "one two"), -ERANGE);
-    assert_int_equal(c->n_banned_users, NM_BANNED_USERS_MAX - 1); /* a list that is too long is refused as a whole */
+    assert_int_equal(c->n_banned_users, NM_BANNED_USERS_MAX - 1); /* if a list is too long, no member of the list is
+                                                                     accepted */
     assert_int_equal(nm_config_set(c, k, "one"), 0);
 }
 
-/* ---- texts ---- */
+/* ---- text of a file ---- */
 
 static void test_spaces_comments_and_line_ends_are_accepted(void **state)
 {
@@ -244,7 +246,7 @@ static void test_spaces_comments_and_line_ends_are_accepted(void **state)
     assert_true(c->squeeze);
 }
 
-static void test_a_refusal_names_the_line(void **state)
+static void test_the_message_of_a_refusal_names_the_line(void **state)
 {
     static const struct {
         const char *text,
@@ -301,8 +303,8 @@ static void test_a_refusal_names_the_line(void **state)
     }
 }
 
-/* inih's buffer holds 200 bytes. A longer line must not be read as two. */
-static void test_a_long_line_is_not_read_as_two(void **state)
+/* inih's buffer holds 200 bytes. A longer line must not be read as two lines. */
+static void test_a_long_line_is_not_read_as_two_lines(void **state)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = defaults();
     _cleanup_free_ char *message = NULL;
@@ -364,7 +366,7 @@ static void test_contradicting_values_are_refused(void **state)
         {"[over-allocation]\ncpu-threshold = 0.8\n[preemption]\ncpu-threshold = 0.8",
          "FILE:2: [over-allocation] cpu-threshold = 0.8: must be below [preemption] cpu-threshold, "
          "which is 0.8"},
-        /* An automatic value adapts to the other key. */
+        /* An automatic value adapts to the value of the other key. */
         {"[preemption]\ncpu-threshold = 0.2", NULL},
         {"[over-allocation]\ncpu-threshold = 0.999", NULL},
         {"[sampling]\npressure-stall = 500ms",
@@ -462,8 +464,9 @@ static void test_another_sources_defaults_apply_to_unset_keys(void **state)
     free(message);
 }
 
-/* Two values contradict each other, and no file of nmd sets either. The message names the source of one. */
-static void test_contradicting_defaults_name_their_source(void **state)
+/* A default of another source contradicts nmd's own default, and no file of nmd sets either key. The message names the
+ * source. */
+static void test_the_message_of_contradicting_defaults_names_their_source(void **state)
 {
     const struct nm_config_default defaults[] = {{"over-allocation", "memory-threshold", "0.97", "site.xml"}, {}};
     _cleanup_free_ char *message = NULL;
@@ -511,8 +514,8 @@ static void test_drop_ins_override_the_file(void **state)
     assert_int_equal(c->cpu_samples, 2);
 }
 
-/* One bad line in any file makes nmd refuse all files. */
-static void test_one_bad_line_refuses_all_files(void **state)
+/* One invalid line in any file makes nmd refuse all files. */
+static void test_one_invalid_line_makes_nmd_refuse_all_files(void **state)
 {
     struct nm_config *c = (struct nm_config *)directory; /* must be unchanged on failure */
     _cleanup_free_ char *message = NULL;
@@ -526,8 +529,8 @@ static void test_one_bad_line_refuses_all_files(void **state)
         strstr(message, "/nmd.conf.d/10-a.conf:2: [queue] max-length = ten: allowed is"));
 }
 
-/* The two values of a contradiction may be in different files. The message names the place of one. */
-static void test_a_contradiction_between_files_names_both_places(void **state)
+/* The two values of a contradiction may be in different files. The message names the place of one value. */
+static void test_the_message_of_a_contradiction_names_the_place_of_one_value(void **state)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = NULL;
     _cleanup_free_ char *message = NULL;
@@ -542,7 +545,8 @@ static void test_a_contradiction_between_files_names_both_places(void **state)
     assert_null(c);
 }
 
-/* A contradiction is reported beside other errors, but only if both of its values were read without an error. */
+/* A contradiction is reported beside other errors, but only if both values of the contradiction were read without an
+ * error. */
 static void test_a_contradiction_is_reported_beside_other_errors(void **state)
 {
     static const struct {
@@ -565,7 +569,8 @@ static void test_a_contradiction_is_reported_beside_other_errors(void **state)
         assert_int_equal(load(true, &c, &message), -EINVAL);
         if ((strstr(message, "must be below") != NULL) != rows[i].told)
             fail_msg("%s: %s", rows[i].text, message);
-        assert_int_equal(strchr(message, '\n') != NULL, rows[i].told); /* the message has no other lines */
+        assert_int_equal(strchr(message, '\n') != NULL, rows[i].told); /* the message has a second line only if the
+                                                                          contradiction is reported */
     }
 }
 
@@ -662,7 +667,7 @@ static void test_the_stall_guard_raises_automatic_thresholds(void **state)
     }
 }
 
-/* The JSON names the drop-in that set a key, and the value of an "auto". */
+/* The JSON names the drop-in that set a key, and has the value that "auto" stands for. */
 static void test_the_json_names_the_source_of_a_value(void **state)
 {
     const struct nm_config_note note = {"preemption", "cpu-threshold", "0.95", "low: for a reason"};
@@ -717,7 +722,7 @@ static char *printed(int (*print)(FILE *))
     return text;
 }
 
-/* With every comment sign removed before a key, the template is a file that changes nothing. */
+/* If the comment signs before all keys are removed, the template is a file with the default of each key. */
 static void test_the_template_has_the_defaults(void **state)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = defaults();
@@ -773,15 +778,15 @@ int main(void)
         cmocka_unit_test(test_a_printed_value_reads_back_the_same),
         cmocka_unit_test(test_invalid_values_are_refused),    cmocka_unit_test(test_too_many_users_are_refused),
         cmocka_unit_test(test_spaces_comments_and_line_ends_are_accepted),
-        cmocka_unit_test(test_a_refusal_names_the_line),
-        cmocka_unit_test(test_a_long_line_is_not_read_as_two),    cmocka_unit_test(test_a_nul_byte_is_refused),
+        cmocka_unit_test(test_the_message_of_a_refusal_names_the_line),
+        cmocka_unit_test(test_a_long_line_is_not_read_as_two_lines),    cmocka_unit_test(test_a_nul_byte_is_refused),
         cmocka_unit_test(test_lists_are_parsed),         cmocka_unit_test(test_contradicting_values_are_refused),
-        WITH_DIRECTORY(test_contradicting_defaults_name_their_source),
+        WITH_DIRECTORY(test_the_message_of_contradicting_defaults_names_their_source),
         WITH_DIRECTORY(test_another_sources_defaults_apply_to_unset_keys),
         WITH_DIRECTORY(test_a_missing_file_is_an_error),
         WITH_DIRECTORY(test_drop_ins_override_the_file),
-        WITH_DIRECTORY(test_one_bad_line_refuses_all_files),
-        WITH_DIRECTORY(test_a_contradiction_between_files_names_both_places),
+        WITH_DIRECTORY(test_one_invalid_line_makes_nmd_refuse_all_files),
+        WITH_DIRECTORY(test_the_message_of_a_contradiction_names_the_place_of_one_value),
         WITH_DIRECTORY(test_a_contradiction_is_reported_beside_other_errors),
         WITH_DIRECTORY(test_an_unreadable_file_is_an_error),
         cmocka_unit_test(test_keys_that_need_a_restart_are_named),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* agent/container.h: the transitions against a second, independent table, and copies. */
+/* agent/container.h: state transitions, compared with a second, independent table, and copies of containers. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -14,7 +14,8 @@
 
 #include "agent/container.h"
 
-/* One row per state from NEW to COMPLETED, one column per state: may the row become the column? */
+/* Permitted transitions. There is one row and one column for each state from NEW to COMPLETED. x: a container in the
+ * row's state may enter the column's state. */
 static const char *const allowed[NM_STATE_COUNT] = {
     /*                  N L S R p P r K C */
     [NM_NEW] =         ".xx....xx",
@@ -55,7 +56,7 @@ static void test_an_unknown_state_is_refused(void **state)
     assert_false(nm_container_may_become(NM_RUNNING, NM_STATE_COUNT));
 }
 
-/* Every live state must have a path to the end, or a container could stay for ever. */
+/* Each live state must have a path to COMPLETED. Otherwise a container could remain in this state for ever. */
 static void test_each_live_state_has_a_path_to_the_end(void **state)
 {
     unsigned reaches = 1u << NM_COMPLETED;
@@ -123,7 +124,7 @@ static void test_a_copy_of_an_empty_container_is_complete(void **state)
     nm_command_done(&to);
 }
 
-/* Counts as execve() does: bytes, terminating NULs and pointers. */
+/* The size is computed as execve() computes it, from bytes, terminating NULs and pointers. */
 static void test_the_size_of_a_command_counts_pointers_and_nuls(void **state)
 {
     const char *v[] = {"ab", "", NULL};
@@ -162,7 +163,7 @@ static void test_the_room_for_a_command_is_that_of_execve(void **state)
                 char *env[] = {NULL}, **argv;
                 size_t n;
                 (void)setrlimit(RLIMIT_STACK, &rl);
-                n = (size_t)nm_command_room() / 9 + (size_t)more * 4000; /* empty words */
+                n = (size_t)nm_command_room() / 9 + (size_t)more * 4000; /* empty arguments */
                 argv = calloc(n + 1, sizeof *argv);
                 for (size_t k = 0; k < n; k++)
                     argv[k] = (char *)"";
@@ -229,7 +230,7 @@ static void test_each_kind_of_end_has_its_own_text(void **state)
     c->exit_code = 3;
     assert_string_equal(nm_container_end_text(c, buf, sizeof buf), "exited, exit code 3");
     c->exit_reason = NM_EXIT_DRAINED;
-    c->exit_code = -1; /* it never ran */
+    c->exit_code = -1; /* the command never ran */
     assert_string_equal(nm_container_end_text(c, buf, sizeof buf), "drained");
 }
 
@@ -238,7 +239,7 @@ static enum nm_container_end end_of(const char *text)
     return *text == 'S' ? NM_END_SUCCEEDED : *text == 'F' ? NM_END_FAILED : NM_END_KILLED;
 }
 
-/* Each kind of end has its own text, and only a success is named one. */
+/* Each kind of end has its own text, and only the text of a success means success. */
 static void test_each_state_has_a_text(void **state)
 {
     static const struct {

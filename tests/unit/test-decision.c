@@ -52,7 +52,7 @@ static void assert_contains(const struct nm_decision *d, const char *expected)
     assert_non_null(strstr(nm_decision_summary(d, buf, sizeof(buf)), expected));
 }
 
-static void test_an_admission_gives_its_reason(void **state)
+static void test_the_text_of_an_admission_gives_its_reason(void **state)
 {
     struct nm_decision d = sample(NM_DECISION_ADMIT, NM_REASON_GUARANTEED);
 
@@ -78,7 +78,7 @@ static void test_an_admission_gives_its_reason(void **state)
                        "request), and that stays within the preemption thresholds of 95 % of memory and 95 % of CPU");
 }
 
-static void test_a_hold_or_refusal_gives_its_reason(void **state)
+static void test_the_text_of_a_hold_or_refusal_gives_its_reason(void **state)
 {
     struct nm_decision d = sample(NM_DECISION_QUEUE, NM_REASON_OVER_ALPHA);
 
@@ -91,7 +91,7 @@ static void test_a_hold_or_refusal_gives_its_reason(void **state)
     assert_summary(&d, "queued container_1_000002 (hash): CPU is at 81.2 % of capacity, and with "
                        "the 1 vcore that it asks for "
                        "would be at 106.2 %, over the limit of 95 %");
-    d.used.cpu_millicores = 2801; /* a value over a limit isn't rounded down to the limit */
+    d.used.cpu_millicores = 2801; /* a value above the limit isn't rounded down to the limit */
     assert_contains(&d, "with the 1 vcore that it asks for would be at 95.03 %, over the limit of 95 %");
     d.used.cpu_millicores = 3250;
     d.reason = NM_REASON_BREAKER;
@@ -123,7 +123,7 @@ static void test_a_hold_or_refusal_gives_its_reason(void **state)
     assert_contains(&d, "the queue is full: its 10 opportunistic containers and all other queued containers ask for "
                         "8.0 GiB of 8.0 GiB and 2 of 4 vcores, and it doesn't fit the node beside them");
     d = sample(NM_DECISION_QUEUE, NM_REASON_NEVER_FITS);
-    assert_contains(&d, "of 8.0 GiB, others on the node use a part, and the limit is 95 %"); /* of an older nmd */
+    assert_contains(&d, "of 8.0 GiB, others on the node use a part, and the limit is 95 %"); /* text of an older nmd */
     d.others.memory_bytes = 2 * GIB;
     d.request.memory_bytes = 7 * GIB;
     assert_contains(&d, "with the 7.0 GiB of memory that it asks for, it would not fit even if no other container ran: "
@@ -156,8 +156,8 @@ static void test_amounts_that_look_equal_are_shown_exactly(void **state)
     assert_contains(&d, "it asks for 4.001 vcores, and the whole node offers 4 vcores");
 }
 
-/* A request that alone exceeds the limit: the use of others is not to blame, and waiting for it is no advice. */
-static void test_a_request_that_alone_is_too_large_says_so(void **state)
+/* The request alone exceeds the limit. The text names neither the use of others as the cause nor waiting as advice. */
+static void test_the_text_of_a_request_above_the_limit_names_the_request_as_the_cause(void **state)
 {
     struct nm_decision d = sample(NM_DECISION_QUEUE, NM_REASON_NEVER_FITS);
     _cleanup_free_ char *text = NULL;
@@ -185,7 +185,7 @@ static void assert_advice(const struct nm_decision *d, bool less, bool guarantee
 
 /* The advice to request less isn't given if the use of others alone exceeds the limit, so that no request is small
  * enough. */
-static void test_a_smaller_request_is_not_advised_in_vain(void **state)
+static void test_a_smaller_request_is_only_advised_if_it_could_start(void **state)
 {
     static const enum nm_reason reasons[] = {NM_REASON_OVER_ALPHA, NM_REASON_WOULD_EXCEED_BETA, NM_REASON_NEVER_FITS};
 
@@ -201,7 +201,7 @@ static void test_a_smaller_request_is_not_advised_in_vain(void **state)
     }
 }
 
-/* Measured use, reserve and the use of others are separate figures. */
+/* The text gives the measured use, the reserve and the use of others as separate figures. */
 static void test_measured_use_reserve_and_others_are_separate_figures(void **state)
 {
     struct nm_decision d = sample(NM_DECISION_QUEUE, NM_REASON_WOULD_EXCEED_BETA);
@@ -228,7 +228,7 @@ static void test_measured_use_reserve_and_others_are_separate_figures(void **sta
                        "7.6 GiB used by containers), over the preemption threshold of 95 %");
 }
 
-/* Eight vcores for four CPUs: requests are shown in vcores, as they were made. */
+/* The node has eight vcores and four CPUs. Requests are shown in vcores, the unit in which they were made. */
 static void test_requests_are_shown_in_vcores(void **state)
 {
     struct nm_decision d = sample(NM_DECISION_REFUSE, NM_REASON_GUARANTEED_FULL);
@@ -260,7 +260,7 @@ static void test_repeated_refusals_are_counted(void **state)
     assert_contains(&d, "refused 240 requests: the queue is full");
 }
 
-static void test_a_kill_or_pause_gives_its_reason(void **state)
+static void test_the_text_of_a_kill_or_pause_gives_its_reason(void **state)
 {
     struct nm_decision d = sample(NM_DECISION_KILL, NM_REASON_MEMORY_OVER_BETA);
 
@@ -365,7 +365,7 @@ static void test_each_outcome_has_a_text(void **state)
                        "for it");
 }
 
-/* Every reason needs texts, with and without numbers, and no text may overrun its buffer. */
+/* Each reason needs a text with numbers and a text without numbers. No text may exceed its buffer. */
 static void test_each_kind_and_reason_has_a_text(void **state)
 {
     (void)state;
@@ -447,8 +447,8 @@ static void test_an_explanation_has_all_amounts(void **state)
               "give it a minimum run time (--min-runtime), during which other containers are chosen first.\n");
 }
 
-/* A victim that frees nothing is described as freeing nothing of the missing resource. */
-static void test_a_victim_that_frees_nothing_is_described_so(void **state)
+/* The text about a victim without credit states that the victim frees nothing of the missing resource. */
+static void test_the_text_of_a_victim_without_credit_states_that_it_frees_nothing(void **state)
 {
     struct nm_decision d = complete();
     _cleanup_free_ char *text = NULL;
@@ -579,19 +579,19 @@ static void test_malformed_json_is_refused(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_an_admission_gives_its_reason),
-        cmocka_unit_test(test_a_hold_or_refusal_gives_its_reason),
-        cmocka_unit_test(test_a_request_that_alone_is_too_large_says_so),
+        cmocka_unit_test(test_the_text_of_an_admission_gives_its_reason),
+        cmocka_unit_test(test_the_text_of_a_hold_or_refusal_gives_its_reason),
+        cmocka_unit_test(test_the_text_of_a_request_above_the_limit_names_the_request_as_the_cause),
         cmocka_unit_test(test_amounts_that_look_equal_are_shown_exactly),
         cmocka_unit_test(test_measured_use_reserve_and_others_are_separate_figures),
-        cmocka_unit_test(test_a_smaller_request_is_not_advised_in_vain),
+        cmocka_unit_test(test_a_smaller_request_is_only_advised_if_it_could_start),
         cmocka_unit_test(test_requests_are_shown_in_vcores),
         cmocka_unit_test(test_repeated_refusals_are_counted),
-        cmocka_unit_test(test_a_kill_or_pause_gives_its_reason),
+        cmocka_unit_test(test_the_text_of_a_kill_or_pause_gives_its_reason),
         cmocka_unit_test(test_each_outcome_has_a_text),
         cmocka_unit_test(test_each_kind_and_reason_has_a_text),
         cmocka_unit_test(test_an_explanation_has_all_amounts),
-        cmocka_unit_test(test_a_victim_that_frees_nothing_is_described_so),
+        cmocka_unit_test(test_the_text_of_a_victim_without_credit_states_that_it_frees_nothing),
         cmocka_unit_test(test_a_container_of_a_cluster_gets_no_advice),
         cmocka_unit_test(test_a_decision_reads_back_from_json),
         cmocka_unit_test(test_the_json_of_an_older_nmd_is_read),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * agent/manager/: values in the journal that are wrong (from another version, or changed by another program), the limit
- * on applications, and the status of a node with problems.
+ * agent/manager/: invalid values in the journal (written by another version, or changed by another program), the limit
+ * on the number of applications, and the status of a node with problems.
  */
 
 #include <errno.h>
@@ -75,7 +75,8 @@ static uint64_t newest_kept(const struct manager_world *w)
     return next - 1;
 }
 
-/* An nmd that dies within a transaction has done nothing of it, so it must not have reported the events. */
+/* If nmd dies within a transaction, the journal has none of the transaction's changes. nmd must therefore not have
+ * reported the events of these changes. */
 static void test_events_of_an_unfinished_transaction_are_not_reported(void **state)
 {
     struct manager_world *w = *state;
@@ -117,7 +118,8 @@ static void test_an_invalid_margin_is_ignored(void **state)
     }
 }
 
-/* All applications have a live container. Further ones share the entry of containers without an application. */
+/* The list of applications is full, and all of them have a live container. Further applications share the entry of
+ * containers without an application. */
 static void test_too_many_applications_share_an_entry(void **state)
 {
     struct manager_world *w = *state;
@@ -131,11 +133,12 @@ static void test_too_many_applications_share_an_entry(void **state)
         other = nm_lists_app(w->m, name);
         assert_int_equal(other, w->m->apps.n - 1);
     }
-    w->m->apps.all[7].seen_usec = 1; /* the application with the oldest use */
+    w->m->apps.all[7].seen_usec = 1; /* the application that was used longest ago */
     other = nm_lists_app(w->m, "other");
     assert_int_equal(other, 7);
     assert_string_equal(w->m->apps.all[7].name, "other");
-    assert_int_equal(nm_lists_app(w->m, "first"), first); /* it has a live container */
+    assert_int_equal(nm_lists_app(w->m, "first"), first); /* the entry was not reused, because the application has a
+                                                             live container */
 }
 
 /* ---- status ------------------------------------------------------------------------------------ */
@@ -148,7 +151,7 @@ static bool has_note(const struct nm_status *s, const char *says)
     return false;
 }
 
-static void test_notes_name_left_memory_and_missing_features(void **state)
+static void test_notes_name_leftover_memory_and_missing_features(void **state)
 {
     struct manager_world *w = *state;
     struct nm_status s;
@@ -197,8 +200,9 @@ static void test_an_unknown_container_or_stream_has_no_log(void **state)
 
 /* ---- the slice --------------------------------------------------------------------------------- */
 
-/* If memory.low exceeds nmd's value, an administrator has set it, and it stays. A lower value is restored. */
-static void test_an_administrators_higher_protection_stays(void **state)
+/* If memory.low exceeds nmd's value, an administrator has set this value, and nmd keeps it. If memory.low is lower, nmd
+ * sets its own value again. */
+static void test_an_administrators_higher_memory_protection_is_kept(void **state)
 {
     struct manager_world *w = *state;
     uint64_t is;
@@ -213,14 +217,14 @@ static void test_an_administrators_higher_protection_stays(void **state)
     assert_int_equal(is, 512 * MIB);
     assert_true(nm_write_file_at(w->m->backend->slice_fd, "memory.max", "536870912") >= 0);
     nm_slice_check_drift(w->m);
-    nm_slice_check_drift(w->m); /* the limits are being set */
+    nm_slice_check_drift(w->m); /* no check while the limits are being set */
     manager_world_settle(w);
     assert_int_equal(nm_cgroup_slice_read_max(w->m->backend, &is), 0);
     assert_int_equal(is, w->m->settings.capacity.memory_bytes);
     assert_int_equal(w->m->counters.drift_repairs, 1);
 }
 
-static void test_a_slice_that_can_not_be_set_leaves_its_note_unsaved(void **state)
+static void test_the_owner_of_memory_low_is_not_saved_if_the_slice_can_not_be_set(void **state)
 {
     struct manager_world *w = *state;
 
@@ -240,9 +244,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_events_of_an_unfinished_transaction_are_not_reported),
         TEST(test_invalid_values_are_ignored),           TEST(test_an_invalid_margin_is_ignored),
-        TEST(test_too_many_applications_share_an_entry), TEST(test_notes_name_left_memory_and_missing_features),
-        TEST(test_an_unknown_container_or_stream_has_no_log),    TEST(test_an_administrators_higher_protection_stays),
-        TEST(test_a_slice_that_can_not_be_set_leaves_its_note_unsaved),
+        TEST(test_too_many_applications_share_an_entry), TEST(test_notes_name_leftover_memory_and_missing_features),
+        TEST(test_an_unknown_container_or_stream_has_no_log),
+        TEST(test_an_administrators_higher_memory_protection_is_kept),
+        TEST(test_the_owner_of_memory_low_is_not_saved_if_the_slice_can_not_be_set),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

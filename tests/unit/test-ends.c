@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * agent/manager/: the reported end, for every record that can be left of it. Also containers that don't end, whose
- * limits can't be set, or that have ended before the answer of the backend.
+ * agent/manager/: the end of a container that nmd reports for each possible record of the shim. Also containers that
+ * can't be killed, containers whose limits can't be set, and containers that have ended before the backend answers.
  */
 
 #include <errno.h>
@@ -119,7 +119,7 @@ static const struct end_case end_cases[] = {
     {.exit_signal = SIGKILL, .oom_kills = 1, .reason = NM_EXIT_OOM, .code = 128 + SIGKILL,
      .says = "killed it, because the slice or the node ran out of memory"},
     {.exit_code = 128 + SIGKILL, .oom_kills = 2, .ooms = 1, .reason = NM_EXIT_OOM, .code = 128 + SIGKILL,
-     .says = "the kernel's OOM killer killed it;"}, /* a shell's exit status for its killed child */
+     .says = "the kernel's OOM killer killed it;"}, /* the exit status of a shell whose child was killed */
     {.exit_code = 128 + SIGKILL, .reason = NM_EXIT_EXITED, .code = 128 + SIGKILL, .says = ""},
     {.exit_code = 0, .kill = NM_EXIT_KILLED, .reason = NM_EXIT_KILLED, .says = ""},
     {.exit_signal = SIGTERM, .kill = NM_EXIT_PREEMPTED, .reason = NM_EXIT_PREEMPTED, .code = 128 + SIGTERM, .says = ""},
@@ -175,8 +175,8 @@ static void assert_judged(struct nm_live_container *l, enum nm_exit_reason reaso
     forget_end(l);
 }
 
-/* A killed shim has reported no end. Its files show how far it had come. */
-static void test_the_files_of_a_killed_shim_show_its_progress(void **state)
+/* A killed shim has reported no end. Its files show whether the command had started. */
+static void test_the_files_of_a_killed_shim_show_whether_the_command_started(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = add(w, "it");
@@ -204,8 +204,8 @@ static void test_the_files_of_a_killed_shim_show_its_progress(void **state)
     l->c->shim_pid = 0;
 }
 
-/* Without a watch of memory.events only the sample detects the kill. */
-static void test_a_kill_by_the_kernel_is_found_by_the_sample(void **state)
+/* If memory.events can't be watched, only the next sample detects the kill. */
+static void test_without_a_watch_a_sample_detects_a_kill_by_the_kernel(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = add(w, "it");
@@ -225,8 +225,8 @@ static void test_a_kill_by_the_kernel_is_found_by_the_sample(void **state)
     assert_int_equal(w->m->sampled.kernel_kills, 1);
 }
 
-/* The slice was removed and made again, so its files are new. */
-static void test_a_removed_slice_is_watched_again(void **state)
+/* The slice was removed and made again. nmd reads the files of the new slice. */
+static void test_after_its_removal_the_files_of_the_new_slice_are_read(void **state)
 {
     struct manager_world *w = *state;
 
@@ -239,7 +239,7 @@ static void test_a_removed_slice_is_watched_again(void **state)
     nm_sample_open_slice(w->m);
     assert_int_equal(nm_sample_slice_cpu(w->m, &usec, &first), 0);
     assert_int_equal(usec, 1);
-    nm_sample_open_slice(w->m); /* a second call changes nothing */
+    nm_sample_open_slice(w->m); /* a second call has no effect */
     assert_int_equal(nm_sample_slice_cpu(w->m, &usec, &slice), 0);
     assert_int_equal(slice, first);
     write_file(w->m->backend->slice_fd, "memory.stat", "anon 5\n");
@@ -279,7 +279,7 @@ static void test_a_container_that_can_not_be_killed_makes_the_node_unhealthy(voi
     assert_int_equal(w->m->counters.unkillable, 1);
     nm_manager_get_status(w->m, &status);
     assert_false(status.healthy);
-    assert_int_equal(nm_fake_set_events(l->cg, false, false), 0); /* the processes end at last */
+    assert_int_equal(nm_fake_set_events(l->cg, false, false), 0); /* finally the processes have ended */
     manager_world_wait(w, l, has_ended);
     manager_world_settle(w);
     nm_manager_get_status(w->m, &status);
@@ -308,8 +308,8 @@ static void remove_cgroup(const struct nm_live_container *l)
     assert_int_equal(remove_tree(l->cg->path), 0);
 }
 
-/* Another process has removed the container's cgroup (systemctl stop). Requests find no processes, and the container
- * has ended. */
+/* Another process has removed the container's cgroup, as systemctl stop does. Requests to freeze or kill find no
+ * processes, and nmd reports the end of the container. */
 static void test_a_container_whose_cgroup_was_removed_ends(void **state)
 {
     static const enum nm_state states[] = {NM_RUNNING, NM_PAUSED, NM_KILLING};
@@ -353,7 +353,8 @@ static void test_a_container_whose_limits_can_not_be_set_keeps_running(void **st
     assert_int_equal(l->c->view.state, NM_RUNNING);
 }
 
-/* The backend still has a pointer to the container, which must not be freed before the answer. */
+/* Until the backend has answered, it has a pointer to the container. The container must therefore not be freed before
+ * the answer. */
 static void test_a_container_is_not_freed_before_its_limits_are_answered(void **state)
 {
     struct manager_world *w = *state;
@@ -367,7 +368,7 @@ static void test_a_container_is_not_freed_before_its_limits_are_answered(void **
     nm_lists_remove_live(l);
     assert_int_equal(w->m->lives.n, 0);
     assert_true(l->phase == NM_RUN_REMOVED && l->limits_in_flight == 2);
-    manager_world_settle(w); /* frees the container, once */
+    manager_world_settle(w); /* frees the container exactly once */
     assert_ptr_equal(nm_lists_by_id(w->m, c->id), c);
 }
 
@@ -416,9 +417,9 @@ static void test_a_restarted_nmd_corrects_limits(void **state)
     l->c->pid = 0;
 }
 
-/* ---- stopped by others ------------------------------------------------------------------------- */
+/* ---- stopped, frozen or thawed by other programs --------------------------------------------- */
 
-static void test_a_stop_by_systemd_is_named(void **state)
+static void test_the_diagnostics_name_a_stop_by_systemd(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = add(w, "it");
@@ -473,9 +474,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_a_container_that_could_not_start_has_the_reason),
         TEST(test_each_end_has_its_reason_and_code),
-        TEST(test_the_files_of_a_killed_shim_show_its_progress),
-        TEST(test_a_kill_by_the_kernel_is_found_by_the_sample),
-        TEST(test_a_removed_slice_is_watched_again),
+        TEST(test_the_files_of_a_killed_shim_show_whether_the_command_started),
+        TEST(test_without_a_watch_a_sample_detects_a_kill_by_the_kernel),
+        TEST(test_after_its_removal_the_files_of_the_new_slice_are_read),
         TEST(test_a_container_that_can_not_be_killed_makes_the_node_unhealthy),
         TEST(test_a_failed_kill_is_reported_and_repeated),
         TEST(test_a_container_whose_cgroup_was_removed_ends),
@@ -483,7 +484,7 @@ int main(void)
         TEST(test_a_container_is_not_freed_before_its_limits_are_answered),
         TEST(test_limits_that_another_program_changed_are_restored),
         TEST(test_a_restarted_nmd_corrects_limits),
-        TEST(test_a_stop_by_systemd_is_named),
+        TEST(test_the_diagnostics_name_a_stop_by_systemd),
         TEST(test_a_freeze_by_another_process_is_undone),
     };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The newest events on disk: written records are read back, and nothing else is accepted as an event. */
+/* The newest events on disk. Written records are read back, and other data in the file is not accepted as an event. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -90,7 +90,7 @@ static void test_events_read_back_as_written(void **state)
     assert_same(&plain, &got);
 }
 
-/* A change of any byte of a slot is detected, and a refused slot leaves the record alone. */
+/* A change of any byte of a slot is detected. Reading a damaged slot does not change the caller's record. */
 static void test_a_damaged_slot_is_refused(void **state)
 {
     struct nm_event_record e = longest(9), got = {.number = 77};
@@ -182,7 +182,7 @@ static void test_the_newest_events_replace_the_oldest(void **state)
     assert_int_equal(nm_event_file_open(dir, ring, &next), -ELOOP);
 }
 
-/* Without a file, the events continue in memory with their numbers. */
+/* Without a file, events are kept in memory, and their numbers continue. */
 static void test_events_continue_without_a_file(void **state)
 {
     char path[PATH_MAX + 8];
@@ -200,7 +200,7 @@ static void test_events_continue_without_a_file(void **state)
     assert_int_equal(next, 5);
 }
 
-/* A record in another record's slot, as another program may leave it. */
+/* A record is refused if it is in the slot of another record. Another program may have copied it there. */
 static void test_an_event_in_another_slot_is_refused(void **state)
 {
     struct nm_event_record e = longest(9);
@@ -226,8 +226,8 @@ static void limit_files(rlim_t bytes)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-/* A limit on the size of files that ends within a slot cuts the write short. The reported reason is this limit, and
- * not a full disk. */
+/* A limit on the size of files ends within a slot, so only a part of the slot is written. nmd reports this limit as the
+ * reason, not a full disk. */
 static void test_a_limit_on_file_sizes_is_reported(void **state)
 {
     static char text[NM_SLOT_BYTES_MAX];

@@ -13,7 +13,7 @@
 #include "util/macros.h"
 #include "util/fair-queue.h"
 
-static void test_each_key_has_a_turn_after_another(void **state)
+static void test_keys_take_turns(void **state)
 {
     struct nm_fair_queue queue = {0};
     struct nm_fair_item many[3] = {0}, few[2] = {0}, late = {0};
@@ -35,7 +35,7 @@ static void test_each_key_has_a_turn_after_another(void **state)
     assert_null(nm_fair_take(&queue));
 }
 
-static void test_a_removed_key_costs_no_other_key_a_turn(void **state)
+static void test_a_removed_key_does_not_delay_other_keys(void **state)
 {
     struct nm_fair_queue queue = {0};
     struct nm_fair_item a[2] = {0}, b = {0}, c = {0};
@@ -52,7 +52,7 @@ static void test_a_removed_key_costs_no_other_key_a_turn(void **state)
     assert_null(nm_fair_take(&queue));
 }
 
-/* Parts don't give a key more turns. They take turns among themselves. */
+/* A key with several parts gets no more turns than other keys. The parts take turns among themselves. */
 static void test_parts_share_the_turns_of_their_key(void **state)
 {
     struct nm_fair_queue queue = {0};
@@ -75,7 +75,7 @@ static void test_parts_share_the_turns_of_their_key(void **state)
     assert_null(nm_fair_take(&queue));
 }
 
-/* ---- random histories, beside lists that are written out ------------------------------------- */
+/* ---- random histories, compared with plain lists --------------------------------------------- */
 
 #define KEYS 4U
 #define PARTS 3U
@@ -195,8 +195,8 @@ static void test_random_histories_keep_the_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_key_has_a_turn_after_another),
-        cmocka_unit_test(test_a_removed_key_costs_no_other_key_a_turn),
+        cmocka_unit_test(test_keys_take_turns),
+        cmocka_unit_test(test_a_removed_key_does_not_delay_other_keys),
         cmocka_unit_test(test_parts_share_the_turns_of_their_key),
         cmocka_unit_test(test_random_histories_keep_the_order),
     };

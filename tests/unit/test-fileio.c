@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* util/fileio.h and util/log.h on real files in a directory of the test's own; util/fnv1a.h and util/error.h. */
+/* util/fileio.h and util/log.h on real files in a temporary directory. Also util/fnv1a.h and util/error.h. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -50,7 +50,7 @@ static void test_a_file_is_read_up_to_a_size(void **state)
     (void)state;
     assert_int_equal(nm_read_file_at(dir_fd, "none", buf, sizeof buf, &len), -ENOENT);
     assert_int_equal(len, 99);
-    put("f", "1234567"); /* with its NUL exactly as long as the buffer */
+    put("f", "1234567"); /* with the terminating NUL the text fills the buffer exactly */
     assert_int_equal(nm_read_file_at(dir_fd, "f", buf, sizeof buf, &len), 0);
     assert_int_equal(len, 7);
     assert_string_equal(buf, "1234567");
@@ -69,7 +69,7 @@ static void test_an_interrupted_read_is_repeated(void **state)
     char buf[16];
 
     (void)state;
-    assert_int_equal(nm_write_file_at(dir_fd, "none", "x"), -ENOENT); /* never creates */
+    assert_int_equal(nm_write_file_at(dir_fd, "none", "x"), -ENOENT); /* the function never creates a file */
     put("f", "one");
     fd = openat(dir_fd, "f", O_RDONLY | O_CLOEXEC);
     assert_true(fd >= 0);
@@ -94,7 +94,7 @@ static void test_a_file_is_replaced_completely_or_not_at_all(void **state)
     assert_string_equal(buf, "short");
     assert_int_equal(fstatat(dir_fd, "f", &st, 0), 0);
     assert_int_equal(st.st_mode & 07777, 0600);
-    /* a file that can't be replaced stays, and no temporary file is left */
+    /* if a file can't be replaced, it is kept, and the temporary file is removed */
     assert_int_equal(mkdirat(dir_fd, "d", 0755), 0);
     assert_int_equal(nm_write_file_atomic_at(dir_fd, "d", "x", 0600), -EISDIR);
     assert_int_equal(faccessat(dir_fd, ".d.new", F_OK, 0), -1);
@@ -149,7 +149,8 @@ static void would_make(const char *below, int expected)
     assert_int_equal(nm_check_mkdir_p(path), expected);
 }
 
-/* Returns the result of nm_mkdir_p(), as far as it can be predicted. Nothing is made. */
+/* nm_check_mkdir_p() returns the result that nm_mkdir_p() would have, as far as it can be predicted. It makes no
+ * directory. */
 static void test_the_result_of_mkdir_p_is_predicted(void **state)
 {
     (void)state;
@@ -214,7 +215,7 @@ static void expect_in_root(const char *path, int expected)
         fail_msg("\"%s\": got %d, expected %d", path, fd, expected);
 }
 
-/* Opens paths as a process with this root directory does. */
+/* Paths are resolved as in a process that has this root directory. */
 static void test_a_path_is_opened_below_a_root(void **state)
 {
     (void)state;
@@ -238,7 +239,7 @@ static void test_magic_links_are_refused(void **state)
     (void)state;
     assert_int_equal(nm_open_in_root(root, "/proc/self/cwd", O_PATH | O_DIRECTORY), -ELOOP);
     assert_int_equal(nm_open_in_root(root, "/proc/self/root", O_PATH | O_DIRECTORY), -ELOOP);
-    fd = nm_open_in_root(root, "/proc/self", O_PATH | O_DIRECTORY); /* an ordinary directory */
+    fd = nm_open_in_root(root, "/proc/self", O_PATH | O_DIRECTORY); /* an ordinary symbolic link is followed */
     assert_true(fd >= 0);
 }
 
@@ -291,7 +292,8 @@ static void test_each_log_line_has_its_format(void **state)
     (void)state;
     assert_true(file >= 0 && saved >= 0);
     assert_true(dup2(file, STDERR_FILENO) >= 0);
-    nm_log_init(NM_LOG_AUTO); /* stderr is a file, so it isn't the journal, whatever $JOURNAL_STREAM says */
+    nm_log_init(NM_LOG_AUTO); /* stderr is a file, so the log doesn't go to the journal, whatever the value of
+                                 $JOURNAL_STREAM is */
     nm_log_set_level(LOG_WARNING);
     nm_info("dropped");
     nm_warning("kept %d", 1);
@@ -338,7 +340,7 @@ static void test_two_streams_of_a_directory_are_independent(void **state)
     assert_ptr_equal(dir, untouched);
 }
 
-static void test_hashes_are_those_of_the_reference(void **state)
+static void test_hashes_equal_those_of_the_reference(void **state)
 {
     (void)state;
     assert_int_equal(nm_fnv1a_32("", 0), UINT32_C(0x811c9dc5));
@@ -367,7 +369,7 @@ int main(void)
         WITH_DIRECTORY(test_a_path_is_opened_below_a_root),     cmocka_unit_test(test_magic_links_are_refused),
         WITH_DIRECTORY(test_a_private_directory_is_checked),
         WITH_DIRECTORY(test_two_streams_of_a_directory_are_independent),
-        cmocka_unit_test(test_hashes_are_those_of_the_reference),
+        cmocka_unit_test(test_hashes_equal_those_of_the_reference),
         cmocka_unit_test(test_a_formatted_text_is_allocated),
         cmocka_unit_test(test_the_log_level_selects_messages), WITH_DIRECTORY(test_each_log_line_has_its_format),
     };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The frames of a session: making and parsing, in pieces of any size, and invalid frames. */
+/* The frames of a session. Frames are made and parsed in pieces of any size, and invalid frames are refused. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,7 +48,7 @@ static void test_a_frame_reads_back_as_written(void **state)
     }
 }
 
-static void test_a_frame_too_large_is_refused(void **state)
+static void test_a_frame_that_is_too_large_is_refused(void **state)
 {
     static const size_t sizes[] = {0, 1, 255, 256, 257, NM_FRAME_MAX};
     static struct nm_frame f, g;
@@ -64,7 +64,7 @@ static void test_a_frame_too_large_is_refused(void **state)
     }
 }
 
-static void test_an_incomplete_frame_is_no_frame(void **state)
+static void test_an_invalid_frame_is_refused(void **state)
 {
     static struct nm_frame f;
 
@@ -76,7 +76,7 @@ static void test_an_incomplete_frame_is_no_frame(void **state)
     assert_int_equal(feed(&f, "HTTP", 4, 1), -EBADMSG);
 }
 
-static void test_a_frame_of_an_end_is_parsed(void **state)
+static void test_a_frame_with_the_end_of_a_command_is_parsed(void **state)
 {
     static struct nm_frame f;
     struct nm_frame_end end = {0};
@@ -100,9 +100,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_frame_reads_back_as_written),
-        cmocka_unit_test(test_a_frame_too_large_is_refused),
-        cmocka_unit_test(test_an_incomplete_frame_is_no_frame),
-        cmocka_unit_test(test_a_frame_of_an_end_is_parsed),
+        cmocka_unit_test(test_a_frame_that_is_too_large_is_refused),
+        cmocka_unit_test(test_an_invalid_frame_is_refused),
+        cmocka_unit_test(test_a_frame_with_the_end_of_a_command_is_parsed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
