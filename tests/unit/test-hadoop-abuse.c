@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A server of Hadoop's RPC with connections that aren't its clients', or with faulty clients. */
+/* A server of Hadoop's RPC whose peers are not Hadoop clients, or are faulty clients. */
 
 #include "hadoop-fixture.h"
 
@@ -26,9 +26,9 @@ static void put_frame(int fd, struct nm_packet_frame *f)
     free(f);
 }
 
-/* ---- answers to wrong beginnings ---------------------------------------------------------- */
+/* ---- answers to invalid first bytes ------------------------------------------------------- */
 
-/* Checks that the bytes are one packet, a fatal answer with this detail and class. */
+/* Asserts that the bytes are exactly one packet, which is a fatal answer with this detail and class. */
 static void assert_fatal(const uint8_t *data, size_t size, int detail, const char *class_name)
 {
     struct nm_bytes packet = {data + 4, size - 4}, message;
@@ -64,7 +64,7 @@ static void test_a_wrong_preamble_is_refused(void **state)
         {true, "hrpc\x09\0\x51", 7, NM_EXCEPTION_FATAL_UNAUTHORIZED, NM_EXCEPTION_ACCESS},
         {false, "hrpc\x09\0\0\0\0\0\1x", 12, NM_EXCEPTION_FATAL_REQUEST, NM_EXCEPTION_SERVER},
         {true, "hrpc\x09\0\xdf\0\0\0\2\1x", 13, NM_EXCEPTION_FATAL_REQUEST, NM_EXCEPTION_SERVER},
-        /* a call id of -3 instead of SASL; a packet that continues in the next one */
+        /* a call with the id -3 instead of SASL's id; a packet whose message exceeds the packet */
         {true, "hrpc\x09\0\xdf\0\0\0\x0b\x08\x08\2\x10\0\x18\5\x22\0\2\x10\1", 22, NM_EXCEPTION_FATAL_REQUEST,
          NM_EXCEPTION_SERVER},
         {true, "hrpc\x09\0\xdf\0\0\0\x0b\x08\x08\2\x10\1\x18\x41\x22\0\2\x10\1", 22, NM_EXCEPTION_FATAL_HEADER,
@@ -90,7 +90,7 @@ static void test_a_wrong_preamble_is_refused(void **state)
     }
 }
 
-static void test_a_browser_gets_an_answer(void **state)
+static void test_a_browser_gets_a_readable_answer(void **state)
 {
     uint8_t answer[2048];
     struct fixture f;
@@ -109,8 +109,8 @@ static void test_a_browser_gets_an_answer(void **state)
     fixture_tear_down(&f);
 }
 
-/* Lengths that are too long before authentication, or 0. */
-static void test_a_frame_too_long_before_authentication_is_refused(void **state)
+/* Before authentication, a frame is refused if its length is 0 or above 16 KiB. */
+static void test_before_authentication_a_frame_that_is_too_long_is_refused(void **state)
 {
     static const struct nm_bytes cases[] = {
         {(const uint8_t *)"hrpc\x09\0\0\x7f\xff\xff\xff", 11},
@@ -215,7 +215,7 @@ static void one_session(struct fixture *f, const uint8_t *bytes, size_t size, si
     close(fd);
 }
 
-static void test_a_session_may_be_split_at_each_byte(void **state)
+static void test_a_session_may_arrive_in_pieces_of_any_size(void **state)
 {
     uint8_t bytes[1024];
     size_t size = session(bytes);
@@ -229,8 +229,8 @@ static void test_a_session_may_be_split_at_each_byte(void **state)
     fixture_tear_down(&f);
 }
 
-/* A connection that ends at any byte leaves no resources behind. */
-static void test_a_truncated_session_leaves_no_resources(void **state)
+/* When a connection ends, after any byte, the server frees all resources of the connection. */
+static void test_all_resources_of_a_truncated_session_are_freed(void **state)
 {
     uint8_t bytes[1024];
     size_t size = session(bytes);
@@ -250,9 +250,9 @@ static void test_a_truncated_session_leaves_no_resources(void **state)
     fixture_tear_down(&f);
 }
 
-/* Every byte of the session is wrong once. Whether the connection is refused or not, the server keeps running and
- * frees its state. */
-static void test_a_damaged_session_leaves_the_server_running(void **state)
+/* In each attempt another byte of the session is wrong. Whether the server refuses the connection or not, it keeps
+ * running and frees the state of the connection. */
+static void test_the_server_keeps_running_after_a_damaged_session(void **state)
 {
     uint8_t bytes[1024], answer[2048];
     size_t size = session(bytes);
@@ -284,8 +284,8 @@ static void test_a_damaged_session_leaves_the_server_running(void **state)
 static const struct nm_hadoop_server_options short_times = {
     .handshake_usec = 100 * MSEC, .frame_usec = 100 * MSEC, .stall_usec = 100 * MSEC, .idle_usec = 100 * MSEC};
 
-/* A client that stops sending is disconnected: before the preamble, in it, before the context, in a frame, and when
- * idle. */
+/* A client that stops sending is disconnected. It stops before the preamble, within the preamble, before the connection
+ * context, within a frame, or when it is idle. */
 static void test_a_client_that_stops_sending_is_disconnected(void **state)
 {
     uint8_t bytes[1024], answer[512];
@@ -328,12 +328,13 @@ static void test_a_connection_with_an_open_call_is_not_idle(void **state)
     assert_int_equal(nm_hadoop_server_connections(f.server), 1);
     nm_hadoop_call_answer(f.held[0], nm_hadoop_call_request(f.held[0]));
     f.n_held = 0;
-    fixture_run_until_gone(&f); /* now it is */
+    fixture_run_until_gone(&f); /* after the answer the connection is idle */
     close(fd);
     fixture_tear_down(&f);
 }
 
-/* A client calls and never reads. The answers are charged to its account, and then it is disconnected. */
+/* A client sends calls and never reads. The answers are charged to the client's account. When the account is full, the
+ * client is disconnected. */
 static void test_a_client_that_never_reads_is_disconnected(void **state)
 {
     const struct nm_hadoop_server_options options = {.stall_usec = 200 * MSEC, .bytes_max = 4 << 20};
@@ -368,9 +369,10 @@ static void test_a_client_that_never_reads_is_disconnected(void **state)
 }
 
 #define N_LATE 150
-#define FIRST_ID 1000 /* all have the same length */
+#define FIRST_ID 1000 /* all ids from this number on are encoded in the same number of bytes */
 
-/* A client calls, and reads only when it can't send any more. It gets each answer complete and in order. */
+/* A client sends calls, and reads only when it can't send any more. The client gets each answer complete and in
+ * order. */
 static void test_a_client_that_reads_late_gets_all_answers(void **state)
 {
     uint64_t deadline = nm_now_usec() + 60 * NM_USEC_PER_SEC;
@@ -423,7 +425,7 @@ static void test_a_client_that_reads_late_gets_all_answers(void **state)
     fixture_tear_down(&f);
 }
 
-/* ---- places ------------------------------------------------------------------------------- */
+/* ---- limits on connections ---------------------------------------------------------------- */
 
 struct outcome {
     unsigned n;
@@ -451,9 +453,9 @@ static unsigned n_open(struct fixture *f, const int *fds, unsigned n)
     return open;
 }
 
-/* One address gets at most a quarter of the places without a token. Other addresses still find places, and an
- * authenticated client doesn't count any more. */
-static void test_one_address_gets_a_quarter_of_the_places(void **state)
+/* Connections without a token from one address may use at most a quarter of all connections. Authenticated connections
+ * are not counted in this quarter. */
+static void test_one_address_may_use_a_quarter_of_the_connections(void **state)
 {
     const struct nm_hadoop_server_options options = {.connections_max = 64};
     struct nm_hadoop_client_options known = {.token = &fixture_token};
@@ -506,8 +508,8 @@ static int connect_from(const struct sockaddr *from, const struct sockaddr *to, 
     return fd;
 }
 
-/* A host has its quarter for IPv4 and IPv6 addresses alike, and shares it with no other host. */
-static void test_a_host_shares_its_quarter_over_ipv4_and_ipv6(void **state)
+/* The limit of a quarter counts a host's connections over IPv4 and IPv6 together. Each host has its own limit. */
+static void test_the_limit_of_a_host_counts_ipv4_and_ipv6_together(void **state)
 {
     static const struct nm_hadoop_protocol none = {FIXTURE_PROTOCOL, 1, NULL, 0};
     const struct nm_hadoop_server_options options = {.protocols = &none, .n_protocols = 1, .connections_max = 32};
@@ -548,7 +550,7 @@ static void test_a_host_shares_its_quarter_over_ipv4_and_ipv6(void **state)
         fds[i] = connect_from((struct sockaddr *)&from, (struct sockaddr *)&to, sizeof to);
     }
     assert_int_equal(n_open(&f, fds, 15), 13);
-    for (unsigned i = 15; i < 30; i++) { /* clients without a token have half of all places */
+    for (unsigned i = 15; i < 30; i++) { /* clients without a token may use half of all connections */
         from.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 2);
         fds[i] = connect_from((struct sockaddr *)&from, (struct sockaddr *)&to, sizeof to);
     }
@@ -559,8 +561,9 @@ static void test_a_host_shares_its_quarter_over_ipv4_and_ipv6(void **state)
     fixture_tear_down(&f);
 }
 
-/* Two silent hosts take all places without a token, but for a short time only. A single host has the full time. */
-static void test_silent_hosts_take_the_places_only_for_a_time(void **state)
+/* Two hosts that send no bytes use all connections for clients without a token. The server then ends such connections
+ * after a shorter time. While only one client is connected, it has the full time for its handshake. */
+static void test_silent_hosts_hold_all_connections_only_for_a_short_time(void **state)
 {
     const struct nm_hadoop_server_options options = {.connections_max = 32, .handshake_usec = 8 * NM_USEC_PER_SEC};
     struct sockaddr_in from = {.sin_family = AF_INET}, to = {.sin_family = AF_INET};
@@ -592,9 +595,9 @@ static void test_silent_hosts_take_the_places_only_for_a_time(void **state)
     fixture_tear_down(&f);
 }
 
-/* If a client can't be accepted, the listening socket is readable all the time. The loop must not spin for it, and
- * the client is served as soon as possible. */
-static void test_a_lack_of_descriptors_does_not_spin_the_loop(void **state)
+/* If a client can't be accepted, the listening socket remains readable. The event loop must not spin because of this,
+ * and must serve the client when a descriptor is available again. */
+static void test_the_loop_does_not_spin_when_descriptors_are_missing(void **state)
 {
     Hadoop__NodeId request = HADOOP__NODE_ID__INIT;
     struct nm_hadoop_client_options known = {.token = &fixture_token};
@@ -635,19 +638,19 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_wrong_preamble_is_refused),
-        cmocka_unit_test(test_a_browser_gets_an_answer),
-        cmocka_unit_test(test_a_frame_too_long_before_authentication_is_refused),
-        cmocka_unit_test(test_a_session_may_be_split_at_each_byte),
-        cmocka_unit_test(test_a_truncated_session_leaves_no_resources),
-        cmocka_unit_test(test_a_damaged_session_leaves_the_server_running),
+        cmocka_unit_test(test_a_browser_gets_a_readable_answer),
+        cmocka_unit_test(test_before_authentication_a_frame_that_is_too_long_is_refused),
+        cmocka_unit_test(test_a_session_may_arrive_in_pieces_of_any_size),
+        cmocka_unit_test(test_all_resources_of_a_truncated_session_are_freed),
+        cmocka_unit_test(test_the_server_keeps_running_after_a_damaged_session),
         cmocka_unit_test(test_a_client_that_stops_sending_is_disconnected),
         cmocka_unit_test(test_a_connection_with_an_open_call_is_not_idle),
         cmocka_unit_test(test_a_client_that_never_reads_is_disconnected),
         cmocka_unit_test(test_a_client_that_reads_late_gets_all_answers),
-        cmocka_unit_test(test_one_address_gets_a_quarter_of_the_places),
-        cmocka_unit_test(test_a_host_shares_its_quarter_over_ipv4_and_ipv6),
-        cmocka_unit_test(test_silent_hosts_take_the_places_only_for_a_time),
-        cmocka_unit_test(test_a_lack_of_descriptors_does_not_spin_the_loop),
+        cmocka_unit_test(test_one_address_may_use_a_quarter_of_the_connections),
+        cmocka_unit_test(test_the_limit_of_a_host_counts_ipv4_and_ipv6_together),
+        cmocka_unit_test(test_silent_hosts_hold_all_connections_only_for_a_short_time),
+        cmocka_unit_test(test_the_loop_does_not_spin_when_descriptors_are_missing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Hadoop's RPC when memory runs out: the error is reported, nothing leaks, and the next call is served. */
+/* Hadoop's RPC when allocations fail. The error is reported, no memory leaks, and the next call is served. */
 
 #include "hadoop-fixture.h"
 
@@ -22,7 +22,7 @@ static int sign(void *userdata)
     id.host = (char *)"a.host";
     r = nm_token_sign(&id.base, NM_TOKEN_KIND_NM, "a.host:1", (const uint8_t *)"key", 3, &ret);
     if (r < 0)
-        assert_ptr_equal(ret, t); /* untouched */
+        assert_ptr_equal(ret, t); /* unchanged after a failure */
     else
         nm_token_free(ret);
     return r;
@@ -40,7 +40,7 @@ static int copy(void *userdata)
     return r;
 }
 
-static void test_a_token_without_memory_is_an_error(void **state)
+static void test_a_failed_allocation_for_a_token_is_an_error(void **state)
 {
     struct nm_token sentinel;
 
@@ -96,8 +96,8 @@ static int read_tokens(void *userdata)
     return r;
 }
 
-/* An account gets back all that an arena has charged, also if an allocation fails after its charge. */
-static void test_credentials_without_memory_leave_the_account_unchanged(void **state)
+/* All bytes that an arena has charged are returned to the account, also if an allocation fails after it was charged. */
+static void test_a_failed_allocation_for_credentials_leaves_the_account_unchanged(void **state)
 {
     struct nm_quota *quota;
     struct paid p;
@@ -113,7 +113,7 @@ static void test_credentials_without_memory_leave_the_account_unchanged(void **s
     free((void *)(uintptr_t)p.written.data);
 }
 
-/* ---- both ends ---------------------------------------------------------------------------- */
+/* ---- client and server -------------------------------------------------------------------- */
 
 static int make_client(void *userdata)
 {
@@ -143,14 +143,15 @@ static int make_server(void *userdata)
 
     assert_true(fd >= 0);
     assert_int_equal(listen(fd, 1), 0);
-    r = nm_hadoop_server_new(f->event, fd, &options, &s); /* the server owns the descriptor, also on failure */
+    r = nm_hadoop_server_new(f->event, fd, &options, &s); /* nm_hadoop_server_new() takes ownership of the descriptor,
+                                                             also when it fails */
     if (r == 0)
         nm_hadoop_server_free(s);
     assert_int_equal(open_descriptors(), descriptors);
     return r;
 }
 
-static void test_a_server_without_memory_is_not_made(void **state)
+static void test_a_failed_allocation_for_a_server_is_an_error(void **state)
 {
     struct fixture f;
 
@@ -177,8 +178,8 @@ static void on_reply(void *userdata, int error, const ProtobufCMessage *answer, 
         assert_string_equal(((const Hadoop__NodeId *)answer)->host, "a.host");
 }
 
-/* Makes one call by one client and returns its result. fails_at: number of the allocation that fails, in client or
- * server; 0: none. */
+/* Makes one call with one client and returns the result of the call. fails_at: number of the allocation that fails, in
+ * client or server; 0: none. */
 static int echo(struct fixture *f, bool secure, unsigned fails_at, bool *ret_refused)
 {
     struct nm_hadoop_client_options options = {.token = secure ? &fixture_token : NULL};
@@ -199,7 +200,7 @@ static int echo(struct fixture *f, bool secure, unsigned fails_at, bool *ret_ref
     return o.error;
 }
 
-/* Whichever allocation of a connection fails, its client gets an error, and the next client is served. */
+/* Fails each allocation of a connection once. The client must get an error, and the next client must be served. */
 static void each_of_a_call(bool secure)
 {
     bool refused = true;
@@ -218,7 +219,7 @@ static void each_of_a_call(bool secure)
     fixture_tear_down(&f);
 }
 
-static void test_a_call_without_memory_fails_cleanly(void **state)
+static void test_after_a_failed_allocation_the_next_client_is_served(void **state)
 {
     (void)state;
     each_of_a_call(false);
@@ -228,10 +229,10 @@ static void test_a_call_without_memory_fails_cleanly(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_token_without_memory_is_an_error),
-        cmocka_unit_test(test_credentials_without_memory_leave_the_account_unchanged),
-        cmocka_unit_test(test_a_server_without_memory_is_not_made),
-        cmocka_unit_test(test_a_call_without_memory_fails_cleanly),
+        cmocka_unit_test(test_a_failed_allocation_for_a_token_is_an_error),
+        cmocka_unit_test(test_a_failed_allocation_for_credentials_leaves_the_account_unchanged),
+        cmocka_unit_test(test_a_failed_allocation_for_a_server_is_an_error),
+        cmocka_unit_test(test_after_a_failed_allocation_the_next_client_is_served),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,7 +19,7 @@
 
 /* ---- frames ------------------------------------------------------------------------------- */
 
-/* Feeds the frame as a socket would: at most at_most bytes, and no more than the reader wants. */
+/* Gives bytes to the frame as a socket does: at most at_most bytes, and not more than the reader requests. */
 static int feed(struct nm_frame *f, const uint8_t **data, size_t *size, size_t at_most)
 {
     size_t n;
@@ -36,7 +36,7 @@ static int feed(struct nm_frame *f, const uint8_t **data, size_t *size, size_t a
     return nm_frame_got(f, n);
 }
 
-/* Two frames, cut at every byte, and byte by byte. */
+/* Two frames arrive, split once at each byte, and then byte by byte. */
 static void test_a_frame_may_be_split_at_each_byte(void **state)
 {
     static const uint8_t wire[] = {0, 0, 0, 5, 'h', 'e', 'l', 'l', 'o', 0, 0, 0, 1, 'x'};
@@ -90,8 +90,8 @@ static void test_invalid_lengths_are_refused(void **state)
     nm_frame_drop(&f);
 }
 
-/* The header of a long frame costs only the first piece. The account pays as data arrives, and reading stops at the
- * account's limit. */
+/* The header of a long frame does not allocate the frame's whole buffer. The account is charged as data arrives, and
+ * reading stops at the account's limit. */
 static void test_a_buffer_grows_as_data_arrives(void **state)
 {
     struct nm_quota_account *a;
@@ -113,7 +113,8 @@ static void test_a_buffer_grows_as_data_arrives(void **state)
         assert_true(nm_quota_account_bytes(a) <= 2 * f.n + 4096);
     }
     assert_int_equal(r, -ENOBUFS);
-    assert_true(nm_quota_account_bytes(a) <= 64 << 10); /* half of the half for accounts that aren't administrators */
+    assert_true(nm_quota_account_bytes(a) <= 64 << 10); /* accounts that aren't administrators share half of the quota,
+                                                           and one account may use half of this */
     nm_frame_drop(&f);
     assert_int_equal(nm_quota_account_bytes(a), 0);
     nm_quota_account_unref(a);
@@ -122,8 +123,8 @@ static void test_a_buffer_grows_as_data_arrives(void **state)
 
 /* ---- packets ------------------------------------------------------------------------------ */
 
-/* Bytes of a request and an answer as in Java and the manual. */
-static void test_packets_have_the_bytes_of_java(void **state)
+/* Requests and answers have the bytes that Java writes and that the protocol's manual gives. */
+static void test_packets_have_the_same_bytes_as_those_of_java(void **state)
 {
     static const uint8_t sasl_request[] = {0, 0, 0, 13, 8, 0x08, 2, 0x10, 0, 0x18, 65, 0x22, 0, 3, 8, 9, 0x10};
     static const uint8_t minus_33[] = {0x08, 0xdf, 0xff, 0xff, 0xff, 0x0f, 0x10, 0x00};
@@ -149,7 +150,7 @@ static void test_packets_have_the_bytes_of_java(void **state)
     assert_memory_equal(packed, minus_33, sizeof minus_33);
 }
 
-/* Every truncation of a packet is detected, and none is accepted as another packet. */
+/* Each truncation of a packet is detected. No truncated packet is accepted as another packet. */
 static void test_a_truncated_packet_is_refused(void **state)
 {
     Hadoop__RequestHeader header = HADOOP__REQUEST_HEADER__INIT;
@@ -176,7 +177,7 @@ static void test_a_truncated_packet_is_refused(void **state)
         assert_int_equal(r, 0);
         assert_int_equal(message.size, hadoop__request_header__get_packed_size(&header));
         assert_int_equal(packet.size, n - (f->size - 5));
-        /* an empty message is one byte */
+        /* an empty message is a length of one byte */
         assert_int_equal(nm_packet_next(&packet, &message), packet.size > 0 || n == f->size - 4 ? 0 : -EBADMSG);
     }
     free(f);
@@ -189,7 +190,7 @@ static void test_invalid_varints_are_refused(void **state)
         {(const uint8_t *)"\x80", 1},
         {(const uint8_t *)"\x80\x80\x80\x80\x80\x01", 6},
         {(const uint8_t *)"\xff\xff\xff\xff\x0f", 5}, /* -1 */
-        {(const uint8_t *)"\xff\xff\xff\xff\x07", 5}, /* a length of 2 GiB without data */
+        {(const uint8_t *)"\xff\xff\xff\xff\x07", 5}, /* a length of 2 GiB, followed by no data */
         {(const uint8_t *)"\x02x", 2},
     };
     struct nm_bytes message;
@@ -224,8 +225,9 @@ static void test_an_arena_charges_its_account(void **state)
     nm_arena_done(&a);
 }
 
-/* Two bytes that unpack to a hundred: the limit holds, the account is charged, and all is given back. */
-static void test_the_limit_of_an_arena_holds(void **state)
+/* Two bytes of a message may unpack to a hundred bytes. The arena does not exceed its limit, charges the account, and
+ * returns all bytes to the account at its end. */
+static void test_an_arena_does_not_exceed_its_limit(void **state)
 {
     uint8_t auths[20000];
     struct nm_quota_account *account;
@@ -253,7 +255,8 @@ static void test_the_limit_of_an_arena_holds(void **state)
     assert_true(nm_arena_has_room(&a, 2 << 20));
     assert_false(nm_arena_has_room(&a, 5 << 19)); /* more than an account may hold */
     assert_int_equal(nm_quota_account_bytes(account), 0);
-    for (size_t i = 0; i < (2 << 20) / 1024 - 200; i++) /* minus the overhead of the pieces */
+    for (size_t i = 0; i < (2 << 20) / 1024 - 200; i++) /* fewer pieces than fit into 2 MiB, because each piece has an
+                                                           overhead */
         assert_non_null(nm_arena_alloc(&a, 1000));
     nm_arena_done(&a);
     assert_int_equal(nm_quota_account_bytes(account), 0);
@@ -271,7 +274,7 @@ static const Hadoop__Credentials *credentials(struct nm_arena *a, const void *da
                                                         (struct nm_bytes){data, size});
 }
 
-/* A string with a NUL is refused at any depth. Bytes may contain one. */
+/* A string that contains a NUL is refused in messages of any depth. Fields of bytes may contain a NUL. */
 static void test_a_string_with_a_nul_is_refused(void **state)
 {
     /* tokens { alias: "ab", token { identifier: "xy", password: "pw", kind: "k", service: "sv" } } */
@@ -304,7 +307,7 @@ static void test_a_string_with_a_nul_is_refused(void **state)
     nm_arena_done(&a);
 }
 
-/* Empty or absent bytes have a data pointer nevertheless, also in lists and nested messages. */
+/* Empty or absent fields of bytes also have a data pointer, in lists and nested messages, too. */
 static void test_empty_bytes_have_a_data_pointer(void **state)
 {
     static const char data[] = "\x0a\x0e\x0a\x00\x12\x0a\x0a\x00\x12\x00\x1a\x01k\x22\x01s"
@@ -327,7 +330,7 @@ static void test_empty_bytes_have_a_data_pointer(void **state)
 
 /* ---- exceptions --------------------------------------------------------------------------- */
 
-static void test_exceptions_have_their_java_class(void **state)
+static void test_each_exception_has_its_java_class(void **state)
 {
     char longer[3000];
     struct nm_exception e;
@@ -341,7 +344,8 @@ static void test_exceptions_have_their_java_class(void **state)
     assert_string_equal(e.message, "");
     nm_exception_receive(&e, 0, "x", "a\x1b[31m\xff\xc3\xa4\xe2\x82\xac\xc3");
     assert_string_equal(e.message, "a [31m?\xc3\xa4\xe2\x82\xac?");
-    /* cut between characters: 1023 bytes are 511 characters of two bytes, and one byte over */
+    /* the text is cut between two characters: 1023 bytes hold 511 characters of two bytes each, and one byte remains
+     * unused */
     for (size_t i = 0; i < sizeof longer - 1; i++)
         longer[i] = "\xc3\xa4"[i % 2];
     longer[sizeof longer - 1] = '\0';
@@ -359,14 +363,14 @@ int main(void)
         cmocka_unit_test(test_a_frame_may_be_split_at_each_byte),
         cmocka_unit_test(test_invalid_lengths_are_refused),
         cmocka_unit_test(test_a_buffer_grows_as_data_arrives),
-        cmocka_unit_test(test_packets_have_the_bytes_of_java),
+        cmocka_unit_test(test_packets_have_the_same_bytes_as_those_of_java),
         cmocka_unit_test(test_a_truncated_packet_is_refused),
         cmocka_unit_test(test_invalid_varints_are_refused),
         cmocka_unit_test(test_an_arena_charges_its_account),
-        cmocka_unit_test(test_the_limit_of_an_arena_holds),
+        cmocka_unit_test(test_an_arena_does_not_exceed_its_limit),
         cmocka_unit_test(test_a_string_with_a_nul_is_refused),
         cmocka_unit_test(test_empty_bytes_have_a_data_pointer),
-        cmocka_unit_test(test_exceptions_have_their_java_class),
+        cmocka_unit_test(test_each_exception_has_its_java_class),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

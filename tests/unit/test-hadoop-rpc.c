@@ -45,7 +45,8 @@ static int call_for(struct nm_hadoop_client *c, const char *method, const char *
     return nm_hadoop_client_call(c, method, &request.base, &hadoop__node_id__descriptor, 0, timeout, on_reply, o);
 }
 
-/* The caller context is sent also for a call that waits until the connection is open. The next call doesn't use it. */
+/* The caller context is also sent for a call that waits until the connection is open. The context is sent for one call
+ * only. */
 static void test_the_caller_context_is_sent(void **state)
 {
     struct nm_hadoop_client_options options = {};
@@ -111,14 +112,14 @@ static void test_a_client_with_a_token_is_authenticated(void **state)
     echo_once(true, &fixture_token, false);
 }
 
-/* The server doesn't ask for tokens, and the client has one. */
-static void test_a_server_without_tokens_is_accepted(void **state)
+/* The client has a token, and the server doesn't require tokens. */
+static void test_a_client_with_a_token_accepts_a_server_that_requires_none(void **state)
 {
     (void)state;
     echo_once(false, &fixture_token, true);
 }
 
-/* A refused client gets the reason, for its calls and for the connection. */
+/* Asserts that a refused client gets the reason for its calls and for the connection. */
 static void refused_at_the_door(bool secure, const struct nm_token *token, const char *class_name)
 {
     struct outcome o = {}, end = {};
@@ -156,7 +157,7 @@ static void test_a_refused_connection_gives_the_reason(void **state)
                                                                       authenticate */
 }
 
-/* A client with a token has the identity of the token, independently of the name that it sends. */
+/* The identity of a client with a token is the user of the token, not the name that the client sends. */
 static void test_the_identity_is_that_of_the_token(void **state)
 {
     struct outcome o = {}, end = {};
@@ -181,9 +182,9 @@ static void test_the_identity_is_that_of_the_token(void **state)
     fixture_tear_down(&f);
 }
 
-/* The owner of a token has a quarter of the places. One more connection is asked to retry, and the existing ones
- * stay. */
-static void test_the_owner_of_a_token_has_a_quarter_of_the_places(void **state)
+/* The owner of a token may use a quarter of all connections. The client of a further connection is told to retry, and
+ * the existing connections remain open. */
+static void test_the_owner_of_a_token_may_use_a_quarter_of_the_connections(void **state)
 {
     const struct nm_hadoop_server_options few = {.connections_max = 8};
     struct outcome o[3] = {}, end = {};
@@ -210,7 +211,8 @@ static void test_the_owner_of_a_token_has_a_quarter_of_the_places(void **state)
     fixture_tear_down(&f);
 }
 
-/* A connection may have CALLS_MAX calls open. Further calls wait unread, and none is lost. */
+/* A connection may have CALLS_MAX calls open. The server does not read further calls until calls were answered. All
+ * calls are answered in the end. */
 static void test_calls_beyond_the_limit_wait(void **state)
 {
     enum { CALLS_MAX = 32, N = CALLS_MAX + 8 };
@@ -243,8 +245,8 @@ static void test_calls_beyond_the_limit_wait(void **state)
     fixture_tear_down(&f);
 }
 
-/* Calls that the server refuses by itself. The connection continues after each. */
-static void test_a_connection_continues_after_a_refused_call(void **state)
+/* The server refuses calls without calling a method. The connection remains usable after each such call. */
+static void test_a_connection_remains_usable_after_a_refused_call(void **state)
 {
     static const struct {
         const char *protocol, *method;
@@ -280,8 +282,9 @@ static void test_a_connection_continues_after_a_refused_call(void **state)
     fixture_tear_down(&f);
 }
 
-/* Calls overtake each other. A call without an answer in time fails, and its late answer is ignored. */
-static void test_calls_may_overtake_each_other(void **state)
+/* A later call may be answered before an earlier call. A call without an answer in time fails, and its late answer is
+ * ignored. */
+static void test_calls_may_be_answered_in_another_order(void **state)
 {
     struct nm_hadoop_client_options options = {};
     struct outcome first = {}, second = {}, late = {}, after = {};
@@ -319,8 +322,8 @@ static void test_calls_may_overtake_each_other(void **state)
     fixture_tear_down(&f);
 }
 
-/* More calls at once than a connection may have open. None is lost. */
-static void test_no_call_beyond_the_limit_is_lost(void **state)
+/* A client makes more calls than a connection may have open. All calls are answered. */
+static void test_all_calls_beyond_the_limit_are_answered(void **state)
 {
     struct nm_hadoop_client_options options = {};
     struct outcome o = {};
@@ -369,7 +372,7 @@ static void test_a_large_request_is_sent_in_pieces(void **state)
     fixture_run_until(&f, &o.n, 1);
     assert_int_equal(o.error, 0);
     assert_int_equal(strlen(o.host), sizeof o.host - 1);
-    /* and a call that is larger than the server accepts */
+    /* a call that is larger than the server accepts */
     host = realloc(host, 5 << 20);
     memset(host, 'h', (5 << 20) - 1);
     host[(5 << 20) - 1] = '\0';
@@ -382,8 +385,8 @@ static void test_a_large_request_is_sent_in_pieces(void **state)
     fixture_tear_down(&f);
 }
 
-/* Frees the client within a reply, while calls are open on both sides. */
-static void test_a_client_can_be_freed_in_a_reply(void **state)
+/* A callback frees its client, while other calls of the client are open on both sides. */
+static void test_a_callback_can_free_its_client(void **state)
 {
     struct nm_hadoop_client *c;
     struct outcome o = {.free_it = &c}, never = {};
@@ -398,10 +401,11 @@ static void test_a_client_can_be_freed_in_a_reply(void **state)
     fixture_run_until(&f, &o.n, 1);
     assert_null(c);
     fixture_run_until_gone(&f);
-    assert_int_equal(f.n_held, 1); /* the server's method still has the call, and its answer goes nowhere */
+    assert_int_equal(f.n_held, 1); /* the server's method still has the call, but its answer can't be sent to the
+                                      client */
     nm_hadoop_call_answer(f.held[0], nm_hadoop_call_request(f.held[0]));
     f.n_held = 0;
-    /* and within the reply that reports a timeout */
+    /* the callback that reports a timeout frees its client */
     c = fixture_client(&f, &options);
     assert_int_equal(call_for(c, "hold", "x", 30 * NM_USEC_PER_MSEC, &o), 0);
     fixture_run_until(&f, &o.n, 2);
@@ -428,7 +432,7 @@ static void test_the_end_of_the_server_fails_open_calls(void **state)
     f.server = nm_hadoop_server_free(f.server);
     fixture_run_until(&f, &end.n, 1);
     nm_hadoop_client_free(c);
-    /* no server listens there now */
+    /* no server listens on the port now */
     o = (struct outcome){};
     c = fixture_client(&f, &options);
     call(c, "echo", "x", &o);
@@ -439,8 +443,8 @@ static void test_the_end_of_the_server_fails_open_calls(void **state)
     fixture_tear_down(&f);
 }
 
-/* The server accepts and says nothing. The client waits for the greeting only for a limited time. */
-static void test_a_silent_server_is_given_up(void **state)
+/* The server accepts the connection and sends no bytes. The client waits for the greeting only for a limited time. */
+static void test_a_client_closes_its_connection_to_a_silent_server(void **state)
 {
     struct outcome o = {}, end = {};
     struct nm_hadoop_client_options options = {
@@ -493,18 +497,18 @@ int main(void)
         cmocka_unit_test(test_the_caller_context_is_sent),
         cmocka_unit_test(test_a_call_gets_its_answer),
         cmocka_unit_test(test_a_client_with_a_token_is_authenticated),
-        cmocka_unit_test(test_a_server_without_tokens_is_accepted),
+        cmocka_unit_test(test_a_client_with_a_token_accepts_a_server_that_requires_none),
         cmocka_unit_test(test_a_refused_connection_gives_the_reason),
         cmocka_unit_test(test_the_identity_is_that_of_the_token),
-        cmocka_unit_test(test_the_owner_of_a_token_has_a_quarter_of_the_places),
+        cmocka_unit_test(test_the_owner_of_a_token_may_use_a_quarter_of_the_connections),
         cmocka_unit_test(test_calls_beyond_the_limit_wait),
-        cmocka_unit_test(test_a_connection_continues_after_a_refused_call),
-        cmocka_unit_test(test_calls_may_overtake_each_other),
-        cmocka_unit_test(test_no_call_beyond_the_limit_is_lost),
+        cmocka_unit_test(test_a_connection_remains_usable_after_a_refused_call),
+        cmocka_unit_test(test_calls_may_be_answered_in_another_order),
+        cmocka_unit_test(test_all_calls_beyond_the_limit_are_answered),
         cmocka_unit_test(test_a_large_request_is_sent_in_pieces),
-        cmocka_unit_test(test_a_client_can_be_freed_in_a_reply),
+        cmocka_unit_test(test_a_callback_can_free_its_client),
         cmocka_unit_test(test_the_end_of_the_server_fails_open_calls),
-        cmocka_unit_test(test_a_silent_server_is_given_up),
+        cmocka_unit_test(test_a_client_closes_its_connection_to_a_silent_server),
         cmocka_unit_test(test_a_ping_keeps_the_connection_open),
     };
 

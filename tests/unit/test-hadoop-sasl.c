@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* SASL without a socket: nmd's server against responses that the test computes by RFC 2831 alone, nmd's client
- * against nmd's server, and all messages that either must refuse. */
+/* SASL without a socket: nmd's server gets responses that the test computes from RFC 2831. nmd's client talks to nmd's
+ * server. Both get all messages that they must refuse. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -135,7 +135,7 @@ static int server_step(struct world *w, enum _Hadoop__RpcSasl__State state, cons
     return nm_sasl_server_step(w->server, &in, &w->out, &w->why);
 }
 
-/* Gets the nonce of a challenge, which otherwise equals a Java node's. */
+/* Returns the nonce of a challenge. Asserts that the rest of the challenge equals that of a Java node. */
 static void get_nonce(struct world *w, char *nonce, size_t size)
 {
     char challenge[256];
@@ -202,7 +202,7 @@ static void test_the_server_accepts_a_valid_response(void **state)
     tear_down(&w);
 }
 
-/* Every case is refused, with a Java class that tells whether the token or the response was wrong. */
+/* Each case is refused. The Java class of the exception depends on whether the token or the response was wrong. */
 static void test_the_server_refuses_an_invalid_response(void **state)
 {
     static const struct {
@@ -237,13 +237,14 @@ static void test_the_server_refuses_an_invalid_response(void **state)
         assert_string_equal(w.why.class_name, cases[i].class_name);
         assert_int_equal(w.why.detail, NM_EXCEPTION_FATAL_UNAUTHORIZED);
         assert_true(strlen(w.why.message) > 5);
-        /* it is over */
+        /* after a refusal the exchange has ended */
         assert_int_equal(server_step(&w, HADOOP__RPC_SASL__STATE__NEGOTIATE, NULL, NULL), -EACCES);
         tear_down(&w);
     }
 }
 
-/* Tokens that libgsasl would read as text, but that aren't text. protobuf-c leaves an empty token without data. */
+/* SASL tokens that aren't text, although libgsasl would read them as text. protobuf-c gives an empty token no data
+ * pointer. */
 static const ProtobufCBinaryData no_text[] = {
     {0, NULL}, {0, (uint8_t *)(uintptr_t)""}, {1, (uint8_t *)(uintptr_t)""}, {5, (uint8_t *)(uintptr_t)"a=\0\"b"}};
 
@@ -273,7 +274,7 @@ static void test_the_server_refuses_invalid_text(void **state)
     }
 }
 
-static void test_the_server_begins_with_its_offer(void **state)
+static void test_the_server_first_sends_its_offer(void **state)
 {
     struct world w;
 
@@ -322,8 +323,8 @@ static void test_client_and_server_agree(void **state)
     tear_down(&w);
 }
 
-/* The challenge comes in a separate message. */
-static void test_the_client_accepts_a_separate_challenge(void **state)
+/* The server sends the challenge in a separate message. */
+static void test_the_client_accepts_a_challenge_in_a_separate_message(void **state)
 {
     Hadoop__RpcSasl__Auth auth, *auths[] = {&auth};
     Hadoop__RpcSasl offer, later = HADOOP__RPC_SASL__INIT, initiate = HADOOP__RPC_SASL__INIT;
@@ -361,7 +362,7 @@ static void test_the_client_accepts_a_separate_challenge(void **state)
 
 /* A server must prove that it knows the client's secret. A server that requires no authentication is refused unless
  * simple_will_do. */
-static void test_the_client_refuses_a_server_without_proof(void **state)
+static void test_the_client_refuses_a_server_that_does_not_prove_its_identity(void **state)
 {
     Hadoop__RpcSasl in = HADOOP__RPC_SASL__INIT;
     Hadoop__RpcSasl__Auth simple = HADOOP__RPC_SASL__AUTH__INIT, *auths[] = {&simple};
@@ -389,7 +390,7 @@ static void test_the_client_refuses_a_server_without_proof(void **state)
     gsasl_done(library);
 }
 
-/* Invalid text in a challenge with the offer, in a later challenge, and in the final proof. */
+/* The client refuses invalid text in a challenge with the offer, in a later challenge, and in the final proof. */
 static void test_the_client_refuses_invalid_text(void **state)
 {
     Gsasl *library;
@@ -458,10 +459,10 @@ int main(void)
         cmocka_unit_test(test_the_server_accepts_a_valid_response),
         cmocka_unit_test(test_the_server_refuses_an_invalid_response),
         cmocka_unit_test(test_the_server_refuses_invalid_text),
-        cmocka_unit_test(test_the_server_begins_with_its_offer),
+        cmocka_unit_test(test_the_server_first_sends_its_offer),
         cmocka_unit_test(test_client_and_server_agree),
-        cmocka_unit_test(test_the_client_accepts_a_separate_challenge),
-        cmocka_unit_test(test_the_client_refuses_a_server_without_proof),
+        cmocka_unit_test(test_the_client_accepts_a_challenge_in_a_separate_message),
+        cmocka_unit_test(test_the_client_refuses_a_server_that_does_not_prove_its_identity),
         cmocka_unit_test(test_the_client_refuses_invalid_text),
         cmocka_unit_test(test_the_client_requires_the_final_proof),
     };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Tokens: their digest, their written form, credentials, and the content of identifiers. */
+/* Tokens: their digest, their encoding, credentials, and the content of identifiers. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,8 +18,8 @@ static struct nm_bytes bytes(const char *s)
     return nm_bytes_of(s);
 }
 
-/* RFC 2202, cases 1, 2 and 6. */
-static void test_the_hmac_is_that_of_the_rfc(void **state)
+/* Test cases 1, 2 and 6 of RFC 2202. */
+static void test_the_hmac_equals_that_of_the_rfc(void **state)
 {
     static const uint8_t first[] = {0xb6, 0x17, 0x31, 0x86, 0x55, 0x05, 0x72, 0x64, 0xe2, 0x8b,
                                     0xc0, 0xb6, 0xfb, 0x37, 0x8c, 0x8e, 0xf1, 0x46, 0xbe, 0x00};
@@ -66,7 +66,7 @@ static const struct {
     {INT64_MIN, "\x80\x7f\xff\xff\xff\xff\xff\xff\xff", 9},
 };
 
-static void test_variable_integers_are_those_of_java(void **state)
+static void test_variable_integers_are_encoded_as_in_java(void **state)
 {
     (void)state;
     for (size_t i = 0; i < NM_ARRAY_SIZE(vints); i++) {
@@ -89,7 +89,7 @@ static void test_variable_integers_are_those_of_java(void **state)
     }
 }
 
-static void test_tokens_have_the_bytes_of_java(void **state)
+static void test_tokens_are_encoded_as_in_java(void **state)
 {
     static const struct nm_bytes bad[] = {
         {(const uint8_t *)"\x05four", 5},
@@ -106,7 +106,7 @@ static void test_tokens_have_the_bytes_of_java(void **state)
     }
 }
 
-/* ---- bags --------------------------------------------------------------------------------- */
+/* ---- credentials -------------------------------------------------------------------------- */
 
 static const struct nm_token job = {
     .identifier = {(const uint8_t *)"id", 2},
@@ -190,7 +190,7 @@ static void test_credentials_in_protobuf_are_read(void **state)
     assert_int_equal(out.n_tokens, 1);
     assert_token(&out.tokens[0].token, &job);
     assert_int_equal(parse(&a, (struct nm_bytes){file, 5 + n}, &out), -EBADMSG);
-    /* a token among the secrets */
+    /* an entry of the secrets that has a token */
     bag.secrets = list;
     bag.n_secrets = 1;
     bag.n_tokens = 0;
@@ -200,7 +200,7 @@ static void test_credentials_in_protobuf_are_read(void **state)
     nm_arena_done(&a);
 }
 
-/* False counts without data don't allocate memory. */
+/* A false count that is not followed by data does not allocate memory. */
 static void test_false_counts_allocate_no_memory(void **state)
 {
     static const struct nm_bytes bad[] = {
@@ -266,7 +266,7 @@ static void test_an_nm_token_reads_back_as_written(void **state)
     assert_int_equal(parsed->key_id, -5);
     assert_int_equal(parsed->attempt->application->id, 7);
     nm_arena_done(&a);
-    /* writes and reads the token */
+    /* the token is written and read back */
     nm_token_write(t, &w);
     assert_int_equal(nm_writer_result(&w, &written), 0);
     assert_int_equal(nm_token_read(&written, &read), 0);
@@ -275,7 +275,7 @@ static void test_an_nm_token_reads_back_as_written(void **state)
     assert_int_equal(nm_token_copy(&read, &copy), 0);
     nm_writer_done(&w);
     assert_token(copy, t);
-    /* a forged token: every bit of the identifier counts */
+    /* a change of any bit of the identifier makes the token invalid */
     for (size_t bit = 0; bit < 8 * copy->identifier.size; bit++) {
         uint8_t *byte = (uint8_t *)copy->identifier.data + bit / 8;
 
@@ -287,7 +287,7 @@ static void test_an_nm_token_reads_back_as_written(void **state)
     nm_token_free(t);
 }
 
-/* An identifier without a member that all users of it need is refused. */
+/* An identifier is refused if it lacks a member that all its users need. */
 static void test_incomplete_identifiers_are_refused(void **state)
 {
     const Hadoop__ContainerTokenIdentifier *container;
@@ -322,9 +322,9 @@ static void test_incomplete_identifiers_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_hmac_is_that_of_the_rfc),
-        cmocka_unit_test(test_variable_integers_are_those_of_java),
-        cmocka_unit_test(test_tokens_have_the_bytes_of_java),
+        cmocka_unit_test(test_the_hmac_equals_that_of_the_rfc),
+        cmocka_unit_test(test_variable_integers_are_encoded_as_in_java),
+        cmocka_unit_test(test_tokens_are_encoded_as_in_java),
         cmocka_unit_test(test_credentials_read_back_as_written),
         cmocka_unit_test(test_credentials_in_protobuf_are_read),
         cmocka_unit_test(test_false_counts_allocate_no_memory),

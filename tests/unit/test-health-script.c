@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* One run of a health script: its output, its processes, its time, and failures of its start. */
+/* One run of a health script: its output, its processes, its timeout, and failures to start it. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,7 +47,7 @@ static void test_the_output_decides_the_health(void **state)
         {"exit 0", "", 0, 0},
         {"echo all is well", "", 0, 0},
         {"echo ERROR disk is on fire", "ERROR disk is on fire", 0, 0},
-        {"printf 'ERROR'", "ERROR", 0, 0}, /* no newline */
+        {"printf 'ERROR'", "ERROR", 0, 0}, /* no newline at the end */
         {"echo fine; echo ERRORS; exit 3", "ERRORS", 3, 0},
         {"echo 'ERROR one'; echo 'ERROR two'", "ERROR one", 0, 0},
         {"echo ' ERROR indented'; echo 'an ERROR inside'; echo error", "", 0, 0},
@@ -74,7 +74,7 @@ static void test_the_output_decides_the_health(void **state)
     }
 }
 
-/* A very long line is shortened, not split into two. */
+/* A very long line is shortened, and not split into two lines. */
 static void test_a_long_error_is_shortened(void **state)
 {
     struct health_world *f = *state;
@@ -189,15 +189,15 @@ static void test_a_script_that_can_not_be_run_is_reported(void **state)
     assert_null(s);
 }
 
-/* Reaps killed scripts. A script that is freed while it runs is killed, but not waited for. */
+/* Reaps killed scripts. When a check is freed while its script runs, the script is killed, but not waited for. */
 static void fetch_children(void)
 {
     while (waitpid(-1, NULL, 0) > 0)
         ;
 }
 
-/* Without event sources the script isn't run, and no process is left. */
-static void test_without_event_sources_no_script_is_run(void **state)
+/* If no event source can be made, the script isn't run, and no process remains. */
+static void test_if_an_event_source_can_not_be_made_no_script_is_run(void **state)
 {
     struct health_world *f = *state;
     char path[128];
@@ -223,7 +223,7 @@ static void test_without_event_sources_no_script_is_run(void **state)
     fetch_children();
 }
 
-static void test_without_descriptors_no_script_is_run(void **state)
+static void test_if_descriptors_are_missing_no_script_is_run(void **state)
 {
     struct health_world *f = *state;
     struct nm_health_script *s = NULL;
@@ -262,8 +262,8 @@ int main(void)
         TEST(test_a_script_is_killed_after_its_timeout),
         TEST(test_a_check_can_be_freed_while_it_runs),
         TEST(test_a_script_that_can_not_be_run_is_reported),
-        TEST(test_without_event_sources_no_script_is_run),
-        TEST(test_without_descriptors_no_script_is_run),
+        TEST(test_if_an_event_source_can_not_be_made_no_script_is_run),
+        TEST(test_if_descriptors_are_missing_no_script_is_run),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

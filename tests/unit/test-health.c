@@ -44,8 +44,8 @@ static void set_script(struct health_world *f, const char *path)
     f->config->health_script = strdup(path);
 }
 
-/* The result changes from good to bad and back when a file that the script looks for comes and goes. */
-static void test_the_health_follows_the_script(void **state)
+/* The script tests whether a file exists. The health changes when the file is made or removed. */
+static void test_the_health_follows_the_result_of_the_script(void **state)
 {
     _cleanup_(nm_health_freep) struct nm_health *h = NULL;
     struct health_world *f = *state;
@@ -57,7 +57,7 @@ static void test_the_health_follows_the_script(void **state)
     write_script(flag, "");
     set_script(f, make_script(f, "s", lines, path, sizeof path));
     h = start(f);
-    assert_false(nm_health_get(h, &reason)); /* without a result no change is reported */
+    assert_false(nm_health_get(h, &reason)); /* before the first result no change is reported */
     assert_string_equal(reason, "the health script has not ended yet");
     assert_int_equal(f->n_changes, 0);
     RUN_UNTIL(f, f->n_changes == 1);
@@ -92,8 +92,9 @@ static void test_a_script_that_hangs_makes_the_node_unhealthy(void **state)
     assert_true(f->healthy);
 }
 
-/* A script that can't be run or that fails otherwise must not make the node unhealthy. */
-static void test_a_broken_script_leaves_the_node_healthy(void **state)
+/* A script that can't be run, or that fails without reporting an error of the node, must not make the node
+ * unhealthy. */
+static void test_a_script_that_fails_leaves_the_node_healthy(void **state)
 {
     _cleanup_(nm_health_freep) struct nm_health *h = NULL;
     struct health_world *f = *state;
@@ -106,9 +107,9 @@ static void test_a_broken_script_leaves_the_node_healthy(void **state)
     (void)snprintf(count, sizeof count, "%s/count", f->directory);
     (void)snprintf(lines, sizeof lines, "echo >>%s; exit 9", count);
     set_script(f, make_script(f, "s", lines, path, sizeof path));
-    assert_true(sd_event_run(f->event, 100 * NM_USEC_PER_MSEC) >= 0); /* runs the missing script */
+    assert_true(sd_event_run(f->event, 100 * NM_USEC_PER_MSEC) >= 0); /* tries to run the missing script */
     assert_int_equal(nm_health_reconfigure(h, f->config), 0);
-    RUN_UNTIL(f, stat(count, &st) == 0 && st.st_size >= 3); /* three rounds */
+    RUN_UNTIL(f, stat(count, &st) == 0 && st.st_size >= 3); /* the script has run three times */
     assert_int_equal(f->n_changes, 0);
     assert_true(nm_health_get(h, &reason));
 }
@@ -146,15 +147,16 @@ static void test_a_full_disk_makes_the_node_unhealthy(void **state)
     assert_int_equal(strncmp(reason, "only ", 5), 0);
     assert_non_null(strstr(reason, f->directory));
     assert_null(strstr(reason, ";"));  /* a file system is reported once */
-    assert_int_equal(f->n_changes, 0); /* not called within nm_health_new() */
+    assert_int_equal(f->n_changes, 0); /* the callback is not called within nm_health_new() */
     f->config->disk_min_free = 0;
     assert_int_equal(nm_health_reconfigure(h, f->config), 0);
     RUN_UNTIL(f, f->n_changes == 1);
     assert_true(f->healthy);
 }
 
-/* A log directory that doesn't exist yet is judged by the file system on which it will be made. */
-static void test_a_missing_directory_is_judged_by_its_file_system(void **state)
+/* For a log directory that doesn't exist yet, the free space of the file system is checked on which the directory will
+ * be made. */
+static void test_the_space_for_a_missing_directory_is_that_of_its_future_file_system(void **state)
 {
     _cleanup_(nm_health_freep) struct nm_health *h = NULL;
     struct health_world *f = *state;
@@ -200,12 +202,12 @@ static void test_each_failed_allocation_of_a_check_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_the_health_follows_the_script),
+        TEST(test_the_health_follows_the_result_of_the_script),
         TEST(test_a_script_that_hangs_makes_the_node_unhealthy),
-        TEST(test_a_broken_script_leaves_the_node_healthy),
+        TEST(test_a_script_that_fails_leaves_the_node_healthy),
         TEST(test_containers_that_can_not_be_killed_make_the_node_unhealthy),
         TEST(test_a_full_disk_makes_the_node_unhealthy),
-        TEST(test_a_missing_directory_is_judged_by_its_file_system),
+        TEST(test_the_space_for_a_missing_directory_is_that_of_its_future_file_system),
         TEST(test_several_reasons_are_reported),
         TEST(test_each_failed_allocation_of_a_check_is_an_error),
     };

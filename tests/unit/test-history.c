@@ -26,9 +26,10 @@ static void assert_range(const struct nm_history *h, uint64_t from, uint64_t to)
     assert_null(nm_history_get(h, nm_history_n(h)));
 }
 
-#define SPAN UINT64_C(6000) /* 600 steps of 10 */
+#define SPAN UINT64_C(6000) /* 600 steps of 10 us */
 
-/* With several samples per step, one per step, or one in several steps, the points cover the span. */
+/* The points cover the span if there are several samples per step, one sample per step, or one sample in several
+ * steps. */
 static void test_the_points_cover_the_span(void **state)
 {
     static const uint64_t periods[] = {1, 3, 10, 11, 47, 2500};
@@ -50,7 +51,7 @@ static void test_the_points_cover_the_span(void **state)
     }
 }
 
-/* Bursts of samples between the ordinary ones don't displace older points. */
+/* Bursts of samples between the regular samples don't displace older points. */
 static void test_bursts_of_samples_displace_no_older_points(void **state)
 {
     _cleanup_(nm_history_freep) struct nm_history *h = NULL;
@@ -63,8 +64,8 @@ static void test_bursts_of_samples_displace_no_older_points(void **state)
     assert_in_range(nm_history_get(h, 0)->at_usec, 0, 40);
 }
 
-/* Amounts of a step are the mean of its samples, without a drift. Counts are the newest, and the cost is the
- * highest. */
+/* Amounts of a step are the mean of its samples, without rounding errors that add up. Counts are those of the newest
+ * sample, and the cost is the highest cost of a sample. */
 static void test_amounts_of_a_step_are_the_mean(void **state)
 {
     _cleanup_(nm_history_freep) struct nm_history *h = NULL;
@@ -108,14 +109,14 @@ static void test_a_changed_span_keeps_the_points(void **state)
     assert_int_equal(nm_history_get(h, nm_history_n(h) - 1)->at_usec, 1000);
 }
 
-static void test_points_since_a_time_are_selected(void **state)
+static void test_the_first_point_since_a_time_is_found(void **state)
 {
     _cleanup_(nm_history_freep) struct nm_history *h = NULL;
 
     (void)state;
     assert_int_equal(nm_history_new(9, &h), 0);
     assert_int_equal(nm_history_since(h, 0), 0);
-    add(h, 1, 17); /* 8 to 17 are left */
+    add(h, 1, 17); /* the points from 8 to 17 are kept */
     assert_int_equal(nm_history_since(h, 0), 0);
     assert_int_equal(nm_history_since(h, 8), 0);
     assert_int_equal(nm_history_since(h, 9), 1);
@@ -123,8 +124,9 @@ static void test_points_since_a_time_are_selected(void **state)
     assert_int_equal(nm_history_since(h, 18), 10);
 }
 
-/* A step can't be shorter than a unit of the clock. Then there are more steps than points, and the newest are kept. */
-static void test_a_span_of_odd_length_has_enough_points(void **state)
+/* A step is a whole number of microseconds. If the span has more steps than the ring has points, the newest points are
+ * kept. */
+static void test_a_span_that_is_no_multiple_of_its_steps_has_enough_points(void **state)
 {
     _cleanup_(nm_history_freep) struct nm_history *h = NULL;
 
@@ -151,8 +153,8 @@ static void test_each_failed_allocation_is_an_error(void **state)
     fail_nth(FAIL_MEMORY, 1);
     assert_int_equal(nm_history_set_span(h, SPAN / 2), -ENOMEM);
     assert_true(fail_stop());
-    assert_int_equal(nm_history_step_usec(h), 10); /* as it was, */
-    assert_range(h, 5, 5);                         /* with its content */
+    assert_int_equal(nm_history_step_usec(h), 10); /* the step is unchanged */
+    assert_range(h, 5, 5);                         /* the content is unchanged */
     assert_int_equal(fail_each(change_span, h), 1);
     assert_int_equal(nm_history_step_usec(h), 5);
 }
@@ -176,8 +178,8 @@ int main(void)
         cmocka_unit_test(test_bursts_of_samples_displace_no_older_points),
         cmocka_unit_test(test_amounts_of_a_step_are_the_mean),
         cmocka_unit_test(test_a_changed_span_keeps_the_points),
-        cmocka_unit_test(test_points_since_a_time_are_selected),
-        cmocka_unit_test(test_a_span_of_odd_length_has_enough_points),
+        cmocka_unit_test(test_the_first_point_since_a_time_is_found),
+        cmocka_unit_test(test_a_span_that_is_no_multiple_of_its_steps_has_enough_points),
         cmocka_unit_test(test_each_failed_allocation_is_an_error),
         cmocka_unit_test(test_the_use_of_the_disk_is_recorded),
     };

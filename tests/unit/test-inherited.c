@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* util/inherited.h: the table itself. tests/integration/15-inherited.sh compares its flags for processes, by their
- * names in nmd(8), with real processes. */
+/* util/inherited.h: the table of the attributes that processes inherit. tests/integration/15-inherited.sh compares its
+ * flags for processes, by their names in nmd(8), with real processes. */
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -25,7 +25,7 @@ static size_t parse(const char *text, size_t len)
     return peak;
 }
 
-/* Returns `begin`, n times `piece`, and `end`. A '#' in `piece` becomes the number. */
+/* Returns `begin`, n times `piece`, and `end`. A '#' in `piece` is replaced by the number of the repetition. */
 static char *repeat(const char *begin, const char *piece, const char *end, unsigned n)
 {
     char *text;
@@ -74,7 +74,7 @@ static void test_the_values_of_a_text_are_counted(void **state)
     assert_int_equal(nm_json_scan(NULL, 0).n_values, 0);
 }
 
-/* The prediction is never below the used memory, and at most a few times as large. */
+/* The predicted size is never smaller than the memory that is used, and at most a few times as large. */
 static void test_the_predicted_memory_is_never_too_small(void **state)
 {
     static const struct {

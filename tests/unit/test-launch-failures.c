@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A shim, and its command's process before the exec, with each of their system calls failing once. Whatever fails:
- * nmd receives an end; a command that is reported not to have run has not run; a command that ran has reported its
- * exit status and all of its output, or that some output is lost; and if neither `gate` nor record exists, no command
- * ran, because a restarted nmd relies on this.
+ * Each system call of a shim, and of its command's process before the exec, fails once. After each failure: nmd
+ * receives the end. A command has not run if nmd received that it has not run. If the command ran, nmd received its
+ * exit status, and all of its output or a report that output is lost. If neither `gate` nor the record exists, the
+ * command has not run, because a restarted nmd relies on this.
  */
 
 #include "tests/unit/failing-launch.h"
@@ -64,7 +64,7 @@ static void send_size(int fd)
     (void)send(fd, f.data, f.len, MSG_NOSIGNAL); /* the receiver may have ended */
 }
 
-/* A failure to pass on input ends the input, but not the command. */
+/* If input can't be passed on, the input of the command ends, but the command continues. */
 static void run_with_input(struct world *w)
 {
     struct received h;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * nmd's own half of a launch, and the adoption of a shim, with each call failing once. A failed launch leaves no
- * process and has run no command. A shim keeps running whether it is adopted or not.
+ * nmd's part of a launch, and the adoption of a shim. Each call fails once. After a failed launch no process remains,
+ * and no command has run. A shim keeps running whether it is adopted or not.
  */
 
 #include "tests/unit/failing-launch.h"
@@ -16,7 +16,8 @@
 #include "tests/unit/failure.h"
 #include "util/clock.h"
 
-#define MOST_OF_CHILD 40 /* failures in nmd's forked child can't be seen here */
+#define MOST_OF_CHILD 40 /* number of tested calls of nmd's forked child, because this process can't see the child's
+                            failures */
 
 static void no_child_is_left(struct world *w)
 {
@@ -30,7 +31,7 @@ static void no_child_is_left(struct world *w)
     assert_int_equal(errno, ECHILD);
 }
 
-/* A failed launch leaves no process and has run no command. */
+/* Asserts that after a failed launch no process remains and no command has run. */
 static void assert_launch_is_consistent(struct world *w, int r)
 {
     if (r < 0) {
@@ -112,7 +113,7 @@ static bool adopt_with(struct world *w, const struct failure *f, unsigned n)
     return failed;
 }
 
-/* Without memory or a watch the adoption of a shim may fail. */
+/* The adoption of a shim may fail if an allocation or a watch fails. The shim keeps running. */
 static void test_a_shim_outlives_a_failed_adoption(void **state)
 {
     static const struct failure failures[] = {
@@ -129,8 +130,8 @@ static void test_a_shim_outlives_a_failed_adoption(void **state)
     end_container(w);
 }
 
-/* The probe for namespaces has a result whichever call fails. */
-static void test_the_probe_for_namespaces_has_a_result(void **state)
+/* The probe for namespaces returns a result, whichever of its calls fails. */
+static void test_the_probe_for_namespaces_returns_a_result_after_any_failure(void **state)
 {
     static const struct failing_call failures[] = {
         {"socketpair", EMFILE}, {"fork", EAGAIN},        {"unshare", ENOSPC}, {"unshare", EINVAL}, {"mount", EPERM},
@@ -167,7 +168,7 @@ int main(void)
         launch_test(test_a_launch_with_a_failing_call_is_consistent),
         launch_test(test_a_launch_without_memory_or_descriptors_is_consistent),
         launch_test(test_a_shim_outlives_a_failed_adoption),
-        launch_test(test_the_probe_for_namespaces_has_a_result),
+        launch_test(test_the_probe_for_namespaces_returns_a_result_after_any_failure),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

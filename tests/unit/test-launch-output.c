@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A container's output, with real commands and the real shim: its files, their limit, a full disk, and a killed
- * shim. */
+/* The output of a container, with real commands and the real shim: the files, the limit of their size, a full disk, and
+ * a killed shim. */
 
 #include "tests/unit/launch-world.h"
 
@@ -30,7 +30,8 @@ static int open_logs(const struct world *w)
     return fd;
 }
 
-/* Returns all of a stream that is kept, from `from` on, as nmd reads it. *ret_base: offset of the first file. */
+/* Returns all output of a stream that the files have, from the offset `from` on, as nmd reads the stream. *ret_base:
+ * offset of the first file. */
 static char *read_all(const struct world *w, const char *stream, uint64_t from, uint64_t *ret_base)
 {
     _cleanup_close_ int dir = open_logs(w);
@@ -62,7 +63,7 @@ static uint64_t on_disk(const struct world *w)
     return nm_output_disk_bytes(dir);
 }
 
-/* ---- by the shim ----------------------------------------------------------------------------- */
+/* ---- output that the shim writes -------------------------------------------------------------- */
 
 static void test_output_stays_within_its_limit(void **state)
 {
@@ -79,7 +80,7 @@ static void test_output_stays_within_its_limit(void **state)
     assert_int_equal(w->ended.output_lost_bytes, 0);
     text = read_all(w, "stdout", 0, &base);
     assert_true(base > 0);
-    /* 588895 bytes in all; the last of them are kept, without a gap */
+    /* the command writes 588895 bytes; the newest of these bytes are kept without a gap */
     assert_int_equal(base + strlen(text), 588895);
     assert_true(strlen(text) >= LIMIT / 2 - NM_OUTPUT_HEAD_MAX && strlen(text) <= LIMIT);
     assert_string_equal(text + strlen(text) - 14, "\n99999\n100000\n");
@@ -96,7 +97,7 @@ static void test_output_stays_within_its_limit(void **state)
     assert_string_equal(output(w, "stderr"), "fine\n");
 }
 
-/* The shim writes no line of its own between two files that both exist. */
+/* While no output was discarded, the shim adds no line between the first and the second file. */
 static void test_below_the_limit_no_line_is_added(void **state)
 {
     struct world *w = *state;
@@ -115,8 +116,9 @@ static void test_below_the_limit_no_line_is_added(void **state)
     assert_null(strchr(text, '['));
 }
 
-/* Output that would fill a disk at once never uses more than the limit, and nothing blocks the command. */
-static void test_a_flood_stays_within_the_limit(void **state)
+/* Output that would fill the disk within seconds never uses more space than the limit, and the command is never
+ * blocked. */
+static void test_fast_output_stays_within_its_limit(void **state)
 {
     struct world *w = *state;
     uint64_t until = nm_now_usec() + 700 * NM_USEC_PER_MSEC, most = 0;
@@ -139,7 +141,7 @@ static void test_a_flood_stays_within_the_limit(void **state)
     (void)close(p.fd);
 }
 
-/* The user can't truncate or chmod the output as with a file of its own, because it is a pipe. Programs can use
+/* The output of a command is a pipe, so the user can't truncate it or change its mode like a file. Programs can open
  * /dev/stdout as usual. */
 static void test_the_command_has_a_pipe_instead_of_a_file(void **state)
 {
@@ -161,8 +163,8 @@ static void test_the_command_has_a_pipe_instead_of_a_file(void **state)
     assert_int_equal(st.st_mode & 07777, 0600);
 }
 
-/* All output that was written before the command's end is kept, and a descendant that keeps writing doesn't delay
- * the end. */
+/* All output that the command wrote before its end is kept. A descendant that continues to write doesn't delay the
+ * end. */
 static void test_output_before_the_end_is_kept(void **state)
 {
     struct world *w = *state;
@@ -178,7 +180,8 @@ static void test_output_before_the_end_is_kept(void **state)
     assert_int_equal(kill(-w->ended.pid, SIGKILL), 0); /* `sleep` still runs, in the command's process group */
 }
 
-/* A shim that is frozen or short of CPU may be killed before it has passed on the rest of the output. */
+/* A shim may be killed while it is frozen or gets no CPU, before it has written the rest of the output to the file. nmd
+ * then reads the rest. */
 static void test_output_of_a_killed_shim_is_read_by_nmd(void **state)
 {
     struct world *w = *state;
@@ -197,7 +200,7 @@ static void test_output_of_a_killed_shim_is_read_by_nmd(void **state)
         (void)poll(NULL, 0, 5);
     assert_int_equal(kill(shim, SIGSTOP), 0);
     assert_int_equal(close(open(path + 3, O_WRONLY | O_CREAT | O_CLOEXEC, 0600)), 0);
-    do { /* the process becomes `sleep` after it has written */
+    do { /* the process executes `sleep` after it has written */
         char comm[64];
 
         (void)snprintf(comm, sizeof comm, "/proc/%d/comm", w->started.pid);
@@ -211,8 +214,8 @@ static void test_output_of_a_killed_shim_is_read_by_nmd(void **state)
     assert_string_equal(output(w, "stdout"), "first\nlast words\n");
 }
 
-/* Returns whether the pipe is empty and the shim waits for more. All data that it had read before is written, or
- * lost. */
+/* Returns whether the pipe is empty and the shim waits for more data. The shim has then written all data that it read
+ * before, or has counted it as lost. */
 static bool all_is_passed_on(const struct world *w, int pipe_fd)
 {
     char path[32], text[1024];
@@ -247,7 +250,7 @@ static void put_file(int dir, const char *name, const char *text)
     assert_int_equal(nm_write_file_atomic_at(dir, name, text, 0600), 0);
 }
 
-/* Returns the pipe of a shim that has ended, with this text in it. */
+/* Returns the drain of a shim that has ended, whose pipe contains this text. */
 static struct nm_output_drain make_drain(const struct world *w, const char *text)
 {
     struct nm_output_drain drain = NM_OUTPUT_DRAIN_NONE;
@@ -261,8 +264,8 @@ static struct nm_output_drain make_drain(const struct world *w, const char *text
     return drain;
 }
 
-/* Another process has truncated the log, so its head is missing. Output is appended nevertheless. An empty log gets
- * a new head. */
+/* Another process has truncated the log, so the head of the file is missing. Output is still appended. An empty log
+ * gets a new head. */
 static void test_output_is_appended_to_a_truncated_log(void **state)
 {
     struct world *w = *state;
@@ -297,7 +300,7 @@ static unsigned count_descriptors(void)
     return n;
 }
 
-/* With only the descriptors that nmd reserves, or fewer, no output is lost. */
+/* If only the descriptors are available that nmd reserves, or fewer, no output is lost. */
 static void test_with_few_descriptors_no_output_is_lost(void **state)
 {
     struct world *w = *state;
@@ -322,7 +325,7 @@ static void test_with_few_descriptors_no_output_is_lost(void **state)
         nm_output_drain_write(&drain, LIMIT);
         while (n > 0)
             (void)close(taken[--n]);
-        assert_int_equal(count_descriptors(), before - 1); /* the pipe's */
+        assert_int_equal(count_descriptors(), before - 1); /* the descriptor of the pipe is closed */
     }
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &rl), 0);
     assert_string_equal(output(w, "stdout"), "words\nlast words\nlast words\nlast words\n");
@@ -379,7 +382,7 @@ static void test_a_full_disk_does_not_stop_the_command(void **state)
     assert_int_equal(umount2(w->logs, MNT_DETACH), 0);
 }
 
-/* ---- shortened after the end ------------------------------------------------------------------ */
+/* ---- logs that are shortened after the end ---------------------------------------------------- */
 
 static void check_shortened(struct world *w, uint64_t total, const char *end)
 {
@@ -399,8 +402,8 @@ static void check_shortened(struct world *w, uint64_t total, const char *end)
     assert_int_equal(pread(p.fd, head, strlen(expected), 0), strlen(expected));
     assert_memory_equal(head, expected, strlen(expected));
     (void)close(p.fd);
-    assert_true(on_disk(w) <= 8192 + 4096 + 2 * 4096); /* the last two for the files of times */
-    assert_int_equal(nm_output_shorten(dir, 4000), 0); /* it is short */
+    assert_true(on_disk(w) <= 8192 + 4096 + 2 * 4096); /* two more blocks for the files of times */
+    assert_int_equal(nm_output_shorten(dir, 4000), 0); /* succeeds, because the log is short already */
 }
 
 static void test_a_log_is_shortened(void **state)
@@ -448,7 +451,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         output_test(test_output_stays_within_its_limit),
         output_test(test_below_the_limit_no_line_is_added),
-        output_test(test_a_flood_stays_within_the_limit),
+        output_test(test_fast_output_stays_within_its_limit),
         output_test(test_the_command_has_a_pipe_instead_of_a_file),
         output_test(test_output_before_the_end_is_kept),
         output_test(test_output_of_a_killed_shim_is_read_by_nmd),

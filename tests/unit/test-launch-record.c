@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The two texts between nmd and its shim: the record and the spec. */
+/* The two texts that nmd and its shim exchange: the record and the spec. */
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -146,8 +146,8 @@ static void test_a_record_of_a_later_version_is_read(void **state)
     assert_int_equal(r.max_rss_bytes, 0);
 }
 
-/* The smallest limit, and no limit. */
-static void test_the_limit_of_output_reads_back(void **state)
+/* The smallest limit and "no limit" are read back as written. */
+static void test_the_limit_of_output_reads_back_as_written(void **state)
 {
     struct nm_launch_record r;
 
@@ -214,7 +214,7 @@ static void test_a_spec_reads_back_as_written(void **state)
     nm_shim_spec_done(&s);
 }
 
-static void test_a_spec_of_a_session_reads_back(void **state)
+static void test_a_spec_of_a_session_reads_back_as_written(void **state)
 {
     _cleanup_free_ char *text = NULL;
     struct nm_shim_terms terms = {.session = {.shim_pid = 17, .command_pid = 18, .n_more = 2, .input = true},
@@ -239,7 +239,7 @@ static void test_a_spec_of_a_session_reads_back(void **state)
     assert_int_equal(s.terms.rows, 0);
     nm_shim_spec_done(&s);
     nm_freep(&text);
-    terms.session.n_more = 3; /* of two variables of the environment */
+    terms.session.n_more = 3; /* more variables than the environment has, which has two */
     assert_int_equal(nm_shim_spec_print(&plain, &nobody, &terms, &text, &size), 0);
     assert_int_equal(nm_shim_spec_parse(text, size, &s), -EBADMSG);
 }
@@ -327,7 +327,7 @@ static void test_a_malformed_spec_is_refused(void **state)
     }
 }
 
-static void test_a_spec_may_have_any_bytes(void **state)
+static void test_a_spec_without_a_command_or_above_the_limit_is_not_written(void **state)
 {
     struct nm_command c = plain;
     _cleanup_free_ char *huge = calloc(1, NM_SHIM_SPEC_MAX_BYTES + 1), *text = NULL;
@@ -348,12 +348,12 @@ int main(void)
         cmocka_unit_test(test_a_record_reads_back_as_written),
         cmocka_unit_test(test_a_malformed_record_is_refused),
         cmocka_unit_test(test_a_record_of_a_later_version_is_read),
-        cmocka_unit_test(test_the_limit_of_output_reads_back),
+        cmocka_unit_test(test_the_limit_of_output_reads_back_as_written),
         cmocka_unit_test(test_a_spec_reads_back_as_written),
-        cmocka_unit_test(test_a_spec_of_a_session_reads_back),
+        cmocka_unit_test(test_a_spec_of_a_session_reads_back_as_written),
         cmocka_unit_test(test_an_incomplete_spec_is_refused),
         cmocka_unit_test(test_a_malformed_spec_is_refused),
-        cmocka_unit_test(test_a_spec_may_have_any_bytes),
+        cmocka_unit_test(test_a_spec_without_a_command_or_above_the_limit_is_not_written),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The environment of a started command, the report of each failure, and the end of shims. As root the commands run as
- * other users too. Otherwise the test covers an unprivileged nmd and skips the rest.
+ * The environment of a started command, the report of each failure, and the end of shims. If the test runs as root,
+ * commands run as other users, too. Otherwise the test covers an unprivileged nmd and skips the other cases.
  */
 
 #include "tests/unit/launch-world.h"
@@ -96,7 +96,7 @@ static void test_a_command_that_is_not_executable_is_reported(void **state)
     check_failure(w, NM_LAUNCH_STAGE_EXEC, EACCES);
 }
 
-/* The container's PATH: its first match may not be executed, and a later one may. */
+/* The command is searched in the container's PATH. The first match can't be executed, so the second match is used. */
 static void test_the_path_of_the_container_is_searched(void **state)
 {
     struct world *w = *state;
@@ -117,7 +117,7 @@ static void test_the_path_of_the_container_is_searched(void **state)
     assert_string_equal(output(w, "stdout"), "found\n");
 }
 
-static void test_a_match_that_is_not_executable_is_reported(void **state)
+static void test_a_command_without_an_executable_match_in_the_path_is_reported(void **state)
 {
     struct world *w = *state;
     char path[128];
@@ -277,7 +277,8 @@ static void confine(struct world *w)
     w->confine = true;
 }
 
-/* The owners of files stay the same, root included, and no privilege is left. */
+/* In the user namespace of a confined command, files have the same owners, including root, and the command has no
+ * privilege. */
 static void test_a_confined_command_has_no_privilege(void **state)
 {
     struct world *w = *state;
@@ -297,8 +298,9 @@ static void test_a_confined_command_has_no_privilege(void **state)
     assert_string_equal(output(w, "stdout"), expected);
 }
 
-/* Shared memory that the container leaves is removed with its namespace, and was never in the host's. */
-static void test_shared_memory_is_removed_with_its_namespace(void **state)
+/* Shared memory that the command does not remove is removed with the IPC namespace of the container. It never exists in
+ * the namespace of the host. */
+static void test_shared_memory_is_removed_with_the_ipc_namespace(void **state)
 {
     struct world *w = *state;
     char path[64], ours[64] = "";
@@ -313,7 +315,7 @@ static void test_shared_memory_is_removed_with_its_namespace(void **state)
     assert_int_equal(access("/dev/shm/nm-test-left", F_OK), -1);
 }
 
-/* A confined command doesn't need the shim's resources once it runs, and ends with its shim nevertheless. */
+/* A confined command ends with its shim, although it uses no resource of the shim once it runs. */
 static void test_a_confined_command_ends_with_its_shim(void **state)
 {
     struct world *w = *state;
@@ -328,8 +330,8 @@ static void test_a_confined_command_ends_with_its_shim(void **state)
     wait_until_dead(w->started.pid);
 }
 
-/* A container that may gain privileges, or that runs as root, gets no user namespace, because it would have more
- * rights there. */
+/* A container that may gain privileges, or that runs as root, gets no user namespace, because it would have more rights
+ * in a user namespace. */
 static void test_a_privileged_container_gets_no_user_namespace(void **state)
 {
     struct world *w = *state;
@@ -390,7 +392,7 @@ static void test_the_command_has_its_own_session_and_default_signals(void **stat
     assert_non_null(strstr(output(w, "stdout"), expected));
 }
 
-/* The command can't affect the shim, and the shim has no rights. */
+/* The command can't affect the shim, and the shim has no privileges. */
 static void test_the_command_can_not_affect_the_shim(void **state)
 {
     struct world *w = *state;
@@ -424,8 +426,8 @@ static void test_the_command_can_not_affect_the_shim(void **state)
     assert_int_equal(w->ended.exit_signal, SIGTERM);
 }
 
-/* Background processes don't keep a container alive, and orphans are reaped by the shim. */
-static void test_background_processes_do_not_keep_a_container_alive(void **state)
+/* A container ends although background processes still run. The shim reaps orphans. */
+static void test_a_container_ends_although_background_processes_run(void **state)
 {
     struct world *w = *state;
     long left;
@@ -438,7 +440,7 @@ static void test_background_processes_do_not_keep_a_container_alive(void **state
     assert_int_equal(kill((pid_t)left, SIGKILL), 0);
 }
 
-static void test_a_closed_gate_runs_no_command(void **state)
+static void test_while_the_gate_is_closed_no_command_runs(void **state)
 {
     struct world *w = *state;
     uint64_t until = nm_now_usec() + DEADLINE_USEC;
@@ -505,7 +507,8 @@ static struct nm_cgroup_backend *make_slice(void)
     return b;
 }
 
-/* The shim is in its cgroup before its gate opens, without a move, and so are its children. */
+/* The shim is born in its cgroup, so it is there before its gate opens. The children of the shim are born in the
+ * cgroup, too. */
 static void test_the_shim_is_born_in_its_cgroup(void **state)
 {
     struct world *w = *state;
@@ -531,8 +534,8 @@ static void test_the_shim_is_born_in_its_cgroup(void **state)
     assert_int_equal(b->ops->remove(b, cg), 0);
 }
 
-/* The caller doesn't wait for the exec, so its failure is reported later. */
-static void test_a_shim_that_is_no_program_is_reported(void **state)
+/* The caller doesn't wait for the exec of the shim, so a failure of the exec is reported later. */
+static void test_a_shim_that_can_not_be_executed_is_reported(void **state)
 {
     struct world *w = *state;
     _cleanup_(nm_cgroup_backend_freep) struct nm_cgroup_backend *b = make_slice();
@@ -563,8 +566,8 @@ static void test_a_shim_that_is_no_program_is_reported(void **state)
     assert_int_equal(b->ops->remove(b, cg), 0);
 }
 
-/* The descriptor isn't a cgroup (any more). The shim is started nevertheless. */
-static void test_a_shim_starts_without_its_cgroup(void **state)
+/* The shim is also started if the descriptor is not of a cgroup, or if the cgroup was removed. */
+static void test_a_shim_is_started_although_its_cgroup_is_missing(void **state)
 {
     struct world *w = *state;
     _cleanup_close_ int fd = open(w->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -615,7 +618,7 @@ int main(void)
         launch_test(test_a_command_missing_in_the_path_is_reported),
         launch_test(test_a_command_that_is_not_executable_is_reported),
         launch_test(test_the_path_of_the_container_is_searched),
-        launch_test(test_a_match_that_is_not_executable_is_reported),
+        launch_test(test_a_command_without_an_executable_match_in_the_path_is_reported),
         launch_test(test_a_file_of_an_unknown_format_is_reported),
         launch_test(test_a_missing_working_directory_is_reported),
         launch_test(test_the_working_directory_is_entered_as_the_user),
@@ -626,20 +629,20 @@ int main(void)
         launch_test(test_the_command_runs_as_its_user),
         launch_test(test_the_command_has_its_users_groups),
         launch_test(test_a_confined_command_has_no_privilege),
-        launch_test(test_shared_memory_is_removed_with_its_namespace),
+        launch_test(test_shared_memory_is_removed_with_the_ipc_namespace),
         launch_test(test_a_confined_command_ends_with_its_shim),
         launch_test(test_a_privileged_container_gets_no_user_namespace),
         launch_test(test_new_privileges_can_be_allowed),
         launch_test(test_the_command_inherits_no_descriptors),
         launch_test(test_the_command_has_its_own_session_and_default_signals),
         launch_test(test_the_command_can_not_affect_the_shim),
-        launch_test(test_background_processes_do_not_keep_a_container_alive),
-        launch_test(test_a_closed_gate_runs_no_command),
+        launch_test(test_a_container_ends_although_background_processes_run),
+        launch_test(test_while_the_gate_is_closed_no_command_runs),
         launch_test(test_a_shim_killed_at_its_gate_has_run_no_command),
         launch_test(test_a_missing_shim_is_reported),
         launch_test(test_the_shim_is_born_in_its_cgroup),
-        launch_test(test_a_shim_that_is_no_program_is_reported),
-        launch_test(test_a_shim_starts_without_its_cgroup),
+        launch_test(test_a_shim_that_can_not_be_executed_is_reported),
+        launch_test(test_a_shim_is_started_although_its_cgroup_is_missing),
         launch_test(test_the_record_of_an_earlier_attempt_is_ignored),
         launch_test(test_a_command_ends_with_its_killed_shim),
     };
