@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The direct backend with libcgroup, which is fake. */
+/* The direct backend with a fake libcgroup. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@ static bool init(const struct world *w)
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
-/* A failure of the library isn't an error: the backend works without it. */
+/* If the library fails to start, the backend starts without the library. */
 static void test_a_library_that_fails_to_start_is_not_used(void **state)
 {
     struct world *w = *state;
@@ -37,7 +37,7 @@ static void test_a_library_that_fails_to_start_is_not_used(void **state)
     assert_false(init(w));
 }
 
-static void test_a_library_with_other_mounts_is_not_used(void **state)
+static void test_a_library_that_finds_another_mount_is_not_used(void **state)
 {
     struct world *w = *state;
 
@@ -48,7 +48,7 @@ static void test_a_library_with_other_mounts_is_not_used(void **state)
     assert_false(nm_libcg_init("/nonexistent/cgroup"));
 }
 
-/* The library would read all mounts in vain. */
+/* The library can't make cgroups without controllers, so the backend avoids the library's reading of all mounts. */
 static void test_without_controllers_the_library_is_not_started(void **state)
 {
     struct world *w = *state;
@@ -67,7 +67,8 @@ static void test_messages_of_the_library_go_to_the_log(void **state)
     char text[2000];
 
     assert_true(init(*state));
-    assert_non_null(fake_libcgroup.logger); /* set again after cgroup_init() had set its own */
+    assert_non_null(fake_libcgroup.logger); /* the backend has set its logger again, because cgroup_init() sets another
+                                               one */
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
     fake_libcgroup_log("%s", text);
@@ -128,7 +129,7 @@ static void test_each_code_of_the_library_has_an_errno(void **state)
     } cases[] = {
         {0, 0, 0},
         {ECGOTHER, EAGAIN, -EAGAIN},
-        {ECGOTHER, 0, -EIO}, /* the library has lost the errno */
+        {ECGOTHER, 0, -EIO}, /* the library has not saved the errno */
         {ECGROUPNOTEXIST, EAGAIN, -ENOENT},
         {ECGROUPVALUENOTEXIST, 0, -ENOENT},
         {ECGROUPNOTOWNER, 0, -EPERM},
@@ -196,7 +197,7 @@ static void test_a_cgroup_that_the_library_only_reported_as_created_is_an_error(
     assert_null(cg);
 }
 
-/* After a removal that the library only reported, the backend checks and removes the group. */
+/* The library reports success for a removal that it has not made. The backend checks this, and removes the group. */
 static void test_a_cgroup_that_the_library_only_reported_as_removed_is_removed(void **state)
 {
     struct world *w = *state;
@@ -212,9 +213,9 @@ static void test_a_cgroup_that_the_library_only_reported_as_removed_is_removed(v
     nm_cgroup_free(cg);
 }
 
-/* ---- each allocation fails once: the library isn't called with incomplete data --------------------- */
+/* ---- failed allocations: the library isn't called with incomplete data ----------------------------- */
 
-static void test_limits_without_memory_are_not_set(void **state)
+static void test_after_a_failed_allocation_no_limit_is_set(void **state)
 {
     static const struct nm_limits_file files[] = {
         {.controller = "memory", .file = "memory.max", .text = "max"},
@@ -235,7 +236,7 @@ static void test_limits_without_memory_are_not_set(void **state)
     assert_int_equal(failures, GROUPS + CONTROLLERS + VALUES);
 }
 
-static void test_a_cgroup_without_memory_is_neither_created_nor_removed(void **state)
+static void test_after_a_failed_allocation_no_cgroup_is_created_or_removed(void **state)
 {
     (void)state;
     for (unsigned n = 1; n <= 2; n++) {
@@ -257,7 +258,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         alone_test(test_a_library_that_fails_to_start_is_not_used),
-        alone_test(test_a_library_with_other_mounts_is_not_used),
+        alone_test(test_a_library_that_finds_another_mount_is_not_used),
         alone_test(test_without_controllers_the_library_is_not_started),
         alone_test(test_messages_of_the_library_go_to_the_log),
         started_test(test_the_library_creates_and_removes_a_cgroup),
@@ -268,8 +269,8 @@ int main(void)
         started_test(test_a_second_failure_with_plain_files_is_reported),
         started_test(test_a_cgroup_that_the_library_only_reported_as_created_is_an_error),
         started_test(test_a_cgroup_that_the_library_only_reported_as_removed_is_removed),
-        alone_test(test_limits_without_memory_are_not_set),
-        alone_test(test_a_cgroup_without_memory_is_neither_created_nor_removed),
+        alone_test(test_after_a_failed_allocation_no_limit_is_set),
+        alone_test(test_after_a_failed_allocation_no_cgroup_is_created_or_removed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* agent/manager/ on the fake backend: limits of the kernel that must change while a container starts, pauses or
- * ends. */
+/* agent/manager/ on the fake backend: the kernel's limits of containers that start, pause or end while these limits
+ * change. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -30,8 +30,8 @@ static void squeeze(struct manager_world *w, uint64_t millicores)
     manager_world_settle(w);
 }
 
-/* A paused container gets the new quota too, because it runs again when the squeeze is over, and no later step would
- * set it. */
+/* A paused container also gets the new quota. Otherwise the container would run without the quota later, because no
+ * later step sets it. */
 static void test_a_paused_container_gets_the_new_quota(void **state)
 {
     struct manager_world *w = *state;
@@ -53,7 +53,7 @@ static void test_a_paused_container_gets_the_new_quota(void **state)
 }
 
 /* A container in KILLING keeps its high CPU limits: no quota and no idle class is set again. */
-static void test_killed_container_keeps_no_cpu_limits(void **state)
+static void test_the_cpu_limits_of_a_killed_container_remain_high(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = manager_world_add(w, "dies", NM_OPPORTUNISTIC, NM_RUNNING);
@@ -75,8 +75,8 @@ static uint64_t slice_low(const struct manager_world *w)
     return is;
 }
 
-/* The slice's limits are set once for all changed containers, in the round that the changes request. */
-static void test_the_slice_is_set_once_per_round(void **state)
+/* Changes of containers request a round. This round sets the slice's limits once for all changes. */
+static void test_the_limits_of_the_slice_are_set_once_per_round(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l[] = {manager_world_add(w, "one", NM_OPPORTUNISTIC, NM_RUNNING),
@@ -148,7 +148,8 @@ static long oom_score_adj(pid_t pid)
     return strtol(text, NULL, 10);
 }
 
-/* Starts a container until its gate is open. Its cgroup was made for the first type. */
+/* Starts a guaranteed container until its cgroup exists and its gate is open. changed: demotes the container while the
+ * cgroup is being created. */
 static struct nm_live_container *launch(struct manager_world *w, bool changed)
 {
     static const char *const argv[] = {"/bin/sleep", "100", NULL};
@@ -162,8 +163,8 @@ static struct nm_live_container *launch(struct manager_world *w, bool changed)
     return l;
 }
 
-/* The command got its OOM score before the container was demoted, and systemd its limits. */
-static void test_a_change_during_the_creation_takes_effect(void **state)
+/* The container is demoted after its OOM score was set, and after the backend got its limits. */
+static void test_a_change_while_the_cgroup_is_created_takes_effect(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = launch(w, true);
@@ -178,8 +179,8 @@ static void test_a_change_during_the_creation_takes_effect(void **state)
     end(w, l, pid);
 }
 
-/* The cgroup exists, but the command isn't in it yet. */
-static void test_a_change_during_the_start_takes_effect(void **state)
+/* The container is changed when its cgroup exists, but before the command is in the cgroup. */
+static void test_a_change_before_the_command_starts_takes_effect(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = launch(w, false);
@@ -199,13 +200,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_paused_container_gets_the_new_quota, manager_world_set_up,
                                         manager_world_tear_down),
-        cmocka_unit_test_setup_teardown(test_killed_container_keeps_no_cpu_limits, manager_world_set_up,
+        cmocka_unit_test_setup_teardown(test_the_cpu_limits_of_a_killed_container_remain_high, manager_world_set_up,
                                         manager_world_tear_down),
-        cmocka_unit_test_setup_teardown(test_the_slice_is_set_once_per_round, manager_world_set_up,
+        cmocka_unit_test_setup_teardown(test_the_limits_of_the_slice_are_set_once_per_round, manager_world_set_up,
                                         manager_world_tear_down),
-        cmocka_unit_test_setup_teardown(test_a_change_during_the_creation_takes_effect, manager_world_set_up,
+        cmocka_unit_test_setup_teardown(test_a_change_while_the_cgroup_is_created_takes_effect, manager_world_set_up,
                                         manager_world_tear_down),
-        cmocka_unit_test_setup_teardown(test_a_change_during_the_start_takes_effect, manager_world_set_up,
+        cmocka_unit_test_setup_teardown(test_a_change_before_the_command_starts_takes_effect, manager_world_set_up,
                                         manager_world_tear_down),
     };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The link sampler when its socket can't be made, and when it receives unexpected answers. After any failure the
- * caller's figures are unchanged, and the next sample is complete.
+ * The link sampler, if its socket can't be made, and if it receives unexpected answers. After any failure the caller's
+ * figures are unchanged, and the next sample is complete.
  */
 
 #include <setjmp.h>
@@ -21,7 +21,7 @@
 #include "util/macros.h"
 
 #define SPEED_MBIT 10
-#define SAMPLER_ALLOCATIONS 2 /* the sampler and its buffer; libnl allocates the socket */
+#define SAMPLER_ALLOCATIONS 2 /* number of allocations: the sampler and its buffer; libnl allocates the socket */
 #define UNCHANGED 77          /* the number of links before a sample that fails */
 
 static struct nm_link_sampler *new_sampler(void)
@@ -66,7 +66,7 @@ static void assert_failed(const struct sampled *got, int error)
 
 /* ---- the socket -------------------------------------------------------------------------------- */
 
-static void test_a_socket_that_fails_gives_the_error_of_libnl(void **state)
+static void test_if_the_socket_can_not_be_made_the_error_of_libnl_is_returned(void **state)
 {
     static const struct {
         int nle, expected;
@@ -113,7 +113,7 @@ static void test_each_failed_allocation_is_an_error(void **state)
 /* ---- answers --------------------------------------------------------------------------------- */
 
 /* Messages that don't belong to the answer are skipped, and all links are found. */
-static void test_foreign_messages_are_skipped(void **state)
+static void test_messages_that_do_not_belong_to_the_answer_are_skipped(void **state)
 {
     static const enum netlink_answer answers[] = {LINKS, INTERRUPTED, OF_ANOTHER_PROCESS, OF_EARLIER_REQUEST,
                                                   WITH_UNNAMED_LINK};
@@ -153,7 +153,7 @@ static void test_the_link_of_the_default_route_is_the_uplink(void **state)
     assert_false(got.links[1].uplink);
 }
 
-static void test_a_bad_answer_leaves_the_figures_unchanged(void **state)
+static void test_an_invalid_answer_leaves_the_figures_unchanged(void **state)
 {
     static const struct {
         enum netlink_answer answer;
@@ -176,7 +176,7 @@ static void test_a_bad_answer_leaves_the_figures_unchanged(void **state)
     assert_failed(&got, -ECONNREFUSED);
 }
 
-static void test_rates_survive_failed_samples(void **state)
+static void test_after_a_failed_sample_rates_are_computed_from_the_last_good_sample(void **state)
 {
     _cleanup_(nm_link_sampler_freep) struct nm_link_sampler *s = new_sampler();
     struct sampled got = sample_at(s, 1);
@@ -198,7 +198,7 @@ static void test_rates_survive_failed_samples(void **state)
     assert_true(got.links[1].utilization > utilization - 0.0001 && got.links[1].utilization < utilization + 0.0001);
 }
 
-static void test_a_link_that_returns_counts_as_new(void **state)
+static void test_a_link_that_returns_is_sampled_as_a_new_link(void **state)
 {
     _cleanup_(nm_link_sampler_freep) struct nm_link_sampler *s = new_sampler();
     struct sampled got;
@@ -223,8 +223,8 @@ static void test_a_link_that_returns_counts_as_new(void **state)
     assert_int_equal(got.links[0].rx_bytes_per_sec, 0);
 }
 
-/* A clock that was set back gives no rate until the next sample. */
-static void test_a_clock_set_back_gives_no_rate(void **state)
+/* If the clock was set back, no rate is computed until the next sample. */
+static void test_if_the_clock_was_set_back_no_rate_is_computed(void **state)
 {
     static const struct {
         unsigned at_sec;
@@ -243,9 +243,9 @@ static void test_a_clock_set_back_gives_no_rate(void **state)
     }
 }
 
-/* The configured speed is used if the kernel doesn't know one. The kernel's speed is read when a link comes up, and
- * once a minute. */
-static void test_the_configured_speed_stands_in_for_an_unknown_one(void **state)
+/* If the kernel doesn't know the speed of a link, the configured speed is used. The kernel's speed is read when a link
+ * comes up, and once a minute. */
+static void test_the_configured_speed_is_used_for_a_link_of_unknown_speed(void **state)
 {
     static const struct {
         const char *speed;
@@ -280,15 +280,15 @@ static void test_the_configured_speed_stands_in_for_an_unknown_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        link_test(test_a_socket_that_fails_gives_the_error_of_libnl),
+        link_test(test_if_the_socket_can_not_be_made_the_error_of_libnl_is_returned),
         link_test(test_each_failed_allocation_is_an_error),
-        link_test(test_foreign_messages_are_skipped),
+        link_test(test_messages_that_do_not_belong_to_the_answer_are_skipped),
         link_test(test_the_link_of_the_default_route_is_the_uplink),
-        link_test(test_a_bad_answer_leaves_the_figures_unchanged),
-        link_test(test_rates_survive_failed_samples),
-        link_test(test_a_link_that_returns_counts_as_new),
-        link_test(test_a_clock_set_back_gives_no_rate),
-        link_test(test_the_configured_speed_stands_in_for_an_unknown_one),
+        link_test(test_an_invalid_answer_leaves_the_figures_unchanged),
+        link_test(test_after_a_failed_sample_rates_are_computed_from_the_last_good_sample),
+        link_test(test_a_link_that_returns_is_sampled_as_a_new_link),
+        link_test(test_if_the_clock_was_set_back_no_rate_is_computed),
+        link_test(test_the_configured_speed_is_used_for_a_link_of_unknown_speed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,7 @@
 
 /*
  * The link sampler against the real kernel, in its own network namespace with a pair of virtual Ethernet links and a
- * default route. The tests are skipped if no namespace may be made. The parsers have their own test.
+ * default route. The tests are skipped if no namespace may be made. The parsers of the messages have a separate test.
  */
 
 #include <arpa/inet.h>
@@ -172,7 +172,7 @@ static void test_rates_are_computed_from_the_counters(void **state)
     /* The kernel itself sends a few bytes when a link comes up. */
     assert_in_range(l->tx_bytes - before, FRAMES * FRAME_BYTES, FRAMES * FRAME_BYTES + 5000);
     assert_int_equal(l->tx_bytes_per_sec, l->tx_bytes - before);
-    assert_true(l->utilization >= 0.08 && l->utilization < 0.09); /* of the configured 10 Mbit/s */
+    assert_true(l->utilization >= 0.08 && l->utilization < 0.09); /* a fraction of the configured 10 Mbit/s */
     assert_true(find(links, n, "nmv1")->rx_bytes_per_sec >= FRAMES * FRAME_BYTES);
 }
 
@@ -187,15 +187,15 @@ static void test_the_uplink_is_the_link_of_the_default_route(void **state)
     assert_int_equal(nm_link_sampler_new(0, &s), 0);
     add_address("nmv0", "192.0.2.1/24");
     assert_int_equal(nm_link_sampler_sample(s, 1, links, &n), 0);
-    assert_false(find(links, n, "nmv0")->uplink); /* only a local network so far */
+    assert_false(find(links, n, "nmv0")->uplink); /* nmv0 has a route to a local network only */
     add_default_route("nmv0", "192.0.2.2");
     assert_int_equal(nm_link_sampler_sample(s, 2, links, &n), 0);
     assert_true(find(links, n, "nmv0")->uplink);
     assert_false(find(links, n, "nmv1")->uplink);
 }
 
-/* There are more links than a sample has room for. The uplink, which is the last here, must be in the sample. */
-static void test_with_too_many_links_the_uplink_is_kept(void **state)
+/* There are more links than a sample can contain. The uplink, here the last link, must be in the sample. */
+static void test_the_uplink_is_sampled_even_if_there_are_too_many_links(void **state)
 {
     _cleanup_(nm_link_sampler_freep) struct nm_link_sampler *s = NULL;
     struct nm_link_sample links[NM_LINKS_MAX];
@@ -211,7 +211,8 @@ static void test_with_too_many_links_the_uplink_is_kept(void **state)
         (void)snprintf(b, sizeof b, "nmb%d", i);
         assert_int_equal(rtnl_link_veth_add(sock, a, b, getpid()), 0);
     }
-    assert_int_equal(rtnl_link_get_kernel(sock, 0, "nmv0", &old), 0); /* its route disappears with the link */
+    assert_int_equal(rtnl_link_get_kernel(sock, 0, "nmv0", &old), 0); /* the kernel removes the route together with the
+                                                                         link */
     assert_int_equal(rtnl_link_delete(sock, old), 0);
     rtnl_link_put(old);
     assert_int_equal(rtnl_link_veth_add(sock, "nmz0", "nmz1", getpid()), 0);
@@ -227,8 +228,7 @@ static void test_with_too_many_links_the_uplink_is_kept(void **state)
         assert_int_equal(n, NM_LINKS_MAX);
         assert_true(find(links, n, "nmz0")->uplink);
     }
-    /* A rate needs the state between samples, of which there must be some for the uplink as
-     * well. */
+    /* To compute a rate, the sampler keeps state between samples. It must also keep this state for the uplink. */
     send_frames("nmz0");
     assert_int_equal(nm_link_sampler_sample(s, 4000000, links, &n), 0);
     assert_true(find(links, n, "nmz0")->tx_bytes_per_sec >= FRAMES * FRAME_BYTES);
@@ -239,7 +239,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rates_are_computed_from_the_counters),
         cmocka_unit_test(test_the_uplink_is_the_link_of_the_default_route),
-        cmocka_unit_test(test_with_too_many_links_the_uplink_is_kept),
+        cmocka_unit_test(test_the_uplink_is_sampled_even_if_there_are_too_many_links),
     };
 
     return cmocka_run_group_tests(tests, setup_namespace, done_namespace);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The HTTP server and clients that stall, flood, don't read or send garbage: other clients must not notice. */
+/* The HTTP server and clients that stall, send floods of requests, don't read, or send invalid data. Other clients must
+ * be served as usual. */
 
 #include "http-fixture.h"
 
@@ -30,14 +31,14 @@ static void test_slow_clients_are_disconnected(void **state)
     end = nm_now_usec() + DEADLINE_USEC;
     while (!silent.eof || !half.eof || !trickle.eof || !body.eof) {
         assert_true(nm_now_usec() < end);
-        if (!trickle.eof) /* a byte now and then must not keep the connection open */
+        if (!trickle.eof) /* sends single bytes, which must not keep the connection open */
             (void)send(trickle.fd, "X", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
         turn_for(&trickle, 50000);
         turn(&silent);
         turn(&half);
         turn(&body);
         assert_int_equal(request(f, "GET", "/v1/version", NULL, NULL),
-                         200); /* other clients don't notice */
+                         200); /* other clients are served */
     }
     for (size_t i = 0; i < 4; i++) {
         struct client *const all[] = {&silent, &half, &trickle, &body};
@@ -51,8 +52,8 @@ static void test_slow_clients_are_disconnected(void **state)
     client_close(&body);
 }
 
-/* An idle connection is closed without a message. A request that the client sends at the same moment must not get an
- * answer to something else. */
+/* An idle connection is closed without an answer such as 408. Otherwise a client that sends a request at the same
+ * moment would read this as the answer to its request. */
 static void test_an_idle_connection_is_closed(void **state)
 {
     struct fixture *f = *state;
@@ -83,9 +84,10 @@ static void test_a_client_that_does_not_read_is_disconnected(void **state)
     before = n_open_fds();
     client_connect(f, &c);
     client_send(&c, "GET /v1/containers HTTP/1.1\r\nHost: x\r\n\r\n");
-    until(&other, n_open_fds() == before + 2);                         /* the client's end and the server's */
-    until(&other, n_open_fds() == before + 1 - (other.eof ? 1u : 0u)); /* only the client's end: the server has
-                                                                          closed the connection */
+    until(&other, n_open_fds() == before + 2);                         /* the descriptor of the client and that of the
+                                                                          server */
+    until(&other, n_open_fds() == before + 1 - (other.eof ? 1u : 0u)); /* only the descriptor of the client, because the
+                                                                          server has closed the connection */
     client_close(&c);
     client_close(&other);
 }
@@ -174,7 +176,7 @@ static void test_connections_beyond_the_limit_are_refused(void **state)
     assert_int_equal(request(f, "GET", "/v1/version", NULL, NULL), 200);
 }
 
-static void test_one_user_can_not_take_all(void **state)
+static void test_one_user_can_not_use_all_connections(void **state)
 {
     struct fixture *f = *state;
     struct nm_local_server_params p = {.max_connections = 64};
@@ -190,7 +192,7 @@ static void test_one_user_can_not_take_all(void **state)
     }
     for (int i = 0; i < 32; i++) {
         turn(&c[i]);
-        assert_int_equal(c[i].eof, i >= 16); /* a quarter of the places */
+        assert_int_equal(c[i].eof, i >= 16); /* a user may have a quarter of all connections */
     }
     status = request_as(f, BOB, "GET", "/v1/version", NULL, NULL);
     assert_int_equal(status, 200);
@@ -198,7 +200,7 @@ static void test_one_user_can_not_take_all(void **state)
         client_close(&c[i]);
 }
 
-static void test_a_lack_of_descriptors_does_not_spin_the_loop(void **state)
+static void test_the_loop_does_not_spin_when_descriptors_are_missing(void **state)
 {
     struct fixture *f = *state;
     struct rlimit old, few;
@@ -223,7 +225,7 @@ static void test_a_lack_of_descriptors_does_not_spin_the_loop(void **state)
     assert_int_equal(request(f, "GET", "/v1/version", NULL, NULL), 200);
 }
 
-static void test_answers_held_are_limited(void **state)
+static void test_the_memory_of_unread_answers_is_limited(void **state)
 {
     struct fixture *f = *state;
     static struct client c[220];
@@ -231,7 +233,7 @@ static void test_answers_held_are_limited(void **state)
 
     raise_fd_limit();
     start(f, NULL);
-    for (int i = 0; i < 260; i++) { /* about 300 KB as JSON, more than a socket buffers */
+    for (int i = 0; i < 260; i++) { /* about 300 KB as JSON, which is more than a socket buffers */
         struct nm_container *con = fake_manager_add(f->m, "x", 0);
         memset(con->name, 'n', sizeof con->name - 1);
         memset(con->app, 'a', sizeof con->app - 1);
@@ -240,7 +242,8 @@ static void test_answers_held_are_limited(void **state)
     for (int i = 0; i < 220; i++) {
         client_connect(f, &c[i]);
         client_send(&c[i], "GET /v1/containers HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-        for (int k = 0; k < 20 && sd_event_run(f->event, 2000) > 0; k++) /* answered, but not read */
+        for (int k = 0; k < 20 && sd_event_run(f->event, 2000) > 0; k++) /* the server answers, but the client does not
+                                                                            read */
             continue;
     }
     for (int i = 0; i < 220; i++) {
@@ -260,8 +263,9 @@ static int count(sd_event_source *source, uint64_t usec, void *userdata)
     return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-/* Incomplete bodies fill one user's share. Other users' bodies are accepted nevertheless. */
-static void test_bodies_held_are_limited_by_user(void **state)
+/* The incomplete bodies of one user use all memory that this user may have. Bodies of other users are still
+ * accepted. */
+static void test_the_memory_of_incomplete_bodies_is_limited_per_user(void **state)
 {
     static char body[900001];
     static struct client c[32];
@@ -278,7 +282,7 @@ static void test_bodies_held_are_limited_by_user(void **state)
         client_send(&c[i], "POST /v1/containers HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
                            "Content-Length: 900002\r\n\r\n%s", body);
     }
-    /* the largest request: a body of a quarter of a megabyte, and an answer */
+    /* the largest request has a body of a quarter of a megabyte, and an answer */
     body[0] = '{';
     strcpy(body + sizeof body - 24, "\"command\":[\"true\"]}");
     assert_int_equal(request_as(f, BOB, "POST", "/v1/containers", body, NULL), 201);
@@ -293,7 +297,7 @@ static void test_bodies_held_are_limited_by_user(void **state)
     assert_int_equal(request_as(f, ALICE, "POST", "/v1/containers", body, NULL), 201);
 }
 
-/* A hundred slow requests of a user delay the next one of this user, not one of another user. */
+/* A hundred slow requests of a user delay the next request of this user, but no request of another user. */
 static void test_requests_of_users_take_turns(void **state)
 {
     static struct client c[100];
@@ -316,8 +320,8 @@ static void test_requests_of_users_take_turns(void **state)
     }
 }
 
-/* A flood of expensive requests must not prevent samples of the node. */
-static void test_loop_stays_responsive(void **state)
+/* A flood of slow requests must not delay timers, because samples of the node are taken by a timer. */
+static void test_a_flood_of_requests_does_not_delay_timers(void **state)
 {
     struct fixture *f = *state;
     struct client c[40];
@@ -373,7 +377,8 @@ static void leave_at(struct fixture *f, const char *request, size_t n)
     client_close(&c);
 }
 
-/* A client disconnects after each byte: the server frees the client's data, and no request is carried out by half. */
+/* A client disconnects after the first, the second, ... byte of a request. The server frees the client's data, and
+ * carries out either the complete request or no part of it. */
 static void test_a_client_may_disconnect_at_each_byte(void **state)
 {
     static const char *const requests[] = {
@@ -471,8 +476,9 @@ static void test_an_invalid_body_has_no_effect(void **state)
     assert_string_equal(f->m->last_id, "");
 }
 
-/* A small body may be a large tree. The tree counts in the quota, too, and is given back. */
-static void test_trees_held_are_limited(void **state)
+/* A small JSON body may need a large tree in memory. The memory of the tree is charged to the quota, and returned when
+ * the tree is freed. */
+static void test_the_memory_of_parsed_bodies_is_limited(void **state)
 {
     static char body[1000001];
     static struct client c[23];
@@ -482,7 +488,7 @@ static void test_trees_held_are_limited(void **state)
 
     start(f, NULL);
     memset(body, ' ', sizeof body - 1);
-    for (size_t i = 0; i < NM_ARRAY_SIZE(c); i++) { /* 1 MiB for each of the 24 */
+    for (size_t i = 0; i < NM_ARRAY_SIZE(c); i++) { /* each of the 24 trees needs 1 MiB */
         client_connect(f, &c[i]);
         client_send(&c[i], "POST /v1/reload HTTP/1.1\r\nHost: x\r\nContent-Length: 1000001\r\n\r\n%s", body);
     }
@@ -497,7 +503,7 @@ static void test_trees_held_are_limited(void **state)
     free(tree);
 }
 
-/* Input before the answer is refused. It must not look like the end of input. */
+/* Input that a client sends before the answer is refused. It must not be taken as the end of input. */
 static void test_input_before_the_answer_is_refused(void **state)
 {
     struct fixture *f = *state;
@@ -513,7 +519,7 @@ static void test_input_before_the_answer_is_refused(void **state)
     client_close(&c);
 }
 
-/* The manager's refusal reaches the client, whatever the request. */
+/* For each kind of request, the manager's refusal is sent to the client. */
 static void test_a_refusal_of_the_manager_reaches_the_client(void **state)
 {
     struct fixture *f = *state;
@@ -549,16 +555,16 @@ int main(void)
         TEST(test_a_client_that_does_not_read_is_disconnected),
         TEST(test_invalid_requests_are_refused),
         TEST(test_connections_beyond_the_limit_are_refused),
-        TEST(test_one_user_can_not_take_all),
-        TEST(test_a_lack_of_descriptors_does_not_spin_the_loop),
-        TEST(test_answers_held_are_limited),
-        TEST(test_bodies_held_are_limited_by_user),
+        TEST(test_one_user_can_not_use_all_connections),
+        TEST(test_the_loop_does_not_spin_when_descriptors_are_missing),
+        TEST(test_the_memory_of_unread_answers_is_limited),
+        TEST(test_the_memory_of_incomplete_bodies_is_limited_per_user),
         TEST(test_requests_of_users_take_turns),
-        TEST(test_loop_stays_responsive),
+        TEST(test_a_flood_of_requests_does_not_delay_timers),
         TEST(test_a_stop_ends_waiting_requests),
         TEST(test_a_client_may_disconnect_at_each_byte),
         TEST(test_an_invalid_body_has_no_effect),
-        TEST(test_trees_held_are_limited),
+        TEST(test_the_memory_of_parsed_bodies_is_limited),
         TEST(test_input_before_the_answer_is_refused),
         TEST(test_a_refusal_of_the_manager_reaches_the_client),
     };

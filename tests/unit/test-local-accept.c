@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A server whose accept4() fails for lack of memory or descriptors pauses, and accepts again when it can. */
+/* If accept4() fails because memory or descriptors are missing, the server pauses and then accepts connections
+ * again. */
 
 #include "http-fixture.h"
 
 #include <errno.h>
 #include <sys/socket.h>
 
-static int failing_errno; /* 0: none fails */
+static int failing_errno; /* 0: accept4() succeeds */
 static unsigned n_failed;
 
 int __real_accept4(int fd, struct sockaddr *sa, socklen_t *len, int flags);
@@ -21,7 +22,7 @@ int __wrap_accept4(int fd, struct sockaddr *sa, socklen_t *len, int flags)
     return -1;
 }
 
-static void test_the_acceptor_rests_after_a_failure(void **state)
+static void test_the_server_pauses_after_a_failed_accept(void **state)
 {
     static const int errors[] = {ENOMEM, ENOBUFS, EMFILE, ENFILE, EINVAL};
     struct fixture *f = *state;
@@ -34,7 +35,7 @@ static void test_the_acceptor_rests_after_a_failure(void **state)
         n_failed = 0;
         client_connect(f, &c);
         turn_for(&c, 300 * NM_USEC_PER_MSEC);
-        /* one per pause, and one with the reserved descriptor */
+        /* one failure after each pause, and one after the reserved descriptor was closed */
         assert_in_range(n_failed, 1, 8);
         failing_errno = 0;
         client_send(&c, "GET /v1/version HTTP/1.1\r\nHost: nmd\r\n\r\n");
@@ -45,7 +46,7 @@ static void test_the_acceptor_rests_after_a_failure(void **state)
     stop(f);
 }
 
-/* An error of one connection doesn't cause a pause. */
+/* An error that concerns one connection only doesn't cause a pause. */
 static void test_an_error_of_one_connection_causes_no_pause(void **state)
 {
     struct fixture *f = *state;
@@ -65,7 +66,7 @@ static void test_an_error_of_one_connection_causes_no_pause(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_the_acceptor_rests_after_a_failure, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_the_server_pauses_after_a_failed_accept, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_an_error_of_one_connection_causes_no_pause,
                                         fixture_setup, fixture_teardown),
     };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Listening sockets on a path that is in use, and with system calls that fail. Also the credentials of peers. */
+/* Listening sockets: paths that are in use, and system calls that fail. Also the credentials of peers. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -105,7 +105,7 @@ static void assert_listens(const struct world *w)
     (void)close(fd);
 }
 
-/* A path isn't taken over if its socket may be in use. */
+/* The file of a socket isn't replaced if the socket may be in use. */
 static void test_a_socket_in_use_is_not_replaced(void **state)
 {
     struct world *w = *state;
@@ -128,7 +128,8 @@ static void test_a_socket_in_use_is_not_replaced(void **state)
     (void)close(fd);
 }
 
-/* The socket of a killed nmd may stay open for a moment in a process that it had just forked. nmd waits for its end. */
+/* The socket of a killed nmd may still be open in a process that this nmd had just forked. The new nmd waits for the
+ * end of the process. */
 static void test_the_socket_of_a_killed_nmd_is_replaced(void **state)
 {
     struct world *w = *state;
@@ -154,8 +155,8 @@ static void test_the_socket_of_a_killed_nmd_is_replaced(void **state)
     (void)close(died[0]);
 }
 
-/* A server whose backlog is full, so that it answers no client, is alive. */
-static void test_a_server_with_a_full_backlog_is_alive(void **state)
+/* If the backlog of a server is full, the server accepts no further client, but counts as alive. */
+static void test_a_server_with_a_full_backlog_is_not_replaced(void **state)
 {
     struct world *w = *state;
     struct sockaddr_un sa = {.sun_family = AF_UNIX};
@@ -173,8 +174,8 @@ static void test_a_server_with_a_full_backlog_is_alive(void **state)
     (void)close(fd);
 }
 
-/* A user who is neither root nor in the group can't give the socket to the group, nor replace the file of another
- * user. */
+/* A user who is neither root nor in the group can't change the socket's group to this group, and can't replace another
+ * user's file. */
 static void test_a_user_without_rights_can_not_use_the_group(void **state)
 {
     struct world *w = *state;
@@ -188,7 +189,7 @@ static void test_a_user_without_rights_can_not_use_the_group(void **state)
     assert_refused(w, 1, -EPERM, "not permitted");
     assert_int_equal(stat(w->path, &st), -1);
     assert_int_equal(seteuid(0), 0);
-    (void)close(bound(w, SOCK_STREAM)); /* stale, which only root can find out */
+    (void)close(bound(w, SOCK_STREAM)); /* the socket is stale, but only root can check this */
     assert_int_equal(chmod(w->path, 0600), 0);
     assert_int_equal(seteuid(ALICE), 0);
     assert_refused(w, NM_LISTEN_NO_GROUP, -EACCES, "may be in use");
@@ -201,7 +202,7 @@ static void test_a_user_without_rights_can_not_use_the_group(void **state)
     assert_listens(w);
 }
 
-/* After a failure the path is as before, except that a stale socket is removed. */
+/* After a failed start, the file at the path is unchanged, except that a stale socket is removed. */
 static void test_a_failed_start_leaves_the_path_unchanged(void **state)
 {
     enum { NOTHING, STALE, LIVE, N };
@@ -240,7 +241,7 @@ static void test_a_failed_start_leaves_the_path_unchanged(void **state)
     }
 }
 
-static void test_the_check_gives_the_error_of_a_start(void **state)
+static void test_the_check_reports_the_error_that_a_start_would_have(void **state)
 {
     struct world *w = *state;
     const char *made[] = {"/nonexistent", w->dir, NULL}, *const none[] = {NULL};
@@ -249,12 +250,12 @@ static void test_the_check_gives_the_error_of_a_start(void **state)
 
     assert_int_equal(nm_listen_check_unix(w->path, none, &message), 0);
     (void)close(bound(w, SOCK_STREAM));
-    assert_int_equal(nm_listen_check_unix(w->path, none, &message), 0); /* the check doesn't ask for a server on the
-                                                                           path */
+    assert_int_equal(nm_listen_check_unix(w->path, none, &message), 0); /* the check doesn't test whether a server uses
+                                                                           the path */
     assert_int_equal(nm_listen_check_unix("/nonexistent/run/nmd.sock", made, &message), -ENOENT);
     assert_non_null(strstr(message, "socket path /nonexistent/run/nmd.sock: No such file"));
     free(message);
-    made[0] = "/nonexistent/run/nmd"; /* and the directory to it will be made */
+    made[0] = "/nonexistent/run/nmd"; /* the missing directories of the path will be made at the start */
     assert_int_equal(nm_listen_check_unix("/nonexistent/run/nmd.sock", made, &message), 0);
     assert_int_equal(nm_listen_check_unix("/nonexistent/run/nmd/nmd.sock", made, &message), 0);
     assert_int_equal(nm_listen_check_unix("/nonexistent/ru/nmd.sock", made, &message), -ENOENT);
@@ -310,7 +311,7 @@ static void test_a_port_in_use_is_reported(void **state)
     int fd, other = -7;
 
     (void)state;
-    assert_int_equal(nm_listen_tcp("[]:0", &fd, &message), 0); /* without an address before the port: loopback */
+    assert_int_equal(nm_listen_tcp("[]:0", &fd, &message), 0); /* an empty address means loopback */
     (void)snprintf(address, sizeof address, "127.0.0.1:%u", port_of(fd));
     assert_int_equal(nm_listen_tcp(address, &other, &message), -EADDRINUSE);
     assert_int_equal(other, -7);
@@ -362,7 +363,7 @@ static void test_the_socket_belongs_to_the_group(void **state)
     assert_int_equal(nm_listen_group("root"), 0);
 }
 
-/* As many groups as directory services may give to users. The kernel saves them when the connection is made. */
+/* Directory services may give a user very many groups. The kernel saves these groups when the connection is made. */
 static void test_a_client_with_many_groups_is_recognized(void **state)
 {
     gid_t groups[N_GROUPS], old[N_GROUPS];
@@ -427,11 +428,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_a_socket_in_use_is_not_replaced),
-        TEST(test_a_server_with_a_full_backlog_is_alive),
+        TEST(test_a_server_with_a_full_backlog_is_not_replaced),
         TEST(test_the_socket_of_a_killed_nmd_is_replaced),
         TEST(test_a_user_without_rights_can_not_use_the_group),
         TEST(test_a_failed_start_leaves_the_path_unchanged),
-        TEST(test_the_check_gives_the_error_of_a_start),
+        TEST(test_the_check_reports_the_error_that_a_start_would_have),
         cmocka_unit_test(test_both_errors_are_reported), cmocka_unit_test(test_a_port_in_use_is_reported),
         cmocka_unit_test(test_a_failed_start_leaves_no_port_open),
         cmocka_unit_test(test_the_socket_belongs_to_the_group),

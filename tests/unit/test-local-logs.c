@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Logs with times, in two files, and logs that are cut while a client reads them. */
+/* Logs with times, logs in two files, and logs that are cut while a client reads them. */
 
 #include "http-fixture.h"
 
@@ -39,7 +39,7 @@ static void write_log(struct fixture *f, const char *name, const char *text)
     write_file(f, name, text, strlen(text));
 }
 
-/* Writes points for these offsets of the output, a second apart. */
+/* Writes the times of these offsets of the output. The times are one second apart. */
 static void write_times(struct fixture *f, const uint64_t *offsets, size_t n)
 {
     struct nm_output_point p[8];
@@ -106,7 +106,7 @@ static void test_lines_have_timestamps(void **state)
     assert_log(f, "?timestamps=true", 200, "");
     write_log(f, "stdout", "one\ntwo\nthree");
     assert_log(f, "?timestamps=true", 200, UNKNOWN "one\n" UNKNOWN "two\n" UNKNOWN "three");
-    write_times(f, (uint64_t[]){0, 6}, 2); /* a line has the time of its beginning */
+    write_times(f, (uint64_t[]){0, 6}, 2); /* a line has the time at which its first byte was written */
     assert_log(f, "?timestamps=true", 200, T0 "one\n" T0 "two\n" T1 "three");
     write_times(f, (uint64_t[]){4, 8}, 2);
     assert_log(f, "?timestamps=true", 200, UNKNOWN "one\n" T0 "two\n" T1 "three");
@@ -124,23 +124,23 @@ static void test_lines_since_a_time_are_selected(void **state)
     struct fixture *f = *state;
 
     begin(f);
-    assert_log(f, "?since_usec=1", 200, ""); /* no output was written at all */
+    assert_log(f, "?since_usec=1", 200, ""); /* the command has written no output */
     write_log(f, "stdout", "");
     assert_log(f, "?since_usec=1", 200, "");
     write_log(f, "stdout", "one\ntwo\nthree\n");
-    assert_log(f, "?since_usec=1", 409, NULL); /* the times aren't known */
+    assert_log(f, "?since_usec=1", 409, NULL); /* 409: the log has no times */
     write_times(f, (uint64_t[]){0, 4, 8}, 3);
     assert_log(f, "?since_usec=1", 200, "one\ntwo\nthree\n");
     assert_log(f, "?since_usec=1000000001000000", 200, "two\nthree\n");
     assert_log(f, "?since_usec=1000000001000001&timestamps=true", 200, T2 "three\n");
     assert_log(f, "?since_usec=1000000003000000", 200, "");
-    /* a line that begins before the time is left out, and the position of the first line isn't known yet */
+    /* a line that begins before the time is omitted, and the position of the first line isn't known yet */
     write_times(f, (uint64_t[]){0, 6}, 2);
     assert_log(f, "?since_usec=1000000001000000", 200, "three\n");
     assert_position(f, "?since_usec=1000000001000000", NULL);
     write_times(f, (uint64_t[]){0, 10}, 2);
     assert_log(f, "?since_usec=1000000001000000", 200, "");
-    /* if the newest lines begin later than the time, they are the result */
+    /* the newest lines begin after the time, so they are the result */
     write_times(f, (uint64_t[]){0, 4}, 2);
     assert_log(f, "?since_usec=1000000001000000&tail=1", 200, "three\n");
     assert_log(f, "?since_usec=1000000001000000&tail=3", 200, "two\nthree\n");
@@ -160,8 +160,8 @@ static uint64_t n_reads(void)
     return n;
 }
 
-/* A line that begins before the time isn't shown, and may be endless. The server skips it piece by piece, and other
- * clients have turns meanwhile. */
+/* A line that begins before the time isn't shown. This line may be very long, so the server skips it in pieces, and
+ * serves other clients meanwhile. */
 static void test_a_line_that_began_earlier_is_skipped(void **state)
 {
     enum { LONG = 256 << 20, READS = LONG / 4096 };
@@ -183,10 +183,10 @@ static void test_a_line_that_began_earlier_is_skipped(void **state)
         turn(&c);
         most = NM_MAX(most, n_reads() - before);
     }
-    assert_in_range(most, 1, READS / 4); /* some turns of the client, and then turns of the loop */
+    assert_in_range(most, 1, READS / 4); /* the client's reads are limited in each turn of the loop */
     assert_content(&c, "last\n");
     client_close(&c);
-    /* the stream continues if only followed output comes after the line */
+    /* the stream also continues if all output after the long line is written later */
     assert_int_equal(truncate(path, LONG), 0);
     follow(f, &c, WEB "?follow=true&since_usec=1000000001000000");
     append_log(f, f->m->containers[0], "x\nmore\n");
@@ -208,7 +208,7 @@ static void test_a_log_without_valid_times_has_none(void **state)
     assert_log(f, "", 200, "one\n");
 }
 
-/* A file of times is made and replaced while the log is followed. */
+/* The file of times is made, and later replaced, while the log is followed. */
 static void test_a_followed_log_has_times(void **state)
 {
     struct fixture *f = *state;
@@ -241,7 +241,7 @@ static void test_a_log_of_two_files_is_joined(void **state)
     begin(f);
     write_log(f, "stdout.0", "one\ntwo\n");
     write_log(f, "stdout", HEAD "three\nfour\n");
-    /* if both files are read at once, no line is between them */
+    /* if both files exist, no line is added between their contents */
     assert_log(f, "", 200, "one\ntwo\nthree\nfour\n");
     assert_log(f, "?from=4", 200, "two\nthree\nfour\n");
     assert_log(f, "?from=8", 200, "three\nfour\n");
@@ -258,14 +258,14 @@ static void test_a_log_of_two_files_is_joined(void **state)
     assert_log(f, "?from=10&timestamps=true", 200, "ree\n" T2 "four\n");
 }
 
-/* The first of two files was cut. The client gets the rest, with the line that reports the cut, and the position of
- * the rest. */
+/* The beginning of the first file was cut. The client gets the remaining output with a line that reports the cut, and
+ * the position of the remaining output. */
 static void test_a_cut_log_reports_the_cut(void **state)
 {
     struct fixture *f = *state;
 
     begin(f);
-    write_log(f, "stdout.8", HEAD "three\nfour\n"); /* as after the container's end */
+    write_log(f, "stdout.8", HEAD "three\nfour\n"); /* as nmd shortens a log after the container's end */
     assert_log(f, "", 200, HEAD "three\nfour\n");
     assert_log(f, "?from=3", 200, HEAD "three\nfour\n");
     assert_log(f, "?from=8", 200, "three\nfour\n");
@@ -277,8 +277,8 @@ static void test_a_cut_log_reports_the_cut(void **state)
     assert_log(f, "?since_usec=1000000001000000&timestamps=true", 200, T1 HEAD T1 "three\n" T1 "four\n");
 }
 
-/* The log changes its file while it is followed. No output comes twice, and a cut is reported. */
-static void test_a_followed_log_changes_its_file_without_loss(void **state)
+/* A new file of the log begins while the log is followed. No output is sent twice, and a cut is reported. */
+static void test_a_followed_log_continues_in_its_next_file_without_loss(void **state)
 {
     struct fixture *f = *state;
     char from[256], to[256];
@@ -291,7 +291,7 @@ static void test_a_followed_log_changes_its_file_without_loss(void **state)
     log_path(f, "stdout", from);
     log_path(f, "stdout.0", to);
     assert_int_equal(rename(from, to), 0);
-    turn_for(&c, 20000); /* for a moment no newest file exists */
+    turn_for(&c, 20000); /* for a short time the newest file doesn't exist */
     write_log(f, "stdout", HEAD "three\n");
     fake_manager_set_state(f->m, f->m->containers[0], NM_PAUSED);
     until(&c, strstr(c.data, "three\n"));
@@ -303,7 +303,7 @@ static void test_a_followed_log_changes_its_file_without_loss(void **state)
     client_close(&c);
 }
 
-/* A log is cut while a slow client reads it. The client is disconnected or gets less, but never wrong bytes. */
+/* A log is cut while a slow client reads it. The client is disconnected or gets fewer bytes, but never wrong bytes. */
 static void test_a_slow_reader_of_a_cut_log_gets_no_wrong_output(void **state)
 {
     static char text[2 << 20];
@@ -322,7 +322,7 @@ static void test_a_slow_reader_of_a_cut_log_gets_no_wrong_output(void **state)
     assert_int_equal(truncate(path, 0), 0);
     until(&c, c.eof);
     assert_int_equal(client_status(&c), 200);
-    assert_in_range(c.len, 1000, sizeof text); /* less than announced, so the client notices */
+    assert_in_range(c.len, 1000, sizeof text); /* fewer bytes than announced, which the client can detect */
     assert_non_null(client_header(&c, "Content-Length"));
     client_close(&c);
     client_close(&other);
@@ -353,7 +353,7 @@ static void test_invalid_queries_are_refused(void **state)
     }
 }
 
-/* The file has been truncated, so its tail can't be found. */
+/* The file has been truncated, so the last lines can't be found. */
 static void test_the_tail_of_a_truncated_file_is_empty(void **state)
 {
     struct fixture *f = *state;
@@ -382,7 +382,7 @@ int main(void)
         TEST(test_a_followed_log_has_times),
         TEST(test_a_log_of_two_files_is_joined),
         TEST(test_a_cut_log_reports_the_cut),
-        TEST(test_a_followed_log_changes_its_file_without_loss),
+        TEST(test_a_followed_log_continues_in_its_next_file_without_loss),
         TEST(test_a_slow_reader_of_a_cut_log_gets_no_wrong_output),
         TEST(test_invalid_queries_are_refused),
         TEST(test_the_tail_of_a_truncated_file_is_empty),

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The HTTP server handles requests while memory or descriptors are missing, at a different call in each attempt. It
- * leaks nothing, and serves the next client. */
+/* The HTTP server handles requests while one allocation or one call for a descriptor fails, another one in each
+ * attempt. The server leaks neither memory nor descriptors, and serves the next client. */
 
 #include <sys/stat.h>
 
 #include "refused-requests.h"
 
-static void test_each_request_survives_each_refusal(void **state)
+static void test_after_each_failed_call_of_a_request_the_next_client_is_served(void **state)
 {
     static const struct request all[] = {
         {"GET", "/v1/version", NULL, 200, NULL, false},
@@ -45,7 +45,7 @@ static void test_each_request_survives_each_refusal(void **state)
         assert_true(each_refusal(f, &all[i], false) >= 5);
 }
 
-/* A complete answer to a drain names the queued container. */
+/* If the answer to a drain is complete, the answer names the queued container. */
 static void test_a_drain_names_the_queued_container(void **state)
 {
     static const struct request drain = {"POST", "/v1/drain", "{}", 200, NULL, false};
@@ -64,7 +64,7 @@ static void test_a_drain_names_the_queued_container(void **state)
     }
 }
 
-static void test_each_stream_survives_each_refusal(void **state)
+static void test_after_each_failed_call_of_a_stream_the_next_client_is_served(void **state)
 {
     static const struct request all[] = {
         {"GET", "/v1/events", NULL, 200, NULL, false},
@@ -85,8 +85,8 @@ static void test_each_stream_survives_each_refusal(void **state)
         assert_true(each_refusal(f, &all[i], !strstr(all[i].target, "/wait")) >= 5);
 }
 
-/* Whichever allocation of a followed stream fails: it is cut off, or later output still arrives. */
-static void test_a_followed_log_goes_on_or_is_cut_off(void **state)
+/* Each allocation of a followed stream fails once. The stream is then cut off, or later output still arrives. */
+static void test_after_a_failed_call_a_followed_log_continues_or_is_cut_off(void **state)
 {
     static const struct request a = {"GET", "/v1/containers/web/logs?follow=true", NULL, 200, NULL, false};
     struct fixture *f = *state;
@@ -120,10 +120,10 @@ static void test_a_followed_log_goes_on_or_is_cut_off(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_each_request_survives_each_refusal),
+        TEST(test_after_each_failed_call_of_a_request_the_next_client_is_served),
         TEST(test_a_drain_names_the_queued_container),
-        TEST(test_each_stream_survives_each_refusal),
-        TEST(test_a_followed_log_goes_on_or_is_cut_off),
+        TEST(test_after_each_failed_call_of_a_stream_the_next_client_is_served),
+        TEST(test_after_a_failed_call_a_followed_log_continues_or_is_cut_off),
     };
 
     json_set_alloc_funcs(malloc, free); /* the test's functions, which fail */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The HTTP server: valid and invalid requests, permissions, and its sockets. */
+/* The HTTP server: valid and invalid requests, permissions, and sockets. */
 
 #include "http-fixture.h"
 
@@ -137,7 +137,7 @@ static void test_invalid_requests_are_refused(void **state)
     }
 }
 
-static void test_a_wrong_method_names_the_allowed_ones(void **state)
+static void test_the_answer_to_a_wrong_method_names_the_allowed_methods(void **state)
 {
     struct fixture *f = *state;
     struct client c;
@@ -151,7 +151,7 @@ static void test_a_wrong_method_names_the_allowed_ones(void **state)
     client_close(&c);
 }
 
-static void test_another_media_type_is_refused(void **state)
+static void test_a_body_of_another_media_type_is_refused(void **state)
 {
     struct fixture *f = *state;
     struct client c;
@@ -201,7 +201,7 @@ static void test_refusals_of_the_manager_are_passed_on(void **state)
     }
 }
 
-static void test_a_submission_returns_the_id(void **state)
+static void test_a_submission_returns_the_id_of_the_container(void **state)
 {
     static const char body[] =
         "{\"command\":[\"sleep\",\"9\"],\"execution_type\":\"OPPORTUNISTIC\",\"name\":\"job\","
@@ -236,8 +236,8 @@ static void ask_for_command(struct client *c, const char *protocol, const char *
                 protocol, strlen(body), body, behind);
 }
 
-/* The connection is passed to the command, and nmd has closed its own descriptor by then. */
-static void test_a_command_gets_the_connection(void **state)
+/* The connection is passed to the command. nmd has then closed its own descriptor of the connection. */
+static void test_an_executed_command_gets_the_connection(void **state)
 {
     static const char body[] = "{\"command\":[\"ls\",\"-l\"],\"env\":{\"A\":\"1\"},\"rows\":24,\"columns\":80}";
     struct fixture *f = *state;
@@ -284,7 +284,8 @@ static void test_a_submission_with_input_gets_the_connection(void **state)
     assert_int_equal(request(f, "POST", "/v1/containers", body, NULL), 400);
 }
 
-/* A client that sends input before the answer is refused. The command doesn't get bytes that came with the request. */
+/* A client that sends input before it has the answer is refused. Bytes that arrived together with the request are never
+ * passed to the command. */
 static void test_input_before_the_answer_is_refused(void **state)
 {
     struct fixture *f = *state;
@@ -334,7 +335,7 @@ static void test_a_refused_command_gets_an_answer(void **state)
     assert_string_equal(f->m->exec_words, "");
 }
 
-static void test_each_action_reaches_the_manager(void **state)
+static void test_each_action_is_passed_to_the_manager(void **state)
 {
     static const char *const deeds[] = {"pause", "resume", "promote", "demote", "kill"};
     struct fixture *f = *state;
@@ -378,7 +379,7 @@ static void test_each_action_reaches_the_manager(void **state)
     assert_string_equal(f->m->last_id, "reload");
 }
 
-static void test_a_connection_is_kept_alive(void **state)
+static void test_a_connection_serves_several_requests(void **state)
 {
     struct fixture *f = *state;
     struct client c;
@@ -504,8 +505,8 @@ static void test_a_member_of_the_group_is_an_administrator(void **state)
     assert_false(f->m->caller.admin);
 }
 
-/* A decision about a user's container doesn't name containers of other users. */
-static void test_a_decision_names_no_containers_of_others(void **state)
+/* A user who reads a decision about its own container doesn't see ids of other users' containers. */
+static void test_a_decision_shows_a_user_no_containers_of_other_users(void **state)
 {
     struct fixture *f = *state;
     struct nm_decision *d = &f->m->decisions[0];
@@ -636,7 +637,7 @@ static int tcp_request(struct fixture *f, const char *method, const char *target
     return status;
 }
 
-static void test_tcp_serves_reads_only(void **state)
+static void test_over_tcp_only_reads_are_permitted(void **state)
 {
     static const char *const refused[] = {"/v1/config", "/v1/containers/web",
                                           "/v1/containers/web/logs", "/v1/containers/web/wait",
@@ -689,9 +690,9 @@ static void test_an_invalid_address_is_refused(void **state)
 
 /* ---- lists -------------------------------------------------------------------------------- */
 
-/* The list comes in parts. Each part has the target of the next one, until there are no more. Long members are left
- * out. */
-static void test_a_long_list_comes_in_parts(void **state)
+/* A list is sent in parts. Each part except the last has the target for the next part. Long members of a container are
+ * omitted. */
+static void test_a_long_list_is_sent_in_parts(void **state)
 {
     static const char *const words[] = {"sh", "-c", "0123456789012345678901234567890123456789",
                                         "0123456789012345678901234567890123456789",
@@ -737,7 +738,7 @@ static void test_a_long_list_comes_in_parts(void **state)
 
 /* ---- routes ------------------------------------------------------------------------------- */
 
-static void test_each_route_has_its_methods(void **state)
+static void test_each_route_is_found_by_its_method_and_path(void **state)
 {
     (void)state;
     for (size_t i = 0; i < nm_n_routes; i++) {
@@ -755,7 +756,7 @@ static void test_each_route_has_its_methods(void **state)
         assert_int_equal(id != NULL, brace != NULL);
         if (id)
             assert_string_equal(id, "abcd");
-        /* requests that TCP permits to everyone only read */
+        /* routes that are available over TCP must only read */
         if (r->flags & NM_ROUTE_TCP)
             assert_string_equal(r->method, "GET");
         nm_target_done(&t);
@@ -767,30 +768,30 @@ static void test_each_route_has_its_methods(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_route_has_its_methods),
+        cmocka_unit_test(test_each_route_is_found_by_its_method_and_path),
         TEST(test_each_read_request_is_answered),
-        TEST(test_a_long_list_comes_in_parts),
+        TEST(test_a_long_list_is_sent_in_parts),
         TEST(test_each_answer_has_its_headers),
         TEST(test_invalid_requests_are_refused),
-        TEST(test_a_wrong_method_names_the_allowed_ones),
-        TEST(test_another_media_type_is_refused),
+        TEST(test_the_answer_to_a_wrong_method_names_the_allowed_methods),
+        TEST(test_a_body_of_another_media_type_is_refused),
         TEST(test_refusals_of_the_manager_are_passed_on),
-        TEST(test_a_submission_returns_the_id),
-        TEST(test_a_command_gets_the_connection),
+        TEST(test_a_submission_returns_the_id_of_the_container),
+        TEST(test_an_executed_command_gets_the_connection),
         TEST(test_a_submission_with_input_gets_the_connection),
         TEST(test_input_before_the_answer_is_refused),
         TEST(test_a_refused_command_gets_an_answer),
-        TEST(test_each_action_reaches_the_manager),
-        TEST(test_a_connection_is_kept_alive),
+        TEST(test_each_action_is_passed_to_the_manager),
+        TEST(test_a_connection_serves_several_requests),
         TEST(test_an_announced_body_that_is_too_large_is_refused),
         TEST(test_a_chunked_body_that_is_too_large_is_refused),
         TEST(test_the_largest_body_is_accepted),
         TEST(test_a_user_sees_only_its_own_containers),
         TEST(test_a_member_of_the_group_is_an_administrator),
-        TEST(test_a_decision_names_no_containers_of_others),
+        TEST(test_a_decision_shows_a_user_no_containers_of_other_users),
         TEST(test_the_path_of_the_socket_is_checked),
         TEST(test_an_inherited_socket_is_served),
-        TEST(test_tcp_serves_reads_only),
+        TEST(test_over_tcp_only_reads_are_permitted),
         TEST(test_an_invalid_address_is_refused),
     };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The start of the HTTP server without memory or descriptors, at each place once. */
+/* The start of the HTTP server. In each attempt another allocation, or another call for a descriptor, fails. */
 
 #include "http-fixture.h"
 
@@ -32,14 +32,15 @@ static int try_server(struct fixture *f, const struct nm_local_server_params *p,
     return r;
 }
 
-static void test_a_refused_start_leaves_nothing(void **state)
+static void test_a_failed_start_leaves_neither_file_nor_descriptor(void **state)
 {
     struct fixture *f = *state;
     struct nm_local_server_params p = {.socket_path = f->path, .socket_mode = 0600, .http_address = "0"};
     unsigned before, n;
     bool refused;
 
-    assert_int_equal(try_server(f, &p, 0, &refused), 0); /* timers make the loop open a descriptor of its own */
+    assert_int_equal(try_server(f, &p, 0, &refused), 0); /* the loop opens a descriptor for its first timer, and keeps
+                                                            it */
     before = n_open_fds();
     for (refused = true, n = 1; refused; n++) {
         int r = try_server(f, &p, n, &refused);
@@ -51,8 +52,8 @@ static void test_a_refused_start_leaves_nothing(void **state)
     assert_true(n > 12);
 }
 
-/* An inherited socket stays open and its caller's if the start fails. */
-static void test_an_inherited_socket_stays_the_callers_after_a_refused_start(void **state)
+/* If the start fails, an inherited socket remains open, and the caller still owns it. */
+static void test_after_a_failed_start_the_caller_owns_the_inherited_socket(void **state)
 {
     struct fixture *f = *state;
     struct sockaddr_un sa = {.sun_family = AF_UNIX};
@@ -74,10 +75,10 @@ static void test_an_inherited_socket_stays_the_callers_after_a_refused_start(voi
     }
 }
 
-static void test_an_inherited_number_without_a_descriptor_is_an_error(void **state)
+static void test_an_inherited_number_that_is_no_open_descriptor_is_an_error(void **state)
 {
     struct fixture *f = *state;
-    const struct nm_local_server_params p = {.listen_fd = 1 << 20}; /* a number without a descriptor */
+    const struct nm_local_server_params p = {.listen_fd = 1 << 20}; /* no descriptor has this number */
     struct nm_local_server *s = NULL;
     char *message = NULL;
 
@@ -100,7 +101,7 @@ static int listen_on_loopback(struct sockaddr_in *ret)
     return fd;
 }
 
-/* Clients of another socket have the permissions of TCP, and no more. */
+/* Clients of an additional socket have the permissions of TCP only. */
 static void assert_has_permissions_of_tcp(struct fixture *f, const struct sockaddr_in *at)
 {
     struct client c = {.f = f, .fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), .data = calloc(1, 1)};
@@ -112,7 +113,7 @@ static void assert_has_permissions_of_tcp(struct fixture *f, const struct sockad
     client_close(&c);
 }
 
-static void test_another_socket_is_served_and_closed(void **state)
+static void test_an_additional_socket_is_served_and_closed(void **state)
 {
     struct fixture *f = *state;
     struct sockaddr_in at;
@@ -125,7 +126,7 @@ static void test_another_socket_is_served_and_closed(void **state)
     assert_int_equal(fcntl(fd, F_GETFD), -1);
 }
 
-static void test_another_socket_that_cannot_be_watched_is_closed(void **state)
+static void test_an_additional_socket_that_can_not_be_watched_is_closed(void **state)
 {
     struct fixture *f = *state;
     struct sockaddr_in at;
@@ -145,11 +146,11 @@ static void test_another_socket_that_cannot_be_watched_is_closed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_a_refused_start_leaves_nothing),
-        TEST(test_an_inherited_socket_stays_the_callers_after_a_refused_start),
-        TEST(test_an_inherited_number_without_a_descriptor_is_an_error),
-        TEST(test_another_socket_is_served_and_closed),
-        TEST(test_another_socket_that_cannot_be_watched_is_closed),
+        TEST(test_a_failed_start_leaves_neither_file_nor_descriptor),
+        TEST(test_after_a_failed_start_the_caller_owns_the_inherited_socket),
+        TEST(test_an_inherited_number_that_is_no_open_descriptor_is_an_error),
+        TEST(test_an_additional_socket_is_served_and_closed),
+        TEST(test_an_additional_socket_that_can_not_be_watched_is_closed),
     };
 
     json_set_alloc_funcs(malloc, free); /* the test's functions, which fail */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Answers that take long: wait, logs and events that are followed, and clients that disconnect meanwhile. */
+/* Answers that take a long time: a wait for a container's end, and followed logs and events. Also clients that
+ * disconnect before the end of the answer. */
 
 #include "counted-memory.h"
 #include "http-fixture.h"
@@ -15,7 +16,7 @@
 
 /* ---- wait --------------------------------------------------------------------------------- */
 
-static void test_a_wait_returns_the_end(void **state)
+static void test_a_wait_returns_at_the_end_of_the_container(void **state)
 {
     struct fixture *f = *state;
     struct nm_local_server_params p = {.timeout_usec = 300 * NM_USEC_PER_MSEC};
@@ -33,7 +34,7 @@ static void test_a_wait_returns_the_end(void **state)
     fake_manager_set_state(f->m, con, NM_KILLING);
     turn_for(&c, 20000);
     assert_int_equal(c.len, 0);
-    /* before the end, another container gets its name */
+    /* another container gets the name before the first container ends */
     strcpy(con->name, "old");
     newer = fake_manager_add(f->m, "web", 0);
     con->exit_code = 3;
@@ -47,10 +48,10 @@ static void test_a_wait_returns_the_end(void **state)
     client_close(&c);
     assert_int_equal(newer->view.state, NM_RUNNING);
     assert_int_equal(request(f, "GET", "/v1/containers/old/wait", NULL, NULL),
-                     200); /* the container has ended: answered at once */
+                     200); /* the container has ended, so the answer comes immediately */
 }
 
-static void test_a_client_may_leave_during_a_wait(void **state)
+static void test_a_client_may_disconnect_during_a_wait(void **state)
 {
     struct fixture *f = *state;
     struct client c[50], other;
@@ -73,7 +74,7 @@ static void test_a_client_may_leave_during_a_wait(void **state)
     client_close(&other);
 }
 
-static void test_a_half_closed_client_still_gets_the_end(void **state)
+static void test_a_client_that_sends_no_more_still_gets_the_answer_to_a_wait(void **state)
 {
     struct fixture *f = *state;
     struct nm_container *con;
@@ -141,7 +142,7 @@ static void test_a_large_log_is_sent_in_pieces(void **state)
     con = fake_manager_add(f->m, "web", 0);
     memset(line, 'x', 99);
     strcpy(line + 99, "\n");
-    for (int i = 0; i < 60000; i++) /* 6 MB: more than the server reads back for a tail */
+    for (int i = 0; i < 60000; i++) /* 6 MB, which is more than the server reads to find the last lines */
         append_log(f, con, line);
     client_connect(f, &c);
     client_send(&c, "GET /v1/containers/web/logs HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
@@ -187,9 +188,9 @@ static void test_a_followed_log_is_sent_as_it_grows(void **state)
     fake_manager_set_state(f->m, con, NM_COMPLETED);
     until(&c, c.eof);
     assert_content(&c, "first\nsecond\nlast\n");
-    assert_non_null(strstr(c.data, "\r\n0\r\n\r\n")); /* a proper end */
+    assert_non_null(strstr(c.data, "\r\n0\r\n\r\n")); /* the stream ends with the last chunk */
     client_close(&c);
-    follow(f, &c, "/v1/containers/web/logs?follow=true&tail=1"); /* ended already */
+    follow(f, &c, "/v1/containers/web/logs?follow=true&tail=1"); /* the container has ended already */
     until(&c, c.eof);
     assert_content(&c, "last\n");
     client_close(&c);
@@ -215,7 +216,8 @@ static void test_a_truncated_log_is_followed(void **state)
     client_close(&c);
 }
 
-/* The file isn't the one that the shim has made. The manager reports that, at once or while the log is followed. */
+/* The file isn't the file that the shim has made. The manager reports this immediately, or later while the log is
+ * followed. */
 static void test_a_log_that_is_not_a_file_is_refused(void **state)
 {
     struct fixture *f = *state;
@@ -269,7 +271,7 @@ static void test_events_are_sent_as_they_happen(void **state)
     assert_false(c.eof);
     fake_manager_set_state(f->m, con, NM_PAUSED);
     until(&c, strstr(c.data, "PAUSED"));
-    stop(f); /* ends the stream properly */
+    stop(f); /* ends the stream with the last chunk */
     until(&c, c.eof);
     rest = text = client_content(&c);
     while ((line = strsep(&rest, "\n")) && *line) {
@@ -283,7 +285,7 @@ static void test_events_are_sent_as_they_happen(void **state)
     client_close(&c);
 }
 
-static void test_events_after_a_number_are_sent(void **state)
+static void test_events_with_higher_numbers_are_sent(void **state)
 {
     struct fixture *f = *state;
     struct client c;
@@ -298,7 +300,7 @@ static void test_events_after_a_number_are_sent(void **state)
     assert_non_null(strstr(c.data, "\"number\":5"));
     assert_null(strstr(c.data, "lost"));
     client_close(&c);
-    follow(f, &c, "/v1/events?after=900"); /* a number of an nmd before a restart: all events are new */
+    follow(f, &c, "/v1/events?after=900"); /* a number from before a restart of nmd, so all events are sent */
     until(&c, strstr(c.data, "\r\n0\r\n\r\n"));
     assert_non_null(strstr(c.data, "\"number\":1"));
     client_close(&c);
@@ -318,8 +320,9 @@ static void test_lost_events_are_reported(void **state)
     client_close(&c);
 }
 
-/* A slow reader costs only its place, and is informed of the events that it missed. */
-static void test_a_slow_reader_is_told_of_missed_events(void **state)
+/* For a slow reader the server keeps only the reader's position. The reader is informed of the events that it
+ * missed. */
+static void test_a_slow_reader_is_informed_of_missed_events(void **state)
 {
     struct fixture *f = *state;
     struct client c;
@@ -347,7 +350,7 @@ static void test_a_slow_reader_is_told_of_missed_events(void **state)
     client_close(&c);
 }
 
-static void test_events_of_other_users_are_left_out(void **state)
+static void test_events_of_other_users_are_not_sent(void **state)
 {
     struct fixture *f = *state;
     struct nm_container *alices, *bobs;
@@ -371,7 +374,7 @@ static void test_events_of_other_users_are_left_out(void **state)
     client_close(&c);
 }
 
-static void test_a_client_may_leave_during_events(void **state)
+static void test_a_client_may_disconnect_during_a_stream_of_events(void **state)
 {
     struct fixture *f = *state;
     struct client c[50], other;
@@ -436,8 +439,8 @@ static void get_history(struct fixture *f, struct client *c)
     get_history_of(f, c, "");
 }
 
-/* The span counts back from the newest point, to the microsecond. */
-static void test_a_span_counts_back_from_the_newest_point(void **state)
+/* The requested span ends at the newest point, and is exact to the microsecond. */
+static void test_a_span_ends_at_the_newest_point(void **state)
 {
     static const struct {
         const char *query;
@@ -480,8 +483,8 @@ static void test_the_history_is_sent(void **state)
     }
 }
 
-/* The longest history is made piece by piece: a client that requests it again and again costs little memory and
- * doesn't delay others. */
+/* The answer with the longest history is made in pieces. A client that requests it repeatedly therefore uses little
+ * memory and doesn't delay other clients. */
 static void test_a_long_history_is_made_in_pieces(void **state)
 {
     struct fixture *f = *state;
@@ -504,8 +507,9 @@ static void test_a_long_history_is_made_in_pieces(void **state)
     client_close(&other);
 }
 
-/* Points that the ring drops before a slow reader comes to them are left out, and new ones aren't appended. */
-static void test_a_slow_reader_misses_dropped_points(void **state)
+/* Points that the ring drops before a slow reader has read them are omitted. Points that are added after the request
+ * are not sent. */
+static void test_a_slow_reader_does_not_get_dropped_points(void **state)
 {
     struct fixture *f = *state;
     struct client c, other;
@@ -521,7 +525,7 @@ static void test_a_slow_reader_misses_dropped_points(void **state)
     client_close(&other);
 }
 
-static void test_a_client_may_leave_during_the_history(void **state)
+static void test_a_client_may_disconnect_while_it_reads_the_history(void **state)
 {
     struct fixture *f = *state;
     struct client c[20], other;
@@ -566,7 +570,7 @@ static void test_a_stop_ends_streams(void **state)
     client_close(&events);
 }
 
-/* The library reads the request only while it is being stopped. */
+/* libmicrohttpd reads the request only when the server is already being stopped. */
 static void test_a_request_during_the_stop_is_ended(void **state)
 {
     struct fixture *f = *state;
@@ -589,9 +593,9 @@ static void test_a_request_during_the_stop_is_ended(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_a_wait_returns_the_end),
-        TEST(test_a_client_may_leave_during_a_wait),
-        TEST(test_a_half_closed_client_still_gets_the_end),
+        TEST(test_a_wait_returns_at_the_end_of_the_container),
+        TEST(test_a_client_may_disconnect_during_a_wait),
+        TEST(test_a_client_that_sends_no_more_still_gets_the_answer_to_a_wait),
         TEST(test_a_log_is_sent),
         TEST(test_a_large_log_is_sent_in_pieces),
         TEST(test_a_followed_log_is_sent_as_it_grows),
@@ -599,16 +603,16 @@ int main(void)
         TEST(test_a_log_that_is_not_a_file_is_refused),
         TEST(test_logs_of_other_users_are_refused),
         TEST(test_events_are_sent_as_they_happen),
-        TEST(test_events_after_a_number_are_sent),
+        TEST(test_events_with_higher_numbers_are_sent),
         TEST(test_lost_events_are_reported),
-        TEST(test_a_slow_reader_is_told_of_missed_events),
-        TEST(test_events_of_other_users_are_left_out),
-        TEST(test_a_client_may_leave_during_events),
+        TEST(test_a_slow_reader_is_informed_of_missed_events),
+        TEST(test_events_of_other_users_are_not_sent),
+        TEST(test_a_client_may_disconnect_during_a_stream_of_events),
         TEST(test_the_history_is_sent),
-        TEST(test_a_span_counts_back_from_the_newest_point),
+        TEST(test_a_span_ends_at_the_newest_point),
         TEST(test_a_long_history_is_made_in_pieces),
-        TEST(test_a_slow_reader_misses_dropped_points),
-        TEST(test_a_client_may_leave_during_the_history),
+        TEST(test_a_slow_reader_does_not_get_dropped_points),
+        TEST(test_a_client_may_disconnect_while_it_reads_the_history),
         TEST(test_a_stop_ends_streams),
         TEST(test_a_request_during_the_stop_is_ended),
     };
