@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Implements yarn/resolve.h without a process for each name: all names resolve to this host, and the answer comes in
- * the next turn. */
+/* Implements yarn/resolve.h without a process for each name. All names resolve to this host. The answer comes in the
+ * next turn of the event loop. */
 
 #include "yarn/resolve.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Fuzzes archives. The first byte chooses the kind: even is zip, odd is tar. Apart from crashes it detects files
- * outside the directory, files of other types than file, directory and link, and modes that give rights away. Links may
- * lead anywhere.
+ * Fuzzes archives. The first byte chooses the kind: even is zip, odd is tar. Apart from crashes, the target detects
+ * files outside the directory, files of other types than regular file, directory and link, and modes that give other
+ * users access. Links may have any target.
  */
 
 #include <errno.h>
@@ -39,7 +39,7 @@ static int look(const char *path, const struct stat *st, int type, struct FTW *f
     return 0;
 }
 
-/* The directory of a run has a single entry, "in". */
+/* Checks the directory of a run, which has a single entry, "in". */
 static void check_tree(const char *root)
 {
     char path[64];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Fuzzes the cache's files of an earlier nmd, which a disk may have damaged. */
+/* Fuzzes the cache files that an earlier nmd has written, and that a disk may have damaged. */
 
 #include <jansson.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Fuzzes nmd.conf. A refused value has a message of one printable line. Accepted values print to text that reads back
- * the same.
+ * Fuzzes nmd.conf. The message of a refused value is one printable line. If an accepted value is printed and parsed,
+ * the result is the same value.
  */
 
 #include "agent/config/config-keys.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Fuzzes the frames that a client of a session sends to its shim, which runs as root: one frame after the other, in
- * pieces. The reader must not request data for which it has no room. */
+ * pieces. The reader must not request more data than its buffer can hold. */
 
 #include "util/frame.h"
 

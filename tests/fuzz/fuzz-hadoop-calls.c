@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Fuzzes whole sessions of clients that have a token, at both ports: ContainerManagementProtocol with a signed NMToken
- * and signed container tokens, and ApplicationMasterProtocol of the proxy, which asks a ResourceManager. The preamble,
- * SASL with the valid key and the context are correct unless the input changes them, so that every method is reached.
- * An input is a message:
+ * Fuzzes whole sessions of clients that have a token, at both ports. One port is that of ContainerManagementProtocol,
+ * with a signed NMToken and signed container tokens. The other port is that of the proxy, which serves
+ * ApplicationMasterProtocol and calls a ResourceManager. The preamble, SASL with the valid key, and the connection
+ * context are correct unless the input changes them, so that each method is reached. An input is a protobuf message:
  *
  *   1 varint  port: 0 containers, 1 masters, 2 masters with distributed scheduling
- *   2 bytes   the NMToken's identifier, which replaces a valid one and is signed, too
+ *   2 bytes   an identifier for the NMToken, which replaces the valid identifier and is signed, too
  *   3 bytes   the preamble
- *   4 bytes   ... fields added after each message of SASL, which override it
+ *   4 bytes   ... fields that are added to the messages of SASL, and that override their fields
  *   5 bytes   fields added after the connection context
- *   6 bytes   ... a call: 1 varint method, 2 bytes message, 3 bytes behind RpcRequest, 4 bytes behind RequestHeader,
- *             5 varint: 1 wait for the answer, 6 bytes a frame's content that replaces the call
- *   7 varint  the state of the world, in bits: see below
+ *   6 bytes   ... a call: 1 varint method, 2 bytes message, 3 bytes after RpcRequest, 4 bytes after RequestHeader,
+ *             5 varint: 1 wait for the answer, 6 bytes the content of a frame that replaces the call
+ *   7 varint  properties of the node and of the ResourceManager, as bits: enum WORLD_... below
  *
  * Container tokens without a password are signed.
  */
@@ -60,7 +60,7 @@ struct session {
     const char *protocol;
     const char *const *methods;
     size_t n_methods;
-    bool clean;  /* the input changes only the calls */
+    bool clean;  /* the input doesn't change the preamble, SASL or the connection context */
     bool fatal;  /* the server has reported a fatal error */
     unsigned n_calls, n_answers;
     bool answered[CALLS_MAX];
@@ -111,7 +111,7 @@ static void send_preamble(struct session *s)
     wire_put(&s->peer.out, bytes);
 }
 
-/* Parses a packet as a server's answer, and returns the rest behind its header. */
+/* Parses a packet as a server's answer. *ret_rest: the data after the header. */
 static Hadoop__RpcResponse *take_response(const struct wire_out *frame, struct nm_bytes *ret_rest)
 {
     struct nm_bytes message;
@@ -121,7 +121,7 @@ static Hadoop__RpcResponse *take_response(const struct wire_out *frame, struct n
     return hadoop__rpc_response__unpack(NULL, message.size, message.data);
 }
 
-/* Returns the server's next message of SASL. NULL: the server has refused or closed. */
+/* Returns the server's next message of SASL. NULL: the server has refused the client or has closed the connection. */
 static Hadoop__RpcSasl *hear_sasl(struct session *s)
 {
     _cleanup_(wire_out_done) struct wire_out frame = {};
@@ -253,7 +253,7 @@ static const ProtobufCMessageDescriptor *type_with_tokens(const char *method)
     return NULL;
 }
 
-/* Returns the message as in the input, byte for byte, unless it needs a signature. */
+/* Returns the message byte for byte as in the input, unless tokens in the message must be signed. */
 static struct wire_out call_message(const char *method, struct nm_bytes bytes)
 {
     const ProtobufCMessageDescriptor *type = type_with_tokens(method);
@@ -323,7 +323,7 @@ static void hear_answers(struct session *s)
 {
     while (s->clean && !s->fatal && !s->peer.ended && s->n_answers < s->n_calls)
         hear_answer(s);
-    /* If the session isn't clean, the number of answers is not known. */
+    /* If the input changes more than the calls, the number of answers is not known. */
     while (!s->clean && peer_turn(&s->peer, NM_USEC_PER_MSEC))
         while (peer_has_frame(&s->peer))
             hear_answer(s);
@@ -386,7 +386,7 @@ static int connect_here(struct sockaddr_un *sa, socklen_t size)
     return fd;
 }
 
-/* Listens on an address without a name, for which the kernel chooses one. */
+/* Listens on a UNIX address that the kernel chooses. */
 static int listen_here(struct sockaddr_un *sa, socklen_t *size)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -398,7 +398,7 @@ static int listen_here(struct sockaddr_un *sa, socklen_t *size)
     return fd;
 }
 
-/* Makes an NMToken with the identifier of attempt 1 of application 1, or the input's identifier, and the matching
+/* Makes an NMToken with the input's identifier, or with that of attempt 1 of application 1, and with the matching
  * password. */
 static struct nm_token *make_nm_token(struct session *s, const struct nm_yarn_master_key *key)
 {

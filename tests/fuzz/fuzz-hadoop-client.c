@@ -2,16 +2,16 @@
 
 /*
  * Fuzzes the clients of a ResourceManager with a hostile ResourceManager. The clients are a node that registers, sends
- * heartbeats and carries out the orders in their answers, and the proxy with a master's calls. The input has the
- * replies of the ResourceManager in SASL and to calls. The input is a message:
+ * heartbeats and carries out the orders in their answers, and the proxy with calls of an application master. The input
+ * has the replies of the ResourceManager in SASL and to calls. The input is a protobuf message:
  *
  *   1 varint  the client: 0 a node with a token, 1 a node without one, 2 the proxy, 3 the proxy with distributed
  *             scheduling
  *   2 bytes   ... the reply to the next packet: 1 varint form: 0 a header and the message, 1 the correct message of
  *             SASL followed by the message, 2 the message is the frame's whole content; 2 bytes message; 3 bytes added
- *             after RpcResponse, which override it; 4 varint: 1 the next reply is sent at once, too
+ *             after RpcResponse, which override it; 4 varint: 1 the next reply is sent together with this reply
  *
- * When there are no more replies, the connection is closed.
+ * After the last reply, the ResourceManager closes the connection.
  */
 
 #include "tests/unit/proxy-world.h"
@@ -169,7 +169,7 @@ static void reply_to(struct hostile *h, const Hadoop__RpcRequest *request, struc
     wire_out_done(&message);
 }
 
-/* Answers a packet with the next reply, or several. */
+/* Answers a packet with the next reply, or with several replies. */
 static void answer(struct hostile *h, struct nm_bytes packet)
 {
     Hadoop__RpcRequest *request;
@@ -300,7 +300,7 @@ static void ask(struct node *n)
     must(r == 0 || r == -ENOTCONN);
 }
 
-/* Listens on an address without a name, for which the kernel chooses one. */
+/* Listens on a UNIX address that the kernel chooses. */
 static int listen_here(struct sockaddr_un *sa, socklen_t *size)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -334,8 +334,8 @@ static void node_end(struct node *n)
     sd_event_unref(n->event);
 }
 
-/* Makes one call after the other, until the connection ends: at the latest after the last reply, and when both sides
- * are idle. */
+/* Makes one call after the other, until the connection ends. The connection ends at the latest after the last reply, or
+ * when both sides are idle. */
 static void run_node(struct node *n, struct hostile *h)
 {
     const uint64_t deadline = nm_now_usec() + WAIT_USEC;
@@ -368,7 +368,7 @@ static void as_node(struct nm_bytes input, bool secure)
         .token = secure ? &token : NULL, .simple_will_do = true, .closed = on_closed, .userdata = &n};
     must(nm_hadoop_client_new(n.event, &o, &n.client) == 0);
     if (!has_replies(&h))
-        h.listen_fd = nm_close(h.listen_fd); /* the server is down */
+        h.listen_fd = nm_close(h.listen_fd); /* no server listens on the address */
     run_node(&n, &h);
     node_end(&n);
     hostile_done(&h);
@@ -389,7 +389,7 @@ static void call_next(struct world *w, unsigned n)
         proxy_begin_call(w, "finishApplicationMaster", &m.base, &masters__anything__descriptor);
 }
 
-/* Runs the proxy. The proxy waits long for a call without an answer, so the run ends when both sides are idle. */
+/* Runs the proxy. The proxy would wait long for the answer to a call, so the run ends when both sides are idle. */
 static void as_proxy(struct nm_bytes input, bool distributed)
 {
     struct hostile h = {.input = input, .peer.fd = -EBADF};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Fuzzes packets of Hadoop's RPC. Each message in a packet is unpacked as every type that is possible there. */
+/* Fuzzes packets of Hadoop's RPC. Each message in a packet is unpacked as each type that may be at this position. */
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Fuzzes a server and a client of SASL with RpcSasl messages, each after its length. The input can't know a password,
- * so a server that asks for one must never accept. */
+/* Fuzzes a server and a client of SASL with RpcSasl messages. The length of each message precedes the message. The
+ * input can't contain a valid password, so a server that requires a password must never accept. */
 
 #include <errno.h>
 #include <stdlib.h>

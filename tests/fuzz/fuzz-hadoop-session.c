@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Fuzzes whole connections with sockets and the event loop: the bytes of a client to two servers, one that requires
- * tokens and one that doesn't, and the bytes of a server to two clients, one with a token and one without. */
+/* Fuzzes whole connections with sockets and the event loop. The input is sent as the bytes of a client to a server that
+ * requires tokens and to a server that doesn't. It is also sent as the bytes of a server to a client with a token and
+ * to a client without a token. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@ static int lookup(void *userdata, struct nm_bytes id, struct nm_sasl_bearer *ret
     return -EKEYREJECTED;
 }
 
-/* Listens on an address without a name, for which the kernel chooses one. */
+/* Listens on a UNIX address that the kernel chooses. */
 static int listen_somewhere(struct sockaddr_un *sa, socklen_t *size)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -44,7 +45,7 @@ static int listen_somewhere(struct sockaddr_un *sa, socklen_t *size)
     return fd;
 }
 
-/* Sends what the socket accepts at once, and then shuts down the sending side. */
+/* Sends the data that the socket accepts without blocking, and then shuts down the sending side. */
 static void send_all(int fd, const uint8_t *data, size_t size)
 {
     (void)send(fd, data, size, MSG_NOSIGNAL | MSG_DONTWAIT);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Fuzzes tokens, lists of tokens, and their identifiers. A token that was read is written and read again. */
+/* Fuzzes tokens, lists of tokens, and their identifiers. A token that was parsed is written and parsed again. */
 
 #include <stdlib.h>
 

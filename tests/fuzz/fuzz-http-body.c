@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Fuzzes bodies of requests. An accepted submit request is the same after writing and reading it again. A refused
- * request has an error that can be sent, and that the client reads as the same error.
+ * Fuzzes bodies of requests. An accepted submit request is the same after writing and reading it again. The error of a
+ * refused request can be sent, and the client parses the same error.
  */
 
 #include "text.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Fuzzes the parser of HTTP replies. The first byte is the size of the pieces. Apart from crashes it detects
- * differences: read whole or in pieces, a reply has the same result, status and body.
+ * Fuzzes the parser of HTTP replies. The first byte is the size of the pieces. Apart from crashes, the target detects
+ * differences: a reply that arrives in pieces must have the same result, status and body as the whole reply.
  */
 
 #include "rpc/local/client/reply.h"

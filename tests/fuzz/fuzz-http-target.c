@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Fuzzes paths and queries of requests, including the route table. A refusal has a printable message. */
+/* Fuzzes paths and queries of requests, including the route table. The message of a refusal must be printable. */
 
 #include "text.h"
 

@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (s.n_containers > s.n_values || s.depth > s.n_containers || s.n_values > size)
         abort();
     if (s.n_containers > NM_JSON_CONTAINERS_MAX || s.depth > NM_JSON_DEPTH_MAX || s.n_values > NM_JSON_VALUES_MAX)
-        return 0; /* the text is refused, and was not counted to its end */
+        return 0; /* the scan has refused the text before its end */
     held = peak = 0;
     json_set_alloc_funcs(counted, uncounted);
     j = json_loadb((const char *)data, size, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);

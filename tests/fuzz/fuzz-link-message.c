@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Fuzzes RTM_NEWLINK: netlink attributes, which libnl parses, and the checks around them. */
+/* Fuzzes RTM_NEWLINK messages: their attributes, which libnl parses, and nmd's own checks of the messages. */
 
 #include <linux/netlink.h>
 

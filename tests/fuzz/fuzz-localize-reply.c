@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Fuzzes the reports of nm-localizer, or of a process that a user has put in its place. */
+/* Fuzzes the reports of nm-localizer. A process of the user may send other reports instead. */
 
 #include "localize/worker-protocol.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Fuzzes the work of nm-localizer, in which every word may be untrusted, and its URIs. */
+/* Fuzzes the list of work that nm-localizer gets, and the URIs in the list. All of this text may be untrusted. */
 
 #include "localize/worker/uri.h"
 #include "localize/work.h"
@@ -21,7 +21,7 @@ static void check_uri(const char *text)
         check(!uri.word && !uri.name);
         return;
     }
-    /* the name must be a file name in its own directory */
+    /* the name must be a file name without a directory */
     check(*uri.name && !strchr(uri.name, '/') && !nm_streq(uri.name, ".") && !nm_streq(uri.name, ".."));
     check(uri.scheme == NM_URI_OTHER || *uri.path == '/');
     /* an HDFS URI without a host is in the default file system */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Fuzzes the parser of a cgroup's memory.stat and the sum for the policy. Even with contradictory counters the sum is
- * never less than the memory that is surely in use, and never more than all counters together. */
+/* Fuzzes the parser of a cgroup's memory.stat and the sum for the policy. Even if the counters contradict each other,
+ * the sum must not be less than the memory that is certainly in use, and must not exceed the sum of all counters. */
 
 #include "monitor/parse.h"
 #include "tests/fuzz/text.h"

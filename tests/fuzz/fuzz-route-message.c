@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Fuzzes RTM_NEWROUTE, with its nested array of next hops. */
+/* Fuzzes RTM_NEWROUTE messages, which have a nested array of next hops. */
 
 #include <linux/netlink.h>
 

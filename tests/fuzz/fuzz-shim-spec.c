@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Fuzzes the spec that nmd sends to its shim, which parses it as root. Every string of an accepted spec must lie in the
- * text. */
+/* Fuzzes the spec that nmd sends to its shim, which parses it as root. Each string of an accepted spec must point into
+ * the text of the spec. */
 
 #include "agent/launch/shim.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Fuzzes nm-shuffle's requests from the network. An accepted word is safe as a part of a path. */
+/* Fuzzes nm-shuffle's requests from the network. Each accepted id must be safe as a part of a path. */
 
 #include <stdlib.h>
 

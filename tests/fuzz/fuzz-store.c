@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Fuzzes values in the journal's rows, and the file itself. The input's first byte chooses:
+ * Fuzzes values in the journal's rows, and the file itself. The first byte of the input chooses the change:
  *
  *   even: the rest is put into one column of one row of a valid file, as text or as a number;
  *   odd:  the rest overwrites a part of a valid file.
  *
- * Opening and loading may report damage, but the data that they return must be valid. Files are on
- * /dev/shm if it exists.
+ * nmd may report damage when it opens and loads the file, but the loaded data must be valid. Files are on /dev/shm if
+ * it exists.
  */
 
 #include <errno.h>
@@ -122,7 +122,7 @@ static void copy_file(uint8_t *bytes, size_t *size, bool out)
     (void)close(fd);
 }
 
-/* Makes a valid file once. Later calls copy this file, which is much faster. */
+/* Makes a valid file in the first call. Later calls copy this file, because a copy is much faster. */
 static void make_good_file(void)
 {
     static uint8_t bytes[1 << 18];
@@ -213,7 +213,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     (void)nm_store_load_containers(s, check_container, NULL, &n_bad);
     (void)nm_store_load_decisions(s, NULL, UINT64_MAX, 100, check_decision, NULL);
     (void)nm_store_get_value(s, "store.epoch", value, sizeof value);
-    /* in any case a container can be stored, if need be after a restart */
+    /* whatever the damage is, a transaction can begin */
     if (nm_store_begin(s) < 0)
         abort();
     (void)nm_store_commit(s);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Fuzzes traces. A refused trace has a message of one printable line. An accepted trace has ordered curves, and, if the
- * trace is short, can be replayed without violating a rule of the policy.
+ * Fuzzes traces. The message of a refused trace is one printable line. The curves of an accepted trace are in order of
+ * time. An accepted trace that is short is also replayed, and the replay must not violate a rule of the policy.
  */
 
 #include "sim/run.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Fuzzes the answers of a name node, or of another server in its place. */
+/* Fuzzes the answers of an HDFS name node, or of another server at the same address. */
 
 #include "localize/worker/webhdfs.h"
 #include "util/macros.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Fuzzes the requests of an application master, in any order and with any numbers and names, and an earlier nmd's table
- * of requests. An accepted table must be the same after packing and unpacking, and a heartbeat must stay within its
- * bounds.
+ * Fuzzes resource requests of an application master, in any order and with any numbers and names, and the table of
+ * requests that an earlier nmd has stored. An accepted table must be the same after packing and unpacking. The result
+ * of a heartbeat must stay within its limits.
  */
 
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static void try_pack(const struct nm_yarn_allocator *a)
     free(other);
 }
 
-/* Tries asks of eight bytes and a name, which ends at the next zero. */
+/* Tries asks. Each ask has eight bytes and a name, which ends at the next NUL. */
 static void try_asks(struct nm_bytes in)
 {
     struct nm_yarn_allocator *a;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Fuzzes Hadoop configuration files. A refused file has a message of one printable line. In an accepted file, every
- * property has a value or is refused, and so does each of nmd's settings made from the file. */
+/* Fuzzes Hadoop configuration files. The message of a refused file is one printable line. In an accepted file, each
+ * property has a value or is refused. Each setting that nmd derives from the file also has a value or is refused. */
 
 #include "yarn/conf/settings.h"
 

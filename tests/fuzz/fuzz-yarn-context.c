@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Fuzzes an application's launch context: its untrusted resources, environment and command. The result is a script
- * or a refusal with a sentence. URIs contain graphic characters only, and no name of a resource leads out of its
- * directory. */
+/* Fuzzes an application's launch context: its untrusted resources, environment and command. The result is a script, or
+ * a refusal with a message. URIs must contain graphic characters only. No name of a resource may lead to a file outside
+ * the directory of the resources. */
 
 #include <ctype.h>
 

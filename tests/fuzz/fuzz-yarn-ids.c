@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Fuzzes ids: an accepted id prints to the same text. */
+/* Fuzzes ids of YARN. If an accepted id is printed, the text must equal the input. */
 
 #include "text.h"
 

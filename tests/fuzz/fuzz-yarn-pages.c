@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Fuzzes the untrusted pages of a ResourceManager and of its nodes. The first byte chooses the page. Apart from crashes
- * it detects outputs of a failed parser, and words that could be harmful in a terminal or a file.
+ * Fuzzes the untrusted pages of a ResourceManager and of its nodes. The first byte chooses the page. Apart from
+ * crashes, the target detects outputs that a failed parser has changed, and texts that could be harmful in a terminal
+ * or a file.
  */
 
 #include "nmscale/memory.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Fuzzes the record that an earlier nmd kept of a master, which a disk may have damaged: an accepted record is
- * complete. */
+/* Fuzzes the record of an application master that an earlier nmd has stored, and that a disk may have damaged. An
+ * accepted record must be complete. */
 
 #include <stdlib.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Fuzzes requests at a node's port: a request with container tokens, or the identifier of a caller's own token.
- * Unsigned, all must be refused. Signed with the correct key, the code behind the check of the signature is reached.
+ * Fuzzes requests to a node's port. The input is a request with container tokens, a list of ids, or the identifier of
+ * the caller's token. Tokens with a wrong signature must be refused. The target then signs the tokens with the correct
+ * key, to reach the code after the check of the signature.
  */
 
 #include <stdio.h>

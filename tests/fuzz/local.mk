@@ -1,6 +1,7 @@
-# Fuzz targets: one LLVMFuzzerTestOneInput per file and parser of foreign bytes, corpus in corpus/<name>/. They are linked as
-# unit tests are (tests/unit/local.mk). make check links them with replay.c, which feeds the corpus. To fuzz: configure CC=clang
-# --enable-fuzzers, then make fuzz; or one for as long as you like: tests/fuzz/fuzz-<name> a-directory-of-yours <corpus>.
+# Fuzz targets. Each file has one LLVMFuzzerTestOneInput() for one parser of untrusted data, and a corpus in corpus/<name>/. Targets
+# are linked like unit tests (tests/unit/local.mk). For make check they are linked with replay.c, which runs them on their corpus.
+# To fuzz, configure with CC=clang --enable-fuzzers, and run make fuzz. To fuzz one target for a longer time, run
+# tests/fuzz/fuzz-<name> DIRECTORY-FOR-NEW-INPUTS CORPUS.
 if ENABLE_FUZZERS
 $(fuzz_programs): private AM_LDFLAGS += -fsanitize=fuzzer
 else
@@ -9,9 +10,9 @@ TESTS += $(fuzz_programs)
 endif
 EXTRA_DIST += %D%/corpus %D%/socket %D%/drive-socket.py
 
-# Each target for a while, on top of its corpus. What it comes upon is kept in fuzz-corpus/, a finding in the build directory.
+# Runs each target for ten seconds, beginning with its corpus. New inputs are stored in fuzz-corpus/, findings in the build directory.
 FUZZ_FLAGS = -max_total_time=10
-# Generated headers first: only make's own targets see to that by themselves.
+# Generated headers must be made first: automake does this only for its own targets, such as all and check.
 fuzz: $(BUILT_SOURCES)
 	@$(MAKE) $(AM_MAKEFLAGS) $(fuzz_programs)
 if ENABLE_FUZZERS
@@ -19,42 +20,42 @@ if ENABLE_FUZZERS
 	    corpus=$${target##*/fuzz-}; \
 	    mkdir -p fuzz-corpus/$$corpus && echo "# fuzz-$$corpus" && \
 	    ./$$target $(FUZZ_FLAGS) -artifact_prefix=fuzz-$$corpus- fuzz-corpus/$$corpus $(top_srcdir)/tests/fuzz/corpus/$$corpus && \
-	    echo "ok - fuzz-$$corpus finds nothing" || { echo "not ok - fuzz-$$corpus has found something"; exit 1; }; \
+	    echo "ok - fuzz-$$corpus finds no fault" || { echo "not ok - fuzz-$$corpus has found a fault"; exit 1; }; \
 	done
 else
 	@echo "make fuzz: the targets only replay their corpus here; configure CC=clang --enable-fuzzers" >&2; exit 1
 endif
 
 util_fuzz = %D%/fuzz-frame
-# what it reads back
+# files of a cgroup that cgroup/ reads
 cgroup_fuzz = %D%/fuzz-cgroup-events %D%/fuzz-memory-events %D%/fuzz-psi
-# what the samplers read
+# files of cgroups and of /proc, and netlink messages, which the samplers read
 monitor_fuzz = %D%/fuzz-cgroup-procs %D%/fuzz-cpu-stat %D%/fuzz-link-message %D%/fuzz-meminfo \
 	%D%/fuzz-memory-stat %D%/fuzz-proc-stat %D%/fuzz-proc-status %D%/fuzz-route-message \
 	%D%/fuzz-smaps-rollup %D%/fuzz-statm
-# nmd.conf, and what shims and the journal hold
+# nmd.conf, files of an earlier nmd, and texts between nmd and its shims
 agent_fuzz = %D%/fuzz-config %D%/fuzz-event-file %D%/fuzz-launch-record %D%/fuzz-past %D%/fuzz-shim-spec \
 	%D%/fuzz-store
 client_fuzz = %D%/fuzz-http-reply
-# what clients send
+# bodies of requests
 messages_fuzz = %D%/fuzz-http-body %D%/fuzz-json-scan
 local_fuzz = %D%/fuzz-http-target
-# what comes over the network, and tokens from wherever
+# messages from the network, and tokens
 hadoop_fuzz = %D%/fuzz-hadoop-packet %D%/fuzz-hadoop-sasl %D%/fuzz-hadoop-session %D%/fuzz-hadoop-token
-# the cluster's configuration, ids, what is to run, who may have it, and what masters want
+# the cluster's configuration, ids, launch contexts, requests with tokens, and resource requests of application masters
 yarn_fuzz = %D%/fuzz-yarn-asks %D%/fuzz-yarn-conf %D%/fuzz-yarn-context %D%/fuzz-yarn-ids \
 	%D%/fuzz-yarn-proxy-store %D%/fuzz-yarn-request
-# both sides of whole sessions, with valid keys: the other side is the target's own, and inputs are messages
+# whole sessions with valid keys, as server and as client: the target is the other side, and inputs are protobuf messages
 yarn_agent_fuzz = %D%/fuzz-hadoop-calls %D%/fuzz-hadoop-client
-# what reducers ask for
+# requests of reducers
 shuffle_fuzz = %D%/fuzz-shuffle-request
-# what is said of the work, and what is remembered of the cache
+# reports of nm-localizer, and stored files of the cache
 localize_fuzz = %D%/fuzz-cache-file %D%/fuzz-localize-reply
-# archives from anywhere, its work, and what name nodes answer
+# archives, the work of nm-localizer, and answers of HDFS name nodes
 localizer_fuzz = %D%/fuzz-archive %D%/fuzz-localize-work %D%/fuzz-webhdfs
-# traces, which may come from anywhere
+# traces
 sim_fuzz = %D%/fuzz-trace
-# what a ResourceManager and its nodes answer, and the file of what nmscale remembers
+# pages of a ResourceManager and of its nodes, and the stored file of nmscale
 scale_fuzz = %D%/fuzz-yarn-pages
 fuzz_programs = $(util_fuzz) $(cgroup_fuzz) $(monitor_fuzz) $(agent_fuzz) $(client_fuzz) $(messages_fuzz) \
 	$(local_fuzz) $(hadoop_fuzz) $(yarn_fuzz) $(yarn_agent_fuzz) $(shuffle_fuzz) $(localize_fuzz) \

@@ -118,7 +118,7 @@ void wire_put_counted(struct wire_out *o, struct nm_bytes bytes)
 
 /* ---- mutations ---------------------------------------------------------------------------- */
 
-/* Set from libFuzzer's seed: the same seed changes the same input in the same way. */
+/* Set from libFuzzer's seed. The same seed therefore changes the same input in the same way. */
 static uint64_t random_state;
 
 static uint32_t any(uint32_t below)
@@ -151,7 +151,7 @@ static void put_field(struct wire_out *o, uint32_t number, struct nm_bytes conte
     wire_put_counted(o, content);
 }
 
-/* Writes the field with another content, changed by libFuzzer if that is available. */
+/* Writes the field with changed content. libFuzzer's mutator changes the content, if it is linked. */
 static void put_changed_bytes(struct wire_out *o, const struct wire_field *f)
 {
     size_t room = f->bytes.size + 64, size = f->bytes.size;
@@ -199,7 +199,7 @@ static void put_other_type(struct wire_out *o, const struct wire_field *f)
     }
 }
 
-/* Writes messages nested in each other, all with the same number. */
+/* Writes nested messages that all have the same field number. */
 static void put_nested(struct wire_out *o, const struct wire_field *f)
 {
     struct wire_out inner = {.max = o->max};

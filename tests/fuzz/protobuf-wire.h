@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Inputs that are messages of protobuf, handled without their .proto: fields are read and written one by one. A mutator
- * of our own replaces libFuzzer's, and changes fields (drops, doubles, empties, swaps and nests them, changes their
- * types and numbers) at any depth. A field whose content looks like a message is treated as a message.
+ * Inputs that are protobuf messages. The code does not know their .proto, and reads and writes single fields. A mutator
+ * in this file replaces libFuzzer's mutator. It drops, doubles, empties, swaps and nests fields, and changes their
+ * types and numbers, at any depth. A field is treated as a message if its content can be parsed as a message.
  */
 
 #include "rpc/hadoop/bytes.h"
@@ -29,7 +29,8 @@ bool wire_varint(struct nm_bytes *from, uint64_t *ret);
 uint64_t wire_get_varint(struct nm_bytes message, uint32_t number, uint64_t otherwise);
 bool wire_get_bytes(struct nm_bytes message, uint32_t number, size_t n, struct nm_bytes *ret);
 
-/* A message that is being written. Data beyond max bytes is dropped. All zero: empty, without a limit. */
+/* A message that is being written. Data beyond max bytes is dropped. If all members are zero, the message is empty and
+ * has no limit. */
 struct wire_out {
     uint8_t *data;
     size_t size, room, max;
@@ -37,7 +38,7 @@ struct wire_out {
 
 void wire_put(struct wire_out *o, struct nm_bytes bytes);
 void wire_put_varint(struct wire_out *o, uint64_t value);
-/* Writes the bytes after their length; after a tag this is a field. */
+/* Writes the length of the bytes and the bytes. After a tag the result is a field. */
 void wire_put_counted(struct wire_out *o, struct nm_bytes bytes);
 static inline void wire_put_tag(struct wire_out *o, uint32_t number, enum wire_type type)
 {
@@ -53,7 +54,7 @@ static inline void wire_out_done(struct wire_out *o)
     *o = (struct wire_out){};
 }
 
-/* Called by libFuzzer. */
+/* Called by libFuzzer to change an input. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
-/* libFuzzer's own mutator, which changes bytes. This function is missing when a corpus is only replayed. */
+/* libFuzzer's mutator, which changes bytes. This function is not linked when a program only replays its corpus. */
 __attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);

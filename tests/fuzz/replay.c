@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Runs a fuzz target on files, for make check and to reproduce a finding: the files and directories named on the
- * command line, or all of $srcdir/tests/fuzz/corpus/<name> if the program is called fuzz-<name>. An empty corpus is a
- * failure.
+ * Runs a fuzz target on files, for make check and to reproduce a finding. Arguments are files, or directories of files.
+ * Without arguments, the program fuzz-<name> uses the directory $srcdir/tests/fuzz/corpus/<name>. The program fails if
+ * there is no file.
  */
 
 #include <dirent.h>
@@ -14,8 +14,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Runs the target on a file. The input is in memory of exactly its size, so that a sanitizer notices a read beyond
- * it. */
+/* Runs the target on a file. The input is in memory of exactly its size, so that a sanitizer detects a read beyond the
+ * input. */
 static int feed(const char *path)
 {
     _cleanup_fclose_ FILE *f = fopen(path, "re");

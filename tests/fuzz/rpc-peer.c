@@ -10,7 +10,7 @@
 
 #include "util/clock.h"
 
-/* Longer than any intended wait, and than a stall of a busy machine. */
+/* This limit is longer than any wait in correct code, and longer than the delays of a busy machine. */
 #define WAIT_USEC (60 * NM_USEC_PER_SEC)
 #define HEAD_SIZE 4u
 
@@ -37,7 +37,8 @@ static bool send_some(struct peer *p)
     n = send(p->fd, p->out.data + p->sent, p->out.size - p->sent, MSG_NOSIGNAL);
     if (n < 0 && errno == EAGAIN)
         return false;
-    p->sent = n < 0 ? p->out.size : p->sent + (size_t)n; /* the other side has closed: drop the rest */
+    p->sent = n < 0 ? p->out.size : p->sent + (size_t)n; /* the other side has closed the connection: drop the rest of
+                                                            the output */
     return true;
 }
 

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The other end of a connection of Hadoop's RPC, in the same event loop as the code under test. The peer can write any
- * bytes, also bytes that no correct client or server would send. Waiting for data that never comes is a hang, and
- * aborts the program.
+ * The peer of the code under test in a connection of Hadoop's RPC. Both use the same event loop. The peer can write any
+ * bytes, also bytes that no correct client or server would send. If the code under test does not send expected data
+ * within a minute, the program aborts.
  */
 
 #include <protobuf-c/protobuf-c.h>
@@ -17,7 +17,7 @@ struct peer {
     int fd;
     struct wire_out in, out;
     size_t sent;
-    bool ended; /* the other side has closed */
+    bool ended; /* the other side has closed the connection */
 };
 
 /* Takes ownership of fd. */
@@ -28,13 +28,14 @@ void peer_done(struct peer *p);
  * sides were idle. */
 bool peer_turn(struct peer *p, uint64_t wait_usec);
 
-/* Waits for the next frame and returns its content. False: the other side has closed. Aborts if the frame doesn't
- * arrive and the other side doesn't close. */
+/* Waits for the next frame and returns its content. False: the other side has closed the connection. Aborts if neither
+ * a frame nor the end of the connection arrives. */
 bool peer_frame(struct peer *p, struct wire_out *ret);
 /* Returns whether a complete frame has arrived. */
 bool peer_has_frame(const struct peer *p);
 /* Sends a packet of up to three messages as a frame. */
 void peer_send(struct peer *p, const struct nm_bytes *messages, size_t n);
 
-/* Returns a packed message followed by more of its fields, which override it, since later fields win. */
+/* Returns a packed message, followed by further fields of the same type of message. These fields override earlier
+ * fields, because a parser uses the last field of a number. */
 struct wire_out peer_message(const ProtobufCMessage *m, struct nm_bytes more);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * For targets whose parser takes NUL-terminated text: makes a copy of exactly that size, so that a sanitizer notices a
- * read beyond the terminator.
+ * For targets whose parser gets NUL-terminated text. The function makes a copy that ends with the NUL, so that a
+ * sanitizer detects a read beyond the NUL.
  */
 
 #include "util/macros.h"

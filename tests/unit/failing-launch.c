@@ -164,7 +164,7 @@ void receive_all(struct world *w, int fd, const unsigned *n_ended, struct receiv
     *h = (struct received){0};
     while (*n_ended == 0 || !h->is_over) {
         if (nm_now_usec() > until)
-            fail_msg("%s: no end is heard", plan);
+            fail_msg("%s: the end of the container is not reported", plan);
         assert_true(sd_event_run(w->event, 5000) >= 0);
         receive(fd, h);
     }

@@ -51,7 +51,7 @@ void turn(struct client *c);
         uint64_t _end = nm_now_usec() + DEADLINE_USEC; \
         while (!(cond)) { \
             if (nm_now_usec() > _end) \
-                fail_msg("too late: %s; so far: %s", #cond, (c)->data); \
+                fail_msg("not true in time: %s; received: %s", #cond, (c)->data); \
             turn(c); \
         } \
     } while (0)

@@ -115,7 +115,7 @@ void wait_for(struct world *w, const unsigned *counter)
 
     while (*counter == 0) {
         if (nm_now_usec() > until)
-            fail_msg("nothing was heard from the shim in time");
+            fail_msg("the shim has sent no event in time");
         assert_true(sd_event_run(w->event, 100000) >= 0);
     }
 }

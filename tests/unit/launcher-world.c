@@ -139,9 +139,9 @@ void check_mode(const struct world *w, const char *name, uid_t uid, mode_t mode)
     struct stat st;
 
     if (fstatat(w->root_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        fail_msg("%s isn't there", name);
+        fail_msg("%s doesn't exist", name);
     if (st.st_uid != uid || (st.st_mode & 07777) != mode)
-        fail_msg("%s is %u's with %o", name, st.st_uid, st.st_mode & 07777);
+        fail_msg("%s has the owner %u and the mode %o", name, st.st_uid, st.st_mode & 07777);
 }
 
 const char *text_of(const struct world *w, const char *name)

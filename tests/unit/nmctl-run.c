@@ -76,7 +76,7 @@ void nmctl_await(FILE *f, const char *text)
         if (strstr(said, text))
             return;
         if (nm_now_usec() > end)
-            fail_msg("'%s' was not said, but '%s'", text, said);
+            fail_msg("nmctl did not print '%s', but '%s'", text, said);
         (void)poll(NULL, 0, 1);
     }
 }

@@ -122,7 +122,7 @@ void node_remove(struct node *n, const struct nm_policy_container *v)
             n->in.n_views--;
             return;
         }
-    fail_msg("container %llu is not there", (unsigned long long)v->seq);
+    fail_msg("the node has no container %llu", (unsigned long long)v->seq);
 }
 
 static void decide(struct node *n, enum nm_policy_trigger trigger)

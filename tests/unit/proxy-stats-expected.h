@@ -2,8 +2,7 @@
 #pragma once
 
 /*
- * Metrics and status that test_whole() (test-yarn-proxy-stats.c) expects, byte for byte, because other programs parse
- * them.
+ * Metrics and status that test-yarn-proxy-stats.c expects, byte for byte, because other programs parse them.
  */
 
 #define MASTERS_METRICS \

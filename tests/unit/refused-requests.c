@@ -102,7 +102,7 @@ static bool serve(struct client *c, const struct request *a, unsigned n)
         int r = turn_with_failures(c, kinds);
 
         if (nm_now_usec() > end)
-            fail_msg("no end with refusal %u; so far: %s", n, c->data);
+            fail_msg("the answer does not end after refusal %u; received: %s", n, c->data);
         if (a->upgrade && client_body(c) && client_status(c) != 101)
             (void)shutdown(c->fd, SHUT_WR); /* after a refusal the server would keep the connection for the next
                                                request */

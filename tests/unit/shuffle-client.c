@@ -127,7 +127,7 @@ bool reply_begins(const char *with)
 {
     if (strncmp(reply, with, strlen(with)) == 0)
         return true;
-    print_message("it begins: %.200s\n", reply);
+    print_message("the reply begins: %.200s\n", reply);
     return false;
 }
 

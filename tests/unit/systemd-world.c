@@ -84,7 +84,7 @@ static int started(struct world *w)
     int r = world_start(w);
 
     if (r < 0)
-        fail_msg("it doesn't start: %d, %s", r, w->message);
+        fail_msg("the backend doesn't start: %d, %s", r, w->message);
     return 0;
 }
 

@@ -315,7 +315,7 @@ static void test_pressure_of_the_real_kernel_is_reported(void **state)
     fd = nm_close(fd);
     if (r < 0) {
         assert_int_equal(rmdir(path), 0);
-        print_message("no trigger on cpu.pressure here: %s\n", strerror(-r));
+        print_message("no trigger can be set on cpu.pressure: %s\n", strerror(-r));
         skip();
     }
     (void)snprintf(procs, sizeof procs, "%s/cgroup.procs", path);

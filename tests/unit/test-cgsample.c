@@ -703,7 +703,7 @@ static void watch_real_stall(struct nm_cgroup_sampler *s, const struct nm_cgroup
     int r = nm_cgroup_sampler_watch_stall(s, cg, true);
 
     if (r == -EOPNOTSUPP) {
-        print_message("no cpu.pressure here\n");
+        print_message("the cgroup has no cpu.pressure\n");
         return;
     }
     assert_int_equal(r, 0);

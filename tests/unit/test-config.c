@@ -754,7 +754,7 @@ static void test_the_packaged_file_is_valid(void **state)
     (void)state;
     if (!nm_streq(expected, packaged))
         fail_msg(
-            "packaging/nmd.conf is not what the table of keys says: run `make update-config-docs`");
+            "packaging/nmd.conf differs from the table of keys: run `make update-config-docs`");
 }
 
 static void test_the_manual_has_each_key(void **state)
@@ -764,7 +764,7 @@ static void test_the_manual_has_each_key(void **state)
 
     (void)state;
     if (!strstr(manual, keys))
-        fail_msg("packaging/nmd.conf.5 is not what the table of keys says: run `make "
+        fail_msg("packaging/nmd.conf.5 differs from the table of keys: run `make "
                  "update-config-docs`");
 }
 

@@ -9,7 +9,8 @@ failed=0
 
 # Prints a manual as plain text: \- becomes a dash, and fonts such as \fB are removed.
 manual() { sed -E 's/\\-/-/g; s/\\f[A-Z]//g' "$top/packaging/$1"; }
-# Print long and short options, one per line: from the first columns of --help, or from words of a manual that look like options.
+# of_help() and of_manual() print long and short options, one per line. of_help() finds them in the first columns of --help.
+# of_manual() finds them among all words of a manual.
 of_help() { sed -nE 's/^ {2,6}(-[a-zA-Z], )?(--[a-z-]+).*/\1\n\2/p' | tr -d ', ' | grep -- - | sort -u; }
 of_manual() { grep -v '^\.\\"' | grep -oE -- '(^|[^[:alnum:]-])--?[a-zA-Z][a-z-]*' | grep -oE -- '-.*' |
     grep -E -- '^(--.*|-.)$' | sort -u; }
@@ -82,7 +83,7 @@ same "completion of nmsim (bash)" "$(grep -- '^--' <<<"$helped")" "$offered"
 same "completion of nmsim (zsh)" "$(grep -- '^--' <<<"$helped")" \
     "$(grep -oE -- '--[a-z]+' "$top/packaging/completion/_nmsim" | sort -u)"
 
-# A warning of the formatter means that a manual is displayed wrongly.
+# If groff warns about a manual, the manual is displayed wrongly.
 if command -v groff >/dev/null; then
     for page in nmctl.1 nmd.8 nmd.conf.5 nmsim.1 nmscale.1; do
         warnings=$(groff -man -Tutf8 -ww "$top/packaging/$page" 2>&1 >/dev/null)

@@ -45,7 +45,7 @@ static void test_the_manual_has_each_row(void **state)
     assert_non_null(begin);
     begin = strchr(begin + 1, '\n') + 1;
     if (strncmp(begin, rows, size) != 0 || strncmp(begin + size, ".\\\" inherited: end", 18) != 0)
-        fail_msg("packaging/nmd.8 is not what the table in util/inherited.c says: run `make update-config-docs`");
+        fail_msg("packaging/nmd.8 differs from the table in util/inherited.c: run `make update-config-docs`");
 }
 
 int main(void)

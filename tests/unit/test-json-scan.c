@@ -105,7 +105,7 @@ static void test_the_predicted_memory_is_never_too_small(void **state)
             if (nm_json_scan(text, strlen(text)).n_containers > NM_JSON_CONTAINERS_MAX)
                 continue; /* the scan stopped before the end of the text */
             if (said + 512 < taken || said > 6 * taken + 512)
-                fail_msg("%u times %s: %zu bytes were said, %zu taken", numbers[k],
+                fail_msg("%u times %s: %zu bytes are predicted, %zu are used", numbers[k],
                          shapes[i].piece, said, taken);
         }
 }

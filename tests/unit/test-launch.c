@@ -517,7 +517,7 @@ static void test_the_shim_is_born_in_its_cgroup(void **state)
     pid_t shim;
 
     if (!b) {
-        print_message("no cgroup may be made here\n");
+        print_message("this process may not make a cgroup\n");
         skip();
     }
     assert_int_equal(b->ops->prepare(b, "c1", &cg), 0);

@@ -119,7 +119,7 @@ static void need_namespace(void)
 {
     if (sock)
         return;
-    print_message("no network namespace with veth links may be made here\n");
+    print_message("this process may not make a network namespace with veth links\n");
     skip();
 }
 

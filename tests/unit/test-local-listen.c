@@ -182,7 +182,7 @@ static void test_a_user_without_rights_can_not_use_the_group(void **state)
     struct stat st;
 
     if (geteuid() != 0) {
-        print_message("skipped: only root can be somebody else\n");
+        print_message("skipped: only root can become another user\n");
         skip();
     }
     assert_int_equal(seteuid(ALICE), 0);
@@ -373,7 +373,7 @@ static void test_a_client_with_many_groups_is_recognized(void **state)
 
     (void)state;
     if (geteuid() != 0) {
-        print_message("skipped: only root can have other groups\n");
+        print_message("skipped: only root can change its groups\n");
         skip();
     }
     for (gid_t i = 0; i < N_GROUPS; i++)

@@ -17,7 +17,7 @@
 static void need_root(void)
 {
     if (geteuid() != 0) {
-        print_message("skipped: only root can connect as somebody else\n");
+        print_message("skipped: only root can connect as another user\n");
         skip();
     }
 }
