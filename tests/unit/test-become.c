@@ -97,7 +97,7 @@ static void test_a_child_has_all_ids_of_the_user_and_no_privilege(void **state)
     assert_null(strstr(status, "\nCapBnd:\t0000000000000000\n"));
 }
 
-static void test_a_listed_capability_is_kept(void **state)
+static void test_a_capability_that_is_listed_as_kept_is_kept(void **state)
 {
     char status[4096];
 
@@ -264,7 +264,7 @@ static void test_all_groups_of_a_user_are_found(void **state)
     n_in_file = -1;
 }
 
-static void test_too_many_groups_are_an_error(void **state)
+static void test_more_than_65536_groups_of_a_user_are_an_error(void **state)
 {
     gid_t *groups = NULL;
     size_t n = 7;
@@ -281,11 +281,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_child_has_all_ids_of_the_user_and_no_privilege),
-        cmocka_unit_test(test_a_listed_capability_is_kept),
+        cmocka_unit_test(test_a_capability_that_is_listed_as_kept_is_kept),
         cmocka_unit_test(test_without_root_a_process_can_only_become_its_own_user),
         cmocka_unit_test(test_a_capability_that_does_not_exist_can_not_be_kept),
         cmocka_unit_test(test_root_can_become_root), cmocka_unit_test(test_the_groups_of_a_user_are_set),
-        cmocka_unit_test(test_all_groups_of_a_user_are_found), cmocka_unit_test(test_too_many_groups_are_an_error),
+        cmocka_unit_test(test_all_groups_of_a_user_are_found),
+        cmocka_unit_test(test_more_than_65536_groups_of_a_user_are_an_error),
         cmocka_unit_test(test_each_change_of_user_makes_a_session_keyring),
     };
 

@@ -186,7 +186,7 @@ static void test_a_cgroup_is_created_watched_and_removed(void **state)
 }
 
 /* The watch must not call its callback between changes. A watch that is not re-armed would keep the loop busy. */
-static void test_the_watch_is_silent_between_changes(void **state)
+static void test_a_watch_does_not_call_its_callback_between_changes(void **state)
 {
     struct fixture *f = *state;
     pid_t pid = spawn();
@@ -509,7 +509,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_a_cgroup_is_created_watched_and_removed),
-        TEST(test_the_watch_is_silent_between_changes),
+        TEST(test_a_watch_does_not_call_its_callback_between_changes),
         TEST(test_a_signal_can_exclude_one_process),
         TEST(test_without_cgroup_kill_the_members_are_signalled),
         TEST(test_subgroups_are_removed_at_any_depth),

@@ -252,7 +252,7 @@ static void rewrite(const struct nm_cgroup *cg, const char *file, const char *te
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 }
 
-static void test_each_changed_limit_is_reported(void **state)
+static void test_each_limit_that_has_drifted_is_reported(void **state)
 {
     struct fixture *f = *state;
     struct nm_cgroup_limits l = {.memory_max_bytes = (1 << 20) + 1, .memory_low_bytes = 8193, .memory_min_bytes = 4097,
@@ -296,7 +296,7 @@ static void test_each_changed_limit_is_reported(void **state)
     assert_int_equal(nm_cgroup_check_drift(f->b, cg, &l), 0);
 }
 
-static void test_the_protection_of_the_slice_is_set(void **state)
+static void test_the_memory_protection_of_the_slice_is_set(void **state)
 {
     struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
     struct fixture *f = *state;
@@ -421,7 +421,7 @@ static void put(int dir_fd, const char *file, const char *text)
     rewrite(&(struct nm_cgroup){.dir_fd = dir_fd}, file, text);
 }
 
-static void test_the_probe_finds_the_features(void **state)
+static void test_the_probe_finds_the_available_cgroup_features(void **state)
 {
     struct fixture *f = *state;
     _cleanup_free_ char *swaps = NULL;
@@ -486,7 +486,7 @@ static void ignore_call(void *userdata)
     (void)userdata;
 }
 
-static void test_thresholds_of_pressure_are_checked(void **state)
+static void test_thresholds_of_pressure_watches_are_checked(void **state)
 {
     struct fixture *f = *state;
     struct nm_psi_watch *w = NULL;
@@ -560,7 +560,7 @@ static void create_or_fail(struct fixture *f)
     }
 }
 
-static void test_a_lack_of_memory_leaves_no_cgroup(void **state)
+static void test_a_failed_allocation_leaves_no_cgroup(void **state)
 {
     struct fixture *f = *state;
 
@@ -617,17 +617,17 @@ int main(void)
         TEST(test_a_requested_failure_is_returned_by_the_next_call),
         TEST(test_invalid_ids_are_refused),
         TEST(test_the_id_is_read_from_the_name_of_the_cgroup),
-        TEST(test_a_lack_of_memory_leaves_no_cgroup),
+        TEST(test_a_failed_allocation_leaves_no_cgroup),
         TEST(test_the_fake_backend_uses_a_given_directory),
         cmocka_unit_test(test_invalid_names_of_slices_are_refused),
         TEST(test_all_cgroups_are_listed),
-        TEST(test_each_changed_limit_is_reported),
-        TEST(test_the_protection_of_the_slice_is_set),
+        TEST(test_each_limit_that_has_drifted_is_reported),
+        TEST(test_the_memory_protection_of_the_slice_is_set),
         TEST(test_a_watch_reports_each_event),
         TEST(test_the_processes_of_a_cgroup_are_listed),
         TEST(test_a_watch_can_be_freed_in_its_callback),
-        TEST(test_the_probe_finds_the_features),
-        TEST(test_thresholds_of_pressure_are_checked),
+        TEST(test_the_probe_finds_the_available_cgroup_features),
+        TEST(test_thresholds_of_pressure_watches_are_checked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -195,7 +195,7 @@ static void test_a_removed_slice_is_made_again_with_its_limits(void **state)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static void test_an_invalid_file_is_an_error(void **state)
+static void test_an_invalid_cgroup_file_is_an_error(void **state)
 {
     static const struct {
         const char *file, *text;
@@ -474,7 +474,7 @@ static void test_a_failed_operation_reports_the_reason(void **state)
     }
 }
 
-static void test_a_missing_root_is_an_error(void **state)
+static void test_a_missing_cgroup_root_is_an_error(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup_backend_params params = {
@@ -512,11 +512,11 @@ int main(void)
         started(test_drift_of_the_slice_is_reported),
         started(test_files_are_written_without_the_backend),
         started(test_a_reclaim_is_repeated_without_swappiness),
-        started(test_an_invalid_file_is_an_error),
+        started(test_an_invalid_cgroup_file_is_an_error),
         started(test_leftover_processes_are_described),
         alone(test_a_failed_start_reports_the_reason),
         started(test_a_failed_operation_reports_the_reason),
-        alone(test_a_missing_root_is_an_error),
+        alone(test_a_missing_cgroup_root_is_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

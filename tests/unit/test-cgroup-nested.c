@@ -192,7 +192,7 @@ static void test_nmd_moves_itself_to_a_child_cgroup(void **state)
 }
 
 /* nmd doesn't move other processes. nmd starts without controllers then. */
-static void test_other_processes_are_not_moved(void **state)
+static void test_nmd_does_not_move_other_processes(void **state)
 {
     struct world *w = *state;
 
@@ -250,7 +250,7 @@ int main(void)
         session(test_at_the_top_of_a_namespace_the_slice_is_below_the_mount),
         session(test_without_a_cgroup_of_nmd_only_a_writable_mount_is_used),
         session(test_nmd_moves_itself_to_a_child_cgroup),
-        session(test_other_processes_are_not_moved),
+        session(test_nmd_does_not_move_other_processes),
         session(test_nmd_starts_although_it_can_not_move_itself),
         session(test_each_failed_allocation_of_a_move_is_an_error),
     };

@@ -223,7 +223,7 @@ static void test_vcores_are_converted_to_a_cpu_quota(void **state)
     }
 }
 
-static void test_weight_is_clamped(void **state)
+static void test_the_cpu_weight_is_limited_to_the_range_of_the_kernel(void **state)
 {
     struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
 
@@ -328,7 +328,7 @@ static void test_a_mount_with_controllers_is_preferred(void **state)
     assert_null(found);
 }
 
-static void test_the_own_cgroup_is_found(void **state)
+static void test_the_cgroup_of_this_process_is_found(void **state)
 {
     _cleanup_free_ char *own = NULL;
     char path[64];
@@ -353,7 +353,7 @@ static void test_names_of_scopes_are_escaped(void **state)
 }
 
 /* Errors that need an explanation besides the name of the error. */
-static void test_errors_are_explained(void **state)
+static void test_errors_of_the_cgroup_file_system_are_explained(void **state)
 {
     static const struct {
         int r;
@@ -403,12 +403,13 @@ int main(void)
         cmocka_unit_test(test_pressure_files_are_parsed),    cmocka_unit_test(test_each_limit_has_a_file_and_a_text),
         cmocka_unit_test(test_cpu_idle_is_written_before_cpu_weight),
         cmocka_unit_test(test_vcores_are_converted_to_a_cpu_quota),
-        cmocka_unit_test(test_weight_is_clamped), cmocka_unit_test(test_a_whole_word_is_found_in_a_list),
+        cmocka_unit_test(test_the_cpu_weight_is_limited_to_the_range_of_the_kernel),
+        cmocka_unit_test(test_a_whole_word_is_found_in_a_list),
         cmocka_unit_test(test_the_mount_of_cgroup2_is_found),
         cmocka_unit_test(test_a_mount_with_controllers_is_preferred),
-        cmocka_unit_test(test_the_own_cgroup_is_found),
+        cmocka_unit_test(test_the_cgroup_of_this_process_is_found),
         cmocka_unit_test(test_leftover_processes_are_named),
-        cmocka_unit_test(test_errors_are_explained),
+        cmocka_unit_test(test_errors_of_the_cgroup_file_system_are_explained),
         cmocka_unit_test(test_names_of_scopes_are_escaped),
     };
 

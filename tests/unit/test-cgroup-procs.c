@@ -56,7 +56,7 @@ static int stop_at_200(pid_t pid, void *userdata)
     return pid == 200 ? -ECANCELED : 0;
 }
 
-static void test_a_callback_can_stop_the_walk(void **state)
+static void test_a_callback_can_stop_the_walk_over_processes(void **state)
 {
     struct world *w = *state;
     pid_t last = 0;
@@ -212,7 +212,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_a_list_that_cannot_be_read_is_an_error),
-        TEST(test_a_callback_can_stop_the_walk),
+        TEST(test_a_callback_can_stop_the_walk_over_processes),
         TEST(test_a_malformed_list_is_an_error),
         TEST(test_deep_subgroups_are_counted_to_a_limit_and_removed_completely),
         TEST(test_empty_subgroups_are_removed),

@@ -94,7 +94,7 @@ static void test_the_stall_time_is_sampled(void **state)
     assert_false(c.stall_known);
 }
 
-static void test_idle_memory_is_sampled(void **state)
+static void test_the_memory_of_an_idle_cgroup_is_sampled(void **state)
 {
     struct fixture *f = *state;
     struct nm_cgroup_sample c;
@@ -187,7 +187,7 @@ static void test_pages_in_zswap_count_with_their_compressed_size(void **state)
     }
 }
 
-static void test_optional_files_may_be_missing(void **state)
+static void test_optional_memory_files_of_a_cgroup_may_be_missing(void **state)
 {
     struct fixture *f = *state;
     struct nm_cgroup_sample c;
@@ -757,11 +757,11 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         TEST(test_the_memory_is_read_from_the_cgroups_files),
         TEST(test_the_stall_time_is_sampled),
-        TEST(test_idle_memory_is_sampled),
+        TEST(test_the_memory_of_an_idle_cgroup_is_sampled),
         TEST(test_figures_that_rarely_change_are_rarely_read),
         TEST(test_pages_in_zswap_count_with_their_compressed_size),
         TEST(test_pages_that_return_from_swap_are_counted),
-        TEST(test_optional_files_may_be_missing),
+        TEST(test_optional_memory_files_of_a_cgroup_may_be_missing),
         TEST(test_without_the_memory_controller_files_in_proc_are_read),
         TEST(test_a_malformed_file_is_an_error),
         TEST(test_a_removed_cgroup_is_an_error),

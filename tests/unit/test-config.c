@@ -53,7 +53,7 @@ static void test_the_table_of_keys_is_valid(void **state)
 
 /* The table has a default in the form in which get() writes the value. A value is therefore the default if the texts
  * are equal. */
-static void test_a_default_is_written_as_it_is_shown(void **state)
+static void test_a_default_in_the_table_equals_the_text_that_is_shown(void **state)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = defaults();
 
@@ -122,7 +122,7 @@ static void test_values_out_of_range_are_refused(void **state)
 }
 
 /* Each printed value is parsed as the same value. */
-static void test_a_printed_value_reads_back_the_same(void **state)
+static void test_each_printed_value_is_parsed_as_the_same_value(void **state)
 {
     static const struct {
         const char *section, *name, *text, *printed;
@@ -321,7 +321,7 @@ static void test_a_long_line_is_not_read_as_two_lines(void **state)
     assert_int_equal(c->vcores, 3);
 }
 
-static void test_a_nul_byte_is_refused(void **state)
+static void test_a_nul_byte_in_a_configuration_file_is_refused(void **state)
 {
     static const char text[] = "[node]\nvcores = 3\0 4\n";
     _cleanup_(nm_config_freep) struct nm_config *c = defaults();
@@ -333,7 +333,7 @@ static void test_a_nul_byte_is_refused(void **state)
     assert_non_null(strstr(message, "FILE:2: vcores = 3? 4: the line contains a NUL byte"));
 }
 
-static void test_lists_are_parsed(void **state)
+static void test_lists_of_values_are_parsed(void **state)
 {
     const struct nm_config_key *k = nm_config_find_key("containers", "banned-users");
     _cleanup_(nm_config_freep) struct nm_config *c = defaults();
@@ -432,7 +432,7 @@ static int load(bool must_exist, struct nm_config **ret, char **ret_message)
 }
 
 /* Defaults of another source (here a cluster's file) apply to keys that no file of nmd sets. */
-static void test_another_sources_defaults_apply_to_unset_keys(void **state)
+static void test_defaults_of_another_source_apply_to_keys_that_are_not_set(void **state)
 {
     struct nm_config_default defaults[] = {{"node", "memory", "800M", "site.xml"},
                                            {"queue", "max-length", "7", "site.xml"}, {}};
@@ -481,7 +481,7 @@ static void test_the_message_of_contradicting_defaults_names_their_source(void *
     assert_null(c);
 }
 
-static void test_a_missing_file_is_an_error(void **state)
+static void test_a_missing_configuration_file_is_an_error(void **state)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = NULL;
     _cleanup_free_ char *message = NULL;
@@ -496,7 +496,7 @@ static void test_a_missing_file_is_an_error(void **state)
     assert_null(message);
 }
 
-static void test_drop_ins_override_the_file(void **state)
+static void test_drop_ins_override_the_main_file(void **state)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = NULL;
     _cleanup_free_ char *message = NULL;
@@ -574,7 +574,7 @@ static void test_a_contradiction_is_reported_beside_other_errors(void **state)
     }
 }
 
-static void test_an_unreadable_file_is_an_error(void **state)
+static void test_an_unreadable_configuration_file_is_an_error(void **state)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = NULL;
     _cleanup_free_ char *message = NULL;
@@ -598,7 +598,7 @@ static void test_an_unreadable_file_is_an_error(void **state)
 
 /* ---- files made from the table ------ */
 
-static void test_keys_that_need_a_restart_are_named(void **state)
+static void test_changed_keys_that_need_a_restart_are_named(void **state)
 {
     _cleanup_(nm_config_freep) struct nm_config *a = defaults(), *b = defaults();
     _cleanup_free_ char *message = NULL;
@@ -617,7 +617,7 @@ static void test_keys_that_need_a_restart_are_named(void **state)
     assert_true(strlen(nm_config_needs_restart(a, b, buf, 12)) < 12);
 }
 
-static void test_the_json_has_each_key(void **state)
+static void test_the_json_of_the_configuration_has_each_key(void **state)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = defaults();
     _cleanup_free_ char *message = NULL;
@@ -668,7 +668,7 @@ static void test_the_stall_guard_raises_automatic_thresholds(void **state)
 }
 
 /* The JSON names the drop-in that set a key, and has the value that "auto" stands for. */
-static void test_the_json_names_the_source_of_a_value(void **state)
+static void test_the_json_of_the_configuration_names_the_source_of_a_value(void **state)
 {
     const struct nm_config_note note = {"preemption", "cpu-threshold", "0.95", "low: for a reason"};
     _cleanup_(nm_config_freep) struct nm_config *c = NULL;
@@ -723,7 +723,7 @@ static char *printed(int (*print)(FILE *))
 }
 
 /* If the comment signs before all keys are removed, the template is a file with the default of each key. */
-static void test_the_template_has_the_defaults(void **state)
+static void test_the_packaged_template_has_the_defaults(void **state)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = defaults();
     _cleanup_free_ char *text = printed(nm_config_print_template), *message = NULL;
@@ -738,7 +738,7 @@ static void test_the_template_has_the_defaults(void **state)
     assert_int_equal(n_keys, nm_config_n_keys);
     if (read_text(c, text, &message) < 0)
         fail_msg("%s", message);
-    test_a_default_is_written_as_it_is_shown(state);
+    test_a_default_in_the_table_equals_the_text_that_is_shown(state);
     for (size_t i = 0; i < nm_config_n_keys; i++) {
         char value[NM_CONFIG_VALUE_SIZE];
         assert_string_equal(nm_config_get(c, &nm_config_keys[i], value, sizeof value),
@@ -746,7 +746,7 @@ static void test_the_template_has_the_defaults(void **state)
     }
 }
 
-static void test_the_packaged_file_is_valid(void **state)
+static void test_the_packaged_configuration_file_is_valid(void **state)
 {
     _cleanup_free_ char *expected = printed(nm_config_print_template);
     _cleanup_free_ char *packaged = slurp(NM_TEST_SRCDIR "/packaging/nmd.conf");
@@ -773,27 +773,30 @@ int main(void)
 #define WITH_DIRECTORY(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_table_of_keys_is_valid),
-        cmocka_unit_test(test_a_default_is_written_as_it_is_shown),
+        cmocka_unit_test(test_a_default_in_the_table_equals_the_text_that_is_shown),
         cmocka_unit_test(test_values_out_of_range_are_refused),
-        cmocka_unit_test(test_a_printed_value_reads_back_the_same),
+        cmocka_unit_test(test_each_printed_value_is_parsed_as_the_same_value),
         cmocka_unit_test(test_invalid_values_are_refused),    cmocka_unit_test(test_too_many_users_are_refused),
         cmocka_unit_test(test_spaces_comments_and_line_ends_are_accepted),
         cmocka_unit_test(test_the_message_of_a_refusal_names_the_line),
-        cmocka_unit_test(test_a_long_line_is_not_read_as_two_lines),    cmocka_unit_test(test_a_nul_byte_is_refused),
-        cmocka_unit_test(test_lists_are_parsed),         cmocka_unit_test(test_contradicting_values_are_refused),
+        cmocka_unit_test(test_a_long_line_is_not_read_as_two_lines),
+        cmocka_unit_test(test_a_nul_byte_in_a_configuration_file_is_refused),
+        cmocka_unit_test(test_lists_of_values_are_parsed),
+        cmocka_unit_test(test_contradicting_values_are_refused),
         WITH_DIRECTORY(test_the_message_of_contradicting_defaults_names_their_source),
-        WITH_DIRECTORY(test_another_sources_defaults_apply_to_unset_keys),
-        WITH_DIRECTORY(test_a_missing_file_is_an_error),
-        WITH_DIRECTORY(test_drop_ins_override_the_file),
+        WITH_DIRECTORY(test_defaults_of_another_source_apply_to_keys_that_are_not_set),
+        WITH_DIRECTORY(test_a_missing_configuration_file_is_an_error),
+        WITH_DIRECTORY(test_drop_ins_override_the_main_file),
         WITH_DIRECTORY(test_one_invalid_line_makes_nmd_refuse_all_files),
         WITH_DIRECTORY(test_the_message_of_a_contradiction_names_the_place_of_one_value),
         WITH_DIRECTORY(test_a_contradiction_is_reported_beside_other_errors),
-        WITH_DIRECTORY(test_an_unreadable_file_is_an_error),
-        cmocka_unit_test(test_keys_that_need_a_restart_are_named),
+        WITH_DIRECTORY(test_an_unreadable_configuration_file_is_an_error),
+        cmocka_unit_test(test_changed_keys_that_need_a_restart_are_named),
         cmocka_unit_test(test_the_stall_guard_raises_automatic_thresholds),
-        WITH_DIRECTORY(test_the_json_names_the_source_of_a_value),
-        cmocka_unit_test(test_the_json_has_each_key),          cmocka_unit_test(test_the_template_has_the_defaults),
-        cmocka_unit_test(test_the_packaged_file_is_valid), cmocka_unit_test(test_the_manual_has_each_key),
+        WITH_DIRECTORY(test_the_json_of_the_configuration_names_the_source_of_a_value),
+        cmocka_unit_test(test_the_json_of_the_configuration_has_each_key),
+        cmocka_unit_test(test_the_packaged_template_has_the_defaults),
+        cmocka_unit_test(test_the_packaged_configuration_file_is_valid), cmocka_unit_test(test_the_manual_has_each_key),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,7 +57,7 @@ static void test_an_unknown_state_is_refused(void **state)
 }
 
 /* Each live state must have a path to COMPLETED. Otherwise a container could remain in this state for ever. */
-static void test_each_live_state_has_a_path_to_the_end(void **state)
+static void test_each_live_state_has_a_path_to_completed(void **state)
 {
     unsigned reaches = 1u << NM_COMPLETED;
 
@@ -85,7 +85,7 @@ static void test_a_new_container_has_its_defaults(void **state)
     assert_null(nm_container_free(NULL));
 }
 
-static void test_a_copy_shares_no_memory(void **state)
+static void test_a_copy_of_a_container_shares_no_memory_with_it(void **state)
 {
     char a0[] = "sh", a1[] = "-c", e0[] = "A=b", workdir[] = "/tmp", user[] = "me";
     char *argv[] = {a0, a1, NULL}, *env[] = {e0, NULL};
@@ -149,7 +149,7 @@ static void test_the_size_of_a_command_counts_pointers_and_nuls(void **state)
 
 /* execve() with the same stack limit accepts a command of nm_command_room() bytes, and refuses a slightly larger
  * one. */
-static void test_the_room_for_a_command_is_that_of_execve(void **state)
+static void test_the_size_limit_of_a_command_equals_that_of_execve(void **state)
 {
     static const rlim_t stacks[] = {256 << 10, 1 << 20};
 
@@ -205,7 +205,7 @@ static void test_a_long_command_is_shortened(void **state)
     nm_command_done(&c);
 }
 
-static void test_a_label_names_the_container(void **state)
+static void test_the_label_of_a_container_has_its_id_and_name(void **state)
 {
     _cleanup_(nm_container_freep) struct nm_container *c = NULL;
     char buf[NM_ID_SIZE + NM_NAME_SIZE + 4];
@@ -219,7 +219,7 @@ static void test_a_label_names_the_container(void **state)
     assert_string_equal(nm_container_label(c, buf, 8), "contain");
 }
 
-static void test_each_kind_of_end_has_its_own_text(void **state)
+static void test_the_text_of_an_end_has_the_exit_code_or_the_reason(void **state)
 {
     _cleanup_(nm_container_freep) struct nm_container *c = NULL;
     char buf[64];
@@ -240,7 +240,7 @@ static enum nm_container_end end_of(const char *text)
 }
 
 /* Each kind of end has its own text, and only the text of a success means success. */
-static void test_each_state_has_a_text(void **state)
+static void test_each_state_and_each_kind_of_end_has_its_own_text(void **state)
 {
     static const struct {
         enum nm_exit_reason reason;
@@ -285,7 +285,7 @@ static void test_each_state_has_a_text(void **state)
     }
 }
 
-static void test_names_of_enums_round_trip(void **state)
+static void test_names_of_enum_values_are_parsed_as_the_same_values(void **state)
 {
     (void)state;
     assert_string_equal(nm_state_word(NM_SCHEDULED), "QUEUED");
@@ -316,15 +316,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_pair_of_states_is_permitted_or_refused),
         cmocka_unit_test(test_an_unknown_state_is_refused),
-        cmocka_unit_test(test_each_live_state_has_a_path_to_the_end),
+        cmocka_unit_test(test_each_live_state_has_a_path_to_completed),
         cmocka_unit_test(test_a_new_container_has_its_defaults),
-        cmocka_unit_test(test_a_copy_shares_no_memory),
+        cmocka_unit_test(test_a_copy_of_a_container_shares_no_memory_with_it),
         cmocka_unit_test(test_a_copy_of_an_empty_container_is_complete),
-        cmocka_unit_test(test_a_label_names_the_container),
-        cmocka_unit_test(test_each_kind_of_end_has_its_own_text),
-        cmocka_unit_test(test_each_state_has_a_text), cmocka_unit_test(test_names_of_enums_round_trip),
+        cmocka_unit_test(test_the_label_of_a_container_has_its_id_and_name),
+        cmocka_unit_test(test_the_text_of_an_end_has_the_exit_code_or_the_reason),
+        cmocka_unit_test(test_each_state_and_each_kind_of_end_has_its_own_text),
+        cmocka_unit_test(test_names_of_enum_values_are_parsed_as_the_same_values),
         cmocka_unit_test(test_the_size_of_a_command_counts_pointers_and_nuls),
-        cmocka_unit_test(test_the_room_for_a_command_is_that_of_execve),
+        cmocka_unit_test(test_the_size_limit_of_a_command_equals_that_of_execve),
         cmocka_unit_test(test_a_long_command_is_shortened),
     };
 

@@ -349,7 +349,7 @@ static void test_the_text_of_a_kill_or_pause_gives_its_reason(void **state)
                        "no guaranteed container waits because of them, and CPU is at 37.5 % of capacity");
 }
 
-static void test_each_outcome_has_a_text(void **state)
+static void test_each_outcome_of_a_decision_has_a_text(void **state)
 {
     struct nm_decision d = sample(NM_DECISION_PAUSE, NM_REASON_USER);
 
@@ -366,7 +366,7 @@ static void test_each_outcome_has_a_text(void **state)
 }
 
 /* Each reason needs a text with numbers and a text without numbers. No text may exceed its buffer. */
-static void test_each_kind_and_reason_has_a_text(void **state)
+static void test_each_kind_and_reason_of_a_decision_has_a_text(void **state)
 {
     (void)state;
     for (enum nm_decision_kind k = 0; k < NM_DECISION_KIND_COUNT; k++)
@@ -421,7 +421,7 @@ static struct nm_decision complete(void)
     return d;
 }
 
-static void test_an_explanation_has_all_amounts(void **state)
+static void test_the_explanation_of_a_decision_has_all_amounts(void **state)
 {
     struct nm_decision d = complete();
     _cleanup_free_ char *text = NULL;
@@ -465,7 +465,7 @@ static void test_the_text_of_a_victim_without_credit_states_that_it_frees_nothin
 
 /* A container of a cluster gets no advice about nmctl or options, because its user can't submit it again on this
  * node. */
-static void test_a_container_of_a_cluster_gets_no_advice(void **state)
+static void test_the_text_for_a_container_of_a_cluster_has_no_advice(void **state)
 {
     struct nm_decision d = complete();
     _cleanup_free_ char *text = NULL;
@@ -503,7 +503,7 @@ static void test_a_decision_reads_back_from_json(void **state)
     json_decref(j);
 }
 
-static void test_the_json_of_an_older_nmd_is_read(void **state)
+static void test_the_json_of_a_decision_of_an_older_nmd_is_read(void **state)
 {
     struct nm_decision d = complete(), back;
     json_t *j = nm_decision_to_json(&d);
@@ -518,7 +518,7 @@ static void test_the_json_of_an_older_nmd_is_read(void **state)
     json_decref(j);
 }
 
-static void test_malformed_json_is_refused(void **state)
+static void test_malformed_json_of_a_decision_is_refused(void **state)
 {
     static const struct {
         const char *member, *value;
@@ -588,14 +588,14 @@ int main(void)
         cmocka_unit_test(test_requests_are_shown_in_vcores),
         cmocka_unit_test(test_repeated_refusals_are_counted),
         cmocka_unit_test(test_the_text_of_a_kill_or_pause_gives_its_reason),
-        cmocka_unit_test(test_each_outcome_has_a_text),
-        cmocka_unit_test(test_each_kind_and_reason_has_a_text),
-        cmocka_unit_test(test_an_explanation_has_all_amounts),
+        cmocka_unit_test(test_each_outcome_of_a_decision_has_a_text),
+        cmocka_unit_test(test_each_kind_and_reason_of_a_decision_has_a_text),
+        cmocka_unit_test(test_the_explanation_of_a_decision_has_all_amounts),
         cmocka_unit_test(test_the_text_of_a_victim_without_credit_states_that_it_frees_nothing),
-        cmocka_unit_test(test_a_container_of_a_cluster_gets_no_advice),
+        cmocka_unit_test(test_the_text_for_a_container_of_a_cluster_has_no_advice),
         cmocka_unit_test(test_a_decision_reads_back_from_json),
-        cmocka_unit_test(test_the_json_of_an_older_nmd_is_read),
-        cmocka_unit_test(test_malformed_json_is_refused),
+        cmocka_unit_test(test_the_json_of_a_decision_of_an_older_nmd_is_read),
+        cmocka_unit_test(test_malformed_json_of_a_decision_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

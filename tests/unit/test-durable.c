@@ -31,7 +31,7 @@ static void put(struct manager_world *w, const char *key, const char *value)
 }
 
 /* All valid values are loaded, and invalid ones are ignored. */
-static void test_invalid_values_are_ignored(void **state)
+static void test_invalid_values_in_the_journal_are_ignored(void **state)
 {
     struct manager_world *w = *state;
     struct nm_policy_memory memory, none = {0};
@@ -102,7 +102,7 @@ static void test_events_of_an_unfinished_transaction_are_not_reported(void **sta
     assert_true(w->m->decisions.next > number);
 }
 
-static void test_an_invalid_margin_is_ignored(void **state)
+static void test_an_invalid_surge_margin_in_the_journal_is_ignored(void **state)
 {
     static const char *const margins[] = {"1 2", "1 2 x", ""};
     struct manager_world *w = *state;
@@ -151,7 +151,7 @@ static bool has_note(const struct nm_status *s, const char *says)
     return false;
 }
 
-static void test_notes_name_leftover_memory_and_missing_features(void **state)
+static void test_notes_of_the_status_name_leftover_memory_and_missing_features(void **state)
 {
     struct manager_world *w = *state;
     struct nm_status s;
@@ -243,8 +243,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_events_of_an_unfinished_transaction_are_not_reported),
-        TEST(test_invalid_values_are_ignored),           TEST(test_an_invalid_margin_is_ignored),
-        TEST(test_too_many_applications_share_an_entry), TEST(test_notes_name_leftover_memory_and_missing_features),
+        TEST(test_invalid_values_in_the_journal_are_ignored),
+        TEST(test_an_invalid_surge_margin_in_the_journal_is_ignored),
+        TEST(test_too_many_applications_share_an_entry),
+        TEST(test_notes_of_the_status_name_leftover_memory_and_missing_features),
         TEST(test_an_unknown_container_or_stream_has_no_log),
         TEST(test_an_administrators_higher_memory_protection_is_kept),
         TEST(test_the_owner_of_memory_low_is_not_saved_if_the_slice_can_not_be_set),

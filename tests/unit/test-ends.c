@@ -80,7 +80,7 @@ static void forget_end(struct nm_live_container *l)
     l->has_end = l->run.global_oom = l->run.oom_reported = l->run.stopped = false;
 }
 
-static void test_a_container_that_could_not_start_has_the_reason(void **state)
+static void test_a_container_that_could_not_start_reports_the_reason(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = add(w, "it");
@@ -131,7 +131,7 @@ static const struct end_case end_cases[] = {
      .says = ""},
 };
 
-static void test_each_end_has_its_reason_and_code(void **state)
+static void test_each_kind_of_end_has_its_exit_reason_and_exit_code(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = add(w, "it");
@@ -472,8 +472,8 @@ static void test_a_freeze_by_another_process_is_undone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_a_container_that_could_not_start_has_the_reason),
-        TEST(test_each_end_has_its_reason_and_code),
+        TEST(test_a_container_that_could_not_start_reports_the_reason),
+        TEST(test_each_kind_of_end_has_its_exit_reason_and_exit_code),
         TEST(test_the_files_of_a_killed_shim_show_whether_the_command_started),
         TEST(test_without_a_watch_a_sample_detects_a_kill_by_the_kernel),
         TEST(test_after_its_removal_the_files_of_the_new_slice_are_read),

@@ -91,7 +91,7 @@ static void test_events_read_back_as_written(void **state)
 }
 
 /* A change of any byte of a slot is detected. Reading a damaged slot does not change the caller's record. */
-static void test_a_damaged_slot_is_refused(void **state)
+static void test_a_damaged_slot_of_the_event_file_is_refused(void **state)
 {
     struct nm_event_record e = longest(9), got = {.number = 77};
     char slot[NM_EVENT_SLOT_BYTES], zeroes[NM_EVENT_SLOT_BYTES] = "";
@@ -183,7 +183,7 @@ static void test_the_newest_events_replace_the_oldest(void **state)
 }
 
 /* Without a file, events are kept in memory, and their numbers continue. */
-static void test_events_continue_without_a_file(void **state)
+static void test_without_a_file_events_are_kept_in_memory(void **state)
 {
     char path[PATH_MAX + 8];
     uint64_t next = 5;
@@ -201,7 +201,7 @@ static void test_events_continue_without_a_file(void **state)
 }
 
 /* A record is refused if it is in the slot of another record. Another program may have copied it there. */
-static void test_an_event_in_another_slot_is_refused(void **state)
+static void test_an_event_in_the_slot_of_another_event_is_refused(void **state)
 {
     struct nm_event_record e = longest(9);
     char slot[NM_EVENT_SLOT_BYTES];
@@ -228,7 +228,7 @@ static void limit_files(rlim_t bytes)
 
 /* A limit on the size of files ends within a slot, so only a part of the slot is written. nmd reports this limit as the
  * reason, not a full disk. */
-static void test_a_limit_on_file_sizes_is_reported(void **state)
+static void test_a_limit_on_file_sizes_is_reported_as_the_reason_of_a_short_write(void **state)
 {
     static char text[NM_SLOT_BYTES_MAX];
     struct nm_event_record e = longest(1);
@@ -255,12 +255,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_events_read_back_as_written, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_damaged_slot_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_damaged_slot_of_the_event_file_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_invalid_values_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_newest_events_replace_the_oldest, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_events_continue_without_a_file, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_an_event_in_another_slot_is_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_limit_on_file_sizes_is_reported, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_without_a_file_events_are_kept_in_memory, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_an_event_in_the_slot_of_another_event_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_limit_on_file_sizes_is_reported_as_the_reason_of_a_short_write,
+                                        set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -183,7 +183,7 @@ static void run_history(unsigned *seed, unsigned n_parts)
     assert_null(nm_fair_take(&queue));
 }
 
-static void test_random_histories_keep_the_order(void **state)
+static void test_the_queue_has_the_order_of_plain_lists_in_random_histories(void **state)
 {
     unsigned seed = 1;
 
@@ -198,7 +198,7 @@ int main(void)
         cmocka_unit_test(test_keys_take_turns),
         cmocka_unit_test(test_a_removed_key_does_not_delay_other_keys),
         cmocka_unit_test(test_parts_share_the_turns_of_their_key),
-        cmocka_unit_test(test_random_histories_keep_the_order),
+        cmocka_unit_test(test_the_queue_has_the_order_of_plain_lists_in_random_histories),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,7 +42,7 @@ static void put(const char *name, const char *text)
     assert_int_equal(nm_write_file_atomic_at(dir_fd, name, text, 0644), 0);
 }
 
-static void test_a_file_is_read_up_to_a_size(void **state)
+static void test_a_file_is_read_up_to_the_size_of_the_buffer(void **state)
 {
     char buf[8] = "before";
     size_t len = 99;
@@ -232,7 +232,7 @@ static void test_a_path_is_opened_below_a_root(void **state)
     expect_in_root("/home/cwd", -ENOENT);
 }
 
-static void test_magic_links_are_refused(void **state)
+static void test_magic_links_of_proc_are_refused(void **state)
 {
     _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY), fd = -EBADF;
 
@@ -283,7 +283,7 @@ static void test_the_log_level_selects_messages(void **state)
 }
 
 /* The lines on stderr at each level, and their format. */
-static void test_each_log_line_has_its_format(void **state)
+static void test_log_lines_of_each_level_have_their_format(void **state)
 {
     _cleanup_close_ int file = openat(dir_fd, "log", O_RDWR | O_CREAT | O_CLOEXEC, 0600),
                         saved = dup(STDERR_FILENO);
@@ -349,7 +349,7 @@ static void test_hashes_equal_those_of_the_reference(void **state)
     assert_true(nm_fnv1a_64("foobar") == UINT64_C(0x85944171f73967e8));
 }
 
-static void test_a_formatted_text_is_allocated(void **state)
+static void test_strdup_printf_allocates_the_formatted_text(void **state)
 {
     _cleanup_free_ char *text = nm_strdup_printf("%s %d", "a", 7);
 
@@ -361,17 +361,19 @@ int main(void)
 {
 #define WITH_DIRECTORY(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        WITH_DIRECTORY(test_a_file_is_read_up_to_a_size),        WITH_DIRECTORY(test_an_interrupted_read_is_repeated),
+        WITH_DIRECTORY(test_a_file_is_read_up_to_the_size_of_the_buffer),
+        WITH_DIRECTORY(test_an_interrupted_read_is_repeated),
         WITH_DIRECTORY(test_a_file_is_replaced_completely_or_not_at_all),
         WITH_DIRECTORY(test_an_atomic_write_follows_no_link),
         WITH_DIRECTORY(test_missing_parents_are_created),     WITH_DIRECTORY(test_the_result_of_mkdir_p_is_predicted),
         WITH_DIRECTORY(test_a_path_stays_beneath_its_directory),
-        WITH_DIRECTORY(test_a_path_is_opened_below_a_root),     cmocka_unit_test(test_magic_links_are_refused),
+        WITH_DIRECTORY(test_a_path_is_opened_below_a_root),     cmocka_unit_test(test_magic_links_of_proc_are_refused),
         WITH_DIRECTORY(test_a_private_directory_is_checked),
         WITH_DIRECTORY(test_two_streams_of_a_directory_are_independent),
         cmocka_unit_test(test_hashes_equal_those_of_the_reference),
-        cmocka_unit_test(test_a_formatted_text_is_allocated),
-        cmocka_unit_test(test_the_log_level_selects_messages), WITH_DIRECTORY(test_each_log_line_has_its_format),
+        cmocka_unit_test(test_strdup_printf_allocates_the_formatted_text),
+        cmocka_unit_test(test_the_log_level_selects_messages),
+        WITH_DIRECTORY(test_log_lines_of_each_level_have_their_format),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

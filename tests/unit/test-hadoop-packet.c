@@ -74,7 +74,7 @@ static int read_head(struct nm_frame *f, uint8_t a, uint8_t b, uint8_t c, uint8_
     return feed(f, &p, &left, 4);
 }
 
-static void test_invalid_lengths_are_refused(void **state)
+static void test_frames_with_an_invalid_length_are_refused(void **state)
 {
     struct nm_frame f = {};
 
@@ -92,7 +92,7 @@ static void test_invalid_lengths_are_refused(void **state)
 
 /* The header of a long frame does not allocate the frame's whole buffer. The account is charged as data arrives, and
  * reading stops at the account's limit. */
-static void test_a_buffer_grows_as_data_arrives(void **state)
+static void test_the_buffer_of_a_frame_grows_as_data_arrives(void **state)
 {
     struct nm_quota_account *a;
     struct nm_quota *quota;
@@ -361,8 +361,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_frame_may_be_split_at_each_byte),
-        cmocka_unit_test(test_invalid_lengths_are_refused),
-        cmocka_unit_test(test_a_buffer_grows_as_data_arrives),
+        cmocka_unit_test(test_frames_with_an_invalid_length_are_refused),
+        cmocka_unit_test(test_the_buffer_of_a_frame_grows_as_data_arrives),
         cmocka_unit_test(test_packets_have_the_same_bytes_as_those_of_java),
         cmocka_unit_test(test_a_truncated_packet_is_refused),
         cmocka_unit_test(test_invalid_varints_are_refused),

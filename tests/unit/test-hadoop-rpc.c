@@ -47,7 +47,7 @@ static int call_for(struct nm_hadoop_client *c, const char *method, const char *
 
 /* The caller context is also sent for a call that waits until the connection is open. The context is sent for one call
  * only. */
-static void test_the_caller_context_is_sent(void **state)
+static void test_the_caller_context_is_sent_with_one_call(void **state)
 {
     struct nm_hadoop_client_options options = {};
     Hadoop__NodeId request = HADOOP__NODE_ID__INIT;
@@ -143,7 +143,7 @@ static void refused_at_the_door(bool secure, const struct nm_token *token, const
     fixture_tear_down(&f);
 }
 
-static void test_a_refused_connection_gives_the_reason(void **state)
+static void test_a_refused_client_gets_the_reason(void **state)
 {
     struct nm_token unknown = fixture_token, wrong = fixture_token;
 
@@ -494,11 +494,11 @@ static void test_a_ping_keeps_the_connection_open(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_caller_context_is_sent),
+        cmocka_unit_test(test_the_caller_context_is_sent_with_one_call),
         cmocka_unit_test(test_a_call_gets_its_answer),
         cmocka_unit_test(test_a_client_with_a_token_is_authenticated),
         cmocka_unit_test(test_a_client_with_a_token_accepts_a_server_that_requires_none),
-        cmocka_unit_test(test_a_refused_connection_gives_the_reason),
+        cmocka_unit_test(test_a_refused_client_gets_the_reason),
         cmocka_unit_test(test_the_identity_is_that_of_the_token),
         cmocka_unit_test(test_the_owner_of_a_token_may_use_a_quarter_of_the_connections),
         cmocka_unit_test(test_calls_beyond_the_limit_wait),

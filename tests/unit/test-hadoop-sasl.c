@@ -300,7 +300,7 @@ static int client_step(struct nm_sasl_client *c, const Hadoop__RpcSasl *in, cons
     return r;
 }
 
-static void test_client_and_server_agree(void **state)
+static void test_client_and_server_authenticate_each_other(void **state)
 {
     struct nm_sasl_client *c;
     const Hadoop__RpcSasl *out;
@@ -460,7 +460,7 @@ int main(void)
         cmocka_unit_test(test_the_server_refuses_an_invalid_response),
         cmocka_unit_test(test_the_server_refuses_invalid_text),
         cmocka_unit_test(test_the_server_first_sends_its_offer),
-        cmocka_unit_test(test_client_and_server_agree),
+        cmocka_unit_test(test_client_and_server_authenticate_each_other),
         cmocka_unit_test(test_the_client_accepts_a_challenge_in_a_separate_message),
         cmocka_unit_test(test_the_client_refuses_a_server_that_does_not_prove_its_identity),
         cmocka_unit_test(test_the_client_refuses_invalid_text),

@@ -38,7 +38,7 @@ static void run(struct health_world *f, const char *lines)
     assert_false(f->verdict.timed_out);
 }
 
-static void test_the_output_decides_the_health(void **state)
+static void test_the_output_of_the_script_decides_the_health(void **state)
 {
     static const struct {
         const char *lines, *error;
@@ -75,7 +75,7 @@ static void test_the_output_decides_the_health(void **state)
 }
 
 /* A very long line is shortened, and not split into two lines. */
-static void test_a_long_error_is_shortened(void **state)
+static void test_a_long_error_of_a_script_is_shortened(void **state)
 {
     struct health_world *f = *state;
 
@@ -84,7 +84,7 @@ static void test_a_long_error_is_shortened(void **state)
 }
 
 /* Endless output is read only to a limit. The script gets SIGPIPE. */
-static void test_endless_output_is_read_to_a_limit(void **state)
+static void test_endless_output_of_a_script_is_read_to_a_limit(void **state)
 {
     run(*state, "exec yes");
     assert_int_equal(((struct health_world *)*state)->verdict.exit_signal, SIGPIPE);
@@ -113,7 +113,7 @@ static pid_t read_pid(struct health_world *f)
 }
 
 /* Processes that the script leaves in its process group are killed, and don't delay its result. */
-static void test_leftover_processes_are_killed(void **state)
+static void test_processes_that_a_script_leaves_behind_are_killed(void **state)
 {
     struct health_world *f = *state;
     char lines[256];
@@ -144,7 +144,7 @@ static void test_a_script_is_killed_after_its_timeout(void **state)
     assert_int_equal(f->n_verdicts, 1);
 }
 
-static void test_a_check_can_be_freed_while_it_runs(void **state)
+static void test_a_check_can_be_freed_while_its_script_runs(void **state)
 {
     _cleanup_(nm_health_script_freep) struct nm_health_script *s = NULL;
     struct health_world *f = *state;
@@ -255,12 +255,12 @@ static void test_if_descriptors_are_missing_no_script_is_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_the_output_decides_the_health),
-        TEST(test_a_long_error_is_shortened),
-        TEST(test_endless_output_is_read_to_a_limit),
-        TEST(test_leftover_processes_are_killed),
+        TEST(test_the_output_of_the_script_decides_the_health),
+        TEST(test_a_long_error_of_a_script_is_shortened),
+        TEST(test_endless_output_of_a_script_is_read_to_a_limit),
+        TEST(test_processes_that_a_script_leaves_behind_are_killed),
         TEST(test_a_script_is_killed_after_its_timeout),
-        TEST(test_a_check_can_be_freed_while_it_runs),
+        TEST(test_a_check_can_be_freed_while_its_script_runs),
         TEST(test_a_script_that_can_not_be_run_is_reported),
         TEST(test_if_an_event_source_can_not_be_made_no_script_is_run),
         TEST(test_if_descriptors_are_missing_no_script_is_run),

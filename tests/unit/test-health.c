@@ -170,7 +170,7 @@ static void test_the_space_for_a_missing_directory_is_that_of_its_future_file_sy
         fail_msg("%s", reason);
 }
 
-static void test_several_reasons_are_reported(void **state)
+static void test_all_reasons_of_an_unhealthy_node_are_reported(void **state)
 {
     _cleanup_(nm_health_freep) struct nm_health *h = NULL;
     struct health_world *f = *state;
@@ -208,7 +208,7 @@ int main(void)
         TEST(test_containers_that_can_not_be_killed_make_the_node_unhealthy),
         TEST(test_a_full_disk_makes_the_node_unhealthy),
         TEST(test_the_space_for_a_missing_directory_is_that_of_its_future_file_system),
-        TEST(test_several_reasons_are_reported),
+        TEST(test_all_reasons_of_an_unhealthy_node_are_reported),
         TEST(test_each_failed_allocation_of_a_check_is_an_error),
     };
 

@@ -30,7 +30,7 @@ static void assert_range(const struct nm_history *h, uint64_t from, uint64_t to)
 
 /* The points cover the span if there are several samples per step, one sample per step, or one sample in several
  * steps. */
-static void test_the_points_cover_the_span(void **state)
+static void test_the_points_of_the_history_cover_the_span(void **state)
 {
     static const uint64_t periods[] = {1, 3, 10, 11, 47, 2500};
 
@@ -66,7 +66,7 @@ static void test_bursts_of_samples_displace_no_older_points(void **state)
 
 /* Amounts of a step are the mean of its samples, without rounding errors that add up. Counts are those of the newest
  * sample, and the cost is the highest cost of a sample. */
-static void test_amounts_of_a_step_are_the_mean(void **state)
+static void test_amounts_of_a_step_are_the_mean_of_its_samples(void **state)
 {
     _cleanup_(nm_history_freep) struct nm_history *h = NULL;
     const struct nm_history_point *p;
@@ -90,7 +90,7 @@ static void test_amounts_of_a_step_are_the_mean(void **state)
     assert_int_equal(nm_history_get(h, 0)->use[NM_HISTORY_RESERVED].memory_bytes, 77);
 }
 
-static void test_a_changed_span_keeps_the_points(void **state)
+static void test_a_change_of_the_span_keeps_the_points_of_the_history(void **state)
 {
     _cleanup_(nm_history_freep) struct nm_history *h = NULL;
 
@@ -159,7 +159,7 @@ static void test_each_failed_allocation_is_an_error(void **state)
     assert_int_equal(nm_history_step_usec(h), 5);
 }
 
-static void test_the_use_of_the_disk_is_recorded(void **state)
+static void test_the_use_of_a_file_system_is_sampled(void **state)
 {
     struct nm_disk_sample d = {0};
 
@@ -174,14 +174,14 @@ static void test_the_use_of_the_disk_is_recorded(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_points_cover_the_span),
+        cmocka_unit_test(test_the_points_of_the_history_cover_the_span),
         cmocka_unit_test(test_bursts_of_samples_displace_no_older_points),
-        cmocka_unit_test(test_amounts_of_a_step_are_the_mean),
-        cmocka_unit_test(test_a_changed_span_keeps_the_points),
+        cmocka_unit_test(test_amounts_of_a_step_are_the_mean_of_its_samples),
+        cmocka_unit_test(test_a_change_of_the_span_keeps_the_points_of_the_history),
         cmocka_unit_test(test_the_first_point_since_a_time_is_found),
         cmocka_unit_test(test_a_span_that_is_no_multiple_of_its_steps_has_enough_points),
         cmocka_unit_test(test_each_failed_allocation_is_an_error),
-        cmocka_unit_test(test_the_use_of_the_disk_is_recorded),
+        cmocka_unit_test(test_the_use_of_a_file_system_is_sampled),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

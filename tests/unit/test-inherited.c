@@ -15,7 +15,7 @@
 
 #define MANUAL_MAX_BYTES (256 * 1024)
 
-static void test_each_row_of_the_table_is_applied(void **state)
+static void test_each_row_of_the_table_is_complete_and_unique(void **state)
 {
     (void)state;
     assert_true(nm_inherited_rows >= 34);
@@ -28,7 +28,7 @@ static void test_each_row_of_the_table_is_applied(void **state)
     }
 }
 
-static void test_the_manual_has_each_row(void **state)
+static void test_the_manual_has_each_row_of_the_table(void **state)
 {
     _cleanup_free_ char *rows = NULL, *manual = calloc(1, MANUAL_MAX_BYTES);
     size_t size;
@@ -51,8 +51,8 @@ static void test_the_manual_has_each_row(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_row_of_the_table_is_applied),
-        cmocka_unit_test(test_the_manual_has_each_row),
+        cmocka_unit_test(test_each_row_of_the_table_is_complete_and_unique),
+        cmocka_unit_test(test_the_manual_has_each_row_of_the_table),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

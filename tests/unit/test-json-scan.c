@@ -41,7 +41,7 @@ static char *repeat(const char *begin, const char *piece, const char *end, unsig
     return text;
 }
 
-static void test_the_values_of_a_text_are_counted(void **state)
+static void test_the_values_of_a_json_text_are_counted(void **state)
 {
     static const struct {
         const char *text;
@@ -75,7 +75,7 @@ static void test_the_values_of_a_text_are_counted(void **state)
 }
 
 /* The predicted size is never smaller than the memory that is used, and at most a few times as large. */
-static void test_the_predicted_memory_is_never_too_small(void **state)
+static void test_the_predicted_memory_of_a_json_text_is_never_too_small(void **state)
 {
     static const struct {
         const char *begin, *piece, *end;
@@ -113,8 +113,8 @@ static void test_the_predicted_memory_is_never_too_small(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_values_of_a_text_are_counted),
-        cmocka_unit_test(test_the_predicted_memory_is_never_too_small),
+        cmocka_unit_test(test_the_values_of_a_json_text_are_counted),
+        cmocka_unit_test(test_the_predicted_memory_of_a_json_text_is_never_too_small),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

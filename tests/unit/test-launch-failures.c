@@ -31,14 +31,14 @@ static const struct failing_call plain_failures[] = {
     {"poll", EINTR},      {"waitpid", EINTR},   {"getrlimit", EPERM},
 };
 
-static void test_the_end_of_a_plain_launch_is_consistent(void **state)
+static void test_the_reported_end_of_a_plain_launch_is_true_after_each_failure(void **state)
 {
     for (size_t i = 0; i < NM_ARRAY_SIZE(plain_failures); i++)
         (void)run_with_each_failure(*state, &plain_failures[i], run_plain);
 }
 
 /* Runs the command as another user, in its own namespaces. */
-static void test_the_end_of_a_confined_launch_is_consistent(void **state)
+static void test_the_reported_end_of_a_confined_launch_is_true_after_each_failure(void **state)
 {
     static const struct failing_call failures[] = {
         {"unshare", ENOSPC}, {"mount", EPERM},      {"mount", ENOENT},     {"send", ENOBUFS},   {"recv", ECONNRESET},
@@ -83,7 +83,7 @@ static void run_with_input(struct world *w)
     assert_end_is_consistent(w, has_failed() ? NULL : "hello");
 }
 
-static void test_the_end_of_a_launch_with_input_is_consistent(void **state)
+static void test_the_reported_end_of_a_launch_with_input_is_true_after_each_failure(void **state)
 {
     static const struct failing_call failures[] = {
         {"pipe2", EMFILE}, {"fchown", EPERM},    {"fcntl", EMFILE}, {"send", EPIPE},
@@ -117,7 +117,7 @@ static void run_with_terminal(struct world *w)
         assert_non_null(strstr(h.output, "out\r\n"));
 }
 
-static void test_the_end_of_a_launch_with_a_terminal_is_consistent(void **state)
+static void test_the_reported_end_of_a_launch_with_a_terminal_is_true_after_each_failure(void **state)
 {
     static const struct failing_call failures[] = {
         {"open", EMFILE}, {"ioctl", EIO},  {"fchown", EPERM},    {"dup3", EMFILE}, {"fcntl", EMFILE},
@@ -134,10 +134,10 @@ static void test_the_end_of_a_launch_with_a_terminal_is_consistent(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        launch_test(test_the_end_of_a_plain_launch_is_consistent),
-        launch_test(test_the_end_of_a_confined_launch_is_consistent),
-        launch_test(test_the_end_of_a_launch_with_input_is_consistent),
-        launch_test(test_the_end_of_a_launch_with_a_terminal_is_consistent),
+        launch_test(test_the_reported_end_of_a_plain_launch_is_true_after_each_failure),
+        launch_test(test_the_reported_end_of_a_confined_launch_is_true_after_each_failure),
+        launch_test(test_the_reported_end_of_a_launch_with_input_is_true_after_each_failure),
+        launch_test(test_the_reported_end_of_a_launch_with_a_terminal_is_true_after_each_failure),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,7 +62,7 @@ static bool launch_with(struct world *w, const struct failure *f, unsigned n)
     return failed;
 }
 
-static void test_a_launch_with_a_failing_call_is_consistent(void **state)
+static void test_a_launch_with_a_failing_call_runs_no_command_or_reports_its_end(void **state)
 {
     static const struct failure failures[] = {
         {0, "socketpair", EMFILE}, {0, "fcntl", EMFILE}, {0, "fork", EAGAIN},         {0, "syscall", ENOSYS},
@@ -75,7 +75,7 @@ static void test_a_launch_with_a_failing_call_is_consistent(void **state)
             ;
 }
 
-static void test_a_launch_without_memory_or_descriptors_is_consistent(void **state)
+static void test_a_launch_without_memory_or_descriptors_runs_no_command_or_reports_its_end(void **state)
 {
     static const struct failure failures[] = {{FAIL_MEMORY, NULL, 0}, {FAIL_EVENT, NULL, 0}, {FAIL_OPEN, NULL, 0}};
 
@@ -165,8 +165,8 @@ static void test_the_probe_for_namespaces_returns_a_result_after_any_failure(voi
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        launch_test(test_a_launch_with_a_failing_call_is_consistent),
-        launch_test(test_a_launch_without_memory_or_descriptors_is_consistent),
+        launch_test(test_a_launch_with_a_failing_call_runs_no_command_or_reports_its_end),
+        launch_test(test_a_launch_without_memory_or_descriptors_runs_no_command_or_reports_its_end),
         launch_test(test_a_shim_outlives_a_failed_adoption),
         launch_test(test_the_probe_for_namespaces_returns_a_result_after_any_failure),
     };

@@ -98,7 +98,7 @@ static void test_output_stays_within_its_limit(void **state)
 }
 
 /* While no output was discarded, the shim adds no line between the first and the second file. */
-static void test_below_the_limit_no_line_is_added(void **state)
+static void test_below_the_limit_the_shim_adds_no_line_to_the_output(void **state)
 {
     struct world *w = *state;
     _cleanup_free_ char *text = NULL;
@@ -426,7 +426,7 @@ static void test_a_log_of_two_files_is_shortened(void **state)
     check_shortened(w, 588895, "99999\n100000\n");
 }
 
-static void test_invalid_files_are_not_opened(void **state)
+static void test_log_files_that_are_links_or_pipes_are_not_opened(void **state)
 {
     struct world *w = *state;
     _cleanup_close_ int dir = -EBADF;
@@ -450,7 +450,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         output_test(test_output_stays_within_its_limit),
-        output_test(test_below_the_limit_no_line_is_added),
+        output_test(test_below_the_limit_the_shim_adds_no_line_to_the_output),
         output_test(test_fast_output_stays_within_its_limit),
         output_test(test_the_command_has_a_pipe_instead_of_a_file),
         output_test(test_output_before_the_end_is_kept),
@@ -459,7 +459,7 @@ int main(void)
         output_test(test_with_few_descriptors_no_output_is_lost),
         output_test(test_a_log_is_shortened),
         output_test(test_a_log_of_two_files_is_shortened),
-        output_test(test_invalid_files_are_not_opened),
+        output_test(test_log_files_that_are_links_or_pipes_are_not_opened),
         output_test(test_a_full_disk_does_not_stop_the_command),
     };
 

@@ -22,7 +22,7 @@
 #include "util/clock.h"
 #include "util/fileio.h"
 
-static void test_the_exit_code_is_reported(void **state)
+static void test_the_exit_code_of_a_command_is_reported(void **state)
 {
     struct world *w = *state;
     struct nm_launch_record r;
@@ -47,7 +47,7 @@ static void test_the_exit_code_is_reported(void **state)
     assert_int_equal(waitpid(nm_launch_shim_pid(w->launch), NULL, WNOHANG), -1);
 }
 
-static void test_the_signal_is_reported(void **state)
+static void test_the_signal_that_killed_a_command_is_reported(void **state)
 {
     struct world *w = *state;
 
@@ -97,7 +97,7 @@ static void test_a_command_that_is_not_executable_is_reported(void **state)
 }
 
 /* The command is searched in the container's PATH. The first match can't be executed, so the second match is used. */
-static void test_the_path_of_the_container_is_searched(void **state)
+static void test_a_command_is_searched_in_the_path_of_the_container(void **state)
 {
     struct world *w = *state;
     char path[256], file[128];
@@ -171,7 +171,7 @@ static void test_an_unknown_user_is_reported(void **state)
     check_failure(w, NM_LAUNCH_STAGE_USER, ENOENT);
 }
 
-static void test_a_changed_user_is_reported(void **state)
+static void test_a_user_whose_uid_has_changed_is_reported(void **state)
 {
     struct world *w = *state;
 
@@ -612,18 +612,18 @@ static void test_a_command_ends_with_its_killed_shim(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        launch_test(test_the_exit_code_is_reported),
-        launch_test(test_the_signal_is_reported),
+        launch_test(test_the_exit_code_of_a_command_is_reported),
+        launch_test(test_the_signal_that_killed_a_command_is_reported),
         launch_test(test_a_missing_command_is_reported),
         launch_test(test_a_command_missing_in_the_path_is_reported),
         launch_test(test_a_command_that_is_not_executable_is_reported),
-        launch_test(test_the_path_of_the_container_is_searched),
+        launch_test(test_a_command_is_searched_in_the_path_of_the_container),
         launch_test(test_a_command_without_an_executable_match_in_the_path_is_reported),
         launch_test(test_a_file_of_an_unknown_format_is_reported),
         launch_test(test_a_missing_working_directory_is_reported),
         launch_test(test_the_working_directory_is_entered_as_the_user),
         launch_test(test_an_unknown_user_is_reported),
-        launch_test(test_a_changed_user_is_reported),
+        launch_test(test_a_user_whose_uid_has_changed_is_reported),
         launch_test(test_a_log_that_can_not_be_opened_is_reported),
         launch_test(test_the_command_has_its_environment),
         launch_test(test_the_command_runs_as_its_user),

@@ -28,7 +28,7 @@ static bool init(const struct world *w)
 /* ---- starting -------------------------------------------------------------------------------- */
 
 /* If the library fails to start, the backend starts without the library. */
-static void test_a_library_that_fails_to_start_is_not_used(void **state)
+static void test_libcgroup_is_not_used_if_it_fails_to_start(void **state)
 {
     struct world *w = *state;
 
@@ -37,7 +37,7 @@ static void test_a_library_that_fails_to_start_is_not_used(void **state)
     assert_false(init(w));
 }
 
-static void test_a_library_that_finds_another_mount_is_not_used(void **state)
+static void test_libcgroup_is_not_used_if_it_finds_another_mount(void **state)
 {
     struct world *w = *state;
 
@@ -49,7 +49,7 @@ static void test_a_library_that_finds_another_mount_is_not_used(void **state)
 }
 
 /* The library can't make cgroups without controllers, so the backend avoids the library's reading of all mounts. */
-static void test_without_controllers_the_library_is_not_started(void **state)
+static void test_without_controllers_libcgroup_is_not_started(void **state)
 {
     struct world *w = *state;
 
@@ -62,7 +62,7 @@ static void test_without_controllers_the_library_is_not_started(void **state)
 }
 
 /* Messages of the library go to the log at debug level, and never to stdout. */
-static void test_messages_of_the_library_go_to_the_log(void **state)
+static void test_messages_of_libcgroup_are_written_to_the_log(void **state)
 {
     char text[2000];
 
@@ -78,7 +78,7 @@ static void test_messages_of_the_library_go_to_the_log(void **state)
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-static void test_the_library_creates_and_removes_a_cgroup(void **state)
+static void test_libcgroup_creates_and_removes_a_cgroup(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup *cg = NULL;
@@ -94,7 +94,7 @@ static void test_the_library_creates_and_removes_a_cgroup(void **state)
     nm_cgroup_free(cg);
 }
 
-static void test_the_library_writes_limits(void **state)
+static void test_libcgroup_writes_limits(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup_limits l = some_limits();
@@ -122,7 +122,7 @@ static void test_a_cgroup_that_exists_is_not_created(void **state)
     assert_int_equal(fake_libcgroup.n_created, 0);
 }
 
-static void test_each_code_of_the_library_has_an_errno(void **state)
+static void test_each_error_code_of_libcgroup_is_converted_to_an_errno(void **state)
 {
     static const struct {
         int ecg, last_errno, expected;
@@ -154,7 +154,7 @@ static void test_each_code_of_the_library_has_an_errno(void **state)
 }
 
 /* After any failure of the library the backend uses plain files, and reports the error of this second attempt. */
-static void test_after_a_failure_of_the_library_plain_files_are_used(void **state)
+static void test_after_a_failure_of_libcgroup_plain_files_are_used(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup_limits l = some_limits();
@@ -187,7 +187,7 @@ static void test_a_second_failure_with_plain_files_is_reported(void **state)
     assert_int_equal(a.result, -EISDIR);
 }
 
-static void test_a_cgroup_that_the_library_only_reported_as_created_is_an_error(void **state)
+static void test_a_cgroup_that_libcgroup_only_reported_as_created_is_an_error(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup *cg = NULL;
@@ -198,7 +198,7 @@ static void test_a_cgroup_that_the_library_only_reported_as_created_is_an_error(
 }
 
 /* The library reports success for a removal that it has not made. The backend checks this, and removes the group. */
-static void test_a_cgroup_that_the_library_only_reported_as_removed_is_removed(void **state)
+static void test_a_cgroup_that_libcgroup_only_reported_as_removed_is_removed(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup *cg = NULL;
@@ -257,18 +257,18 @@ static void test_after_a_failed_allocation_no_cgroup_is_created_or_removed(void 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        alone_test(test_a_library_that_fails_to_start_is_not_used),
-        alone_test(test_a_library_that_finds_another_mount_is_not_used),
-        alone_test(test_without_controllers_the_library_is_not_started),
-        alone_test(test_messages_of_the_library_go_to_the_log),
-        started_test(test_the_library_creates_and_removes_a_cgroup),
-        started_test(test_the_library_writes_limits),
+        alone_test(test_libcgroup_is_not_used_if_it_fails_to_start),
+        alone_test(test_libcgroup_is_not_used_if_it_finds_another_mount),
+        alone_test(test_without_controllers_libcgroup_is_not_started),
+        alone_test(test_messages_of_libcgroup_are_written_to_the_log),
+        started_test(test_libcgroup_creates_and_removes_a_cgroup),
+        started_test(test_libcgroup_writes_limits),
         started_test(test_a_cgroup_that_exists_is_not_created),
-        alone_test(test_each_code_of_the_library_has_an_errno),
-        started_test(test_after_a_failure_of_the_library_plain_files_are_used),
+        alone_test(test_each_error_code_of_libcgroup_is_converted_to_an_errno),
+        started_test(test_after_a_failure_of_libcgroup_plain_files_are_used),
         started_test(test_a_second_failure_with_plain_files_is_reported),
-        started_test(test_a_cgroup_that_the_library_only_reported_as_created_is_an_error),
-        started_test(test_a_cgroup_that_the_library_only_reported_as_removed_is_removed),
+        started_test(test_a_cgroup_that_libcgroup_only_reported_as_created_is_an_error),
+        started_test(test_a_cgroup_that_libcgroup_only_reported_as_removed_is_removed),
         alone_test(test_after_a_failed_allocation_no_limit_is_set),
         alone_test(test_after_a_failed_allocation_no_cgroup_is_created_or_removed),
     };

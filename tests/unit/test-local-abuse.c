@@ -346,7 +346,7 @@ static void test_a_flood_of_requests_does_not_delay_timers(void **state)
     assert_true(ticks >= 4); /* without turns the timer would have run once or twice */
 }
 
-static void test_a_stop_ends_waiting_requests(void **state)
+static void test_the_stop_of_the_server_ends_waiting_requests(void **state)
 {
     struct fixture *f = *state;
     struct client c[20];
@@ -561,7 +561,7 @@ int main(void)
         TEST(test_the_memory_of_incomplete_bodies_is_limited_per_user),
         TEST(test_requests_of_users_take_turns),
         TEST(test_a_flood_of_requests_does_not_delay_timers),
-        TEST(test_a_stop_ends_waiting_requests),
+        TEST(test_the_stop_of_the_server_ends_waiting_requests),
         TEST(test_a_client_may_disconnect_at_each_byte),
         TEST(test_an_invalid_body_has_no_effect),
         TEST(test_the_memory_of_parsed_bodies_is_limited),

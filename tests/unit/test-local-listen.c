@@ -283,7 +283,7 @@ static unsigned port_of(int fd)
 }
 
 /* An error of the path doesn't hide an error of the address. */
-static void test_both_errors_are_reported(void **state)
+static void test_errors_of_both_the_path_and_the_address_are_reported(void **state)
 {
     static const char *const none[] = {NULL};
     struct nm_local_server_params p = {.socket_path = "/nonexistent/nmd.sock", .listen_fd = -1};
@@ -433,7 +433,8 @@ int main(void)
         TEST(test_a_user_without_rights_can_not_use_the_group),
         TEST(test_a_failed_start_leaves_the_path_unchanged),
         TEST(test_the_check_reports_the_error_that_a_start_would_have),
-        cmocka_unit_test(test_both_errors_are_reported), cmocka_unit_test(test_a_port_in_use_is_reported),
+        cmocka_unit_test(test_errors_of_both_the_path_and_the_address_are_reported),
+        cmocka_unit_test(test_a_port_in_use_is_reported),
         cmocka_unit_test(test_a_failed_start_leaves_no_port_open),
         cmocka_unit_test(test_the_socket_belongs_to_the_group),
         cmocka_unit_test(test_a_client_with_many_groups_is_recognized),

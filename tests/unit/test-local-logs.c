@@ -98,7 +98,7 @@ static void assert_position(struct fixture *f, const char *query, const char *ex
 #define T2 "2001-09-09T01:46:42.000Z "
 #define UNKNOWN "-                        "
 
-static void test_lines_have_timestamps(void **state)
+static void test_log_lines_have_timestamps_on_request(void **state)
 {
     struct fixture *f = *state;
 
@@ -119,7 +119,7 @@ static void test_lines_have_timestamps(void **state)
     assert_position(f, "?timestamps=true&from=5", "5");
 }
 
-static void test_lines_since_a_time_are_selected(void **state)
+static void test_log_lines_since_a_time_are_selected(void **state)
 {
     struct fixture *f = *state;
 
@@ -196,7 +196,7 @@ static void test_a_line_that_began_earlier_is_skipped(void **state)
     client_close(&c);
 }
 
-static void test_a_log_without_valid_times_has_none(void **state)
+static void test_a_request_for_times_of_a_log_without_valid_times_is_refused(void **state)
 {
     struct fixture *f = *state;
 
@@ -375,10 +375,10 @@ static void test_the_tail_of_a_truncated_file_is_empty(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_lines_have_timestamps),
-        TEST(test_lines_since_a_time_are_selected),
+        TEST(test_log_lines_have_timestamps_on_request),
+        TEST(test_log_lines_since_a_time_are_selected),
         TEST(test_a_line_that_began_earlier_is_skipped),
-        TEST(test_a_log_without_valid_times_has_none),
+        TEST(test_a_request_for_times_of_a_log_without_valid_times_is_refused),
         TEST(test_a_followed_log_has_times),
         TEST(test_a_log_of_two_files_is_joined),
         TEST(test_a_cut_log_reports_the_cut),

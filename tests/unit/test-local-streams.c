@@ -306,7 +306,7 @@ static void test_events_with_higher_numbers_are_sent(void **state)
     client_close(&c);
 }
 
-static void test_lost_events_are_reported(void **state)
+static void test_the_loss_of_older_events_is_reported(void **state)
 {
     struct fixture *f = *state;
     struct client c;
@@ -440,7 +440,7 @@ static void get_history(struct fixture *f, struct client *c)
 }
 
 /* The requested span ends at the newest point, and is exact to the microsecond. */
-static void test_a_span_ends_at_the_newest_point(void **state)
+static void test_a_requested_span_of_the_history_ends_at_the_newest_point(void **state)
 {
     static const struct {
         const char *query;
@@ -545,7 +545,7 @@ static void test_a_client_may_disconnect_while_it_reads_the_history(void **state
     client_close(&other);
 }
 
-static void test_a_stop_ends_streams(void **state)
+static void test_the_stop_of_the_server_ends_streams(void **state)
 {
     struct fixture *f = *state;
     struct nm_container *con;
@@ -571,7 +571,7 @@ static void test_a_stop_ends_streams(void **state)
 }
 
 /* libmicrohttpd reads the request only when the server is already being stopped. */
-static void test_a_request_during_the_stop_is_ended(void **state)
+static void test_a_request_during_the_stop_of_the_server_is_ended(void **state)
 {
     struct fixture *f = *state;
     struct client c;
@@ -604,17 +604,17 @@ int main(void)
         TEST(test_logs_of_other_users_are_refused),
         TEST(test_events_are_sent_as_they_happen),
         TEST(test_events_with_higher_numbers_are_sent),
-        TEST(test_lost_events_are_reported),
+        TEST(test_the_loss_of_older_events_is_reported),
         TEST(test_a_slow_reader_is_informed_of_missed_events),
         TEST(test_events_of_other_users_are_not_sent),
         TEST(test_a_client_may_disconnect_during_a_stream_of_events),
         TEST(test_the_history_is_sent),
-        TEST(test_a_span_ends_at_the_newest_point),
+        TEST(test_a_requested_span_of_the_history_ends_at_the_newest_point),
         TEST(test_a_long_history_is_made_in_pieces),
         TEST(test_a_slow_reader_does_not_get_dropped_points),
         TEST(test_a_client_may_disconnect_while_it_reads_the_history),
-        TEST(test_a_stop_ends_streams),
-        TEST(test_a_request_during_the_stop_is_ended),
+        TEST(test_the_stop_of_the_server_ends_streams),
+        TEST(test_a_request_during_the_stop_of_the_server_is_ended),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
