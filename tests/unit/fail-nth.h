@@ -3,8 +3,8 @@
 
 /*
  * One failure at a time: the nth call of the chosen kinds that this thread makes to the C library or libsystemd fails,
- * and all others are real. A test goes through n = 1, 2, ... until the code makes fewer than n such calls. In this way
- * the test runs each error path, including the cleanup on this path. Link with $(fail_nth_wraps).
+ * and all other calls are real. A test goes through n = 1, 2, ... until the code makes fewer than n such calls. In this
+ * way the test runs each error path, including the cleanup on this path. Link with $(fail_nth_wraps).
  */
 
 #include <stdbool.h>

@@ -19,7 +19,7 @@
 
 static const char *armed = "";
 static int failing_errno;
-static unsigned *left; /* shared with child processes */
+static unsigned *left; /* number of calls until the failing call; shared with child processes */
 
 void (*call_has_failed)(void);
 

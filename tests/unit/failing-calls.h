@@ -3,8 +3,8 @@
 
 /*
  * One system call that fails: the nth call with a given name, in this process or in a forked child, fails with `error`,
- * and all others are real. A test goes through n = 1, 2, ... until the code makes fewer than n such calls. Link with
- * $(failing_calls_wraps). fail-nth.h is for open(), openat() and allocations.
+ * and all other calls are real. A test goes through n = 1, 2, ... until the code makes fewer than n such calls. Link
+ * with $(failing_calls_wraps). fail-nth.h is for open(), openat() and allocations.
  */
 
 #include <stdbool.h>

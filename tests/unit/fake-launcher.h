@@ -19,7 +19,7 @@ struct nm_yarn_preparation {
 struct fake_launcher {
     struct nm_yarn_preparation *newest; /* the newest preparation; NULL if it was freed */
     unsigned n_preparations, ended_containers, ended_applications;
-    unsigned n_news, n_no_room, n_forgotten; /* calls of the node's callbacks */
+    unsigned n_news, n_no_room, n_forgotten; /* numbers of calls of the node's callbacks */
     char told[1000];              /* the node's newest message for the log */
     bool sent_all_the_same;       /* result of no_room(): whether the ResourceManager knew that the node is full */
     bool shuffles;                /* the node serves map outputs; the next members count added and ended applications */

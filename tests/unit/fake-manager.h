@@ -35,7 +35,7 @@ struct nm_manager {
     const char *log_dir;
     bool log_is_strange, times_are_strange;
     uint64_t slow_usec;       /* how long nm_manager_foreach() takes */
-    unsigned n_listed;        /* calls of nm_manager_foreach() */
+    unsigned n_listed;        /* number of calls of nm_manager_foreach() */
     struct nm_caller caller;  /* caller of the last request */
     char last_id[NM_ID_SIZE]; /* container or verb of the last request */
     bool last_now, last_until_restart;

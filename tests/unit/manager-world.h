@@ -56,7 +56,7 @@ struct nm_live_container *manager_world_add(struct manager_world *w, const char 
 /* Submits a container of 64 MiB and 1 vcore. The container is in the journal and waits for a round. */
 struct nm_live_container *manager_world_submit(struct manager_world *w, const char *name, enum nm_execution_type type,
                                                const char *const argv[]);
-/* Submit a container as s says, but with the user who runs the test. */
+/* Submit the container s, but for the user who runs the test. */
 struct nm_live_container *manager_world_submit_as(struct manager_world *w, const struct nm_submit *s);
 int manager_world_try(struct manager_world *w, const struct nm_submit *s, const struct nm_container **ret,
                       struct nm_problem *ret_problem);

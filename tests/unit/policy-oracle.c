@@ -235,7 +235,7 @@ static const char *check_resume(struct oracle *o, const struct facts *f,
     return NULL;
 }
 
-/* ---- the round as a whole -------------------------------------------------------------------- */
+/* ---- all actions of a round ------------------------------------------------------------------ */
 
 /* Checks the actions in order, and adds up the resources that they grant. */
 static const char *check_actions(struct oracle *o, const struct facts *f)

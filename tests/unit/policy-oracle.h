@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Checks the rules for every round: section 5 of DESIGN.md and those in agent/policy/policy.h. The oracle computes all
- * figures from the views, without the policy's code, and keeps a separate history (runs of samples over beta, kills,
- * time since the last victims were gone).
+ * Checks the rules of agent/policy/policy.h for each round. The oracle computes all figures from the views, without the
+ * policy's code, and keeps a separate history (runs of samples over beta, kills, time since the last victims were
+ * gone).
  */
 
 #include "tests/unit/policy-world.h"

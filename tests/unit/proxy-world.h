@@ -35,7 +35,8 @@ struct world {
     ProtobufCMessage *answer;
     /* the ResourceManager, and its last request */
     struct nm_hadoop_server *rm;
-    const char *refuses; /* class of the exception with which the ResourceManager refuses; NULL: it answers */
+    const char *refuses; /* class of the exception with which the ResourceManager refuses calls; NULL: it answers
+                            calls */
     bool holds, rolls, gives_token; /* gives_token: an NMToken for the node */
     struct nm_hadoop_call *held;
     unsigned calls;

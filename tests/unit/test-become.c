@@ -141,7 +141,7 @@ static void test_root_can_become_root(void **state)
 static long keyring_of(const struct nm_identity *who, unsigned refusal)
 {
     struct sock_filter lines[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0), /* the number of the call */
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0), /* loads the number of the system call */
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_keyctl, 0, 1),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | refusal),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),

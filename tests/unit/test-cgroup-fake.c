@@ -266,7 +266,7 @@ static void test_each_limit_that_has_drifted_is_reported(void **state)
     rewrite(cg, "memory.min", "4096\n");
     rewrite(cg, "memory.low", "8192\n");
     assert_int_equal(nm_cgroup_check_drift(f->b, cg, &l), 0);
-    rewrite(cg, "cpu.max", "50000 200000\n"); /* the same quota over a longer period */
+    rewrite(cg, "cpu.max", "50000 200000\n"); /* the same rate with a longer period */
     assert_int_equal(nm_cgroup_check_drift(f->b, cg, &l), 0);
 
     rewrite(cg, "memory.max", "max\n");

@@ -343,7 +343,7 @@ static void test_a_flood_of_requests_does_not_delay_timers(void **state)
         assert_int_equal(client_status(&c[i]), 200);
         client_close(&c[i]);
     }
-    assert_true(ticks >= 4); /* without turns the timer would have run once or twice */
+    assert_true(ticks >= 4); /* once or twice if the loop served all requests in one turn */
 }
 
 static void test_the_stop_of_the_server_ends_waiting_requests(void **state)

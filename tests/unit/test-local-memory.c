@@ -126,6 +126,6 @@ int main(void)
         TEST(test_after_a_failed_call_a_followed_log_continues_or_is_cut_off),
     };
 
-    json_set_alloc_funcs(malloc, free); /* the test's functions, which fail */
+    json_set_alloc_funcs(malloc, free); /* malloc() and free() are wrapped in this test and can fail */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -153,6 +153,6 @@ int main(void)
         TEST(test_an_additional_socket_that_can_not_be_watched_is_closed),
     };
 
-    json_set_alloc_funcs(malloc, free); /* the test's functions, which fail */
+    json_set_alloc_funcs(malloc, free); /* malloc() and free() are wrapped in this test and can fail */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
