@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Checks of TCP connections before the HTTP library gets them: the head of a request, the permitted host names, and
- * the places per host. */
+/* Checks of TCP connections before libmicrohttpd gets them: the head of an HTTP request, the permitted host names, and
+ * the limit on connections per host. */
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -12,7 +12,7 @@
 #include "rpc/local/head.h"
 #include "rpc/local/names.h"
 
-/* ---- heads -------------------------------------------------------------------------------- */
+/* ---- heads of requests -------------------------------------------------------------------- */
 
 #define BEGIN "GET / HTTP/1.1\r\nHost: a\r\n"
 
@@ -40,7 +40,7 @@ static const struct {
     HEAD(NM_HEAD_E_BAD, "GET / http/1.1\r\nHost: a\r\n\r\n"),
     HEAD(NM_HEAD_E_BAD, "GET / HTTP/0.9\r\n\r\n"),
     HEAD(NM_HEAD_E_BAD, "GET / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n"),
-    /* The library skips empty lines, so it would answer the request after them, which hasn't been checked. */
+    /* libmicrohttpd skips empty lines. It would then answer the request after them, whose head hasn't been checked. */
     HEAD(NM_HEAD_E_BAD, "\r\n" BEGIN "\r\n"),
     HEAD(NM_HEAD_E_BAD, "\r\n\r\n" BEGIN "\r\n"),
     HEAD(NM_HEAD_E_BAD, "\r\n\r\n\r\n" BEGIN "\r\n"),
@@ -75,7 +75,7 @@ static const struct {
 #undef HEAD
 };
 
-static void test_invalid_heads_are_refused(void **state)
+static void test_invalid_request_heads_are_refused(void **state)
 {
     struct nm_head head;
 
@@ -86,7 +86,8 @@ static void test_invalid_heads_are_refused(void **state)
         print_message("# %zu\n", i);
         assert_int_equal(nm_head_judge(heads[i].head, heads[i].size, &head), heads[i].outcome);
         assert_int_equal(heads[i].outcome == NM_HEAD_E_BAD, head.why != NULL);
-        for (size_t n = 0; n < heads[i].size; n++) { /* each prefix, in a buffer of its exact size */
+        /* passes each prefix of the head in a buffer of exactly its size */
+        for (size_t n = 0; n < heads[i].size; n++) {
             char *part = malloc(n + (n == 0));
             int r;
 
@@ -101,9 +102,9 @@ static void test_invalid_heads_are_refused(void **state)
     }
 }
 
-/* ---- names -------------------------------------------------------------------------------- */
+/* ---- host names --------------------------------------------------------------------------- */
 
-static void test_a_head_may_be_split_at_each_byte(void **state)
+static void test_a_request_head_may_be_split_at_each_byte(void **state)
 {
     static const struct {
         const char *value, *name;
@@ -137,7 +138,7 @@ static void write_file(const char *path, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-static void test_only_the_names_of_the_host_are_known(void **state)
+static void test_only_names_of_this_host_are_permitted(void **state)
 {
     static const char *const ours[] = {"localhost", "LOCALHOST", "node07",   "Node07.example.com", "alias",
                                        "node07.a.org", "node07.b.org", "more",  "198.51.100.7",       "127.0.0.1",
@@ -168,7 +169,7 @@ static void test_only_the_names_of_the_host_are_known(void **state)
 
 /* ---- browsers on the socket --------------------------------------------------------------- */
 
-static void test_requests_of_foreign_pages_are_refused(void **state)
+static void test_requests_by_web_pages_of_other_origins_are_refused(void **state)
 {
     static const struct {
         const char *origin, *host;
@@ -210,14 +211,14 @@ static void test_requests_of_foreign_pages_are_refused(void **state)
     nm_names_free(n);
 }
 
-/* ---- the server --------------------------------------------------------------------------- */
+/* ---- the server's connections ------------------------------------------------------------- */
 
 int __wrap_accept4(int fd, struct sockaddr *sa, socklen_t *size, int flags)
 {
     return accept_from_afar(fd, sa, size, flags);
 }
 
-/* Connects from 127.0.0.N, which counts as a separate host (far-hosts.h). */
+/* Connects from the address 127.0.0.N, which the server counts as a separate host (far-hosts.h). */
 static void connect_from(struct fixture *f, struct client *c, unsigned last_byte)
 {
     struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000000u + last_byte)};
@@ -237,13 +238,13 @@ static int ask(struct fixture *f, unsigned last_byte, const char *host)
 
     connect_from(f, &c, last_byte);
     client_send(&c, "GET /v1/version HTTP/1.1\r\nHost: %s\r\n\r\n", host);
-    until(&c, c.eof); /* each connection has one request */
+    until(&c, c.eof); /* each connection carries one request */
     status = client_status(&c);
     client_close(&c);
     return status;
 }
 
-static void test_requests_with_a_foreign_host_are_refused(void **state)
+static void test_requests_with_the_host_header_of_another_host_are_refused(void **state)
 {
     static const char *const good[] = {"127.0.0.1:1", "localhost", "[::1]", "scraped.example:80", "198.51.100.1",
                                        "node.of.the.cluster:8042", "added.later"};
@@ -257,11 +258,13 @@ static void test_requests_with_a_foreign_host_are_refused(void **state)
         assert_int_equal(ask(f, 1, good[i]), 200);
     for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++)
         assert_int_equal(ask(f, 1, bad[i]), 421);
-    assert_int_equal(request(f, "GET", "/v1/version", NULL, NULL), 200); /* the UNIX socket doesn't check Host */
+    /* on the UNIX socket the server doesn't check the Host header */
+    assert_int_equal(request(f, "GET", "/v1/version", NULL, NULL), 200);
 }
 
-/* A request in pieces, a request together with the next one, and requests that are refused at the first wrong byte. */
-static void test_requests_in_pieces_pass_the_check(void **state)
+/* Sends a request in pieces, a request together with the next one, and requests with an invalid byte, which the server
+ * refuses as soon as it reads the invalid byte. */
+static void test_requests_that_arrive_in_pieces_are_answered(void **state)
 {
     static const char request[] = "GET /v1/version HTTP/1.1\r\nHost: localhost\r\n\r\n";
     struct nm_local_server_params p = {.http_address = "0"};
@@ -281,7 +284,7 @@ static void test_requests_in_pieces_pass_the_check(void **state)
     client_send(&c, "%sGET /v1/version HTTP/1.1\r\nHost: evil.example\r\n\r\n", request);
     until(&c, c.eof);
     assert_int_equal(client_status(&c), 200);
-    assert_null(strstr(c.data + 9, "HTTP/1.1 ")); /* the second request isn't answered */
+    assert_null(strstr(c.data + 9, "HTTP/1.1 ")); /* the server doesn't answer the second request */
     client_close(&c);
     for (size_t i = 0; i < NM_ARRAY_SIZE(heads); i++) {
         if (heads[i].outcome != NM_HEAD_E_BAD)
@@ -292,20 +295,20 @@ static void test_requests_in_pieces_pass_the_check(void **state)
         assert_int_equal(client_status(&c), 400);
         client_close(&c);
     }
-    connect_from(f, &c, 1); /* a client that disconnects in the middle */
+    connect_from(f, &c, 1); /* a client that disconnects in the middle of its request */
     client_send(&c, "GET /v1");
     turn(&c);
     (void)shutdown(c.fd, SHUT_WR);
     until(&c, c.eof);
     client_close(&c);
-    connect_from(f, &c, 1); /* a client that is connected when the server stops */
+    connect_from(f, &c, 1); /* a client that is still connected when the server stops */
     client_send(&c, "GET /v1");
     turn(&c);
     stop(f);
     client_close(&c);
 }
 
-/* Opens n connections from this host, each with a half request (of the head or of the body). */
+/* Opens n connections from this host. Each sends half of a request: a part of the head or of the body. */
 static void hold(struct fixture *f, struct client *c, size_t n, unsigned host, const char *half)
 {
     for (size_t i = 0; i < n; i++) {
@@ -331,9 +334,9 @@ static unsigned count_open(struct client *c, size_t n)
 static const char *const halves[] = {"GET /v1/version HTTP/1.1\r\nHo",
                                      "GET /v1/version HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n"};
 
-/* With half requests one host gets at most a quarter of the places for TCP, and only until the timeout. Its next
- * connection replaces its oldest one. */
-static void test_one_host_gets_a_quarter_of_the_places(void **state)
+/* One host that sends half requests gets at most a quarter of the TCP connections, and only until the timeout. A
+ * further connection of this host replaces its oldest connection. */
+static void test_one_host_gets_at_most_a_quarter_of_the_connections(void **state)
 {
     struct nm_local_server_params p = {
         .http_address = "0", .max_connections = 512, .timeout_usec = 2 * NM_USEC_PER_SEC};
@@ -354,9 +357,9 @@ static void test_one_host_gets_a_quarter_of_the_places(void **state)
     }
 }
 
-/* Clients that take all places for TCP with half requests, from one loopback address or from many, don't keep others
- * out. */
-static void test_clients_with_incomplete_requests_lose_their_places(void **state)
+/* Clients open all permitted TCP connections with half requests, from one loopback address or from many addresses.
+ * Other clients can still connect. */
+static void test_connections_with_incomplete_requests_are_closed_for_new_ones(void **state)
 {
     struct nm_local_server_params p = {.http_address = "0", .max_connections = 512};
     struct fixture *f = *state;
@@ -376,8 +379,8 @@ static void test_clients_with_incomplete_requests_lose_their_places(void **state
     }
 }
 
-/* Two lengths of a body are refused on the UNIX socket, too. */
-static void test_two_lengths_on_the_unix_socket_are_refused(void **state)
+/* A request with two Content-Length headers is refused on the UNIX socket, too. */
+static void test_two_content_lengths_are_refused_on_the_unix_socket(void **state)
 {
     static const char *const both[] = {"Content-Length: 2\r\nContent-Length: 3\r\n",
                                        "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n"};
@@ -395,7 +398,8 @@ static void test_two_lengths_on_the_unix_socket_are_refused(void **state)
     }
 }
 
-/* On the UNIX socket a user sees only its own applications. TCP shows all, without their users. */
+/* On the UNIX socket a user sees only the user's own applications. TCP clients see all applications, without the names
+ * of their users. */
 static void test_a_user_sees_only_its_own_applications(void **state)
 {
     struct fixture *f = *state;
@@ -416,9 +420,9 @@ static void test_a_user_sees_only_its_own_applications(void **state)
     json_decref(j);
 }
 
-/* A request with a forbidden origin or host is refused for this reason, whatever else is wrong with it, and isn't
+/* A request with a forbidden origin or host is refused with this reason even if it has other errors, and it isn't
  * carried out. */
-static void test_a_forbidden_origin_is_refused_first(void **state)
+static void test_a_forbidden_origin_is_reported_before_other_errors(void **state)
 {
     static const struct {
         const char *head;
@@ -455,17 +459,17 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_invalid_heads_are_refused),
-        cmocka_unit_test(test_a_head_may_be_split_at_each_byte),
-        cmocka_unit_test(test_requests_of_foreign_pages_are_refused),
-        TEST(test_only_the_names_of_the_host_are_known),
-        TEST(test_requests_with_a_foreign_host_are_refused),
-        TEST(test_requests_in_pieces_pass_the_check),
-        TEST(test_one_host_gets_a_quarter_of_the_places),
-        TEST(test_clients_with_incomplete_requests_lose_their_places),
-        TEST(test_two_lengths_on_the_unix_socket_are_refused),
+        cmocka_unit_test(test_invalid_request_heads_are_refused),
+        cmocka_unit_test(test_a_request_head_may_be_split_at_each_byte),
+        cmocka_unit_test(test_requests_by_web_pages_of_other_origins_are_refused),
+        TEST(test_only_names_of_this_host_are_permitted),
+        TEST(test_requests_with_the_host_header_of_another_host_are_refused),
+        TEST(test_requests_that_arrive_in_pieces_are_answered),
+        TEST(test_one_host_gets_at_most_a_quarter_of_the_connections),
+        TEST(test_connections_with_incomplete_requests_are_closed_for_new_ones),
+        TEST(test_two_content_lengths_are_refused_on_the_unix_socket),
         TEST(test_a_user_sees_only_its_own_applications),
-        TEST(test_a_forbidden_origin_is_refused_first),
+        TEST(test_a_forbidden_origin_is_reported_before_other_errors),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* localize/cache.h and cache-file.c: single cases, and random histories, which a simple model checks. */
+/* Tests localize/cache.h and cache-file.c with single cases, and with random histories that a simple model checks. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@ static struct nm_cache_key key_of(const char *uri)
         .visibility = NM_VISIBILITY_PRIVATE, .user = "alice", .application = "", .uri = uri, .pattern = ""};
 }
 
-/* Asks for the resource, and marks it as fetched if it is new. Returns its id. */
+/* Asks the cache for the resource, and marks a new resource as fetched. Returns the id of the resource. */
 static uint64_t have(struct nm_cache *c, const char *uri, uint64_t bytes, uint64_t now_usec)
 {
     const struct nm_cache_key key = key_of(uri);
@@ -36,7 +36,7 @@ static uint64_t have(struct nm_cache *c, const char *uri, uint64_t bytes, uint64
     return id;
 }
 
-static void test_two_asks_share_one_fetch(void **state)
+static void test_two_requests_for_a_resource_share_one_fetch(void **state)
 {
     _cleanup_(nm_cache_freep) struct nm_cache *c = nm_cache_new(100);
     const struct nm_cache_key key = key_of("a");
@@ -54,8 +54,8 @@ static void test_two_asks_share_one_fetch(void **state)
     assert_int_equal(nm_cache_bytes(c), 40);
 }
 
-/* Keys that differ in any member are different resources. */
-static void test_keys_that_differ_are_different_resources(void **state)
+/* Two keys that differ in any member name different resources. */
+static void test_different_keys_name_different_resources(void **state)
 {
     _cleanup_(nm_cache_freep) struct nm_cache *c = nm_cache_new(100);
     struct nm_cache_key keys[8];
@@ -88,7 +88,8 @@ static void test_a_failed_fetch_is_repeated(void **state)
     nm_cache_failed(c, first);
     assert_int_equal(nm_cache_ask(c, &key, 1, &second), NM_CACHE_E_NEW);
     assert_int_not_equal(first, second);
-    assert_null(nm_cache_next_to_leave(c)); /* the users that waited haven't released it yet */
+    /* the users that waited for the failed fetch haven't released the resource yet */
+    assert_null(nm_cache_next_to_leave(c));
     nm_cache_release(c, first, 2);
     assert_int_equal(nm_cache_next_to_leave(c)->id, first);
     nm_cache_removed(c, first);
@@ -103,14 +104,15 @@ static void test_the_least_recently_used_resource_is_removed(void **state)
     const struct nm_cache_key key = key_of("b");
 
     (void)state;
-    assert_null(nm_cache_next_to_leave(c)); /* all are in use */
+    assert_null(nm_cache_next_to_leave(c)); /* all resources are in use */
     nm_cache_release(c, a, 10);
     nm_cache_release(c, b, 5);
     nm_cache_release(c, d, 20);
     assert_int_equal(nm_cache_next_to_leave(c)->id, b);
-    assert_int_equal(nm_cache_ask(c, &key, 30, &next), NM_CACHE_E_NEW); /* an entry that leaves isn't found any more */
+    /* an entry that is being removed isn't found any more */
+    assert_int_equal(nm_cache_ask(c, &key, 30, &next), NM_CACHE_E_NEW);
     assert_int_equal(nm_cache_next_to_leave(c)->id, a);
-    assert_null(nm_cache_next_to_leave(c)); /* d has room */
+    assert_null(nm_cache_next_to_leave(c)); /* the cache has room for d */
     assert_int_equal(nm_cache_bytes(c), 180);
     nm_cache_removed(c, a);
     nm_cache_removed(c, b);
@@ -167,7 +169,7 @@ static void test_each_resource_has_its_own_path(void **state)
     assert_int_equal(nm_cache_find(later, a)->used_usec, 9000009);
     assert_int_equal(nm_cache_find(later, b)->used_usec, 2000002);
     assert_string_equal(nm_cache_find(later, b)->key.uri, "b");
-    /* the incomplete entry is there to be removed, and the foreign file was removed */
+    /* the incomplete entry is still listed and can be removed; the file that isn't a note was removed */
     assert_int_equal(nm_cache_next_to_leave(later)->id, f);
     assert_null(nm_cache_next_to_leave(later));
     assert_int_equal(faccessat(fd, "nonsense", F_OK, 0), -1);
@@ -181,14 +183,15 @@ static void test_each_resource_has_its_own_path(void **state)
     assert_int_equal(nm_cache_file_load(fd, "boot2", next_boot), 0);
     assert_null(nm_cache_find(next_boot, b));
     assert_int_equal(nm_cache_ask(next_boot, &a_key, 5, &f), NM_CACHE_E_NEW);
-    assert_int_equal(f, 78); /* the ids of unreadable files aren't used again, because their directories may exist */
+    /* the ids of the unreadable files aren't used again, because directories with these ids may exist */
+    assert_int_equal(f, 78);
     for (int i = 0; i < 2; i++)
         assert_non_null(nm_cache_next_to_leave(next_boot));
     assert_null(nm_cache_next_to_leave(next_boot));
     assert_int_equal(remove_tree(directory), 0);
 }
 
-/* Writes a note of an earlier version, whose members have another order. */
+/* Writes a note in the format of an earlier version, in which the members have another order. */
 static void write_in_another_order(int fd, const char *name)
 {
     _cleanup_close_ int file = openat(fd, name, O_WRONLY | O_TRUNC | O_CLOEXEC);
@@ -210,9 +213,9 @@ static uint64_t bytes_and_use_after_restart(int fd, uint64_t id, uint64_t *ret_u
     return e->is_leaving ? UINT64_MAX : e->bytes;
 }
 
-/* nmd keeps one file for a note as long as the resource exists, because file systems may search long for a new inode
- * after a removal. Only the note of an earlier version is replaced. */
-static void test_one_file_holds_the_note_of_a_resource(void **state)
+/* nmd keeps the same file for a note as long as the resource exists, because some file systems search long for a free
+ * inode after a removal. nmd replaces only the file of an earlier version's note. */
+static void test_a_resource_has_the_same_note_file_until_its_removal(void **state)
 {
     _cleanup_(nm_cache_freep) struct nm_cache *c = nm_cache_new(100);
     _cleanup_close_ int fd = -EBADF;
@@ -248,8 +251,8 @@ static void test_one_file_holds_the_note_of_a_resource(void **state)
     assert_int_equal(remove_tree(directory), 0);
 }
 
-/* The note keeps its mark of a listed resource, whether nmd changes the note in place or writes a new one. */
-static void test_a_note_keeps_the_mark_of_a_list(void **state)
+/* The note keeps the mark that the resource has a list, whether nmd changes the note in place or writes a new file. */
+static void test_a_changed_note_still_says_that_a_list_exists(void **state)
 {
     _cleanup_close_ int fd = -EBADF;
 
@@ -284,10 +287,10 @@ static void test_a_note_keeps_the_mark_of_a_list(void **state)
 #define MOST_BYTES 300
 #define MAX_USERS 40
 
-/* The model: the entries that are in use, and those on the disk. */
+/* The model: the entries that are in use, and the entries on the disk. */
 struct account {
     struct nm_cache *cache;
-    uint64_t in_use[MAX_USERS]; /* ids; 0: none */
+    uint64_t in_use[MAX_USERS]; /* ids; 0: no resource */
     uint64_t disk[256], disk_bytes[256];
     size_t n_disk;
     uint64_t now_usec;
@@ -353,8 +356,8 @@ static void end_a_fetch(struct account *a)
         }
 }
 
-/* The rule without a heap: entries with is_leaving first, then, while the cache is too large, the least recently
- * used ones. */
+/* The model's rule for removals, without a heap: first the entries with is_leaving; then, while the cache is too large,
+ * the least recently used entries. */
 static bool has_to_leave(const struct account *a, bool *ret_doomed, uint64_t *ret_used_usec)
 {
     const struct nm_cache_entry *e;
@@ -401,7 +404,7 @@ static void leave(struct account *a, bool is_at_once)
     }
 }
 
-/* Completes all removals that have begun. */
+/* Completes all removals that the cache has begun. */
 static void finish_leaving(struct account *a)
 {
     const struct nm_cache_entry *e;
@@ -428,7 +431,7 @@ static void check_account(struct account *a)
             users += a->in_use[k] == e->id;
         assert_int_equal(e->users, users);
         assert_false(e->state == NM_CACHE_LEAVING && users > 0);
-        /* lookups can find at most one entry of a key, so a resource is fetched only once */
+        /* a lookup finds at most one entry of a key, so a resource is fetched only once */
         for (size_t k = 0; k < i; k++) {
             const struct nm_cache_entry *o = nm_cache_at(a->cache, k);
 
@@ -452,7 +455,7 @@ static void check_account(struct account *a)
         assert_true(!a->in_use[k] || nm_cache_find(a->cache, a->in_use[k]));
 }
 
-/* Checks that the cache isn't too large after all removals, unless the remaining entries are in use. */
+/* Checks that the cache is within its limit after all removals, or that all remaining entries are in use. */
 static void check_room(struct account *a)
 {
     const struct nm_cache_entry *e;
@@ -465,7 +468,7 @@ static void check_room(struct account *a)
         assert_true(e->users > 0 || e->state == NM_CACHE_FETCHING);
 }
 
-static void test_random_histories_keep_the_counts(void **state)
+static void test_cache_counts_match_the_model_in_random_histories(void **state)
 {
     (void)state;
     for (unsigned seed = 1; seed <= 200; seed++) {
@@ -492,7 +495,8 @@ static void test_random_histories_keep_the_counts(void **state)
     }
 }
 
-/* The resources of thousands of containers. A scan for each lookup and removal would take minutes. */
+/* The cache holds the resources of thousands of containers. If each lookup and removal scanned all of them, the test
+ * would take minutes. */
 static void test_many_resources_are_found_quickly(void **state)
 {
     enum { MANY = 200000 };
@@ -521,7 +525,7 @@ static void test_many_resources_are_found_quickly(void **state)
     assert_true(clock() - begun < 20 * CLOCKS_PER_SEC);
 }
 
-/* Empty files use no bytes, so the number of entries is limited as well. */
+/* Empty files use no bytes, so the cache also limits the number of entries. */
 static void test_the_number_of_entries_is_limited(void **state)
 {
     enum { MORE = 100 };
@@ -535,7 +539,8 @@ static void test_the_number_of_entries_is_limited(void **state)
     }
     for (unsigned i = 0; i < MORE; i++)
         assert_int_equal(nm_cache_next_to_leave(c)->id, NM_CACHE_FIRST_ID + i);
-    assert_null(nm_cache_next_to_leave(c)); /* although the removals aren't complete */
+    /* the number is already within the limit, although the removals aren't complete */
+    assert_null(nm_cache_next_to_leave(c));
     for (unsigned i = 0; i < MORE; i++)
         nm_cache_removed(c, NM_CACHE_FIRST_ID + i);
     assert_null(nm_cache_next_to_leave(c));
@@ -545,8 +550,8 @@ static void test_the_number_of_entries_is_limited(void **state)
     assert_null(nm_cache_at(c, 0));
 }
 
-/* The end of an application reads only its own resources. Otherwise the test would take minutes. */
-static void test_the_end_of_an_application_reads_only_its_resources(void **state)
+/* The end of an application visits only the resources of this application. Otherwise the test would take minutes. */
+static void test_the_end_of_an_application_visits_only_its_own_resources(void **state)
 {
     enum { MANY = 200000 };
     _cleanup_(nm_cache_freep) struct nm_cache *c = nm_cache_new(MANY);
@@ -582,18 +587,18 @@ static void test_the_end_of_an_application_reads_only_its_resources(void **state
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_two_asks_share_one_fetch),
-        cmocka_unit_test(test_keys_that_differ_are_different_resources),
+        cmocka_unit_test(test_two_requests_for_a_resource_share_one_fetch),
+        cmocka_unit_test(test_different_keys_name_different_resources),
         cmocka_unit_test(test_a_failed_fetch_is_repeated),
         cmocka_unit_test(test_the_least_recently_used_resource_is_removed),
         cmocka_unit_test(test_the_end_of_an_application_removes_its_resources),
         cmocka_unit_test(test_each_resource_has_its_own_path),
-        cmocka_unit_test(test_one_file_holds_the_note_of_a_resource),
-        cmocka_unit_test(test_a_note_keeps_the_mark_of_a_list),
-        cmocka_unit_test(test_random_histories_keep_the_counts),
+        cmocka_unit_test(test_a_resource_has_the_same_note_file_until_its_removal),
+        cmocka_unit_test(test_a_changed_note_still_says_that_a_list_exists),
+        cmocka_unit_test(test_cache_counts_match_the_model_in_random_histories),
         cmocka_unit_test(test_many_resources_are_found_quickly),
         cmocka_unit_test(test_the_number_of_entries_is_limited),
-        cmocka_unit_test(test_the_end_of_an_application_reads_only_its_resources),
+        cmocka_unit_test(test_the_end_of_an_application_visits_only_its_own_resources),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

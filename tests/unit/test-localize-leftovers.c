@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* localize/leftovers.h: which removals are tried again, when, and how many at a time. */
+/* localize/leftovers.h: which failed removals are tried again, when, and how many at a time. */
 
 #include <setjmp.h>
 #include <stdbool.h>
@@ -22,7 +22,7 @@ struct world {
     struct nm_leftovers *leftovers;
     uint64_t ids[4 * N], at_usec[4 * N]; /* the attempts and their times */
     size_t n;
-    const char *user; /* whose outcomes are reported from within retry() */
+    const char *user; /* the user whose attempts report their results from within retry() */
     bool fails_at_once;
 };
 
@@ -64,15 +64,15 @@ static int tear_down(void **state)
 
 #define RUN_UNTIL(w, condition) RUN_UNTIL_WITHIN(w, 20 * NM_USEC_PER_SEC, condition)
 
-/* Only the first item of a user is reported as such. */
+/* Adds n items of this user. Only the first item of a user is reported as the user's first. */
 static void put(struct world *w, const char *user, uint64_t first, uint64_t n)
 {
     for (uint64_t id = first; id < first + n; id++)
         assert_int_equal(nm_leftovers_put(w->leftovers, user, id), id == first ? NM_LEFTOVERS_E_FIRST : 0);
 }
 
-/* A round has a limited number of attempts. The next pause begins after the last outcome. Failed items go to the
- * end. */
+/* A round has a limited number of attempts. The next pause begins after the last result. Items that failed go to the
+ * end of the list. */
 static void test_a_round_has_a_limited_number_of_attempts(void **state)
 {
     struct world *w = *state;
@@ -85,9 +85,9 @@ static void test_a_round_has_a_limited_number_of_attempts(void **state)
         if (i > 0)
             assert_int_equal(nm_leftovers_put(w->leftovers, "alice", w->ids[i]), 0);
     }
-    nm_leftovers_gone(w->leftovers, "alice", 99); /* an id that has never failed */
+    nm_leftovers_gone(w->leftovers, "alice", 99); /* this id has never failed */
     assert_int_equal(sd_event_run(w->event, 3 * FIRST_USEC), 0);
-    assert_int_equal(w->n, NM_LEFTOVERS_ROUND); /* one attempt is still under way */
+    assert_int_equal(w->n, NM_LEFTOVERS_ROUND); /* one attempt hasn't reported its result yet */
     nm_leftovers_gone(w->leftovers, "alice", 1);
     RUN_UNTIL(w, w->n > NM_LEFTOVERS_ROUND);
     for (size_t i = 0; i < NM_LEFTOVERS_ROUND; i++) {
@@ -98,8 +98,8 @@ static void test_a_round_has_a_limited_number_of_attempts(void **state)
     assert_int_equal(w->ids[2 * NM_LEFTOVERS_ROUND + 4], 2);
 }
 
-/* Pauses grow up to the longest one, and are reset by a success. A user without items is forgotten. */
-static void test_pauses_grow_up_to_the_longest(void **state)
+/* The pauses between attempts grow up to a maximum, and a success resets them. A user without items is forgotten. */
+static void test_pauses_between_attempts_grow_up_to_a_maximum(void **state)
 {
     struct world *w = *state;
     uint64_t begun_usec = nm_now_usec();
@@ -120,10 +120,10 @@ static void test_pauses_grow_up_to_the_longest(void **state)
     RUN_UNTIL(w, w->n == 13);
     assert_true(w->at_usec[12] >= begun_usec + FIRST_USEC);
     nm_leftovers_gone(w->leftovers, "alice", 2);
-    put(w, "alice", 1, 1); /* the first item again */
+    put(w, "alice", 1, 1); /* the first item is tried again */
 }
 
-/* The items of one user don't delay those of another. */
+/* The items of one user don't delay the items of another user. */
 static void test_items_of_one_user_do_not_delay_others(void **state)
 {
     struct world *w = *state;
@@ -146,7 +146,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_a_round_has_a_limited_number_of_attempts),
-        TEST(test_pauses_grow_up_to_the_longest),
+        TEST(test_pauses_between_attempts_grow_up_to_a_maximum),
         TEST(test_items_of_one_user_do_not_delay_others),
     };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* localize/line.h: the order of items. */
+/* localize/line.h: the order in which items start. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,7 +37,7 @@ static void done(struct world *w)
     assert_true(TAILQ_EMPTY(&w->line.users));
 }
 
-/* A user that fills all slots leaves one for others, who also have extra slots. */
+/* A user whose items fill the common slots leaves one slot for other users, who also have the extra slots. */
 static void test_a_user_leaves_one_slot_for_others(void **state)
 {
     struct world w = {0};
@@ -59,7 +59,8 @@ static void test_a_user_leaves_one_slot_for_others(void **state)
     done(&w);
 }
 
-/* The user with the fewest running items is next. Among equals the first arrival wins, and not the longest queue. */
+/* The next item is that of the user with the fewest running items. Among users with equally many running items, the
+ * first arrival starts first, whatever the length of the users' queues. */
 static void test_the_user_with_the_fewest_running_items_is_next(void **state)
 {
     struct world w = {0};
@@ -77,14 +78,14 @@ static void test_the_user_with_the_fewest_running_items_is_next(void **state)
     assert_null(nm_line_next(&w.line));
     nm_line_leave(&w.line, a[0]);
     assert_ptr_equal(nm_line_next(&w.line), a[1]);
-    nm_line_leave(&w.line, a[2]); /* waits no more */
+    nm_line_leave(&w.line, a[2]); /* a[2] doesn't wait any more */
     nm_line_leave(&w.line, a[1]);
     assert_null(nm_line_next(&w.line));
     done(&w);
 }
 
-/* At most `most` items run, however many users there are. */
-static void test_the_number_of_running_items_is_limited(void **state)
+/* At most as many items run as the third limit permits, however many users there are. */
+static void test_running_items_of_many_users_are_limited(void **state)
 {
     struct world w = {0};
     char user[16];
@@ -132,7 +133,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_user_leaves_one_slot_for_others),
         cmocka_unit_test(test_the_user_with_the_fewest_running_items_is_next),
-        cmocka_unit_test(test_the_number_of_running_items_is_limited),
+        cmocka_unit_test(test_running_items_of_many_users_are_limited),
         cmocka_unit_test(test_the_slot_of_a_written_off_item_is_free_for_others),
     };
 

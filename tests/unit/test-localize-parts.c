@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* localize/: parsing of the worker's input, and names in it. No resource is fetched here. */
+/* localize/: parsing of the worker's input, and of the names in this input. The test fetches no resource. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -95,14 +95,14 @@ static void test_an_invalid_work_list_is_refused(void **state)
     }
 }
 
-/* Hosts are compared without regard to case, services with regard to it. */
-static void test_name_nodes_are_compared_by_their_rules(void **state)
+/* Names of hosts are compared without regard to case, names of services with regard to case. */
+static void test_host_names_ignore_case_and_service_names_do_not(void **state)
 {
     static const struct {
         const char *prefix, *host;
         unsigned port;
         bool is_exact;
-        const char *found; /* NULL: none */
+        const char *found; /* NULL: no name node is found */
     } cases[] = {
         {"", "ns", 0, false, "service"},       {"", "NS", 0, false, NULL},
         {"", "Nn", 9000, false, "first"},      {"", "nn", 9001, false, "second"},
@@ -236,8 +236,8 @@ static void test_a_status_of_webhdfs_is_parsed(void **state)
 #define ENTRY(name) \
     "{\"pathSuffix\":" name ",\"type\":\"FILE\",\"length\":1,\"modificationTime\":2,\"permission\":\"644\"}"
 
-/* Names that would lead out of the directory are refused. */
-static void test_a_list_of_webhdfs_stays_inside(void **state)
+/* Names in a listing that would lead out of the directory are refused. */
+static void test_names_in_a_webhdfs_listing_stay_inside_the_directory(void **state)
 {
     static const char *const bad[] = {
         "", "[]", "{}", "{\"FileStatuses\":{}}", "{\"FileStatuses\":{\"FileStatus\":{}}}", LIST("1"), LIST("{}"),
@@ -287,7 +287,7 @@ static void assert_clean(const char *name, const char *expected)
     assert_string_equal(path, expected);
 }
 
-static void test_names_stay_inside_the_directory(void **state)
+static void test_names_that_lead_out_of_the_directory_are_refused(void **state)
 {
     char path[PATH_MAX] = "untouched", deep[2 * NM_INSIDE_MAX_DEPTH + 3] = "";
 
@@ -308,7 +308,7 @@ static void test_names_stay_inside_the_directory(void **state)
     assert_clean("a/bc/../d", "a/d");
 }
 
-static void test_links_stay_inside_the_directory(void **state)
+static void test_links_that_lead_out_of_the_directory_are_refused(void **state)
 {
     (void)state;
     assert_true(nm_inside_is_plain("b"));
@@ -339,12 +339,13 @@ int main(void)
         cmocka_unit_test(test_an_invalid_work_list_is_refused),
         cmocka_unit_test(test_a_redirect_of_webhdfs_is_parsed),
         cmocka_unit_test(test_uris_are_parsed),
-        cmocka_unit_test(test_name_nodes_are_compared_by_their_rules),
+        cmocka_unit_test(test_host_names_ignore_case_and_service_names_do_not),
         cmocka_unit_test(test_invalid_uris_are_refused),
-        cmocka_unit_test(test_a_status_of_webhdfs_is_parsed), cmocka_unit_test(test_a_list_of_webhdfs_stays_inside),
+        cmocka_unit_test(test_a_status_of_webhdfs_is_parsed),
+        cmocka_unit_test(test_names_in_a_webhdfs_listing_stay_inside_the_directory),
         cmocka_unit_test(test_an_error_of_webhdfs_is_described),
-        cmocka_unit_test(test_names_stay_inside_the_directory),
-        cmocka_unit_test(test_links_stay_inside_the_directory),
+        cmocka_unit_test(test_names_that_lead_out_of_the_directory_are_refused),
+        cmocka_unit_test(test_links_that_lead_out_of_the_directory_are_refused),
         cmocka_unit_test(test_archives_are_recognized_by_name),
     };
 

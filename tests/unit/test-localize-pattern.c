@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* localize/pattern/pattern.h: expressions match as in java.util.regex, which gave these answers (40-hdfs compares
- * them with Java), or are refused with a reason. */
+/* localize/pattern/pattern.h: regular expressions match as in java.util.regex, or are refused with a reason. The
+ * expected results are those of java.util.regex (40-hdfs compares them with Java). */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include "localize/pattern/pattern.h"
 #include "util/macros.h"
 
-/* Names, separated by blanks. Java matches the first n of them. */
+/* Names, separated by blanks. Java matches the first n names. */
 struct row {
     const char *pattern, *names;
     unsigned n;
@@ -109,8 +109,8 @@ static void test_invalid_patterns_are_refused(void **state)
     }
 }
 
-/* No pattern runs without a time limit, and no answer is guessed. */
-static void test_a_pattern_without_an_answer_is_an_error(void **state)
+/* Each match has a time limit. A match that exceeds the limit is an error, not a result. */
+static void test_a_pattern_that_exceeds_the_time_limit_is_an_error(void **state)
 {
     _cleanup_(nm_pattern_freep) struct nm_pattern *slow = NULL, *word = NULL;
 
@@ -142,7 +142,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_patterns_match_as_in_java),
         cmocka_unit_test(test_invalid_patterns_are_refused),
-        cmocka_unit_test(test_a_pattern_without_an_answer_is_an_error),
+        cmocka_unit_test(test_a_pattern_that_exceeds_the_time_limit_is_an_error),
         cmocka_unit_test(test_a_pattern_that_is_too_long_is_refused),
     };
 

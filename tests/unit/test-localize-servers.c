@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* localize/worker/worker.h: complete runs, each in a separate process, against web servers and name nodes, some of
- * them malicious. */
+/* Complete runs of localize/worker/worker.h, each in a separate process, against web servers and name nodes. Some of
+ * these servers are malicious. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +34,8 @@ static struct canned_server server;
     "{\"pathSuffix\":\"" name "\",\"type\":\"" type "\",\"length\":" length \
     ",\"modificationTime\":1,\"permission\":\"" mode "\"}"
 
-/* The server's replies. The server is name node, data node and web server in one; /s is a standby name node. */
+/* The server's replies. The server acts as name node, data node and web server at the same time; /s is a standby name
+ * node. */
 static void make_table(unsigned port, struct canned *table)
 {
     const struct canned rows[] = {
@@ -118,7 +119,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Fetches from the test's server, without a second try unless `top` says otherwise. */
+/* Fetches from the test's server, without a second attempt unless `top` sets one. */
 static void fetch_http(const char *path, uint64_t timestamp, const char *top)
 {
     _cleanup_free_ char *uri = print("http://127.0.0.1:%u/%s", server.port, path);
@@ -138,8 +139,8 @@ static void fetch_hdfs(const char *path, const char *more)
     fetch(uri, more, top);
 }
 
-/* swebhdfs: has its own list of name nodes. Without one it uses TLS, whatever the cluster's policy. */
-static void test_swebhdfs_has_its_own_name_nodes(void **state)
+/* swebhdfs uses a separate list of name nodes. Without this list swebhdfs uses TLS, whatever the cluster's policy. */
+static void test_swebhdfs_uses_a_separate_list_of_name_nodes(void **state)
 {
     _cleanup_free_ char *top = print("\"user\":\"alice\",\"limits\":{\"attempts\":1},\"name_nodes\":{\"c\":["
                                      "\"http://127.0.0.1:1\"],\"swebhdfs://c\":[\"http://127.0.0.1:%u\"]},",
@@ -152,7 +153,7 @@ static void test_swebhdfs_has_its_own_name_nodes(void **state)
     assert_failed(base);
     fetch("swebhdfs://127.0.0.9/d/x", "\"type\":\"FILE\",\"timestamp\":0", top);
     assert_failed("https://127.0.0.9:9871: ");
-    /* the cluster's addresses use TLS nevertheless */
+    /* without a separate list, swebhdfs uses the cluster's name nodes, and TLS */
     fetch("swebhdfs://c/d/a%20b", "\"type\":\"FILE\",\"timestamp\":0",
           "\"user\":\"alice\",\"limits\":{\"attempts\":1},\"webhdfs\":{\"https\":true},"
           "\"name_nodes\":{\"c\":[\"https://127.0.0.1:1\"]},");
@@ -171,7 +172,7 @@ static void test_a_file_is_fetched_over_http(void **state)
     assert_non_null(strstr(output, "\"state\":\"fetching\""));
 }
 
-static void test_a_changed_time_is_refused(void **state)
+static void test_a_file_with_another_modification_time_is_refused(void **state)
 {
     (void)state;
     fetch_http("good", 1700000000001, ONCE);
@@ -197,7 +198,7 @@ static void test_an_http_error_is_reported(void **state)
     assert_failed("Failed to connect");
 }
 
-static void test_redirects_are_followed_to_a_limit(void **state)
+static void test_redirects_are_followed_up_to_a_limit(void **state)
 {
     (void)state;
     fetch_http("round", 0, ONCE);
@@ -206,7 +207,7 @@ static void test_redirects_are_followed_to_a_limit(void **state)
     assert_failed("to-file");
 }
 
-static void test_a_hostile_server_is_given_up(void **state)
+static void test_a_fetch_from_a_malicious_server_fails(void **state)
 {
     (void)state;
     fetch_http("endless", 0, "\"limits\":{\"fetch_bytes\":1000000},");
@@ -215,7 +216,7 @@ static void test_a_hostile_server_is_given_up(void **state)
     assert_failed("127.0.0.1");
 }
 
-static void test_a_silent_server_is_given_up(void **state)
+static void test_a_fetch_from_a_server_that_sends_no_data_fails(void **state)
 {
     uint64_t before_usec = nm_now_usec();
 
@@ -246,7 +247,7 @@ static void test_a_directory_is_fetched_from_hdfs(void **state)
     assert_non_null(strstr(output, "\"state\":\"done\",\"bytes\":8}"));
 }
 
-static void test_an_invalid_directory_of_hdfs_is_refused(void **state)
+static void test_an_invalid_directory_listing_of_hdfs_is_refused(void **state)
 {
     (void)state;
     fetch_hdfs("tree", RESOURCE("FILE") ",\"public\":true");
@@ -283,7 +284,7 @@ static void test_an_error_of_hdfs_is_reported(void **state)
     assert_failed("dfs.webhdfs.user.provider.user.pattern in hdfs-site.xml");
 }
 
-/* A name node redirects to a data node on this host every time, unless the request names this data node as failed. */
+/* A name node redirects to a data node on this host, unless the request names this data node as failed. */
 static void test_failed_data_nodes_are_excluded(void **state)
 {
     (void)state;
@@ -291,7 +292,7 @@ static void test_failed_data_nodes_are_excluded(void **state)
     assert_done("10/copies", "hello");
 }
 
-/* If all data nodes have failed, the error names their failure. The next attempt begins with all of them. */
+/* If all data nodes have failed, the error says so. The next attempt begins with all data nodes again. */
 static void test_the_failure_of_all_data_nodes_is_reported(void **state)
 {
     static const char *const paths[] = {"copy", "six"};
@@ -306,8 +307,8 @@ static void test_the_failure_of_all_data_nodes_is_reported(void **state)
     }
 }
 
-/* /o is an observer that lags behind, /p is one that refuses. */
-static void test_an_observer_that_lags_is_skipped(void **state)
+/* /o is an observer name node whose state is older than the active one's, /p is an observer that refuses requests. */
+static void test_an_observer_name_node_with_old_state_is_skipped(void **state)
 {
     static const struct {
         const char *second, *failure; /* NULL: the fetch succeeds */
@@ -330,9 +331,9 @@ static void test_an_observer_that_lags_is_skipped(void **state)
     }
 }
 
-/* After one name node has reported that the file doesn't exist, nm-localizer waits only briefly for another that
- * hangs. */
-static void test_a_second_name_node_that_hangs_costs_little_time(void **state)
+/* After one name node has reported that the file doesn't exist, nm-localizer waits only briefly for another name node
+ * that hangs. */
+static void test_a_second_name_node_that_hangs_delays_an_error_only_briefly(void **state)
 {
     _cleanup_close_ int silent = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -349,10 +350,12 @@ static void test_a_second_name_node_that_hangs_costs_little_time(void **state)
                 server.port, ntohs(in.sin_port));
     fetch("hdfs://c/d/a%20b", RESOURCE("FILE"), top);
     assert_failed("FileNotFoundException");
-    assert_true(nm_now_usec() - begun_usec < 30 * NM_USEC_PER_SEC); /* less than the usual 60 s of silence */
+    /* less than the 60 s without data that nm-localizer otherwise waits */
+    assert_true(nm_now_usec() - begun_usec < 30 * NM_USEC_PER_SEC);
 }
 
-/* The test's server doesn't support TLS, so a fetch with TLS fails. The trusted certificates are set before that. */
+/* The test's server doesn't support TLS, so a fetch with TLS fails. nm-localizer sets the trusted certificates before
+ * the fetch fails. */
 static void test_a_fetch_with_tls_needs_a_server_with_tls(void **state)
 {
     _cleanup_free_ char *uri = print("webhdfs://127.0.0.1:%u/d/a%%20b", server.port);
@@ -364,7 +367,7 @@ static void test_a_fetch_with_tls_needs_a_server_with_tls(void **state)
     assert_failed("/none.pem");
 }
 
-static void test_name_nodes_on_standby_are_reported(void **state)
+static void test_a_fetch_with_only_standby_name_nodes_is_an_error(void **state)
 {
     _cleanup_free_ char *top = print(
         "\"limits\":{\"attempts\":2},\"name_nodes\":{\"c:8020\":[\"http://127.0.0.1:%u/s\"]},", server.port);
@@ -388,22 +391,23 @@ static void test_a_file_is_fetched_over_webhdfs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_swebhdfs_has_its_own_name_nodes),
+        TEST(test_swebhdfs_uses_a_separate_list_of_name_nodes),
         TEST(test_a_file_is_fetched_over_http),
-        TEST(test_a_changed_time_is_refused),
+        TEST(test_a_file_with_another_modification_time_is_refused),
         TEST(test_an_http_error_is_reported),
-        TEST(test_redirects_are_followed_to_a_limit),
-        TEST(test_a_hostile_server_is_given_up),
-        TEST(test_a_silent_server_is_given_up),
+        TEST(test_redirects_are_followed_up_to_a_limit),
+        TEST(test_a_fetch_from_a_malicious_server_fails),
+        TEST(test_a_fetch_from_a_server_that_sends_no_data_fails),
         TEST(test_a_file_is_fetched_from_hdfs),
         TEST(test_a_directory_is_fetched_from_hdfs),
-        TEST(test_an_invalid_directory_of_hdfs_is_refused),
+        TEST(test_an_invalid_directory_listing_of_hdfs_is_refused),
         TEST(test_an_error_of_hdfs_is_reported),
         TEST(test_failed_data_nodes_are_excluded),
         TEST(test_the_failure_of_all_data_nodes_is_reported),
-        TEST(test_an_observer_that_lags_is_skipped), TEST(test_a_second_name_node_that_hangs_costs_little_time),
+        TEST(test_an_observer_name_node_with_old_state_is_skipped),
+        TEST(test_a_second_name_node_that_hangs_delays_an_error_only_briefly),
         TEST(test_a_fetch_with_tls_needs_a_server_with_tls),
-        TEST(test_name_nodes_on_standby_are_reported),
+        TEST(test_a_fetch_with_only_standby_name_nodes_is_an_error),
         TEST(test_a_file_is_fetched_over_webhdfs),
     };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* localize/worker/unpack.h: valid and malicious archives. A refused archive must leave nothing outside of its
+/* localize/worker/unpack.h: valid and malicious archives. A refused archive must leave no file outside of its
  * directory. */
 
 #include <setjmp.h>
@@ -24,10 +24,10 @@
 enum packing { TAR, TAR_GZ, TAR_GZ_GZ, TAR_XZ, ZIP };
 
 struct member {
-    unsigned type; /* AE_IF...; 0: a hard link */
+    unsigned type; /* AE_IF...; 0: the entry is a hard link */
     const char *name;
     const char *text; /* content, or target of a link */
-    uint64_t zeros;   /* number of zeros to write instead of a text */
+    uint64_t zeros;   /* number of zeros to write instead of the content */
     unsigned mode;
 };
 
@@ -98,7 +98,8 @@ static void write_member(struct archive *a, const struct member *m)
         archive_entry_set_hardlink(e, m->text);
     if (m->type == AE_IFCHR || m->type == AE_IFBLK)
         archive_entry_set_rdev(e, 0x0103);
-    assert_true(archive_write_header(a, e) >= ARCHIVE_WARN); /* a warning: the name isn't valid text in this locale */
+    /* libarchive warns: the name isn't valid text in this locale */
+    assert_true(archive_write_header(a, e) >= ARCHIVE_WARN);
     if (size > 0)
         assert_int_equal(archive_write_data(a, m->text, size), size);
     for (uint64_t n = 0; n < m->zeros; n += sizeof zeros)
@@ -153,7 +154,8 @@ static unsigned mode_of(struct world *w, const char *name)
     return st.st_mode & 07777;
 }
 
-/* Checks that the archive is refused with this text in the reason, and that no file is outside of the directory. */
+/* Checks that the archive is refused, that the reason contains this text, and that no file is outside of the
+ * directory. */
 static void assert_refused(struct world *w, int error, const char *reason)
 {
     int n = 0;
@@ -240,8 +242,8 @@ static void test_only_matching_entries_are_unpacked(void **state)
     assert_int_equal(w->bytes, 3);
 }
 
-/* A leading slash is ignored, as in tar and Java. */
-static void test_a_leading_slash_is_ignored(void **state)
+/* A leading slash in a name is ignored, as tar and Java do. */
+static void test_a_leading_slash_of_a_name_is_ignored(void **state)
 {
     struct world *w = *state;
 
@@ -251,7 +253,7 @@ static void test_a_leading_slash_is_ignored(void **state)
     assert_int_equal(access("/tmp/nmd-outside", F_OK), -1);
 }
 
-static void test_dots_that_stay_inside_are_accepted(void **state)
+static void test_names_with_dots_that_stay_inside_are_accepted(void **state)
 {
     struct world *w = *state;
 
@@ -260,7 +262,7 @@ static void test_dots_that_stay_inside_are_accepted(void **state)
     assert_file(w, "c", "y");
 }
 
-static void test_dots_that_lead_out_are_refused(void **state)
+static void test_names_with_dots_that_lead_out_are_refused(void **state)
 {
     PACK(*state, ZIP, {AE_IFREG, "a/../../outside", "x", 0, 0});
     assert_refused(*state, -EXDEV, "leads out of the archive");
@@ -274,8 +276,8 @@ static void assert_link(struct world *w, const char *name, const char *expected)
     assert_string_equal(target, expected);
 }
 
-/* Links as in a Python environment, and links to outside. They are made but not followed while unpacking, so a
- * process needs its own rights to follow them. */
+/* The archive has symlinks as in a Python environment, and symlinks to outside. nm-localizer makes these symlinks but
+ * doesn't follow them while unpacking. A process that follows them later needs its own access rights. */
 static void check_links(struct world *w, enum packing packing)
 {
     PACK(w, packing, {AE_IFLNK, "bin/python3", "/usr/bin/python3", 0, 0}, {AE_IFLNK, "lib64", "lib", 0, 0},
@@ -289,24 +291,24 @@ static void check_links(struct world *w, enum packing packing)
     assert_file(w, "e", "one");
 }
 
-static void test_links_of_a_tar_are_made(void **state)
+static void test_symlinks_of_a_tar_are_made(void **state)
 {
     check_links(*state, TAR_GZ);
 }
 
-static void test_links_of_a_zip_are_made(void **state)
+static void test_symlinks_of_a_zip_are_made(void **state)
 {
     check_links(*state, ZIP);
 }
 
-static void test_an_entry_through_a_symlink_is_refused(void **state)
+static void test_an_entry_below_a_symlink_that_leads_out_is_refused(void **state)
 {
     PACK(*state, TAR, {AE_IFDIR, "d", NULL, 0, 0}, {AE_IFLNK, "d/up", "..", 0, 0},
          {AE_IFLNK, "d/up/out", "..", 0, 0});
     assert_refused(*state, -ELOOP, "contains a symbolic link that may lead out");
 }
 
-static void test_an_entry_through_an_absolute_symlink_is_refused(void **state)
+static void test_an_entry_below_an_absolute_symlink_is_refused(void **state)
 {
     struct world *w = *state;
     _cleanup_free_ char *target = NULL;
@@ -316,20 +318,20 @@ static void test_an_entry_through_an_absolute_symlink_is_refused(void **state)
     assert_refused(w, -ELOOP, "contains a symbolic link that may lead out");
 }
 
-static void test_an_entry_through_a_circular_symlink_is_refused(void **state)
+static void test_an_entry_below_a_circular_symlink_is_refused(void **state)
 {
     PACK(*state, TAR, {AE_IFLNK, "a", "a", 0, 0}, {AE_IFREG, "a/b", "x", 0, 0});
     assert_refused(*state, -ELOOP, "contains a symbolic link that may lead out");
 }
 
-static void test_an_entry_through_a_file_is_refused(void **state)
+static void test_an_entry_below_a_file_is_refused(void **state)
 {
     PACK(*state, TAR, {AE_IFREG, "a", "y", 0, 0}, {AE_IFREG, "a/b", "x", 0, 0});
     assert_refused(*state, -ENOTDIR, "a part of the path is not a directory");
 }
 
-/* tar follows a link to a directory below. */
-static void test_an_entry_through_an_inner_symlink_is_unpacked(void **state)
+/* An entry below a symlink is written through the symlink if its target is a directory of the archive, as tar does. */
+static void test_an_entry_below_a_symlink_that_stays_inside_is_unpacked(void **state)
 {
     struct world *w = *state;
 
@@ -342,7 +344,7 @@ static void test_an_entry_through_an_inner_symlink_is_unpacked(void **state)
     assert_link(w, "x/a", "./d/");
 }
 
-/* The file replaces the link. The link's target stays unchanged. */
+/* The file replaces the symlink. The symlink's target stays unchanged. */
 static void test_a_file_replaces_a_symlink(void **state)
 {
     struct world *w = *state;
@@ -359,7 +361,7 @@ static void test_a_hard_link_that_leads_out_is_refused(void **state)
     assert_refused(*state, -EXDEV, "the target of the hard link is outside of the archive");
 }
 
-/* The target is looked up beneath the directory, where no such file exists. */
+/* An absolute target of a hard link is looked up below the directory. There is no such file there. */
 static void test_an_absolute_hard_link_stays_inside(void **state)
 {
     PACK(*state, TAR, {0, "a", "/etc/passwd", 0, 0});
@@ -375,14 +377,14 @@ static void test_a_hard_link_to_a_symlink_is_unpacked(void **state)
     assert_link(w, "c", "/etc/passwd");
 }
 
-/* The link isn't followed, because that would make another name for a file outside. */
+/* A symlink in the target of a hard link isn't followed. Following it would give a file outside a second name. */
 static void test_a_hard_link_through_a_symlink_is_refused(void **state)
 {
     PACK(*state, TAR, {AE_IFLNK, "d", "/etc", 0, 0}, {0, "c", "d/passwd", 0, 0});
     assert_refused(*state, -ELOOP, "contains a symbolic link that may lead out");
 }
 
-static int link_error; /* error of a file system without hard links */
+static int link_error; /* the error of a file system without hard links */
 
 int __real_linkat(int from_fd, const char *from, int to_fd, const char *to, int flags);
 int __wrap_linkat(int from_fd, const char *from, int to_fd, const char *to, int flags);
@@ -395,8 +397,8 @@ int __wrap_linkat(int from_fd, const char *from, int to_fd, const char *to, int 
     return -1;
 }
 
-/* The file and the symlink are copied instead. Copies count as used bytes. */
-static void test_without_hard_links_the_file_is_copied(void **state)
+/* The file and the symlink are copied instead of linked. The bytes of the copies count as used. */
+static void test_a_file_is_copied_if_the_file_system_has_no_hard_links(void **state)
 {
     static const int errors[] = {EPERM, EMLINK, EOPNOTSUPP};
     struct world *w = *state;
@@ -419,8 +421,8 @@ static void test_without_hard_links_the_file_is_copied(void **state)
     }
 }
 
-/* Copies count in the limit of all bytes. */
-static void test_copies_count_in_the_limit(void **state)
+/* The bytes of copies count against the limit of all bytes. */
+static void test_copied_bytes_count_against_the_limit(void **state)
 {
     struct world *w = *state;
 
@@ -431,7 +433,7 @@ static void test_copies_count_in_the_limit(void **state)
     link_error = 0;
 }
 
-/* Names are used as bytes, also if the archive has them as text. */
+/* Names are used as bytes, even if the archive marks them as text. */
 static void test_names_of_a_tar_are_bytes(void **state)
 {
     struct world *w = *state;
@@ -451,8 +453,8 @@ static void test_names_of_a_tar_are_bytes(void **state)
     assert_file(w, "h\xc3\xbc", "one");
 }
 
-/* Sets or clears the UTF-8 flag of all entries. The flags of a zip's entry are at offset 6 in its header and at 8 in
- * the directory. Bit 11 means UTF-8, which Java sets. */
+/* Sets or clears the UTF-8 flag of all entries. The flags of a zip entry are at offset 6 of its local header, and at
+ * offset 8 of its entry in the central directory. Bit 11 means UTF-8. Java sets bit 11. */
 static void say_utf8(struct world *w, bool is_utf8)
 {
     const off_t size = lseek(w->source_fd, 0, SEEK_END);
@@ -522,7 +524,7 @@ static void test_an_archive_that_is_too_large_is_refused(void **state)
     assert_refused(*state, -EFBIG, "may be a decompression bomb");
 }
 
-static void test_many_files_that_are_too_large_are_refused(void **state)
+static void test_files_that_are_too_large_together_are_refused(void **state)
 {
     struct world *w = *state;
 
@@ -542,7 +544,7 @@ static void test_an_archive_of_the_largest_size_is_unpacked(void **state)
     assert_int_equal(w->bytes, 100);
 }
 
-/* Directories that only a name implies count as entries, too. */
+/* Directories that the archive has no entry for, but that names of other entries contain, count as entries, too. */
 static void test_too_many_entries_are_refused(void **state)
 {
     struct world *w = *state;
@@ -552,13 +554,13 @@ static void test_too_many_entries_are_refused(void **state)
     assert_refused(w, -EFBIG, "more entries");
 }
 
-static void test_an_archive_compressed_twice_is_refused(void **state)
+static void test_an_archive_that_is_compressed_twice_is_refused(void **state)
 {
     PACK(*state, TAR_GZ_GZ, {AE_IFREG, "a", "x", 0, 0});
     assert_refused(*state, -EBADMSG, "compressed more than once");
 }
 
-static void test_an_unpacking_that_takes_too_long_is_ended(void **state)
+static void test_unpacking_for_too_long_is_stopped(void **state)
 {
     struct world *w = *state;
 
@@ -567,7 +569,7 @@ static void test_an_unpacking_that_takes_too_long_is_ended(void **state)
     assert_refused(w, -ETIMEDOUT, "the time limit was reached");
 }
 
-static void test_a_file_that_is_no_archive_is_refused(void **state)
+static void test_a_file_that_is_not_an_archive_is_refused(void **state)
 {
     struct world *w = *state;
 
@@ -595,18 +597,19 @@ int main(void)
         TEST(test_a_zip_is_unpacked),
         TEST(test_a_public_archive_is_readable_by_all),
         TEST(test_a_hard_link_is_unpacked),
-        TEST(test_without_hard_links_the_file_is_copied), TEST(test_copies_count_in_the_limit),
+        TEST(test_a_file_is_copied_if_the_file_system_has_no_hard_links),
+        TEST(test_copied_bytes_count_against_the_limit),
         TEST(test_only_matching_entries_are_unpacked),
-        TEST(test_a_leading_slash_is_ignored),
-        TEST(test_dots_that_lead_out_are_refused),
-        TEST(test_dots_that_stay_inside_are_accepted),
-        TEST(test_links_of_a_tar_are_made),
-        TEST(test_links_of_a_zip_are_made),
-        TEST(test_an_entry_through_a_symlink_is_refused),
-        TEST(test_an_entry_through_an_absolute_symlink_is_refused),
-        TEST(test_an_entry_through_a_circular_symlink_is_refused),
-        TEST(test_an_entry_through_a_file_is_refused),
-        TEST(test_an_entry_through_an_inner_symlink_is_unpacked),
+        TEST(test_a_leading_slash_of_a_name_is_ignored),
+        TEST(test_names_with_dots_that_lead_out_are_refused),
+        TEST(test_names_with_dots_that_stay_inside_are_accepted),
+        TEST(test_symlinks_of_a_tar_are_made),
+        TEST(test_symlinks_of_a_zip_are_made),
+        TEST(test_an_entry_below_a_symlink_that_leads_out_is_refused),
+        TEST(test_an_entry_below_an_absolute_symlink_is_refused),
+        TEST(test_an_entry_below_a_circular_symlink_is_refused),
+        TEST(test_an_entry_below_a_file_is_refused),
+        TEST(test_an_entry_below_a_symlink_that_stays_inside_is_unpacked),
         TEST(test_a_file_replaces_a_symlink),
         TEST(test_a_hard_link_that_leads_out_is_refused),
         TEST(test_an_absolute_hard_link_stays_inside),
@@ -620,12 +623,12 @@ int main(void)
         TEST(test_a_fifo_is_refused),
         TEST(test_a_file_in_place_of_a_directory_is_an_error),
         TEST(test_an_archive_that_is_too_large_is_refused),
-        TEST(test_many_files_that_are_too_large_are_refused),
+        TEST(test_files_that_are_too_large_together_are_refused),
         TEST(test_an_archive_of_the_largest_size_is_unpacked),
         TEST(test_too_many_entries_are_refused),
-        TEST(test_an_archive_compressed_twice_is_refused),
-        TEST(test_an_unpacking_that_takes_too_long_is_ended),
-        TEST(test_a_file_that_is_no_archive_is_refused),
+        TEST(test_an_archive_that_is_compressed_twice_is_refused),
+        TEST(test_unpacking_for_too_long_is_stopped),
+        TEST(test_a_file_that_is_not_an_archive_is_refused),
         TEST(test_a_truncated_archive_is_refused),
     };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* localize/worker/worker.h: complete runs, each in a separate process, with files, archives and commands. */
+/* Complete runs of localize/worker/worker.h, each in a separate process, with files, archives and commands. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -94,7 +94,8 @@ static void make_dir(const char *name, mode_t mode)
     assert_int_equal(chmod(path, mode), 0);
 }
 
-/* Sets the directory's time after all its files have been made. */
+/* Sets the modification time of the directory. This must follow the creation of all its files, which changes the
+ * time. */
 static void date(const char *name)
 {
     const struct timespec times[] = {{.tv_nsec = UTIME_NOW}, {.tv_sec = 1700000000, .tv_nsec = 123456789}};
@@ -110,7 +111,8 @@ static void make_link(const char *name, const char *to)
     assert_int_equal(symlink(to, path), 0);
 }
 
-/* A directory is fetched with its whole content, whatever the type. Its name could be an archive's. */
+/* A directory is fetched with all its content, whatever type the resource has. The directory's name could be that of an
+ * archive. */
 static void test_a_directory_is_copied(void **state)
 {
     (void)state;
@@ -147,7 +149,7 @@ static void test_a_public_directory_is_readable_by_all(void **state)
     assert_int_equal(mode_of("10/d/sub/a"), 0555);
 }
 
-/* A PUBLIC directory needs read permission for everybody in all of it, and may not have links. */
+/* A PUBLIC directory must be readable by all users, with all its content, and must not contain links. */
 static void test_a_public_directory_with_private_files_is_refused(void **state)
 {
     _cleanup_free_ char *sub = path_of("d/sub"), *file = path_of("d/sub/a"), *link = path_of("d/link");
@@ -181,8 +183,9 @@ static void fetch_limited(const char *name, const char *limits)
     fetch(uri, RESOURCE("FILE"), top);
 }
 
-/* A directory that contains itself, one with more entries than permitted, and one with a special file. */
-static void test_a_directory_out_of_bounds_is_refused(void **state)
+/* Tests a directory that contains itself, a directory with more entries than permitted, and a directory with a special
+ * file. */
+static void test_a_directory_with_invalid_content_is_refused(void **state)
 {
     _cleanup_free_ char *fifo = path_of("d/fifo"), *circle = path_of("d/circle");
 
@@ -213,7 +216,7 @@ static void test_a_directory_out_of_bounds_is_refused(void **state)
     assert_failed("changed after the job was submitted");
 }
 
-/* System calls that some file systems don't have. is_poor makes them fail. */
+/* System calls that some file systems don't support. These calls fail if is_poor is set. */
 static bool is_poor;
 #define WRAP_LACKING(type, error, name, parameters, ...) \
     type __real_##name parameters; \
@@ -233,7 +236,7 @@ WRAP_LACKING(ssize_t, EOPNOTSUPP, copy_file_range,
 WRAP_LACKING(ssize_t, EINVAL, sendfile, (int to, int from, off_t *at, size_t size), to, from, at, size)
 WRAP_LACKING(ssize_t, EINVAL, sendfile64, (int to, int from, off64_t *at, size_t size), to, from, at, size)
 
-static void test_a_file_system_without_fast_copies_works(void **state)
+static void test_files_are_copied_where_fast_copies_are_not_supported(void **state)
 {
     (void)state;
     make_source("a", "text");
@@ -247,7 +250,7 @@ static void test_a_file_system_without_fast_copies_works(void **state)
     assert_true(is_there("10/a")); /* and the existing file is unchanged */
 }
 
-/* A jar with a pattern becomes a directory that also contains the jar. */
+/* A jar with a pattern becomes a directory that contains the unpacked files and the jar. */
 static void test_a_jar_with_a_pattern_is_unpacked(void **state)
 {
     const struct timespec times[] = {{.tv_nsec = UTIME_NOW}, {.tv_sec = 1700000000, .tv_nsec = 123456789}};
@@ -277,8 +280,8 @@ static void test_a_jar_with_a_pattern_is_unpacked(void **state)
     assert_int_equal(mode_of("10/job.jar/job.jar"), 0500);
 }
 
-/* A file whose name isn't an archive's is copied, and not unpacked. */
-static void test_a_file_without_an_archives_name_is_copied(void **state)
+/* A file whose name isn't that of an archive is copied and not unpacked. */
+static void test_a_file_whose_name_is_not_that_of_an_archive_is_copied(void **state)
 {
     (void)state;
     make_source("words.txt", "text");
@@ -344,7 +347,7 @@ static void test_trees_are_removed(void **state)
     assert_true(is_there("a"));
 }
 
-/* A failed resource doesn't prevent the others. */
+/* The failure of one resource doesn't prevent the fetch of the other resources. */
 static void test_a_failed_resource_does_not_prevent_others(void **state)
 {
     _cleanup_free_ char *work =
@@ -360,7 +363,8 @@ static void test_a_failed_resource_does_not_prevent_others(void **state)
     assert_true(is_there("10/a"));
 }
 
-/* A check fails only if files are missing. A list without information is no reason to fetch a resource again. */
+/* A check of a fetched tree fails only if files are missing. An unreadable list of files is no reason to fetch the
+ * resource again. */
 static void test_a_check_fails_only_for_missing_files(void **state)
 {
     _cleanup_free_ char *work = print("{\"checks\":[\"%s/10\",\"%s/none/11\"],\"resources\":[]}", root, root);
@@ -381,7 +385,7 @@ static void test_a_check_fails_only_for_missing_files(void **state)
     assert_int_equal(unlink(file), 0);
     run(work);
     assert_non_null(strstr(output, "{\"check\":0,\"state\":\"failed\",\"error\":\"d/a was removed\"}"));
-    /* an invalid list has no information */
+    /* an invalid list gives no information about the files */
     assert_int_equal(chmod(list, 0600), 0);
     assert_int_equal(truncate(list, 0), 0);
     assert_int_equal(nm_write_file_at(AT_FDCWD, list, "nonsense"), 0);
@@ -400,7 +404,7 @@ static void test_a_single_file_needs_no_list(void **state)
     assert_false(is_there("10/.nmd-list"));
 }
 
-static void test_invalid_work_is_refused(void **state)
+static void test_an_invalid_work_list_is_refused(void **state)
 {
     (void)state;
     run("nonsense");
@@ -410,7 +414,7 @@ static void test_invalid_work_is_refused(void **state)
 
 #define COMMAND(script) "\"commands\":{\"x\":[\"sh\",\"-c\",\"" script "\",\"sh\",\"{uri}\",\"--to={target}\"]},"
 
-static void test_a_fetch_command_is_run(void **state)
+static void test_a_resource_is_fetched_with_the_configured_command(void **state)
 {
     (void)state;
     fetch("x://b/{target}/a", RESOURCE("FILE"), COMMAND("echo noise; printf %s \\\"$1\\\" >\\\"${2#--to=}\\\""));
@@ -418,7 +422,8 @@ static void test_a_fetch_command_is_run(void **state)
     assert_null(strstr(output, "noise"));
 }
 
-/* Hadoop's shell decodes no names and accepts patterns. Its target must be a name that a URI can end with. */
+/* Hadoop's shell doesn't decode names, and it interprets patterns in them. The target must have a name that is valid at
+ * the end of a URI. */
 static void test_a_fetch_command_gets_a_valid_name(void **state)
 {
     static const struct {
@@ -447,19 +452,21 @@ static void test_a_fetch_command_gets_a_valid_name(void **state)
     assert_failed("the path contains a NUL");
 }
 
-/* The environment of a fetch command: Hadoop's user, the cluster's settings, and a memory limit that differs from
- * the worker's. */
+/* The environment of a fetch command has Hadoop's user, the cluster's settings, and a memory limit that differs from
+ * that of the worker. */
 static void test_a_fetch_command_has_the_clusters_environment(void **state)
 {
     static const struct {
         const char *limits, *data;
     } cases[] = {
         {"", "unlimited"},
-#ifndef __SANITIZE_ADDRESS__ /* with its shadow memory the worker itself exceeds any limit and can't start a command */
+/* AddressSanitizer's shadow memory exceeds any limit, so the worker couldn't start a command */
+#ifndef __SANITIZE_ADDRESS__
         {"\"limits\":{\"command_memory_bytes\":1099511627776},", "1073741824"},
 #endif
     };
-    const struct rlimit ours = {.rlim_cur = (rlim_t)1 << 50, .rlim_max = RLIM_INFINITY}; /* sanitizers map a lot */
+    /* sanitizers map much memory */
+    const struct rlimit ours = {.rlim_cur = (rlim_t)1 << 50, .rlim_max = RLIM_INFINITY};
     struct rlimit before;
 
     (void)state;
@@ -498,7 +505,7 @@ static void test_a_failed_fetch_command_is_reported(void **state)
     assert_failed("can't start the fetch command /none");
 }
 
-static void test_a_fetch_command_that_writes_too_much_is_ended(void **state)
+static void test_a_fetch_command_that_writes_too_many_bytes_is_killed(void **state)
 {
     (void)state;
     fetch("x://b/a", RESOURCE("FILE"), "\"limits\":{\"seconds\":1}," COMMAND("exec sleep 1000"));
@@ -518,23 +525,23 @@ int main(void)
         TEST(test_a_public_file_is_readable_by_all),
         TEST(test_a_missing_file_is_reported),
         TEST(test_a_jar_with_a_pattern_is_unpacked),
-        TEST(test_a_file_system_without_fast_copies_works),
-        TEST(test_a_file_without_an_archives_name_is_copied),
+        TEST(test_files_are_copied_where_fast_copies_are_not_supported),
+        TEST(test_a_file_whose_name_is_not_that_of_an_archive_is_copied),
         TEST(test_invalid_targets_are_refused),
         TEST(test_a_failed_resource_does_not_prevent_others),
         TEST(test_missing_parents_are_made),
         TEST(test_trees_are_removed),
         TEST(test_a_check_fails_only_for_missing_files),
         TEST(test_a_single_file_needs_no_list),
-        TEST(test_invalid_work_is_refused),
+        TEST(test_an_invalid_work_list_is_refused),
         TEST(test_a_directory_is_copied),
         TEST(test_a_public_directory_is_readable_by_all),
         TEST(test_a_public_directory_with_private_files_is_refused),
-        TEST(test_a_directory_out_of_bounds_is_refused),
-        TEST(test_a_fetch_command_is_run),
+        TEST(test_a_directory_with_invalid_content_is_refused),
+        TEST(test_a_resource_is_fetched_with_the_configured_command),
         TEST(test_a_fetch_command_gets_a_valid_name),
         TEST(test_a_fetch_command_has_the_clusters_environment),
-        TEST(test_a_failed_fetch_command_is_reported), TEST(test_a_fetch_command_that_writes_too_much_is_ended),
+        TEST(test_a_failed_fetch_command_is_reported), TEST(test_a_fetch_command_that_writes_too_many_bytes_is_killed),
     };
 
     return cmocka_run_group_tests(tests, set_up, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* localize/localizer.h: a container with the maximum number of resources doesn't cause a long turn of the loop. */
+/* localize/localizer.h: a container with the maximum number of resources doesn't cause a long turn of the event
+ * loop. */
 
 #include "tests/unit/localizer-world.h"
 
@@ -13,16 +14,17 @@
 #include "util/fileio.h"
 
 #define N 8192
-#define PATIENCE_USEC (300 * NM_USEC_PER_SEC) /* for sanitizers and a busy host */
+#define PATIENCE_USEC (300 * NM_USEC_PER_SEC) /* long enough for sanitizers and a busy host */
 #define PIECE 64
-/* Maximum of calls in one turn: those of a few pieces, which set the time of a note, remove it, or read it. */
+/* Maximum number of calls in one turn. A turn handles a few pieces of the list. Each resource of a piece costs one
+ * call, which sets the time of a note, removes the note, or reads it. */
 #define CALLS_MAX (3 * PIECE)
 
-/* ---- counters of nmd's calls ------------------------------------------------------------------------------------ */
+/* ---- counters of nmd's system calls ----------------------------------------------------------------------------- */
 
 static unsigned n_calls, most_calls, n_saved, n_forks;
-static unsigned n_told, most_told; /* calls of a listener of progress */
-static pid_t worker;               /* the newest */
+static unsigned n_told, most_told; /* calls of the callback that reports progress */
+static pid_t worker;               /* the worker that was started last */
 
 int __real_utimensat(int fd, const char *path, const struct timespec times[2], int flags);
 int __wrap_utimensat(int fd, const char *path, const struct timespec times[2], int flags);
@@ -79,9 +81,10 @@ static void end_turn(void)
         } \
     } while (0)
 
-/* ---- many ------------------------------------------------------------------------------------------------------- */
+/* ---- many resources --------------------------------------------------------------------------------------------- */
 
-/* Asks for one file N times, each time with another pattern, which a file ignores. */
+/* Requests the same file N times, each time with another pattern. A pattern has no effect on a file that isn't an
+ * archive. */
 static void ask_many(struct world *w, struct owner *o, enum nm_visibility visibility, bool fails)
 {
     const struct nm_localizer_user user = {
@@ -138,7 +141,7 @@ static void check_turns(void)
     most_calls = n_forks = 0;
 }
 
-/* The resources are fetched, are found at the next ask, and are removed. */
+/* All resources are fetched, are found at the next request, and are removed. */
 static void test_all_resources_are_fetched_found_and_removed(void **state)
 {
     struct world *w = *state;
@@ -162,7 +165,7 @@ static void test_all_resources_are_fetched_found_and_removed(void **state)
     give_back(&o);
     nm_localizer_set_room(w->localizer, 0);
     RUN_TURNS_UNTIL(w, nm_localizer_bytes(w->localizer) == 0);
-    /* only as many workers as needed, and not one for each resource */
+    /* nmd starts only as many workers as needed, and not one for each resource */
     assert_true(n_forks <= N / 8);
     check_turns();
     assert_false(is_there(w, "state/10"));
@@ -180,8 +183,8 @@ static bool nothing_is_noted(struct world *w)
     return n == 0;
 }
 
-/* The first failure ends the ask. For the resources that still wait, no worker starts and nmd writes no file. */
-static void test_the_first_failure_ends_the_ask(void **state)
+/* The first failure ends the request. For the resources that still wait, nmd starts no worker and writes no file. */
+static void test_the_first_failed_fetch_ends_the_request(void **state)
 {
     static const enum nm_visibility all[] = {NM_VISIBILITY_APPLICATION, NM_VISIBILITY_PUBLIC};
     struct world *w = *state;
@@ -200,8 +203,9 @@ static void test_the_first_failure_ends_the_ask(void **state)
     }
 }
 
-/* The ask is given back at once. The remaining resources are never requested, and don't prevent nmd's end. */
-static void test_an_ask_given_back_requests_nothing_more(void **state)
+/* The request is cancelled immediately. Its remaining resources are never fetched, and they don't prevent nmd's
+ * exit. */
+static void test_a_cancelled_request_starts_no_more_fetches(void **state)
 {
     struct world *w = *state;
     struct owner o;
@@ -217,9 +221,9 @@ static void test_an_ask_given_back_requests_nothing_more(void **state)
     give_back(&o);
 }
 
-/* ---- one resource under many names ------------------------------------------------------------------------------ */
+/* ---- one resource with many names ------------------------------------------------------------------------------- */
 
-#define FLOOD_LINES 1000 /* maximum of lines that a worker may send at once */
+#define FLOOD_LINES 1000 /* maximum number of lines that a worker may send in one piece */
 
 static void on_told(struct nm_localizer_ask *ask, const struct nm_localizer_progress *progress, void *userdata)
 {
@@ -245,12 +249,12 @@ static void ask_names(struct world *w, struct owner *o, enum nm_visibility visib
     n_told = most_told = n_forks = 0;
     assert_int_equal(nm_localizer_ask(w->localizer, &user, list, N, &listener, &o->ask), 0);
     free(list);
-    /* until all resources have been requested */
+    /* waits until all resources have been requested */
     RUN_TURNS_UNTIL(w, n_forks > 0 && nm_now_usec() > begun_usec + NM_USEC_PER_SEC);
     assert_int_equal(n_forks, 1);
 }
 
-/* Writes into the worker's pipe while it isn't read, as any process of the user may do. */
+/* Writes into the worker's pipe while nmd doesn't read it, as any process of the same user can. */
 static void flood(unsigned lines)
 {
     static const char line[] = "{\"resource\":0,\"state\":\"fetching\",\"bytes\":1,\"total\":2}\n";
@@ -264,7 +268,8 @@ static void flood(unsigned lines)
     assert_true(n > FLOOD_LINES / 2);
 }
 
-/* Each turn reports progress to the ask at most once. All resources are complete when the fetch is. */
+/* Each turn of the event loop reports progress to the request at most once. All its resources are complete when the
+ * fetch is complete. */
 static void test_each_turn_reports_progress_once(void **state)
 {
     static const enum nm_visibility all[] = {NM_VISIBILITY_PRIVATE, NM_VISIBILITY_PUBLIC};
@@ -280,7 +285,7 @@ static void test_each_turn_reports_progress_once(void **state)
         assert_string_equal(o.message, "");
         assert_int_equal(o.result, 0);
         assert_int_equal(most_told, 1);
-        assert_in_range(o.progress, 1, 200); /* several times a second */
+        assert_in_range(o.progress, 1, 200); /* progress was reported several times a second */
         for (size_t k = 0; k < N; k++) {
             _cleanup_free_ char *target = nm_localizer_target(o.ask, k);
 
@@ -295,7 +300,7 @@ static void test_each_turn_reports_progress_once(void **state)
     check_turns();
 }
 
-/* A killed worker has left a full pipe, which is read in one turn. */
+/* A killed worker has left a full pipe. nmd reads it in one turn of the event loop. */
 static void test_the_pipe_of_a_killed_worker_is_read_in_one_turn(void **state)
 {
     struct world *w = *state;
@@ -315,9 +320,9 @@ static void test_the_pipe_of_a_killed_worker_is_read_in_one_turn(void **state)
     check_turns();
 }
 
-/* The fetch fails for all resources of the ask, and succeeds for all of the next one. An ask that is given back ends
- * the fetch. */
-static void test_a_failed_fetch_succeeds_for_the_next_ask(void **state)
+/* A failed fetch fails for all resources of the request. The fetch of the next request succeeds for all of them. A
+ * fetch ends when its request is cancelled. */
+static void test_a_failed_fetch_is_repeated_for_the_next_request(void **state)
 {
     struct world *w = *state;
     struct owner o;
@@ -343,11 +348,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST_MANY(test_all_resources_are_fetched_found_and_removed),
-        TEST_MANY(test_the_first_failure_ends_the_ask),
-        TEST_MANY(test_an_ask_given_back_requests_nothing_more),
+        TEST_MANY(test_the_first_failed_fetch_ends_the_request),
+        TEST_MANY(test_a_cancelled_request_starts_no_more_fetches),
         TEST_MANY(test_each_turn_reports_progress_once),
         TEST_MANY(test_the_pipe_of_a_killed_worker_is_read_in_one_turn),
-        TEST_MANY(test_a_failed_fetch_succeeds_for_the_next_ask),
+        TEST_MANY(test_a_failed_fetch_is_repeated_for_the_next_request),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

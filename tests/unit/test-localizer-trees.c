@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* localize/localizer.h when another process changes a cached directory. Real workers copy the directory from this
+/* Tests localize/localizer.h when another process changes a cached directory tree. Real workers copy the tree from this
  * host. */
 
 #include "tests/unit/localizer-world.h"
@@ -12,7 +12,7 @@
 
 #define TARGET "local/usercache/alice/filecache/"
 
-/* Number of forks: a check without a worker costs none. */
+/* Number of forks. A check without a worker forks no process. */
 static unsigned n_forks;
 
 pid_t __real_fork(void);
@@ -44,7 +44,7 @@ static void make_source(struct world *w)
     assert_int_equal(symlinkat("old.jar", w->root_fd, "src/lib/link.jar"), 0);
 }
 
-/* Starts a localizer that doesn't check a tree again for `usec`. */
+/* Starts a localizer that doesn't check a tree again for `usec` after a check. */
 static void start_with(struct world *w, uint64_t usec)
 {
     w->localizer = nm_localizer_free(w->localizer);
@@ -73,7 +73,7 @@ static void ask_as_alice(struct world *w, struct owner *o)
     ask_for_tree(w, "alice", worker_uid(), NM_VISIBILITY_PRIVATE, o);
 }
 
-/* Asks for the tree, and returns whether the answer is the directory with this number. */
+/* Requests the tree, and returns whether nmd supplies the cached directory with this number. */
 static bool gets(struct world *w, unsigned number)
 {
     _cleanup_free_ char *wanted = print("%s/usercache/alice/filecache/%u", w->local, number), *target = NULL;
@@ -103,7 +103,7 @@ static void remove_link(struct world *w)
     remove_at(w, TARGET "10/src/lib/link.jar");
 }
 
-/* Removes files and restores the times of their directory, as systemd-tmpfiles does. */
+/* Removes old files and restores the modification times of their directories, as systemd-tmpfiles does. */
 static void remove_and_hide(struct world *w)
 {
     struct stat st;
@@ -137,8 +137,8 @@ static void remove_list(struct world *w)
     remove_at(w, TARGET "10/.nmd-list");
 }
 
-/* A container that has the tree keeps it. For the next ask the tree is fetched again. A restarted nmd checks it,
- * too. */
+/* A container that uses the incomplete tree keeps it. For the next request nmd fetches the tree again. A restarted nmd
+ * also finds the tree incomplete. */
 static void test_an_incomplete_tree_is_fetched_again(void **state)
 {
     static void (*const ways[])(struct world *) = {remove_old, remove_link, remove_and_hide, remove_directory,
@@ -170,7 +170,8 @@ static void test_an_incomplete_tree_is_fetched_again(void **state)
     }
 }
 
-/* A container may write into its user's tree. New files and files that have grown don't make the tree invalid. */
+/* A container may write into its user's tree. Additional files and files that have grown don't make the tree
+ * invalid. */
 static void test_a_tree_with_more_files_is_complete(void **state)
 {
     struct world *w = *state;
@@ -187,7 +188,8 @@ static void test_a_tree_with_more_files_is_complete(void **state)
     assert_true(gets(w, 11));
 }
 
-/* A note of an nmd that made no lists: the tree counts as complete unless it is empty. */
+/* The note is that of an earlier nmd, which wrote no lists of files. The tree then counts as complete unless it is
+ * empty. */
 static void test_a_tree_without_a_list_is_complete_unless_empty(void **state)
 {
     struct world *w = *state;
@@ -206,8 +208,8 @@ static void test_a_tree_without_a_list_is_complete_unless_empty(void **state)
     assert_int_equal(n_forks, 0);
 }
 
-/* A file needs no worker, and neither does a tree that was complete a moment ago. */
-static void test_only_a_tree_needs_a_worker(void **state)
+/* A cached file is checked without a worker. A tree that was found complete a moment ago isn't checked again. */
+static void test_only_the_check_of_a_tree_starts_a_worker(void **state)
 {
     struct world *w = *state;
     struct owner a, b;
@@ -231,14 +233,14 @@ static void test_only_a_tree_needs_a_worker(void **state)
     give_back(&a);
     give_back(&b);
     start_with(w, 3600 * NM_USEC_PER_SEC);
-    assert_true(gets(w, 11)); /* the check after a restart */
+    assert_true(gets(w, 11)); /* the tree is checked again after a restart */
     n_forks = 0;
     assert_true(gets(w, 11));
     assert_int_equal(n_forks, 0);
 }
 
-/* The user whose line is first checks the tree. Each user has its own line. */
-static void test_the_first_user_checks_a_public_tree(void **state)
+/* The check of a PUBLIC tree runs as the user whose request comes first in the queues. Each user has a queue. */
+static void test_a_public_tree_is_checked_as_the_user_who_comes_first(void **state)
 {
     const uid_t bob = geteuid() == 0 ? NOBODY - 1 : geteuid();
     struct world *w = *state;
@@ -263,8 +265,8 @@ static void test_the_first_user_checks_a_public_tree(void **state)
     give_back(&b);
 }
 
-/* All slots of the user for fetches are in use, and an ask is given back before its answer. */
-static void test_a_check_that_waits_may_be_given_back(void **state)
+/* The user's fetches use all of the user's slots, and the request is cancelled before the check of its tree. */
+static void test_a_request_that_waits_for_a_check_can_be_cancelled(void **state)
 {
     struct world *w = *state;
     struct owner hang[3], a, b;
@@ -287,13 +289,13 @@ static void test_a_check_that_waits_may_be_given_back(void **state)
     ask_as_alice(w, &a);
     give_back(&a);
     ask_as_alice(w, &a);
-    give_back(&a); /* and give back during the check by a worker */
+    give_back(&a); /* cancels the request also during the check by a worker */
     for (size_t i = 0; i < NM_ARRAY_SIZE(hang); i++)
         give_back(&hang[i]);
 }
 
-/* If the worker can't be started or dies, the tree counts as complete, so that the container can start. */
-static void test_a_tree_that_can_not_be_checked_counts_as_complete(void **state)
+/* If the worker can't be started or is killed, the tree counts as complete, so that the container can start. */
+static void test_a_tree_counts_as_complete_if_its_check_fails(void **state)
 {
     struct world *w = *state;
 
@@ -311,10 +313,10 @@ int main(void)
         TEST(test_an_incomplete_tree_is_fetched_again),
         TEST(test_a_tree_with_more_files_is_complete),
         TEST(test_a_tree_without_a_list_is_complete_unless_empty),
-        TEST(test_only_a_tree_needs_a_worker),
-        TEST(test_the_first_user_checks_a_public_tree),
-        TEST(test_a_check_that_waits_may_be_given_back),
-        TEST(test_a_tree_that_can_not_be_checked_counts_as_complete),
+        TEST(test_only_the_check_of_a_tree_starts_a_worker),
+        TEST(test_a_public_tree_is_checked_as_the_user_who_comes_first),
+        TEST(test_a_request_that_waits_for_a_check_can_be_cancelled),
+        TEST(test_a_tree_counts_as_complete_if_its_check_fails),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* localize/localizer.h: the effect of a user's asks on other users. */
+/* localize/localizer.h: the effect of one user's requests on other users. */
 
 #include "localize/worker-protocol.h"
 #include "tests/unit/localizer-world.h"
@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 
 static const char popular[] = "x:f-10";
-static unsigned n_heard; /* number of lines from workers */
+static unsigned n_heard; /* number of lines that nmd has read from workers */
 
 int __real_nm_worker_reply_parse(const char *text, size_t size, struct nm_worker_reply *ret);
 int __wrap_nm_worker_reply_parse(const char *text, size_t size, struct nm_worker_reply *ret);
@@ -36,8 +36,8 @@ static void one_worker(struct world *w)
     start(w);
 }
 
-/* A PUBLIC resource doesn't wait for resources before it in another user's line, and is fetched only once. */
-static void test_a_public_resource_does_not_wait_for_a_stopped_fetch(void **state)
+/* A PUBLIC resource doesn't wait for the resources before it in another user's queue, and is fetched only once. */
+static void test_a_public_resource_does_not_wait_for_a_fetch_that_hangs(void **state)
 {
     static const char *const uris[] = {"x:hang-1", popular};
     struct world *w = *state;
@@ -85,8 +85,8 @@ static void test_a_public_resource_does_not_wait_for_private_ones(void **state)
     give_back(&bob);
 }
 
-/* The first user may give the ask back. The resource is fetched for the other user, in the line that comes first. */
-static void test_the_resource_is_fetched_for_the_other_user(void **state)
+/* The first user may cancel the request. The resource is then fetched for the other user, whose queue comes first. */
+static void test_a_fetch_for_two_users_continues_if_one_cancels(void **state)
 {
     static const char *const hang[] = {"x:hang-1"}, *const other[] = {"x:hang-2"};
     struct world *w = *state;
@@ -111,8 +111,8 @@ static void test_the_resource_is_fetched_for_the_other_user(void **state)
     give_back(&bob);
 }
 
-/* Both users give their asks back before the fetch. */
-static void test_a_resource_that_both_give_back_is_not_fetched(void **state)
+/* Both users cancel their requests before the fetch. */
+static void test_a_resource_is_not_fetched_if_both_users_cancel(void **state)
 {
     static const char *const hang[] = {"x:hang-1"}, *const other[] = {"x:hang-2"};
     struct world *w = *state;
@@ -137,7 +137,7 @@ static void test_a_resource_that_both_give_back_is_not_fetched(void **state)
     give_back(&alice);
 }
 
-/* Starts a process that writes into the worker's pipe until its reader closes it. */
+/* Starts a process that writes into the worker's pipe until nmd closes the reading end. */
 static pid_t begin_to_flood(pid_t worker)
 {
     static const char line[] = "{\"resource\":0,\"state\":\"fetching\",\"bytes\":1,\"total\":2}\n";
@@ -155,7 +155,7 @@ static pid_t begin_to_flood(pid_t worker)
     return pid;
 }
 
-static void test_a_flood_of_replies_is_limited(void **state)
+static void test_a_worker_that_writes_too_many_replies_is_killed(void **state)
 {
     struct world *w = *state;
     struct owner o;
@@ -172,14 +172,15 @@ static void test_a_flood_of_replies_is_limited(void **state)
     assert_int_equal(o.result, -EIO);
     assert_non_null(strstr(o.message, "x:hang-1: nm-localizer wrote more to its pipe than the protocol permits and was "
                                       "killed"));
-    assert_true(n_heard > 1000); /* an nmd that was blocked for long may find as many lines */
+    /* this many lines are permitted, because an nmd that was blocked for long may find them in the pipe */
+    assert_true(n_heard > 1000);
     assert_true(n_heard < 2000);
-    assert_true(o.progress < 100); /* progress is reported only now and then */
+    assert_true(o.progress < 100); /* progress is reported only from time to time */
     RUN_UNTIL(w, !is_there(w, "state/10"));
 }
 
-/* A fetch without progress is ended after a while. A fetch that gets a byte now and then isn't, whatever the file's
- * name. */
+/* A fetch that receives no data for a time limit is ended. A fetch that receives a byte from time to time continues,
+ * whatever the file's name. */
 static void test_a_fetch_without_progress_is_ended(void **state)
 {
     struct world *w = *state;
@@ -203,11 +204,11 @@ static void test_a_fetch_without_progress_is_ended(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_a_public_resource_does_not_wait_for_a_stopped_fetch),
+        TEST(test_a_public_resource_does_not_wait_for_a_fetch_that_hangs),
         TEST(test_a_public_resource_does_not_wait_for_private_ones),
-        TEST(test_the_resource_is_fetched_for_the_other_user),
-        TEST(test_a_resource_that_both_give_back_is_not_fetched),
-        TEST(test_a_flood_of_replies_is_limited),
+        TEST(test_a_fetch_for_two_users_continues_if_one_cancels),
+        TEST(test_a_resource_is_not_fetched_if_both_users_cancel),
+        TEST(test_a_worker_that_writes_too_many_replies_is_killed),
         TEST(test_a_fetch_without_progress_is_ended),
     };
 

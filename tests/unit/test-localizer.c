@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * localize/localizer.h with real workers, which fetch with a command that counts its calls. As root the workers run as
- * nobody, otherwise as the user of this test.
+ * Tests localize/localizer.h with real workers. They fetch with a command that counts its calls. If the test runs as
+ * root, the workers run as the user nobody, otherwise as the user of the test.
  */
 
 #include "tests/unit/localizer-world.h"
@@ -13,7 +13,7 @@
 #include "tests/unit/remove-tree.h"
 #include "util/fileio.h"
 
-static void test_one_fetch_for_all(void **state)
+static void test_a_resource_is_fetched_once_for_all_requests(void **state)
 {
     struct world *w = *state;
     _cleanup_free_ char *target = NULL, *wanted = NULL;
@@ -42,7 +42,8 @@ static void test_one_fetch_for_all(void **state)
     give_back(&c);
 }
 
-/* A resource that another ask fetches counts as fetched. A name that comes twice is one resource. */
+/* A resource that another request has begun to fetch counts as fetched. Two equal names in a request are one
+ * resource. */
 static void test_resources_count_as_fetched_or_cached(void **state)
 {
     static const char *const uris[] = {"x:f-10", "x:g-20", "x:f-10"};
@@ -60,7 +61,7 @@ static void test_resources_count_as_fetched_or_cached(void **state)
     assert_int_equal(n.fetched_bytes, 30);
     assert_int_equal(n.n_cached, 0);
     assert_int_equal(n.cached_bytes, 0);
-    assert_true(n.usec >= 300 * NM_USEC_PER_MSEC); /* the duration of its command */
+    assert_true(n.usec >= 300 * NM_USEC_PER_MSEC); /* the duration of the fetch command */
     nm_localizer_count(c.ask, &n);
     assert_int_equal(n.n_fetched, 0);
     assert_int_equal(n.fetched_bytes, 0);
@@ -115,7 +116,7 @@ static void test_a_failed_fetch_is_reported(void **state)
     give_back(&a);
 }
 
-static void test_an_invalid_ask_is_refused(void **state)
+static void test_an_invalid_request_is_refused(void **state)
 {
     static const char *const uris[] = {"x:f-\xff"};
     const struct nm_localizer_listener listener = {.ended = on_ended};
@@ -151,8 +152,8 @@ static void test_the_least_recently_used_resource_is_removed(void **state)
     assert_false(is_there(w, "state/11"));
 }
 
-/* A fetch that no ask waits for is ended with all its processes, and its incomplete files are removed. */
-static void test_a_fetch_without_an_ask_is_ended(void **state)
+/* A fetch that no request waits for is killed with all its processes, and its incomplete files are removed. */
+static void test_a_fetch_that_no_request_waits_for_is_killed(void **state)
 {
     struct world *w = *state;
     struct owner a, b;
@@ -171,7 +172,7 @@ static void test_a_fetch_without_an_ask_is_ended(void **state)
     assert_int_equal(b.ended, 0);
 }
 
-/* One account may use two of three workers. Fetches in the line that no ask needs any more never start. */
+/* One account may use two of three workers. Queued fetches that no request needs any more are never started. */
 static void test_one_user_gets_two_of_three_workers(void **state)
 {
     struct world *w = *state;
@@ -192,9 +193,9 @@ static void test_one_user_gets_two_of_three_workers(void **state)
     give_back(&d);
 }
 
-/* ---- with the user's own rights --------------------------------------------------------------------------------- */
+/* ---- fetches with the user's own rights ------------------------------------------------------------------------- */
 
-#define GROUP 54321 /* group that only the account "member" has */
+#define GROUP 54321 /* a group whose only member is the account "member" */
 
 int __real_getgrouplist(const char *user, gid_t group, gid_t *groups, int *n);
 int __wrap_getgrouplist(const char *user, gid_t group, gid_t *groups, int *n);
@@ -208,9 +209,9 @@ int __wrap_getgrouplist(const char *user, gid_t group, gid_t *groups, int *n)
     return *n = 2;
 }
 
-/* A file that the container's command could read is fetched. Another account with the same uid is not treated as
- * this one. */
-static void test_a_file_of_a_supplementary_group_is_fetched(void **state)
+/* A file that the container's command could read through a supplementary group is fetched. Another account with the
+ * same uid doesn't get the rights of this account. */
+static void test_a_file_readable_through_a_supplementary_group_is_fetched(void **state)
 {
     static const char *const accounts[] = {"member", "nobody"};
     struct world *w = *state;
@@ -241,7 +242,8 @@ static void test_a_file_of_a_supplementary_group_is_fetched(void **state)
     }
 }
 
-/* Asks for as many endless fetches as possible, PRIVATE and PUBLIC, and stops its own workers. */
+/* Starts as many endless fetches as possible, PRIVATE and PUBLIC, as a user that also stops its workers with
+ * SIGSTOP. */
 static void begin_to_hog(struct world *w, struct owner own[4], struct owner public[2])
 {
     pid_t pid;
@@ -255,7 +257,7 @@ static void begin_to_hog(struct world *w, struct owner own[4], struct owner publ
         }
         ask(w, &own[i], hang);
     }
-    RUN_UNTIL(w, count_log(w) == 2); /* the user's share of three workers, also for PUBLIC resources */
+    RUN_UNTIL(w, count_log(w) == 2); /* one user's share of three workers, including workers for PUBLIC resources */
     assert_true(has_written_pid(w, &pid));
     assert_int_equal(kill(-getpgid(pid), SIGSTOP), 0);
 }
@@ -283,7 +285,7 @@ static void empty_log(struct world *w)
     assert_true(fd >= 0);
 }
 
-/* Many fetches of one user don't delay another user's fetch. */
+/* Many fetches of one user don't delay the fetch of another user. */
 static void test_fetches_of_one_user_do_not_delay_another(void **state)
 {
     struct world *w = *state;
@@ -293,7 +295,7 @@ static void test_fetches_of_one_user_do_not_delay_another(void **state)
     empty_log(w);
     begin_to_hog(w, own, public);
     beside_usec = start_as_bob(w, "x:c-5", "x:d-5");
-    /* or two seconds, because a busy host may be slow in either case */
+    /* two seconds are permitted in any case, because a busy host may be slow */
     if (beside_usec > NM_MAX(2 * alone_usec, 2 * NM_USEC_PER_SEC))
         fail_msg("alone %ju us, beside another user's %ju us", (uintmax_t)alone_usec, (uintmax_t)beside_usec);
     for (size_t i = 0; i < NM_ARRAY_SIZE(own); i++)
@@ -307,9 +309,9 @@ static void on_removed(void *userdata)
     *(bool *)userdata = true;
 }
 
-/* A removal doesn't wait for the same user's fetches, which use all of its slots, and they don't wait for the
- * removal. */
-static void test_a_removal_has_its_own_slot(void **state)
+/* A removal doesn't wait for the fetches of the same user, even if they use all of the user's slots. The fetches don't
+ * wait for the removal. */
+static void test_a_removal_does_not_wait_for_fetches_of_its_user(void **state)
 {
     struct world *w = *state;
     struct owner own[4], public[2];
@@ -331,8 +333,9 @@ static void test_a_removal_has_its_own_slot(void **state)
         give_back(&public[i]);
 }
 
-/* A worker that its user has stopped is ended. A worker with a slow server or command isn't. */
-static void test_a_stopped_worker_is_ended(void **state)
+/* A worker that its user has stopped with SIGSTOP is killed. A worker with a slow server or a slow command isn't
+ * killed. */
+static void test_a_stopped_worker_is_killed(void **state)
 {
     struct world *w = *state;
     struct owner stopped, slow;
@@ -358,8 +361,8 @@ static void test_a_stopped_worker_is_ended(void **state)
 
 /* ---- lost resources --------------------------------------------------------------------------------------------- */
 
-/* A resource that is being given up can't be given to another ask before the worker's end. */
-static void test_a_resource_being_given_up_is_fetched_again(void **state)
+/* A resource whose fetch is being cancelled isn't given to a new request while the worker is still running. */
+static void test_a_resource_whose_fetch_is_being_cancelled_is_fetched_again(void **state)
 {
     struct world *w = *state;
     struct owner a, b;
@@ -392,7 +395,7 @@ static void cut_file(struct world *w)
     assert_int_equal(ftruncate(fd, 3), 0);
 }
 
-/* Leaves only an empty directory of the resource. */
+/* Removes all files of the resource except an empty directory. */
 static void replace_by_empty_directory(struct world *w)
 {
     assert_int_equal(fchmodat(w->root_fd, "local/usercache/alice/filecache/10", 0700, 0), 0);
@@ -400,7 +403,7 @@ static void replace_by_empty_directory(struct world *w)
     assert_int_equal(mkdirat(w->root_fd, "local/usercache/alice/filecache/10/f-10", 0700), 0);
 }
 
-/* Cleaners remove files by age and keep directories that are younger. */
+/* Removes files by age, as cleaners of temporary files do. They keep directories that are younger. */
 static void leave_directories(struct world *w)
 {
     static const char *const dirs[] = {"local/usercache/alice/filecache/10/f-10/a",
@@ -446,8 +449,8 @@ static void replace_by_link(struct world *w)
     assert_int_equal(symlinkat("/etc/passwd", w->root_fd, "local/usercache/alice/filecache/10/f-10"), 0);
 }
 
-/* A cleaner of temporary files has removed the resource. A container that has it isn't affected. The next ask
- * fetches it again, and the note on disk says so for the next nmd. */
+/* A cleaner of temporary files has removed the resource. A container that already uses the resource isn't affected. The
+ * next request fetches the resource again. The note on disk records this for the next nmd. */
 static void test_a_lost_resource_is_fetched_again(void **state)
 {
     static void (*const ways[])(struct world *) = {cut_file, replace_by_empty_directory, leave_directories,
@@ -470,7 +473,7 @@ static void test_a_lost_resource_is_fetched_again(void **state)
         assert_int_equal(b.result, 0);
         assert_int_equal(count_log(w), 2);
         assert_true(is_there(w, "local/usercache/alice/filecache/11/f-10"));
-        assert_true(nm_localizer_is_there(a.ask, 0)); /* it was present at the time of the ask */
+        assert_true(nm_localizer_is_there(a.ask, 0)); /* the resource was present at the time of this request */
         give_back(&a);
         give_back(&b);
         RUN_UNTIL(w, !is_there(w, "state/10"));
@@ -483,7 +486,8 @@ static void test_a_lost_resource_is_fetched_again(void **state)
     }
 }
 
-/* There are more directories than the check reads, each with a file. The first one is enough. */
+/* The resource has more directories than the check reads, and each has a file. The first file that is found is
+ * enough. */
 static void test_a_resource_of_many_directories_is_not_lost(void **state)
 {
     struct world *w = *state;
@@ -508,8 +512,8 @@ static void test_a_resource_of_many_directories_is_not_lost(void **state)
     give_back(&b);
 }
 
-/* The resource is lost after the answer to the ask and before its use. */
-static void test_a_resource_lost_after_the_answer_is_reported(void **state)
+/* The resource is removed after nmd has answered the request and before the container uses the resource. */
+static void test_a_resource_removed_after_its_request_was_answered_is_reported(void **state)
 {
     struct world *w = *state;
     struct owner a, b;
@@ -537,7 +541,8 @@ static void on_told(int level, const char *sentence)
     (void)snprintf(told, sizeof told, "%s", sentence);
 }
 
-/* Removes the write permission of the directory above, so that the target can be emptied but not removed. */
+/* Removes the write permission of the parent directory, so that the files in the target can be removed but not the
+ * target. */
 static void set_undeletable(struct world *w, bool is)
 {
     const char *above = "local/usercache/alice/filecache";
@@ -547,7 +552,7 @@ static void set_undeletable(struct world *w, bool is)
     assert_int_equal(fchmodat(w->root_fd, above, is ? 0555 : 0755, 0), 0);
 }
 
-/* A failed removal is repeated later and reported once. */
+/* A failed removal is repeated later. The failure is reported once. */
 static void test_a_failed_removal_is_repeated(void **state)
 {
     static const char *const uris[] = {"x:a-1", "x:b-1"};
@@ -570,7 +575,7 @@ static void test_a_failed_removal_is_repeated(void **state)
     assert_non_null(strstr(told, "; nmd retries at intervals"));
     for (int i = 0; i < 5; i++)
         assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
-    assert_int_equal(nm_localizer_bytes(w->localizer), 2); /* the bytes count until the files are removed */
+    assert_int_equal(nm_localizer_bytes(w->localizer), 2); /* the bytes count until the files have been removed */
     set_undeletable(w, false);
     RUN_UNTIL(w, nm_localizer_bytes(w->localizer) == 0);
     assert_false(is_there(w, "local/usercache/alice/filecache/10"));
@@ -578,7 +583,7 @@ static void test_a_failed_removal_is_repeated(void **state)
     assert_int_equal(n_told, 1);
 }
 
-static void test_a_restart_keeps_the_resources(void **state)
+static void test_fetched_resources_survive_a_restart_of_nmd(void **state)
 {
     struct world *w = *state;
     struct owner a, b;
@@ -593,7 +598,7 @@ static void test_a_restart_keeps_the_resources(void **state)
     assert_int_equal(a.result, 0);
     assert_int_equal(count_log(w), 1);
     give_back(&a);
-    /* an incomplete fetch, as after a crash, is removed, and its directory isn't used for another one */
+    /* an incomplete fetch, as after a crash of nmd, is removed, and its directory's number isn't used again */
     ask(w, &b, "x:hang-1");
     RUN_UNTIL(w, count_log(w) == 2);
     give_back(&b);
@@ -614,23 +619,24 @@ static void test_a_restart_keeps_the_resources(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_one_fetch_for_all),
+        TEST(test_a_resource_is_fetched_once_for_all_requests),
         TEST(test_resources_count_as_fetched_or_cached),
         TEST(test_each_visibility_has_its_own_directory),
         TEST(test_a_failed_fetch_is_reported),
-        TEST(test_an_invalid_ask_is_refused),
+        TEST(test_an_invalid_request_is_refused),
         TEST(test_the_least_recently_used_resource_is_removed),
-        TEST(test_a_fetch_without_an_ask_is_ended),
+        TEST(test_a_fetch_that_no_request_waits_for_is_killed),
         TEST(test_one_user_gets_two_of_three_workers),
-        TEST(test_a_file_of_a_supplementary_group_is_fetched), TEST(test_fetches_of_one_user_do_not_delay_another),
-        TEST(test_a_removal_has_its_own_slot),
-        TEST(test_a_stopped_worker_is_ended),
-        TEST(test_a_resource_being_given_up_is_fetched_again),
+        TEST(test_a_file_readable_through_a_supplementary_group_is_fetched),
+        TEST(test_fetches_of_one_user_do_not_delay_another),
+        TEST(test_a_removal_does_not_wait_for_fetches_of_its_user),
+        TEST(test_a_stopped_worker_is_killed),
+        TEST(test_a_resource_whose_fetch_is_being_cancelled_is_fetched_again),
         TEST(test_a_lost_resource_is_fetched_again),
         TEST(test_a_resource_of_many_directories_is_not_lost),
-        TEST(test_a_resource_lost_after_the_answer_is_reported),
+        TEST(test_a_resource_removed_after_its_request_was_answered_is_reported),
         TEST(test_a_failed_removal_is_repeated),
-        TEST(test_a_restart_keeps_the_resources),
+        TEST(test_fetched_resources_survive_a_restart_of_nmd),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

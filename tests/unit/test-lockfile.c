@@ -68,7 +68,7 @@ static void end(pid_t pid)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-static void test_a_refusal_names_the_holder(void **state)
+static void test_a_refused_lock_names_the_process_that_holds_it(void **state)
 {
     const struct world *w = *state;
     char buf[NM_LOCKFILE_HOLDER_SIZE], expected[32];
@@ -84,11 +84,11 @@ static void test_a_refusal_names_the_holder(void **state)
     end(pid);
     assert_int_equal(nm_lockfile_holder(w->path), 0);
     assert_int_equal(nm_lockfile_take(w->path, 0, &holder), 0);
-    assert_int_equal(nm_lockfile_take(w->path, 0, &holder), 0); /* it is ours */
+    assert_int_equal(nm_lockfile_take(w->path, 0, &holder), 0); /* this process holds the lock already */
 }
 
-/* A child that outlives the holder doesn't keep the lock. */
-static void test_the_lock_ends_with_the_process(void **state)
+/* The lock ends with the process that took it, even if a child of that process is still running. */
+static void test_a_lock_ends_when_the_process_exits(void **state)
 {
     const struct world *w = *state;
     pid_t holder, pid = fork();
@@ -108,7 +108,7 @@ static void test_the_lock_ends_with_the_process(void **state)
     assert_int_equal(nm_lockfile_take(w->path, 0, &holder), 0);
 }
 
-static void test_a_lock_can_be_awaited(void **state)
+static void test_a_process_can_wait_for_a_lock(void **state)
 {
     const struct world *w = *state;
     pid_t pid = hold(w->path), helper, holder;
@@ -126,7 +126,7 @@ static void test_a_lock_can_be_awaited(void **state)
     assert_int_equal(waitpid(helper, NULL, 0), helper);
 }
 
-static void test_a_held_lock_is_refused(void **state)
+static void test_a_lock_held_by_another_process_is_refused(void **state)
 {
     const struct world *w = *state;
     pid_t holder = 1;
@@ -141,7 +141,7 @@ static void test_a_held_lock_is_refused(void **state)
     assert_int_equal(holder, 1);
 }
 
-/* Returns the result of another process that takes the byte: -EBUSY with this process as its holder, or 0. */
+/* Lets another process lock the byte. Returns 0 if it gets the lock, or -EBUSY if this process holds the lock. */
 static int take_elsewhere(const char *path, int64_t place)
 {
     const pid_t child = fork();
@@ -160,8 +160,8 @@ static int take_elsewhere(const char *path, int64_t place)
     return -WEXITSTATUS(status);
 }
 
-/* Each byte is a separate lock. One descriptor holds all of them. */
-static void test_each_byte_is_a_separate_lock(void **state)
+/* Each byte of the file is a separate lock. One descriptor holds all locks of this process. */
+static void test_each_byte_of_the_file_is_a_separate_lock(void **state)
 {
     const struct world *w = *state;
     const int fd = open(w->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -182,11 +182,11 @@ static void test_each_byte_is_a_separate_lock(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_each_byte_is_a_separate_lock, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_refusal_names_the_holder, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_the_lock_ends_with_the_process, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_lock_can_be_awaited, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_held_lock_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_each_byte_of_the_file_is_a_separate_lock, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_refused_lock_names_the_process_that_holds_it, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_lock_ends_when_the_process_exits, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_process_can_wait_for_a_lock, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_lock_held_by_another_process_is_refused, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

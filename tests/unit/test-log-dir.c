@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Logs in a directory that the container's user can write to: the files in it that nmd, as root, opens. */
+/* Logs in a directory that the container's user can write to. nmd opens the files of this directory as root. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -72,8 +72,8 @@ static void assert_no_log(struct manager_world *w, int r)
     assert_int_equal(read_log(w, text, sizeof text), r);
 }
 
-/* nmd opens only a plain file, and follows no link. The file may be made late, and may disappear. */
-static void test_only_a_plain_file_is_opened(void **state)
+/* nmd opens only a plain file, and follows no symlink. The command may create the file late and may remove it. */
+static void test_only_a_plain_log_file_is_opened(void **state)
 {
     struct manager_world *w = *state;
     char file[128];
@@ -89,14 +89,14 @@ static void test_only_a_plain_file_is_opened(void **state)
         assert_int_equal(symlink("other", file), 0);
         assert_no_log(w, NM_AGENT_E_CONFLICT);
         assert_int_equal(unlink(file), 0);
-        assert_int_equal(mkfifo(file, 0600), 0); /* the pipe has no writer, and nmd doesn't wait for one */
+        assert_int_equal(mkfifo(file, 0600), 0); /* the pipe has no writer, and nmd doesn't wait for a writer */
         assert_no_log(w, NM_AGENT_E_CONFLICT);
         assert_int_equal(unlink(file), 0);
         manager_world_restart(w);
     }
 }
 
-/* Another name for a file of another user, or another directory at this path. */
+/* The log is a hard link to a file of another user, or another directory has replaced the log directory. */
 static void test_a_file_of_another_user_is_not_opened(void **state)
 {
     struct manager_world *w = *state;
@@ -118,8 +118,9 @@ static void test_a_file_of_another_user_is_not_opened(void **state)
     assert_no_log(w, NM_AGENT_E_CONFLICT);
 }
 
-/* The output that the shim received is the container's log only if the container has no log file and won't get one. */
-static void test_earlier_output_is_the_log_only_without_another(void **state)
+/* The output that the shim received is the container's log only if the container has no log file and can't create one
+ * any more. */
+static void test_output_to_the_shim_is_the_log_only_without_a_log_file(void **state)
 {
     struct manager_world *w = *state;
     struct nm_problem p;
@@ -129,7 +130,8 @@ static void test_earlier_output_is_the_log_only_without_another(void **state)
     assert_no_log(w, -ENOENT);
     assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, ID, true, &p), 0);
     manager_world_settle(w);
-    fake_tree_write(&w->tree, "state/logs/" ID "/stdout", "what bash said"); /* removed, since it hasn't run */
+    /* nmd has removed this file, since the command hasn't run */
+    fake_tree_write(&w->tree, "state/logs/" ID "/stdout", "what bash said");
     assert_log(w, "what bash said");
     fake_tree_write(&w->tree, "owner/1/stdout", "its own words");
     assert_log(w, "its own words");
@@ -137,7 +139,7 @@ static void test_earlier_output_is_the_log_only_without_another(void **state)
     assert_true(fake_tree_has(&w->tree, "owner/1/stdout"));
 }
 
-static void test_an_invalid_directory_is_refused(void **state)
+static void test_an_invalid_log_directory_is_refused(void **state)
 {
     static const char *const bad[] = {"relative", "/with\na line"};
     struct manager_world *w = *state;
@@ -154,10 +156,10 @@ static void test_an_invalid_directory_is_refused(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        TEST(test_only_a_plain_file_is_opened),
+        TEST(test_only_a_plain_log_file_is_opened),
         TEST(test_a_file_of_another_user_is_not_opened),
-        TEST(test_earlier_output_is_the_log_only_without_another),
-        TEST(test_an_invalid_directory_is_refused),
+        TEST(test_output_to_the_shim_is_the_log_only_without_a_log_file),
+        TEST(test_an_invalid_log_directory_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The node's last day and ended applications: the data that survives a restart, and the effect of a damaged file. */
+/* The history of the node's last day and of ended applications: the data that survives a restart, and the effect of a
+ * damaged file. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +23,7 @@
 
 #define SECOND NM_USEC_PER_SEC
 #define HOUR (3600 * SECOND)
-#define NOW (UINT64_C(1700000000) * SECOND) /* a multiple of neither step */
+#define NOW (UINT64_C(1700000000) * SECOND) /* not a multiple of the fine or the coarse step */
 
 static char dir[64];
 
@@ -40,7 +41,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Flips one bit of each byte from `from` on, with this step. */
+/* Flips one bit of every byte at a distance of `step`, beginning at offset `from`. */
 static void damage(const char *name, off_t from, off_t step)
 {
     char path[96], byte;
@@ -66,7 +67,7 @@ static off_t size_of(const char *name)
     return st.st_size;
 }
 
-/* ---- the day --------------------------------------------------------------------------------- */
+/* ---- history of the day ---------------------------------------------------------------------- */
 
 static struct nm_long_history *open_at(uint64_t now)
 {
@@ -93,7 +94,7 @@ static void add(struct nm_long_history *h, uint64_t now)
     assert_in_range(nm_long_history_add(h, &p), 0, 1);
 }
 
-static void test_the_text_has_each_point(void **state)
+static void test_the_text_contains_each_point(void **state)
 {
     struct nm_history_point p = {.at_usec = INT64_MAX, .realtime_usec = INT64_MAX, .guaranteed_running = UINT16_MAX,
                                  .opportunistic_running = UINT16_MAX, .paused = UINT16_MAX, .queued = UINT16_MAX,
@@ -120,12 +121,12 @@ static void test_the_text_has_each_point(void **state)
     strcat(copy, " 1"); /* one number more than the format has */
     assert_int_equal(nm_long_history_parse(copy, &q), -EBADMSG);
     memcpy(copy, text, sizeof copy);
-    *strrchr(copy, ' ') = '\0'; /* or too few */
+    *strrchr(copy, ' ') = '\0'; /* one number less than the format has */
     assert_int_equal(nm_long_history_parse(copy, &q), -EBADMSG);
 }
 
 /* Adds a sample per second for a day and an hour. */
-static void test_a_span_has_points_of_its_steps(void **state)
+static void test_a_time_span_has_one_point_per_step(void **state)
 {
     struct nm_long_history *h = open_at(NOW);
     const struct nm_history *hours = nm_long_history_get(h, HOUR), *day = nm_long_history_get(h, 24 * HOUR);
@@ -146,7 +147,7 @@ static void test_a_span_has_points_of_its_steps(void **state)
     assert_true(size_of("history") <= 2 * 640 * NM_LONG_HISTORY_SLOT_BYTES);
 }
 
-/* After a restart all points are there, including the step that had begun, and new points follow. */
+/* After a restart all points are present, including the point of the step that had begun. New points follow them. */
 static void test_a_restart_keeps_all_points(void **state)
 {
     struct nm_long_history *h = open_at(NOW);
@@ -173,13 +174,13 @@ static void test_a_restart_keeps_all_points(void **state)
     h = open_at(NOW + 40 * HOUR);
     assert_int_equal(nm_history_n(nm_long_history_get(h, 24 * HOUR)), 0);
     nm_long_history_free(h);
-    h = open_at(NOW + HOUR); /* the clock was set back: points in the future are left out */
+    h = open_at(NOW + HOUR); /* the clock was set back: points that are now in the future are left out */
     day = nm_long_history_get(h, 24 * HOUR);
     assert_true(nm_history_get(day, nm_history_n(day) - 1)->at_usec <= NOW + HOUR);
     nm_long_history_free(h);
 }
 
-static void test_a_clock_set_back_loses_no_points(void **state)
+static void test_points_survive_when_the_clock_is_set_back(void **state)
 {
     struct nm_long_history *h = open_at(NOW);
     const struct nm_history *day = nm_long_history_get(h, 24 * HOUR);
@@ -194,9 +195,9 @@ static void test_a_clock_set_back_loses_no_points(void **state)
     nm_long_history_free(h);
 }
 
-/* A damaged slot costs one point. A file of another kind, or one that can't be written, is ignored without a
- * failure. */
-static void test_a_damaged_slot_costs_one_point(void **state)
+/* One damaged slot loses one point. A file in another format, or a file that can't be written, is ignored and causes no
+ * error. */
+static void test_a_damaged_slot_loses_only_one_point(void **state)
 {
     struct nm_long_history *h = open_at(NOW);
     unsigned n, left;
@@ -220,7 +221,7 @@ static void test_a_damaged_slot_costs_one_point(void **state)
     assert_int_equal(mkdir(path, 0700), 0);
     assert_int_equal(nm_long_history_new(dir, NOW, &h, &error), 0);
     assert_true(error < 0);
-    add(h, NOW); /* only in memory */
+    add(h, NOW); /* the history is only in memory */
     assert_int_equal(nm_history_n(nm_long_history_get(h, HOUR)), 1);
     nm_long_history_free(h);
 }
@@ -267,7 +268,7 @@ static const struct nm_ended_app *app_of(const struct nm_ended_apps *a, const ch
     return NULL;
 }
 
-static void test_ends_of_applications_are_counted(void **state)
+static void test_ended_applications_are_counted(void **state)
 {
     struct nm_ended_apps *a = open_apps();
 
@@ -293,13 +294,15 @@ static void test_ends_of_applications_are_counted(void **state)
         nm_ended_apps_free(a);
         a = open_apps();
     }
-    end_one(a, "job", 7, NM_EXIT_EXITED, 0, 4000); /* and continues at the same position */
+    /* the next application is written at the position after the last one */
+    end_one(a, "job", 7, NM_EXIT_EXITED, 0, 4000);
     assert_true(app_of(a, "job", 7)->succeeded == 2);
     nm_ended_apps_free(a);
 }
 
-/* A thousand applications of one user don't displace those of others. The oldest of this user are dropped. */
-static void test_applications_of_one_user_displace_no_others(void **state)
+/* A thousand ended applications of one user don't displace the applications of other users. The oldest applications of
+ * this user are dropped. */
+static void test_ended_applications_of_one_user_do_not_displace_those_of_others(void **state)
 {
     struct nm_ended_apps *a = open_apps();
     char name[16];
@@ -335,7 +338,7 @@ static void test_applications_of_one_user_displace_no_others(void **state)
     nm_ended_apps_free(a);
 }
 
-static void test_the_text_has_each_application(void **state)
+static void test_the_text_contains_each_ended_application(void **state)
 {
     struct nm_ended_app e = {.submitter_uid = UINT32_MAX,
                              .first_submitted_usec = INT64_MAX,
@@ -367,14 +370,14 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_text_has_each_point),
-        TEST(test_a_span_has_points_of_its_steps),
+        cmocka_unit_test(test_the_text_contains_each_point),
+        TEST(test_a_time_span_has_one_point_per_step),
         TEST(test_a_restart_keeps_all_points),
-        TEST(test_a_clock_set_back_loses_no_points),
-        TEST(test_a_damaged_slot_costs_one_point),
-        TEST(test_ends_of_applications_are_counted),
-        TEST(test_applications_of_one_user_displace_no_others),
-        cmocka_unit_test(test_the_text_has_each_application),
+        TEST(test_points_survive_when_the_clock_is_set_back),
+        TEST(test_a_damaged_slot_loses_only_one_point),
+        TEST(test_ended_applications_are_counted),
+        TEST(test_ended_applications_of_one_user_do_not_displace_those_of_others),
+        cmocka_unit_test(test_the_text_contains_each_ended_application),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

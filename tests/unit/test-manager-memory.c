@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The whole manager without memory, event sources, descriptors or disk space: each allocation is refused once. No
- * submitted container is lost for that, and none stays between two states.
+ * The complete manager without memory, event sources, descriptors or disk space: each test makes every single call fail
+ * once. No submitted container is lost because of the failure, and each container reaches a valid state.
  */
 
 #include <errno.h>
@@ -57,7 +57,7 @@ static bool is_running(const struct nm_live_container *l)
     return l->c->view.state == NM_RUNNING;
 }
 
-/* Does the kernel's part: marks the cgroup of an ended shim as empty. */
+/* Acts as the kernel: marks the cgroup of an exited shim as empty. */
 static void empty_cgroups(struct manager_world *w)
 {
     for (size_t i = 0; i < w->m->lives.n; i++) {
@@ -75,7 +75,7 @@ static bool has_ended(struct manager_world *w, const char *id)
     return !c || c->view.state == NM_COMPLETED;
 }
 
-/* Runs the loop, and does the work of housekeeping and of samples, until the container has ended. */
+/* Runs the event loop, and triggers housekeeping and samples, until the container has ended. */
 static void run_to_end(struct manager_world *w, const char *id)
 {
     uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
@@ -91,7 +91,7 @@ static void run_to_end(struct manager_world *w, const char *id)
     assert_true(has_ended(w, id));
 }
 
-/* ---- birth ------------------------------------------------------------------------------------ */
+/* ---- start of nmd ----------------------------------------------------------------------------- */
 
 static int begin(struct manager_world *w, unsigned kinds, unsigned n)
 {
@@ -140,8 +140,8 @@ static void assert_all_there(struct manager_world *w, const char *ended)
     assert_int_equal(w->m->orphans.n, 1);
 }
 
-/* nmd fails to start, or starts with less. After that the next nmd finds all data. */
-static void test_a_start_without_memory_loses_no_data(void **state)
+/* If a call fails, nmd fails to start, or starts with fewer functions. In both cases the next nmd finds all data. */
+static void test_a_start_of_nmd_without_memory_loses_no_data(void **state)
 {
     struct manager_world *w = *state;
     char ended[NM_ID_SIZE];
@@ -166,7 +166,7 @@ static void test_a_start_without_memory_loses_no_data(void **state)
     }
 }
 
-/* ---- a life ----------------------------------------------------------------------------------- */
+/* ---- life of a container ---------------------------------------------------------------------- */
 
 static bool was_refused(struct manager_world *w, const struct nm_submit *s, char id[NM_ID_SIZE])
 {
@@ -185,7 +185,7 @@ static bool was_refused(struct manager_world *w, const struct nm_submit *s, char
     return true;
 }
 
-/* Runs the loop until the container has ended, or the failure can't occur any more. */
+/* Runs the event loop until the container has ended, or until the call that should fail isn't reached any more. */
 static void go_on(struct manager_world *w, const char *id)
 {
     for (unsigned i = 0; i < 200 && !has_ended(w, id); i++) {
@@ -202,7 +202,7 @@ static void assert_end_is_told(struct manager_world *w, const char *id)
 {
     const struct nm_container *c = nm_lists_by_id(w->m, id);
 
-    if (!c) /* the list of ended containers had no memory for it */
+    if (!c) /* the list of ended containers couldn't allocate an entry for the container */
         return;
     assert_int_equal(c->view.state, NM_COMPLETED);
     if (c->exit_reason == NM_EXIT_EXITED)
@@ -257,9 +257,9 @@ static void test_with_failing_files_no_container_is_lost(void **state)
     live_and_die(*state, FAIL_FILES);
 }
 
-/* ---- requests --------------------------------------------------------------------------------- */
+/* ---- requests of clients ---------------------------------------------------------------------- */
 
-#define BEFORE 64 /* bytes of the blob before and after the request */
+#define BEFORE 64 /* number of bytes of the blob before and after the request */
 
 struct request {
     struct manager_world *w;
@@ -339,7 +339,8 @@ static int pause_and_resume(struct request *q)
 
     (void)nm_manager_pause(q->w->m, &manager_world_admin, q->id, &q->problem);
     armed = fail_pause();
-    assert_true(is_running(l) || l->c->view.state == NM_PAUSING); /* the freeze has failed, or hasn't been confirmed */
+    /* the freeze has failed, or the kernel hasn't confirmed it */
+    assert_true(is_running(l) || l->c->view.state == NM_PAUSING);
     if (!is_running(l))
         assert_int_equal(nm_manager_resume(q->w->m, &manager_world_admin, q->id, &q->problem), 0);
     fail_resume(armed);
@@ -373,7 +374,8 @@ static int check(struct request *q)
 static int (*const requests[])(struct request *q) = {list,  reload,           exec,               record, set_blob,
                                                      drain, pause_and_resume, promote_and_demote, check};
 
-/* Each request is carried out, or is refused without any change. The next one is carried out. */
+/* A failed call either doesn't prevent the request, or the request is refused and changes no state. The next request
+ * succeeds. */
 static void test_each_request_is_carried_out_or_changes_nothing(void **state)
 {
     struct manager_world *w = *state;
@@ -403,7 +405,7 @@ static void test_each_request_is_carried_out_or_changes_nothing(void **state)
     assert_int_equal(close(fds[0]) + close(fds[1]), 0);
 }
 
-/* In a forked child the failures end, because it executes another program or writes coverage data
+/* A forked child doesn't inherit the failures, because it executes another program or writes coverage data
  * (tests/coverage/hooks.c). */
 static void in_child(void)
 {
@@ -413,7 +415,7 @@ static void in_child(void)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_a_start_without_memory_loses_no_data),
+        TEST(test_a_start_of_nmd_without_memory_loses_no_data),
         TEST(test_each_request_is_carried_out_or_changes_nothing),
         TEST(test_without_memory_no_container_is_lost),
         TEST(test_without_event_sources_no_container_is_lost),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* agent/node/manager-settings.c on the fake backend: the configuration or the node changes while containers run. */
+/* Tests agent/node/manager-settings.c on the fake backend: the configuration or the size of the node changes while
+ * containers run. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -39,13 +40,13 @@ static void assert_slice_max(const struct manager_world *w, uint64_t mib)
 static void in_use(struct manager_world *w, uint64_t mib)
 {
     w->m->round.verdict.in_use.memory_bytes = mib * MIB;
-    nm_settings_follow_node(w->m); /* as after each sample */
+    nm_settings_follow_node(w->m); /* as nmd does after each sample */
     manager_world_settle(w);
 }
 
-/* The kernel OOM-kills at once if memory.max is set below the use, so nmd lowers it only after the policy has taken
- * memory back. */
-static void test_a_limit_below_use_waits(void **state)
+/* The kernel immediately OOM-kills processes if memory.max is set below the memory in use. nmd therefore lowers
+ * memory.max only after the policy has taken memory back. */
+static void test_a_slice_limit_below_the_use_is_set_later(void **state)
 {
     struct manager_world *w = *state;
 
@@ -60,19 +61,19 @@ static void test_a_limit_below_use_waits(void **state)
     assert_slice_max(w, 400);
 }
 
-static void test_a_limit_above_use_is_set_at_once(void **state)
+static void test_a_slice_limit_above_the_use_is_set_immediately(void **state)
 {
     struct manager_world *w = *state;
 
     in_use(w, 300);
     reload(w, "[node]\nmemory = 400M\n");
     assert_slice_max(w, 400);
-    in_use(w, 700); /* in_use includes the use of the rest of the system, so it may exceed the new limit */
+    in_use(w, 700); /* in_use includes the memory that the rest of the system uses, so it may exceed the new limit */
     reload(w, "[node]\nmemory = 600M\n");
     assert_slice_max(w, 600);
 }
 
-/* ---- the helper's weight ------------------------------------------------------ */
+/* ---- the CPU weight of the helper's cgroup ------------------------------------ */
 
 static struct {
     unsigned n;
@@ -97,8 +98,8 @@ static void assert_helper_weight(struct manager_world *w, const char *expected)
     assert_string_equal(text, expected);
 }
 
-/* The helper's share of the slice's weight is half of the share of a container with one CPU. */
-static void test_the_weight_of_a_helper_follows_the_node(void **state)
+/* The helper's share of the slice's CPU weight is half of the share of a container with one CPU. */
+static void test_the_cpu_weight_of_a_helper_follows_the_size_of_the_node(void **state)
 {
     struct manager_world *w = *state;
 
@@ -116,18 +117,18 @@ static void test_the_weight_of_a_helper_follows_the_node(void **state)
     assert_int_equal(nm_write_file_at(w->m->backend->slice_fd, "cpu.weight", "100\n"), 0);
     reload(w, "[node]\nsystem-reserved-vcores = 3\n");
     assert_helper_weight(w, "50");
-    reload(w, "[node]\nvcores = 8\n"); /* a vcore is half a CPU */
+    reload(w, "[node]\nvcores = 8\n"); /* one vcore is half a CPU here */
     assert_helper_weight(w, "6");
     nm_fake_set_feature(w->m->backend, NM_CGROUP_CPU_WEIGHT, "a test");
     assert_false(nm_manager_can_place_helper(w->m));
     assert_int_equal(nm_manager_place_helper(w->m, "shuffle", getpid(), on_placed, &placed), -EOPNOTSUPP);
 }
 
-/* ---- an upstream's wish ------------------------------------------------------ */
+/* ---- the size that an upstream requests -------------------------------------- */
 
-/* The slice's memory.max follows the upstream's size upwards, up to the host's memory, and isn't lowered below the
- * use. */
-static void test_the_slice_follows_an_upstreams_size(void **state)
+/* The slice's memory.max is raised to the size that the upstream requests, up to the host's memory. nmd doesn't lower
+ * it below the memory in use. */
+static void test_the_slice_limit_follows_the_size_that_an_upstream_requests(void **state)
 {
     struct manager_world *w = *state;
     struct nm_status s;
@@ -143,7 +144,7 @@ static void test_the_slice_follows_an_upstreams_size(void **state)
     manager_world_settle(w);
     nm_manager_get_status(w->m, &s);
     assert_int_equal(s.configured.memory_bytes, 400 * MIB);
-    assert_int_equal(s.capacity.memory_bytes, (1000 - 256) * MIB); /* the smallest reserve of the system */
+    assert_int_equal(s.capacity.memory_bytes, (1000 - 256) * MIB); /* the smallest memory reserve of the system */
     assert_slice_max(w, 1000 - 256);
     assert_non_null(strstr(s.notes[s.n_notes - 1], "expects 4.9 GiB"));
 
@@ -161,8 +162,8 @@ static void test_the_slice_follows_an_upstreams_size(void **state)
     nm_manager_get_status(w->m, &s);
     assert_int_equal(s.offered.memory_bytes, 400 * MIB);
 
-    /* The configured memory was accepted at the start with a smaller reserve. An upstream that sets just this size
-     * gets it, too. */
+    /* At the start nmd accepted the configured memory with a smaller reserve. An upstream that requests exactly this
+     * size gets it, too. */
     reload(w, "[node]\nmemory = 800M\n");
     nm_manager_set_size(w->m, 800 * MIB, 2);
     manager_world_settle(w);
@@ -184,8 +185,9 @@ static uint64_t millicores(const struct manager_world *w, const char *name)
     return l->c->view.request.cpu_millicores;
 }
 
-/* After a change of vcores, waiting and running containers have as much CPU as a new request with the same vcores. */
-static void test_changed_vcores_change_the_shares(void **state)
+/* After a change of the vcores, a waiting or running container has the same CPU shares as a new container that requests
+ * as many vcores. */
+static void test_a_changed_number_of_vcores_changes_the_cpu_shares(void **state)
 {
     struct manager_world *w = *state;
     const struct nm_live_container *runs;
@@ -208,7 +210,7 @@ static void test_changed_vcores_change_the_shares(void **state)
     assert_int_equal(millicores(w, "runs"), 1000);
 }
 
-/* The timers and watches in use follow the new values. */
+/* The timers and watches that exist already use the new values. */
 static void test_a_reload_changes_timers_and_watches(void **state)
 {
     struct manager_world *w = *state;
@@ -225,8 +227,8 @@ static void test_a_reload_changes_timers_and_watches(void **state)
     (void)nm_manager_reload(w->m, &problem);
 }
 
-/* The journal, or the copy that replaces it, contains the number of vcores of an earlier nmd. */
-static void test_vcores_changed_without_nmd_change_the_shares(void **state)
+/* The journal, or the snapshot that replaces it, contains the number of vcores that a former nmd used. */
+static void test_vcores_changed_while_nmd_was_stopped_change_the_cpu_shares(void **state)
 {
     struct manager_world *w = *state;
 
@@ -247,19 +249,20 @@ static void test_vcores_changed_without_nmd_change_the_shares(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_limit_below_use_waits, manager_world_set_up, manager_world_tear_down),
-        cmocka_unit_test_setup_teardown(test_a_limit_above_use_is_set_at_once, manager_world_set_up,
+        cmocka_unit_test_setup_teardown(test_a_slice_limit_below_the_use_is_set_later,
+                                        manager_world_set_up, manager_world_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_slice_limit_above_the_use_is_set_immediately, manager_world_set_up,
                                         manager_world_tear_down),
-        cmocka_unit_test_setup_teardown(test_the_weight_of_a_helper_follows_the_node,
+        cmocka_unit_test_setup_teardown(test_the_cpu_weight_of_a_helper_follows_the_size_of_the_node,
                                         manager_world_set_up, manager_world_tear_down),
-        cmocka_unit_test_setup_teardown(test_the_slice_follows_an_upstreams_size,
+        cmocka_unit_test_setup_teardown(test_the_slice_limit_follows_the_size_that_an_upstream_requests,
                                         manager_world_set_up, manager_world_tear_down),
-        cmocka_unit_test_setup_teardown(test_changed_vcores_change_the_shares, manager_world_set_up,
+        cmocka_unit_test_setup_teardown(test_a_changed_number_of_vcores_changes_the_cpu_shares, manager_world_set_up,
                                         manager_world_tear_down),
         cmocka_unit_test_setup_teardown(test_a_reload_changes_timers_and_watches,
                                         manager_world_set_up, manager_world_tear_down),
-        cmocka_unit_test_setup_teardown(test_vcores_changed_without_nmd_change_the_shares, manager_world_set_up,
-                                        manager_world_tear_down),
+        cmocka_unit_test_setup_teardown(test_vcores_changed_while_nmd_was_stopped_change_the_cpu_shares,
+                                        manager_world_set_up, manager_world_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The whole manager in one process: real journal, real shims and commands, cgroups of the fake backend (the test acts
- * as the kernel) and a node that doesn't change. No test sleeps: the loop runs until a condition is true, or until it
- * is idle.
+ * The complete manager in one process, with a real journal, real shims and commands, and cgroups of the fake backend,
+ * where the test acts as the kernel. The node's figures don't change. No test sleeps: the loop runs until a condition
+ * is true, or until the loop is idle.
  */
 
 #include <errno.h>
@@ -37,7 +37,7 @@ static const struct nm_caller admin = {.admin = true};
 
 #define RUN_UNTIL(w, condition) RUN_UNTIL_WITHIN(w, DEADLINE_USEC, condition)
 
-/* Ends the loop, so that it accepts no more sources. */
+/* Ends the event loop, so that it accepts no more sources. */
 static void end_loop(struct manager_world *w)
 {
     assert_true(sd_event_exit(w->event, 0) >= 0);
@@ -59,7 +59,7 @@ static struct nm_live_container *run(struct manager_world *w, const char *script
     return l;
 }
 
-#define JOURNAL_IS_FULL 1024 /* limit on the size of a file: enough for all other files */
+#define JOURNAL_IS_FULL 1024 /* a limit on the size of files that is large enough for all other files */
 
 static void limit_files(rlim_t bytes)
 {
@@ -83,7 +83,7 @@ static unsigned n_turns_of(struct manager_world *w, sd_event_source *timer)
     return n;
 }
 
-/* The host slept for eight hours. The timer has been due since then, and housekeeping runs once. */
+/* The host was suspended for eight hours. The timer expired during the suspend, and housekeeping runs once. */
 static void test_housekeeping_runs_after_a_suspend(void **state)
 {
     struct manager_world *w = *state;
@@ -97,8 +97,8 @@ static void test_housekeeping_runs_after_a_suspend(void **state)
     assert_true(w->m->timers.housekeeping_due_usec > nm_now_usec());
 }
 
-/* Without a timer for the grace period the kill would not continue. */
-static void test_a_kill_without_a_timer_is_done_at_once(void **state)
+/* If nmd can't make the timer of the grace period, it kills immediately. Otherwise the kill would never continue. */
+static void test_a_kill_whose_timer_can_not_be_made_skips_the_grace_period(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l;
@@ -113,8 +113,8 @@ static void test_a_kill_without_a_timer_is_done_at_once(void **state)
     assert_file(l, "cgroup.kill", "1");
 }
 
-/* A drain is refused if no timer for its deadline can be made. Nothing is changed. */
-static void test_a_drain_without_a_timer_is_refused(void **state)
+/* A drain is refused if no timer for its deadline can be made. The refused request changes no state. */
+static void test_a_drain_whose_timer_can_not_be_made_is_refused(void **state)
 {
     struct manager_world *w = *state;
     struct nm_problem problem;
@@ -137,8 +137,8 @@ static void restart_amid_drain(struct manager_world *w, bool crash)
     manager_world_restart(w);
 }
 
-/* A drain until a restart ends with an orderly end, and continues after a crash. A drain without this option
- * continues after both, even if it is requested again with the option. */
+/* A drain with the option "until restart" ends when nmd exits normally, and continues after a crash of nmd. A drain
+ * without this option continues after both, even if the drain is requested again with the option. */
 static void test_a_drain_until_a_restart_survives_a_crash(void **state)
 {
     static const struct {
@@ -182,7 +182,7 @@ static uint64_t counted_bytes(const struct nm_live_container *l, uint64_t now_us
     return nm_estimate(&l->m->settings, &l->c->view, now_usec).memory_bytes;
 }
 
-/* A file stays too long to be read. The last figures count only for a limited time. */
+/* A file is too long to be read for some time. The last measured figures count only for a limited time. */
 static void test_old_figures_count_for_a_limited_time(void **state)
 {
     struct manager_world *w = *state;
@@ -191,7 +191,7 @@ static void test_old_figures_count_for_a_limited_time(void **state)
 
     manager_world_start(w);
     l = run(w, "exec sleep 1000");
-    l->c->view.n_samples = l->c->view.state_samples = 1000; /* no longer new */
+    l->c->view.n_samples = l->c->view.state_samples = 1000; /* the figures are no longer new */
     l->c->view.started_usec = l->c->view.state_usec = 1;
     at = nm_now_usec();
     stale = at + w->m->settings.sample_max_age_usec + 1;
@@ -216,7 +216,7 @@ static void test_old_figures_count_for_a_limited_time(void **state)
 
 /* ---- a journal that can't be written ------------------------------------------------------------- */
 
-static void test_nmd_starts_with_a_full_disk(void **state)
+static void test_nmd_starts_although_the_disk_is_full(void **state)
 {
     struct manager_world *w = *state;
     struct nm_status status;
@@ -235,7 +235,7 @@ static void test_nmd_starts_with_a_full_disk(void **state)
     assert_true(status.healthy);
 }
 
-static void test_the_breaker_can_be_closed_with_a_full_disk(void **state)
+static void test_the_breaker_can_be_closed_although_the_disk_is_full(void **state)
 {
     struct nm_policy_memory memory = {.kills_usec = {1}};
     struct manager_world *w = *state;
@@ -255,7 +255,7 @@ static void test_the_breaker_can_be_closed_with_a_full_disk(void **state)
 
 /* ---- failed starts ------------------------------------------------------------------------------- */
 
-/* Runs the loop while systemd refuses all new units. */
+/* Runs the event loop while systemd refuses all new units. */
 static unsigned turns_while_shut_down(struct manager_world *w, unsigned most)
 {
     unsigned n = 0;
@@ -268,7 +268,7 @@ static unsigned turns_while_shut_down(struct manager_world *w, unsigned most)
     return n;
 }
 
-static void test_start_is_tried_with_next_sample(void **state)
+static void test_a_failed_start_is_repeated_with_the_next_sample(void **state)
 {
     struct manager_world *w = *state;
     const struct nm_container *c;
@@ -282,7 +282,7 @@ static void test_start_is_tried_with_next_sample(void **state)
     assert_int_equal(c->view.state, NM_SCHEDULED);
     assert_false(c->view.admitted);
     assert_int_equal(nm_manager_queue_reason(w->m, c), NM_REASON_NONE);
-    nm_round_request(w->m, NM_TRIGGER_CHANGE); /* somebody else came */
+    nm_round_request(w->m, NM_TRIGGER_CHANGE); /* another change requests a round */
     assert_in_range(turns_while_shut_down(w, 500), 1, 100);
     assert_int_equal(nm_fake_n_calls(w->m->backend, NM_FAKE_CREATE), 1);
     l->retry_usec = nm_now_usec();
@@ -295,8 +295,8 @@ static void test_start_is_tried_with_next_sample(void **state)
     assert_int_equal(c->exit_reason, NM_EXIT_EXITED);
 }
 
-/* After a start that has run no command, its messages and figures don't affect the next start. */
-static void test_start_is_forgotten(void **state)
+/* After a start that has run no command, the messages and figures of this start don't affect the next start. */
+static void test_a_failed_start_does_not_affect_the_next_start(void **state)
 {
     struct manager_world *w = *state;
     const struct nm_container *c;
@@ -344,7 +344,8 @@ static int exec(struct manager_world *w, const struct nm_live_container *l, bool
     return r;
 }
 
-/* Each command is a child that must be reaped, so their number is limited per container and per user. */
+/* Each command is a child process of nmd that must be reaped. Their number is therefore limited, per container and per
+ * user. */
 static void test_the_number_of_commands_is_limited(void **state)
 {
     struct manager_world *w = *state;
@@ -374,7 +375,7 @@ static void test_the_number_of_commands_is_limited(void **state)
         assert_int_equal(kill(w->m->lives.all[i]->c->pid, SIGKILL), 0);
 }
 
-static void test_a_command_without_descriptors_is_refused(void **state)
+static void test_a_command_is_refused_if_nmd_has_no_descriptors(void **state)
 {
     struct manager_world *w = *state;
     struct rlimit before, few;
@@ -394,9 +395,9 @@ static void test_a_command_without_descriptors_is_refused(void **state)
     assert_int_equal(kill(l->c->pid, SIGKILL), 0);
 }
 
-/* ---- rounds out of turn -------------------------------------------------------------------------- */
+/* ---- rounds between samples ---------------------------------------------------------------------- */
 
-/* Changes memory.events just after a sample with this cost. Returns whether the change requests a round. */
+/* Changes memory.events just after a sample that took this long. Returns whether the change requests a round. */
 static bool is_looked_at(struct manager_world *w, const struct nm_live_container *l,
                          const struct nm_cgroup_memory_events *e,
                          uint64_t cost_usec)
@@ -409,8 +410,8 @@ static bool is_looked_at(struct manager_world *w, const struct nm_live_container
     return w->m->round.triggers & 1U << NM_TRIGGER_PRESSURE;
 }
 
-/* A container that reads files at its own limit changes memory.events all the time. */
-static void test_memory_events_are_bounded(void **state)
+/* The memory.events of a container that reads files at its memory limit change all the time. */
+static void test_rounds_for_memory_events_are_limited(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = manager_world_add(w, "reads", NM_OPPORTUNISTIC, NM_RUNNING);
@@ -422,8 +423,9 @@ static void test_memory_events_are_bounded(void **state)
     assert_true(is_looked_at(w, l, &(struct nm_cgroup_memory_events){.max = 50, .oom = 1, .oom_kill = 1}, 0));
 }
 
-/* The kernel's kill can't be reported before a round that kills for a deadline. */
-static void test_a_kill_by_the_kernel_comes_before_a_round(void **state)
+/* A round that would kill a container for its deadline finds that the kernel has already OOM-killed the container,
+ * before the watch of memory.events could report this. */
+static void test_an_oom_kill_is_recorded_instead_of_a_kill_for_a_deadline(void **state)
 {
     const struct nm_cgroup_memory_events killed = {.max = 1, .oom_kill = 1};
     struct manager_world *w = *state;
@@ -433,13 +435,14 @@ static void test_a_kill_by_the_kernel_comes_before_a_round(void **state)
     manager_world_settle(w);
     l->memory_watch = nm_cgroup_watch_free(l->memory_watch);
     assert_int_equal(nm_fake_set_memory_events(l->cg, &killed), 0);
-    l->c->view.paused_usec = l->c->view.pause_deadline_usec = 1; /* the deadline is another reason to kill */
+    /* the expired deadline is another reason to kill the container */
+    l->c->view.paused_usec = l->c->view.pause_deadline_usec = 1;
     nm_round(w->m, NM_TRIGGER_CHANGE);
     manager_world_settle(w);
     assert_int_equal(l->decision.kind, NM_DECISION_KILL);
     assert_int_equal(l->decision.reason, NM_REASON_KERNEL_OOM);
     assert_int_equal(l->c->view.state, NM_PAUSED);
-    l->run.oom_kill_usec = 1; /* processes are left long after the kill */
+    l->run.oom_kill_usec = 1; /* processes still exist long after the kill */
     nm_round(w->m, NM_TRIGGER_CHANGE);
     manager_world_settle(w);
     assert_int_equal(l->decision.reason, NM_REASON_PAUSE_DEADLINE);
@@ -451,7 +454,7 @@ static void assert_by(struct nm_live_container *l, const char *name)
     assert_string_equal(l->decision.by_user, name);
 }
 
-static void test_names_are_looked_up_once(void **state)
+static void test_user_and_group_names_are_looked_up_once(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
@@ -484,20 +487,20 @@ static void test_an_empty_node_is_removable(void **state)
     assert_true(first > 0 && first <= nm_realtime_usec());
     manager_world_start(w);
     assert_int_equal(nm_manager_drain(w->m, &admin, manager_world_drain(UINT64_MAX), &problem), 0);
-    assert_int_equal(removable_since(w), first); /* draining doesn't matter */
+    assert_int_equal(removable_since(w), first); /* draining doesn't change whether the node is removable */
     assert_int_equal(nm_manager_undrain(w->m, &admin, &problem), 0);
     l = submit(w, "exit 0");
     c = l->c;
-    assert_int_equal(removable_since(w), 0); /* it waits */
+    assert_int_equal(removable_since(w), 0); /* the container is queued */
     RUN_UNTIL(w, manager_world_shim_is_gone(l));
-    assert_int_equal(removable_since(w), 0); /* processes that the command left are still in the cgroup */
+    assert_int_equal(removable_since(w), 0); /* processes that the command has left are still in the cgroup */
     assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
     RUN_UNTIL(w, c->view.state == NM_COMPLETED);
     assert_true(removable_since(w) >= c->finished_realtime_usec);
     assert_true(removable_since(w) <= nm_realtime_usec());
 }
 
-static void test_the_time_of_removability_is_kept(void **state)
+static void test_the_time_since_which_the_node_is_removable_survives_a_restart(void **state)
 {
     struct manager_world *w = *state;
     uint64_t since = nm_realtime_usec() - HOUR_USEC;
@@ -506,15 +509,15 @@ static void test_the_time_of_removability_is_kept(void **state)
     nm_durable_save(w->m);
     manager_world_restart(w);
     assert_int_equal(removable_since(w), since);
-    /* the clock was set back: the time since then is unknown */
+    /* the clock was set back: since when the node is removable is unknown */
     w->m->removable_since_usec = nm_realtime_usec() + HOUR_USEC;
     nm_durable_save(w->m);
     manager_world_restart(w);
     assert_in_range(removable_since(w), since + HOUR_USEC, nm_realtime_usec());
 }
 
-/* nmd died before a round saved that a container had come and gone. */
-static void test_an_unsaved_time_of_removability_is_not_used(void **state)
+/* A container started and ended, and nmd crashed before a round had saved this. */
+static void test_a_removable_time_that_was_not_saved_is_not_used(void **state)
 {
     struct manager_world *w = *state;
     const struct nm_container *c;
@@ -534,7 +537,7 @@ static void test_an_unsaved_time_of_removability_is_not_used(void **state)
     assert_int_equal(removable_since(w), ended);
 }
 
-static void test_the_node_is_not_removable_with_unknown_cgroups(void **state)
+static void test_a_node_with_unknown_cgroups_is_not_removable(void **state)
 {
     struct manager_world *w = *state;
 
@@ -546,7 +549,7 @@ static void test_the_node_is_not_removable_with_unknown_cgroups(void **state)
     assert_true(w->m->removable_since_usec > 0);
 }
 
-/* Prints "1 2!": the numbers, with a mark after an event that isn't on disk. */
+/* Prints the numbers of the events as "1 2!", with a mark after an event that isn't on disk. */
 static void print_event(const struct nm_event_record *e, void *userdata)
 {
     fprintf(userdata, "%s%u%s", ftell(userdata) > 0 ? " " : "", (unsigned)e->number, e->is_unsaved ? "!" : "");
@@ -580,7 +583,7 @@ static int find_descriptor(const char *end)
     return -1;
 }
 
-/* An event that can't be written is marked, and written as soon as possible. */
+/* An event that can't be written is marked in the list, and is written as soon as the disk permits. */
 static void test_an_unsaved_event_is_marked_and_written_later(void **state)
 {
     struct manager_world *w = *state;
@@ -598,7 +601,7 @@ static void test_an_unsaved_event_is_marked_and_written_later(void **state)
     assert_events(w, before, expected);
     assert_int_equal(dup2(copy, fd), fd);
     assert_int_equal(close(copy) + close(full), 0);
-    nm_record_store_result(w->m, 0); /* a successful write of the journal */
+    nm_record_store_result(w->m, 0); /* nmd writes the journal successfully */
     (void)snprintf(expected, sizeof expected, "%u %u %u", (unsigned)before + 1, (unsigned)before + 2,
                    (unsigned)before + 3);
     assert_events(w, before, expected);
@@ -610,23 +613,23 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         TEST(test_housekeeping_runs_after_a_suspend),
-        TEST(test_a_kill_without_a_timer_is_done_at_once),
-        TEST(test_a_drain_without_a_timer_is_refused),
+        TEST(test_a_kill_whose_timer_can_not_be_made_skips_the_grace_period),
+        TEST(test_a_drain_whose_timer_can_not_be_made_is_refused),
         TEST(test_a_drain_until_a_restart_survives_a_crash),
         TEST(test_old_figures_count_for_a_limited_time),
-        TEST(test_nmd_starts_with_a_full_disk),
-        TEST(test_the_breaker_can_be_closed_with_a_full_disk),
-        TEST(test_start_is_tried_with_next_sample),
-        TEST(test_start_is_forgotten),
+        TEST(test_nmd_starts_although_the_disk_is_full),
+        TEST(test_the_breaker_can_be_closed_although_the_disk_is_full),
+        TEST(test_a_failed_start_is_repeated_with_the_next_sample),
+        TEST(test_a_failed_start_does_not_affect_the_next_start),
         TEST(test_the_number_of_commands_is_limited),
-        TEST(test_a_command_without_descriptors_is_refused),
-        TEST(test_memory_events_are_bounded),
-        TEST(test_a_kill_by_the_kernel_comes_before_a_round),
-        TEST(test_names_are_looked_up_once),
+        TEST(test_a_command_is_refused_if_nmd_has_no_descriptors),
+        TEST(test_rounds_for_memory_events_are_limited),
+        TEST(test_an_oom_kill_is_recorded_instead_of_a_kill_for_a_deadline),
+        TEST(test_user_and_group_names_are_looked_up_once),
         TEST(test_an_empty_node_is_removable),
-        TEST(test_the_time_of_removability_is_kept),
-        TEST(test_an_unsaved_time_of_removability_is_not_used),
-        TEST(test_the_node_is_not_removable_with_unknown_cgroups),
+        TEST(test_the_time_since_which_the_node_is_removable_survives_a_restart),
+        TEST(test_a_removable_time_that_was_not_saved_is_not_used),
+        TEST(test_a_node_with_unknown_cgroups_is_not_removable),
         TEST(test_an_unsaved_event_is_marked_and_written_later),
     };
 
