@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A client that lacks the memory for a request must send no request, and not a wrong one. */
+/* A client that can't allocate memory for a request must send no request, rather than a wrong request. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@ static const struct nm_submit submission = {
     .replace = true, .exempt = true, .allow_new_privs = true,
 };
 
-static void test_a_submission_without_memory_is_not_made(void **state)
+static void test_a_submission_is_not_sent_if_memory_is_missing(void **state)
 {
     json_t *complete = nm_messages_submit(&submission);
     bool refused = true;
@@ -43,7 +43,7 @@ static void test_a_submission_without_memory_is_not_made(void **state)
     json_decref(complete);
 }
 
-static void test_a_submission_is_read_as_it_was_made(void **state)
+static void test_a_submission_is_parsed_as_it_was_written(void **state)
 {
     json_t *j = nm_messages_submit(&submission);
     struct nm_messages_submit got;
@@ -52,7 +52,8 @@ static void test_a_submission_is_read_as_it_was_made(void **state)
     (void)state;
     assert_int_equal(nm_messages_parse_submit(j, &got, &problem), 0);
     json_decref(j);
-    assert_string_equal(got.submit.argv[2], "exit \xef\xbf\xbd"); /* a byte that isn't UTF-8 is replaced */
+    /* a byte that isn't UTF-8 is replaced by a replacement character */
+    assert_string_equal(got.submit.argv[2], "exit \xef\xbf\xbd");
     assert_string_equal(got.submit.env[1], "B=");
     assert_string_equal(got.submit.user, "alice");
     assert_int_equal(got.submit.vcores_milli, 1500);
@@ -64,10 +65,10 @@ static void test_a_submission_is_read_as_it_was_made(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_submission_without_memory_is_not_made),
-        cmocka_unit_test(test_a_submission_is_read_as_it_was_made),
+        cmocka_unit_test(test_a_submission_is_not_sent_if_memory_is_missing),
+        cmocka_unit_test(test_a_submission_is_parsed_as_it_was_written),
     };
 
-    json_set_alloc_funcs(malloc, free); /* the test's functions, which fail */
+    json_set_alloc_funcs(malloc, free); /* these allocation functions of the test fail */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

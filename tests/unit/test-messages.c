@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Answers have the members of the contract with the right types, and special values are passed on. */
+/* JSON answers have the members that the API documents, with the right types. Special values such as null are passed
+ * on. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -105,7 +106,7 @@ static void test_the_status_has_all_its_members(void **state)
     fake_manager_free(m);
 }
 
-static void test_the_status_has_optional_members(void **state)
+static void test_optional_members_of_the_status_are_null_or_have_values(void **state)
 {
     struct nm_manager *m = fake_manager_new();
     struct nm_status *s = &m->status;
@@ -116,9 +117,9 @@ static void test_the_status_has_optional_members(void **state)
     strcpy(s->queue_head_id, "container_1_000007");
     s->breaker_until_usec = 50;
     s->surge_margin_until_usec = 60;
-    s->removable_since_realtime_usec = 70; /* this member is in realtime already */
+    s->removable_since_realtime_usec = 70; /* the value of this member is realtime already */
     s->squeeze_millicores = 250;
-    s->sample_age_usec = UINT64_MAX; /* no sample yet */
+    s->sample_age_usec = UINT64_MAX; /* no sample has been taken yet */
     s->healthy = false;
     strcpy(s->health_reason, "script: \xff ERROR");
     strcpy(s->over_beta, "Memory is full.");
@@ -126,7 +127,7 @@ static void test_the_status_has_optional_members(void **state)
     s->n_notes = 1;
     strcpy(s->links[0].name, "eth0");
     s->n_links = 1;
-    s->utilization.cpu = 0.0 / 0.0; /* NaN, which JSON doesn't have */
+    s->utilization.cpu = 0.0 / 0.0; /* NaN, for which JSON has no notation */
     j = nm_messages_status(s, 1000, false, json_object());
     assert_text(j, "queue.hold.reason", nm_reason_name(NM_REASON_OVER_ALPHA));
     assert_text(j, "queue.hold.container_id", "container_1_000007");
@@ -235,12 +236,12 @@ static void test_an_ended_container_has_its_members(void **state)
     assert_number(j, "exit_code", 137);
     assert_number(j, "exit_signal", 9);
     assert_text(j, "exit_reason", "oom-killed");
-    assert_null_at(j, "exit_cause"); /* killed at its own limit: no decision caused that */
+    assert_null_at(j, "exit_cause"); /* the container was killed at its own limit, without a decision of the policy */
     assert_null_at(j, "exit_decision_number");
     assert_null_at(j, "owner_code");
     assert_number(j, "finished_usec", 5);
     json_decref(j);
-    c->exit_code = -1; /* it never ran */
+    c->exit_code = -1; /* the container never ran */
     c->exit_signal = 0;
     c->exit_reason = NM_EXIT_SHED;
     c->exit_cause = NM_REASON_SHED;
@@ -257,7 +258,7 @@ static void test_an_ended_container_has_its_members(void **state)
     fake_manager_free(m);
 }
 
-static void test_a_redacted_container_has_no_command(void **state)
+static void test_a_container_of_another_user_is_shown_without_its_command(void **state)
 {
     static const char *const private[] = {"command",       "workdir", "user",   "owner",
                                           "submitter_uid", "pid",     "message", "progress",
@@ -279,7 +280,7 @@ static void test_a_redacted_container_has_no_command(void **state)
     j = nm_messages_container(c, &x);
     assert_string_equal(json_string_value(json_array_get(at(j, "command"), 0)),
                         "--password=hunter2");
-    assert_null(at(j, "env")); /* not in answers, because users put secrets there */
+    assert_null(at(j, "env")); /* the environment isn't part of an answer, because users put secrets there */
     json_decref(j);
     fake_manager_free(m);
 }
@@ -358,7 +359,7 @@ static void test_a_decision_has_its_members(void **state)
     json_decref(j);
 }
 
-/* Decisions and events that a restart could lose are marked, and their text says so. */
+/* Decisions and events that are not on disk yet, and that a restart could lose, are marked. Their text says so. */
 static void test_an_unsaved_decision_or_event_is_marked(void **state)
 {
     const struct nm_decision d = {.number = 3, .kind = NM_DECISION_PAUSE, .is_unsaved = true};
@@ -377,8 +378,8 @@ static void test_an_unsaved_decision_or_event_is_marked(void **state)
     json_decref(j);
 }
 
-/* Times are in realtime, independently of the boot. Absent members are null. Vcores are as requested. */
-static void test_times_and_amounts_have_their_units(void **state)
+/* Times are realtime, independently of the boot. Absent members are null. Vcores have the value that was requested. */
+static void test_times_and_amounts_have_the_documented_units(void **state)
 {
     static const char *const absent[] = {"container_id", "container_name", "on_behalf_of_id", "by_user", "error",
                                          "queue_max_length", "regained", "stall", "margin_bytes"};
@@ -482,7 +483,7 @@ static void test_the_history_has_its_members(void **state)
 
 /* ---- metrics ------------------------------------------------------------------------------ */
 
-/* Writes metrics as an upstream does. */
+/* Writes metrics in the same way as an upstream. */
 static void write_own(void *userdata, const struct nm_metric_writer *w)
 {
     const struct nm_metric_label label = {"way", "a\"b"};
@@ -502,7 +503,7 @@ static void write_nothing(void *userdata, const struct nm_metric_writer *w)
     (void)userdata, (void)w;
 }
 
-static void test_the_metrics_have_their_values(void **state)
+static void test_metrics_have_the_values_of_the_node(void **state)
 {
     struct nm_manager *m = fake_manager_new();
     char *text;
@@ -569,8 +570,8 @@ static void test_the_metrics_of_an_upstream_have_their_values(void **state)
     fake_manager_free(m);
 }
 
-/* Each family is announced once, with help and type, before its samples, and its name begins with nm_. */
-static void test_each_family_is_announced_once(void **state)
+/* Each metric family is announced once, with help and type, before its samples. Its name begins with nm_. */
+static void test_each_metric_family_is_announced_once(void **state)
 {
     struct nm_manager *m = fake_manager_new();
     char *text, *rest, *line, name[128] = "", seen[16384] = "\n";
@@ -607,20 +608,20 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_status_has_all_its_members),
-        cmocka_unit_test(test_the_status_has_optional_members),
+        cmocka_unit_test(test_optional_members_of_the_status_are_null_or_have_values),
         cmocka_unit_test(test_a_live_container_has_its_members),
         cmocka_unit_test(test_a_paused_and_a_queued_container_have_their_members),
         cmocka_unit_test(test_an_ended_container_has_its_members),
-        cmocka_unit_test(test_a_redacted_container_has_no_command),
+        cmocka_unit_test(test_a_container_of_another_user_is_shown_without_its_command),
         cmocka_unit_test(test_an_event_has_its_members),
         cmocka_unit_test(test_a_decision_has_its_members),
         cmocka_unit_test(test_an_unsaved_decision_or_event_is_marked),
-        cmocka_unit_test(test_times_and_amounts_have_their_units),
+        cmocka_unit_test(test_times_and_amounts_have_the_documented_units),
         cmocka_unit_test(test_the_history_has_its_members),
         cmocka_unit_test(test_an_ended_application_has_its_members),
-        cmocka_unit_test(test_the_metrics_have_their_values),
+        cmocka_unit_test(test_metrics_have_the_values_of_the_node),
         cmocka_unit_test(test_the_metrics_of_an_upstream_have_their_values),
-        cmocka_unit_test(test_each_family_is_announced_once),
+        cmocka_unit_test(test_each_metric_family_is_announced_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The samplers' parsers: texts and the expected results. */
+/* The parsers of kernel files that the samplers read: texts and the expected results. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -29,10 +29,10 @@ static void test_meminfo_is_parsed(void **state)
          "AnonPages: 3 kB\nShmem: 2 kB\nSwapTotal: 8 kB\nSwapFree: 4 kB\n",
          0, {24731700ull << 10, 24370324ull << 10, 8192, 4096, 3072, 2048, 0}},
         {"MemTotal: 2 kB\nMemAvailable: 1 kB", 0, {2048, 1024, 0, 0, 0, 0, 0}},
-        /* pages of one size, and the pools of all sizes */
+        /* huge pages of one size, and the pools of all sizes */
         {"MemTotal: 90 kB\nMemAvailable: 1 kB\nHugePages_Total: 2\nHugepagesize: 2 kB\nHugetlb: 64 kB\n", 0,
          {90 << 10, 1024, 0, 0, 0, 0, 64 << 10}},
-        {"MemTotal: 2 kB\nMemFree: 1 kB\n", -EBADMSG, {0}}, /* before Linux 3.14 */
+        {"MemTotal: 2 kB\nMemFree: 1 kB\n", -EBADMSG, {0}}, /* a kernel before Linux 3.14 has no MemAvailable */
         {"MemTotal: 2 MB\nMemAvailable: 1 kB\n", -EBADMSG, {0}},
         {"MemTotal: -2 kB\nMemAvailable: 1 kB\n", -EBADMSG, {0}},
         {"MemTotal: 18014398509481984 kB\nMemAvailable: 1 kB\n", -ERANGE, {0}},
@@ -57,9 +57,9 @@ static void test_proc_stat_is_parsed(void **state)
         uint64_t busy, idle;
         uint32_t n_cpus;
     } cases[] = {
-        /* user nice system irq softirq steal are busy, guest is part of user */
+        /* user, nice, system, irq, softirq and steal are busy time; guest is already part of user */
         {"cpu  1 2 4 100 1000 8 16 32 64 128\ncpu0 0\ncpu3 0\nintr 5 cpu9\n", 0, 63, 1100, 2},
-        {"cpu  1 0 0 9 0 0 0 0\ncpu0 1 2\ncpu1", 0, 1, 9, 2}, /* cut off */
+        {"cpu  1 0 0 9 0 0 0 0\ncpu0 1 2\ncpu1", 0, 1, 9, 2}, /* the text is cut off */
         {"cpu  1 0 0 9 0 0 0 0\nintr 1\n", -EBADMSG, 0, 0, 0},
         {"cpu  1 0 0 9 0 0 0\ncpu0 1\n", -EBADMSG, 0, 0, 0},
         {"cpu0 1 0 0 9 0 0 0 0\n", -EBADMSG, 0, 0, 0},
@@ -126,7 +126,8 @@ static void test_memory_stat_is_parsed(void **state)
     assert_int_equal(m.kernel, 20);
 }
 
-/* Before Linux 5.18 the kernel's memory is a sum of members. No member may make the sum overflow. */
+/* Before Linux 5.18 memory.stat has no member for the kernel's memory, which is then a sum of other members. The sum
+ * must not overflow, whatever the members' values are. */
 static void test_the_memory_of_an_older_kernel_is_a_sum(void **state)
 {
     static const char *const parts[] = {"pagetables", "percpu", "slab_unreclaimable", "slab_reclaimable"};
@@ -145,7 +146,7 @@ static void test_the_memory_of_an_older_kernel_is_a_sum(void **state)
     }
 }
 
-static void test_used_memory_is_computed(void **state)
+static void test_memory_in_use_is_computed(void **state)
 {
     static const struct {
         const char *what;
@@ -208,13 +209,13 @@ static void test_the_status_of_a_process_is_parsed(void **state)
     assert_int_equal(m.anon_bytes, 112 << 10);
     assert_int_equal(m.shmem_bytes, 4 << 10);
     assert_int_equal(m.swap_bytes, 8 << 10);
-    /* a value that is missing because the text was cut off isn't 0 */
+    /* a value that is missing because the text was cut off must not be read as 0 */
     assert_int_equal(nm_monitor_parse_status("Name:\tx\nState:\tS (sleeping)\nGroups:\t1 2 3", &m), -EBADMSG);
     assert_int_equal(nm_monitor_parse_status("VmRSS:\t9 kB\nRssAnon:\t5 kB\nThreads:\t1\n", &m), -EBADMSG);
     assert_int_equal(m.anon_bytes, 112 << 10);
     assert_int_equal(nm_monitor_parse_status("Name:\tx\nState:\tZ (zombie)\nThreads:\t1\n", &m), 0);
     assert_int_equal(m.anon_bytes, 0);
-    /* memory of another thread isn't 0 either */
+    /* memory of another thread must not be read as 0 either */
     m.anon_bytes = 7;
     assert_int_equal(nm_monitor_parse_status("Name:\tx\nState:\tZ (zombie)\nThreads:\t2\n", &m),
                      NM_MONITOR_THREAD_ENDED);
@@ -290,9 +291,9 @@ static void test_a_link_message_is_parsed(void **state)
 
     assert_int_equal(parse_link(link_message(IFF_UP | IFF_LOOPBACK, "lo", full), &m), 0);
     assert_true(m.loopback);
-    assert_false(m.up); /* no carrier */
+    assert_false(m.up); /* the link has no carrier */
 
-    /* counters cut short, a name that is too long, a header that claims more than was received */
+    /* counters that are cut short, a name that is too long, and a header with a size beyond the received bytes */
     assert_int_equal(parse_link(link_message(0, "eth0", 16), &m), -EBADMSG);
     assert_int_equal(parse_link(link_message(0, "sixteen-letters-", full), &m), -EBADMSG);
     msg = link_message(0, "eth0", full);
@@ -332,14 +333,15 @@ static void test_a_rate_is_computed(void **state)
         bool valid;
         uint64_t per_sec;
     } steps[] = {
-        {1000000, 500, false, 0},  /* nothing to compare with */
-        {1000000, 900, false, 0},  /* same clock */
+        {1000000, 500, false, 0},  /* there is no earlier value to compare with */
+        {1000000, 900, false, 0},  /* the clock hasn't advanced */
         {3000000, 2500, true, 1000},
-        {3010000, 9000, true, 1000}, /* too soon: the old rate, and the old base */
+        /* too soon after the last value: the old rate is returned, and the old value stays the base */
+        {3010000, 9000, true, 1000},
         {4000000, 2600, true, 100},
-        {5000000, 10, false, 0}, /* counter was reset */
+        {5000000, 10, false, 0}, /* the counter was reset */
         {6000000, 20, true, 10},
-        {5500000, 30, false, 0}, /* clock stepped back */
+        {5500000, 30, false, 0}, /* the clock was set back */
         {6500000, 30, true, 0},
         {7500000, UINT64_MAX, true, UINT64_MAX - 30},
     };
@@ -361,7 +363,7 @@ int main(void)
         cmocka_unit_test(test_cpu_stat_is_parsed),
         cmocka_unit_test(test_memory_stat_is_parsed),
         cmocka_unit_test(test_the_memory_of_an_older_kernel_is_a_sum),
-        cmocka_unit_test(test_used_memory_is_computed),
+        cmocka_unit_test(test_memory_in_use_is_computed),
         cmocka_unit_test(test_a_counter_is_parsed),
         cmocka_unit_test(test_the_status_of_a_process_is_parsed),
         cmocka_unit_test(test_a_list_of_processes_is_parsed),

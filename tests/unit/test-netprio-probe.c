@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The probe for network priority, and its use, if the kernel refuses the program. */
+/* The probe for network priority, and the use of network priority, when the kernel refuses the eBPF program. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,8 +16,8 @@
 #include "util/error.h"
 
 static const struct {
-    int fails[2]; /* loading the program, and attaching it */
-    const char *missing; /* what the probe must report as missing; NULL: the feature is available */
+    int fails[2]; /* errors of loading and of attaching the program; 0: no error */
+    const char *missing; /* the feature that the probe must report as missing; NULL: the feature is available */
 } probes[] = {
     {{0, 0}, NULL},
     {{EPERM, 0}, "CAP_BPF"},
@@ -37,7 +37,7 @@ static struct nm_cgroup_backend probe(const struct world *w, const int fails[2])
     return b;
 }
 
-static void test_a_failed_probe_names_what_is_missing(void **state)
+static void test_a_failed_probe_names_the_missing_feature(void **state)
 {
     struct world *w = *state;
 
@@ -55,7 +55,7 @@ static void test_a_failed_probe_names_what_is_missing(void **state)
     }
 }
 
-static void test_a_program_that_is_gone_is_an_error_only_when_it_is_needed(void **state)
+static void test_a_removed_program_is_an_error_only_if_low_priority_is_requested(void **state)
 {
     static const struct {
         int fails;
@@ -77,8 +77,8 @@ static void test_a_program_that_is_gone_is_an_error_only_when_it_is_needed(void 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_a_failed_probe_names_what_is_missing),
-        TEST(test_a_program_that_is_gone_is_an_error_only_when_it_is_needed),
+        TEST(test_a_failed_probe_names_the_missing_feature),
+        TEST(test_a_removed_program_is_an_error_only_if_low_priority_is_requested),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The priority of sockets, with a real cgroup on the real kernel if both are available. */
+/* The priority of sockets, with a real cgroup on the running kernel if the host allows both. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -60,12 +60,13 @@ static void test_a_background_cgroup_sends_with_low_priority(void **state)
         skip();
     }
     assert_int_equal(priority_in(&cg), 0);
-    assert_int_equal(nm_cgroup_set_net_background(&first, &cg, false), 0); /* no program was attached */
+    assert_int_equal(nm_cgroup_set_net_background(&first, &cg, false), 0); /* no program has been attached */
     assert_int_equal(nm_cgroup_set_net_background(&first, &cg, true), 0);
     assert_int_equal(priority_in(&cg), NM_NETPRIO_BACKGROUND);
     (void)close(first.net_priority_fd);
-    assert_int_equal(priority_in(&cg), NM_NETPRIO_BACKGROUND); /* the program stays when its handle is closed */
-    /* A later nmd does not attach a second program, and detaches one that it did not attach itself. */
+    /* the program stays attached when its file descriptor is closed */
+    assert_int_equal(priority_in(&cg), NM_NETPRIO_BACKGROUND);
+    /* A later nmd attaches no second program. It can detach a program that a former nmd attached. */
     nm_netprio_probe(&second);
     assert_true(second.feature[NM_CGROUP_NET_PRIORITY]);
     assert_int_equal(nm_cgroup_set_net_background(&second, &cg, true), 0);

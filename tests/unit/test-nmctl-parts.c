@@ -61,14 +61,14 @@ static void test_a_table_has_aligned_columns(void **state)
     check_table(24, "ID        SIZE  COMMAND\n"
                     "a            7  make al~\n"
                     "long-id  12345  x?[31m?y\n");
-    /* The terminal is narrower than the columns that can't be cut: the texts stay complete, and rows exceed its
-     * width. */
+    /* The terminal is narrower than the columns that can't be cut: these texts stay complete, and rows are wider than
+     * the terminal. */
     check_table(5, "ID        SIZE  COMMAND\n"
                    "a            7  mak~\n"
                    "long-id  12345  x?[~\n");
 }
 
-/* An id is never cut. Other columns are shortened in their order, as little as suffices. */
+/* An id is never cut. The other columns are shortened in a fixed order, by no more characters than necessary. */
 static void check_spared(unsigned width, const char *expected)
 {
     static const struct nm_column columns[] = {
@@ -152,7 +152,8 @@ static void test_a_bar_shows_use_and_thresholds(void **state)
     PRINTED(text, nm_bar_print_scale(&b, f, &plain));
     assert_string_equal(text, "               a   b");
     free(text);
-    /* Over-subscribed: the scale extends beyond the capacity, and marks stay visible where the bar covers them. */
+    /* The node is over-subscribed: the scale extends beyond the capacity, and threshold marks stay visible where the
+     * bar covers them. */
     b = (struct nm_bar){.parts = {1.0, 0.5, 0}, .alpha = 0.8, .beta = 0, .top = 2, .width = 20};
     PRINTED(text, nm_bar_print(&b, f, &plain));
     assert_string_equal(text, "########|#=====.....");
@@ -205,12 +206,13 @@ static void test_a_text_is_wrapped_between_words(void **state)
     check_wrapped("", 10, 2, "");
     check_wrapped("as it is, however long\n", 0, 2, "as it is, however long\n");
     check_wrapped("one two three\n\nfour\n", 8, 2, "one two\n  three\n\nfour\n");
-    check_wrapped("one  two  three\nfour  \n", 5, 1, "one\n two\n thre\n e\nfour\n"); /* no blanks at either end */
+    /* a line has no blanks at its start or end */
+    check_wrapped("one  two  three\nfour  \n", 5, 1, "one\n two\n thre\n e\nfour\n");
     check_wrapped("no newline", 80, 0, "no newline\n");
     check_wrapped("exactly8\n", 8, 2, "exactly8\n");
     check_wrapped("aaaaaaaaaaaa b", 5, 1, "aaaaa\n aaaa\n aaa\n b\n");
     check_wrapped("    indented line\n", 10, 4, "    indent\n    ed\n    line\n");
-    /* Colour sequences have no width, and width is counted in characters instead of bytes. */
+    /* Colour sequences have no width. Width is counted in characters, not in bytes. */
     check_wrapped("\033[1mone\033[0m \033[31mtwo\033[0m three", 7, 0, "\033[1mone\033[0m \033[31mtwo\033[0m\nthree\n");
     check_wrapped("··· ··· ···", 7, 0, "··· ···\n···\n");
     check_wrapped("ends in half a sequence \033[3", 80, 0, "ends in half a sequence \033[3\n");
@@ -230,9 +232,9 @@ static void test_the_nearest_word_is_suggested(void **state)
                                    NM_ARRAY_SIZE(words)));
 }
 
-/* A message of two lines takes at least as many rows after its terminal has become narrower, and at most as many
- * after it has become wider. */
-static void test_a_message_takes_more_rows_when_narrower(void **state)
+/* A message of two lines needs at least as many rows after its terminal has become narrower, and at most as many rows
+ * after the terminal has become wider. */
+static void test_a_message_takes_more_rows_on_a_narrower_terminal(void **state)
 {
     static const struct {
         const char *text;
@@ -287,7 +289,7 @@ static void unreserve(json_t *status)
     (void)json_object_del(json_object_get(status, "node"), "capacity");
 }
 
-static void test_the_reason_of_a_wait_has_the_amounts(void **state)
+static void test_the_reason_of_a_wait_contains_the_amounts(void **state)
 {
     json_t *c = json_pack("{s:i, s:i}", "vcores", 1, "cpu_request_millicores", 1000);
     json_t *status = json_loads("{\"node\":{\"utilization\":{\"memory\":0.7,\"cpu\":0.93},"
@@ -329,7 +331,8 @@ static void test_the_reason_of_a_wait_has_the_amounts(void **state)
     json_decref(status);
 }
 
-/* Use and request together exceed the limit: the text states their sum, with enough digits to differ from the limit. */
+/* Use and request together exceed the limit. The text states their sum, with enough digits to show that the sum differs
+ * from the limit. */
 static void test_the_reason_states_the_sum_of_use_and_request(void **state)
 {
     static const struct {
@@ -368,8 +371,9 @@ static void test_the_reason_states_the_sum_of_use_and_request(void **state)
     json_decref(status);
 }
 
-/* Both causes have the same text: the request alone is over the limit, or together with the use of others. */
-static void test_both_causes_of_too_large_have_one_text(void **state)
+/* Two causes have the same text: the request alone exceeds the limit, or the request exceeds it together with the use
+ * of other containers. */
+static void test_a_request_too_large_alone_or_with_others_has_the_same_text(void **state)
 {
     static const struct {
         const char *container, *others, *text;
@@ -386,7 +390,8 @@ static void test_both_causes_of_too_large_have_one_text(void **state)
          "with the 4.0 GiB of memory that it asks for, it would not fit even if no other container ran: memory would "
          "be at 125 %, over the limit of 95 % (of 4.0 GiB, 1.0 GiB are used by others on the node); CPU would not "
          "suffice, either; smaller containers pass it meanwhile"},
-        {"{\"memory_bytes\":3113851290,\"vcores\":2,\"cpu_request_millicores\":2000}", "10", /* memory is over 95 % */
+        /* memory in use is over 95 % */
+        {"{\"memory_bytes\":3113851290,\"vcores\":2,\"cpu_request_millicores\":2000}", "10",
          "with the 2 vcores that it asks for, it would not fit even if no other container ran: CPU would be at 100.5 %"
          ", over the limit of 95 % (of 2 cores, 0.01 are used by others on the node); up to 1.89 vcores fit; smaller "
          "containers pass it meanwhile"},
@@ -416,7 +421,7 @@ static void test_both_causes_of_too_large_have_one_text(void **state)
     }
 }
 
-static void test_command_is_quoted(void **state)
+static void test_a_command_is_quoted_for_the_shell(void **state)
 {
     json_t *c = json_loads("{\"command\":[\"sh\",\"-c\",\"echo 'a'\",\"\"]}", 0, NULL);
     _cleanup_free_ char *text = nm_container_command(c);
@@ -426,7 +431,7 @@ static void test_command_is_quoted(void **state)
     json_decref(c);
 }
 
-/* Finds a table that getopt can't parse, and an option that has two meanings. */
+/* Checks that getopt can parse the table of options, and that no option has two meanings. */
 static void test_the_table_of_verbs_is_valid(void **state)
 {
     (void)state;
@@ -455,12 +460,12 @@ int main(void)
         cmocka_unit_test(test_a_text_is_cut_to_columns),
         cmocka_unit_test(test_the_nearest_word_is_suggested),
         cmocka_unit_test(test_a_text_is_wrapped_between_words),
-        cmocka_unit_test(test_a_message_takes_more_rows_when_narrower),
+        cmocka_unit_test(test_a_message_takes_more_rows_on_a_narrower_terminal),
         cmocka_unit_test(test_values_are_read_from_json),
-        cmocka_unit_test(test_the_reason_of_a_wait_has_the_amounts),
+        cmocka_unit_test(test_the_reason_of_a_wait_contains_the_amounts),
         cmocka_unit_test(test_the_reason_states_the_sum_of_use_and_request),
-        cmocka_unit_test(test_both_causes_of_too_large_have_one_text),
-        cmocka_unit_test(test_command_is_quoted), cmocka_unit_test(test_the_table_of_verbs_is_valid),
+        cmocka_unit_test(test_a_request_too_large_alone_or_with_others_has_the_same_text),
+        cmocka_unit_test(test_a_command_is_quoted_for_the_shell), cmocka_unit_test(test_the_table_of_verbs_is_valid),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

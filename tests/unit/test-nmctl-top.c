@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* nmctl/top.h: filters, orders and scrolling, and the keys for them. */
+/* nmctl/top.h: filters, sort orders and scrolling, and the keys that change them. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ static json_t *containers(void)
     return list;
 }
 
-/* Returns the numbers of the containers that are shown, in order: "2 1 12". */
+/* Returns the numbers of the displayed containers, in the order of display: "2 1 12". */
 static const char *shown(struct nm_top *t, const json_t *list)
 {
     static char text[256];
@@ -62,7 +62,7 @@ static void test_a_filter_selects_containers(void **state)
         {"batch", "12 2"},
         {"2", "12 2"},
         {"12", "12"},
-        {"1", "1 12 2"}, /* all ids contain "1" */
+        {"1", "1 12 2"}, /* all ids contain "1", so the filter selects all containers */
         {"run  web.PY", "1"},
         {"!bob", "1 12"},
         {"!bob !guaranteed", "12"},
@@ -89,7 +89,7 @@ static void test_each_key_sorts_its_column(void **state)
     json_t *list = containers();
 
     (void)state;
-    assert_string_equal(shown(&t, list), "2 1 12"); /* equal values are sorted by id */
+    assert_string_equal(shown(&t, list), "2 1 12"); /* containers with equal values are sorted by id */
     type(&t, "r");
     assert_string_equal(shown(&t, list), "1 12 2");
     type(&t, "m");
@@ -117,7 +117,8 @@ static void test_a_filter_can_be_typed(void **state)
     (void)state;
     type(&t, "/quick");
     assert_true(t.editing);
-    assert_string_equal(t.filter, "quick"); /* the filter applies while it is typed; q is a letter here */
+    /* the filter applies while the user types; q is a letter here and doesn't quit */
+    assert_string_equal(t.filter, "quick");
     assert_int_equal(t.first, 0);
     type(&t, "\177\177\r");
     assert_false(t.editing);
@@ -128,7 +129,7 @@ static void test_a_filter_can_be_typed(void **state)
     assert_string_equal(t.filter, "qui");
     assert_true(nm_top_key(&t, '/'));
     assert_true(nm_top_key(&t, 0x15));
-    assert_true(nm_top_key(&t, 0xc3)); /* a letter of two bytes is removed as a whole */
+    assert_true(nm_top_key(&t, 0xc3)); /* Backspace removes both bytes of a letter that has two bytes */
     assert_true(nm_top_key(&t, 0xa9));
     type(&t, "\177");
     assert_string_equal(t.filter, "");
@@ -140,8 +141,8 @@ static void test_a_filter_can_be_typed(void **state)
     assert_string_equal(t.filter, "");
 }
 
-/* Keys are handled between two pictures, after the containers of the last picture have been freed. */
-static void test_keys_scroll_the_drawn_rows(void **state)
+/* Keys are handled between two screens, after the containers of the last screen have been freed. */
+static void test_keys_scroll_rows_whose_containers_have_been_freed(void **state)
 {
     struct nm_top t = {.sort = "cpu"};
     json_t *list = containers();
@@ -170,7 +171,7 @@ static void test_keys_scroll_the_rows(void **state)
     assert_int_equal(t.first, 11);
     assert_true(nm_top_key(&t, NM_KEY_PAGE_DOWN));
     assert_int_equal(t.first, 15); /* the last page is full */
-    t.n = 20;                      /* five containers have ended */
+    t.n = 20;                      /* five containers have ended since then */
     nm_top_fit(&t, 10);
     assert_int_equal(t.first, 10);
     assert_true(nm_top_key(&t, NM_KEY_HOME));
@@ -188,15 +189,15 @@ static void test_keys_scroll_the_rows(void **state)
 
     type(&t, "h");
     assert_true(t.help);
-    type(&t, "m"); /* the key only closes the help */
+    type(&t, "m"); /* this key only closes the help */
     assert_false(t.help);
     assert_string_equal(t.sort, "cpu");
     type(&t, "?");
     assert_false(nm_top_key(&t, 'q'));
 }
 
-/* Decodes the byte sequences that terminals send for keys, also several sequences in one read. */
-static void test_sequences_of_keys_are_decoded(void **state)
+/* Decodes the byte sequences that terminals send for keys, including several sequences in one read. */
+static void test_byte_sequences_of_keys_are_decoded(void **state)
 {
     static const struct {
         const char *data;
@@ -226,8 +227,8 @@ int main(void)
         cmocka_unit_test(test_each_key_sorts_its_column),
         cmocka_unit_test(test_a_filter_can_be_typed),
         cmocka_unit_test(test_keys_scroll_the_rows),
-        cmocka_unit_test(test_sequences_of_keys_are_decoded),
-        cmocka_unit_test(test_keys_scroll_the_drawn_rows),
+        cmocka_unit_test(test_byte_sequences_of_keys_are_decoded),
+        cmocka_unit_test(test_keys_scroll_rows_whose_containers_have_been_freed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The nmctl program against canned replies, as in test-nmctl.c: names of states and ends, waiting, and completion of
- * values that nmd supplies. */
+/* The nmctl program against canned replies, as in test-nmctl.c: the names of container states and results, waiting, and
+ * completion of values that nmd supplies. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,8 +30,8 @@
     ONE("4", "taken", "COMPLETED", "Killed (preempted)", ",\"exit_reason\":\"preempted\"") ","            \
     ONE("5", "dying", "KILLING", "KILLING", "") "]"
 
-/* Checks the names that `list -q --state WORD` prints for each word. */
-static void test_each_word_of_list_selects_its_states(void **state)
+/* Checks which containers `list -q --state WORD` prints for each word. */
+static void test_each_word_of_list_state_selects_the_right_states(void **state)
 {
     static const struct {
         const char *word, *ids;
@@ -71,7 +71,7 @@ static void test_each_word_of_list_selects_its_states(void **state)
         assert_int_equal(r.status, 0);
         assert_string_equal(r.out, cases[i].ids);
     }
-    RUN(&r, "show", "old"); /* from an older nmd without state_text */
+    RUN(&r, "show", "old"); /* an older nmd sends no state_text */
     nmctl_expect(r.out, "state       ENDED (shed)\n");
     RUN(&r, "events");
     nmctl_expect(r.out, "  container_1_4  QUEUED -> ENDED: drained\n");
@@ -84,8 +84,8 @@ static void test_each_word_of_list_selects_its_states(void **state)
     OK("{\"node\":{\"utilization\":{\"memory\":0.82,\"cpu\":0.1}," \
        "\"over_allocation_threshold\":{\"memory\":0.8,\"cpu\":0.8}}}")
 
-/* wait prints what it waits for and why, and ends at its deadline. */
-static void test_wait_ends_at_its_deadline(void **state)
+/* nmctl wait prints which container it waits for and why, and exits at its deadline. */
+static void test_nmctl_wait_exits_at_its_deadline(void **state)
 {
     static const struct fake_exchange x[] = {
         {"GET /v1/status HTTP", STATUS, NULL},
@@ -93,7 +93,7 @@ static void test_wait_ends_at_its_deadline(void **state)
         {"GET /v1/containers/runs HTTP", OK(RUNNING_AS("container_1_7")), NULL},
         {"GET /v1/containers/container_1_7 HTTP", OK(RUNNING_AS("container_1_7")), NULL},
         {"GET /v1/containers/" ID " HTTP", OK(QUEUED), NULL},
-        {"GET /v1/containers/", NULL, NULL}, /* the container has ended */
+        {"GET /v1/containers/", NULL, NULL}, /* the reply that the container has ended */
     };
     struct nmctl_result r;
     struct fake_nmd f;
@@ -108,16 +108,16 @@ static void test_wait_ends_at_its_deadline(void **state)
     nmctl_expect(r.err, "nmctl: waiting for " ID ", which is queued at position 2: ");
     nmctl_expect(r.err, "nmctl: " ID " has not ended in time: it is QUEUED, and continues. 'nmctl explain " ID
                         "' shows why");
-    /* The timeout applies to both containers together. */
+    /* The timeout applies to the wait for both containers together. */
     nmctl_expect(r.err, "nmctl: container_1_7 (web) has not ended in time: it is RUNNING, and continues.");
     RUN(&r, "wait", "-t", "800ms", "runs");
     nmctl_expect(r.err, "nmctl: waiting for container_1_7 (web), which is RUNNING, for ");
     fake_nmd_stop(&f);
 }
 
-/* Without a terminal, the line is printed at once when it changes, and repeated: every ten seconds while the container
- * is queued, otherwise once per minute. JSON output has no such lines. */
-static void test_wait_repeats_its_line(void **state)
+/* Without a terminal, nmctl prints the line immediately when the line changes. It repeats the line every ten seconds
+ * while the container is queued, and otherwise once per minute. With JSON output, nmctl prints no such lines. */
+static void test_nmctl_wait_repeats_its_progress_line(void **state)
 {
     static const struct fake_exchange x[] = {
         {"GET /v1/status HTTP", STATUS, NULL},
@@ -127,7 +127,7 @@ static void test_wait_repeats_its_line(void **state)
         {"GET /v1/containers/runs HTTP", OK(RUNNING_AS("container_1_7")), NULL},
         {"GET /v1/containers/killed HTTP", OK("{\"id\":\"container_1_7\",\"state\":\"KILLING\"}"), NULL},
         {"GET /v1/containers/paused HTTP", OK("{\"id\":\"container_1_7\",\"state\":\"PAUSED\"}"), NULL},
-        {"GET /v1/containers/", NULL, NULL}, /* the container has ended */
+        {"GET /v1/containers/", NULL, NULL}, /* the reply that the container has ended */
     };
     static const struct {
         const char *id, *said;
@@ -174,9 +174,9 @@ static void test_wait_repeats_its_line(void **state)
     fake_nmd_stop(&f);
 }
 
-/* A container that no round has considered has no reason. After two seconds it is reported as queued nevertheless, and
- * then the wait of nmctl run is repeated every ten seconds. */
-static void test_run_reports_a_wait_without_a_reason(void **state)
+/* A container that no round of the policy has considered has no queue reason. After two seconds nmctl run reports this
+ * container as queued anyway, and then repeats the line every ten seconds. */
+static void test_nmctl_run_reports_a_queued_container_without_a_reason(void **state)
 {
     static const struct fake_exchange x[] = {
         {"GET /v1/status HTTP", STATUS, NULL},
@@ -218,8 +218,9 @@ static void test_run_reports_a_wait_without_a_reason(void **state)
     fake_nmd_stop(&f);
 }
 
-/* Each end is printed, also if the container's exit status equals the one that nmctl uses for an unreachable nmd. */
-static void test_wait_prints_each_end(void **state)
+/* nmctl wait prints the result of each container, also if a container's exit status equals the exit status that nmctl
+ * uses for an unreachable nmd. */
+static void test_nmctl_wait_prints_the_result_of_each_container(void **state)
 {
     static const struct fake_exchange x[] = {
         {"GET /v1/containers/three HTTP", OK(ENDED_AS("3", "exited", "Failed (3)")), NULL},
@@ -247,8 +248,9 @@ static void test_wait_prints_each_end(void **state)
     fake_nmd_stop(&f);
 }
 
-/* An nmd that hangs delays neither the deadline nor its exit status, before and after the container is known. */
-static void test_a_hanging_nmd_delays_no_deadline(void **state)
+/* An nmd that hangs delays neither nmctl's deadline nor its exit status. This holds before and after nmctl has received
+ * the container's id. */
+static void test_an_nmd_that_hangs_does_not_delay_the_deadline_of_nmctl(void **state)
 {
     static const struct fake_exchange x[] = {
         {"GET /v1/containers/runs HTTP", OK(RUNNING_AS("container_1_7")), NULL},
@@ -276,9 +278,9 @@ static void test_a_hanging_nmd_delays_no_deadline(void **state)
     fake_nmd_stop(&f);
 }
 
-/* A name that doesn't exist is reported before nmctl waits for the other containers. Each end is reported when it
- * happens. */
-static void test_wait_reports_an_unknown_name_first(void **state)
+/* nmctl reports a name that doesn't exist before it waits for the other containers. It reports the result of each
+ * container as soon as the container has ended. */
+static void test_nmctl_wait_reports_an_unknown_name_first(void **state)
 {
     static const struct fake_exchange x[] = {
         {"GET /v1/containers/runs HTTP", OK(RUNNING_AS("container_1_7")), NULL},
@@ -301,14 +303,14 @@ static void test_wait_reports_an_unknown_name_first(void **state)
     nmctl_await(s.err, "nmctl: waiting for container_1_7 (web), which is RUNNING, for ");
     nmctl_await(s.err, " so far; and for 2 more\n");
     nmctl_finish(&s, &r);
-    assert_int_equal(r.status, 124); /* the status of the first failed container of the command line */
+    assert_int_equal(r.status, 124); /* the exit status is that of the first failed container of the command line */
     assert_true(strstr(r.err, "There is none.") < strstr(r.err, "waiting for"));
     assert_null(strstr(strstr(r.err, "There is none.") + 1, "There is none."));
     fake_nmd_stop(&f);
 }
 
-/* An nmd that hangs is reported once a minute, and so is its next answer. */
-static void test_wait_reports_a_hanging_nmd(void **state)
+/* nmctl reports once a minute that nmd hangs, and reports the next answer of nmd. */
+static void test_nmctl_wait_reports_that_nmd_hangs(void **state)
 {
     static const struct fake_exchange x[] = {
         {"GET /v1/containers/runs HTTP", OK(RUNNING_AS("container_1_7")), NULL},
@@ -327,7 +329,7 @@ static void test_wait_reports_a_hanging_nmd(void **state)
         {"hangs", "nmd has not answered for 1m10s\n", 70 * NM_USEC_PER_SEC, 60 * NM_USEC_PER_SEC},
         {"runs", "nmctl: nmd answers again\n", 0, 0},
         {"runs", "", 0, 0},
-        {"ended", "", 0, 60 * NM_USEC_PER_SEC}, /* another message reports how the container ended */
+        {"ended", "", 0, 60 * NM_USEC_PER_SEC}, /* another message reports the result of the container */
     };
     struct nm_progress n;
     struct nm_ctl ctl = {0};
@@ -345,7 +347,8 @@ static void test_wait_reports_a_hanging_nmd(void **state)
 
         n.said_usec = nm_now_usec() - looks[i].later_usec;
         n.answered_usec = nm_now_usec() - looks[i].silent_usec;
-        n.deadline_usec = nm_now_usec() + 50 * NM_USEC_PER_MSEC; /* a request ends at the deadline at the latest */
+        /* a request to nmd ends at this deadline at the latest */
+        n.deadline_usec = nm_now_usec() + 50 * NM_USEC_PER_MSEC;
         if (looks[i].id[0] != 'h')
             n.deadline_usec = UINT64_MAX;
         nm_message_to(said, 0);
@@ -363,7 +366,7 @@ static void test_wait_reports_a_hanging_nmd(void **state)
 
 /* ---- completion ----------------------------------------------------------------------------- */
 
-static void test_completion_has_the_keys(void **state)
+static void test_completion_offers_the_configuration_keys(void **state)
 {
     static const struct fake_exchange x[] = {
         {"GET /v1/config HTTP",
@@ -387,7 +390,7 @@ static void test_completion_has_the_keys(void **state)
     fake_nmd_stop(&f);
 }
 
-/* A long description is cut between two words, whatever the length of the words before it. */
+/* A long description is cut between two words, also if the words before the cut are long. */
 static void test_a_long_description_is_cut_between_words(void **state)
 {
     static const char tail[] = "...\n";
@@ -409,22 +412,23 @@ static void test_a_long_description_is_cut_between_words(void **state)
         words = strlen(r.out) - strlen("q.k\t") - strlen(tail);
         nmctl_expect(r.out, tail);
         assert_true(words > 140 && words < 160);
-        assert_int_equal(words % ((size_t)n + 2), n); /* whole words, without the comma after the last one */
+        /* the description has complete words, without the comma after the last one */
+        assert_int_equal(words % ((size_t)n + 2), n);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_word_of_list_selects_its_states),
-        cmocka_unit_test(test_wait_ends_at_its_deadline),
-        cmocka_unit_test(test_wait_repeats_its_line),
-        cmocka_unit_test(test_run_reports_a_wait_without_a_reason),
-        cmocka_unit_test(test_wait_prints_each_end),
-        cmocka_unit_test(test_a_hanging_nmd_delays_no_deadline),
-        cmocka_unit_test(test_wait_reports_an_unknown_name_first),
-        cmocka_unit_test(test_wait_reports_a_hanging_nmd),
-        cmocka_unit_test(test_completion_has_the_keys),
+        cmocka_unit_test(test_each_word_of_list_state_selects_the_right_states),
+        cmocka_unit_test(test_nmctl_wait_exits_at_its_deadline),
+        cmocka_unit_test(test_nmctl_wait_repeats_its_progress_line),
+        cmocka_unit_test(test_nmctl_run_reports_a_queued_container_without_a_reason),
+        cmocka_unit_test(test_nmctl_wait_prints_the_result_of_each_container),
+        cmocka_unit_test(test_an_nmd_that_hangs_does_not_delay_the_deadline_of_nmctl),
+        cmocka_unit_test(test_nmctl_wait_reports_an_unknown_name_first),
+        cmocka_unit_test(test_nmctl_wait_reports_that_nmd_hangs),
+        cmocka_unit_test(test_completion_offers_the_configuration_keys),
         cmocka_unit_test(test_a_long_description_is_cut_between_words),
     };
 

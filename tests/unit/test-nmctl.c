@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The nmctl program itself against canned replies: which requests it sends, what it prints on which stream, and its
- * exit status. tests/integration tests it with the real nmd.
+ * The nmctl program against canned replies of nmd: which requests nmctl sends, what it prints to stdout and stderr, and
+ * its exit status. tests/integration tests nmctl with the real nmd.
  */
 
 #include <setjmp.h>
@@ -124,7 +124,7 @@ static const struct {
     {{"nmctl", "__complete", "--", "--socket=/nonexistent/s", "kill", ""}, 0, "", ""},
 };
 
-static void test_each_verb_checks_its_words(void **state)
+static void test_each_verb_checks_its_arguments(void **state)
 {
     struct nmctl_result r;
 
@@ -136,7 +136,7 @@ static void test_each_verb_checks_its_words(void **state)
                      r.err);
         nmctl_expect(r.out, words[i].out);
         nmctl_expect(r.err, words[i].err);
-        /* One error is one line that begins with the program's name. */
+        /* An error is reported in one line that begins with the program's name. */
         assert_true(!*r.err || strncmp(r.err, "nmctl: ", 7) == 0);
         assert_true(!*r.err || strchr(r.err, '\n') == r.err + strlen(r.err) - 1);
     }
@@ -144,7 +144,7 @@ static void test_each_verb_checks_its_words(void **state)
 
 /* ---- with canned replies --------------------------------------------------------------------- */
 
-static void test_each_verb_prints_its_answer(void **state)
+static void test_each_verb_prints_the_answer_of_nmd(void **state)
 {
     static const struct fake_exchange x[] = {
         {"GET /v1/containers?limit=250&after=0 HTTP", OK("[" RUNNING "]"), NULL},
@@ -175,9 +175,10 @@ static void test_each_verb_prints_its_answer(void **state)
     nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
     RUN(&r, "list");
     assert_int_equal(r.status, 0);
-    /* The container uses a quarter of a CPU; half a vcore is a whole CPU here. */
+    /* The container uses a quarter of a CPU, which is half a vcore. One vcore is half a CPU here. */
     nmctl_expect(r.out, ID "  web   guaranteed  RUNNING  100 MiB  512 MiB   0.25     0.5");
-    assert_null(strchr(r.out, '\033')); /* no colours in a file, and no escape sequences of a container */
+    /* the output to a file has no colours, and no escape sequences from a container's command */
+    assert_null(strchr(r.out, '\033'));
     nmctl_expect(r.out, "sh -c 'echo ?[31mred'");
     RUN(&r, "list", "--json");
     nmctl_expect(r.out, "\"vcores\": 0.5");
@@ -244,9 +245,9 @@ static void test_an_answer_of_another_server_is_refused(void **state)
     fake_nmd_stop(&f);
 }
 
-/* The advice for a wait is printed only while it applies: not if the container now waits for another reason, or
- * runs. */
-static void test_explain_prints_no_outdated_advice(void **state)
+/* nmctl prints the advice for a wait only while the container still waits for this reason. It prints no advice if the
+ * container now waits for another reason, or runs. */
+static void test_nmctl_explain_prints_no_outdated_advice(void **state)
 {
 #define DECISION(reason, text) \
     "{\"number\":1,\"kind\":\"queue\",\"reason\":\"" reason "\",\"explanation\":\"Queued.\\n  Why: " text \
@@ -275,8 +276,9 @@ static void test_explain_prints_no_outdated_advice(void **state)
     fake_nmd_stop(&f);
 }
 
-/* A container that was not ended by nmd has no decision: explain uses the fields of the container itself. */
-static void test_explain_describes_ends_by_others(void **state)
+/* There is no decision about a container that ended without an action of nmd. nmctl explain uses the fields of the
+ * container instead. */
+static void test_nmctl_explain_describes_ends_that_nmd_did_not_cause(void **state)
 {
 #define NO_DECISIONS OK("{\"decisions\":[]}")
     static const struct fake_exchange x[] = {
@@ -315,8 +317,9 @@ static void test_explain_describes_ends_by_others(void **state)
     fake_nmd_stop(&f);
 }
 
-/* explain reports a container that this node has placed, also if it runs on another node. */
-static void test_explain_describes_a_placement(void **state)
+/* nmctl explain reports the placement of a container that this node has placed, even if the container runs on another
+ * node. */
+static void test_nmctl_explain_describes_the_placement_of_a_container(void **state)
 {
 #define HERE "container_1_0001_01_1099511627775"
 #define THERE "container_1_0001_01_1099511627774"
@@ -356,7 +359,7 @@ static void test_explain_describes_a_placement(void **state)
     fake_nmd_stop(&f);
 }
 
-static void test_status_shows_application_masters(void **state)
+static void test_nmctl_status_shows_application_masters(void **state)
 {
     static const struct fake_exchange x[] = {
         {"GET /v1/status",
@@ -385,7 +388,7 @@ static void test_status_shows_application_masters(void **state)
     fake_nmd_stop(&f);
 }
 
-static void test_each_action_sends_its_request(void **state)
+static void test_each_verb_sends_the_right_request(void **state)
 {
     static const struct fake_exchange x[] = {
         {"POST /v1/containers/web/kill HTTP", OK(RUNNING), "{\"now\":false}"},
@@ -453,7 +456,7 @@ static void assert_reload(const struct fake_exchange *x, const char *says)
     fake_nmd_stop(&f);
 }
 
-static void test_reload_prints_the_result(void **state)
+static void test_nmctl_reload_prints_the_result(void **state)
 {
     static const struct fake_exchange
         all = {"POST /v1/reload HTTP", OK("{\"node\":{\"needs_restart\":null}}"), NULL},
@@ -464,7 +467,7 @@ static void test_reload_prints_the_result(void **state)
     assert_reload(&some, "configuration reloaded; a restart of nmd is needed for [interface] http-address\n");
 }
 
-/* ---- run ------------------------------------------------------------------------------------- */
+/* ---- nmctl run ------------------------------------------------------------------------------- */
 
 static void run_and_check(const char *end, int status, const char *said)
 {
@@ -486,7 +489,7 @@ static void run_and_check(const char *end, int status, const char *said)
     fake_nmd_stop(&f);
 }
 
-static void test_run_returns_the_status(void **state)
+static void test_nmctl_run_returns_the_exit_status_of_the_command(void **state)
 {
     (void)state;
     run_and_check(OK(ENDED("0", "exited")), 0, "");
@@ -500,7 +503,7 @@ static void test_run_returns_the_status(void **state)
     run_and_check(OK(ENDED("null", "permission-denied")), 126, "no permission to execute its command");
 }
 
-static void test_run_sends_what_was_asked(void **state)
+static void test_nmctl_run_sends_the_requested_resources(void **state)
 {
     static const struct fake_exchange x[] = {
         {"POST /v1/containers HTTP", CREATED(RUNNING),
@@ -525,7 +528,7 @@ static void test_run_sends_what_was_asked(void **state)
     fake_nmd_stop(&f);
 }
 
-static void test_run_names_root(void **state)
+static void test_nmctl_run_by_root_sends_the_user_root(void **state)
 {
     const struct fake_exchange x[] = {
         {"POST /v1/containers HTTP", CREATED(RUNNING),
@@ -541,7 +544,7 @@ static void test_run_names_root(void **state)
     fake_nmd_stop(&f);
 }
 
-static void test_run_refused(void **state)
+static void test_nmctl_run_reports_a_refused_container(void **state)
 {
     static const struct fake_exchange x[] = {
         {"POST /v1/containers HTTP", REFUSED("422", "It is larger than the node."), NULL},
@@ -557,8 +560,8 @@ static void test_run_refused(void **state)
     fake_nmd_stop(&f);
 }
 
-/* run also reports that nmd has gone while it waits. */
-static void test_run_reports_that_it_is_queued(void **state)
+/* nmctl run also reports that nmd has exited while nmctl waits. */
+static void test_nmctl_run_reports_that_its_container_is_queued(void **state)
 {
     static const struct fake_exchange x[] = {
         {"POST /v1/containers HTTP", CREATED(QUEUED), NULL},
@@ -578,7 +581,7 @@ static void test_run_reports_that_it_is_queued(void **state)
     nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
     nmctl_start(&s, argv);
     nmctl_await(s.err, "\n");
-    fake_nmd_stop(&f); /* nmd dies: the container keeps running, and nmctl waits until Ctrl-C */
+    fake_nmd_stop(&f); /* nmd is killed: the container keeps running, and nmctl waits until Ctrl-C */
     nmctl_await(s.err, "lost the connection to nmd at");
     (void)kill(s.pid, SIGINT);
     nmctl_finish(&s, &r);
@@ -589,8 +592,8 @@ static void test_run_reports_that_it_is_queued(void **state)
     nmctl_expect(r.err, " could not be killed and may continue");
 }
 
-/* A noun is singular after exactly 1. */
-static void test_a_noun_is_singular_after_one(void **state)
+/* A noun is singular only after the number 1. */
+static void test_a_noun_is_singular_only_after_one(void **state)
 {
     static const struct fake_exchange x[] = {
         {"GET /v1/status HTTP",
@@ -620,8 +623,9 @@ static void test_a_noun_is_singular_after_one(void **state)
     fake_nmd_stop(&f);
 }
 
-/* The status names the head of the queue and its request, which is part of the reason. */
-static void test_status_names_the_request_of_the_queues_head(void **state)
+/* nmctl status names the head of the queue and the request of this container. The request is part of the queue
+ * reason. */
+static void test_nmctl_status_names_the_request_of_the_queue_head(void **state)
 {
     static const struct fake_exchange x[] = {
         {"GET /v1/status HTTP",
@@ -641,8 +645,9 @@ static void test_status_names_the_request_of_the_queues_head(void **state)
     fake_nmd_stop(&f);
 }
 
-/* The container never ends here: each Ctrl-C goes one step further, and the third one ends nmctl. */
-static void test_each_ctrl_c_goes_one_step_further(void **state)
+/* The container never ends in this test. Each Ctrl-C leads to the next step of nmctl, and nmctl exits after the third
+ * Ctrl-C. */
+static void test_each_ctrl_c_leads_to_the_next_step_of_nmctl_run(void **state)
 {
     static const struct fake_exchange x[] = {
         {"POST /v1/containers HTTP", CREATED(RUNNING), NULL},
@@ -669,7 +674,7 @@ static void test_each_ctrl_c_goes_one_step_further(void **state)
     fake_nmd_stop(&f);
 }
 
-/* A signal also ends the wait for an nmd that doesn't answer. */
+/* A signal also ends nmctl's wait for an answer of an nmd that hangs. */
 static void test_ctrl_c_ends_the_wait_for_an_answer(void **state)
 {
     static const struct fake_exchange x[] = {{"POST /v1/containers HTTP", NULL, NULL}};
@@ -682,8 +687,8 @@ static void test_ctrl_c_ends_the_wait_for_an_answer(void **state)
     (void)state;
     nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
     nmctl_start(&s, argv);
-    /* Repeat the signal until nmctl has taken the second one. A first one that arrives before nmctl has installed
-     * its handler ends it. */
+    /* Repeat the signal until nmctl has handled the second signal. A first signal that arrives before nmctl has
+     * installed its handler kills nmctl. */
     while (kill(s.pid, SIGTERM) == 0 && nm_now_usec() < end) {
         siginfo_t info = {0};
         if (waitid(P_PID, (id_t)s.pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
@@ -701,23 +706,23 @@ static void test_ctrl_c_ends_the_wait_for_an_answer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_verb_checks_its_words),
-        cmocka_unit_test(test_each_verb_prints_its_answer),
+        cmocka_unit_test(test_each_verb_checks_its_arguments),
+        cmocka_unit_test(test_each_verb_prints_the_answer_of_nmd),
         cmocka_unit_test(test_an_answer_of_another_server_is_refused),
-        cmocka_unit_test(test_explain_prints_no_outdated_advice),
-        cmocka_unit_test(test_explain_describes_ends_by_others),
-        cmocka_unit_test(test_explain_describes_a_placement),
-        cmocka_unit_test(test_status_shows_application_masters),
-        cmocka_unit_test(test_a_noun_is_singular_after_one),
-        cmocka_unit_test(test_status_names_the_request_of_the_queues_head),
-        cmocka_unit_test(test_each_action_sends_its_request),
-        cmocka_unit_test(test_reload_prints_the_result),
-        cmocka_unit_test(test_run_returns_the_status),
-        cmocka_unit_test(test_run_sends_what_was_asked),
-        cmocka_unit_test(test_run_names_root),
-        cmocka_unit_test(test_run_refused),
-        cmocka_unit_test(test_run_reports_that_it_is_queued),
-        cmocka_unit_test(test_each_ctrl_c_goes_one_step_further),
+        cmocka_unit_test(test_nmctl_explain_prints_no_outdated_advice),
+        cmocka_unit_test(test_nmctl_explain_describes_ends_that_nmd_did_not_cause),
+        cmocka_unit_test(test_nmctl_explain_describes_the_placement_of_a_container),
+        cmocka_unit_test(test_nmctl_status_shows_application_masters),
+        cmocka_unit_test(test_a_noun_is_singular_only_after_one),
+        cmocka_unit_test(test_nmctl_status_names_the_request_of_the_queue_head),
+        cmocka_unit_test(test_each_verb_sends_the_right_request),
+        cmocka_unit_test(test_nmctl_reload_prints_the_result),
+        cmocka_unit_test(test_nmctl_run_returns_the_exit_status_of_the_command),
+        cmocka_unit_test(test_nmctl_run_sends_the_requested_resources),
+        cmocka_unit_test(test_nmctl_run_by_root_sends_the_user_root),
+        cmocka_unit_test(test_nmctl_run_reports_a_refused_container),
+        cmocka_unit_test(test_nmctl_run_reports_that_its_container_is_queued),
+        cmocka_unit_test(test_each_ctrl_c_leads_to_the_next_step_of_nmctl_run),
         cmocka_unit_test(test_ctrl_c_ends_the_wait_for_an_answer),
     };
 

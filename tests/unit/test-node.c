@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The node sampler on a fake /proc, step by step, and once on the real one. */
+/* The sampler of the node with a fake /proc, and once with the real /proc. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -26,7 +26,7 @@ static void write_ticks(const struct fake_tree *proc, unsigned busy, unsigned id
     fake_tree_write(proc, "stat", text);
 }
 
-static void test_the_cpu_use_is_that_between_samples(void **state)
+static void test_the_cpu_use_is_measured_between_two_samples(void **state)
 {
     static const struct {
         const char *what;
@@ -60,7 +60,7 @@ static void test_the_cpu_use_is_that_between_samples(void **state)
         struct nm_node_sample n;
 
         write_ticks(&proc, steps[i].busy, steps[i].idle, steps[i].iowait);
-        /* A sample of memory alone leaves the interval of the CPU figures unchanged. */
+        /* A sample of memory alone doesn't change the interval of the CPU figures. */
         assert_int_equal(nm_node_sampler_sample_memory(s, steps[i].now_usec, &n), 0);
         assert_int_equal(n.memory_held_bytes, 57 << 10);
         assert_int_equal(n.n_cpus, 0);
@@ -96,9 +96,9 @@ static void test_memory_and_pressure_are_sampled(void **state)
     assert_int_equal(n.swap_free_bytes, 60 << 10);
     assert_true(n.memory_pressure_some_avg10 == 12.5);
     assert_true(n.memory_pressure_full_avg10 == 3.25);
-    assert_true(n.cpu_pressure_some_avg10 == 0); /* the file doesn't exist */
+    assert_true(n.cpu_pressure_some_avg10 == 0); /* the file doesn't exist in this case */
 
-    /* Memory in pools of huge pages can't be allocated by the page. */
+    /* Memory in pools of huge pages can't be allocated as single pages. */
     fake_tree_write(&proc, "meminfo", MEMINFO "HugePages_Total: 50\nHugepagesize: 2 kB\nHugetlb: 300 kB\n");
     assert_int_equal(nm_node_sampler_sample(s, 1, &n), 0);
     assert_int_equal(n.memory_total_bytes, 700 << 10);
@@ -108,7 +108,7 @@ static void test_memory_and_pressure_are_sampled(void **state)
     assert_int_equal(n.memory_total_bytes, 700 << 10);
     fake_tree_write(&proc, "meminfo", MEMINFO);
 
-    /* A broken file is an error, and the sample stays unchanged. */
+    /* A malformed file is an error, and the sample stays unchanged. */
     fake_tree_write(&proc, "meminfo", "MemTotal: 5 kB\n");
     assert_int_equal(nm_node_sampler_sample(s, 2, &n), -EBADMSG);
     assert_int_equal(nm_node_sampler_sample_memory(s, 2, &n), -EBADMSG);
@@ -116,8 +116,9 @@ static void test_memory_and_pressure_are_sampled(void **state)
     fake_tree_done(&proc);
 }
 
-/* A CPU that goes offline or comes online changes the sum of idle times: that interval has no rate. */
-static void test_a_changed_number_of_cpus_skips_an_interval(void **state)
+/* A CPU that goes offline or comes online changes the sum of idle times. The interval in which this happens has no CPU
+ * rate. */
+static void test_an_interval_in_which_the_number_of_cpus_changes_has_no_cpu_rate(void **state)
 {
     _cleanup_(nm_node_sampler_freep) struct nm_node_sampler *s = NULL;
     struct nm_node_sample n;
@@ -179,7 +180,7 @@ static void test_each_failed_allocation_is_an_error(void **state)
     fake_tree_done(&proc);
 }
 
-/* A sample succeeds without pressure files, and fails without any other file. */
+/* A sample succeeds without the pressure files. Without any of the other files, the sample fails. */
 static void test_only_pressure_files_may_be_missing(void **state)
 {
     _cleanup_(nm_node_sampler_freep) struct nm_node_sampler *s = NULL;
@@ -214,8 +215,9 @@ static void test_only_pressure_files_may_be_missing(void **state)
     fake_tree_done(&proc);
 }
 
-/* The limit of tasks is the smaller of two figures, or absent. */
-static void test_the_limit_of_tasks_is_the_smaller_figure(void **state)
+/* The limit of tasks is the smaller of two kernel figures. If one of them is missing or invalid, there is no limit of
+ * tasks. */
+static void test_the_limit_of_tasks_is_the_smaller_of_two_kernel_figures(void **state)
 {
     static const struct {
         const char *threads, *pids;
@@ -263,13 +265,13 @@ static void test_the_real_node_is_sampled(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_cpu_use_is_that_between_samples),
+        cmocka_unit_test(test_the_cpu_use_is_measured_between_two_samples),
         cmocka_unit_test(test_memory_and_pressure_are_sampled),
-        cmocka_unit_test(test_a_changed_number_of_cpus_skips_an_interval),
+        cmocka_unit_test(test_an_interval_in_which_the_number_of_cpus_changes_has_no_cpu_rate),
         cmocka_unit_test(test_a_missing_directory_is_an_error),
         cmocka_unit_test(test_each_failed_allocation_is_an_error),
         cmocka_unit_test(test_only_pressure_files_may_be_missing),
-        cmocka_unit_test(test_the_limit_of_tasks_is_the_smaller_figure),
+        cmocka_unit_test(test_the_limit_of_tasks_is_the_smaller_of_two_kernel_figures),
         cmocka_unit_test(test_the_real_node_is_sampled),
     };
 

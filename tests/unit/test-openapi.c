@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * openapi.json against the code: the same paths, methods, parameters and rights as the route table, the same request
- * members as the parser, and answers as described. openapi-check compares the answers of a running daemon.
+ * Compares openapi.json with the code: paths, methods, parameters and permissions with the route table, members of
+ * requests with the parser, and the described answers with the answers. openapi-check compares the answers of a running
+ * daemon.
  */
 
 #include "http-fixture.h"
@@ -46,7 +47,7 @@ static void compare_parameters(const struct nm_route *r, const json_t *operation
         fail_msg("%s: a parameter is not described", r->pattern);
 }
 
-static void test_routes_are_described(void **state)
+static void test_each_route_is_described_in_openapi_json(void **state)
 {
     json_t *doc = description();
 
@@ -69,7 +70,7 @@ static void test_routes_are_described(void **state)
     json_decref(doc);
 }
 
-static void test_described_routes_exist(void **state)
+static void test_each_described_route_exists(void **state)
 {
     json_t *doc = description(), *path, *operation;
     const char *pattern, *method;
@@ -113,7 +114,7 @@ static void test_each_described_member_of_a_submission_is_accepted(void **state)
             json_object_set_new(body, name, json_integer(nm_streq(name, "memory_bytes") ? 1 << 20 : 1));
         json_array_foreach(json_object_get(json_object_get(schema, "dependentRequired"), name), i, other)
         {
-            /* Both the parser and the description refuse one member without the other. */
+            /* Both the parser and the description refuse a member without the other member that it requires. */
             assert_int_equal(nm_messages_parse_submit(body, &s, &p), NM_AGENT_E_INVALID);
             assert_int_equal(openapi_check_request(doc, "POST", "/v1/containers", body, text, sizeof text), -EBADMSG);
             json_object_set_new(body, json_string_value(other), json_integer(1));
@@ -175,7 +176,7 @@ static void check(struct fixture *f, json_t *doc, const char *method, const char
     "\"other_partition\":0,\"elsewhere\":0,\"used\":0,\"full\":0,\"busier\":0},\"hosts\":0,\"racks\":0," \
     "\"waited_usec\":0,\"realtime_usec\":1,\"summary\":\"s\",\"explanation\":\"e\"}"
 
-/* Returns the answers of Hadoop's own interface, built as yarn/ builds them. */
+/* Returns the answers of Hadoop's REST interface, built in the same way as in yarn/. */
 static json_t *answers_of_upstream(void)
 {
     const struct nm_yarn_rest_node node = {.host = "n1", .port = 1, .report = "", .yarn_version = "3", .version = "1"};
@@ -227,7 +228,7 @@ static void fill(struct fixture *f)
     f->m->status.n_links = 1;
 }
 
-static void test_each_answer_is_as_described(void **state)
+static void test_each_answer_matches_its_description(void **state)
 {
     struct fixture *f = *state;
     json_t *doc = description();
@@ -271,7 +272,7 @@ static void test_each_answer_is_as_described(void **state)
     json_decref(doc);
 }
 
-/* Tests the checker itself: it must find each of these errors. */
+/* Tests the checker of this test: it must find each of these errors. */
 static void test_the_checker_finds_each_error(void **state)
 {
     static const struct {
@@ -299,7 +300,7 @@ static void test_the_checker_finds_each_error(void **state)
     json_decref(doc);
 }
 
-static void test_each_event_is_as_described(void **state)
+static void test_each_event_matches_its_description(void **state)
 {
     struct nm_event_record e = {.number = 1, .kind = NM_EVENT_STATE, .decision_number = 1};
     json_t *doc = description();
@@ -316,8 +317,8 @@ static void test_each_event_is_as_described(void **state)
     json_decref(doc);
 }
 
-/* Checks all words of the enums that appear in answers. */
-static void test_each_word_of_an_enum_is_described(void **state)
+/* Checks all enum values that answers can contain. */
+static void test_each_value_of_an_enum_is_described(void **state)
 {
     json_t *doc = description(), *j;
     char text[256];
@@ -349,13 +350,13 @@ static void test_each_word_of_an_enum_is_described(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_routes_are_described),
-        cmocka_unit_test(test_described_routes_exist),
+        cmocka_unit_test(test_each_route_is_described_in_openapi_json),
+        cmocka_unit_test(test_each_described_route_exists),
         cmocka_unit_test(test_each_described_member_of_a_submission_is_accepted),
-        cmocka_unit_test_setup_teardown(test_each_answer_is_as_described, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_each_answer_matches_its_description, fixture_setup, fixture_teardown),
         cmocka_unit_test(test_the_checker_finds_each_error),
-        cmocka_unit_test(test_each_event_is_as_described),
-        cmocka_unit_test(test_each_word_of_an_enum_is_described),
+        cmocka_unit_test(test_each_event_matches_its_description),
+        cmocka_unit_test(test_each_value_of_an_enum_is_described),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* util/option.h: command lines, the values that they set, and the messages of refused ones. */
+/* util/option.h: command lines, the values that they set, and the error messages for invalid command lines. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -60,7 +60,7 @@ static const struct nm_option other_table[] = {
 struct run {
     struct values values;
     struct other_values other;
-    struct nm_option_fault fault; /* the last reported fault */
+    struct nm_option_fault fault; /* the error that was reported last */
     unsigned n_faults;
     char words[12][32], *argv[13];
     int argc, first;
@@ -74,7 +74,7 @@ static void note_fault(const struct nm_option_fault *fault, void *userdata)
     run->n_faults++;
 }
 
-/* Parses a command line of words. */
+/* Splits a command line into words, and parses it. */
 static int parse(struct run *run, bool stops, const char *line)
 {
     const struct nm_option_parser p = {
@@ -94,7 +94,7 @@ static int parse(struct run *run, bool stops, const char *line)
     return nm_option_parse(&p, run->argc, run->argv, &run->first);
 }
 
-static void test_options_have_their_values(void **state)
+static void test_options_set_their_values(void **state)
 {
     struct run run;
 
@@ -114,7 +114,7 @@ static void test_options_have_their_values(void **state)
     assert_string_equal(run.values.file, "");
 }
 
-static void test_operands_follow_the_options(void **state)
+static void test_operands_may_follow_the_options(void **state)
 {
     struct run run;
 
@@ -132,8 +132,8 @@ static void test_operands_follow_the_options(void **state)
     assert_int_equal(run.first, 1);
 }
 
-/* Words after --version aren't read. */
-static void test_words_after_version_are_not_read(void **state)
+/* The words after --version are ignored. */
+static void test_words_after_version_are_ignored(void **state)
 {
     struct run run;
 
@@ -142,12 +142,12 @@ static void test_words_after_version_are_not_read(void **state)
     assert_int_equal(run.n_faults, 0);
 }
 
-static void test_each_mistake_is_named(void **state)
+static void test_each_invalid_command_line_has_its_error(void **state)
 {
     static const struct {
         const char *line;
         enum nm_option_fault_kind kind;
-        const char *option, *word, *nearest; /* NULL: none */
+        const char *option, *word, *nearest; /* NULL: no name */
     } rows[] = {
         {"--no-such", NM_OPTION_UNKNOWN, NULL, "--no-such", NULL},
         {"--cuont=3", NM_OPTION_UNKNOWN, NULL, "--cuont=3", "count"},
@@ -181,7 +181,7 @@ static void test_each_mistake_is_named(void **state)
     }
 }
 
-/* Checks the message of the fault, which is written to a file instead of stderr. */
+/* Checks the message for the error, which is written to a file instead of stderr. */
 static void assert_told(const struct nm_option_fault *fault, const char *expected)
 {
     _cleanup_fclose_ FILE *f = tmpfile();
@@ -199,7 +199,7 @@ static void assert_told(const struct nm_option_fault *fault, const char *expecte
     assert_string_equal(text, expected);
 }
 
-static void test_each_message_is_complete(void **state)
+static void test_each_error_message_is_complete(void **state)
 {
     const struct nm_option *all = &table[0], *file = &table[2], *count = &table[4], *word = &table[8];
 
@@ -220,7 +220,7 @@ static void test_each_message_is_complete(void **state)
                 "test-option: --word '3': it can be given at most 2 times\n");
 }
 
-static void test_an_option_is_found_by_either_name(void **state)
+static void test_an_option_is_found_by_its_long_and_short_name(void **state)
 {
     char label[64];
 
@@ -237,12 +237,12 @@ static void test_an_option_is_found_by_either_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_options_have_their_values),
-        cmocka_unit_test(test_operands_follow_the_options),
-        cmocka_unit_test(test_words_after_version_are_not_read),
-        cmocka_unit_test(test_each_mistake_is_named),
-        cmocka_unit_test(test_each_message_is_complete),
-        cmocka_unit_test(test_an_option_is_found_by_either_name),
+        cmocka_unit_test(test_options_set_their_values),
+        cmocka_unit_test(test_operands_may_follow_the_options),
+        cmocka_unit_test(test_words_after_version_are_ignored),
+        cmocka_unit_test(test_each_invalid_command_line_has_its_error),
+        cmocka_unit_test(test_each_error_message_is_complete),
+        cmocka_unit_test(test_an_option_is_found_by_its_long_and_short_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

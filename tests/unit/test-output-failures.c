@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Logs, with each of the system calls failing once: lost output is counted and reported, later output is written, and
- * no log exceeds its limit. A log that can't be shortened is still read to its end.
+ * Logs of containers when one of the system calls fails. Lost output is counted and reported, later output is written,
+ * and no log exceeds its limit. The output of a command is read to its end even if its log can't be shortened.
  */
 
 #include <setjmp.h>
@@ -31,7 +31,7 @@
 
 #define LIMIT NM_OUTPUT_MIN_BYTES
 #define PIECE 10000
-#define N_PIECES 20 /* three times the limit */
+#define N_PIECES 20 /* three times the limit of the log */
 #define END "the end\n"
 
 static char dir[64];
@@ -52,7 +52,7 @@ static void drop_dir(void)
 }
 
 struct trouble {
-    const char *call; /* NULL: opening a file fails */
+    const char *call; /* NULL: the call that opens a file fails */
     int error;
 };
 
@@ -124,7 +124,7 @@ static bool write_log(const struct trouble *t, unsigned n)
     return failed;
 }
 
-static void test_a_failed_write_loses_only_its_output(void **state)
+static void test_a_failed_write_loses_only_the_output_of_this_write(void **state)
 {
     static const struct trouble troubles[] = {
         {NULL, 0},        {"write", ENOSPC}, {"write", EINTR}, {"renameat", ENOSPC},
@@ -137,7 +137,7 @@ static void test_a_failed_write_loses_only_its_output(void **state)
             ;
 }
 
-/* Lost output is reported before the next output, or at the end. */
+/* Lost output is reported before the next output, or when the log is closed. */
 static void test_lost_output_is_reported(void **state)
 {
     char tail[300];
@@ -147,7 +147,7 @@ static void test_lost_output_is_reported(void **state)
     make_dir();
     assert_int_equal(nm_output_open(dir_fd, "stdout", 0, &o), 0);
     nm_output_write(&o, "begun", 5);
-    o.times.apart_usec = UINT64_C(3600) * 1000000; /* prevents a separate write for another time */
+    o.times.apart_usec = UINT64_C(3600) * 1000000; /* prevents a separate write of another output time */
     for (unsigned n = 1; n <= 2; n++) {
         fail_call("write", n, ENOSPC);
         nm_output_write(&o, "lost", 4);
@@ -168,7 +168,8 @@ static void limit_files(rlim_t bytes)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-/* A write that fails at the process' limit on file sizes is reported with that limit instead of a full disk. */
+/* A write that fails because of the process' limit on file sizes is reported with this limit, and not as a full
+ * disk. */
 static void test_a_write_beyond_the_process_limit_is_reported(void **state)
 {
     char tail[300];
@@ -179,13 +180,14 @@ static void test_a_write_beyond_the_process_limit_is_reported(void **state)
     assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
     assert_int_equal(nm_output_open(dir_fd, "stdout", 0, &o), 0);
     nm_output_write(&o, "some", 4);
-    o.times.apart_usec = UINT64_C(3600) * 1000000; /* prevents another time in this log */
+    o.times.apart_usec = UINT64_C(3600) * 1000000; /* prevents another output time in this log */
     limit_files(10);
     nm_output_write(&o, "more than fits", 14);
     assert_int_equal(o.error, -EFBIG);
     assert_int_equal(ftruncate(o.fd, 4), 0); /* makes some bytes free again */
     o.size = 4;
-    nm_output_write(&o, "again", 5); /* the text follows a line about the loss, of which a part fits */
+    /* a line about the lost output precedes this text, and only a part of the line fits */
+    nm_output_write(&o, "again", 5);
     assert_int_equal(o.error, -EFBIG);
     limit_files(RLIM_INFINITY);
     nm_output_close(&o);
@@ -195,8 +197,8 @@ static void test_a_write_beyond_the_process_limit_is_reported(void **state)
     drop_dir();
 }
 
-/* After a failure the log is either shortened, unchanged, or the half that was to be kept. The next attempt
- * succeeds. */
+/* After a failed call the log is unchanged, or is shortened, or contains only the half that was to be kept. The next
+ * attempt succeeds. */
 static bool shorten_log(const struct trouble *t, unsigned n, uint64_t limit)
 {
     struct nm_output_piece p;
@@ -221,13 +223,13 @@ static bool shorten_log(const struct trouble *t, unsigned n, uint64_t limit)
     return failed;
 }
 
-static void test_a_failed_shortening_keeps_the_log(void **state)
+static void test_after_a_failed_call_a_log_can_still_be_shortened(void **state)
 {
     static const struct trouble troubles[] = {
         {NULL, 0},       {"fstat", EIO},     {"pread", EIO},   {"ftruncate", EIO},
         {"write", EIO},  {"renameat", EIO},  {"unlinkat", EIO}, {"pwrite", EIO},
     };
-    static const uint64_t limits[] = {0, LIMIT}; /* one file, and two files */
+    static const uint64_t limits[] = {0, LIMIT}; /* the log consists of one file, or of two files */
 
     (void)state;
     for (size_t i = 0; i < NM_ARRAY_SIZE(troubles); i++)
@@ -236,8 +238,8 @@ static void test_a_failed_shortening_keeps_the_log(void **state)
                 ;
 }
 
-/* Without memory the log is not shortened at all. */
-static void test_without_memory_a_log_is_not_shortened(void **state)
+/* If memory can't be allocated, the log is not shortened. */
+static void test_a_log_is_not_shortened_if_memory_can_not_be_allocated(void **state)
 {
     struct nm_output o;
     bool failed = true;
@@ -261,11 +263,11 @@ static void test_without_memory_a_log_is_not_shortened(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_failed_write_loses_only_its_output),
+        cmocka_unit_test(test_a_failed_write_loses_only_the_output_of_this_write),
         cmocka_unit_test(test_lost_output_is_reported),
         cmocka_unit_test(test_a_write_beyond_the_process_limit_is_reported),
-        cmocka_unit_test(test_a_failed_shortening_keeps_the_log),
-        cmocka_unit_test(test_without_memory_a_log_is_not_shortened),
+        cmocka_unit_test(test_after_a_failed_call_a_log_can_still_be_shortened),
+        cmocka_unit_test(test_a_log_is_not_shortened_if_memory_can_not_be_allocated),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

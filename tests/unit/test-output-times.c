@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Times of output: points are recorded, thinned out when there are too many, and looked up again. */
+/* Times at which a command wrote its output. The times are recorded, thinned out when there are too many of them, and
+ * found by position. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,13 +22,13 @@
 #include "tests/unit/remove-tree.h"
 #include "util/macros.h"
 
-#define LOG_MAX 65536 /* 256 points for this size */
+#define LOG_MAX 65536 /* a log of this size has 256 recorded times */
 #define POINTS 256
 
 static char dir[64];
 static int dir_fd;
 
-/* The clock of the code under test, in microseconds. */
+/* The clock that the tested code reads, in microseconds. */
 static uint64_t now_usec;
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ts)
@@ -86,7 +87,7 @@ static void test_the_time_of_a_byte_is_found(void **state)
     (void)state;
     assert_int_equal(nm_output_times_open(dir_fd, "stdout", &fd), -ENOENT);
     note(&t, 0, 0);
-    now_usec += 500; /* close enough to count as the same time */
+    now_usec += 500; /* so short after the last write that both writes get the same time */
     note(&t, 10, 0);
     now_usec += 1000;
     note(&t, 20, 0);
@@ -100,14 +101,14 @@ static void test_the_time_of_a_byte_is_found(void **state)
     assert_int_equal(nm_output_times_of(&r, 29), first + 1500);
     assert_int_equal(nm_output_times_of(&r, 1000), first + 1500 - 5000000);
     nm_output_times_reader_done(&r);
-    /* The last point counts. */
+    /* The search compares with the last recorded time, even if the clock was set back before it. */
     fd = open_times();
     assert_int_equal(nm_output_times_since(fd, first + 1), UINT64_MAX);
     assert_int_equal(nm_output_times_since(fd, first - 5000000), 0);
     assert_int_equal(close(fd), 0);
 }
 
-static void test_a_reader_ahead_of_the_times_gets_none(void **state)
+static void test_a_byte_before_the_first_recorded_time_has_no_time(void **state)
 {
     struct nm_output_times t = NM_OUTPUT_TIMES_NULL;
     struct nm_output_times_reader r;
@@ -129,8 +130,9 @@ static void test_a_reader_ahead_of_the_times_gets_none(void **state)
     nm_output_times_close(&t);
 }
 
-/* The number of points stays within its limit, however long the output lasts, and no time is too late. */
-static void test_the_number_of_points_is_limited(void **state)
+/* The number of recorded times stays within its limit, however long the command writes. No recorded time is too
+ * late. */
+static void test_the_number_of_recorded_times_is_limited(void **state)
 {
     struct nm_output_times t = NM_OUTPUT_TIMES_NULL;
     struct nm_output_times_reader r;
@@ -156,8 +158,9 @@ static void test_the_number_of_points_is_limited(void **state)
     nm_output_times_close(&t);
 }
 
-/* The cut from the log removes its points as well, so that the remaining ones stay exact. */
-static void test_a_cut_log_loses_its_points(void **state)
+/* When the beginning of a log is cut, the recorded times of this part are removed. The other recorded times stay
+ * exact. */
+static void test_cutting_a_log_removes_the_recorded_times_of_the_cut_part(void **state)
 {
     struct nm_output_times t = NM_OUTPUT_TIMES_NULL;
     struct nm_output_times_reader r;
@@ -184,8 +187,8 @@ static void note_until_thinned(struct nm_output_times *t)
     }
 }
 
-/* A failed call may lose points. It must not create a wrong point or leave a file behind. */
-static void test_a_failed_call_creates_no_wrong_point(void **state)
+/* A failed call may lose recorded times. It must not record a wrong time or leave a file behind. */
+static void test_a_failed_call_records_no_wrong_time(void **state)
 {
     static const char *const calls[] = {"write", "pread", "fstat", "renameat"};
 
@@ -214,8 +217,9 @@ static void test_a_failed_call_creates_no_wrong_point(void **state)
         }
 }
 
-/* A log whose last points could not be kept has no points, since the old ones belong to other bytes. */
-static void test_a_log_with_lost_points_has_none(void **state)
+/* If the last recorded times of a log can't be kept, the log has no recorded times, since the older ones belong to
+ * other bytes. */
+static void test_a_log_whose_last_recorded_times_are_lost_has_none(void **state)
 {
     static const char *const calls[] = {"pread", "pwrite", "ftruncate"};
 
@@ -234,7 +238,8 @@ static void test_a_log_with_lost_points_has_none(void **state)
     }
 }
 
-/* After its shim was killed, nmd continues the shim's file. A partial point in it is ignored. */
+/* After nm-shim was killed, nmd appends to the file of recorded times that nm-shim wrote. An incomplete record in the
+ * file is ignored. */
 static void test_nmd_continues_the_file_of_a_killed_shim(void **state)
 {
     struct nm_output_times t = NM_OUTPUT_TIMES_NULL;
@@ -262,11 +267,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_the_time_of_a_byte_is_found, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_reader_ahead_of_the_times_gets_none, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_the_number_of_points_is_limited, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_cut_log_loses_its_points, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_failed_call_creates_no_wrong_point, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_log_with_lost_points_has_none, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_byte_before_the_first_recorded_time_has_no_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_number_of_recorded_times_is_limited, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_cutting_a_log_removes_the_recorded_times_of_the_cut_part,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_failed_call_records_no_wrong_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_log_whose_last_recorded_times_are_lost_has_none, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_nmd_continues_the_file_of_a_killed_shim, set_up, tear_down),
     };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Each reason why memory may stay above the preemption threshold without a reaction, and its sentence. */
+/* Each reason for which nmd takes no action although memory is above the preemption threshold, and the sentence for
+ * this reason. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +22,7 @@ static struct nm_policy_settings settings = {
     .kills_per_minute = 20,
 };
 
-/* Returns inputs for which the next sample would lead to an action. */
+/* Returns input values for which the next sample would lead to an action. */
 static struct nm_over_beta acted_on(void)
 {
     return (struct nm_over_beta){.settings = &settings, .used_bytes = MIB(970), .in_use_bytes = MIB(960),
@@ -37,7 +38,7 @@ static void expect(const struct nm_over_beta *o, const char *part)
     assert_non_null(strstr(text, "Memory used or reserved is 970 MiB of 1000 MiB (97.0 %), above the preemption "
                                  "threshold of 95 %, but nmd takes no memory back: "));
     assert_non_null(strstr(text, part));
-    assert_int_equal(text[strlen(text) - 1], '.'); /* the buffer holds the whole sentence */
+    assert_int_equal(text[strlen(text) - 1], '.'); /* the buffer must hold the complete sentence */
 }
 
 static void test_below_beta_nothing_is_reported(void **state)
@@ -48,13 +49,13 @@ static void test_below_beta_nothing_is_reported(void **state)
     (void)state;
     assert_false(nm_over_beta_explain(&o, text, sizeof text));
     assert_string_equal(text, "");
-    o.used_bytes = MIB(950); /* at the threshold, not above it */
+    o.used_bytes = MIB(950); /* memory is at the threshold, not above it */
     o.takeable_bytes = 0;
     assert_false(nm_over_beta_explain(&o, text, sizeof text));
     assert_string_equal(text, "");
 }
 
-static void test_each_reason_has_a_text(void **state)
+static void test_each_reason_has_a_sentence(void **state)
 {
     struct nm_over_beta o = acted_on();
 
@@ -79,8 +80,8 @@ static void test_each_reason_has_a_text(void **state)
     expect(&o, "no fresh sample");
 }
 
-/* A budget of no kills is a budget, too. */
-static void test_a_budget_of_no_kills_is_named(void **state)
+/* The reason also names a kill budget of 0. */
+static void test_the_reason_names_a_kill_budget_of_zero(void **state)
 {
     struct nm_over_beta o = acted_on();
 
@@ -90,7 +91,7 @@ static void test_a_budget_of_no_kills_is_named(void **state)
     settings.kills_per_minute = 20;
 }
 
-static void test_a_small_buffer_is_not_overrun(void **state)
+static void test_a_sentence_does_not_overrun_a_small_buffer(void **state)
 {
     struct nm_over_beta o = acted_on();
     char text[16];
@@ -105,9 +106,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_below_beta_nothing_is_reported),
-        cmocka_unit_test(test_each_reason_has_a_text),
-        cmocka_unit_test(test_a_budget_of_no_kills_is_named),
-        cmocka_unit_test(test_a_small_buffer_is_not_overrun),
+        cmocka_unit_test(test_each_reason_has_a_sentence),
+        cmocka_unit_test(test_the_reason_names_a_kill_budget_of_zero),
+        cmocka_unit_test(test_a_sentence_does_not_overrun_a_small_buffer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

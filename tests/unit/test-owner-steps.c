@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The life of an owner's container, from its preparation to the acknowledgement of its end, with an nmd that dies at
- * one step: real journal, shims and commands. The next nmd finds what the journal contained by then, receives the same
- * requests again, and completes the container.
+ * The life of an owner's container, from its preparation to the acknowledgement of its result, when nmd crashes at one
+ * step. The journal, the shims and the commands are real. The next nmd finds the data that the journal contained at the
+ * crash, receives the same requests again, and completes the container.
  */
 
 #include <setjmp.h>
@@ -29,7 +29,7 @@ static bool is_running(const struct nm_live_container *l)
     return l->c->view.state == NM_RUNNING && l->c->pid > 0;
 }
 
-/* Each run of the command appends a byte to a file of the test. */
+/* Each run of the command appends one byte to a file of the test. */
 static struct nm_container *find_or_submit(struct manager_world *w)
 {
     const char *const argv[] = {"/bin/sh", "-c", "printf x >>\"$0/runs\"; exec sleep 1000", w->tree.path, NULL};
@@ -58,7 +58,7 @@ static void end_it(struct manager_world *w, struct nm_live_container *l)
     while (runs(w) == 0 && kill(l->c->pid, 0) == 0)
         (void)usleep(1000);
     assert_int_equal(nm_manager_end(w->m, OWNER, ID, &end, &p), 0);
-    assert_int_equal(kill(l->c->pid, SIGKILL), 0); /* the fake cgroup's kill signals no process */
+    assert_int_equal(kill(l->c->pid, SIGKILL), 0); /* the fake cgroup's kill sends no signal to processes */
     manager_world_wait(w, l, manager_world_shim_is_gone);
     if (l->cg) /* NULL if a former nmd created the cgroup */
         assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
@@ -90,7 +90,7 @@ static void go_on(struct manager_world *w)
 struct death {
     const char *step;
     enum nm_state found;
-    bool kept; /* the result is kept until it is acknowledged */
+    bool kept; /* nmd keeps the result until the owner acknowledges it */
 };
 
 static void finish_after(struct manager_world *w, const struct death *d)
@@ -112,7 +112,7 @@ static void finish_after(struct manager_world *w, const struct death *d)
     fake_tree_unlink(&w->tree, "runs");
 }
 
-static void test_death_at_each_step(void **state)
+static void test_a_crash_of_nmd_at_each_step_loses_no_container(void **state)
 {
     static const struct death deaths[] = {
         {"submit-journalled", NM_NEW, true},
@@ -128,7 +128,7 @@ static void test_death_at_each_step(void **state)
         finish_after(*state, &deaths[i]);
 }
 #else
-static void test_death_at_each_step(void **state)
+static void test_a_crash_of_nmd_at_each_step_loses_no_container(void **state)
 {
     (void)state;
     skip();
@@ -137,7 +137,7 @@ static void test_death_at_each_step(void **state)
 
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {TEST(test_death_at_each_step)};
+    static const struct CMUnitTest tests[] = {TEST(test_a_crash_of_nmd_at_each_step_loses_no_container)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The interface between nmd and an owner of containers, on a whole manager with real journal, shims and commands. The
- * test is independent of any upstream.
+ * The interface between nmd and an owner of containers, with a complete manager and real journal, shims and commands.
+ * The test needs no upstream.
  */
 
 #include <errno.h>
@@ -44,15 +44,15 @@ static bool is_running(const struct nm_live_container *l)
     return l->c->view.state == NM_RUNNING;
 }
 
-/* ---- causes of ends ------------------------------------------------------------------------------ */
+/* ---- causes of a container's end ----------------------------------------------------------------- */
 
 static struct nm_container *end_it(struct manager_world *w, struct nm_live_container *l)
 {
     struct nm_container *c = l->c;
 
     manager_world_settle(w);
-    if (c->view.state != NM_COMPLETED) { /* the container runs */
-        assert_int_equal(kill(l->c->pid, SIGKILL), 0); /* the fake cgroup's kill signals no process */
+    if (c->view.state != NM_COMPLETED) { /* the container is running */
+        assert_int_equal(kill(l->c->pid, SIGKILL), 0); /* the fake cgroup's kill sends no signal to processes */
         manager_world_wait(w, l, manager_world_shim_is_gone);
         assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
     }
@@ -61,7 +61,7 @@ static struct nm_container *end_it(struct manager_world *w, struct nm_live_conta
     return c;
 }
 
-static void test_an_end_by_the_owner_has_its_code(void **state)
+static void test_a_container_ended_by_its_owner_has_the_owners_code(void **state)
 {
     struct nm_end first = {.code = -105, .message = "its master asked for it"}, second = {.code = -106, .now = true};
     struct nm_submit s = request(NM_GUARANTEED);
@@ -77,7 +77,8 @@ static void test_an_end_by_the_owner_has_its_code(void **state)
     assert_int_equal(nm_manager_end(w->m, "another", id, &first, &p), NM_AGENT_E_NOT_FOUND);
     assert_int_equal(nm_manager_end(w->m, OWNER, "container_1_000099", &first, &p), NM_AGENT_E_NOT_FOUND);
     assert_int_equal(nm_manager_end(w->m, OWNER, id, &first, &p), 0);
-    assert_int_equal(nm_manager_end(w->m, OWNER, id, &second, &p), 0); /* a second end, for another reason */
+    /* a second request to end the container, for another reason */
+    assert_int_equal(nm_manager_end(w->m, OWNER, id, &second, &p), 0);
     assert_int_equal(end_it(w, l)->exit_reason, NM_EXIT_KILLED);
     for (int i = 0; i < 2; i++) {
         const struct nm_container *c = known(w, id);
@@ -91,8 +92,9 @@ static void test_an_end_by_the_owner_has_its_code(void **state)
     }
 }
 
-/* A container that a person ends has the cause USER and no code of its owner, so that the owner can tell. */
-static void test_an_end_by_a_user_has_that_cause(void **state)
+/* A container that a user ends has the cause USER and no code of its owner. The owner can thus distinguish its own
+ * requests from those of users. */
+static void test_a_container_ended_by_a_user_has_the_cause_user(void **state)
 {
     struct nm_submit s = request(NM_GUARANTEED);
     struct manager_world *w = *state;
@@ -108,8 +110,8 @@ static void test_an_end_by_a_user_has_that_cause(void **state)
     assert_int_equal(c->owner_code, 0);
 }
 
-/* A kill by the policy has the figures as its cause. A container that ends by itself has no cause. */
-static void test_an_end_by_the_policy_has_its_figures(void **state)
+/* A kill by the policy is reported with the figures that caused it. A container whose command exits has no cause. */
+static void test_a_kill_by_the_policy_is_reported_with_its_figures(void **state)
 {
     struct nm_submit guaranteed = request(NM_GUARANTEED), opportunistic = request(NM_OPPORTUNISTIC);
     struct manager_world *w = *state;
@@ -138,7 +140,8 @@ static int signal_it(struct manager_world *w, const struct nm_live_container *l,
     return nm_manager_signal(w->m, OWNER, l->c->id, signo, p);
 }
 
-/* test-cgroup-direct.c tests which processes of a real cgroup receive the signal: a fake cgroup has no members. */
+/* This test checks no receivers, since a fake cgroup has no member processes. test-cgroup-direct.c tests which
+ * processes of a real cgroup receive the signal. */
 static void test_a_signal_reaches_the_container(void **state)
 {
     struct nm_submit s = request(NM_OPPORTUNISTIC);
@@ -159,7 +162,8 @@ static void test_a_signal_reaches_the_container(void **state)
     assert_int_equal(signal_it(w, l, SIGKILL, &p), 0);
     assert_int_equal(l->c->view.state, NM_KILLING);
     assert_int_equal(l->decision.reason, NM_REASON_OWNER);
-    assert_int_equal(signal_it(w, l, SIGTERM, &p), NM_AGENT_E_CONFLICT); /* all its processes have ended */
+    /* all processes of the container have exited */
+    assert_int_equal(signal_it(w, l, SIGTERM, &p), NM_AGENT_E_CONFLICT);
     assert_int_equal(signal_it(w, l, SIGKILL, &p), 0);
     (void)end_it(w, l);
 }
@@ -208,22 +212,23 @@ static void test_invalid_ids_are_refused(void **state)
 {
     static const char *const bad[] = {
         "", "container_", "5", "task_1", "container_1/2", "container_1.2", "container_../x", "container_a b",
-        "container_a-b", "Container_a", "container_1_000001", /* the form of nmd's own ids */
+        "container_a-b", "Container_a", "container_1_000001", /* ids in the form of those that nmd assigns */
         "container_e1234567_1410901177871_1234567890_12345_1099511627775_",
     };
     struct manager_world *w = *state;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++)
         assert_int_equal(try_id(w, bad[i]), NM_AGENT_E_INVALID);
-    /* Submit the longest id that YARN can have, one that looks like nmd's own, and some others. */
+    /* Submit a container with the longest id that YARN can assign, one with an id that looks like nmd's own ids, and
+     * others. */
     (void)submit_id(w, "container_e1234567_1410901177871_1234567890_12345_1099511627775");
     (void)submit_id(w, "container_1_1");
     (void)submit_id(w, "container_a");
 }
 
-/* The id is used in all names of the container and after a restart. Another container can't have it while this one
- * is known. */
-static void test_an_owners_id_is_kept_over_a_restart(void **state)
+/* The id is part of all names of the container, also after a restart. No other container can get the id while nmd knows
+ * this container. */
+static void test_an_id_chosen_by_an_owner_survives_a_restart(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l, *own;
@@ -243,12 +248,12 @@ static void test_an_owners_id_is_kept_over_a_restart(void **state)
     manager_world_restart(w);
     assert_int_equal(known(w, YARNS)->view.seq, seq);
     assert_int_equal(try_id(w, YARNS), NM_AGENT_E_CONFLICT);
-    own = submit_id(w, NULL); /* nmd's own numbers continue */
+    own = submit_id(w, NULL); /* the numbers that nmd assigns to containers continue after the restart */
     assert_int_equal(own->c->view.seq, seq + 1);
 }
 
-/* After a container is removed, no file is left that a new container of that id could take as its own. */
-static void test_an_id_can_be_used_after_a_removal(void **state)
+/* After a container has been removed, no file remains that a new container with the same id could use by mistake. */
+static void test_an_id_can_be_used_again_after_a_removal(void **state)
 {
     struct manager_world *w = *state;
     struct nm_problem p;
@@ -260,15 +265,15 @@ static void test_an_id_can_be_used_after_a_removal(void **state)
     assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, YARNS, true, &p), 0);
     (void)end_it(w, l);
     (void)nm_lists_forget_ended(w->m, UINT64_MAX);
-    fake_tree_write(&w->tree, "state/containers/" YARNS "/gate", ""); /* a former removal had failed */
+    fake_tree_write(&w->tree, "state/containers/" YARNS "/gate", ""); /* a former removal of this file has failed */
     l = submit_id(w, YARNS);
     assert_false(fake_tree_has(&w->tree, "state/containers/" YARNS "/gate"));
     manager_world_wait(w, l, is_running);
     assert_true(fake_tree_has(&w->tree, "state/containers/" YARNS "/gate"));
 }
 
-/* The journal is lost: the copy contains the id as well. */
-static void test_an_owners_id_is_kept_without_the_journal(void **state)
+/* The journal is lost. The snapshot of the container contains the id as well. */
+static void test_an_id_chosen_by_an_owner_survives_the_loss_of_the_journal(void **state)
 {
     struct manager_world *w = *state;
 
@@ -312,8 +317,8 @@ static unsigned n_of(struct manager_world *w, const char *owner)
     return n;
 }
 
-/* The blob is kept as long as the container, through a restart and the loss of the journal. */
-static void test_a_blob_is_kept_with_its_container(void **state)
+/* The blob exists as long as the container, also after a restart and after the loss of the journal. */
+static void test_a_blob_survives_a_restart_and_the_loss_of_the_journal(void **state)
 {
     const struct nm_blob other = blob_of("another"), none = {0};
     struct nm_submit s = request(NM_GUARANTEED);
@@ -333,7 +338,7 @@ static void test_a_blob_is_kept_with_its_container(void **state)
     fake_tree_unlink(&w->tree, "state/nmd.db");
     manager_world_restart(w);
     assert_blob(w, YARNS, "another");
-    manager_world_restart(w); /* the blob is in the new journal */
+    manager_world_restart(w); /* the new journal contains the blob */
     assert_blob(w, YARNS, "another");
     assert_int_equal(n_of(w, OWNER), 1);
     assert_int_equal(n_of(w, "local"), 0);
@@ -341,7 +346,7 @@ static void test_a_blob_is_kept_with_its_container(void **state)
     assert_blob(w, YARNS, "");
 }
 
-static void test_a_blob_ends_with_its_container(void **state)
+static void test_a_blob_is_removed_with_its_container(void **state)
 {
     const struct nm_blob other = blob_of("another");
     struct nm_submit s = request(NM_GUARANTEED);
@@ -360,8 +365,8 @@ static void test_a_blob_ends_with_its_container(void **state)
     assert_blob(w, YARNS, "");
 }
 
-/* The sum of all blobs is bounded, as the sum of all commands is. */
-static void test_blobs_are_bounded(void **state)
+/* The sum of the sizes of all blobs is limited, and so is the sum of the sizes of all commands. */
+static void test_the_total_size_of_blobs_is_limited(void **state)
 {
     char *large = calloc(1, NM_BLOB_MAX + 1);
     struct nm_blob blob = {.data = large, .bytes = NM_BLOB_MAX + 1};
@@ -386,13 +391,14 @@ static void test_blobs_are_bounded(void **state)
     assert_int_equal(r, NM_AGENT_E_UNAVAILABLE);
     assert_in_range(n, 32, 64);
     assert_int_equal(nm_manager_set_blob(w->m, OWNER, small->c->id, &blob, &p), NM_AGENT_E_UNAVAILABLE);
-    assert_int_equal(nm_manager_set_blob(w->m, OWNER, c->id, &blob, &p), 0); /* the blob's bytes are counted already */
+    /* the bytes of this blob are counted already */
+    assert_int_equal(nm_manager_set_blob(w->m, OWNER, c->id, &blob, &p), 0);
     free(large);
 }
 
 /* ---- results until their acknowledgement --------------------------------------------------------- */
 
-static void test_result_is_kept(void **state)
+static void test_a_result_is_kept_until_its_acknowledgement(void **state)
 {
     struct nm_status status;
     struct nm_submit s = request(NM_GUARANTEED);
@@ -428,8 +434,9 @@ static void test_result_is_kept(void **state)
     assert_null(nm_lists_by_id(w->m, YARNS));
 }
 
-/* An owner with too many unacknowledged results can't submit containers that keep their result. Others can start. */
-static void test_results_are_bounded(void **state)
+/* An owner with too many unacknowledged results can't submit containers whose results must be kept. Other owners can
+ * submit containers. */
+static void test_the_number_of_unacknowledged_results_is_limited(void **state)
 {
     struct nm_submit s = request(NM_OPPORTUNISTIC);
     struct manager_world *w = *state;
@@ -494,7 +501,7 @@ static void test_a_prepared_container_starts(void **state)
     assert_int_equal(status.preparing, 1);
     assert_int_equal(status.queued, 0);
     assert_int_equal(status.guaranteed_running, 0);
-    assert_int_equal(status.removable_since_realtime_usec, 0); /* the container keeps the node from being removable */
+    assert_int_equal(status.removable_since_realtime_usec, 0); /* the node isn't removable while the container exists */
     assert_int_equal(nm_manager_prepared(w->m, "somebody", id, &p), NM_AGENT_E_NOT_FOUND);
     assert_int_equal(nm_manager_prepared(w->m, OWNER, id, &p), 0);
     assert_string_equal(l->c->progress, "");
@@ -504,7 +511,7 @@ static void test_a_prepared_container_starts(void **state)
     assert_string_equal(told, " NEW LOCALIZING SCHEDULED RUNNING");
 }
 
-/* The command has not begun, so there is no process to kill. */
+/* The command of the container has not been started, so there is no process to kill. */
 static void test_a_container_in_preparation_ends_without_a_kill(void **state)
 {
     struct nm_submit s = request(NM_OPPORTUNISTIC);
@@ -533,8 +540,8 @@ static void test_a_container_in_preparation_ends_without_a_kill(void **state)
     assert_int_equal(c->exit_reason, NM_EXIT_DRAINED);
 }
 
-/* Prepared containers are also restored from the copy alone. The requests that are allowed for queued containers are
- * allowed for them. */
+/* Prepared containers are also restored from the snapshot alone. A prepared container accepts the same requests as a
+ * queued container. */
 static void test_a_prepared_container_is_restored(void **state)
 {
     struct nm_submit s = request(NM_GUARANTEED);
@@ -572,7 +579,7 @@ static void decide(struct manager_world *w)
     manager_world_settle(w);
 }
 
-/* On an unhealthy node no container starts; requests to end one are carried out. */
+/* On an unhealthy node no container starts. Requests to end a container are carried out. */
 static void test_an_unhealthy_node_starts_no_container(void **state)
 {
     struct nm_submit s = request(NM_OPPORTUNISTIC), locals = request(NM_OPPORTUNISTIC);
@@ -597,7 +604,7 @@ static void test_an_unhealthy_node_starts_no_container(void **state)
     nm_manager_get_status(w->m, &status);
     assert_int_equal(status.queue_limit, 1);
     assert_int_equal(status.counters.shed, 2);
-    c[1] = manager_world_submit_as(w, &s)->c; /* the upstream did not know this one when it set the limit */
+    c[1] = manager_world_submit_as(w, &s)->c; /* the upstream didn't know of this container when it set the limit */
     decide(w);
     assert_int_equal(c[1]->view.state, NM_SCHEDULED);
     nm_manager_set_queue_limit(w->m, OWNER, 1);
@@ -614,7 +621,7 @@ static bool is_paused(const struct nm_live_container *l)
     return l->c->view.state == NM_PAUSED;
 }
 
-/* A limit of 0 affects neither containers that need no place in the queue nor those that already have one. */
+/* A queue limit of 0 affects neither containers that start without the queue nor containers that are queued already. */
 static void test_a_queue_limit_of_zero_affects_only_queued_containers(void **state)
 {
     struct nm_submit s = request(NM_OPPORTUNISTIC);
@@ -639,7 +646,7 @@ static void test_a_queue_limit_of_zero_affects_only_queued_containers(void **sta
     assert_int_equal(w->m->counters.shed, 0);
 }
 
-/* ---- death of nmd -------------------------------------------------------------------------------- */
+/* ---- crash of nmd -------------------------------------------------------------------------------- */
 
 static void in_another_nmd(struct manager_world *w, void (*story)(struct manager_world *w))
 {
@@ -688,7 +695,7 @@ static void acknowledge_and_die(struct manager_world *w)
     assert_int_equal(nm_manager_acknowledge(w->m, OWNER, YARNS, &p), 0);
 }
 
-/* A change that was reported to the owner as done is also done for the next nmd. */
+/* A change that nmd has reported to the owner as done is still done after a crash of nmd. */
 static void test_a_reported_change_survives_a_crash(void **state)
 {
     struct manager_world *w = *state;
@@ -715,20 +722,20 @@ static void test_a_reported_change_survives_a_crash(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        TEST(test_an_end_by_the_owner_has_its_code),
-        TEST(test_an_end_by_a_user_has_that_cause),
-        TEST(test_an_end_by_the_policy_has_its_figures),
+        TEST(test_a_container_ended_by_its_owner_has_the_owners_code),
+        TEST(test_a_container_ended_by_a_user_has_the_cause_user),
+        TEST(test_a_kill_by_the_policy_is_reported_with_its_figures),
         TEST(test_a_signal_reaches_the_container),
         TEST(test_a_signal_kills_a_queued_container),
         TEST(test_invalid_ids_are_refused),
-        TEST(test_an_owners_id_is_kept_over_a_restart),
-        TEST(test_an_id_can_be_used_after_a_removal),
-        TEST(test_an_owners_id_is_kept_without_the_journal),
-        TEST(test_a_blob_is_kept_with_its_container),
-        TEST(test_a_blob_ends_with_its_container),
-        TEST(test_blobs_are_bounded),
-        TEST(test_result_is_kept),
-        TEST(test_results_are_bounded),
+        TEST(test_an_id_chosen_by_an_owner_survives_a_restart),
+        TEST(test_an_id_can_be_used_again_after_a_removal),
+        TEST(test_an_id_chosen_by_an_owner_survives_the_loss_of_the_journal),
+        TEST(test_a_blob_survives_a_restart_and_the_loss_of_the_journal),
+        TEST(test_a_blob_is_removed_with_its_container),
+        TEST(test_the_total_size_of_blobs_is_limited),
+        TEST(test_a_result_is_kept_until_its_acknowledgement),
+        TEST(test_the_number_of_unacknowledged_results_is_limited),
         TEST(test_a_prepared_container_starts),
         TEST(test_a_container_in_preparation_ends_without_a_kill),
         TEST(test_a_prepared_container_is_restored),

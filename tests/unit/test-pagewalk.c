@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Walks over the pages of processes by a child process: killed walks, ended processes, and children that end slowly.
+ * A child process walks over the pages of processes. The tests cover child processes that are killed, processes that
+ * end during the walk, and child processes that exit slowly.
  */
 
 #include <errno.h>
@@ -19,7 +20,7 @@
 #include "util/clock.h"
 
 static bool children_end_slowly;
-static unsigned waitpid_interrupted; /* so many calls are interrupted by a signal */
+static unsigned waitpid_interrupted; /* number of calls that a signal interrupts */
 static pid_t last_child;
 
 pid_t __real_fork(void);
@@ -51,7 +52,7 @@ static int start_walk(struct fixture *f, struct nm_pagewalk *w)
     return nm_pagewalk_start(w, f->proc.path, &pid_10, &some_bytes, 1, 0, UINT64_MAX);
 }
 
-/* Makes the reader of this file wait for a writer that never comes. */
+/* Makes the reader of this file wait for a writer that doesn't exist. */
 static void hold_up(struct fixture *f)
 {
     char path[128];
@@ -70,18 +71,19 @@ static void test_a_killed_walk_leaves_the_result_unchanged(void **state)
     hold_up(f);
     assert_int_equal(start_walk(f, &w), 0);
     assert_int_equal(nm_pagewalk_collect(&w, 0, &result), -EAGAIN);
-    assert_int_equal(kill(w.pid, SIGKILL), 0); /* as the kernel's OOM killer might */
+    assert_int_equal(kill(w.pid, SIGKILL), 0); /* as the kernel's OOM killer might kill the child process */
     waitpid_interrupted = 2;
     assert_int_equal(nm_pagewalk_collect(&w, 20000, &result), -EIO);
     assert_int_equal(result.others.unique_bytes, 77);
     assert_int_equal(w.pid, 0);
-    nm_pagewalk_done(&w); /* the walk is over already */
-    assert_int_equal(start_walk(f, &w), 0); /* another walk may begin */
+    nm_pagewalk_done(&w); /* the walk has already ended */
+    assert_int_equal(start_walk(f, &w), 0); /* another walk can begin */
     nm_pagewalk_done(&w);
 }
 
-/* Most memory of a forked worker belongs to its parent, too. The share of one that has ended is unknown. */
-static void test_a_walk_leaves_out_ended_processes(void **state)
+/* A forked worker shares most of its memory with its parent. How much memory a process shared is unknown after it has
+ * ended. */
+static void test_ended_processes_are_left_out_of_a_walk(void **state)
 {
     static const pid_t pids[] = {10, 11, 12};
     static const uint64_t bytes[] = {4096, 8192, 16384};
@@ -89,13 +91,15 @@ static void test_a_walk_leaves_out_ended_processes(void **state)
     struct nm_pagewalk_result result = {0};
     struct nm_pagewalk w = NM_PAGEWALK_NULL;
 
-    fake_tree_write(&f->proc, "10/here", ""); /* a kernel without smaps_rollup; 11 has ended */
+    /* process 10 has no smaps_rollup, as on older kernels; process 11 has ended */
+    fake_tree_write(&f->proc, "10/here", "");
     fake_tree_write(&f->proc, "12/smaps_rollup", "Rss: 16 kB\nPss: 1 kB\nPss_Anon: 1 kB\nPss_Shmem: 0 kB\n");
     assert_int_equal(nm_pagewalk_start(&w, f->proc.path, pids, bytes, 3, 0, UINT64_MAX), 0);
     assert_int_equal(nm_pagewalk_collect(&w, 20000, &result), 0);
     assert_int_equal(result.others.resident_bytes, 4096 + 16384);
     assert_int_equal(result.others.unique_bytes, 4096 + 1024);
-    assert_int_equal(nm_pagewalk_start(&w, f->proc.path, pids, bytes, 3, 1, 1), 0); /* both groups are walked */
+    /* both groups of processes are walked */
+    assert_int_equal(nm_pagewalk_start(&w, f->proc.path, pids, bytes, 3, 1, 1), 0);
     assert_int_equal(nm_pagewalk_collect(&w, 20000, &result), 0);
     assert_int_equal(result.large.resident_bytes, 4096);
     assert_int_equal(result.others.resident_bytes, 16384);
@@ -103,7 +107,7 @@ static void test_a_walk_leaves_out_ended_processes(void **state)
 
 /* After a failed walk the sampler must not subtract shared memory, because a wrong estimate could hide memory that is
  * in use. */
-static void test_after_a_killed_walk_nothing_counts_as_shared(void **state)
+static void test_after_a_killed_walk_no_memory_counts_as_shared(void **state)
 {
     struct fixture *f = *state;
     uint64_t deadline = nm_now_usec() + 60 * NM_USEC_PER_SEC;
@@ -115,7 +119,7 @@ static void test_after_a_killed_walk_nothing_counts_as_shared(void **state)
     fake_tree_write(&f->cgroup, "cgroup.procs", "10\n11\n");
     assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, f->proc.path, &f->sampler), 0);
     assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 1000000, &c), 0);
-    assert_int_equal(c.memory_bytes / PAGE, 20000); /* the pages count as shared until the walk is done */
+    assert_int_equal(c.memory_bytes / PAGE, 20000); /* the pages count as shared until the walk has ended */
     assert_int_equal(kill(last_child, SIGKILL), 0);
     do
         assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 2000000, &c), 0);
@@ -130,9 +134,10 @@ static bool has_children(void)
     return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-/* Freeing gigabytes takes a dying child some time, so that a limited number of children is left to die. Beyond that
- * number the walk waits for the next one, since it would become a zombie that is never collected. */
-static void test_children_that_end_slowly_are_reaped_later(void **state)
+/* The exit of a child process takes some time while the kernel frees gigabytes of its memory. nmd doesn't wait for up
+ * to a limited number of such children. Beyond this number the walk waits for the next child, since the child would
+ * otherwise become a zombie that is never reaped. */
+static void test_child_processes_that_exit_slowly_are_reaped_later(void **state)
 {
     struct fixture *f = *state;
     uint64_t deadline = nm_now_usec() + 60 * NM_USEC_PER_SEC;
@@ -145,7 +150,7 @@ static void test_children_that_end_slowly_are_reaped_later(void **state)
         nm_pagewalk_done(&w);
     }
     children_end_slowly = false;
-    do { /* the next walks collect them */
+    do { /* the next walks reap these children */
         assert_int_equal(start_walk(f, &w), 0);
         nm_pagewalk_done(&w);
     } while (has_children() && nm_now_usec() < deadline);
@@ -158,9 +163,9 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         TEST(test_a_killed_walk_leaves_the_result_unchanged),
-        TEST(test_a_walk_leaves_out_ended_processes),
-        TEST(test_after_a_killed_walk_nothing_counts_as_shared),
-        TEST(test_children_that_end_slowly_are_reaped_later),
+        TEST(test_ended_processes_are_left_out_of_a_walk),
+        TEST(test_after_a_killed_walk_no_memory_counts_as_shared),
+        TEST(test_child_processes_that_exit_slowly_are_reaped_later),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,11 +70,11 @@ static void test_sizes_are_parsed(void **state)
         {"8388607T", 0, UINT64_C(8388607) << 40},
         {"8388608T", -ERANGE, 0}, /* 2^63 */
         {"16777215.9999T", -ERANGE, 0},
-        {"16777216T", -ERANGE, 0}, /* 2^64: the product overflows */
+        {"16777216T", -ERANGE, 0}, /* 2^64: the multiplication by the unit overflows */
         {"9223372036854775807", 0, INT64_MAX},
         {"9223372036854775808", -ERANGE, 0},
         {"0", -ERANGE, 0},
-        {"0.0001K", -ERANGE, 0}, /* less than one byte */
+        {"0.0001K", -ERANGE, 0}, /* the value is less than one byte */
         {"", -EINVAL, 0},
         {"M", -EINVAL, 0},
         {"-1M", -EINVAL, 0},
@@ -113,7 +113,7 @@ static void test_durations_are_parsed(void **state)
         {"0.000001s", 0, 1},
         {"9223372036854s", 0, UINT64_C(9223372036854) * 1000000},
         {"9223372036855s", -ERANGE, 0},
-        /* The whole part fits into 64 bits; the sum of whole part and fraction does not. */
+        /* The whole part alone fits into 64 bits. The sum of the whole part and the fraction doesn't fit. */
         {"213503982.9999d", -ERANGE, 0},
         {"213503983d", -ERANGE, 0},
         {"s", -EINVAL, 0},
@@ -218,7 +218,7 @@ static void test_names_are_checked(void **state)
         "A-1",
         "job_7.x",
         "_x",
-        "0", /* 63 letters: */
+        "0", /* a name of 63 letters: */
         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"};
     static const char *const bad[] = {
         "",
@@ -289,9 +289,10 @@ static void test_values_are_formatted(void **state)
                             durations[i].text);
     assert_string_equal(nm_format_size_down(UINT64_C(1073741823), buf, sizeof buf), "1023 MiB");
     assert_string_equal(nm_format_size_down(UINT64_C(8106127359), buf, sizeof buf), "7.5 GiB"); /* 7.549... */
-    assert_string_equal(nm_format_size_down(UINT64_C(8160437862), buf, sizeof buf), "7.5 GiB"); /* 7.6 less a byte */
+    /* one byte less than 7.6 units */
+    assert_string_equal(nm_format_size_down(UINT64_C(8160437862), buf, sizeof buf), "7.5 GiB");
     assert_string_equal(nm_format_size_down(1023, buf, sizeof buf), "1023 B");
-    assert_string_equal(nm_format_size(UINT64_MAX, buf, 4), "167"); /* the text is cut at the buffer's end */
+    assert_string_equal(nm_format_size(UINT64_MAX, buf, 4), "167"); /* the text is cut at the end of the buffer */
 }
 
 static void test_percentages_are_formatted(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* util/host.h: all addresses from which a host may connect map to one name. */
+/* util/host.h: all addresses from which one host may connect have the same name. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,11 +13,11 @@
 #include "util/host.h"
 #include "util/macros.h"
 
-static void test_the_name_of_a_peer_follows_its_address(void **state)
+static void test_all_addresses_of_a_host_have_the_same_name(void **state)
 {
     static const struct {
         int family;
-        const char *address, *name, *host; /* NULL: the same as the name */
+        const char *address, *name, *host; /* NULL: the same text as the name */
     } cases[] = {
         {AF_INET, "192.0.2.1", "host 192.0.2.1", NULL},
         {AF_INET, "126.255.255.255", "host 126.255.255.255", NULL},
@@ -53,7 +53,7 @@ static void test_the_name_of_a_peer_follows_its_address(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_name_of_a_peer_follows_its_address),
+        cmocka_unit_test(test_all_addresses_of_a_host_have_the_same_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

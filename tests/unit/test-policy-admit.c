@@ -9,7 +9,7 @@
 
 /* ---- estimates ------------------------------------------------------------------------------- */
 
-static void test_use_is_estimated_per_container(void **state)
+static void test_the_use_of_each_container_is_estimated(void **state)
 {
     static const struct {
         const char *what;
@@ -64,7 +64,7 @@ static void test_use_is_estimated_per_container(void **state)
     }
 }
 
-static void test_swap_counts_in_the_estimate(void **state)
+static void test_swapped_memory_counts_in_the_estimate(void **state)
 {
     static const struct {
         const char *what;
@@ -98,7 +98,7 @@ static void test_swap_counts_in_the_estimate(void **state)
     }
 }
 
-static void test_use_of_the_system_counts(void **state)
+static void test_use_of_the_system_counts_as_use_of_the_node(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *v = node_run(n, G, 40, 30);
@@ -113,7 +113,7 @@ static void test_use_of_the_system_counts(void **state)
     assert_int_equal(n->verdict.sum.memory_bytes, 20 * PERCENT_MEMORY);
 }
 
-/* In a CHANGE round the node's figures are older than the last starts and ends: each of these is counted once. */
+/* In a CHANGE round the node's figures are older than the last starts and ends. Each start or end counts once. */
 static void test_a_change_round_corrects_the_old_sample(void **state)
 {
     struct node *n = *state;
@@ -147,7 +147,7 @@ static void test_a_change_round_corrects_the_old_sample(void **state)
 
 /* ---- the opportunistic rules ----------------------------------------------------------------- */
 
-static void test_opportunistic_admission_has_its_rules(void **state)
+static void test_opportunistic_containers_are_admitted_by_allocation_or_use(void **state)
 {
     static const struct {
         const char *what;
@@ -202,9 +202,9 @@ static void test_opportunistic_admission_has_its_rules(void **state)
     }
 }
 
-/* The reserve covers the system's use, but not memory that ended containers left in the slice: this memory reduces
- * the room of the containers. */
-static void test_memory_left_in_the_slice_counts(void **state)
+/* The reserve covers the system's use, but not the memory that ended containers left in the slice. This memory reduces
+ * the room for containers. */
+static void test_memory_left_in_the_slice_by_ended_containers_counts_as_use(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *v = node_run(n, G, 40, 30);
@@ -215,12 +215,12 @@ static void test_memory_left_in_the_slice_counts(void **state)
     node_use(v, 40, 10);
     node_sample(n);
     assert_int_equal(n->verdict.used.memory_bytes, 52 * PERCENT_MEMORY);
-    n->settings.reserve.memory_bytes = 0; /* without a reserve it is part of the system's use */
+    n->settings.reserve.memory_bytes = 0; /* without a reserve, this memory is part of the system's use */
     node_sample(n);
     assert_int_equal(n->verdict.used.memory_bytes, 55 * PERCENT_MEMORY);
 }
 
-static void test_the_plain_rule_leaves_the_use_of_the_system(void **state)
+static void test_admission_by_allocation_leaves_room_for_the_system(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *o = node_queue(n, O, 60, 10);
@@ -234,7 +234,7 @@ static void test_the_plain_rule_leaves_the_use_of_the_system(void **state)
     assert_action(n, o, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
 }
 
-static void test_admissions_of_one_round_see_each_other(void **state)
+static void test_admissions_of_one_round_take_each_other_into_account(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 90, 90), *o[4];
@@ -253,7 +253,7 @@ static void test_admissions_of_one_round_see_each_other(void **state)
     assert_reason(nm_policy_queue_reason(&n->verdict, o[3]), NM_REASON_BEHIND_OTHERS);
 }
 
-static void test_no_container_overtakes_the_head(void **state)
+static void test_without_backfill_no_container_overtakes_the_head(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *large, *small;
@@ -267,7 +267,7 @@ static void test_no_container_overtakes_the_head(void **state)
     assert_left_alone(n, small);
 }
 
-static void test_warmup_reserves_the_request(void **state)
+static void test_a_container_counts_with_its_request_during_the_warm_up(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 90, 10), *first, *second;
@@ -278,7 +278,7 @@ static void test_warmup_reserves_the_request(void **state)
     assert_action(n, first, NM_ACTION_ADMIT, NM_REASON_OVER_ALLOCATION);
     node_apply_verdict(n);
     second = node_queue(n, O, 50, 5);
-    /* A new container uses nothing yet, so its request counts. */
+    /* A new container uses no memory yet, so its request counts. */
     for (int i = 0; i < 4; i++) {
         node_sample(n);
         assert_left_alone(n, second);
@@ -300,7 +300,7 @@ static void test_a_guaranteed_container_starts_at_once(void **state)
     g = node_queue(n, G, 95, 95);
     node_change(n);
     assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
-    /* The guaranteed container was admitted first, though it arrived later, and no room is left. */
+    /* The guaranteed container was admitted first, though it arrived later. No memory is left for the other one. */
     assert_left_alone(n, o);
 }
 
@@ -309,7 +309,7 @@ static void test_a_guaranteed_container_waits_only_for_memory_that_can_be_freed(
     struct node *n = *state;
     struct nm_policy_container *g;
 
-    /* The request leads to a total over beta, but only guaranteed containers hold the rest. */
+    /* The request would raise the total over beta, and the rest is held by guaranteed containers alone. */
     node_run(n, G, 60, 60);
     g = node_queue(n, G, 40, 40);
     node_sample(n);
@@ -336,9 +336,9 @@ static void test_allocations_of_containers_being_killed_count(void **state)
     assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
 }
 
-/* ---- holds ----------------------------------------------------------------------------------- */
+/* ---- reasons to admit no container ----------------------------------------------------------- */
 
-static void test_without_a_sample_nothing_is_admitted(void **state)
+static void test_without_a_sample_no_container_is_admitted(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_queue(n, G, 10, 10), *o = node_queue(n, O, 10, 10);
@@ -358,7 +358,7 @@ static void test_without_a_sample_nothing_is_admitted(void **state)
     assert_action(n, o, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
 }
 
-static void test_without_cpu_figures_only_guaranteed_ones_start(void **state)
+static void test_without_cpu_figures_only_guaranteed_containers_start(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_queue(n, G, 10, 10), *o = node_queue(n, O, 10, 10);
@@ -371,7 +371,7 @@ static void test_without_cpu_figures_only_guaranteed_ones_start(void **state)
     assert_reason(n->verdict.queue_reason, NM_REASON_NO_SAMPLE);
 }
 
-static void test_a_draining_or_unhealthy_node_admits_nothing(void **state)
+static void test_a_draining_or_unhealthy_node_admits_no_container(void **state)
 {
     struct node *n = *state;
 
@@ -392,7 +392,7 @@ static void test_a_draining_or_unhealthy_node_admits_nothing(void **state)
     assert_int_equal(node_count(n, NM_ACTION_ADMIT), 2);
 }
 
-static void test_a_busy_uplink_holds_the_queue(void **state)
+static void test_no_queued_container_is_admitted_while_the_uplink_is_busy(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *o = node_queue(n, O, 10, 10), *g = node_queue(n, G, 10, 10);
@@ -414,7 +414,7 @@ static void test_a_busy_uplink_holds_the_queue(void **state)
 
 /* ---- queue orders ---------------------------------------------------------------------------- */
 
-static void test_each_queue_order_sorts(void **state)
+static void test_each_queue_order_sorts_the_queue(void **state)
 {
     /* Request, expected seconds, application. Application 0 has completed 1 of 2 containers, application 1 has
      * completed 9 of 10. */
@@ -470,9 +470,9 @@ static void test_a_queue_over_its_limit_is_shed(void **state)
     assert_left_alone(n, o[1]);
     assert_action(n, o[2], NM_ACTION_SHED, NM_REASON_SHED);
     assert_action(n, o[3], NM_ACTION_SHED, NM_REASON_SHED);
-    /* o[3], the smallest container, was the head. Now o[1] is. */
+    /* o[3], the smallest container, was the head of the queue. Now o[1] is the head. */
     assert_ptr_equal(n->verdict.queue_head, o[1]);
-    /* The upstream's limit applies although the sample is missing. */
+    /* The upstream's limit applies even if the sample is missing. */
     n->in.node.valid = false;
     n->in.shed_to = 0;
     node_change(n);
@@ -480,8 +480,8 @@ static void test_a_queue_over_its_limit_is_shed(void **state)
     assert_null(n->verdict.queue_head);
 }
 
-/* An upstream's limit applies to the upstream's containers. Those that are shed for the limit of the whole queue
- * count for both. */
+/* An upstream's limit applies to the upstream's containers. Containers that are shed for the limit of the whole queue
+ * count for both limits. */
 static void test_an_upstreams_limit_sheds_its_containers(void **state)
 {
     struct node *n = *state;
@@ -500,7 +500,7 @@ static void test_an_upstreams_limit_sheds_its_containers(void **state)
     assert_int_equal(n->verdict.n_actions, 2);
     assert_action(n, o[4], NM_ACTION_SHED, NM_REASON_SHED);
     assert_action(n, o[2], NM_ACTION_SHED, NM_REASON_SHED);
-    n->in.shed_to = 3; /* the two newest are shed, one of which is limited */
+    n->in.shed_to = 3; /* the two newest containers are shed, and one of them is a limited one */
     n->in.shed_limited_to = 0;
     node_sample(n);
     assert_int_equal(n->verdict.n_actions, 4);
@@ -508,7 +508,7 @@ static void test_an_upstreams_limit_sheds_its_containers(void **state)
     assert_ptr_equal(n->verdict.queue_head, o[1]); /* the former head was shed */
 }
 
-static void test_admitted_ones_are_not_shed(void **state)
+static void test_admitted_containers_are_not_shed(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *o[3];
@@ -542,7 +542,7 @@ static void test_invalid_requests_are_refused(void **state)
     assert_reason(check(n, G, 10, 80, NULL), NM_REASON_NONE);
     assert_reason(check(n, G, 10.01, 1, NULL), NM_REASON_GUARANTEED_FULL);
     assert_reason(check(n, G, 10, 80.01, NULL), NM_REASON_GUARANTEED_FULL);
-    /* The former request of a container that changes its request isn't counted. */
+    /* The former request of a container that changes its request is not counted. */
     assert_reason(check(n, G, 70, 10, running), NM_REASON_NONE);
     assert_reason(check(n, G, 70.01, 10, running), NM_REASON_GUARANTEED_FULL);
     dying = node_run(n, G, 10, 10);
@@ -558,14 +558,14 @@ static void test_invalid_requests_are_refused(void **state)
     assert_reason(check(n, O, 2, 2, o), NM_REASON_NONE);
     assert_reason(check(n, O, 30, 10, waiting), NM_REASON_QUEUE_FULL);
     assert_reason(check(n, O, 60, 10, running), NM_REASON_NONE);
-    /* Containers that run or are admitted don't count as queued. */
+    /* Containers that are running or admitted don't count as queued. */
     o->admitted = true;
     assert_reason(check(n, O, 1, 1, NULL), NM_REASON_NONE);
 }
 
-/* With this policy the number is unlimited: the requests of all queued containers together must fit the node, also
- * those of guaranteed ones. Containers that run or are admitted don't count. */
-static void test_a_queue_limited_by_resources_has_no_number(void **state)
+/* With this queue policy the number of queued containers is unlimited. All queued requests together, including
+ * guaranteed ones, must fit the node. Running or admitted containers don't count. */
+static void test_a_queue_limited_by_resources_has_no_limit_of_its_length(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *running = node_run(n, O, 90, 90), *o;
@@ -580,15 +580,15 @@ static void test_a_queue_limited_by_resources_has_no_number(void **state)
     assert_reason(check(n, O, 49.01, 1, NULL), NM_REASON_QUEUE_FULL);
     assert_reason(check(n, O, 1, 49.01, NULL), NM_REASON_QUEUE_FULL);
     assert_reason(check(n, G, 60, 60, NULL), NM_REASON_NONE);
-    assert_reason(check(n, O, 90, 90, o), NM_REASON_NONE); /* its own request counts once */
+    assert_reason(check(n, O, 90, 90, o), NM_REASON_NONE); /* the container's own request counts once */
     assert_reason(check(n, O, 90, 90, running), NM_REASON_NONE);
     o->admitted = true;
     assert_reason(check(n, O, 89, 79, NULL), NM_REASON_NONE);
     assert_reason(check(n, O, 89.01, 1, NULL), NM_REASON_QUEUE_FULL);
 }
 
-/* A container that is being prepared counts in the promises or in the queue, but doesn't hold others back. */
-static void test_a_container_in_preparation_counts(void **state)
+/* A container in preparation counts in the promises or in the queue. It doesn't delay the containers behind it. */
+static void test_a_container_in_preparation_counts_but_does_not_delay_others(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_queue(n, G, 60, 10), *o = node_queue(n, O, 40, 10);
@@ -604,7 +604,7 @@ static void test_a_container_in_preparation_counts(void **state)
     assert_int_equal(n->verdict.guaranteed_reason, NM_REASON_NONE);
     assert_reason(check(n, G, 40.01, 10, NULL), NM_REASON_GUARANTEED_FULL);
     assert_reason(check(n, O, 1, 1, NULL), NM_REASON_QUEUE_FULL);
-    assert_reason(check(n, O, 60, 10, g), NM_REASON_QUEUE_FULL); /* g needs a place to be demoted */
+    assert_reason(check(n, O, 60, 10, g), NM_REASON_QUEUE_FULL); /* g would need room in the queue after a demotion */
     assert_reason(check(n, G, 40, 10, o), NM_REASON_NONE);
     g->state = o->state = NM_SCHEDULED;
     n->in.shed_to = UINT32_MAX;
@@ -612,7 +612,7 @@ static void test_a_container_in_preparation_counts(void **state)
     assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
 }
 
-static void test_absurd_numbers_do_not_wrap(void **state)
+static void test_sums_of_very_large_requests_do_not_overflow(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *v = node_run(n, G, 10, 10), *o = node_queue(n, O, 10, 10);
@@ -631,15 +631,15 @@ static void test_absurd_numbers_do_not_wrap(void **state)
     assert_int_equal(n->verdict.used.memory_bytes, UINT64_MAX);
 }
 
-/* Half of the CPU request must be free if the kernel enforces the promise of CPU by itself, and all of it otherwise. */
-static void test_opportunistic_ones_share_cpu(void **state)
+/* Half of the CPU request must be free if the kernel enforces the promises of CPU. Otherwise all of it must be free. */
+static void test_opportunistic_containers_share_cpu_if_the_kernel_enforces_promises(void **state)
 {
     static const struct {
         double used, request;
         bool guarded, whole, starts;
     } table[] = {
         {90, 10, true, true, true},   {90, 20, true, true, true},  {90, 22, true, true, false},
-        {99, 2, true, true, false}, /* alpha applies as well */
+        {99, 2, true, true, false}, /* the threshold alpha applies as well */
         {90, 12, false, true, false}, {90, 12, true, false, false},
     };
 
@@ -665,7 +665,7 @@ static void test_opportunistic_ones_share_cpu(void **state)
     }
 }
 
-/* A paused container has priority in this mode, too. */
+/* A paused container also has priority if opportunistic containers share CPU. */
 static void test_a_paused_container_has_priority_with_shared_cpu(void **state)
 {
     struct node *n = *state;
@@ -683,8 +683,8 @@ static void test_a_paused_container_has_priority_with_shared_cpu(void **state)
     assert_int_equal(n->verdict.queue_resource, NM_CPU);
 }
 
-/* Containers that were admitted and have not begun yet reduce the number of admissions in a round. */
-static void test_starts_wait_for_those_before(void **state)
+/* Admitted containers that have not started yet reduce the number of admissions in a round. */
+static void test_containers_not_yet_started_limit_further_admissions(void **state)
 {
     struct node *n = *state;
 
@@ -697,8 +697,8 @@ static void test_starts_wait_for_those_before(void **state)
     assert_reason(n->verdict.queue_reason, NM_REASON_NEXT_ROUND);
 }
 
-/* Admissions of a long queue of tiny containers are spread over several rounds, in order, without another sample. */
-static void test_starts_are_spread(void **state)
+/* The admissions of many tiny containers are spread over several rounds, in queue order, without another sample. */
+static void test_admissions_of_a_long_queue_are_spread_over_rounds(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *v[24], *guaranteed;
@@ -727,7 +727,7 @@ static void test_starts_are_spread(void **state)
     assert_reason(n->verdict.queue_reason, NM_REASON_NONE);
 }
 
-static void test_names_of_orders_and_reasons_round_trip(void **state)
+static void test_names_of_orders_and_reasons_are_parsed_as_written(void **state)
 {
     enum nm_victim_order victim;
     enum nm_queue_policy policy;
@@ -763,36 +763,36 @@ static void test_names_of_orders_and_reasons_round_trip(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        WITH_NODE(test_use_is_estimated_per_container),
-        WITH_NODE(test_swap_counts_in_the_estimate),
-        WITH_NODE(test_use_of_the_system_counts),
+        WITH_NODE(test_the_use_of_each_container_is_estimated),
+        WITH_NODE(test_swapped_memory_counts_in_the_estimate),
+        WITH_NODE(test_use_of_the_system_counts_as_use_of_the_node),
         WITH_NODE(test_a_change_round_corrects_the_old_sample),
-        cmocka_unit_test(test_opportunistic_admission_has_its_rules),
-        WITH_NODE(test_memory_left_in_the_slice_counts),
-        WITH_NODE(test_the_plain_rule_leaves_the_use_of_the_system),
-        WITH_NODE(test_admissions_of_one_round_see_each_other),
-        WITH_NODE(test_no_container_overtakes_the_head),
-        WITH_NODE(test_warmup_reserves_the_request),
+        cmocka_unit_test(test_opportunistic_containers_are_admitted_by_allocation_or_use),
+        WITH_NODE(test_memory_left_in_the_slice_by_ended_containers_counts_as_use),
+        WITH_NODE(test_admission_by_allocation_leaves_room_for_the_system),
+        WITH_NODE(test_admissions_of_one_round_take_each_other_into_account),
+        WITH_NODE(test_without_backfill_no_container_overtakes_the_head),
+        WITH_NODE(test_a_container_counts_with_its_request_during_the_warm_up),
         WITH_NODE(test_a_guaranteed_container_starts_at_once),
         WITH_NODE(test_a_guaranteed_container_waits_only_for_memory_that_can_be_freed),
         WITH_NODE(test_allocations_of_containers_being_killed_count),
-        WITH_NODE(test_without_a_sample_nothing_is_admitted),
-        WITH_NODE(test_without_cpu_figures_only_guaranteed_ones_start),
-        WITH_NODE(test_a_draining_or_unhealthy_node_admits_nothing),
-        WITH_NODE(test_a_busy_uplink_holds_the_queue),
-        WITH_NODE(test_a_queue_limited_by_resources_has_no_number),
-        WITH_NODE(test_each_queue_order_sorts),
+        WITH_NODE(test_without_a_sample_no_container_is_admitted),
+        WITH_NODE(test_without_cpu_figures_only_guaranteed_containers_start),
+        WITH_NODE(test_a_draining_or_unhealthy_node_admits_no_container),
+        WITH_NODE(test_no_queued_container_is_admitted_while_the_uplink_is_busy),
+        WITH_NODE(test_a_queue_limited_by_resources_has_no_limit_of_its_length),
+        WITH_NODE(test_each_queue_order_sorts_the_queue),
         WITH_NODE(test_a_queue_over_its_limit_is_shed),
         WITH_NODE(test_an_upstreams_limit_sheds_its_containers),
-        WITH_NODE(test_admitted_ones_are_not_shed),
-        WITH_NODE(test_a_container_in_preparation_counts),
+        WITH_NODE(test_admitted_containers_are_not_shed),
+        WITH_NODE(test_a_container_in_preparation_counts_but_does_not_delay_others),
         WITH_NODE(test_invalid_requests_are_refused),
-        WITH_NODE(test_absurd_numbers_do_not_wrap),
-        cmocka_unit_test(test_opportunistic_ones_share_cpu),
+        WITH_NODE(test_sums_of_very_large_requests_do_not_overflow),
+        cmocka_unit_test(test_opportunistic_containers_share_cpu_if_the_kernel_enforces_promises),
         WITH_NODE(test_a_paused_container_has_priority_with_shared_cpu),
-        WITH_NODE(test_starts_wait_for_those_before),
-        WITH_NODE(test_starts_are_spread),
-        cmocka_unit_test(test_names_of_orders_and_reasons_round_trip),
+        WITH_NODE(test_containers_not_yet_started_limit_further_admissions),
+        WITH_NODE(test_admissions_of_a_long_queue_are_spread_over_rounds),
+        cmocka_unit_test(test_names_of_orders_and_reasons_are_parsed_as_written),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Reasons to hold admissions after kills: the kill budget, the breaker, and the surge margin. The last tests are
- * about guaranteed containers whose CPU is a share: they are not held for CPU. */
+/* The reasons to stop admissions after kills: the kill budget, the breaker, and the surge margin. The last tests are
+ * about guaranteed containers whose CPU is a share. Such containers don't wait for free CPU. */
 
 #include "tests/unit/policy-fixture.h"
 
@@ -17,7 +17,7 @@ static void test_a_kill_budget_limits_kills(void **state)
     for (size_t i = 0; i < 4; i++)
         o[i] = node_run(n, O, 20, 1);
     node_use(g, 75, 1);
-    node_sample(n); /* 60 over beta, so that three victims are needed */
+    node_sample(n); /* memory is 60 over beta, so that three victims are needed */
     assert_int_equal(node_count(n, NM_ACTION_KILL), 2);
     assert_action(n, o[3], NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
     assert_action(n, o[2], NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
@@ -60,10 +60,10 @@ static void test_a_kill_trips_the_breaker(void **state)
         node_use(queued, 20, 1);
         queued->n_samples = 20;
         o = queued;
-        /* The hold lasts 30 s, then 60 s, then 60 s: it is doubled once at most. */
+        /* The stop lasts 30 s, then 60 s, then 60 s again. It is doubled only once. */
         hold = NM_MIN(2 * hold, UINT64_C(60));
     }
-    /* After a long time without a kill the hold is short again. */
+    /* After a long time without a kill, the next stop lasts 30 s again. */
     n->in.now_usec += SECONDS(121);
     node_use(g, 80, 1);
     node_sample(n);
@@ -79,8 +79,9 @@ static void test_a_kill_trips_the_breaker(void **state)
     assert_action(n, queued, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
 }
 
-/* A kill that makes room for a guaranteed container doesn't trip the breaker, since no load caused it. */
-static void test_a_kill_for_a_guaranteed_container_trips_no_breaker(void **state)
+/* A kill that makes room for a guaranteed container doesn't trip the breaker, since the node's load didn't cause the
+ * kill. */
+static void test_a_kill_for_a_guaranteed_container_does_not_trip_the_breaker(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *o = node_run(n, O, 60, 1), *g, *queued;
@@ -101,7 +102,7 @@ static void test_a_kill_for_a_guaranteed_container_trips_no_breaker(void **state
     assert_action(n, queued, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
 }
 
-static void test_breaker_can_be_closed(void **state)
+static void test_a_tripped_breaker_can_be_closed_by_a_request(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 80, 1), *o = node_run(n, O, 20, 1), *queued;
@@ -120,8 +121,8 @@ static void test_breaker_can_be_closed(void **state)
     assert_false(nm_policy_close_breaker(n->policy, n->in.now_usec));
 }
 
-/* Kills by the kernel hold admissions as nmd's kills do, for longer if they repeat. They don't use up the kill
- * budget, since nmd had reacted too slowly. */
+/* OOM kills by the kernel stop admissions as nmd's own kills do, and for longer if the OOM kills repeat. They don't
+ * count in the kill budget, since an OOM kill shows that nmd has reacted too slowly. */
 static void test_kernel_kills_trip_the_breaker(void **state)
 {
     struct node *n = *state;
@@ -141,7 +142,8 @@ static void test_kernel_kills_trip_the_breaker(void **state)
     assert_action(n, o, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
     node_apply_verdict(n);
     node_use(g, 50, 1);
-    n->in.now_usec += SECONDS(31); /* within twice the first hold, so the next hold is longer */
+    /* this kill is within twice the duration of the first stop, so the next stop lasts longer */
+    n->in.now_usec += SECONDS(31);
     n->in.kernel_kills = 1;
     node_change(n);
     n->in.kernel_kills = 0;
@@ -150,7 +152,7 @@ static void test_kernel_kills_trip_the_breaker(void **state)
     assert_true(n->verdict.wake_usec > n->in.now_usec + SECONDS(30));
 }
 
-static void test_the_end_of_a_users_pause_trips_no_breaker(void **state)
+static void test_a_kill_at_the_deadline_of_a_users_pause_does_not_trip_the_breaker(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *o = node_paused(n, 10, 10), *queued;
@@ -163,9 +165,9 @@ static void test_the_end_of_a_users_pause_trips_no_breaker(void **state)
     assert_action(n, queued, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
 }
 
-/* A surge has cost nearly all work of the opportunistic containers: memory for the next surge is kept free, for as
- * long as configured. */
-static void test_a_surge_creates_a_margin(void **state)
+/* A surge has destroyed nearly all work of the opportunistic containers. The policy then keeps memory free for the next
+ * surge, for the configured time. */
+static void test_a_surge_that_destroys_much_work_creates_a_margin(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 60, 1), *o = node_run(n, O, 40, 50), *queued;
@@ -196,8 +198,8 @@ static void test_a_surge_creates_a_margin(void **state)
     assert_action(n, queued, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
 }
 
-/* A kill that costs little work is an accepted cost of over-allocation and creates no margin. */
-static void test_a_small_loss_creates_no_margin(void **state)
+/* A kill that destroys little work is an accepted cost of over-allocation. It creates no margin. */
+static void test_a_kill_that_destroys_little_work_creates_no_margin(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 60, 1), *o = node_run(n, O, 40, 50);
@@ -206,7 +208,7 @@ static void test_a_small_loss_creates_no_margin(void **state)
     node_use(g, 20, 1);
     for (int i = 0; i < 30; i++)
         node_sample(n);
-    o->cpu_usage_usec = 1; /* compared with 90 s on half of the node */
+    o->cpu_usage_usec = 1; /* compared with 90 s of work on half of the node */
     node_use(g, 58, 1);
     node_sample(n);
     assert_action(n, o, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
@@ -246,7 +248,7 @@ static void test_the_state_of_the_policy_survives_a_restart(void **state)
 
 #define WITH_NODE(test) cmocka_unit_test_setup_teardown(test, node_setup, node_teardown)
 
-/* ---- CPU that is a share --------------------------------------------------------------------- */
+/* ---- guaranteed containers whose CPU is a share ---------------------------------------------- */
 
 static enum nm_reason check(const struct node *n, enum nm_execution_type type, double memory, double cpu)
 {
@@ -256,9 +258,9 @@ static enum nm_reason check(const struct node *n, enum nm_execution_type type, d
     return nm_policy_check_request(&n->settings, n->list, n->in.n_views, type, &request, false, NULL);
 }
 
-/* A container whose CPU is a share reduces only the memory that can be promised. Its own request is checked for
- * memory alone. */
-static void test_a_share_of_cpu_reduces_only_memory(void **state)
+/* A container whose CPU is a share reduces only the memory that can be promised. Only the memory of its own request is
+ * checked. */
+static void test_a_container_with_a_cpu_share_is_checked_for_memory_only(void **state)
 {
     struct node *n = *state;
     struct nm_resources large = {10 * PERCENT_MEMORY, 400 * PERCENT_CPU}, all = {100 * PERCENT_MEMORY, 1};
@@ -280,8 +282,8 @@ static void test_a_share_of_cpu_reduces_only_memory(void **state)
                   NM_REASON_LARGER_THAN_NODE);
 }
 
-/* Such containers start whatever CPU is allocated or in use. Containers with promised CPU wait only for CPU that was
- * promised to others. */
+/* Containers with CPU shares start whatever amount of CPU is allocated or in use. Containers with promised CPU wait
+ * only for CPU that is promised to other containers. */
 static void test_containers_with_shares_start_whatever_cpu_is_used(void **state)
 {
     struct node *n = *state;
@@ -310,14 +312,14 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         WITH_NODE(test_a_kill_budget_limits_kills),
         WITH_NODE(test_a_kill_trips_the_breaker),
-        WITH_NODE(test_a_kill_for_a_guaranteed_container_trips_no_breaker),
-        WITH_NODE(test_breaker_can_be_closed),
+        WITH_NODE(test_a_kill_for_a_guaranteed_container_does_not_trip_the_breaker),
+        WITH_NODE(test_a_tripped_breaker_can_be_closed_by_a_request),
         WITH_NODE(test_kernel_kills_trip_the_breaker),
-        WITH_NODE(test_the_end_of_a_users_pause_trips_no_breaker),
-        WITH_NODE(test_a_surge_creates_a_margin),
-        WITH_NODE(test_a_small_loss_creates_no_margin),
+        WITH_NODE(test_a_kill_at_the_deadline_of_a_users_pause_does_not_trip_the_breaker),
+        WITH_NODE(test_a_surge_that_destroys_much_work_creates_a_margin),
+        WITH_NODE(test_a_kill_that_destroys_little_work_creates_no_margin),
         WITH_NODE(test_the_state_of_the_policy_survives_a_restart),
-        WITH_NODE(test_a_share_of_cpu_reduces_only_memory),
+        WITH_NODE(test_a_container_with_a_cpu_share_is_checked_for_memory_only),
         WITH_NODE(test_containers_with_shares_start_whatever_cpu_is_used),
     };
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A head of the queue that is too large: which containers pass it, and how long they may delay it. */
+/* The head of the queue is too large for the free resources: which containers pass the head, and how long they may
+ * delay it. */
 
 #include "tests/unit/policy-fixture.h"
 
 #define G NM_GUARANTEED
 #define O NM_OPPORTUNISTIC
 
-static void test_one_that_never_fits_holds_nobody(void **state)
+static void test_a_head_that_never_fits_does_not_delay_the_containers_behind_it(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *large, *small, *smaller;
@@ -19,13 +20,13 @@ static void test_one_that_never_fits_holds_nobody(void **state)
     node_sample(n);
     assert_left_alone(n, large);
     assert_action(n, small, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
-    assert_null(node_action(n, small)->on_behalf_of); /* the pass doesn't delay the large one */
+    assert_null(node_action(n, small)->on_behalf_of); /* the start of the small container doesn't delay the large one */
     assert_ptr_equal(n->verdict.queue_head, large);
     assert_reason(n->verdict.queue_reason, NM_REASON_NEVER_FITS);
     assert_int_equal(n->verdict.queue_resource, NM_MEMORY);
     assert_reason(nm_policy_queue_reason(&n->verdict, large), NM_REASON_NEVER_FITS);
     node_apply_verdict(n);
-    /* The system uses less: now the container is an ordinary head and is admitted first. */
+    /* The system uses less memory. The large container now fits and is admitted first, as any other head. */
     n->system_memory = 10;
     node_remove(n, small);
     smaller = node_queue(n, O, 20, 5);
@@ -34,8 +35,8 @@ static void test_one_that_never_fits_holds_nobody(void **state)
     assert_true(node_action(n, large) < node_action(n, smaller));
 }
 
-/* A request can also be too large for the CPU that the system leaves. */
-static void test_a_request_can_be_too_large_for_the_cpu(void **state)
+/* A request can also be too large for the CPU that the system leaves unused. */
+static void test_a_request_can_be_too_large_for_the_free_cpu(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *large, *small;
@@ -49,8 +50,8 @@ static void test_a_request_can_be_too_large_for_the_cpu(void **state)
     assert_action(n, small, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
 }
 
-/* Memory over beta alone would not keep a request from an empty node. */
-static void test_the_refusal_names_the_decisive_resource(void **state)
+/* The request's memory is over beta. This alone would not prevent an admission on an empty node, so CPU is decisive. */
+static void test_the_queue_reason_names_the_decisive_resource(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *large = node_queue(n, O, 98, 70);
@@ -61,7 +62,7 @@ static void test_the_refusal_names_the_decisive_resource(void **state)
     assert_int_equal(n->verdict.queue_resource, NM_CPU);
 }
 
-/* A container behind one that never fits waits for a reason of its own. */
+/* A container behind one that never fits has its own queue reason. */
 static void test_a_container_behind_one_that_never_fits_has_its_own_reason(void **state)
 {
     struct node *n = *state;
@@ -78,7 +79,7 @@ static void test_a_container_behind_one_that_never_fits_has_its_own_reason(void 
     assert_reason(nm_policy_queue_reason(&n->verdict, last), NM_REASON_BEHIND_OTHERS);
 }
 
-/* A container that will end holds 60 %. The head requests 50 %, and a container of 30 % passes the head. */
+/* A container that is going to end holds 60 %. The head requests 50 %, and a container of 30 % passes the head. */
 static struct nm_policy_container *with_passer(struct node *n, struct nm_policy_container **ret_old,
                                                struct nm_policy_container **ret_large)
 {
@@ -97,13 +98,13 @@ static struct nm_policy_container *with_passer(struct node *n, struct nm_policy_
     return small;
 }
 
-static void test_containers_that_passed_are_killed_after_their_time(void **state)
+static void test_containers_that_passed_the_head_are_killed_after_a_time_limit(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *old, *large, *small = with_passer(n, &old, &large);
     uint64_t due;
 
-    /* While the head couldn't start in any case, its time doesn't count. */
+    /* While the head couldn't start even without the container that passed it, the time limit doesn't run. */
     for (int i = 0; i < 60; i++) {
         node_sample(n);
         assert_left_alone(n, small);
@@ -120,7 +121,7 @@ static void test_containers_that_passed_are_killed_after_their_time(void **state
         node_sample(n);
         if (node_count(n, NM_ACTION_KILL) > 0)
             break;
-        assert_int_equal(n->verdict.n_actions, 0); /* further containers don't pass */
+        assert_int_equal(n->verdict.n_actions, 0); /* no further container passes the head */
         assert_true(n->in.now_usec < due + SECONDS(60));
     }
     assert_in_range(n->in.now_usec, due + SECONDS(60), due + SECONDS(60) + PERIOD_USEC);
@@ -132,7 +133,7 @@ static void test_containers_that_passed_are_killed_after_their_time(void **state
     assert_action(n, large, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
 }
 
-static void test_kills_for_the_head_trip_no_breaker(void **state)
+static void test_kills_for_the_head_do_not_trip_the_breaker(void **state)
 {
     struct node *n = *state;
     struct nm_policy_memory memory;
@@ -161,7 +162,7 @@ static void test_containers_before_the_head_are_not_killed_for_it(void **state)
     }
 }
 
-static void test_without_backfill_no_container_passes(void **state)
+static void test_without_backfill_no_container_passes_the_head(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *small;
@@ -174,7 +175,7 @@ static void test_without_backfill_no_container_passes(void **state)
     assert_left_alone(n, small);
 }
 
-static void test_masters_and_containers_without_free_cpu_do_not_pass(void **state)
+static void test_application_masters_and_containers_without_free_cpu_do_not_pass(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *master, *busy, *calm;
@@ -183,7 +184,7 @@ static void test_masters_and_containers_without_free_cpu_do_not_pass(void **stat
     (void)node_queue(n, O, 50, 60);
     master = node_queue(n, O, 5, 5);
     master->exempt = true;
-    busy = node_queue(n, O, 5, 30); /* 10 + 60 + 30 of CPU */
+    busy = node_queue(n, O, 5, 30); /* the sum of CPU is 10 + 60 + 30 */
     calm = node_queue(n, O, 5, 20);
     node_sample(n);
     assert_left_alone(n, master);
@@ -196,15 +197,15 @@ static void test_masters_and_containers_without_free_cpu_do_not_pass(void **stat
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        WITH_NODE(test_one_that_never_fits_holds_nobody),
-        WITH_NODE(test_a_request_can_be_too_large_for_the_cpu),
-        WITH_NODE(test_the_refusal_names_the_decisive_resource),
+        WITH_NODE(test_a_head_that_never_fits_does_not_delay_the_containers_behind_it),
+        WITH_NODE(test_a_request_can_be_too_large_for_the_free_cpu),
+        WITH_NODE(test_the_queue_reason_names_the_decisive_resource),
         WITH_NODE(test_a_container_behind_one_that_never_fits_has_its_own_reason),
-        WITH_NODE(test_containers_that_passed_are_killed_after_their_time),
-        WITH_NODE(test_kills_for_the_head_trip_no_breaker),
+        WITH_NODE(test_containers_that_passed_the_head_are_killed_after_a_time_limit),
+        WITH_NODE(test_kills_for_the_head_do_not_trip_the_breaker),
         WITH_NODE(test_containers_before_the_head_are_not_killed_for_it),
-        WITH_NODE(test_without_backfill_no_container_passes),
-        WITH_NODE(test_masters_and_containers_without_free_cpu_do_not_pass),
+        WITH_NODE(test_without_backfill_no_container_passes_the_head),
+        WITH_NODE(test_application_masters_and_containers_without_free_cpu_do_not_pass),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

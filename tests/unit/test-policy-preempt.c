@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Preemption: thresholds, the order of measures, settling, budget, breaker, deadlines. */
+/* Preemption: thresholds, the order of measures, settling, kill budget, breaker and deadlines. */
 
 #include "tests/unit/policy-fixture.h"
 
@@ -9,14 +9,14 @@
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static void test_memory_over_beta_kills_the_latest(void **state)
+static void test_memory_over_beta_kills_the_container_started_last(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 60, 10), *old = node_run(n, O, 20, 10),
                    *young = node_run(n, O, 15, 10);
     const struct nm_policy_action *a;
 
-    node_sample(n); /* 95 is at beta, not over it */
+    node_sample(n); /* 95 is equal to beta, not over it */
     assert_int_equal(n->verdict.n_actions, 0);
     node_use(g, 60.5, 10);
     node_sample(n);
@@ -34,7 +34,7 @@ static void test_memory_over_beta_kills_the_latest(void **state)
                      NM_PASSED_NOT_NEEDED);
 }
 
-static void test_pressure_acts_at_once_if_the_sample_confirms(void **state)
+static void test_memory_pressure_causes_a_kill_if_a_sample_confirms_it(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 60, 10), *o = node_run(n, O, 20, 10);
@@ -48,7 +48,7 @@ static void test_pressure_acts_at_once_if_the_sample_confirms(void **state)
     assert_action(n, o, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
 }
 
-static void test_reservations_kill_no_container(void **state)
+static void test_memory_that_is_only_reserved_causes_no_kill(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 90, 10);
@@ -62,7 +62,7 @@ static void test_reservations_kill_no_container(void **state)
     assert_int_equal(n->verdict.n_actions, 0);
 }
 
-static void test_guaranteed_and_exempt_are_never_victims(void **state)
+static void test_guaranteed_and_exempt_containers_are_never_victims(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *master = node_run(n, O, 40, 40);
@@ -76,7 +76,7 @@ static void test_guaranteed_and_exempt_are_never_victims(void **state)
     assert_int_equal(n->verdict.candidates[0].passed_over, NM_PASSED_EXEMPT);
 }
 
-static void test_the_policy_waits_after_a_kill(void **state)
+static void test_after_a_kill_the_policy_waits_for_the_victim_and_two_samples(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 60, 10), *old = node_run(n, O, 20, 10),
@@ -86,8 +86,8 @@ static void test_the_policy_waits_after_a_kill(void **state)
     assert_action(n, young, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
     node_enter(n, young, NM_KILLING);
     node_use(g, 76, 10);
-    /* While the victim is ending, there is no other victim. The rest of 116 - 20 would be over beta, too, but it may
-     * still change. */
+    /* While the victim is ending, no other victim is chosen. Without the victim's 20, the use of 96 would still be over
+     * beta, but the use may change until the victim has ended. */
     for (int i = 0; i < 3; i++) {
         node_sample(n);
         assert_int_equal(n->verdict.n_actions, 0);
@@ -98,15 +98,15 @@ static void test_the_policy_waits_after_a_kill(void **state)
     assert_int_equal(n->verdict.n_actions, 0);
     node_sample(n);
     assert_int_equal(n->verdict.n_actions, 0);
-    node_pressure(n); /* not a periodic sample */
+    node_pressure(n); /* this is not a periodic sample */
     assert_int_equal(n->verdict.n_actions, 0);
     node_sample(n);
     assert_action(n, old, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
 }
 
-/* Halfway between beta and the limit the policy doesn't wait for two samples. One sample that was taken after the
- * victim's end is enough, but an earlier one isn't. */
-static void test_near_the_limit_the_policy_does_not_wait(void **state)
+/* If use is halfway between beta and the limit, the policy doesn't wait for two samples after a kill. One sample is
+ * enough if it was taken after the victim's end. */
+static void test_near_the_limit_the_policy_waits_for_only_one_sample(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 60, 10), *old = node_run(n, O, 20, 10),
@@ -119,14 +119,14 @@ static void test_near_the_limit_the_policy_does_not_wait(void **state)
     node_pressure(n);
     assert_left_alone(n, old);
     node_remove(n, young);
-    node_change(n); /* the victim is gone, but the sample is older */
+    node_change(n); /* the victim has ended, but the sample is older than its end */
     assert_left_alone(n, old);
     n->in.now_usec += 100 * NM_USEC_PER_MSEC;
     node_pressure(n);
     assert_action(n, old, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
 }
 
-static void test_a_victim_that_does_not_end_is_given_up(void **state)
+static void test_a_further_victim_is_chosen_if_the_first_one_does_not_end(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *stuck, *other = node_run(n, O, 40, 10);
@@ -136,7 +136,7 @@ static void test_a_victim_that_does_not_end_is_given_up(void **state)
     node_sample(n);
     assert_action(n, stuck, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
     node_enter(n, stuck, NM_KILLING);
-    for (int i = 0; i < 4; i++) { /* 12 s, then two samples to settle: the 4th and the 5th */
+    for (int i = 0; i < 4; i++) { /* 12 s, then two samples to settle: the fourth and the fifth */
         node_sample(n);
         assert_left_alone(n, other);
     }
@@ -144,13 +144,13 @@ static void test_a_victim_that_does_not_end_is_given_up(void **state)
     assert_action(n, other, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
 }
 
-static void test_containers_being_killed_are_credited(void **state)
+static void test_memory_of_containers_being_killed_is_credited(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *dying = node_run(n, O, 20, 10), *o = node_run(n, O, 20, 10);
 
     (void)node_run(n, G, 60, 10);
-    node_enter(n, dying, NM_KILLING); /* killed by a person */
+    node_enter(n, dying, NM_KILLING); /* killed by a user */
     node_sample(n);
     assert_left_alone(n, o);
 }
@@ -165,11 +165,11 @@ static void test_a_reclaim_comes_before_a_kill(void **state)
     n->in.node.swap_free_bytes = 50 * PERCENT_MEMORY;
     node_sample(n);
     assert_int_equal(n->verdict.n_actions, 1);
-    /* The amount is the excess over alpha: 97 - 80. There is one attempt only. */
+    /* The amount is the excess over alpha: 97 - 80. The policy tries a reclaim only once. */
     assert_action(n, paused, NM_ACTION_RECLAIM, NM_REASON_FROZEN_MEMORY);
     assert_int_equal(node_action(n, paused)->predicted.memory_bytes, 17 * PERCENT_MEMORY);
     node_apply_verdict(n);
-    /* The reclaim had no effect. */
+    /* The reclaim has freed no memory. */
     node_sample(n);
     assert_reason(n->verdict.preempt_wait_reason, NM_REASON_SETTLING);
     node_sample(n);
@@ -177,8 +177,8 @@ static void test_a_reclaim_comes_before_a_kill(void **state)
     assert_left_alone(n, g);
 }
 
-/* The policy waits for a reclaim before it kills, since swapping is slow. The wait is limited, since a reclaim may
- * hang. */
+/* The policy waits for the end of a reclaim before it kills, since swapping is slow. The wait is limited, since a
+ * reclaim may hang. */
 static void test_the_policy_waits_for_a_reclaim(void **state)
 {
     struct node *n = *state;
@@ -200,7 +200,7 @@ static void test_the_policy_waits_for_a_reclaim(void **state)
     assert_action(n, o, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
 }
 
-static void test_a_reclaim_is_bounded_by_swap(void **state)
+static void test_the_amount_of_a_reclaim_is_limited_by_free_swap(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *paused = node_paused(n, 20, 5), *o = node_run(n, O, 19, 10);
@@ -208,13 +208,13 @@ static void test_a_reclaim_is_bounded_by_swap(void **state)
     (void)node_run(n, G, 60, 10);
     n->settings.can_reclaim = true;
     n->in.node.swap_free_bytes = 1 * PERCENT_MEMORY;
-    node_sample(n); /* 4 over beta; swap has room for 1 of it */
+    node_sample(n); /* use is 4 over beta; swap has room for 1 */
     assert_action(n, paused, NM_ACTION_RECLAIM, NM_REASON_FROZEN_MEMORY);
     assert_int_equal(node_action(n, paused)->predicted.memory_bytes, 1 * PERCENT_MEMORY);
     assert_action(n, o, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
 }
 
-static void test_without_swap_a_frozen_container_is_killed(void **state)
+static void test_without_swap_a_paused_container_is_killed(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *paused;
@@ -230,7 +230,7 @@ static void test_without_swap_a_frozen_container_is_killed(void **state)
 
 /* ---- CPU ------------------------------------------------------------------------------------- */
 
-static void test_a_pause_needs_samples_in_a_row(void **state)
+static void test_a_pause_needs_consecutive_samples_over_beta(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 10, 60), *old = node_run(n, O, 10, 20),
@@ -241,11 +241,11 @@ static void test_a_pause_needs_samples_in_a_row(void **state)
         assert_int_equal(n->verdict.n_actions, 0);
     }
     node_use(g, 10, 50);
-    node_sample(n); /* not over beta: the count begins anew */
+    node_sample(n); /* CPU is not over beta: the count of consecutive samples begins again */
     node_use(g, 10, 60);
     for (int i = 0; i < 3; i++) {
         node_sample(n);
-        node_pressure(n); /* not a periodic sample, so not counted */
+        node_pressure(n); /* not a periodic sample, so this sample isn't counted */
         node_change(n);
         assert_int_equal(n->verdict.n_actions, 0);
     }
@@ -258,7 +258,7 @@ static void test_a_pause_needs_samples_in_a_row(void **state)
     assert_left_alone(n, old);
 }
 
-static void test_a_missing_sample_breaks_the_row(void **state)
+static void test_a_missing_sample_restarts_the_count_of_consecutive_samples(void **state)
 {
     struct node *n = *state;
 
@@ -277,7 +277,7 @@ static void test_a_missing_sample_breaks_the_row(void **state)
     assert_int_equal(n->verdict.n_actions, 1);
 }
 
-static void test_one_sample_counts_once(void **state)
+static void test_a_sample_that_is_judged_twice_counts_once(void **state)
 {
     struct node *n = *state;
 
@@ -290,7 +290,7 @@ static void test_one_sample_counts_once(void **state)
     assert_int_equal(n->verdict.n_actions, 0);
 }
 
-static void test_after_a_pause_the_row_begins_again(void **state)
+static void test_after_a_pause_the_count_of_consecutive_samples_restarts(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *old = node_run(n, O, 10, 30), *young = node_run(n, O, 10, 10);
@@ -301,7 +301,7 @@ static void test_after_a_pause_the_row_begins_again(void **state)
         node_sample(n);
     assert_action(n, young, NM_ACTION_PAUSE, NM_REASON_CPU_OVER_BETA);
     node_apply_verdict(n);
-    /* The other opportunistic container uses the CPU that became free. */
+    /* The other opportunistic container now uses the CPU that the pause has freed. */
     node_use(young, 10, 0);
     node_use(old, 10, 39);
     do {
@@ -312,7 +312,7 @@ static void test_after_a_pause_the_row_begins_again(void **state)
     assert_action(n, old, NM_ACTION_PAUSE, NM_REASON_CPU_OVER_BETA);
 }
 
-static void test_without_pausing_cpu_over_beta_kills(void **state)
+static void test_if_pausing_is_disabled_cpu_over_beta_causes_a_kill(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *o = node_run(n, O, 10, 40);
@@ -327,7 +327,7 @@ static void test_without_pausing_cpu_over_beta_kills(void **state)
     assert_action(n, o, NM_ACTION_KILL, NM_REASON_CPU_OVER_BETA);
 }
 
-static void test_with_pausing_no_container_is_killed_for_cpu(void **state)
+static void test_if_pausing_is_enabled_no_container_is_killed_for_cpu(void **state)
 {
     struct node *n = *state;
 
@@ -340,7 +340,7 @@ static void test_with_pausing_no_container_is_killed_for_cpu(void **state)
     }
 }
 
-static void test_without_over_allocation_thresholds_have_no_effect(void **state)
+static void test_thresholds_have_no_effect_if_over_allocation_is_off(void **state)
 {
     struct node *n = *state;
 
@@ -372,7 +372,7 @@ static void test_a_container_in_its_minimum_run_time_is_spared(void **state)
     assert_int_equal(n->verdict.candidates[a->first_candidate + 1].passed_over,
                      NM_PASSED_MIN_RUNTIME);
     node_apply_verdict(n);
-    /* If no other victim suffices, a container within its minimum run time is killed, too. */
+    /* If the other victims don't suffice, a container within its minimum run time is killed, too. */
     node_use(g, 90, 10);
     node_sample(n);
     node_sample(n);
@@ -383,7 +383,7 @@ static void test_a_container_in_its_minimum_run_time_is_spared(void **state)
 
 /* ---- deadlines ------------------------------------------------------------------------------- */
 
-static void test_a_pause_ends_at_its_deadline(void **state)
+static void test_a_paused_container_is_killed_or_resumed_at_its_deadline(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *busy = node_run(n, G, 10, 90), *o = node_paused(n, 10, 50),
@@ -407,7 +407,7 @@ static void test_a_pause_ends_at_its_deadline(void **state)
     node_apply_verdict(n);
     assert_int_equal(n->verdict.wake_usec, g->pause_deadline_usec);
 
-    /* The end of a person's pause needs no sample, since no container is killed for it. */
+    /* The end of a pause by a user needs no sample, since no container is killed for it. */
     n->in.now_usec = g->pause_deadline_usec;
     n->in.node.valid = false;
     node_change(n);
@@ -417,7 +417,7 @@ static void test_a_pause_ends_at_its_deadline(void **state)
     assert_action(n, master, NM_ACTION_RESUME, NM_REASON_PAUSE_EXPIRED);
 }
 
-static void test_a_deadline_waits_for_a_sample(void **state)
+static void test_an_expired_deadline_waits_for_a_sample(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *o = node_paused(n, 10, 99);
@@ -430,7 +430,7 @@ static void test_a_deadline_waits_for_a_sample(void **state)
     assert_action(n, o, NM_ACTION_KILL, NM_REASON_PAUSE_DEADLINE);
 }
 
-static void test_growth_between_samples_is_noticed(void **state)
+static void test_growth_of_use_over_beta_between_samples_is_noticed(void **state)
 {
     static const struct {
         double in_use, grown; /* percent of the capacity, with beta at 95 */
@@ -439,7 +439,7 @@ static void test_growth_between_samples_is_noticed(void **state)
         {50, 0, NM_GROWTH_SMALL},   {50, 1.5, NM_GROWTH_SMALL},  {50, 1.6, NM_GROWTH_LARGE},
         {50, 45, NM_GROWTH_LARGE},  {50, 45.1, NM_GROWTH_CROSSES}, {94, 1, NM_GROWTH_SMALL},
         {94, 1.1, NM_GROWTH_CROSSES}, {95, 0, NM_GROWTH_SMALL},  {95, 0.01, NM_GROWTH_CROSSES},
-        /* use is over beta already: there is no crossing, and earlier decisions are in progress */
+        /* use is over beta already, so it doesn't cross beta now, and earlier actions are in progress */
         {96, 1, NM_GROWTH_SMALL},   {96, 2, NM_GROWTH_LARGE},
     };
     const struct node *n = *state;
@@ -456,29 +456,29 @@ static void test_growth_between_samples_is_noticed(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        WITH_NODE(test_memory_over_beta_kills_the_latest),
-        WITH_NODE(test_pressure_acts_at_once_if_the_sample_confirms),
-        WITH_NODE(test_reservations_kill_no_container),
-        WITH_NODE(test_guaranteed_and_exempt_are_never_victims),
-        WITH_NODE(test_the_policy_waits_after_a_kill),
-        WITH_NODE(test_near_the_limit_the_policy_does_not_wait),
-        WITH_NODE(test_a_victim_that_does_not_end_is_given_up),
-        WITH_NODE(test_containers_being_killed_are_credited),
+        WITH_NODE(test_memory_over_beta_kills_the_container_started_last),
+        WITH_NODE(test_memory_pressure_causes_a_kill_if_a_sample_confirms_it),
+        WITH_NODE(test_memory_that_is_only_reserved_causes_no_kill),
+        WITH_NODE(test_guaranteed_and_exempt_containers_are_never_victims),
+        WITH_NODE(test_after_a_kill_the_policy_waits_for_the_victim_and_two_samples),
+        WITH_NODE(test_near_the_limit_the_policy_waits_for_only_one_sample),
+        WITH_NODE(test_a_further_victim_is_chosen_if_the_first_one_does_not_end),
+        WITH_NODE(test_memory_of_containers_being_killed_is_credited),
         WITH_NODE(test_a_reclaim_comes_before_a_kill),
         WITH_NODE(test_the_policy_waits_for_a_reclaim),
-        WITH_NODE(test_a_reclaim_is_bounded_by_swap),
-        WITH_NODE(test_without_swap_a_frozen_container_is_killed),
-        WITH_NODE(test_a_pause_needs_samples_in_a_row),
-        WITH_NODE(test_a_missing_sample_breaks_the_row),
-        WITH_NODE(test_one_sample_counts_once),
-        WITH_NODE(test_after_a_pause_the_row_begins_again),
-        WITH_NODE(test_without_pausing_cpu_over_beta_kills),
-        WITH_NODE(test_with_pausing_no_container_is_killed_for_cpu),
-        WITH_NODE(test_without_over_allocation_thresholds_have_no_effect),
+        WITH_NODE(test_the_amount_of_a_reclaim_is_limited_by_free_swap),
+        WITH_NODE(test_without_swap_a_paused_container_is_killed),
+        WITH_NODE(test_a_pause_needs_consecutive_samples_over_beta),
+        WITH_NODE(test_a_missing_sample_restarts_the_count_of_consecutive_samples),
+        WITH_NODE(test_a_sample_that_is_judged_twice_counts_once),
+        WITH_NODE(test_after_a_pause_the_count_of_consecutive_samples_restarts),
+        WITH_NODE(test_if_pausing_is_disabled_cpu_over_beta_causes_a_kill),
+        WITH_NODE(test_if_pausing_is_enabled_no_container_is_killed_for_cpu),
+        WITH_NODE(test_thresholds_have_no_effect_if_over_allocation_is_off),
         WITH_NODE(test_a_container_in_its_minimum_run_time_is_spared),
-        WITH_NODE(test_a_pause_ends_at_its_deadline),
-        WITH_NODE(test_a_deadline_waits_for_a_sample),
-        WITH_NODE(test_growth_between_samples_is_noticed),
+        WITH_NODE(test_a_paused_container_is_killed_or_resumed_at_its_deadline),
+        WITH_NODE(test_an_expired_deadline_waits_for_a_sample),
+        WITH_NODE(test_growth_of_use_over_beta_between_samples_is_noticed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

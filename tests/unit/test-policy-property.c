@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Random histories of the pure policy on a simulated node (policy-world.c). An oracle that shares no code with the
- * policy (policy-oracle.c) and nm_policy_check_invariants() judge every round. Each history ends with an idle node, on
- * which no container may still be paused, queued or squeezed. In some histories a second policy gets the views in
- * another order and must decide the same.
+ * Random histories of the policy on a simulated node (policy-world.c). An oracle that shares no code with the policy
+ * (policy-oracle.c) and nm_policy_check_invariants() check every round. Each history ends with an idle node, on which
+ * no container may still be paused, queued or squeezed. In some histories a second policy gets the containers in
+ * another order and must make the same decisions.
  *
  *   test-policy-property [--histories N] [--seed S] [--verbose]
  *
- * History number i has the seed S + i, so a failure is repeated with --histories 1 --seed <what was
- * printed>.
+ * History number i has the seed S + i. A failure prints the seed of its history. To repeat the failure, run with
+ * --histories 1 --seed SEED.
  */
 
 #include <getopt.h>
@@ -59,7 +59,7 @@ static void print_round(const struct world *w)
            nm_reason_name(w->verdict.guaranteed_reason), nm_reason_name(w->verdict.preempt_wait_reason));
 }
 
-/* Passes the views in reverse order: the actions must be the same. */
+/* Passes the containers to the second policy in reverse order. Its actions must be the same. */
 static const char *check_order_independence(struct world *w, struct nm_policy *twin)
 {
     struct nm_policy_container *backwards[WORLD_MAX];
@@ -103,9 +103,9 @@ static const char *one_round(struct world *w, struct oracle *o, struct oracle_pa
     return r;
 }
 
-/* After calm, each queued container must have been admitted, except those that a person paused. The actions of the
- * last round are applied first: a container that was shed in it is no longer queued, and the oracle judges whether
- * it had to be shed. */
+/* In the idle phase at the end of a history, each queued container must have been admitted, except containers that a
+ * user paused. The actions of the last round are applied first. A container that the last round has shed is no longer
+ * queued, and the oracle checks whether the policy had to shed it. */
 static const char *check_calm(const struct world *w)
 {
     for (size_t i = 0; i < WORLD_MAX; i++) {
@@ -137,7 +137,7 @@ static const char *history(struct world *w, struct nm_policy *twin)
 {
     struct oracle_passing passing = {0};
     struct oracle_starts starts = {0};
-    /* A sleep before the first round doesn't count as a sleep that the policy has seen. */
+    /* A system sleep before the first round doesn't count, because the policy can't have noticed it. */
     struct oracle o = {.awake_samples = UINT32_MAX / 2, .suspended = UINT64_MAX - NM_USEC_PER_SEC};
     const char *r = NULL;
     unsigned rounds = 20 + (unsigned)world_below(w, 2 * ROUNDS);
@@ -187,7 +187,7 @@ static bool run(uint64_t seed, struct totals *t)
     return r == NULL;
 }
 
-/* Returns true for reasons that only other parts of nmd use. */
+/* Returns true for reasons that only other parts of nmd use, and not the policy. */
 static bool foreign(enum nm_reason r)
 {
     return r == NM_REASON_NONE || r == NM_REASON_LARGER_THAN_NODE || r == NM_REASON_QUEUE_FULL ||
@@ -195,7 +195,7 @@ static bool foreign(enum nm_reason r)
            r == NM_REASON_OWNER;
 }
 
-/* Prints the totals, and fails if some event never happened: such a test would prove nothing about it. */
+/* Prints the totals. Fails if an event never happened, since the test would then prove nothing about this event. */
 static bool report(const struct totals *t)
 {
     bool all = true;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Memory of running containers is swapped out before a kill if this is likely to suffice. */
+/* Memory of running containers is swapped out before a kill, if the swapped memory is likely to suffice. */
 
 #include "tests/unit/policy-fixture.h"
 
 #define G NM_GUARANTEED
 #define O NM_OPPORTUNISTIC
 
-/* Makes a node just over beta, on which memory of running containers may be reclaimed at 100 MiB/s. */
+/* Makes a node with use just over beta, on which memory of running containers may be reclaimed at 100 MiB/s. */
 static struct nm_policy_container *just_over(struct node *n, struct nm_policy_container **ret_young)
 {
     struct nm_policy_container *old = node_run(n, O, 16, 10);
@@ -34,7 +34,7 @@ static void test_memory_of_running_containers_is_reclaimed_before_a_kill(void **
     assert_int_equal(node_action(n, young)->within_usec, SECONDS(5));
     young->reclaiming = true;
     young->reclaimed_usec = n->in.now_usec;
-    node_pressure(n); /* the reclaim is in progress */
+    node_pressure(n); /* the reclaim has not ended yet */
     assert_int_equal(n->verdict.n_actions, 0);
     assert_reason(n->verdict.preempt_wait_reason, NM_REASON_SETTLING);
     young->reclaiming = false;
@@ -42,11 +42,11 @@ static void test_memory_of_running_containers_is_reclaimed_before_a_kill(void **
     node_pressure(n);
     assert_int_equal(n->verdict.n_actions, 0);
     assert_reason(n->verdict.preempt_wait_reason, NM_REASON_NONE);
-    /* Swapped memory still counts, since it may come back. */
+    /* Swapped memory still counts as use, since the container may read it back. */
     young->swapped_bytes = 2 * PERCENT_MEMORY;
     node_change(n);
     assert_int_equal(n->verdict.used.memory_bytes, 96 * PERCENT_MEMORY);
-    /* The memory comes back: the reclaim had no effect and is not repeated. */
+    /* The container has read its memory back: the reclaim was without effect and is not repeated. */
     node_use(young, 16, 10);
     old->reclaimed_usec = n->in.now_usec;
     node_sample(n);
@@ -55,7 +55,7 @@ static void test_memory_of_running_containers_is_reclaimed_before_a_kill(void **
     assert_left_alone(n, old);
 }
 
-/* The reclaim has freed too little: the kill follows without further delay. */
+/* The reclaim has freed too little memory. The kill follows without further delay. */
 static void test_a_kill_follows_a_reclaim_that_freed_too_little(void **state)
 {
     struct node *n = *state;
@@ -69,8 +69,8 @@ static void test_a_kill_follows_a_reclaim_that_freed_too_little(void **state)
     assert_left_alone(n, old);
 }
 
-/* A reclaim that hangs is given up when its time is over. */
-static void test_a_reclaim_is_bounded_in_time(void **state)
+/* A reclaim that hangs is aborted when its time is over. */
+static void test_a_reclaim_that_hangs_is_aborted(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *young;
@@ -79,14 +79,14 @@ static void test_a_reclaim_is_bounded_in_time(void **state)
     node_sample(n);
     young->reclaiming = true;
     young->reclaimed_usec = n->in.now_usec;
-    node_sample(n); /* 3 s of 5 */
+    node_sample(n); /* 3 s of the permitted 5 s */
     assert_int_equal(n->verdict.n_actions, 0);
     node_sample(n);
     assert_action(n, young, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
 }
 
-/* Memory keeps growing and would reach the limit before the reclaim is done. */
-static void test_fast_growth_kills_without_a_reclaim(void **state)
+/* Use of memory keeps growing and would reach the limit before the end of the reclaim. */
+static void test_fast_growth_of_memory_causes_a_kill_without_a_reclaim(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *young, *g;
@@ -97,14 +97,14 @@ static void test_fast_growth_kills_without_a_reclaim(void **state)
     young->reclaiming = true;
     young->reclaimed_usec = n->in.now_usec;
     node_use(g, 64.1, 10);
-    node_pressure(n); /* growth of 0.4 per second, with 3.9 left */
+    node_pressure(n); /* use grows by 0.4 per second, and 3.9 are free */
     assert_int_equal(n->verdict.n_actions, 0);
     node_use(g, 65, 10);
-    node_pressure(n); /* growth of 4 per second, with 3 left */
+    node_pressure(n); /* use grows by 4 per second, and 3 are free */
     assert_action(n, young, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
 }
 
-static void test_a_reclaim_that_can_not_suffice_is_not_tried(void **state)
+static void test_a_reclaim_that_would_free_too_little_is_not_tried(void **state)
 {
     struct node *n = *state;
     struct nm_policy_settings settings;
@@ -122,16 +122,16 @@ static void test_a_reclaim_that_can_not_suffice_is_not_tried(void **state)
         assert_int_equal(nm_policy_new(&n->policy), 0);
         assert_int_equal(nm_policy_reserve(n->policy, NODE_MAX, 4), 0);
         switch (i) {
-        case 0: break; /* in this case alone a reclaim suffices */
+        case 0: break; /* only in this case a reclaim suffices */
         case 1: n->settings.reclaim_usec = 0; break;
         case 2: n->settings.can_reclaim = false; break;
         case 3: n->settings.reclaim_usec = SECONDS(2); break; /* 2.9 are needed, at 1 per second */
-        case 4: /* an unknown speed counts as a low one */
+        case 4: /* if the speed of the swap device is unknown, a low speed is assumed */
             n->in.reclaim_bytes_per_sec = 0;
             n->settings.reclaim_usec = SECONDS(4);
             break;
         case 5: n->in.node.swap_free_bytes = 5 * PERCENT_MEMORY; break; /* twice as much free swap is required */
-        case 6: /* half of its memory is too little, and the other container is exempt */
+        case 6: /* half of the container's memory is too little, and the other container is exempt */
             old->exempt = true;
             node_use(young, 5, 10);
             n->system_memory = 11;
@@ -152,9 +152,9 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         WITH_NODE(test_memory_of_running_containers_is_reclaimed_before_a_kill),
         WITH_NODE(test_a_kill_follows_a_reclaim_that_freed_too_little),
-        WITH_NODE(test_a_reclaim_is_bounded_in_time),
-        WITH_NODE(test_fast_growth_kills_without_a_reclaim),
-        WITH_NODE(test_a_reclaim_that_can_not_suffice_is_not_tried),
+        WITH_NODE(test_a_reclaim_that_hangs_is_aborted),
+        WITH_NODE(test_fast_growth_of_memory_causes_a_kill_without_a_reclaim),
+        WITH_NODE(test_a_reclaim_that_would_free_too_little_is_not_tried),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Use of freed resources: paused containers are resumed, and room is made for guaranteed containers. */
+/* Use of freed resources: paused containers are resumed, and opportunistic containers are killed or paused to make room
+ * for guaranteed containers. */
 
 #include "tests/unit/policy-fixture.h"
 
@@ -20,11 +21,12 @@ static void test_containers_are_resumed_in_order_of_arrival(void **state)
     second = node_paused(n, 5, 30);
     third = node_paused(n, 5, 5);
     node_use(g, 10, 80);
-    node_sample(n); /* at alpha */
+    node_sample(n); /* use is equal to alpha */
     assert_int_equal(n->verdict.n_actions, 0);
     node_use(g, 10, 60);
     node_sample(n);
-    /* 60 + 20 reaches alpha, and another 30 wouldn't fit. The third container doesn't overtake the second one. */
+    /* 60 + 20 reaches alpha, so another 30 wouldn't fit. The third container must not be resumed before the second
+     * one. */
     assert_int_equal(n->verdict.n_actions, 1);
     assert_action(n, first, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
     assert_int_equal(node_action(n, first)->predicted.cpu_millicores, 20 * PERCENT_CPU);
@@ -41,7 +43,8 @@ static void test_containers_are_resumed_in_order_of_arrival(void **state)
     assert_left_alone(n, person);
 }
 
-/* The sample doesn't contain the use of the resumed container yet: the next rounds must add it. */
+/* The sample was taken before the container was resumed, so it doesn't contain the container's use. The next rounds
+ * must add this use. */
 static void test_the_use_of_a_resumed_container_is_reserved(void **state)
 {
     struct node *n = *state;
@@ -56,12 +59,12 @@ static void test_the_use_of_a_resumed_container_is_reserved(void **state)
     node_apply_verdict(n);
     node_change(n);
     assert_left_alone(n, second);
-    node_use(first, 5, 10); /* it ran for a part of the interval only */
+    node_use(first, 5, 10); /* the container ran for only a part of the interval of the sample */
     node_sample(n);
     assert_left_alone(n, second);
 }
 
-static void test_a_pause_is_not_undone_at_once(void **state)
+static void test_a_paused_container_is_not_resumed_before_the_pause_has_settled(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *o = node_run(n, O, 10, 40), *g = node_run(n, G, 10, 60);
@@ -75,13 +78,13 @@ static void test_a_pause_is_not_undone_at_once(void **state)
         node_sample(n);
         assert_int_equal(n->verdict.n_actions, 0);
     }
-    /* The container is resumed as soon as there is room, but not before the pause has settled. */
+    /* The container is resumed as soon as its use fits, but not before the pause has settled. */
     node_use(g, 10, 50);
     node_sample(n);
     assert_action(n, o, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
 }
 
-static void test_no_container_is_resumed_while_the_policy_waits(void **state)
+static void test_no_container_is_resumed_while_the_policy_waits_after_an_action(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *o = node_run(n, O, 10, 40), *g = node_run(n, G, 10, 60);
@@ -108,22 +111,22 @@ static void test_a_resume_comes_before_an_admission(void **state)
     node_use(g, 10, 50);
     queued = node_queue(n, O, 5, 10);
     node_sample(n);
-    /* 50 + 40 + 10 is over beta: the paused container is resumed, and the queued one waits. */
+    /* 50 + 40 + 10 is over beta. The paused container is resumed, and the queued container waits. */
     assert_action(n, paused, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
     assert_left_alone(n, queued);
-    /* The room of a container that can't be resumed yet is not given away. 60 + 10 would fit, but the paused
-     * container with 40 would have to wait longer. */
+    /* The room of a paused container that can't be resumed yet isn't used for another container. 60 + 10 would fit, but
+     * the paused container with 40 would then have to wait longer. */
     node_use(g, 10, 60);
     node_sample(n);
     assert_int_equal(n->verdict.n_actions, 0);
     assert_reason(n->verdict.queue_reason, NM_REASON_PAUSED_FIRST);
-    /* A container that a person paused has no claim on CPU. */
+    /* The policy reserves no CPU for a container that a user paused. */
     paused->user_paused = true;
     node_sample(n);
     assert_action(n, queued, NM_ACTION_ADMIT, NM_REASON_OVER_ALLOCATION);
 }
 
-static void test_a_single_paused_container_is_resumed(void **state)
+static void test_a_paused_container_that_used_all_cpu_is_resumed_when_alone(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *hog = node_paused(n, 5, 100), *small;
@@ -132,7 +135,7 @@ static void test_a_single_paused_container_is_resumed(void **state)
     n->in.now_usec += SECONDS(30);
     node_sample(n);
     assert_int_equal(n->verdict.n_actions, 0);
-    /* The former use of a paused container doesn't keep others waiting. */
+    /* The former use of a paused container doesn't delay other containers. */
     small = node_queue(n, O, 5, 10);
     node_change(n);
     assert_action(n, small, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
@@ -163,7 +166,8 @@ static void test_a_paused_container_that_is_promoted_is_resumed(void **state)
     assert_left_alone(n, v);
 }
 
-/* Draining stops admissions. Paused containers are resumed, since they have begun. */
+/* While the node is draining, no container is admitted. Paused containers are resumed, since they have started
+ * already. */
 static void test_paused_containers_are_resumed_while_draining(void **state)
 {
     struct node *n = *state;
@@ -175,21 +179,21 @@ static void test_paused_containers_are_resumed_while_draining(void **state)
     assert_left_alone(n, g);
 }
 
-static void test_no_container_is_resumed_into_full_memory(void **state)
+static void test_no_container_is_resumed_while_memory_is_full(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 95, 10), *o = node_paused(n, 1, 10);
 
-    o->exempt = true; /* so that the policy doesn't kill it for memory */
+    o->exempt = true; /* prevents that the policy kills the paused container for its memory */
     node_sample(n);
     assert_int_equal(n->verdict.n_actions, 0);
-    node_use(g, 90, 10); /* over alpha, but a resume takes no more memory than the container holds already */
+    node_use(g, 90, 10); /* use is over alpha, but a resume uses no more memory than the container already holds */
     node_sample(n);
     assert_action(n, o, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
 }
 
-/* Swapped memory of a paused container comes back after a resume. An early resume would raise use over beta again
- * and lead to a kill. */
+/* A paused container that is resumed reads its swapped memory back. If it is resumed too early, its memory raises use
+ * over beta again and leads to a kill. */
 static void test_no_container_is_resumed_without_room_for_its_swap(void **state)
 {
     struct node *n = *state;
@@ -198,9 +202,9 @@ static void test_no_container_is_resumed_without_room_for_its_swap(void **state)
     paused->request.memory_bytes = 30 * PERCENT_MEMORY;
     paused->swapped_bytes = 13 * PERCENT_MEMORY;
     later = node_paused(n, 1, 1);
-    node_sample(n); /* 84 in use, and 13 will come back */
+    node_sample(n); /* 84 are in use, and the container will read 13 back from swap */
     assert_left_alone(n, paused);
-    assert_left_alone(n, later); /* resumes follow the order of arrival */
+    assert_left_alone(n, later); /* containers are resumed in the order of arrival */
     node_use(g, 76, 10);
     node_sample(n);
     assert_action(n, paused, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
@@ -208,7 +212,8 @@ static void test_no_container_is_resumed_without_room_for_its_swap(void **state)
     assert_action(n, later, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
 }
 
-/* Samples don't contain the returning memory at once: it must be reserved until then. */
+/* Samples don't contain memory that a resumed container will read back from swap. The policy must reserve this memory
+ * until the container has read it. */
 static void test_swap_of_a_resumed_container_is_reserved(void **state)
 {
     struct node *n = *state;
@@ -228,18 +233,18 @@ static void test_swap_of_a_resumed_container_is_reserved(void **state)
     node_sample(n);
     node_sample(n);
     node_sample(n);
-    node_sample(n); /* 12 s: the memory may still come back */
+    node_sample(n); /* after 12 s the container may still read memory back from swap */
     assert_int_equal(n->verdict.used.memory_bytes, 86 * PERCENT_MEMORY);
     assert_int_equal(n->verdict.in_use.memory_bytes, 73 * PERCENT_MEMORY);
     assert_left_alone(n, next);
-    node_sample(n); /* 15 s: the reservation ends */
+    node_sample(n); /* the reservation ends after 15 s */
     assert_int_equal(n->verdict.used.memory_bytes, 73 * PERCENT_MEMORY);
     assert_action(n, next, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
     assert_left_alone(n, g);
 }
 
-/* Room that was made by swapping a container out is not available to the next container, since the swapped memory
- * may come back. */
+/* Room that was made by swapping a container out isn't given to the next container, since the swapped container may
+ * read its memory back. */
 static void test_room_of_swapped_containers_admits_no_others(void **state)
 {
     struct node *n = *state;
@@ -248,10 +253,10 @@ static void test_room_of_swapped_containers_admits_no_others(void **state)
     g->request = (struct nm_resources){70 * PERCENT_MEMORY, 85 * PERCENT_CPU};
     paused->request.memory_bytes = 60 * PERCENT_MEMORY;
     paused->swapped_bytes = 30 * PERCENT_MEMORY;
-    paused->user_paused = true; /* a person's pause has no claim on CPU, but keeps its claim on memory */
+    paused->user_paused = true; /* the policy reserves memory, but no CPU, for a container that a user paused */
     o = node_queue(n, O, 16, 1);
     node_use(g, 40, 10);
-    node_sample(n); /* 50 in use, 16 requested, and 30 of the paused container */
+    node_sample(n); /* 50 are in use, 16 are requested, and the paused container may read 30 back from swap */
     assert_left_alone(n, o);
     assert_reason(n->verdict.queue_reason, NM_REASON_PAUSED_FIRST);
     assert_int_equal(n->verdict.queue_resource, NM_MEMORY);
@@ -260,8 +265,8 @@ static void test_room_of_swapped_containers_admits_no_others(void **state)
     assert_action(n, o, NM_ACTION_ADMIT, NM_REASON_OVER_ALLOCATION);
 }
 
-/* The memory limit bounds the returning memory to the request, whatever is in swap. */
-static void test_swap_counts_up_to_the_memory_limit(void **state)
+/* A container's memory limit is its request, so it reads back no more than its request, whatever amount is in swap. */
+static void test_swapped_memory_counts_up_to_the_memory_limit(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *paused = node_paused(n, 10, 10);
@@ -288,7 +293,8 @@ static void test_room_for_a_guaranteed_container_kills_as_few_as_needed(void **s
     node_sample(n);
     g = node_queue(n, G, 30, 40);
     node_change(n);
-    /* Memory: 80 + 30 - 95 = 15, so one container is killed. CPU: 80 + 40 - 20 - 95 = 5, so another one is paused. */
+    /* Memory: 80 + 30 - 95 = 15, so one container is killed. CPU: 80 + 40 - 20 - 95 = 5, so one more container is
+     * paused. */
     assert_int_equal(n->verdict.n_actions, 2);
     assert_action(n, o[3], NM_ACTION_KILL, NM_REASON_ROOM_FOR_GUARANTEED);
     assert_action(n, o[2], NM_ACTION_PAUSE, NM_REASON_ROOM_FOR_GUARANTEED);
@@ -296,7 +302,7 @@ static void test_room_for_a_guaranteed_container_kills_as_few_as_needed(void **s
     assert_ptr_equal(node_action(n, o[2])->on_behalf_of, g);
     assert_reason(n->verdict.guaranteed_reason, NM_REASON_WAITING_FOR_VICTIMS);
 
-    /* There are no further victims while these are ending. */
+    /* There are no further victims while these two victims are ending. */
     node_enter(n, o[3], NM_KILLING);
     node_enter(n, o[2], NM_PAUSING);
     node_change(n);
@@ -308,7 +314,7 @@ static void test_room_for_a_guaranteed_container_kills_as_few_as_needed(void **s
     o[2]->pause_deadline_usec = n->in.now_usec + SECONDS(600);
     o[2]->last_cpu_millicores = o[2]->measured.cpu_millicores;
     node_change(n);
-    /* The guaranteed container is admitted in the same round in which the last victim is gone. */
+    /* The guaranteed container is admitted in the same round in which the last victim has ended. */
     assert_int_equal(n->verdict.n_actions, 1);
     assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
 }
@@ -321,8 +327,8 @@ static void test_room_is_made_for_several_containers(void **state)
     for (size_t i = 0; i < 4; i++)
         o[i] = node_run(n, O, 20, 1);
     node_sample(n);
-    g[0] = node_queue(n, G, 30, 1); /* 15 too little: o[3] is the victim */
-    g[1] = node_queue(n, G, 30, 1); /* 45 too little in all: o[2] and o[1] are victims, too */
+    g[0] = node_queue(n, G, 30, 1); /* 15 are missing: o[3] is the victim */
+    g[1] = node_queue(n, G, 30, 1); /* 45 are missing for both containers: o[2] and o[1] are victims, too */
     node_change(n);
     assert_int_equal(node_count(n, NM_ACTION_KILL), 3);
     assert_left_alone(n, o[0]);
@@ -338,7 +344,7 @@ static void test_room_is_made_for_several_containers(void **state)
     assert_ptr_equal(n->verdict.guaranteed_head, g[1]);
 }
 
-static void test_no_container_is_killed_for_room_that_can_not_be_made(void **state)
+static void test_no_container_is_killed_if_kills_can_not_make_enough_room(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g, *o = node_run(n, O, 10, 1), *master = node_run(n, O, 30, 1);
@@ -351,11 +357,11 @@ static void test_no_container_is_killed_for_room_that_can_not_be_made(void **sta
     assert_action(n, o, NM_ACTION_KILL, NM_REASON_ROOM_FOR_GUARANTEED);
     node_apply_verdict(n);
     node_change(n);
-    /* 30 + 90 is over beta, but no victim is left. */
+    /* 30 + 90 is over beta, but there is no further victim. */
     assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
 }
 
-static void test_reservations_count_as_room(void **state)
+static void test_the_reserved_memory_of_a_victim_counts_as_room(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g, *o[3];
@@ -368,13 +374,13 @@ static void test_reservations_count_as_room(void **state)
     node_sample(n);
     g = node_queue(n, G, 30, 1);
     node_change(n);
-    /* U is 90, all of it reserved: giving up one reservation is enough. */
+    /* U is 90, and all of it is reserved. The end of one victim's reservation is enough. */
     assert_int_equal(n->verdict.n_actions, 1);
     assert_action(n, o[2], NM_ACTION_KILL, NM_REASON_ROOM_FOR_GUARANTEED);
     (void)g;
 }
 
-static void test_the_kill_budget_does_not_limit_room(void **state)
+static void test_the_kill_budget_does_not_limit_kills_for_guaranteed_containers(void **state)
 {
     struct node *n = *state;
 
@@ -387,7 +393,7 @@ static void test_the_kill_budget_does_not_limit_room(void **state)
     assert_int_equal(node_count(n, NM_ACTION_KILL), 2);
 }
 
-static void test_room_is_made_without_over_allocation(void **state)
+static void test_room_for_guaranteed_containers_is_made_if_over_allocation_is_off(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g, *o[3];
@@ -409,7 +415,7 @@ static void test_room_is_made_without_over_allocation(void **state)
     assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
 }
 
-static void test_without_a_sample_no_room_is_made(void **state)
+static void test_without_a_sample_no_room_is_made_for_guaranteed_containers(void **state)
 {
     struct node *n = *state;
 
@@ -430,11 +436,11 @@ static void test_without_a_sample_no_room_is_made(void **state)
 
 #define WITH_NODE(test) cmocka_unit_test_setup_teardown(test, node_setup, node_teardown)
 
-/* ---- a smaller offer ------------------------------------------------------------------------- */
+/* ---- a smaller capacity of the node ---------------------------------------------------------- */
 
-/* No container is killed for a smaller offer, and paused ones are resumed. Fewer queued containers are admitted
- * until the offer grows again. */
-static void test_a_smaller_offer_kills_no_container(void **state)
+/* If the node offers less, no container is killed for it, and paused containers are resumed. Fewer queued containers
+ * are admitted until the node offers more again. */
+static void test_no_container_is_killed_if_the_node_offers_less(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *runs = node_run(n, O, 60, 50), *paused = node_paused(n, 5, 10), *waits =
@@ -456,27 +462,27 @@ static void test_a_smaller_offer_kills_no_container(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        WITH_NODE(test_a_smaller_offer_kills_no_container),
+        WITH_NODE(test_no_container_is_killed_if_the_node_offers_less),
         WITH_NODE(test_containers_are_resumed_in_order_of_arrival),
         WITH_NODE(test_the_use_of_a_resumed_container_is_reserved),
-        WITH_NODE(test_a_pause_is_not_undone_at_once),
-        WITH_NODE(test_no_container_is_resumed_while_the_policy_waits),
+        WITH_NODE(test_a_paused_container_is_not_resumed_before_the_pause_has_settled),
+        WITH_NODE(test_no_container_is_resumed_while_the_policy_waits_after_an_action),
         WITH_NODE(test_a_resume_comes_before_an_admission),
-        WITH_NODE(test_a_single_paused_container_is_resumed),
+        WITH_NODE(test_a_paused_container_that_used_all_cpu_is_resumed_when_alone),
         WITH_NODE(test_a_paused_container_that_is_promoted_is_resumed),
         WITH_NODE(test_paused_containers_are_resumed_while_draining),
-        WITH_NODE(test_no_container_is_resumed_into_full_memory),
+        WITH_NODE(test_no_container_is_resumed_while_memory_is_full),
         WITH_NODE(test_no_container_is_resumed_without_room_for_its_swap),
         WITH_NODE(test_swap_of_a_resumed_container_is_reserved),
         WITH_NODE(test_room_of_swapped_containers_admits_no_others),
-        WITH_NODE(test_swap_counts_up_to_the_memory_limit),
+        WITH_NODE(test_swapped_memory_counts_up_to_the_memory_limit),
         WITH_NODE(test_room_for_a_guaranteed_container_kills_as_few_as_needed),
         WITH_NODE(test_room_is_made_for_several_containers),
-        WITH_NODE(test_no_container_is_killed_for_room_that_can_not_be_made),
-        WITH_NODE(test_reservations_count_as_room),
-        WITH_NODE(test_the_kill_budget_does_not_limit_room),
-        WITH_NODE(test_room_is_made_without_over_allocation),
-        WITH_NODE(test_without_a_sample_no_room_is_made),
+        WITH_NODE(test_no_container_is_killed_if_kills_can_not_make_enough_room),
+        WITH_NODE(test_the_reserved_memory_of_a_victim_counts_as_room),
+        WITH_NODE(test_the_kill_budget_does_not_limit_kills_for_guaranteed_containers),
+        WITH_NODE(test_room_for_guaranteed_containers_is_made_if_over_allocation_is_off),
+        WITH_NODE(test_without_a_sample_no_room_is_made_for_guaranteed_containers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The stall guard: guaranteed containers that wait for CPUs because of opportunistic ones. */
+/* The stall guard: guaranteed containers that wait for CPUs because opportunistic containers use them. */
 
 #include "tests/unit/policy-fixture.h"
 
 #define G NM_GUARANTEED
 #define O NM_OPPORTUNISTIC
 
-/* Sets up a node on which use of CPU causes no action, so that only stalls do. */
+/* Sets up a node on which use of CPU causes no action, so that only stalls cause actions. */
 static int guarded_setup(void **state)
 {
     struct node *n;
@@ -22,7 +22,7 @@ static int guarded_setup(void **state)
     return 0;
 }
 
-/* Takes one sample in which g waited for CPU during that share of the time. */
+/* Takes one sample in which g waited for a CPU during this share of the time. */
 static void stall(struct node *n, struct nm_policy_container *g, uint32_t permille)
 {
     g->stall_known = true;
@@ -45,15 +45,15 @@ static void test_a_stall_squeezes_until_its_end(void **state)
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 10, 30), *o = node_run(n, O, 10, 0);
 
-    stall(n, g, 20); /* the base: no opportunistic container used CPU */
+    stall(n, g, 20); /* the base of the comparison: no opportunistic container uses CPU */
     stall(n, g, 30);
     use(n, o, 70);
-    for (int i = 0; i < 10; i++) { /* within the margin above the base */
+    for (int i = 0; i < 10; i++) { /* the stall is within the margin above the base */
         stall(n, g, 75);
         assert_false(squeezed(n));
     }
     stall(n, g, 200);
-    assert_false(squeezed(n)); /* one sample is not enough */
+    assert_false(squeezed(n)); /* one sample with a stall is not enough */
     stall(n, g, 250);
     assert_int_equal(n->verdict.squeeze_millicores, 35 * PERCENT_CPU);
     assert_reason(n->verdict.squeeze_reason, NM_REASON_GUARANTEED_STALLED);
@@ -62,7 +62,7 @@ static void test_a_stall_squeezes_until_its_end(void **state)
     assert_in_range(n->verdict.stall_base_permille, 20, 30);
     assert_int_equal(n->verdict.n_actions, 0);
     use(n, o, 70);
-    stall(n, g, 150); /* a squeeze that doesn't suffice yet */
+    stall(n, g, 150); /* the squeeze isn't sufficient yet */
     assert_in_range(n->verdict.squeeze_millicores, 17 * PERCENT_CPU, 18 * PERCENT_CPU);
     for (int i = 0; i < 60 && squeezed(n); i++) {
         use(n, o, 70);
@@ -73,8 +73,8 @@ static void test_a_stall_squeezes_until_its_end(void **state)
     assert_null(n->verdict.stall_view);
 }
 
-/* Only a squeeze shows whether a stall has causes within the container itself. */
-static void test_a_stall_with_its_own_cause_is_recognized(void **state)
+/* A stall can have causes within the container itself. Only a squeeze shows whether it has. */
+static void test_a_stall_with_a_cause_within_the_container_is_recognized(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 10, 30), *o = node_run(n, O, 10, 70);
@@ -84,7 +84,7 @@ static void test_a_stall_with_its_own_cause_is_recognized(void **state)
         bool before = squeezed(n);
 
         use(n, o, 70);
-        stall(n, g, 400 + (uint32_t)i % 3); /* independent of the other containers */
+        stall(n, g, 400 + (uint32_t)i % 3); /* the stall is independent of the other containers */
         held += squeezed(n);
         began += squeezed(n) && !before;
         if (squeezed(n))
@@ -92,14 +92,15 @@ static void test_a_stall_with_its_own_cause_is_recognized(void **state)
     }
     assert_int_equal(began, 1);
     assert_in_range(held, 1, 3);
-    /* A stall beyond the container's own is noticed. */
+    /* A stall beyond the part that the container itself causes is noticed. */
     use(n, o, 70);
     stall(n, g, 480);
     stall(n, g, 480);
     assert_true(squeezed(n));
 }
 
-/* Each stall that grows by itself costs one squeeze as an experiment. The experiments become rare. */
+/* The stall of a container grows without influence of opportunistic containers. Each growth causes one squeeze to find
+ * this out. Such squeezes become rare. */
 static void test_squeezes_without_effect_become_rare(void **state)
 {
     struct node *n = *state;
@@ -116,7 +117,8 @@ static void test_squeezes_without_effect_become_rare(void **state)
     assert_in_range(began, 1, 15);
 }
 
-/* The controller finds how much CPU can be used without a stall, and doesn't oscillate. */
+/* The policy finds the amount of CPU that opportunistic containers can use without a stall. The quota doesn't
+ * oscillate. */
 static void test_the_squeeze_settles_without_a_stall(void **state)
 {
     struct node *n = *state;
@@ -131,7 +133,8 @@ static void test_the_squeeze_settles_without_a_stall(void **state)
         use(n, o, 70);
         own = o->measured.cpu_millicores;
         got += own;
-        /* Use of up to 40 % of the node causes no stall, and further use causes an increasing one. */
+        /* Use of up to 40 % of the node's CPU causes no stall. Any further use causes a stall that grows with the
+         * use. */
         stall(n, g, (uint32_t)(nm_sub_u64(own, 40 * PERCENT_CPU) * 10 / PERCENT_CPU));
         stalled += g->stall_permille > 50;
     }
@@ -166,7 +169,7 @@ static void test_stalls_of_starting_and_opportunistic_containers_do_not_count(vo
     struct nm_policy_container *young = node_run(n, G, 10, 10), *unread = node_run(n, G, 10, 10),
                    *other = node_run(n, O, 10, 70);
 
-    young->started_usec = n->in.now_usec; /* a starting container also waits for other things than CPU */
+    young->started_usec = n->in.now_usec; /* a starting container also waits for resources other than CPU */
     other->stall_known = true;
     for (int i = 0; i < 4; i++) {
         other->stall_permille = 900;
@@ -188,7 +191,7 @@ static void test_stalls_of_starting_and_opportunistic_containers_do_not_count(vo
     }
 }
 
-/* A squeeze ends when the stalled container has gone, since its benefit can't be measured any more. */
+/* A squeeze ends when the stalled container has ended, since the effect of the squeeze can't be measured any more. */
 static void test_a_squeeze_ends_with_the_stalled_container(void **state)
 {
     struct node *n = *state;
@@ -205,8 +208,8 @@ static void test_a_squeeze_ends_with_the_stalled_container(void **state)
     assert_false(squeezed(n));
 }
 
-/* The containers are measured at different instants, so that the sum of their use may exceed the capacity. */
-static void test_a_full_node_is_not_over_a_beta_of_one(void **state)
+/* The containers are measured at slightly different times, so the sum of their use may exceed the capacity. */
+static void test_cpu_use_of_a_full_node_is_not_over_a_beta_of_one(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 10, 30);
@@ -218,7 +221,7 @@ static void test_a_full_node_is_not_over_a_beta_of_one(void **state)
         assert_false(squeezed(n));
         assert_int_equal(n->verdict.n_actions, 0);
     }
-    /* With a reserve the node has more CPU than the capacity, so that use can really be higher. */
+    /* With a reserve, the node has more CPU than its capacity, so the measured use can really exceed the capacity. */
     n->settings.reserve.cpu_millicores = 10 * PERCENT_CPU;
     stall(n, g, 0);
     assert_true(squeezed(n));
@@ -231,13 +234,13 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         GUARDED(test_a_stall_squeezes_until_its_end),
-        GUARDED(test_a_stall_with_its_own_cause_is_recognized),
+        GUARDED(test_a_stall_with_a_cause_within_the_container_is_recognized),
         GUARDED(test_squeezes_without_effect_become_rare),
         GUARDED(test_the_squeeze_settles_without_a_stall),
         GUARDED(test_a_stall_pauses_and_kills_no_container),
         GUARDED(test_stalls_of_starting_and_opportunistic_containers_do_not_count),
         GUARDED(test_a_squeeze_ends_with_the_stalled_container),
-        GUARDED(test_a_full_node_is_not_over_a_beta_of_one),
+        GUARDED(test_cpu_use_of_a_full_node_is_not_over_a_beta_of_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

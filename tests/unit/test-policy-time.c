@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Time in preemption: samples and looks, victims that make no progress, system sleep. */
+/* Time in preemption: periodic and extra samples, victims that make no progress, and system sleep. */
 
 #include "tests/unit/policy-fixture.h"
 
@@ -9,13 +9,13 @@
 
 /* ---- samples and their periods ---------------------------------------------------------------- */
 
-static void test_early_looks_do_not_count_as_samples(void **state)
+static void test_extra_cpu_samples_within_a_period_do_not_count(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *o = node_run(n, O, 10, 40);
 
     (void)node_run(n, G, 10, 60);
-    for (int i = 0; i < 20; i++) { /* all looks within one sampling period */
+    for (int i = 0; i < 20; i++) { /* all extra samples are within one sampling period */
         node_look(n, 50 * NM_USEC_PER_MSEC);
         assert_left_alone(n, o);
     }
@@ -27,9 +27,9 @@ static void test_early_looks_do_not_count_as_samples(void **state)
     assert_int_equal(node_action(n, o)->consecutive_samples, 4);
 }
 
-/* Timers catch up after a delay, so that samples may follow each other quickly. Such samples do not count as full
+/* Timers catch up after a delay, so that two samples may be closer than a period. Such samples don't count as full
  * periods. */
-static void test_samples_in_a_row_take_their_periods(void **state)
+static void test_consecutive_samples_must_cover_full_periods(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *o = node_run(n, O, 10, 40);
@@ -48,7 +48,7 @@ static void test_samples_in_a_row_take_their_periods(void **state)
     assert_true(n->in.now_usec - first <= 3 * PERIOD_USEC);
 }
 
-static void test_a_look_below_beta_ends_no_row(void **state)
+static void test_an_extra_cpu_sample_below_beta_does_not_restart_the_count(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 10, 60), *o = node_run(n, O, 10, 40);
@@ -64,7 +64,7 @@ static void test_a_look_below_beta_ends_no_row(void **state)
     assert_action(n, o, NM_ACTION_PAUSE, NM_REASON_CPU_OVER_BETA);
 }
 
-static void test_one_required_sample_may_be_a_look(void **state)
+static void test_an_extra_cpu_sample_is_enough_if_one_sample_is_required(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *o = node_run(n, O, 10, 40);
@@ -75,7 +75,7 @@ static void test_one_required_sample_may_be_a_look(void **state)
     assert_action(n, o, NM_ACTION_PAUSE, NM_REASON_CPU_OVER_BETA);
 }
 
-static void test_looks_do_not_end_the_wait_after_an_action(void **state)
+static void test_extra_cpu_samples_do_not_end_the_wait_after_an_action(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *o = node_run(n, O, 40, 10);
@@ -98,7 +98,8 @@ static void test_looks_do_not_end_the_wait_after_an_action(void **state)
 
 /* ---- victims without progress ----------------------------------------------------------------- */
 
-/* The victim frees 4 % of the node each period. The policy waits until it is gone, however long that takes. */
+/* The victim frees 4 % of the node's memory in each period. The policy waits until the victim has ended, however long
+ * this takes. */
 static void test_a_shrinking_victim_is_not_stuck(void **state)
 {
     struct node *n = *state;
@@ -111,7 +112,7 @@ static void test_a_shrinking_victim_is_not_stuck(void **state)
     node_enter(n, victim, NM_KILLING);
     for (double left = 70; left > 0; left -= 4) {
         node_use(victim, left, 0);
-        node_use(other, 80 - left, 10); /* use of the node stays constant */
+        node_use(other, 80 - left, 10); /* use of the node stays constant meanwhile */
         node_sample(n);
         assert_left_alone(n, other);
     }
@@ -139,7 +140,7 @@ static void test_a_victim_that_stops_shrinking_is_stuck(void **state)
     assert_in_range(samples, 3, 7);
 }
 
-static void test_a_freeze_that_hangs_is_given_up(void **state)
+static void test_after_a_freeze_that_hangs_another_container_is_paused(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *other = node_run(n, O, 10, 30), *v = node_run(n, O, 10, 30);
@@ -160,7 +161,7 @@ static void test_a_freeze_that_hangs_is_given_up(void **state)
     assert_action(n, v, NM_ACTION_RESUME, NM_REASON_FREEZE_HANGS);
     v->freeze_failed_usec = n->in.now_usec;
     node_apply_verdict(n);
-    /* Another container is paused next, since the freeze of this one has just failed. */
+    /* Another container is paused next, since the freeze of the first container has just failed. */
     for (int i = 0; i < 3; i++) {
         node_sample(n);
         assert_left_alone(n, other);
@@ -183,9 +184,9 @@ static void test_a_freeze_that_hangs_is_given_up(void **state)
     assert_action(n, v, NM_ACTION_PAUSE, NM_REASON_CPU_OVER_BETA);
 }
 
-/* ---- sleep ------------------------------------------------------------------------------------ */
+/* ---- system sleep ----------------------------------------------------------------------------- */
 
-static void test_after_a_suspend_a_resume_comes_before_deadlines(void **state)
+static void test_after_a_system_sleep_containers_are_resumed_before_deadlines_count(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *v = node_paused(n, 10, 30), *late = node_paused(n, 10, 30);
@@ -195,7 +196,7 @@ static void test_after_a_suspend_a_resume_comes_before_deadlines(void **state)
     n->in.now_usec += SECONDS(3600);
     assert_true(v->pause_deadline_usec < n->in.now_usec);
     (void)node_run(n, G, 10, 60);
-    node_sample(n); /* there is room for one of them */
+    node_sample(n); /* there is room for one of the paused containers */
     assert_action(n, v, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
     assert_left_alone(n, late);
     node_apply_verdict(n);
@@ -204,13 +205,13 @@ static void test_after_a_suspend_a_resume_comes_before_deadlines(void **state)
         node_sample(n);
         assert_left_alone(n, late);
     }
-    node_sample(n); /* there is no room for the other one */
+    node_sample(n); /* there is no room for the other paused container */
     assert_action(n, late, NM_ACTION_KILL, NM_REASON_PAUSE_DEADLINE);
 }
 
-/* The container was paused just before the sleep. Settling delays its resume for longer than the time that is
- * granted after a sleep. */
-static void test_a_suspend_during_the_wait_is_handled(void **state)
+/* The container was paused just before the system sleep. The policy waits for the pause to settle, and this wait is
+ * longer than the time that a container is granted after a sleep. */
+static void test_a_system_sleep_while_a_pause_settles_does_not_kill_the_container(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *busy = node_run(n, G, 10, 60), *v = node_run(n, O, 10, 40);
@@ -237,8 +238,8 @@ static void test_a_suspend_during_the_wait_is_handled(void **state)
 
 /* ---- old samples ------------------------------------------------------------------------------- */
 
-/* The use of a container whose files can't be read may have grown: its request counts again. */
-static void test_an_unread_container_counts_in_full(void **state)
+/* If the files of a container can't be read, its use may have grown. The request of the container counts again. */
+static void test_a_container_that_can_not_be_measured_counts_with_its_request(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *blind = node_run(n, G, 60, 60), *small;
@@ -260,8 +261,8 @@ static void test_an_unread_container_counts_in_full(void **state)
     assert_action(n, small, NM_ACTION_ADMIT, NM_REASON_OVER_ALLOCATION);
 }
 
-/* The last known use is above the request: it keeps counting. */
-static void test_an_unread_container_keeps_a_use_above_its_request(void **state)
+/* The last measured use is above the request, so it continues to count. */
+static void test_a_container_that_can_not_be_measured_counts_with_its_last_higher_use(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *blind = node_run(n, O, 10, 10);
@@ -274,8 +275,8 @@ static void test_an_unread_container_keeps_a_use_above_its_request(void **state)
     assert_int_equal(n->verdict.used.cpu_millicores, 20 * PERCENT_CPU);
 }
 
-/* A container that can't start here is given back to its upstream, which can place it elsewhere. A local container
- * stays queued. */
+/* A container that can't start on this node is given back to its upstream, which can place it on another node. A local
+ * container stays queued. */
 static void test_a_container_that_can_not_start_is_given_back(void **state)
 {
     struct node *n = *state;
@@ -301,7 +302,8 @@ static void test_a_container_that_can_not_start_is_given_back(void **state)
     assert_ptr_equal(n->verdict.queue_head, ours);
 }
 
-/* A limited container waits longer, but not without limit, while a running container's end could let it start. */
+/* A limited container waits longer while the end of a running container could make room for it. This wait has a limit,
+ * too. */
 static void test_a_limited_container_is_given_back_later(void **state)
 {
     struct node *n = *state;
@@ -319,7 +321,8 @@ static void test_a_limited_container_is_given_back_later(void **state)
     assert_in_range(rounds, 100, 102);
 }
 
-/* A container isn't given back in the round in which the last running one has ended: the node is free now. */
+/* A container isn't given back in the round in which the last running container has ended, since the node has free
+ * resources now. */
 static void test_no_container_is_given_back_when_the_last_running_one_ends(void **state)
 {
     struct node *n = *state;
@@ -341,7 +344,7 @@ static void test_no_container_is_given_back_when_the_last_running_one_ends(void 
     assert_action(n, its, NM_ACTION_SHED, NM_REASON_WAITED_TOO_LONG);
     assert_in_range(rounds, 10, 12);
     node_remove(n, its);
-    /* A container is admitted when there is room. */
+    /* The queued container is admitted when there is room for it. */
     its = node_queue(n, O, 5, 5);
     its->limited = true;
     runs = node_run(n, O, 5, 5);
@@ -357,12 +360,12 @@ static void test_no_container_is_given_back_when_the_last_running_one_ends(void 
     assert_int_equal(node_count(n, NM_ACTION_ADMIT), 1);
 }
 
-/* Starts a small local container after ending the former one. */
+/* Starts a small local container, after ending the former small container. */
 static void start_small(struct node *n, struct nm_policy_container **small)
 {
     if (*small && (*small)->state == NM_RUNNING)
         node_remove(n, *small);
-    n->n = *small ? n->n - 1 : n->n; /* reuse the place of the former container */
+    n->n = *small ? n->n - 1 : n->n; /* reuses the array element of the former container */
     *small = node_queue(n, O, 20, 5);
     node_sample(n);
     node_apply_verdict(n);
@@ -370,7 +373,7 @@ static void start_small(struct node *n, struct nm_policy_container **small)
     node_use(*small, 20, 5);
 }
 
-/* Returns for how many seconds `its` waits while a small container starts every three seconds. */
+/* Returns for how many seconds the container `its` waits while a small container starts every three seconds. */
 static unsigned waits_beside_small_ones(struct node *n, const struct nm_policy_container *its)
 {
     struct nm_policy_container *small = NULL;
@@ -382,11 +385,11 @@ static unsigned waits_beside_small_ones(struct node *n, const struct nm_policy_c
             return seconds;
         }
     }
-    return 0; /* never */
+    return 0; /* `its` is never given back */
 }
 
-/* A container that never fits is passed by all that fit. Their starts don't prolong its wait. */
-static void test_starts_of_others_do_not_delay_giving_back(void **state)
+/* Containers that fit pass a container that never fits. Their starts don't prolong its wait. */
+static void test_starts_of_other_containers_do_not_delay_giving_back(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *its;
@@ -401,8 +404,8 @@ static void test_starts_of_others_do_not_delay_giving_back(void **state)
     assert_in_range(waits_beside_small_ones(n, its), 297, 300);
 }
 
-/* A container that will fit later waits longer beside those that pass it, but not without limit. */
-static void test_each_wait_for_others_is_limited(void **state)
+/* A container that will fit later waits longer while other containers pass it. This wait has a limit, too. */
+static void test_the_wait_while_other_containers_pass_is_limited(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *its, *ours;
@@ -426,19 +429,20 @@ int main(void)
         WITH_NODE(test_a_container_that_can_not_start_is_given_back),
         WITH_NODE(test_a_limited_container_is_given_back_later),
         WITH_NODE(test_no_container_is_given_back_when_the_last_running_one_ends),
-        WITH_NODE(test_an_unread_container_counts_in_full),
-        WITH_NODE(test_an_unread_container_keeps_a_use_above_its_request),
-        WITH_NODE(test_starts_of_others_do_not_delay_giving_back), WITH_NODE(test_each_wait_for_others_is_limited),
-        WITH_NODE(test_early_looks_do_not_count_as_samples),
-        WITH_NODE(test_samples_in_a_row_take_their_periods),
-        WITH_NODE(test_a_look_below_beta_ends_no_row),
-        WITH_NODE(test_one_required_sample_may_be_a_look),
-        WITH_NODE(test_looks_do_not_end_the_wait_after_an_action),
+        WITH_NODE(test_a_container_that_can_not_be_measured_counts_with_its_request),
+        WITH_NODE(test_a_container_that_can_not_be_measured_counts_with_its_last_higher_use),
+        WITH_NODE(test_starts_of_other_containers_do_not_delay_giving_back),
+        WITH_NODE(test_the_wait_while_other_containers_pass_is_limited),
+        WITH_NODE(test_extra_cpu_samples_within_a_period_do_not_count),
+        WITH_NODE(test_consecutive_samples_must_cover_full_periods),
+        WITH_NODE(test_an_extra_cpu_sample_below_beta_does_not_restart_the_count),
+        WITH_NODE(test_an_extra_cpu_sample_is_enough_if_one_sample_is_required),
+        WITH_NODE(test_extra_cpu_samples_do_not_end_the_wait_after_an_action),
         WITH_NODE(test_a_shrinking_victim_is_not_stuck),
         WITH_NODE(test_a_victim_that_stops_shrinking_is_stuck),
-        WITH_NODE(test_a_freeze_that_hangs_is_given_up),
-        WITH_NODE(test_after_a_suspend_a_resume_comes_before_deadlines),
-        WITH_NODE(test_a_suspend_during_the_wait_is_handled),
+        WITH_NODE(test_after_a_freeze_that_hangs_another_container_is_paused),
+        WITH_NODE(test_after_a_system_sleep_containers_are_resumed_before_deadlines_count),
+        WITH_NODE(test_a_system_sleep_while_a_pause_settles_does_not_kill_the_container),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

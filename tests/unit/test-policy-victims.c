@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The orders of victims, their number, and the squeeze. */
+/* The orders in which victims are chosen, the number of victims, and the squeeze. */
 
 #include "tests/unit/policy-fixture.h"
 
@@ -20,7 +20,8 @@ struct victim {
 #define FEWEST NM_VICTIM_FEWEST_VICTIMS
 #define FAIR NM_VICTIM_APP_FAIR
 
-/* Percent held; seconds worked; application; protection. */
+/* Percent of the memory that the container holds; seconds of CPU time; application; protection by the minimum run
+ * time. */
 #define H(percent) {(percent), 0, 0, false}
 #define W(percent, seconds) {(percent), (seconds), 0, false}
 #define A(percent, app) {(percent), 0, (app), false}
@@ -34,7 +35,7 @@ static void test_each_order_chooses_its_victims(void **state)
         double need;
         size_t n_victims;
         struct victim victims[N_VICTIMS_MAX]; /* in order of arrival */
-        const char *killed;                   /* by index */
+        const char *killed;                   /* indexes of the killed containers */
     } cases[] = {
         {"latest first", LATEST, 5, 3, {H(10), H(10), H(10)}, "2"},
         {"as many as needed", LATEST, 15, 3, {H(10), H(10), H(10)}, "12"},
@@ -90,7 +91,7 @@ static void test_each_order_chooses_its_victims(void **state)
     }
 }
 
-static void test_candidates_have_the_reason_of_their_choice(void **state)
+static void test_each_candidate_has_the_reason_why_it_was_or_was_not_chosen(void **state)
 {
     static const enum nm_passed_over expected[] = {NM_PASSED_EXEMPT, NM_PASSED_GIVES_NOTHING,
                                                    NM_PASSED_NOT, NM_PASSED_NOT_NEEDED,
@@ -116,7 +117,7 @@ static void test_candidates_have_the_reason_of_their_choice(void **state)
 
 /* ---- squeeze --------------------------------------------------------------------------------- */
 
-/* Opportunistic containers use what they wish, within the quota. */
+/* Each opportunistic container uses as much CPU as it wants, within the quota. */
 static void use_within_quota(struct node *n, struct nm_policy_container *o, double wish)
 {
     uint64_t quota = n->verdict.squeeze_millicores, wanted = (uint64_t)(wish * (double)PERCENT_CPU);
@@ -124,7 +125,7 @@ static void use_within_quota(struct node *n, struct nm_policy_container *o, doub
     o->measured.cpu_millicores = NM_MIN(quota, wanted);
 }
 
-static void test_a_squeeze_comes_first_and_converges(void **state)
+static void test_cpu_over_beta_causes_a_squeeze_first_and_its_quota_converges(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 10, 20), *o = node_run(n, O, 10, 60);
@@ -135,7 +136,7 @@ static void test_a_squeeze_comes_first_and_converges(void **state)
     assert_true(n->verdict.squeeze_millicores == NM_NO_SQUEEZE);
     node_use(g, 10, 50);
     node_sample(n);
-    /* U is 110 %, over beta once. The quota is the middle of 80 and 95, less 50. */
+    /* U is 110 %, and over beta in one sample. The quota is the middle of 80 and 95, minus 50. */
     assert_int_equal(n->verdict.squeeze_millicores, 375 * PERCENT_CPU / 10);
     assert_int_equal(n->verdict.n_actions, 0);
     quota = n->verdict.squeeze_millicores;
@@ -149,8 +150,8 @@ static void test_a_squeeze_comes_first_and_converges(void **state)
     node_use(g, 10, 46);
     node_sample(n);
     assert_int_equal(n->verdict.squeeze_millicores, quota);
-    /* When the guaranteed container uses less, the quota is raised at once to the middle of the thresholds, and then
-     * lifted. */
+    /* When the guaranteed container uses less CPU, the quota is immediately raised to the middle of the thresholds, and
+     * removed later. */
     node_use(g, 10, 30);
     use_within_quota(n, o, 60);
     node_sample(n);
@@ -164,7 +165,7 @@ static void test_a_squeeze_comes_first_and_converges(void **state)
     assert_true(n->verdict.squeeze_millicores == NM_NO_SQUEEZE);
 }
 
-static void test_a_squeeze_at_its_floor_becomes_a_pause(void **state)
+static void test_a_squeeze_at_its_lowest_quota_is_followed_by_a_pause(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *o[2];
@@ -183,12 +184,12 @@ static void test_a_squeeze_at_its_floor_becomes_a_pause(void **state)
     node_sample(n);
     assert_int_equal(node_count(n, NM_ACTION_PAUSE), 2);
     node_apply_verdict(n);
-    /* No running container could be squeezed. */
+    /* No running container was left to be squeezed. */
     node_change(n);
     assert_true(n->verdict.squeeze_millicores == NM_NO_SQUEEZE);
 }
 
-static void test_a_squeeze_holds_admission_and_resume(void **state)
+static void test_no_container_is_admitted_or_resumed_during_a_squeeze(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 10, 60), *o = node_run(n, O, 10, 40), *queued, *paused;
@@ -206,14 +207,15 @@ static void test_a_squeeze_holds_admission_and_resume(void **state)
     assert_reason(n->verdict.queue_reason, NM_REASON_SQUEEZED);
 }
 
-/* With uneven parts the quota is not used up. Raising it in proportion must not overshoot. */
-static void test_a_squeeze_with_uneven_parts_does_not_overshoot(void **state)
+/* If the containers' parts of the quota are uneven, some of the quota isn't used. Raising the quota in proportion to
+ * the use must not overshoot. */
+static void test_the_quota_of_a_squeeze_does_not_overshoot_if_some_is_unused(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *eager = node_run(n, O, 10, 90);
     int over = 0;
 
-    (void)node_run(n, O, 10, 0); /* has the other half of the quota and doesn't use it */
+    (void)node_run(n, O, 10, 0); /* this container has the other half of the quota and doesn't use it */
     n->settings.can_squeeze = true;
     n->system_cpu = 20;
     for (int i = 0; i < 50; i++) {
@@ -236,11 +238,11 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_order_chooses_its_victims),
-        WITH_NODE(test_candidates_have_the_reason_of_their_choice),
-        WITH_NODE(test_a_squeeze_comes_first_and_converges),
-        WITH_NODE(test_a_squeeze_at_its_floor_becomes_a_pause),
-        WITH_NODE(test_a_squeeze_holds_admission_and_resume),
-        WITH_NODE(test_a_squeeze_with_uneven_parts_does_not_overshoot),
+        WITH_NODE(test_each_candidate_has_the_reason_why_it_was_or_was_not_chosen),
+        WITH_NODE(test_cpu_over_beta_causes_a_squeeze_first_and_its_quota_converges),
+        WITH_NODE(test_a_squeeze_at_its_lowest_quota_is_followed_by_a_pause),
+        WITH_NODE(test_no_container_is_admitted_or_resumed_during_a_squeeze),
+        WITH_NODE(test_the_quota_of_a_squeeze_does_not_overshoot_if_some_is_unused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Memory and turns of users: each user gets some, however much others use. */
+/* Limits on the memory and the turns of users. Each user gets a share, however much other users have taken. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,7 +42,8 @@ static void drop(struct nm_quota_account *a)
     nm_quota_account_unref(a);
 }
 
-/* Users get a half, a quarter, an eighth and so on: each further user still gets some. */
+/* The first user can take half of the memory, the next one a quarter, then an eighth, and so on. Each further user
+ * still gets some memory. */
 static void test_each_further_user_gets_a_smaller_share(void **state)
 {
     struct nm_quota_account *users[8], *root;
@@ -59,13 +60,13 @@ static void test_each_further_user_gets_a_smaller_share(void **state)
     }
     assert_int_equal(nm_quota_account_bytes(users[0]), 16 * MEGA);
     assert_int_equal(nm_quota_account_bytes(users[1]), 8 * MEGA);
-    root = account(r, 0, true); /* administrators have a half of their own */
+    root = account(r, 0, true); /* administrators have a separate half of the memory */
     assert_true(nm_quota_account_take(root, 32 * MEGA));
     assert_false(nm_quota_account_take(root, 1));
     for (unsigned i = 0; i < 8; i++)
         drop(users[i]);
     users[0] = account(r, 1000, false);
-    assert_int_equal(take_all(users[0]), 64); /* returned bytes are available again */
+    assert_int_equal(take_all(users[0]), 64); /* released bytes are available again */
     drop(users[0]);
     drop(root);
     assert_null(nm_quota_free(r));
@@ -88,8 +89,8 @@ static void test_accounts_are_charged_and_released(void **state)
     b = account(r, 8, false);
     assert_ptr_not_equal(a, b);
     nm_quota_account_unref(b);
-    /* An administrator has a separate account of the same uid. It may take all of the administrators' half, while
-     * ordinary users may take a half of theirs. */
+    /* An administrator has a separate account, although the uid is the same. The administrator's account may take all
+     * of the administrators' half. An ordinary user may take half of the ordinary users' half. */
     b = account(r, 7, true);
     assert_ptr_not_equal(a, b);
     assert_true(nm_quota_account_take(b, MEGA / 2));
@@ -101,7 +102,7 @@ static void test_accounts_are_charged_and_released(void **state)
     nm_quota_free(r);
 }
 
-/* ---- turns -------------------------------------------------------------------------------- */
+/* ---- turns of users ----------------------------------------------------------------------- */
 
 static struct nm_turn *gone[64];
 static unsigned n_gone;
@@ -111,8 +112,8 @@ static void go(struct nm_turn *t)
     gone[n_gone++] = t;
 }
 
-/* Ten requests of one user are followed by one of another user: that one is second. */
-static void test_users_take_turns(void **state)
+/* Ten requests of one user are waiting when a request of another user arrives. The new request is second. */
+static void test_requests_of_different_users_take_turns(void **state)
 {
     struct nm_turn many[10] = {}, one = {.go = go}, two = {.go = go};
     struct nm_quota_account *a, *b;
@@ -141,7 +142,7 @@ static void test_users_take_turns(void **state)
     for (unsigned i = 4; i < 11; i++)
         assert_ptr_equal(gone[i], &many[i - 1]);
     assert_int_equal(nm_quota_due_usec(r), UINT64_MAX);
-    /* An account can queue again after its line was emptied from the end. */
+    /* An account can queue requests again after all its queued requests were cancelled, beginning with the last one. */
     nm_turn_wait(&one, a);
     nm_turn_cancel(&one);
     nm_turn_cancel(&one);
@@ -161,8 +162,8 @@ static void test_users_take_turns(void **state)
     nm_quota_free(r);
 }
 
-/* A user who has cost time waits for a multiple of that time. Other users don't wait for it. */
-static void test_a_user_that_has_cost_time_waits(void **state)
+/* A user whose requests have used time waits for a multiple of this time. Other users don't wait. */
+static void test_a_user_whose_requests_used_time_waits(void **state)
 {
     struct nm_turn one = {.go = go}, two = {.go = go}, three = {.go = go};
     struct nm_quota_account *a, *b, *root;
@@ -198,7 +199,7 @@ static void test_a_user_that_has_cost_time_waits(void **state)
     nm_quota_free(r);
 }
 
-/* ---- time ------------------------------------------------------------------------------------- */
+/* ---- measured time ---------------------------------------------------------------------------- */
 
 static void work_for(uint64_t usec)
 {
@@ -208,8 +209,8 @@ static void work_for(uint64_t usec)
         ;
 }
 
-/* Time that is spent waiting, such as for a disk, counts. */
-static void test_time_spent_waiting_counts(void **state)
+/* Time in which a request waits, for example for a disk, counts as used. */
+static void test_time_in_which_a_request_waits_counts_as_used(void **state)
 {
     const struct nm_cost begun = nm_cost_now();
     struct nm_cost now;
@@ -221,8 +222,8 @@ static void test_time_spent_waiting_counts(void **state)
     assert_int_equal(nm_cost_usec(&now, &now), 0);
 }
 
-/* Three other processes use the same CPU: only the part of a second that this process ran for counts. */
-static void test_only_the_own_time_of_a_process_counts(void **state)
+/* Three other processes run on the same CPU. Only the time in which this process ran counts as used. */
+static void test_time_used_by_other_processes_does_not_count(void **state)
 {
     struct nm_cost begun, now;
     pid_t others[3];
@@ -254,10 +255,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_further_user_gets_a_smaller_share),
         cmocka_unit_test(test_accounts_are_charged_and_released),
-        cmocka_unit_test(test_users_take_turns),
-        cmocka_unit_test(test_a_user_that_has_cost_time_waits),
-        cmocka_unit_test(test_time_spent_waiting_counts),
-        cmocka_unit_test(test_only_the_own_time_of_a_process_counts),
+        cmocka_unit_test(test_requests_of_different_users_take_turns),
+        cmocka_unit_test(test_a_user_whose_requests_used_time_waits),
+        cmocka_unit_test(test_time_in_which_a_request_waits_counts_as_used),
+        cmocka_unit_test(test_time_used_by_other_processes_does_not_count),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* nmd --record: accepted files, recorded events, and its end when the disk is full. */
+/* nmd --record: which files it accepts, which events it records, and the end of a recording when the disk is full. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -56,9 +56,9 @@ static void end(struct manager_world *w)
     w->m->recorder = nm_recorder_free(w->m->recorder);
 }
 
-/* ---- the file ---------------------------------------------------------------------------------- */
+/* ---- the file of a recording ------------------------------------------------------------------- */
 
-/* The check in advance reports the same error as the start. */
+/* nmd --check-config reports the same error as the start of nmd. */
 static void assert_refused(struct manager_world *w, const char *name, int r, const char *says)
 {
     char *message = NULL;
@@ -75,7 +75,7 @@ static void assert_refused(struct manager_world *w, const char *name, int r, con
     assert_false(nm_events_have_subscribers(w->m->events));
 }
 
-static void test_a_file_that_is_no_trace_is_not_overwritten(void **state)
+static void test_a_file_that_is_not_a_trace_is_not_overwritten(void **state)
 {
     struct manager_world *w = *state;
 
@@ -97,7 +97,8 @@ static void test_an_earlier_trace_is_renamed(void **state)
 
     fake_tree_write(&w->tree, "empty", "");
     assert_int_equal(nm_manager_check_record(at(w, "empty"), &message), 0);
-    assert_int_equal(nm_manager_check_record(at(w, "trace"), &message), 0); /* the file can be created */
+    /* the check finds that the file can be created */
+    assert_int_equal(nm_manager_check_record(at(w, "trace"), &message), 0);
     assert_false(fake_tree_has(&w->tree, "trace"));
     begin(w);
     end(w);
@@ -110,7 +111,7 @@ static void test_an_earlier_trace_is_renamed(void **state)
 
 /* ---- full disk ---------------------------------------------------------------------------------- */
 
-static void test_a_recording_without_space_is_not_begun(void **state)
+static void test_without_space_on_the_disk_no_recording_is_started(void **state)
 {
     struct manager_world *w = *state;
     char *message = NULL;
@@ -124,7 +125,7 @@ static void test_a_recording_without_space_is_not_begun(void **state)
     assert_false(nm_events_have_subscribers(w->m->events));
 }
 
-/* The complete lines in the file can be replayed, and nmd keeps running. */
+/* The file has only complete lines and can be replayed. nmd keeps running. */
 static void test_a_recording_that_runs_out_of_space_can_be_replayed(void **state)
 {
     struct manager_world *w = *state;
@@ -135,11 +136,11 @@ static void test_a_recording_that_runs_out_of_space_can_be_replayed(void **state
     w->m->sampled.node_valid = true;
     begin(w);
     assert_int_equal(stat(at(w, "trace"), &st), 0);
-    size = st.st_size; /* the header; later lines are still in memory */
+    size = st.st_size; /* the file has only the header; the later lines are still in memory */
     limit_files((rlim_t)size + 20);
     nm_act_pause(l, true);
     nm_persist_set_state(l, NM_PAUSED);
-    for (unsigned i = 0; i < 3000; i++) { /* until the buffer is flushed */
+    for (unsigned i = 0; i < 3000; i++) { /* waits until nmd has written its buffer */
         l->c->view.measured.memory_bytes++;
         nm_recorder_sample(w->m->recorder);
     }
@@ -191,13 +192,14 @@ static void test_each_event_is_recorded(void **state)
     nm_persist_set_state(l, NM_PAUSED);
     nm_persist_set_state(l, NM_RESUMING);
     nm_persist_set_state(l, NM_RUNNING);
-    l->c->view.type = NM_GUARANTEED; /* promoted */
+    l->c->view.type = NM_GUARANTEED; /* promotion of the container */
     l->c->view.measured.memory_bytes = 7 * MIB;
     nm_round(w->m, NM_TRIGGER_SAMPLE);
     nm_recorder_sample(w->m->recorder);
-    nm_act_discard(p, NM_EXIT_KILLED); /* its preparation was not recorded */
+    nm_act_discard(p, NM_EXIT_KILLED); /* the preparation of the container was not recorded */
     manager_world_settle(w);
-    w->m->sampled.node_valid = false; /* without a valid sample there is nothing to replay */
+    /* without a valid sample, the round is not recorded, since it can't be replayed */
+    w->m->sampled.node_valid = false;
     nm_recorder_sample(w->m->recorder);
     w->m->sampled.node_valid = true;
     l->c->view.state = NM_KILLING;
@@ -221,9 +223,9 @@ static void test_each_event_is_recorded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_a_file_that_is_no_trace_is_not_overwritten),
+        TEST(test_a_file_that_is_not_a_trace_is_not_overwritten),
         TEST(test_an_earlier_trace_is_renamed),
-        TEST(test_a_recording_without_space_is_not_begun),
+        TEST(test_without_space_on_the_disk_no_recording_is_started),
         TEST(test_a_recording_that_runs_out_of_space_can_be_replayed),    TEST(test_each_event_is_recorded),
     };
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * agent/recovery/recovery.c: a restarted nmd restores containers from the journal, from cgroups that outlived the
- * former nmd, and from the shims' files. The test's own process stands for live shims.
+ * agent/recovery/recovery.c: a restarted nmd restores containers from the journal, from cgroups that still exist after
+ * the end of the former nmd, and from the files of nm-shim. The process of the test takes the part of each live
+ * nm-shim.
  */
 
 #include <errno.h>
@@ -65,7 +66,7 @@ static void fill(struct nm_container *c, bool lives)
     c->shim_start_ticks = lives ? own_start_ticks() : 1;
 }
 
-/* Adds a container with a cgroup to the journal. */
+/* Adds a container to the journal, and makes its cgroup. */
 static struct nm_live_container *add(struct manager_world *w, const char *name, enum nm_execution_type type,
                                      enum nm_state state,
                                      bool shim_lives)
@@ -118,7 +119,7 @@ static const struct {
     enum nm_state state;
     bool frozen, rerun, graceful;
     enum nm_state after;
-    char freeze; /* the content of its cgroup.freeze afterwards */
+    char freeze; /* the expected content of cgroup.freeze after the restart */
     bool killed;
 } states[] = {
     {"pausing", NM_OPPORTUNISTIC, NM_PAUSING, .after = NM_PAUSING, .freeze = '1'},
@@ -143,7 +144,7 @@ static void test_each_state_is_restored(void **state)
     for (size_t i = 0; i < NM_ARRAY_SIZE(states); i++) {
         struct nm_live_container *l = add(w, states[i].name, states[i].type, states[i].state, true);
 
-        l->events_watch = nm_cgroup_watch_free(l->events_watch); /* so that the first nmd does not see the change */
+        l->events_watch = nm_cgroup_watch_free(l->events_watch); /* prevents that the first nmd notices the change */
         l->c->rerun = states[i].rerun;
         l->c->kill_deadline_usec = states[i].graceful ? nm_now_usec() + HOUR_USEC : 1;
         l->c->kill_reason = states[i].state == NM_KILLING ? NM_EXIT_KILLED : NM_EXIT_NONE;
@@ -175,7 +176,7 @@ static struct nm_live_container *add_admitted(struct manager_world *w, const cha
     return add(w, name, NM_GUARANTEED, NM_SCHEDULED, false);
 }
 
-static void test_pending_starts_are_continued(void **state)
+static void test_starts_that_a_restart_interrupted_are_continued(void **state)
 {
     const struct nm_launch_record began = {.phase = NM_LAUNCH_STARTED, .pid = 1000000000, .started_usec = 7,
                                            .started_realtime_usec = 8};
@@ -196,7 +197,7 @@ static void test_pending_starts_are_continued(void **state)
     assert_int_equal(manager_world_find(w, "began")->c->pid, 1000000000);
     assert_int_equal(manager_world_find(w, "began")->c->view.started_usec, 7);
     assert_int_equal(named(w, "began")->view.state, NM_RUNNING);
-    /* its shim is gone, and processes are left */
+    /* nm-shim has exited, and processes of the command remain */
     assert_true(nm_run_phase_is_killed(manager_world_find(w, "began")->phase));
     assert_int_equal(named(w, "past-gate")->view.state, NM_RUNNING);
     assert_int_equal(named(w, "could-not")->view.state, NM_COMPLETED);
@@ -208,7 +209,7 @@ static void test_pending_starts_are_continued(void **state)
 
 /* ---- cgroups ----------------------------------------------------------------------------------- */
 
-/* A cgroup of the same name has another inode: something else created it. */
+/* The cgroup with the container's name has another inode number, so another program has created it. */
 static void test_a_cgroup_with_another_inode_is_not_adopted(void **state)
 {
     struct manager_world *w = *state;
@@ -226,7 +227,7 @@ static void test_a_cgroup_with_another_inode_is_not_adopted(void **state)
     assert_int_equal(w->m->orphans.n, 0);
 }
 
-static void test_processes_without_a_row_are_reported(void **state)
+static void test_cgroups_without_a_row_in_the_journal_are_reported(void **state)
 {
     struct manager_world *w = *state;
     const struct nm_submit s = {.id = "container_e1_1_0001", .owner = "upstream", .argv = (const char *const *)words};
@@ -258,7 +259,7 @@ static void test_processes_without_a_row_are_reported(void **state)
     assert_true(status.removable_since_realtime_usec > 0);
 }
 
-/* ---- files without a row ----------------------------------------------------------------------- */
+/* ---- files without a row in the journal -------------------------------------------------------- */
 
 static void remove_journal(struct manager_world *w)
 {
@@ -267,8 +268,8 @@ static void remove_journal(struct manager_world *w)
     manager_world_restart(w);
 }
 
-/* After the loss of the journal, the copies beside the shims' records remain. */
-static void test_after_a_lost_journal_copies_are_used(void **state)
+/* After the journal is lost, the snapshots in the containers' directories still exist. */
+static void test_after_the_loss_of_the_journal_snapshots_are_used(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *runs = add(w, "runs", NM_OPPORTUNISTIC, NM_RUNNING, true);
@@ -291,13 +292,13 @@ static void test_after_a_lost_journal_copies_are_used(void **state)
     assert_int_equal(named(w, "of-before")->view.state, NM_COMPLETED);
     assert_int_equal(named(w, "of-before")->exit_reason, NM_EXIT_LOST);
     assert_string_equal(named(w, "of-before")->message, "the host was rebooted while it ran");
-    assert_true(has_dir(w, foreign)); /* without the journal, an unknown directory may belong to a container */
+    assert_true(has_dir(w, foreign)); /* if the journal is lost, an unknown directory may belong to a container */
     manager_world_restart(w);
     assert_int_equal(named(w, "runs")->view.state, NM_RUNNING);
     assert_int_equal(named(w, "of-before")->exit_reason, NM_EXIT_LOST);
 }
 
-/* nmd died between writing the row and creating the directory. */
+/* nmd crashed after writing the row and before creating the container's directory. */
 static void test_a_row_without_a_directory_is_restored(void **state)
 {
     struct manager_world *w = *state;
@@ -321,7 +322,7 @@ static const struct {
     enum nm_state state;
     bool admitted;
     uint64_t inode;
-    const char *lost; /* NULL: it stays queued */
+    const char *lost; /* NULL: the container stays queued */
     const char *crashed;
 } boots[] = {
     {"waits", NM_SCHEDULED, .crashed = "the host was rebooted while it waited in the queue"},
@@ -333,7 +334,7 @@ static const struct {
     {"killed", NM_KILLING, .admitted = true, .inode = 1, .lost = "the host was rebooted while it was being killed"},
 };
 
-/* Leaves a journal of another boot. Its nmd has closed it or has crashed. */
+/* Leaves a journal of an earlier boot. The nmd of that boot has either closed the journal or crashed. */
 static void leave_journal(struct manager_world *w, bool crashed)
 {
     struct nm_store_opened opened;
@@ -369,7 +370,7 @@ static void leave_journal(struct manager_world *w, bool crashed)
         nm_store_free(store);
 }
 
-/* Leaves a journal whose nmd crashed: a store that is in use is not closed by a process that dies. */
+/* Leaves a journal whose nmd crashed. A process that is killed doesn't close its store. */
 static void leave_journal_in_a_crash(struct manager_world *w)
 {
     int status;
@@ -399,7 +400,7 @@ static void assert_boot(struct manager_world *w, size_t i, const char *lost)
     assert_string_equal(c->message, lost);
 }
 
-static void test_after_a_reboot_running_containers_are_lost(void **state)
+static void test_after_a_reboot_running_containers_are_reported_as_lost(void **state)
 {
     struct manager_world *w = *state;
 
@@ -415,7 +416,7 @@ static void test_after_a_reboot_running_containers_are_lost(void **state)
         assert_int_equal(named(w, "ended")->exit_reason, NM_EXIT_EXITED);
         assert_true(named(w, "ended")->finished_usec <= nm_now_usec());
     }
-    manager_world_restart(w); /* another restart changes nothing */
+    manager_world_restart(w); /* another restart of nmd changes no data */
     assert_int_equal(named(w, "ended")->exit_code, 5);
 }
 
@@ -423,12 +424,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_each_state_is_restored),
-        TEST(test_pending_starts_are_continued),
+        TEST(test_starts_that_a_restart_interrupted_are_continued),
         TEST(test_a_cgroup_with_another_inode_is_not_adopted),
-        TEST(test_processes_without_a_row_are_reported),
-        TEST(test_after_a_lost_journal_copies_are_used),
+        TEST(test_cgroups_without_a_row_in_the_journal_are_reported),
+        TEST(test_after_the_loss_of_the_journal_snapshots_are_used),
         TEST(test_a_row_without_a_directory_is_restored),
-        TEST(test_after_a_reboot_running_containers_are_lost),
+        TEST(test_after_a_reboot_running_containers_are_reported_as_lost),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
