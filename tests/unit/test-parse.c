@@ -317,11 +317,15 @@ static void test_percentages_are_formatted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers_are_parsed),      cmocka_unit_test(test_sizes_are_parsed),
+        cmocka_unit_test(test_numbers_are_parsed),
+        cmocka_unit_test(test_sizes_are_parsed),
         cmocka_unit_test(test_durations_are_parsed), cmocka_unit_test(test_vcores_are_parsed),
-        cmocka_unit_test(test_booleans_are_parsed),     cmocka_unit_test(test_fractions_are_parsed),
-        cmocka_unit_test(test_names_are_checked),     cmocka_unit_test(test_names_of_users_are_checked),
-        cmocka_unit_test(test_values_are_formatted),   cmocka_unit_test(test_percentages_are_formatted),
+        cmocka_unit_test(test_booleans_are_parsed),
+        cmocka_unit_test(test_fractions_are_parsed),
+        cmocka_unit_test(test_names_are_checked),
+        cmocka_unit_test(test_names_of_users_are_checked),
+        cmocka_unit_test(test_values_are_formatted),
+        cmocka_unit_test(test_percentages_are_formatted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -226,7 +226,8 @@ int main(void)
         TEST(test_a_file_that_is_not_a_trace_is_not_overwritten),
         TEST(test_an_earlier_trace_is_renamed),
         TEST(test_without_space_on_the_disk_no_recording_is_started),
-        TEST(test_a_recording_that_runs_out_of_space_can_be_replayed),    TEST(test_each_event_is_recorded),
+        TEST(test_a_recording_that_runs_out_of_space_can_be_replayed),
+        TEST(test_each_event_is_recorded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* util/remove-tree.c: trees that are built to resist removal. */
+/* util/remove-tree.c: directory trees that are built to prevent their removal. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -66,7 +66,7 @@ static void test_a_tree_is_removed(void **state)
     assert_false(is_there("tree"));
 }
 
-static void test_links_are_not_followed(void **state)
+static void test_a_removal_does_not_follow_symlinks(void **state)
 {
     _cleanup_close_ int fd = -EBADF;
 
@@ -84,7 +84,8 @@ static void test_links_are_not_followed(void **state)
     assert_true(is_there("kept/file"));
 }
 
-/* Makes a tree that is deeper than the longest path and than the number of descriptors. */
+/* Makes a directory tree whose paths are longer than the kernel permits, and which is deeper than the number of open
+ * files that a process may have. */
 static void test_a_tree_deeper_than_the_longest_path_is_removed(void **state)
 {
     _cleanup_close_ int fd = dup(top);
@@ -104,8 +105,8 @@ static void test_a_tree_deeper_than_the_longest_path_is_removed(void **state)
     assert_false(is_there("d"));
 }
 
-/* Existing entries with the names that remove-tree uses for moves are no obstacle. */
-static void test_existing_names_of_moves_are_no_obstacle(void **state)
+/* Entries that already have the names to which remove-tree moves directories don't prevent the removal. */
+static void test_existing_entries_with_the_names_of_moves_do_not_prevent_a_removal(void **state)
 {
     _cleanup_close_ int fd = dup(top);
 
@@ -134,9 +135,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_tree_is_removed),
-        cmocka_unit_test(test_links_are_not_followed),
+        cmocka_unit_test(test_a_removal_does_not_follow_symlinks),
         cmocka_unit_test(test_a_tree_deeper_than_the_longest_path_is_removed),
-        cmocka_unit_test(test_existing_names_of_moves_are_no_obstacle),
+        cmocka_unit_test(test_existing_entries_with_the_names_of_moves_do_not_prevent_a_removal),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Each reply is parsed whole, in two pieces at every possible place, and byte by byte: the results must be the same. */
+/* Each HTTP reply is parsed whole, in two pieces that are split at every possible position, and byte by byte. The
+ * results must be the same. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,9 +18,9 @@
 
 static const struct {
     const char *bytes;
-    int end;         /* the result after the last byte (DONE may come earlier) */
-    int eof;         /* the result when the connection ends */
-    unsigned status; /* valid when the reply is complete */
+    int end;         /* the result after the last byte (NM_REPLY_E_DONE may be returned earlier) */
+    int eof;         /* the result when the peer closes the connection */
+    unsigned status; /* valid if the reply is complete */
     const char *body;
 } cases[] = {
     {OK "Content-Length: 5\r\n\r\nhello", NM_REPLY_E_DONE, NM_REPLY_E_DONE, 200, "hello"},
@@ -36,13 +37,13 @@ static const struct {
     {OK "Transfer-Encoding: Chunked\r\n\r\n1\r\na\r\n0\r\nTrailer: x\r\n\r\n", NM_REPLY_E_DONE,
      NM_REPLY_E_DONE, 200, "a"},
     {OK "X: y\r\n\r\nuntil the end", 0, NM_REPLY_E_DONE, 200, "until the end"},
-    /* truncated */
+    /* truncated replies */
     {"", 0, -ECONNRESET, 0, NULL},
     {OK, 0, -ECONNRESET, 0, NULL},
     {OK "Content-Length: 5\r\n\r\nhell", 0, -ECONNRESET, 0, NULL},
     {OK "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n", 0, -ECONNRESET, 0, NULL},
     {OK "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n", 0, -ECONNRESET, 0, NULL},
-    /* invalid or ambiguous HTTP */
+    /* invalid or ambiguous HTTP replies */
     {"SSH-2.0-OpenSSH_9.2\r\n", -EBADMSG, -EBADMSG, 0, NULL},
     {"HTTP/2 200 OK\r\n", -EBADMSG, -EBADMSG, 0, NULL},
     {"HTTP/1.1 20 OK\r\n", -EBADMSG, -EBADMSG, 0, NULL},
@@ -84,7 +85,7 @@ static int gather(const char *data, size_t n, void *userdata)
     return 0;
 }
 
-/* Feeds each piece from memory of its exact size, so that a sanitizer finds any read beyond it. */
+/* Passes each piece in memory of exactly its size, so that a sanitizer finds any read beyond the piece. */
 static int feed(struct nm_reply *r, const char *data, size_t n)
 {
     char *copy = malloc(n ? n : 1);
@@ -129,7 +130,7 @@ static void test_a_reply_may_be_split_at_each_byte(void **state)
     }
 }
 
-static void test_a_failed_reply_stays_failed(void **state)
+static void test_after_an_error_the_parser_returns_the_same_error(void **state)
 {
     struct sink s = {0};
     struct nm_reply r;
@@ -140,7 +141,7 @@ static void test_a_failed_reply_stays_failed(void **state)
     assert_int_equal(feed(&r, "HTTP/1.1 200 OK\r\n\r\n", 19), -EBADMSG);
 }
 
-static void test_a_reply_beyond_its_bounds_is_refused(void **state)
+static void test_a_reply_that_exceeds_a_limit_is_refused(void **state)
 {
     struct sink s = {0};
     struct nm_reply r;
@@ -151,7 +152,7 @@ static void test_a_reply_beyond_its_bounds_is_refused(void **state)
     assert_int_equal(nm_reply_feed(&r, OK, strlen(OK)), 0);
     for (int i = 0; i <= NM_REPLY_LINE_MAX && e == 0; i++)
         e = nm_reply_feed(&r, "a", 1);
-    assert_int_equal(e, 0); /* one byte over the limit of a line: it could still be the CR */
+    assert_int_equal(e, 0); /* one byte over the limit of a line: this byte could still be the CR */
     assert_int_equal(nm_reply_feed(&r, "a", 1), -E2BIG);
 
     nm_reply_init(&r, gather, &s);
@@ -162,7 +163,7 @@ static void test_a_reply_beyond_its_bounds_is_refused(void **state)
     assert_int_equal(nm_reply_feed(&r, "A: b\r\n", 6), -E2BIG);
 }
 
-/* A reply that follows a log for hours has any number of chunks. */
+/* A reply that follows a container's log for hours may have any number of chunks. */
 static void test_a_reply_may_have_any_number_of_chunks(void **state)
 {
     struct sink s = {0};
@@ -179,7 +180,8 @@ static void test_a_reply_may_have_any_number_of_chunks(void **state)
     assert_int_equal(nm_reply_feed(&r, "0\r\n\r\n", 5), NM_REPLY_E_DONE);
 }
 
-/* A header for the log's position is a number, or is ignored: the answer is useful without it. */
+/* A header for the position in a log must be a number. An invalid header is ignored, since the reply is useful without
+ * the position. */
 static void test_an_invalid_position_of_a_log_is_ignored(void **state)
 {
     static const struct {
@@ -225,8 +227,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_reply_may_be_split_at_each_byte),
-        cmocka_unit_test(test_a_failed_reply_stays_failed),
-        cmocka_unit_test(test_a_reply_beyond_its_bounds_is_refused),
+        cmocka_unit_test(test_after_an_error_the_parser_returns_the_same_error),
+        cmocka_unit_test(test_a_reply_that_exceeds_a_limit_is_refused),
         cmocka_unit_test(test_a_reply_may_have_any_number_of_chunks),
         cmocka_unit_test(test_an_invalid_position_of_a_log_is_ignored),
         cmocka_unit_test(test_an_error_of_the_body_callback_is_returned),

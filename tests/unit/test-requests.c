@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Request bodies: which ones are accepted, and the exact error messages for all others. */
+/* Bodies of requests: which bodies are accepted, and the exact error messages for all other bodies. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -173,7 +173,7 @@ static void test_a_long_value_is_shortened_in_the_error(void **state)
     struct nm_problem p = {};
 
     (void)state;
-    /* The characters have two bytes each: the text must not be cut within one. */
+    /* Each character has two bytes. The text must not be cut between the two bytes of a character. */
     for (int i = 0; i < 300; i++)
         strcat(body, "\xc3\xa4");
     strcat(body, "\"]}");
@@ -198,7 +198,7 @@ static void test_a_deeply_nested_body_is_refused(void **state)
                         "The body has nested arrays and objects, more than 16 levels deep, which is the maximum.");
 }
 
-/* These bodies are refused for the memory that their JSON would need, although most of the texts are small. */
+/* These bodies are refused because their JSON would need too much memory, although most of the texts are small. */
 static void test_a_body_that_needs_too_much_memory_is_refused(void **state)
 {
     static const struct {
@@ -229,7 +229,7 @@ static void test_a_body_that_needs_too_much_memory_is_refused(void **state)
     }
 }
 
-static void test_a_submission_reads_back(void **state)
+static void test_a_submission_is_parsed_as_it_was_written(void **state)
 {
     const char *argv[] = {"/bin/echo", "", "\xc3\xa4 \"x\"\n", NULL},
                *env[] = {"A=1", "B=x=y", "EMPTY=", NULL};
@@ -261,7 +261,7 @@ static void test_a_submission_reads_back(void **state)
     assert_int_equal(nm_messages_parse_body(text, strlen(text), &j, &p), 0);
     free(text);
     assert_int_equal(nm_messages_parse_submit(j, &out, &p), 0);
-    json_decref(j); /* out holds its own reference */
+    json_decref(j); /* out holds a separate reference to the JSON value */
     assert_int_equal(s->type, NM_OPPORTUNISTIC);
     assert_string_equal(s->name, "web");
     assert_string_equal(s->app, "shop");
@@ -299,7 +299,7 @@ static void test_a_submission_has_its_defaults(void **state)
     assert_false(out.submit.exempt || out.submit.replace);
 }
 
-static void test_vcores_are_read(void **state)
+static void test_vcores_of_a_submission_are_parsed(void **state)
 {
     static const struct {
         const char *body;
@@ -333,7 +333,8 @@ static void test_a_drain_has_its_defaults(void **state)
     json_t *body;
 
     (void)state;
-    assert_int_equal(nm_messages_parse_body("", 0, &body, &p), 0); /* a missing body counts as an empty one */
+    /* a request without a body counts as one with an empty body */
+    assert_int_equal(nm_messages_parse_body("", 0, &body, &p), 0);
     assert_int_equal(nm_messages_parse_drain(body, &d, &p), 0);
     json_decref(body);
     assert_true(d.deadline_usec == UINT64_MAX);
@@ -347,7 +348,7 @@ static void test_a_drain_has_its_defaults(void **state)
     assert_true(d.until_restart);
 }
 
-static void test_errors_read_back(void **state)
+static void test_an_error_is_parsed_as_it_was_written(void **state)
 {
     (void)state;
     for (int o = NM_AGENT_E_INVALID; o <= NM_AGENT_E_UNAVAILABLE; o++) {
@@ -370,7 +371,7 @@ static void test_errors_read_back(void **state)
     assert_string_equal(nm_messages_error_code(99), "internal");
 }
 
-static void test_an_error_of_another_server_is_read(void **state)
+static void test_an_error_in_the_format_of_another_server_is_parsed(void **state)
 {
     struct nm_problem p;
     json_t *j = json_pack("{s:s}", "error", "oops");
@@ -393,8 +394,8 @@ static void test_invalid_strings_are_refused(void **state)
          "b"},
         {"cut\xe2\x82", "cut\xef\xbf\xbd\xef\xbf\xbd"},
         {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"},
-        {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* a surrogate */
-        {"\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd"},                 /* an overlong slash */
+        {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* a surrogate code point */
+        {"\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd"},                 /* an overlong encoding of a slash */
         {"\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
     };
 
@@ -414,12 +415,12 @@ int main(void)
         cmocka_unit_test(test_a_long_value_is_shortened_in_the_error),
         cmocka_unit_test(test_a_deeply_nested_body_is_refused),
         cmocka_unit_test(test_a_body_that_needs_too_much_memory_is_refused),
-        cmocka_unit_test(test_a_submission_reads_back),
+        cmocka_unit_test(test_a_submission_is_parsed_as_it_was_written),
         cmocka_unit_test(test_a_submission_has_its_defaults),
-        cmocka_unit_test(test_vcores_are_read),
+        cmocka_unit_test(test_vcores_of_a_submission_are_parsed),
         cmocka_unit_test(test_a_drain_has_its_defaults),
-        cmocka_unit_test(test_errors_read_back),
-        cmocka_unit_test(test_an_error_of_another_server_is_read),
+        cmocka_unit_test(test_an_error_is_parsed_as_it_was_written),
+        cmocka_unit_test(test_an_error_in_the_format_of_another_server_is_parsed),
         cmocka_unit_test(test_invalid_strings_are_refused),
     };
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A container that its owner runs again, on a whole manager with real journal, shims and commands. The suites on real
- * cgroups test which processes the end of the former run kills, since fake cgroups have no members.
+ * A container whose owner runs another command in it, on a complete manager with real journal, shims and commands. The
+ * test suites with real cgroups test which processes the end of the former run kills, since fake cgroups have no member
+ * processes.
  */
 
 #include <errno.h>
@@ -72,7 +73,7 @@ static int rerun(struct manager_world *w, const struct nm_rerun *r)
     return nm_manager_rerun(w->m, OWNER, ID, r, &p);
 }
 
-/* Kills the processes in the kernel's place, since the fake cgroup's kill signals no process. */
+/* Kills the processes as the kernel would, since the fake cgroup's kill sends no signal. */
 static void end_processes(struct manager_world *w, struct nm_live_container *l)
 {
     if (l->c->pid > 0)
@@ -141,8 +142,8 @@ static void test_another_command_runs_in_the_same_container(void **state)
     (void)nm_subscription_free(subscription);
 }
 
-/* The end of the second run is the end of the container, with the figures of that run. */
-static void test_the_end_of_the_second_run_is_the_containers(void **state)
+/* When the second run ends, the container ends, with the figures of the second run. */
+static void test_the_container_ends_with_the_result_of_the_second_run(void **state)
 {
     static const char *const fails[] = {"/bin/sh", "-c", "exit 3", NULL};
     struct nm_rerun r = {.argv = fails};
@@ -206,7 +207,7 @@ static void test_a_draining_node_refuses_a_rerun(void **state)
     assert_false(live(w)->c->rerun);
 }
 
-/* A kill during the end of the former run ends the container. */
+/* A kill of the container while the former run ends prevents the next run. The container ends. */
 static void test_a_kill_during_the_former_run_ends_the_container(void **state)
 {
     struct nm_end e = {.code = -105, .message = "its master asked for it"};
@@ -225,7 +226,7 @@ static void test_a_kill_during_the_former_run_ends_the_container(void **state)
     assert_int_equal(c->owner_code, -105);
 }
 
-/* ---- asking the owner at the end -------------------------------------------------------------------- */
+/* ---- the owner decides on a rerun when the command exits -------------------------------------------- */
 
 struct asked {
     struct manager_world *w;
@@ -250,7 +251,7 @@ static void end_by_itself(struct manager_world *w, struct nm_live_container *l)
     manager_world_settle(w);
 }
 
-static void test_the_owner_is_asked_for_a_rerun_at_the_end(void **state)
+static void test_the_owner_is_asked_for_a_rerun_when_the_command_exits(void **state)
 {
     static const char *const fails[] = {"/bin/sh", "-c", "sleep 0.2; exit 3", NULL};
     struct manager_world *w = *state;
@@ -285,7 +286,7 @@ static struct nm_live_container *restart(struct manager_world *w)
     return live(w);
 }
 
-static void test_a_restart_during_the_former_run_continues_the_rerun(void **state)
+static void test_a_restart_of_nmd_during_the_former_run_continues_the_rerun(void **state)
 {
     struct nm_rerun r = {.argv = other_argv, .env = other_env};
     struct manager_world *w = *state;
@@ -307,8 +308,8 @@ static void test_a_restart_during_the_former_run_continues_the_rerun(void **stat
     assert_int_equal(l->c->view.state, NM_RUNNING);
 }
 
-/* nmd died when the shim's files had been removed and the journal contained the next run. */
-static void test_a_death_before_the_new_run_continues_the_rerun(void **state)
+/* nmd crashed after it had removed the files of nm-shim, and the journal already contained the next run. */
+static void test_a_crash_of_nmd_before_the_new_run_continues_the_rerun(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = submit(w, NM_GUARANTEED, first_argv);
@@ -358,7 +359,7 @@ static void finish_after(struct manager_world *w, const char *step)
     assert_null(nm_lists_by_id(w->m, ID));
 }
 
-static void test_death_at_each_step(void **state)
+static void test_a_crash_of_nmd_at_each_step_continues_the_rerun(void **state)
 {
     static const char *const steps[] = {"rerun-journalled", "before-term", "after-term", "term-journalled", "end-heard",
                                         "rerun-forgotten", "rerun-new"};
@@ -367,7 +368,7 @@ static void test_death_at_each_step(void **state)
         finish_after(*state, steps[i]);
 }
 #else
-static void test_death_at_each_step(void **state)
+static void test_a_crash_of_nmd_at_each_step_continues_the_rerun(void **state)
 {
     (void)state;
     skip();
@@ -378,15 +379,15 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         TEST(test_another_command_runs_in_the_same_container),
-        TEST(test_the_end_of_the_second_run_is_the_containers),
+        TEST(test_the_container_ends_with_the_result_of_the_second_run),
         TEST(test_the_same_command_runs_again),
         TEST(test_a_rerun_in_a_wrong_state_is_refused),
         TEST(test_a_draining_node_refuses_a_rerun),
         TEST(test_a_kill_during_the_former_run_ends_the_container),
-        TEST(test_the_owner_is_asked_for_a_rerun_at_the_end),
-        TEST(test_a_restart_during_the_former_run_continues_the_rerun),
-        TEST(test_a_death_before_the_new_run_continues_the_rerun),
-        TEST(test_death_at_each_step),
+        TEST(test_the_owner_is_asked_for_a_rerun_when_the_command_exits),
+        TEST(test_a_restart_of_nmd_during_the_former_run_continues_the_rerun),
+        TEST(test_a_crash_of_nmd_before_the_new_run_continues_the_rerun),
+        TEST(test_a_crash_of_nmd_at_each_step_continues_the_rerun),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* agent/state/run-phase.h: compares the phases with a second, independent table of their transitions. */
+/* agent/state/run-phase.h: compares the transitions between phases with a second, independent table. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,8 @@
 #include "agent/state/run-phase.h"
 #include "util/macros.h"
 
-/* One row per phase in the enum's order, one column per phase: 'x' allows the transition from row to column. */
+/* One row and one column per phase, in the order of the enum. 'x' permits the transition from the row's phase to the
+ * column's phase. */
 static const char *const allowed[NM_RUN_PHASE_COUNT] = {
     /*                           n c p g l L s S w W e q a r */
     [NM_RUN_NONE] =             ".x.xx.x.x.....",
@@ -36,7 +37,7 @@ static const char *const allowed[NM_RUN_PHASE_COUNT] = {
     [NM_RUN_REMOVED] =          "..............",
 };
 
-/* Returns how a child process that sets the phase ends: 0, or the number of its fatal signal. */
+/* Sets the phase in a child process. Returns 0, or the number of the signal that killed the child process. */
 static int signal_of_setting(enum nm_run_phase from, enum nm_run_phase to)
 {
     enum nm_run_phase phase = from;
@@ -56,7 +57,7 @@ static int signal_of_setting(enum nm_run_phase from, enum nm_run_phase to)
     return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
-static void test_each_pair_of_phases_is_permitted_or_refused(void **state)
+static void test_each_transition_between_phases_is_permitted_or_refused(void **state)
 {
     (void)state;
     for (enum nm_run_phase from = 0; from < NM_RUN_PHASE_COUNT; from++) {
@@ -73,7 +74,7 @@ static void test_each_pair_of_phases_is_permitted_or_refused(void **state)
     assert_false(nm_run_phase_may_become(NM_RUN_NONE, NM_RUN_PHASE_COUNT));
 }
 
-/* Returns the set of phases from which `to` can be reached over any number of transitions, as bits. */
+/* Returns the set of phases, as bits, from which `to` can be reached by any number of transitions. */
 static unsigned all_that_reach(enum nm_run_phase to)
 {
     unsigned reach = 1u << to, before = 0;
@@ -88,8 +89,8 @@ static unsigned all_that_reach(enum nm_run_phase to)
     return reach;
 }
 
-/* Each phase has a way to the end, since a container that is stuck in a phase would hold its resources for ever. */
-static void test_each_phase_has_a_way_to_the_end(void **state)
+/* From each phase the end can be reached. A container that is stuck in a phase would hold its resources permanently. */
+static void test_from_each_phase_the_end_can_be_reached(void **state)
 {
     (void)state;
     assert_int_equal(all_that_reach(NM_RUN_REMOVED), (1u << NM_RUN_PHASE_COUNT) - 1);
@@ -97,8 +98,8 @@ static void test_each_phase_has_a_way_to_the_end(void **state)
         assert_true(all_that_reach(phase) & 1u << NM_RUN_NONE);
 }
 
-/* Each event's resulting phase for each phase; the same phase if the event changes nothing. */
-static void test_each_event_has_its_resulting_phase(void **state)
+/* For each event, the phase that follows each phase. An event that changes nothing leads to the same phase. */
+static void test_each_event_leads_to_the_right_phase(void **state)
 {
     static const struct {
         enum nm_run_phase before, sigkill, end_with_record, end_without;
@@ -134,8 +135,8 @@ static void test_each_event_has_its_resulting_phase(void **state)
     }
 }
 
-/* Only a run that has certainly executed nothing returns to the queue. */
-static void test_only_a_run_without_a_command_returns_to_the_queue(void **state)
+/* A container returns to the queue only after a run that has certainly not started the command. */
+static void test_only_a_run_that_started_no_command_returns_to_the_queue(void **state)
 {
     static const struct {
         enum nm_run_phase before, after;
@@ -158,8 +159,8 @@ static void test_only_a_run_without_a_command_returns_to_the_queue(void **state)
     }
 }
 
-/* One column per question, one letter per phase in the enum's order. */
-static void test_each_question_has_its_phases(void **state)
+/* One row per predicate of phases, with one character per phase in the order of the enum. */
+static void test_each_predicate_is_true_for_the_right_phases(void **state)
 {
     static const struct {
         bool (*is)(enum nm_run_phase phase);
@@ -178,7 +179,7 @@ static void test_each_question_has_its_phases(void **state)
             assert_int_equal(cases[i].is(phase), cases[i].yes[phase] == 'x');
 }
 
-static void test_names_of_phases_round_trip(void **state)
+static void test_names_of_phases_are_parsed_as_written(void **state)
 {
     (void)state;
     for (enum nm_run_phase a = 0; a < NM_RUN_PHASE_COUNT; a++)
@@ -189,11 +190,12 @@ static void test_names_of_phases_round_trip(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_pair_of_phases_is_permitted_or_refused),
-        cmocka_unit_test(test_each_phase_has_a_way_to_the_end),
-        cmocka_unit_test(test_each_event_has_its_resulting_phase),
-        cmocka_unit_test(test_only_a_run_without_a_command_returns_to_the_queue),
-        cmocka_unit_test(test_each_question_has_its_phases),  cmocka_unit_test(test_names_of_phases_round_trip),
+        cmocka_unit_test(test_each_transition_between_phases_is_permitted_or_refused),
+        cmocka_unit_test(test_from_each_phase_the_end_can_be_reached),
+        cmocka_unit_test(test_each_event_leads_to_the_right_phase),
+        cmocka_unit_test(test_only_a_run_that_started_no_command_returns_to_the_queue),
+        cmocka_unit_test(test_each_predicate_is_true_for_the_right_phases),
+        cmocka_unit_test(test_names_of_phases_are_parsed_as_written),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The cgroup sampler when an allocation or open fails, and when files are malformed: each time the caller's figures
- * are unchanged or right, the failed sample leaves no state, and the next sample is complete.
+ * The cgroup sampler when an allocation or open() fails, and when files are malformed. Each time the caller's figures
+ * are either unchanged or correct, the failed sample leaves no state, and the next sample is complete.
  */
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "tests/unit/sample-world.h"
 
 static bool fork_fails, pipe_fails;
-static unsigned pread_interrupted; /* so many reads are interrupted by a signal */
+static unsigned pread_interrupted; /* number of reads that a signal interrupts */
 
 pid_t __real_fork(void);
 pid_t __wrap_fork(void);
@@ -48,7 +48,7 @@ ssize_t __wrap_pread(int fd, void *buf, size_t size, off_t offset)
     return -1;
 }
 
-/* The variant that _FORTIFY_SOURCE uses. */
+/* The variant of the function that _FORTIFY_SOURCE uses. */
 ssize_t __wrap___pread_chk(int fd, void *buf, size_t size, off_t offset, size_t buf_size)
 {
     assert_true(size <= buf_size);
@@ -69,7 +69,7 @@ static void write_memory_files(struct fixture *f)
     fake_tree_write(&f->cgroup, "memory.events", "oom_kill 1\n");
 }
 
-/* Returns how many allocations and opens a sampler needs. */
+/* Returns how many allocations and calls of open() a sampler needs. */
 static unsigned make_or_fail(struct fixture *f, bool memory_controller)
 {
     unsigned n;
@@ -86,19 +86,21 @@ static unsigned make_or_fail(struct fixture *f, bool memory_controller)
     return n - 2;
 }
 
-static void test_a_sampler_is_complete_or_is_not_made(void **state)
+static void test_a_sampler_is_made_completely_or_not_at_all(void **state)
 {
     struct fixture *f = *state;
 
     write_memory_files(f);
-    assert_int_equal(make_or_fail(f, true), 1 + 1 + 5);      /* the sampler, cpu.stat and five memory files */
-    assert_int_equal(make_or_fail(f, false), 1 + 1 + 2 + 1); /* another allocation and cgroup.procs instead of memory */
+    /* the sampler, cpu.stat and five files of memory figures */
+    assert_int_equal(make_or_fail(f, true), 1 + 1 + 5);
+    /* another allocation, and cgroup.procs instead of the files of memory figures */
+    assert_int_equal(make_or_fail(f, false), 1 + 1 + 2 + 1);
     assert_null(nm_cgroup_sampler_free(NULL));
     fake_tree_unlink(&f->cgroup, "cgroup.procs");
     assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, f->proc.path, &f->sampler), -ENOENT);
 }
 
-/* Writes four processes whose pages are shared by half. */
+/* Writes four processes that share half of their pages. */
 static void write_workers(struct fixture *f)
 {
     for (int pid = 10; pid < 14; pid++) {
@@ -128,7 +130,7 @@ static void test_a_failed_read_of_processes_leaves_no_state(void **state)
         if (r != 0) {
             assert_int_equal(r, -EMFILE);
             assert_int_equal(c.at_usec, 7);
-        } else { /* if they can't be remembered, each sample reads them */
+        } else { /* if the sampler can't remember the processes, it reads them in each sample */
             assert_in_range(c.memory_bytes / PAGE, 20000, 80000);
         }
         assert_int_equal(nm_cgroup_sampler_sample(f->sampler, now + 1, &c), 0);
@@ -137,8 +139,8 @@ static void test_a_failed_read_of_processes_leaves_no_state(void **state)
     }
 }
 
-/* If no process can walk the pages, the sum of the processes counts. */
-static void test_without_a_walk_the_sum_of_the_processes_counts(void **state)
+/* If no process can walk the pages, the memory is the sum of the processes' memory. */
+static void test_without_a_page_walk_the_memory_is_the_sum_of_the_processes(void **state)
 {
     struct fixture *f = *state;
     struct nm_cgroup_sample c;
@@ -201,7 +203,7 @@ static void test_a_malformed_file_leaves_the_figures_unchanged(void **state)
 
         damage_file(f, cases[i].file, cases[i].text);
         assert_int_equal(nm_cgroup_sampler_new(&f->cg, true, f->proc.path, &f->sampler), 0);
-        for (uint64_t now = 1; now <= 2; now++) { /* the failed read doesn't count as one */
+        for (uint64_t now = 1; now <= 2; now++) { /* the failed read doesn't count as a sample */
             r = nm_cgroup_sampler_sample(f->sampler, now, &c);
             if (r != expected)
                 fail_msg("%s, case %zu: %d", cases[i].file, i, r);
@@ -213,8 +215,8 @@ static void test_a_malformed_file_leaves_the_figures_unchanged(void **state)
     assert_int_equal(nm_cgroup_sampler_new(&f->cg, true, f->proc.path, &f->sampler), 0);
 }
 
-/* Reads one number of a whole slice, for callers that need nothing else. */
-static void test_one_number_of_a_slice_is_read(void **state)
+/* Reads one number of the slice's cgroup, for callers that need no other figures. */
+static void test_one_number_of_a_slices_cgroup_is_read(void **state)
 {
     struct fixture *f = *state;
     uint64_t used = 77;
@@ -259,7 +261,7 @@ static void test_a_malformed_process_leaves_the_figures_unchanged(void **state)
     write_process(f, 10, 100, 0);
     assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 10, &c), 0);
     assert_int_equal(c.memory_bytes / PAGE, 100);
-    /* statm exists without status: the process ended between the two reads. */
+    /* /proc/PID/statm exists and /proc/PID/status doesn't: the process exited between the two reads. */
     fake_tree_unlink(&f->proc, "10/status");
     write_statm(f, 10, 100, 900);
     use_cpu(f);
@@ -267,8 +269,8 @@ static void test_a_malformed_process_leaves_the_figures_unchanged(void **state)
     assert_int_equal(c.memory_bytes, 0);
 }
 
-/* The list is longer than one read, and a read ends within a number. */
-static void test_a_list_longer_than_one_read_is_complete(void **state)
+/* The list of processes is longer than one read, and the first read ends within a number. */
+static void test_a_list_of_processes_longer_than_one_read_is_read_completely(void **state)
 {
     enum { LINES = 40000 };
     struct fixture *f = *state;
@@ -277,19 +279,19 @@ static void test_a_list_longer_than_one_read_is_complete(void **state)
 
     assert_non_null(text);
     for (size_t i = 0; i < LINES; i++)
-        (void)snprintf(text + 7 * i, 8, "%06d\n", 10); /* the same process on every line */
+        (void)snprintf(text + 7 * i, 8, "%06d\n", 10); /* each line of the list has the same process */
     fake_tree_write(&f->cgroup, "cgroup.procs", text);
     free(text);
     write_process(f, 10, 1, 0);
     assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, f->proc.path, &f->sampler), 0);
-    fork_fails = true; /* the estimate of shared memory would find that all lines are one process */
+    fork_fails = true; /* the estimate of shared memory would detect that all lines are the same process */
     assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 1, &c), 0);
     fork_fails = false;
     assert_int_equal(c.memory_bytes / PAGE, LINES);
 }
 
-/* A user in thousands of groups has a status file in which the relevant lines come late. */
-static void test_a_status_with_many_groups_is_read_to_its_end(void **state)
+/* The status file of a process in thousands of groups has the required lines after a long list of groups. */
+static void test_a_process_status_with_many_groups_is_read_to_its_end(void **state)
 {
     enum { GROUPS = 65536 };
     struct fixture *f = *state;
@@ -312,7 +314,7 @@ static void test_a_status_with_many_groups_is_read_to_its_end(void **state)
     assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, f->proc.path, &f->sampler), 0);
     assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 1, &c), 0);
     assert_int_equal(c.memory_bytes / PAGE, 500);
-    /* A status file that ends before the relevant lines doesn't mean a process without memory. */
+    /* A status file that ends before the required lines must not be read as a process without memory. */
     text[kept] = '\0';
     fake_tree_write(&f->proc, "10/status", text);
     free(text);
@@ -321,7 +323,7 @@ static void test_a_status_with_many_groups_is_read_to_its_end(void **state)
     assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 2, &c), -EBADMSG);
 }
 
-static void test_a_root_that_is_too_long_is_an_error(void **state)
+static void test_a_proc_path_that_is_too_long_is_an_error(void **state)
 {
     struct fixture *f = *state;
     char root[5000];
@@ -340,15 +342,15 @@ static void test_a_root_that_is_too_long_is_an_error(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        TEST(test_a_sampler_is_complete_or_is_not_made),
+        TEST(test_a_sampler_is_made_completely_or_not_at_all),
         TEST(test_a_failed_read_of_processes_leaves_no_state),
-        TEST(test_without_a_walk_the_sum_of_the_processes_counts),
+        TEST(test_without_a_page_walk_the_memory_is_the_sum_of_the_processes),
         TEST(test_a_malformed_file_leaves_the_figures_unchanged),
-        TEST(test_one_number_of_a_slice_is_read),
+        TEST(test_one_number_of_a_slices_cgroup_is_read),
         TEST(test_a_malformed_process_leaves_the_figures_unchanged),
-        TEST(test_a_list_longer_than_one_read_is_complete),
-        TEST(test_a_status_with_many_groups_is_read_to_its_end),
-        TEST(test_a_root_that_is_too_long_is_an_error),
+        TEST(test_a_list_of_processes_longer_than_one_read_is_read_completely),
+        TEST(test_a_process_status_with_many_groups_is_read_to_its_end),
+        TEST(test_a_proc_path_that_is_too_long_is_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The cgroup sampler with hundreds or thousands of processes, of which one sample reads a limited number. */
+/* The cgroup sampler with hundreds or thousands of processes. One sample reads only a limited number of them. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -13,12 +13,13 @@
 #include "tests/unit/fail-nth.h"
 #include "tests/unit/sample-world.h"
 
-enum { OPEN_PROCESSES = 64, READS = 128 }; /* of one sample: through kept descriptors, and others */
+/* limits for one sample: reads through descriptors that stay open, and other reads */
+enum { OPEN_PROCESSES = 64, READS = 128 };
 
 pid_t __wrap_fork(void);
 
-/* A child process looks for shared memory, and its result would arrive at any time, so
- * there are no child processes here. */
+/* The sampler uses a child process to find shared memory, and the result could arrive at any time. So there are no
+ * child processes in this test. */
 pid_t __wrap_fork(void)
 {
     errno = EAGAIN;
@@ -37,7 +38,7 @@ static void write_list(struct fixture *f, int first, int n)
     free(text);
 }
 
-/* Samples, and checks that no more files were opened than allowed. */
+/* Takes a sample, and checks that it opened no more files than allowed. */
 static uint64_t sample_pages_within(struct fixture *f, uint64_t now_usec, unsigned max)
 {
     struct nm_cgroup_sample c;
@@ -51,7 +52,8 @@ static uint64_t sample_pages_within(struct fixture *f, uint64_t now_usec, unsign
     return c.memory_bytes / PAGE;
 }
 
-/* One sample reads a limited number of processes. The others count as before, and grow when their turn comes. */
+/* One sample reads a limited number of processes. The other processes count with their former figures until a later
+ * sample reads them. */
 static void test_one_sample_reads_a_limited_number_of_processes(void **state)
 {
     enum { N = 1000, SAMPLES = (N - OPEN_PROCESSES + READS - 1) / READS };
@@ -62,10 +64,12 @@ static void test_one_sample_reads_a_limited_number_of_processes(void **state)
         write_process(f, 10 + i, 1, 0);
     write_list(f, 10, N);
     assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, f->proc.path, &f->sampler), 0);
-    /* The first sample opens statm and status of the first processes. The rest is estimated. */
+    /* The first sample opens statm and status of the first processes. It estimates the figures of the other
+     * processes. */
     assert_int_equal(sample_pages_within(f, ++now, 2 * OPEN_PROCESSES + READS), N);
     for (int i = 0; i < 4 * SAMPLES; i++)
-        assert_int_equal(sample_pages_within(f, ++now, READS), N); /* only completes what is known */
+        /* reads only the processes that have only been estimated */
+        assert_int_equal(sample_pages_within(f, ++now, READS), N);
     assert_int_equal(sample_pages_within(f, ++now, 0), N);
 
     for (int i = 0; i < N; i++)
@@ -85,7 +89,8 @@ static void test_one_sample_reads_a_limited_number_of_processes(void **state)
     assert_int_equal(sample_pages_within(f, ++now, 2 * OPEN_PROCESSES + READS), 300);
 }
 
-/* A large process behind many small ones is found, is not multiplied, and never seems to have shrunk. */
+/* A large process among many small ones is found. Its memory isn't multiplied by the estimate, and never seems to
+ * shrink. */
 static void test_a_large_process_among_many_is_found(void **state)
 {
     enum { N = 2000, LARGE = 1000000 };
@@ -108,8 +113,8 @@ static void test_a_large_process_among_many_is_found(void **state)
     assert_true(found);
 }
 
-/* Processes that come anew all the time don't prevent that older ones are read again. */
-static void test_new_processes_hide_no_growth_of_older_ones(void **state)
+/* Although new processes appear all the time, older processes are read again. */
+static void test_new_processes_do_not_hide_the_growth_of_older_ones(void **state)
 {
     enum { OLD = 200, NEW = 500 };
     struct fixture *f = *state;
@@ -142,7 +147,8 @@ static void test_new_processes_hide_no_growth_of_older_ones(void **state)
 }
 
 /*
- * If one of many processes can't be read, the memory is unknown until it can, and not just in the sample that tried.
+ * If one of many processes can't be read, the memory of the cgroup is unknown until the process can be read. It is not
+ * unknown in just the one sample that tried to read the process.
  */
 static void test_one_unreadable_process_makes_the_memory_unknown(void **state)
 {
@@ -183,7 +189,7 @@ static void test_too_many_processes_are_an_error(void **state)
     assert_int_equal(c.memory_bytes / PAGE, 1);
 }
 
-/* Each process keeps its own figures, in whatever order they are listed. */
+/* Each process keeps its figures, whatever the order in which the kernel lists the processes. */
 static void test_each_process_keeps_its_figures_in_any_order(void **state)
 {
     enum { N = 150 };
@@ -198,7 +204,8 @@ static void test_each_process_keeps_its_figures_in_any_order(void **state)
         size_t len = 0;
         uint64_t sum = 0;
 
-        for (int i = 0, at = (int)(seed % N); i < N; i++, at = (at + 7) % N) { /* 7 and N have no common factor */
+        /* a step of 7 visits all processes, since 7 and N have no common factor */
+        for (int i = 0, at = (int)(seed % N); i < N; i++, at = (at + 7) % N) {
             seed = seed * 1103515245 + 12345;
             if (seed >> 16 & 1)
                 continue;
@@ -218,7 +225,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         TEST(test_one_sample_reads_a_limited_number_of_processes),
         TEST(test_a_large_process_among_many_is_found),
-        TEST(test_new_processes_hide_no_growth_of_older_ones),
+        TEST(test_new_processes_do_not_hide_the_growth_of_older_ones),
         TEST(test_one_unreadable_process_makes_the_memory_unknown),
         TEST(test_too_many_processes_are_an_error),
         TEST(test_each_process_keeps_its_figures_in_any_order),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* nmscale/choose.h: each reason to keep a node, the order in which nodes are given back, and when demand returns. */
+/* nmscale/choose.h: each reason to keep a node, the order in which nodes are given back, and the decision that nodes
+ * are needed again. */
 
 #include "nmscale/choose.h"
 #include "tests/unit/scale-world.h"
@@ -64,7 +65,7 @@ static void expect(const struct world *w, const char *node, enum nm_scale_reason
         fail_msg("%s: %s, not %s", node, nm_scale_reason_name(v->reason), nm_scale_reason_name(reason));
 }
 
-/* Expects these nodes to be given back, in order: "a b". */
+/* Checks that these nodes are given back, in this order: "a b". */
 static void expect_given(const struct world *w, const char *names)
 {
     char got[512] = "";
@@ -91,8 +92,8 @@ static void test_a_node_is_removable_after_its_idle_time(void **state)
     assert_int_equal(verdict(w, "a")->since_msec, 1000 * SECOND);
 }
 
-/* The node was used in between: its idle time begins anew. */
-static void test_use_in_between_restarts_the_idle_time(void **state)
+/* The node was used meanwhile, so its idle time begins again. */
+static void test_use_of_a_node_restarts_its_idle_time(void **state)
 {
     struct world *w = *state;
     struct nm_scale_node *n = world_node(&w->model, "a");
@@ -108,7 +109,7 @@ static void test_use_in_between_restarts_the_idle_time(void **state)
     expect(w, "a", NM_SCALE_IDLE_SHORT);
 }
 
-static void test_observations_too_far_apart_restart_the_idle_time(void **state)
+static void test_a_long_time_between_observations_restarts_the_idle_time(void **state)
 {
     struct world *w = *state;
 
@@ -132,7 +133,7 @@ static void test_a_clock_set_back_restarts_the_idle_time(void **state)
     assert_int_equal(verdict(w, "a")->since_msec, 500 * SECOND);
 }
 
-static void test_only_running_nodes_are_chosen(void **state)
+static void test_only_running_nodes_are_given_back(void **state)
 {
     static const char *const states[] = {
         "DECOMMISSIONING", "DECOMMISSIONED", "UNHEALTHY", "LOST", "SHUTDOWN", "NEW", "x"};
@@ -147,8 +148,8 @@ static void test_only_running_nodes_are_chosen(void **state)
         expect(w, states[i], NM_SCALE_NOT_RUNNING);
 }
 
-/* Each of these alone makes a node count as used: REST reports them separately. */
-static void test_a_node_with_any_use_stays(void **state)
+/* Each of these figures alone makes a node count as used. Hadoop's REST interface reports them separately. */
+static void test_a_node_in_use_is_kept(void **state)
 {
     struct world *w = *state;
 
@@ -164,7 +165,7 @@ static void test_a_node_with_any_use_stays(void **state)
         assert_int_equal(w->verdicts[i].reason, NM_SCALE_IN_USE);
 }
 
-static void test_nodes_that_share_a_host_stay(void **state)
+static void test_nodes_that_share_a_host_are_kept(void **state)
 {
     struct world *w = *state;
 
@@ -177,10 +178,10 @@ static void test_nodes_that_share_a_host_stay(void **state)
     look(w, 100 * SECOND);
     choose(w, &rules);
     expect(w, "a", NM_SCALE_SHARED_HOST);
-    expect_given(w, "b"); /* the old entry for it doesn't count as another node */
+    expect_given(w, "b"); /* the lost node "b-old" on the same host doesn't count as another node */
 }
 
-static void test_the_least_useful_node_is_first(void **state)
+static void test_the_least_useful_node_is_given_back_first(void **state)
 {
     struct world *w = *state;
     struct nm_scale_node *n;
@@ -202,7 +203,7 @@ static void test_the_least_useful_node_is_first(void **state)
     expect_given(w, "small few a b late");
 }
 
-static void test_a_minimum_of_nodes_stays(void **state)
+static void test_a_minimum_number_of_nodes_is_kept(void **state)
 {
     struct world *w = *state;
     struct nm_scale_rules r = rules;
@@ -228,7 +229,7 @@ static void test_a_minimum_of_nodes_stays(void **state)
     expect(w, "b", NM_SCALE_AT_MOST);
 }
 
-static void test_a_minimum_of_each_partition_stays(void **state)
+static void test_a_minimum_number_of_nodes_is_kept_in_each_partition(void **state)
 {
     struct world *w = *state;
     struct nm_scale_rules r = rules;
@@ -250,8 +251,9 @@ static void test_a_minimum_of_each_partition_stays(void **state)
     expect_given(w, "g0 g1 g2 x");
 }
 
-/* Demand in a partition keeps only the nodes of that partition, and brings back those that are being given back. */
-static void test_demand_counts_per_partition(void **state)
+/* Demand in a partition keeps nodes of this partition only. It brings back nodes of this partition that are being given
+ * back. */
+static void test_demand_counts_only_in_its_partition(void **state)
 {
     struct world *w = *state;
     struct nm_scale_rules r = rules;
@@ -278,14 +280,15 @@ static void test_demand_counts_per_partition(void **state)
     assert_false(nm_scale_demand_is_back(&w->model, &x, 1));
 }
 
-static void test_a_node_with_known_data_stays(void **state)
+static void test_a_node_with_data_of_an_application_is_kept(void **state)
 {
     struct world *w = *state;
 
     world_node(&w->model, "a");
     world_node(&w->model, "b");
     look(w, 0);
-    world_app(&w->model, "app1", "a:1"); /* it begins after the first look, so nmscale follows it from the start */
+    /* the application begins after the first look, so nmscale knows all its nodes */
+    world_app(&w->model, "app1", "a:1");
     look(w, 10 * SECOND);
     nm_scale_words_free(w->model.apps[0].nodes, 1);
     w->model.apps[0].nodes = NULL;
@@ -302,8 +305,8 @@ static void test_a_node_with_known_data_stays(void **state)
     expect_given(w, "a b");
 }
 
-/* An application was there before nmscale: its former nodes are unknown. */
-static void test_a_node_with_unknown_data_stays(void **state)
+/* The application began before nmscale, so nmscale doesn't know on which nodes it has run. */
+static void test_a_node_that_may_have_data_is_kept(void **state)
 {
     struct world *w = *state;
     struct nm_scale_rules r = rules;
@@ -319,8 +322,8 @@ static void test_a_node_with_unknown_data_stays(void **state)
     expect_given(w, "a");
 }
 
-/* The application is known from its beginning, but one query about it failed. */
-static void test_a_failed_query_makes_data_unknown(void **state)
+/* nmscale knows the application from its beginning, but one query about the application failed. */
+static void test_after_a_failed_query_a_node_may_have_data(void **state)
 {
     struct world *w = *state;
 
@@ -336,7 +339,7 @@ static void test_a_failed_query_makes_data_unknown(void **state)
     expect(w, "a", NM_SCALE_UNKNOWN_DATA);
 }
 
-static void test_an_application_without_containers_holds_no_node(void **state)
+static void test_an_application_without_containers_keeps_no_node(void **state)
 {
     struct world *w = *state;
 
@@ -348,7 +351,7 @@ static void test_an_application_without_containers_holds_no_node(void **state)
     expect_given(w, "a");
 }
 
-static void test_the_nodes_own_answer_about_data_counts(void **state)
+static void test_a_node_that_reports_its_own_data_is_believed(void **state)
 {
     struct world *w = *state;
     char ended[] = "ended", app1[] = "app1", *kept[] = {ended, app1};
@@ -361,7 +364,7 @@ static void test_the_nodes_own_answer_about_data_counts(void **state)
     world_node(&w->model, "keeps");
     world_node(&w->model, "clear");
     world_node(&w->model, "silent");
-    world_app(&w->model, "app1", "clear:1"); /* the node itself reports that the data is gone */
+    world_app(&w->model, "app1", "clear:1"); /* the node reports that it has no data of the application any more */
     look(w, 0);
     look(w, 100 * SECOND);
     w->model.answers = answers;
@@ -372,7 +375,7 @@ static void test_the_nodes_own_answer_about_data_counts(void **state)
     expect_given(w, "clear");
 }
 
-static void test_demand_keeps_nodes(void **state)
+static void test_nodes_that_the_demand_needs_are_kept(void **state)
 {
     struct world *w = *state;
 
@@ -385,13 +388,13 @@ static void test_demand_keeps_nodes(void **state)
     choose(w, &rules);
     expect_given(w, "a");
     expect(w, "b", NM_SCALE_DEMAND);
-    /* No node could take one of these requests, so that they keep no node. */
+    /* The request is larger than any node, so it keeps no node. */
     w->model.demand = (struct nm_scale_demand){.containers = 1, .mb = 20480, .vcores = 1};
     choose(w, &rules);
     expect_given(w, "a b c");
 }
 
-static void test_demand_readmits_nodes(void **state)
+static void test_demand_brings_back_nodes_that_are_being_given_back(void **state)
 {
     struct world *w = *state;
     const struct nm_scale_capacity b = {.id = "b:1", .label = "", .mb = 10240, .vcores = 10};
@@ -400,31 +403,32 @@ static void test_demand_readmits_nodes(void **state)
     world_set(&world_node(&w->model, "b")->state, "DECOMMISSIONING");
     assert_false(nm_scale_demand_is_back(&w->model, &b, 1));
     w->model.demand = (struct nm_scale_demand){.containers = 10, .mb = 10240, .vcores = 10};
-    assert_false(nm_scale_demand_is_back(&w->model, &b, 1)); /* a has room for the demand */
+    assert_false(nm_scale_demand_is_back(&w->model, &b, 1)); /* node a has room for the demand */
     w->model.demand = (struct nm_scale_demand){.containers = 11, .mb = 11 * 1024, .vcores = 11};
     assert_true(nm_scale_demand_is_back(&w->model, &b, 1));
     w->model.demand = (struct nm_scale_demand){.containers = 1, .mb = 10241, .vcores = 1};
-    assert_false(nm_scale_demand_is_back(&w->model, &b, 1)); /* b has no room for it either */
-    world_set(&w->model.nodes[1].state, "RUNNING"); /* while it is not yet returned, it doesn't help */
+    assert_false(nm_scale_demand_is_back(&w->model, &b, 1)); /* node b has no room for the demand either */
+    /* node b doesn't count as room for the demand before nmscale has brought it back */
+    world_set(&w->model.nodes[1].state, "RUNNING");
     w->model.demand = (struct nm_scale_demand){.containers = 11, .mb = 11 * 1024, .vcores = 11};
     assert_true(nm_scale_demand_is_back(&w->model, &b, 1));
 }
 
-static void test_only_requests_that_fit_count(void **state)
+static void test_only_requests_that_fit_a_node_count_as_demand(void **state)
 {
     const struct nm_scale_demand none = {0}, odd = {.containers = 3, .mb = 10, .vcores = 3};
     const struct nm_scale_demand no_size = {.containers = 4};
 
     (void)state;
     assert_int_equal(nm_scale_fits(&none, 100, 100), 0);
-    assert_int_equal(nm_scale_fits(&odd, 8, 100), 2); /* 10 / 3 is rounded up to 4 each */
+    assert_int_equal(nm_scale_fits(&odd, 8, 100), 2); /* 10 / 3 is rounded up to 4 per container */
     assert_int_equal(nm_scale_fits(&odd, 7, 100), 1);
     assert_int_equal(nm_scale_fits(&odd, 1000, 2), 2);
     assert_int_equal(nm_scale_fits(&odd, 1000, 1000), 3);
     assert_int_equal(nm_scale_fits(&no_size, 0, 0), 4);
 }
 
-/* Every reason has a name of its own and a sentence. */
+/* Each reason has a distinct name and a sentence. */
 static void test_each_reason_has_a_name_and_a_sentence(void **state)
 {
     char word[] = "gpu";
@@ -449,24 +453,24 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(test_a_node_is_removable_after_its_idle_time),
-        WORLD_TEST(test_use_in_between_restarts_the_idle_time),
-        WORLD_TEST(test_observations_too_far_apart_restart_the_idle_time),
+        WORLD_TEST(test_use_of_a_node_restarts_its_idle_time),
+        WORLD_TEST(test_a_long_time_between_observations_restarts_the_idle_time),
         WORLD_TEST(test_a_clock_set_back_restarts_the_idle_time),
-        WORLD_TEST(test_only_running_nodes_are_chosen),
-        WORLD_TEST(test_a_node_with_any_use_stays),
-        WORLD_TEST(test_nodes_that_share_a_host_stay),
-        WORLD_TEST(test_the_least_useful_node_is_first),
-        WORLD_TEST(test_a_minimum_of_nodes_stays),
-        WORLD_TEST(test_a_minimum_of_each_partition_stays),
-        WORLD_TEST(test_demand_counts_per_partition),
-        WORLD_TEST(test_a_node_with_known_data_stays),
-        WORLD_TEST(test_a_node_with_unknown_data_stays),
-        WORLD_TEST(test_a_failed_query_makes_data_unknown),
-        WORLD_TEST(test_an_application_without_containers_holds_no_node),
-        WORLD_TEST(test_the_nodes_own_answer_about_data_counts),
-        WORLD_TEST(test_demand_keeps_nodes),
-        WORLD_TEST(test_demand_readmits_nodes),
-        cmocka_unit_test(test_only_requests_that_fit_count),
+        WORLD_TEST(test_only_running_nodes_are_given_back),
+        WORLD_TEST(test_a_node_in_use_is_kept),
+        WORLD_TEST(test_nodes_that_share_a_host_are_kept),
+        WORLD_TEST(test_the_least_useful_node_is_given_back_first),
+        WORLD_TEST(test_a_minimum_number_of_nodes_is_kept),
+        WORLD_TEST(test_a_minimum_number_of_nodes_is_kept_in_each_partition),
+        WORLD_TEST(test_demand_counts_only_in_its_partition),
+        WORLD_TEST(test_a_node_with_data_of_an_application_is_kept),
+        WORLD_TEST(test_a_node_that_may_have_data_is_kept),
+        WORLD_TEST(test_after_a_failed_query_a_node_may_have_data),
+        WORLD_TEST(test_an_application_without_containers_keeps_no_node),
+        WORLD_TEST(test_a_node_that_reports_its_own_data_is_believed),
+        WORLD_TEST(test_nodes_that_the_demand_needs_are_kept),
+        WORLD_TEST(test_demand_brings_back_nodes_that_are_being_given_back),
+        cmocka_unit_test(test_only_requests_that_fit_a_node_count_as_demand),
         cmocka_unit_test(test_each_reason_has_a_name_and_a_sentence),
     };
 

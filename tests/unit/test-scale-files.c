@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* nmscale's files: the exclude file byte by byte, saving and loading of the memory, atomic replacement, locks, and
- * commands. */
+/* Files of nmscale: the exclude file byte by byte, its saved state, atomic replacement, locks, and commands. */
 
 #include <errno.h>
 #include <signal.h>
@@ -51,7 +50,7 @@ static void test_lines_are_added_to_and_removed_from_the_exclude_file(void **sta
     assert_string_equal(more, "old1 old2 # ours\n\n  old3\t\n# n1\nold4 # nmscale was here\n"
                               "n1 # nmscale\nn2 # nmscale\n");
     assert_true(nm_scale_exclude_has(more, "n1"));
-    assert_false(nm_scale_exclude_has(admins, "n1")); /* the name is in a comment */
+    assert_false(nm_scale_exclude_has(admins, "n1")); /* the name of the host is only in a comment */
     assert_true(nm_scale_exclude_has(admins, "old2"));
     assert_true(nm_scale_exclude_has(admins, "old3"));
     assert_false(nm_scale_exclude_has(admins, "ours"));
@@ -65,10 +64,10 @@ static void test_lines_are_added_to_and_removed_from_the_exclude_file(void **sta
     assert_false(nm_scale_exclude_has(one, "n1"));
     assert_true(nm_scale_exclude_has(one, "n2"));
     less = nm_scale_exclude_remove(more, hosts, 3);
-    assert_string_equal(less, admins); /* the administrator added old2 */
+    assert_string_equal(less, admins); /* the administrator has added old2 meanwhile */
 }
 
-/* Files without a final newline, with other line ends, and empty ones. */
+/* Exclude files without a final newline, with other line ends, and empty files. */
 static void test_exclude_files_of_each_form_are_changed(void **state)
 {
     char host[] = "n1", *n1[] = {host};
@@ -79,7 +78,8 @@ static void test_exclude_files_of_each_form_are_changed(void **state)
         {"a", "a\nn1 # nmscale\n", "a\n"},
         {"a\r\nb\r\n", "a\r\nb\r\nn1 # nmscale\n", "a\r\nb\r\n"},
         {"n1", "n1\n", "n1\n"},
-        {"n1 n2 # nmscale\n", "n1 n2 # nmscale\n", "n1 n2 # nmscale\n"}, /* nmscale never writes two hosts */
+        /* nmscale never writes two hosts in one line */
+        {"n1 n2 # nmscale\n", "n1 n2 # nmscale\n", "n1 n2 # nmscale\n"},
         {"n1\t#nmscale\n", "n1\t#nmscale\n", "n1\t#nmscale\n"},
         {"  n1 # nmscale \r\n", "  n1 # nmscale \r\n", ""},
         {"n1 # nmscale", "n1 # nmscale\n", ""},
@@ -100,7 +100,7 @@ static void test_an_exclude_file_is_read(void **state)
     _cleanup_free_ char *plain = path_of("exclude"), *xml = path_of("exclude.xml"), *text = NULL, *message = NULL;
 
     (void)state;
-    assert_int_equal(nm_scale_exclude_read(plain, &text, &message), 0); /* a missing file reads as an empty one */
+    assert_int_equal(nm_scale_exclude_read(plain, &text, &message), 0); /* a missing file is read as an empty file */
     assert_string_equal(text, "");
     assert_int_equal(nm_scale_replace_file(xml, "", 0600), 0);
     assert_int_equal(nm_scale_exclude_read(xml, &text, &message), -EPROTO);
@@ -130,13 +130,13 @@ static void test_a_file_is_replaced_completely(void **state)
     assert_int_equal(symlink("f", link), 0);
     assert_int_equal(nm_scale_replace_file(link, "two", 0600), 0);
     assert_true(S_ISLNK(mode_of(link)));
-    assert_int_equal(mode_of(path) & 07777, 0604); /* the mode stays the same */
+    assert_int_equal(mode_of(path) & 07777, 0604); /* the file mode is unchanged */
     assert_int_equal(nm_scale_read_file(path, 100, &text, &size), 0);
     assert_string_equal(text, "two");
     assert_int_equal(size, 3);
     assert_int_equal(nm_scale_read_file(path, 2, &text, &size), -E2BIG);
     assert_int_equal(nm_scale_replace_file("/nonexistent/x", "", 0600), -ENOENT);
-    /* no temporary file is left */
+    /* no temporary file remains */
     assert_int_equal(unlink(path), 0);
     assert_int_equal(unlink(link), 0);
     assert_int_equal(rmdir(dir), 0);
@@ -167,13 +167,13 @@ static void fill_memory(struct nm_scale_memory *m)
     assert_int_equal(nm_scale_memory_look(m, &model, 2000, 5000), 0);
 }
 
-static void test_the_state_reads_back_as_written(void **state)
+static void test_the_state_is_read_as_it_was_written(void **state)
 {
     _cleanup_(nm_scale_memory_done) struct nm_scale_memory m = {0}, again = {0};
     _cleanup_free_ char *path = path_of("state"), *before = NULL, *after = NULL, *message = NULL;
 
     (void)state;
-    assert_int_equal(nm_scale_memory_load(path, "rm", &again, NULL), 0); /* a missing file reads as an empty one */
+    assert_int_equal(nm_scale_memory_load(path, "rm", &again, NULL), 0); /* a missing file is read as an empty state */
     assert_int_equal(again.looked_msec, 0);
     fill_memory(&m);
     assert_int_equal(nm_scale_memory_save(path, "rm", &m, NULL), 0);
@@ -235,7 +235,7 @@ static void test_the_result_of_a_command_is_returned(void **state)
     assert_int_equal(nm_scale_command(" ", none, NM_USEC_PER_SEC, NULL), -EINVAL);
 }
 
-/* If the parent ignored SIGCHLD, the exit status of a command is unknown: this counts as a failure. */
+/* If the parent process ignored SIGCHLD, the exit status of a command is unknown. This counts as a failure. */
 static void test_an_unknown_exit_status_counts_as_a_failure(void **state)
 {
     const char *none[] = {NULL};
@@ -260,7 +260,7 @@ int main(void)
         FILE_TEST(test_an_exclude_file_is_read),
         FILE_TEST(test_a_file_is_replaced_completely),
         FILE_TEST(test_a_second_lock_is_refused),
-        FILE_TEST(test_the_state_reads_back_as_written),
+        FILE_TEST(test_the_state_is_read_as_it_was_written),
         FILE_TEST(test_a_damaged_state_is_refused),
         FILE_TEST(test_the_result_of_a_command_is_returned),
         FILE_TEST(test_an_unknown_exit_status_counts_as_a_failure),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* nmscale/parse.h: answers as a ResourceManager 3.4.2 gives them, and answers that it never gives. */
+/* nmscale/parse.h: answers that a ResourceManager 3.4.2 gives, and answers that it never gives. */
 
 #include <errno.h>
 
@@ -44,14 +44,15 @@ static void test_nodes_are_parsed(void **state)
     assert_string_equal(n->label, "");
     assert_int_equal(n->containers, 2);
     assert_int_equal(n->free_mb, 6144);
-    assert_int_equal(n->free_vcores, 0); /* the value is negative in the answer if the scheduler counts memory alone */
+    /* the answer contains a negative value if the scheduler considers only memory */
+    assert_int_equal(n->free_vcores, 0);
     n = nm_scale_find_node(&p.m, "b:1");
     assert_string_equal(n->label, "gpu");
     assert_int_equal(n->queued, 3);
     assert_null(nm_scale_find_node(&p.m, "c:1"));
 }
 
-/* A single node may be a list of one or an object, and an empty list has several spellings. */
+/* A single node may be an object or a list with one element. An empty list has several representations. */
 static void test_lists_of_each_form_are_parsed(void **state)
 {
     static const char *const empty[] = {"{\"nodes\":null}", "{\"nodes\":{}}", "{\"nodes\":{\"node\":null}}",
@@ -69,7 +70,7 @@ static void test_lists_of_each_form_are_parsed(void **state)
     }
 }
 
-/* The error names what is wrong, and the output stays empty. */
+/* The error names the invalid value, and the output stays empty. */
 static void test_an_invalid_node_is_named(void **state)
 {
     static const struct {
@@ -178,7 +179,8 @@ static void test_attempts_are_parsed(void **state)
 static void test_containers_are_parsed(void **state)
 {
     static const char text[] = "{\"containers\":{\"container\":[{\"nodeId\":\"a:1\"},{\"assignedNodeId\":\"b:1\"}]}}";
-    static const char bare[] = "{\"container\":[{\"nodeId\":\"a:1\"}]}"; /* as 3.4.2 formats it */
+    /* as a ResourceManager 3.4.2 formats this value */
+    static const char bare[] = "{\"container\":[{\"nodeId\":\"a:1\"}]}";
     static const char *const none[] = {"{\"containers\":{}}", "{}"};
     char **nodes;
     size_t n;
@@ -208,7 +210,7 @@ static int parse_waiting(struct parsed *p, const char *text)
     return nm_scale_parse_waiting(text, strlen(text), &p->m.waiting, &p->m.n_waiting, &p->message);
 }
 
-static void test_waiting_requests_are_parsed(void **state)
+static void test_pending_requests_are_parsed(void **state)
 {
     static const char *const none[] = {"{\"scheduler\":{\"schedulerInfo\":{\"rootQueue\":{\"queueName\":\"root\"}}}}",
                                        "{\"scheduler\":{\"schedulerInfo\":{\"queues\":null}}}"};
@@ -220,9 +222,10 @@ static void test_waiting_requests_are_parsed(void **state)
                           "{\"queues\":{\"queue\":[" LEAF(USAGE("", "9", "9") "," USAGE("gpu", "1024", "1")) "]},"
                           "\"resources\":{\"resourceUsagesByPartition\":[" USAGE("gpu", "1024", "1") "]}},"
                           LEAF(USAGE("gpu", "2048", "3") "," USAGE("ssd", "0", "0")) "]}}}}"), 0);
-    assert_int_equal(p.m.n_waiting, 1); /* neither the default partition nor a partition without demand counts */
+    assert_int_equal(p.m.n_waiting, 1); /* neither the default partition nor a partition without demand is counted */
     assert_string_equal(p.m.waiting[0].label, "gpu");
-    assert_int_equal(p.m.waiting[0].mb, 3072); /* the sum of the leaf queues; a parent's figure includes them */
+    /* the sum of the leaf queues, since a parent queue's figure includes its leaf queues */
+    assert_int_equal(p.m.waiting[0].mb, 3072);
     assert_int_equal(p.m.waiting[0].vcores, 4);
     for (size_t i = 0; i < NM_ARRAY_SIZE(none); i++) {
         _cleanup_(parsed_done) struct parsed q = {.m.n_waiting = 7};
@@ -244,7 +247,7 @@ int main(void)
         cmocka_unit_test(test_applications_are_parsed),
         cmocka_unit_test(test_the_demand_is_parsed),
         cmocka_unit_test(test_attempts_are_parsed), cmocka_unit_test(test_containers_are_parsed),
-        cmocka_unit_test(test_waiting_requests_are_parsed),
+        cmocka_unit_test(test_pending_requests_are_parsed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,11 +19,12 @@
 #define APPS 4
 #define GAP (100 * SECOND)
 
-/* The true history, independent of nmscale's memory. */
+/* The true history, which the test records independently of nmscale's state. */
 struct truth {
     uint64_t low_since[NODES];     /* 0: demand was not low at the last look */
-    bool was_on[APPS][NODES];      /* a look found the application on the node */
-    bool alive[APPS], known[APPS]; /* known: alive at a look, and unknown to the looks before */
+    bool was_on[APPS][NODES];      /* the application had a container on the node in one of the looks */
+    /* known: the application appeared in a look after the first one, and so is known from its beginning */
+    bool alive[APPS], known[APPS];
 };
 
 static uint64_t random_state;
@@ -126,7 +127,8 @@ static void judge_one(const struct nm_scale_model *m, const struct truth *t, con
     }
 }
 
-/* Returns how many containers of the mean request fit, placed one at a time by first fit. */
+/* Returns how many containers of the mean size fit, if they are placed one at a time on the first node with enough
+ * room. */
 static uint64_t placed(const struct nm_scale_model *m, const bool *gone)
 {
     const struct nm_scale_demand *d = &m->demand;
@@ -157,7 +159,8 @@ static void judge_all(const struct nm_scale_model *m, const struct truth *t, con
         bool give = v[i].reason == NM_SCALE_GIVE, on_gpu = nm_streq(n->label, "gpu");
 
         assert_false(gone[n - m->nodes]);
-        assert_true(i == 0 || !give || v[i - 1].reason == NM_SCALE_GIVE); /* nodes to give back come first */
+        /* nodes that the rules give back come first */
+        assert_true(i == 0 || !give || v[i - 1].reason == NM_SCALE_GIVE);
         running += nm_streq(n->state, "RUNNING");
         gpu += nm_streq(n->state, "RUNNING") && on_gpu;
         if (!give)
@@ -171,7 +174,7 @@ static void judge_all(const struct nm_scale_model *m, const struct truth *t, con
     assert_true(given == 0 || running - given >= rules->min_nodes);
     assert_true(gpu_given == 0 || gpu - gpu_given >= rules->min_per_label);
     assert_true(given <= rules->at_most);
-    /* Demand that had room before still has room afterwards. */
+    /* Demand that had room before the choice must still have room after it. */
     assert_true(placed(m, gone) >= NM_MIN(placed(m, NULL), m->demand.containers));
 }
 
@@ -230,7 +233,8 @@ static void test_random_histories_break_no_rule(void **state)
         current_seed = seed;
         given += history(seed);
     }
-    /* Rules that never give a node back would pass all checks above. */
+    /* Rules that never give a node back would pass all the other checks, so the test also counts the nodes given
+     * back. */
     if (!only_seed)
         assert_true(given > HISTORIES / 2);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Another command in a running container, with each system call of its shim failing once, and with a peer that sends
+ * Another command in a running container, when each system call of its nm-shim fails once, and when the peer sends
  * invalid frames.
  */
 
@@ -16,7 +16,7 @@
 #include "util/fileio.h"
 
 static unsigned n_sessions_ended;
-static uint16_t session_rows; /* terminal rows of the session; 0: no terminal */
+static uint16_t session_rows; /* number of terminal rows of the session; 0: no terminal */
 
 static void on_session(struct nm_launch *l, enum nm_launch_phase phase, const struct nm_launch_record *r,
                        void *userdata)
@@ -114,19 +114,19 @@ static void try_sessions(struct world *w)
     end_container(w);
 }
 
-static void test_the_end_of_a_session_is_consistent(void **state)
+static void test_a_session_ends_consistently_after_each_failed_call(void **state)
 {
     try_sessions(*state);
 }
 
-static void test_the_end_of_a_session_with_a_terminal_is_consistent(void **state)
+static void test_a_session_with_a_terminal_ends_consistently_after_each_failed_call(void **state)
 {
     session_rows = 24;
     try_sessions(*state);
     session_rows = 0;
 }
 
-static void test_the_end_of_a_confined_session_is_consistent(void **state)
+static void test_a_confined_session_ends_consistently_after_each_failed_call(void **state)
 {
     struct world *w = *state;
 
@@ -137,8 +137,8 @@ static void test_the_end_of_a_confined_session_is_consistent(void **state)
     try_sessions(w);
 }
 
-/* A peer that sends an invalid frame is treated like one that closed the connection: the command gets a hangup and
- * ends. */
+/* A peer that sends an invalid frame is treated as if it had closed the connection. The command gets SIGHUP, and the
+ * session ends. */
 static void test_an_invalid_frame_ends_a_session(void **state)
 {
     static const struct {
@@ -180,9 +180,9 @@ static void test_an_invalid_frame_ends_a_session(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        launch_test(test_the_end_of_a_session_is_consistent),
-        launch_test(test_the_end_of_a_session_with_a_terminal_is_consistent),
-        launch_test(test_the_end_of_a_confined_session_is_consistent),
+        launch_test(test_a_session_ends_consistently_after_each_failed_call),
+        launch_test(test_a_session_with_a_terminal_ends_consistently_after_each_failed_call),
+        launch_test(test_a_confined_session_ends_consistently_after_each_failed_call),
         launch_test(test_an_invalid_frame_ends_a_session),
     };
 

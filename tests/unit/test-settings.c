@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* agent/config/settings.h: values of "auto", units, and the error messages with their numbers. */
+/* agent/config/settings.h: the values that "auto" stands for, units, and error messages with their numbers. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -51,8 +51,8 @@ static int resolve(struct fixture *f)
     return nm_config_policy_settings(f->config, &f->node, &f->backend, &f->settings, &f->message);
 }
 
-/* A node of 2 GiB has about 15,000 tasks, which is less than the fixed limit of 16384 for one container. */
-static void test_the_limit_of_tasks_follows_the_node(void **state)
+/* A node of 2 GiB can have about 15,000 tasks. This is less than the fixed limit of 16384 tasks for one container. */
+static void test_the_limit_of_tasks_follows_the_size_of_the_node(void **state)
 {
     static const struct {
         uint64_t configured, node, slice, container;
@@ -61,7 +61,7 @@ static void test_the_limit_of_tasks_follows_the_node(void **state)
         {0, 1 << 22, 3 << 20, 16384},
         {0, 0, NM_CGROUP_NONE, 16384},
         {0, 1, 1, 1},
-        {20000, 15000, 11250, 20000}, /* the slice's limit applies as well */
+        {20000, 15000, 11250, 20000}, /* the limit of tasks in the slice applies as well */
         {NM_CGROUP_NONE, 15000, 11250, NM_CGROUP_NONE},
         {7, 0, NM_CGROUP_NONE, 7},
     };
@@ -77,15 +77,15 @@ static void test_the_limit_of_tasks_follows_the_node(void **state)
     }
 }
 
-static void test_the_automatic_reserve_follows_the_node(void **state)
+static void test_the_automatic_reserve_follows_the_size_of_the_node(void **state)
 {
     static const struct {
         uint64_t total, reserve;
     } rows[] = {
-        {256 * NM_MIB, 128 * NM_MIB}, /* at most half of the node */
-        {GIB, 256 * NM_MIB},          /* at least 256 MiB */
-        {20 * GIB, GIB},              /* 5 % */
-        {1024 * GIB, 2 * GIB},        /* at most 2 GiB */
+        {256 * NM_MIB, 128 * NM_MIB}, /* limited to half of the node */
+        {GIB, 256 * NM_MIB},          /* not less than 256 MiB */
+        {20 * GIB, GIB},              /* 5 % of the node */
+        {1024 * GIB, 2 * GIB},        /* not more than 2 GiB */
     };
     struct fixture *f = *state;
 
@@ -97,7 +97,7 @@ static void test_the_automatic_reserve_follows_the_node(void **state)
     }
 }
 
-static void test_capacity_and_reserve_are_the_whole_node(void **state)
+static void test_capacity_and_reserve_add_up_to_the_whole_node(void **state)
 {
     struct fixture *f = *state;
 
@@ -105,12 +105,12 @@ static void test_capacity_and_reserve_are_the_whole_node(void **state)
     assert_int_equal(resolve(f), 0);
     assert_int_equal(f->settings.capacity.memory_bytes, 16 * GIB);
     assert_int_equal(f->settings.reserve.memory_bytes, 0);
-    /* The memory beyond an explicit capacity is the reserve. */
+    /* If a capacity is configured, the reserve is the memory beyond it. */
     f->config->memory_bytes = 4 * GIB;
     assert_int_equal(resolve(f), 0);
     assert_int_equal(f->settings.capacity.memory_bytes, 4 * GIB);
     assert_int_equal(f->settings.reserve.memory_bytes, 12 * GIB);
-    /* A capacity of the whole node is valid as long as no reserve is configured. */
+    /* A capacity that equals the whole node is valid if no reserve is configured. */
     f->config->system_reserved_memory_bytes = UINT64_MAX;
     f->config->memory_bytes = 16 * GIB;
     assert_int_equal(resolve(f), 0);
@@ -152,7 +152,7 @@ static void test_a_capacity_above_the_node_is_refused(void **state)
                       "has 8 vcores on 8 CPUs");
 }
 
-/* A valid configured capacity shrinks when the node does, and grows with the node again. */
+/* A valid configured capacity is reduced when the node becomes smaller, and grows with the node again. */
 static void test_a_configured_capacity_shrinks_with_the_node(void **state)
 {
     struct fixture *f = *state;
@@ -184,9 +184,9 @@ static void test_a_configured_capacity_shrinks_with_the_node(void **state)
     assert_int_equal(nm_config_follow_node(f->config, &f->node, &f->backend, &s), -ENODATA);
 }
 
-/* An upstream's larger size takes effect up to the host's size. A smaller one reduces the offer, while the capacity
- * stays for the running containers. */
-static void test_an_upstreams_size_is_limited_by_the_host(void **state)
+/* A larger size that an upstream sets takes effect up to the size of the host. A smaller size reduces the offer to new
+ * containers, while the capacity for the running containers stays unchanged. */
+static void test_a_size_set_by_an_upstream_is_limited_by_the_host(void **state)
 {
     struct fixture *f = *state;
     struct nm_resources configured;
@@ -232,14 +232,14 @@ static void test_without_a_sample_the_capacity_is_unknown(void **state)
     assert_int_equal(resolve(f), -ENODATA);
 }
 
-static void test_the_cpu_capacity_follows_the_cpus(void **state)
+static void test_the_cpu_capacity_follows_the_number_of_cpus(void **state)
 {
     struct fixture *f = *state;
 
     assert_int_equal(resolve(f), 0);
     assert_int_equal(f->settings.capacity.cpu_millicores, 8000);
     assert_int_equal(f->settings.reserve.cpu_millicores, 0);
-    f->config->vcores = 16; /* half a CPU per vcore */
+    f->config->vcores = 16; /* a vcore is half a CPU */
     f->config->system_reserved_vcores_milli = 1000;
     assert_int_equal(resolve(f), 0);
     assert_int_equal(f->settings.capacity.cpu_millicores, 7500);
@@ -253,7 +253,7 @@ static void test_vcores_are_shares_of_the_cpus(void **state)
     uint64_t sum = 0;
 
     assert_int_equal(nm_settings_vcore_millicores(f->config, &f->node, 1500), 1500);
-    f->config->vcores = 3; /* 2666.67 millicores per vcore */
+    f->config->vcores = 3; /* a vcore is 2666.67 millicores */
     for (int i = 0; i < 3; i++)
         sum += nm_settings_vcore_millicores(f->config, &f->node, 1000);
     assert_in_range(sum, 7997, 8000);
@@ -266,8 +266,8 @@ static void test_vcores_are_shares_of_the_cpus(void **state)
     assert_int_equal(nm_settings_millicores_vcores(f->config, &f->node, 8000), 0);
 }
 
-/* A feature is off if the backend doesn't support it or the configuration disables it. */
-static void test_a_feature_needs_backend_and_configuration(void **state)
+/* A feature is off if the backend doesn't support it, or if the configuration disables it. */
+static void test_a_feature_needs_support_of_the_backend_and_the_configuration(void **state)
 {
     struct fixture *f = *state;
 
@@ -312,14 +312,15 @@ static void test_other_settings_follow_the_configuration(void **state)
     assert_int_equal(f->settings.pause_deadline_usec, 600 * NM_USEC_PER_SEC);
     assert_int_equal(f->settings.breaker_usec, 10 * NM_USEC_PER_SEC);
     assert_true(f->settings.uplink_threshold == 0.5);
-    /* A sample is stale after three periods, but never within two seconds. */
+    /* A sample is stale after three sampling periods, but not before two seconds. */
     assert_int_equal(f->settings.sample_max_age_usec, 9 * NM_USEC_PER_SEC);
     f->config->period_usec = 100 * NM_USEC_PER_MSEC;
     assert_int_equal(resolve(f), 0);
     assert_int_equal(f->settings.sample_max_age_usec, 2 * NM_USEC_PER_SEC);
 }
 
-/* The CPU thresholds are high if the kernel enforces the promises of CPU, and each note states the reason. */
+/* The CPU thresholds are high if the kernel enforces the promises of CPU. The note about each value states this
+ * reason. */
 static void test_cpu_thresholds_follow_the_host(void **state)
 {
     static const enum nm_cgroup_feature needed[] = {NM_CGROUP_CPU_WEIGHT, NM_CGROUP_CPU_IDLE,
@@ -341,9 +342,9 @@ static void test_cpu_thresholds_follow_the_host(void **state)
     assert_string_equal(notes[4].value, "1");
     assert_string_equal(notes[1].value, "8");
     assert_string_equal(notes[5].section, "queue");
-    assert_string_equal(notes[5].value, "375"); /* of 500 */
+    assert_string_equal(notes[5].value, "375"); /* of the limit of 500 for all users */
     assert_string_equal(notes[6].section, "containers");
-    assert_string_equal(notes[6].value, "500"); /* of 2000 */
+    assert_string_equal(notes[6].value, "500"); /* of the limit of 2000 for all users */
     assert_string_equal(notes[7].name, "pids-max");
     assert_string_equal(notes[7].value, "5000");
     assert_non_null(strstr(notes[7].why, "three eighths"));
@@ -365,7 +366,7 @@ static void test_cpu_thresholds_follow_the_host(void **state)
     assert_int_equal(resolve(f), 0);
     assert_true(f->settings.preemption_threshold.cpu == 0.95);
     f->config->stall_margin = 0.1;
-    f->config->preemption_threshold.cpu = 0.9; /* a configured value stays and needs no note */
+    f->config->preemption_threshold.cpu = 0.9; /* a configured value is used and needs no note */
     assert_int_equal(resolve(f), 0);
     assert_true(f->settings.preemption_threshold.cpu == 0.9);
     assert_true(f->settings.over_allocation_threshold.cpu == 0.8);
@@ -379,18 +380,18 @@ int main(void)
 {
 #define WITH_FIXTURE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        WITH_FIXTURE(test_the_limit_of_tasks_follows_the_node),
-        WITH_FIXTURE(test_the_automatic_reserve_follows_the_node),
-        WITH_FIXTURE(test_capacity_and_reserve_are_the_whole_node),
+        WITH_FIXTURE(test_the_limit_of_tasks_follows_the_size_of_the_node),
+        WITH_FIXTURE(test_the_automatic_reserve_follows_the_size_of_the_node),
+        WITH_FIXTURE(test_capacity_and_reserve_add_up_to_the_whole_node),
         WITH_FIXTURE(test_a_capacity_above_the_node_is_refused),
         WITH_FIXTURE(test_without_a_sample_the_capacity_is_unknown),
-        WITH_FIXTURE(test_the_cpu_capacity_follows_the_cpus),
+        WITH_FIXTURE(test_the_cpu_capacity_follows_the_number_of_cpus),
         WITH_FIXTURE(test_vcores_are_shares_of_the_cpus),
         WITH_FIXTURE(test_cpu_thresholds_follow_the_host),
-        WITH_FIXTURE(test_a_feature_needs_backend_and_configuration),
+        WITH_FIXTURE(test_a_feature_needs_support_of_the_backend_and_the_configuration),
         WITH_FIXTURE(test_other_settings_follow_the_configuration),
         WITH_FIXTURE(test_a_configured_capacity_shrinks_with_the_node),
-        WITH_FIXTURE(test_an_upstreams_size_is_limited_by_the_host),
+        WITH_FIXTURE(test_a_size_set_by_an_upstream_is_limited_by_the_host),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

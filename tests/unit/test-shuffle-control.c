@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Jobs are added and removed by lines of JSON. */
+/* nm-shuffle adds and removes jobs as JSON lines request. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -114,7 +114,7 @@ static void test_too_many_jobs_are_refused(void **state)
 }
 
 /* Reads lines from a file until its end. */
-static void test_lines_are_read_to_the_end(void **state)
+static void test_lines_are_read_to_the_end_of_the_file(void **state)
 {
     char in[] = "{\"count\": {}}\nx\n", out[512] = "";
     FILE *from = fmemopen(in, strlen(in), "r"), *to = fmemopen(out, sizeof out, "w");
@@ -134,7 +134,8 @@ int main(void)
         TEST(test_a_job_is_added_and_removed),
         TEST(test_an_invalid_line_is_refused),
         TEST(test_a_key_that_is_too_long_is_refused),
-        TEST(test_too_many_jobs_are_refused),        TEST(test_lines_are_read_to_the_end),
+        TEST(test_too_many_jobs_are_refused),
+        TEST(test_lines_are_read_to_the_end_of_the_file),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Outputs of maps: which files are used, and which substitutes of a container's are refused. */
+/* Outputs of map tasks: which files are used, and which files that a container has put in their place are refused. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -92,7 +92,7 @@ static void test_a_range_of_parts_is_found(void **state)
     assert_int_equal(lengths[0].part_bytes, 5);
     assert_int_equal(lengths[1].part_bytes, 0);
     assert_int_equal(lengths[2].part_bytes, 9);
-    assert_int_equal(find_range(1, 2), 0); /* the first of them is empty */
+    assert_int_equal(find_range(1, 2), 0); /* the first part of the range is empty */
     assert_int_equal(output.part.start_bytes, 5);
     assert_int_equal(output.part.part_bytes, 9);
     assert_int_equal(lengths[1].part_bytes, 9);
@@ -101,7 +101,7 @@ static void test_a_range_of_parts_is_found(void **state)
     assert_int_equal(find_range(2, UINT32_MAX), -ERANGE);
 }
 
-/* The lengths come from the index that matches the data, although another index was read before. */
+/* The lengths are those of the index that matches the data, although the index of another output was read before. */
 static void test_a_range_uses_the_index_of_its_data(void **state)
 {
     (void)state;
@@ -115,7 +115,7 @@ static void test_a_range_uses_the_index_of_its_data(void **state)
     assert_int_equal(lengths[2].part_bytes, 9);
 }
 
-/* A change of any byte of an index is detected. */
+/* A change of any single byte of an index is detected. */
 static void test_a_flipped_byte_of_an_index_is_detected(void **state)
 {
     (void)state;
@@ -151,7 +151,7 @@ static void test_a_file_shorter_than_its_index_is_refused(void **state)
     assert_int_equal(find(0), -EBADMSG);
 }
 
-/* An index may have a valid checksum and refer to bytes before the beginning or beyond the end of the data. */
+/* An index with a valid checksum may still refer to bytes before the beginning or after the end of the data. */
 static void test_an_index_with_wrong_offsets_is_refused(void **state)
 {
     static const int64_t lies[][3] = {{-8, 1, 8},        {0, 1, -1}, {INT64_MAX, 1, 8},
@@ -169,7 +169,7 @@ static void test_an_index_with_wrong_offsets_is_refused(void **state)
     }
 }
 
-static void test_links_are_not_followed(void **state)
+static void test_symlinks_to_an_output_are_not_followed(void **state)
 {
     char elsewhere[512];
 
@@ -180,7 +180,7 @@ static void test_links_are_not_followed(void **state)
     assert_int_equal(find(0), -ELOOP);
 }
 
-static void test_a_linked_directory_is_refused(void **state)
+static void test_a_symlink_in_place_of_a_directory_is_refused(void **state)
 {
     char old[512];
 
@@ -191,7 +191,7 @@ static void test_a_linked_directory_is_refused(void **state)
     assert_int_equal(find(0), -ELOOP);
 }
 
-/* Opening a FIFO in the usual way would wait for a writer. */
+/* Opening a FIFO without O_NONBLOCK would wait for a writer. */
 static void test_a_fifo_is_refused_without_a_wait(void **state)
 {
     (void)state;
@@ -200,7 +200,7 @@ static void test_a_fifo_is_refused_without_a_wait(void **state)
     assert_int_equal(find(0), -EPERM);
 }
 
-/* A file of another user is refused, also as a hard link. */
+/* A file of another user is refused, also if it is a hard link to that user's file. */
 static void test_a_file_of_another_user_is_refused(void **state)
 {
     (void)state;
@@ -208,7 +208,8 @@ static void test_a_file_of_another_user_is_refused(void **state)
     assert_int_equal(find(0), -EPERM);
 }
 
-/* The first directory has an invalid file of that name, and the second one has the output. */
+/* The first directory contains an invalid file with the name of the output. The second directory contains the
+ * output. */
 static void test_the_second_directory_is_searched(void **state)
 {
     (void)state;
@@ -218,7 +219,7 @@ static void test_the_second_directory_is_searched(void **state)
     assert_int_equal(output.dir, 1);
 }
 
-/* Moves one of the two files to the other directory. */
+/* Moves either the data file or the index file to the other directory. */
 static void move_to_a(const char *name)
 {
     char old[512];
@@ -228,7 +229,7 @@ static void move_to_a(const char *name)
     assert_int_equal(rename(old, shuffle_world_path(&world, "a", ATTEMPT(0), name)), 0);
 }
 
-/* MapReduce may place the two files on different disks of a node. */
+/* MapReduce may put data and index on different disks of a node. */
 static void test_data_and_index_may_be_in_two_directories(void **state)
 {
     char text[16] = "";
@@ -262,7 +263,7 @@ static void test_an_output_without_its_index_is_refused(void **state)
     assert_int_equal(find(2), -ENOENT);
 }
 
-/* A directory may appear or be replaced while the process runs, for instance by a mount. */
+/* A directory may appear or be replaced while nm-shuffle is running, for example by a mount. */
 static void test_a_directory_that_appears_later_is_used(void **state)
 {
     char old[512], new[512];
@@ -304,7 +305,7 @@ static int find_and_pay(void)
     return find_range_and_pay(1);
 }
 
-/* The check of an index is booked before the index is read. It is booked once until the file changes. */
+/* The cost of checking an index is charged before the index is read. It is charged only once until the file changes. */
 static void test_an_index_is_checked_once(void **state)
 {
     struct stat before, after;
@@ -323,21 +324,21 @@ static void test_an_index_is_checked_once(void **state)
     assert_int_equal(spent_bytes, 0);
     assert_int_equal(output.part.part_bytes, 5);
     assert_int_equal(find_range_and_pay(3), 0);
-    assert_int_equal(spent_bytes, 2 * 24); /* the records beyond the first */
+    assert_int_equal(spent_bytes, 2 * 24); /* the cost of the further records of the index */
     assert_int_equal(stat(path_of("file.out.index"), &before), 0);
-    do { /* the timestamps of files may stay the same for some milliseconds */
+    do { /* a file's timestamp may stay the same for some milliseconds */
         shuffle_world_poke(path_of("file.out.index"), 30, &byte, 1);
         assert_int_equal(stat(path_of("file.out.index"), &after), 0);
     } while (after.st_ctim.tv_sec == before.st_ctim.tv_sec && after.st_ctim.tv_nsec == before.st_ctim.tv_nsec);
     assert_int_equal(find_and_pay(), -EBADMSG);
     assert_int_equal(spent_bytes, 3 * 24 + 8);
-    assert_int_equal(find_and_pay(), -EBADMSG); /* a failed check isn't remembered */
+    assert_int_equal(find_and_pay(), -EBADMSG); /* the result of a failed check isn't remembered */
     assert_int_equal(spent_bytes, 3 * 24 + 8);
     nm_shuffle_checked_free(dirs.checked);
 }
 
-/* The number of remembered files is bounded, and the newest file is always among them. */
-static void test_the_number_of_checked_files_is_bounded(void **state)
+/* The number of remembered files is limited. The newest file is always among them. */
+static void test_the_number_of_remembered_files_is_limited(void **state)
 {
     const unsigned n = 3 * NM_SHUFFLE_CHECKED_MAX;
     struct nm_shuffle_checked *checked;
@@ -368,8 +369,8 @@ int main(void)
         TEST(test_a_flipped_byte_of_an_index_is_detected),
         TEST(test_a_file_shorter_than_its_index_is_refused),
         TEST(test_an_index_with_wrong_offsets_is_refused),
-        TEST(test_links_are_not_followed),
-        TEST(test_a_linked_directory_is_refused),
+        TEST(test_symlinks_to_an_output_are_not_followed),
+        TEST(test_a_symlink_in_place_of_a_directory_is_refused),
         TEST(test_a_fifo_is_refused_without_a_wait),
         TEST(test_a_file_of_another_user_is_refused),
         TEST(test_the_second_directory_is_searched),
@@ -377,7 +378,7 @@ int main(void)
         TEST(test_an_output_without_its_index_is_refused),
         TEST(test_a_directory_that_appears_later_is_used),
         TEST(test_an_index_is_checked_once),
-        TEST(test_the_number_of_checked_files_is_bounded),
+        TEST(test_the_number_of_remembered_files_is_limited),
         TEST(test_a_range_of_parts_is_found),
         TEST(test_a_range_uses_the_index_of_its_data),
     };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Ranges of reducers, answered as Tez' handler does: the exact bytes, the booked cost, and the reasons for which an
- * answer ends. */
+/* Requests for ranges of reducers, answered as the shuffle handler of Tez does: the exact bytes, the charged cost, and
+ * the reasons for which an answer ends early. */
 
 #include <endian.h>
 #include <poll.h>
@@ -34,12 +34,12 @@ static struct nm_shuffle_service service;
 static uint8_t reply[4 << 20];
 static size_t reply_size;
 
-/* A request that a separate thread answers. */
+/* A request, and the thread that answers it. */
 static struct {
     char head[NM_SHUFFLE_HEAD_MAX];
     pthread_t thread;
     unsigned slot;
-    int fds[2]; /* the ends of the reducer and of the server */
+    int fds[2]; /* the sockets of the reducer and of the server */
     int result;
 } asked;
 
@@ -69,13 +69,13 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* ---- a reducer ---------------------------------------------------------------------------- */
+/* ---- the reducer's side ------------------------------------------------------------------- */
 
 static void *answer(void *arg)
 {
     (void)arg;
     asked.result = nm_shuffle_answer(&service, asked.fds[1], asked.slot, nm_bytes_of(asked.head));
-    nm_shuffle_connections_leave(service.connections, asked.slot); /* closes the connection */
+    nm_shuffle_connections_leave(service.connections, asked.slot); /* closes the reducer's connection */
     return NULL;
 }
 
@@ -103,7 +103,7 @@ static struct nm_bytes end_of(const char *what)
     return (struct nm_bytes){at + strlen(what), (size_t)(reply + reply_size - at) - strlen(what)};
 }
 
-/* Returns the body of a whole answer, and checks its length against the header. */
+/* Returns the body of a complete answer, and checks the body's length against the header. */
 static struct nm_bytes fetch(const char *target)
 {
     struct nm_bytes body;
@@ -145,9 +145,9 @@ static bool is_refused(const char *target, const char *why)
 
 /* ---- tests -------------------------------------------------------------------------------- */
 
-/* For each map: the number of parts; for each part a Text, the vlong of its length, the vlong of the uncompressed
- * length and the vint of the reducer; then the contents of the parts. */
-static void test_a_range_is_sent_to_the_byte(void **state)
+/* The body has for each map: the number of parts; for each part a Text, the vlong of its length, the vlong of its
+ * uncompressed length and the vint of its reducer; then the contents of the parts. */
+static void test_the_answer_to_a_range_has_the_exact_bytes(void **state)
 {
     const char some[] = "\x03" HEAD(0, "\x00\x00\x01") HEAD(0, "\x09\x12\x02") HEAD(0, "\x01\x02\x03") "the third4"
                         "\x03" HEAD(1, "\x00\x00\x01") HEAD(1, "\x00\x00\x02") HEAD(1, "\x00\x00\x03");
@@ -166,7 +166,7 @@ static void test_a_range_is_sent_to_the_byte(void **state)
     assert_true(is_answer(TARGET "2&map=" ATTEMPT(0), as_hadoop, sizeof as_hadoop - 1));
 }
 
-static void test_one_map_may_be_named_again(void **state)
+static void test_one_map_may_be_named_twice_in_a_request(void **state)
 {
     const char twice[] = "\x02" HEAD(1, "\x00\x00\x02") HEAD(1, "\x00\x00\x03")
                          "\x02" HEAD(0, "\x09\x12\x02") HEAD(0, "\x01\x02\x03") "the third4"
@@ -186,8 +186,8 @@ static void test_a_range_beyond_the_index_is_refused(void **state)
     assert_int_equal(service.count.outputs_failed, 2);
 }
 
-/* Parts that aren't adjacent are served one by one, but not as a range. */
-static void test_scattered_parts_are_served_one_by_one(void **state)
+/* Parts that aren't adjacent in the file can be fetched one by one, but not as a range. */
+static void test_parts_that_are_not_adjacent_are_sent_only_one_by_one(void **state)
 {
     uint64_t index[] = {0, htobe64(1), htobe64(5), htobe64(6), htobe64(1), htobe64(4), 0};
     const char second[] = HEAD(0, "\x04\x01\x01") "he t";
@@ -211,7 +211,7 @@ static void book(uint64_t work_usec)
     assert_int_equal(nm_shuffle_jobs_book(service.jobs, JOB, work_usec, nm_now_usec(), &wait_usec), 0);
 }
 
-static void test_the_longest_range_is_served(void **state)
+static void test_the_longest_range_is_sent(void **state)
 {
     struct nm_bytes body;
     int64_t n;
@@ -237,7 +237,8 @@ static void test_the_longest_range_is_served(void **state)
     assert_int_equal(body.size, 0);
 }
 
-/* Checks the heads of one map's range. The first part has the given number of bytes, and the other parts are empty. */
+/* Checks the headers of one map's range. The first part has the given number of bytes, and the other parts are
+ * empty. */
 static void take_heads(struct nm_bytes *body, const char *name, int64_t n_reduces, int64_t wanted_bytes)
 {
     int64_t n;
@@ -258,7 +259,7 @@ static void take_heads(struct nm_bytes *body, const char *name, int64_t n_reduce
     }
 }
 
-/* Writes the output of a map with n reducers, of which only the first one has a text. */
+/* Writes the output of a map for n reducers. Only the part of the first reducer has contents. */
 static void first_of_many(const char *name, const char *text, uint32_t n)
 {
     const char *parts[3001];
@@ -270,8 +271,8 @@ static void first_of_many(const char *name, const char *text, uint32_t n)
     shuffle_world_output(&world, "a", name, parts);
 }
 
-/* The buffer holds the lengths of one map at a time. The answer is complete nevertheless. */
-static void test_more_parts_than_the_buffer_holds_are_served(void **state)
+/* The buffer holds the lengths of the parts of one map at a time. The answer is complete in spite of this. */
+static void test_more_parts_than_the_buffer_holds_are_sent(void **state)
 {
     static const char *const names[] = {ATTEMPT(0), ATTEMPT(1), ATTEMPT(0), ATTEMPT(2)};
     static const char *const texts[] = {"first", "", "first", "the third"};
@@ -292,13 +293,13 @@ static void test_more_parts_than_the_buffer_holds_are_served(void **state)
     assert_int_equal(body.size, 0);
 }
 
-/* Each part is booked, also those of a map that is named again. Another booking shows the account's state, since it
- * has to wait for all earlier ones. */
-static void test_each_part_is_booked(void **state)
+/* The cost of each part is charged, also if a map is named twice. A further charge shows the account's state, since it
+ * must wait for all earlier ones. */
+static void test_the_cost_of_each_part_is_charged(void **state)
 {
     char target[NM_SHUFFLE_HEAD_MAX] = TARGET "0-15&map=" ATTEMPT(0);
     const uint64_t begun_usec = nm_now_usec();
-    const uint64_t price_usec = 256 * 20 + 256 * 16; /* the price of the names and their parts */
+    const uint64_t price_usec = 256 * 20 + 256 * 16; /* the cost of the names in the request and of their parts */
     uint64_t wait_usec;
 
     (void)state;
@@ -314,8 +315,9 @@ static void test_each_part_is_booked(void **state)
                 begun_usec + (NM_SHUFFLE_BURST_USEC + price_usec) * 100 / NM_SHUFFLE_SHARE_PERCENT);
 }
 
-/* The request ends when its reducer disconnects during the wait: the range is neither worked on nor booked. */
-static void test_a_disconnect_ends_the_wait(void **state)
+/* The request ends when the reducer disconnects while the request waits. nm-shuffle then neither reads the range nor
+ * charges its cost. */
+static void test_a_request_that_waits_ends_when_the_reducer_disconnects(void **state)
 {
     const uint64_t begun_usec = nm_now_usec();
     uint64_t wait_usec;
@@ -323,7 +325,7 @@ static void test_a_disconnect_ends_the_wait(void **state)
     (void)state;
     shuffle_world_empty_index(&world, "a", ATTEMPT(0), NM_SHUFFLE_PARTS_MAX);
     book(NM_SHUFFLE_BURST_USEC);
-    book(5 * NM_USEC_PER_SEC); /* the request waits for this time */
+    book(5 * NM_USEC_PER_SEC); /* the request must wait for this time */
     ask(TARGET "0-4095&map=" ATTEMPT(0));
     assert_int_equal(usleep(50000), 0);
     close(asked.fds[0]);
@@ -341,13 +343,14 @@ static void test_a_disconnect_ends_the_wait(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_a_range_is_sent_to_the_byte),
-        TEST(test_one_map_may_be_named_again),
+        TEST(test_the_answer_to_a_range_has_the_exact_bytes),
+        TEST(test_one_map_may_be_named_twice_in_a_request),
         TEST(test_a_range_beyond_the_index_is_refused),
-        TEST(test_scattered_parts_are_served_one_by_one),
-        TEST(test_the_longest_range_is_served),
-        TEST(test_each_part_is_booked),
-        TEST(test_a_disconnect_ends_the_wait), TEST(test_more_parts_than_the_buffer_holds_are_served),
+        TEST(test_parts_that_are_not_adjacent_are_sent_only_one_by_one),
+        TEST(test_the_longest_range_is_sent),
+        TEST(test_the_cost_of_each_part_is_charged),
+        TEST(test_a_request_that_waits_ends_when_the_reducer_disconnects),
+        TEST(test_more_parts_than_the_buffer_holds_are_sent),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The server of map outputs when accept4(), pthread_create(), poll() or sendfile() fails. */
+/* The server for map outputs when accept4(), pthread_create(), poll() or sendfile() fails. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,7 +46,7 @@ static void test_without_sendfile_the_answer_has_the_same_bytes(void **state)
     }
 }
 
-static void test_without_sendfile_a_large_output_is_sent_or_cut(void **state)
+static void test_without_sendfile_a_large_output_is_sent_and_a_truncated_one_ends_the_connection(void **state)
 {
     (void)state;
     sendfile_error = EINVAL;
@@ -54,7 +54,7 @@ static void test_without_sendfile_a_large_output_is_sent_or_cut(void **state)
     assert_cut_output_ends_the_connection();
 }
 
-static void test_an_error_of_the_disk_is_not_taken_for_a_lack_of_sendfile(void **state)
+static void test_an_error_of_the_disk_is_not_treated_as_missing_sendfile(void **state)
 {
     (void)state;
     sendfile_error = EIO;
@@ -63,8 +63,9 @@ static void test_an_error_of_the_disk_is_not_taken_for_a_lack_of_sendfile(void *
     assert_null(strstr(reply, "first"));
 }
 
-/* The failed connection stays in the kernel's queue, so that poll() would wake the acceptor again and again. */
-static void test_the_acceptor_rests_after_a_failed_accept(void **state)
+/* The connection that can't be accepted stays in the kernel's queue, so poll() would wake the accepting thread again
+ * and again. */
+static void test_the_accepting_thread_pauses_after_a_failed_accept(void **state)
 {
     static const int errors[] = {ENOMEM, EMFILE, ENFILE, ENOBUFS, ENOSR};
 
@@ -84,7 +85,7 @@ static void test_the_acceptor_rests_after_a_failed_accept(void **state)
     }
 }
 
-static void test_a_connection_without_a_thread_is_closed(void **state)
+static void test_a_connection_for_which_no_thread_can_be_made_is_closed(void **state)
 {
     int fd;
 
@@ -99,8 +100,8 @@ static void test_a_connection_without_a_thread_is_closed(void **state)
     assert_true(reply_begins("HTTP/1.1 200 OK\r\n"));
 }
 
-/* When poll() fails for lack of memory, the acceptor must neither spin nor end. */
-static void test_the_acceptor_rests_after_a_failed_poll(void **state)
+/* When poll() fails for lack of memory, the accepting thread must neither loop without a pause nor exit. */
+static void test_the_accepting_thread_pauses_after_a_failed_poll(void **state)
 {
     const uint64_t begun_usec = nm_now_usec();
     const unsigned before = failed_polls;
@@ -121,11 +122,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_without_sendfile_the_answer_has_the_same_bytes),
-        TEST(test_without_sendfile_a_large_output_is_sent_or_cut),
-        TEST(test_an_error_of_the_disk_is_not_taken_for_a_lack_of_sendfile),
-        TEST(test_the_acceptor_rests_after_a_failed_accept),
-        TEST(test_a_connection_without_a_thread_is_closed),
-        TEST(test_the_acceptor_rests_after_a_failed_poll),
+        TEST(test_without_sendfile_a_large_output_is_sent_and_a_truncated_one_ends_the_connection),
+        TEST(test_an_error_of_the_disk_is_not_treated_as_missing_sendfile),
+        TEST(test_the_accepting_thread_pauses_after_a_failed_accept),
+        TEST(test_a_connection_for_which_no_thread_can_be_made_is_closed),
+        TEST(test_the_accepting_thread_pauses_after_a_failed_poll),
     };
 
     signal(SIGPIPE, SIG_IGN);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Requests of reducers, and invalid requests. */
+/* Valid and invalid requests of reducers. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,7 +56,7 @@ static void test_a_request_of_hadoops_fetcher_is_parsed(void **state)
     assert_true(q.keep_alive);
 }
 
-static void test_other_spellings_are_parsed(void **state)
+static void test_other_notations_of_a_request_are_parsed(void **state)
 {
     (void)state;
     assert_int_equal(parse("GET /mapOutput?map=" MAP "&map=" MAP "&reduce=0&job=job_1_2 HTTP/1.0\r\nNAME:mapreduce\r\n"
@@ -67,7 +67,7 @@ static void test_other_spellings_are_parsed(void **state)
     assert_int_equal(q.reduce, INT32_MAX);
 }
 
-/* Tez' fetcher asks for the output of a task and for one spill of a pipelined output. */
+/* The fetcher of Tez asks for the output of a task, and for one spill of a pipelined output. */
 static void test_a_request_of_tez_is_parsed(void **state)
 {
     const char *target = "/mapOutput?job=job_1410901177871_0001&dag=1&reduce=2&map="
@@ -85,8 +85,9 @@ static void test_a_request_of_tez_is_parsed(void **state)
     assert_true(q.keep_alive);
 }
 
-/* Parses ranges, which Tez' own handler accepts and Hadoop's doesn't. Both ends are inclusive. A range of one
- * reducer has another format in the answer than a single reducer, so that is_range tells them apart. */
+/* Parses ranges of reducers. The shuffle handler of Tez accepts ranges, and that of Hadoop doesn't. Both ends of a
+ * range are inclusive. The answer to a range of one reducer has another format than the answer to a single reducer, so
+ * is_range distinguishes the two. */
 static void test_ranges_are_parsed(void **state)
 {
     static const struct {
@@ -116,7 +117,7 @@ static void test_ranges_are_parsed(void **state)
     assert_int_equal(get("/mapOutput?job=job_1_2&reduce=0-1&reduce=2-3&map=" MAP), NM_SHUFFLE_BAD_REQUEST);
 }
 
-/* The number of reducers in a range is bounded, whatever the number of maps. */
+/* The number of reducers in a range is limited, whatever the number of maps. */
 static void test_too_many_parts_are_refused(void **state)
 {
     const char *why = NULL,
@@ -133,7 +134,7 @@ static void test_too_many_parts_are_refused(void **state)
     assert_string_equal(why, "Too many parts: a range has at most 4096 reducers");
 }
 
-/* Hadoop's handler accepts these forms, although its own fetcher never sends them. */
+/* Hadoop's shuffle handler accepts these forms of a request, although Hadoop's own fetcher never sends them. */
 static void test_forms_that_hadoop_accepts_are_parsed(void **state)
 {
     static const char *const good[] = {
@@ -214,7 +215,7 @@ static void test_too_many_maps_are_refused(void **state)
     assert_int_equal(get(strcat(target, "," MAP)), NM_SHUFFLE_BAD_REQUEST);
 }
 
-static void test_heads_are_parsed(void **state)
+static void test_request_heads_are_parsed(void **state)
 {
     const char *target = "/mapOutput?job=job_1_2&reduce=0&map=" MAP;
     static const struct {
@@ -241,7 +242,7 @@ static void test_heads_are_parsed(void **state)
     }
 }
 
-static void test_the_end_of_a_head_is_found(void **state)
+static void test_the_end_of_a_request_head_is_found(void **state)
 {
     (void)state;
     assert_int_equal(nm_shuffle_head_size(nm_bytes_of("")), 0);
@@ -262,12 +263,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_request_of_hadoops_fetcher_is_parsed),
-        cmocka_unit_test(test_other_spellings_are_parsed),
+        cmocka_unit_test(test_other_notations_of_a_request_are_parsed),
         cmocka_unit_test(test_a_request_of_tez_is_parsed),
         cmocka_unit_test(test_forms_that_hadoop_accepts_are_parsed),
-        cmocka_unit_test(test_invalid_targets_are_refused),     cmocka_unit_test(test_too_many_maps_are_refused),
-        cmocka_unit_test(test_heads_are_parsed),           cmocka_unit_test(test_the_end_of_a_head_is_found),
-        cmocka_unit_test(test_the_application_of_a_job_is_found),     cmocka_unit_test(test_ranges_are_parsed),
+        cmocka_unit_test(test_invalid_targets_are_refused),
+        cmocka_unit_test(test_too_many_maps_are_refused),
+        cmocka_unit_test(test_request_heads_are_parsed),
+        cmocka_unit_test(test_the_end_of_a_request_head_is_found),
+        cmocka_unit_test(test_the_application_of_a_job_is_found),
+        cmocka_unit_test(test_ranges_are_parsed),
         cmocka_unit_test(test_too_many_parts_are_refused),
     };
 

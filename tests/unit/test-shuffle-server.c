@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The server of map outputs: the exact bytes of answers, refused requests, and clients that could block it. */
+/* The server for map outputs: the exact bytes of answers, refused requests, and clients that try to block the
+ * server. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +19,7 @@
 #include "util/clock.h"
 #include "util/error.h"
 
-static void test_an_output_is_sent_to_the_byte(void **state)
+static void test_an_output_is_sent_with_the_exact_bytes(void **state)
 {
     (void)state;
     assert_output_is_sent_to_the_byte();
@@ -30,7 +31,7 @@ static void test_an_output_larger_than_all_buffers_is_sent(void **state)
     assert_large_output_is_sent();
 }
 
-static void test_a_file_cut_while_sent_ends_the_connection(void **state)
+static void test_a_file_truncated_while_it_is_sent_ends_the_connection(void **state)
 {
     (void)state;
     assert_cut_output_ends_the_connection();
@@ -44,12 +45,13 @@ static void test_a_connection_is_kept_alive(void **state)
 
     (void)state;
     ask(fd, target, signed_for(target));
-    ask(fd, target, signed_for(target)); /* both replies may arrive at once */
+    ask(fd, target, signed_for(target)); /* both replies may arrive in one read */
     size = receive(fd, 80);
     assert_true(reply_begins("HTTP/1.1 200 OK\r\nContent-Length: 46\r\nConnection: keep-alive\r\nKee"));
     ask(fd, TARGET, signed_for(TARGET));
     size_t rest = receive(fd, sizeof reply - 1);
-    assert_non_null(memmem(reply, rest, "Connection: close", 17)); /* memmem(), since bodies contain NULs */
+    /* memmem() instead of strstr(), since the bodies contain NUL bytes */
+    assert_non_null(memmem(reply, rest, "Connection: close", 17));
     close(fd);
     assert_int_equal(shuffle_client.service.count.outputs_ok, 3);
     assert_int_equal(shuffle_client.service.count.connections, 1);
@@ -93,7 +95,7 @@ static void test_an_output_that_does_not_exist_is_an_error(void **state)
     assert_int_equal(shuffle_client.service.count.outputs_failed, 2);
 }
 
-static void test_a_removed_job_is_refused(void **state)
+static void test_a_request_for_a_removed_job_is_refused(void **state)
 {
     (void)state;
     assert_int_equal(nm_shuffle_jobs_remove(shuffle_client.service.jobs, JOB), 0);
@@ -102,7 +104,7 @@ static void test_a_removed_job_is_refused(void **state)
     assert_int_equal(shuffle_client.service.count.outputs_ok, 0);
 }
 
-static void test_an_endless_head_is_refused(void **state)
+static void test_a_request_head_without_an_end_is_refused(void **state)
 {
     char line[1025] = "";
     int fd = dial();
@@ -116,8 +118,8 @@ static void test_an_endless_head_is_refused(void **state)
     close(fd);
 }
 
-/* The client sends half a request and stops: the server closes the connection to free its slot. */
-static void test_half_a_request_frees_its_slot_in_time(void **state)
+/* The client sends half a request and then no more data. The server closes the connection to free its slot. */
+static void test_an_incomplete_request_frees_its_slot_after_a_timeout(void **state)
 {
     int fd;
 
@@ -129,7 +131,7 @@ static void test_half_a_request_frees_its_slot_in_time(void **state)
     close(fd);
 }
 
-/* Returns a connection whose client never reads the answer. */
+/* Returns a connection whose client doesn't read the answer. */
 static int dial_without_reading(void)
 {
     int fd = dial();
@@ -140,7 +142,8 @@ static int dial_without_reading(void)
     return fd;
 }
 
-/* One user's reducers get half of the slots. Others may use the rest, and spare slots serve for refusals. */
+/* The reducers of one user get half of the slots. Other users may use the other half. The spare slots are used to
+ * refuse requests. */
 static void test_one_user_gets_half_of_the_slots(void **state)
 {
     struct nm_shuffle_job other = {
@@ -157,7 +160,7 @@ static void test_one_user_gets_half_of_the_slots(void **state)
     assert_true(reply_begins("HTTP/1.1 429 Too Many Requests\r\n"));
     assert_non_null(strstr(reply, "Retry-After: 1000\r\n"));
     assert_non_null(strstr(reply, "The job's user already has half of all connections"));
-    fetch(target, signed_for(target)); /* bob is admitted, but owns no output here */
+    fetch(target, signed_for(target)); /* the server accepts bob's request, but bob has no output here */
     assert_true(reply_begins("HTTP/1.1 500 "));
     while (nm_shuffle_connections_count(shuffle_client.service.connections) > JOB_SLOTS)
         assert_int_equal(usleep(1000), 0);
@@ -173,8 +176,8 @@ static void test_one_user_gets_half_of_the_slots(void **state)
         close(held[i]);
 }
 
-/* A host that holds many connections open without a request can't keep other hosts out. */
-static void test_open_connections_of_a_host_keep_no_other_out(void **state)
+/* Another host can connect although one host holds many connections open without a request. */
+static void test_open_connections_of_one_host_do_not_block_another_host(void **state)
 {
     int held[MAX_SLOTS + NM_SHUFFLE_SPARE_SLOTS + 4];
 
@@ -191,8 +194,8 @@ static void test_open_connections_of_a_host_keep_no_other_out(void **state)
         close(held[i]);
 }
 
-/* The end of the server doesn't wait for clients that don't read. */
-static void test_the_end_of_the_server_waits_for_no_client(void **state)
+/* The server stops without waiting for clients that don't read. */
+static void test_the_server_stops_without_waiting_for_clients(void **state)
 {
     uint64_t begun;
     int fd;
@@ -226,18 +229,18 @@ static void test_an_address_without_host_or_port_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_an_output_is_sent_to_the_byte),
+        TEST(test_an_output_is_sent_with_the_exact_bytes),
         TEST(test_an_output_larger_than_all_buffers_is_sent),
-        TEST(test_a_file_cut_while_sent_ends_the_connection),
+        TEST(test_a_file_truncated_while_it_is_sent_ends_the_connection),
         TEST(test_a_connection_is_kept_alive),
         TEST(test_a_request_with_a_wrong_signature_is_refused),
         TEST(test_an_output_that_does_not_exist_is_an_error),
-        TEST(test_a_removed_job_is_refused),
-        TEST(test_an_endless_head_is_refused),
-        TEST(test_half_a_request_frees_its_slot_in_time),
+        TEST(test_a_request_for_a_removed_job_is_refused),
+        TEST(test_a_request_head_without_an_end_is_refused),
+        TEST(test_an_incomplete_request_frees_its_slot_after_a_timeout),
         TEST(test_one_user_gets_half_of_the_slots),
-        TEST(test_open_connections_of_a_host_keep_no_other_out),
-        TEST(test_the_end_of_the_server_waits_for_no_client),
+        TEST(test_open_connections_of_one_host_do_not_block_another_host),
+        TEST(test_the_server_stops_without_waiting_for_clients),
         TEST(test_an_address_without_host_or_port_is_refused),
     };
 

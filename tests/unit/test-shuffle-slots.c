@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The table of connections: shares of users, jobs and hosts. */
+/* The table of connections: the shares of slots for users, jobs and hosts. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@ static int enter(struct nm_shuffle_connections *all, const char *host, unsigned 
 }
 
 /* A user gets half of the slots, and each of the user's jobs three quarters of that half. */
-static void test_a_user_gets_half_and_a_job_three_quarters_of_that(void **state)
+static void test_a_user_gets_half_of_the_slots_and_a_job_three_quarters_of_this_half(void **state)
 {
     const uid_t alice = 1, bob = 2;
     struct nm_shuffle_connections *all;
@@ -37,22 +37,24 @@ static void test_a_user_gets_half_and_a_job_three_quarters_of_that(void **state)
         assert_int_equal(enter(all, (const char[]){(char)('a' + (int)i), '\0'}, &at[i]), 0);
     for (unsigned i = 0; i < 6; i++)
         assert_true(nm_shuffle_connections_belongs(all, at[i], alice, "job_1_0001"));
-    assert_true(nm_shuffle_connections_belongs(all, at[5], alice, "job_1_0001")); /* again for the same job */
+    /* another connection for the same job */
+    assert_true(nm_shuffle_connections_belongs(all, at[5], alice, "job_1_0001"));
     assert_false(nm_shuffle_connections_belongs(all, at[6], alice, "job_1_0001"));
     assert_true(nm_shuffle_connections_belongs(all, at[6], alice, "job_1_0002"));
     assert_true(nm_shuffle_connections_belongs(all, at[7], alice, "job_1_0003"));
     assert_false(nm_shuffle_connections_belongs(all, at[8], alice, "job_1_0002"));
     assert_true(nm_shuffle_connections_belongs(all, at[8], bob, "job_1_0004"));
-    /* A connection may be used for another job. */
+    /* The same connection may be used for another job later. */
     assert_true(nm_shuffle_connections_belongs(all, at[0], alice, "job_1_0002"));
-    assert_false(nm_shuffle_connections_belongs(all, at[9], alice, "job_1_0001")); /* the user's half is used up */
+    /* the user's half of the slots is in use */
+    assert_false(nm_shuffle_connections_belongs(all, at[9], alice, "job_1_0001"));
     for (unsigned i = 0; i < NM_ARRAY_SIZE(at); i++)
         nm_shuffle_connections_leave(all, at[i]);
     nm_shuffle_connections_free(all);
 }
 
-/* A host has a quarter of the slots for connections without a signed request, and half of the spare slots. */
-static void test_a_host_gets_a_quarter_for_unsigned_requests(void **state)
+/* A host may use a quarter of the slots for connections without a signed request, and half of the spare slots. */
+static void test_a_host_gets_a_quarter_of_the_slots_for_unsigned_requests(void **state)
 {
     struct nm_shuffle_connections *all;
     unsigned at[64], n = 0;
@@ -65,7 +67,8 @@ static void test_a_host_gets_a_quarter_for_unsigned_requests(void **state)
         assert_int_equal(enter(all, "host 192.0.2.1", &at[n++]), NM_SHUFFLE_CONNECTIONS_E_SPARE);
     assert_int_equal(enter(all, "host 192.0.2.1", &at[n]), -EBUSY);
     assert_int_equal(enter(all, "host 192.0.2.2", &at[n++]), 0);
-    assert_true(nm_shuffle_connections_belongs(all, at[0], 1, "job_1_0001")); /* no longer counts for the host */
+    /* with a signed request, the connection no longer counts for the host */
+    assert_true(nm_shuffle_connections_belongs(all, at[0], 1, "job_1_0001"));
     assert_int_equal(enter(all, "host 192.0.2.1", &at[n++]), 0);
     while (n > 0)
         nm_shuffle_connections_leave(all, at[--n]);
@@ -75,8 +78,8 @@ static void test_a_host_gets_a_quarter_for_unsigned_requests(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_user_gets_half_and_a_job_three_quarters_of_that),
-        cmocka_unit_test(test_a_host_gets_a_quarter_for_unsigned_requests),
+        cmocka_unit_test(test_a_user_gets_half_of_the_slots_and_a_job_three_quarters_of_this_half),
+        cmocka_unit_test(test_a_host_gets_a_quarter_of_the_slots_for_unsigned_requests),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

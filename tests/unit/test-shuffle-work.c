@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The work that a job's requests cost the server: shares, waits for them, and disconnects meanwhile. */
+/* The work that requests of a job cost the server: the job's share of the time, waits for this share, and clients that
+ * disconnect during the wait. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,8 +31,8 @@ static uint64_t cpu_usec(void)
            (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
-/* One request names a map the maximum number of times. Reading and checking the index each time took 3.6 s of CPU
- * time. */
+/* One request names the same map the maximum number of times. When the index was read and checked each time, such a
+ * request took 3.6 s of CPU time. */
 static void test_one_map_named_256_times_is_checked_once(void **state)
 {
     char target[NM_SHUFFLE_HEAD_MAX] = TARGET;
@@ -57,8 +58,8 @@ static void test_one_map_named_256_times_is_checked_once(void **state)
     assert_int_equal(shuffle_client.service.count.outputs_ok, NM_SHUFFLE_MAPS_MAX + 100);
 }
 
-/* A job that has used up its share waits. A client that disconnects meanwhile frees its slot, and no work is done
- * for it. */
+/* A job that has used up its share must wait. A client that disconnects during the wait frees its slot, and the server
+ * doesn't process its request. */
 static void test_a_disconnect_ends_the_wait_for_a_share(void **state)
 {
     int fd = dial();
@@ -75,7 +76,7 @@ static void test_a_disconnect_ends_the_wait_for_a_share(void **state)
     assert_int_equal(shuffle_client.service.count.outputs_failed, 0);
 }
 
-/* Reads the answer for that time. */
+/* Reads the answer for `usec`. */
 static void read_for(int fd, uint64_t usec)
 {
     const uint64_t end_usec = nm_now_usec() + usec;
@@ -88,8 +89,8 @@ static void read_for(int fd, uint64_t usec)
     }
 }
 
-/* A disconnect also ends an answer that is being sent, since its bytes are booked in pieces. */
-static void test_a_disconnect_ends_the_sending(void **state)
+/* A disconnect also ends an answer that is being sent, since the server charges the bytes in pieces. */
+static void test_a_disconnect_ends_an_answer_that_is_being_sent(void **state)
 {
     const uint64_t bytes = 64 << 20;
     int fd = dial();
@@ -103,7 +104,7 @@ static void test_a_disconnect_ends_the_sending(void **state)
     book_work(5 * NM_USEC_PER_SEC, UINT64_MAX);
     read_for(fd, 500 * NM_USEC_PER_MSEC);
     assert_true(shuffle_client.service.count.sent_bytes < bytes);
-    /* The connection waits for its share. */
+    /* The connection waits for the share of its job. */
     assert_int_equal(nm_shuffle_connections_count(shuffle_client.service.connections), 1);
     close(fd);
     assert_true(all_connections_have_ended());
@@ -116,7 +117,7 @@ static uint64_t servers_cpu_usec(void)
     return nm_sub_u64(nm_clock_usec(CLOCK_PROCESS_CPUTIME_ID), nm_clock_usec(CLOCK_THREAD_CPUTIME_ID));
 }
 
-/* Fetches a whole answer over a connection that stays open. */
+/* Fetches a complete answer over a connection that stays open. */
 static void fetch_kept(int fd, const char *target)
 {
     const char *length, *end;
@@ -137,9 +138,9 @@ static void fetch_kept(int fd, const char *target)
     }
 }
 
-/* A job has used its burst and keeps asking for the same map 256 times. The cost of the names alone limits it to its
- * share: such a request causes no further look-ups or checks. */
-static void test_repeated_requests_stay_within_the_share(void **state)
+/* A job has used its burst, and keeps sending requests that name the same map 256 times. The cost of the names alone
+ * limits the job to its share, since these requests cause no further look-ups or checks. */
+static void test_repeated_requests_of_a_job_stay_within_its_share(void **state)
 {
     char target[NM_SHUFFLE_HEAD_MAX] = TARGET;
     uint64_t begun_usec, cpu, passed_usec;
@@ -159,7 +160,8 @@ static void test_repeated_requests_stay_within_the_share(void **state)
     cpu = servers_cpu_usec() - cpu;
     close(fd);
     assert_true(all_connections_have_ended());
-    /* Each request costs at least 5 ms of a quarter of a CPU. The first one doesn't wait for its own cost. */
+    /* Each request costs at least 5 ms of a share of a quarter of a CPU. The first request doesn't wait for its own
+     * cost. */
     assert_true(passed_usec >= (rounds - 1) * 5 * NM_USEC_PER_MSEC * 100 / NM_SHUFFLE_SHARE_PERCENT);
 #ifndef __SANITIZE_ADDRESS__ /* the sanitizer multiplies the CPU time */
     assert_true(cpu < passed_usec * 2 * NM_SHUFFLE_SHARE_PERCENT / 100);
@@ -167,12 +169,12 @@ static void test_repeated_requests_stay_within_the_share(void **state)
     assert_int_equal(shuffle_client.service.count.outputs_ok, (uint64_t)rounds * NM_SHUFFLE_MAPS_MAX);
 }
 
-/* Sent bytes are booked as well. Another booking shows the account's state, since it has to wait for all earlier
+/* Sent bytes are charged as well. A further charge shows the account's state, since it must wait for all earlier
  * ones. */
-static void test_sent_bytes_are_booked(void **state)
+static void test_sent_bytes_are_charged(void **state)
 {
     const uint64_t bytes = 32 << 20, begun_usec = nm_now_usec();
-    const uint64_t price_usec = 32 * 100 + 75; /* 75 for a request of one map */
+    const uint64_t price_usec = 32 * 100 + 75; /* 75 for a request that names one map */
     uint64_t come = 0, wait_usec;
     size_t n;
     int fd = dial();
@@ -191,7 +193,7 @@ static void test_sent_bytes_are_booked(void **state)
                 begun_usec + (NM_SHUFFLE_BURST_USEC + price_usec) * 100 / NM_SHUFFLE_SHARE_PERCENT);
 }
 
-/* A wait beyond the limit is refused. Another job keeps its own share. */
+/* A request that would wait beyond the limit is refused. Another job isn't affected. */
 static void test_a_job_beyond_its_share_is_refused(void **state)
 {
     struct nm_shuffle_job other = shuffle_client.world.job;
@@ -215,9 +217,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_one_map_named_256_times_is_checked_once),
         TEST(test_a_disconnect_ends_the_wait_for_a_share),
-        TEST(test_a_disconnect_ends_the_sending),
-        TEST(test_repeated_requests_stay_within_the_share),
-        TEST(test_sent_bytes_are_booked),
+        TEST(test_a_disconnect_ends_an_answer_that_is_being_sent),
+        TEST(test_repeated_requests_of_a_job_stay_within_its_share),
+        TEST(test_sent_bytes_are_charged),
         TEST(test_a_job_beyond_its_share_is_refused),
     };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* sim/cases.c: assignments, rows and sweeps, and their errors. sim/plot.c: gnuplot must not execute names in a
- * picture. */
+/* sim/cases.c: assignments, rows and sweeps, and their errors. sim/plot.c: gnuplot must not execute names that appear
+ * in a picture. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +32,7 @@ static void assignments_change_the_settings(void **state)
     assert_true(c->over_allocation_threshold.cpu == 0.7);
     assert_int_equal(nm_case_assign(c, " preemption.memory_threshold = 0.9 ", &message), 0);
     assert_true(c->preemption_threshold.memory == 0.9);
-    assert_true(c->preemption_threshold.cpu == 0); /* auto, as before */
+    assert_true(c->preemption_threshold.cpu == 0); /* 0: still "auto" */
     assert_int_equal(nm_case_assign(c, "victims=app-fair", &message), 0);
     assert_int_equal(c->victim_order, NM_VICTIM_APP_FAIR);
     nm_config_free(c);
@@ -82,7 +82,7 @@ static void each_case_has_its_row(void **state)
     assert_int_equal(s.list[0].config->queue_max_length, 3);
     assert_string_equal(s.list[1].name, "beta=0.9");
     assert_string_equal(s.list[1].sets, "");
-    assert_true(s.list[1].config->over_allocation_threshold.cpu == 0); /* auto, as before */
+    assert_true(s.list[1].config->over_allocation_threshold.cpu == 0); /* 0: still "auto" */
     assert_int_equal(nm_cases_add_spec(&s, base, "x: beta=0.7", set, 1, &message), -EINVAL);
     assert_non_null(strstr(message, "must be below"));
     free(message);
@@ -132,7 +132,7 @@ static void the_path_of_a_picture_is_checked(void **state)
     }
 }
 
-/* The real gnuplot draws a row whose name it would execute if it were not quoted. */
+/* gnuplot draws a row whose name it would execute if the name were not quoted. */
 static void names_of_rows_are_not_executed(void **state)
 {
     struct nm_generate_params p = NM_GENERATE_DEFAULTS;
@@ -157,7 +157,7 @@ static void names_of_rows_are_not_executed(void **state)
     if (r < 0)
         print_message("%s\n", message);
     assert_int_not_equal(access(trap, F_OK), 0);
-    assert_true(r == 0 || r == -ENOENT); /* gnuplot may be missing */
+    assert_true(r == 0 || r == -ENOENT); /* gnuplot may not be installed */
     (void)unlink(path);
     assert_int_equal(rmdir(dir), 0);
     free(message);

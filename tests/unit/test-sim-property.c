@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Whole replays: no generated workload breaks a rule of the policy under any order of victims, each job ends in
+/* Complete replays: with each order of victims, no generated workload breaks a rule of the policy, each job ends in
  * exactly one way, and the same input produces the same history. */
 
 #include <setjmp.h>
@@ -52,7 +52,7 @@ static void assert_sane(const struct nm_workload *w, const struct nm_sim_result 
         assert_true(j->slowdown_mean >= 1 || j->done == 0);
     }
     assert_int_equal(all, w->n_jobs);
-    /* A kill may still be in progress, or the kernel may have killed first. */
+    /* A kill may not have ended yet, or the kernel may have killed the container first. */
     assert_true(kills <= r->n_kills);
     assert_int_equal(r->jobs[NM_GUARANTEED].preempted, 0);
     assert_true(r->n_rounds >= w->duration_usec / r->period_usec);
@@ -103,7 +103,7 @@ static void the_same_input_has_the_same_history(void **state)
     nm_workload_free(w);
 }
 
-/* Over-allocation does more work, and a higher alpha more than a lower one. */
+/* With over-allocation more work is done, and with a higher alpha more than with a lower alpha. */
 static void over_allocation_completes_more_work(void **state)
 {
     struct nm_workload *w = made_up(NM_GENERATE_STEADY, 1, 240);
@@ -120,11 +120,11 @@ static void over_allocation_completes_more_work(void **state)
     w->config->over_allocation_threshold = (struct nm_fractions){0.9, 0.9};
     replay(w, w->config, bold);
     assert_true(nm_sim_useful_work(timid) > nm_sim_useful_work(off));
-    /* The mean wait is the longest without over-allocation, although the fewest jobs are admitted there. */
+    /* The mean wait is longest without over-allocation, although the fewest jobs are admitted without it. */
     assert_true(off->jobs[NM_OPPORTUNISTIC].wait_mean_usec > timid->jobs[NM_OPPORTUNISTIC].wait_mean_usec);
     assert_true(timid->jobs[NM_OPPORTUNISTIC].wait_mean_usec > bold->jobs[NM_OPPORTUNISTIC].wait_mean_usec);
     assert_true(nm_sim_useful_work(bold) > 1.2 * nm_sim_useful_work(timid));
-    /* Interference through shared resources is part of the model and bounds the slowdown. */
+    /* Interference through shared resources is part of the model. The slowdown must not exceed it. */
     assert_true(bold->jobs[NM_GUARANTEED].slowdown_mean < 1.02 + NM_SIM_INTERFERENCE);
     assert_int_equal(bold->oom_guaranteed, 0);
     free(off);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* sim/load.c, save.c and workload.c: the meaning of a trace, refused traces, and estimates for containers whose end
- * the trace doesn't contain. */
+/* sim/load.c, save.c and workload.c: the meaning of a trace, traces that are refused, and estimates for containers
+ * whose end the trace doesn't contain. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -57,11 +57,11 @@ static void refuse(const char *text, const char *wanted)
     free(message);
 }
 
-/* ---- meaning ------------------------------------------------------------- */
+/* ---- the meaning of a trace ---------------------------------------------- */
 
 static void the_use_follows_the_progress(void **state)
 {
-    /* Container 1 runs from 1 s to 4 s and from 14 s to 15 s. The pause in between counts as no progress. */
+    /* Container 1 runs from 1 s to 4 s and from 14 s to 15 s. The pause between these times counts as no progress. */
     struct nm_workload *w = take(
         HEADER SUBMIT("7") START("1000000", "7") SAMPLE("2000000", "[7,50,800,800000]")
             SAMPLE("3000000", "[7,60,400,1200000]")
@@ -119,7 +119,8 @@ static void a_short_container_is_known_by_its_end(void **state)
 
 static void a_killed_container_needs_as_long_as_others(void **state)
 {
-    /* Container 1 ran for 8 s. Container 2 was killed after 4 s and is assumed to need 8 s: its samples repeat. */
+    /* Container 1 ran for 8 s. Container 2 was killed after 4 s and is assumed to need 8 s, so its samples are
+     * repeated. */
     struct nm_workload *w =
         take(HEADER SUBMIT("1") SUBMIT("2") START("0", "1") START("0", "2")
                  SAMPLE("2000000", "[2,10,100,1]") SAMPLE("4000000", "[2,20,300,1]")
@@ -133,7 +134,7 @@ static void a_killed_container_needs_as_long_as_others(void **state)
     for (size_t i = 0; i < job->curve.n; i++) {
         const struct nm_use *u = &job->curve.points[i];
 
-        /* The four observed seconds repeat from 4 s on. */
+        /* The samples of the four observed seconds are repeated from 4 s on. */
         if (u->at_usec == 4000000) {
             assert_int_equal(u->memory_bytes, 10);
             assert_int_equal(u->cpu_millicores, 100);
@@ -176,8 +177,8 @@ static void a_container_that_never_started_uses_what_others_did(void **state)
     nm_workload_free(w);
 }
 
-/* Containers that ended in the queue have no measured use. A cancelled one counts as if it had run, while a failed
- * launch never runs. */
+/* Containers that ended in the queue have no measured use. A cancelled container counts as if it had run. A container
+ * that could not be launched never runs. */
 static void a_cancelled_container_counts_as_if_it_had_run(void **state)
 {
     struct nm_workload *w =
@@ -195,7 +196,7 @@ static void a_cancelled_container_counts_as_if_it_had_run(void **state)
     assert_int_equal(w->jobs[2].run_usec, 0);
     assert_int_equal(w->jobs[2].curve.points[0].memory_bytes, 0);
     assert_int_equal(w->jobs[2].curve.points[0].cpu_millicores, 0);
-    /* The workload can be replayed: all three jobs are done, none with a slowdown. */
+    /* The workload can be replayed: all three jobs complete, without a slowdown. */
     assert_int_equal(nm_sim_run(w, w->config, "", NULL, NULL, result, &message), 0);
     assert_int_equal(result->jobs[NM_OPPORTUNISTIC].done, 3);
     assert_true(result->jobs[NM_OPPORTUNISTIC].slowdown_mean < 1.1);
@@ -207,7 +208,8 @@ static void a_cancelled_container_counts_as_if_it_had_run(void **state)
     "{\"t\":0,\"ev\":\"submit\",\"c\":" c ",\"type\":\"OPPORTUNISTIC\",\"memory\":9,\"cpu\":9," \
     "\"ran\":" ran more "}\n"
 
-/* The run time before the trace counts for the run times of these containers and for the estimates of others. */
+/* The run time before the trace counts for the run times of these containers, and for the estimates for other
+ * containers. */
 static void earlier_run_time_counts(void **state)
 {
     /* Container 1 ran for 8 s in all, 2 has run for 6 s, 3 for 9 s, and 4 for 60 s instead of the expected 30 s. */
@@ -243,7 +245,7 @@ static void an_adopted_container_is_replayed(void **state)
     nm_workload_free(w);
 }
 
-/* A truncated last line is accepted, since nmd may be killed while it writes. */
+/* A truncated last line is accepted, since nmd may have been killed while writing it. */
 static void the_last_line_may_be_cut(void **state)
 {
     struct nm_workload *w = take(HEADER SUBMIT("1") START("1000000", "1") "{\"t\":20000");
@@ -254,7 +256,7 @@ static void the_last_line_may_be_cut(void **state)
     nm_workload_free(w);
 }
 
-/* ---- refusals ------------------------------------------------------------ */
+/* ---- refused traces ------------------------------------------------------ */
 
 static void foreign_lines_are_refused(void **state)
 {
@@ -304,7 +306,7 @@ static void foreign_lines_are_refused(void **state)
         refuse(cases[i].text, cases[i].wanted);
 }
 
-/* ---- round trip ---------------------------------------------------------- */
+/* ---- saving and loading -------------------------------------------------- */
 
 static void assert_same_curve(const struct nm_curve *a, const struct nm_curve *b)
 {
@@ -365,7 +367,7 @@ static void generated_traces_read_back(void **state)
         assert_int_equal(nm_generate(&p, &again), 0);
         text = saved(w);
         text_again = saved(again);
-        assert_string_equal(text, text_again); /* the same seed gives the same bytes */
+        assert_string_equal(text, text_again); /* the same seed must give the same bytes */
         back = take(text);
         assert_same(w, back);
         p.seed = 2;
@@ -382,7 +384,7 @@ static void generated_traces_read_back(void **state)
     }
 }
 
-/* If the buffer is too small, whole lines are omitted. */
+/* If the buffer is too small, complete lines are omitted. */
 static void a_line_is_written_whole_or_not_at_all(void **state)
 {
     struct nm_trace_buffer b = {0};

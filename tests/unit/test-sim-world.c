@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* sim/world*.c: the arithmetic of the simulated node. The test supplies the verdicts itself. The node has 4 CPUs,
- * 1000 MiB and no reserve. */
+/* sim/world*.c: the arithmetic of the simulated node. The test makes all decisions itself, instead of the policy. The
+ * node has 4 CPUs, 1000 MiB and no reserve. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 struct fixture {
     struct nm_workload *load;
     struct nm_world *w;
-    uint32_t kernel_kills; /* the number of rounds about kills by the kernel */
+    uint32_t kernel_kills; /* number of rounds in which the policy was informed of OOM kills by the kernel */
 };
 
 static int set_up(void **state)
@@ -47,7 +47,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Adds a job that uses and requests the same amounts all the time. */
+/* Adds a job whose use always equals its request. */
 static void add(struct fixture *f, enum nm_execution_type type, uint64_t mib, uint32_t millicores,
                 uint64_t run_sec)
 {
@@ -65,7 +65,7 @@ static void add(struct fixture *f, enum nm_execution_type type, uint64_t mib, ui
     f->load->jobs[i].number = i + 1;
 }
 
-/* Submits the jobs. Only the test makes decisions. */
+/* Submits the jobs. The simulator's policy makes no decisions here. */
 static void begin(struct fixture *f)
 {
     char *message = NULL;
@@ -73,7 +73,7 @@ static void begin(struct fixture *f)
     assert_int_equal(nm_workload_finish(f->load), 0);
     assert_int_equal(nm_world_new(f->load, f->load->config, &f->w, &message), 0);
     assert_true(nm_world_advance(f->w, f->w->begin_usec) >= 0);
-    f->w->interference = 0; /* for whole numbers in the times */
+    f->w->interference = 0; /* so that all times are whole numbers */
 }
 
 static void decide(struct fixture *f, const struct nm_policy_action *actions, size_t n,
@@ -124,10 +124,10 @@ static void a_container_alone_takes_its_time(void **state)
     add(f, NM_OPPORTUNISTIC, 100, 700, 10);
     begin(f);
     assert_int_equal(job(f, 0)->view.state, NM_SCHEDULED);
-    until(f, 2 * SEC); /* nothing is admitted yet */
+    until(f, 2 * SEC); /* no job has been admitted yet */
     assert_int_equal(f->w->memory_bytes, 0);
     act(f, NM_ACTION_ADMIT, 0);
-    until(f, 2 * SEC + 100000); /* launching takes one step */
+    until(f, 2 * SEC + 100000); /* launching a container takes one step */
     assert_int_equal(job(f, 0)->view.state, NM_RUNNING);
     assert_int_equal(f->w->memory_bytes, 100 * NM_MIB);
     until(f, 7 * SEC + 100000);
@@ -144,8 +144,8 @@ static void a_container_alone_takes_its_time(void **state)
     assert_int_equal(f->w->n_live, 0);
 }
 
-/* Of 4 CPUs the guaranteed container uses 3. The opportunistic ones want 2 and share 1, so that they run at half
- * speed. */
+/* The guaranteed container uses 3 of 4 CPUs. The two opportunistic containers want 2 CPUs and share 1, so they run at
+ * half speed. */
 static void guaranteed_containers_get_cpu_first(void **state)
 {
     struct fixture *f = *state;
@@ -163,14 +163,14 @@ static void guaranteed_containers_get_cpu_first(void **state)
         assert_in_range(job(f, i)->progress_usec, 10 * SEC / 2 * 99 / 100, 10 * SEC / 2);
     }
     assert_in_range(f->w->got_millicores, 3998, 4000);
-    /* After the end of the guaranteed container, both get all that they want. */
+    /* After the guaranteed container has ended, both opportunistic containers get all the CPU that they want. */
     until(f, 51 * SEC);
     assert_int_equal(job(f, 0)->end, NM_SIM_DONE);
     assert_int_equal(job(f, 1)->got, 1000);
     assert_int_equal(job(f, 2)->got, 1000);
 }
 
-/* A container that wants little gets it, and the others share the rest. */
+/* A container that wants little CPU gets it. The other containers share the remaining CPU. */
 static void no_container_gets_more_than_it_wants(void **state)
 {
     struct fixture *f = *state;
@@ -198,7 +198,7 @@ static void a_squeeze_limits_opportunistic_containers(void **state)
     for (size_t i = 0; i < 3; i++)
         act(f, NM_ACTION_ADMIT, i);
     until(f, SEC);
-    decide(f, NULL, 0, 600); /* 300 for each, in proportion to the requests */
+    decide(f, NULL, 0, 600); /* 300 for each container, in proportion to the requests */
     assert_int_equal(job(f, 0)->got, 1000);
     assert_int_equal(job(f, 1)->got, 300);
     assert_int_equal(job(f, 2)->got, 100);
@@ -234,7 +234,7 @@ static void a_paused_container_makes_no_progress(void **state)
     assert_int_equal(job(f, 0)->view.state, NM_RUNNING);
     assert_int_equal(f->w->memory_bytes, 100 * NM_MIB);
     assert_int_equal(f->w->swapped_bytes, 0);
-    /* One step for the thaw, and one for the swapped memory. */
+    /* One step for the thaw, and one step for the memory to come back from swap. */
     assert_int_equal(job(f, 0)->swapping_in_usec, 100000);
     assert_int_equal(job(f, 0)->progress_usec, progress + 31 * SEC - 30 * SEC - 200000);
 }
@@ -253,7 +253,7 @@ static void memory_in_swap_returns_slowly(void **state)
     act(f, NM_ACTION_PAUSE, 0);
     progress = job(f, 0)->progress_usec;
     until(f, 6 * SEC);
-    for (int i = 0; i < 30; i++) /* 10 MiB at a time */
+    for (int i = 0; i < 30; i++) /* the memory comes back in pieces of 10 MiB */
         act(f, NM_ACTION_RECLAIM, 0);
     assert_int_equal(f->w->swapped_bytes, 300 * NM_MIB);
     act(f, NM_ACTION_RESUME, 0);
@@ -270,8 +270,8 @@ static void memory_in_swap_returns_slowly(void **state)
     assert_int_equal(job(f, 0)->progress_usec, progress + 10 * SEC - 9 * SEC - 100000);
 }
 
-/* Starts and ends of other containers change the speed of the node. The time for memory to come back from swap stays
- * the same. */
+/* Starts and ends of other containers change the speed of the node. The time in which memory comes back from swap is
+ * unchanged. */
 static void others_do_not_delay_memory_that_returns_from_swap(void **state)
 {
     struct fixture *f = *state;
@@ -285,7 +285,7 @@ static void others_do_not_delay_memory_that_returns_from_swap(void **state)
     until(f, 5 * SEC);
     act(f, NM_ACTION_PAUSE, 0);
     until(f, 6 * SEC);
-    for (int i = 0; i < 30; i++) /* 10 MiB at a time */
+    for (int i = 0; i < 30; i++) /* the memory comes back in pieces of 10 MiB */
         act(f, NM_ACTION_RECLAIM, 0);
     act(f, NM_ACTION_RESUME, 0);
     until(f, 7 * SEC);
@@ -314,8 +314,8 @@ static void a_killed_container_holds_memory_until_it_ends(void **state)
     assert_int_equal(job(f, 0)->cpu_work, (5 * SEC - 100000) * 1000);
 }
 
-/* Use is 1100 of 1000 MiB: the kernel kills the opportunistic container that started last. It kills a guaranteed one
- * only if no opportunistic one is left. */
+/* Use is 1100 of 1000 MiB. The kernel kills the opportunistic container that started last. It kills a guaranteed
+ * container only if no opportunistic container is left. */
 static void the_kernel_kills_the_latest(void **state)
 {
     struct fixture *f = *state;
@@ -333,7 +333,7 @@ static void the_kernel_kills_the_latest(void **state)
     assert_int_equal(job(f, 1)->end, NM_SIM_LIVE);
     assert_int_equal(f->w->memory_bytes, 900 * NM_MIB);
     assert_int_equal(f->w->guaranteed_oom, 0);
-    assert_int_equal(f->kernel_kills, 1); /* the policy is informed once */
+    assert_int_equal(f->kernel_kills, 1); /* the policy is informed once of the OOM kill */
 }
 
 static void each_container_stays_within_its_own_limit(void **state)
@@ -348,11 +348,11 @@ static void each_container_stays_within_its_own_limit(void **state)
     assert_int_equal(job(f, 0)->end, NM_SIM_LIVE);
     until(f, 6 * SEC);
     assert_int_equal(job(f, 0)->end, NM_SIM_LIMIT);
-    assert_int_equal(f->kernel_kills, 0); /* the node as a whole had enough memory */
+    assert_int_equal(f->kernel_kills, 0); /* the node had enough memory, although a container exceeded its limit */
     assert_int_equal(f->w->memory_bytes, 0);
 }
 
-/* Half of the CPUs run opportunistic containers: half of the interference of 0.2 applies. */
+/* Half of the CPUs run opportunistic containers, so half of the interference of 0.2 applies. */
 static void caches_are_shared(void **state)
 {
     struct fixture *f = *state;
@@ -375,7 +375,7 @@ static void without_limits_a_guaranteed_container_is_killed(void **state)
 
     add(f, NM_GUARANTEED, 600, 100, 50);
     add(f, NM_GUARANTEED, 300, 100, 50);
-    f->load->jobs[1].curve.points[0].memory_bytes = 500 * NM_MIB; /* more than its request */
+    f->load->jobs[1].curve.points[0].memory_bytes = 500 * NM_MIB; /* the use is more than the request */
     begin(f);
     f->w->settings.memory_limits = false;
     for (size_t i = 0; i < 2; i++)
@@ -386,7 +386,7 @@ static void without_limits_a_guaranteed_container_is_killed(void **state)
     assert_int_equal(job(f, 1)->end, NM_SIM_LIVE);
 }
 
-/* If a paused container ends without a resume, its pause counts as paused time. */
+/* If a paused container ends without a resume, the time since the pause counts as paused time. */
 static void pauses_end_with_the_container(void **state)
 {
     struct fixture *f = *state;
@@ -411,12 +411,12 @@ static void pauses_end_with_the_container(void **state)
     assert_int_equal(job(f, 1)->paused_total_usec, 5 * SEC + 100000);
     until(f, 15 * SEC);
     assert_int_equal(job(f, 2)->end, NM_SIM_LIVE);
-    until(f, 25 * SEC); /* the guaranteed container has grown by then, so that the kernel kills */
+    until(f, 25 * SEC); /* meanwhile the guaranteed container has grown, so the kernel kills a container */
     assert_int_equal(job(f, 2)->end, NM_SIM_OOM);
     assert_in_range(job(f, 2)->paused_total_usec, 14 * SEC, 16 * SEC);
 }
 
-/* When memory grows over beta between two samples, a round takes place before the next sample. */
+/* When memory grows over beta between two samples, a round runs before the next sample. */
 static void growth_of_memory_is_noticed(void **state)
 {
     struct fixture *f = *state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* agent/node/node-slice.c on the fake backend: the memory promised in the slice, and ownership of the slice's
- * memory.low. */
+/* agent/node/node-slice.c on the fake backend: the memory that is promised in the slice, and whether nmd or the
+ * administrator has set the slice's memory.low. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -29,7 +29,7 @@ struct fixture {
     struct nm_policy_container *views[3];
 };
 
-/* Starts a new nmd: the former one's memory is lost, and the files in its directories remain. */
+/* Starts a new nmd. The memory of the former nmd is lost, and the files in its directories remain. */
 static void begin_nmd(struct fixture *f)
 {
     memset(&f->slice.note, 0, sizeof f->slice.note);
@@ -107,7 +107,7 @@ static void write_low(const struct fixture *f, uint64_t bytes)
     assert_true(nm_write_file_at(f->m.backend->slice_fd, "memory.low", text) >= 0);
 }
 
-/* Sets up one guaranteed container per number above 0, with a promise of that many MiB. */
+/* Sets up one guaranteed container for each number above 0, with a promise of that many MiB. */
 static void live_with(struct fixture *f, uint64_t a, uint64_t b)
 {
     f->m.lives.n = (a > 0) + (b > 0);
@@ -122,7 +122,7 @@ static void promise(struct fixture *f, uint64_t a, uint64_t b)
     settle(f);
 }
 
-/* Makes the slice again with another inode. systemd restores the value that nmd asked for last. */
+/* Creates the slice again, with another inode number. systemd then sets the value that nmd requested last. */
 static void stop_and_start_slice(struct fixture *f, uint64_t remembered)
 {
     _cleanup_close_ int fd = -EBADF;
@@ -151,8 +151,9 @@ static uint64_t max_of(const struct fixture *f)
     return is;
 }
 
-/* Lowering memory.max below the use would make the kernel kill at once, and select other victims than the policy. */
-static void test_a_lowered_capacity_stays_above_the_use(void **state)
+/* If memory.max were set below the use, the kernel would immediately kill processes, and choose other victims than the
+ * policy. */
+static void test_a_lowered_capacity_does_not_lower_memory_max_below_the_use(void **state)
 {
     struct fixture *f = *state;
 
@@ -173,7 +174,7 @@ static void test_a_lowered_capacity_stays_above_the_use(void **state)
     assert_int_equal(max_of(f), 1024 * MIB);
 }
 
-static void test_the_protection_is_the_sum_of_the_claims(void **state)
+static void test_memory_low_of_the_slice_is_the_sum_of_the_claims(void **state)
 {
     struct fixture *f = *state;
 
@@ -185,7 +186,7 @@ static void test_the_protection_is_the_sum_of_the_claims(void **state)
     assert_int_equal(low_of(f), 0);
 }
 
-static void test_a_slice_made_anew_has_nmds_value(void **state)
+static void test_a_slice_that_was_created_again_has_the_value_of_nmd(void **state)
 {
     struct fixture *f = *state;
 
@@ -195,7 +196,7 @@ static void test_a_slice_made_anew_has_nmds_value(void **state)
     promise(f, 32, 0);
     assert_int_equal(low_of(f), 32 * MIB);
     stop_and_start_slice(f, 32 * MIB);
-    begin_nmd(f); /* nmd wasn't running when the slice was made again */
+    begin_nmd(f); /* nmd wasn't running when the slice was created again */
     promise(f, 0, 0);
     nm_slice_set(&f->m);
     settle(f);
@@ -203,8 +204,8 @@ static void test_a_slice_made_anew_has_nmds_value(void **state)
     assert_int_equal(f->slice.note.own_bytes, 0);
 }
 
-/* nmd dies between its request and the change. The change takes effect after the next nmd has started. */
-static void test_a_late_earlier_value_is_replaced(void **state)
+/* nmd crashes between its request to systemd and the change. The change takes effect after the next nmd has started. */
+static void test_a_value_of_a_former_nmd_that_takes_effect_late_is_replaced(void **state)
 {
     struct fixture *f = *state;
 
@@ -212,12 +213,12 @@ static void test_a_late_earlier_value_is_replaced(void **state)
     live_with(f, 64, 32);
     nm_slice_follow(&f->m);
     settle(f);
-    write_low(f, 64 * MIB); /* not changed yet */
+    write_low(f, 64 * MIB); /* systemd hasn't changed the value yet */
     begin_nmd(f);
     live_with(f, 48, 0);
     nm_slice_set(&f->m);
     settle(f);
-    write_low(f, 96 * MIB); /* the change takes effect now */
+    write_low(f, 96 * MIB); /* the former nmd's change takes effect now */
     nm_slice_check_drift(&f->m);
     settle(f);
     assert_int_equal(low_of(f), 48 * MIB);
@@ -225,8 +226,8 @@ static void test_a_late_earlier_value_is_replaced(void **state)
     assert_int_equal(low_of(f), 0);
 }
 
-/* While the slice is stopped, memory.low can't be read: the administrator's value stays known. */
-static void test_an_administrators_protection_stays_known(void **state)
+/* While the slice is stopped, memory.low can't be read. nmd still knows the administrator's value. */
+static void test_memory_low_set_by_the_administrator_is_not_forgotten(void **state)
 {
     struct fixture *f = *state;
 
@@ -251,7 +252,7 @@ static void test_an_administrators_protection_stays_known(void **state)
     assert_int_equal(low_of(f), 48 * MIB);
 }
 
-/* ---- claims ---------------------------------------------------------------- */
+/* ---- claims of containers -------------------------------------------------- */
 
 #define SECONDS(n) ((n) * NM_USEC_PER_SEC)
 
@@ -265,21 +266,24 @@ static void test_idle_memory_is_not_claimed(void **state)
     struct nm_slice_claim c = {0};
 
     (void)state;
-    assert_int_equal(nm_slice_claim(&c, 400 * MIB, 0, 0), 400 * MIB); /* a new container will use its memory */
+    /* a new container counts with its whole promise, since it will use the memory */
+    assert_int_equal(nm_slice_claim(&c, 400 * MIB, 0, 0), 400 * MIB);
     for (uint64_t s = 100; s < 160; s++)
         assert_int_equal(claim(&c, 400, 3, s), 400);
     assert_in_range(claim(&c, 400, 3, 160), 3 + 12, 3 + 25);
-    assert_int_equal(claim(&c, 500, 3, 161), 500); /* the promise has grown */
+    assert_int_equal(claim(&c, 500, 3, 161), 500); /* the promise has become larger */
     assert_int_equal(claim(&c, 100, 3, 162), 100);
-    assert_int_equal(claim(&c, 0, 3, 163), 0); /* the container was demoted */
+    assert_int_equal(claim(&c, 0, 3, 163), 0); /* the container was demoted to opportunistic */
     assert_int_equal(claim(&c, 100, 3, 164), 100);
     c = (struct nm_slice_claim){0};
     for (uint64_t s = 0; s < 1000; s++)
-        assert_int_equal(nm_slice_claim(&c, 400 * MIB, 0, SECONDS(s)), 400 * MIB); /* the charged memory is unknown */
+        /* the memory that the cgroup is charged for is unknown */
+        assert_int_equal(nm_slice_claim(&c, 400 * MIB, 0, SECONDS(s)), 400 * MIB);
 }
 
-/* A claim exceeds the charged memory by a step, and by the growth since the former sample, up to the promise. */
-static void test_a_claim_is_ahead_of_the_use(void **state)
+/* A claim exceeds the charged memory by one step and by the growth since the last sample. It doesn't exceed the
+ * promise. */
+static void test_a_claim_exceeds_the_use_in_advance(void **state)
 {
     struct nm_slice_claim c = {.promised_bytes = 640 * MIB};
     uint64_t held = 10, at = 100, before;
@@ -299,7 +303,7 @@ static void test_a_claim_is_ahead_of_the_use(void **state)
     assert_int_equal(before, 640);
 }
 
-/* Memory that rises and falls within a minute keeps its claim, so that no call to systemd is needed. */
+/* The claim doesn't change for memory that rises and falls within a minute. So no call to systemd is needed. */
 static void test_a_claim_falls_slowly(void **state)
 {
     struct nm_slice_claim c = {.promised_bytes = 640 * MIB};
@@ -316,8 +320,9 @@ static void test_a_claim_falls_slowly(void **state)
     assert_in_range(claim(&c, 640, 100, 1121), 120, 140);
 }
 
-/* Two containers have large promises, and one of them uses its memory: the slice's memory.low follows the claims. */
-static void test_the_slice_follows_the_claims(void **state)
+/* Two containers have large promises, and only one of them uses its memory. The slice's memory.low is the sum of the
+ * claims. */
+static void test_memory_low_of_the_slice_follows_the_claims(void **state)
 {
     struct fixture *f = *state;
     unsigned calls;
@@ -338,15 +343,17 @@ static void test_the_slice_follows_the_claims(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_lowered_capacity_stays_above_the_use, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_the_protection_is_the_sum_of_the_claims, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_slice_made_anew_has_nmds_value, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_late_earlier_value_is_replaced, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_an_administrators_protection_stays_known, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_lowered_capacity_does_not_lower_memory_max_below_the_use,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_memory_low_of_the_slice_is_the_sum_of_the_claims, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_slice_that_was_created_again_has_the_value_of_nmd, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_value_of_a_former_nmd_that_takes_effect_late_is_replaced,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_memory_low_set_by_the_administrator_is_not_forgotten, set_up, tear_down),
         cmocka_unit_test(test_idle_memory_is_not_claimed),
-        cmocka_unit_test(test_a_claim_is_ahead_of_the_use),
+        cmocka_unit_test(test_a_claim_exceeds_the_use_in_advance),
         cmocka_unit_test(test_a_claim_falls_slowly),
-        cmocka_unit_test_setup_teardown(test_the_slice_follows_the_claims, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_memory_low_of_the_slice_follows_the_claims, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The file with a copy of a container when memory, descriptors or the disk fail: the copy is the old one or the new
- * one.
+ * The file with the snapshot of a container when memory, descriptors or the disk fail. The file contains either the old
+ * snapshot or the new one.
  */
 
 #include "tests/unit/store-world.h"
@@ -14,7 +14,7 @@
 #include "tests/unit/failure.h"
 #include "tests/unit/sqlite-failures.h"
 
-/* The copy is the old one or the new one, and never a part. */
+/* The file contains the old or the new snapshot, and never an incomplete one. */
 static void assert_old_or_new(const char *dir, int written)
 {
     _cleanup_(nm_container_freep) struct nm_container *c = NULL;
@@ -32,17 +32,17 @@ static void try_to_read(const char *dir, int error)
     bool same_boot;
     int r = nm_container_snapshot_read(dir, "boot", &same_boot, &c);
 
-    assert_true(r == 0 || ((r == error || r == -EBADMSG) && !c)); /* jansson doesn't distinguish the two errors */
+    assert_true(r == 0 || ((r == error || r == -EBADMSG) && !c)); /* jansson returns the same result for both errors */
     nm_container_free(c);
 }
 
-/* jansson reports a failed allocation for a string as a mistake in the text. */
+/* jansson reports a failed allocation for a string as an error in the text. */
 static bool is_expected(const struct failure *f, int r)
 {
     return r == 0 || r == -f->error || (f->kind == FAIL_MEMORY && r == -EILSEQ);
 }
 
-static void test_a_failed_write_leaves_the_old_copy(void **state)
+static void test_a_failed_write_leaves_the_old_snapshot(void **state)
 {
     static const struct failure failures[] = {
         {FAIL_MEMORY, NULL, ENOMEM}, {FAIL_OPEN, NULL, EMFILE}, {0, "write", ENOSPC}, {0, "fsync", EIO},
@@ -83,7 +83,7 @@ static int replace_functions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_failed_write_leaves_the_old_copy, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_failed_write_leaves_the_old_snapshot, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, replace_functions, NULL);

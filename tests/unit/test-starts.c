@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* agent/lifecycle/container-start.c with real shims: starts that fail, each with its reason. */
+/* agent/lifecycle/container-start.c with real shims: starts that fail, and the reason of each failure. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -29,7 +29,7 @@ static int set_up(void **state)
     return 0;
 }
 
-/* Submits a container whose command would create a file. */
+/* Submits a container whose command creates a file if it runs. */
 static struct nm_live_container *submit(struct manager_world *w)
 {
     static char script[128];
@@ -85,8 +85,8 @@ static void test_a_cgroup_that_can_not_be_made_ends_the_container(void **state)
     assert_launch_failed(w, c, "the test said so");
 }
 
-/* Neither the journal nor the copy can record the shim, so its gate stays closed. The container starts when the disk
- * has room again. */
+/* Neither the journal nor the snapshot can record the shim, so nmd doesn't let the shim start the command. The
+ * container starts when the disk has free space again. */
 static void test_a_shim_that_can_not_be_recorded_starts_no_command(void **state)
 {
     const struct rlimit none = {0, RLIM_INFINITY}, any = {RLIM_INFINITY, RLIM_INFINITY};
@@ -125,7 +125,7 @@ static void test_a_container_without_a_path_for_logs_does_not_start(void **state
     assert_launch_failed(w, c, "the shim could not be started: File name too long");
 }
 
-static void test_a_missing_shim_ends_the_container(void **state)
+static void test_a_missing_nm_shim_program_ends_the_container(void **state)
 {
     struct manager_world *w = *state;
     const struct nm_container *c = submit(w)->c;
@@ -136,8 +136,8 @@ static void test_a_missing_shim_ends_the_container(void **state)
     assert_launch_failed(w, c, "the shim could not be started: No such file or directory");
 }
 
-/* The rules became stricter while the container was queued. */
-static void test_a_user_that_is_no_longer_allowed_starts_nothing(void **state)
+/* The administrator made the rules for users stricter while the container was queued. */
+static void test_a_queued_container_of_a_user_no_longer_allowed_is_not_started(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = submit(w);
@@ -152,7 +152,7 @@ static void test_a_user_that_is_no_longer_allowed_starts_nothing(void **state)
 
 /* ---- many starts -------------------------------------------------------------------------- */
 
-/* More containers than one turn of the loop can start on any machine. */
+/* more containers than any machine can start in one turn of the event loop */
 #define MANY 60U
 
 static struct nm_live_container **submit_many(struct manager_world *w)
@@ -178,7 +178,7 @@ static unsigned count_due(struct nm_live_container *const *all)
     for (unsigned i = 0; i < MANY; i++) {
         assert_true(all[i]->c->view.admitted);
         assert_true(nm_start_is_due(all[i]) == !all[i]->c->shim_pid);
-        assert_false(n > 0 && !nm_start_is_due(all[i])); /* starts follow the queue's order */
+        assert_false(n > 0 && !nm_start_is_due(all[i])); /* containers start in the order of the queue */
         n += nm_start_is_due(all[i]);
     }
     return n;
@@ -193,9 +193,9 @@ static int on_request(sd_event_source *s, uint64_t usec, void *userdata)
     return nm_loop_want(s);
 }
 
-/* A source of work that is always due, and a sample that is due, get turns between the starts. Neither of them stops
- * the starts. */
-static void test_many_starts_leave_turns_to_others(void **state)
+/* Between the starts, a work source that is always ready and a sample that is due get their turns. Neither of them
+ * stops the starts. */
+static void test_other_work_gets_turns_between_many_starts(void **state)
 {
     _cleanup_(sd_event_source_disable_unrefp) sd_event_source *request = NULL;
     struct manager_world *w = *state;
@@ -223,7 +223,7 @@ static void test_many_starts_leave_turns_to_others(void **state)
     assert_int_equal(samples, 1);
 }
 
-static void test_a_kill_before_the_start_runs_nothing(void **state)
+static void test_a_container_killed_before_its_start_runs_no_command(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container **all = submit_many(w);
@@ -243,9 +243,9 @@ static void test_a_kill_before_the_start_runs_nothing(void **state)
     assert_null(w->m->starts.queue.first);
 }
 
-/* A container of another user starts after the first one of this user instead of after all of them. The same applies
- * to another application. */
-static void test_starts_of_one_user_leave_turns_to_others(void **state)
+/* A container of another user starts after the first container of this user, and not after all containers of this user.
+ * The same applies to applications. */
+static void test_starts_of_different_users_take_turns(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container **all = submit_many(w);
@@ -261,12 +261,12 @@ static void test_starts_of_one_user_leave_turns_to_others(void **state)
         assert_true(sd_event_run(w->event, 10 * NM_USEC_PER_MSEC) >= 0);
     assert_null(w->m->starts.queue.first);
     if (first->shim_pid > second->shim_pid)
-        skip(); /* the kernel's pids wrapped in between */
+        skip(); /* the kernel's pid counter wrapped in the meantime */
     assert_in_range(of_app->shim_pid, first->shim_pid, second->shim_pid);
     assert_in_range(other->shim_pid, first->shim_pid, second->shim_pid);
 }
 
-/* A user gets as many turns with many applications as with one. */
+/* A user gets the same number of turns with many applications as with one application. */
 static void assert_turns_of_users(struct manager_world *w, uid_t submitter_of_others)
 {
     struct nm_live_container **all = submit_many(w);
@@ -286,18 +286,18 @@ static void assert_turns_of_users(struct manager_world *w, uid_t submitter_of_ot
         assert_true(sd_event_run(w->event, 10 * NM_USEC_PER_MSEC) >= 0);
     assert_null(w->m->starts.queue.first);
     if (c[0]->shim_pid > c[1]->shim_pid)
-        skip(); /* the kernel's pids wrapped in between */
+        skip(); /* the kernel's pid counter wrapped in the meantime */
     assert_in_range(c[2]->shim_pid, c[0]->shim_pid, c[1]->shim_pid);
     assert_in_range(c[3]->shim_pid, c[1]->shim_pid, all[2]->c->shim_pid);
 }
 
-static void test_applications_of_one_user_take_turns(void **state)
+static void test_starts_of_different_applications_of_a_user_take_turns(void **state)
 {
     assert_turns_of_users(*state, 65534);
 }
 
-/* nmd itself has submitted all containers of a cluster. */
-static void test_users_of_a_cluster_take_turns(void **state)
+/* nmd has submitted all containers of the cluster's users, so the submitter is the same for all of them. */
+static void test_starts_of_different_users_of_a_cluster_take_turns(void **state)
 {
     assert_turns_of_users(*state, geteuid());
 }
@@ -309,13 +309,13 @@ int main(void)
         TEST(test_a_cgroup_that_can_not_be_made_ends_the_container),
         TEST(test_a_shim_that_can_not_be_recorded_starts_no_command),
         TEST(test_a_container_without_a_path_for_logs_does_not_start),
-        TEST(test_a_missing_shim_ends_the_container),
-        TEST(test_a_user_that_is_no_longer_allowed_starts_nothing),
-        TEST(test_many_starts_leave_turns_to_others),
-        TEST(test_a_kill_before_the_start_runs_nothing),
-        TEST(test_users_of_a_cluster_take_turns),
-        TEST(test_starts_of_one_user_leave_turns_to_others),
-        TEST(test_applications_of_one_user_take_turns),
+        TEST(test_a_missing_nm_shim_program_ends_the_container),
+        TEST(test_a_queued_container_of_a_user_no_longer_allowed_is_not_started),
+        TEST(test_other_work_gets_turns_between_many_starts),
+        TEST(test_a_container_killed_before_its_start_runs_no_command),
+        TEST(test_starts_of_different_users_of_a_cluster_take_turns),
+        TEST(test_starts_of_different_users_take_turns),
+        TEST(test_starts_of_different_applications_of_a_user_take_turns),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The journal when it can't be written: on a full disk, and without memory. */
+/* The journal when it can't be written, on a full disk or without memory. */
 
 #include "tests/unit/store-world.h"
 
@@ -12,7 +12,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-/* Limits the size of files to `bytes`: writes fail as on a full disk, for this process only and without root. */
+/* Limits the size of files to `bytes`. Writes of this process then fail as on a full disk. This needs no root
+ * privileges. */
 static void limit_files(rlim_t bytes)
 {
     struct rlimit rl;
@@ -43,7 +44,7 @@ static void test_a_full_disk_keeps_rows_in_memory(void **state)
     limit_files_to_log(w);
     c->view.state = NM_RUNNING;
     assert_int_equal(nm_store_put_container(w->store, c), -EFBIG);
-    c->view.state = NM_KILLING; /* only the newest state is kept */
+    c->view.state = NM_KILLING; /* the backlog keeps only the newest state of the row */
     assert_int_equal(nm_store_put_container(w->store, c), -EFBIG);
     put(w, 2, -EFBIG);
     put(w, 3, -EFBIG);
@@ -66,7 +67,7 @@ static void test_a_full_disk_keeps_rows_in_memory(void **state)
     assert_int_equal(nm_store_get_value(w->store, "k", (char[8]){0}, 8), 0);
 }
 
-/* The failure happens inside a transaction whose first part succeeded. */
+/* A write fails inside a transaction after the first write of the transaction has succeeded. */
 static void test_a_failed_transaction_is_kept_in_memory(void **state)
 {
     struct world *w = *state;
@@ -113,10 +114,10 @@ static void test_a_store_opens_on_a_full_disk(void **state)
     assert_int_equal(w->opened.last_seq, 2);
 }
 
-/* The file can't be written, since it left WAL mode and entering WAL mode needs a write. It can't be read either,
- * since the log's name is a dangling link. The disk has room again when this nmd ends without having started. The
- * next nmd finds all rows unchanged. */
-static void test_a_failed_start_on_a_full_disk_loses_nothing(void **state)
+/* The database can't be written: it left WAL mode, and to enter WAL mode again needs a write. It can't be read either,
+ * since the name of its log is a dangling symlink. Before this nmd exits without having started, the disk has free
+ * space again. The next nmd finds all rows unchanged. */
+static void test_a_failed_start_on_a_full_disk_loses_no_row(void **state)
 {
     struct world *w = *state;
     char log[128];
@@ -142,7 +143,7 @@ static void test_a_failed_start_on_a_full_disk_loses_nothing(void **state)
     assert_int_equal(w->n_loaded, 3);
 }
 
-/* Replaces libc's functions for SQLite. */
+/* Replaces functions of libc that SQLite calls. */
 #define IN_PLACE __attribute__((visibility("default")))
 
 static unsigned n_syncs;
@@ -159,9 +160,9 @@ IN_PLACE int fsync(int fd)
     return (int)syscall(SYS_fsync, fd);
 }
 
-/* The mark that the file is in use is synced before any container starts, at once or when the disk has room. No
- * other write waits for the disk. */
-static void test_the_mark_of_use_is_synced(void **state)
+/* The mark that the file is in use is synced before any container starts, immediately or when the disk has free space.
+ * No other write waits for a sync. */
+static void test_the_mark_that_the_journal_is_in_use_is_synced(void **state)
 {
     struct world *w = *state;
     unsigned before;
@@ -171,7 +172,7 @@ static void test_the_mark_of_use_is_synced(void **state)
     close_store(w);
     open_store(w, "boot");
     assert_true(w->opened.was_closed);
-    put(w, 1, 0); /* the first write of a log is always synced */
+    put(w, 1, 0); /* SQLite always syncs the first write of a log */
     before = n_syncs;
     nm_store_take_into_use(w->store);
     assert_true(n_syncs > before);
@@ -190,7 +191,7 @@ static void test_the_mark_of_use_is_synced(void **state)
     assert_int_equal(n_syncs, before);
 }
 
-/* Replaces libc's function for the store. */
+/* Replaces a function of libc that the store calls. */
 static bool no_memory;
 
 void *reallocarray(void *old, size_t n, size_t size)
@@ -211,9 +212,9 @@ static void begin_with(struct world *w, unsigned first, unsigned last)
     }
 }
 
-/* Rows that are reported as kept are kept, without further memory if the backlog is empty. Otherwise they are
- * reported as lost. */
-static void test_kept_rows_need_no_further_memory(void **state)
+/* Rows that the store reports as kept in memory are not lost, and need no further allocation if the backlog is empty.
+ * All other rows are reported as lost. */
+static void test_rows_kept_in_memory_need_no_further_allocation(void **state)
 {
     struct world *w = *state;
 
@@ -238,8 +239,9 @@ static void test_kept_rows_need_no_further_memory(void **state)
     assert_int_equal(w->loaded[11]->view.seq, 42);
 }
 
-/* The backlog keeps the newest state of each row, of one transaction and of several in sequence. */
-static void test_the_backlog_keeps_the_newest_rows(void **state)
+/* The backlog keeps the newest state of each row, both within one transaction and in several successive
+ * transactions. */
+static void test_the_backlog_keeps_the_newest_state_of_each_row(void **state)
 {
     struct world *w = *state;
     _cleanup_(nm_container_freep) struct nm_container *c = make(1);
@@ -275,8 +277,9 @@ static void test_the_backlog_keeps_the_newest_rows(void **state)
     assert_int_equal(query(w, "SELECT min(number) FROM decisions"), 101);
 }
 
-/* On a file system that is really full, SQLite gets ENOSPC instead of the error for a limit. */
-static void test_a_small_file_system_keeps_rows_in_memory(void **state)
+/* On a full file system SQLite gets ENOSPC. The other tests use a limit on the size of files, which gives another
+ * error. */
+static void test_a_full_file_system_keeps_rows_in_memory(void **state)
 {
     struct world *w = *state;
     char path[128];
@@ -310,8 +313,9 @@ static void test_a_small_file_system_keeps_rows_in_memory(void **state)
     assert_int_equal(umount2(w->dir, MNT_DETACH), 0);
 }
 
-/* Thousands of decisions that can't be written take a bounded amount of memory, and don't displace containers. */
-static void test_a_long_backlog_takes_bounded_memory(void **state)
+/* Thousands of decisions that can't be written need a limited amount of memory, and don't displace rows of
+ * containers. */
+static void test_a_long_backlog_needs_a_limited_amount_of_memory(void **state)
 {
     struct world *w = *state;
 
@@ -322,7 +326,7 @@ static void test_a_long_backlog_takes_bounded_memory(void **state)
     for (uint64_t i = 1; i <= 1500; i++)
         put_decision(w, i, "c", -EFBIG);
     limit_files(RLIM_INFINITY);
-    close_store(w); /* writes the backlog */
+    close_store(w); /* the store writes the backlog */
     assert_int_equal(query(w, "SELECT count(*) FROM decisions"), 1000);
     open_store(w, "boot");
     assert_int_equal(w->opened.last_decision, 1500);
@@ -330,7 +334,8 @@ static void test_a_long_backlog_takes_bounded_memory(void **state)
     assert_int_equal(w->n_loaded, 2);
 }
 
-/* Compares the decisions with a text such as "1 2! 3!": numbers, with a mark on those that are not on disk. */
+/* Compares the numbers of the decisions with a text such as "1 2! 3!". A "!" marks a decision that is not on disk
+ * yet. */
 static void assert_shown(struct world *w, const char *id, unsigned max, const char *expected)
 {
     char text[256] = "";
@@ -343,8 +348,8 @@ static void assert_shown(struct world *w, const char *id, unsigned max, const ch
     assert_string_equal(text, expected);
 }
 
-/* Decisions that are not yet written are shown in their newest state and in order, with a mark until they are
- * written. */
+/* Decisions that have not been written yet are shown in their newest state and in order. They are marked until they
+ * have been written. */
 static void test_unsaved_decisions_are_marked(void **state)
 {
     const struct nm_decision known = {
@@ -381,13 +386,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         store_test(test_a_full_disk_keeps_rows_in_memory),
         store_test(test_a_failed_transaction_is_kept_in_memory),
-        store_test(test_kept_rows_need_no_further_memory),
-        store_test(test_the_backlog_keeps_the_newest_rows),
+        store_test(test_rows_kept_in_memory_need_no_further_allocation),
+        store_test(test_the_backlog_keeps_the_newest_state_of_each_row),
         store_test(test_a_store_opens_on_a_full_disk),
-        store_test(test_a_failed_start_on_a_full_disk_loses_nothing),
-        store_test(test_the_mark_of_use_is_synced),
-        store_test(test_a_small_file_system_keeps_rows_in_memory),
-        store_test(test_a_long_backlog_takes_bounded_memory),
+        store_test(test_a_failed_start_on_a_full_disk_loses_no_row),
+        store_test(test_the_mark_that_the_journal_is_in_use_is_synced),
+        store_test(test_a_full_file_system_keeps_rows_in_memory),
+        store_test(test_a_long_backlog_needs_a_limited_amount_of_memory),
         store_test(test_unsaved_decisions_are_marked),
     };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The journal with damaged or foreign files, and with invalid rows. */
+/* The journal when its files are damaged, belong to another program, or contain invalid rows. */
 
 #include "tests/unit/store-world.h"
 
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* ---- damage -------------------------------------------------------------------------- */
+/* ---- damaged files ------------------------------------------------------------------- */
 
 static void fill_and_close(struct world *w)
 {
@@ -32,7 +32,7 @@ static void open_damaged(struct world *w)
     assert_int_equal(w->opened.saved.n_containers, w->n_loaded + w->n_bad);
 }
 
-/* Expects that no container of the file can be used. */
+/* Checks that no container of the file can be used. */
 static void check_set_aside(struct world *w)
 {
     open_damaged(w);
@@ -66,7 +66,7 @@ static void test_a_file_with_a_damaged_header_is_set_aside(void **state)
     check_set_aside(w);
 }
 
-/* The roots of all tables are on these pages. */
+/* The root pages of all tables are on these pages. */
 static void test_a_file_with_damaged_roots_is_set_aside(void **state)
 {
     struct world *w = *state;
@@ -89,8 +89,8 @@ static void test_a_truncated_file_is_reported(void **state)
     assert_true(w->n_loaded < 500);
 }
 
-/* Returns the offset of the leaf in the table of containers that has this container, recognized by its state and the
- * lack of a command. Returns -1 if the row is between two leaves of the B-tree. */
+/* Returns the offset of the leaf page with this container in the table of containers. The container is recognized by
+ * its state and by a missing command. Returns -1 if the row is between two leaf pages of the B-tree. */
 static off_t leaf_of(const struct world *w, unsigned seq)
 {
     int fd = open(w->file, O_RDONLY | O_CLOEXEC);
@@ -108,7 +108,8 @@ static off_t leaf_of(const struct world *w, unsigned seq)
     return found;
 }
 
-/* Overwrites the leaf of this container, or of the next one that is on a leaf. Returns the number of that container. */
+/* Overwrites the leaf page of this container, or of the next container that is on a leaf page. Returns the number of
+ * that container. */
 static unsigned overwrite_leaf(const struct world *w, unsigned seq)
 {
     off_t leaf;
@@ -127,8 +128,9 @@ static bool is_loaded(const struct world *w, uint64_t seq)
     return false;
 }
 
-/* Two pages are unreadable: the rows before, between and after them are saved, with the decisions and the values. */
-static void test_rows_beside_damaged_pages_are_saved(void **state)
+/* Two pages are unreadable. The rows before, between and after these pages are recovered, and so are the decisions and
+ * the values. */
+static void test_rows_outside_of_damaged_pages_are_recovered(void **state)
 {
     struct world *w = *state;
     unsigned first, second;
@@ -155,12 +157,12 @@ static void test_rows_beside_damaged_pages_are_saved(void **state)
     assert_int_equal(w->opened.last_decision, 20);
     assert_int_equal(w->opened.last_seq, 500);
     assert_int_equal(nm_store_get_value(w->store, "k", text, sizeof text), 0);
-    assert_true(w->opened.is_new); /* ids are new, since lost rows may have used others */
+    assert_true(w->opened.is_new); /* new containers get new ids, since lost rows may have used other ids */
     assert_true(w->opened.epoch >= epoch);
 }
 
-/* The boot id of the rows is unknown: only containers that have ended are taken over. */
-static void test_with_a_lost_boot_id_only_ended_containers_are_kept(void **state)
+/* The boot id of the rows is unknown, so only containers that have ended are taken over. */
+static void test_if_the_boot_id_is_lost_only_ended_containers_are_kept(void **state)
 {
     struct world *w = *state;
     _cleanup_(nm_container_freep) struct nm_container *c = make(1);
@@ -177,7 +179,7 @@ static void test_with_a_lost_boot_id_only_ended_containers_are_kept(void **state
     assert_int_equal(w->loaded[0]->view.state, NM_COMPLETED);
 }
 
-static void test_a_file_cut_in_a_page_is_set_aside(void **state)
+static void test_a_file_truncated_within_a_page_is_set_aside(void **state)
 {
     struct world *w = *state;
 
@@ -186,7 +188,7 @@ static void test_a_file_cut_in_a_page_is_set_aside(void **state)
     check_set_aside(w);
 }
 
-static void test_a_file_that_is_no_database_is_replaced(void **state)
+static void test_a_file_that_is_not_a_database_is_replaced(void **state)
 {
     struct world *w = *state;
     int fd = open(w->file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -215,7 +217,7 @@ static void test_a_database_with_wrong_tables_is_replaced(void **state)
     check_set_aside(w);
 }
 
-static void test_a_foreign_database_is_replaced(void **state)
+static void test_a_database_of_another_program_is_replaced(void **state)
 {
     struct world *w = *state;
 
@@ -231,7 +233,7 @@ static void test_a_directory_in_place_of_the_file_is_set_aside(void **state)
     check_set_aside(w);
 }
 
-static void test_a_link_in_place_of_the_file_is_not_followed(void **state)
+static void test_a_symlink_in_place_of_the_file_is_not_followed(void **state)
 {
     struct world *w = *state;
     char target[96];
@@ -242,7 +244,7 @@ static void test_a_link_in_place_of_the_file_is_not_followed(void **state)
     assert_int_equal(access(target, F_OK), -1);
 }
 
-/* After two damages within the same second both damaged files are kept. */
+/* If the journal is found damaged twice within the same second, both damaged files are kept. */
 static void test_two_damaged_files_are_kept(void **state)
 {
     struct world *w = *state;
@@ -264,8 +266,8 @@ static void test_two_damaged_files_are_kept(void **state)
     globfree(&g);
 }
 
-/* A log that was written in part, or overwritten, costs its last transactions only. */
-static void test_a_damaged_log_costs_its_last_transactions(void **state)
+/* A log that was written partially, or that was partially overwritten, loses only its last transactions. */
+static void test_a_damaged_log_loses_only_its_last_transactions(void **state)
 {
     struct world *w = *state;
     char log[128];
@@ -275,7 +277,7 @@ static void test_a_damaged_log_costs_its_last_transactions(void **state)
     if (pid == 0) {
         open_store(w, "boot");
         put(w, 1, 0);
-        _exit(0); /* the store isn't closed, so that the log stays */
+        _exit(0); /* the store isn't closed, so that the log isn't removed */
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     (void)snprintf(log, sizeof log, "%s-wal", w->file);
@@ -311,8 +313,8 @@ static void flip(const char *file, off_t at)
     (void)close(fd);
 }
 
-/* One flipped byte in SQLite's log makes SQLite ignore all later frames. The store detects this at any place: in the
- * header, in the first frame, and in the last frame. */
+/* One flipped byte in SQLite's log makes SQLite ignore all later frames. The store detects a flipped byte at any
+ * position: in the header, in the first frame, and in the last frame. */
 static void test_a_flipped_byte_in_the_log_is_detected(void **state)
 {
     struct world *w = *state;
@@ -330,10 +332,10 @@ static void test_a_flipped_byte_in_the_log_is_detected(void **state)
         assert_true(w->opened.log_frames < w->opened.log_promised);
         assert_true(w->opened.saved.incomplete);
         (void)snprintf(path, sizeof path, "%s-wal", w->opened.set_aside);
-        assert_int_equal(access(path, F_OK), 0); /* kept for an examination */
+        assert_int_equal(access(path, F_OK), 0); /* the damaged file is kept for an examination */
         put(w, 30, 0);
         close_store(w);
-        open_store(w, "boot"); /* the damage is reported once */
+        open_store(w, "boot"); /* the damage is reported only once */
         assert_false(w->opened.was_damaged || w->opened.was_rolled_back);
         load(w);
         assert_true(is_loaded(w, 30));
@@ -355,8 +357,9 @@ static void test_a_removed_log_is_detected(void **state)
     assert_int_equal(w->opened.log_frames, 0);
 }
 
-/* No damage is reported for a log that a kill left, at any length and after any number of checkpoints, for a partial
- * frame after the committed ones, for another boot, and for a missing or invalid mark. */
+/* A log that remains after nmd was killed is not reported as damaged. This holds for a log of any length, after any
+ * number of checkpoints, with a partial frame after the committed frames, of another boot, and with a missing or
+ * invalid mark. */
 static void test_a_log_left_by_a_kill_is_not_damaged(void **state)
 {
     struct world *w = *state;
@@ -393,8 +396,9 @@ static void test_a_log_left_by_a_kill_is_not_damaged(void **state)
     }
 }
 
-/* A lack of descriptors or inodes isn't taken for damage: the file stays in place, unchanged. */
-static void test_a_lack_of_descriptors_is_not_damage(void **state)
+/* When nmd has no more descriptors or inodes, the store doesn't report damage. The file stays in its place,
+ * unchanged. */
+static void test_a_lack_of_descriptors_is_not_reported_as_damage(void **state)
 {
     struct world *w = *state;
     struct rlimit rl, few;
@@ -421,9 +425,9 @@ static void test_a_lack_of_descriptors_is_not_damage(void **state)
     assert_int_equal(w->n_loaded, 1);
 }
 
-/* An unreadable row is reported once and moved away with its command, so that another row can be written in its
- * place. */
-static void test_a_bad_row_is_reported_once(void **state)
+/* An unreadable row is reported once. The row and its command are moved to other tables, so that another row with this
+ * id can be written. */
+static void test_an_unreadable_row_is_reported_once(void **state)
 {
     struct world *w = *state;
 
@@ -438,7 +442,7 @@ static void test_a_bad_row_is_reported_once(void **state)
     assert_int_equal(w->n_loaded, 1);
     load(w);
     assert_int_equal(w->n_bad, 0);
-    put(w, 1, 0); /* for instance from the container's copy */
+    put(w, 1, 0); /* for example with the data of the container's snapshot */
     close_store(w);
     assert_int_equal(query(w, "SELECT count(*) FROM bad_commands WHERE argv = '['"), 1);
     open_store(w, "boot");
@@ -447,7 +451,7 @@ static void test_a_bad_row_is_reported_once(void **state)
     assert_int_equal(w->n_loaded, 2);
 }
 
-static void test_a_damaged_file_is_replaced_at_run_time(void **state)
+static void test_a_damaged_file_is_replaced_while_nmd_is_running(void **state)
 {
     struct world *w = *state;
     uint64_t epoch;
@@ -467,8 +471,8 @@ static void test_a_damaged_file_is_replaced_at_run_time(void **state)
     assert_int_equal(w->opened.last_decision, 7);
 }
 
-/* The file has been unlinked while it is open: its contents are still saved. */
-static void test_a_removed_file_is_saved(void **state)
+/* The file has been removed while the store has it open. The store still recovers its contents. */
+static void test_the_contents_of_a_removed_file_are_recovered(void **state)
 {
     struct world *w = *state;
     char log[128];
@@ -491,7 +495,7 @@ static void test_a_removed_file_is_saved(void **state)
     assert_int_equal(w->opened.last_decision, 7);
 }
 
-static void test_bad_rows_are_moved_away(void **state)
+static void test_unreadable_rows_are_moved_to_another_table(void **state)
 {
     struct world *w = *state;
     static const char *const damages[] = {
@@ -558,25 +562,25 @@ int main(void)
         store_test(test_a_file_with_a_damaged_header_is_set_aside),
         store_test(test_a_file_with_damaged_roots_is_set_aside),
         store_test(test_a_truncated_file_is_reported),
-        store_test(test_rows_beside_damaged_pages_are_saved),
-        store_test(test_with_a_lost_boot_id_only_ended_containers_are_kept),
-        store_test(test_a_file_cut_in_a_page_is_set_aside),
-        store_test(test_a_file_that_is_no_database_is_replaced),
+        store_test(test_rows_outside_of_damaged_pages_are_recovered),
+        store_test(test_if_the_boot_id_is_lost_only_ended_containers_are_kept),
+        store_test(test_a_file_truncated_within_a_page_is_set_aside),
+        store_test(test_a_file_that_is_not_a_database_is_replaced),
         store_test(test_a_journal_of_a_later_version_is_replaced),
         store_test(test_a_database_with_wrong_tables_is_replaced),
-        store_test(test_a_foreign_database_is_replaced),
+        store_test(test_a_database_of_another_program_is_replaced),
         store_test(test_a_directory_in_place_of_the_file_is_set_aside),
-        store_test(test_a_link_in_place_of_the_file_is_not_followed),
+        store_test(test_a_symlink_in_place_of_the_file_is_not_followed),
         store_test(test_two_damaged_files_are_kept),
-        store_test(test_a_damaged_log_costs_its_last_transactions),
+        store_test(test_a_damaged_log_loses_only_its_last_transactions),
         store_test(test_a_flipped_byte_in_the_log_is_detected),
         store_test(test_a_removed_log_is_detected),
         store_test(test_a_log_left_by_a_kill_is_not_damaged),
-        store_test(test_a_lack_of_descriptors_is_not_damage),
-        store_test(test_a_bad_row_is_reported_once),
-        store_test(test_a_damaged_file_is_replaced_at_run_time),
-        store_test(test_a_removed_file_is_saved),
-        store_test(test_bad_rows_are_moved_away),
+        store_test(test_a_lack_of_descriptors_is_not_reported_as_damage),
+        store_test(test_an_unreadable_row_is_reported_once),
+        store_test(test_a_damaged_file_is_replaced_while_nmd_is_running),
+        store_test(test_the_contents_of_a_removed_file_are_recovered),
+        store_test(test_unreadable_rows_are_moved_to_another_table),
         store_test(test_text_that_is_not_utf8_is_refused),
     };
 

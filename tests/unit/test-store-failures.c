@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The journal when memory or the disk fails once, at each possible place. After each failure, all writes that were
- * reported as done are found, no row is incomplete, and a lack of memory isn't taken for damage.
+ * The journal when memory or the disk fails once, at each possible call. After each failure, all writes that were
+ * reported as done are found, no row is incomplete, and a lack of memory isn't reported as damage.
  */
 
 #include "tests/unit/store-world.h"
@@ -17,23 +17,23 @@
 #include "tests/unit/remove-tree.h"
 #include "tests/unit/sqlite-failures.h"
 
-/* ---- stories ------------------------------------------------------------------------------------------------ */
+/* ---- what a store is used for ------------------------------------------------------------------------------- */
 
-#define N_BEFORE 3u /* containers in the file before anything fails */
+#define N_BEFORE 3u /* number of containers in the file before any call fails */
 
-/* The reported results of one life of a store. */
+/* The results that a store reported while it was open. */
 struct reported {
     int open;
-    bool is_kept; /* the new container is written, or is kept for later */
+    bool is_kept; /* the new container has been written, or is kept in memory for a later write */
 };
 
 struct story {
     void (*prepare)(struct world *w);
-    void (*live)(struct world *w, struct reported *t); /* runs while something fails */
-    bool damaged; /* earlier rows may be missing if the store reports that */
+    void (*live)(struct world *w, struct reported *t); /* called while a call of the store fails */
+    bool damaged; /* earlier rows may be missing only if the store has reported this */
 };
 
-static struct nm_container *new_container, *old_containers[N_BEFORE]; /* containers */
+static struct nm_container *new_container, *old_containers[N_BEFORE]; /* number of containers */
 
 static int make_containers(void **state)
 {
@@ -74,7 +74,7 @@ static void fill(struct world *w)
     close_store(w);
 }
 
-/* Whether a write with this result is done, or is kept in memory for later. */
+/* Returns whether a write with this result has been done, or is kept in memory for a later write. */
 static bool is_kept_in_memory_or_file(int r)
 {
     return r == 0 || r == -ENOSPC || r == -EIO || r == -EROFS || r == -EBUSY || r == -EMFILE || r == -EUCLEAN;
@@ -98,7 +98,7 @@ static void count_value(const char *key, const char *value, void *userdata)
     ++*(unsigned *)userdata;
 }
 
-/* Reading returns all rows or an error. */
+/* A read returns all rows or an error. */
 static void read_all(struct world *w)
 {
     unsigned n = 0, n_bad = 0, n_decisions = 0, n_values = 0;
@@ -129,7 +129,7 @@ static void write_in_ways(struct world *w, struct reported *t)
     (void)nm_store_flush(w->store);
 }
 
-/* The whole life of a store: it is opened, read, written in several ways, and closed. */
+/* A store is opened, read, written in several ways, and closed. */
 static void live(struct world *w, struct reported *t)
 {
     t->open = nm_store_open(w->dir, "boot", &w->store, &w->opened);
@@ -143,7 +143,7 @@ static void live(struct world *w, struct reported *t)
     close_store(w);
 }
 
-/* The life of a store whose file is set aside in the middle. */
+/* A store whose file is set aside as damaged while the store is open. */
 static void live_and_restart(struct world *w, struct reported *t)
 {
     t->open = nm_store_open(w->dir, "boot", &w->store, &w->opened);
@@ -152,14 +152,14 @@ static void live_and_restart(struct world *w, struct reported *t)
     nm_store_take_into_use(w->store);
     if (nm_store_restart(w->store, &w->opened) < 0)
         w->opened.saved.incomplete = true;
-    for (unsigned i = 0; i < N_BEFORE; i++) /* writes all known containers, as the manager does */
+    for (unsigned i = 0; i < N_BEFORE; i++) /* writes all known containers again, as the manager does */
         if (!is_kept_in_memory_or_file(nm_store_put_container(w->store, old_containers[i])))
             w->opened.saved.incomplete = true;
     write_in_ways(w, t);
     close_store(w);
 }
 
-/* Opens the file again without failures. */
+/* Opens the file again while no call fails. */
 static void check_after(struct world *w, const struct story *story, const struct reported *t)
 {
     bool may_lack = story->damaged && (t->open < 0 || w->opened.saved.incomplete);
@@ -214,7 +214,8 @@ static const struct story stories[] = {
 
 /* ---- memory ------------------------------------------------------------------------------------------------- */
 
-/* Returns the next allocation to fail. SQLite allocates some thousand times, so the steps become larger. */
+/* Returns the number of the next allocation that fails. SQLite makes some thousand allocations, so the steps become
+ * larger. */
 static unsigned next(unsigned n)
 {
     return n + 1 + n / 100;
@@ -238,7 +239,7 @@ static void run_without_memory(struct world *w, const struct story *story)
     }
 }
 
-static void test_no_write_is_lost_without_memory(void **state)
+static void test_no_write_is_lost_if_an_allocation_fails(void **state)
 {
     for (size_t i = 0; i < NM_ARRAY_SIZE(stories); i++)
         run_without_memory(*state, &stories[i]);
@@ -281,8 +282,8 @@ static void test_no_write_is_lost_on_a_failing_disk(void **state)
             run_with(*state, &stories[i], &troubles[k]);
 }
 
-/* Each error has its own advice, since the wrong advice would mislead an administrator. */
-static void test_advice_names_space_only_when_space_is_short(void **state)
+/* Each error message has its own advice, since wrong advice would mislead an administrator. */
+static void test_the_advice_mentions_disk_space_only_if_space_is_missing(void **state)
 {
     static const struct {
         int error;
@@ -326,7 +327,7 @@ static void damage_a_row(struct world *w)
     run_sql(w, "UPDATE containers SET vcores_milli = -1 WHERE seq = 2");
 }
 
-/* The row is moved from containers to bad_containers, and its command to bad_commands. */
+/* The row is moved from the table containers to bad_containers, and its command is moved to bad_commands. */
 static void assert_bad_row_is_moved(struct world *w)
 {
     assert_int_equal(w->n_loaded, N_BEFORE - 1);
@@ -335,8 +336,8 @@ static void assert_bad_row_is_moved(struct world *w)
     assert_int_equal(query(w, "SELECT count(*) FROM bad_commands"), 1);
 }
 
-/* After a failure the row is either moved away completely or still in place. */
-static void test_a_bad_row_is_moved_in_spite_of_a_failure(void **state)
+/* After a failure the row either has been moved completely or is still in its table. */
+static void test_an_unreadable_row_is_moved_completely_or_not_at_all(void **state)
 {
     static const struct story story = {damage_a_row, NULL, false};
     struct world *w = *state;
@@ -368,11 +369,11 @@ static void test_a_bad_row_is_moved_in_spite_of_a_failure(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        store_test(test_no_write_is_lost_without_memory),
+        store_test(test_no_write_is_lost_if_an_allocation_fails),
         store_test(test_no_write_is_lost_on_a_failing_disk),
-        cmocka_unit_test(test_advice_names_space_only_when_space_is_short),
+        cmocka_unit_test(test_the_advice_mentions_disk_space_only_if_space_is_missing),
         store_test(test_a_write_that_fails_once_is_kept_in_memory),
-        store_test(test_a_bad_row_is_moved_in_spite_of_a_failure),
+        store_test(test_an_unreadable_row_is_moved_completely_or_not_at_all),
     };
 
     return cmocka_run_group_tests(tests, make_containers, drop_containers);

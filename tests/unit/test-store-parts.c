@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Parts of the journal with files that something else has written: the copy beside a container, and the log with its
- * mark. Also the handling of SQLite's errors. */
+/* Parts of the journal whose files another program has written: the snapshot of a container, and the log with its mark.
+ * The test also covers the conversion of SQLite's errors. */
 
 #include "tests/unit/store-world.h"
 
@@ -17,7 +17,7 @@
 #include "agent/store/wal-mark.h"
 #include "agent/store/store-internal.h"
 
-/* ---- the copy ----------------------------------------------------------------------------------------------- */
+/* ---- the snapshot of a container ---------------------------------------------------------------------------- */
 
 static char copy_dir[160], copy_file[192], blob_file[192];
 
@@ -43,8 +43,8 @@ static int read_copy(void)
     return r;
 }
 
-/* Changes a member of the copy. path: names of members, separated by dots. value: JSON, or NULL to remove the
- * member. */
+/* Changes a member of the snapshot. path has the names of members, separated by dots. value is JSON, or NULL to remove
+ * the member. */
 static void change_copy(const char *path, const char *value)
 {
     json_t *top = json_load_file(copy_file, 0, NULL), *j = top;
@@ -65,7 +65,7 @@ static void change_copy(const char *path, const char *value)
     json_decref(top);
 }
 
-static void test_a_changed_copy_is_refused(void **state)
+static void test_an_invalid_change_of_a_snapshot_is_refused(void **state)
 {
     static const char *const changes[][2] = {
         {"format", "2"},
@@ -119,8 +119,8 @@ static void test_a_changed_copy_is_refused(void **state)
     }
 }
 
-/* Reads a copy of an earlier version, which lacks later members. */
-static void test_a_copy_of_an_earlier_version_is_read(void **state)
+/* Reads a snapshot of an earlier version, which lacks later members. */
+static void test_a_snapshot_of_an_earlier_version_is_read(void **state)
 {
     write_copy(*state);
     change_copy("container.log_dir", NULL);
@@ -128,13 +128,13 @@ static void test_a_copy_of_an_earlier_version_is_read(void **state)
     assert_int_equal(read_copy(), 0);
 }
 
-static void test_a_copy_that_is_no_file_is_refused(void **state)
+static void test_a_snapshot_that_is_not_a_regular_file_is_refused(void **state)
 {
     struct world *w = *state;
 
     write_copy(w);
     assert_int_equal(unlink(blob_file), 0);
-    assert_int_equal(read_copy(), -EBADMSG); /* the copy refers to the file */
+    assert_int_equal(read_copy(), -EBADMSG); /* the snapshot refers to the file of the blob, which is missing */
     assert_int_equal(symlink("/etc/passwd", blob_file), 0);
     assert_int_equal(read_copy(), -ELOOP);
     write_copy(w);
@@ -152,8 +152,8 @@ static void test_a_copy_that_is_no_file_is_refused(void **state)
     assert_int_equal(read_copy(), -EBADMSG);
 }
 
-/* A text that JSON can't represent is refused, and the old copy stays. */
-static void test_a_copy_that_is_not_utf8_is_not_written(void **state)
+/* A text that JSON can't represent is refused, and the old snapshot remains. */
+static void test_a_snapshot_that_is_not_utf8_is_not_written(void **state)
 {
     static char bad[] = "\xff\xfe";
     struct world *w = *state;
@@ -177,8 +177,8 @@ static void test_a_copy_that_is_not_utf8_is_not_written(void **state)
     assert_int_equal(read_copy(), 0);
 }
 
-/* The copy's directory can't be created. */
-static void test_a_copy_that_can_not_be_written_is_an_error(void **state)
+/* The directory of the snapshot can't be created. */
+static void test_a_snapshot_that_can_not_be_written_is_an_error(void **state)
 {
     struct world *w = *state;
     _cleanup_(nm_container_freep) struct nm_container *c = make(1);
@@ -193,7 +193,7 @@ static void test_a_copy_that_can_not_be_written_is_an_error(void **state)
 
 /* ---- the mark of the log ------------------------------------------------------------------------------------ */
 
-/* Offsets of numbers in SQLite's log: in its header and in its first frame. */
+/* Offsets of numbers in the header of SQLite's log and in its first frame. */
 enum { MAGIC = 0, PAGE = 8, SALT = 16, SALT_2 = 20, SUM = 24, SUM_2 = 28, FRAME_SALT = 32 + 8, FRAME_SUM_2 = 32 + 20 };
 
 static uint32_t number_at(const char *file, off_t at)
@@ -251,7 +251,7 @@ static void test_a_changed_log_is_detected(void **state)
         assert_int_equal(check_mark(w, &frames), 0);
     }
     v = number_at(log, SALT);
-    set_number(log, SALT, v + 1); /* the next log, for which there is no mark yet */
+    set_number(log, SALT, v + 1); /* the log has been replaced by the next one, which has no mark yet */
     assert_int_equal(check_mark(w, &frames), 0);
     assert_int_equal(truncate(log, 10), 0);
     assert_int_equal(check_mark(w, &frames), -EUCLEAN);
@@ -264,7 +264,7 @@ static void set_time(const char *file, time_t sec, long nsec)
     assert_int_equal(utimensat(AT_FDCWD, file, t, 0), 0);
 }
 
-/* An empty log is a loss, unless a checkpoint has moved its contents to the database since. */
+/* An empty log has lost transactions, unless a checkpoint has copied its contents to the database since the mark. */
 static void test_an_emptied_log_is_detected(void **state)
 {
     struct world *w = *state;
@@ -284,11 +284,11 @@ static void test_an_emptied_log_is_detected(void **state)
     assert_int_equal(check_mark(w, &frames), -EUCLEAN);
     set_time(w->file, 1001, 0);
     assert_int_equal(check_mark(w, &frames), 0);
-    assert_int_equal(unlink(w->file), 0); /* a missing database can't be rolled back */
+    assert_int_equal(unlink(w->file), 0); /* a missing database can't have been replaced by an older one */
     assert_int_equal(check_mark(w, &frames), 0);
     assert_int_equal(unlink(log), 0);
     assert_int_equal(symlink("nowhere", log), 0);
-    assert_int_equal(check_mark(w, &frames), 0); /* opening the database will report the error */
+    assert_int_equal(check_mark(w, &frames), 0); /* opening the database will report this error */
 }
 
 static void test_a_changed_mark_is_detected(void **state)
@@ -311,8 +311,8 @@ static void test_a_changed_mark_is_detected(void **state)
     assert_int_equal(check_mark(w, &frames), 0);
 }
 
-/* Without a mark nothing is known about the log, and all else works. */
-static void test_without_a_mark_the_log_is_unknown(void **state)
+/* Without a mark, the state of the log is unknown, and all other functions work. */
+static void test_without_a_mark_the_state_of_the_log_is_unknown(void **state)
 {
     struct nm_wal_mark k = NM_STORE_MARK_NULL;
     struct world *w = *state;
@@ -340,7 +340,7 @@ static void test_without_a_mark_the_log_is_unknown(void **state)
 
 /* ---- errors of SQLite --------------------------------------------------------------------------------------- */
 
-static void test_codes_of_sqlite_become_errno(void **state)
+static void test_error_codes_of_sqlite_are_converted_to_errno(void **state)
 {
     static const struct {
         int code, error;
@@ -369,7 +369,7 @@ static void test_codes_of_sqlite_become_errno(void **state)
         assert_int_equal(nm_store_error(NULL, codes[i].code), codes[i].error);
 }
 
-static void test_a_query_without_a_row_is_an_error(void **state)
+static void test_a_query_that_returns_no_row_is_an_error(void **state)
 {
     int64_t v = 7;
     sqlite3 *db;
@@ -387,17 +387,17 @@ static void test_a_query_without_a_row_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        store_test(test_a_changed_copy_is_refused),
-        store_test(test_a_copy_of_an_earlier_version_is_read),
-        store_test(test_a_copy_that_is_no_file_is_refused),
-        store_test(test_a_copy_that_is_not_utf8_is_not_written),
-        store_test(test_a_copy_that_can_not_be_written_is_an_error),
+        store_test(test_an_invalid_change_of_a_snapshot_is_refused),
+        store_test(test_a_snapshot_of_an_earlier_version_is_read),
+        store_test(test_a_snapshot_that_is_not_a_regular_file_is_refused),
+        store_test(test_a_snapshot_that_is_not_utf8_is_not_written),
+        store_test(test_a_snapshot_that_can_not_be_written_is_an_error),
         store_test(test_a_changed_log_is_detected),
         store_test(test_an_emptied_log_is_detected),
         store_test(test_a_changed_mark_is_detected),
-        store_test(test_without_a_mark_the_log_is_unknown),
-        cmocka_unit_test(test_codes_of_sqlite_become_errno),
-        cmocka_unit_test(test_a_query_without_a_row_is_an_error),
+        store_test(test_without_a_mark_the_state_of_the_log_is_unknown),
+        cmocka_unit_test(test_error_codes_of_sqlite_are_converted_to_errno),
+        cmocka_unit_test(test_a_query_that_returns_no_row_is_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The journal on real files: rows are read back as written, also after a SIGKILL and a reboot; and the cost of
- * writes. */
+/* The journal with real files: rows are read as they were written, also after a SIGKILL and after a reboot. The test
+ * also measures the cost of writes. */
 
 #include "tests/unit/store-world.h"
 
@@ -16,14 +16,14 @@
 
 static unsigned n_synced;
 
-/* Counts SQLite's calls. */
+/* Counts calls of SQLite. */
 __attribute__((visibility("default"))) int fdatasync(int fd)
 {
     n_synced++;
     return (int)syscall(SYS_fdatasync, fd);
 }
 
-/* Each column has a different value, so that mixed-up columns are noticed. */
+/* Each column has a different value, so that a mix-up of columns is noticed. */
 static struct nm_container *make_full(void)
 {
     struct nm_container *c = make(7);
@@ -74,7 +74,7 @@ static struct nm_container *make_full(void)
     return c;
 }
 
-static void test_rows_read_back_as_written(void **state)
+static void test_rows_are_read_as_they_were_written(void **state)
 {
     struct world *w = *state;
     _cleanup_(nm_container_freep) struct nm_container *c = make_full();
@@ -97,8 +97,8 @@ static void test_rows_read_back_as_written(void **state)
     assert_same(w->loaded[0], c);
 }
 
-/* A journal of the first version lacks later columns: its rows are read, and so are rows that such a version writes
- * after a downgrade. */
+/* A journal of the first version lacks later columns. Its rows can be read, and so can rows that an nmd of the first
+ * version writes after a downgrade. */
 static void test_a_journal_of_the_first_version_is_read(void **state)
 {
     struct world *w = *state;
@@ -128,7 +128,7 @@ static void test_a_journal_of_the_first_version_is_read(void **state)
     c->exit_cause = NM_REASON_SHED;
     assert_int_equal(nm_store_put_container(w->store, c), 0);
     close_store(w);
-    run_sql(w, "UPDATE containers SET vcores_milli = -1"); /* an invalid row is moved away */
+    run_sql(w, "UPDATE containers SET vcores_milli = -1"); /* an invalid row is moved to another table */
     open_store(w, "boot");
     load(w);
     assert_int_equal(w->n_bad, 1);
@@ -136,7 +136,7 @@ static void test_a_journal_of_the_first_version_is_read(void **state)
     assert_int_equal(query(w, "SELECT count(*) FROM bad_containers WHERE exit_cause = 'shed'"), 1);
 }
 
-static void test_a_blob_reads_back_as_written(void **state)
+static void test_a_blob_is_read_as_it_was_written(void **state)
 {
     struct world *w = *state;
     _cleanup_(nm_container_freep) struct nm_container *c = make(1);
@@ -147,7 +147,7 @@ static void test_a_blob_reads_back_as_written(void **state)
     assert_int_equal(nm_container_set_blob(c, large, NM_BLOB_MAX), 0);
     free(large);
     open_store(w, "boot");
-    (void)nm_store_begin(w->store); /* a failure inside a transaction would keep the row as text */
+    (void)nm_store_begin(w->store); /* a failure inside a transaction would otherwise store the blob as text */
     assert_int_equal(nm_store_put_container(w->store, c), 0);
     assert_int_equal(nm_store_commit(w->store), 0);
     load(w);
@@ -163,7 +163,7 @@ static void test_a_blob_reads_back_as_written(void **state)
     load(w);
     assert_same(w->loaded[0], c);
     assert_int_equal(nm_container_set_blob(c, "again", 5), 0);
-    assert_int_equal(nm_store_put_container(w->store, c), 0); /* the blob was missing in the journal only */
+    assert_int_equal(nm_store_put_container(w->store, c), 0); /* only the journal lacked the blob */
     load(w);
     assert_same(w->loaded[0], c);
     assert_int_equal(nm_store_delete_container(w->store, c->id), 0);
@@ -171,8 +171,8 @@ static void test_a_blob_reads_back_as_written(void **state)
     assert_int_equal(query(w, "SELECT count(*) FROM owner_blobs"), 0);
 }
 
-/* If a sentence was cut in the middle of a character, only that character is dropped. */
-static void test_a_sentence_cut_in_a_character_loses_only_it(void **state)
+/* If a sentence was cut within a character, only the incomplete character is dropped. */
+static void test_a_sentence_cut_within_a_character_loses_only_this_character(void **state)
 {
     struct world *w = *state;
     _cleanup_(nm_container_freep) struct nm_container *c = make(1), *again = NULL;
@@ -203,7 +203,7 @@ static void test_rows_are_updated_and_deleted(void **state)
     assert_int_equal(nm_store_put_container(w->store, c), 0);
     put(w, 1, 0);
     load(w);
-    assert_int_equal(w->n_loaded, 3); /* in order of arrival */
+    assert_int_equal(w->n_loaded, 3); /* rows are in the order of arrival */
     assert_int_equal(w->loaded[0]->view.seq, 1);
     assert_same(w->loaded[1], c);
     assert_int_equal(nm_store_delete_container(w->store, c->id), 0);
@@ -213,14 +213,14 @@ static void test_rows_are_updated_and_deleted(void **state)
     load(w);
     assert_int_equal(w->n_loaded, 2);
     assert_int_equal(w->loaded[1]->view.seq, 3);
-    /* A number is never given again, even after its container was deleted. */
+    /* A number is never used again, even after its container has been deleted. */
     assert_int_equal(nm_store_delete_container(w->store, w->loaded[1]->id), 0);
     close_store(w);
     open_store(w, "boot");
     assert_int_equal(w->opened.last_seq, 3);
 }
 
-/* nmd is killed by SIGKILL with the store open: all committed rows are found. */
+/* nmd is killed with SIGKILL while the store is open. All committed rows are found afterwards. */
 static void test_a_kill_loses_no_committed_row(void **state)
 {
     struct world *w = *state;
@@ -232,7 +232,7 @@ static void test_a_kill_loses_no_committed_row(void **state)
         for (unsigned i = 1; i <= 50; i++)
             put(w, i, 0);
         (void)nm_store_begin(w->store);
-        put(w, 51, 0); /* not committed */
+        put(w, 51, 0); /* this row was not committed */
         (void)kill(getpid(), SIGKILL);
         _exit(1);
     }
@@ -259,7 +259,7 @@ static void test_another_boot_is_recognized(void **state)
     open_store(w, "two");
     assert_false(w->opened.same_boot);
     assert_int_equal(w->opened.epoch, epoch);
-    /* nmd dies after it has handled the first container. */
+    /* nmd is killed after it has handled the first container. */
     load(w);
     w->loaded[0]->view.state = NM_COMPLETED;
     assert_int_equal(nm_store_put_container(w->store, w->loaded[0]), 0);
@@ -274,9 +274,9 @@ static void test_another_boot_is_recognized(void **state)
     assert_true(w->opened.same_boot);
 }
 
-/* After a crash of the host the journal counts as not closed until an nmd has taken it into use. An nmd whose start
- * fails doesn't change that. */
-static void test_a_clean_end_is_recognized(void **state)
+/* After a crash of the host the journal counts as not closed properly until an nmd has started with it. An nmd that
+ * fails to start doesn't change this. */
+static void test_the_store_knows_whether_it_was_closed_properly(void **state)
 {
     struct world *w = *state;
 
@@ -296,7 +296,7 @@ static void test_a_clean_end_is_recognized(void **state)
     }
 }
 
-static void test_values_read_back_as_written(void **state)
+static void test_values_are_read_as_they_were_written(void **state)
 {
     struct world *w = *state;
     char buf[8], long_key[NM_STORE_KEY_SIZE + 1] = "";
@@ -312,7 +312,7 @@ static void test_values_read_back_as_written(void **state)
     assert_int_equal(nm_store_put_value(w->store, long_key, "v"), -EINVAL);
 }
 
-static void test_a_transaction_is_written_as_a_whole(void **state)
+static void test_a_transaction_is_written_completely_or_not_at_all(void **state)
 {
     struct world *w = *state;
 
@@ -330,14 +330,14 @@ static void test_a_transaction_is_written_as_a_whole(void **state)
     assert_int_equal(w->n_loaded, 2);
 }
 
-static void test_decisions_read_back_as_written(void **state)
+static void test_decisions_are_read_as_they_were_written(void **state)
 {
     struct world *w = *state;
 
     open_store(w, "boot");
     for (uint64_t i = 1; i <= 10; i++)
         put_decision(w, i, i % 2 ? "odd" : "even", 0);
-    put_decision(w, 4, "even", 0); /* again, now with its outcome */
+    put_decision(w, 4, "even", 0); /* the same decision again, now with its outcome */
     load_decisions(w, NULL, 3);
     assert_int_equal(w->n_decisions, 3);
     assert_int_equal(w->decisions[0].number, 8);
@@ -358,7 +358,7 @@ static void test_decisions_read_back_as_written(void **state)
     assert_int_equal(w->decisions[2].number, 10);
 }
 
-static void test_a_second_daemon_is_refused(void **state)
+static void test_a_second_process_can_not_open_the_store(void **state)
 {
     struct world *w = *state;
     struct nm_store *other;
@@ -378,10 +378,10 @@ static void test_a_missing_directory_is_an_error(void **state)
     assert_null(w->store);
 }
 
-/* ---- cost ---------------------------------------------------------------------------- */
+/* ---- cost of writes ------------------------------------------------------------------ */
 
-/* A write doesn't sync, which would take milliseconds. Only checkpoints of the log sync from time to time. The test
- * prints the time without judging it, since the machine may be busy. */
+/* A write doesn't sync the file, since a sync takes milliseconds. Only checkpoints of the log sync the file from time
+ * to time. The test prints the measured time but doesn't check it, since the machine may be busy. */
 static void test_a_write_does_not_sync(void **state)
 {
     struct world *w = *state;
@@ -389,7 +389,8 @@ static void test_a_write_does_not_sync(void **state)
     uint64_t best = UINT64_MAX;
 
     open_store(w, "boot");
-    nm_store_take_into_use(w->store); /* so that closing leaves a mark, which the next use removes */
+    /* so that closing the store leaves a mark, which the next use of the store removes */
+    nm_store_take_into_use(w->store);
     close_store(w);
     open_store(w, "boot");
     n_synced = 0;
@@ -423,8 +424,8 @@ static clock_t cost_of(struct world *w, unsigned first, unsigned n)
     return clock() - begin;
 }
 
-/* After a reboot the ends of all containers are one transaction: in a long transaction a write costs as much as in a
- * short one. */
+/* After a reboot the ends of all containers are written in one transaction. In a long transaction a write takes no more
+ * time than in a short one. */
 static void test_a_long_transaction_does_not_slow_writes(void **state)
 {
     struct world *w = *state;
@@ -437,7 +438,7 @@ static void test_a_long_transaction_does_not_slow_writes(void **state)
     last = cost_of(w, 38000, 2000);
     assert_int_equal(nm_store_commit(w->store), 0);
     print_message("2000 writes: %ld us, behind 38,000 others: %ld us\n", (long)first, (long)last);
-    assert_true(last < 10 * first); /* the factor was 38 before it was fixed */
+    assert_true(last < 10 * first); /* the factor was 38 before this was fixed */
 }
 
 #define store_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -445,18 +446,18 @@ static void test_a_long_transaction_does_not_slow_writes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        store_test(test_rows_read_back_as_written),
+        store_test(test_rows_are_read_as_they_were_written),
         store_test(test_a_journal_of_the_first_version_is_read),
-        store_test(test_a_blob_reads_back_as_written),
-        store_test(test_a_sentence_cut_in_a_character_loses_only_it),
+        store_test(test_a_blob_is_read_as_it_was_written),
+        store_test(test_a_sentence_cut_within_a_character_loses_only_this_character),
         store_test(test_rows_are_updated_and_deleted),
         store_test(test_a_kill_loses_no_committed_row),
         store_test(test_another_boot_is_recognized),
-        store_test(test_a_clean_end_is_recognized),
-        store_test(test_values_read_back_as_written),
-        store_test(test_a_transaction_is_written_as_a_whole),
-        store_test(test_decisions_read_back_as_written),
-        store_test(test_a_second_daemon_is_refused),
+        store_test(test_the_store_knows_whether_it_was_closed_properly),
+        store_test(test_values_are_read_as_they_were_written),
+        store_test(test_a_transaction_is_written_completely_or_not_at_all),
+        store_test(test_decisions_are_read_as_they_were_written),
+        store_test(test_a_second_process_can_not_open_the_store),
         store_test(test_a_missing_directory_is_an_error),
         store_test(test_a_write_does_not_sync),
         store_test(test_a_long_transaction_does_not_slow_writes),

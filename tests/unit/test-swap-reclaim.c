@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Reclaim to swap in pieces. A child process acts as the kernel and swaps what is written to memory.reclaim. */
+/* Reclaim of memory to swap in pieces. A child process acts as the kernel: it "swaps" the amount that is written to
+ * memory.reclaim. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +21,7 @@
 #include "util/macros.h"
 
 #define HELD (64 * NM_MIB)
-#define SWAPPED (5 * NM_MIB) /* in swap at the beginning */
+#define SWAPPED (5 * NM_MIB) /* bytes in swap at the beginning */
 
 struct world {
     char path[64];
@@ -28,7 +29,7 @@ struct world {
     pid_t kernel;
 };
 
-/* Writes a file in one call, so that readers never see a part. */
+/* Writes a file in one call, so that readers never see an incomplete file. */
 static void put(const struct world *w, const char *file, const char *text)
 {
     int fd = openat(w->cg.dir_fd, file, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
@@ -60,7 +61,7 @@ static uint64_t limit_of(const struct world *w)
     return nm_read_file_at(w->cg.dir_fd, "memory.swap.max", text, sizeof text, NULL) < 0 ? 0 : strtoull(text, NULL, 10);
 }
 
-/* Swaps the requested amount within memory.swap.max, and notes requests for more than a piece. */
+/* Swaps the requested amount, up to memory.swap.max, and records requests for more than one piece. */
 static _Noreturn void be_kernel(const struct world *w, int fifo)
 {
     uint64_t anon = HELD, swap = SWAPPED;
@@ -146,7 +147,7 @@ static void test_memory_is_reclaimed_in_pieces(void **state)
     assert_int_equal(faccessat(w->cg.dir_fd, "too-much", F_OK, 0), -1);
 }
 
-/* Locked memory can't be swapped. */
+/* The kernel can't swap locked memory. */
 static void test_locked_memory_is_not_reclaimed(void **state)
 {
     struct world *w = *state;
@@ -171,8 +172,9 @@ static void spoil(const struct world *w, const char *file)
     assert_int_equal(mkdirat(w->cg.dir_fd, file, 0700), 0);
 }
 
-/* If swap can't be limited, no reclaim is requested, since the kernel might swap all memory. */
-static void test_without_a_limit_of_swap_nothing_is_reclaimed(void **state)
+/* If the swap of the cgroup can't be limited, nmd requests no reclaim, since the kernel might swap all memory of the
+ * cgroup. */
+static void test_if_swap_can_not_be_limited_no_memory_is_reclaimed(void **state)
 {
     struct world *w = *state;
 
@@ -195,7 +197,7 @@ static void test_a_failed_reclaim_restores_the_swap_limit(void **state)
     assert_unlimited(w);
 }
 
-static void test_without_accounting_of_swap_nothing_is_reclaimed(void **state)
+static void test_without_swap_accounting_no_memory_is_reclaimed(void **state)
 {
     struct world *w = *state;
 
@@ -213,9 +215,9 @@ int main(void)
         TEST(test_memory_is_reclaimed_in_pieces),
         TEST(test_locked_memory_is_not_reclaimed),
         TEST(test_a_cgroup_without_memory_stat_is_an_error),
-        TEST(test_without_a_limit_of_swap_nothing_is_reclaimed),
+        TEST(test_if_swap_can_not_be_limited_no_memory_is_reclaimed),
         TEST(test_a_failed_reclaim_restores_the_swap_limit),
-        TEST(test_without_accounting_of_swap_nothing_is_reclaimed),
+        TEST(test_without_swap_accounting_no_memory_is_reclaimed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

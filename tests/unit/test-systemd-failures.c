@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The systemd backend when memory or other resources are lacking: each library call that can fail does so once. In each
- * case an operation either doesn't begin or ends exactly once, a failed operation is undone, and the next one succeeds.
+ * The systemd backend when memory or other resources are missing: each library call that can fail does so once. In each
+ * case an operation either doesn't begin or completes exactly once, a failed operation is undone, and the next
+ * operation succeeds.
  */
 
 #include <setjmp.h>
@@ -23,7 +24,7 @@ static bool is_shortage(int r)
     return r == -ENOMEM || r == -EMFILE;
 }
 
-static void test_each_failed_call_of_a_start_is_an_error(void **state)
+static void test_each_failed_call_during_the_start_of_the_backend_is_an_error(void **state)
 {
     struct world *w = *state;
     bool failed = true;
@@ -45,8 +46,8 @@ static void test_each_failed_call_of_a_start_is_an_error(void **state)
     assert_int_equal(world_start(w), 0);
 }
 
-/* Expects that the operation either failed to begin or ends once. Without an event source for its time it may end at
- * its deadline only. */
+/* Checks that the operation either failed to begin or completes once. Without a timer for its deadline, the operation
+ * may complete only at its deadline. */
 static void ends_once(struct world *w, int r, const struct answer *a)
 {
     if (r < 0) {
@@ -90,18 +91,19 @@ static void create_or_fail(struct world *w, bool job_is_early)
     nm_cgroup_free(created(w, "c2"));
 }
 
-static void test_each_failed_call_of_a_creation_is_an_error(void **state)
+static void test_each_failed_call_during_the_creation_of_a_scope_is_an_error(void **state)
 {
     create_or_fail(*state, false);
 }
 
-/* The job's end arrives before its name is known, and is kept until then. */
-static void test_an_early_end_of_a_job_is_kept(void **state)
+/* systemd reports the end of a job before nmd knows the name of the job. nmd remembers the end until it knows the
+ * name. */
+static void test_the_end_of_a_job_is_remembered_until_its_name_is_known(void **state)
 {
     create_or_fail(*state, true);
 }
 
-static void test_each_failed_call_of_limits_is_an_error(void **state)
+static void test_each_failed_call_while_setting_limits_is_an_error(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup *cg = created(w, "c1");
@@ -125,7 +127,7 @@ static void test_each_failed_call_of_limits_is_an_error(void **state)
     nm_cgroup_free(cg);
 }
 
-/* A failed step of the reconnection is repeated. */
+/* A step of the reconnection that has failed is repeated. */
 static void test_each_failed_step_of_a_reconnection_is_repeated(void **state)
 {
     struct world *w = *state;
@@ -151,7 +153,7 @@ static void test_each_failed_step_of_a_reconnection_is_repeated(void **state)
     nm_cgroup_free(created(w, "c2"));
 }
 
-/* A failed subscription is repeated, since systemd sends no signals without one. */
+/* A subscription that has failed is repeated, since systemd sends no signals without a subscription. */
 static void test_a_failed_subscription_is_repeated(void **state)
 {
     struct world *w = *state;
@@ -177,8 +179,8 @@ static void take(struct nm_cgroup *cg, const char *id, void *userdata)
     nm_cgroup_free(cg);
 }
 
-/* Tests the operations that complete at once. */
-static void test_each_failed_call_of_other_operations_is_an_error(void **state)
+/* Tests the operations that complete without waiting for systemd. */
+static void test_each_failed_call_of_immediate_operations_is_an_error(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup *cg = created(w, "c1");
@@ -205,13 +207,14 @@ static void test_each_failed_call_of_other_operations_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_each_failed_call_of_a_start_is_an_error, world_alone, world_teardown),
-        started(test_each_failed_call_of_a_creation_is_an_error),
-        started(test_an_early_end_of_a_job_is_kept),
-        started(test_each_failed_call_of_limits_is_an_error),
+        cmocka_unit_test_setup_teardown(test_each_failed_call_during_the_start_of_the_backend_is_an_error,
+                                        world_alone, world_teardown),
+        started(test_each_failed_call_during_the_creation_of_a_scope_is_an_error),
+        started(test_the_end_of_a_job_is_remembered_until_its_name_is_known),
+        started(test_each_failed_call_while_setting_limits_is_an_error),
         cmocka_unit_test_setup_teardown(test_each_failed_step_of_a_reconnection_is_repeated, world_bus, world_teardown),
         cmocka_unit_test_setup_teardown(test_a_failed_subscription_is_repeated, world_bus, world_teardown),
-        started(test_each_failed_call_of_other_operations_is_an_error),
+        started(test_each_failed_call_of_immediate_operations_is_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

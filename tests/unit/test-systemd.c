@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The systemd backend over a real connection to a fake service manager, whose answers the test selects: the requests,
- * and the handling of each answer and of missing ones. tests/vm/cgroup-backend.c uses the real systemd.
+ * The systemd backend over a real D-Bus connection to a fake service manager, whose answers the test selects. The test
+ * checks the requests, and the handling of each answer and of missing answers. tests/vm/cgroup-backend.c uses the real
+ * systemd.
  */
 
 #include <setjmp.h>
@@ -22,7 +23,7 @@
 #include "util/clock.h"
 #include "util/error.h"
 
-/* ---- starting -------------------------------------------------------------------------------- */
+/* ---- start of the backend -------------------------------------------------------------------- */
 
 static void test_the_backend_starts(void **state)
 {
@@ -33,8 +34,8 @@ static void test_the_backend_starts(void **state)
     assert_true(w->b->user_manager && w->b->tells_of_stops);
     assert_true(w->b->feature[NM_CGROUP_CPU_IDLE]);
     assert_true(w->b->feature[NM_CGROUP_FREEZE]);
-    assert_false(w->b->feature[NM_CGROUP_RECLAIM]); /* the file for this feature doesn't exist */
-    /* Without accounting and a weight, systemd would enable no controllers. */
+    assert_false(w->b->feature[NM_CGROUP_RECLAIM]); /* the kernel has no file for this feature */
+    /* Without accounting and a weight, systemd would enable no controllers in the slice. */
     assert_true(fake_systemd_heard(w->systemd,
                                    "StartTransientUnit nmtest.slice MemoryAccounting=yes CPUAccounting=yes "
                                    "TasksAccounting=yes IOAccounting=yes CPUWeight=100"));
@@ -56,11 +57,11 @@ static void test_an_older_systemd_is_accepted(void **state)
     assert_int_equal(w->b->ops->set_limits(w->b, cg, &l, on_done, &a), 0);
     run_until_called(w, &a);
     assert_int_equal(a.result, 0);
-    assert_true(fake_systemd_heard(w->systemd, " CPUWeight=1 ")); /* systemd refuses 0 */
+    assert_true(fake_systemd_heard(w->systemd, " CPUWeight=1 ")); /* systemd refuses the value 0 */
     nm_cgroup_free(cg);
 }
 
-static void test_an_installed_slice_is_used(void **state)
+static void test_an_installed_slice_unit_is_used(void **state)
 {
     struct world *w = *state;
 
@@ -69,11 +70,11 @@ static void test_an_installed_slice_is_used(void **state)
     assert_true(fake_systemd_heard(w->systemd, "StartUnit nmtest.slice"));
     assert_true(fake_systemd_heard(w->systemd, "SetUnitProperties nmtest.slice MemoryAccounting=yes"));
     w->b = nm_cgroup_backend_free(w->b);
-    assert_false(fake_systemd_heard(w->systemd, "StopUnit")); /* the slice was running before */
+    assert_false(fake_systemd_heard(w->systemd, "StopUnit")); /* the slice was already running */
 }
 
-/* Each failed start reports its reason and leaves nothing behind. */
-static void test_a_failed_start_leaves_nothing(void **state)
+/* A failed start reports its reason and leaves no open resources. */
+static void test_a_failed_start_of_the_backend_leaves_no_resources(void **state)
 {
     static const struct {
         struct fake_answer answer;
@@ -128,14 +129,15 @@ static void test_without_systemd_no_backend_starts(void **state)
     assert_int_equal(world_start(w), -ENOENT);
 }
 
-static void test_the_end_of_the_backend_stops_only_an_empty_slice(void **state)
+static void test_closing_the_backend_stops_only_an_empty_slice(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup *cg = created(w, "c1");
 
     fake_systemd_forget(w->systemd);
     w->b = nm_cgroup_backend_free(w->b);
-    assert_false(fake_systemd_heard(w->systemd, "StopUnit")); /* containers outlive the backend */
+    /* the containers keep running after the backend is closed */
+    assert_false(fake_systemd_heard(w->systemd, "StopUnit"));
     nm_cgroup_free(cg);
     drop_cgroup(w, "nmtest-c1.scope");
     assert_int_equal(world_start(w), 0);
@@ -144,7 +146,7 @@ static void test_the_end_of_the_backend_stops_only_an_empty_slice(void **state)
     assert_true(fake_systemd_heard(w->systemd, "StopUnit nmtest.slice"));
 }
 
-/* ---- creating -------------------------------------------------------------------------------- */
+/* ---- creation of scopes ---------------------------------------------------------------------- */
 
 static void test_a_scope_is_created(void **state)
 {
@@ -158,7 +160,7 @@ static void test_a_scope_is_created(void **state)
     (void)snprintf(expected, sizeof expected, " Slice=nmtest.slice PIDs=%d CollectMode=inactive-or-failed "
                    "OOMPolicy=continue", (int)getpid());
     assert_int_equal(w->b->ops->create(w->b, "c1", "a \"job\" \xff\n of 100%", getpid(), &l, on_done, &a), 0);
-    assert_int_equal(a.n_calls, 0); /* the call doesn't block */
+    assert_int_equal(a.n_calls, 0); /* the call returns before systemd has answered */
     run_until_called(w, &a);
     assert_int_equal(a.result, 0);
     assert_string_equal(a.cg->name, "nmtest-c1.scope");
@@ -178,9 +180,9 @@ static void count_listed(struct nm_cgroup *cg, const char *container_id, void *u
     ++*(unsigned *)userdata;
 }
 
-/* The scope of a helper is in the root slice and belongs to no container. If a killed nmd left such a scope, nmd
- * waits for its end. */
-static void test_a_helper_gets_a_scope_of_its_own(void **state)
+/* The scope of a helper is in the root slice and belongs to no container. If such a scope of a killed nmd still exists,
+ * nmd waits until it has ended. */
+static void test_a_helper_gets_a_separate_scope(void **state)
 {
     static const struct fake_answer taken = {.method = "StartTransientUnit",
                                              .error = "org.freedesktop.systemd1.UnitExists"};
@@ -225,7 +227,7 @@ static pid_t dead_pid(void)
     return pid;
 }
 
-static void test_a_failed_creation_gives_the_reason(void **state)
+static void test_a_failed_creation_of_a_scope_reports_its_reason(void **state)
 {
     static const struct {
         struct fake_answer answer;
@@ -246,7 +248,7 @@ static void test_a_failed_creation_gives_the_reason(void **state)
         {{.error = "org.freedesktop.DBus.Error.LimitsExceeded"}, false, -EAGAIN, "told to"},
         {{.error = "org.example.NeverHeardOf"}, false, -EIO, "told to"},
         {{.is_garbage = true}, false, -ENXIO, "nmtest-c1.scope"},
-        {{.makes_nothing = true}, false, -ESRCH, "the process has ended already"}, /* the process ended at once */
+        {{.makes_nothing = true}, false, -ESRCH, "the process has ended already"}, /* the process exited immediately */
     };
     struct world *w = *state;
     struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
@@ -258,7 +260,7 @@ static void test_a_failed_creation_gives_the_reason(void **state)
 
         answer.method = "StartTransientUnit";
         fake_systemd_answer(w->systemd, &answer);
-        if (answer.error && strstr(answer.error, "NoSuchUnit")) { /* a started slice doesn't help */
+        if (answer.error && strstr(answer.error, "NoSuchUnit")) { /* starting the slice doesn't help */
             fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit"});
             fake_systemd_answer(w->systemd, &answer);
         }
@@ -271,8 +273,8 @@ static void test_a_failed_creation_gives_the_reason(void **state)
     }
 }
 
-/* systemd reports only "failed". The files of the tree show that it is full. */
-static void test_a_full_tree_is_recognized(void **state)
+/* systemd reports only "failed". The files of the cgroup tree show that the tree is full. */
+static void test_a_full_cgroup_tree_is_recognized(void **state)
 {
     struct world *w = *state;
     struct answer a;
@@ -291,7 +293,7 @@ static void test_a_full_tree_is_recognized(void **state)
     assert_int_equal(create(w, "c1", &a), -EAGAIN);
 }
 
-static void test_a_used_name_is_refused(void **state)
+static void test_a_name_that_is_in_use_is_refused(void **state)
 {
     static const struct fake_answer taken = {.method = "StartTransientUnit",
                                              .error = "org.freedesktop.systemd1.UnitExists"};
@@ -300,7 +302,7 @@ static void test_a_used_name_is_refused(void **state)
     struct answer a;
 
     fake_systemd_answer(w->systemd, &taken);
-    nm_cgroup_free(created(w, "c1")); /* the old unit is reset, and the start is repeated */
+    nm_cgroup_free(created(w, "c1")); /* the old unit with this name is reset, and the start is repeated */
     assert_int_equal(fake_systemd_count(w->systemd, "StartTransientUnit nmtest-c1.scope"), 2);
     fake_systemd_answer(w->systemd, &taken);
     late.takes_usec = 4 * NM_USEC_PER_SEC;
@@ -309,7 +311,7 @@ static void test_a_used_name_is_refused(void **state)
     assert_string_equal(a.message, "nmtest-c2.scope: told to");
 }
 
-static void test_an_unknown_property_is_left_out(void **state)
+static void test_a_property_unknown_to_systemd_is_left_out(void **state)
 {
     static const struct fake_answer unknown = {.method = "StartTransientUnit",
                                                .error = SD_BUS_ERROR_PROPERTY_READ_ONLY};
@@ -320,15 +322,16 @@ static void test_an_unknown_property_is_left_out(void **state)
     nm_cgroup_free(created(w, "c1"));
     assert_int_equal(fake_systemd_count(w->systemd, "OOMPolicy"), 1);
     nm_cgroup_free(created(w, "c2"));
-    assert_int_equal(fake_systemd_count(w->systemd, "OOMPolicy"), 1); /* the backend has learned this */
+    /* the backend remembers that the property is unknown */
+    assert_int_equal(fake_systemd_count(w->systemd, "OOMPolicy"), 1);
     assert_int_equal(fake_systemd_count(w->systemd, "StartTransientUnit nmtest-c2.scope"), 1);
     fake_systemd_answer(w->systemd, &unknown);
     fake_systemd_answer(w->systemd, &unknown);
-    assert_true(create(w, "c3", &a) < 0); /* a second unknown property: there is no further attempt */
+    assert_true(create(w, "c3", &a) < 0); /* after a second unknown property there is no further attempt */
     assert_int_equal(fake_systemd_count(w->systemd, "StartTransientUnit nmtest-c3.scope"), 2);
 }
 
-/* A stopped slice is started again for the next container, with its limits. */
+/* A stopped slice is started again with its limits, for the next container. */
 static void test_a_stopped_slice_is_started_again(void **state)
 {
     struct world *w = *state;
@@ -372,7 +375,7 @@ static void test_two_creations_wait_for_one_slice(void **state)
     nm_cgroup_free(c.cg);
 }
 
-static void test_a_late_answer_is_an_error(void **state)
+static void test_an_answer_after_the_deadline_is_an_error(void **state)
 {
     struct world *w = *state;
     struct answer a;
@@ -383,7 +386,7 @@ static void test_a_late_answer_is_an_error(void **state)
     assert_string_equal(a.message, "nmtest-c1.scope: systemd didn't answer in time");
 }
 
-/* ---- limits ---------------------------------------------------------------------------------- */
+/* ---- limits of scopes ------------------------------------------------------------------------ */
 
 static int set_limits(struct world *w, const struct nm_cgroup *cg, struct answer *a)
 {
@@ -411,7 +414,8 @@ static void test_limits_are_set_through_systemd(void **state)
     assert_null(a.cg);
     assert_true(fake_systemd_heard(w->systemd, "MemoryMax=18446744073709551615"));
     assert_true(fake_systemd_heard(w->systemd, "CPUWeight=0 CPUQuotaPerSecUSec=18446744073709551615"));
-    assert_true(fake_systemd_heard(w->systemd, "\nPing\n")); /* the files are written after the reply to this */
+    /* the backend writes these files after the reply to this request */
+    assert_true(fake_systemd_heard(w->systemd, "\nPing\n"));
     assert_true(file_says(cg, "memory.oom.group", "0"));
     fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "SetUnitProperties",
                                                           .error = "org.freedesktop.systemd1.NoSuchUnit"});
@@ -419,12 +423,12 @@ static void test_limits_are_set_through_systemd(void **state)
     assert_string_equal(a.message, "nmtest-c1.scope: told to");
     fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "Ping", .error = SD_BUS_ERROR_ACCESS_DENIED});
     assert_int_equal(set_limits(w, cg, &a), -EACCES);
-    drop_cgroup(w, "nmtest-c1.scope"); /* the scope has ended: its files can't be written */
+    drop_cgroup(w, "nmtest-c1.scope"); /* the scope has ended, so its files can't be written */
     assert_int_equal(set_limits(w, cg, &a), 0);
     nm_cgroup_free(cg);
 }
 
-static void test_limits_without_a_descriptor_are_set(void **state)
+static void test_limits_can_be_set_after_a_lack_of_descriptors(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup *cg = created(w, "c1");
@@ -437,7 +441,8 @@ static void test_limits_without_a_descriptor_are_set(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
     r = set_limits(w, cg, &a);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    assert_true(r == -EMFILE || r == -EINVAL); /* F_DUPFD returns EINVAL for a minimum above the limit */
+    /* F_DUPFD returns EINVAL if its minimum is above the limit of descriptors */
+    assert_true(r == -EMFILE || r == -EINVAL);
     assert_int_equal(set_limits(w, cg, &a), 0);
     nm_cgroup_free(cg);
 }
@@ -469,7 +474,8 @@ static void test_a_connection_that_stays_broken_is_reported(void **state)
 
     fake_tree_write(&w->dir, "root/" SLICE "/nmtest-c1.scope/cgroup.events", "populated 0\nfrozen 0\n");
     fake_systemd_leave(w->systemd);
-    assert_int_equal(w->b->ops->create(w->b, "c2", "", getpid(), &l, on_done, &a), 0); /* the connection may return */
+    /* the connection may be restored later */
+    assert_int_equal(w->b->ops->create(w->b, "c2", "", getpid(), &l, on_done, &a), 0);
     run_a_while(w);
     assert_int_equal(a.n_calls, 0);
     assert_int_equal(w->b->ops->remove(w->b, cg), -ENOTCONN);
@@ -487,8 +493,8 @@ static void test_a_connection_that_stays_broken_is_reported(void **state)
     nm_cgroup_free(cg);
 }
 
-/* systemd has created the scope, but its answer was lost. The repeated request finds the scope. The kernel's list of
- * its processes shows whether it is the right one. */
+/* systemd has created the scope, but its answer was lost. The repeated request fails because the scope exists. The
+ * kernel's list of the scope's processes shows whether it is the requested scope. */
 static void test_a_lost_answer_is_recovered(void **state)
 {
     struct world *w = *state;
@@ -503,7 +509,7 @@ static void test_a_lost_answer_is_recovered(void **state)
     assert_int_equal(mkdir(scope, 0755), 0);
     pid = fork();
     if (pid == 0) {
-        (void)close_range(3, ~0U, 0); /* a copy would keep the connection open */
+        (void)close_range(3, ~0U, 0); /* a duplicate of the descriptor would keep the connection open */
         alarm(60);
         for (;;)
             pause();
@@ -513,7 +519,7 @@ static void test_a_lost_answer_is_recovered(void **state)
     assert_int_equal(w->b->ops->create(w->b, "c1", "", pid, &l, on_done, &a), 0);
     run_until_heard(w, "StartTransientUnit nmtest-c1.scope", 2);
     run_a_while(w);
-    assert_int_equal(a.n_calls, 0); /* another scope may have that name */
+    assert_int_equal(a.n_calls, 0); /* another program's scope may have this name */
     fd = open(scope, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     (void)snprintf(text, sizeof text, "%d", (int)pid);
     assert_int_equal(nm_write_file_at(fd, "cgroup.procs", text), 0);
@@ -526,8 +532,8 @@ static void test_a_lost_answer_is_recovered(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
-/* While systemd re-executes itself, its name is off the bus for a moment. The connection stays. */
-static void test_a_reexecution_of_systemd_is_survived(void **state)
+/* While systemd re-executes, its name is missing on the bus for a moment. The connection is not closed. */
+static void test_a_reexecution_of_systemd_does_not_break_the_connection(void **state)
 {
     static const char *const errors[] = {SD_BUS_ERROR_NAME_HAS_NO_OWNER, SD_BUS_ERROR_SERVICE_UNKNOWN,
                                          "org.freedesktop.DBus.Error.Spawn.ChildExited"};
@@ -544,7 +550,7 @@ static void test_a_reexecution_of_systemd_is_survived(void **state)
         assert_int_equal(w->b->ops->create(w->b, id, "", getpid(), &l, on_done, &a), 0);
         run_until_heard(w, "StartTransientUnit nmtest-c", 1);
         fake_systemd_forget(w->systemd);
-        fake_systemd_say_owner(w->systemd, ""); /* the name loses its owner */
+        fake_systemd_say_owner(w->systemd, ""); /* systemd's bus name has no owner for a moment */
         fake_systemd_say_owner(w->systemd, ":1.9");
         run_until_called(w, &a);
         assert_int_equal(a.result, 0);
@@ -554,14 +560,15 @@ static void test_a_reexecution_of_systemd_is_survived(void **state)
     }
 }
 
-/* A busy systemd that doesn't answer keeps its name and its connection. Only a repeated request helps. */
-static void test_a_subscription_without_an_answer_is_repeated(void **state)
+/* A busy systemd that doesn't answer keeps its bus name and its connection. So only a repeated request makes it
+ * answer. */
+static void test_a_subscription_that_systemd_does_not_answer_is_repeated(void **state)
 {
     static const struct fake_answer answers[] = {
         {.method = "Subscribe", .error = SD_BUS_ERROR_NO_REPLY},
         {.method = "Subscribe", .error = SD_BUS_ERROR_TIMEOUT},
         {.method = "Subscribe", .error = SD_BUS_ERROR_SERVICE_UNKNOWN},
-        {.method = "Subscribe", .hangs_up = true}, /* the end of the connection is reported twice */
+        {.method = "Subscribe", .hangs_up = true}, /* sd-bus reports the end of the connection twice */
     };
     struct world *w = *state;
 
@@ -582,7 +589,7 @@ static void test_a_subscription_without_an_answer_is_repeated(void **state)
         assert_int_equal(a.result, 0);
         nm_cgroup_free(a.cg);
         run_a_while(w);
-        assert_int_equal(fake_systemd_count(w->systemd, "Subscribe"), 2); /* there is no further request */
+        assert_int_equal(fake_systemd_count(w->systemd, "Subscribe"), 2); /* the backend makes no further request */
     }
 }
 
@@ -594,7 +601,7 @@ static void test_a_reload_of_systemd_restores_changed_files(void **state)
     struct nm_cgroup *cg = created(w, "c1"), *other = created(w, "c2"), *third = created(w, "c3");
     struct answer a;
 
-    assert_int_equal(set_limits(w, other, &a), 0); /* this turns memory.oom.group off */
+    assert_int_equal(set_limits(w, other, &a), 0); /* systemd's reload sets memory.oom.group to 0 */
     fake_tree_write(&w->dir, "root/" SLICE "/nmtest-c1.scope/memory.oom.group", "0\n");
     drop_cgroup(w, "nmtest-c3.scope");
     fake_systemd_say_reloading(w->systemd, true);
@@ -630,18 +637,18 @@ static void test_a_stop_of_a_scope_is_reported(void **state)
     w->b->stopped_cb = on_stopped;
     w->b->stopped_userdata = &s;
     nm_cgroup_free(created(w, "c1"));
-    assert_int_equal(s.n_calls, 0); /* the backend's own job doesn't count */
+    assert_int_equal(s.n_calls, 0); /* the end of a job that the backend itself requested isn't reported */
     fake_systemd_say_job(w->systemd, "nmtest-c1.scope");
     run_a_while(w);
     assert_int_equal(s.n_calls, 1);
     assert_string_equal(s.of, "c1");
     fake_systemd_say_job(w->systemd, "sshd.service");
-    fake_systemd_say_job(w->systemd, SLICE); /* the job is a start */
+    fake_systemd_say_job(w->systemd, SLICE); /* this job is a start, so its end isn't reported */
     run_until_heard(w, "Get JobType", 1);
     run_a_while(w);
     assert_int_equal(s.n_calls, 1);
     fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "Get", .error = SD_BUS_ERROR_UNKNOWN_OBJECT});
-    fake_systemd_say_job(w->systemd, SLICE); /* the job ends before its type is read */
+    fake_systemd_say_job(w->systemd, SLICE); /* the job ends before the backend has read its type */
     run_until_heard(w, "Get JobType", 2);
     run_a_while(w);
     assert_int_equal(s.n_calls, 1);
@@ -654,7 +661,7 @@ static void test_a_stop_of_a_scope_is_reported(void **state)
         assert_int_equal(s.n_calls, 2 + i);
         assert_string_equal(s.of, "all");
     }
-    w->b->stopped_cb = NULL; /* a backend without a callback */
+    w->b->stopped_cb = NULL; /* a backend without a callback for stopped scopes */
     fake_systemd_say_job(w->systemd, "nmtest-c1.scope");
     run_a_while(w);
 }
@@ -708,7 +715,7 @@ static void on_listed(struct nm_cgroup *cg, const char *id, void *userdata)
     nm_cgroup_free(cg);
 }
 
-/* A restarted nmd reads memory.oom.group from the existing cgroup. */
+/* After a restart, nmd reads memory.oom.group from the existing cgroup. */
 static void test_existing_scopes_are_listed(void **state)
 {
     struct world *w = *state;
@@ -739,30 +746,30 @@ int main(void)
     const struct CMUnitTest tests[] = {
         alone(test_the_backend_starts),
         alone(test_an_older_systemd_is_accepted),
-        alone(test_an_installed_slice_is_used),
-        alone(test_a_failed_start_leaves_nothing),
+        alone(test_an_installed_slice_unit_is_used),
+        alone(test_a_failed_start_of_the_backend_leaves_no_resources),
         alone(test_without_systemd_no_backend_starts),
-        started(test_the_end_of_the_backend_stops_only_an_empty_slice),
+        started(test_closing_the_backend_stops_only_an_empty_slice),
         started(test_a_scope_is_created),
         over_bus(test_a_scope_is_created),
-        started(test_a_helper_gets_a_scope_of_its_own),
-        over_bus(test_a_helper_gets_a_scope_of_its_own),
+        started(test_a_helper_gets_a_separate_scope),
+        over_bus(test_a_helper_gets_a_separate_scope),
         started(test_an_early_end_of_a_job_is_kept),
-        started(test_a_failed_creation_gives_the_reason),
-        started(test_a_full_tree_is_recognized),
-        started(test_a_used_name_is_refused),
-        started(test_an_unknown_property_is_left_out),
+        started(test_a_failed_creation_of_a_scope_reports_its_reason),
+        started(test_a_full_cgroup_tree_is_recognized),
+        started(test_a_name_that_is_in_use_is_refused),
+        started(test_a_property_unknown_to_systemd_is_left_out),
         started(test_a_stopped_slice_is_started_again),
         started(test_two_creations_wait_for_one_slice),
-        started(test_a_late_answer_is_an_error),
+        started(test_an_answer_after_the_deadline_is_an_error),
         started(test_limits_are_set_through_systemd),
-        started(test_limits_without_a_descriptor_are_set),
+        started(test_limits_can_be_set_after_a_lack_of_descriptors),
         started(test_a_broken_connection_is_restored),
         over_bus(test_a_broken_connection_is_restored),
         started(test_a_connection_that_stays_broken_is_reported),
         started(test_a_lost_answer_is_recovered),
-        over_bus(test_a_reexecution_of_systemd_is_survived),
-        over_bus(test_a_subscription_without_an_answer_is_repeated),
+        over_bus(test_a_reexecution_of_systemd_does_not_break_the_connection),
+        over_bus(test_a_subscription_that_systemd_does_not_answer_is_repeated),
         started(test_a_reload_of_systemd_restores_changed_files),
         over_bus(test_a_reload_of_systemd_restores_changed_files),
         started(test_a_stop_of_a_scope_is_reported),

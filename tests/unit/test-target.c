@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Paths and queries of requests. */
+/* Paths and queries of HTTP requests. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include "rpc/local/routes.h"
 
-/* Writes the parts of a target as one string: "a|b?x=1&y=". */
+/* Writes the parts of a request target as one string: "a|b?x=1&y=". */
 static void show(const struct nm_target *t, char *buf, size_t size)
 {
     size_t n = 0;
@@ -23,7 +23,7 @@ static void show(const struct nm_target *t, char *buf, size_t size)
                               t->query[i].value);
 }
 
-static void test_valid_targets_are_parsed(void **state)
+static void test_valid_request_targets_are_parsed(void **state)
 {
     static const struct {
         const char *raw, *shown;
@@ -54,7 +54,7 @@ static void test_valid_targets_are_parsed(void **state)
     }
 }
 
-static void test_invalid_targets_are_refused(void **state)
+static void test_invalid_request_targets_are_refused(void **state)
 {
     static const struct {
         const char *raw, *message;
@@ -86,7 +86,7 @@ static void test_invalid_targets_are_refused(void **state)
     }
 }
 
-static void test_a_target_that_is_too_long_is_refused(void **state)
+static void test_a_request_target_that_is_too_long_is_refused(void **state)
 {
     char raw[NM_TARGET_MAX + 2];
     struct nm_target t;
@@ -121,9 +121,9 @@ static void test_queries_are_parsed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_valid_targets_are_parsed),
-        cmocka_unit_test(test_invalid_targets_are_refused),
-        cmocka_unit_test(test_a_target_that_is_too_long_is_refused),
+        cmocka_unit_test(test_valid_request_targets_are_parsed),
+        cmocka_unit_test(test_invalid_request_targets_are_refused),
+        cmocka_unit_test(test_a_request_target_that_is_too_long_is_refused),
         cmocka_unit_test(test_queries_are_parsed),
     };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* agent/users.h: the rules as a table, and look-ups of accounts that every Debian system has. */
+/* agent/users.h: the rules for users as a table, and look-ups of accounts that every Debian system has. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -15,13 +15,13 @@
 #include "agent/users.h"
 #include "tests/unit/fail-nth.h"
 
-#define OUR_ADMIN 1001 /* member of the admin group */
+#define OUR_ADMIN 1001 /* whether the caller is a member of the admin group */
 #define ALICE 1002
 #define BOB 1003
 #define DAEMON 1
 #define BANNED 2000
 #define BANNED_BY_UID 2001
-#define OWN 1500 /* uid of an nmd without root */
+#define OWN 1500 /* uid of an nmd that doesn't run as root */
 
 static int set_up(void **state)
 {
@@ -53,9 +53,9 @@ static void test_each_rule_for_users_is_applied(void **state)
         bool admin, named;
         uid_t as;
         int expected;
-        const char *part; /* part of the message */
+        const char *part; /* a part of the message */
     } rows[] = {
-        /* Ordinary users run containers as themselves only. */
+        /* Ordinary users can run containers only as themselves. */
         {0, ALICE, false, false, ALICE, 0, NULL},
         {0, ALICE, false, true, ALICE, 0, NULL},
         {0, ALICE, false, true, BOB, NM_AGENT_E_FORBIDDEN,
@@ -67,7 +67,7 @@ static void test_each_rule_for_users_is_applied(void **state)
          "its uid 1 is below [containers] min-uid = 1000"},
         {0, BANNED, false, false, BANNED, NM_AGENT_E_FORBIDDEN, "banned-users"},
         {0, BANNED_BY_UID, false, true, BANNED_BY_UID, NM_AGENT_E_FORBIDDEN, "banned-users"},
-        /* Administrators may run containers as any user who is allowed to. */
+        /* Administrators may run containers as any permitted user. */
         {0, OUR_ADMIN, true, false, OUR_ADMIN, 0, NULL},
         {0, OUR_ADMIN, true, true, ALICE, 0, NULL},
         {0, OUR_ADMIN, true, true, 0, NM_AGENT_E_FORBIDDEN,
@@ -80,8 +80,8 @@ static void test_each_rule_for_users_is_applied(void **state)
         {0, 0, true, true, 0, 0, NULL},
         {0, 0, true, true, DAEMON, 0, NULL},
         {0, 0, true, true, BANNED, 0, NULL},
-        /* An nmd without root runs containers as its own user only, for any caller who may do so. A system user must
-         * be named. */
+        /* An nmd that doesn't run as root can run containers only as its own user, for any permitted caller. If this
+         * user is a system user, the request must name it. */
         {OWN, OWN, true, false, OWN, 0, NULL},
         {DAEMON, DAEMON, true, false, DAEMON, NM_AGENT_E_INVALID, "its uid 1 is below"},
         {DAEMON, DAEMON, true, true, DAEMON, 0, NULL},
@@ -123,7 +123,7 @@ static void test_root_and_the_group_are_administrators(void **state)
     (void)state;
     assert_true(nm_users_is_admin(0, 0, NULL, 0, 0, NULL));
     assert_true(nm_users_is_admin(OWN, 5, NULL, 0, OWN, NULL));
-    assert_false(nm_users_is_admin(ALICE, 300, groups, 3, 0, NULL)); /* there is no admin group */
+    assert_false(nm_users_is_admin(ALICE, 300, groups, 3, 0, NULL)); /* the system has no admin group */
     assert_true(nm_users_is_admin(ALICE, 300, NULL, 0, 0, &admin));
     assert_true(nm_users_is_admin(ALICE, 5, groups, 3, 0, &admin));
     assert_false(nm_users_is_admin(ALICE, 5, groups, 2, 0, &admin));
@@ -155,7 +155,7 @@ static void test_users_are_looked_up(void **state)
     }
 }
 
-static void test_the_group_is_looked_up(void **state)
+static void test_the_admin_group_is_looked_up(void **state)
 {
     gid_t gid = 77;
 
@@ -166,16 +166,16 @@ static void test_the_group_is_looked_up(void **state)
     assert_int_equal(gid, 0);
 }
 
-static void test_the_check_reports_unknown_users(void **state)
+static void test_the_check_of_the_configuration_reports_unknown_users(void **state)
 {
     struct nm_config *config = *state;
     char own[16];
     struct nm_caller me = {geteuid(), getegid(), getpid(), true};
-    struct nm_caller stranger = {3999999999u, 3999999998u, 1, false}; /* this uid has no account */
+    struct nm_caller stranger = {3999999999u, 3999999998u, 1, false}; /* there is no account with this uid */
     _cleanup_(nm_user_done) struct nm_user u = {0}, untouched = {.uid = 77};
     struct nm_problem problem = {0};
 
-    /* nmd runs as the user of this test. An empty name counts as no name. */
+    /* nmd runs as the user of this test. An empty user name counts as no user name. */
     config->min_uid = geteuid();
     assert_int_equal(nm_users_check(config, &me, NULL, &u, &problem), 0);
     assert_int_equal(u.uid, geteuid());
@@ -208,7 +208,7 @@ static void test_the_check_reports_unknown_users(void **state)
 
 /* ---- failing name services -------------------------------------------------------------------- */
 
-static int trouble; /* the result of look-ups; 0: the real one */
+static int trouble; /* the error that look-ups return; 0: the real result */
 
 int __real_getpwnam_r(const char *name, struct passwd *pw, char *buf, size_t size, struct passwd **ret);
 int __wrap_getpwnam_r(const char *name, struct passwd *pw, char *buf, size_t size, struct passwd **ret);
@@ -227,8 +227,8 @@ int __wrap_getgrnam_r(const char *name, struct group *gr, char *buf, size_t size
     return trouble ?: __real_getgrnam_r(name, gr, buf, size, ret);
 }
 
-/* Only certain errors mean that an account doesn't exist. Otherwise a user would be refused as unknown while LDAP is
- * unavailable. */
+/* Only certain errors mean that an account doesn't exist. If all errors meant this, a user would be refused as unknown
+ * while LDAP is unavailable. */
 static void test_a_failed_look_up_is_not_a_missing_account(void **state)
 {
     static const struct {
@@ -276,8 +276,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_CONFIG(test_each_rule_for_users_is_applied),
         cmocka_unit_test(test_root_and_the_group_are_administrators),
-        cmocka_unit_test(test_users_are_looked_up), cmocka_unit_test(test_the_group_is_looked_up),
-        WITH_CONFIG(test_the_check_reports_unknown_users),
+        cmocka_unit_test(test_users_are_looked_up), cmocka_unit_test(test_the_admin_group_is_looked_up),
+        WITH_CONFIG(test_the_check_of_the_configuration_reports_unknown_users),
         cmocka_unit_test(test_a_failed_look_up_is_not_a_missing_account),
         WITH_CONFIG(test_each_failed_allocation_is_an_error),
     };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Valid UTF-8, by the table of the Unicode standard. */
+/* Valid UTF-8, according to the table in the Unicode standard. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "util/macros.h"
 #include "util/utf8.h"
 
-static void test_the_size_of_a_character_is_found(void **state)
+static void test_the_number_of_bytes_of_a_character_is_found(void **state)
 {
     static const struct {
         const char *text;
@@ -20,7 +20,8 @@ static void test_the_size_of_a_character_is_found(void **state)
     } texts[] = {
         {"a", 1}, {"\x7f", 1}, {"\xc2\x80", 2}, {"\xdf\xbf", 2}, {"\xe0\xa0\x80", 3}, {"\xed\x9f\xbf", 3},
         {"\xee\x80\x80", 3}, {"\xf0\x90\x80\x80", 4}, {"\xf4\x8f\xbf\xbf", 4},
-        /* Invalid: a lone continuation byte, overlong forms, surrogates, beyond the last code point, truncated. */
+        /* Invalid: a lone continuation byte, overlong encodings, surrogates, code points beyond the last one, truncated
+         * characters. */
         {"\x80", 0}, {"\xc0\xaf", 0}, {"\xc1\xbf", 0}, {"\xe0\x9f\xbf", 0}, {"\xed\xa0\x80", 0},
         {"\xf0\x8f\xbf\xbf", 0}, {"\xf4\x90\x80\x80", 0}, {"\xf5\x80\x80\x80", 0}, {"\xff", 0},
         {"\xc3", 0}, {"\xe2\x82", 0}, {"\xf0\x9f\x98", 0}, {"\xc3(", 0},
@@ -31,7 +32,7 @@ static void test_the_size_of_a_character_is_found(void **state)
         assert_int_equal(nm_utf8_size(texts[i].text), texts[i].size);
 }
 
-static void test_a_prefix_ends_at_a_character(void **state)
+static void test_a_prefix_ends_between_two_characters(void **state)
 {
     (void)state;
     assert_int_equal(nm_utf8_prefix(""), 0);
@@ -45,8 +46,8 @@ static void test_a_prefix_ends_at_a_character(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_size_of_a_character_is_found),
-        cmocka_unit_test(test_a_prefix_ends_at_a_character),
+        cmocka_unit_test(test_the_number_of_bytes_of_a_character_is_found),
+        cmocka_unit_test(test_a_prefix_ends_between_two_characters),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
