@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Random histories of one application master's asks, in a small world of eight hosts. A second, simple implementation
- * of the rules on arrays predicts each container, and the allocator must return the same. A second allocator is saved
- * and restored in between and must decide the same.
+ * Random histories of one application master's asks (resource requests), in a small cluster of eight hosts. A model,
+ * which implements the same rules with simple arrays, predicts each container, and the allocator must place the same
+ * container. A second allocator is saved and restored from time to time and must make the same decisions.
  *
  *   test-yarn-allocator-property [HISTORIES [SEED]]
  *
- * History number i has the seed SEED + i, so a failure is repeated with 1 and the seed that was printed.
+ * History number i has the seed SEED + i. A failure prints the seed of its history. To repeat the failure, pass 1 and
+ * this seed.
  */
 
 #include <stdio.h>
@@ -17,14 +18,14 @@
 
 #define N_HOSTS 8
 #define N_RACKS 3
-#define N_KEYS 12 /* the number of possible asks */
+#define N_KEYS 12 /* number of possible asks */
 #define HEARTBEATS 60
 
 static const char *const hosts[N_HOSTS] = {"h0", "h1", "h2", "h3", "h4", "h5", "h6", "h7"};
 static const char *const racks[N_RACKS] = {"/r0", "/r1", "/r2"};
 static const char *const partitions[] = {"", "gpu"};
 
-/* In the order in which the allocator serves them. */
+/* In the order in which the allocator serves the asks. */
 static const struct key {
     int32_t priority;
     int64_t request_id;
@@ -56,7 +57,7 @@ struct world {
     struct listed list[N_HOSTS];
     size_t n_list;
     uint32_t used[N_HOSTS];
-    uint64_t placed_usec[N_HOSTS][4096]; /* the times of placements, oldest first */
+    uint64_t placed_usec[N_HOSTS][4096]; /* the times of placements, with the oldest one first */
     size_t n_placed[N_HOSTS];
 };
 
@@ -75,7 +76,8 @@ static struct totals totals;
 
 static uint64_t random_number(struct world *w, uint64_t below)
 {
-    uint64_t z = (w->random += UINT64_C(0x9e3779b97f4a7c15)); /* splitmix64, which also works with consecutive seeds */
+    /* splitmix64, which also gives independent numbers for consecutive seeds */
+    uint64_t z = (w->random += UINT64_C(0x9e3779b97f4a7c15));
 
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
@@ -101,7 +103,7 @@ static struct nm_yarn_ask ask_of(struct world *w, size_t k)
     };
 }
 
-/* Resets an ask without a count and without places. */
+/* Sets all members of an ask except its count and its locations. */
 static void forget_the_empty(struct wanted *want)
 {
     if (want->count > 0)
@@ -188,10 +190,10 @@ static void new_list(struct world *w)
 
         nodes[i] = (struct nm_yarn_alloc_node){hosts[l.host], 45454, NULL, racks[l.rack], partitions[l.partition],
                                                l.room};
-        if (!is_listed(w, l.host)) /* a host that is listed twice counts once */
+        if (!is_listed(w, l.host)) /* a host that is in the list twice counts once */
             w->list[w->n_list++] = l;
     }
-    /* The placements on a host are forgotten when the host leaves the list. */
+    /* The placements on a host are no longer counted when the host is removed from the list. */
     for (int h = 0; h < N_HOSTS; h++)
         if (!is_listed(w, h))
             w->n_placed[h] = 0;
@@ -265,7 +267,7 @@ static void judge(const struct world *w, size_t k, const struct listed *l, int r
     for (size_t i = 0; i < NM_YARN_ALLOC_N_PASSES; i++)
         passed += p->why.passed[i];
     CHECK(w, passed + 1 == p->why.position);
-    /* Checks the documented guarantees in a second, independent way. */
+    /* Checks the documented guarantees in a second way, independent of the model. */
     CHECK(w, !w->blacklisted[l->host]);
     CHECK(w, w->used[l->host] == 0 || w->limits.fill || rule == NM_YARN_ALLOC_NODE_LOCAL);
     totals.second_on_host += w->used[l->host] > 0;
@@ -320,7 +322,8 @@ static void compare(const struct world *w, const struct nm_yarn_placement *a, co
     }
 }
 
-/* Saves and restores the twin: all its state must be the same, except for the nodes, which it gets again. */
+/* Saves and restores the second allocator. All its state must be the same, except for the list of nodes, which is set
+ * again. */
 static void restore_twin(struct world *w)
 {
     uint8_t *one, *other, *again;
@@ -353,8 +356,8 @@ static void heartbeat(struct world *w)
     ask_both(w);
     if (one_in(w, 8)) {
         restore_twin(w);
-        /* Waits until queues show the placed containers and gives both a new list, since a restored allocator has
-         * neither memory. */
+        /* Waits until the queue lengths contain the placed containers, and gives both allocators a new list of nodes. A
+         * restored allocator has neither the former placements nor the list. */
         w->now_usec += 2 * w->limits.window_usec;
         new_list(w);
     } else if (one_in(w, 2))
@@ -399,7 +402,7 @@ int main(int argc, char **argv)
            (unsigned long long)totals.placed[NM_YARN_ALLOC_RACK_LOCAL],
            (unsigned long long)totals.placed[NM_YARN_ALLOC_ANY], (unsigned long long)totals.second_on_host,
            (unsigned long long)totals.full, (unsigned long long)totals.restored);
-    /* A run that doesn't cover each of these cases fails. */
+    /* Fails if the histories didn't cover each of these cases. */
     return n >= 100 && (!totals.placed[0] || !totals.placed[1] || !totals.placed[2] || !totals.second_on_host ||
                         !totals.full || !totals.restored);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The allocator's rules, one by one (yarn/allocator/allocator.h). */
+/* The rules of the allocator, one by one (yarn/allocator/allocator.h). An ask is a resource request of an application
+ * master. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +19,7 @@ static const struct nm_yarn_alloc_limits usual = {
     .increment = {1024, 1},
     .per_heartbeat = -1,
     .queue_length = 10,
-    .window_usec = 800000, /* placements older than 0.8 s are forgotten */
+    .window_usec = 800000, /* placements older than 0.8 s are no longer counted */
 };
 
 static const struct nm_yarn_alloc_node three[] = {
@@ -72,7 +73,7 @@ static void ask(struct world *w, int32_t count, const char *where)
     assert_int_equal(ask_for(w, want(count, where)), 0);
 }
 
-/* Runs a heartbeat one second later. */
+/* Makes a heartbeat of the application master, one second after the last heartbeat. */
 static size_t beat(struct world *w)
 {
     w->now_usec += NM_USEC_PER_SEC;
@@ -94,7 +95,7 @@ static uint64_t outstanding(const struct world *w)
 
 /* ---- asks --------------------------------------------------------------------------------------- */
 
-static void test_counts_are_absolute(void **state)
+static void test_the_count_of_an_ask_replaces_the_former_count(void **state)
 {
     struct world *w = *state;
 
@@ -107,7 +108,7 @@ static void test_counts_are_absolute(void **state)
     assert_int_equal(nm_yarn_allocator_figures(w->a).asks, 0);
 }
 
-static void test_places_make_no_containers(void **state)
+static void test_asks_for_hosts_and_racks_alone_place_no_containers(void **state)
 {
     struct world *w = *state;
 
@@ -120,7 +121,7 @@ static void test_places_make_no_containers(void **state)
     assert_int_equal(beat(w), 0);
 }
 
-static void test_sizes_are_normalised(void **state)
+static void test_requested_sizes_are_rounded_and_limited(void **state)
 {
     static const struct {
         struct nm_yarn_alloc_size asked, given;
@@ -141,7 +142,7 @@ static void test_sizes_are_normalised(void **state)
     }
 }
 
-static void test_an_increment_of_zero_rounds_nothing(void **state)
+static void test_with_an_increment_of_zero_sizes_are_not_rounded(void **state)
 {
     struct world *w = *state;
     struct nm_yarn_alloc_limits limits = usual;
@@ -173,7 +174,7 @@ static void test_invalid_asks_are_refused(void **state)
     assert_int_equal(ask_for(w, want(1, longest)), 0);
 }
 
-static void test_the_asks_of_one_master_are_bounded(void **state)
+static void test_the_number_of_asks_of_one_application_master_is_limited(void **state)
 {
     struct world *w = *state;
     struct nm_yarn_ask a = want(INT32_MAX, "*");
@@ -205,10 +206,10 @@ static void test_the_asks_of_one_master_are_bounded(void **state)
     assert_int_equal(outstanding(w), (uint64_t)NM_YARN_ALLOC_ASKS_MAX * INT32_MAX);
 }
 
-/* ---- placement ----------------------------------------------------------------------------------- */
+/* ---- placement of containers --------------------------------------------------------------------- */
 
-/* As with Hadoop's allocator, a host gets one container per heartbeat: eight heartbeats place eight containers on
- * one node. */
+/* As with Hadoop's allocator, a host gets one container per heartbeat. Eight heartbeats place eight containers on one
+ * node. */
 static void test_a_host_gets_one_container_per_heartbeat(void **state)
 {
     struct world *w = *state;
@@ -222,7 +223,7 @@ static void test_a_host_gets_one_container_per_heartbeat(void **state)
     assert_int_equal(beat(w), 0);
 }
 
-static void test_a_setting_lifts_that_limit(void **state)
+static void test_with_fill_a_host_gets_several_containers_per_heartbeat(void **state)
 {
     struct world *w = *state;
     struct nm_yarn_alloc_limits limits = usual;
@@ -233,9 +234,9 @@ static void test_a_setting_lifts_that_limit(void **state)
     ask(w, 8, "*");
     assert_int_equal(beat(w), 8);
     ask(w, 100, "*");
-    assert_int_equal(beat(w), 10); /* after a second the list shows the former containers */
+    assert_int_equal(beat(w), 10); /* after a second the queue lengths in the list include the first eight containers */
 
-    /* All nodes get the same number. */
+    /* All nodes get the same number of containers. */
     assert_int_equal(nm_yarn_allocator_set_nodes(w->a, three, 3), 0);
     ask(w, 6, "*");
     w->now_usec += NM_USEC_PER_SEC;
@@ -244,7 +245,7 @@ static void test_a_setting_lifts_that_limit(void **state)
         assert_string_equal(w->placed[i].node->host, three[i % 3].host);
 }
 
-static void test_containers_are_placed_as_far_as_there_is_room(void **state)
+static void test_with_fill_containers_are_placed_while_queues_have_room(void **state)
 {
     struct world *w = *state;
     struct nm_yarn_alloc_limits limits = usual;
@@ -257,20 +258,20 @@ static void test_containers_are_placed_as_far_as_there_is_room(void **state)
     assert_int_equal(nm_yarn_allocator_set_nodes(w->a, nodes, 2), 0);
     ask(w, 100, "*");
     assert_int_equal(beat(w), 3);
-    /* A new list at the same time doesn't show the placed containers in its queue lengths yet. */
+    /* A new list at the same time doesn't contain the placed containers in its queue lengths yet. */
     assert_int_equal(nm_yarn_allocator_set_nodes(w->a, nodes, 2), 0);
     assert_int_equal(nm_yarn_allocator_allocate(w->a, w->now_usec, &w->placed, &w->n), 0);
     assert_int_equal(w->n, 0);
     assert_int_equal(beat(w), 3);
 
-    /* If the queues' limits are unknown, the limit of one container per host and heartbeat stays. */
+    /* If the limits of the queues are unknown, a host still gets one container per heartbeat. */
     limits.queue_length = 0;
     nm_yarn_allocator_set_limits(w->a, &limits);
     assert_int_equal(nm_yarn_allocator_set_nodes(w->a, three, 3), 0);
     assert_int_equal(beat(w), 3);
 }
 
-static void test_hosts_come_before_racks_and_any_place(void **state)
+static void test_named_hosts_are_served_before_racks_and_any_host(void **state)
 {
     struct world *w = *state;
 
@@ -282,13 +283,14 @@ static void test_hosts_come_before_racks_and_any_place(void **state)
     at(w, 1, "one", NM_YARN_ALLOC_RACK_LOCAL);
     at(w, 2, "two", NM_YARN_ALLOC_ANY);
     assert_int_equal(w->placed[0].why.hosts, 1);
-    assert_int_equal(w->placed[1].why.hosts, 0); /* the host had the container of the other ask */
+    assert_int_equal(w->placed[1].why.hosts, 0); /* this host got the container of the ask for host "six" */
     assert_int_equal(beat(w), 1);
     at(w, 0, "one", NM_YARN_ALLOC_ANY);
 }
 
-/* A master that asks often gets containers as soon as the list can show the former placements, without a pause. */
-static void test_room_returns_with_the_next_list(void **state)
+/* An application master that asks often gets containers continuously: as soon as the list can contain the former
+ * placements, more containers are placed. */
+static void test_a_new_list_of_nodes_permits_further_placements(void **state)
 {
     struct world *w = *state;
     struct nm_yarn_alloc_limits limits = usual;
@@ -308,7 +310,7 @@ static void test_room_returns_with_the_next_list(void **state)
     }
     assert_true(n >= 30 && n <= 40);
 
-    /* A clock that is set back doesn't delay placements until it reaches the old time. */
+    /* If the clock is set back, placements don't wait until the clock reaches its old time. */
     ask(w, 100, "*");
     w->now_usec += NM_USEC_PER_SEC;
     assert_true(beat(w) == 4 && beat(w) == 0);
@@ -325,8 +327,8 @@ static void test_room_returns_with_the_next_list(void **state)
     }
 }
 
-/* A host that is named in asks gets all of these containers in one heartbeat. */
-static void test_a_named_host_takes_several(void **state)
+/* A host that asks name gets all containers of these asks in one heartbeat. */
+static void test_a_host_named_in_asks_gets_several_containers_per_heartbeat(void **state)
 {
     struct world *w = *state;
 
@@ -339,7 +341,7 @@ static void test_a_named_host_takes_several(void **state)
     at(w, 4, "two", NM_YARN_ALLOC_ANY);
 }
 
-static void test_strict_places_are_kept(void **state)
+static void test_without_relaxed_locality_containers_are_placed_only_as_asked(void **state)
 {
     struct world *w = *state;
     struct nm_yarn_ask any = want(2, "*"), rack = want(2, "/right");
@@ -355,7 +357,7 @@ static void test_strict_places_are_kept(void **state)
     at(w, 0, "six", NM_YARN_ALLOC_RACK_LOCAL);
 }
 
-static void test_partitions_are_equal(void **state)
+static void test_asks_match_only_nodes_of_their_partition(void **state)
 {
     struct world *w = *state;
     struct nm_yarn_alloc_node nodes[] = {three[0], three[1]};
@@ -386,7 +388,7 @@ static void test_blacklisted_hosts_get_no_container(void **state)
     assert_int_equal(beat(w), 1);
     at(w, 0, "two", NM_YARN_ALLOC_ANY);
     assert_int_equal(w->placed[0].why.passed[NM_YARN_ALLOC_BLACKLISTED], 1);
-    /* Removals from the blacklist are applied before additions. */
+    /* Removals from the blacklist are applied before additions to it. */
     r = (struct nm_yarn_alloc_request){
         .unblacklist = hosts, .n_unblacklist = 2, .blacklist = &hosts[1], .n_blacklist = 1};
     assert_int_equal(nm_yarn_allocator_ask(w->a, &r, 0), 0);
@@ -395,7 +397,7 @@ static void test_blacklisted_hosts_get_no_container(void **state)
     at(w, 0, "one", NM_YARN_ALLOC_NODE_LOCAL);
 }
 
-static void test_the_smaller_number_goes_first(void **state)
+static void test_asks_with_a_smaller_priority_number_are_served_first(void **state)
 {
     struct world *w = *state;
     struct nm_yarn_ask later = want(2, "*"), sooner = want(2, "*"), last = want(2, "*");
@@ -419,7 +421,7 @@ static void test_the_smaller_number_goes_first(void **state)
 
 /* ---- nodes, limits and explanations -------------------------------------------------------------- */
 
-static void test_a_new_list_replaces_the_former(void **state)
+static void test_a_new_list_of_nodes_replaces_the_former_list(void **state)
 {
     const struct nm_yarn_alloc_node odd[] = {
         three[2], {.host = "six", .port = 1}, {.host = "", .port = 1}, {.host = "x", .port = 0},
@@ -437,7 +439,7 @@ static void test_a_new_list_replaces_the_former(void **state)
     assert_int_equal(beat(w), 0);
 }
 
-static void test_without_limits_nothing_is_placed(void **state)
+static void test_without_limits_no_container_is_placed(void **state)
 {
     struct world *w = *state;
 
@@ -471,7 +473,7 @@ static void test_each_placement_has_its_reason(void **state)
     assert_int_equal(nm_yarn_allocator_figures(w->a).placed[NM_YARN_ALLOC_ANY], 2);
 }
 
-/* ---- state that outlives nmd ---------------------------------------------------------------------- */
+/* ---- state that survives a restart of nmd --------------------------------------------------------- */
 
 static void test_a_full_table_can_be_restored(void **state)
 {
@@ -501,7 +503,7 @@ static void test_invalid_saved_asks_are_refused(void **state)
         "\x0a\x05hello",                          /* an invalid message */
         "\x12\x00",                               /* a blacklisted host without a name */
         "\x0a\x0b\x28\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", /* a count of -1 */
-        "\x0a\x07\x4a\x05\x0a\x01*\x10\x01",      /* the total as a host */
+        "\x0a\x07\x4a\x05\x0a\x01*\x10\x01",      /* the location "*", which stands for the total, as a host */
         "\x0a\x04\x4a\x02\x10\x01",               /* a host without a name */
     };
     static const size_t sizes[] = {7, 2, 13, 9, 6};
@@ -515,7 +517,7 @@ static void test_invalid_saved_asks_are_refused(void **state)
     }
 }
 
-static void test_each_change_of_asks_is_counted(void **state)
+static void test_each_change_of_the_asks_is_counted(void **state)
 {
     struct world *w = *state;
     uint64_t before;
@@ -541,28 +543,28 @@ static void test_each_change_of_asks_is_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_counts_are_absolute),
-        TEST(test_places_make_no_containers),
-        TEST(test_sizes_are_normalised),
-        TEST(test_an_increment_of_zero_rounds_nothing),
+        TEST(test_the_count_of_an_ask_replaces_the_former_count),
+        TEST(test_asks_for_hosts_and_racks_alone_place_no_containers),
+        TEST(test_requested_sizes_are_rounded_and_limited),
+        TEST(test_with_an_increment_of_zero_sizes_are_not_rounded),
         TEST(test_invalid_asks_are_refused),
-        TEST(test_the_asks_of_one_master_are_bounded),
+        TEST(test_the_number_of_asks_of_one_application_master_is_limited),
         TEST(test_a_host_gets_one_container_per_heartbeat),
-        TEST(test_a_setting_lifts_that_limit),
-        TEST(test_containers_are_placed_as_far_as_there_is_room),
-        TEST(test_room_returns_with_the_next_list),
-        TEST(test_hosts_come_before_racks_and_any_place),
-        TEST(test_a_named_host_takes_several),
-        TEST(test_strict_places_are_kept),
-        TEST(test_partitions_are_equal),
+        TEST(test_with_fill_a_host_gets_several_containers_per_heartbeat),
+        TEST(test_with_fill_containers_are_placed_while_queues_have_room),
+        TEST(test_a_new_list_of_nodes_permits_further_placements),
+        TEST(test_named_hosts_are_served_before_racks_and_any_host),
+        TEST(test_a_host_named_in_asks_gets_several_containers_per_heartbeat),
+        TEST(test_without_relaxed_locality_containers_are_placed_only_as_asked),
+        TEST(test_asks_match_only_nodes_of_their_partition),
         TEST(test_blacklisted_hosts_get_no_container),
-        TEST(test_the_smaller_number_goes_first),
-        TEST(test_a_new_list_replaces_the_former),
-        TEST(test_without_limits_nothing_is_placed),
+        TEST(test_asks_with_a_smaller_priority_number_are_served_first),
+        TEST(test_a_new_list_of_nodes_replaces_the_former_list),
+        TEST(test_without_limits_no_container_is_placed),
         TEST(test_each_placement_has_its_reason),
         TEST(test_a_full_table_can_be_restored),
         TEST(test_invalid_saved_asks_are_refused),
-        TEST(test_each_change_of_asks_is_counted),
+        TEST(test_each_change_of_the_asks_is_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Users of containers: their choice, and the change of nmd to them and back, also without privileges or memory. */
+/* Users of containers: which user is chosen, and how nmd changes to this user and back, also if nmd lacks privileges or
+ * memory. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +24,7 @@
 #include "yarn/launch/as-user.h"
 #include "yarn/launch/user.h"
 
-/* Asserts that no user is chosen, with these words in the message. */
+/* Checks that no user is chosen, and that the message contains these words. */
 static void assert_no_user(const struct nm_yarn_settings *s, const char *pattern_text, uid_t own, const char *submitter,
                            const char *words)
 {
@@ -52,8 +53,8 @@ static void test_an_invalid_pattern_is_refused(void **state)
     free(message);
 }
 
-/* The pattern is a Java pattern that POSIX's syntax doesn't have. */
-static void test_a_submitter_must_match_the_pattern(void **state)
+/* The pattern uses Java's syntax, which POSIX regular expressions don't have. */
+static void test_the_name_of_a_submitter_must_match_the_pattern(void **state)
 {
     static const char pattern[] = "\\w+@(?!evil)[a-z&&[^x]]+", invalid[] = "is not a valid user name on this node",
                       missing[] = "this user doesn't exist on this node";
@@ -107,7 +108,7 @@ static int choose_own(void *userdata)
     return r;
 }
 
-static void test_a_lack_of_memory_chooses_no_user(void **state)
+static void test_without_memory_no_user_is_chosen(void **state)
 {
     const struct nm_yarn_settings s = {.user_pattern = (char *)".*"};
     _cleanup_(nm_pattern_freep) struct nm_pattern *pattern = NULL;
@@ -117,7 +118,7 @@ static void test_a_lack_of_memory_chooses_no_user(void **state)
     assert_int_equal(fail_each(choose_own, pattern), 3);
 }
 
-/* Drops or restores a capability, since nmd may have fewer of them than root. */
+/* Drops or restores a capability, since nmd may have fewer capabilities than root. */
 static void set_capability(unsigned capability, bool has)
 {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
@@ -131,9 +132,9 @@ static void set_capability(unsigned capability, bool has)
     assert_int_equal(syscall(SYS_capset, &header, data), 0);
 }
 
-/* Without the right to become the user, the operation must fail instead of running as root, and a partial change
- * must be undone. */
-static void test_without_the_right_to_become_the_user_nothing_is_made(void **state)
+/* If nmd has no right to become the user, the operation must fail rather than run as root. A change of user that was
+ * made partially must be undone. */
+static void test_without_the_right_to_become_the_user_no_file_is_made(void **state)
 {
     static const unsigned capabilities[] = {CAP_SETGID, CAP_SETUID};
     struct world *w = *state;
@@ -158,8 +159,8 @@ static void test_without_the_right_to_become_the_user_nothing_is_made(void **sta
     assert_int_equal(nm_yarn_dirs_write(w->fd, &w->tenant, "file", "x", 1, 0600), 0);
 }
 
-/* The user's groups are set for the operation, and nmd's own groups are restored. */
-static void test_nmds_own_groups_are_restored(void **state)
+/* During the operation the groups are those of the user. Afterwards nmd's own groups are restored. */
+static void test_the_groups_of_nmd_are_restored_after_an_operation(void **state)
 {
     const gid_t groups[] = {54321, 54322}, own[] = {4, 7};
     struct world *w = *state;
@@ -184,8 +185,8 @@ static void test_nmds_own_groups_are_restored(void **state)
     assert_memory_equal(afterwards, own, sizeof own);
 }
 
-/* A process without root can't become another user. */
-static void test_a_process_without_root_becomes_no_other_user(void **state)
+/* A process that isn't root can't become another user. */
+static void test_a_process_that_is_not_root_can_not_become_another_user(void **state)
 {
     struct world *w = *state;
     const uid_t own = geteuid();
@@ -218,7 +219,7 @@ static int become(void *userdata)
     return r;
 }
 
-static void test_a_lack_of_memory_changes_no_user(void **state)
+static void test_without_memory_the_user_is_not_changed(void **state)
 {
     assert_int_equal(fail_each(become, *state), geteuid() == 0);
 }
@@ -229,14 +230,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_an_invalid_pattern_is_refused),
-        TEST(test_a_submitter_must_match_the_pattern),
+        TEST(test_the_name_of_a_submitter_must_match_the_pattern),
         TEST(test_a_container_runs_as_an_existing_user_other_than_root),
         TEST(test_root_is_chosen_where_it_is_allowed),
-        TEST(test_a_lack_of_memory_chooses_no_user),
-        TEST(test_without_the_right_to_become_the_user_nothing_is_made),
-        TEST(test_nmds_own_groups_are_restored),
-        TEST(test_a_process_without_root_becomes_no_other_user),
-        TEST(test_a_lack_of_memory_changes_no_user),
+        TEST(test_without_memory_no_user_is_chosen),
+        TEST(test_without_the_right_to_become_the_user_no_file_is_made),
+        TEST(test_the_groups_of_nmd_are_restored_after_an_operation),
+        TEST(test_a_process_that_is_not_root_can_not_become_another_user),
+        TEST(test_without_memory_the_user_is_not_changed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

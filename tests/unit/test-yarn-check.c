@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A whole node: reasons why it can't start or can't serve its pages, as reported by a start and by nmd
- * --check-config. */
+/* A complete node: the reasons for which it can't start or can't serve its web pages. A start and nmd --check-config
+ * must report the same reasons. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +32,7 @@ static void assert_told(const char *part)
 
 /* ---- invalid configurations --------------------------------------------------------------- */
 
-/* nmd --check-config reports the same error as a start, and neither leaves anything behind. */
+/* nmd --check-config reports the same error as a start. Neither of them leaves open resources. */
 static void assert_refused(struct tracker_world *w, int error, const char *message)
 {
     const struct nm_yarn_params p = tracker_params(w);
@@ -76,7 +76,7 @@ static void test_a_port_in_use_is_reported(void **state)
     free(w->settings->bind_host);
     w->settings->bind_host = strdup("127.0.0.1");
     assert_refused(w, -EADDRINUSE, message);
-    assert_true(check_ours(w)); /* the port may belong to a running nmd */
+    assert_true(check_ours(w)); /* the check permits this, since a running nmd may have opened the port */
 
     (void)snprintf(properties, sizeof properties, TRACKER_PROXIED, port);
     tracker_configure(w, properties);
@@ -86,8 +86,8 @@ static void test_a_port_in_use_is_reported(void **state)
     (void)close(fd);
 }
 
-/* The check finds that two listeners are given one port, although neither has opened it. */
-static void test_one_port_of_two_listeners_is_found(void **state)
+/* The check finds that two listeners are configured for the same port, although neither of them has opened the port. */
+static void test_the_check_finds_two_listeners_with_the_same_port(void **state)
 {
     struct tracker_world *w = *state;
     char properties[400], message[100];
@@ -113,7 +113,7 @@ static struct sockaddr_storage http_at(in_addr_t address, uint16_t port)
 
 #define TAKEN(property) property ": port 4711: Address already in use"
 
-/* All listeners are configured for one port. The error names the second one. */
+/* All listeners are configured for the same port. The error names the second listener. */
 static void test_a_port_configured_twice_is_reported(void **state)
 {
     const struct sockaddr_storage http = http_at(INADDR_LOOPBACK, 4711), other = http_at(INADDR_ANY, 4712);
@@ -133,13 +133,13 @@ static void test_a_port_configured_twice_is_reported(void **state)
                            TAKEN("yarn.nodemanager.webapp.address") "; nmd continues without its page"));
 
     w->settings->proxy_address.port = 0;
-    p.http_address = &http; /* serves nmd's pages and occupies the node's port */
+    p.http_address = &http; /* opens the port for nmd's own web pages, which is also the node's port */
     assert_int_equal(nm_yarn_check(&p, false, &said), -EADDRINUSE);
     assert_string_equal(said, TAKEN("yarn.nodemanager.address"));
     free(said);
 }
 
-static void test_the_port_of_the_pages_is_checked(void **state)
+static void test_the_port_of_the_web_pages_is_checked(void **state)
 {
     struct tracker_world *w = *state;
     struct nm_yarn_params p;
@@ -181,7 +181,7 @@ static void test_the_port_of_the_shuffle_is_checked(void **state)
     free(said);
 }
 
-static void test_an_address_of_another_host_is_reported(void **state)
+static void test_a_listener_with_an_address_of_another_host_is_reported(void **state)
 {
     struct tracker_world *w = *state;
 
@@ -199,12 +199,12 @@ static void test_missing_programs_are_reported(void **state)
     assert_refused(w, -ENOENT, "/nonexistent/nm-localizer: No such file or directory");
     (void)snprintf(w->localizer, sizeof w->localizer, "./nm-localizer");
     (void)snprintf(w->shuffle, sizeof w->shuffle, "/nonexistent/nm-shuffle");
-    assert_true(check_ours(w)); /* the configuration has no mapreduce_shuffle, so nm-shuffle isn't needed */
+    assert_true(check_ours(w)); /* nm-shuffle isn't needed, since the configuration has no mapreduce_shuffle service */
     tracker_configure(w, TRACKER_PROPERTY("yarn.nodemanager.aux-services", "mapreduce_shuffle"));
     assert_refused(w, -ENOENT, "/nonexistent/nm-shuffle");
 }
 
-static void test_an_unknown_stage_is_reported(void **state)
+static void test_an_unknown_stage_of_the_proxy_is_reported(void **state)
 {
     struct tracker_world *w = *state;
 
@@ -214,7 +214,8 @@ static void test_an_unknown_stage_is_reported(void **state)
     assert_refused(w, -EOPNOTSUPP, "org.example.Mine");
 }
 
-/* A file stands where the node wants a directory of its state: the node doesn't start, and leaves nothing open. */
+/* A file has the name of a directory that the node needs for its state. The node doesn't start, and leaves no open
+ * resources. */
 static void test_a_file_in_place_of_a_state_directory_is_reported(void **state)
 {
     static const char *const names[] = {"run/masters", "state/applications", "state/early-ends"};
@@ -241,7 +242,7 @@ static void test_a_file_in_place_of_a_state_directory_is_reported(void **state)
     tracker_join(w);
 }
 
-/* The state of an earlier nmd is invalid: the node starts without it. */
+/* The saved state of an earlier nmd is invalid. The node starts without this state. */
 static void test_an_invalid_state_does_not_prevent_a_start(void **state)
 {
     static const char *const names[] = {
@@ -264,9 +265,9 @@ static void test_an_invalid_state_does_not_prevent_a_start(void **state)
     json_decref(masters);
 }
 
-/* ---- web pages ---------------------------------------------------------------------------- */
+/* ---- web pages of the node ---------------------------------------------------------------- */
 
-static void test_the_pages_are_served(void **state)
+static void test_the_web_pages_are_served(void **state)
 {
     struct tracker_world *w = *state;
     uint16_t port = 0;
@@ -281,7 +282,7 @@ static void test_the_pages_are_served(void **state)
     assert_true(nm_yarn_take_web(w->yarn) < 0);
     w->yarn = nm_yarn_free(w->yarn);
 
-    fd = listen_on_loopback(&port); /* another process uses the port: the node starts without pages */
+    fd = listen_on_loopback(&port); /* another process uses the port: the node starts without web pages */
     w->settings->web.port = port;
     w->registrations = 0;
     tracker_join(w);
@@ -294,13 +295,13 @@ static void test_the_pages_are_served(void **state)
     w->yarn = nm_yarn_free(w->yarn);
     (void)close(fd);
 
-    w->settings->serves_web = false; /* the node is configured not to serve pages */
+    w->settings->serves_web = false; /* the node is configured not to serve web pages */
     tracker_join(w);
     assert_true(nm_yarn_take_web(w->yarn) < 0);
 }
 
-/* If yarn.nodemanager.webapp.address has a name, the node listens for its pages on all addresses. */
-static void test_the_pages_of_a_named_address_are_served_everywhere(void **state)
+/* If yarn.nodemanager.webapp.address contains a host name, the node listens for its web pages on all addresses. */
+static void test_web_pages_with_a_host_name_are_served_on_all_addresses(void **state)
 {
     struct tracker_world *w = *state;
     const struct sockaddr_storage everywhere = http_at(INADDR_ANY, 4711), here = http_at(INADDR_LOOPBACK, 4711);
@@ -312,14 +313,14 @@ static void test_the_pages_of_a_named_address_are_served_everywhere(void **state
     tracker_join(w);
     assert_true(nm_yarn_take_web(w->yarn) >= 0);
     w->yarn = nm_yarn_free(w->yarn);
-    w->settings->web.port = 4711; /* nmd serves its pages at this port already */
+    w->settings->web.port = 4711; /* nmd already serves its own web pages at this port */
     p = tracker_params(w);
     p.http_address = &everywhere;
     assert_int_equal(nm_yarn_new(&p, &w->yarn, &message), 0);
     assert_true(nm_yarn_take_web(w->yarn) < 0);
     assert_null(strstr(tracker_told.all, "4711"));
     w->yarn = nm_yarn_free(w->yarn);
-    p.http_address = &here; /* an address that the cluster can't reach */
+    p.http_address = &here; /* an address that other hosts of the cluster can't reach */
     assert_int_equal(nm_yarn_new(&p, &w->yarn, &message), 0);
     assert_true(nm_yarn_take_web(w->yarn) < 0);
     assert_non_null(strstr(tracker_told.all, "port 4711 on a loopback address"));
@@ -330,15 +331,15 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, tracker_set_up, tracker_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_a_port_in_use_is_reported),
-        TEST(test_one_port_of_two_listeners_is_found),
+        TEST(test_the_check_finds_two_listeners_with_the_same_port),
         TEST(test_a_port_configured_twice_is_reported),
-        TEST(test_the_port_of_the_pages_is_checked),
+        TEST(test_the_port_of_the_web_pages_is_checked),
         TEST(test_the_port_of_the_shuffle_is_checked),
-        TEST(test_an_address_of_another_host_is_reported),
+        TEST(test_a_listener_with_an_address_of_another_host_is_reported),
         TEST(test_missing_programs_are_reported),
-        TEST(test_an_unknown_stage_is_reported),
-        TEST(test_the_pages_are_served),
-        TEST(test_the_pages_of_a_named_address_are_served_everywhere),
+        TEST(test_an_unknown_stage_of_the_proxy_is_reported),
+        TEST(test_the_web_pages_are_served),
+        TEST(test_web_pages_with_a_host_name_are_served_on_all_addresses),
         TEST(test_a_file_in_place_of_a_state_directory_is_reported),
         TEST(test_an_invalid_state_does_not_prevent_a_start),
     };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * ContainerManagementProtocol with too little memory for a call, at each place: each call ends once, with a complete
- * answer or with a refusal that lets the caller retry. A valid token is never reported as invalid. The test replaces
- * the server by one without connections.
+ * ContainerManagementProtocol with too little memory for a call, at each point of the call. Each call ends once, with a
+ * complete answer or with a refusal after which the caller can retry. A valid token is never reported as invalid. The
+ * test replaces the server by one without connections.
  */
 
 #include <setjmp.h>
@@ -80,7 +80,7 @@ struct nm_arena *nm_hadoop_call_arena(struct nm_hadoop_call *call)
 void nm_hadoop_call_answer(struct nm_hadoop_call *call, const ProtobufCMessage *answer)
 {
     call->n_answers++;
-    call->answer_size = protobuf_c_message_get_packed_size(answer); /* the answer is complete */
+    call->answer_size = protobuf_c_message_get_packed_size(answer); /* checks that the answer is complete */
 }
 
 void nm_hadoop_call_refuse(struct nm_hadoop_call *call, const struct nm_exception *why)
@@ -89,7 +89,7 @@ void nm_hadoop_call_refuse(struct nm_hadoop_call *call, const struct nm_exceptio
     call->why = *why;
 }
 
-/* ---- the world ---------------------------------------------------------------------------- */
+/* ---- the data of a test ------------------------------------------------------------------- */
 
 struct world {
     struct nm_yarn_state state;
@@ -99,10 +99,10 @@ struct world {
     struct nm_yarn_cm_server *cm_server;
     struct tokens_id caller, good, strange;
     Hadoop__ContainerId *ids[2];
-    /* the tested call */
+    /* the call that is tested */
     const char *method;
     const ProtobufCMessage *request;
-    size_t size; /* size of the answer without any limit */
+    size_t size; /* size of the answer if the memory isn't limited */
 };
 
 static int set_up(void **state)
@@ -157,7 +157,7 @@ static void handle(struct world *w, struct nm_hadoop_call *call)
     fail_msg("there is no method %s", w->method);
 }
 
-/* Makes the call. Returns the size of its answer, or 0 after a refusal, which is stored in *ret_why. */
+/* Makes the call. Returns the size of its answer, or 0 after a refusal, whose reason is stored in *ret_why. */
 static size_t call_with(struct world *w, size_t limit, struct nm_exception *ret_why)
 {
     struct nm_hadoop_call call = {.request = w->request, .identifier = w->caller.signed_nm->identifier};
@@ -169,7 +169,7 @@ static size_t call_with(struct world *w, size_t limit, struct nm_exception *ret_
     nm_arena_done(&call.arena);
     assert_int_equal(call.n_answers + call.n_refusals, 1);
     *ret_why = call.why;
-    /* Forgets used tokens, so that each attempt is a first one. */
+    /* Removes all tokens from the table of used tokens, so that each attempt is the first one with its token. */
     if (nm_streq(w->method, "startContainers")) {
         nm_yarn_used_free(w->used);
         assert_int_equal(nm_yarn_used_new(&w->used), 0);
@@ -192,7 +192,8 @@ static void call_without_memory(void *userdata)
         assert_int_equal(size, w->size);
 }
 
-/* Repeats the call with increasing limits of the arena until one suffices. Then repeats it with failing allocations. */
+/* Repeats the call with arenas of increasing size until one is large enough. Then repeats the call with failing
+ * allocations. */
 static void each(struct world *w, const char *method, const ProtobufCMessage *request)
 {
     struct nm_exception why;
@@ -211,12 +212,12 @@ static void each(struct world *w, const char *method, const ProtobufCMessage *re
 
 /* ---- tests -------------------------------------------------------------------------------- */
 
-static void test_a_list_without_memory_is_an_error(void **state)
+static void test_a_call_for_several_containers_without_memory_is_an_error(void **state)
 {
     Yarn__Ids request = YARN__IDS__INIT;
     struct world *w = *state;
 
-    request.ids = w->ids; /* one of them is answered, and the other one is refused */
+    request.ids = w->ids; /* one of the two ids is answered, and the other one is refused */
     request.n_ids = 2;
     each(w, "stopContainers", &request.base);
     each(w, "getContainerStatuses", &request.base);
@@ -252,7 +253,7 @@ static void test_a_request_without_memory_is_an_error(void **state)
     assert_string_equal(w->node.heard, "");
 }
 
-static void test_a_start_without_memory_starts_nothing(void **state)
+static void test_a_start_without_memory_starts_no_container(void **state)
 {
     Yarn__StartRequest request = YARN__START_REQUEST__INIT;
     Yarn__LaunchContext context = YARN__LAUNCH_CONTEXT__INIT;
@@ -267,7 +268,7 @@ static void test_a_start_without_memory_starts_nothing(void **state)
     each(w, "startContainers", &request.base);
 }
 
-static void test_an_update_without_memory_changes_nothing(void **state)
+static void test_an_update_without_memory_does_not_change_the_container(void **state)
 {
     Yarn__UpdateRequest request = YARN__UPDATE_REQUEST__INIT;
     struct world *w = *state;
@@ -322,8 +323,8 @@ static void look_up(void *userdata)
     assert_string_equal(bearer.user, "appattempt_1410901177871_0001_000001");
 }
 
-/* A lack of memory isn't reported as an invalid token, since callers can't get another one. */
-static void test_a_lack_of_memory_is_not_an_invalid_token(void **state)
+/* A lack of memory isn't reported as an invalid token, since a caller can't get another token. */
+static void test_a_lack_of_memory_is_not_reported_as_an_invalid_token(void **state)
 {
     assert_true(fail_each_of(FAIL_MEMORY, look_up, *state) > 0);
 }
@@ -334,7 +335,7 @@ static int make(void *userdata)
     int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     int r = nm_yarn_cm_server_new(NULL, fd, NULL, NULL, NULL, &m);
 
-    assert_int_equal(fcntl(fd, F_GETFD), -1); /* nm_yarn_cm_server_new() takes the descriptor in any case */
+    assert_int_equal(fcntl(fd, F_GETFD), -1); /* nm_yarn_cm_server_new() takes over the descriptor, also if it fails */
     if (r < 0)
         assert_ptr_equal(m, untouched);
     else
@@ -369,12 +370,12 @@ static void test_a_key_without_memory_is_not_remembered(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_a_list_without_memory_is_an_error),
+        TEST(test_a_call_for_several_containers_without_memory_is_an_error),
         TEST(test_a_request_without_memory_is_an_error),
-        TEST(test_a_start_without_memory_starts_nothing),
-        TEST(test_an_update_without_memory_changes_nothing),
+        TEST(test_a_start_without_memory_starts_no_container),
+        TEST(test_an_update_without_memory_does_not_change_the_container),
         TEST(test_too_many_containers_are_refused),
-        TEST(test_a_lack_of_memory_is_not_an_invalid_token),
+        TEST(test_a_lack_of_memory_is_not_reported_as_an_invalid_token),
         TEST(test_a_server_without_memory_is_not_made),
         TEST(test_a_key_without_memory_is_not_remembered),
     };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* ContainerManagementProtocol over a loopback port: the permissions of callers, and the answers. */
+/* ContainerManagementProtocol over a port of the loopback interface: the permissions of callers, and the answers. */
 
 #include "hadoop-fixture.h"
 
@@ -68,7 +68,7 @@ static void tear_down(struct world *w)
     sd_event_unref(w->event);
 }
 
-/* Connects a client with the NMToken of t. */
+/* Connects a client that authenticates with the NMToken of t. */
 static void connect_as(struct world *w, struct tokens_id *t, const struct nm_yarn_master_key *key)
 {
     struct nm_hadoop_client_options o = {.address = (struct sockaddr *)&w->address, .address_size = sizeof w->address,
@@ -92,7 +92,7 @@ static void on_reply(void *userdata, int error, const ProtobufCMessage *answer, 
         w->answer = message_copy(answer);
 }
 
-/* Makes a call. Returns the answer, or NULL after a refusal, whose reason is in w->why. */
+/* Makes a call. Returns the answer, or NULL after a refusal. The reason of a refusal is in w->why. */
 static const void *call(struct world *w, const char *method, const ProtobufCMessage *request,
                         const ProtobufCMessageDescriptor *answer)
 {
@@ -166,7 +166,7 @@ static void test_a_start_reaches_the_node(void **state)
     add_start(&s, tokens_sign(&a, &w.state.container_keys.current));
     add_start(&s, tokens_sign(&b, &w.state.container_keys.current));
     add_start(&s, tokens_sign(&c, &w.state.container_keys.current));
-    add_start(&s, &a.message); /* the first token again */
+    add_start(&s, &a.message); /* the first token is used twice */
     answer = start(&w, &s);
     assert_non_null(answer);
     assert_heard(&w, "start container_1410901177871_0001_01_000002 for ada, 1 bytes, echo\n"
@@ -185,8 +185,8 @@ static void test_a_start_reaches_the_node(void **state)
     tear_down(&w);
 }
 
-/* One forged token makes the whole call fail without any start. */
-static void test_a_forged_token_refuses_the_whole_call(void **state)
+/* If one token is forged, the whole call fails and starts no container. */
+static void test_a_call_with_a_forged_token_is_refused_as_a_whole(void **state)
 {
     struct tokens_id caller, a, b;
     struct starts s;
@@ -217,8 +217,8 @@ static void test_a_forged_token_refuses_the_whole_call(void **state)
     tear_down(&w);
 }
 
-/* A refusal by the node is reported to the application. The same token can be used again. */
-static void test_a_refused_start_can_be_repeated(void **state)
+/* A refusal by the node is reported to the application master, which can use the same token again. */
+static void test_a_refused_start_can_be_repeated_with_the_same_token(void **state)
 {
     const Yarn__StartAnswer *answer;
     struct tokens_id caller, a;
@@ -252,7 +252,7 @@ static void test_a_refused_start_can_be_repeated(void **state)
     tear_down(&w);
 }
 
-/* ---- application masters, where there is a proxy ------------------------------------------ */
+/* ---- starts of application masters on a node with a proxy --------------------------------- */
 
 struct masters {
     struct nm_yarn_masters ops;
@@ -290,9 +290,9 @@ static void on_abandon(void *userdata, const Hadoop__ContainerTokenIdentifier *t
 #define MASTER HADOOP__CONTAINER_TOKEN_IDENTIFIER__CONTAINER_TYPE__APPLICATION_MASTER
 #define STARTS_MASTER "start container_1410901177871_0001_01_000001 for ada, 1 bytes, echo"
 
-/* An application master is launched with the context that the proxy has changed. Tasks are launched with the
- * original one. */
-static void test_a_master_gets_the_context_of_the_proxy(void **state)
+/* An application master is launched with the launch context that the proxy has changed. Other containers are launched
+ * with the original context. */
+static void test_an_application_master_is_launched_with_the_context_of_the_proxy(void **state)
 {
     struct masters m = {.ops = {on_begin, on_abandon, &m}};
     const Yarn__StartAnswer *answer;
@@ -314,7 +314,7 @@ static void test_a_master_gets_the_context_of_the_proxy(void **state)
     add_start(&s, tokens_sign(&a, &w.state.container_keys.current));
     nm_yarn_cm_server_set_masters(w.cm_server, &m.ops);
 
-    m.result = NM_YARN_REFUSED; /* the proxy refuses, so that nothing starts and nothing is abandoned */
+    m.result = NM_YARN_REFUSED; /* the proxy refuses: no container is started, and the proxy has no start to abandon */
     answer = start(&w, &s);
     assert_int_equal(answer->n_refused, 1);
     assert_string_equal(answer->refused[0]->why->message, "no token among them");
@@ -334,7 +334,7 @@ static void test_a_master_gets_the_context_of_the_proxy(void **state)
                      "with theirs\n");
     assert_string_equal(m.tokens, "theirs for ada");
     assert_int_equal(m.begun, 3);
-    assert_int_equal(start(&w, &s)->n_refused, 2); /* a token is valid for one start */
+    assert_int_equal(start(&w, &s)->n_refused, 2); /* a token is valid for only one start */
     assert_int_equal(m.begun, 3);
     assert_int_equal(m.abandoned, 1);
     tokens_done(&a);
@@ -342,8 +342,9 @@ static void test_a_master_gets_the_context_of_the_proxy(void **state)
     tear_down(&w);
 }
 
-/* The proxy decides on an application master without credentials. Without a proxy it starts like any container. */
-static void test_the_proxy_decides_on_a_master_without_credentials(void **state)
+/* The proxy decides whether an application master without credentials is started. Without a proxy, such an application
+ * master is started like any other container. */
+static void test_the_proxy_decides_on_an_application_master_without_credentials(void **state)
 {
     struct masters m = {.ops = {on_begin, on_abandon, &m}, .result = -EIO};
     struct tokens_id caller, a;
@@ -404,7 +405,7 @@ static void test_only_a_valid_token_is_accepted(void **state)
     tear_down(&w);
 }
 
-/* An attempt that has started a container may use its old key. */
+/* An attempt that has started a container on this node may continue to use its old NMToken key. */
 static void test_an_attempt_with_a_container_may_use_its_old_key(void **state)
 {
     struct nm_yarn_master_key old = tokens_key(TOKENS_NM_KEY, 50);
@@ -431,7 +432,7 @@ static void test_an_attempt_with_a_container_may_use_its_old_key(void **state)
     tear_down(&w);
 }
 
-/* ---- containers of the node --------------------------------------------------------------- */
+/* ---- requests about containers of the node ------------------------------------------------ */
 
 static void test_incomplete_ids_are_refused(void **state)
 {
@@ -593,9 +594,9 @@ static void test_each_request_for_one_container_reaches_the_node(void **state)
     tear_down(&w);
 }
 
-/* ---- orders of the ResourceManager -------------------------------------------------------- */
+/* ---- actions that the ResourceManager requests -------------------------------------------- */
 
-static void test_orders_reach_the_node(void **state)
+static void test_actions_requested_by_the_resourcemanager_reach_the_node(void **state)
 {
     Yarn__HeartbeatResponse answer = YARN__HEARTBEAT_RESPONSE__INIT;
     Yarn__SignalRequest signal = YARN__SIGNAL_REQUEST__INIT, *signals[] = {&signal};
@@ -638,17 +639,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_start_reaches_the_node),
-        cmocka_unit_test(test_a_forged_token_refuses_the_whole_call),
-        cmocka_unit_test(test_a_refused_start_can_be_repeated),
-        cmocka_unit_test(test_a_master_gets_the_context_of_the_proxy),
-        cmocka_unit_test(test_the_proxy_decides_on_a_master_without_credentials),
+        cmocka_unit_test(test_a_call_with_a_forged_token_is_refused_as_a_whole),
+        cmocka_unit_test(test_a_refused_start_can_be_repeated_with_the_same_token),
+        cmocka_unit_test(test_an_application_master_is_launched_with_the_context_of_the_proxy),
+        cmocka_unit_test(test_the_proxy_decides_on_an_application_master_without_credentials),
         cmocka_unit_test(test_only_a_valid_token_is_accepted),
         cmocka_unit_test(test_an_attempt_with_a_container_may_use_its_old_key),
         cmocka_unit_test(test_incomplete_ids_are_refused),
         cmocka_unit_test(test_too_many_containers_are_refused),
         cmocka_unit_test(test_an_update_reaches_the_node),
         cmocka_unit_test(test_each_request_for_one_container_reaches_the_node),
-        cmocka_unit_test(test_orders_reach_the_node),
+        cmocka_unit_test(test_actions_requested_by_the_resourcemanager_reach_the_node),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

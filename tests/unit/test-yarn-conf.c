@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Hadoop's configuration files: their meaning, and refused contents. */
+/* Hadoop's configuration files: their meaning, and contents that are refused. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +43,7 @@ static void assert_value(const struct nm_yarn_conf *c, const char *name, const c
     assert_string_equal(p->file, file);
 }
 
-static void test_files_are_read_in_their_order(void **state)
+static void test_later_files_override_earlier_files_except_final_values(void **state)
 {
     struct nm_yarn_conf *c = READ(
         CONF(PROPERTY("a", "1") "<!-- no --><property><name>\n b </name><value> two\n</value><final> true </final>"
@@ -64,7 +64,7 @@ static void test_files_are_read_in_their_order(void **state)
     nm_yarn_conf_free(c);
 }
 
-/* ---- substitution ------------------------------------------------------------------------- */
+/* ---- substitution of variables ------------------------------------------------------------ */
 
 static void test_variables_are_substituted(void **state)
 {
@@ -74,7 +74,8 @@ static void test_variables_are_substituted(void **state)
         {"plain", "x"},
         {"address", "rm.example:8031"},
         {"nested", "deep"},
-        {"unknown", "a ${no.such} x ${plain}"}, /* as in Hadoop, an unknown variable ends the substitution */
+        /* as in Hadoop, no further variable is substituted after an unknown one */
+        {"unknown", "a ${no.such} x ${plain}"},
         {"no-variable", "${} ${a b} $x {y}"},
         {"set", "value"},
         {"set-else", "value"},
@@ -113,7 +114,7 @@ static void test_variables_are_substituted(void **state)
     nm_yarn_conf_free(c);
 }
 
-/* At most twenty substitutions are made, and none that lets a value grow without limit. */
+/* At most twenty substitutions are made. A substitution that makes a value grow without limit is not made. */
 static void test_substitutions_are_limited(void **state)
 {
     char fine[120] = "", many[120] = "", large[60000];
@@ -139,7 +140,7 @@ static void test_substitutions_are_limited(void **state)
     nm_yarn_conf_free(c);
 }
 
-/* ---- refusals ----------------------------------------------------------------------------- */
+/* ---- refused files ------------------------------------------------------------------------ */
 
 static void assert_refused(const char *text, size_t size, int error, const char *part)
 {
@@ -180,7 +181,7 @@ static void test_invalid_xml_is_refused(void **state)
         assert_refused(cases[i].text, strlen(cases[i].text), cases[i].error, cases[i].part);
 }
 
-static void test_files_beyond_the_bounds_are_refused(void **state)
+static void test_files_that_exceed_a_limit_are_refused(void **state)
 {
     static char text[NM_YARN_CONF_FILE_MAX + 1];
     char *p;
@@ -324,8 +325,8 @@ static void test_an_invalid_include_is_refused(void **state)
 #define SINGLE(host, port, base) \
     "{\"" host "\": [\"" base "\"], \"" host ":" port "\": [\"" base "\"], \"hdfs:\": [\"" base "\"]}"
 
-/* The sources of resources, in the form in which nm-localizer gets them. */
-static void test_sources_are_passed_to_the_localizer(void **state)
+/* The settings for name nodes and fetch commands, in the form in which nm-localizer receives them. */
+static void test_settings_for_fetching_are_passed_to_nm_localizer(void **state)
 {
     static const struct {
         const char *properties, *name_nodes, *commands;
@@ -432,12 +433,12 @@ static void test_sources_are_passed_to_the_localizer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_files_are_read_in_their_order),
-        cmocka_unit_test(test_sources_are_passed_to_the_localizer),
+        cmocka_unit_test(test_later_files_override_earlier_files_except_final_values),
+        cmocka_unit_test(test_settings_for_fetching_are_passed_to_nm_localizer),
         cmocka_unit_test(test_variables_are_substituted),
         cmocka_unit_test(test_substitutions_are_limited),
         cmocka_unit_test(test_invalid_xml_is_refused),
-        cmocka_unit_test(test_files_beyond_the_bounds_are_refused),
+        cmocka_unit_test(test_files_that_exceed_a_limit_are_refused),
         cmocka_unit_test_setup_teardown(test_a_directory_in_place_of_a_file_is_an_error, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_included_files_are_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_an_invalid_include_is_refused, set_up, tear_down),

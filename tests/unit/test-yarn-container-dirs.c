@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The directories, files and links of a container, with disks that fail at each place. */
+/* The directories, files and symlinks of a container, when a disk fails at any of the calls. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@
 #include "tests/unit/remove-tree.h"
 #include "util/fileio.h"
 
-static unsigned n_become; /* changes of the file system uid */
+static unsigned n_become; /* number of changes of the file system uid */
 
 int __real_setfsuid(uid_t uid);
 int __wrap_setfsuid(uid_t uid);
@@ -72,14 +72,14 @@ static void remove_all(struct world *w)
     (void)remove_tree(path_in(w, "application_1"));
 }
 
-/* Without an error, all must have been created. */
+/* If no error was returned, all files and directories must exist. */
 static void make_with_failures(void *userdata)
 {
     struct world *w = userdata;
     int r = make_all(w);
     unsigned kinds = fail_pause();
 
-    assert_int_equal(file_uid(), geteuid()); /* the identity is restored after each failure */
+    assert_int_equal(file_uid(), geteuid()); /* nmd's identity is restored after each failure */
     if (r >= 0)
         check_made(w);
     remove_all(w);
@@ -97,7 +97,7 @@ static void test_all_directories_are_made_or_the_error_is_reported(void **state)
     assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN | FAIL_MEMORY, make_with_failures, w) > 20);
 }
 
-static void test_a_link_stays_inside_and_replaces_only_a_link(void **state)
+static void test_a_symlink_of_a_resource_stays_inside_and_replaces_only_a_symlink(void **state)
 {
     struct world *w = *state;
     char target[PATH_MAX];
@@ -113,7 +113,7 @@ static void test_a_link_stays_inside_and_replaces_only_a_link(void **state)
     n = readlinkat(w->fd, "..a/b../c", target, sizeof target - 1);
     target[NM_MAX(n, 0)] = '\0';
     assert_string_equal(target, "/other");
-    /* A directory isn't replaced, and no temporary file is left. */
+    /* A symlink doesn't replace a directory, and no temporary file remains. */
     assert_int_equal(place_link(w->fd, &w->tenant, "..a", "/t"), -EISDIR);
     assert_int_equal(place_link(w->fd, &w->tenant, "..a/b../c/d", "/t"), -ENOTDIR);
     assert_int_equal(unlinkat(w->fd, "..a/b../c", 0), 0);
@@ -123,8 +123,8 @@ static void test_a_link_stays_inside_and_replaces_only_a_link(void **state)
     assert_int_equal(mkdir(w->root, 0755), 0);
 }
 
-/* nmd becomes the user once for all links, and stops at the first invalid one. */
-static void test_many_links_need_one_change_of_user(void **state)
+/* nmd becomes the user once to make all symlinks. It stops at the first invalid one. */
+static void test_many_symlinks_are_made_with_one_change_of_user(void **state)
 {
     enum { MANY = 100 };
     struct world *w = *state;
@@ -141,7 +141,7 @@ static void test_many_links_need_one_change_of_user(void **state)
     assert_int_equal(nm_yarn_dirs_links(w->fd, &w->tenant, links, MANY, &made), 0);
     assert_int_equal(made, MANY);
     if (geteuid() == 0)
-        assert_int_equal(n_become, 3); /* become, query, return */
+        assert_int_equal(n_become, 3); /* calls for: become the user, query the uid, return to root */
     assert_true(is_there(w, "99"));
     links[7].name = "../7";
     assert_int_equal(nm_yarn_dirs_links(w->fd, &w->tenant, links, MANY, &made), -EINVAL);
@@ -150,7 +150,7 @@ static void test_many_links_need_one_change_of_user(void **state)
         assert_int_equal(unlinkat(w->fd, names[i], 0), 0);
 }
 
-static void test_a_missing_or_foreign_directory_is_an_error(void **state)
+static void test_a_directory_that_is_missing_or_of_another_user_is_an_error(void **state)
 {
     struct world *w = *state;
     uid_t uid = 7;
@@ -161,7 +161,7 @@ static void test_a_missing_or_foreign_directory_is_an_error(void **state)
     assert_int_equal(nm_yarn_dirs_owner(w->fd, ".", &uid, &gid), 0);
     assert_int_equal(uid, geteuid());
     assert_int_equal(nm_yarn_dirs_open_work(w->fd, &w->tenant), -ENOENT);
-    /* A file is in the place of a log directory. */
+    /* A file has the name of a log directory. */
     assert_int_equal(nm_write_file_atomic_at(w->fd, "application_1", "x", 0600), 0);
     assert_int_equal(nm_yarn_dirs_make_log(w->fd, &w->tenant), -ENOTDIR);
     assert_int_equal(nm_write_file_atomic_at(w->fd, "usercache", "x", 0600), 0);
@@ -174,9 +174,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_all_directories_are_made_or_the_error_is_reported),
-        TEST(test_a_link_stays_inside_and_replaces_only_a_link),
-        TEST(test_many_links_need_one_change_of_user),
-        TEST(test_a_missing_or_foreign_directory_is_an_error),
+        TEST(test_a_symlink_of_a_resource_stays_inside_and_replaces_only_a_symlink),
+        TEST(test_many_symlinks_are_made_with_one_change_of_user),
+        TEST(test_a_directory_that_is_missing_or_of_another_user_is_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

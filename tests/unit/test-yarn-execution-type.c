@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The execution type of a container in heartbeats, in registrations, and in the answers to its application master. */
+/* The execution type of a container in heartbeats, in registrations, and in the answers to the application master. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,8 +38,8 @@ static void assert_type_elsewhere(struct reinit_world *o, int32_t type)
     nm_arena_done(&arena);
 }
 
-/* A heartbeat reports an opportunistic container as guaranteed until its end, since the ResourceManager would regard
- * others as lost. Application masters and registrations get the real type. */
+/* A heartbeat reports an opportunistic container as guaranteed until the container has ended, since the ResourceManager
+ * would otherwise regard it as lost. Application masters and registrations get the real execution type. */
 static void test_only_heartbeats_report_an_opportunistic_container_as_guaranteed(void **state)
 {
     enum { GUARANTEED = 1, OPPORTUNISTIC = 2 };

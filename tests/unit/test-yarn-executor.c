@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* container-executor.cfg: accounts that may run containers, refused settings, warnings, and the required owner of the
- * file. */
+/* container-executor.cfg: accounts that may run containers, settings that are refused, warnings, and the required owner
+ * of the file. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@ static void on_warned(const char *sentence, void *userdata)
     (void)strcat(warned, "\n");
 }
 
-/* Returns the errors, or NULL. The caller frees them. */
+/* Returns the error messages, or NULL if there are none. The caller frees them. */
 static char *parse(const char *text, struct nm_yarn_executor *ret)
 {
     struct nm_refusals refusals = {};
@@ -47,8 +47,8 @@ static bool may(const struct nm_yarn_executor *e, const char *user, uid_t uid)
     return r == 0;
 }
 
-/* The file as shipped with Hadoop, and the defaults of Hadoop 3. */
-static void test_the_shipped_file_has_the_defaults(void **state)
+/* Reads the file that Hadoop ships. Its values are the defaults of Hadoop 3. */
+static void test_the_file_that_hadoop_ships_has_the_defaults(void **state)
 {
     static const char stock[] =
         "yarn.nodemanager.linux-container-executor.group=#configured value of it\n"
@@ -59,7 +59,7 @@ static void test_the_shipped_file_has_the_defaults(void **state)
     struct nm_yarn_executor e = {};
 
     (void)state;
-    assert_true(may(&e, "bin", 2)); /* without a file */
+    assert_true(may(&e, "bin", 2)); /* without a configuration file */
     for (int i = 0; i < 2; i++) {
         assert_null(parse(i ? stock : "", &e));
         assert_string_equal(warned, "");
@@ -75,7 +75,7 @@ static void test_the_shipped_file_has_the_defaults(void **state)
     }
 }
 
-static void test_values_of_the_executor_are_used(void **state)
+static void test_values_of_container_executor_cfg_are_used(void **state)
 {
     struct nm_yarn_executor e = {};
     char *message = NULL;
@@ -87,8 +87,8 @@ static void test_values_of_the_executor_are_used(void **state)
     assert_string_equal(warned, "");
     assert_false(may(&e, "alice", 5000));
     assert_true(may(&e, "games", 5));
-    assert_false(may(&e, "bob", 5)); /* allowed and banned */
-    assert_true(may(&e, "yarn", 5));  /* banned by default only */
+    assert_false(may(&e, "bob", 5)); /* this user is both allowed and banned */
+    assert_true(may(&e, "yarn", 5));  /* this user is banned only by the default */
     assert_true(may(&e, "carol", 500));
     assert_int_equal(nm_yarn_executor_check(&e, "dave", 499, &message), -EINVAL);
     assert_non_null(strstr(message, "the user dave with the uid 499"));
@@ -136,7 +136,7 @@ static void test_unsupported_values_are_refused(void **state)
     nm_yarn_executor_done(&e);
 }
 
-/* ---- the file ----------------------------------------------------------------------------- */
+/* ---- reading the file --------------------------------------------------------------------- */
 
 static char *load(const char *dir, bool must_be_trusted, struct nm_yarn_executor *ret)
 {
@@ -156,8 +156,8 @@ static void put_conf(const char *dir, const char *name, const char *text)
     assert_int_equal(nm_write_file_atomic_at(fd, name, text, 0644), 0);
 }
 
-/* If a file can't be read, the errors of the others are still reported. */
-static void test_an_unreadable_file_hides_no_other_error(void **state)
+/* If one of the configuration files can't be read, the errors of the other files are still reported. */
+static void test_an_unreadable_file_does_not_hide_other_errors(void **state)
 {
     static const char *const parts[] = {
         "/mapred-site.xml", "memory-mb = '8G'", "hadoop.security.authentication = 'kerberos'",
@@ -170,7 +170,7 @@ static void test_an_unreadable_file_hides_no_other_error(void **state)
     put_conf(dir, "mapred-site.xml", "<configuration><property>");
     assert_true(nm_yarn_settings_examine(dir, on_warned, NULL, &s, &message) < 0);
     assert_non_null(strstr(message, "/mapred-site.xml"));
-    assert_null(s); /* no file could be read */
+    assert_null(s); /* none of the files could be read */
     free(message);
     put_conf(dir, "yarn-site.xml",
              "<configuration><property><name>yarn.nodemanager.resource.memory-mb</name><value>8G</value></property>"
@@ -188,7 +188,7 @@ static void test_an_unreadable_file_hides_no_other_error(void **state)
     remove_tree(dir);
 }
 
-static void test_the_file_of_the_executor_is_read(void **state)
+static void test_container_executor_cfg_is_read(void **state)
 {
     char dir[] = "/tmp/nmd-test-executor.XXXXXX", path[80], *message;
     _cleanup_close_ int fd = -EBADF, real_fd = -EBADF;
@@ -212,7 +212,7 @@ static void test_the_file_of_the_executor_is_read(void **state)
     assert_false(may(&e, "alice", 1000));
     nm_yarn_executor_done(&e);
 
-    if (geteuid() == 0) { /* the settings include the file */
+    if (geteuid() == 0) { /* the settings include those of this file */
         assert_int_equal(nm_write_file_atomic_at(fd, "yarn-site.xml", "<configuration/>", 0644), 0);
         assert_int_equal(nm_yarn_settings_load(dir, on_warned, NULL, &s, NULL), 0);
         assert_false(may(&s->executor_rules, "alice", 1000));
@@ -228,7 +228,7 @@ static void test_the_file_of_the_executor_is_read(void **state)
         (void)nm_yarn_settings_free(s);
     }
 
-    /* Another user could write to the file or to a directory above it. */
+    /* Another user can write to the file, or to a directory above it. The file is refused. */
     for (int i = 0; i < 3; i++) {
         const char *name = i == 0 ? "real/container-executor.cfg" : "real";
 
@@ -259,11 +259,11 @@ static void test_the_file_of_the_executor_is_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_shipped_file_has_the_defaults),
-        cmocka_unit_test(test_values_of_the_executor_are_used),
+        cmocka_unit_test(test_the_file_that_hadoop_ships_has_the_defaults),
+        cmocka_unit_test(test_values_of_container_executor_cfg_are_used),
         cmocka_unit_test(test_unsupported_values_are_refused),
-        cmocka_unit_test(test_an_unreadable_file_hides_no_other_error),
-        cmocka_unit_test(test_the_file_of_the_executor_is_read),
+        cmocka_unit_test(test_an_unreadable_file_does_not_hide_other_errors),
+        cmocka_unit_test(test_container_executor_cfg_is_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Exit statuses and messages of containers as YARN defines them. */
+/* Exit statuses and diagnostics of containers, as YARN defines them. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,7 +56,7 @@ static void set(struct nm_container *c, const struct end *e)
     (void)snprintf(c->message, sizeof c->message, "%s", e->message);
 }
 
-static void test_each_end_has_its_exit_status(void **state)
+static void test_each_cause_of_an_end_has_its_exit_status_of_yarn(void **state)
 {
     (void)state;
     for (size_t i = 0; i < NM_ARRAY_SIZE(ends); i++) {
@@ -78,7 +78,7 @@ static void test_each_end_has_its_exit_status(void **state)
     }
 }
 
-static void test_the_diagnostics_are_bounded(void **state)
+static void test_the_length_of_the_diagnostics_is_limited(void **state)
 {
     struct end e = {NM_EXIT_EXITED, NM_REASON_NONE, 1, 0, "", 1, "", true};
     _cleanup_(nm_container_freep) struct nm_container *c = NULL;
@@ -88,7 +88,7 @@ static void test_the_diagnostics_are_bounded(void **state)
 
     (void)state;
     memset(words, 'w', sizeof words - 1);
-    /* Puts a character of two bytes at each place, so that the cut falls into one. */
+    /* Puts a character of two bytes at each position, so that the cut can fall within this character. */
     for (size_t i = 0; i + 2 < sizeof words; i += 2)
         memcpy(words + i, "\xc3\xa9", 2);
     assert_int_equal(nm_container_new(&c), 0);
@@ -104,8 +104,8 @@ static void test_the_diagnostics_are_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_end_has_its_exit_status),
-        cmocka_unit_test(test_the_diagnostics_are_bounded),
+        cmocka_unit_test(test_each_cause_of_an_end_has_its_exit_status_of_yarn),
+        cmocka_unit_test(test_the_length_of_the_diagnostics_is_limited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

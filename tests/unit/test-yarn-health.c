@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A whole node and its ResourceManager: the health that the node reports when no container can be started on it. */
+/* A complete node and its ResourceManager: the health that the node reports when it can start no container. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,11 +32,11 @@ static void assert_begins(const char *text, const char *words)
         fail_msg("'%s' doesn't begin with '%s'", text, words);
 }
 
-/* ---- directories -------------------------------------------------------------------------- */
+/* ---- directories that have failed --------------------------------------------------------- */
 
-/* The last local directory has failed, and a container has failed because of it. The ResourceManager gets this with
- * the next heartbeat, without the two minutes between checks of the disks and without the time for which bad health
- * has to last. */
+/* The last local directory has failed, and a container has failed for this reason. The node reports its bad health with
+ * the next heartbeat. It doesn't wait for the next check of the disks, which takes place every two minutes, nor for the
+ * time for which other causes of bad health must last. */
 static void test_a_node_without_a_directory_is_unhealthy(void **state)
 {
     struct tracker_world *w = *state;
@@ -65,7 +65,7 @@ static void test_a_node_without_a_directory_is_unhealthy(void **state)
     assert_int_equal(w->registrations, 1);
 }
 
-/* ---- draining ----------------------------------------------------------------------------- */
+/* ---- draining nodes ----------------------------------------------------------------------- */
 
 static void start_one(struct tracker_world *w, struct wanted *a, int64_t number, int64_t mib, bool opportunistic)
 {
@@ -76,7 +76,7 @@ static void start_one(struct tracker_world *w, struct wanted *a, int64_t number,
         fail_msg("%s", why.message);
 }
 
-/* Returns the exit status of a container that has ended, and 0 before its end. */
+/* Returns the exit status of a container that has ended, or 0 while the container has not ended. */
 static int32_t end_of(struct tracker_world *w, const struct wanted *a)
 {
     Yarn__ContainerStatus *s = NULL;
@@ -109,25 +109,27 @@ static void run_until_registered(struct tracker_world *w, unsigned n)
 
 static void join_with_one(struct tracker_world *w, struct wanted *a)
 {
-    assert_int_equal(chmod(w->node->tree.path, 0755), 0); /* the container's user needs to traverse it */
+    /* the container's user must be able to traverse this directory */
+    assert_int_equal(chmod(w->node->tree.path, 0755), 0);
     tracker_join(w);
     tracker_run_beats(w, 2);
     assert_int_equal(w->offered_mib, 800);
     start_one(w, a, 1, 256, false);
-    w->node->m->drain.is_on = true; /* as by nmctl, but accepted containers stay */
+    /* as nmctl drain requests, except that containers which the node has accepted stay */
+    w->node->m->drain.is_on = true;
 }
 
-/* A draining node with containers offers only their memory and stays healthy, since an unhealthy node's containers
- * are killed. Without containers it is unhealthy. Containers that arrive meanwhile are sent back and don't count as
- * failed. */
-static void test_a_draining_node_offers_only_used_memory(void **state)
+/* A draining node with containers offers only their memory. It stays healthy, since the ResourceManager kills the
+ * containers of an unhealthy node. Without containers, the draining node is unhealthy. Containers that arrive meanwhile
+ * are sent back, and don't count as failed. */
+static void test_a_draining_node_offers_only_the_memory_of_its_containers(void **state)
 {
     struct tracker_world *w = *state;
     struct wanted a, b, c;
 
     join_with_one(w, &a);
     start_one(w, &b, 2, 64, false);
-    assert_int_equal(end_of(w, &b), NM_YARN_ABORTED); /* the ResourceManager doesn't know of it yet */
+    assert_int_equal(end_of(w, &b), NM_YARN_ABORTED); /* the ResourceManager doesn't know of this container yet */
     run_until_registered(w, 2);
     assert_int_equal(w->offered_mib, 256);
     assert_true(w->healthy);
@@ -140,15 +142,15 @@ static void test_a_draining_node_offers_only_used_memory(void **state)
     tracker_run_until(w, is_unhealthy);
     assert_begins(w->health, "draining: ");
     assert_int_equal(end_of(w, &a), NM_YARN_KILLED_BY_MASTER);
-    assert_int_equal(w->registrations, 2); /* the ResourceManager shuts down a node without memory */
+    assert_int_equal(w->registrations, 2); /* the ResourceManager would shut down a node without memory */
     w->node->m->drain.is_on = false;
     run_until_registered(w, 3);
     assert_int_equal(w->offered_mib, 800);
     assert_true(w->healthy);
 }
 
-/* The node reports the end of its last container before it becomes unhealthy. Without containers it becomes
- * unhealthy at once. */
+/* The node reports the end of its last container before it reports bad health. If it has no container when draining
+ * begins, it becomes unhealthy immediately. */
 static void test_an_empty_draining_node_is_unhealthy(void **state)
 {
     struct tracker_world *w = *state;
@@ -163,7 +165,8 @@ static void test_an_empty_draining_node_is_unhealthy(void **state)
     assert_begins(w->health, "draining: ");
     tracker_run_beats(w, 3);
     assert_false(w->healthy);
-    assert_string_equal(tracker_shown(w).unhealthy, w->health); /* the state that the ResourceManager knows */
+    /* the state of the container that the ResourceManager knows */
+    assert_string_equal(tracker_shown(w).unhealthy, w->health);
     assert_string_equal(tracker_shown(w).state, "running");
     assert_int_equal(w->registrations, 1);
     w->node->m->drain.is_on = false;
@@ -172,7 +175,8 @@ static void test_an_empty_draining_node_is_unhealthy(void **state)
     assert_string_equal(tracker_shown(w).unhealthy, "");
 }
 
-/* A ResourceManager with its own size for the node keeps sending containers: their refusals must count as failures. */
+/* A ResourceManager that sets the size of the node itself keeps sending containers. Their refusals must count as
+ * failures. */
 static void test_a_draining_node_refuses_further_containers(void **state)
 {
     struct tracker_world *w = *state;
@@ -193,7 +197,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, tracker_set_up, tracker_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_a_node_without_a_directory_is_unhealthy),
-        TEST(test_a_draining_node_offers_only_used_memory),
+        TEST(test_a_draining_node_offers_only_the_memory_of_its_containers),
         TEST(test_an_empty_draining_node_is_unhealthy),
         TEST(test_a_draining_node_refuses_further_containers),
     };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* YARN's ids. */
+/* The ids of YARN as text. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@ static void test_ids_of_applications_and_attempts_are_written(void **state)
     assert_int_equal(application.number, 123456);
 }
 
-/* The number of epoch 2 is one that a ResourceManager has really given. */
+/* The container number of epoch 2 was assigned by a real ResourceManager. */
 static void test_the_id_of_a_container_is_written(void **state)
 {
     static const struct {
@@ -53,8 +53,8 @@ static void test_the_id_of_a_container_is_written(void **state)
     }
 }
 
-/* A negative number has the same text as another, positive number. */
-static void test_a_negative_id_has_its_text(void **state)
+/* A negative container number has the same text as a certain positive number. */
+static void test_a_negative_container_number_has_the_text_of_a_positive_one(void **state)
 {
     struct nm_yarn_container_id id = {{{1410901177871, 1}, 1}, -1};
     struct nm_yarn_container_id most = {{{INT64_MIN, INT32_MIN}, INT32_MIN}, INT64_MAX};
@@ -65,7 +65,7 @@ static void test_a_negative_id_has_its_text(void **state)
     assert_true(strlen(nm_yarn_container_id_format(&most, text)) < NM_YARN_ID_SIZE - 1);
 }
 
-/* Numbers count down from the one that the ResourceManager gives, and no text repeats, whatever the epochs. */
+/* Numbers count down from the number that the ResourceManager gives. No text is used twice, whatever the epoch. */
 static void test_numbers_count_down_without_a_repeated_text(void **state)
 {
     const int64_t epoch = INT64_C(1) << 40;
@@ -86,7 +86,7 @@ static void test_numbers_count_down_without_a_repeated_text(void **state)
         id.number = last = nm_yarn_container_number_below(start, last);
         assert_true(last < start && last >= start - 400);
         (void)nm_yarn_container_id_format(&id, text);
-        /* The part without the epoch decreases by one, so that it never repeats. */
+        /* The part of the text without the epoch decreases by one, so that it is never used twice. */
         assert_true(!*before || strcmp(strrchr(text, '_'), strrchr(before, '_')) < 0);
         (void)strcpy(before, text);
     }
@@ -128,7 +128,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ids_of_applications_and_attempts_are_written),
         cmocka_unit_test(test_the_id_of_a_container_is_written),
-        cmocka_unit_test(test_a_negative_id_has_its_text),
+        cmocka_unit_test(test_a_negative_container_number_has_the_text_of_a_positive_one),
         cmocka_unit_test(test_numbers_count_down_without_a_repeated_text),
         cmocka_unit_test(test_invalid_ids_are_refused),
     };

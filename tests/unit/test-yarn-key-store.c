@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Keys and tokens that a restarted nmd still knows. */
+/* Keys and tokens that nmd still knows after a restart. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,8 +53,8 @@ static void tear_down(struct world *w)
     remove_tree(w->dir);
 }
 
-/* Adds a cluster's keys, an attempt that is older than the last two keys, and a container that the attempt has
- * started. */
+/* Adds the keys of a cluster, an attempt whose key is older than the last two keys, and a container that this attempt
+ * has started. */
 static void fill(struct world *w, struct tokens_id *t)
 {
     struct nm_yarn_container_id id;
@@ -84,7 +84,7 @@ static void assert_known(struct world *w, const struct tokens_id *t)
     assert_true(nm_yarn_used_has(w->used, &id));
 }
 
-static void test_a_restart_keeps_the_keys(void **state)
+static void test_keys_survive_a_restart(void **state)
 {
     struct tokens_id t;
     struct world w;
@@ -105,7 +105,7 @@ static void test_a_restart_keeps_the_keys(void **state)
     tear_down(&w);
 }
 
-/* The file is written only when something has changed. */
+/* The file is written only when a key or token has changed. */
 static void test_the_file_is_written_only_after_a_change(void **state)
 {
     struct nm_yarn_application_id application;
@@ -198,7 +198,7 @@ static void fill_much(struct world *w, struct tokens_id *t)
     }
 }
 
-/* Reads the file as another nmd would. Returns the last byte of the current key, and checks that the rest is
+/* Reads the file as the next nmd does. Returns the last byte of the current key, and checks that all other data is
  * complete. */
 static uint8_t look(const struct world *w)
 {
@@ -233,7 +233,7 @@ static void save_with_failures(void *userdata)
     fail_resume(kinds);
 }
 
-/* Runs `try` with a large file. At least the given numbers of allocations and file operations must be able to fail. */
+/* Runs `try` with a large file. At least these numbers of allocations and file operations must be able to fail. */
 static void try_with_failures(void (*try)(void *userdata), unsigned memory_least, unsigned files_least)
 {
     struct tokens_id t;
@@ -247,14 +247,14 @@ static void try_with_failures(void (*try)(void *userdata), unsigned memory_least
     tear_down(&w);
 }
 
-/* After any failure the file is the old one or the new one, and saving is repeated later. */
+/* After any failure the file contains either the old or the new data. Saving is repeated later. */
 static void test_a_failed_save_is_repeated(void **state)
 {
     (void)state;
     try_with_failures(save_with_failures, 21, 3);
 }
 
-/* Starts an nmd: an error while reading leaves the file in place. */
+/* Starts an nmd. If the file can't be read, nmd doesn't remove it. */
 static void take_over_with_failures(void *userdata)
 {
     struct world *w = userdata, other = *w;
@@ -275,7 +275,7 @@ static void take_over_with_failures(void *userdata)
     fail_resume(kinds);
 }
 
-static void test_a_failed_restoration_keeps_the_file(void **state)
+static void test_a_file_that_could_not_be_read_is_not_removed(void **state)
 {
     (void)state;
     try_with_failures(take_over_with_failures, 11, 3);
@@ -328,11 +328,11 @@ static void test_incomplete_entries_are_skipped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_restart_keeps_the_keys),
+        cmocka_unit_test(test_keys_survive_a_restart),
         cmocka_unit_test(test_the_file_is_written_only_after_a_change),
         cmocka_unit_test(test_a_damaged_file_does_not_prevent_a_start),
         cmocka_unit_test(test_a_failed_save_is_repeated),
-        cmocka_unit_test(test_a_failed_restoration_keeps_the_file),
+        cmocka_unit_test(test_a_file_that_could_not_be_read_is_not_removed),
         cmocka_unit_test(test_incomplete_entries_are_skipped),
     };
 

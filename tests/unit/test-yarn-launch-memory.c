@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The pure parts of yarn/launch/ when memory runs out at each place: their results are complete or absent. */
+/* The functions of yarn/launch/ without I/O, when memory runs out at each allocation. Their results are complete or
+ * absent. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +22,7 @@
 
 #define STEP 16
 
-/* Calls `try` with arenas of increasing size until it succeeds. Returns how many of them were too small. */
+/* Calls `try` with arenas of increasing size until it succeeds. Returns how many arenas were too small. */
 static unsigned with_each_limit(int (*try)(struct nm_arena *arena))
 {
     for (unsigned n = 0;; n++) {
@@ -37,7 +38,7 @@ static unsigned with_each_limit(int (*try)(struct nm_arena *arena))
     }
 }
 
-/* ---- requests of containers --------------------------------------------------------------- */
+/* ---- resources of containers -------------------------------------------------------------- */
 
 static int convert(struct nm_arena *arena)
 {
@@ -64,7 +65,7 @@ static int convert(struct nm_arena *arena)
         named[i].value = &values[i];
     }
     r = nm_yarn_resources(list, 2, NULL, arena, &resources, &message);
-    assert_null(message); /* a lack of memory isn't the application's mistake */
+    assert_null(message); /* a lack of memory isn't reported as an error of the application */
     if (r < 0) {
         assert_ptr_equal(resources, untouched);
         return r;
@@ -139,7 +140,7 @@ static int name_directories(void *userdata)
     return 0;
 }
 
-static void test_small_allocations_that_fail_are_errors(void **state)
+static void test_each_failed_small_allocation_is_an_error(void **state)
 {
     (void)state;
     assert_int_equal(fail_each(name_directories, NULL), 2);
@@ -230,7 +231,7 @@ static int fill(struct nm_arena *arena)
     return r;
 }
 
-static void test_variables_without_memory_are_an_error(void **state)
+static void test_environment_variables_without_memory_are_an_error(void **state)
 {
     (void)state;
     read_settings();
@@ -238,7 +239,7 @@ static void test_variables_without_memory_are_an_error(void **state)
     settings = nm_yarn_settings_free(settings);
 }
 
-/* ---- the script --------------------------------------------------------------------------- */
+/* ---- the launch script -------------------------------------------------------------------- */
 
 static int write_script(void *userdata)
 {
@@ -263,7 +264,7 @@ static int write_script(void *userdata)
     return 0;
 }
 
-static void test_a_script_without_memory_is_not_written(void **state)
+static void test_a_launch_script_without_memory_is_not_written(void **state)
 {
     char untouched[1];
 
@@ -294,7 +295,7 @@ static int choose(void *userdata)
     return 0;
 }
 
-/* A failed look-up isn't reported as a missing account, since applications give up on that. */
+/* A failed look-up isn't reported as a missing account, since applications don't retry after that error. */
 static void test_a_failed_look_up_is_not_a_missing_account(void **state)
 {
     struct choice c = {{.user_pattern = (char *)".*", .limit_users = true, .local_user = (char *)"nobody"}, NULL};
@@ -310,9 +311,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_resources_without_memory_are_an_error),
         cmocka_unit_test(test_too_many_resources_are_refused),
-        cmocka_unit_test(test_small_allocations_that_fail_are_errors),
-        cmocka_unit_test(test_variables_without_memory_are_an_error),
-        cmocka_unit_test(test_a_script_without_memory_is_not_written),
+        cmocka_unit_test(test_each_failed_small_allocation_is_an_error),
+        cmocka_unit_test(test_environment_variables_without_memory_are_an_error),
+        cmocka_unit_test(test_a_launch_script_without_memory_is_not_written),
         cmocka_unit_test(test_a_failed_look_up_is_not_a_missing_account),
     };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Pure parts of yarn/launch/: resources, commands and smaller functions. */
+/* Functions of yarn/launch/ without I/O on containers: resources, commands and small functions. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -120,7 +120,7 @@ static void test_a_resource_without_a_scheme_is_on_the_default_file_system(void 
     nm_arena_done(&arena);
 }
 
-/* Settings for Hadoop's client come from nmd or from the cluster. */
+/* The settings for Hadoop's client programs come from nmd's configuration or from the cluster's. */
 static void test_settings_for_a_fetch_command_are_found(void **state)
 {
     struct nm_yarn_settings s = {.dir = (char *)"/etc/hadoop/conf", .localizer_memory_mib = 512,
@@ -147,7 +147,7 @@ static void test_settings_for_a_fetch_command_are_found(void **state)
     json_decref(s.name_nodes);
 }
 
-static char said[4096]; /* the last warnings */
+static char said[4096]; /* the warnings of the last call */
 
 static void note_doubt(int level, const char *sentence)
 {
@@ -162,7 +162,7 @@ static void tell_doubts(const struct nm_yarn_settings *s)
     nm_yarn_doubts_tell(s, 1000, "./nm-localizer", note_doubt);
 }
 
-/* A command is searched where the workers search it, beginning with $HADOOP_HOME/bin. */
+/* A command is searched in the directories in which nm-localizer searches it, beginning with $HADOOP_HOME/bin. */
 static void test_a_missing_fetch_command_is_reported(void **state)
 {
     char home[] = "/tmp/nmd-test-parts.XXXXXX", bin[64], program[128];
@@ -203,7 +203,7 @@ static void test_a_missing_fetch_command_is_reported(void **state)
     "CCqGSM49BAMCA0gAMEUCIQD1X06WEJ/sBkp0zu/daBha+ePAZatR2TXpo8cs6vSb\n" \
     "rAIgVqQm2lwzg/Bzrm79N8m0LwwEwJfIcCTguDOEFHevLwY=\n"
 
-/* Each certificate must be complete and valid. */
+/* Each certificate of the file must be complete and valid. */
 static void test_an_invalid_certificate_is_reported(void **state)
 {
     static const struct {
@@ -227,7 +227,7 @@ static void test_an_invalid_certificate_is_reported(void **state)
         {BEGIN FIRST_LINES LAST_LINES END, true},
         {"the root of all\n" BEGIN "\n" FIRST_LINES LAST_LINES "-----END CERTIFICATE-----", true},
         {"\xef\xbb\xbf" BEGIN FIRST_LINES LAST_LINES END, true},
-        /* A damaged certificate makes all others unusable. */
+        /* One damaged certificate makes all other certificates of the file unusable. */
         {BEGIN "garbage!\n" END BEGIN FIRST_LINES LAST_LINES END, false},
         {BEGIN FIRST_LINES LAST_LINES END BEGIN FIRST_LINES END, false},
         {BEGIN FIRST_LINES END BEGIN FIRST_LINES LAST_LINES END, false},
@@ -262,7 +262,8 @@ static void write_certificate(const char *path)
     assert_int_equal(fchmod(fd, 0644), 0);
 }
 
-/* The file is readable for all users, but a directory above it isn't. The same applies to a link. */
+/* The file is readable for all users, but a directory above it isn't. The same error is reported if the path is a
+ * symlink. */
 static void test_a_certificate_in_a_private_directory_is_reported(void **state)
 {
     char dir[] = "/tmp/nmd-test-parts.XXXXXX", path[64], link[64], words[128];
@@ -320,7 +321,8 @@ static void test_the_default_file_system_is_used(void **state)
     json_decref(commands);
 }
 
-/* Each name node without an address is named once. The list comes from the configuration's own parser. */
+/* Each name node without an address is reported once. The parser of the configuration supplies the list of name
+ * nodes. */
 static void test_a_name_node_without_an_address_is_reported_once(void **state)
 {
     static const char sites[] =
@@ -353,7 +355,7 @@ static void test_a_name_node_without_an_address_is_reported_once(void **state)
     }
 }
 
-/* An invalid address is reported with its value instead of as a missing one. */
+/* An invalid address is reported with its value, and not as a missing address. */
 static void test_an_invalid_address_is_reported_with_its_value(void **state)
 {
     static const struct {
@@ -427,7 +429,7 @@ static void test_an_invalid_address_is_reported_with_its_value(void **state)
     }
 }
 
-/* Reads "NAME=VALUE NAME=VALUE" as a configuration and collects its warnings. */
+/* Parses "NAME=VALUE NAME=VALUE" as a configuration, and collects the warnings. */
 static void tell_doubts_of(const char *properties)
 {
     json_t *name_nodes = NULL, *webhdfs = NULL, *commands = NULL;
@@ -455,11 +457,11 @@ static void tell_doubts_of(const char *properties)
     nm_yarn_conf_free(c);
 }
 
-/* Settings that make each container with files in that file system fail, and that a single address didn't cause. */
+/* Settings that make each container with files in this file system fail, for other reasons than a single address. */
 static void test_settings_that_make_containers_fail_are_reported(void **state)
 {
     static const struct {
-        const char *properties, *part; /* "": no warning */
+        const char *properties, *part; /* "": no warning is expected */
     } cases[] = {
         {"fs.defaultFS=hdfs://ns1 dfs.nameservices=ns1", "The name service 'ns1' has no address"},
         {"fs.defaultFS=hdfs://ns1 dfs.nameservices=ns1,ns2 dfs.namenode.rpc-address.ns2=nn2:8020",
@@ -521,7 +523,7 @@ static void test_invalid_resources_are_refused(void **state)
     REFUSED(s.value.visibility = 0);
     REFUSED(s.value.visibility = 4);
     REFUSED(s.value.timestamp_msec = -1);
-    REFUSED(s.url.scheme = NULL); /* with a host */
+    REFUSED(s.url.scheme = NULL); /* with a host in the URI */
     REFUSED(s.url.scheme = (char *)"");
     REFUSED(s.url.scheme = (char *)"a/b");
     REFUSED(s.url.file = NULL);
@@ -534,9 +536,9 @@ static void test_invalid_resources_are_refused(void **state)
     nm_arena_done(&arena);
 }
 
-/* ---- the command -------------------------------------------------------------------------- */
+/* ---- the command of a container ----------------------------------------------------------- */
 
-static void test_the_command_has_the_retries_of_the_context(void **state)
+static void test_the_command_has_the_retries_of_the_launch_context(void **state)
 {
     Yarn__LaunchContext context = YARN__LAUNCH_CONTEXT__INIT;
     Yarn__RetryContext retry = YARN__RETRY_CONTEXT__INIT;
@@ -553,7 +555,7 @@ static void test_the_command_has_the_retries_of_the_context(void **state)
     context.retry = &retry;
     retry.policy = 2;
     retry.max_retries = 4;
-    assert_null(nm_yarn_launcher_command(&context, &arena)[2]); /* without exit codes there is no retry */
+    assert_null(nm_yarn_launcher_command(&context, &arena)[2]); /* without a list of exit codes there is no retry */
     retry.codes = codes;
     retry.n_codes = 2;
     retry.interval_msec = 10;
@@ -606,7 +608,7 @@ static void test_base64_is_encoded(void **state)
 
 /* ---- disks -------------------------------------------------------------------------------- */
 
-/* Checks the directory and returns whether it is good. */
+/* Checks the directory. Returns whether the check reports it as good. */
 static bool is_good(struct nm_yarn_dirs *dirs, const struct nm_yarn_settings *s)
 {
     dirs->settings = s;
@@ -614,7 +616,7 @@ static bool is_good(struct nm_yarn_dirs *dirs, const struct nm_yarn_settings *s)
     return dirs->all[0].is_good;
 }
 
-/* The use of this disk is unknown to the test: it is more than -1 % and at most 100 %. */
+/* The test doesn't know how full this disk is. It is more than -1 % and at most 100 % full. */
 static void test_a_disk_above_its_limit_is_bad(void **state)
 {
     char name[] = "/tmp/nmd-yarn-disk.XXXXXX";
@@ -630,7 +632,8 @@ static void test_a_disk_above_its_limit_is_bad(void **state)
     assert_false(is_good(&dirs, &s));
     assert_non_null(strstr(dir.why, "are used, the maximum is -1 %"));
     s.max_disk_percent = 100;
-    assert_false(is_good(&dirs, &s)); /* use is above the low mark, and free space is below the high mark */
+    /* use is above the low mark of the limits, and free space is below the high mark */
+    assert_false(is_good(&dirs, &s));
     s.low_disk_percent = 100;
     assert_false(is_good(&dirs, &s));
     assert_non_null(strstr(dir.why, " are free, the minimum is "));
@@ -662,7 +665,7 @@ int main(void)
         cmocka_unit_test(test_an_invalid_address_is_reported_with_its_value),
         cmocka_unit_test(test_invalid_resources_are_refused),
         cmocka_unit_test(test_settings_that_make_containers_fail_are_reported),
-        cmocka_unit_test(test_the_command_has_the_retries_of_the_context),
+        cmocka_unit_test(test_the_command_has_the_retries_of_the_launch_context),
         cmocka_unit_test(test_the_version_of_java_is_found), cmocka_unit_test(test_base64_is_encoded),
         cmocka_unit_test(test_a_disk_above_its_limit_is_bad),
     };

@@ -19,7 +19,7 @@
 
 #define MARKERS {.log_dir = "/logs/c_1", .add_opens = "--add-opens=x"}
 
-static char dir[32]; /* the working directory; logs are below it */
+static char dir[32]; /* the working directory of the script; its logs are below this directory */
 static struct nm_yarn_launch launch;
 
 static int set_up(void **state)
@@ -39,7 +39,7 @@ static int tear_down(void **state)
     return remove_tree(dir);
 }
 
-/* Runs the script in an environment with only PATH and INHERITED=bash's own. Returns its exit status. */
+/* Runs the script with an environment of only PATH and INHERITED=bash's own. Returns the script's exit status. */
 static int run(void)
 {
     _cleanup_free_ char *script = NULL;
@@ -85,9 +85,9 @@ static bool has_line(const char *name, const char *line)
     return false;
 }
 
-/* ---- markers ------------------------------------------------------------------------------ */
+/* ---- expansion markers -------------------------------------------------------------------- */
 
-static void test_markers_are_replaced(void **state)
+static void test_expansion_markers_are_replaced(void **state)
 {
     static const char *const texts[][2] = {
         {"", ""},
@@ -111,9 +111,9 @@ static void test_markers_are_replaced(void **state)
     }
 }
 
-/* ---- order -------------------------------------------------------------------------------- */
+/* ---- order of variables ------------------------------------------------------------------- */
 
-/* Returns the names in their resulting order, separated by blanks. */
+/* Returns the names of the variables in their resulting order, separated by blanks. */
 static const char *ordered(struct nm_yarn_env *env, size_t n)
 {
     static char names[256];
@@ -128,7 +128,7 @@ static const char *ordered(struct nm_yarn_env *env, size_t n)
     ordered((struct nm_yarn_env[]){__VA_ARGS__},                                                                       \
             sizeof((struct nm_yarn_env[]){__VA_ARGS__}) / sizeof(struct nm_yarn_env))
 
-static void test_variables_are_in_the_order_of_their_use(void **state)
+static void test_a_variable_comes_after_the_variables_that_it_uses(void **state)
 {
     (void)state;
     assert_string_equal(ORDERED({"A", "x"}, {"B", "y"}, {"C", ""}), "A B C");
@@ -141,7 +141,7 @@ static void test_variables_are_in_the_order_of_their_use(void **state)
     assert_string_equal(ORDERED({"A", "$B"}, {"B", "1"}, {"B", "2"}), "B A B");
 }
 
-/* Thousands of variables, each of which refers to the next. */
+/* Sorts thousands of variables, each of which refers to the next one. */
 static void test_a_long_chain_of_variables_is_sorted(void **state)
 {
     enum { N = 20000 };
@@ -164,7 +164,7 @@ static void test_a_long_chain_of_variables_is_sorted(void **state)
 
 /* ---- the script --------------------------------------------------------------------------- */
 
-static void test_the_environment_is_written(void **state)
+static void test_the_script_sets_the_environment(void **state)
 {
     const struct nm_yarn_env inherited[] = {{"JAVA_HOME", "/node/java"}, {"LANG", "C"}, {"INHERITED", "node"}},
                              node[] = {{"CONTAINER_ID", "c_1"}, {"USER", "alice"}, {"JVM_PID", "$$"}},
@@ -184,14 +184,15 @@ static void test_the_environment_is_written(void **state)
     assert_int_equal(run(), 0);
     assert_true(has_line("stdout", "JAVA_HOME=/app/java"));
     assert_true(has_line("stdout", "LANG=C"));
-    assert_true(has_line("stdout", "INHERITED=own")); /* the inherited environment takes precedence over the node's */
+    /* the inherited environment takes precedence over the environment of the node */
+    assert_true(has_line("stdout", "INHERITED=own"));
     assert_true(has_line("stdout", "USER=alice"));
     assert_true(has_line("stdout", "CLASSPATH=/opt/c_1/x:/app/java/y"));
     assert_true(has_line("stdout", "WORDS=a  b 'c' \"d\""));
     assert_null(strstr(text_of("stdout"), "JVM_PID=$$"));
 }
 
-static void test_links_are_written(void **state)
+static void test_the_script_makes_the_symlinks(void **state)
 {
     const struct nm_yarn_link links[] = {
         {"/etc/hostname", "plain"}, {"/etc/passwd", "sub/dir/file"}, {"/x $(touch bad)'", "it's $(touch bad)"}};
@@ -208,7 +209,7 @@ static void test_links_are_written(void **state)
     assert_null(strstr(text_of("out"), " bad\n"));
 }
 
-static void test_a_failed_step_has_its_exit_code(void **state)
+static void test_a_failed_step_of_the_script_has_its_exit_code(void **state)
 {
     static const char *const fails[] = {"exit", "7", NULL}, *const pipe[] = {"false", "|", "true", NULL},
                       *const none[] = {"/no/such/command", NULL};
@@ -216,15 +217,15 @@ static void test_a_failed_step_has_its_exit_code(void **state)
     (void)state;
     launch.command = fails;
     assert_int_equal(run(), 7);
-    launch.command = pipe; /* the script's pipefail doesn't apply to the command */
+    launch.command = pipe; /* the pipefail option of the script doesn't apply to the command */
     assert_int_equal(run(), 0);
     launch.command = none;
     assert_int_equal(run(), 127);
     assert_non_null(strstr(text_of("prelaunch.err"), "/no/such/command: No such file or directory"));
 }
 
-/* A failed step before the command keeps the command from running. */
-static void test_a_failed_link_keeps_the_command_from_running(void **state)
+/* If a step before the command fails, the script doesn't run the command. */
+static void test_after_a_failed_symlink_the_command_is_not_run(void **state)
 {
     const struct nm_yarn_link links[] = {{"/etc/hostname", "plain"}, {"/etc/hostname", "plain/below"}};
 
@@ -235,7 +236,7 @@ static void test_a_failed_link_keeps_the_command_from_running(void **state)
     assert_true(strlen(text_of("prelaunch.err")) > 0);
 }
 
-/* Debug files are written to the log directory. Neither circular links nor a missing log directory prevent the
+/* Debug files are written to the log directory. Neither circular symlinks nor a missing log directory prevent the
  * start. */
 static void test_debug_files_are_written(void **state)
 {
@@ -262,14 +263,14 @@ static void test_debug_files_are_written(void **state)
     assert_int_equal(st.st_mode & 07777, 0640);
     assert_non_null(strstr(text_of("logs/directory.info"), "plain -> /etc/hostname\n"));
     assert_non_null(strstr(text_of("logs/directory.info"), "broken symlinks(find -L . -maxdepth 5 -type l -ls):\n"));
-    /* The debug files are overwritten. A directory in the place of one doesn't prevent the start. */
+    /* Existing debug files are overwritten. A directory with the name of a debug file doesn't prevent the start. */
     snprintf(gone, sizeof gone, "%s/logs/directory.info", dir);
     assert_int_equal(unlink(gone), 0);
     assert_int_equal(mkdir(gone, 0700), 0);
     assert_int_equal(run(), 0);
 }
 
-static void test_invalid_names_are_refused(void **state)
+static void test_invalid_names_of_variables_are_refused(void **state)
 {
     static const char *const bad[] = {"", "a.b", "1a", "a=b", "a b", "a;id", "$x", "\xc3\xa4"};
 
@@ -291,14 +292,14 @@ static void test_invalid_names_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_markers_are_replaced),
-        TEST(test_variables_are_in_the_order_of_their_use),
+        TEST(test_expansion_markers_are_replaced),
+        TEST(test_a_variable_comes_after_the_variables_that_it_uses),
         TEST(test_a_long_chain_of_variables_is_sorted),
-        TEST(test_the_environment_is_written),
-        TEST(test_links_are_written),
-        TEST(test_a_failed_step_has_its_exit_code),
-        TEST(test_a_failed_link_keeps_the_command_from_running),
-        TEST(test_invalid_names_are_refused),
+        TEST(test_the_script_sets_the_environment),
+        TEST(test_the_script_makes_the_symlinks),
+        TEST(test_a_failed_step_of_the_script_has_its_exit_code),
+        TEST(test_after_a_failed_symlink_the_command_is_not_run),
+        TEST(test_invalid_names_of_variables_are_refused),
         TEST(test_debug_files_are_written),
     };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * yarn/launch/launcher.h with failures: without memory or descriptors, with disks that fail at each place, with missing
- * users and directories, and with obstacles that users have placed.
+ * yarn/launch/launcher.h with failures: without memory or descriptors, with disks that fail at each call, with missing
+ * users and directories, and with files that users have put in the way.
  */
 
 #include "launcher-world.h"
@@ -31,7 +31,7 @@ static void put_file(struct world *w, const char *name, const char *text)
 
 /* ---- start of the launcher ---------------------------------------------------------------- */
 
-/* Starts the launcher and stops it again. A message accompanies only failures. */
+/* Starts the launcher and stops it again. A message is returned only with an error. */
 static int begin(struct world *w)
 {
     char *message = NULL;
@@ -59,7 +59,7 @@ static void begin_with_failures(void *userdata)
     assert_true(begin(userdata) <= 0);
 }
 
-static void test_a_failed_start_of_the_launcher_leaves_nothing(void **state)
+static void test_a_failed_start_of_the_launcher_leaves_no_resources(void **state)
 {
     struct world *w = *state;
     struct owner o;
@@ -68,12 +68,13 @@ static void test_a_failed_start_of_the_launcher_leaves_nothing(void **state)
     set_command(w, "true");
     prepare_all(w, &o);
     give_back(&o);
-    nm_yarn_launcher_end_application(w->launcher, "bob", "application_1_0007"); /* an entry for the next start */
+    /* an entry that the next start must find */
+    nm_yarn_launcher_end_application(w->launcher, "bob", "application_1_0007");
     w->launcher = nm_yarn_launcher_free(w->launcher);
     assert_true(fail_each_of(FAIL_MEMORY, begin_without_memory, w) > 10);
     assert_true(fail_each_of(FAIL_EVENT | FAIL_PROCESS, begin_with_failures, w) > 0);
     assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, begin_with_failures, w) > 20);
-    /* All former state still exists. */
+    /* All state of the former launcher still exists. */
     assert_int_equal(try_start(w, NULL), 0);
     prepare_all(w, &o);
     assert_string_equal(o.message, "");
@@ -99,8 +100,8 @@ static void refused(struct world *w, const char *more, int error, const char *se
     assert_null(w->launcher);
 }
 
-/* A check in advance and a start report the same error. */
-static void test_the_check_gives_the_error_of_a_start(void **state)
+/* nmd --check-config and a start report the same error. */
+static void test_the_check_reports_the_error_of_a_start(void **state)
 {
     struct world *w = *state;
     char *message = NULL;
@@ -116,7 +117,7 @@ static void test_the_check_gives_the_error_of_a_start(void **state)
     refused(w, P("yarn.nodemanager.log-dirs", "/dev/null/x"), -ENOTDIR, "The directory /dev/null/x can't be used");
     if (geteuid() != 0)
         return;
-    /* The LinuxContainerExecutor needs a root nmd. */
+    /* Hadoop's LinuxContainerExecutor requires that nmd runs as root. */
     assert_int_equal(seteuid(w->uid), 0);
     refused(w, P("yarn.nodemanager.container-executor.class",
                  "org.apache.hadoop.yarn.server.nodemanager.LinuxContainerExecutor"), -EPERM,
@@ -135,7 +136,7 @@ static void test_an_unknown_version_of_java_does_not_prevent_a_start(void **stat
     set_command(w, "echo <ADD_OPENS> >opens");
     prepare_all(w, &o);
     assert_int_equal(run(w), 0);
-    assert_string_equal(text_of(w, WORK_DIR "/opens"), "\n"); /* the version of Java is unknown */
+    assert_string_equal(text_of(w, WORK_DIR "/opens"), "\n"); /* the version of Java can't be found */
     give_back(&o);
     put_file(w, "release", "JAVA_VERSION=\"21\"\n");
     start(w, P("nmd.yarn.java-version", "0"));
@@ -149,8 +150,8 @@ static void test_an_unknown_version_of_java_does_not_prevent_a_start(void **stat
     assert_non_null(strstr(told, "JAVA_HOME isn't set for nmd"));
 }
 
-/* One of two disks fails: this is reported, and the other directory and its cache of resources stay in use. */
-static void test_one_lost_directory_is_reported(void **state)
+/* One of two disks fails. The failure is reported, and the other directory stays in use with its cache of resources. */
+static void test_a_directory_on_a_failed_disk_is_reported(void **state)
 {
     struct nm_yarn_container_dirs dirs;
     struct world *w = *state;
@@ -173,7 +174,7 @@ static void test_one_lost_directory_is_reported(void **state)
     assert_string_equal(o.message, "");
     assert_true(is_there(w, "second/usercache/alice@corp$/appcache/" APPLICATION "/" CONTAINER "/launch_container.sh"));
     give_back(&o);
-    w->local_dir = "local"; /* the container got its directory while the disk was good */
+    w->local_dir = "local"; /* this container got its directory while the disk was good */
     prepare_all(w, &o);
     assert_int_equal(o.result, -ENODEV);
     assert_true(strstr(o.message, "Can't make the container's directory in ") &&
@@ -189,7 +190,7 @@ static void test_one_lost_directory_is_reported(void **state)
     assert_non_null(strstr(why, "/local: Not a directory"));
 }
 
-/* ---- making a container ready ------------------------------------------------------------- */
+/* ---- preparation of a container ----------------------------------------------------------- */
 
 static int ready(struct world *w, enum way way)
 {
@@ -206,14 +207,14 @@ static int ready(struct world *w, enum way way)
         int32_t shown = nm_yarn_preparation_state(o.p, 0, &why);
 
         assert_true(*o.message);
-        assert_true(shown == 2 || (shown == 3 && *why)); /* the resource isn't shown as pending */
+        assert_true(shown == 2 || (shown == 3 && *why)); /* the resource isn't reported as pending */
     }
     give_back(&o);
     fail_resume(kinds);
     return o.result;
 }
 
-/* The preparation fails with a message, or all files are there. */
+/* The preparation either fails with a message, or all files exist. */
 static void prepare_with_failures(void *userdata)
 {
     struct world *w = userdata;
@@ -236,17 +237,18 @@ static void prepare_with_failures(void *userdata)
     fail_resume(kinds);
 }
 
-static void test_a_failed_preparation_leaves_nothing(void **state)
+static void test_a_preparation_fails_with_a_message_or_is_complete(void **state)
 {
     struct world *w = *state;
 
     add_file(w, "a", "a", "hello", 2);
     set_command(w, "cat a");
     w->context.tokens = (ProtobufCBinaryData){6, (uint8_t *)"tokens"};
-    w->service_size = 4000; /* larger than one block of the arena */
+    w->service_size = 4000; /* more than one block of the arena */
     assert_true(fail_each_of(FAIL_MEMORY, prepare_with_failures, w) > 10);
     assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, prepare_with_failures, w) > 20);
-    assert_int_equal(fail_each_of(FAIL_EVENT, prepare_with_failures, w), 0); /* they share the launcher's source */
+    /* these resources have the same source as those of the launcher */
+    assert_int_equal(fail_each_of(FAIL_EVENT, prepare_with_failures, w), 0);
     assert_int_equal(ready(w, MAKE), 0);
     assert_int_equal(run(w), 0);
 }
@@ -264,7 +266,7 @@ static void link_with_failures(void *userdata)
     fail_resume(kinds);
 }
 
-static void test_a_failed_link_ends_the_preparation(void **state)
+static void test_a_symlink_that_can_not_be_made_ends_the_preparation(void **state)
 {
     struct world *w = *state;
 
@@ -293,7 +295,7 @@ static void test_a_missing_user_ends_the_preparation(void **state)
 
 #define MAKING "Can't make the container's directory in "
 
-/* The message to the application names the failed step and its place. */
+/* The message to the application names the failed step and the directory. */
 static void test_the_message_names_the_failed_step(void **state)
 {
     static const struct {
@@ -326,7 +328,7 @@ static void test_the_message_names_the_failed_step(void **state)
     }
 }
 
-/* Progress counts resources, and also bytes for large ones. */
+/* The progress counts resources, and for large resources also bytes. */
 static void test_progress_counts_resources_and_bytes(void **state)
 {
     const size_t size = 3 * 1000 * 1000;
@@ -350,7 +352,7 @@ static void test_progress_counts_resources_and_bytes(void **state)
     free(text);
 }
 
-/* ---- diagnostics -------------------------------------------------------------------------- */
+/* ---- diagnostics from the logs ------------------------------------------------------------ */
 
 static const char *diagnostics(struct world *w, size_t limit)
 {
@@ -366,7 +368,7 @@ static const char *diagnostics(struct world *w, size_t limit)
     return text;
 }
 
-/* The last words are found among many files, whose names match the pattern. */
+/* The last output is found among many files whose names match the pattern. */
 static void test_the_last_output_is_found_among_many_files(void **state)
 {
     struct world *w = *state;
@@ -382,7 +384,7 @@ static void test_the_last_output_is_found_among_many_files(void **state)
     assert_int_equal(system(command), 0);
     fail_nth(FAIL_FILES, 300);
     assert_non_null(strstr(diagnostics(w, NM_MIB), "Last bytes of stderr:\nit\n"));
-    assert_false(fail_stop()); /* fewer calls were made */
+    assert_false(fail_stop()); /* fewer system calls were made */
 }
 
 static size_t count_logs(struct world *w)
@@ -401,7 +403,7 @@ static size_t count_logs(struct world *w)
 #define PATTERN(value) P("yarn.nodemanager.container.stderr.pattern", value)
 #define TAIL(value) P("yarn.nodemanager.container.stderr.tail.bytes", value)
 
-static void test_the_matching_files_are_the_diagnostics(void **state)
+static void test_the_diagnostics_are_from_files_that_match_the_pattern(void **state)
 {
     static const struct {
         const char *more, *words;
@@ -430,7 +432,7 @@ static void test_the_matching_files_are_the_diagnostics(void **state)
     }
 }
 
-/* On failures the last words are shorter or empty, and nmd returns to its own identity. */
+/* If a call fails, the last output in the diagnostics is shorter or empty, and nmd returns to its own identity. */
 static void diagnostics_with_failures(void *userdata)
 {
     struct world *w = userdata;
@@ -440,7 +442,7 @@ static void diagnostics_with_failures(void *userdata)
     assert_true(count_logs(w) <= 5);
 }
 
-static void test_failed_diagnostics_do_not_prevent_the_end(void **state)
+static void test_errors_in_reading_diagnostics_do_not_prevent_the_containers_end(void **state)
 {
     struct world *w = *state;
     struct owner o;
@@ -456,7 +458,7 @@ static void test_failed_diagnostics_do_not_prevent_the_end(void **state)
         assert_true(limit < 10000);
     assert_string_equal(diagnostics(w, NM_MIB),
                         "Last bytes of prelaunch.err:\nearly\nLast bytes of stderr:\nwords\n");
-    if (geteuid() == 0) { /* files that the user can't read aren't shown to the application */
+    if (geteuid() == 0) { /* files that the user can't read aren't reported to the application */
         assert_int_equal(fchownat(w->root_fd, LOG_DIR "/stderr", 0, 0, 0), 0);
         assert_int_equal(fchmodat(w->root_fd, LOG_DIR "/stderr", 0600, 0), 0);
         assert_string_equal(diagnostics(w, NM_MIB), "Last bytes of prelaunch.err:\nearly\n");
@@ -467,7 +469,7 @@ static void test_failed_diagnostics_do_not_prevent_the_end(void **state)
     assert_int_equal(fchmodat(w->root_fd, LOG_DIR, 0700, 0), 0);
 }
 
-/* ---- removal ------------------------------------------------------------------------------ */
+/* ---- removal of files --------------------------------------------------------------------- */
 
 #define SECOND_DIR "second/usercache/alice@corp$/appcache/" APPLICATION
 #define NOTE "state/ended/" APPLICATION
@@ -478,8 +480,8 @@ static void end_application(struct world *w)
     nm_yarn_launcher_end_application(w->launcher, "alice@corp$", APPLICATION);
 }
 
-/* An end with invalid names removes nothing. */
-static void test_an_end_with_invalid_names_removes_nothing(void **state)
+/* A request to remove files with invalid names in it removes no file. */
+static void test_a_removal_with_invalid_names_removes_no_file(void **state)
 {
     struct world *w = *state;
 
@@ -493,8 +495,8 @@ static void test_an_end_with_invalid_names_removes_nothing(void **state)
     RUN_UNTIL(w, !is_there(w, APP_DIR));
 }
 
-/* With a delay of -1 the files are kept for debugging. */
-static void test_a_delay_of_minus_one_keeps_the_files(void **state)
+/* With a delay of -1 the files are never removed, for debugging. */
+static void test_with_a_delay_of_minus_one_files_are_never_removed(void **state)
 {
     struct world *w = *state;
 
@@ -507,7 +509,7 @@ static void test_a_delay_of_minus_one_keeps_the_files(void **state)
     assert_true(is_there(w, WORK_DIR "/launch_container.sh"));
 }
 
-static void test_damaged_notes_are_ignored(void **state)
+static void test_damaged_notes_of_ended_applications_are_ignored(void **state)
 {
     static const char *const bad[] = {
         "", "{", "[]", "{\"submitter\": \"alice@corp$\"}", "{\"submitter\": \"..\", \"ended_usec\": 1}",
@@ -530,9 +532,9 @@ static void test_damaged_notes_are_ignored(void **state)
     RUN_UNTIL(w, !is_there(w, APP_DIR));
 }
 
-/* On a full disk the note about an ended application can't be written. The running nmd removes the files
- * nevertheless. */
-static void test_without_space_for_a_note_the_files_are_removed(void **state)
+/* On a full disk the note that an application has ended can't be written. The running nmd removes the application's
+ * files all the same. */
+static void test_files_are_removed_although_the_note_can_not_be_written(void **state)
 {
     struct world *w = *state;
 
@@ -543,7 +545,7 @@ static void test_without_space_for_a_note_the_files_are_removed(void **state)
     RUN_UNTIL(w, !is_there(w, APP_DIR) && !is_there(w, SECOND_DIR));
 }
 
-/* Files that the user can't remove stay, and the removal is repeated later. All others are removed. */
+/* Files that the user can't remove are left, and their removal is repeated later. All other files are removed. */
 static void test_a_failed_removal_is_repeated(void **state)
 {
     struct world *w = *state;
@@ -564,8 +566,8 @@ static void test_a_failed_removal_is_repeated(void **state)
     assert_true(is_there(w, NOTE));
 }
 
-/* The files are kept for the configured time. Then they are removed with the rights of their user only. */
-static void test_the_files_are_kept_for_the_configured_time(void **state)
+/* The files are kept for the configured time. Then they are removed with only the rights of their user. */
+static void test_files_are_kept_for_the_configured_time(void **state)
 {
     static const char more[] = WITHOUT_LOGS P("yarn.nodemanager.delete.debug-delay-sec", "2");
     struct world *w = *state;
@@ -587,7 +589,7 @@ static void test_the_files_are_kept_for_the_configured_time(void **state)
         for (int turn = 0; turn < 20; turn++)
             assert_true(sd_event_run(w->event, 10000) >= 0);
         assert_true(is_there(w, LOG_DIR "/roots"));
-        assert_true(is_there(w, NOTE)); /* the removal will be repeated */
+        assert_true(is_there(w, NOTE)); /* the removal of this file will be repeated */
     } else {
         RUN_UNTIL(w, !is_there(w, NOTE));
     }
@@ -605,13 +607,14 @@ static void end_with_failures(void *userdata)
     for (int turn = 0; turn < 3; turn++)
         assert_true(sd_event_run(w->event, 0) >= 0);
     kinds = fail_pause();
-    start(w, WITHOUT_LOGS); /* the next nmd continues by the notes; without a note it gets the end again */
+    /* the next nmd continues the removals that have a note; for an end without a note, it receives the end again */
+    start(w, WITHOUT_LOGS);
     end_application(w);
     RUN_UNTIL(w, !is_there(w, APP_DIR) && !is_there(w, SECOND_DIR) && !is_there(w, NOTE));
     fail_resume(kinds);
 }
 
-static void test_a_failed_end_is_repeated(void **state)
+static void test_a_failed_end_of_an_application_is_repeated(void **state)
 {
     struct world *w = *state;
 
@@ -624,27 +627,27 @@ static void test_a_failed_end_is_repeated(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_a_failed_start_of_the_launcher_leaves_nothing),
-        TEST(test_the_check_gives_the_error_of_a_start),
+        TEST(test_a_failed_start_of_the_launcher_leaves_no_resources),
+        TEST(test_the_check_reports_the_error_of_a_start),
         TEST(test_an_unknown_version_of_java_does_not_prevent_a_start),
-        TEST(test_one_lost_directory_is_reported),
-        TEST(test_a_failed_preparation_leaves_nothing),
-        TEST(test_a_failed_link_ends_the_preparation),
+        TEST(test_a_directory_on_a_failed_disk_is_reported),
+        TEST(test_a_preparation_fails_with_a_message_or_is_complete),
+        TEST(test_a_symlink_that_can_not_be_made_ends_the_preparation),
         TEST(test_a_missing_user_ends_the_preparation),
         TEST(test_the_message_names_the_failed_step),
         TEST(test_progress_counts_resources_and_bytes),
         TEST(test_the_last_output_is_found_among_many_files),
-        TEST(test_the_matching_files_are_the_diagnostics),
-        TEST(test_failed_diagnostics_do_not_prevent_the_end),
-        TEST(test_an_end_with_invalid_names_removes_nothing),
-        TEST(test_a_delay_of_minus_one_keeps_the_files),
-        TEST(test_damaged_notes_are_ignored),
-        TEST(test_without_space_for_a_note_the_files_are_removed),
+        TEST(test_the_diagnostics_are_from_files_that_match_the_pattern),
+        TEST(test_errors_in_reading_diagnostics_do_not_prevent_the_containers_end),
+        TEST(test_a_removal_with_invalid_names_removes_no_file),
+        TEST(test_with_a_delay_of_minus_one_files_are_never_removed),
+        TEST(test_damaged_notes_of_ended_applications_are_ignored),
+        TEST(test_files_are_removed_although_the_note_can_not_be_written),
         TEST(test_a_failed_removal_is_repeated),
-        TEST(test_the_files_are_kept_for_the_configured_time),
-        TEST(test_a_failed_end_is_repeated),
+        TEST(test_files_are_kept_for_the_configured_time),
+        TEST(test_a_failed_end_of_an_application_is_repeated),
     };
 
-    json_set_alloc_funcs(malloc, free); /* fail-nth.c's wrappers */
+    json_set_alloc_funcs(malloc, free); /* for the wrappers in fail-nth.c */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

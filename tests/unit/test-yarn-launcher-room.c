@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * yarn/launch/caches.h: resources are placed on a disk with enough room. The first local directory is on a disk of 2
- * MiB, the second one on a disk of 8 MiB.
+ * Tests yarn/launch/caches.h: resources are placed on a disk with enough free space. The first local directory is on a
+ * disk of 2 MiB, the second local directory on a disk of 8 MiB.
  */
 
 #include "launcher-world.h"
@@ -68,7 +68,7 @@ static bool has_disks(const struct world *w)
            a.st_dev != b.st_dev;
 }
 
-/* Replaces the list of resources by one file with these bytes and with a claimed size. */
+/* Replaces the list of resources by one file of this size. The request claims another size. */
 static void name_file(struct world *w, const char *name, off_t bytes, int64_t said_bytes, int32_t visibility)
 {
     char path[PATH_MAX];
@@ -77,7 +77,7 @@ static void name_file(struct world *w, const char *name, off_t bytes, int64_t sa
     add_file(w, name, name, "text", visibility);
     (void)snprintf(path, sizeof path, "%s/source/%s", w->root, name);
     assert_int_equal(truncate(path, bytes), 0);
-    /* Writes data, since a hole would need no room on the disk. */
+    /* Writes data, since a hole in the file would use no space on the disk. */
     if (bytes > 0) {
         int fd = open(path, O_WRONLY | O_CLOEXEC);
         static char block[1 << 16];
@@ -97,7 +97,7 @@ static void name_file(struct world *w, const char *name, off_t bytes, int64_t sa
     w->resources[0]->value->size = said_bytes;
 }
 
-/* Returns whether the container becomes ready and its resource is below that directory. */
+/* Returns whether the container's preparation succeeds and its resource is below this directory. */
 static bool comes_to(struct world *w, const char *dir, const char *name)
 {
     struct owner o;
@@ -115,8 +115,9 @@ static bool comes_to(struct world *w, const char *dir, const char *name)
     return ok;
 }
 
-/* A resource of known size is placed where it fits. A cached resource needs no further room. */
-static void test_a_resource_of_known_size_is_placed_where_it_fits(void **state)
+/* A resource of known size is placed on a disk with enough free space. A resource that is already cached needs no
+ * further space. */
+static void test_a_resource_of_known_size_is_placed_on_a_disk_with_enough_space(void **state)
 {
     struct world *w = *state;
 
@@ -127,22 +128,23 @@ static void test_a_resource_of_known_size_is_placed_where_it_fits(void **state)
     assert_true(comes_to(w, SMALL, "a"));
     name_file(w, "b", 3 << 20, 3 << 20, PUBLIC);
     assert_true(comes_to(w, LARGE, "b"));
-    /* The unpacked archive is larger. */
+    /* The unpacked files of the archive need more space. */
     name_file(w, "c", 1 << 16, 1 << 18, PUBLIC);
     w->resources[0]->value->type = 1;
     assert_true(comes_to(w, LARGE, "c"));
     w->resources[0]->value->type = 2;
     name_file(w, "d", 1 << 16, 1 << 18, PUBLIC);
     assert_true(comes_to(w, SMALL, "d"));
-    /* The resource fits nowhere: it is tried in the directory for new resources. */
+    /* The claimed size is larger than each disk. nmd tries the directory that it uses for new resources. */
     name_file(w, "e", 1 << 16, INT64_MAX, PUBLIC);
     assert_true(comes_to(w, SMALL, "e"));
     name_file(w, "f", 1 << 16, INT64_MIN, PUBLIC);
     assert_true(comes_to(w, SMALL, "f"));
 }
 
-/* The size is unknown: the disk becomes full, the partial file is removed, and the next disk is tried. */
-static void test_a_disk_that_becomes_full_is_left_for_the_next(void **state)
+/* The size of the resource is unknown. The first disk becomes full, the incomplete file is removed, and the next disk
+ * is tried. */
+static void test_when_a_disk_becomes_full_the_next_disk_is_tried(void **state)
 {
     struct world *w = *state;
     struct owner o;
@@ -159,12 +161,12 @@ static void test_a_disk_that_becomes_full_is_left_for_the_next(void **state)
     assert_int_equal(o.result, 0);
     assert_true(is_there(w, "second/usercache/alice@corp$/filecache"));
     give_back(&o);
-    /* A small resource still goes to the first disk. */
+    /* A small resource is still placed on the first disk. */
     name_file(w, "d", 1 << 16, 0, PUBLIC);
     assert_true(comes_to(w, SMALL, "d"));
 }
 
-/* A resource that a running container uses needs no further room, however little is left. */
+/* A resource that a running container uses needs no further space, however little free space is left. */
 static void share(struct world *w, int64_t said_bytes)
 {
     struct owner first;
@@ -178,17 +180,17 @@ static void share(struct world *w, int64_t said_bytes)
     give_back(&first);
 }
 
-static void test_a_cached_resource_needs_no_room(void **state)
+static void test_a_cached_resource_needs_no_further_space(void **state)
 {
     share(*state, 7 << 20);
 }
 
-static void test_a_cached_resource_of_unknown_size_needs_no_room(void **state)
+static void test_a_cached_resource_of_unknown_size_needs_no_further_space(void **state)
 {
     share(*state, 0);
 }
 
-/* The resource is larger than each disk: each is tried once, and the message states the reason. */
+/* The resource is larger than each disk. Each disk is tried once, and the message states the reason. */
 static void test_a_resource_larger_than_each_disk_is_refused(void **state)
 {
     struct world *w = *state;
@@ -207,8 +209,8 @@ static void test_a_resource_larger_than_each_disk_is_refused(void **state)
     assert_true(comes_to(w, SMALL, "b"));
 }
 
-/* The first disk has by far more bytes, but few inodes. */
-static void test_a_disk_without_inodes_is_not_used(void **state)
+/* The first disk has by far more free bytes, but few free inodes. */
+static void test_a_disk_without_free_inodes_is_not_used(void **state)
 {
     struct world *w = *state;
     char path[PATH_MAX], name[20];
@@ -235,12 +237,12 @@ static void test_a_disk_without_inodes_is_not_used(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_a_resource_of_known_size_is_placed_where_it_fits),
-        TEST(test_a_disk_that_becomes_full_is_left_for_the_next),
-        TEST(test_a_cached_resource_needs_no_room),
-        TEST(test_a_cached_resource_of_unknown_size_needs_no_room),
+        TEST(test_a_resource_of_known_size_is_placed_on_a_disk_with_enough_space),
+        TEST(test_when_a_disk_becomes_full_the_next_disk_is_tried),
+        TEST(test_a_cached_resource_needs_no_further_space),
+        TEST(test_a_cached_resource_of_unknown_size_needs_no_further_space),
         TEST(test_a_resource_larger_than_each_disk_is_refused),
-        TEST(test_a_disk_without_inodes_is_not_used),
+        TEST(test_a_disk_without_free_inodes_is_not_used),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* yarn/launch/launcher.h: preparation of containers as applications request them. */
+/* yarn/launch/launcher.h: preparation of the containers that applications request. */
 
 #include "launcher-world.h"
 
@@ -12,7 +12,7 @@
 
 #include "tests/unit/remove-tree.h"
 
-static void test_a_preparation_becomes_ready(void **state)
+static void test_the_preparation_of_a_container_succeeds(void **state)
 {
     struct world *w = *state;
     const uid_t own = geteuid();
@@ -85,8 +85,8 @@ static void test_the_environment_has_hadoops_variables(void **state)
     give_back(&o);
 }
 
-/* The tokens that an application master sends reach the container byte by byte, and nmd doesn't interpret them. */
-static void test_tokens_reach_the_container_unchanged(void **state)
+/* The credentials that an application master sends reach the container unchanged. nmd doesn't interpret them. */
+static void test_credentials_reach_the_container_unchanged(void **state)
 {
     static uint8_t tokens[] = {'H', 'D', 'T', 'S', 0, 1, 4, 'a', '\n', 0, '\'', 0xff, '"', '$', 'x', 0, 1, 0x8f};
     struct world *w = *state;
@@ -102,7 +102,7 @@ static void test_tokens_reach_the_container_unchanged(void **state)
     give_back(&o);
 }
 
-/* A task's counters distinguish fetched resources from cached ones. */
+/* The counters of a container distinguish fetched resources from resources found in the cache. */
 static void test_counters_distinguish_fetched_and_cached_resources(void **state)
 {
     struct world *w = *state;
@@ -131,9 +131,9 @@ static void remove_cached(struct world *w, unsigned id)
     assert_int_equal(unlinkat(w->root_fd, name, 0), 0);
 }
 
-/* A container never gets a dangling link to a resource, neither if the cached file was deleted before its request
- * nor if that happens while other resources are fetched. */
-static void test_a_lost_resource_is_never_linked(void **state)
+/* A container never gets a dangling symlink to a resource. The cached file may be deleted before the container's
+ * request, or while other resources of the container are fetched. */
+static void test_no_container_gets_a_dangling_symlink_to_a_resource(void **state)
 {
     struct world *w = *state;
     struct owner first, second, third;
@@ -148,7 +148,7 @@ static void test_a_lost_resource_is_never_linked(void **state)
     assert_string_equal(text_of(w, WORK_DIR "/copy"), "four");
     add_file(w, "b", "b", "more", 2);
     prepare(w, &third);
-    assert_true(sd_event_run(w->event, 0) > 0); /* the request was sent */
+    assert_true(sd_event_run(w->event, 0) > 0); /* the request has been sent to nm-localizer */
     assert_int_equal(third.ended, 0);
     remove_cached(w, 11);
     RUN_UNTIL(w, third.ended);
@@ -160,8 +160,8 @@ static void test_a_lost_resource_is_never_linked(void **state)
     give_back(&first);
 }
 
-/* A running container gets new resources and replacements of old ones. */
-static void test_a_running_container_gets_more_resources(void **state)
+/* A running container gets additional resources, and replacements of existing ones. */
+static void test_a_running_container_gets_additional_resources(void **state)
 {
     struct world *w = *state;
     struct owner first, o;
@@ -205,8 +205,8 @@ static unsigned count_names(struct world *w, const char *path)
     return n > 2 ? n - 2 : 0;
 }
 
-/* With many resources, no single turn of the loop makes all of the links. */
-static void test_many_resources_are_linked_in_several_turns(void **state)
+/* A container with many resources doesn't get all symlinks in a single turn of the event loop. */
+static void test_symlinks_to_many_resources_are_made_in_several_turns(void **state)
 {
     enum { MANY = 100 };
     struct world *w = *state;
@@ -234,7 +234,7 @@ static void test_many_resources_are_linked_in_several_turns(void **state)
     give_back(&first);
 }
 
-static void test_an_impossible_preparation_is_refused(void **state)
+static void test_an_invalid_preparation_is_refused(void **state)
 {
     struct world *w = *state;
     struct owner o;
@@ -258,12 +258,12 @@ static void test_an_impossible_preparation_is_refused(void **state)
     assert_non_null(strstr(o.message, "'a'"));
     give_back(&o);
     prepare(w, &o);
-    give_back(&o); /* before anything has happened */
+    give_back(&o); /* given back before the preparation has made any progress */
     assert_int_equal(o.ended, 0);
 }
 
-/* Obstacles that a user places never affect another user's files. */
-static void test_a_users_obstacles_affect_no_other_user(void **state)
+/* Files that a user puts in the way never affect the files of another user. */
+static void test_files_put_in_the_way_do_not_affect_other_users(void **state)
 {
     struct world *w = *state;
     struct owner o;
@@ -283,7 +283,7 @@ static void test_a_users_obstacles_affect_no_other_user(void **state)
     assert_true(o.result < 0);
     give_back(&o);
     assert_int_equal(unlinkat(w->root_fd, APP_DIR, 0), 0);
-    /* A directory that the user can't write to isn't used for the user's container. */
+    /* A directory that the user can't write to is not used for the user's container. */
     assert_int_equal(symlinkat("../../roots", w->root_fd, "local/usercache/alice@corp$/swapped"), 0);
     assert_int_equal(mkdirat(w->root_fd, APP_DIR, 0755), 0);
     prepare_all(w, &o);
@@ -299,7 +299,7 @@ static void test_a_users_obstacles_affect_no_other_user(void **state)
     give_back(&o);
 }
 
-static void test_the_files_are_removed_after_the_end(void **state)
+static void test_files_are_removed_after_the_end_of_the_application(void **state)
 {
     struct world *w = *state;
     struct owner o;
@@ -318,14 +318,14 @@ static void test_the_files_are_removed_after_the_end(void **state)
     assert_true(is_there(w, "state/ended/" APPLICATION));
     RUN_UNTIL(w, !is_there(w, APP_DIR));
     assert_true(is_there(w, LOG_DIR));
-    /* Another nmd continues with the directories. */
+    /* The next nmd continues to use the directories. */
     start(w, "<property><name>yarn.nodemanager.log.retain-seconds</name><value>2</value></property>");
     RUN_UNTIL(w, !is_there(w, "logs/" APPLICATION));
     RUN_UNTIL(w, !is_there(w, "state/ended/" APPLICATION));
     assert_true(is_there(w, "local/usercache/alice@corp$"));
 }
 
-static void test_the_last_output_is_found(void **state)
+static void test_the_last_output_of_a_container_is_found(void **state)
 {
     struct world *w = *state;
     json_t *files;
@@ -343,7 +343,7 @@ static void test_the_last_output_is_found(void **state)
     words = nm_yarn_launcher_diagnostics(w->launcher, logs, APPLICATION, CONTAINER, &w->arena);
     assert_string_equal(words, "Last bytes of prelaunch.err:\nearly\nLast bytes of stderr:\nfirst\n");
     files = nm_yarn_launcher_log_files(w->launcher, logs, APPLICATION, CONTAINER);
-    assert_in_range(json_array_size(files), 3, 5); /* neither the link nor the pipe */
+    assert_in_range(json_array_size(files), 3, 5); /* neither the symlink nor the pipe is used */
     json_decref(files);
     (void)snprintf(big, sizeof big,
                    "cd %s/" LOG_DIR " && { head -c 9000 /dev/zero | tr '\\0' a; printf '\\303'; } >stderr", w->root);
@@ -354,7 +354,7 @@ static void test_the_last_output_is_found(void **state)
     assert_string_equal(nm_yarn_launcher_diagnostics(w->launcher, "/nowhere", APPLICATION, CONTAINER, &w->arena), "");
 }
 
-static void test_each_user_has_its_own_directories(void **state)
+static void test_each_user_has_separate_directories(void **state)
 {
     static const char all[] = "<property><name>yarn.nodemanager.linux-container-executor.nonsecure-mode.limit-users"
                               "</name><value>false</value></property>";
@@ -368,7 +368,7 @@ static void test_each_user_has_its_own_directories(void **state)
     assert_non_null(strstr(message, "is not a valid user name on this node"));
     free(message);
     message = NULL;
-    /* A pattern must match whole names, whatever its form. */
+    /* A pattern must match complete names, whatever its form. */
     start(w, "<property><name>yarn.nodemanager.linux-container-executor.nonsecure-mode.user-pattern</name>"
              "<value>bob|b|bo[a-z]{0,1}@x</value></property>");
     assert_int_equal(nm_yarn_launcher_user(w->launcher, "bob", &user, &message), 0);
@@ -399,8 +399,8 @@ static void test_each_user_has_its_own_directories(void **state)
     free(message);
 }
 
-/* Directories are used in turn if they have enough free space. */
-static void test_directories_are_used_in_turn(void **state)
+/* The two directories are used alternately if both have enough free space. */
+static void test_directories_with_free_space_are_used_alternately(void **state)
 {
     struct world *w = *state;
     struct nm_yarn_container_dirs dirs;
@@ -425,7 +425,7 @@ static void test_directories_are_used_in_turn(void **state)
              "<property><name>yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage</name>"
              "<value>100</value></property>");
     assert_true(nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
-    /* An obstacle in the place of the probe counts as a failed disk. */
+    /* A directory with the name of the file that the check writes makes the check fail, as a failed disk does. */
     assert_int_equal(mkdirat(w->root_fd, "logs/.nmd-probe", 0700), 0);
     assert_int_equal(mkdirat(w->root_fd, "logs/.nmd-probe/x", 0700), 0);
     RUN_UNTIL(w, !nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
@@ -433,7 +433,7 @@ static void test_directories_are_used_in_turn(void **state)
     assert_non_null(strstr(why, "can't write to it"));
     assert_int_equal(unlinkat(w->root_fd, "logs/.nmd-probe/x", AT_REMOVEDIR), 0);
     RUN_UNTIL(w, nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
-    /* One good directory of two is enough, whichever it is. Below min-healthy-disks the node is unhealthy. */
+    /* One good directory of two is enough, whichever of them it is. Below min-healthy-disks the node is unhealthy. */
     assert_int_equal(mkdirat(w->root_fd, "local/.nmd-probe", 0700), 0);
     assert_int_equal(mkdirat(w->root_fd, "local/.nmd-probe/x", 0700), 0);
     RUN_UNTIL(w, nm_yarn_launcher_choose_dirs(w->launcher, &dirs, NULL) == 0 &&
@@ -449,7 +449,7 @@ static void test_directories_are_used_in_turn(void **state)
     free(message);
 }
 
-/* Directories of another NodeManager are no obstacle. The cache of this node is kept over a restart. */
+/* Directories that another NodeManager has left don't prevent the start. The cache of this node survives a restart. */
 static void test_directories_of_another_nodemanager_are_replaced(void **state)
 {
     struct world *w = *state;
@@ -467,11 +467,12 @@ static void test_directories_of_another_nodemanager_are_replaced(void **state)
     w->launcher = nm_yarn_launcher_free(w->launcher);
     assert_int_equal(system(path), 0);
     assert_int_equal(mkdirat(w->root_fd, "local/nmPrivate", 0700), 0);
-    assert_int_equal(mkdirat(w->root_fd, "local/filecache_DEL_1", 0700), 0); /* left by an interrupted removal */
+    /* this directory is left from an interrupted removal */
+    assert_int_equal(mkdirat(w->root_fd, "local/filecache_DEL_1", 0700), 0);
     assert_int_equal(mkdirat(w->root_fd, "local/other", 0700), 0);
     start(w, "");
     assert_false(is_there(w, "local/usercache/alice@corp$"));
-    prepare_all(w, &o); /* the cache is numbered from 10 again */
+    prepare_all(w, &o); /* the numbers in the cache start at 10 again */
     assert_string_equal(o.message, "");
     assert_true(is_there(w, "local/usercache/alice@corp$/filecache/10/a"));
     give_back(&o);
@@ -497,13 +498,13 @@ static void test_directories_that_can_not_be_used_are_reported(void **state)
     free(message);
 }
 
-/* ---- disks ---- */
+/* ---- failing disks ---- */
 
 #define QUICK_CHECKS \
     "<property><name>yarn.nodemanager.disk-health-checker.interval-ms</name><value>1000</value></property>" \
     "<property><name>yarn.nodemanager.disk-health-checker.enable</name><value>true</value></property>"
 
-/* Makes a mount namespace. Opens the root again, since the old descriptor leads to the old mounts. */
+/* Makes a mount namespace. Opens the root directory again, since the old descriptor refers to the old mounts. */
 static bool has_own_mounts(struct world *w)
 {
     if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
@@ -534,7 +535,7 @@ static void fill(struct world *w, const char *name)
     assert_int_equal(close(fd), 0);
 }
 
-/* Returns whether the next three choices use these directories. NULL: any. */
+/* Returns whether the next three choices are these directories. NULL stands for any directory. */
 static bool places_are(struct world *w, const char *local, const char *log)
 {
     struct nm_yarn_container_dirs dirs = {};
@@ -583,7 +584,7 @@ static bool may_go_to(struct world *w, const char *local, const char *log)
                    "%s<property><name>yarn.nodemanager.log-dirs</name><value>%s/logs,%s/more</value></property>", \
                    QUICK_CHECKS, (w)->root, (w)->root)
 
-/* The disk has failed since the last check. The container and its resources go elsewhere, and each change is
+/* A disk has failed since the last check. The container and its resources use the other disk, and each change is
  * reported. */
 static void test_a_disk_that_just_failed_is_avoided(void **state)
 {
@@ -614,7 +615,7 @@ static void test_a_disk_that_just_failed_is_avoided(void **state)
     assert_int_equal(n_happened, 2);
     assert_non_null(strstr(happened, "/local is good again"));
 
-    /* The directory exists already if the container runs again. */
+    /* If the container runs again, its directory exists already. */
     assert_true(runs_in(w, "local", "local/usercache"));
     mount_at(w, "logs", MS_REMOUNT | MS_RDONLY);
     assert_true(may_go_to(w, "local", "more"));
@@ -625,7 +626,7 @@ static void test_a_disk_that_just_failed_is_avoided(void **state)
     mount_at(w, "logs", MS_REMOUNT);
     RUN_UNTIL(w, !places_are(w, NULL, "more"));
 
-    /* The disk of the resources fails instead of the container's disk. */
+    /* The disk with the resources fails instead of the disk with the container's directory. */
     assert_true(runs_in(w, "second", "second/filecache/10/f"));
     w->context.n_resources = 0;
     add_file(w, "g", "g", "text", 1);
@@ -639,8 +640,8 @@ static void test_a_disk_that_just_failed_is_avoided(void **state)
     }
 }
 
-/* One disk of two is full, read-only, or missing at the start: the node uses the other one, and both again later. */
-static void test_one_bad_disk_of_two_is_avoided(void **state)
+/* One of two disks is full, read-only, or missing at the start. The node uses the other disk, and later both again. */
+static void test_if_one_of_two_disks_is_bad_the_other_one_is_used(void **state)
 {
     struct world *w = *state;
     char why[300];
@@ -660,7 +661,7 @@ static void test_one_bad_disk_of_two_is_avoided(void **state)
     assert_true(nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
     assert_true(runs_in(w, "second", "second/filecache/10/f"));
 
-    /* The disk is good again, while the resource stays on the other one. */
+    /* The disk is good again. The resource stays on the other disk. */
     mount_at(w, "local", MS_REMOUNT);
     RUN_UNTIL(w, !places_are(w, "second", NULL));
     assert_true(runs_in(w, "local", "second/filecache/10/f"));
@@ -672,7 +673,7 @@ static void test_one_bad_disk_of_two_is_avoided(void **state)
     assert_int_equal(unlinkat(w->root_fd, "second/large", 0), 0);
     RUN_UNTIL(w, !places_are(w, "local", NULL));
 
-    /* nmd starts with a read-only disk. */
+    /* nmd starts while this disk is read-only. */
     w->launcher = nm_yarn_launcher_free(w->launcher);
     mount_at(w, "local", MS_REMOUNT | MS_RDONLY);
     start(w, QUICK_CHECKS);
@@ -695,8 +696,8 @@ static void test_one_bad_disk_of_two_is_avoided(void **state)
     }
 }
 
-/* A new nmd starts with a disk that was never used by nmd before and becomes writable later. */
-static void test_a_disk_bad_from_the_start_is_used_later(void **state)
+/* A new nmd starts with a read-only disk that nmd has never used. The disk becomes writable later. */
+static void test_a_disk_that_was_bad_at_the_start_is_used_later(void **state)
 {
     struct world *w = *state;
     char path[PATH_MAX], why[300];
@@ -745,7 +746,7 @@ static unsigned attempts(struct world *w, int expected)
     return n;
 }
 
-static void test_a_failed_container_is_retried(void **state)
+static void test_a_failed_command_is_retried_as_the_context_requests(void **state)
 {
     struct world *w = *state;
     struct owner o;
@@ -772,25 +773,25 @@ static void test_a_failed_container_is_retried(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_preparation_becomes_ready, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_preparation_of_a_container_succeeds, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_environment_has_hadoops_variables, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_tokens_reach_the_container_unchanged, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_credentials_reach_the_container_unchanged, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_counters_distinguish_fetched_and_cached_resources, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_lost_resource_is_never_linked, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_running_container_gets_more_resources, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_many_resources_are_linked_in_several_turns, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_an_impossible_preparation_is_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_users_obstacles_affect_no_other_user, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_the_files_are_removed_after_the_end, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_the_last_output_is_found, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_each_user_has_its_own_directories, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_directories_are_used_in_turn, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_container_gets_a_dangling_symlink_to_a_resource, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_running_container_gets_additional_resources, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_symlinks_to_many_resources_are_made_in_several_turns, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_an_invalid_preparation_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_files_put_in_the_way_do_not_affect_other_users, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_files_are_removed_after_the_end_of_the_application, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_last_output_of_a_container_is_found, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_each_user_has_separate_directories, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_directories_with_free_space_are_used_alternately, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_directories_of_another_nodemanager_are_replaced, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_directories_that_can_not_be_used_are_reported, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_disk_that_just_failed_is_avoided, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_one_bad_disk_of_two_is_avoided, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_disk_bad_from_the_start_is_used_later, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_failed_container_is_retried, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_if_one_of_two_disks_is_bad_the_other_one_is_used, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_disk_that_was_bad_at_the_start_is_used_later, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_failed_command_is_retried_as_the_context_requests, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* yarn/ when memory runs out: the error is reported, outputs stay unchanged, and no operation is done in part. */
+/* Functions of yarn/ when memory runs out: the error is reported, outputs stay unchanged, and no operation is done
+ * partially. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -82,7 +83,7 @@ static int load(void *userdata)
     return 0;
 }
 
-/* Converts the settings for nmctl config: completely or not at all. */
+/* Converts the settings for nmctl config, either completely or not at all. */
 static int show(void *userdata)
 {
     json_t *shown = nm_yarn_settings_to_json(userdata);
@@ -142,7 +143,7 @@ static void test_a_configuration_without_memory_is_an_error(void **state)
     remove_tree(dir);
 }
 
-/* ---- placement ------------------------------------------------------------------------------- */
+/* ---- placement of containers ----------------------------------------------------------------- */
 
 static const struct nm_yarn_alloc_node nodes[] = {
     {.host = "a", .port = 1, .web_address = "a:2", .rack = "/r", .room = 5},
@@ -211,7 +212,7 @@ static int keep(void *userdata)
     return r;
 }
 
-static void test_an_ask_without_memory_changes_nothing(void **state)
+static void test_an_ask_without_memory_has_no_effect(void **state)
 {
     struct nm_yarn_allocator *a;
 
@@ -251,9 +252,9 @@ static void test_each_failed_allocation_of_used_tokens_is_an_error(void **state)
     assert_true(fail_each(use, NULL) >= 2);
 }
 
-/* ---- state that outlives nmd ----------------------------------------------------------------- */
+/* ---- state that survives a restart of nmd ---------------------------------------------------- */
 
-/* Starts like an nmd that reads the keys of an earlier one. */
+/* Starts as an nmd does that finds the keys of a former nmd. */
 static int take_over_keys(void *userdata)
 {
     struct nm_yarn_state state = {};
@@ -294,7 +295,7 @@ static unsigned masters_kept(const char *dir)
     return n;
 }
 
-/* A master that couldn't be restored is still in its file for the next attempt. */
+/* An application master that couldn't be restored is still in its file for the next attempt. */
 static int take_over_proxy(void *userdata)
 {
     struct nm_yarn_local_keys keys = {};
@@ -306,11 +307,11 @@ static int take_over_proxy(void *userdata)
         return r;
     r = nm_yarn_proxy_store_load_keys(&k, &keys);
     if (r == 0)
-        assert_int_equal(keys.current.size, 3); /* a new key would invalidate masters' tokens */
+        assert_int_equal(keys.current.size, 3); /* a new key would invalidate the tokens of application masters */
     if (r == 0)
         r = nm_yarn_proxy_store_load_masters(&k, count_master, &n);
     if (r == 0 && n == 0)
-        r = -ENOMEM; /* an unreadable file of a master is reported separately */
+        r = -ENOMEM; /* an application master whose file can't be read is reported separately */
     nm_yarn_proxy_store_done(&k);
     kinds = fail_pause();
     assert_int_equal(masters_kept(userdata), 1);
@@ -349,7 +350,7 @@ static void leave_behind(const char *dir)
     nm_yarn_proxy_store_done(&k);
 }
 
-/* A lack of memory must not be returned as -EBADMSG, since that would end the container as unreadable. */
+/* A lack of memory must not be returned as -EBADMSG, since nmd would then end the container as unreadable. */
 static int read_record(void *userdata)
 {
     struct nm_yarn_held *held = NULL;
@@ -363,7 +364,7 @@ static int read_record(void *userdata)
     return r;
 }
 
-static void test_a_record_without_memory_is_not_made(void **state)
+static void test_a_record_of_a_container_without_memory_is_not_made(void **state)
 {
     Yarn__LaunchContext context = YARN__LAUNCH_CONTEXT__INIT;
     Yarn__Record record = YARN__RECORD__INIT;
@@ -384,7 +385,7 @@ static void test_a_record_without_memory_is_not_made(void **state)
     assert_int_equal(read_record(&blob), -EBADMSG);
 }
 
-static void test_a_restoration_without_memory_is_an_error(void **state)
+static void test_restoring_a_container_without_memory_is_an_error(void **state)
 {
     char dir[] = "/tmp/nmd-test-memory.XXXXXX";
 
@@ -400,12 +401,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_configuration_without_memory_is_an_error),
-        cmocka_unit_test(test_an_ask_without_memory_changes_nothing),
+        cmocka_unit_test(test_an_ask_without_memory_has_no_effect),
         cmocka_unit_test(test_each_failed_allocation_of_used_tokens_is_an_error),
-        cmocka_unit_test(test_a_record_without_memory_is_not_made),
-        cmocka_unit_test(test_a_restoration_without_memory_is_an_error),
+        cmocka_unit_test(test_a_record_of_a_container_without_memory_is_not_made),
+        cmocka_unit_test(test_restoring_a_container_without_memory_is_an_error),
     };
 
-    json_set_alloc_funcs(malloc, free); /* fail-nth.c doesn't wrap the calls within libraries */
+    json_set_alloc_funcs(malloc, free); /* fail-nth.c doesn't wrap calls that are made within libraries */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Look-ups of names in a separate process, and ports that nmd opens, when they fail. */
+/* Failures of look-ups of host names, which run in a separate process, and of ports that nmd opens. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -80,7 +80,7 @@ static void resolve(struct world *w, const char *host)
     assert_int_equal(nm_resolve_new(w->event, host, 4711, on_resolved, w, &w->resolve), 0);
 }
 
-/* ---- names -------------------------------------------------------------------------------- */
+/* ---- look-ups of names -------------------------------------------------------------------- */
 
 static void test_names_and_addresses_are_resolved(void **state)
 {
@@ -115,8 +115,8 @@ static pid_t child(void)
     return (pid_t)atoi(text);
 }
 
-/* If the look-up process dies, the result is a temporary failure. */
-static void test_a_look_up_that_dies_is_a_temporary_failure(void **state)
+/* If the look-up process is killed, the look-up fails temporarily. */
+static void test_if_the_look_up_process_is_killed_the_failure_is_temporary(void **state)
 {
     struct world *w = *state;
     pid_t pid;
@@ -124,10 +124,10 @@ static void test_a_look_up_that_dies_is_a_temporary_failure(void **state)
     resolve(w, "127.0.0.1");
     pid = child();
     if (pid <= 0)
-        skip(); /* the kernel doesn't list children */
+        skip(); /* the kernel doesn't list child processes */
     (void)kill(pid, SIGKILL);
     wait_for_answer(w);
-    assert_true(w->answer.error == EAI_AGAIN || w->answer.n == 1); /* the look-up may have finished before */
+    assert_true(w->answer.error == EAI_AGAIN || w->answer.n == 1); /* the look-up may have ended already */
 }
 
 static void limit_descriptors(rlim_t n, struct rlimit *before)
@@ -140,8 +140,8 @@ static void limit_descriptors(rlim_t n, struct rlimit *before)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &rl), 0);
 }
 
-/* After a failed start neither a process nor a descriptor is left. */
-static void test_a_failed_start_of_a_look_up_leaves_nothing(void **state)
+/* After a failed start of a look-up, neither a process nor a descriptor remains. */
+static void test_a_failed_start_of_a_look_up_leaves_no_resources(void **state)
 {
     struct world *w = *state;
     struct rlimit before;
@@ -156,7 +156,7 @@ static void test_a_failed_start_of_a_look_up_leaves_nothing(void **state)
     assert_int_equal(nm_resolve_new(w->event, "127.0.0.1", 1, on_resolved, w, &r), -ENOMEM);
     (void)fail_stop();
 
-    (void)sigemptyset(&mask); /* without SIGCHLD blocked, the event loop may refuse to watch children */
+    (void)sigemptyset(&mask); /* the event loop may refuse to watch child processes if SIGCHLD isn't blocked */
     (void)sigaddset(&mask, SIGCHLD);
     assert_int_equal(sigprocmask(SIG_UNBLOCK, &mask, NULL), 0);
     if (nm_resolve_new(w->event, "127.0.0.1", 1, on_resolved, w, &r) < 0)
@@ -215,8 +215,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_names_and_addresses_are_resolved, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_look_up_that_dies_is_a_temporary_failure, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_failed_start_of_a_look_up_leaves_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_if_the_look_up_process_is_killed_the_failure_is_temporary,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_failed_start_of_a_look_up_leaves_no_resources, set_up, tear_down),
         cmocka_unit_test(test_a_port_is_opened_or_the_error_names_it),
     };
 

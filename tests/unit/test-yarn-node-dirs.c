@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The directories of a node: their check at the start and later, with disks that fail, and those of another
+ * The directories of a node: their checks at the start and later, with disks that fail, and directories of another
  * NodeManager.
  */
 
@@ -51,8 +51,8 @@ static int look(const char *first, const char *second, char **ret_message)
     return nm_yarn_dirs_look(names, NULL, NULL, ret_message);
 }
 
-/* The check reports the result of a start without creating anything. */
-static void test_a_check_reports_bad_directories_and_creates_nothing(void **state)
+/* nmd --check-config reports the same errors as a start, and creates no file. */
+static void test_a_check_reports_bad_directories_and_creates_no_file(void **state)
 {
     struct world *w = *state;
     char *message = NULL, other[PATH_MAX], file[PATH_MAX];
@@ -65,7 +65,8 @@ static void test_a_check_reports_bad_directories_and_creates_nothing(void **stat
     assert_non_null(strstr(message, "Not a directory"));
     free(message);
     assert_int_equal(look(file, path_in(w, "new/deep"), NULL), 0); /* one usable directory is enough */
-    assert_int_equal(count_reported(file, other), 0); /* two bad ones are an error, without a report per directory */
+    /* two bad directories are an error, without a message for each directory */
+    assert_int_equal(count_reported(file, other), 0);
     assert_int_equal(count_reported(other, w->root), 1);
     assert_int_equal(count_reported(w->root, other), 1);
     assert_int_equal(count_reported(w->root, path_in(w, "new/deep")), 0);
@@ -114,7 +115,7 @@ static void test_one_good_directory_is_enough_to_start(void **state)
     nm_yarn_dirs_done(&dirs);
 }
 
-/* Other users could replace a directory below one that they can write to. */
+/* Other users could replace a directory whose parent directory they can write to. */
 static void test_a_directory_that_others_can_replace_is_refused(void **state)
 {
     struct world *w = *state;
@@ -127,7 +128,8 @@ static void test_a_directory_that_others_can_replace_is_refused(void **state)
     assert_int_equal(open_dirs(path_in(w, "shared/own"), NULL, &dirs, &message), -ENOTDIR);
     assert_non_null(strstr(message, "a user other than root and nmd's own can change it or a directory above it"));
     free(message);
-    assert_int_equal(chmod(path_in(w, "shared"), 01777), 0); /* as in /tmp, where the sticky bit prevents that */
+    /* as /tmp has, where the sticky bit prevents that other users replace the directory */
+    assert_int_equal(chmod(path_in(w, "shared"), 01777), 0);
     assert_int_equal(open_dirs(path_in(w, "shared/own"), NULL, &dirs, NULL), 0);
     nm_yarn_dirs_done(&dirs);
     if (geteuid() == 0) {
@@ -142,7 +144,7 @@ static void test_a_directory_that_others_can_replace_is_refused(void **state)
     free(message);
 }
 
-/* Each attempt uses a new directory, since an existing one isn't created. */
+/* Each attempt uses a new name, since a directory that exists already isn't created. */
 struct opening {
     struct world *w;
     unsigned n;
@@ -182,7 +184,7 @@ static void open_with_failures(void *userdata)
     assert_true(r == 0 || r == -ENOTDIR);
 }
 
-/* A disk may fail, and the others are used. A temporary lack of memory doesn't count as a failed disk. */
+/* If a disk fails, the other disks are used. A temporary lack of memory doesn't count as a failed disk. */
 static void test_a_failing_disk_is_left_out_and_a_lack_of_memory_is_an_error(void **state)
 {
     struct opening o = {.w = *state};
@@ -191,7 +193,7 @@ static void test_a_failing_disk_is_left_out_and_a_lack_of_memory_is_an_error(voi
     assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, open_with_failures, &o) > 10);
 }
 
-/* A disk fails after it was good. */
+/* A disk that was good at the start fails later. */
 static void test_a_disk_that_fails_later_is_reported_as_bad(void **state)
 {
     struct nm_yarn_settings s = {.checks_disks = true};
@@ -211,8 +213,8 @@ static void test_a_disk_that_fails_later_is_reported_as_bad(void **state)
         assert_null(nm_yarn_dirs_next(&dirs, NULL));
     }
     assert_int_equal(failures, 4);
-    assert_true(dir.is_good); /* after the failures */
-    /* /proc holds no files of users. The change is reported, whatever the former reason was. */
+    assert_true(dir.is_good); /* the check succeeds again after the failures */
+    /* /proc can't store files of users. The changed reason is reported. */
     dir.fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     dirs.checked_usec = 0;
     nm_yarn_dirs_check(&dirs);
@@ -229,7 +231,7 @@ static void keep_message(int level, const char *sentence)
     (void)snprintf(last_message, sizeof last_message, "%s", sentence);
 }
 
-/* Starts a process that locks the directory until that process ends. */
+/* Starts a process that locks the directory until this process is killed. */
 static pid_t lock_elsewhere(const char *name)
 {
     char *const names[] = {(char *)name, NULL};
@@ -283,8 +285,8 @@ static unsigned check_now(struct nm_yarn_dirs *dirs, struct report *t)
     return t->n;
 }
 
-/* A disk that appears later is locked at that time. Each change is reported once. */
-static void test_a_disk_that_appears_later_is_locked_and_reported_once(void **state)
+/* A directory whose disk appears later is locked at that time. Each change is reported once. */
+static void test_a_directory_that_appears_later_is_locked_and_reported_once(void **state)
 {
     const struct nm_yarn_settings s = {.checks_disks = true};
     struct world *w = *state;
@@ -309,13 +311,13 @@ static void test_a_disk_that_appears_later_is_locked_and_reported_once(void **st
     end_elsewhere(other);
     assert_int_equal(check_now(&dirs, &t), 1);
     assert_true(t.is_good);
-    other = fork(); /* another process can't lock it from now on */
+    other = fork(); /* from now on no other process can lock the directory */
     if (other == 0)
         _exit(nm_yarn_dirs_lock(names + 1, keep_message, &message) == -EBUSY && strstr(message, late) &&
                       strstr(last_message, "waiting 2 s") && strstr(last_message, late) ? 0 : 1);
     assert_int_equal(waitpid(other, (int *)(void *)&t.n, 0), other);
     assert_int_equal(t.n, 0);
-    /* The directory may also be replaced by a mount or be moved. */
+    /* A directory may also be replaced by a mount, or be moved. */
     assert_int_equal(rename(late, path_in(w, "away")), 0);
     assert_int_equal(check_now(&dirs, &t), 1);
     assert_false(t.is_good);
@@ -342,7 +344,7 @@ static void claim_with_failures(void *userdata)
     if (r < 0) {
         assert_ptr_equal(path, untouched);
     } else {
-        /* nmd's state directory exists, and no foreign directory is left. */
+        /* nmd's state directory exists, and directories of the other NodeManager have been removed. */
         assert_int_equal(access(path, F_OK), 0);
         assert_false(is_there(w, "filecache"));
         free(path);
@@ -351,7 +353,7 @@ static void claim_with_failures(void *userdata)
     fail_resume(kinds);
 }
 
-static void test_a_failed_claim_leaves_the_path_unchanged(void **state)
+static void test_if_a_directory_can_not_be_claimed_its_path_is_unchanged(void **state)
 {
     assert_true(fail_each_of(FAIL_FILES | FAIL_MEMORY, claim_with_failures, *state) > 5);
 }
@@ -361,13 +363,13 @@ static void test_a_failed_claim_leaves_the_path_unchanged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_a_check_reports_bad_directories_and_creates_nothing),
+        TEST(test_a_check_reports_bad_directories_and_creates_no_file),
         TEST(test_one_good_directory_is_enough_to_start),
         TEST(test_a_directory_that_others_can_replace_is_refused),
         TEST(test_a_failing_disk_is_left_out_and_a_lack_of_memory_is_an_error),
         TEST(test_a_disk_that_fails_later_is_reported_as_bad),
-        TEST(test_a_disk_that_appears_later_is_locked_and_reported_once),
-        TEST(test_a_failed_claim_leaves_the_path_unchanged),
+        TEST(test_a_directory_that_appears_later_is_locked_and_reported_once),
+        TEST(test_if_a_directory_can_not_be_claimed_its_path_is_unchanged),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The cluster's containers on a whole manager with real journal, shims and commands. The test replaces the launcher: it
- * records requests and completes them when the test says so.
+ * The cluster's containers on a complete manager with real journal, shims and commands. The test replaces the launcher:
+ * it records the requests for preparations, and completes each request when a test asks for it.
  */
 
 #include <setjmp.h>
@@ -31,7 +31,7 @@ static int set_up(void **state)
     return 0;
 }
 
-/* ---- requests ----------------------------------------------------------------------------- */
+/* ---- requests of application masters ------------------------------------------------------ */
 
 static int update(struct nm_yarn_node *n, const struct wanted *a, struct nm_exception *why)
 {
@@ -82,7 +82,7 @@ static struct nm_live_container *run(struct manager_world *w)
     return l;
 }
 
-/* Ends the container's process in the kernel's place. */
+/* Acts as the kernel: ends the process of the container. */
 static void end_it(struct manager_world *w, struct nm_live_container *l)
 {
     (void)kill(l->c->pid, SIGKILL);
@@ -105,7 +105,7 @@ static void test_a_container_starts_runs_and_ends(void **state)
     assert_int_equal(start(n, &a, "exec sleep 1000", &why), 0);
     assert_int_equal(start(n, &a, "exec sleep 1000", &why), NM_YARN_REFUSED);
     assert_non_null(strstr(why.message, "relaunch"));
-    assert_int_equal(status_of(n, NULL).state, 2); /* RUNNING, which includes the preparation */
+    assert_int_equal(status_of(n, NULL).state, 2); /* the state is RUNNING, which includes the preparation */
     assert_int_equal(status_of(n, NULL).sub_state, 1);
     l = run(w);
     assert_string_equal(l->c->id, "container_1410901177871_0001_01_000005");
@@ -129,7 +129,7 @@ static void test_a_container_starts_runs_and_ends(void **state)
     nm_yarn_node_free(n);
 }
 
-static void test_strangers_are_refused(void **state)
+static void test_requests_for_unknown_containers_are_refused(void **state)
 {
     struct nm_yarn_node *n = fake_launcher_node(*state);
     Yarn__ContainerStatus *s;
@@ -142,7 +142,8 @@ static void test_strangers_are_refused(void **state)
     assert_int_equal(nm_yarn_node_stop(n, &a.ids.container, NM_YARN_KILLED_BY_MASTER, "", &why), NM_YARN_REFUSED);
     assert_non_null(strstr(why.message, "is not handled by this NodeManager"));
     assert_int_equal(nm_yarn_node_status(n, &a.ids.container, &arena, &s, &why), NM_YARN_REFUSED);
-    assert_int_equal(nm_yarn_node_signal(n, &a.ids.container, 1, &why), 0); /* an unknown container is no error */
+    /* a request for an unknown container succeeds */
+    assert_int_equal(nm_yarn_node_signal(n, &a.ids.container, 1, &why), 0);
     assert_int_equal(nm_yarn_node_signal(n, &a.ids.container, 0, &why), NM_YARN_REFUSED);
     assert_int_equal(nm_yarn_node_signal(n, &a.ids.container, 4, &why), NM_YARN_REFUSED);
     assert_int_equal(update(n, &a, &why), NM_YARN_REFUSED);
@@ -150,7 +151,7 @@ static void test_strangers_are_refused(void **state)
     nm_yarn_node_free(n);
 }
 
-/* A refused start leaves no container, and the ResourceManager gets no report. */
+/* A refused start leaves no container, and the node reports no container to the ResourceManager. */
 static void test_a_refused_start_leaves_no_container(void **state)
 {
     static const struct {
@@ -188,7 +189,7 @@ static void test_a_refused_start_leaves_no_container(void **state)
     assert_int_equal(count(n), 0);
     assert_int_equal(fake_launcher.n_preparations, 0);
 
-    /* Updates of a running container to these sizes are refused, and the container keeps its size. */
+    /* Updates of a running container to these sizes are refused. The container keeps its size. */
     assert_int_equal(start(n, &a, "exec sleep 1000", &why), 0);
     assert_int_equal(start(n, &a, "exec sleep 1000", &why), NM_YARN_REFUSED);
     assert_non_null(strstr(why.message, "relaunch"));
@@ -203,8 +204,8 @@ static void test_a_refused_start_leaves_no_container(void **state)
     nm_yarn_node_free(n);
 }
 
-/* Images aren't supported: the container ends with that message and no command is run. */
-static void test_another_runtime_ends_the_container(void **state)
+/* Container images aren't supported. The container ends with a message about this, and no command is run. */
+static void test_a_container_with_an_unsupported_runtime_ends(void **state)
 {
     struct nm_yarn_node *n = fake_launcher_node(*state);
     Yarn__LaunchContext context = YARN__LAUNCH_CONTEXT__INIT;
@@ -227,7 +228,7 @@ static void test_another_runtime_ends_the_container(void **state)
 }
 
 /* The ResourceManager no longer accepts this node. */
-static void test_the_end_of_the_node_ends_all_containers(void **state)
+static void test_when_the_node_is_shut_down_all_containers_end(void **state)
 {
     struct manager_world *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
@@ -248,7 +249,7 @@ static void test_the_end_of_the_node_ends_all_containers(void **state)
     assert_int_equal(count(n), 2);
     nm_yarn_node_acknowledge(n, &b.ids.container);
     assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_KILLED_BY_RM);
-    assert_int_equal(update(n, &a, &why), NM_YARN_REFUSED); /* the container has completed */
+    assert_int_equal(update(n, &a, &why), NM_YARN_REFUSED); /* the container has ended */
     assert_non_null(strstr(why.message, "completed"));
     nm_yarn_node_acknowledge(n, &a.ids.container);
     assert_int_equal(update(n, &a, &why), NM_YARN_REFUSED);
@@ -257,7 +258,7 @@ static void test_the_end_of_the_node_ends_all_containers(void **state)
     nm_yarn_node_free(n);
 }
 
-/* A container that can't run is accepted and then reported as ended. */
+/* A container that can't run is accepted, and then reported as ended. */
 static void test_a_container_that_can_not_run_is_reported_as_ended(void **state)
 {
     struct nm_yarn_node *n = fake_launcher_node(*state);
@@ -269,12 +270,12 @@ static void test_a_container_that_can_not_run_is_reported_as_ended(void **state)
     assert_int_equal(start(n, &a, "true", &why), 0);
     assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_INVALID);
     assert_non_null(strstr(status_of(n, NULL).diagnostics, fake_launcher.no_dirs));
-    /* The container leaves no other trace on this node, so the reason is logged for operators. */
+    /* The node keeps no record of this container, so the reason is logged for operators. */
     assert_non_null(strstr(fake_launcher.told,
                            "was not started, and ends with exit code -1000: No directory is good."));
     nm_yarn_node_acknowledge(n, &a.ids.container);
     fake_launcher.no_dirs = NULL;
-    want(&a, 8, 5000, true, 0); /* more than the node's memory */
+    want(&a, 8, 5000, true, 0); /* more than the memory of the node */
     assert_int_equal(start(n, &a, "true", &why), 0);
     assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_INVALID);
     nm_yarn_node_acknowledge(n, &a.ids.container);
@@ -304,7 +305,7 @@ static void test_a_failed_preparation_ends_the_container(void **state)
     nm_yarn_node_free(n);
 }
 
-static void test_an_update_changes_size_and_type(void **state)
+static void test_an_update_changes_the_size_and_the_execution_type(void **state)
 {
     struct manager_world *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
@@ -321,7 +322,7 @@ static void test_an_update_changes_size_and_type(void **state)
     assert_int_equal(l->c->view.type, NM_GUARANTEED);
     assert_int_equal(status_of(n, &increased).execution_type, 1);
     assert_int_equal(increased, 0);
-    assert_int_equal(update(n, &a, &why), NM_YARN_REFUSED); /* the same version again */
+    assert_int_equal(update(n, &a, &why), NM_YARN_REFUSED); /* the same version of the container again */
     assert_non_null(strstr(why.message, "version [1] >= requested version [1]"));
     want(&a, 11, 96, false, 2);
     assert_int_equal(update(n, &a, &why), 0);
@@ -334,8 +335,7 @@ static void test_an_update_changes_size_and_type(void **state)
     nm_yarn_node_free(n);
 }
 
-/* A signal to a container of the node has the same effect as in Hadoop. Signals to containers without processes are
- * ignored. */
+/* A signal to a container has the same effect as in Hadoop. Signals to containers without processes are ignored. */
 static void test_a_signal_reaches_the_container(void **state)
 {
     struct manager_world *w = *state;
@@ -347,7 +347,8 @@ static void test_a_signal_reaches_the_container(void **state)
 
     want(&a, 12, 64, true, 0);
     assert_int_equal(start(n, &a, "exec sleep 1000", &why), 0);
-    assert_int_equal(nm_yarn_node_signal(n, &a.ids.container, 2, &why), 0); /* ignored during the preparation */
+    /* the signal is ignored during the preparation */
+    assert_int_equal(nm_yarn_node_signal(n, &a.ids.container, 2, &why), 0);
     l = run(w);
     assert_int_equal(nm_yarn_node_signal(n, &a.ids.container, 1, &why), 0);
     assert_int_equal(nm_manager_pause(w->m, &manager_world_admin, l->c->id, &p), 0);
@@ -362,8 +363,8 @@ static void test_a_signal_reaches_the_container(void **state)
     nm_yarn_node_free(n);
 }
 
-/* If one of two changes in a token can't be made, the other one isn't made either. */
-static void test_update_is_whole(void **state)
+/* If one of the two changes in a token can't be made, the other change isn't made either. */
+static void test_an_update_makes_all_changes_or_none(void **state)
 {
     static const char *const argv[] = {"/bin/sleep", "1000", NULL};
     struct manager_world *w = *state;
@@ -379,14 +380,14 @@ static void test_update_is_whole(void **state)
     manager_world_wait(w, manager_world_submit_as(w, &(struct nm_submit){
         .type = NM_GUARANTEED, .memory_bytes = 400 * MIB, .vcores_milli = 1000, .argv = argv, .owner = "local"}),
         is_running);
-    want(&a, 14, 700, false, 1); /* this size is possible, but can't be guaranteed */
+    want(&a, 14, 700, false, 1); /* this size would fit, but can't be guaranteed */
     assert_int_equal(update(n, &a, &why), NM_YARN_REFUSED);
     assert_int_equal(l->c->view.type, NM_OPPORTUNISTIC);
     assert_int_equal(l->c->view.request.memory_bytes, 64 * MIB);
     assert_int_equal(status_of(n, &increased).capability->memory, 64);
     assert_int_equal(increased, 0);
     want(&a, 14, 96, false, 1);
-    assert_int_equal(update(n, &a, &why), 0); /* the refused version can be used again */
+    assert_int_equal(update(n, &a, &why), 0); /* the version of the refused update can be used again */
     assert_int_equal(l->c->view.type, NM_GUARANTEED);
     assert_int_equal(l->c->view.request.memory_bytes, 96 * MIB);
     (void)status_of(n, &increased);
@@ -394,9 +395,9 @@ static void test_update_is_whole(void **state)
     nm_yarn_node_free(n);
 }
 
-/* An application stays on the node until its end, since its outputs are kept there, even if none of its containers
- * is known any more. The submitter's name is kept as well. */
-static void test_application_outlives_nmd(void **state)
+/* The node knows an application until the application ends, since the outputs of its containers stay on the node, even
+ * if no container of the application is known any more. The name of the submitter is kept as well. */
+static void test_an_application_survives_a_restart_of_nmd(void **state)
 {
     struct manager_world *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
@@ -427,8 +428,8 @@ static void test_application_outlives_nmd(void **state)
     nm_yarn_node_free(n);
 }
 
-/* A container that never reached the manager has ended: the next nmd must know its end as well. */
-static void test_an_early_end_outlives_nmd(void **state)
+/* A container that was never submitted to the manager has ended. The next nmd must know of its end as well. */
+static void test_the_end_of_a_container_never_submitted_survives_a_restart(void **state)
 {
     struct manager_world *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
@@ -455,9 +456,9 @@ static void test_an_early_end_outlives_nmd(void **state)
 }
 
 #define MANY 300
-#define LONG 8000 /* so that all of them exceed a message's limit more than twice */
+#define LONG 8000 /* so long that all messages together exceed the limit of a heartbeat more than twice */
 
-/* Makes a heartbeat and returns how many of its containers have ended. All must be in the report. */
+/* Makes a heartbeat and returns how many of its containers have ended. All containers must be in the heartbeat. */
 static size_t beat(struct nm_yarn_node *n)
 {
     Yarn__NodeStatus status = YARN__NODE_STATUS__INIT;
@@ -472,7 +473,8 @@ static size_t beat(struct nm_yarn_node *n)
             assert_int_equal(status.containers[i]->exit_status, NM_YARN_INVALID);
             ended++;
         } else {
-            assert_int_equal(status.containers[i]->state, 2); /* missing ones count as lost */
+            /* a container that is missing in the heartbeat would count as lost */
+            assert_int_equal(status.containers[i]->state, 2);
             assert_int_equal(status.containers[i]->exit_status, NM_YARN_INVALID);
             assert_string_equal(status.containers[i]->diagnostics, "");
         }
@@ -480,7 +482,7 @@ static size_t beat(struct nm_yarn_node *n)
     return ended;
 }
 
-/* A registration is limited in size like a heartbeat. */
+/* The size of a registration is limited, as that of a heartbeat is. */
 static void assert_registration_is_small(struct nm_yarn_node *n)
 {
     Yarn__RegisterRequest request = YARN__REGISTER_REQUEST__INIT;
@@ -493,8 +495,8 @@ static void assert_registration_is_small(struct nm_yarn_node *n)
     nm_arena_done(&arena);
 }
 
-/* More containers have ended, with long messages, than fit into one heartbeat. */
-static void test_more_ends_than_fit_wait_for_the_next_heartbeat(void **state)
+/* More containers have ended, with long diagnostics, than fit into one heartbeat. */
+static void test_ends_that_do_not_fit_are_reported_in_the_next_heartbeat(void **state)
 {
     struct nm_yarn_node *n = fake_launcher_node(*state);
     struct nm_exception why;
@@ -512,19 +514,19 @@ static void test_more_ends_than_fit_wait_for_the_next_heartbeat(void **state)
     fake_launcher.n_news = 0;
     first = beat(n);
     assert_in_range(first, MANY / 4, MANY / 2);
-    assert_int_equal(beat(n), first); /* without an acknowledgement the same ones are reported again */
+    assert_int_equal(beat(n), first); /* without an acknowledgement the same ends are reported again */
     nm_yarn_node_reported(n);
-    assert_int_equal(fake_launcher.n_news, 1); /* the rest is reported soon */
+    assert_int_equal(fake_launcher.n_news, 1); /* the node requests an early heartbeat for the other ends */
     assert_int_equal(beat(n), first);
     nm_yarn_node_reported(n);
     assert_int_equal(fake_launcher.n_news, 2);
-    assert_int_equal(beat(n), first); /* the last ones, and earlier ones in the remaining space */
+    assert_int_equal(beat(n), first); /* the last ends, and earlier ends in the remaining space */
     nm_yarn_node_reported(n);
     assert_int_equal(fake_launcher.n_news, 2);
     assert_registration_is_small(n);
     assert_int_equal(beat(n), first);
     nm_yarn_node_reported(n);
-    assert_int_equal(fake_launcher.n_news, 3); /* after a registration all are reported again */
+    assert_int_equal(fake_launcher.n_news, 3); /* after a registration all ends are reported again */
     nm_yarn_node_free(n);
 }
 
@@ -543,13 +545,13 @@ static void test_the_end_of_an_application_ends_its_containers(void **state)
     nm_yarn_node_end_application(n, &a.ids.application);
     assert_int_equal(fake_launcher.ended_applications, 0);
     end_it(w, l);
-    assert_int_equal(count(n), 0); /* no one acknowledges containers of an ended application */
+    assert_int_equal(count(n), 0); /* no caller acknowledges containers of an ended application */
     assert_int_equal(fake_launcher.ended_applications, 1);
     assert_int_equal(fake_launcher.n_forgotten, 1);
     nm_yarn_node_free(n);
 }
 
-/* A new nmd reports the same state from the journal. */
+/* After a restart, the new nmd reports the same state, which it reads from the journal. */
 static void test_a_restart_reports_the_same_state(void **state)
 {
     Yarn__RegisterRequest request = YARN__REGISTER_REQUEST__INIT;
@@ -564,7 +566,7 @@ static void test_a_restart_reports_the_same_state(void **state)
     nm_yarn_node_free(n);
     manager_world_restart(w);
     n = fake_launcher_node(w);
-    assert_false(fake_launcher.newest->is_running); /* the preparation begins anew */
+    assert_false(fake_launcher.newest->is_running); /* the preparation starts again */
     nm_arena_init(&arena, 1 << 20, NULL);
     assert_int_equal(nm_yarn_node_report_all(n, &arena, &request), 0);
     assert_int_equal(request.n_containers, 1);
@@ -579,15 +581,17 @@ static void test_a_restart_reports_the_same_state(void **state)
     nm_yarn_node_free(n);
     manager_world_restart(w);
     n = fake_launcher_node(w);
-    assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_KILLED_BY_RM); /* kept until its acknowledgement */
+    /* the end is kept until its acknowledgement */
+    assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_KILLED_BY_RM);
     nm_yarn_node_acknowledge(n, &a.ids.container);
     assert_int_equal(count(n), 0);
     nm_yarn_node_free(n);
 }
 
-/* Another node has given the container the number -1, which has the same text as 1099511627775. The container is
- * known by its number, also after a restart. A container with the other number is refused meanwhile. */
-static void test_a_negative_number_is_kept_apart(void **state)
+/* Another node has assigned the container number -1, which has the same text as 1099511627775. nmd knows the container
+ * by its number, also after a restart. As long as nmd knows this container, a container with the other number is
+ * refused. */
+static void test_two_container_numbers_with_the_same_text_are_distinguished(void **state)
 {
     Yarn__RegisterRequest request = YARN__REGISTER_REQUEST__INIT;
     struct manager_world *w = *state;
@@ -628,7 +632,8 @@ static void count_live(const struct nm_container *c, void *userdata)
     *(unsigned *)userdata += c->view.state != NM_COMPLETED;
 }
 
-/* After any lack of memory a start is either refused and leaves nothing, or the container's end is reported. */
+/* After a lack of memory at any point, a start is either refused and leaves no container, or the end of the container
+ * is reported. */
 static void test_a_start_without_memory_is_refused_or_complete(void **state)
 {
     struct manager_world *w = *state;
@@ -661,8 +666,8 @@ static void test_a_start_without_memory_is_refused_or_complete(void **state)
     nm_yarn_node_free(n);
 }
 
-/* After any lack of memory an update is either done or has changed nothing. */
-static void test_an_update_without_memory_is_complete_or_changes_nothing(void **state)
+/* After a lack of memory at any point, an update has either been done or has changed nothing. */
+static void test_an_update_without_memory_is_complete_or_has_no_effect(void **state)
 {
     struct manager_world *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
@@ -686,8 +691,8 @@ static void test_an_update_without_memory_is_complete_or_changes_nothing(void **
     nm_yarn_node_free(n);
 }
 
-/* After a failed start of nmd, the state of an earlier nmd is still there for the next one. */
-static void test_a_failed_start_of_nmd_keeps_the_state(void **state)
+/* After a failed start of nmd, the state of the former nmd still exists for the next nmd. */
+static void test_a_failed_start_of_nmd_keeps_the_saved_state(void **state)
 {
     struct manager_world *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
@@ -696,7 +701,8 @@ static void test_a_failed_start_of_nmd_keeps_the_state(void **state)
     struct wanted a;
     unsigned refused = 0;
 
-    for (int64_t number = 5; number < 8; number++) { /* one has ended, one never began, and one is being prepared */
+    /* one container has ended, one has never started, and one is being prepared */
+    for (int64_t number = 5; number < 8; number++) {
         fake_launcher.no_dirs = number == 6 ? "There is none." : NULL;
         want(&a, number, 64, false, 0);
         assert_int_equal(start(n, &a, "exec sleep 1000", &why), 0);
@@ -726,22 +732,24 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_a_container_starts_runs_and_ends),
-        TEST(test_strangers_are_refused),
+        TEST(test_requests_for_unknown_containers_are_refused),
         TEST(test_a_container_that_can_not_run_is_reported_as_ended),
         TEST(test_a_failed_preparation_ends_the_container),
-        TEST(test_an_update_changes_size_and_type),
-        TEST(test_update_is_whole),
+        TEST(test_an_update_changes_the_size_and_the_execution_type),
+        TEST(test_an_update_makes_all_changes_or_none),
         TEST(test_a_signal_reaches_the_container),
         TEST(test_the_end_of_an_application_ends_its_containers),
         TEST(test_a_restart_reports_the_same_state),
-        TEST(test_more_ends_than_fit_wait_for_the_next_heartbeat),             TEST(test_application_outlives_nmd),
-        TEST(test_an_early_end_outlives_nmd), TEST(test_a_negative_number_is_kept_apart),
+        TEST(test_ends_that_do_not_fit_are_reported_in_the_next_heartbeat),
+        TEST(test_an_application_survives_a_restart_of_nmd),
+        TEST(test_the_end_of_a_container_never_submitted_survives_a_restart),
+        TEST(test_two_container_numbers_with_the_same_text_are_distinguished),
         TEST(test_a_refused_start_leaves_no_container),
-        TEST(test_another_runtime_ends_the_container),
-        TEST(test_the_end_of_the_node_ends_all_containers),
+        TEST(test_a_container_with_an_unsupported_runtime_ends),
+        TEST(test_when_the_node_is_shut_down_all_containers_end),
         TEST(test_a_start_without_memory_is_refused_or_complete),
-        TEST(test_an_update_without_memory_is_complete_or_changes_nothing),
-        TEST(test_a_failed_start_of_nmd_keeps_the_state),
+        TEST(test_an_update_without_memory_is_complete_or_has_no_effect),
+        TEST(test_a_failed_start_of_nmd_keeps_the_saved_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Asks in an application master's call that the node itself handles: their kind, their number, and the account for
- * their memory. */
+/* The asks (resource requests) in a call of an application master that the node itself handles: their execution type,
+ * their number, and the account from which their memory is taken. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 #include "yarn-tokens.h"
 #include "yarn/proxy/distribute-state.h"
 
-/* twice the limit of a table */
+/* twice the maximum number of asks */
 #define MOST (2 * (NM_YARN_ALLOC_ASKS_MAX + NM_YARN_ALLOC_LOCATIONS_MAX))
 
 struct world {
@@ -67,7 +67,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Makes n asks for one container each. The last ones are guaranteed, and the others are opportunistic. */
+/* Makes n asks for one container each. The last asks are guaranteed, and the others are opportunistic. */
 static void ask(struct world *w, size_t n, size_t guaranteed)
 {
     w->asks = calloc(n, sizeof *w->asks);
@@ -91,7 +91,7 @@ static uint64_t outstanding(const struct world *w)
     return nm_yarn_allocator_figures(w->d.allocator).outstanding;
 }
 
-static void test_asks_are_split_by_type(void **state)
+static void test_asks_are_split_by_execution_type(void **state)
 {
     Masters__AllocateRequest *rest;
     struct world *w = *state;
@@ -106,8 +106,8 @@ static void test_asks_are_split_by_type(void **state)
     assert_true(nm_quota_account_bytes(w->c.account) > 0);
 }
 
-/* The maximum number of asks is accepted. Many of them are equal, and guaranteed ones don't count. */
-static void test_the_maximum_of_asks_is_accepted(void **state)
+/* The maximum number of asks is accepted, even if many of them are equal. Guaranteed asks don't count. */
+static void test_the_maximum_number_of_asks_is_accepted(void **state)
 {
     struct world *w = *state;
     struct nm_exception why;
@@ -117,8 +117,8 @@ static void test_the_maximum_of_asks_is_accepted(void **state)
     assert_int_equal(outstanding(w), 2);
 }
 
-/* With one more ask, none of them is carried out and no memory is booked. */
-static void test_one_ask_too_many_refuses_all(void **state)
+/* With one ask more than the maximum, no ask is accepted and no memory is charged. */
+static void test_one_ask_more_than_the_maximum_refuses_the_call(void **state)
 {
     struct world *w = *state;
     struct nm_exception why;
@@ -130,7 +130,8 @@ static void test_one_ask_too_many_refuses_all(void **state)
     assert_int_equal(nm_quota_account_bytes(w->c.account), 0);
 }
 
-/* Other calls use all of the memory: the call fails temporarily, so that the master repeats it. */
+/* Other calls have taken all of the memory. The call fails with a temporary error, so the application master repeats
+ * it. */
 static void test_a_lack_of_memory_is_a_temporary_failure(void **state)
 {
     struct nm_quota_account *other;
@@ -152,7 +153,7 @@ static void test_a_lack_of_memory_is_a_temporary_failure(void **state)
     nm_quota_account_give(w->c.account, nm_quota_account_bytes(w->c.account));
 }
 
-/* ---- invalid and delivered asks -------------------------------------------------------------- */
+/* ---- invalid asks and delivered containers --------------------------------------------------- */
 
 static void test_invalid_asks_are_refused(void **state)
 {
@@ -164,17 +165,17 @@ static void test_invalid_asks_are_refused(void **state)
     assert_int_equal(nm_distribute_ask(&w->d, &w->c, NULL, 0, &why), NM_STAGE_E_REFUSED);
     assert_non_null(strstr(why.class_name, "InvalidResourceRequestException"));
     assert_non_null(strstr(why.message, "one of 2 opportunistic requests has a negative number"));
-    assert_int_equal(outstanding(w), 1); /* the valid ask is kept, and has the same meaning when it is repeated */
+    assert_int_equal(outstanding(w), 1); /* the valid ask is kept, and a repetition of it has the same meaning */
     w->asks[1].count = 1;
     w->asks[1].where = (char *)"";
     assert_int_equal(nm_distribute_ask(&w->d, &w->c, NULL, 0, &why), NM_STAGE_E_REFUSED);
     assert_int_equal(outstanding(w), 1);
-    w->asks[1].where = NULL; /* any host */
+    w->asks[1].where = NULL; /* NULL stands for any host */
     assert_int_equal(nm_distribute_ask(&w->d, &w->c, NULL, 0, &why), 0);
     assert_int_equal(outstanding(w), 2);
 }
 
-static void test_the_blacklist_is_kept(void **state)
+static void test_additions_to_the_blacklist_are_kept_until_removed(void **state)
 {
     char *names[] = {(char *)"a.host", (char *)"b.host"};
     Masters__Blacklist list = MASTERS__BLACKLIST__INIT;
@@ -193,7 +194,8 @@ static void test_the_blacklist_is_kept(void **state)
     assert_int_equal(nm_yarn_allocator_figures(w->d.allocator).blacklisted, 1);
 }
 
-/* An ask for four containers doesn't include one that was delivered since: this one is subtracted, and no other is. */
+/* An ask for four containers was made before the application master received one of them. Only this container is
+ * subtracted from the ask, and no other container. */
 static void test_delivered_containers_are_subtracted(void **state)
 {
     Hadoop__Priority priorities[2] = {HADOOP__PRIORITY__INIT, HADOOP__PRIORITY__INIT};
@@ -223,14 +225,14 @@ static void test_delivered_containers_are_subtracted(void **state)
     ask(w, 2, 0);
     w->asks[0].count = 4;
     w->asks[1].request_id = 0;
-    w->asks[1].where = (char *)"a.rack"; /* a location for the same four containers */
+    w->asks[1].where = (char *)"a.rack"; /* the location of the same four containers */
     assert_int_equal(nm_distribute_ask(&w->d, &w->c, delivered, NM_ARRAY_SIZE(delivered), &why), 0);
     assert_int_equal(outstanding(w), 3);
 }
 
-/* ---- lack of memory ----------------------------------------------------------------------------- */
+/* ---- lack of memory in a call ------------------------------------------------------------------- */
 
-/* Calls `operation` with the memory of this arena. */
+/* Calls `operation` with memory from this arena. */
 static int in(struct nm_arena *arena, struct world *w, int (*operation)(struct world *w))
 {
     const struct nm_arena before = w->c.arena;
@@ -290,7 +292,7 @@ static int grant_in(struct nm_arena *arena, void *userdata)
     return in(arena, userdata, grant_now);
 }
 
-static void test_each_failed_allocation_changes_nothing(void **state)
+static void test_after_each_failed_allocation_the_asks_are_unchanged(void **state)
 {
     char path[] = "/tmp/nmd-test-asks.XXXXXX";
     struct nm_stage_world around = {};
@@ -317,14 +319,14 @@ static void test_each_failed_allocation_changes_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_asks_are_split_by_type, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_the_maximum_of_asks_is_accepted, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_one_ask_too_many_refuses_all, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_asks_are_split_by_execution_type, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_maximum_number_of_asks_is_accepted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_one_ask_more_than_the_maximum_refuses_the_call, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_lack_of_memory_is_a_temporary_failure, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_invalid_asks_are_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_the_blacklist_is_kept, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_additions_to_the_blacklist_are_kept_until_removed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_delivered_containers_are_subtracted, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_each_failed_allocation_changes_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_after_each_failed_allocation_the_asks_are_unchanged, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The proxy of application masters with failures: in each case a master that repeats its call gets all that it asked
- * for, each container once.
+ * The proxy of application masters with failures. In each case an application master that repeats its call gets all
+ * containers that it has asked for, and each of them once.
  */
 
 #include "proxy-world.h"
@@ -30,7 +30,7 @@ static struct nm_masters shown(const struct world *w)
     return m;
 }
 
-/* Sets the limit of file sizes to 0, so that writes fail, or removes it. */
+/* Sets the limit on file sizes to 0, so that writes fail, or removes the limit. */
 static void fill_disk(bool full)
 {
     struct rlimit rl;
@@ -40,10 +40,10 @@ static void fill_disk(bool full)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &rl), 0);
 }
 
-/* ---- starts ----------------------------------------------------------------------------------- */
+/* ---- start of an application master ----------------------------------------------------------- */
 
-/* The context contains other data than credentials, or lacks the token that the proxy replaces. */
-static void test_a_master_without_its_token_is_refused(void **state)
+/* The launch context contains other data instead of credentials, or lacks the token that the proxy replaces. */
+static void test_an_application_master_without_its_token_is_refused(void **state)
 {
     static const struct {
         struct nm_bytes tokens;
@@ -79,8 +79,8 @@ static void test_a_master_without_its_token_is_refused(void **state)
     proxy_tear_down(&w);
 }
 
-/* When the start has failed or the application has ended, the master's token is invalid. */
-static void test_the_token_of_an_ended_master_is_invalid(void **state)
+/* After the start has failed or the application has ended, the token of the application master is invalid. */
+static void test_the_token_of_an_ended_application_master_is_invalid(void **state)
 {
     struct tokens_id t;
     struct world w;
@@ -106,8 +106,8 @@ static void test_the_token_of_an_ended_master_is_invalid(void **state)
     proxy_tear_down(&w);
 }
 
-/* The token's identifier can't be parsed. */
-static void test_an_invalid_identifier_is_refused(void **state)
+/* The identifier in the token can't be parsed. */
+static void test_an_invalid_token_identifier_is_refused(void **state)
 {
     const struct nm_token strange = {nm_bytes_of("\xff\xff"), nm_bytes_of("secret"), nm_bytes_of(NM_TOKEN_KIND_AMRM),
                                      nm_bytes_of("")};
@@ -125,7 +125,8 @@ static void test_an_invalid_identifier_is_refused(void **state)
 
 /* ---- full disk -------------------------------------------------------------------------------- */
 
-/* An operation whose result can't be saved fails. It succeeds when the disk has room again, and no state is lost. */
+/* An operation whose result can't be saved fails. After the disk has free space again the operation succeeds, and no
+ * state is lost. */
 static void test_an_operation_that_can_not_be_saved_fails(void **state)
 {
     struct world w;
@@ -139,7 +140,8 @@ static void test_an_operation_that_can_not_be_saved_fails(void **state)
     assert_int_equal(shown(&w).failed[NM_MASTER_START], 1);
     proxy_launch(&w, 1);
     fill_disk(true);
-    proxy_register_master(&w); /* a refusal would block the master, which the ResourceManager knows */
+    /* a refusal would block the application master, which the ResourceManager has already registered */
+    proxy_register_master(&w);
     assert_non_null(strstr(proxy_told, "can't save the registration of an application master"));
     assert_null(proxy_allocate(&w, 0, 2));
     assert_string_equal(w.why.class_name, NM_EXCEPTION_RETRY);
@@ -148,7 +150,7 @@ static void test_an_operation_that_can_not_be_saved_fails(void **state)
     assert_int_equal(proxy_allocate(&w, 0, 2)->n_containers, 1);
     assert_int_equal(((Masters__AllocateAnswer *)w.answer)->containers[0]->id->id, -1);
 
-    w.rolls = true; /* a new token is used although it can't be saved */
+    w.rolls = true; /* a new token of the ResourceManager is used although it can't be saved */
     fill_disk(true);
     assert_non_null(proxy_allocate(&w, 1, -1) ?: (const void *)w.why.class_name);
     fill_disk(false);
@@ -166,7 +168,7 @@ static bool has_new_token(struct world *w, int32_t response_id)
     return answer->master_token;
 }
 
-/* A new key is used only after it was saved, and so are the tokens that it signs. */
+/* A new key is used only after it has been saved. The same applies to the tokens that are signed with this key. */
 static void test_a_new_key_is_used_only_when_saved(void **state)
 {
     const uint64_t deadline = nm_now_usec() + 60 * NM_USEC_PER_SEC;
@@ -195,8 +197,8 @@ static void test_a_new_key_is_used_only_when_saved(void **state)
 
 /* ---- a failing ResourceManager ---------------------------------------------------------------- */
 
-/* A ResourceManager in standby, one that doesn't answer, and one whose name can't be resolved: the call succeeds
- * afterwards. */
+/* A ResourceManager in standby, a ResourceManager that doesn't answer, and a ResourceManager whose name can't be
+ * resolved. The call succeeds afterwards. */
 static void test_an_unavailable_resourcemanager_is_retried(void **state)
 {
     struct world w;
@@ -253,8 +255,9 @@ static void count_reply(void *userdata, int error, const ProtobufCMessage *answe
     w->asks++;
 }
 
-/* The number of pending calls of a master is limited. Calls that are pending when the node stops are refused. */
-static void test_pending_calls_of_a_master_are_limited(void **state)
+/* The number of pending calls of an application master is limited. Calls that are pending when the node stops are
+ * refused. */
+static void test_pending_calls_of_an_application_master_are_limited(void **state)
 {
     Masters__Anything m = MASTERS__ANYTHING__INIT;
     struct world w;
@@ -275,7 +278,7 @@ static void test_pending_calls_of_a_master_are_limited(void **state)
     proxy_tear_down(&w);
 }
 
-/* When the ResourceManager gives a token for this node, the node gives no other one, also after a restart. */
+/* If the ResourceManager supplies a token for this node, the proxy adds no other token for it, also after a restart. */
 static void test_a_token_of_the_resourcemanager_is_not_replaced(void **state)
 {
     struct world w;
@@ -300,8 +303,9 @@ static void test_a_token_of_the_resourcemanager_is_not_replaced(void **state)
 
 /* ---- saved state ------------------------------------------------------------------------------ */
 
-/* A master with invalid data can't be restored: this is reported, and the other masters are restored. */
-static void test_a_master_with_invalid_data_is_not_restored(void **state)
+/* An application master with invalid saved data can't be restored. This is reported, and the other application masters
+ * are restored. */
+static void test_an_application_master_with_invalid_data_is_not_restored(void **state)
 {
     const struct nm_bytes garbage = nm_bytes_of("\x0a\x7f");
     struct nm_yarn_stored_master m = {
@@ -336,7 +340,7 @@ static bool everything(void *userdata, const char *master)
     return true;
 }
 
-/* Something else has the name of the placements file: the proxy reports this and works without the file. */
+/* Another kind of file has the name of the file for placements. The proxy reports this and works without the file. */
 static void test_the_proxy_works_without_a_placements_file(void **state)
 {
     struct world w;
@@ -388,7 +392,7 @@ static int begin_proxy(struct world *w, unsigned kinds, unsigned n, bool *ret_fa
     return r;
 }
 
-/* After a failed start the saved state is still there for the next attempt. */
+/* After a failed start, the saved state still exists for the next attempt. */
 static void test_a_failed_start_keeps_the_saved_state(void **state)
 {
     static const unsigned kinds[] = {FAIL_MEMORY, FAIL_EVENT, FAIL_OPEN};
@@ -427,8 +431,8 @@ static void on_begin(bool over)
         fail_nth(FAIL_MEMORY | FAIL_EVENT | FAIL_OPEN, launch_fails_at);
 }
 
-/* After a failed start of a master there is no pipeline, and the next start succeeds. */
-static void test_a_failed_start_of_a_master_leaves_no_pipeline(void **state)
+/* After a failed start of an application master there is no pipeline, and the next start succeeds. */
+static void test_a_failed_start_of_an_application_master_leaves_no_pipeline(void **state)
 {
     struct world w;
     int r;
@@ -449,7 +453,7 @@ static void test_a_failed_start_of_a_master_leaves_no_pipeline(void **state)
     proxy_tear_down(&w);
 }
 
-/* Repeats the call until it is answered, as masters do. */
+/* Repeats the call until it is answered, as application masters do. */
 static const Masters__AllocateAnswer *insist(struct world *w, int32_t response_id, int32_t opportunistic)
 {
     const uint64_t deadline = nm_now_usec() + 60 * NM_USEC_PER_SEC;
@@ -462,7 +466,7 @@ static const Masters__AllocateAnswer *insist(struct world *w, int32_t response_i
     return answer;
 }
 
-/* The first call may have been answered. In the end there are three different containers. */
+/* The first call may have been answered. In total there are three different containers. */
 static void collect(struct world *w)
 {
     int64_t numbers[3];
@@ -481,8 +485,9 @@ static void collect(struct world *w)
     assert_int_equal(insist(w, 6, -1)->n_containers, 0);
 }
 
-/* After any failure of a call, in the proxy or at either end, on an old or a new connection, the master's token
- * isn't reported as invalid and the master gets all that it asked for. */
+/* A call may fail in the proxy or at either end, on an old or a new connection. After any failure, the token of the
+ * application master isn't reported as invalid, and the application master gets all containers that it has asked
+ * for. */
 static void test_a_failed_call_can_be_repeated(void **state)
 {
     int32_t attempt = 0;
@@ -513,23 +518,23 @@ static void test_a_failed_call_can_be_repeated(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_master_without_its_token_is_refused),
-        cmocka_unit_test(test_the_token_of_an_ended_master_is_invalid),
-        cmocka_unit_test(test_an_invalid_identifier_is_refused),
+        cmocka_unit_test(test_an_application_master_without_its_token_is_refused),
+        cmocka_unit_test(test_the_token_of_an_ended_application_master_is_invalid),
+        cmocka_unit_test(test_an_invalid_token_identifier_is_refused),
         cmocka_unit_test(test_an_operation_that_can_not_be_saved_fails),
         cmocka_unit_test(test_a_new_key_is_used_only_when_saved),
         cmocka_unit_test(test_an_unavailable_resourcemanager_is_retried),
-        cmocka_unit_test(test_pending_calls_of_a_master_are_limited),
+        cmocka_unit_test(test_pending_calls_of_an_application_master_are_limited),
         cmocka_unit_test(test_a_token_of_the_resourcemanager_is_not_replaced),
-        cmocka_unit_test(test_a_master_with_invalid_data_is_not_restored),
+        cmocka_unit_test(test_an_application_master_with_invalid_data_is_not_restored),
         cmocka_unit_test(test_the_proxy_works_without_a_placements_file),
         cmocka_unit_test(test_a_failed_start_keeps_the_saved_state),
-        cmocka_unit_test(test_a_failed_start_of_a_master_leaves_no_pipeline),
+        cmocka_unit_test(test_a_failed_start_of_an_application_master_leaves_no_pipeline),
         cmocka_unit_test(test_a_failed_call_can_be_repeated),
     };
     sigset_t mask;
 
-    /* As in nmd, the event loop watches children, which resolve names, and SIGXFSZ is ignored. */
+    /* As in nmd, the event loop watches the child processes that resolve names, and SIGXFSZ is ignored. */
     (void)sigemptyset(&mask);
     (void)sigaddset(&mask, SIGCHLD);
     assert_int_equal(sigprocmask(SIG_BLOCK, &mask, NULL), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Figures of the proxy of application masters, and the explanation of a placement. */
+/* Figures of the proxy of application masters, and the explanation of the placement of a container. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@
 
 static const struct nm_yarn_container_id master = {{{1410901177871, 1}, 1}, 1};
 
-/* Checks the value against nmd's description of its interface. */
+/* Checks the JSON value against the OpenAPI description of nmd. */
 static void described(const char *schema, const json_t *value)
 {
     json_t *doc = json_loadb((const char *)nm_embedded_openapi, nm_embedded_openapi_len, 0, NULL);
@@ -38,9 +38,9 @@ static void described(const char *schema, const json_t *value)
     json_decref(doc);
 }
 
-/* ---- why ------------------------------------------------------------------------------------------- */
+/* ---- explanation of a placement -------------------------------------------------------------------- */
 
-static void test_an_explanation_has_its_facts(void **state)
+static void test_an_explanation_contains_the_facts_of_the_placement(void **state)
 {
     static const struct nm_yarn_alloc_node node = {"n7", 45454, "n7:8042", "/left", "", -1};
     static const struct {
@@ -91,8 +91,8 @@ static void test_an_explanation_has_its_facts(void **state)
     }
 }
 
-/* The longest possible explanation fits. */
-static void test_the_longest_explanation_fits(void **state)
+/* The longest possible explanation fits into the buffer. */
+static void test_the_longest_explanation_fits_into_the_buffer(void **state)
 {
     char name[NM_YARN_ALLOC_NAME_MAX + 1], text[NM_YARN_WHY_SIZE];
     struct nm_yarn_alloc_node node = {name, 65535, NULL, name, NULL, -1};
@@ -142,7 +142,8 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Returns the placement of container number -n after a restart, or NULL. The caller owns the result. */
+/* Returns the placement of container number -n after a restart, or NULL if it isn't remembered. The caller owns the
+ * result. */
 static json_t *place_anew(struct nm_yarn_proxy_stats **s, int64_t n)
 {
     struct nm_yarn_container_id id = master, whose = {};
@@ -157,7 +158,7 @@ static json_t *place_anew(struct nm_yarn_proxy_stats **s, int64_t n)
     return j;
 }
 
-/* The newest placements are restored after a restart, and further ones follow them. */
+/* The newest placements are restored after a restart. Further placements follow them. */
 static void test_placements_survive_a_restart(void **state)
 {
     _cleanup_(nm_yarn_proxy_stats_freep) struct nm_yarn_proxy_stats *s = NULL;
@@ -168,7 +169,7 @@ static void test_placements_survive_a_restart(void **state)
     j = place_anew(&s, 1);
     assert_null(j);
     place(s, -1, NM_YARN_ALLOC_NODE_LOCAL);
-    place(s, -1, NM_YARN_ALLOC_RACK_LOCAL); /* the first one was not delivered when nmd died */
+    place(s, -1, NM_YARN_ALLOC_RACK_LOCAL); /* this placement had not been delivered when nmd was killed */
     j = place_anew(&s, 1);
     described("Placement", j);
     assert_string_equal(json_string_value(json_object_get(j, "rule")), "rack-local");
@@ -195,7 +196,7 @@ static void test_placements_survive_a_restart(void **state)
 /* ---- damaged files --------------------------------------------------------------------------------- */
 
 #define SLOT 1024
-#define HEAD 6 /* the head of a slot: a checksum and the size of the contents */
+#define HEAD 6 /* the header of a slot: a checksum and the size of the contents */
 
 static bool is_placed(struct nm_yarn_proxy_stats **s, int64_t n)
 {
@@ -206,7 +207,7 @@ static bool is_placed(struct nm_yarn_proxy_stats **s, int64_t n)
     return is;
 }
 
-/* Writes the placements of -1 and -2 into the first two slots. *ret_sizes: the number of bytes written to each. */
+/* Writes the placements of -1 and -2 into the first two slots. *ret_sizes gets the number of bytes of each. */
 static int begin_damage(struct nm_yarn_proxy_stats **s, off_t ret_sizes[2])
 {
     int fd;
@@ -226,8 +227,8 @@ static int begin_damage(struct nm_yarn_proxy_stats **s, off_t ret_sizes[2])
     return fd;
 }
 
-/* A flipped byte makes its slot invalid, and no other slot. */
-static void test_a_flipped_byte_costs_one_slot(void **state)
+/* A flipped byte makes its own slot invalid, and no other slot. */
+static void test_a_flipped_byte_makes_only_its_own_slot_invalid(void **state)
 {
     _cleanup_(nm_yarn_proxy_stats_freep) struct nm_yarn_proxy_stats *s = NULL;
     off_t sizes[2];
@@ -248,8 +249,8 @@ static void test_a_flipped_byte_costs_one_slot(void **state)
     (void)close(fd);
 }
 
-/* The file may be cut anywhere, as on a full disk. Later placements are written again. */
-static void test_a_cut_file_loses_only_its_end(void **state)
+/* The file may be cut at any position, as on a full disk. Later placements are written again. */
+static void test_a_truncated_file_loses_only_its_end(void **state)
 {
     _cleanup_(nm_yarn_proxy_stats_freep) struct nm_yarn_proxy_stats *s = NULL;
     off_t sizes[2];
@@ -304,8 +305,8 @@ static void make_link(void)
     assert_int_equal(symlinkat("elsewhere", dir_fd, "placements"), 0);
 }
 
-/* Another kind of file with this name is left alone. Placements are then lost when nmd ends. */
-static void test_a_file_of_another_kind_is_left_alone(void **state)
+/* An existing file in another format with this name is not changed. In this case placements are lost when nmd exits. */
+static void test_a_file_in_another_format_is_not_changed(void **state)
 {
     static const struct {
         void (*make)(void);
@@ -336,7 +337,7 @@ static void test_a_file_of_another_kind_is_left_alone(void **state)
     assert_int_equal(st.st_size, 0);
 }
 
-static void test_placements_are_shown(void **state)
+static void test_placements_are_reported_as_json(void **state)
 {
     _cleanup_(nm_yarn_proxy_stats_freep) struct nm_yarn_proxy_stats *s = NULL;
     struct nm_yarn_container_id whose = {};
@@ -356,7 +357,7 @@ static void test_placements_are_shown(void **state)
     json_decref(j);
     assert_null(nm_yarn_proxy_stats_placement(s, "container_1410901177871_0001_01_1099511627774", &whose));
 
-    /* With too many placements, the oldest one is dropped. */
+    /* With too many placements, the oldest placement is dropped. */
     for (int64_t i = 2; i <= NM_YARN_PLACEMENTS_MAX; i++)
         place(s, -i, NM_YARN_ALLOC_ANY);
     j = nm_yarn_proxy_stats_placement(s, "container_1410901177871_0001_01_1099511627775", &whose);
@@ -366,7 +367,7 @@ static void test_placements_are_shown(void **state)
     assert_null(nm_yarn_proxy_stats_placement(s, "container_1410901177871_0001_01_1099511627775", &whose));
 }
 
-static void test_pipelines_are_shown(void **state)
+static void test_pipelines_are_reported_as_json(void **state)
 {
     struct nm_yarn_pipeline_view v = {.attempt = "appattempt_1_0001_000001", .master = "container_1_0001_01_000001",
                                       .user = "alice", .state = "starting",
@@ -392,7 +393,7 @@ static void test_pipelines_are_shown(void **state)
     j = nm_yarn_proxy_stats_to_json(&m, json_pack("[o]", j));
     described("Masters", j);
     json_decref(j);
-    m.outstanding = UINT64_MAX; /* more than JSON's integers have */
+    m.outstanding = UINT64_MAX; /* more than the largest integer in JSON */
     j = nm_yarn_proxy_stats_to_json(&m, json_array());
     assert_int_equal(json_integer_value(json_object_get(j, "outstanding")), INT64_MAX);
     json_decref(j);
@@ -401,7 +402,7 @@ static void test_pipelines_are_shown(void **state)
     assert_int_equal(m.outstanding, 14);
 }
 
-static void test_counts_are_shown(void **state)
+static void test_counters_are_reported_as_json(void **state)
 {
     _cleanup_(nm_yarn_proxy_stats_freep) struct nm_yarn_proxy_stats *s = NULL;
     struct nm_masters m = {.pipelines = 3};
@@ -427,13 +428,13 @@ static void test_counts_are_shown(void **state)
     assert_int_equal(m.placed_anywhere, 2);
 }
 
-/* The metrics alone that the proxy writes. */
+/* Only the metrics that the proxy writes. */
 static void write_metrics(void *userdata, const struct nm_metric_writer *w)
 {
     nm_yarn_proxy_stats_write_metrics(userdata, w);
 }
 
-static void test_the_page_has_all_parts(void **state)
+static void test_the_web_page_has_all_parts(void **state)
 {
     struct nm_masters m = {.address = "n1:8049", .pipelines = 2, .outstanding = 14, .placed_node_local = 1,
                            .placed_rack_local = 1, .placed_anywhere = 2};
@@ -467,17 +468,17 @@ static void test_the_page_has_all_parts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_an_explanation_has_its_facts),
-        cmocka_unit_test(test_the_longest_explanation_fits),
-        cmocka_unit_test_setup_teardown(test_placements_are_shown, set_up, tear_down),
+        cmocka_unit_test(test_an_explanation_contains_the_facts_of_the_placement),
+        cmocka_unit_test(test_the_longest_explanation_fits_into_the_buffer),
+        cmocka_unit_test_setup_teardown(test_placements_are_reported_as_json, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_placements_survive_a_restart, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_flipped_byte_costs_one_slot, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_cut_file_loses_only_its_end, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_flipped_byte_makes_only_its_own_slot_invalid, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_truncated_file_loses_only_its_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_slot_at_another_position_is_ignored, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_file_of_another_kind_is_left_alone, set_up, tear_down),
-        cmocka_unit_test(test_pipelines_are_shown),
-        cmocka_unit_test_setup_teardown(test_counts_are_shown, set_up, tear_down),
-        cmocka_unit_test(test_the_page_has_all_parts),
+        cmocka_unit_test_setup_teardown(test_a_file_in_another_format_is_not_changed, set_up, tear_down),
+        cmocka_unit_test(test_pipelines_are_reported_as_json),
+        cmocka_unit_test_setup_teardown(test_counters_are_reported_as_json, set_up, tear_down),
+        cmocka_unit_test(test_the_web_page_has_all_parts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

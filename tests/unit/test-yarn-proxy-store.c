@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The state of application masters that a restarted nmd restores, also after nmd died while it wrote the state. */
+/* The state of application masters that a restarted nmd restores, also after nmd was killed while writing the state. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@
 struct world {
     char dir[64];
     struct nm_yarn_proxy_store store;
-    /* the last loaded master */
+    /* the application master that was loaded last */
     unsigned loaded;
     struct nm_yarn_stored_master seen;
     char submitter[32], token[200], asks[200], placed[2][20], hosts[2][20];
@@ -54,7 +54,7 @@ static int tear_down(void **state)
 static const struct nm_yarn_attempt_id attempt = {{TOKENS_RM, 7}, 2};
 #define MASTER_NAME "appattempt_1410901177871_0007_000002"
 
-/* Makes a master with pending work. Its pointers lead to constants. */
+/* Makes an application master with pending asks. Its pointers refer to constants. */
 static struct nm_yarn_stored_master make_master(void)
 {
     static const struct nm_yarn_stored_node nodes[] = {{"a", 1}, {"b", 65535}};
@@ -101,7 +101,7 @@ static void on_master(const struct nm_yarn_stored_master *m, void *userdata)
         (void)snprintf(w->hosts[i], sizeof w->hosts[i], "%s:%d", m->known_nodes[i].host, m->known_nodes[i].port);
 }
 
-/* Loads the state as the next nmd does. Returns the number of masters. */
+/* Loads the state as the next nmd does. Returns the number of application masters. */
 static unsigned load(struct world *w)
 {
     struct nm_yarn_proxy_store next;
@@ -113,7 +113,7 @@ static unsigned load(struct world *w)
     return w->loaded;
 }
 
-static void test_a_master_reads_back_as_saved(void **state)
+static void test_an_application_master_is_read_as_it_was_saved(void **state)
 {
     struct nm_yarn_stored_master m = make_master();
     struct world *w = *state;
@@ -148,8 +148,9 @@ static void test_a_master_reads_back_as_saved(void **state)
     assert_int_equal(st.st_mode & 07777, 0700);
 }
 
-/* A launched master that has not called yet is saved. A second attempt is added, and both end. */
-static void test_masters_come_and_go(void **state)
+/* An application master that has been launched and has not called yet is saved. A second attempt is added, and both are
+ * removed. */
+static void test_application_masters_are_saved_and_removed(void **state)
 {
     struct nm_yarn_stored_master m = {.attempt = attempt, .submitter = "ada"};
     struct world *w = *state;
@@ -181,11 +182,11 @@ static void test_data_that_is_too_large_is_refused(void **state)
     assert_int_equal(nm_yarn_proxy_store_master(&w->store, &m), 0);
     m.asks = (struct nm_bytes){much, NM_YARN_KEEP_MAX_BYTES};
     assert_int_equal(nm_yarn_proxy_store_master(&w->store, &m), -EFBIG);
-    assert_int_equal(load(w), 1); /* the former state */
+    assert_int_equal(load(w), 1); /* the state that was saved before */
     assert_memory_equal(w->asks, "a\0sk", 5);
 }
 
-/* A file whose contents don't match its name is not used and is removed. */
+/* A file whose contents don't match its name is not used, and is removed. */
 static void test_a_file_with_a_wrong_name_is_removed(void **state)
 {
     static const char *const names[] = {"appattempt_1_0001_000001", "something",
@@ -213,7 +214,7 @@ static void test_a_file_with_a_wrong_name_is_removed(void **state)
 
 /* ---- keys --------------------------------------------------------------------------------- */
 
-static void test_keys_read_back_as_saved(void **state)
+static void test_keys_are_read_as_they_were_saved(void **state)
 {
     struct nm_yarn_local_keys k = {.every_usec = 5, .delay_usec = 2}, read = {.every_usec = 9, .delay_usec = 3};
     struct world *w = *state;
@@ -233,7 +234,7 @@ static void test_keys_read_back_as_saved(void **state)
     assert_memory_equal(&read.next, &k.next, sizeof k.next);
     assert_memory_equal(&read.current, &k.current, sizeof k.current);
     assert_int_equal(read.rolled_usec, 77);
-    assert_int_equal(read.every_usec, 9); /* the configured interval applies */
+    assert_int_equal(read.every_usec, 9); /* the configured interval applies after the restart */
     assert_int_equal(fstatat(w->store.dir_fd, "master-keys", &st, 0), 0);
     assert_int_equal(st.st_mode & 07777, 0600);
 
@@ -243,10 +244,10 @@ static void test_keys_read_back_as_saved(void **state)
     assert_memory_equal(&read, &k, sizeof k);
 }
 
-/* ---- death of nmd ------------------------------------------------------------------------- */
+/* ---- crash of nmd ------------------------------------------------------------------------- */
 
 #ifdef NM_FAULT_INJECTION
-/* Runs `operation` in a process that dies at the step. */
+/* Runs `operation` in a child process that is killed at this step. */
 static void die_at(struct world *w, const char *step, void (*operation)(struct world *w))
 {
     pid_t pid = fork();
@@ -284,8 +285,8 @@ static void drop(struct world *w)
     nm_yarn_proxy_store_drop(&w->store, &attempt);
 }
 
-/* Whenever nmd dies, the saved numbers, asks and containers belong to one moment. */
-static void test_a_death_at_each_step_keeps_one_moment(void **state)
+/* At whatever step nmd is killed, the saved numbers, asks and containers belong to the same point in time. */
+static void test_after_a_crash_at_each_step_the_saved_state_is_consistent(void **state)
 {
     struct nm_yarn_local_keys keys = {.current = tokens_key(4, 4), .rolled_usec = 7};
     struct nm_yarn_stored_master m = make_master();
@@ -321,13 +322,14 @@ static void test_a_death_at_each_step_keeps_one_moment(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_master_reads_back_as_saved, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_masters_come_and_go, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_an_application_master_is_read_as_it_was_saved, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_application_masters_are_saved_and_removed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_data_that_is_too_large_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_file_with_a_wrong_name_is_removed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_keys_read_back_as_saved, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_keys_are_read_as_they_were_saved, set_up, tear_down),
 #ifdef NM_FAULT_INJECTION
-        cmocka_unit_test_setup_teardown(test_a_death_at_each_step_keeps_one_moment, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_after_a_crash_at_each_step_the_saved_state_is_consistent,
+                                        set_up, tear_down),
 #endif
     };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Signatures of the proxy of application masters: its own keys over time, the token that replaces the
- * ResourceManager's, and tokens for containers on other nodes, which must accept them. */
+/* Signatures of the proxy of application masters: its own keys over time, the token that replaces that of the
+ * ResourceManager, and tokens for containers on other nodes, which must accept these tokens. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ static struct nm_yarn_local_chance chance(uint8_t first)
     return c;
 }
 
-static void test_keys_are_replaced_in_time(void **state)
+static void test_keys_are_replaced_after_their_time(void **state)
 {
     struct nm_yarn_local_keys k = {.every_usec = EVERY, .delay_usec = DELAY};
     struct nm_yarn_local_chance first = chance(1), second = chance(2), third = chance(3);
@@ -47,20 +47,20 @@ static void test_keys_are_replaced_in_time(void **state)
     assert_true(nm_yarn_local_keys_step(&k, NOW + EVERY, &second));
     assert_int_equal(nm_yarn_local_keys_signing(&k)->id, INT32_MAX);
     assert_int_equal(nm_yarn_local_keys_signing(&k)->bytes[0], 2);
-    assert_int_equal(nm_yarn_local_keys_find(&k, id)->bytes[0], 1); /* masters still use it */
+    assert_int_equal(nm_yarn_local_keys_find(&k, id)->bytes[0], 1); /* application masters still use this key */
     assert_int_equal(nm_yarn_local_keys_due(&k), NOW + EVERY + DELAY);
     assert_false(nm_yarn_local_keys_step(&k, NOW + EVERY + DELAY - 1, &third));
 
     assert_true(nm_yarn_local_keys_step(&k, NOW + EVERY + DELAY, &third));
     assert_null(nm_yarn_local_keys_find(&k, id));
     assert_int_equal(nm_yarn_local_keys_signing(&k)->bytes[0], 2);
-    /* The interval between two keys is independent of the delay. */
+    /* The interval between two keys is independent of the delay before a key is used. */
     assert_false(nm_yarn_local_keys_step(&k, NOW + 2 * EVERY - 1, &third));
     assert_true(nm_yarn_local_keys_step(&k, NOW + 2 * EVERY, &third));
-    assert_int_equal(nm_yarn_local_keys_signing(&k)->id, 0); /* the number after the largest one */
+    assert_int_equal(nm_yarn_local_keys_signing(&k)->id, 0); /* the key number that follows the largest number */
 }
 
-/* If both times have passed while nmd was stopped, the next key becomes the current one and another key is made. */
+/* Both times have passed while nmd was stopped. The next key becomes the current key, and a further key is made. */
 static void test_after_a_long_stop_the_next_key_is_current(void **state)
 {
     struct nm_yarn_local_keys k = {.every_usec = EVERY, .delay_usec = DELAY};
@@ -74,8 +74,8 @@ static void test_after_a_long_stop_the_next_key_is_current(void **state)
     assert_int_equal(k.next.bytes[0], 3);
 }
 
-/* A clock that is set back by a day must not extend the life of a key. */
-static void test_a_clock_set_back_extends_no_key(void **state)
+/* If the clock is set back by a day, this must not extend the lifetime of a key. */
+static void test_a_clock_set_back_does_not_extend_the_lifetime_of_a_key(void **state)
 {
     struct nm_yarn_local_keys k = {.every_usec = EVERY, .delay_usec = DELAY};
     struct nm_yarn_local_chance first = chance(1), second = chance(2);
@@ -108,7 +108,7 @@ static struct nm_token *our_token(void)
     return ours;
 }
 
-static void test_a_token_is_replaced(void **state)
+static void test_the_token_of_the_resourcemanager_is_replaced(void **state)
 {
     struct nm_credential tokens[] = {
         {nm_bytes_of("hdfs"), token_of("HDFS_DELEGATION_TOKEN", "h")},
@@ -142,7 +142,7 @@ static void test_a_token_is_replaced(void **state)
     nm_arena_done(&a);
 }
 
-static void test_credentials_without_the_token_are_refused(void **state)
+static void test_credentials_without_the_token_of_the_resourcemanager_are_refused(void **state)
 {
     struct nm_credential other = {nm_bytes_of("hdfs"), token_of("HDFS_DELEGATION_TOKEN", "h")};
     const struct nm_credentials without = {&other, 1, NULL, 0};
@@ -206,7 +206,7 @@ static struct nm_yarn_grant grant(void)
                                   .request_id = 5, .priority = 20};
 }
 
-static void test_a_containers_token_is_signed(void **state)
+static void test_the_token_of_a_container_on_another_node_is_signed(void **state)
 {
     const Hadoop__ContainerTokenIdentifier *id;
     const Hadoop__NMTokenIdentifier *caller;
@@ -233,14 +233,14 @@ static void test_a_containers_token_is_signed(void **state)
     bearer = nm_token_from_message(nm).identifier;
     assert_int_equal(nm_yarn_check_bearer(&w.gate, bearer, &w.arena, &caller, &key, &w.why), 0);
     assert_int_equal(nm_yarn_check_start(&w.gate, caller, id, NOW / 1000, &w.why), 0);
-    g.host = "node08"; /* a token for another node is invalid here */
+    g.host = "node08"; /* this node must not accept a token for another node */
     assert_int_equal(nm_yarn_sign_container(&w.signer, &g, NOW, &w.arena, &token), 0);
     assert_int_equal(nm_yarn_check_container(&w.gate, token, &w.arena, &id, &w.why), NM_YARN_TOKEN_E_INVALID);
     tear_down(&w);
 }
 
-/* A new key signs only after a delay, since other nodes may not know it yet. */
-static void test_a_new_key_signs_after_a_delay(void **state)
+/* A new key is used for signing only after a delay, since other nodes may not know the key yet. */
+static void test_a_new_key_is_used_for_signing_after_a_delay(void **state)
 {
     const Hadoop__ContainerTokenIdentifier *id;
     struct nm_yarn_grant g = grant();
@@ -266,7 +266,7 @@ static void test_a_new_key_signs_after_a_delay(void **state)
     tear_down(&here);
 }
 
-static void test_without_a_key_nothing_is_signed(void **state)
+static void test_without_a_key_no_token_is_signed(void **state)
 {
     struct nm_yarn_grant g = grant();
     Hadoop__Token *token = NULL;
@@ -284,14 +284,14 @@ static void test_without_a_key_nothing_is_signed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_keys_are_replaced_in_time),
+        cmocka_unit_test(test_keys_are_replaced_after_their_time),
         cmocka_unit_test(test_after_a_long_stop_the_next_key_is_current),
-        cmocka_unit_test(test_a_clock_set_back_extends_no_key),
-        cmocka_unit_test(test_a_token_is_replaced),
-        cmocka_unit_test(test_credentials_without_the_token_are_refused),
-        cmocka_unit_test(test_a_containers_token_is_signed),
-        cmocka_unit_test(test_a_new_key_signs_after_a_delay),
-        cmocka_unit_test(test_without_a_key_nothing_is_signed),
+        cmocka_unit_test(test_a_clock_set_back_does_not_extend_the_lifetime_of_a_key),
+        cmocka_unit_test(test_the_token_of_the_resourcemanager_is_replaced),
+        cmocka_unit_test(test_credentials_without_the_token_of_the_resourcemanager_are_refused),
+        cmocka_unit_test(test_the_token_of_a_container_on_another_node_is_signed),
+        cmocka_unit_test(test_a_new_key_is_used_for_signing_after_a_delay),
+        cmocka_unit_test(test_without_a_key_no_token_is_signed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The proxy of application masters between a master and a ResourceManager. */
+/* The proxy between an application master and a ResourceManager. */
 
 #include "proxy-world.h"
 
@@ -12,7 +12,7 @@
 
 /* ---- forwarded calls -------------------------------------------------------------------------- */
 
-static void test_a_call_is_forwarded(void **state)
+static void test_a_call_is_forwarded_to_the_resourcemanager(void **state)
 {
     const Masters__AllocateAnswer *answer;
     Masters__Anything m = MASTERS__ANYTHING__INIT;
@@ -38,7 +38,7 @@ static void test_a_call_is_forwarded(void **state)
     proxy_tear_down(&w);
 }
 
-static void test_opportunistic_asks_are_placed_by_the_node(void **state)
+static void test_opportunistic_asks_are_placed_by_the_proxy(void **state)
 {
     const Masters__AllocateAnswer *answer;
     struct world w;
@@ -51,7 +51,7 @@ static void test_opportunistic_asks_are_placed_by_the_node(void **state)
     assert_non_null(answer);
     assert_int_equal(w.asks, 1);
     assert_int_equal(w.unknown, 1);
-    assert_int_equal(w.placed, 1); /* one container per host */
+    assert_int_equal(w.placed, 1); /* each host gets one container */
     assert_int_equal(w.numbers[0], -1);
     assert_int_equal(answer->n_containers, 1);
     assert_int_equal(answer->containers[0]->id->id, -1);
@@ -69,9 +69,9 @@ static void test_opportunistic_asks_are_placed_by_the_node(void **state)
     proxy_tear_down(&w);
 }
 
-/* All containers are placed at once, as far as the queue has room by the node's own limit and by the
+/* All containers are placed in one call, up to the limit on the node's queue and the queue lengths in the
  * ResourceManager's list. */
-static void test_all_containers_are_placed_at_once(void **state)
+static void test_all_containers_are_placed_in_one_call(void **state)
 {
     const Masters__AllocateAnswer *answer;
     struct world w;
@@ -81,7 +81,7 @@ static void test_all_containers_are_placed_at_once(void **state)
     w.settings.fill_nodes = true;
     proxy_launch(&w, 1);
     proxy_register_master(&w);
-    w.state.queue_max_length = 4; /* reported with a heartbeat since then */
+    w.state.queue_max_length = 4; /* the node has reported the container with a heartbeat meanwhile */
     answer = proxy_allocate(&w, 0, 12);
     assert_int_equal(answer->n_containers, 4);
     w.state.queue_max_length = 100;
@@ -91,9 +91,9 @@ static void test_all_containers_are_placed_at_once(void **state)
     proxy_tear_down(&w);
 }
 
-/* The proxy keeps a new token from the ResourceManager for itself: the master never gets it, and the next connection
- * uses it. */
-static void test_a_new_token_of_the_resourcemanager_stays_with_the_proxy(void **state)
+/* The ResourceManager renews the token of the application master. The proxy doesn't forward the new token, and uses it
+ * for the next connection. */
+static void test_a_renewed_token_is_used_by_the_proxy_and_not_forwarded(void **state)
 {
     const Masters__AllocateAnswer *answer;
     struct world w;
@@ -140,8 +140,8 @@ static void test_calls_without_a_valid_token_are_refused(void **state)
     proxy_tear_down(&w);
 }
 
-/* The former attempt may still have a connection. */
-static void test_a_second_attempt_replaces_the_first(void **state)
+/* The former attempt may still have an open connection. */
+static void test_a_second_attempt_replaces_the_first_one(void **state)
 {
     struct nm_hadoop_client *former;
     struct nm_token *token;
@@ -156,7 +156,7 @@ static void test_a_second_attempt_replaces_the_first(void **state)
     assert_int_equal(nm_token_copy(w.ours, &token), 0);
     proxy_launch(&w, 2);
     proxy_register_master(&w);
-    assert_int_equal(proxy_allocate(&w, 0, -1)->n_containers, 0); /* the asks belonged to the former attempt */
+    assert_int_equal(proxy_allocate(&w, 0, -1)->n_containers, 0); /* these asks were those of the former attempt */
     assert_int_equal(proxy_allocate(&w, 1, 1)->containers[0]->id->attempt->attempt, 2);
     assert_int_equal(w.numbers[0], -1);
     w.client = nm_hadoop_client_free(w.client);
@@ -171,10 +171,10 @@ static void test_a_second_attempt_replaces_the_first(void **state)
     proxy_tear_down(&w);
 }
 
-/* ---- restarts --------------------------------------------------------------------------------- */
+/* ---- restarts of nmd and the ResourceManager -------------------------------------------------- */
 
-/* While the ResourceManager is unavailable, the call waits without blocking the event loop. */
-static void test_a_call_waits_for_the_resourcemanager(void **state)
+/* While the ResourceManager is unavailable, the call waits. The event loop isn't blocked. */
+static void test_a_call_waits_while_the_resourcemanager_is_unavailable(void **state)
 {
     uint64_t away_until_usec;
     struct world w;
@@ -199,9 +199,9 @@ static void test_a_call_waits_for_the_resourcemanager(void **state)
     proxy_tear_down(&w);
 }
 
-/* The ResourceManager was restarted with a new epoch and without the master's registration: the master registers
- * again and repeats its asks. */
-static void test_a_restarted_resourcemanager_asks_for_a_registration(void **state)
+/* The ResourceManager was restarted with a new epoch and doesn't know the registration of the application master. The
+ * application master registers again and repeats its asks. */
+static void test_after_a_restart_of_the_resourcemanager_asks_are_repeated(void **state)
 {
     struct world w;
 
@@ -217,15 +217,15 @@ static void test_a_restarted_resourcemanager_asks_for_a_registration(void **stat
     w.id_start = INT64_C(1) << 40;
     proxy_register_master(&w);
     assert_int_equal(proxy_allocate(&w, 0, 1)->n_containers, 1);
-    /* -2 was placed, but not reported to the ResourceManager or the master. */
+    /* container -2 was placed, and neither the ResourceManager nor the application master knows of it */
     assert_int_equal(w.numbers[0], (INT64_C(1) << 40) - 3);
     assert_int_equal(proxy_allocate(&w, 1, -1)->n_containers, 0);
     proxy_tear_down(&w);
 }
 
-/* nmd dies after the ResourceManager got the report of a container and before the master gets it: the master gets
- * the same container later. */
-static void test_a_restarted_nmd_repeats_the_answer(void **state)
+/* nmd is killed after it has reported a container to the ResourceManager and before it has delivered the container to
+ * the application master. The application master gets the same container later. */
+static void test_a_restarted_nmd_delivers_containers_not_yet_delivered(void **state)
 {
     struct world w;
 
@@ -249,7 +249,7 @@ static void test_a_restarted_nmd_repeats_the_answer(void **state)
     w.proxy = nm_yarn_proxy_free(w.proxy);
     w.client = nm_hadoop_client_free(w.client);
     proxy_start(&w);
-    assert_int_equal(proxy_allocate(&w, 3, 1)->n_containers, 0); /* no nodes are listed yet */
+    assert_int_equal(proxy_allocate(&w, 3, 1)->n_containers, 0); /* the proxy has no list of nodes yet */
     assert_int_equal(proxy_allocate(&w, 4, -1)->containers[0]->id->id, -4);
     proxy_tear_down(&w);
 }
@@ -306,7 +306,7 @@ static bool nothing(void *userdata, const char *master)
     return false;
 }
 
-static void test_masters_are_shown(void **state)
+static void test_application_masters_are_reported(void **state)
 {
     struct nm_masters m;
     struct world w;
@@ -339,7 +339,7 @@ static void test_masters_are_shown(void **state)
     proxy_tear_down(&w);
 }
 
-/* An unknown class of the administrator is named, and nmd doesn't start. */
+/* The administrator has configured an unknown class as a stage. The error names the class, and nmd doesn't start. */
 static void test_an_unknown_stage_is_an_error(void **state)
 {
     static char *unknown[] = {(char *)"org.example.Mine", (char *)FORWARD, NULL};
@@ -365,7 +365,7 @@ static void test_an_unknown_stage_is_an_error(void **state)
     assert_string_equal(types[1]->name, "forward");
 }
 
-/* Errors of the stages and of the address are both reported. */
+/* Errors in the stages and an error in the address are both reported. */
 static void test_errors_of_stages_and_address_are_reported(void **state)
 {
     static char *unknown[] = {(char *)"org.example.Mine", (char *)FORWARD, NULL};
@@ -383,23 +383,23 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_errors_of_stages_and_address_are_reported),
-        cmocka_unit_test(test_a_call_is_forwarded),
-        cmocka_unit_test(test_opportunistic_asks_are_placed_by_the_node),
-        cmocka_unit_test(test_all_containers_are_placed_at_once),
-        cmocka_unit_test(test_a_new_token_of_the_resourcemanager_stays_with_the_proxy),
+        cmocka_unit_test(test_a_call_is_forwarded_to_the_resourcemanager),
+        cmocka_unit_test(test_opportunistic_asks_are_placed_by_the_proxy),
+        cmocka_unit_test(test_all_containers_are_placed_in_one_call),
+        cmocka_unit_test(test_a_renewed_token_is_used_by_the_proxy_and_not_forwarded),
         cmocka_unit_test(test_calls_without_a_valid_token_are_refused),
-        cmocka_unit_test(test_a_second_attempt_replaces_the_first),
-        cmocka_unit_test(test_a_call_waits_for_the_resourcemanager),
-        cmocka_unit_test(test_a_restarted_resourcemanager_asks_for_a_registration),
-        cmocka_unit_test(test_a_restarted_nmd_repeats_the_answer),
+        cmocka_unit_test(test_a_second_attempt_replaces_the_first_one),
+        cmocka_unit_test(test_a_call_waits_while_the_resourcemanager_is_unavailable),
+        cmocka_unit_test(test_after_a_restart_of_the_resourcemanager_asks_are_repeated),
+        cmocka_unit_test(test_a_restarted_nmd_delivers_containers_not_yet_delivered),
         cmocka_unit_test(test_state_of_a_removed_application_is_removed),
-        cmocka_unit_test(test_masters_are_shown),
+        cmocka_unit_test(test_application_masters_are_reported),
         cmocka_unit_test(test_an_unknown_stage_is_an_error),
     };
 
     sigset_t mask;
 
-    /* As in nmd, the event loop watches children, which resolve names. */
+    /* As in nmd, the event loop watches the child processes that resolve names. */
     (void)sigemptyset(&mask);
     (void)sigaddset(&mask, SIGCHLD);
     assert_int_equal(sigprocmask(SIG_BLOCK, &mask, NULL), 0);
