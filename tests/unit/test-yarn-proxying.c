@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The settings of the proxy of application masters: valid combinations, and the addresses that the proxy forwards
- * to. */
+/* The settings of the proxy of application masters: valid combinations, and the addresses to which the proxy forwards
+ * calls. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 #include "yarn/conf/rules.h"
 #include "yarn/conf/settings-parts.h"
 
-/* Returns a node's default settings with a proxy. */
+/* Returns the default settings of a node with a proxy. */
 static struct nm_yarn_settings make_settings(const char *rm, uint16_t port)
 {
     return (struct nm_yarn_settings){
@@ -23,7 +23,7 @@ static struct nm_yarn_settings make_settings(const char *rm, uint16_t port)
         .node = {(char *)"node7", 0}, .proxy_address = {(char *)"0.0.0.0", 8049}, .scheduler = {(char *)rm, port}};
 }
 
-/* Reads the settings with these additional properties of several ResourceManagers. */
+/* Parses these additional properties of several ResourceManagers into the settings. */
 static int read_proxying(struct nm_yarn_settings *s, const char *properties, char **ret_message)
 {
     struct nm_yarn_conf *c;
@@ -45,19 +45,19 @@ static void test_without_a_proxy_no_settings_are_needed(void **state)
     char *message;
 
     (void)state;
-    s.proxy = false; /* the other settings are then ignored */
+    s.proxy = false; /* the other settings are ignored without a proxy */
     s.amrm_roll_sec = 1;
     assert_int_equal(read_proxying(&s, "", &message), 0);
     assert_false(s.proxy);
     s = make_settings("rm", 8030);
     s.proxy = false;
-    s.distributed = true; /* each of the two enables the proxy */
+    s.distributed = true; /* distributed scheduling also enables the proxy */
     assert_int_equal(read_proxying(&s, "", &message), 0);
     assert_true(s.proxy);
 }
 
-/* A key must become the current one long before the next one is made. */
-static void test_invalid_times_of_keys_are_refused(void **state)
+/* A new key must become the current key long before the next key is made. */
+static void test_invalid_intervals_of_keys_are_refused(void **state)
 {
     static const struct {
         int64_t roll_sec;
@@ -80,7 +80,8 @@ static void test_invalid_times_of_keys_are_refused(void **state)
     }
 }
 
-/* Files that were written for masters would make the proxy call itself. */
+/* Configuration files that were written for application masters contain the proxy's address as that of the
+ * ResourceManager. With these files the proxy would call itself. */
 static void test_a_proxy_that_calls_itself_is_refused(void **state)
 {
     static const struct {
@@ -104,7 +105,7 @@ static void test_a_proxy_that_calls_itself_is_refused(void **state)
 
 #define RM(name, value) "<property><name>yarn.resourcemanager." name "</name><value>" value "</value></property>"
 
-static void test_each_resourcemanager_has_its_address(void **state)
+static void test_each_resourcemanager_may_have_a_separate_address(void **state)
 {
     static const struct {
         const char *properties, *part;
@@ -115,7 +116,8 @@ static void test_each_resourcemanager_has_its_address(void **state)
         {RM("hostname.a", "one") RM("scheduler.address.b", "localhost:8049"), "the proxy's own"},
     };
     char *ids[] = {(char *)"a", (char *)"b", NULL}, *message;
-    struct nm_yarn_settings s = make_settings("localhost", 8049); /* ignored with several ResourceManagers */
+    /* this property is ignored with several ResourceManagers */
+    struct nm_yarn_settings s = make_settings("localhost", 8049);
 
     (void)state;
     s.ha = true;
@@ -137,7 +139,7 @@ static void test_each_resourcemanager_has_its_address(void **state)
         free(message);
         nm_yarn_trackers_free(s.schedulers, s.n_schedulers);
     }
-    s.schedulers = NULL; /* all errors are reported */
+    s.schedulers = NULL; /* both errors are reported */
     assert_int_equal(read_proxying(&s, RM("scheduler.address.a", "127.0.0.1:8049")
                                    RM("scheduler.address.b", "localhost:8049"), &message), -EINVAL);
     assert_non_null(strstr(message, "scheduler.address = 127.0.0.1:8049: this is"));
@@ -148,9 +150,9 @@ static void test_each_resourcemanager_has_its_address(void **state)
 
 #define MASTERS "security.applicationmaster-nodemanager.applicationmaster.protocol."
 
-/* The proxy doesn't check who may call it, so a list that excludes callers is refused on a node with a proxy. The
- * list for the ResourceManager's own service (security.applicationmaster.protocol) doesn't concern this node. */
-static void test_a_list_of_callers_is_refused(void **state)
+/* The proxy doesn't check who may call it. So a list that permits only some callers is refused on a node with a proxy.
+ * The list for the ResourceManager's own service (security.applicationmaster.protocol) has no effect on this node. */
+static void test_a_list_of_permitted_callers_is_refused(void **state)
 {
     static const struct {
         const char *name, *more;
@@ -189,10 +191,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_without_a_proxy_no_settings_are_needed),
-        cmocka_unit_test(test_invalid_times_of_keys_are_refused),
+        cmocka_unit_test(test_invalid_intervals_of_keys_are_refused),
         cmocka_unit_test(test_a_proxy_that_calls_itself_is_refused),
-        cmocka_unit_test(test_each_resourcemanager_has_its_address),
-        cmocka_unit_test(test_a_list_of_callers_is_refused),
+        cmocka_unit_test(test_each_resourcemanager_may_have_a_separate_address),
+        cmocka_unit_test(test_a_list_of_permitted_callers_is_refused),
     };
 
     return cmocka_run_group_tests_name("yarn-proxying", tests, NULL, NULL);

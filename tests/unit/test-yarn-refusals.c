@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Exit codes of starts that this node refuses, on a whole manager. The code decides what the cluster does next: a
- * container whose end doesn't count as a failure is requested again at once.
+ * Exit codes of containers whose start this node refuses, on a complete manager. The exit code decides what the
+ * application master does next. A container whose end doesn't count as a failure is immediately requested again.
  */
 
 #include <setjmp.h>
@@ -26,7 +26,7 @@ static int set_up(void **state)
     return 0;
 }
 
-/* Expects that the start is refused with this code and message. Acknowledges the end. */
+/* Checks that the start is refused with this exit code and message. Acknowledges the end of the container. */
 static void assert_ends(struct nm_yarn_node *n, struct wanted *a, int32_t code, const char *words)
 {
     Yarn__ContainerStatus *s = NULL;
@@ -44,9 +44,9 @@ static void assert_ends(struct nm_yarn_node *n, struct wanted *a, int32_t code, 
     nm_yarn_node_acknowledge(n, &a->ids.container);
 }
 
-/* A container that never fits counts as a failure for both types. With -108 it wouldn't count and would be requested
- * again with the next heartbeat. */
-static void test_a_container_larger_than_the_node_fails(void **state)
+/* A container that can't fit on the node counts as a failure, whatever its execution type. With exit code -108 it
+ * wouldn't count, and would be requested again with the next heartbeat. */
+static void test_a_container_larger_than_the_node_counts_as_a_failure(void **state)
 {
     struct nm_yarn_node *n = fake_launcher_node(*state);
     struct wanted a;
@@ -55,13 +55,13 @@ static void test_a_container_larger_than_the_node_fails(void **state)
     assert_ends(n, &a, NM_YARN_INVALID, "larger than the node");
     want(&a, 2, 5000, false, 0);
     assert_ends(n, &a, NM_YARN_INVALID, "larger than the node");
-    assert_int_equal(fake_launcher.n_no_room, 0); /* other containers may fit */
+    assert_int_equal(fake_launcher.n_no_room, 0); /* smaller containers may fit */
     nm_yarn_node_free(n);
 }
 
-/* A temporary lack of room doesn't count as a failure of the opportunistic container, unless the ResourceManager
- * knows of it and sends the container nevertheless. */
-static void test_a_temporary_lack_of_room_is_no_failure(void **state)
+/* A temporary lack of room for an opportunistic container doesn't count as a failure, unless the ResourceManager knows
+ * of it and sends the container all the same. */
+static void test_a_temporary_lack_of_room_does_not_count_as_a_failure(void **state)
 {
     struct manager_world *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
@@ -78,9 +78,9 @@ static void test_a_temporary_lack_of_room_is_no_failure(void **state)
     nm_yarn_node_free(n);
 }
 
-/* Without a good directory a start counts as a failure until the ResourceManager knows that the node is unhealthy.
- * Ends that don't count would lead to new requests at once, without a limit. */
-static void test_without_a_good_directory_a_start_fails(void **state)
+/* Without a good directory, a start counts as a failure until the ResourceManager knows that the node is unhealthy. If
+ * it didn't count, each start would immediately be requested again, without a limit. */
+static void test_without_a_good_directory_a_start_counts_as_a_failure(void **state)
 {
     struct nm_yarn_node *n = fake_launcher_node(*state);
     struct wanted a;
@@ -97,8 +97,8 @@ static void test_without_a_good_directory_a_start_fails(void **state)
     nm_yarn_node_free(n);
 }
 
-/* The only limit of the node that the ResourceManager can know is the lack of room for opportunistic containers. */
-static void test_only_a_lack_of_room_is_a_limit_of_the_node(void **state)
+/* The ResourceManager can know of only one limit of a node: that there is no room for opportunistic containers. */
+static void test_only_a_lack_of_room_for_opportunistic_containers_is_reported(void **state)
 {
     struct manager_world *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
@@ -131,9 +131,9 @@ static void test_only_a_lack_of_room_is_a_limit_of_the_node(void **state)
     nm_yarn_node_free(n);
 }
 
-/* Refusals of a draining node don't count as failures only if the ResourceManager sends no more containers, or soon
- * stops sending them. */
-static void test_a_refusal_of_a_draining_node_counts_by_its_cause(void **state)
+/* A refusal by a draining node doesn't count as a failure if the ResourceManager sends no more containers or will soon
+ * stop sending them. Otherwise it counts. */
+static void test_a_refusal_by_a_draining_node_counts_if_containers_keep_arriving(void **state)
 {
     struct manager_world *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
@@ -142,14 +142,15 @@ static void test_a_refusal_of_a_draining_node_counts_by_its_cause(void **state)
 
     w->m->drain.is_on = true;
     want(&a, 1, 64, false, 0);
-    assert_ends(n, &a, NM_YARN_ABORTED, "The node is draining"); /* the next heartbeats report an unhealthy node */
+    /* the next heartbeats report that the node is unhealthy */
+    assert_ends(n, &a, NM_YARN_ABORTED, "The node is draining");
     want(&a, 2, 64, true, 0);
     assert_ends(n, &a, NM_YARN_KILLED_BY_NODE, "The node is draining");
     w->m->drain.is_on = false;
     want(&first, 3, 64, true, 0);
     assert_int_equal(start(n, &first, "true", &why), 0);
     w->m->drain.is_on = true;
-    want(&a, 4, 64, false, 0); /* with opportunistic containers only, the node can't report that it has no room */
+    want(&a, 4, 64, false, 0); /* if all its containers are opportunistic, the node can't report that it has no room */
     assert_ends(n, &a, NM_YARN_INVALID, "still counts on its resources");
     nm_yarn_node_set_out(n, true);
     want(&a, 6, 64, false, 0);
@@ -170,11 +171,11 @@ static void test_a_refusal_of_a_draining_node_counts_by_its_cause(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_a_container_larger_than_the_node_fails),
-        TEST(test_a_temporary_lack_of_room_is_no_failure),
-        TEST(test_without_a_good_directory_a_start_fails),
-        TEST(test_only_a_lack_of_room_is_a_limit_of_the_node),
-        TEST(test_a_refusal_of_a_draining_node_counts_by_its_cause),
+        TEST(test_a_container_larger_than_the_node_counts_as_a_failure),
+        TEST(test_a_temporary_lack_of_room_does_not_count_as_a_failure),
+        TEST(test_without_a_good_directory_a_start_counts_as_a_failure),
+        TEST(test_only_a_lack_of_room_for_opportunistic_containers_is_reported),
+        TEST(test_a_refusal_by_a_draining_node_counts_if_containers_keep_arriving),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

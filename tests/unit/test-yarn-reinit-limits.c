@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Requests for a running container without memory, too often, and with many resources. */
+/* Requests for a running container when memory can't be allocated, when there are too many requests, and with many
+ * resources. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +20,7 @@
 #include "util/clock.h"
 #include "yarn/node/node-state.h"
 
-/* On each lack of memory the request fails and the container keeps running. The request succeeds in the end. */
+/* After each failed allocation the request fails and the container keeps running. In the end the request succeeds. */
 static void request_in_spite_of_failures(struct reinit_world *o, int (*operation)(struct reinit_world *o))
 {
     int r = -ENOMEM;
@@ -36,8 +37,8 @@ static void request_in_spite_of_failures(struct reinit_world *o, int (*operation
     }
 }
 
-/* The resources have been finish_fetching, but can't be recorded for lack of memory: the request is repeated until it
- * succeeds. */
+/* The resources have been fetched, but a failed allocation prevents that they are recorded. The request is repeated
+ * until it succeeds. */
 static void fetch_in_spite_of_failures(struct reinit_world *o, int (*operation)(struct reinit_world *o))
 {
     bool failed = true;
@@ -52,7 +53,7 @@ static void fetch_in_spite_of_failures(struct reinit_world *o, int (*operation)(
     }
 }
 
-static void test_each_request_succeeds_after_a_lack_of_memory(void **state)
+static void test_each_request_succeeds_after_failed_allocations(void **state)
 {
     struct reinit_world o;
 
@@ -74,8 +75,8 @@ static void test_each_request_succeeds_after_a_lack_of_memory(void **state)
     nm_yarn_node_free(o.n);
 }
 
-/* The number of localizations for one run is limited. */
-static void test_localizations_of_one_run_are_limited(void **state)
+/* The number of localization requests during one run is limited. */
+static void test_localization_requests_during_one_run_are_limited(void **state)
 {
     struct reinit_world o;
 
@@ -88,7 +89,7 @@ static void test_localizations_of_one_run_are_limited(void **state)
                    "Resources were localized for container container_1410901177871_0001_01_000005 64 times since it "
                    "began to run, which is the maximum on this node.");
     assert_int_equal(request_reinitialize(&o), NM_YARN_REFUSED);
-    assert_int_equal(request_restart(&o), 0); /* a restart resets the number */
+    assert_int_equal(request_restart(&o), 0); /* a restart of the container resets the number */
     assert_runs_again(&o, SLEEPS);
     assert_int_equal(request_localize(&o), 0);
     nm_yarn_node_free(o.n);
@@ -117,7 +118,7 @@ static Yarn__NamedResource *make_many(Yarn__LaunchContext *context, char letter)
     return all;
 }
 
-/* Returns the CPU time that the loop needs to record MANY finish_fetching resources. */
+/* Returns the CPU time that the event loop needs to record MANY fetched resources. */
 static uint64_t usec_of_many(struct reinit_world *o, char letter)
 {
     struct timespec before, after;
@@ -135,9 +136,9 @@ static uint64_t usec_of_many(struct reinit_world *o, char letter)
            (uint64_t)before.tv_nsec / 1000;
 }
 
-/* Merging two long lists takes time in proportion to the sum of their lengths instead of the product. It happens in
- * the event loop, and the user of the container chooses the lengths. */
-static void test_two_long_lists_merge_in_linear_time(void **state)
+/* The time to merge two long lists is proportional to the sum of their lengths, and not to the product. The lists are
+ * merged in the event loop, and the container's user determines their lengths. */
+static void test_two_long_lists_of_resources_are_merged_in_linear_time(void **state)
 {
     struct reinit_world o;
     uint64_t few, many;
@@ -155,9 +156,9 @@ static void test_two_long_lists_merge_in_linear_time(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        TEST(test_each_request_succeeds_after_a_lack_of_memory),
-        TEST(test_localizations_of_one_run_are_limited),
-        TEST(test_two_long_lists_merge_in_linear_time),
+        TEST(test_each_request_succeeds_after_failed_allocations),
+        TEST(test_localization_requests_during_one_run_are_limited),
+        TEST(test_two_long_lists_of_resources_are_merged_in_linear_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Restart, re-initialization, roll back and localization of a running container, as YARN's services request them. */
+/* Restart, re-initialization, roll back and localization of a running container. YARN services make these requests. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,8 +14,8 @@
 
 #include "tests/unit/reinit-world.h"
 
-/* Fails the newest preparation. The container keeps running during a re-initialization, and keeps its resources when
- * that fails. */
+/* Makes the preparation that was started last fail. During a re-initialization the container keeps running. If the
+ * re-initialization fails, the container keeps its resources. */
 static void fail_preparation(void)
 {
     struct nm_yarn_preparation *p = fake_launcher.newest;
@@ -43,8 +43,8 @@ static void test_a_restart_runs_the_command_again(void **state)
     nm_yarn_node_free(o.n);
 }
 
-/* The disk of the container's directories has failed. The container gets other directories once per start, and a
- * restarted nmd knows them. */
+/* The disk with the container's directories has failed. The container gets other directories once per start. A
+ * restarted nmd knows the new directories. */
 static void test_a_restart_moves_to_a_good_directory(void **state)
 {
     struct manager_world *w = *state;
@@ -64,8 +64,8 @@ static void test_a_restart_moves_to_a_good_directory(void **state)
     o.n = fake_launcher_node(w);
     o.l = w->m->lives.all[0];
     assert_string_equal(o.l->c->command.workdir, "/var/tmp");
-    fake_launcher.elsewhere = "/tmp"; /* the restarted nmd permits one more move, because it doesn't know of the
-                                         first one */
+    /* the restarted nmd permits one more move, because it doesn't know of the first move */
+    fake_launcher.elsewhere = "/tmp";
     fail_preparation();
     assert_string_equal(o.l->c->log_dir, "/tmp");
     fail_preparation();
@@ -105,7 +105,7 @@ static void test_a_roll_back_restores_the_former_command(void **state)
     assert_int_equal(request_reinit(&o, make_context(&c, OTHER_COMMAND, NULL), false), 0);
     finish_fetching(0);
     assert_runs_again(&o, OTHER_COMMAND);
-    assert_int_equal(request_restart(&o), 0); /* another roll back is possible */
+    assert_int_equal(request_restart(&o), 0); /* a further roll back is possible */
     assert_runs_again(&o, OTHER_COMMAND);
     assert_int_equal(request_roll_back(&o), 0);
     assert_diagnostics(&o, 1, "Container upgrade will be Rolled-back.");
@@ -130,7 +130,7 @@ static void test_an_automatic_commit_is_final(void **state)
     nm_yarn_node_free(o.n);
 }
 
-/* A re-initialized container that fails before the commit is rolled back automatically, once. */
+/* A re-initialized container that fails before the commit is rolled back automatically, but only once. */
 static void test_a_failure_before_the_commit_rolls_back_once(void **state)
 {
     struct context c;
@@ -151,7 +151,7 @@ static void test_a_failure_before_the_commit_rolls_back_once(void **state)
     nm_yarn_node_free(o.n);
 }
 
-/* A killed container isn't rolled back, since a kill is no failure. */
+/* A killed container isn't rolled back, since a kill doesn't count as a failure. */
 static void test_a_kill_before_the_commit_does_not_roll_back(void **state)
 {
     struct context c;
@@ -166,7 +166,7 @@ static void test_a_kill_before_the_commit_does_not_roll_back(void **state)
     nm_yarn_node_free(o.n);
 }
 
-static void test_a_failed_localization_changes_nothing(void **state)
+static void test_a_failed_localization_does_not_change_the_container(void **state)
 {
     static const char *const names[] = {"c", NULL};
     struct context c;
@@ -186,8 +186,8 @@ static void test_a_failed_localization_changes_nothing(void **state)
     nm_yarn_node_free(o.n);
 }
 
-/* Resources that were localized later are also available after a restart of the container. */
-static void test_later_resources_survive_a_restart(void **state)
+/* Resources that were localized while the container was running are also available after its restart. */
+static void test_resources_localized_later_are_available_after_a_restart(void **state)
 {
     static const char *const more[] = {"c", NULL}, *const wrong[] = {"d", NULL};
     struct context c;
@@ -207,7 +207,7 @@ static void test_later_resources_survive_a_restart(void **state)
     nm_yarn_node_free(o.n);
 }
 
-static void test_a_queued_or_unknown_container_is_refused(void **state)
+static void test_requests_for_a_queued_or_unknown_container_are_refused(void **state)
 {
     struct context c;
     struct reinit_world o;
@@ -223,8 +223,8 @@ static void test_a_queued_or_unknown_container_is_refused(void **state)
     nm_yarn_node_free(o.n);
 }
 
-/* nmd is restarted while the former run ends: the new nmd prepares the requested run. */
-static void test_a_new_nmd_prepares_the_requested_run(void **state)
+/* nmd is restarted while the former run ends. The new nmd prepares the run that was requested before. */
+static void test_a_restarted_nmd_prepares_the_requested_run(void **state)
 {
     struct manager_world *w = *state;
     struct context c;
@@ -259,10 +259,10 @@ int main(void)
         TEST(test_an_automatic_commit_is_final),
         TEST(test_a_failure_before_the_commit_rolls_back_once),
         TEST(test_a_kill_before_the_commit_does_not_roll_back),
-        TEST(test_a_failed_localization_changes_nothing),
-        TEST(test_later_resources_survive_a_restart),
-        TEST(test_a_queued_or_unknown_container_is_refused),
-        TEST(test_a_new_nmd_prepares_the_requested_run),
+        TEST(test_a_failed_localization_does_not_change_the_container),
+        TEST(test_resources_localized_later_are_available_after_a_restart),
+        TEST(test_requests_for_a_queued_or_unknown_container_are_refused),
+        TEST(test_a_restarted_nmd_prepares_the_requested_run),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

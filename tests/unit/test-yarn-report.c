@@ -48,7 +48,7 @@ static void test_figures_have_the_units_of_hadoop(void **state)
     assert_int_equal(r.status.node_use->virtual_mib, 4100);
     assert_true(r.status.node_use->cpu > 2.24f && r.status.node_use->cpu < 2.26f);
     assert_int_equal(r.status.containers_use->memory_mib, 500);
-    /* two of four CPUs, which are eight vcores */
+    /* two of four CPUs, which are four of eight vcores */
     assert_true(r.status.containers_use->cpu > 3.99f && r.status.containers_use->cpu < 4.01f);
     assert_int_equal(r.status.opportunistic->running, 3);
     assert_int_equal(r.status.opportunistic->memory_gib, 2);
@@ -63,8 +63,9 @@ static void test_figures_have_the_units_of_hadoop(void **state)
     assert_true(r.status.node_use->cpu < -0.99f);
 }
 
-/* While no container can start, a short queue must not attract further ones: it is reported as full. */
-static void test_a_queue_without_starts_is_reported_as_full(void **state)
+/* While no container can start, the queue is reported as full. If the ResourceManager saw a short queue, it would send
+ * more containers. */
+static void test_while_no_container_can_start_the_queue_is_reported_as_full(void **state)
 {
     struct nm_status s = some_status();
     struct nm_report_memory memory = {0};
@@ -87,9 +88,9 @@ static void test_a_queue_without_starts_is_reported_as_full(void **state)
     assert_int_equal(r.opportunistic.wait_queue_length, 20);
 }
 
-/* Refusals are reported in the same way. Containers that arrive shortly after the report were already on their way.
- * Later ones were sent although the ResourceManager knows. */
-static void test_refusals_report_a_full_queue(void **state)
+/* After a refusal the queue is also reported as full. Containers that arrive shortly after this report were sent before
+ * the ResourceManager received it. Later containers were sent although the ResourceManager knows of the full queue. */
+static void test_after_a_refusal_the_queue_is_reported_as_full(void **state)
 {
     const uint64_t heard = 1000 + NM_REPORT_HEARD_USEC, long_enough = NM_REPORT_NO_ROOM_USEC;
     struct nm_status s = some_status();
@@ -98,7 +99,7 @@ static void test_refusals_report_a_full_queue(void **state)
 
     (void)state;
     assert_false(nm_report_note_refused(&memory, 900));
-    assert_false(nm_report_note_refused(&memory, heard)); /* no heartbeat has reported it yet */
+    assert_false(nm_report_note_refused(&memory, heard)); /* no heartbeat has reported the full queue yet */
     memory.no_room_until_usec = 900 + long_enough;
     nm_report_make(&r, &memory, &s, 20, 1000, 1);
     assert_int_equal(r.opportunistic.wait_queue_length, 20);
@@ -109,17 +110,18 @@ static void test_refusals_report_a_full_queue(void **state)
     nm_report_make(&r, &memory, &s, 20, heard + long_enough - 1, 1);
     assert_int_equal(r.opportunistic.wait_queue_length, 20);
 
-    nm_report_make(&r, &memory, &s, 20, heard + long_enough, 1); /* the report says that there is room again */
+    /* this heartbeat reports that the queue has room again */
+    nm_report_make(&r, &memory, &s, 20, heard + long_enough, 1);
     assert_int_equal(r.opportunistic.wait_queue_length, 5);
     assert_false(nm_report_note_refused(&memory, heard + long_enough));
     nm_report_make(&r, &memory, &s, 20, heard + long_enough, 1);
-    nm_report_note_start(&memory); /* a start has the same effect */
+    nm_report_note_start(&memory); /* a start of a container also ends the report of a full queue */
     assert_false(nm_report_note_refused(&memory, heard + 2 * long_enough));
     nm_report_make(&r, &memory, &s, 20, heard + 3 * long_enough - 1, 1);
     assert_int_equal(r.opportunistic.wait_queue_length, 20);
 
-    /* A refusal doesn't shorten a longer time, and a shorter time for a container that was given back doesn't
-     * shorten this one. */
+    /* A refusal doesn't shorten the time of a report that lasts longer. When a container is given back with a shorter
+     * time, this doesn't shorten the time after a refusal either. */
     memory = (struct nm_report_memory){.no_room_until_usec = 10 * long_enough};
     assert_false(nm_report_note_refused(&memory, 1000));
     assert_int_equal(memory.no_room_until_usec, 10 * long_enough);
@@ -129,7 +131,7 @@ static void test_refusals_report_a_full_queue(void **state)
     assert_int_equal(memory.no_room_until_usec, 1000 + long_enough);
 }
 
-/* The first sample is missing. */
+/* The first sample has not been taken yet. */
 static void test_without_a_sample_no_use_is_reported(void **state)
 {
     struct nm_status s = {0};
@@ -173,7 +175,7 @@ static void test_the_health_is_reported(void **state)
     assert_true(r.status.health->healthy);
 }
 
-/* A reason that prevents all starts is reported at once. */
+/* A reason that prevents all starts is reported immediately. */
 static void test_a_reason_that_prevents_starts_is_reported(void **state)
 {
     struct nm_status s = some_status();
@@ -231,8 +233,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_figures_have_the_units_of_hadoop),
-        cmocka_unit_test(test_a_queue_without_starts_is_reported_as_full),
-        cmocka_unit_test(test_refusals_report_a_full_queue),
+        cmocka_unit_test(test_while_no_container_can_start_the_queue_is_reported_as_full),
+        cmocka_unit_test(test_after_a_refusal_the_queue_is_reported_as_full),
         cmocka_unit_test(test_without_a_sample_no_use_is_reported),
         cmocka_unit_test(test_the_health_is_reported),
         cmocka_unit_test(test_a_reason_that_prevents_starts_is_reported),

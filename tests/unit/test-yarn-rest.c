@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Answers of a node's web services: the conversions alone, then those about containers on a whole manager. */
+/* Answers of the node's REST web services: first the conversions alone, then answers about containers on a complete
+ * manager. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,8 +31,8 @@ static int set_up(void **state)
     return 0;
 }
 
-/* Validates the value against the named schema of nmd's OpenAPI document, compares it with `expected` unless that is
- * NULL, and drops the reference to the value. */
+/* Validates the JSON value against the named schema of nmd's OpenAPI document. Compares it with `expected` unless
+ * `expected` is NULL. Releases the reference to the value. */
 static void described(const char *schema, json_t *value, const char *expected)
 {
     json_t *doc = json_loadb((const char *)nm_embedded_openapi, nm_embedded_openapi_len, 0, NULL);
@@ -47,7 +48,7 @@ static void described(const char *schema, json_t *value, const char *expected)
     json_decref(value);
 }
 
-/* ---- words -------------------------------------------------------------------------------- */
+/* ---- answers about the node --------------------------------------------------------------- */
 
 static void test_the_page_of_the_node_is_complete(void **state)
 {
@@ -161,7 +162,7 @@ static void test_containers_are_listed(void **state)
     nm_yarn_node_set_address(n, "node07", 4711, 8042);
     described("HadoopContainers", nm_yarn_node_show_containers(n, &all), "{\"containers\":{}}");
     start(n, 5, false);
-    start(n, -1, true); /* another node has chosen its number */
+    start(n, -1, true); /* the number of this container was assigned by another node */
     described("HadoopContainer", container_of(n, &all, NUMBERED_HERE),
               "{\"container\":" CONTAINER(NUMBERED_HERE, "NEW", "-1000", "\"\"", "\"alice\"", "OPPORTUNISTIC",
                                           "[\"" NUMBERED_HERE ".log\"]") "}");
@@ -178,7 +179,7 @@ static void test_containers_are_listed(void **state)
     assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "container"), "exitCode")), -105);
     assert_true(json_is_null(json_object_get(json_object_get(j, "container"), "diagnostics")));
     described("HadoopContainer", j, NULL);
-    j = nm_yarn_node_show_containers(n, &all); /* live containers come before ended ones */
+    j = nm_yarn_node_show_containers(n, &all); /* running containers are listed before ended ones */
     assert_string_equal(json_string_value(json_object_get(
                             json_array_get(json_object_get(json_object_get(j, "containers"), "container"), 0), "id")),
                         NUMBERED_HERE);
@@ -214,8 +215,8 @@ static void test_applications_are_listed(void **state)
     nm_yarn_node_free(n);
 }
 
-/* A list that exceeds its limit says that entries are missing. */
-static void test_a_long_list_says_that_entries_are_missing(void **state)
+/* A list that exceeds its limit contains a note that entries are missing. */
+static void test_a_list_that_exceeds_its_limit_says_that_entries_are_missing(void **state)
 {
     struct nm_yarn_node *n = fake_launcher_node(*state);
     struct nm_yarn_look all = {.all = true};
@@ -231,9 +232,9 @@ static void test_a_long_list_says_that_entries_are_missing(void **state)
     nm_yarn_node_free(n);
 }
 
-/* ---- a node that shuffles ------------------------------------------------------------------- */
+/* ---- a node with nm-shuffle ----------------------------------------------------------------- */
 
-static void test_the_shuffle_is_shown(void **state)
+static void test_the_shuffle_service_is_reported(void **state)
 {
     struct nm_yarn_node *n;
     Yarn__Data token = YARN__DATA__INIT, *list[] = {&token}, **services;
@@ -345,7 +346,7 @@ static int tell_services(struct nm_arena *arena, void *userdata)
     return nm_yarn_node_services(userdata, arena, &services, &n);
 }
 
-/* Without memory an answer is complete or an error. */
+/* If memory can't be allocated, an answer is complete or an error. */
 static void test_without_memory_an_answer_is_complete_or_an_error(void **state)
 {
     static int (*const shows[])(void *userdata) = {show_containers, show_applications, show_container,
@@ -372,11 +373,11 @@ int main(void)
         cmocka_unit_test(test_only_valid_ids_name_a_container),
         TEST(test_containers_are_listed),
         TEST(test_applications_are_listed),
-        TEST(test_a_long_list_says_that_entries_are_missing),
-        TEST(test_the_shuffle_is_shown),
+        TEST(test_a_list_that_exceeds_its_limit_says_that_entries_are_missing),
+        TEST(test_the_shuffle_service_is_reported),
         TEST(test_without_memory_an_answer_is_complete_or_an_error),
     };
 
-    json_set_alloc_funcs(malloc, free); /* fail-nth.c's wrappers */
+    json_set_alloc_funcs(malloc, free); /* for the wrappers in fail-nth.c */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Values of the properties, and configurations that the node refuses. */
+/* Values of properties, and configurations that the node refuses. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +39,7 @@ static int read_with(const char *name, const char *value, struct nm_yarn_setting
     return r;
 }
 
-static void test_an_empty_configuration_has_the_defaults(void **state)
+static void test_an_empty_configuration_has_the_default_values(void **state)
 {
     struct nm_yarn_settings *s;
     unsigned warnings;
@@ -114,7 +114,7 @@ static void test_lists_of_directories_are_used(void **state)
 #define AND(name, value) "</value></property><property><name>yarn.resourcemanager." name "</name><value>" value
 #define HA_IDS(ids) "true" AND("ha.rm-ids", ids)
 
-/* Several ResourceManagers, each with its own address or with a name only. */
+/* There are several ResourceManagers. Each has an address, or only a host name. */
 static void test_several_resourcemanagers_have_their_addresses(void **state)
 {
     static const struct {
@@ -146,7 +146,7 @@ static void test_several_resourcemanagers_have_their_addresses(void **state)
     }
 }
 
-/* The addresses to which the proxy of application masters forwards, and invalid settings of the proxy. */
+/* The addresses to which the proxy of application masters forwards calls, and invalid settings of the proxy. */
 static void test_settings_of_the_proxy_are_checked(void **state)
 {
     static const char *const on = "yarn.nodemanager.amrmproxy.enabled";
@@ -273,8 +273,8 @@ static void test_unsupported_values_are_refused(void **state)
         {"yarn.nodemanager.default-container-executor.log-dirs.permissions", "0710", 0, 0},
         {"yarn.nodemanager.default-container-executor.log-dirs.permissions", "755", 0, 1},
         {"hadoop.http.filter.initializers", "org.apache.hadoop.security.AuthenticationFilterInitializer", 0, 0},
-        {"yarn.nodemanager.recovery.enabled", "", 0, 0}, /* Hadoop uses the default then */
-        {"dfs.client.https.need-auth", "true", 0, 0}, /* dfs.http.policy is HTTP_ONLY */
+        {"yarn.nodemanager.recovery.enabled", "", 0, 0}, /* Hadoop uses its default for this value */
+        {"dfs.client.https.need-auth", "true", 0, 0}, /* dfs.http.policy is HTTP_ONLY here */
         {"yarn.nodemanager.aux-services", "mapreduce_shuffle", 0, 0},
         {"yarn.nodemanager.aux-services", "mapreduce_shuffle, spark_shuffle", -EOPNOTSUPP, 0},
         {"yarn.nodemanager.aux-services", "mapreduce_shuffle2", -EOPNOTSUPP, 0},
@@ -311,9 +311,9 @@ static void test_unsupported_values_are_refused(void **state)
     }
 }
 
-/* Properties that promise a protection which nmd lacks are refused. The last column is the setting that lifts the
- * refusal. */
-static void test_missing_protection_is_refused(void **state)
+/* A property that promises a protection which nmd lacks is refused. The last column is the setting with which the
+ * property is accepted. */
+static void test_a_property_that_promises_missing_protection_is_refused(void **state)
 {
     static const struct {
         const char *name, *value, *lifts;
@@ -354,7 +354,7 @@ static void test_missing_protection_is_refused(void **state)
         {"security.containermanagement.protocol.acl", "alice staff", "hadoop.security.authorization=false"},
         {"security.containermanagement.protocol.acl.blocked", "bob", "hadoop.security.authorization=false"},
         {"security.service.authorization.default.acl", "alice", "hadoop.security.authorization=false"},
-        /* A blank list allows no callers. */
+        /* A list without names permits no callers. */
         {"security.containermanagement.protocol.acl", " ", "hadoop.security.authorization=false"},
         {"security.containermanagement.protocol.acl", "", "hadoop.security.authorization=false"},
         {"security.containermanagement.protocol.acl", " , ", "hadoop.security.authorization=false"},
@@ -370,7 +370,7 @@ static void test_missing_protection_is_refused(void **state)
         unsigned warnings;
         char value[500], *message;
 
-        /* Adds the settings without which the property would have no effect. */
+        /* Adds the setting without which the property would have no effect. */
         (void)snprintf(value, sizeof value, "%s</value></property><property><name>%s</name><value>%s", cases[i].value,
                        strncmp(lifts, "hadoop.security.auth", 20) == 0 ? "hadoop.security.authorization"
                                                                        : "yarn.nodemanager.aux-services",
@@ -385,13 +385,13 @@ static void test_missing_protection_is_refused(void **state)
                        cases[i].value, (int)(equals - lifts), lifts, equals + 1);
         if (read_with(cases[i].name, value, &s, &message, &warnings) != 0)
             fail_msg("%s with %s: %s", cases[i].name, lifts, message);
-        assert_int_equal(warnings, strstr(lifts, "HTTPS_ONLY") ? 1 : 0); /* a warning about certificates */
+        assert_int_equal(warnings, strstr(lifts, "HTTPS_ONLY") ? 1 : 0); /* one warning, about certificates */
         nm_yarn_settings_free(s);
     }
 }
 
-/* All errors are reported at once, each of them once. Errors that only follow from others are not reported. */
-static void test_all_errors_are_reported_once(void **state)
+/* All errors are reported once, in one message. Errors that only follow from other errors are not reported. */
+static void test_all_errors_are_reported_in_one_message(void **state)
 {
     static const char *const parts[] = {
         "site.xml: yarn.resourcemanager.hostname = 'two words': must be",
@@ -429,8 +429,8 @@ static void test_all_errors_are_reported_once(void **state)
     free(message);
 }
 
-/* Known names of all parts of YARN, whatever the release and the ResourceManager. */
-static void test_known_names_are_not_reported(void **state)
+/* The known names include those of all parts of YARN, of any release, and of the ResourceManager. */
+static void test_known_names_are_accepted(void **state)
 {
     static const char *const known[] = {
         "yarn.nodemanager.linux-container-executor.group",
@@ -488,7 +488,7 @@ static void assert_same_defaults(const struct nm_yarn_settings *a, const struct 
     }
 }
 
-/* All of Hadoop's properties are known, and files with Hadoop's default values cause neither errors nor warnings. */
+/* All of Hadoop's properties are known. Files with Hadoop's default values cause neither errors nor warnings. */
 static void test_all_properties_of_hadoop_are_known(void **state)
 {
     struct nm_yarn_settings *as_it_comes;
@@ -506,22 +506,22 @@ static void test_all_properties_of_hadoop_are_known(void **state)
         (void)snprintf(name, sizeof name, "yarn.nodemanager.%s", yarn_default[i].name);
         if (nm_yarn_rules_fate(name) == NM_YARN_UNKNOWN)
             fail_msg("%s: neither obeyed nor refused nor without effect", name);
-        if (!*yarn_default[i].value) /* Hadoop treats an empty value as not set */
+        if (!*yarn_default[i].value) /* Hadoop treats an empty value as if it were not set */
             continue;
         if (read_with(name, yarn_default[i].value, &s, &message, &warnings) != 0 || warnings != 0)
             fail_msg("%s = %s: %s", name, yarn_default[i].value, message ?: "a warning");
-        /* The defaults of nmd's own keys are the same as without the property. */
+        /* The default values of nmd's own properties are the same as without the properties. */
         assert_same_defaults(s, as_it_comes);
         nm_yarn_settings_free(s);
     }
     nm_yarn_settings_free(as_it_comes);
 }
 
-/* The default of each property is Hadoop's own, with exceptions that properties.c explains. */
-static void test_the_defaults_are_those_of_hadoop(void **state)
+/* The default value of each property is that of Hadoop, with exceptions that properties.c explains. */
+static void test_the_default_values_are_those_of_hadoop(void **state)
 {
     static const char *const others[] = {
-        /* These are not set and have another property's value. */
+        /* These properties have the value of another property if they are not set. */
         "resourcemanager.connect.retry-interval.ms",
         "disk-health-checker.disk-utilization-watermark-low-per-disk-percentage"};
 
@@ -556,14 +556,14 @@ static void assert_default(const struct nm_yarn_settings *s, const char *section
     assert_string_equal(d->source, "Hadoop's default");
 }
 
-static void test_keys_of_nmd_are_used(void **state)
+static void test_properties_of_nmd_are_used(void **state)
 {
     struct nm_yarn_settings *s;
     unsigned warnings;
     char *message;
 
     (void)state;
-    /* The values that Hadoop's own defaults imply. */
+    /* The values that follow from Hadoop's default values. */
     assert_int_equal(read_with("some.other", "x", &s, &message, &warnings), 0);
     assert_default(s, "node", "vcores", "8");
     assert_default(s, "preemption", "pause", "no");
@@ -580,7 +580,7 @@ static void test_keys_of_nmd_are_used(void **state)
     nm_yarn_settings_free(s);
 }
 
-/* Expects that exactly these entries (section, name, value) come from the file. */
+/* Checks that exactly these entries (section, name, value) come from the file. */
 static void assert_defaults(const char *name, const char *value, const char *const expected[][3], size_t n)
 {
     struct nm_yarn_settings *s;
@@ -644,7 +644,7 @@ static void test_policies_are_read(void **state)
     assert_defaults("nmd.queue", "x", NULL, 0);
 }
 
-/* A health script of the cluster is used with the cluster's times, also if these are Hadoop's defaults. */
+/* A health script of the cluster is used with the cluster's times, also if these times are Hadoop's default values. */
 static void test_the_health_script_is_used(void **state)
 {
     static const char *const expected[][3] = {{"script", "/usr/bin/check", "site.xml"},
@@ -667,8 +667,8 @@ static void test_the_health_script_is_used(void **state)
     nm_yarn_settings_free(s);
 }
 
-/* If a key has both names, nmd's own name takes precedence. */
-static void test_nmds_own_name_takes_precedence(void **state)
+/* If a property is set with both of its names, the value with nmd's own name takes precedence. */
+static void test_the_name_of_nmd_takes_precedence_over_that_of_hadoop(void **state)
 {
     const struct nm_config_default *last;
     struct nm_yarn_settings *s;
@@ -725,8 +725,8 @@ static void test_invalid_thresholds_are_refused(void **state)
     }
 }
 
-/* The settings that people are shown. Also checks that each default in the tables is valid. */
-static void test_the_json_has_each_property(void **state)
+/* The settings as nmctl config shows them. The test also checks that each default value in the tables is valid. */
+static void test_the_json_contains_each_property(void **state)
 {
     struct nm_yarn_settings *s;
     unsigned warnings, n_set = 0;
@@ -752,7 +752,7 @@ static void test_the_json_has_each_property(void **state)
     nm_yarn_settings_free(s);
 }
 
-/* Properties with variable names follow the others. */
+/* Properties with variable parts in their names come after the other properties. */
 static void test_properties_with_variable_names_are_listed(void **state)
 {
     struct nm_yarn_settings *s;
@@ -779,20 +779,21 @@ static void test_properties_with_variable_names_are_listed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_an_empty_configuration_has_the_defaults),
+        cmocka_unit_test(test_an_empty_configuration_has_the_default_values),
         cmocka_unit_test(test_values_of_properties_are_used),
         cmocka_unit_test(test_several_resourcemanagers_have_their_addresses),
         cmocka_unit_test(test_invalid_values_are_refused), cmocka_unit_test(test_lists_of_directories_are_used),
-        cmocka_unit_test(test_unsupported_values_are_refused), cmocka_unit_test(test_missing_protection_is_refused),
-        cmocka_unit_test(test_all_errors_are_reported_once), cmocka_unit_test(test_known_names_are_not_reported),
-        cmocka_unit_test(test_the_json_has_each_property),
+        cmocka_unit_test(test_unsupported_values_are_refused),
+        cmocka_unit_test(test_a_property_that_promises_missing_protection_is_refused),
+        cmocka_unit_test(test_all_errors_are_reported_in_one_message),
+        cmocka_unit_test(test_known_names_are_accepted), cmocka_unit_test(test_the_json_contains_each_property),
         cmocka_unit_test(test_properties_with_variable_names_are_listed),
-        cmocka_unit_test(test_keys_of_nmd_are_used), cmocka_unit_test(test_all_properties_of_hadoop_are_known),
-        cmocka_unit_test(test_the_defaults_are_those_of_hadoop),
+        cmocka_unit_test(test_properties_of_nmd_are_used), cmocka_unit_test(test_all_properties_of_hadoop_are_known),
+        cmocka_unit_test(test_the_default_values_are_those_of_hadoop),
         cmocka_unit_test(test_settings_of_the_proxy_are_checked), cmocka_unit_test(test_policies_are_read),
-        cmocka_unit_test(test_nmds_own_name_takes_precedence), cmocka_unit_test(test_the_health_script_is_used),
-        cmocka_unit_test(test_thresholds_are_read), cmocka_unit_test(test_invalid_thresholds_are_refused),
-        cmocka_unit_test(test_the_policy_of_the_queue_is_read),
+        cmocka_unit_test(test_the_name_of_nmd_takes_precedence_over_that_of_hadoop),
+        cmocka_unit_test(test_the_health_script_is_used), cmocka_unit_test(test_thresholds_are_read),
+        cmocka_unit_test(test_invalid_thresholds_are_refused), cmocka_unit_test(test_the_policy_of_the_queue_is_read),
     };
 
     return cmocka_run_group_tests_name("yarn-settings", tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A setup and its undo, below a directory that stands for the host's root. */
+/* A YARN setup and its undo, below a directory that stands for the root directory of the host. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,8 +23,8 @@ static bool is_there(const char *path)
     return access(in_root(path), F_OK) == 0;
 }
 
-/* Makes the host's root. No process listens at the ports of the ResourceManager and of the name node, on loopback.
- * /data/old belonged to Hadoop's NodeManager. */
+/* Makes the host's root directory. The ResourceManager and the name node have ports on the loopback interface, at which
+ * no process listens. The directory /data/old belonged to Hadoop's NodeManager. */
 static int set_up(void **state)
 {
     static const char *const dirs[] = {"/etc", "/etc/nmd", "/etc/hadoop", "/etc/hadoop/conf", "/etc/systemd",
@@ -84,7 +84,7 @@ static void assert_says(const char *said, const char *words)
         fail_msg("'%s' isn't in\n%s", words, said);
 }
 
-/* Replaces the words of a dry run by those of the real one. The caller frees the result. */
+/* Replaces the words of a dry run by the words of a real run. The caller frees the result. */
 static char *as_done(const char *dry)
 {
     static const struct {
@@ -119,7 +119,7 @@ static int by_name(const FTSENT **a, const FTSENT **b)
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-/* Returns all names below the root, with owners, modes and contents. */
+/* Returns the names of all files below the root directory, with owners, modes and contents. */
 static char *picture(void)
 {
     char *const paths[] = {root, NULL}, *text = NULL;
@@ -146,7 +146,7 @@ static char *picture(void)
 
 /* ---- setup and undo ------------------------------------------------------------------------- */
 
-static void test_a_setup_is_undone(void **state)
+static void test_an_undo_restores_the_state_before_the_setup(void **state)
 {
     char *before = picture(), *dry = NULL, *real = NULL, *after_dry, *after, *again = NULL, *done;
     struct stat st;
@@ -177,7 +177,7 @@ static void test_a_setup_is_undone(void **state)
     assert_int_equal(st.st_mode & 07777, 0644);
     free(after_dry);
     after_dry = picture();
-    assert_run(nm_yarn_setup, false, 0, &again); /* a second run changes nothing */
+    assert_run(nm_yarn_setup, false, 0, &again); /* a second run of the setup changes no file */
     after = picture();
     assert_string_equal(after_dry, after);
     assert_says(again, "kept    " UNIT);
@@ -212,8 +212,9 @@ static void test_a_setup_is_undone(void **state)
     free(again);
 }
 
-/* With another Java a file from an earlier setup is replaced. A file that was changed since is left alone. */
-static void test_a_later_setup_replaces_its_own_files(void **state)
+/* If Hadoop or Java is in another directory now, a file that an earlier setup wrote is replaced. A file that was
+ * changed after that setup is not replaced. */
+static void test_a_later_setup_replaces_only_unchanged_files(void **state)
 {
     char *said = NULL;
 
@@ -243,7 +244,7 @@ static void test_a_later_setup_replaces_its_own_files(void **state)
     assert_says(said, "left     /var/lib/nmd: it isn't empty (yarn-setup)");
     free(said);
 
-    assert_int_equal(unlink(in_root(UNIT)), 0); /* left entries stay in the list for a later undo */
+    assert_int_equal(unlink(in_root(UNIT)), 0); /* entries that were left stay in the manifest for a later undo */
     assert_int_equal(unlink(in_root("/data/new/local/usercache")), 0);
     assert_int_equal(chmod(in_root("/data/old"), 0755), 0);
     assert_run(nm_yarn_setup_undo, false, 0, &said);
@@ -254,8 +255,8 @@ static void test_a_later_setup_replaces_its_own_files(void **state)
     free(said);
 }
 
-/* A setup that was interrupted while it wrote its files can be undone. */
-static void test_an_interrupted_setup_is_undone(void **state)
+/* A setup that was interrupted while writing its files can be undone. */
+static void test_an_interrupted_setup_can_be_undone(void **state)
 {
     char *said = NULL, *before = picture(), *after;
 
@@ -274,8 +275,9 @@ static void test_an_interrupted_setup_is_undone(void **state)
     free(after);
 }
 
-/* Only root can change the owner of a directory, and only then can its contents keep another owner. */
-static void test_contents_of_other_users_stay(void **state)
+/* An undo restores the owner of a directory. Files in it keep their owners and are reported. Only root can change the
+ * owner of a directory, so the test needs root. */
+static void test_an_undo_reports_files_that_keep_another_owner(void **state)
 {
     char *said = NULL;
     struct stat st;
@@ -300,8 +302,8 @@ static void test_contents_of_other_users_stay(void **state)
     free(said);
 }
 
-/* The setup doesn't write through a link, whatever its target. */
-static void test_nothing_is_written_through_a_link(void **state)
+/* The setup doesn't write through a symlink, whatever its target. */
+static void test_no_file_is_written_through_a_symlink(void **state)
 {
     char *said = NULL;
 
@@ -322,7 +324,7 @@ static void test_nothing_is_written_through_a_link(void **state)
     assert_true(is_there("/elsewhere/file"));
 }
 
-/* Joins the lines of each sentence. */
+/* Joins the lines of each sentence into one line. */
 static void unwrap(char *said)
 {
     for (char *p = said; (p = strstr(p, "\n    "));) {
@@ -331,8 +333,8 @@ static void unwrap(char *said)
     }
 }
 
-/* If a directory above is writable for others, the advice names that directory. */
-static void test_a_writable_parent_is_reported(void **state)
+/* If other users can write to a parent directory, the advice names this parent directory. */
+static void test_a_parent_directory_that_others_can_write_to_is_reported(void **state)
 {
     char *said = NULL;
 
@@ -349,7 +351,7 @@ static void test_a_writable_parent_is_reported(void **state)
     assert_says(said, UNIT " is left unchanged because users other than root can change /etc/systemd/system, ");
     assert_says(said, "Make root the owner of /etc/systemd/system, and run this command again.\n");
     free(said);
-    assert_int_equal(chmod(in_root("/data/new"), 0755), 0); /* both directories are repaired */
+    assert_int_equal(chmod(in_root("/data/new"), 0755), 0); /* both parent directories have been repaired */
     assert_int_equal(chmod(in_root("/etc/systemd/system"), 0755), 0);
     assert_run(nm_yarn_setup, false, 0, NULL);
     assert_true(is_there("/data/new/local") && is_there(UNIT));
@@ -371,7 +373,7 @@ static void assert_refused(struct nm_yarn_setup_params p, const char *words)
     free(message);
 }
 
-static void test_an_invalid_request_is_refused(void **state)
+static void test_an_invalid_setup_request_is_refused(void **state)
 {
     struct nm_yarn_setup_params p = params(false);
 
@@ -414,7 +416,7 @@ static void assert_java(const char *script, const char *other_script, const char
     free(said);
 }
 
-/* A script with another JAVA_HOME than the one in use is reported. */
+/* A script that sets another JAVA_HOME than the one in use is reported. */
 static void test_another_java_in_a_script_is_reported(void **state)
 {
     struct nm_yarn_setup_params p = params(true);
@@ -441,7 +443,7 @@ static void test_another_java_in_a_script_is_reported(void **state)
     free(said);
 
     put("/etc/hadoop/conf/hadoop-env.sh", "JAVA_HOME=/opt/no\n");
-    p.java_home = "/opt/java"; /* an explicit option takes precedence */
+    p.java_home = "/opt/java"; /* an explicit option takes precedence over the scripts */
     out = open_memstream(&said, &size);
     assert_int_equal(nm_yarn_setup(&p, out, &message), 0);
     fclose(out);
@@ -449,8 +451,8 @@ static void test_another_java_in_a_script_is_reported(void **state)
     free(said);
 }
 
-/* The commands that are printed act on the same setup. */
-static void test_printed_commands_act_on_the_same_setup(void **state)
+/* The commands that the setup prints refer to the same setup. */
+static void test_printed_commands_refer_to_the_same_setup(void **state)
 {
     struct nm_yarn_setup_params p = params(true);
     char *said = NULL, *message = NULL, words[1500], link[300];
@@ -470,7 +472,7 @@ static void test_printed_commands_act_on_the_same_setup(void **state)
     assert_says(said, words);
     free(said);
 
-    (void)snprintf(link, sizeof link, "%s it's", root); /* a name that a shell must quote */
+    (void)snprintf(link, sizeof link, "%s it's", root); /* a path that must be quoted for a shell */
     assert_int_equal(rename(root, link), 0);
     p.root = link;
     out = open_memstream(&said, &size);
@@ -482,8 +484,8 @@ static void test_printed_commands_act_on_the_same_setup(void **state)
     free(said);
 }
 
-/* Root can write to any directory except one that is immutable or on a read-only file system: the test needs another
- * user. */
+/* Root can write to any directory, except immutable ones and those on read-only file systems. So the test runs the
+ * function as another user. */
 static void as_user(void (*what)(void))
 {
     const bool is_root = geteuid() == 0;
@@ -512,7 +514,7 @@ static void run_unwritable(void)
     free(message);
 }
 
-static void test_a_read_only_place_is_reported(void **state)
+static void test_a_directory_without_write_permission_is_reported(void **state)
 {
     (void)state;
     assert_int_equal(chmod(root, 0555), 0);
@@ -524,7 +526,7 @@ static void test_a_read_only_place_is_reported(void **state)
     assert_run(nm_yarn_setup, true, 0, NULL);
 }
 
-/* ---- warnings of --check-config -------------------------------------------------------------- */
+/* ---- warnings of nmd --check-config ---------------------------------------------------------- */
 
 static void collect(const char *text, void *userdata)
 {
@@ -580,7 +582,7 @@ static void put_site(const char *local_dirs)
     put("/etc/hadoop/conf/yarn-site.xml", text);
 }
 
-/* The check reports each missing part of a setup, one at a time. */
+/* nmd --check-config reports each missing part of a setup. The test removes one part at a time. */
 static void test_the_check_reports_each_missing_part(void **state)
 {
     static const char *const parts[] = {"nmd.service", "JAVA_HOME", "HADOOP", "the directory "};
@@ -625,7 +627,7 @@ static int try_check(void *userdata)
 
 /* ---- failures ------------------------------------------------------------------------------- */
 
-/* Whatever fails and wherever a setup stops, it can be undone. */
+/* A setup can be undone, whatever call has failed and wherever the setup has stopped. */
 static void try_once(void *userdata)
 {
     char *said = NULL, *message = NULL, *after;
@@ -703,7 +705,7 @@ static int try_memory(void *userdata)
     return nm_yarn_setup(&p, userdata, NULL);
 }
 
-static void test_a_setup_without_memory_changes_nothing(void **state)
+static void test_a_setup_without_memory_changes_no_file(void **state)
 {
     FILE *out = fopen("/dev/null", "w");
 
@@ -720,20 +722,21 @@ static void test_a_setup_without_memory_changes_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_setup_is_undone, set_up, remove_root),
-        cmocka_unit_test_setup_teardown(test_a_later_setup_replaces_its_own_files, set_up, remove_root),
-        cmocka_unit_test_setup_teardown(test_an_interrupted_setup_is_undone, set_up, remove_root),
-        cmocka_unit_test_setup_teardown(test_contents_of_other_users_stay, set_up, remove_root),
-        cmocka_unit_test_setup_teardown(test_nothing_is_written_through_a_link, set_up, remove_root),
-        cmocka_unit_test_setup_teardown(test_a_writable_parent_is_reported, set_up, remove_root),
-        cmocka_unit_test_setup_teardown(test_an_invalid_request_is_refused, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_an_undo_restores_the_state_before_the_setup, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_a_later_setup_replaces_only_unchanged_files, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_an_interrupted_setup_can_be_undone, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_an_undo_reports_files_that_keep_another_owner, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_no_file_is_written_through_a_symlink, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_a_parent_directory_that_others_can_write_to_is_reported,
+                                        set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_an_invalid_setup_request_is_refused, set_up, remove_root),
         cmocka_unit_test_setup_teardown(test_another_java_in_a_script_is_reported, set_up, remove_root),
-        cmocka_unit_test_setup_teardown(test_printed_commands_act_on_the_same_setup, set_up, remove_root),
-        cmocka_unit_test_setup_teardown(test_a_read_only_place_is_reported, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_printed_commands_refer_to_the_same_setup, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_a_directory_without_write_permission_is_reported, set_up, remove_root),
         cmocka_unit_test_setup_teardown(test_the_check_reports_each_missing_part, set_up, remove_root),
         cmocka_unit_test_setup_teardown(test_a_failed_setup_can_be_undone, set_up, remove_root),
         cmocka_unit_test_setup_teardown(test_a_failed_undo_can_be_repeated, set_up, remove_root),
-        cmocka_unit_test_setup_teardown(test_a_setup_without_memory_changes_nothing, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_a_setup_without_memory_changes_no_file, set_up, remove_root),
     };
 
     (void)umask(022);

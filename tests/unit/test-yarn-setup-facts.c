@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The facts for a setup: scripts and drop-ins, and connections to hosts, all of them on loopback. */
+/* The facts that a setup collects: scripts and systemd drop-ins, and connections to hosts. All hosts of the test are on
+ * the loopback interface. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +29,7 @@ static void assert_line(const char *line, enum nm_setup_line kind, const char *v
         fail_msg("'%s': %d, '%.*s'", line, (int)r, (int)size, found);
 }
 
-static void test_lines_of_a_script_are_read(void **state)
+static void test_variables_in_a_script_are_read(void **state)
 {
     static const char *const values[] = {
         "JAVA_HOME=/opt/jdk8", "export JAVA_HOME=/opt/jdk8", "  export \t JAVA_HOME=\"/opt/jdk8\"  ",
@@ -70,7 +71,7 @@ static void test_lines_of_a_script_are_read(void **state)
 
 /* ---- addresses ------------------------------------------------------------------------------ */
 
-static void test_drop_ins_are_read(void **state)
+static void test_systemd_drop_ins_are_read(void **state)
 {
     static const char first[] = "[Service]\nIPAddressAllow=10.1.0.0/16 10.2.0.1\n IPAddressAllow = no\n"
                                 "# IPAddressAllow=10.9.9.9\n[Unit]\nIPAddressAllow=10.8.8.8\n";
@@ -109,8 +110,8 @@ static void add_lines(struct nm_setup_unit *u, const char *lines)
     assert_int_equal(nm_setup_unit_add(u, text, strlen(text)), 0);
 }
 
-/* The drop-ins are read as systemd reads them: later lines add, an empty value clears. */
-static void test_later_lines_add_and_empty_ones_clear(void **state)
+/* Drop-ins are read as systemd reads them: later lines add values, and an empty value removes all earlier values. */
+static void test_later_lines_of_drop_ins_add_values_and_empty_values_reset(void **state)
 {
     struct nm_setup_unit *u = calloc(1, sizeof *u);
 
@@ -133,7 +134,7 @@ static void test_later_lines_add_and_empty_ones_clear(void **state)
 
     add_lines(u, "IPAddressAllow=10.0.0.0/08 fd00::/09 12.0.0.0/0000000000000010");
     assert_false(nm_setup_unit_allows(u, "10.0.0.1") || nm_setup_unit_allows(u, "fd00::1"));
-    add_lines(u, "IPAddressAllow=10.0.0.0/010"); /* systemd reads an octal 8 */
+    add_lines(u, "IPAddressAllow=10.0.0.0/010"); /* systemd reads this number as octal, so it is 8 */
     assert_true(nm_setup_unit_allows(u, "10.9.9.9"));
     assert_false(nm_setup_unit_allows(u, "11.0.0.1"));
 
@@ -168,7 +169,7 @@ static void test_addresses_of_the_network_are_found(void **state)
     nm_arena_done(&a);
 }
 
-/* Each host of the cluster's files is listed once, those of each name service too. */
+/* Each host that the cluster's files name is listed once, including the hosts of each name service. */
 static void test_each_host_is_listed_once(void **state)
 {
     struct nm_setup_facts f = {};
@@ -199,7 +200,7 @@ static void tell(const char *text)
     (void)snprintf(told + strlen(told), sizeof told - strlen(told), "%s\n", text);
 }
 
-/* Returns a port of the address at which connections are neither accepted nor refused: its queue is full. */
+/* Returns a port at which connections are neither accepted nor refused, since its queue of connections is full. */
 static unsigned be_silent(const char *address, int fds[4])
 {
     struct sockaddr_in at = v4(address);
@@ -218,7 +219,7 @@ static unsigned be_silent(const char *address, int fds[4])
 
 #define N_SILENT 5
 
-/* All hosts are tried at the same time, and the progress is printed meanwhile. */
+/* All hosts are tried at the same time. The progress is printed meanwhile. */
 static void test_all_hosts_are_tried_at_the_same_time(void **state)
 {
     const char *addresses[N_SILENT + 1][2] = {}, *both[] = {"127.0.0.9", "127.0.0.1"};
@@ -234,7 +235,7 @@ static void test_all_hosts_are_tried_at_the_same_time(void **state)
         hosts[i] = (struct nm_setup_host){.name = "silent", .port = be_silent("127.0.0.1", fds[i]),
                                           .addresses = addresses[i], .n_addresses = 1};
     }
-    hosts[N_SILENT].name = "open"; /* at its second address; the first one refuses */
+    hosts[N_SILENT].name = "open"; /* the connection succeeds at the second address; the first address refuses */
     hosts[N_SILENT].addresses = both;
     hosts[N_SILENT].n_addresses = 2;
     for (int i = 1; i < 4; i++)
@@ -255,7 +256,7 @@ static void test_all_hosts_are_tried_at_the_same_time(void **state)
                 (void)close(fds[i][k]);
 }
 
-/* Each name is looked up once. An address needs no look-up, and a name that can't exist has none. */
+/* Each name is looked up once. An address needs no look-up. A name that can't exist isn't looked up. */
 static void test_each_name_is_looked_up_once(void **state)
 {
     const char *room[4][16];
@@ -281,9 +282,9 @@ static void test_each_name_is_looked_up_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines_of_a_script_are_read),
-        cmocka_unit_test(test_drop_ins_are_read),
-        cmocka_unit_test(test_later_lines_add_and_empty_ones_clear),
+        cmocka_unit_test(test_variables_in_a_script_are_read),
+        cmocka_unit_test(test_systemd_drop_ins_are_read),
+        cmocka_unit_test(test_later_lines_of_drop_ins_add_values_and_empty_values_reset),
         cmocka_unit_test(test_addresses_of_the_network_are_found),
         cmocka_unit_test(test_each_host_is_listed_once),
         cmocka_unit_test(test_all_hosts_are_tried_at_the_same_time),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The commands that a setup and its undo name, with and without systemd. */
+/* The commands that a setup and its undo advise, with and without systemd. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -69,8 +69,8 @@ static void assert_next(int (*what)(const struct nm_yarn_setup_params *, FILE *,
 #define START "Start nmd as a node on that host:\n  JAVA_HOME=/opt/java HADOOP_HOME=/opt/hadoop "
 #define DECOMMISSION "If the node isn't decommissioned in the ResourceManager yet, decommission the node now,"
 
-/* Without systemd, nmd is stopped and started by hand. */
-static void test_without_systemd_nmd_is_started_by_hand(void **state)
+/* On a host without systemd, the user must stop and start nmd manually. */
+static void test_without_systemd_the_advice_is_to_start_nmd_manually(void **state)
 {
     char check[800];
 
@@ -92,9 +92,9 @@ static void test_without_systemd_nmd_is_started_by_hand(void **state)
     assert_next(nm_yarn_setup_undo, 0, " 2>>/var/log/nmd.log &\n");
 }
 
-/* The root of a host that isn't running has no /run/systemd/system. The target of /sbin/init shows whether the host
- * will use systemd. */
-static void test_a_host_that_does_not_run_has_no_systemd(void **state)
+/* If the root directory is that of a host that isn't running, /run/systemd/system doesn't exist. The target of
+ * /sbin/init shows whether the host will run systemd. */
+static void test_for_a_host_that_is_not_running_init_shows_whether_it_has_systemd(void **state)
 {
     static const char *const ways[][2] = {{"/usr/lib/systemd/systemd", "/sbin/init"}, {"usr/sbin", "/sbin"}};
 
@@ -111,14 +111,15 @@ static void test_a_host_that_does_not_run_has_no_systemd(void **state)
     make_dir("/run/systemd/system", 0755);
     assert_next(nm_yarn_setup, 4711, "systemctl restart nmd.service");
     assert_int_equal(rmdir(in_root("/run/systemd/system")), 0);
-    assert_next(nm_yarn_setup, 4711, BY_HAND); /* nmd runs without systemd, for instance in a container */
+    assert_next(nm_yarn_setup, 4711, BY_HAND); /* nmd runs without systemd, for example in a container */
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_without_systemd_nmd_is_started_by_hand, set_up, remove_root),
-        cmocka_unit_test_setup_teardown(test_a_host_that_does_not_run_has_no_systemd, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_without_systemd_the_advice_is_to_start_nmd_manually, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_for_a_host_that_is_not_running_init_shows_whether_it_has_systemd,
+                                        set_up, remove_root),
     };
 
     (void)umask(022);

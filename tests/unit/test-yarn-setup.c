@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The plans of a setup and of its undo, from invented facts: the host isn't examined. */
+/* The plans of a setup and of its undo, made from invented facts. The test doesn't examine the host. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,7 +35,7 @@ struct world {
     const char *rm[RM_ADDRESSES], *nn[1], *name_servers[2], *allow[2];
 };
 
-/* A host without a setup, with nmd's directories and those of Hadoop's NodeManager. */
+/* A host before a setup, with the directories of nmd and those of Hadoop's NodeManager. */
 static void world_init(struct world *w, const char *properties)
 {
     static const char *const paths[] = {"/data/1/yarn", "/usr/local/hadoop/tmp", "/data/1/logs"};
@@ -98,7 +98,7 @@ static bool advises(const struct world *w, const char *words)
 
 /* ---- written files -------------------------------------------------------------------------- */
 
-static void test_a_new_host_gets_all_files(void **state)
+static void test_a_setup_of_a_new_host_writes_all_files(void **state)
 {
     static const char text[] =
         "# Written by nmd --yarn-setup /etc/hadoop/conf. To revert it, add --undo.\n[Service]\n"
@@ -119,13 +119,14 @@ static void test_a_new_host_gets_all_files(void **state)
     plan(&w);
     assert_string_equal(step_of(&w, UNIT)->text, text);
     assert_non_null(strstr(step_of(&w, CONFIG)->text, "[yarn]\nenabled = yes\nconf-dir = /etc/hadoop/conf\n"));
-    assert_int_equal(w.plan.n_steps, 7); /* /data and /data/1 once, three directories, two files */
+    assert_int_equal(w.plan.n_steps, 7); /* /data and /data/1 once each, three directories, and two files */
     assert_int_equal(w.plan.n_changes, 7);
     assert_string_equal(w.plan.steps[0].path, "/data");
     assert_string_equal(w.plan.steps[1].path, "/data/1");
     for (size_t i = 0; i < w.plan.n_steps; i++)
         assert_int_equal(w.plan.steps[i].act, NM_SETUP_MAKE);
-    assert_string_equal(w.plan.steps[6].path, CONFIG); /* the last one, since it turns nmd into a node */
+    /* this file is the last one, since it makes nmd a node of the cluster */
+    assert_string_equal(w.plan.steps[6].path, CONFIG);
     w.dirs[1] = (struct nm_setup_spot){.path = "/tmp/local", .missing = (const char **)(uintptr_t)no_tmp,
                                        .n_missing = 1};
     plan(&w);
@@ -145,8 +146,8 @@ static void note(struct world *w, struct nm_setup_entry *entries, size_t n)
     w->facts.manifest = (struct nm_setup_manifest){.conf_dir = "/etc/hadoop/conf", .entries = entries, .n = n};
 }
 
-/* A correct file is kept, one from an earlier setup is replaced, and a foreign one is left alone. */
-static void test_correct_files_are_kept(void **state)
+/* A file with the right contents is kept, a file of an earlier setup is replaced, and any other file is not changed. */
+static void test_files_with_the_right_contents_are_kept(void **state)
 {
     struct nm_setup_entry e = {.kind = NM_SETUP_WROTE_FILE, .path = UNIT};
     struct world w;
@@ -181,7 +182,7 @@ static void test_correct_files_are_kept(void **state)
     world_done(&w);
 }
 
-static void test_correct_directories_are_kept(void **state)
+static void test_directories_with_the_right_owner_and_mode_are_kept(void **state)
 {
     struct world w;
 
@@ -206,9 +207,9 @@ static void test_correct_directories_are_kept(void **state)
     world_done(&w);
 }
 
-/* A directory that the plan repairs is no obstacle for directories below it, whatever their order in the cluster's
- * files. */
-static void test_a_repaired_directory_is_no_obstacle(void **state)
+/* The plan repairs a directory that other users can change. Directories below it can then be used, whatever their order
+ * in the cluster's files. */
+static void test_directories_below_a_repaired_directory_can_be_used(void **state)
 {
     const char *const way[] = {"/data/1"}, *const other_way[] = {"/data/1", "/data/1/x"};
     struct world w;
@@ -231,7 +232,7 @@ static void test_a_repaired_directory_is_no_obstacle(void **state)
     assert_left(&w, "/data/1/logs", "users other than root can change /data/1/x, which is above");
     assert_string_equal(step_of(&w, "/data/1/logs")->weak, "/data/1/x");
     assert_null(step_of(&w, "/data/1/own")->weak);
-    w.dirs[2].is_usable = true; /* the plan repairs nothing */
+    w.dirs[2].is_usable = true; /* the plan does not repair this directory */
     plan(&w);
     assert_left(&w, "/data/1/logs", "users other than root can change /data/1 and /data/1/x, which are above");
     assert_string_equal(step_of(&w, "/data/1/logs")->weak, "/data/1 and /data/1/x");
@@ -260,7 +261,7 @@ static void test_paths_are_normalized(void **state)
     nm_arena_done(&a);
 }
 
-/* A mistake in yarn-site.xml must not change the owner of a directory that others use. */
+/* An error in yarn-site.xml must not change the owner of a directory that other programs use. */
 static void test_a_shared_directory_keeps_its_owner(void **state)
 {
     struct world w;
@@ -277,9 +278,9 @@ static void test_a_shared_directory_keeps_its_owner(void **state)
     world_done(&w);
 }
 
-/* ---- messages ------------------------------------------------------------------------------- */
+/* ---- advice after a setup ------------------------------------------------------------------- */
 
-static void test_each_open_decision_is_advised(void **state)
+static void test_each_decision_left_to_the_administrator_is_in_the_advice(void **state)
 {
     struct world w;
 
@@ -354,7 +355,7 @@ static void assert_no_manifest(struct nm_arena *a, const char *text)
 #define SUM "0123456789012345678901234567890123456789012345678901234567890123"
 #define LIST(inside) "{\"version\":1,\"conf_dir\":\"/c\",\"entries\":[" inside "]}"
 
-static void test_the_list_reads_back_as_written(void **state)
+static void test_the_manifest_is_read_as_it_was_written(void **state)
 {
     struct nm_setup_entry entries[] = {
         {.kind = NM_SETUP_WROTE_FILE, .path = "/a/b", .sums = {SUM, SUM}},
@@ -375,7 +376,7 @@ static void test_the_list_reads_back_as_written(void **state)
     assert_int_equal(nm_setup_manifest_find(&read, NM_SETUP_CHANGED_DIR, "/d")->mode, 02775);
     assert_null(nm_setup_manifest_find(&read, NM_SETUP_CHANGED_DIR, "/a"));
     free(again);
-    m.conf_dir = "/c//./"; /* this path is only printed */
+    m.conf_dir = "/c//./"; /* this path is only printed and need not be normalized */
     free(text);
     assert_int_equal(nm_setup_manifest_print(&m, &text), 0);
     assert_int_equal(nm_setup_manifest_parse(&a, text, strlen(text), &read, NULL), 0);
@@ -399,9 +400,9 @@ static void test_the_list_reads_back_as_written(void **state)
     nm_arena_done(&a);
 }
 
-/* While a file is being replaced, the list has the checksums of both texts. The first owner and mode of a directory
- * are kept. */
-static void test_each_change_is_listed_before_it_is_made(void **state)
+/* While a file is being replaced, the manifest contains the checksums of the old and of the new text. For a directory,
+ * it keeps the first owner and mode. */
+static void test_each_change_is_in_the_manifest_before_it_is_made(void **state)
 {
     struct nm_setup_entry before[] = {
         {.kind = NM_SETUP_WROTE_FILE, .path = UNIT},
@@ -430,8 +431,9 @@ static void test_each_change_is_listed_before_it_is_made(void **state)
     world_done(&w);
 }
 
-/* A listed directory or file that was removed and made again by another program no longer belongs to the setup. */
-static void test_a_replaced_file_is_left(void **state)
+/* Another program has removed a directory or file of the manifest and made it again. The new one doesn't belong to the
+ * setup. */
+static void test_a_file_replaced_by_another_program_is_not_changed(void **state)
 {
     struct nm_setup_entry before[] = {
         {.kind = NM_SETUP_MADE_DIR, .path = "/data/1/yarn"},
@@ -454,7 +456,7 @@ static void test_a_replaced_file_is_left(void **state)
         assert_non_null(nm_setup_manifest_find(&m, NM_SETUP_MADE_DIR, "/data/1/logs")); /* the directory was missing */
         assert_null(nm_setup_manifest_find(&m, NM_SETUP_CHANGED_DIR, "/data/1/logs"));
         assert_false(nm_setup_entry_has(nm_setup_manifest_find(&m, NM_SETUP_WROTE_FILE, UNIT), w.facts.unit.sha256));
-        assert_int_equal(m.n, 5); /* also /usr/local/hadoop/tmp, UNIT, CONFIG */
+        assert_int_equal(m.n, 5); /* the other entries are /usr/local/hadoop/tmp, UNIT and CONFIG */
     }
     world_done(&w);
 }
@@ -513,7 +515,8 @@ static void test_an_undo_restores_the_host(void **state)
     assert_int_equal(undone(&u, "/e/conf.d")->act, NM_SETUP_REMOVE);
     assert_int_equal(undone(&u, "/e")->act, NM_SETUP_REMOVE);
     assert_true(undone(&u, "/e/conf.d") < undone(&u, "/e"));
-    assert_int_equal(undone(&u, "/v")->act, NM_SETUP_STAY); /* it contains the list of what is left */
+    /* this directory contains the manifest with the remaining entries */
+    assert_int_equal(undone(&u, "/v")->act, NM_SETUP_STAY);
     assert_non_null(strstr(undone(&u, "/v")->why, "yarn-setup"));
     assert_int_equal(undone(&u, "/l")->act, NM_SETUP_STAY);
     assert_non_null(strstr(undone(&u, "/l")->why, "usercache"));
@@ -531,7 +534,8 @@ static void test_an_undo_restores_the_host(void **state)
     nm_arena_done(&a);
 }
 
-/* Temporary files of an interrupted setup, for a listed file or for the list itself, are removed. */
+/* An interrupted setup may leave temporary files for a file of the manifest, or for the manifest itself. An undo
+ * removes them. */
 static void test_temporary_files_are_removed_by_an_undo(void **state)
 {
     struct nm_setup_entry entries[] = {
@@ -555,15 +559,15 @@ static void test_temporary_files_are_removed_by_an_undo(void **state)
     assert_int_equal(undone(&u, "/e/.50.new")->act, NM_SETUP_REMOVE);
     assert_int_equal(undone(&u, "/e")->act, NM_SETUP_REMOVE);
     assert_int_equal(undone(&u, "/v")->act, NM_SETUP_REMOVE);
-    left[0].has_new = false; /* for instance a directory of that name */
+    left[0].has_new = false; /* for example, a directory has this name */
     assert_int_equal(nm_setup_undo_plan(&m, left, 0, 0, "/v/yarn-setup", &a, &u), 0);
     assert_int_equal(undone(&u, "/e")->act, NM_SETUP_STAY);
     nm_arena_done(&a);
 }
 
-/* The owner of a directory is restored, but not of its contents. The message names these, whatever an earlier undo
- * has left. */
-static void test_an_undo_names_contents_that_stay(void **state)
+/* The owner of a directory is restored, but not the owners of its contents. The message names these contents, whatever
+ * an earlier undo has left. */
+static void test_an_undo_names_contents_that_keep_their_owner(void **state)
 {
     struct nm_setup_entry e = {.kind = NM_SETUP_CHANGED_DIR, .path = "/d", .uid = 107, .gid = 110, .mode = 0775};
     const char *names[] = {"usercache", "filecache", "nmPrivate", "a", "b", NULL};
@@ -587,7 +591,7 @@ static void test_an_undo_names_contents_that_stay(void **state)
     names[0] = NULL;
     assert_int_equal(nm_setup_undo_plan(&m, &left, 0, 0, "/v", &a, &u), 0);
     assert_null(u.steps[0].why);
-    e.uid = 0; /* only the mode was changed */
+    e.uid = 0; /* only the mode of the directory was changed */
     left.spot = (struct nm_setup_spot){.kind = NM_SETUP_DIR, .mode = 0755};
     names[0] = "usercache";
     assert_int_equal(nm_setup_undo_plan(&m, &left, 0, 0, "/v", &a, &u), 0);
@@ -598,20 +602,20 @@ static void test_an_undo_names_contents_that_stay(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_new_host_gets_all_files),
-        cmocka_unit_test(test_correct_files_are_kept),
-        cmocka_unit_test(test_correct_directories_are_kept),
-        cmocka_unit_test(test_a_repaired_directory_is_no_obstacle),
+        cmocka_unit_test(test_a_setup_of_a_new_host_writes_all_files),
+        cmocka_unit_test(test_files_with_the_right_contents_are_kept),
+        cmocka_unit_test(test_directories_with_the_right_owner_and_mode_are_kept),
+        cmocka_unit_test(test_directories_below_a_repaired_directory_can_be_used),
         cmocka_unit_test(test_paths_are_normalized),
         cmocka_unit_test(test_a_shared_directory_keeps_its_owner),
-        cmocka_unit_test(test_each_open_decision_is_advised),
+        cmocka_unit_test(test_each_decision_left_to_the_administrator_is_in_the_advice),
         cmocka_unit_test(test_a_complete_setup_has_no_advice),
-        cmocka_unit_test(test_the_list_reads_back_as_written),
-        cmocka_unit_test(test_each_change_is_listed_before_it_is_made),
-        cmocka_unit_test(test_a_replaced_file_is_left),
+        cmocka_unit_test(test_the_manifest_is_read_as_it_was_written),
+        cmocka_unit_test(test_each_change_is_in_the_manifest_before_it_is_made),
+        cmocka_unit_test(test_a_file_replaced_by_another_program_is_not_changed),
         cmocka_unit_test(test_an_undo_restores_the_host),
         cmocka_unit_test(test_temporary_files_are_removed_by_an_undo),
-        cmocka_unit_test(test_an_undo_names_contents_that_stay),
+        cmocka_unit_test(test_an_undo_names_contents_that_keep_their_owner),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The start of nm-shuffle, jobs and restarts with each call failing once. */
+/* The start of nm-shuffle, its jobs and its restarts, when each call fails once. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +36,7 @@ static void start_with_failures(void *userdata)
     fail_resume(kinds);
 }
 
-/* A start succeeds completely or fails, and a later start knows all jobs. */
+/* A start either succeeds completely or fails. A later start knows all jobs. */
 static void test_a_failed_start_loses_no_job(void **state)
 {
     struct world *w = *state;
@@ -58,19 +58,20 @@ static void add_with_failures(void *userdata)
 
     if (r < 0) {
         assert_int_equal(r, -ENOMEM);
-        assert_int_equal(add_job(w, w->user, KEY), 0); /* as for the next container */
+        assert_int_equal(add_job(w, w->user, KEY), 0); /* as for the next container of the application */
     }
     RUN_UNTIL(w, request_status(w, KEY) == KNOWN);
     fail_resume(kinds);
     nm_yarn_shuffle_end_application(w->shuffle, APPLICATION);
     kinds = fail_pause();
     RUN_UNTIL(w, request_status(w, KEY) == UNKNOWN);
-    w->shuffle = nm_yarn_shuffle_free(w->shuffle); /* a new object, since restarts are delayed after several ends */
+    /* makes a new object, since restarts are delayed after the process has ended several times */
+    w->shuffle = nm_yarn_shuffle_free(w->shuffle);
     start_service(w);
     fail_resume(kinds);
 }
 
-/* Whatever fails, accepted jobs are served and ended ones aren't. */
+/* Whatever call fails, accepted jobs are served and ended jobs are not served. */
 static void test_accepted_jobs_are_served_whatever_fails(void **state)
 {
     struct world *w = *state;
@@ -79,7 +80,7 @@ static void test_accepted_jobs_are_served_whatever_fails(void **state)
     assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, add_with_failures, w) > 2);
 }
 
-/* The start is repeated until it succeeds. Jobs are added then. */
+/* The start is repeated until it succeeds. Then the jobs are added. */
 static void test_a_failed_restart_is_repeated(void **state)
 {
     struct world *w = *state;
@@ -111,6 +112,6 @@ int main(void)
     };
 
     (void)signal(SIGPIPE, SIG_IGN); /* as in nmd */
-    json_set_alloc_funcs(malloc, free); /* fail-nth.c's wrappers */
+    json_set_alloc_funcs(malloc, free); /* for the wrappers in fail-nth.c */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * nmd's side of nm-shuffle: one run of the process, with scripts in its place that misbehave, and the files with its
- * jobs, which may be damaged.
+ * The part of nmd that runs nm-shuffle: one process, for which the test substitutes scripts with faults, and the files
+ * of the jobs, which may be damaged.
  */
 
 #include <setjmp.h>
@@ -31,7 +31,8 @@
 #define SECONDS 20
 #define APPLICATION "application_1700000000000_0001"
 
-static int shell_fd; /* the program on the lowest free descriptor, where the child needs it */
+/* opens the program at the lowest free descriptor, which is the descriptor that the child process needs */
+static int shell_fd;
 
 struct world {
     char root[40], path[PATH_MAX];
@@ -97,7 +98,7 @@ static int tear_down(void **state)
 
 static int try_start(struct world *w, int program_fd, const char *script)
 {
-    const char *const argv[] = {"sh", "-c", script, w->root, NULL}; /* $0 is the directory */
+    const char *const argv[] = {"sh", "-c", script, w->root, NULL}; /* $0 is the directory of the test */
     const struct nm_yarn_shuffle_process_params p = {
         .event = w->event, .program_fd = program_fd, .argv = argv, .most_files = 100, .listening = on_listening,
         .refused = on_refused, .ended = on_ended, .userdata = w};
@@ -139,7 +140,7 @@ static void test_an_invalid_line_is_ignored(void **state)
     assert_int_equal(w->n_ended, 0);
 }
 
-/* An invalid first line ends the process, since the line may have been its port. */
+/* If the first line is invalid, nmd kills the process, since the line may have contained the port. */
 static void test_an_invalid_first_line_ends_the_process(void **state)
 {
     struct world *w = *state;
@@ -154,8 +155,8 @@ static void test_an_invalid_first_line_ends_the_process(void **state)
     assert_int_equal(w->n_listening, 0);
 }
 
-/* Lines of any length, also one that ends with the buffer, leave the next line intact. */
-static void test_lines_of_any_length_leave_the_next_intact(void **state)
+/* Lines may have any length, and may end at the end of the buffer. The next line is read completely. */
+static void test_after_a_line_of_any_length_the_next_line_is_read(void **state)
 {
     static const unsigned sizes[] = {4000, 4094, 4095, 4096, 9000};
     struct world *w = *state;
@@ -193,8 +194,8 @@ static void test_the_end_of_the_process_is_noticed(void **state)
     assert_true(strlen(w->why) > 300);
 }
 
-/* Waits outside of the event loop, as nmd does when it starts. */
-static void test_the_start_can_be_awaited(void **state)
+/* Waits for the start without the event loop, as nmd does when it starts. */
+static void test_nmd_can_wait_for_the_start_of_the_process(void **state)
 {
     struct world *w = *state;
     char why[20] = "before";
@@ -205,11 +206,11 @@ static void test_the_start_can_be_awaited(void **state)
     start(w, "echo '{\"listening\": 80}'" IDLE);
     nm_yarn_shuffle_process_wait(w->process, SECONDS * NM_USEC_PER_SEC);
     assert_int_equal(w->port, 80);
-    start(w, "echo '{\"listening\": 81}'; exit 1"); /* the line counts although the process has ended */
+    start(w, "echo '{\"listening\": 81}'; exit 1"); /* the line is read although the process has exited */
     nm_yarn_shuffle_process_wait(w->process, SECONDS * NM_USEC_PER_SEC);
     assert_int_equal(w->port, 81);
     start(w, "exit 1");
-    nm_yarn_shuffle_process_wait(w->process, UINT32_MAX); /* the wait ends with the process */
+    nm_yarn_shuffle_process_wait(w->process, UINT32_MAX); /* the wait ends when the process exits */
     assert_int_equal(w->n_listening, 0);
     nm_yarn_shuffle_process_last(w->process, why, sizeof why);
     assert_string_equal(why, "before");
@@ -227,8 +228,8 @@ static bool has_taken(struct world *w, size_t size)
     return fstatat(w->fd, "taken", &st, 0) == 0 && (size_t)st.st_size >= size;
 }
 
-/* A process that reads nothing for a while gets all lines later, in order. */
-static void test_a_slow_process_gets_all_lines(void **state)
+/* A process that doesn't read its input for a while later gets all lines in order. */
+static void test_a_process_that_reads_late_gets_all_lines(void **state)
 {
     enum { N = 60 };
     struct world *w = *state;
@@ -251,7 +252,7 @@ static void test_a_slow_process_gets_all_lines(void **state)
     free(text);
 }
 
-/* A process that hangs must not make nmd buffer without limit. */
+/* If the process hangs, nmd must not buffer lines without a limit. */
 static void test_a_process_that_hangs_is_killed(void **state)
 {
     const size_t size = NM_MIB;
@@ -273,7 +274,7 @@ static void test_a_process_that_hangs_is_killed(void **state)
     free(line);
 }
 
-/* If a line can't be buffered, the process is killed, and its successor gets all jobs. */
+/* If memory for a line can't be allocated, nmd kills the process. The next process gets all jobs. */
 static void test_a_line_without_memory_restarts_the_process(void **state)
 {
     struct world *w = *state;
@@ -286,7 +287,7 @@ static void test_a_line_without_memory_restarts_the_process(void **state)
     assert_string_equal(w->why, "nm-shuffle was killed by signal 9");
 }
 
-/* A process that has closed its stdin is treated like one that hangs. */
+/* A process that has closed its stdin is killed, as one that hangs. */
 static void test_a_process_without_stdin_is_killed(void **state)
 {
     char line[LINE_SIZE + 1] = "";
@@ -296,7 +297,7 @@ static void test_a_process_without_stdin_is_killed(void **state)
     RUN_UNTIL(w, w->n_listening);
     assert_int_equal(nm_yarn_shuffle_process_tell(w->process, "x"), -EPIPE);
     RUN_UNTIL(w, w->n_ended);
-    /* The same, with lines still in the buffer. */
+    /* The process is also killed if lines are still in the buffer. */
     (void)memset(line, 'x', LINE_SIZE);
     start(w, WAIT_FOR_GO "exec <&-; echo '{\"listening\": 1}'; exec sleep 1000");
     for (int i = 0; i < 40; i++)
@@ -330,7 +331,7 @@ static int begin(void *userdata)
     if (r < 0)
         assert_null(w->process);
     w->process = nm_yarn_shuffle_process_free(w->process);
-    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* the child was collected */
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* the child process was reaped */
     assert_int_equal(errno, ECHILD);
     assert_int_equal(count_descriptors(), descriptors);
     return r;
@@ -343,7 +344,7 @@ static void begin_with_failures(void *userdata)
     assert_true(r == 0 || r == -EAGAIN || r == -ENOMEM || r == -EMFILE);
 }
 
-static void test_a_failed_start_leaves_nothing(void **state)
+static void test_a_failed_start_leaves_no_resources(void **state)
 {
     struct world *w = *state;
 
@@ -355,7 +356,7 @@ static void test_a_failed_start_leaves_nothing(void **state)
     assert_true(fail_stop());
 }
 
-/* After fork() the child can report an error only by its exit status. */
+/* After fork() the child process can report an error only with its exit status. */
 static void test_a_failed_exec_is_reported(void **state)
 {
     _cleanup_close_ int no_program = open("/", O_PATH | O_CLOEXEC);
@@ -369,7 +370,8 @@ static void test_a_failed_exec_is_reported(void **state)
         start(w, "exit 0");
         assert_false(fail_stop()); /* the failure happens in the child */
         RUN_UNTIL(w, w->n_ended);
-        if (n != 4 || shell_fd != STDERR_FILENO + 1) /* no dup2() if the descriptor is the right one */
+        /* there is no dup2() if the descriptor has the right number already */
+        if (n != 4 || shell_fd != STDERR_FILENO + 1)
             assert_string_equal(w->why, "nm-shuffle exited with status 126");
     }
 }
@@ -383,7 +385,7 @@ static void open_jobs(struct world *w, struct nm_yarn_shuffle_jobs *ret)
 
 #define GOOD "{\"submitter\": \"alice\", \"uid\": 7, \"key\": \"0aff\"}"
 
-static void test_a_damaged_file_is_ignored(void **state)
+static void test_a_damaged_job_file_is_ignored(void **state)
 {
     static const char *const bad[] = {
         "",
@@ -434,8 +436,8 @@ static void read_with_failures(void *userdata)
         nm_yarn_shuffle_jobs_done(&jobs);
 }
 
-/* A file that can't be read stays in place and can be read the next time. */
-static void test_an_unreadable_file_stays(void **state)
+/* A file that can't be read is not removed and can be read the next time. */
+static void test_an_unreadable_job_file_is_not_removed(void **state)
 {
     struct nm_yarn_shuffle_jobs jobs;
     struct world *w = *state;
@@ -471,8 +473,9 @@ static int change(void *userdata)
     return r;
 }
 
-/* If a new key can't be stored, the former job stays, since the end of the application must find it. */
-static void test_a_job_stays_if_its_new_key_can_not_be_saved(void **state)
+/* If a new key of a job can't be saved, the file with the former key is kept, since the end of the application needs
+ * it. */
+static void test_a_job_file_is_kept_if_its_new_key_can_not_be_saved(void **state)
 {
     struct world *w = *state;
     struct adding a;
@@ -517,7 +520,7 @@ static void add_with_failures(void *userdata)
     assert_true(TAILQ_EMPTY(&jobs->list));
 }
 
-/* A job that can't be saved is served until nmd ends. */
+/* A job that can't be saved is served until nmd exits. */
 static void test_a_job_that_can_not_be_saved_is_served(void **state)
 {
     struct nm_yarn_shuffle_jobs jobs;
@@ -532,23 +535,23 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_an_invalid_line_is_ignored),
         TEST(test_an_invalid_first_line_ends_the_process),
-        TEST(test_lines_of_any_length_leave_the_next_intact),
+        TEST(test_after_a_line_of_any_length_the_next_line_is_read),
         TEST(test_the_end_of_the_process_is_noticed),
-        TEST(test_the_start_can_be_awaited),
-        TEST(test_a_slow_process_gets_all_lines),
+        TEST(test_nmd_can_wait_for_the_start_of_the_process),
+        TEST(test_a_process_that_reads_late_gets_all_lines),
         TEST(test_a_process_that_hangs_is_killed),
         TEST(test_a_line_without_memory_restarts_the_process),
         TEST(test_a_process_without_stdin_is_killed),
-        TEST(test_a_failed_start_leaves_nothing),
+        TEST(test_a_failed_start_leaves_no_resources),
         TEST(test_a_failed_exec_is_reported),
-        TEST(test_a_damaged_file_is_ignored),
-        TEST(test_an_unreadable_file_stays),
-        TEST(test_a_job_stays_if_its_new_key_can_not_be_saved),
+        TEST(test_a_damaged_job_file_is_ignored),
+        TEST(test_an_unreadable_job_file_is_not_removed),
+        TEST(test_a_job_file_is_kept_if_its_new_key_can_not_be_saved),
         TEST(test_a_job_that_can_not_be_saved_is_served),
     };
 
     (void)signal(SIGPIPE, SIG_IGN); /* as in nmd */
-    json_set_alloc_funcs(malloc, free); /* fail-nth.c's wrappers */
+    json_set_alloc_funcs(malloc, free); /* for the wrappers in fail-nth.c */
     shell_fd = open("/bin/sh", O_PATH | O_CLOEXEC);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* nm-shuffle as a service of the node: jobs, its port, its program, and restarts. */
+/* nm-shuffle as a service of the node: its jobs, its port, its program, and its restarts. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@ static void test_jobs_are_added_and_removed(void **state)
     assert_int_equal(request_status(w, KEY), UNKNOWN);
     assert_int_equal(add_job(w, w->user, KEY), 0);
     RUN_UNTIL(w, request_status(w, KEY) == KNOWN);
-    assert_int_equal(add_job(w, w->user, KEY), 0); /* each container of the application repeats this */
+    assert_int_equal(add_job(w, w->user, KEY), 0); /* each container of the application adds the same job */
     assert_int_equal(add_job(w, w->user, "another"), 0);
     RUN_UNTIL(w, request_status(w, "another") == KNOWN);
     nm_yarn_shuffle_end_application(w->shuffle, APPLICATION);
@@ -45,15 +45,15 @@ static void test_invalid_data_of_a_job_is_refused(void **state)
     assert_int_equal(nm_yarn_shuffle_add(w->shuffle, "alice", w->user, APPLICATION, nm_bytes_of("no token")), -EBADMSG);
     assert_int_equal(add_job(w, w->user, ""), -EBADMSG);
     assert_int_equal(add_job(w, "no-such-user", KEY), -ENOENT);
-    /* A refusal by nm-shuffle is reported and has no other consequence. */
+    /* A refusal by nm-shuffle is reported. The service continues. */
     assert_int_equal(add_job_of(w, "application_x", w->user, KEY), 0);
     RUN_UNTIL(w, strstr(last_message, "nm-shuffle refused its input: job: 'job_x' is not a job's id"));
     assert_int_equal(add_job(w, w->user, KEY), 0);
     RUN_UNTIL(w, request_status(w, KEY) == KNOWN);
 }
 
-/* After the death of nm-shuffle, and of nmd, the jobs and the port are the same. */
-static void test_a_restart_keeps_jobs_and_port(void **state)
+/* nm-shuffle is killed, and then nmd is restarted. The jobs and the port remain the same. */
+static void test_jobs_and_port_survive_restarts(void **state)
 {
     struct world *w = *state;
     const uint16_t port = port_of(w);
@@ -72,8 +72,8 @@ static void test_a_restart_keeps_jobs_and_port(void **state)
     RUN_UNTIL(w, request_status(w, KEY) == KNOWN);
 }
 
-/* nm-shuffle gets a nice value, since there is no manager to give it a CPU weight. */
-static void test_the_process_gets_a_nice_value(void **state)
+/* nm-shuffle gets a nice value, since this test has no manager that could give it a CPU weight. */
+static void test_without_a_manager_nm_shuffle_gets_a_nice_value(void **state)
 {
     struct world *w = *state;
 
@@ -111,7 +111,7 @@ static void write_port(const struct world *w, const char *text)
     assert_int_equal(fclose(f), 0);
 }
 
-/* An invalid saved port is ignored: nm-shuffle listens at another one. */
+/* An invalid saved port is ignored. nm-shuffle listens at another port. */
 static void test_an_invalid_saved_port_is_ignored(void **state)
 {
     static const char *const bad[] = {"", "x\n", "70000\n", "-1\n", "99999999999999999999\n", "0\n"};
@@ -125,8 +125,8 @@ static void test_an_invalid_saved_port_is_ignored(void **state)
     }
 }
 
-/* Another process has taken the port while nmd was stopped. */
-static void test_a_lost_port_is_replaced(void **state)
+/* Another process has opened the saved port while nmd was stopped. */
+static void test_a_saved_port_that_another_process_uses_is_replaced(void **state)
 {
     struct world *w = *state;
     const uint16_t port = port_of(w);
@@ -142,7 +142,7 @@ static void test_a_lost_port_is_replaced(void **state)
     RUN_UNTIL(w, request_status(w, KEY) == KNOWN);
 }
 
-static void test_a_missing_program_is_reported(void **state)
+static void test_a_missing_nm_shuffle_program_is_reported(void **state)
 {
     struct world *w = *state;
     struct nm_yarn_shuffle *first = w->shuffle;
@@ -168,12 +168,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_jobs_are_added_and_removed),
         TEST(test_invalid_data_of_a_job_is_refused),
-        TEST(test_a_restart_keeps_jobs_and_port),
-        TEST(test_the_process_gets_a_nice_value),
+        TEST(test_jobs_and_port_survive_restarts),
+        TEST(test_without_a_manager_nm_shuffle_gets_a_nice_value),
         TEST(test_a_port_in_use_is_reported),
         TEST(test_an_invalid_saved_port_is_ignored),
-        TEST(test_a_lost_port_is_replaced),
-        TEST(test_a_missing_program_is_reported),
+        TEST(test_a_saved_port_that_another_process_uses_is_replaced),
+        TEST(test_a_missing_nm_shuffle_program_is_reported),
     };
 
     (void)signal(SIGPIPE, SIG_IGN); /* as in nmd */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A whole node and its ResourceManager: the node's size by its configuration and by the ResourceManager, and signing
- * off. */
+/* A complete node and its ResourceManager: the size of the node as configured and as the ResourceManager sets it, and
+ * the unregistration of the node. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,8 +14,8 @@
 #include "util/clock.h"
 #include "yarn/yarn-state.h"
 
-/* A reload of the configuration changes the node's size, which the node reports by a registration. */
-static void test_a_reload_changes_the_size(void **state)
+/* A reload of the configuration changes the size of the node. The node registers again to report the new size. */
+static void test_a_reload_changes_the_size_of_the_node(void **state)
 {
     struct tracker_world *w = *state;
     struct nm_problem problem;
@@ -47,7 +47,7 @@ static void leave(struct tracker_world *w)
 
     w->goodbyes = 0;
     assert_true(nm_yarn_leave(w->yarn, count, &done));
-    assert_true(nm_yarn_leave(w->yarn, count, &done)); /* a second request waits for the same end */
+    assert_true(nm_yarn_leave(w->yarn, count, &done)); /* a second request completes at the same time */
     while (done == 0) {
         assert_true(nm_now_usec() < deadline);
         assert_true(sd_event_run(w->node->event, 100 * NM_USEC_PER_MSEC) >= 0);
@@ -61,8 +61,9 @@ static uint64_t offered_mib(const struct tracker_world *w)
     return w->node->m->settings.offered.memory_bytes / MIB;
 }
 
-/* A size takes effect at once, and is kept over a restart of nmd, but not after signing off. */
-static void test_a_size_of_the_resourcemanager_is_kept(void **state)
+/* A size that the ResourceManager sets takes effect immediately. It survives a restart of nmd, but not an
+ * unregistration. */
+static void test_a_size_set_by_the_resourcemanager_survives_a_restart(void **state)
 {
     struct tracker_world *w = *state;
     unsigned registrations;
@@ -72,7 +73,7 @@ static void test_a_size_of_the_resourcemanager_is_kept(void **state)
     tracker_run_beats(w, 2);
     assert_int_equal(offered_mib(w), 600);
     w->memory_mib = 0;
-    w->yarn = nm_yarn_free(w->yarn); /* without signing off, as after SIGKILL */
+    w->yarn = nm_yarn_free(w->yarn); /* without unregistering, as after SIGKILL */
     nm_manager_set_size(w->node->m, 0, 0);
     registrations = w->registrations;
     tracker_join(w);
@@ -98,8 +99,9 @@ static bool counts_on_nothing(const struct tracker_world *w)
     return shown.sized && shown.memory_bytes == 0 && shown.vcores == 0;
 }
 
-/* A size of 0 is used until the node registers again, with its configured size, since 0 would be refused. */
-static void test_a_size_of_zero_ends_with_a_registration(void **state)
+/* A size of 0 takes effect until the node registers again. The node then registers with its configured size, since the
+ * ResourceManager would refuse 0. */
+static void test_a_size_of_zero_is_in_effect_until_the_next_registration(void **state)
 {
     struct tracker_world *w = *state;
 
@@ -108,7 +110,7 @@ static void test_a_size_of_zero_ends_with_a_registration(void **state)
     assert_int_equal(offered_mib(w), 800);
     w->order = tracker_order_nothing;
     tracker_run_until(w, counts_on_nothing);
-    assert_int_equal(offered_mib(w), 1); /* the least that a node can offer */
+    assert_int_equal(offered_mib(w), 1); /* the smallest size that a node can offer */
     tracker_run_beats(w, 2);
     assert_true(counts_on_nothing(w));
     w->action = YARN__ACTION__RESYNC;
@@ -120,8 +122,8 @@ static void test_a_size_of_zero_ends_with_a_registration(void **state)
     assert_int_equal(offered_mib(w), 800);
 }
 
-/* A size of 0 is kept over a restart like any other size. */
-static void test_a_size_of_zero_is_kept_over_a_restart(void **state)
+/* A size of 0 survives a restart of nmd, as any other size does. */
+static void test_a_size_of_zero_survives_a_restart(void **state)
 {
     struct tracker_world *w = *state;
 
@@ -130,13 +132,13 @@ static void test_a_size_of_zero_is_kept_over_a_restart(void **state)
     w->order = tracker_order_nothing;
     tracker_run_until(w, counts_on_nothing);
     w->order = NULL;
-    w->yarn = nm_yarn_free(w->yarn); /* without signing off, as after SIGKILL */
+    w->yarn = nm_yarn_free(w->yarn); /* without unregistering, as after SIGKILL */
     nm_manager_set_size(w->node->m, 0, 0);
     tracker_join(w);
     assert_int_equal(offered_mib(w), 1);
 }
 
-static void test_a_node_that_leaves_signs_off(void **state)
+static void test_a_node_that_is_stopped_unregisters(void **state)
 {
     struct tracker_world *w = *state;
     unsigned done = 0;
@@ -145,12 +147,12 @@ static void test_a_node_that_leaves_signs_off(void **state)
     assert_false(nm_yarn_leave(w->yarn, count, &done)); /* the node isn't registered yet */
     tracker_run_beats(w, 1);
     w->settings->recovery = w->settings->supervised = true;
-    assert_false(nm_yarn_leave(w->yarn, count, &done)); /* the node will come back */
+    assert_false(nm_yarn_leave(w->yarn, count, &done)); /* the node will register again */
     w->settings->supervised = false;
     leave(w);
     assert_true(has_said_goodbye(w));
 
-    tracker_join(w); /* the ResourceManager stops answering: the wait is short */
+    tracker_join(w); /* the ResourceManager doesn't answer any more, so the node waits only briefly */
     tracker_run_beats(w, 1);
     w->holds = true;
     leave(w);
@@ -162,11 +164,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, tracker_set_up, tracker_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_a_reload_changes_the_size),
-        TEST(test_a_size_of_the_resourcemanager_is_kept),
-        TEST(test_a_size_of_zero_ends_with_a_registration),
-        TEST(test_a_size_of_zero_is_kept_over_a_restart),
-        TEST(test_a_node_that_leaves_signs_off),
+        TEST(test_a_reload_changes_the_size_of_the_node),
+        TEST(test_a_size_set_by_the_resourcemanager_survives_a_restart),
+        TEST(test_a_size_of_zero_is_in_effect_until_the_next_registration),
+        TEST(test_a_size_of_zero_survives_a_restart),
+        TEST(test_a_node_that_is_stopped_unregisters),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

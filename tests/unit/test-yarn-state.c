@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The next step of a node after each answer of its ResourceManager, and after a missing answer. */
+/* The next step of a node after each answer of its ResourceManager, and after a request without an answer. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ static void make_key(Yarn__MasterKey *k, int32_t id)
     k->key = (ProtobufCBinaryData){sizeof key_bytes, key_bytes};
 }
 
-/* Makes the answers of a ResourceManager in good order. */
+/* Makes the answers of a ResourceManager that works normally. */
 static void make_answers(struct answers *a)
 {
     a->registered = (Yarn__RegisterResponse)YARN__REGISTER_RESPONSE__INIT;
@@ -95,8 +95,8 @@ static void test_heartbeats_follow_a_registration(void **state)
     assert_int_equal(s.response_id, 0);
 }
 
-/* The next key becomes the current one. The ResourceManager repeats it until it is in use. After two rolls the first
- * key is gone. */
+/* The next key becomes the current key. The ResourceManager repeats the next key until it is in use. After two further
+ * keys, the first key is no longer known. */
 static void test_the_next_key_becomes_the_current_one(void **state)
 {
     struct nm_yarn_state s;
@@ -121,7 +121,7 @@ static void test_the_next_key_becomes_the_current_one(void **state)
     assert_int_equal(s.container_keys.current.id, -5);
 }
 
-static void test_lists_of_an_answer_are_applied(void **state)
+static void test_lists_in_an_answer_are_applied(void **state)
 {
     struct nm_yarn_state s;
     struct answers a;
@@ -143,7 +143,8 @@ static void test_lists_of_an_answer_are_applied(void **state)
     assert_int_equal(s.vcores, 3);
     assert_int_equal(s.queue_max_length, 5);
     assert_int_equal(s.token_sequence, 42);
-    a.beat.resource = NULL; /* the size stays until it changes; the limit ends with the registration */
+    /* the size is unchanged until the ResourceManager sets another one; a registration resets the queue limit */
+    a.beat.resource = NULL;
     a.beat.queuing_limit = NULL;
     a.beat.response_id = 2;
     (void)nm_yarn_state_answered(&s, &a.beat, 0);
@@ -155,8 +156,8 @@ static void test_lists_of_an_answer_are_applied(void **state)
     assert_int_equal(s.token_sequence, 0);
 }
 
-/* An interval is limited to a reasonable range. */
-static void test_the_interval_is_limited(void **state)
+/* The interval between heartbeats is limited to a reasonable range. */
+static void test_the_interval_between_heartbeats_is_limited(void **state)
 {
     static const struct {
         int64_t msec;
@@ -174,9 +175,9 @@ static void test_the_interval_is_limited(void **state)
     }
 }
 
-/* A request without an answer is repeated with the same number over a new connection. The delays increase, and the
- * attempts never stop. */
-static void test_a_lost_answer_repeats_the_request(void **state)
+/* A request without an answer is repeated with the same response id over a new connection. The delays increase up to a
+ * maximum, and the node never stops trying. */
+static void test_after_a_lost_answer_the_request_is_repeated(void **state)
 {
     uint64_t after[] = {1, 2, 4, 8, 16, 30, 30, 30};
     struct nm_yarn_state s;
@@ -190,14 +191,14 @@ static void test_a_lost_answer_repeats_the_request(void **state)
         assert_int_equal(s.retries, i + 1);
         assert_string_equal(s.trouble, "Connection timed out");
     }
-    a.beat.response_id = 8; /* the same number as in the answer to a duplicate */
+    a.beat.response_id = 8; /* the ResourceManager answers a duplicate with the same response id */
     assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_BEAT, 500 * NM_USEC_PER_MSEC, false);
     assert_int_equal(s.failures, 0);
     assert_int_equal(s.retries, 0);
     assert_string_equal(s.trouble, "");
 }
 
-static void test_without_a_resourcemanager_the_node_retries(void **state)
+static void test_without_a_resourcemanager_the_node_retries_its_registration(void **state)
 {
     struct nm_exception why;
     struct nm_yarn_step step;
@@ -207,17 +208,18 @@ static void test_without_a_resourcemanager_the_node_retries(void **state)
     nm_yarn_state_init(&s, 100 * NM_USEC_PER_MSEC);
     for (unsigned i = 0; i < 50; i++)
         assert_step(nm_yarn_state_failed(&s, -ECONNREFUSED, NULL, 0), NM_YARN_REGISTER, 100 * NM_USEC_PER_MSEC, true);
-    step = nm_yarn_state_failed(&s, -ECONNREFUSED, NULL, 1023); /* a random delay spreads the retries */
+    /* a random part of the delay distributes the retries of many nodes */
+    step = nm_yarn_state_failed(&s, -ECONNREFUSED, NULL, 1023);
     assert_in_range(step.after_usec, 75000, 76000);
     nm_exception_set(&why, 0, "java.lang.Whatever", "what");
     step = nm_yarn_state_failed(&s, -EREMOTEIO, &why, 0);
-    assert_int_equal(step.reconnect, false); /* the call was refused, but the connection works */
+    assert_int_equal(step.reconnect, false); /* the ResourceManager refused the call, so the connection works */
     assert_string_equal(s.trouble, "java.lang.Whatever: what");
 }
 
-/* A resync is done at once and resets the number. From the second one in sequence on it is delayed, since the
- * ResourceManager may repeat it for ever. */
-static void test_a_resync_registers_again(void **state)
+/* After RESYNC the node registers again immediately and resets the response id. From the second consecutive RESYNC on,
+ * the registration is delayed, since the ResourceManager may repeat RESYNC indefinitely. */
+static void test_after_a_resync_the_node_registers_again(void **state)
 {
     struct nm_yarn_state s;
     struct answers a;
@@ -246,7 +248,7 @@ static void test_a_resync_registers_again(void **state)
     assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_REGISTER, 0, false);
 }
 
-static void test_a_wrong_number_registers_again(void **state)
+static void test_after_a_wrong_response_id_the_node_registers_again(void **state)
 {
     static const int32_t wrong[] = {0, 7, 9, -1, INT32_MIN, INT32_MAX};
     struct nm_yarn_state s;
@@ -274,15 +276,15 @@ static void test_a_shutdown_stops_the_node(void **state)
     assert_int_equal(s.rm_identifier, 0);
     assert_string_equal(s.trouble, "the ResourceManager told this node to leave the cluster: Disallowed NodeManager");
     nm_yarn_state_init(&s, RETRY_MAX);
-    a.registered = (Yarn__RegisterResponse)YARN__REGISTER_RESPONSE__INIT; /* such an answer has no keys */
+    a.registered = (Yarn__RegisterResponse)YARN__REGISTER_RESPONSE__INIT; /* such an answer contains no keys */
     a.registered.has_action = 1;
     a.registered.action = YARN__ACTION__SHUTDOWN;
     assert_step(nm_yarn_state_registered(&s, &a.registered, 0), NM_YARN_REST, 0, false);
     assert_int_equal(s.phase, NM_YARN_STOPPED);
 }
 
-/* Valid messages whose contents are unusable. */
-static void test_an_unusable_answer_is_an_error(void **state)
+/* Messages that are valid, but lack required contents or contain unknown values. */
+static void test_an_answer_without_required_contents_is_an_error(void **state)
 {
     struct nm_yarn_state s;
     struct answers a;
@@ -306,8 +308,9 @@ static void test_an_unusable_answer_is_an_error(void **state)
     assert_int_equal(s.response_id, 7);
 }
 
-/* A changed size is reported by a new registration, which also drops the size that the ResourceManager has set. */
-static void test_a_changed_size_registers_again(void **state)
+/* The node registers again to report a changed size. The registration also removes the size that the ResourceManager
+ * has set. */
+static void test_after_a_change_of_its_size_the_node_registers_again(void **state)
 {
     struct nm_yarn_state s;
     struct answers a;
@@ -329,7 +332,7 @@ static void test_a_changed_size_registers_again(void **state)
     assert_int_equal(s.response_id, 0);
 }
 
-/* A NUL in text for people is replaced. A NUL in a name makes the message invalid. */
+/* A NUL in diagnostics is replaced by a blank. A NUL in a name makes the message invalid. */
 static void test_a_nul_in_diagnostics_is_replaced(void **state)
 {
     /* action: SHUTDOWN, diagnostics: "no\0de" */
@@ -348,7 +351,7 @@ static void test_a_nul_in_diagnostics_is_replaced(void **state)
     assert_int_equal(m->action, YARN__ACTION__SHUTDOWN);
     assert_null(nm_arena_unpack(&a, &yarn__register_response__descriptor, (struct nm_bytes){version, sizeof version}));
     nm_arena_done(&a);
-    nm_arena_init(&a, 4, NULL); /* no room for a copy */
+    nm_arena_init(&a, 4, NULL); /* the arena has no room for a copy */
     assert_null(nm_arena_unpack(&a, &yarn__heartbeat_response__descriptor, (struct nm_bytes){beat, sizeof beat}));
     nm_arena_done(&a);
 }
@@ -358,16 +361,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_heartbeats_follow_a_registration),
         cmocka_unit_test(test_the_next_key_becomes_the_current_one),
-        cmocka_unit_test(test_lists_of_an_answer_are_applied),
-        cmocka_unit_test(test_the_interval_is_limited),
-        cmocka_unit_test(test_a_lost_answer_repeats_the_request),
-        cmocka_unit_test(test_without_a_resourcemanager_the_node_retries),
-        cmocka_unit_test(test_a_resync_registers_again),
-        cmocka_unit_test(test_a_wrong_number_registers_again),
+        cmocka_unit_test(test_lists_in_an_answer_are_applied),
+        cmocka_unit_test(test_the_interval_between_heartbeats_is_limited),
+        cmocka_unit_test(test_after_a_lost_answer_the_request_is_repeated),
+        cmocka_unit_test(test_without_a_resourcemanager_the_node_retries_its_registration),
+        cmocka_unit_test(test_after_a_resync_the_node_registers_again),
+        cmocka_unit_test(test_after_a_wrong_response_id_the_node_registers_again),
         cmocka_unit_test(test_a_shutdown_stops_the_node),
         cmocka_unit_test(test_a_nul_in_diagnostics_is_replaced),
-        cmocka_unit_test(test_an_unusable_answer_is_an_error),
-        cmocka_unit_test(test_a_changed_size_registers_again),
+        cmocka_unit_test(test_an_answer_without_required_contents_is_an_error),
+        cmocka_unit_test(test_after_a_change_of_its_size_the_node_registers_again),
     };
 
     return cmocka_run_group_tests_name("yarn-state", tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Valid tokens and their use: keys, and each reason to refuse a token. */
+/* Valid tokens and their use: the keys, and each reason for which a token is refused. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +43,7 @@ static void tear_down(struct world *w)
     nm_yarn_keyring_free(w->keyring);
 }
 
-/* Makes the next key the current one, as a heartbeat does. */
+/* Makes the next key the current key, as a heartbeat does. */
 static void roll(struct nm_yarn_keys *keys, uint8_t first)
 {
     keys->previous = keys->current;
@@ -59,7 +59,7 @@ static bool has_attempt_key(struct world *w, const struct tokens_id *t, uint8_t 
     return k && k->bytes[0] == first;
 }
 
-static void test_tokens_of_both_keys_are_accepted(void **state)
+static void test_tokens_of_the_current_and_the_previous_key_are_accepted(void **state)
 {
     struct tokens_id t;
     struct world w;
@@ -77,7 +77,7 @@ static void test_tokens_of_both_keys_are_accepted(void **state)
     roll(&w.state.container_keys, 30);
     assert_null(nm_yarn_keyring_for_attempt(w.keyring, &t.nm));
     assert_null(nm_yarn_keyring_for_container(w.keyring, &t.token));
-    w.state.nm_keys.current.size = 0; /* the key is missing, although the id is the same */
+    w.state.nm_keys.current.size = 0; /* the key is missing, although its id is unchanged */
     t.nm.key_id = w.state.nm_keys.current.id;
     assert_null(nm_yarn_keyring_for_attempt(w.keyring, &t.nm));
     assert_true(nm_yarn_keyring_is_empty(w.keyring));
@@ -85,7 +85,7 @@ static void test_tokens_of_both_keys_are_accepted(void **state)
 }
 
 /* The key of an attempt that has started a container stays valid for this attempt until the end of its application. */
-static void test_the_key_of_an_attempt_is_remembered(void **state)
+static void test_the_key_of_an_attempt_with_a_container_is_remembered(void **state)
 {
     struct nm_yarn_application_id application;
     struct tokens_id t, other;
@@ -102,9 +102,9 @@ static void test_the_key_of_an_attempt_is_remembered(void **state)
         assert_int_equal(nm_yarn_keyring_remember(w.keyring, &t.nm), 0); /* the attempt keeps using the key */
     }
     assert_null(nm_yarn_keyring_for_attempt(w.keyring, &other.nm));
-    t.nm.key_id = 1234; /* a key that never existed */
+    t.nm.key_id = 1234; /* a key that has never existed */
     assert_null(nm_yarn_keyring_for_attempt(w.keyring, &t.nm));
-    t.nm.key_id = w.state.nm_keys.current.id; /* the attempt has a new token */
+    t.nm.key_id = w.state.nm_keys.current.id; /* the attempt has a new token, signed with the current key */
     assert_int_equal(nm_yarn_keyring_remember(w.keyring, &t.nm), 0);
     roll(&w.state.nm_keys, 70);
     roll(&w.state.nm_keys, 80);
@@ -162,14 +162,14 @@ static void test_used_tokens_are_remembered_until_they_expire(void **state)
     id.attempt.number = 2;
     assert_false(nm_yarn_used_has(u, &id));
     id.attempt.number = 1;
-    assert_int_equal(nm_yarn_used_make_room(u, NOW + 3), 0); /* 0 to 2 have expired, 3 is good until now */
+    assert_int_equal(nm_yarn_used_make_room(u, NOW + 3), 0); /* tokens 0 to 2 have expired, and token 3 expires now */
     assert_true(nm_yarn_used_has(u, &id));
     id.number = 2;
     assert_false(nm_yarn_used_has(u, &id));
     nm_yarn_used_free(u);
 }
 
-/* ---- callers ------------------------------------------------------------------------------ */
+/* ---- callers of ContainerManagementProtocol ----------------------------------------------- */
 
 static int check_bearer(struct world *w, struct tokens_id *t)
 {
@@ -190,7 +190,7 @@ static int check_bearer(struct world *w, struct tokens_id *t)
     return r;
 }
 
-static void test_the_token_of_a_bearer_is_checked(void **state)
+static void test_the_token_of_a_caller_is_checked(void **state)
 {
     struct tokens_id t;
     struct world w;
@@ -343,12 +343,12 @@ static void test_a_containers_token_is_checked(void **state)
     }
     w.gate.rm_identifier = 0;
     tokens_make(&t, 1, 1, 2, LATER);
-    t.token.rm_identifier = 0; /* 0 stands for no ResourceManager */
+    t.token.rm_identifier = 0; /* 0 is no valid id of a ResourceManager */
     assert_int_equal(check_start(&w, &t, &caller), NM_YARN_TOKEN_E_REFUSED);
     tear_down(&w);
 }
 
-/* A change of any bit of a token is detected: in the identifier, in the password and in the kind. */
+/* Any changed bit of a token is detected: in the identifier, in the password and in the kind. */
 static void test_a_changed_bit_is_detected(void **state)
 {
     const Hadoop__ContainerTokenIdentifier *token;
@@ -385,7 +385,7 @@ static void test_a_changed_bit_is_detected(void **state)
     tear_down(&w);
 }
 
-static void test_an_old_token_is_refused(void **state)
+static void test_a_used_or_expired_token_is_refused(void **state)
 {
     struct nm_yarn_container_id id;
     struct tokens_id t, caller;
@@ -406,7 +406,7 @@ static void test_an_old_token_is_refused(void **state)
     tear_down(&w);
 }
 
-static void test_only_the_application_controls_its_containers(void **state)
+static void test_only_the_application_of_a_container_may_control_it(void **state)
 {
     struct tokens_id t, caller;
     struct world w;
@@ -437,15 +437,15 @@ static void test_only_the_application_controls_its_containers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tokens_of_both_keys_are_accepted),
-        cmocka_unit_test(test_the_key_of_an_attempt_is_remembered),
+        cmocka_unit_test(test_tokens_of_the_current_and_the_previous_key_are_accepted),
+        cmocka_unit_test(test_the_key_of_an_attempt_with_a_container_is_remembered),
         cmocka_unit_test(test_many_attempts_are_remembered),
         cmocka_unit_test(test_used_tokens_are_remembered_until_they_expire),
-        cmocka_unit_test(test_the_token_of_a_bearer_is_checked),
+        cmocka_unit_test(test_the_token_of_a_caller_is_checked),
         cmocka_unit_test(test_a_containers_token_is_checked),
         cmocka_unit_test(test_a_changed_bit_is_detected),
-        cmocka_unit_test(test_an_old_token_is_refused),
-        cmocka_unit_test(test_only_the_application_controls_its_containers),
+        cmocka_unit_test(test_a_used_or_expired_token_is_refused),
+        cmocka_unit_test(test_only_the_application_of_a_container_may_control_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A whole node and its ResourceManager: the messages between them. test-yarn-check.c tests what prevents a node from
- * starting. */
+/* A complete node and its ResourceManager: the messages between them. test-yarn-check.c tests the reasons for which a
+ * node can't start. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,8 +52,8 @@ static bool helper_is_refused(const struct tracker_world *w)
     return w && strstr(tracker_told.all, "can't move nm-shuffle to a cgroup of its own");
 }
 
-/* nm-shuffle gets a CPU weight, or else a nice value. */
-static void test_nm_shuffle_gets_a_weight(void **state)
+/* nm-shuffle gets a CPU weight, or a nice value if it can't get a weight. */
+static void test_nm_shuffle_gets_a_cpu_weight_or_a_nice_value(void **state)
 {
     struct tracker_world *w = *state;
     tracker_configure(w, TRACKER_PROPERTY("yarn.nodemanager.aux-services", "mapreduce_shuffle")
@@ -62,15 +62,15 @@ static void test_nm_shuffle_gets_a_weight(void **state)
     tracker_run_until(w, has_helper);
     assert_int_equal(getpriority(PRIO_PROCESS, (id_t)tracker_helper(w)), 0);
     nm_fake_fail_next(w->node->m->backend, NM_FAKE_PLACE_HELPER, -EACCES);
-    /* The next nm-shuffle can't be placed in a cgroup. */
+    /* The next nm-shuffle can't be moved to a cgroup. */
     assert_int_equal(kill(tracker_helper(w), SIGKILL), 0);
     tracker_run_until(w, helper_is_refused);
     assert_non_null(strstr(tracker_told.all, "(the test said so); it runs at nice 10 instead"));
 }
 
-/* ---- messages of the ResourceManager ------------------------------------------------------ */
+/* ---- requests to the ResourceManager ------------------------------------------------------ */
 
-static void test_a_node_registers_and_signs_off(void **state)
+static void test_a_node_registers_and_unregisters(void **state)
 {
     struct tracker_world *w = *state;
     struct nm_upstream shown;
@@ -98,10 +98,10 @@ static void test_a_node_registers_and_signs_off(void **state)
     assert_int_equal(tracker_told.level, LOG_INFO);
     assert_told("is registered with the ResourceManager at 127.0.0.1:");
 
-    w->action = YARN__ACTION__RESYNC; /* the ResourceManager was restarted */
+    w->action = YARN__ACTION__RESYNC; /* the ResourceManager was restarted and requires a registration */
     while (w->registrations < 2)
         tracker_run_beats(w, 1);
-    w->old_number = true; /* the answer has the number of another heartbeat */
+    w->old_number = true; /* the answer has the response id of another heartbeat */
     tracker_run_until(w, is_unreachable);
     w->old_number = false;
     tracker_run_beats(w, 1);
@@ -114,8 +114,8 @@ static void test_a_node_registers_and_signs_off(void **state)
     assert_false(nm_yarn_leave(w->yarn, NULL, NULL));
 }
 
-/* The ResourceManager is unavailable at the start of the node, and again later: each change is logged once. */
-static void test_each_loss_of_the_resourcemanager_is_reported_once(void **state)
+/* The ResourceManager is unavailable when the node starts, and again later. Each change is logged once. */
+static void test_each_time_the_resourcemanager_is_unavailable_is_logged_once(void **state)
 {
     struct tracker_world *w = *state;
 
@@ -136,8 +136,8 @@ static void test_each_loss_of_the_resourcemanager_is_reported_once(void **state)
     assert_true(tracker_shown(w).failures >= 2);
 }
 
-/* After invalid answers and refusals the node repeats its requests until a valid answer arrives. */
-static void test_invalid_answers_are_retried(void **state)
+/* After invalid answers and refusals, the node repeats its requests until it receives a valid answer. */
+static void test_after_an_invalid_answer_the_request_is_repeated(void **state)
 {
     struct tracker_world *w = *state;
 
@@ -158,8 +158,9 @@ static void test_invalid_answers_are_retried(void **state)
     tracker_run_beats(w, 1);
 }
 
-/* The ResourceManager stops answering without closing the connection: the node gives it up and uses a new one. */
-static void test_a_silent_resourcemanager_is_given_up(void **state)
+/* The ResourceManager doesn't answer any more, but doesn't close the connection. The node closes the connection and
+ * opens a new one. */
+static void test_a_connection_on_which_no_answer_arrives_is_closed(void **state)
 {
     struct tracker_world *w = *state;
 
@@ -177,7 +178,7 @@ static bool has_registered(const struct tracker_world *w)
     return w->registrations > 0 && !w->refuses && tracker_is_running(w);
 }
 
-/* If the first of two ResourceManagers is in standby or unreachable, the node uses the other one. */
+/* If the first of two ResourceManagers is in standby or unreachable, the node uses the second one. */
 static void test_the_active_resourcemanager_is_found(void **state)
 {
     static const char *const first[] = {"127.0.0.1:1", "a..b:1"};
@@ -196,7 +197,7 @@ static void test_the_active_resourcemanager_is_found(void **state)
         tracker_configure(w, properties);
         if (i == 1) {
             free(w->settings->trackers[0].host);
-            w->settings->trackers[0].host = strdup("a..b"); /* a name that can't be resolved */
+            w->settings->trackers[0].host = strdup("a..b"); /* a host name that can't be resolved */
         }
         tracker_join(w);
         tracker_run_until(w, has_registered);
@@ -209,8 +210,8 @@ static void test_the_active_resourcemanager_is_found(void **state)
     tracker_run_until(w, tracker_is_running);
 }
 
-/* Without a configured name the node uses the host's own name. */
-static void test_the_hosts_name_is_the_default(void **state)
+/* Without a configured name, the node uses the name of the host. */
+static void test_the_name_of_the_host_is_the_default_name_of_the_node(void **state)
 {
     struct tracker_world *w = *state;
 
@@ -223,7 +224,7 @@ static void test_the_hosts_name_is_the_default(void **state)
     assert_string_not_equal(w->node_host, "0.0.0.0");
 }
 
-/* ---- questions ---------------------------------------------------------------------------- */
+/* ---- status of the node ------------------------------------------------------------------- */
 
 static int ask(struct tracker_world *w, struct nm_upstream_question q, const char *message)
 {
@@ -245,12 +246,12 @@ static int ask(struct tracker_world *w, struct nm_upstream_question q, const cha
 #define QUESTION(...) ((struct nm_upstream_question){__VA_ARGS__})
 #define NODE "/ws/v1/node"
 
-static void test_the_state_of_the_connection_is_shown(void **state)
+static void test_the_state_of_the_connection_is_reported(void **state)
 {
     struct tracker_world *w = *state;
 
     tracker_join(w);
-    assert_int_equal(ask(w, QUESTION(.path = NODE), ""), 0); /* also before the registration */
+    assert_int_equal(ask(w, QUESTION(.path = NODE), ""), 0); /* the state is also reported before the registration */
     tracker_run_beats(w, 1);
     assert_int_equal(ask(w, QUESTION(.path = NODE "/info"), ""), 0);
     assert_int_equal(ask(w, QUESTION(.path = NODE "/apps"), ""), 0);
@@ -275,8 +276,8 @@ static void test_the_state_of_the_connection_is_shown(void **state)
                          "container with id, container_1_0001_01_000001, not found"), NM_AGENT_E_NOT_FOUND);
 }
 
-/* The state of the proxy of application masters, without a proxy and with one. */
-static void test_the_state_of_the_proxy_is_shown(void **state)
+/* The state of the proxy of application masters is reported on a node without a proxy and on a node with a proxy. */
+static void test_the_state_of_the_proxy_is_reported(void **state)
 {
     static const struct nm_caller somebody = {.uid = 12345};
     static const char *const not_placed =
@@ -303,8 +304,8 @@ static void test_the_state_of_the_proxy_is_shown(void **state)
     }
 }
 
-/* Without a cluster there are the same pages, and each says so. */
-static void test_without_a_cluster_the_pages_say_so(void **state)
+/* Without a cluster, the same pages exist, and each page says that there is no cluster. */
+static void test_without_a_cluster_each_page_says_that_there_is_none(void **state)
 {
     static const char *const nothing = "This node doesn't belong to a YARN cluster, so it has no data of YARN.";
     static const char *const paths[] = {NODE, NODE "/info", NODE "/apps", NODE "/apps/{id}", NODE "/containers",
@@ -327,7 +328,7 @@ static void test_without_a_cluster_the_pages_say_so(void **state)
     json_decref(j);
 }
 
-/* ---- containers --------------------------------------------------------------------------- */
+/* ---- ends of containers ------------------------------------------------------------------- */
 
 static void start_one(struct tracker_world *w, struct tokens_id *t, bool is_opportunistic, int64_t mib)
 {
@@ -348,15 +349,15 @@ static void start_one(struct tracker_world *w, struct tokens_id *t, bool is_oppo
         fail_msg("%s", why.message);
 }
 
-/* Starts a container that is larger than the node, so that it ends at once. */
+/* Starts a container that is larger than the node, so that it ends immediately. */
 static void start_too_large(struct tracker_world *w, struct tokens_id *t)
 {
     start_one(w, t, false, 100000);
 }
 
-static struct tokens_id ordered; /* the container of the orders */
+static struct tokens_id ordered; /* the container to which the actions of the ResourceManager refer */
 
-/* Beside the valid order, the message has incomplete ids and invalid tokens, which the node ignores. */
+/* Besides the valid actions, the message contains incomplete ids and invalid tokens. The node ignores these. */
 static void order_end(Yarn__HeartbeatResponse *m)
 {
     static Hadoop__ContainerId no_id, *ends[] = {&no_id, &ordered.container};
@@ -407,8 +408,8 @@ static bool has_no_order(const struct tracker_world *w)
     return !w->order;
 }
 
-/* The ResourceManager gets the end of a container at once and until it acknowledges it. Permitted callers see the
- * container meanwhile. */
+/* The node reports the end of a container to the ResourceManager immediately, and repeats the report until the
+ * ResourceManager acknowledges it. Permitted callers can query the container until then. */
 static void test_the_end_of_a_container_is_repeated_until_acknowledged(void **state)
 {
     struct tracker_world *w = *state;
@@ -421,8 +422,8 @@ static void test_the_end_of_a_container_is_repeated_until_acknowledged(void **st
     began_usec = nm_now_usec();
     start_too_large(w, &ordered);
     tracker_run_until(w, has_heard_end);
-    assert_true(nm_now_usec() - began_usec < 60 * NM_USEC_PER_SEC); /* before the next heartbeat would be due */
-    assert_int_equal(w->exit_status, NM_YARN_INVALID); /* counts as a failure, so that retries are limited */
+    assert_true(nm_now_usec() - began_usec < 60 * NM_USEC_PER_SEC); /* long before the next regular heartbeat */
+    assert_int_equal(w->exit_status, NM_YARN_INVALID); /* this end counts as a failure, so that retries are limited */
     assert_int_equal(ask(w, q, "app with id application_1410901177871_0001 not found"), NM_AGENT_E_NOT_FOUND);
     q.who = &manager_world_admin;
     assert_int_equal(ask(w, q, ""), 0);
@@ -430,7 +431,7 @@ static void test_the_end_of_a_container_is_repeated_until_acknowledged(void **st
     assert_int_equal(ask(w, q, ""), 0);
 
     w->beat_msec = 1;
-    w->action = YARN__ACTION__RESYNC; /* a registration reports the end, too */
+    w->action = YARN__ACTION__RESYNC; /* a registration also reports the end */
     nm_yarn_step_on_news(w->yarn);
     while (w->registrations < 2)
         tracker_run_beats(w, 1);
@@ -455,9 +456,9 @@ static bool hears_of_room(const struct tracker_world *w)
     return w->wait_queue_length == 0;
 }
 
-/* When a limit of the node is reached, the next heartbeat reports that there is no room. A container that is sent
- * long after that counts as a failure. */
-static void test_a_full_node_reports_no_room(void **state)
+/* When a limit of the node is reached, the next heartbeat reports that the node has no room. A container that is sent
+ * long after this report counts as a failure. */
+static void test_a_full_node_reports_that_it_has_no_room(void **state)
 {
     struct tracker_world *w = *state;
     const uint32_t max = w->node->m->config->max_containers;
@@ -484,9 +485,9 @@ static void test_a_full_node_reports_no_room(void **state)
     tracker_run_until(w, hears_of_room);
 }
 
-/* When the ResourceManager shuts the node out, or restarts without recovery, all containers of the cluster that
- * still run are ended. */
-static void test_a_shutdown_ends_all_containers(void **state)
+/* When the ResourceManager shuts the node down, or restarts without recovery, all running containers of the cluster are
+ * ended. */
+static void test_after_a_shutdown_by_the_resourcemanager_all_containers_end(void **state)
 {
     struct tracker_world *w = *state;
 
@@ -527,7 +528,7 @@ static int try_to_join(struct tracker_world *w, unsigned kinds, unsigned n, bool
     return r;
 }
 
-/* After a failed start no resources are left, and another start succeeds. */
+/* A failed start of the node leaves no resources, and the next start succeeds. */
 static void test_a_failed_start_can_be_repeated(void **state)
 {
     static const unsigned kinds[] = {FAIL_MEMORY, FAIL_EVENT, FAIL_OPEN};
@@ -548,7 +549,8 @@ static void test_a_failed_start_can_be_repeated(void **state)
     tracker_run_beats(w, 1);
 }
 
-/* After any failure of a registration or a heartbeat, on either side, the node makes another one. */
+/* After any failed call during a registration or a heartbeat, on the node or in the ResourceManager, the node makes
+ * another registration or heartbeat. */
 static void test_a_failed_heartbeat_is_repeated(void **state)
 {
     struct tracker_world *w = *state;
@@ -557,7 +559,7 @@ static void test_a_failed_heartbeat_is_repeated(void **state)
     tracker_join(w);
     tracker_run_beats(w, 1);
     for (unsigned n = 1; failed; n++) {
-        w->action = YARN__ACTION__RESYNC; /* so that the node registers, too */
+        w->action = YARN__ACTION__RESYNC; /* so that the node also registers */
         fail_nth(FAIL_MEMORY | FAIL_EVENT, n);
         tracker_run_beats(w, 2);
         failed = fail_stop();
@@ -571,21 +573,21 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, tracker_set_up, tracker_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_nm_shuffle_gets_a_weight),
-        TEST(test_a_node_registers_and_signs_off),
-        TEST(test_a_silent_resourcemanager_is_given_up),
-        TEST(test_invalid_answers_are_retried),
-        TEST(test_each_loss_of_the_resourcemanager_is_reported_once),
+        TEST(test_nm_shuffle_gets_a_cpu_weight_or_a_nice_value),
+        TEST(test_a_node_registers_and_unregisters),
+        TEST(test_a_connection_on_which_no_answer_arrives_is_closed),
+        TEST(test_after_an_invalid_answer_the_request_is_repeated),
+        TEST(test_each_time_the_resourcemanager_is_unavailable_is_logged_once),
         TEST(test_the_active_resourcemanager_is_found),
-        TEST(test_the_hosts_name_is_the_default),
-        TEST(test_the_state_of_the_connection_is_shown),
-        TEST(test_the_state_of_the_proxy_is_shown),
-        TEST(test_without_a_cluster_the_pages_say_so),
+        TEST(test_the_name_of_the_host_is_the_default_name_of_the_node),
+        TEST(test_the_state_of_the_connection_is_reported),
+        TEST(test_the_state_of_the_proxy_is_reported),
+        TEST(test_without_a_cluster_each_page_says_that_there_is_none),
         TEST(test_a_failed_start_can_be_repeated),
         TEST(test_a_failed_heartbeat_is_repeated),
         TEST(test_the_end_of_a_container_is_repeated_until_acknowledged),
-        TEST(test_a_full_node_reports_no_room),
-        TEST(test_a_shutdown_ends_all_containers),
+        TEST(test_a_full_node_reports_that_it_has_no_room),
+        TEST(test_after_a_shutdown_by_the_resourcemanager_all_containers_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -210,7 +210,7 @@ int tracker_set_up(void **state)
     assert_non_null(w);
     if (manager_world_set_up(&node) < 0)
         return -1;
-    assert_int_equal(setenv("JAVA_HOME", "/nowhere", 1), 0); /* without it the node warns */
+    assert_int_equal(setenv("JAVA_HOME", "/nowhere", 1), 0); /* without this setting the node logs a warning */
     w->node = node;
     manager_world_start(w->node);
     (void)snprintf(w->localizer, sizeof w->localizer, "./nm-localizer");

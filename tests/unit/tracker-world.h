@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * A whole node of a YARN cluster on a manager of its own (manager-world.h), and on a loopback port its
- * ResourceManager, which gives the answers that a test sets. Include it after cmocka.h.
+ * A complete node of a YARN cluster with a separate manager (manager-world.h). Its ResourceManager listens on a port of
+ * the loopback interface and gives the answers that a test sets. Include this header after cmocka.h.
  */
 
 #include "rpc/hadoop/server.h"
@@ -16,19 +16,19 @@ struct tracker_world {
     struct manager_world *node;
     struct nm_yarn_settings *settings;
     struct nm_yarn *yarn;
-    char localizer[64], shuffle[64]; /* paths of the two programs */
-    uint16_t port;                   /* the ResourceManager's port, even while it is not running */
+    char localizer[64], shuffle[64]; /* paths of the programs nm-localizer and nm-shuffle */
+    uint16_t port;                   /* the port of the ResourceManager, also while it is not running */
     struct nm_hadoop_server *rm;
-    /* the ResourceManager's answers */
-    const char *refuses;  /* class of the exception with which the ResourceManager refuses; NULL: it answers */
-    Yarn__Action action;  /* action in the answer to the next heartbeat */
+    /* the answers of the ResourceManager */
+    const char *refuses;  /* class of the exception with which it refuses requests; NULL: it doesn't refuse */
+    Yarn__Action action;  /* the action in the answer to the next heartbeat */
     bool no_keys, no_action, old_number, holds;
-    int64_t beat_msec;    /* time from one heartbeat to the next */
+    int64_t beat_msec;    /* time between two heartbeats */
     int32_t queue_limit;  /* limit of the node's queue; -1: no limit */
     int32_t memory_mib;   /* size that the answer sets for the node; 0: the size that the node reports */
-    void (*order)(Yarn__HeartbeatResponse *m); /* changes the next answer to a heartbeat, once; may be NULL */
+    void (*order)(Yarn__HeartbeatResponse *m); /* modifies the next answer to a heartbeat, once; may be NULL */
     struct nm_hadoop_call *held;
-    /* numbers of requests from the node, and the content of the last ones */
+    /* numbers of requests that the node has made, and the contents of its last requests */
     unsigned registrations, beats, goodbyes;
     int32_t offered_mib, http_port, node_port, queue_capacity;
     int32_t wait_queue_length; /* queue length in the last heartbeat */
@@ -38,7 +38,7 @@ struct tracker_world {
     int32_t container_state, exit_status; /* state of the first container in the last heartbeat */
 };
 
-/* The sentences of the node for the log. */
+/* The sentences that the node has logged. */
 extern struct tracker_told {
     unsigned n;
     int level;
@@ -47,9 +47,9 @@ extern struct tracker_told {
 
 int tracker_set_up(void **state);
 int tracker_tear_down(void **state);
-/* A property for tracker_configure(), which makes the settings; its `more` is XML. */
+/* A property for tracker_configure(). This function makes the settings; its argument `more` is XML. */
 #define TRACKER_PROPERTY(name, value) "<property><name>" name "</name><value>" value "</value></property>"
-/* Properties that turn the proxy on. A format for snprintf() with the proxy's port as its argument. */
+/* Properties that enable the proxy. This is a format for snprintf() with the proxy's port as the argument. */
 #define TRACKER_PROXIED \
     TRACKER_PROPERTY("yarn.nodemanager.amrmproxy.enabled", "true") \
     TRACKER_PROPERTY("yarn.resourcemanager.scheduler.address", "127.0.0.1:1") \
@@ -58,17 +58,17 @@ void tracker_configure(struct tracker_world *w, const char *more);
 void tracker_start_rm(struct tracker_world *w);
 void tracker_stop_rm(struct tracker_world *w);
 struct nm_yarn_params tracker_params(struct tracker_world *w);
-/* Returns the helper process that was placed beside the slice last; 0: no process was placed. */
+/* Returns the helper process that was moved to a cgroup beside the slice last, or 0 if no process was moved. */
 pid_t tracker_helper(const struct tracker_world *w);
-void tracker_join(struct tracker_world *w); /* asserts success */
-/* Runs the loop until is(w) is true. */
+void tracker_join(struct tracker_world *w); /* fails the test if the start fails */
+/* Runs the event loop until is(w) is true. */
 void tracker_run_until(struct tracker_world *w, bool (*is)(const struct tracker_world *w));
-/* Runs the loop until n more heartbeats of the node have been answered. */
+/* Runs the event loop until n more heartbeats of the node have been answered. */
 void tracker_run_beats(struct tracker_world *w, unsigned n);
 /* Returns the upstream as `nmctl status` shows it. */
 struct nm_upstream tracker_shown(const struct tracker_world *w);
-/* Returns the details of application masters that `who` may see. The caller drops the reference. */
+/* Returns the details of the application masters that `who` may see. The caller releases the reference. */
 json_t *tracker_masters(const struct tracker_world *w, const struct nm_caller *who);
 bool tracker_is_running(const struct tracker_world *w);
-/* Sets a node size of 0 in the answer; for `order`. */
+/* Sets a node size of 0 in the answer. For the member `order`. */
 void tracker_order_nothing(Yarn__HeartbeatResponse *m);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Runs localize/worker/worker.h in a process of its own, in a directory that is empty at the start of each test.
- * Include it after cmocka.h. */
+/* Runs localize/worker/worker.h in a separate process, in a directory that is empty at the start of each test. Include
+ * this header after cmocka.h. */
 
 #ifndef TESTS_UNIT_WORKER_RUN_H
 #define TESTS_UNIT_WORKER_RUN_H
@@ -26,7 +26,7 @@
 
 static char root[] = "/tmp/nmd-test-localize.XXXXXX";
 
-/* The output of a run. */
+/* The output of one run of the worker. */
 static char output[1 << 16];
 static enum nm_worker_status status;
 
@@ -87,8 +87,8 @@ static void run(const char *work)
     status = (enum nm_worker_status)WEXITSTATUS(wstatus);
 }
 
-/* Fetches one resource to the target 10. "%s" in uri stands for the root. more: further keys of the resource. top:
- * further keys of the work. */
+/* Fetches one resource to the target 10. "%s" in uri stands for the root directory. `more` contains further keys of the
+ * resource, `top` further keys of the work list. */
 static void fetch(const char *uri, const char *more, const char *top)
 {
     _cleanup_free_ char *work =

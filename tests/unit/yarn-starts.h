@@ -2,14 +2,14 @@
 #pragma once
 
 /*
- * For tests of yarn/node/: start requests as application masters send them, and a container's status in a heartbeat.
- * Include it after cmocka.h.
+ * For tests of yarn/node/: start requests as application masters send them, and the status of a container in a
+ * heartbeat. Include this header after cmocka.h.
  */
 
 #include "tests/unit/yarn-tokens.h"
 #include "yarn/node/node.h"
 
-/* A container token's identifier and its packed form. */
+/* The identifier of a container token, and its packed form. */
 struct wanted {
     struct tokens_id ids;
     uint8_t bytes[512];

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * A cluster's keys, and tokens that are signed with these keys. tokens_state() makes a state as after a registration.
- * The identifiers are valid for node07:4711 until a test changes them.
+ * The keys of a cluster, and tokens that are signed with these keys. tokens_state() makes the state that a node has
+ * after a registration. The identifiers are valid for node07:4711 until a test changes them.
  */
 
 #include "rpc/hadoop/token.h"
@@ -31,7 +31,8 @@ static inline void tokens_state(struct nm_yarn_state *s)
     s->nm_keys.current = tokens_key(TOKENS_NM_KEY, 50);
 }
 
-/* Identifiers with everything that they point to. Do not copy the structure, since its members point to each other. */
+/* Identifiers, with all objects to which they point. Do not copy this structure, since its members point to each
+ * other. */
 struct tokens_id {
     Hadoop__ApplicationId application;
     Hadoop__AttemptId attempt;
