@@ -359,7 +359,7 @@ static void test_one_host_gets_at_most_a_quarter_of_the_connections(void **state
 
 /* Clients open all permitted TCP connections with half requests, from one loopback address or from many addresses.
  * Other clients can still connect. */
-static void test_connections_with_incomplete_requests_are_closed_for_new_ones(void **state)
+static void test_connections_with_incomplete_requests_do_not_block_new_connections(void **state)
 {
     struct nm_local_server_params p = {.http_address = "0", .max_connections = 512};
     struct fixture *f = *state;
@@ -466,7 +466,7 @@ int main(void)
         TEST(test_requests_with_the_host_header_of_another_host_are_refused),
         TEST(test_requests_that_arrive_in_pieces_are_answered),
         TEST(test_one_host_gets_at_most_a_quarter_of_the_connections),
-        TEST(test_connections_with_incomplete_requests_are_closed_for_new_ones),
+        TEST(test_connections_with_incomplete_requests_do_not_block_new_connections),
         TEST(test_two_content_lengths_are_refused_on_the_unix_socket),
         TEST(test_a_user_sees_only_its_own_applications),
         TEST(test_a_forbidden_origin_is_reported_before_other_errors),

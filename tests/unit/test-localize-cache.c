@@ -146,7 +146,7 @@ static void test_the_end_of_an_application_removes_its_resources(void **state)
 
 static char directory[] = "/tmp/nmd-test-cache.XXXXXX";
 
-static void test_each_resource_has_its_own_path(void **state)
+static void test_each_resource_has_a_separate_path(void **state)
 {
     _cleanup_(nm_cache_freep) struct nm_cache *c = nm_cache_new(100), *later = nm_cache_new(100);
     _cleanup_(nm_cache_freep) struct nm_cache *next_boot = nm_cache_new(100);
@@ -592,7 +592,7 @@ int main(void)
         cmocka_unit_test(test_a_failed_fetch_is_repeated),
         cmocka_unit_test(test_the_least_recently_used_resource_is_removed),
         cmocka_unit_test(test_the_end_of_an_application_removes_its_resources),
-        cmocka_unit_test(test_each_resource_has_its_own_path),
+        cmocka_unit_test(test_each_resource_has_a_separate_path),
         cmocka_unit_test(test_a_resource_has_the_same_note_file_until_its_removal),
         cmocka_unit_test(test_a_changed_note_still_says_that_a_list_exists),
         cmocka_unit_test(test_cache_counts_match_the_model_in_random_histories),

@@ -124,7 +124,7 @@ static void test_pauses_between_attempts_grow_up_to_a_maximum(void **state)
 }
 
 /* The items of one user don't delay the items of another user. */
-static void test_items_of_one_user_do_not_delay_others(void **state)
+static void test_items_of_one_user_do_not_delay_items_of_other_users(void **state)
 {
     struct world *w = *state;
     uint64_t bobs = 0;
@@ -147,7 +147,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_a_round_has_a_limited_number_of_attempts),
         TEST(test_pauses_between_attempts_grow_up_to_a_maximum),
-        TEST(test_items_of_one_user_do_not_delay_others),
+        TEST(test_items_of_one_user_do_not_delay_items_of_other_users),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

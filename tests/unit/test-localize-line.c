@@ -38,7 +38,7 @@ static void done(struct world *w)
 }
 
 /* A user whose items fill the common slots leaves one slot for other users, who also have the extra slots. */
-static void test_a_user_leaves_one_slot_for_others(void **state)
+static void test_a_user_leaves_one_slot_for_other_users(void **state)
 {
     struct world w = {0};
     struct nm_line_item *hog[6], *others[4];
@@ -104,7 +104,7 @@ static void test_running_items_of_many_users_are_limited(void **state)
 }
 
 /* The slot of a written-off item is free for other users. Its own user can't start another item with it. */
-static void test_the_slot_of_a_written_off_item_is_free_for_others(void **state)
+static void test_the_slot_of_a_written_off_item_is_free_for_other_users(void **state)
 {
     struct world w = {0};
     struct nm_line_item *a, *b, *c, *d;
@@ -131,10 +131,10 @@ static void test_the_slot_of_a_written_off_item_is_free_for_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_user_leaves_one_slot_for_others),
+        cmocka_unit_test(test_a_user_leaves_one_slot_for_other_users),
         cmocka_unit_test(test_the_user_with_the_fewest_running_items_is_next),
         cmocka_unit_test(test_running_items_of_many_users_are_limited),
-        cmocka_unit_test(test_the_slot_of_a_written_off_item_is_free_for_others),
+        cmocka_unit_test(test_the_slot_of_a_written_off_item_is_free_for_other_users),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -89,7 +89,7 @@ static void test_an_invalid_work_list_is_refused(void **state)
         struct nm_work work = {.n_resources = 99};
 
         if (parse(texts[i], &work, &message) != -EBADMSG)
-            fail_msg("taken for work: %s", texts[i]);
+            fail_msg("accepted as a work list: %s", texts[i]);
         assert_non_null(message);
         assert_int_equal(work.n_resources, 99);
     }
@@ -157,7 +157,7 @@ static void test_uris_are_parsed(void **state)
         _cleanup_(nm_uri_done) struct nm_uri uri = {0};
 
         if (nm_uri_parse(cases[i].text, &uri, NULL) != 0)
-            fail_msg("no URI: %s", cases[i].text);
+            fail_msg("not accepted as a URI: %s", cases[i].text);
         assert_int_equal(uri.scheme, cases[i].scheme);
         assert_int_equal(uri.has_tls, nm_streq(uri.word, "swebhdfs"));
         assert_string_equal(uri.host ? uri.host : "", cases[i].host ? cases[i].host : "");
@@ -182,7 +182,7 @@ static void test_invalid_uris_are_refused(void **state)
         struct nm_uri uri = {.port = 99};
 
         if (nm_uri_parse(texts[i], &uri, &message) != -EINVAL)
-            fail_msg("taken for a URI: %s", texts[i]);
+            fail_msg("accepted as a URI: %s", texts[i]);
         assert_non_null(message);
         assert_int_equal(uri.port, 99);
     }

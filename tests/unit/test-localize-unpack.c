@@ -141,7 +141,7 @@ static void assert_file(struct world *w, const char *name, const char *text)
     char buf[256] = "";
 
     if (fd < 0)
-        fail_msg("%s isn't there", name);
+        fail_msg("%s doesn't exist", name);
     assert_true(read(fd, buf, sizeof buf - 1) >= 0);
     assert_string_equal(buf, text);
 }
@@ -164,7 +164,7 @@ static void assert_refused(struct world *w, int error, const char *reason)
     assert_int_equal(unpack(w), error);
     assert_non_null(w->message);
     if (!strstr(w->message, reason))
-        fail_msg("not for this reason: %s", w->message);
+        fail_msg("refused for another reason: %s", w->message);
     while (readdir(d))
         n++;
     assert_int_equal(n, 3);

@@ -326,7 +326,7 @@ static void test_missing_parents_are_made(void **state)
     assert_int_equal(mode_of("x"), 0710);
 }
 
-static void test_trees_are_removed(void **state)
+static void test_directory_trees_are_removed(void **state)
 {
     _cleanup_free_ char *work =
         print("{\"removals\":[\"%s/10\",\"%s/none/11\",\"%s/a/12\"],\"resources\":[]}", root, root, root);
@@ -348,7 +348,7 @@ static void test_trees_are_removed(void **state)
 }
 
 /* The failure of one resource doesn't prevent the fetch of the other resources. */
-static void test_a_failed_resource_does_not_prevent_others(void **state)
+static void test_a_failed_resource_does_not_prevent_the_fetch_of_others(void **state)
 {
     _cleanup_free_ char *work =
         print("{\"resources\":[{\"uri\":\"file://%s/none\"," RESOURCE("FILE") ",\"target\":\"%s/11\"},"
@@ -528,9 +528,9 @@ int main(void)
         TEST(test_files_are_copied_where_fast_copies_are_not_supported),
         TEST(test_a_file_whose_name_is_not_that_of_an_archive_is_copied),
         TEST(test_invalid_targets_are_refused),
-        TEST(test_a_failed_resource_does_not_prevent_others),
+        TEST(test_a_failed_resource_does_not_prevent_the_fetch_of_others),
         TEST(test_missing_parents_are_made),
-        TEST(test_trees_are_removed),
+        TEST(test_directory_trees_are_removed),
         TEST(test_a_check_fails_only_for_missing_files),
         TEST(test_a_single_file_needs_no_list),
         TEST(test_an_invalid_work_list_is_refused),

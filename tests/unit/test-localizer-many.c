@@ -281,7 +281,7 @@ static void test_each_turn_reports_progress_once(void **state)
         ask_names(w, &o, all[i], "x:grow-4");
         flood(FLOOD_LINES);
         RUN_TURNS_UNTIL(w, o.ended);
-        print_message("told %u times, %u in a turn\n", o.progress, most_told);
+        print_message("progress was reported %u times, at most %u times in a turn\n", o.progress, most_told);
         assert_string_equal(o.message, "");
         assert_int_equal(o.result, 0);
         assert_int_equal(most_told, 1);
@@ -311,7 +311,7 @@ static void test_the_pipe_of_a_killed_worker_is_read_in_one_turn(void **state)
     flood(UINT32_MAX);
     assert_int_equal(kill(worker, SIGKILL), 0);
     RUN_TURNS_UNTIL(w, o.ended);
-    print_message("told %u times in a turn\n", most_told);
+    print_message("progress was reported at most %u times in a turn\n", most_told);
     assert_int_equal(o.result, -EIO);
     assert_non_null(strstr(o.message, "x:hang-1: nm-localizer was killed by signal 9"));
     assert_true(most_told <= 1);

@@ -72,7 +72,7 @@ static void test_resources_count_as_fetched_or_cached(void **state)
     give_back(&c);
 }
 
-static void test_each_visibility_has_its_own_directory(void **state)
+static void test_each_visibility_has_a_separate_directory(void **state)
 {
     static const char *const uris[] = {"x:f-10", "x:g-20"};
     struct world *w = *state;
@@ -621,7 +621,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_a_resource_is_fetched_once_for_all_requests),
         TEST(test_resources_count_as_fetched_or_cached),
-        TEST(test_each_visibility_has_its_own_directory),
+        TEST(test_each_visibility_has_a_separate_directory),
         TEST(test_a_failed_fetch_is_reported),
         TEST(test_an_invalid_request_is_refused),
         TEST(test_the_least_recently_used_resource_is_removed),

@@ -376,7 +376,7 @@ static int (*const requests[])(struct request *q) = {list,  reload,           ex
 
 /* A failed call either doesn't prevent the request, or the request is refused and changes no state. The next request
  * succeeds. */
-static void test_each_request_is_carried_out_or_changes_nothing(void **state)
+static void test_each_request_is_carried_out_or_has_no_effect(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = manager_world_submit(w, "runs", NM_GUARANTEED, sleeps);
@@ -416,7 +416,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_a_start_of_nmd_without_memory_loses_no_data),
-        TEST(test_each_request_is_carried_out_or_changes_nothing),
+        TEST(test_each_request_is_carried_out_or_has_no_effect),
         TEST(test_without_memory_no_container_is_lost),
         TEST(test_without_event_sources_no_container_is_lost),
         TEST(test_without_descriptors_no_container_is_lost),

@@ -27,14 +27,14 @@ static const json_t *at(const json_t *j, const char *path)
 static void assert_number(const json_t *j, const char *path, double value)
 {
     if (!json_is_number(at(j, path)))
-        fail_msg("%s is missing or no number", path);
+        fail_msg("%s is missing or not a number", path);
     assert_true(json_number_value(at(j, path)) == value);
 }
 
 static void assert_text(const json_t *j, const char *path, const char *value)
 {
     if (!json_is_string(at(j, path)))
-        fail_msg("%s is missing or no string", path);
+        fail_msg("%s is missing or not a string", path);
     assert_string_equal(json_string_value(at(j, path)), value);
 }
 
@@ -44,7 +44,7 @@ static void assert_null_at(const json_t *j, const char *path)
         fail_msg("%s is missing or not null", path);
 }
 
-static void test_the_status_has_all_its_members(void **state)
+static void test_the_json_of_the_status_has_all_members(void **state)
 {
     static const char *const numbers[] = {
         "node.capacity.memory_bytes",
@@ -85,7 +85,7 @@ static void test_the_status_has_all_its_members(void **state)
     j = nm_messages_status(&m->status, 0, false, json_object());
     for (size_t i = 0; i < NM_ARRAY_SIZE(numbers); i++)
         if (!json_is_number(at(j, numbers[i])))
-            fail_msg("%s is missing or no number", numbers[i]);
+            fail_msg("%s is missing or not a number", numbers[i]);
     assert_text(j, "node.state", "running");
     assert_null_at(j, "upstream");
     assert_number(j, "node.capacity.vcores", 4);
@@ -167,7 +167,7 @@ static void test_optional_members_of_the_status_are_null_or_have_values(void **s
     fake_manager_free(m);
 }
 
-static void test_a_live_container_has_its_members(void **state)
+static void test_the_json_of_a_running_container_has_all_members(void **state)
 {
     static const char *const nulls[] = {
         "finished_usec",  "exit_code", "exit_reason",         "started_usec", "pid",
@@ -196,7 +196,7 @@ static void test_a_live_container_has_its_members(void **state)
     fake_manager_free(m);
 }
 
-static void test_a_paused_and_a_queued_container_have_their_members(void **state)
+static void test_the_json_of_a_paused_and_a_queued_container_has_all_members(void **state)
 {
     struct nm_messages_container_extra x = {
         .queue_position = 3, .queue_reason = NM_REASON_BREAKER, .boot_to_realtime_usec = 1000000};
@@ -219,7 +219,7 @@ static void test_a_paused_and_a_queued_container_have_their_members(void **state
     fake_manager_free(m);
 }
 
-static void test_an_ended_container_has_its_members(void **state)
+static void test_the_json_of_an_ended_container_has_all_members(void **state)
 {
     struct nm_messages_container_extra x = {};
     struct nm_manager *m = fake_manager_new();
@@ -285,7 +285,7 @@ static void test_a_container_of_another_user_is_shown_without_its_command(void *
     fake_manager_free(m);
 }
 
-static void test_an_event_has_its_members(void **state)
+static void test_the_json_of_an_event_has_all_members(void **state)
 {
     struct nm_event_record e = {.number = 5,
                                 .realtime_usec = 6,
@@ -333,7 +333,7 @@ static void test_an_event_has_its_members(void **state)
     json_decref(j);
 }
 
-static void test_a_decision_has_its_members(void **state)
+static void test_the_json_of_a_decision_has_all_members(void **state)
 {
     struct nm_decision d = {.number = 3,
                             .kind = NM_DECISION_PAUSE,
@@ -434,7 +434,7 @@ static void test_times_and_amounts_have_the_documented_units(void **state)
     json_decref(j);
 }
 
-static void test_an_ended_application_has_its_members(void **state)
+static void test_the_json_of_an_ended_application_has_all_members(void **state)
 {
     struct nm_ended_app e = {.name = "job", .submitter_uid = 7, .first_submitted_usec = 1, .last_ended_usec = 2,
                              .succeeded = 3, .failed = 4, .killed = 5, .cpu_time_usec = 6, .memory_peak_bytes = 8};
@@ -456,7 +456,7 @@ static void test_an_ended_application_has_its_members(void **state)
     json_decref(j);
 }
 
-static void test_the_history_has_its_members(void **state)
+static void test_the_json_of_the_history_has_all_members(void **state)
 {
     struct nm_history_point p = {.realtime_usec = 4,
                                  .use = {[NM_HISTORY_RESERVED] = {.memory_bytes = 5},
@@ -546,7 +546,7 @@ static void test_metrics_have_the_values_of_the_node(void **state)
     fake_manager_free(m);
 }
 
-static void test_the_metrics_of_an_upstream_have_their_values(void **state)
+static void test_metrics_of_an_upstream_are_part_of_the_metrics(void **state)
 {
     struct nm_manager *m = fake_manager_new();
     char *text, *own;
@@ -607,20 +607,20 @@ static void test_each_metric_family_is_announced_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_status_has_all_its_members),
+        cmocka_unit_test(test_the_json_of_the_status_has_all_members),
         cmocka_unit_test(test_optional_members_of_the_status_are_null_or_have_values),
-        cmocka_unit_test(test_a_live_container_has_its_members),
-        cmocka_unit_test(test_a_paused_and_a_queued_container_have_their_members),
-        cmocka_unit_test(test_an_ended_container_has_its_members),
+        cmocka_unit_test(test_the_json_of_a_running_container_has_all_members),
+        cmocka_unit_test(test_the_json_of_a_paused_and_a_queued_container_has_all_members),
+        cmocka_unit_test(test_the_json_of_an_ended_container_has_all_members),
         cmocka_unit_test(test_a_container_of_another_user_is_shown_without_its_command),
-        cmocka_unit_test(test_an_event_has_its_members),
-        cmocka_unit_test(test_a_decision_has_its_members),
+        cmocka_unit_test(test_the_json_of_an_event_has_all_members),
+        cmocka_unit_test(test_the_json_of_a_decision_has_all_members),
         cmocka_unit_test(test_an_unsaved_decision_or_event_is_marked),
         cmocka_unit_test(test_times_and_amounts_have_the_documented_units),
-        cmocka_unit_test(test_the_history_has_its_members),
-        cmocka_unit_test(test_an_ended_application_has_its_members),
+        cmocka_unit_test(test_the_json_of_the_history_has_all_members),
+        cmocka_unit_test(test_the_json_of_an_ended_application_has_all_members),
         cmocka_unit_test(test_metrics_have_the_values_of_the_node),
-        cmocka_unit_test(test_the_metrics_of_an_upstream_have_their_values),
+        cmocka_unit_test(test_metrics_of_an_upstream_are_part_of_the_metrics),
         cmocka_unit_test(test_each_metric_family_is_announced_once),
     };
 

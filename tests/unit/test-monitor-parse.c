@@ -153,22 +153,22 @@ static void test_memory_in_use_is_computed(void **state)
         struct nm_memory_stat stat;
         uint64_t want;
     } cases[] = {
-        {"nothing locked", {.anon = 100, .shmem = 10, .inactive_anon = 70, .active_anon = 40}, 110},
+        {"no locked memory", {.anon = 100, .shmem = 10, .inactive_anon = 70, .active_anon = 40}, 110},
         {"locked heap is counted once", {.anon = 100, .unevictable = 100}, 100},
         {"locked tmpfs is counted once",
          {.anon = 100, .shmem = 50, .active_anon = 100, .unevictable = 50}, 150},
         {"locked page cache", {.anon = 100, .active_anon = 100, .unevictable = 30}, 130},
-        {"some of both", {.anon = 100, .active_anon = 60, .unevictable = 70}, 130},
-        {"counters that lag behind", {.anon = 100, .active_anon = 120, .unevictable = 30}, 130},
+        {"locked heap and locked page cache", {.anon = 100, .active_anon = 60, .unevictable = 70}, 130},
+        {"counters that are out of date", {.anon = 100, .active_anon = 120, .unevictable = 30}, 130},
         {"kernel memory", {.anon = 100, .active_anon = 100, .kernel = 20, .slab_reclaimable = 15},
          105},
-        {"slab ahead of kernel",
+        {"slab counter higher than the kernel counter",
          {.anon = 100, .active_anon = 100, .kernel = 20, .slab_reclaimable = 25}, 100},
-        {"on its way to swap", {.anon = 60, .inactive_anon = 30, .active_anon = 70, .file_writeback = 40}, 100},
-        {"some of that written", {.anon = 60, .inactive_anon = 30, .active_anon = 70, .file_writeback = 15}, 75},
+        {"being written to swap", {.anon = 60, .inactive_anon = 30, .active_anon = 70, .file_writeback = 40}, 100},
+        {"partly written to swap", {.anon = 60, .inactive_anon = 30, .active_anon = 70, .file_writeback = 15}, 75},
         {"read ahead from swap", {.anon = 60, .inactive_anon = 100}, 60},
-        {"files are written as well", {.anon = 100, .active_anon = 100, .file_writeback = 500}, 100},
-        {"saturation", {.anon = UINT64_MAX, .shmem = 5, .kernel = 5}, UINT64_MAX},
+        {"file pages are being written as well", {.anon = 100, .active_anon = 100, .file_writeback = 500}, 100},
+        {"the sum is limited to the maximum", {.anon = UINT64_MAX, .shmem = 5, .kernel = 5}, UINT64_MAX},
     };
 
     (void)state;
@@ -178,7 +178,7 @@ static void test_memory_in_use_is_computed(void **state)
                      (uintmax_t)nm_memory_stat_used_bytes(&cases[i].stat));
 }
 
-static void test_a_counter_is_parsed(void **state)
+static void test_a_file_with_one_counter_is_parsed(void **state)
 {
     uint64_t v = 1;
 
@@ -326,7 +326,7 @@ static void test_a_route_message_is_parsed(void **state)
     nlmsg_free(msg);
 }
 
-static void test_a_rate_is_computed(void **state)
+static void test_the_rate_of_a_counter_is_computed(void **state)
 {
     static const struct {
         uint64_t now, count;
@@ -364,12 +364,12 @@ int main(void)
         cmocka_unit_test(test_memory_stat_is_parsed),
         cmocka_unit_test(test_the_memory_of_an_older_kernel_is_a_sum),
         cmocka_unit_test(test_memory_in_use_is_computed),
-        cmocka_unit_test(test_a_counter_is_parsed),
+        cmocka_unit_test(test_a_file_with_one_counter_is_parsed),
         cmocka_unit_test(test_the_status_of_a_process_is_parsed),
         cmocka_unit_test(test_a_list_of_processes_is_parsed),
         cmocka_unit_test(test_a_link_message_is_parsed),
         cmocka_unit_test(test_a_route_message_is_parsed),
-        cmocka_unit_test(test_a_rate_is_computed),
+        cmocka_unit_test(test_the_rate_of_a_counter_is_computed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

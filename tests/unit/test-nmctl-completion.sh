@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Calls the bash completion as bash does. Needs no nmd, because nmctl's own test checks the completion of containers.
+# Calls the bash completion of nmctl as bash does. Needs no nmd, because another test of nmctl covers the completion of containers.
 
 set -u
 PATH=${NMCTL_DIR:-$PWD/nmctl}:$PATH
@@ -9,9 +9,9 @@ PATH=${NMCTL_DIR:-$PWD/nmctl}:$PATH
 . "${srcdir:-.}/packaging/completion/nmctl.bash"
 unset NMD_SOCKET
 failed=0
-compopt() { :; } # only valid inside a real completion
+compopt() { :; } # the builtin is only valid during a completion by bash
 
-# check EXPECTED WORD...: the last word is the one to be completed
+# check EXPECTED WORD...: checks that the completion of the last WORD offers EXPECTED
 check() {
     local expected=$1 got
     shift

@@ -322,7 +322,7 @@ static void test_the_reason_of_a_wait_contains_the_amounts(void **state)
 
         nm_queue_reason_text(nm_reason_name((enum nm_reason)r), NULL, status, text, sizeof text);
         if (holds && !strchr(text, ' '))
-            fail_msg("no words for what waits because of %s", text);
+            fail_msg("there is no text for the queue reason %s", text);
     }
     nm_queue_reason_text("", NULL, status, text, sizeof text);
     assert_string_equal(text, "");

@@ -83,7 +83,7 @@ static void test_a_filter_selects_containers(void **state)
     json_decref(list);
 }
 
-static void test_each_key_sorts_its_column(void **state)
+static void test_each_sort_key_sorts_by_its_column(void **state)
 {
     struct nm_top t = {.sort = "cpu"};
     json_t *list = containers();
@@ -158,7 +158,7 @@ static void test_keys_scroll_rows_whose_containers_have_been_freed(void **state)
     assert_int_equal(t.first, 2);
 }
 
-static void test_keys_scroll_the_rows(void **state)
+static void test_keys_scroll_the_rows_and_change_the_period(void **state)
 {
     struct nm_top t = {.sort = "cpu", .n = 25, .period_usec = NM_USEC_PER_SEC};
 
@@ -224,9 +224,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_filter_selects_containers),
-        cmocka_unit_test(test_each_key_sorts_its_column),
+        cmocka_unit_test(test_each_sort_key_sorts_by_its_column),
         cmocka_unit_test(test_a_filter_can_be_typed),
-        cmocka_unit_test(test_keys_scroll_the_rows),
+        cmocka_unit_test(test_keys_scroll_the_rows_and_change_the_period),
         cmocka_unit_test(test_byte_sequences_of_keys_are_decoded),
         cmocka_unit_test(test_keys_scroll_rows_whose_containers_have_been_freed),
     };

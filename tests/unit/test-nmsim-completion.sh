@@ -8,16 +8,16 @@ set -u
 . "${srcdir:-.}/packaging/completion/nmsim.bash"
 nmsim=${NMSIM:-$PWD/sim/nmsim}
 failed=0
-compopt() { :; } # only valid inside a real completion
+compopt() { :; } # the builtin is only valid during a completion by bash
 
-complete_words() { # WORD...: the last one is the one to be completed
+complete_words() { # WORD...: completes the last WORD
     COMP_WORDS=(nmsim "$@")
     COMP_CWORD=$#
     COMPREPLY=()
     _nmsim
 }
 
-check() { # EXPECTED WORD...
+check() { # EXPECTED WORD...: checks that the completion of the last WORD offers EXPECTED
     local expected=$1
     shift
     complete_words "$@"
@@ -36,11 +36,11 @@ check '--json --jobs' run --j
 check '--output' generate --o
 check 'alpha=' compare --sweep a
 check '' run --seed ''
-# nmsim has every offered option, and the completion knows whether it takes an argument.
+# nmsim has each option that the completion offers.
 for command in run compare generate; do
     complete_words "$command" --
     for option in "${COMPREPLY[@]}"; do
-        "$nmsim" --help | grep -q -- "$option\\b" || { echo "$command $option: nmsim has none"; failed=1; }
+        "$nmsim" --help | grep -q -- "$option\\b" || { echo "$command $option: nmsim has no such option"; failed=1; }
     done
 done
 exit $failed

@@ -39,14 +39,14 @@ static void test_the_cpu_use_is_measured_between_two_samples(void **state)
         {"half busy", 2000000, 200, 1100, 0, true, 1000},
         {"waiting for disks is idle", 3000000, 200, 1100, 200, true, 0},
         {"too soon: as before", 3001000, 250, 1100, 200, true, 0},
-        {"from the older base", 4000000, 400, 1100, 200, true, 2000},
-        {"same clock: as before", 4000000, 500, 1500, 200, true, 2000},
-        {"idle goes back a little", 5000000, 500, 1099, 200, true, 2000},
-        {"busy goes back", 6000000, 100, 2000, 200, false, 0},
-        {"idle goes back a lot", 7000000, 200, 1000, 200, false, 0},
-        {"no tick passed", 8000000, 200, 1000, 200, true, 0},
-        {"clock goes back", 7000000, 300, 1100, 200, false, 0},
-        {"and on", 8000000, 400, 1400, 200, true, 500},
+        {"measured from the older base", 4000000, 400, 1100, 200, true, 2000},
+        {"clock has not advanced: as before", 4000000, 500, 1500, 200, true, 2000},
+        {"idle time goes back a little", 5000000, 500, 1099, 200, true, 2000},
+        {"busy time goes back", 6000000, 100, 2000, 200, false, 0},
+        {"idle time goes back a lot", 7000000, 200, 1000, 200, false, 0},
+        {"no tick has passed", 8000000, 200, 1000, 200, true, 0},
+        {"clock is set back", 7000000, 300, 1100, 200, false, 0},
+        {"next sample after the clock was set back", 8000000, 400, 1400, 200, true, 500},
     };
     _cleanup_(nm_node_sampler_freep) struct nm_node_sampler *s = NULL;
     struct fake_tree proc;

@@ -41,7 +41,7 @@ static void compare_parameters(const struct nm_route *r, const json_t *operation
     json_array_foreach(
         json_object_get(operation, "parameters"), i,
         p) if (!nm_routes_takes_query(r, json_string_value(json_object_get(p, "name"))))
-        fail_msg("%s: no such parameter: %s", r->pattern,
+        fail_msg("%s: the route has no parameter %s", r->pattern,
                  json_string_value(json_object_get(p, "name")));
     if (json_array_size(json_object_get(operation, "parameters")) != n)
         fail_msg("%s: a parameter is not described", r->pattern);

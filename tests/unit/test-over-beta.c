@@ -41,7 +41,7 @@ static void expect(const struct nm_over_beta *o, const char *part)
     assert_int_equal(text[strlen(text) - 1], '.'); /* the buffer must hold the complete sentence */
 }
 
-static void test_below_beta_nothing_is_reported(void **state)
+static void test_below_beta_no_reason_is_reported(void **state)
 {
     struct nm_over_beta o = acted_on();
     char text[400] = "x";
@@ -105,7 +105,7 @@ static void test_a_sentence_does_not_overrun_a_small_buffer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_below_beta_nothing_is_reported),
+        cmocka_unit_test(test_below_beta_no_reason_is_reported),
         cmocka_unit_test(test_each_reason_has_a_sentence),
         cmocka_unit_test(test_the_reason_names_a_kill_budget_of_zero),
         cmocka_unit_test(test_a_sentence_does_not_overrun_a_small_buffer),

@@ -239,7 +239,7 @@ static void test_names_are_checked(void **state)
             fail_msg("\"%s\" was refused", good[i]);
     for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++)
         if (nm_name_is_valid(bad[i]))
-            fail_msg("\"%s\" was taken", bad[i]);
+            fail_msg("\"%s\" was accepted", bad[i]);
 }
 
 static void test_names_of_users_are_checked(void **state)
@@ -256,7 +256,7 @@ static void test_names_of_users_are_checked(void **state)
             fail_msg("\"%s\" was refused", good[i]);
     for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++)
         if (nm_user_name_is_valid(bad[i]))
-            fail_msg("\"%s\" was taken", bad[i]);
+            fail_msg("\"%s\" was accepted", bad[i]);
 }
 
 static void test_values_are_formatted(void **state)

@@ -31,9 +31,9 @@ static void test_the_use_of_each_container_is_estimated(void **state)
         {"resuming", NM_RESUMING, true, true, 60, 9, 0, 5, 15, 5, 15},
         {"just resumed", NM_RUNNING, true, true, 60, 9, 1, 5, 15, 5, 15},
         {"resumed a while ago", NM_RUNNING, true, true, 60, 9, 2, 5, 15, 5, 5},
-        {"dying", NM_KILLING, true, true, 60, 9, 0, 5, 0, 5, 5},
-        {"dying while warming up", NM_KILLING, true, true, 5, 1, 0, 5, 0, 5, 5},
-        {"dying before its first sample", NM_KILLING, true, true, 5, 0, 0, 0, 0, 20, 20},
+        {"being killed", NM_KILLING, true, true, 60, 9, 0, 5, 0, 5, 5},
+        {"being killed while warming up", NM_KILLING, true, true, 5, 1, 0, 5, 0, 5, 5},
+        {"being killed before its first sample", NM_KILLING, true, true, 5, 0, 0, 0, 0, 20, 20},
         {"completed", NM_COMPLETED, true, true, 60, 9, 0, 5, 0, 0, 0},
         {"over-allocation off", NM_RUNNING, true, false, 60, 9, 9, 5, 0, 20, 20},
         {"over-allocation off, large", NM_RUNNING, true, false, 60, 9, 9, 25, 0, 20, 20},
@@ -74,7 +74,7 @@ static void test_swapped_memory_counts_in_the_estimate(void **state)
         double swapped, memory; /* of a container that requests 20 and has 5 in memory */
     } cases[] = {
         {"resuming", NM_RESUMING, true, 0, 7, 12},
-        {"resuming, and its limit lets no more in", NM_RESUMING, true, 0, 70, 20},
+        {"resuming, limited by its memory limit", NM_RESUMING, true, 0, 70, 20},
         {"just resumed", NM_RUNNING, true, 14, 7, 12},
         {"resumed a while ago", NM_RUNNING, true, 15, 7, 5},
         {"paused", NM_PAUSED, true, 0, 7, 5},
@@ -156,13 +156,13 @@ static void test_opportunistic_containers_are_admitted_by_allocation_or_use(void
         double memory, cpu;                      /* the request of the queued container */
         enum nm_reason admitted, queue_reason;
     } cases[] = {
-        {"all fits", true, 50, 50, 50, 10, 10, NM_REASON_WITHIN_ALLOCATION, NM_REASON_NONE},
-        {"fits to the last byte", true, 50, 50, 50, 50, 50, NM_REASON_WITHIN_ALLOCATION,
+        {"the request fits", true, 50, 50, 50, 10, 10, NM_REASON_WITHIN_ALLOCATION, NM_REASON_NONE},
+        {"the request fits exactly", true, 50, 50, 50, 50, 50, NM_REASON_WITHIN_ALLOCATION,
          NM_REASON_NONE},
         {"memory is allocated, but not used", true, 90, 20, 20, 20, 5, NM_REASON_OVER_ALLOCATION,
          NM_REASON_NONE},
-        {"up to beta exactly", true, 90, 75, 20, 20, 5, NM_REASON_OVER_ALLOCATION, NM_REASON_NONE},
-        {"a little over beta", true, 90, 75.01, 20, 20, 5, NM_REASON_NONE,
+        {"use up to beta exactly", true, 90, 75, 20, 20, 5, NM_REASON_OVER_ALLOCATION, NM_REASON_NONE},
+        {"use a little over beta", true, 90, 75.01, 20, 20, 5, NM_REASON_NONE,
          NM_REASON_WOULD_EXCEED_BETA},
         {"CPU over beta", true, 90, 20, 75.01, 5, 20, NM_REASON_NONE, NM_REASON_WOULD_EXCEED_BETA},
         {"memory at alpha", true, 99, 80, 20, 5, 5, NM_REASON_NONE, NM_REASON_OVER_ALPHA},
@@ -173,7 +173,7 @@ static void test_opportunistic_containers_are_admitted_by_allocation_or_use(void
          NM_REASON_NONE},
         {"plain YARN: use doesn't count", false, 90, 10, 10, 20, 5, NM_REASON_NONE,
          NM_REASON_ALLOCATION_FULL},
-        {"plain YARN: full use is fine", false, 50, 99, 99, 50, 50, NM_REASON_WITHIN_ALLOCATION,
+        {"plain YARN: full use does not matter", false, 50, 99, 99, 50, 50, NM_REASON_WITHIN_ALLOCATION,
          NM_REASON_NONE},
     };
 
@@ -290,7 +290,7 @@ static void test_a_container_counts_with_its_request_during_the_warm_up(void **s
 
 /* ---- guaranteed ------------------------------------------------------------------------------ */
 
-static void test_a_guaranteed_container_starts_at_once(void **state)
+static void test_a_guaranteed_container_is_admitted_immediately(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g, *o;
@@ -773,7 +773,7 @@ int main(void)
         WITH_NODE(test_admissions_of_one_round_take_each_other_into_account),
         WITH_NODE(test_without_backfill_no_container_overtakes_the_head),
         WITH_NODE(test_a_container_counts_with_its_request_during_the_warm_up),
-        WITH_NODE(test_a_guaranteed_container_starts_at_once),
+        WITH_NODE(test_a_guaranteed_container_is_admitted_immediately),
         WITH_NODE(test_a_guaranteed_container_waits_only_for_memory_that_can_be_freed),
         WITH_NODE(test_allocations_of_containers_being_killed_count),
         WITH_NODE(test_without_a_sample_no_container_is_admitted),

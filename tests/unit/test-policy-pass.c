@@ -63,7 +63,7 @@ static void test_the_queue_reason_names_the_decisive_resource(void **state)
 }
 
 /* A container behind one that never fits has its own queue reason. */
-static void test_a_container_behind_one_that_never_fits_has_its_own_reason(void **state)
+static void test_a_container_behind_a_head_that_never_fits_has_a_separate_reason(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *large, *next, *last;
@@ -149,7 +149,7 @@ static void test_kills_for_the_head_do_not_trip_the_breaker(void **state)
     assert_int_equal(memory.breaker_until_usec, 0);
 }
 
-static void test_containers_before_the_head_are_not_killed_for_it(void **state)
+static void test_containers_admitted_before_the_head_waited_are_not_killed(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *first = node_run(n, O, 60, 5), *large;
@@ -200,10 +200,10 @@ int main(void)
         WITH_NODE(test_a_head_that_never_fits_does_not_delay_the_containers_behind_it),
         WITH_NODE(test_a_request_can_be_too_large_for_the_free_cpu),
         WITH_NODE(test_the_queue_reason_names_the_decisive_resource),
-        WITH_NODE(test_a_container_behind_one_that_never_fits_has_its_own_reason),
+        WITH_NODE(test_a_container_behind_a_head_that_never_fits_has_a_separate_reason),
         WITH_NODE(test_containers_that_passed_the_head_are_killed_after_a_time_limit),
         WITH_NODE(test_kills_for_the_head_do_not_trip_the_breaker),
-        WITH_NODE(test_containers_before_the_head_are_not_killed_for_it),
+        WITH_NODE(test_containers_admitted_before_the_head_waited_are_not_killed),
         WITH_NODE(test_without_backfill_no_container_passes_the_head),
         WITH_NODE(test_application_masters_and_containers_without_free_cpu_do_not_pass),
     };

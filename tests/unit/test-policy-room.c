@@ -245,7 +245,7 @@ static void test_swap_of_a_resumed_container_is_reserved(void **state)
 
 /* Room that was made by swapping a container out isn't given to the next container, since the swapped container may
  * read its memory back. */
-static void test_room_of_swapped_containers_admits_no_others(void **state)
+static void test_no_container_is_admitted_into_room_made_by_swapping(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 40, 85), *paused = node_paused(n, 10, 20), *o;
@@ -474,7 +474,7 @@ int main(void)
         WITH_NODE(test_no_container_is_resumed_while_memory_is_full),
         WITH_NODE(test_no_container_is_resumed_without_room_for_its_swap),
         WITH_NODE(test_swap_of_a_resumed_container_is_reserved),
-        WITH_NODE(test_room_of_swapped_containers_admits_no_others),
+        WITH_NODE(test_no_container_is_admitted_into_room_made_by_swapping),
         WITH_NODE(test_swapped_memory_counts_up_to_the_memory_limit),
         WITH_NODE(test_room_for_a_guaranteed_container_kills_as_few_as_needed),
         WITH_NODE(test_room_is_made_for_several_containers),

@@ -40,7 +40,7 @@ static void use(struct node *n, struct nm_policy_container *o, double wish)
     o->measured.cpu_millicores = NM_MIN((uint64_t)(wish * (double)PERCENT_CPU), n->verdict.squeeze_millicores);
 }
 
-static void test_a_stall_squeezes_until_its_end(void **state)
+static void test_opportunistic_containers_are_squeezed_until_a_stall_ends(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 10, 30), *o = node_run(n, O, 10, 0);
@@ -233,7 +233,7 @@ static void test_cpu_use_of_a_full_node_is_not_over_a_beta_of_one(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        GUARDED(test_a_stall_squeezes_until_its_end),
+        GUARDED(test_opportunistic_containers_are_squeezed_until_a_stall_ends),
         GUARDED(test_a_stall_with_a_cause_within_the_container_is_recognized),
         GUARDED(test_squeezes_without_effect_become_rare),
         GUARDED(test_the_squeeze_settles_without_a_stall),

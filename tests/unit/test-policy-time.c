@@ -277,7 +277,7 @@ static void test_a_container_that_can_not_be_measured_counts_with_its_last_highe
 
 /* A container that can't start on this node is given back to its upstream, which can place it on another node. A local
  * container stays queued. */
-static void test_a_container_that_can_not_start_is_given_back(void **state)
+static void test_a_container_that_can_not_start_is_given_back_to_its_upstream(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *ours, *its, *late;
@@ -426,7 +426,7 @@ static void test_the_wait_while_other_containers_pass_is_limited(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        WITH_NODE(test_a_container_that_can_not_start_is_given_back),
+        WITH_NODE(test_a_container_that_can_not_start_is_given_back_to_its_upstream),
         WITH_NODE(test_a_limited_container_is_given_back_later),
         WITH_NODE(test_no_container_is_given_back_when_the_last_running_one_ends),
         WITH_NODE(test_a_container_that_can_not_be_measured_counts_with_its_request),

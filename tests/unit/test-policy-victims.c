@@ -37,27 +37,27 @@ static void test_each_order_chooses_its_victims(void **state)
         struct victim victims[N_VICTIMS_MAX]; /* in order of arrival */
         const char *killed;                   /* indexes of the killed containers */
     } cases[] = {
-        {"latest first", LATEST, 5, 3, {H(10), H(10), H(10)}, "2"},
-        {"as many as needed", LATEST, 15, 3, {H(10), H(10), H(10)}, "12"},
-        {"exactly enough", LATEST, 20, 3, {H(10), H(10), H(10)}, "12"},
-        {"one who would not be needed is spared", LATEST, 15, 3, {H(20), H(10), H(1)}, "0"},
-        {"all, if all are not enough", LATEST, 90, 3, {H(10), H(10), H(10)}, "012"},
-        {"who has nothing to give", LATEST, 5, 4, {H(10), H(10), H(0), H(0.009)}, "1"},
-        {"protected ones last", LATEST, 15, 3, {H(10), H(10), P(10)}, "01"},
-        {"protected ones if it must be", LATEST, 25, 3, {H(10), H(10), P(10)}, "012"},
-        {"an unprotected one too little is spared", LATEST, 25, 2, {H(1), P(30)}, "1"},
-        {"least work", LEAST_WORK, 5, 3, {W(10, 30), W(10, 10), W(10, 20)}, "1"},
-        {"least work, two", LEAST_WORK, 15, 3, {W(10, 30), W(10, 10), W(10, 20)}, "12"},
-        {"equal work: the latest", LEAST_WORK, 5, 3, {W(10, 10), W(10, 10), W(10, 20)}, "1"},
-        {"one large instead of two", FEWEST, 20, 3, {H(25), H(15), H(15)}, "0"},
-        {"the smallest that suffices", FEWEST, 10, 4, {H(30), H(12), H(20), H(9)}, "1"},
-        {"two, with the least excess", FEWEST, 35, 5, {H(30), H(12), H(20), H(4), H(6)}, "04"},
-        {"fewest, protected spared", FEWEST, 20, 3, {P(25), H(15), H(15)}, "12"},
-        {"fewest, all", FEWEST, 90, 3, {H(5), H(15), H(10)}, "012"},
-        {"the app that holds most", FAIR, 5, 3, {A(10, 0), A(10, 0), A(15, 1)}, "1"},
-        {"then it holds less", FAIR, 20, 3, {A(10, 0), A(10, 0), A(15, 1)}, "12"},
-        {"three of one app", FAIR, 18, 4, {A(10, 0), A(10, 0), A(10, 0), A(9, 1)}, "12"},
-        {"an app that nobody knows", FAIR, 5, 3, {A(10, 77), A(10, 77), A(15, 1)}, "1"},
+        {"the container started last is killed first", LATEST, 5, 3, {H(10), H(10), H(10)}, "2"},
+        {"as many victims as needed", LATEST, 15, 3, {H(10), H(10), H(10)}, "12"},
+        {"victims that free exactly enough", LATEST, 20, 3, {H(10), H(10), H(10)}, "12"},
+        {"a victim that is not needed in the end is spared", LATEST, 15, 3, {H(20), H(10), H(1)}, "0"},
+        {"all containers, if even all do not suffice", LATEST, 90, 3, {H(10), H(10), H(10)}, "012"},
+        {"containers without memory to free are skipped", LATEST, 5, 4, {H(10), H(10), H(0), H(0.009)}, "1"},
+        {"protected containers are last", LATEST, 15, 3, {H(10), H(10), P(10)}, "01"},
+        {"protected containers if the others do not suffice", LATEST, 25, 3, {H(10), H(10), P(10)}, "012"},
+        {"an unprotected container that is too small is spared", LATEST, 25, 2, {H(1), P(30)}, "1"},
+        {"the container with the least work", LEAST_WORK, 5, 3, {W(10, 30), W(10, 10), W(10, 20)}, "1"},
+        {"the two containers with the least work", LEAST_WORK, 15, 3, {W(10, 30), W(10, 10), W(10, 20)}, "12"},
+        {"equal work: the container started last", LEAST_WORK, 5, 3, {W(10, 10), W(10, 10), W(10, 20)}, "1"},
+        {"one large victim instead of two", FEWEST, 20, 3, {H(25), H(15), H(15)}, "0"},
+        {"the smallest victim that suffices", FEWEST, 10, 4, {H(30), H(12), H(20), H(9)}, "1"},
+        {"two victims with the least excess", FEWEST, 35, 5, {H(30), H(12), H(20), H(4), H(6)}, "04"},
+        {"fewest victims, protected containers spared", FEWEST, 20, 3, {P(25), H(15), H(15)}, "12"},
+        {"fewest victims, all needed", FEWEST, 90, 3, {H(5), H(15), H(10)}, "012"},
+        {"the application that holds most memory", FAIR, 5, 3, {A(10, 0), A(10, 0), A(15, 1)}, "1"},
+        {"after one kill another application holds most memory", FAIR, 20, 3, {A(10, 0), A(10, 0), A(15, 1)}, "12"},
+        {"an application with three containers", FAIR, 18, 4, {A(10, 0), A(10, 0), A(10, 0), A(9, 1)}, "12"},
+        {"an application that the policy does not know", FAIR, 5, 3, {A(10, 77), A(10, 77), A(15, 1)}, "1"},
     };
 
     (void)state;
@@ -91,7 +91,7 @@ static void test_each_order_chooses_its_victims(void **state)
     }
 }
 
-static void test_each_candidate_has_the_reason_why_it_was_or_was_not_chosen(void **state)
+static void test_each_candidate_is_listed_with_the_reason_of_its_choice(void **state)
 {
     static const enum nm_passed_over expected[] = {NM_PASSED_EXEMPT, NM_PASSED_GIVES_NOTHING,
                                                    NM_PASSED_NOT, NM_PASSED_NOT_NEEDED,
@@ -238,7 +238,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_order_chooses_its_victims),
-        WITH_NODE(test_each_candidate_has_the_reason_why_it_was_or_was_not_chosen),
+        WITH_NODE(test_each_candidate_is_listed_with_the_reason_of_its_choice),
         WITH_NODE(test_cpu_over_beta_causes_a_squeeze_first_and_its_quota_converges),
         WITH_NODE(test_a_squeeze_at_its_lowest_quota_is_followed_by_a_pause),
         WITH_NODE(test_no_container_is_admitted_or_resumed_during_a_squeeze),

@@ -46,7 +46,7 @@ static bool is_there(const char *name)
     return faccessat(top, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static void test_a_tree_is_removed(void **state)
+static void test_a_directory_tree_is_removed(void **state)
 {
     _cleanup_close_ int fd = -EBADF;
 
@@ -134,7 +134,7 @@ static void test_existing_entries_with_the_names_of_moves_do_not_prevent_a_remov
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_tree_is_removed),
+        cmocka_unit_test(test_a_directory_tree_is_removed),
         cmocka_unit_test(test_a_removal_does_not_follow_symlinks),
         cmocka_unit_test(test_a_tree_deeper_than_the_longest_path_is_removed),
         cmocka_unit_test(test_existing_entries_with_the_names_of_moves_do_not_prevent_a_removal),

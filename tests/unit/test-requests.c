@@ -156,7 +156,7 @@ static void test_invalid_bodies_are_refused(void **state)
         struct nm_problem p = {};
         int r = parse(bad[i].parser, bad[i].body, &p);
         if (r != NM_AGENT_E_INVALID)
-            fail_msg("taken, or failed otherwise (%d): %s", r, bad[i].body);
+            fail_msg("accepted, or refused with another error (%d): %s", r, bad[i].body);
         assert_int_equal(p.outcome, NM_AGENT_E_INVALID);
         assert_string_equal(p.thing, bad[i].thing);
         if (bad[i].value)
@@ -281,7 +281,7 @@ static void test_a_submission_is_parsed_as_it_was_written(void **state)
     assert_null(s->env[3]);
 }
 
-static void test_a_submission_has_its_defaults(void **state)
+static void test_missing_members_of_a_submission_have_default_values(void **state)
 {
     _cleanup_(nm_messages_submit_done) struct nm_messages_submit out = {};
     json_t *body = json_pack("{s:[s]}", "command", "true");
@@ -326,7 +326,7 @@ static void test_vcores_of_a_submission_are_parsed(void **state)
     }
 }
 
-static void test_a_drain_has_its_defaults(void **state)
+static void test_missing_members_of_a_drain_have_default_values(void **state)
 {
     struct nm_drain_order d;
     struct nm_problem p;
@@ -416,9 +416,9 @@ int main(void)
         cmocka_unit_test(test_a_deeply_nested_body_is_refused),
         cmocka_unit_test(test_a_body_that_needs_too_much_memory_is_refused),
         cmocka_unit_test(test_a_submission_is_parsed_as_it_was_written),
-        cmocka_unit_test(test_a_submission_has_its_defaults),
+        cmocka_unit_test(test_missing_members_of_a_submission_have_default_values),
         cmocka_unit_test(test_vcores_of_a_submission_are_parsed),
-        cmocka_unit_test(test_a_drain_has_its_defaults),
+        cmocka_unit_test(test_missing_members_of_a_drain_have_default_values),
         cmocka_unit_test(test_an_error_is_parsed_as_it_was_written),
         cmocka_unit_test(test_an_error_in_the_format_of_another_server_is_parsed),
         cmocka_unit_test(test_invalid_strings_are_refused),

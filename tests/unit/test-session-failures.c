@@ -139,19 +139,19 @@ static void test_a_confined_session_ends_consistently_after_each_failed_call(voi
 
 /* A peer that sends an invalid frame is treated as if it had closed the connection. The command gets SIGHUP, and the
  * session ends. */
-static void test_an_invalid_frame_ends_a_session(void **state)
+static void test_a_session_ends_when_the_peer_sends_an_invalid_frame(void **state)
 {
     static const struct {
         const char *name, *frame;
         size_t size;
     } bad[] = {
-        {"no such frame", "Z\0\0\0", 4},
+        {"unknown frame type", "Z\0\0\0", 4},
         {"signal 0", "S\0\0\1\0", 5},
         {"signal 64", "S\0\0\1\100", 5},
         {"two signals", "S\0\0\2\1\1", 6},
-        {"half a size", "W\0\0\2\1\1", 6},
-        {"a frame without end", "I\0\177\377", 4},
-        {"an end", "X\0\0\4\0\0\0\0", 8},
+        {"incomplete window size", "W\0\0\2\1\1", 6},
+        {"a frame longer than the data", "I\0\177\377", 4},
+        {"an end frame from the peer", "X\0\0\4\0\0\0\0", 8},
     };
     struct world *w = *state;
 
@@ -168,7 +168,7 @@ static void test_an_invalid_frame_ends_a_session(void **state)
         assert_int_equal(send(pair[0], bad[i].frame, bad[i].size, MSG_NOSIGNAL), bad[i].size);
         receive_all(w, pair[0], &n_sessions_ended, &h);
         if (h.has_end)
-            fail_msg("%s: the session is said to have ended in good order", bad[i].name);
+            fail_msg("%s: the session reports a normal end", bad[i].name);
         (void)close(pair[0]);
         nm_launch_free(l);
     }
@@ -183,7 +183,7 @@ int main(void)
         launch_test(test_a_session_ends_consistently_after_each_failed_call),
         launch_test(test_a_session_with_a_terminal_ends_consistently_after_each_failed_call),
         launch_test(test_a_confined_session_ends_consistently_after_each_failed_call),
-        launch_test(test_an_invalid_frame_ends_a_session),
+        launch_test(test_a_session_ends_when_the_peer_sends_an_invalid_frame),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

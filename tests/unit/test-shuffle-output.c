@@ -102,7 +102,7 @@ static void test_a_range_of_parts_is_found(void **state)
 }
 
 /* The lengths are those of the index that matches the data, although the index of another output was read before. */
-static void test_a_range_uses_the_index_of_its_data(void **state)
+static void test_a_range_uses_the_index_that_matches_its_data(void **state)
 {
     (void)state;
     shuffle_world_output(&world, "a", ATTEMPT(0), (const char *const[]){"0123456789", "0123456789", "", NULL});
@@ -380,7 +380,7 @@ int main(void)
         TEST(test_an_index_is_checked_once),
         TEST(test_the_number_of_remembered_files_is_limited),
         TEST(test_a_range_of_parts_is_found),
-        TEST(test_a_range_uses_the_index_of_its_data),
+        TEST(test_a_range_uses_the_index_that_matches_its_data),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -238,7 +238,7 @@ static void test_request_heads_are_parsed(void **state)
 
         snprintf(head, sizeof head, "%s%s%s", heads[i].before, target, heads[i].after);
         if (parse(head) != heads[i].status)
-            fail_msg("this should have %d: %s", heads[i].status, head);
+            fail_msg("the result should be %d: %s", heads[i].status, head);
     }
 }
 

@@ -59,7 +59,7 @@ static void invalid_assignments_are_refused(void **state)
 
         assert_int_equal(nm_case_assign(c, cases[i].text, &message), -EINVAL);
         if (!strstr(message, cases[i].wanted))
-            fail_msg("'%s' does not say '%s'", message, cases[i].wanted);
+            fail_msg("'%s' does not contain '%s'", message, cases[i].wanted);
         free(message);
         nm_config_free(c);
     }

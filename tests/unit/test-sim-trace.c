@@ -53,7 +53,7 @@ static void refuse(const char *text, const char *wanted)
     assert_int_equal(read_text(text, &w, &message), -EBADMSG);
     assert_null(w);
     if (!strstr(message, wanted))
-        fail_msg("'%s' does not say '%s'", message, wanted);
+        fail_msg("'%s' does not contain '%s'", message, wanted);
     free(message);
 }
 

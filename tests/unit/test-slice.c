@@ -304,7 +304,7 @@ static void test_a_claim_exceeds_the_use_in_advance(void **state)
 }
 
 /* The claim doesn't change for memory that rises and falls within a minute. So no call to systemd is needed. */
-static void test_a_claim_falls_slowly(void **state)
+static void test_a_claim_is_lowered_only_after_a_minute(void **state)
 {
     struct nm_slice_claim c = {.promised_bytes = 640 * MIB};
     uint64_t top;
@@ -352,7 +352,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_memory_low_set_by_the_administrator_is_not_forgotten, set_up, tear_down),
         cmocka_unit_test(test_idle_memory_is_not_claimed),
         cmocka_unit_test(test_a_claim_exceeds_the_use_in_advance),
-        cmocka_unit_test(test_a_claim_falls_slowly),
+        cmocka_unit_test(test_a_claim_is_lowered_only_after_a_minute),
         cmocka_unit_test_setup_teardown(test_memory_low_of_the_slice_follows_the_claims, set_up, tear_down),
     };
 

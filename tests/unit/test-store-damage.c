@@ -360,7 +360,7 @@ static void test_a_removed_log_is_detected(void **state)
 /* A log that remains after nmd was killed is not reported as damaged. This holds for a log of any length, after any
  * number of checkpoints, with a partial frame after the committed frames, of another boot, and with a missing or
  * invalid mark. */
-static void test_a_log_left_by_a_kill_is_not_damaged(void **state)
+static void test_a_log_left_by_a_killed_nmd_is_not_reported_as_damaged(void **state)
 {
     struct world *w = *state;
     char log[128], mark[160];
@@ -575,7 +575,7 @@ int main(void)
         store_test(test_a_damaged_log_loses_only_its_last_transactions),
         store_test(test_a_flipped_byte_in_the_log_is_detected),
         store_test(test_a_removed_log_is_detected),
-        store_test(test_a_log_left_by_a_kill_is_not_damaged),
+        store_test(test_a_log_left_by_a_killed_nmd_is_not_reported_as_damaged),
         store_test(test_a_lack_of_descriptors_is_not_reported_as_damage),
         store_test(test_an_unreadable_row_is_reported_once),
         store_test(test_a_damaged_file_is_replaced_while_nmd_is_running),

@@ -382,7 +382,7 @@ static void test_a_missing_directory_is_an_error(void **state)
 
 /* A write doesn't sync the file, since a sync takes milliseconds. Only checkpoints of the log sync the file from time
  * to time. The test prints the measured time but doesn't check it, since the machine may be busy. */
-static void test_a_write_does_not_sync(void **state)
+static void test_a_write_of_the_journal_does_not_sync_the_file(void **state)
 {
     struct world *w = *state;
     _cleanup_(nm_container_freep) struct nm_container *c = make(1);
@@ -437,7 +437,7 @@ static void test_a_long_transaction_does_not_slow_writes(void **state)
     (void)cost_of(w, 2000, 36000);
     last = cost_of(w, 38000, 2000);
     assert_int_equal(nm_store_commit(w->store), 0);
-    print_message("2000 writes: %ld us, behind 38,000 others: %ld us\n", (long)first, (long)last);
+    print_message("2000 writes: %ld us, after 38,000 other writes: %ld us\n", (long)first, (long)last);
     assert_true(last < 10 * first); /* the factor was 38 before this was fixed */
 }
 
@@ -459,7 +459,7 @@ int main(void)
         store_test(test_decisions_are_read_as_they_were_written),
         store_test(test_a_second_process_can_not_open_the_store),
         store_test(test_a_missing_directory_is_an_error),
-        store_test(test_a_write_does_not_sync),
+        store_test(test_a_write_of_the_journal_does_not_sync_the_file),
         store_test(test_a_long_transaction_does_not_slow_writes),
     };
 

@@ -36,7 +36,7 @@ static void test_each_failed_call_during_the_start_of_the_backend_is_an_error(vo
         r = world_start(w);
         failed = fail_stop();
         if (r != 0 && (!is_shortage(r) || w->b))
-            fail_msg("the %uth: %d", n, r);
+            fail_msg("failure of call %u: %d", n, r);
         free(w->message);
         w->message = NULL;
         w->b = nm_cgroup_backend_free(w->b);
@@ -59,7 +59,7 @@ static void ends_once(struct world *w, int r, const struct answer *a)
         run_until_called(w, a);
     assert_int_equal(a->n_calls, 1);
     if (a->result != 0 && !is_shortage(a->result))
-        fail_msg("it ends with %d, %s", a->result, a->message);
+        fail_msg("the operation ended with %d, %s", a->result, a->message);
 }
 
 static void create_or_fail(struct world *w, bool job_is_early)

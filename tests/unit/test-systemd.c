@@ -353,7 +353,7 @@ static void test_a_stopped_slice_is_started_again(void **state)
     assert_true(faccessat(w->b->slice_fd, "nmtest-c1.scope", F_OK, 0) == 0);
 }
 
-static void test_two_creations_wait_for_one_slice(void **state)
+static void test_two_creations_wait_for_the_start_of_one_slice(void **state)
 {
     static const struct fake_answer gone = {.method = "StartTransientUnit",
                                             .error = "org.freedesktop.systemd1.NoSuchUnit"};
@@ -760,7 +760,7 @@ int main(void)
         started(test_a_name_that_is_in_use_is_refused),
         started(test_a_property_unknown_to_systemd_is_left_out),
         started(test_a_stopped_slice_is_started_again),
-        started(test_two_creations_wait_for_one_slice),
+        started(test_two_creations_wait_for_the_start_of_one_slice),
         started(test_an_answer_after_the_deadline_is_an_error),
         started(test_limits_are_set_through_systemd),
         started(test_limits_can_be_set_after_a_lack_of_descriptors),

@@ -131,7 +131,7 @@ static void test_root_and_the_group_are_administrators(void **state)
     assert_false(nm_users_is_admin(ALICE, 5, groups, 3, 0, &admin));
 }
 
-static void test_users_are_looked_up(void **state)
+static void test_names_of_users_are_looked_up(void **state)
 {
     static const char *const none[] = {
         "",           "no-such-user", "4294967295", "4294967296", "99999999999999999999",
@@ -276,7 +276,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_CONFIG(test_each_rule_for_users_is_applied),
         cmocka_unit_test(test_root_and_the_group_are_administrators),
-        cmocka_unit_test(test_users_are_looked_up), cmocka_unit_test(test_the_admin_group_is_looked_up),
+        cmocka_unit_test(test_names_of_users_are_looked_up), cmocka_unit_test(test_the_admin_group_is_looked_up),
         WITH_CONFIG(test_the_check_of_the_configuration_reports_unknown_users),
         cmocka_unit_test(test_a_failed_look_up_is_not_a_missing_account),
         WITH_CONFIG(test_each_failed_allocation_is_an_error),

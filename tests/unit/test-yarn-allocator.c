@@ -452,7 +452,7 @@ static void test_without_limits_no_container_is_placed(void **state)
     assert_int_equal(beat(w), 1);
 }
 
-static void test_each_placement_has_its_reason(void **state)
+static void test_each_placement_has_a_reason(void **state)
 {
     struct world *w = *state;
     const struct nm_yarn_alloc_why *why;
@@ -561,7 +561,7 @@ int main(void)
         TEST(test_asks_with_a_smaller_priority_number_are_served_first),
         TEST(test_a_new_list_of_nodes_replaces_the_former_list),
         TEST(test_without_limits_no_container_is_placed),
-        TEST(test_each_placement_has_its_reason),
+        TEST(test_each_placement_has_a_reason),
         TEST(test_a_full_table_can_be_restored),
         TEST(test_invalid_saved_asks_are_refused),
         TEST(test_each_change_of_the_asks_is_counted),

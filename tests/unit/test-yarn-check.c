@@ -27,7 +27,7 @@
 static void assert_told(const char *part)
 {
     if (!strstr(tracker_told.all, part))
-        fail_msg("'%s' wasn't told, but: %s", part, tracker_told.all);
+        fail_msg("'%s' was not logged, but: %s", part, tracker_told.all);
 }
 
 /* ---- invalid configurations --------------------------------------------------------------- */
@@ -63,7 +63,7 @@ static bool check_ours(struct tracker_world *w)
     return r == 0;
 }
 
-static void test_a_port_in_use_is_reported(void **state)
+static void test_a_port_of_the_node_that_is_in_use_is_reported(void **state)
 {
     struct tracker_world *w = *state;
     char properties[400], message[100];
@@ -330,7 +330,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, tracker_set_up, tracker_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_a_port_in_use_is_reported),
+        TEST(test_a_port_of_the_node_that_is_in_use_is_reported),
         TEST(test_the_check_finds_two_listeners_with_the_same_port),
         TEST(test_a_port_configured_twice_is_reported),
         TEST(test_the_port_of_the_web_pages_is_checked),

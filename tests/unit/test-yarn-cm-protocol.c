@@ -148,7 +148,7 @@ static const Yarn__StartAnswer *start(struct world *w, struct starts *s)
     return call(w, "startContainers", &s->request.base, &yarn__start_answer__descriptor);
 }
 
-static void test_a_start_reaches_the_node(void **state)
+static void test_a_start_request_reaches_the_node(void **state)
 {
     struct tokens_id caller, a, b, c;
     const Yarn__StartAnswer *answer;
@@ -510,7 +510,7 @@ static void test_too_many_containers_are_refused(void **state)
     tear_down(&w);
 }
 
-static void test_an_update_reaches_the_node(void **state)
+static void test_an_update_request_reaches_the_node(void **state)
 {
     Yarn__UpdateRequest request = YARN__UPDATE_REQUEST__INIT;
     struct tokens_id caller, a, b;
@@ -638,7 +638,7 @@ static void test_actions_requested_by_the_resourcemanager_reach_the_node(void **
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_start_reaches_the_node),
+        cmocka_unit_test(test_a_start_request_reaches_the_node),
         cmocka_unit_test(test_a_call_with_a_forged_token_is_refused_as_a_whole),
         cmocka_unit_test(test_a_refused_start_can_be_repeated_with_the_same_token),
         cmocka_unit_test(test_an_application_master_is_launched_with_the_context_of_the_proxy),
@@ -647,7 +647,7 @@ int main(void)
         cmocka_unit_test(test_an_attempt_with_a_container_may_use_its_old_key),
         cmocka_unit_test(test_incomplete_ids_are_refused),
         cmocka_unit_test(test_too_many_containers_are_refused),
-        cmocka_unit_test(test_an_update_reaches_the_node),
+        cmocka_unit_test(test_an_update_request_reaches_the_node),
         cmocka_unit_test(test_each_request_for_one_container_reaches_the_node),
         cmocka_unit_test(test_actions_requested_by_the_resourcemanager_reach_the_node),
     };

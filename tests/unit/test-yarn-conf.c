@@ -156,7 +156,7 @@ static void assert_refused(const char *text, size_t size, int error, const char 
     nm_yarn_conf_free(c);
 }
 
-static void test_invalid_xml_is_refused(void **state)
+static void test_files_with_invalid_xml_are_refused(void **state)
 {
     static const struct {
         const char *text, *part;
@@ -437,7 +437,7 @@ int main(void)
         cmocka_unit_test(test_settings_for_fetching_are_passed_to_nm_localizer),
         cmocka_unit_test(test_variables_are_substituted),
         cmocka_unit_test(test_substitutions_are_limited),
-        cmocka_unit_test(test_invalid_xml_is_refused),
+        cmocka_unit_test(test_files_with_invalid_xml_are_refused),
         cmocka_unit_test(test_files_that_exceed_a_limit_are_refused),
         cmocka_unit_test_setup_teardown(test_a_directory_in_place_of_a_file_is_an_error, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_included_files_are_read, set_up, tear_down),

@@ -176,7 +176,7 @@ static const char *value_of(const struct nm_yarn_env *env, size_t n, const char 
     for (size_t i = 0; i < n; i++)
         if (nm_streq(env[i].name, name))
             return env[i].value;
-    fail_msg("there is no %s", name);
+    fail_msg("the environment has no %s", name);
     return NULL;
 }
 

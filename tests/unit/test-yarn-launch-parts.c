@@ -617,7 +617,7 @@ static bool is_good(struct nm_yarn_dirs *dirs, const struct nm_yarn_settings *s)
 }
 
 /* The test doesn't know how full this disk is. It is more than -1 % and at most 100 % full. */
-static void test_a_disk_above_its_limit_is_bad(void **state)
+static void test_a_disk_above_its_use_limit_is_bad(void **state)
 {
     char name[] = "/tmp/nmd-yarn-disk.XXXXXX";
     struct nm_yarn_dir dir = {.name = mkdtemp(name), .fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
@@ -667,7 +667,7 @@ int main(void)
         cmocka_unit_test(test_settings_that_make_containers_fail_are_reported),
         cmocka_unit_test(test_the_command_has_the_retries_of_the_launch_context),
         cmocka_unit_test(test_the_version_of_java_is_found), cmocka_unit_test(test_base64_is_encoded),
-        cmocka_unit_test(test_a_disk_above_its_limit_is_bad),
+        cmocka_unit_test(test_a_disk_above_its_use_limit_is_bad),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,7 +81,7 @@ static bool has_line(const char *name, const char *line)
     for (; (at = strstr(at, line)); at++)
         if ((at == text || at[-1] == '\n') && at[size] == '\n')
             return true;
-    print_message("no line '%s' in:\n%s", line, text);
+    print_message("there is no line '%s' in:\n%s", line, text);
     return false;
 }
 

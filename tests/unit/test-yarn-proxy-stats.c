@@ -40,7 +40,7 @@ static void described(const char *schema, const json_t *value)
 
 /* ---- explanation of a placement -------------------------------------------------------------------- */
 
-static void test_an_explanation_contains_the_facts_of_the_placement(void **state)
+static void test_the_explanation_of_a_placement_contains_its_facts(void **state)
 {
     static const struct nm_yarn_alloc_node node = {"n7", 45454, "n7:8042", "/left", "", -1};
     static const struct {
@@ -468,7 +468,7 @@ static void test_the_web_page_has_all_parts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_an_explanation_contains_the_facts_of_the_placement),
+        cmocka_unit_test(test_the_explanation_of_a_placement_contains_its_facts),
         cmocka_unit_test(test_the_longest_explanation_fits_into_the_buffer),
         cmocka_unit_test_setup_teardown(test_placements_are_reported_as_json, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_placements_survive_a_restart, set_up, tear_down),

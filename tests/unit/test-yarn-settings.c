@@ -602,7 +602,7 @@ static void assert_defaults(const char *name, const char *value, const char *con
     nm_yarn_settings_free(s);
 }
 
-static void test_thresholds_are_read(void **state)
+static void test_thresholds_of_the_policy_are_read(void **state)
 {
     static const char *const both[][3] = {{"over-allocation", "memory-threshold", "0.700000000"},
                                           {"over-allocation", "cpu-threshold", "0.700000000"}};
@@ -792,7 +792,7 @@ int main(void)
         cmocka_unit_test(test_the_default_values_are_those_of_hadoop),
         cmocka_unit_test(test_settings_of_the_proxy_are_checked), cmocka_unit_test(test_policies_are_read),
         cmocka_unit_test(test_the_name_of_nmd_takes_precedence_over_that_of_hadoop),
-        cmocka_unit_test(test_the_health_script_is_used), cmocka_unit_test(test_thresholds_are_read),
+        cmocka_unit_test(test_the_health_script_is_used), cmocka_unit_test(test_thresholds_of_the_policy_are_read),
         cmocka_unit_test(test_invalid_thresholds_are_refused), cmocka_unit_test(test_the_policy_of_the_queue_is_read),
     };
 

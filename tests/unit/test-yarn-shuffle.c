@@ -83,7 +83,7 @@ static void test_without_a_manager_nm_shuffle_gets_a_nice_value(void **state)
     assert_non_null(strstr(last_message, "nm-shuffle runs at nice 10, because this host has no CPU weights"));
 }
 
-static void test_a_port_in_use_is_reported(void **state)
+static void test_a_port_of_the_shuffle_that_is_in_use_is_reported(void **state)
 {
     struct world *w = *state;
     struct nm_yarn_settings *other = read_settings(w->root, port_of(w)), *own = w->settings;
@@ -170,7 +170,7 @@ int main(void)
         TEST(test_invalid_data_of_a_job_is_refused),
         TEST(test_jobs_and_port_survive_restarts),
         TEST(test_without_a_manager_nm_shuffle_gets_a_nice_value),
-        TEST(test_a_port_in_use_is_reported),
+        TEST(test_a_port_of_the_shuffle_that_is_in_use_is_reported),
         TEST(test_an_invalid_saved_port_is_ignored),
         TEST(test_a_saved_port_that_another_process_uses_is_replaced),
         TEST(test_a_missing_nm_shuffle_program_is_reported),

@@ -291,21 +291,21 @@ static void no_rm(struct tokens_id *t)
 #define REFUSED NM_YARN_TOKEN_E_REFUSED, NM_EXCEPTION_YARN
 
 static const struct spoiled table[] = {
-    {"as it is", leave, 0, NULL, NULL},
+    {"unchanged", leave, 0, NULL, NULL},
     {"another host", other_host, INVALID, "Expected : node07:4711 Found : node7:4711"},
     {"another port", other_port, INVALID, "identifier is not valid for current Node manager"},
     {"an unknown key", unknown_key, INVALID, "illegally generated token"},
     {"no key", no_key, INVALID, "illegally generated token"},
-    {"nobody's", no_submitter, INVALID, "Invalid ContainerToken"},
-    {"half an id", half_an_id, INVALID, "Invalid ContainerToken"},
-    {"another application's", of_another, REFUSED, "appattempt_1410901177871_0001_000001 was used for starting"},
-    {"a later attempt's", of_another_attempt, 0, NULL, NULL},
+    {"without a submitter", no_submitter, INVALID, "Invalid ContainerToken"},
+    {"incomplete id", half_an_id, INVALID, "Invalid ContainerToken"},
+    {"of another application", of_another, REFUSED, "appattempt_1410901177871_0001_000001 was used for starting"},
+    {"of a later attempt", of_another_attempt, 0, NULL, NULL},
     {"expired", expired, REFUSED, "This token is expired"},
-    {"no end", without_end, REFUSED, "This token is expired"},
-    {"at its end", last_moment, 0, NULL, NULL},
-    {"a former ResourceManager's", former_rm, NM_YARN_TOKEN_E_REFUSED, NM_EXCEPTION_INVALID_CONTAINER,
+    {"without an expiry time", without_end, REFUSED, "This token is expired"},
+    {"at its expiry time", last_moment, 0, NULL, NULL},
+    {"of a former ResourceManager", former_rm, NM_YARN_TOKEN_E_REFUSED, NM_EXCEPTION_INVALID_CONTAINER,
      "container_1410901177871_0001_01_000002 rejected as it is allocated by a previous RM"},
-    {"no ResourceManager's", no_rm, NM_YARN_TOKEN_E_REFUSED, NM_EXCEPTION_INVALID_CONTAINER, "previous RM"},
+    {"without a ResourceManager", no_rm, NM_YARN_TOKEN_E_REFUSED, NM_EXCEPTION_INVALID_CONTAINER, "previous RM"},
 };
 
 static int check_start(struct world *w, struct tokens_id *t, const struct tokens_id *caller)

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Tests the zsh completions as a user sees them: an interactive zsh on its own terminal, with its own completion system, gets a line and
-# Tab. A replaced compadd prints the offered words.
+# Tests the zsh completions as a user sees them: an interactive zsh with its completion system runs on a pseudo-terminal, and receives
+# a line and the Tab key. A function that replaces compadd prints the offered words.
 
 command -v zsh >/dev/null || {
-    echo "zsh is not installed: its completions are not tried"
+    echo "zsh is not installed: the zsh completions are not tested"
     exit 77
 }
 top=$(cd "${srcdir:-.}" && pwd)
@@ -43,7 +43,7 @@ END
 cat >"$ZDOTDIR/driver" <<'END'
 zmodload zsh/zpty
 failed=0
-offer() { # LINE: what Tab offers at its end, sorted
+offer() { # LINE: prints the words that Tab offers at the end of LINE, sorted
     local out
     zpty shell zsh -i
     zpty -r -m shell out '*@ready@*'
