@@ -119,7 +119,7 @@ static void test_the_least_recently_used_resource_is_removed(void **state)
     assert_int_equal(nm_cache_bytes(c), 60);
 }
 
-static void test_the_end_of_an_application_removes_its_resources(void **state)
+static void test_the_end_of_an_application_removes_its_cached_resources(void **state)
 {
     _cleanup_(nm_cache_freep) struct nm_cache *c = nm_cache_new(100);
     struct nm_cache_key own = key_of("a"), other = key_of("a"), same_user = key_of("a");
@@ -497,7 +497,7 @@ static void test_cache_counts_match_the_model_in_random_histories(void **state)
 
 /* The cache holds the resources of thousands of containers. If each lookup and removal scanned all of them, the test
  * would take minutes. */
-static void test_many_resources_are_found_quickly(void **state)
+static void test_look_ups_among_many_resources_are_fast(void **state)
 {
     enum { MANY = 200000 };
     _cleanup_(nm_cache_freep) struct nm_cache *c = nm_cache_new(MANY);
@@ -526,7 +526,7 @@ static void test_many_resources_are_found_quickly(void **state)
 }
 
 /* Empty files use no bytes, so the cache also limits the number of entries. */
-static void test_the_number_of_entries_is_limited(void **state)
+static void test_the_number_of_cached_entries_is_limited(void **state)
 {
     enum { MORE = 100 };
     _cleanup_(nm_cache_freep) struct nm_cache *c = nm_cache_new(1);
@@ -591,13 +591,13 @@ int main(void)
         cmocka_unit_test(test_different_keys_name_different_resources),
         cmocka_unit_test(test_a_failed_fetch_is_repeated),
         cmocka_unit_test(test_the_least_recently_used_resource_is_removed),
-        cmocka_unit_test(test_the_end_of_an_application_removes_its_resources),
+        cmocka_unit_test(test_the_end_of_an_application_removes_its_cached_resources),
         cmocka_unit_test(test_each_resource_has_a_separate_path),
         cmocka_unit_test(test_a_resource_has_the_same_note_file_until_its_removal),
         cmocka_unit_test(test_a_changed_note_still_says_that_a_list_exists),
         cmocka_unit_test(test_cache_counts_match_the_model_in_random_histories),
-        cmocka_unit_test(test_many_resources_are_found_quickly),
-        cmocka_unit_test(test_the_number_of_entries_is_limited),
+        cmocka_unit_test(test_look_ups_among_many_resources_are_fast),
+        cmocka_unit_test(test_the_number_of_cached_entries_is_limited),
         cmocka_unit_test(test_the_end_of_an_application_visits_only_its_own_resources),
     };
 

@@ -20,7 +20,7 @@
 struct world {
     sd_event *event;
     struct nm_leftovers *leftovers;
-    uint64_t ids[4 * N], at_usec[4 * N]; /* the attempts and their times */
+    uint64_t ids[4 * N], at_usec[4 * N]; /* the ids of the attempts, and the times of the attempts */
     size_t n;
     const char *user; /* the user whose attempts report their results from within retry() */
     bool fails_at_once;
@@ -73,7 +73,7 @@ static void put(struct world *w, const char *user, uint64_t first, uint64_t n)
 
 /* A round has a limited number of attempts. The next pause begins after the last result. Items that failed go to the
  * end of the list. */
-static void test_a_round_has_a_limited_number_of_attempts(void **state)
+static void test_each_round_of_removals_has_a_limited_number_of_attempts(void **state)
 {
     struct world *w = *state;
 
@@ -145,7 +145,7 @@ static void test_items_of_one_user_do_not_delay_items_of_other_users(void **stat
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_a_round_has_a_limited_number_of_attempts),
+        TEST(test_each_round_of_removals_has_a_limited_number_of_attempts),
         TEST(test_pauses_between_attempts_grow_up_to_a_maximum),
         TEST(test_items_of_one_user_do_not_delay_items_of_other_users),
     };

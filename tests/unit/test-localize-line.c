@@ -61,7 +61,7 @@ static void test_a_user_leaves_one_slot_for_other_users(void **state)
 
 /* The next item is that of the user with the fewest running items. Among users with equally many running items, the
  * first arrival starts first, whatever the length of the users' queues. */
-static void test_the_user_with_the_fewest_running_items_is_next(void **state)
+static void test_the_next_item_is_of_the_user_with_the_fewest_running_items(void **state)
 {
     struct world w = {0};
     struct nm_line_item *a[3], *b, *c;
@@ -132,7 +132,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_user_leaves_one_slot_for_other_users),
-        cmocka_unit_test(test_the_user_with_the_fewest_running_items_is_next),
+        cmocka_unit_test(test_the_next_item_is_of_the_user_with_the_fewest_running_items),
         cmocka_unit_test(test_running_items_of_many_users_are_limited),
         cmocka_unit_test(test_the_slot_of_a_written_off_item_is_free_for_other_users),
     };

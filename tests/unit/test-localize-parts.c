@@ -188,7 +188,7 @@ static void test_invalid_uris_are_refused(void **state)
     }
 }
 
-static void test_a_redirect_of_webhdfs_is_parsed(void **state)
+static void test_a_redirect_in_a_webhdfs_reply_is_parsed(void **state)
 {
     _cleanup_free_ char *mended = NULL;
 
@@ -207,7 +207,7 @@ static void test_a_redirect_of_webhdfs_is_parsed(void **state)
     "{\"FileStatus\":{\"accessTime\":1,\"type\":\"" type "\",\"length\":" length ",\"modificationTime\":" modified \
     ",\"permission\":\"" mode "\"}}"
 
-static void test_a_status_of_webhdfs_is_parsed(void **state)
+static void test_a_file_status_in_a_webhdfs_reply_is_parsed(void **state)
 {
     static const char *const bad[] = {
         "", "{}", "{\"FileStatus\":{}}", STATUS("FILE", "-1", "1", "644"), STATUS("FILE", "1", "-1", "644"),
@@ -262,7 +262,7 @@ static void test_names_in_a_webhdfs_listing_stay_inside_the_directory(void **sta
     nm_webhdfs_list_done(&list);
 }
 
-static void test_an_error_of_webhdfs_is_described(void **state)
+static void test_the_error_in_a_webhdfs_reply_is_reported(void **state)
 {
     static const char standby[] = "{\"RemoteException\":{\"exception\":\"StandbyException\",\"javaClassName\":\"x\","
                                   "\"message\":\"Operation category READ is not supported in state standby\"}}";
@@ -337,13 +337,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_work_list_is_parsed),
         cmocka_unit_test(test_an_invalid_work_list_is_refused),
-        cmocka_unit_test(test_a_redirect_of_webhdfs_is_parsed),
+        cmocka_unit_test(test_a_redirect_in_a_webhdfs_reply_is_parsed),
         cmocka_unit_test(test_uris_are_parsed),
         cmocka_unit_test(test_host_names_ignore_case_and_service_names_do_not),
         cmocka_unit_test(test_invalid_uris_are_refused),
-        cmocka_unit_test(test_a_status_of_webhdfs_is_parsed),
+        cmocka_unit_test(test_a_file_status_in_a_webhdfs_reply_is_parsed),
         cmocka_unit_test(test_names_in_a_webhdfs_listing_stay_inside_the_directory),
-        cmocka_unit_test(test_an_error_of_webhdfs_is_described),
+        cmocka_unit_test(test_the_error_in_a_webhdfs_reply_is_reported),
         cmocka_unit_test(test_names_that_lead_out_of_the_directory_are_refused),
         cmocka_unit_test(test_links_that_lead_out_of_the_directory_are_refused),
         cmocka_unit_test(test_archives_are_recognized_by_name),

@@ -285,7 +285,7 @@ static void test_an_error_of_hdfs_is_reported(void **state)
 }
 
 /* A name node redirects to a data node on this host, unless the request names this data node as failed. */
-static void test_failed_data_nodes_are_excluded(void **state)
+static void test_failed_data_nodes_are_excluded_from_the_next_request(void **state)
 {
     (void)state;
     fetch_hdfs("copies", RESOURCE("FILE"));
@@ -311,7 +311,7 @@ static void test_the_failure_of_all_data_nodes_is_reported(void **state)
 static void test_an_observer_name_node_with_old_state_is_skipped(void **state)
 {
     static const struct {
-        const char *second, *failure; /* NULL: the fetch succeeds */
+        const char *second, *failure; /* part of the error message; NULL: the fetch succeeds */
     } cases[] = {{"", NULL}, {"/p", "AccessControlException"}, {"/s", "FileNotFoundException"},
                  {"/o", "FileNotFoundException"}};
 
@@ -356,7 +356,7 @@ static void test_a_second_name_node_that_hangs_delays_an_error_only_briefly(void
 
 /* The test's server doesn't support TLS, so a fetch with TLS fails. nm-localizer sets the trusted certificates before
  * the fetch fails. */
-static void test_a_fetch_with_tls_needs_a_server_with_tls(void **state)
+static void test_a_fetch_with_tls_from_a_server_without_tls_fails(void **state)
 {
     _cleanup_free_ char *uri = print("webhdfs://127.0.0.1:%u/d/a%%20b", server.port);
 
@@ -402,11 +402,11 @@ int main(void)
         TEST(test_a_directory_is_fetched_from_hdfs),
         TEST(test_an_invalid_directory_listing_of_hdfs_is_refused),
         TEST(test_an_error_of_hdfs_is_reported),
-        TEST(test_failed_data_nodes_are_excluded),
+        TEST(test_failed_data_nodes_are_excluded_from_the_next_request),
         TEST(test_the_failure_of_all_data_nodes_is_reported),
         TEST(test_an_observer_name_node_with_old_state_is_skipped),
         TEST(test_a_second_name_node_that_hangs_delays_an_error_only_briefly),
-        TEST(test_a_fetch_with_tls_needs_a_server_with_tls),
+        TEST(test_a_fetch_with_tls_from_a_server_without_tls_fails),
         TEST(test_a_fetch_with_only_standby_name_nodes_is_an_error),
         TEST(test_a_file_is_fetched_over_webhdfs),
     };

@@ -26,7 +26,7 @@ enum packing { TAR, TAR_GZ, TAR_GZ_GZ, TAR_XZ, ZIP };
 struct member {
     unsigned type; /* AE_IF...; 0: the entry is a hard link */
     const char *name;
-    const char *text; /* content, or target of a link */
+    const char *text; /* content of a file, or target of a link */
     uint64_t zeros;   /* number of zeros to write instead of the content */
     unsigned mode;
 };
@@ -362,7 +362,7 @@ static void test_a_hard_link_that_leads_out_is_refused(void **state)
 }
 
 /* An absolute target of a hard link is looked up below the directory. There is no such file there. */
-static void test_an_absolute_hard_link_stays_inside(void **state)
+static void test_an_absolute_target_of_a_hard_link_is_searched_inside_only(void **state)
 {
     PACK(*state, TAR, {0, "a", "/etc/passwd", 0, 0});
     assert_refused(*state, -EBADMSG, "the target of the hard link is not a file of the archive");
@@ -434,7 +434,7 @@ static void test_copied_bytes_count_against_the_limit(void **state)
 }
 
 /* Names are used as bytes, even if the archive marks them as text. */
-static void test_names_of_a_tar_are_bytes(void **state)
+static void test_names_in_a_tar_are_used_as_bytes(void **state)
 {
     struct world *w = *state;
     locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0), before = uselocale(utf8);
@@ -469,7 +469,7 @@ static void say_utf8(struct world *w, bool is_utf8)
     (void)munmap(map, (size_t)size);
 }
 
-static void test_names_of_a_zip_are_unpacked(void **state)
+static void test_names_in_a_zip_with_the_utf8_flag_are_unpacked(void **state)
 {
     struct world *w = *state;
 
@@ -482,7 +482,7 @@ static void test_names_of_a_zip_are_unpacked(void **state)
 }
 
 /* A name without the UTF-8 flag is used as bytes. */
-static void test_names_of_a_zip_without_utf8_are_bytes(void **state)
+static void test_names_in_a_zip_without_the_utf8_flag_are_used_as_bytes(void **state)
 {
     struct world *w = *state;
 
@@ -493,7 +493,7 @@ static void test_names_of_a_zip_without_utf8_are_bytes(void **state)
     assert_file(w, "\x81\xff", "two");
 }
 
-static void test_invalid_names_of_a_zip_are_refused(void **state)
+static void test_invalid_names_in_a_zip_are_refused(void **state)
 {
     PACK(*state, ZIP, {AE_IFREG, "\xc3\xff", "one", 0, 0});
     say_utf8(*state, true);
@@ -612,13 +612,13 @@ int main(void)
         TEST(test_an_entry_below_a_symlink_that_stays_inside_is_unpacked),
         TEST(test_a_file_replaces_a_symlink),
         TEST(test_a_hard_link_that_leads_out_is_refused),
-        TEST(test_an_absolute_hard_link_stays_inside),
+        TEST(test_an_absolute_target_of_a_hard_link_is_searched_inside_only),
         TEST(test_a_hard_link_to_a_symlink_is_unpacked),
         TEST(test_a_hard_link_through_a_symlink_is_refused),
-        TEST(test_names_of_a_tar_are_bytes),
-        TEST(test_names_of_a_zip_are_unpacked),
-        TEST(test_names_of_a_zip_without_utf8_are_bytes),
-        TEST(test_invalid_names_of_a_zip_are_refused),
+        TEST(test_names_in_a_tar_are_used_as_bytes),
+        TEST(test_names_in_a_zip_with_the_utf8_flag_are_unpacked),
+        TEST(test_names_in_a_zip_without_the_utf8_flag_are_used_as_bytes),
+        TEST(test_invalid_names_in_a_zip_are_refused),
         TEST(test_a_device_is_refused),
         TEST(test_a_fifo_is_refused),
         TEST(test_a_file_in_place_of_a_directory_is_an_error),

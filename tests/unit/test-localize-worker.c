@@ -247,7 +247,7 @@ static void test_files_are_copied_where_fast_copies_are_not_supported(void **sta
     is_poor = false;
     assert_int_equal(status, NM_WORKER_SOME_FAILED);
     assert_non_null(strstr(output, "File exists"));
-    assert_true(is_there("10/a")); /* and the existing file is unchanged */
+    assert_true(is_there("10/a")); /* the existing file is unchanged */
 }
 
 /* A jar with a pattern becomes a directory that contains the unpacked files and the jar. */
@@ -292,7 +292,7 @@ static void test_a_file_whose_name_is_not_that_of_an_archive_is_copied(void **st
     assert_done("10/words.txt", "text");
 }
 
-static void test_invalid_targets_are_refused(void **state)
+static void test_invalid_targets_of_resources_are_refused(void **state)
 {
     _cleanup_free_ char *left = path_of("10_tmp/d"), *tmp = path_of("10_tmp"), *work = NULL;
 
@@ -314,7 +314,7 @@ static void test_invalid_targets_are_refused(void **state)
     assert_non_null(strstr(output, "can't write"));
 }
 
-static void test_missing_parents_are_made(void **state)
+static void test_missing_parent_directories_are_made(void **state)
 {
     _cleanup_free_ char *work = print("{\"resources\":[{\"uri\":\"file://%s/a\"," RESOURCE("FILE")
                                       ",\"target\":\"%s/x/y/10\"}]}", root, root);
@@ -365,7 +365,7 @@ static void test_a_failed_resource_does_not_prevent_the_fetch_of_others(void **s
 
 /* A check of a fetched tree fails only if files are missing. An unreadable list of files is no reason to fetch the
  * resource again. */
-static void test_a_check_fails_only_for_missing_files(void **state)
+static void test_a_check_of_a_tree_fails_only_for_missing_files(void **state)
 {
     _cleanup_free_ char *work = print("{\"checks\":[\"%s/10\",\"%s/none/11\"],\"resources\":[]}", root, root);
     _cleanup_free_ char *file = path_of("10/d/a"), *list = path_of("10/.nmd-list");
@@ -393,8 +393,8 @@ static void test_a_check_fails_only_for_missing_files(void **state)
     assert_non_null(strstr(output, "{\"check\":0,\"state\":\"done\",\"bytes\":0}"));
 }
 
-/* A single file needs no list. */
-static void test_a_single_file_needs_no_list(void **state)
+/* A check of a single file needs no list of files. */
+static void test_a_check_of_a_single_file_needs_no_list_of_files(void **state)
 {
     (void)state;
     make_source("a", "text");
@@ -527,12 +527,12 @@ int main(void)
         TEST(test_a_jar_with_a_pattern_is_unpacked),
         TEST(test_files_are_copied_where_fast_copies_are_not_supported),
         TEST(test_a_file_whose_name_is_not_that_of_an_archive_is_copied),
-        TEST(test_invalid_targets_are_refused),
+        TEST(test_invalid_targets_of_resources_are_refused),
         TEST(test_a_failed_resource_does_not_prevent_the_fetch_of_others),
-        TEST(test_missing_parents_are_made),
+        TEST(test_missing_parent_directories_are_made),
         TEST(test_directory_trees_are_removed),
-        TEST(test_a_check_fails_only_for_missing_files),
-        TEST(test_a_single_file_needs_no_list),
+        TEST(test_a_check_of_a_tree_fails_only_for_missing_files),
+        TEST(test_a_check_of_a_single_file_needs_no_list_of_files),
         TEST(test_an_invalid_work_list_is_refused),
         TEST(test_a_directory_is_copied),
         TEST(test_a_public_directory_is_readable_by_all),

@@ -270,7 +270,7 @@ static void flood(unsigned lines)
 
 /* Each turn of the event loop reports progress to the request at most once. All its resources are complete when the
  * fetch is complete. */
-static void test_each_turn_reports_progress_once(void **state)
+static void test_each_turn_of_the_event_loop_reports_progress_at_most_once(void **state)
 {
     static const enum nm_visibility all[] = {NM_VISIBILITY_PRIVATE, NM_VISIBILITY_PUBLIC};
     struct world *w = *state;
@@ -350,7 +350,7 @@ int main(void)
         TEST_MANY(test_all_resources_are_fetched_found_and_removed),
         TEST_MANY(test_the_first_failed_fetch_ends_the_request),
         TEST_MANY(test_a_cancelled_request_starts_no_more_fetches),
-        TEST_MANY(test_each_turn_reports_progress_once),
+        TEST_MANY(test_each_turn_of_the_event_loop_reports_progress_at_most_once),
         TEST_MANY(test_the_pipe_of_a_killed_worker_is_read_in_one_turn),
         TEST_MANY(test_a_failed_fetch_is_repeated_for_the_next_request),
     };

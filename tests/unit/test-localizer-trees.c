@@ -172,7 +172,7 @@ static void test_an_incomplete_tree_is_fetched_again(void **state)
 
 /* A container may write into its user's tree. Additional files and files that have grown don't make the tree
  * invalid. */
-static void test_a_tree_with_more_files_is_complete(void **state)
+static void test_a_tree_with_additional_files_counts_as_complete(void **state)
 {
     struct world *w = *state;
 
@@ -190,7 +190,7 @@ static void test_a_tree_with_more_files_is_complete(void **state)
 
 /* The note is that of an earlier nmd, which wrote no lists of files. The tree then counts as complete unless it is
  * empty. */
-static void test_a_tree_without_a_list_is_complete_unless_empty(void **state)
+static void test_a_tree_without_a_list_of_files_is_complete_unless_empty(void **state)
 {
     struct world *w = *state;
 
@@ -311,8 +311,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_an_incomplete_tree_is_fetched_again),
-        TEST(test_a_tree_with_more_files_is_complete),
-        TEST(test_a_tree_without_a_list_is_complete_unless_empty),
+        TEST(test_a_tree_with_additional_files_counts_as_complete),
+        TEST(test_a_tree_without_a_list_of_files_is_complete_unless_empty),
         TEST(test_only_the_check_of_a_tree_starts_a_worker),
         TEST(test_a_public_tree_is_checked_as_the_user_who_comes_first),
         TEST(test_a_request_that_waits_for_a_check_can_be_cancelled),

@@ -61,7 +61,7 @@ static void test_a_public_resource_does_not_wait_for_a_fetch_that_hangs(void **s
     give_back(&again);
 }
 
-static void test_a_public_resource_does_not_wait_for_private_ones(void **state)
+static void test_a_public_resource_does_not_wait_for_private_resources(void **state)
 {
     struct world *w = *state;
     const char *uri = popular;
@@ -205,7 +205,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_a_public_resource_does_not_wait_for_a_fetch_that_hangs),
-        TEST(test_a_public_resource_does_not_wait_for_private_ones),
+        TEST(test_a_public_resource_does_not_wait_for_private_resources),
         TEST(test_a_fetch_for_two_users_continues_if_one_cancels),
         TEST(test_a_resource_is_not_fetched_if_both_users_cancel),
         TEST(test_a_worker_that_writes_too_many_replies_is_killed),

@@ -44,7 +44,7 @@ static void test_a_resource_is_fetched_once_for_all_requests(void **state)
 
 /* A resource that another request has begun to fetch counts as fetched. Two equal names in a request are one
  * resource. */
-static void test_resources_count_as_fetched_or_cached(void **state)
+static void test_statistics_count_resources_as_fetched_or_cached(void **state)
 {
     static const char *const uris[] = {"x:f-10", "x:g-20", "x:f-10"};
     struct nm_localizer_counts n;
@@ -451,7 +451,7 @@ static void replace_by_link(struct world *w)
 
 /* A cleaner of temporary files has removed the resource. A container that already uses the resource isn't affected. The
  * next request fetches the resource again. The note on disk records this for the next nmd. */
-static void test_a_lost_resource_is_fetched_again(void **state)
+static void test_a_resource_removed_from_the_disk_is_fetched_again(void **state)
 {
     static void (*const ways[])(struct world *) = {cut_file, replace_by_empty_directory, leave_directories,
                                                   make_many_directories, replace_by_link, remove_all};
@@ -488,7 +488,7 @@ static void test_a_lost_resource_is_fetched_again(void **state)
 
 /* The resource has more directories than the check reads, and each has a file. The first file that is found is
  * enough. */
-static void test_a_resource_of_many_directories_is_not_lost(void **state)
+static void test_a_resource_with_many_directories_is_not_taken_for_empty(void **state)
 {
     struct world *w = *state;
     char path[120];
@@ -620,7 +620,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_a_resource_is_fetched_once_for_all_requests),
-        TEST(test_resources_count_as_fetched_or_cached),
+        TEST(test_statistics_count_resources_as_fetched_or_cached),
         TEST(test_each_visibility_has_a_separate_directory),
         TEST(test_a_failed_fetch_is_reported),
         TEST(test_an_invalid_request_is_refused),
@@ -632,8 +632,8 @@ int main(void)
         TEST(test_a_removal_does_not_wait_for_fetches_of_its_user),
         TEST(test_a_stopped_worker_is_killed),
         TEST(test_a_resource_whose_fetch_is_being_cancelled_is_fetched_again),
-        TEST(test_a_lost_resource_is_fetched_again),
-        TEST(test_a_resource_of_many_directories_is_not_lost),
+        TEST(test_a_resource_removed_from_the_disk_is_fetched_again),
+        TEST(test_a_resource_with_many_directories_is_not_taken_for_empty),
         TEST(test_a_resource_removed_after_its_request_was_answered_is_reported),
         TEST(test_a_failed_removal_is_repeated),
         TEST(test_fetched_resources_survive_a_restart_of_nmd),

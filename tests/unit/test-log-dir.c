@@ -97,7 +97,7 @@ static void test_only_a_plain_log_file_is_opened(void **state)
 }
 
 /* The log is a hard link to a file of another user, or another directory has replaced the log directory. */
-static void test_a_file_of_another_user_is_not_opened(void **state)
+static void test_a_log_file_of_another_user_is_not_opened(void **state)
 {
     struct manager_world *w = *state;
     char dir[128], moved[128];
@@ -157,7 +157,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         TEST(test_only_a_plain_log_file_is_opened),
-        TEST(test_a_file_of_another_user_is_not_opened),
+        TEST(test_a_log_file_of_another_user_is_not_opened),
         TEST(test_output_to_the_shim_is_the_log_only_without_a_log_file),
         TEST(test_an_invalid_log_directory_is_refused),
     };

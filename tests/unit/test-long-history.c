@@ -94,7 +94,7 @@ static void add(struct nm_long_history *h, uint64_t now)
     assert_in_range(nm_long_history_add(h, &p), 0, 1);
 }
 
-static void test_the_text_contains_each_point(void **state)
+static void test_the_text_of_the_history_contains_each_point(void **state)
 {
     struct nm_history_point p = {.at_usec = INT64_MAX, .realtime_usec = INT64_MAX, .guaranteed_running = UINT16_MAX,
                                  .opportunistic_running = UINT16_MAX, .paused = UINT16_MAX, .queued = UINT16_MAX,
@@ -118,10 +118,10 @@ static void test_the_text_contains_each_point(void **state)
         assert_int_equal(nm_long_history_parse(copy, &q), -EBADMSG);
     }
     memcpy(copy, text, sizeof copy);
-    strcat(copy, " 1"); /* one number more than the format has */
+    strcat(copy, " 1"); /* one number more than the format permits */
     assert_int_equal(nm_long_history_parse(copy, &q), -EBADMSG);
     memcpy(copy, text, sizeof copy);
-    *strrchr(copy, ' ') = '\0'; /* one number less than the format has */
+    *strrchr(copy, ' ') = '\0'; /* one number less than the format requires */
     assert_int_equal(nm_long_history_parse(copy, &q), -EBADMSG);
 }
 
@@ -148,7 +148,7 @@ static void test_a_time_span_has_one_point_per_step(void **state)
 }
 
 /* After a restart all points are present, including the point of the step that had begun. New points follow them. */
-static void test_a_restart_keeps_all_points(void **state)
+static void test_all_points_of_the_history_survive_a_restart(void **state)
 {
     struct nm_long_history *h = open_at(NOW);
     const struct nm_history *day;
@@ -197,7 +197,7 @@ static void test_points_survive_when_the_clock_is_set_back(void **state)
 
 /* One damaged slot loses one point. A file in another format, or a file that can't be written, is ignored and causes no
  * error. */
-static void test_a_damaged_slot_loses_only_one_point(void **state)
+static void test_a_damaged_slot_of_the_file_loses_only_one_point(void **state)
 {
     struct nm_long_history *h = open_at(NOW);
     unsigned n, left;
@@ -323,7 +323,7 @@ static void test_ended_applications_of_one_user_do_not_displace_those_of_others(
     assert_non_null(app_of(a, "other", 8));
     assert_non_null(app_of(a, "job-999", 7));
     assert_null(app_of(a, "job-0", 7));
-    for (unsigned i = 0; i < 1000; i++) { /* only the size of the table limits root's applications */
+    for (unsigned i = 0; i < 1000; i++) { /* only the size of the table limits the number of root's applications */
         (void)snprintf(name, sizeof name, "job-%u", i);
         end_one(a, name, 0, NM_EXIT_EXITED, 0, 5000 + i);
     }
@@ -370,11 +370,11 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_text_contains_each_point),
+        cmocka_unit_test(test_the_text_of_the_history_contains_each_point),
         TEST(test_a_time_span_has_one_point_per_step),
-        TEST(test_a_restart_keeps_all_points),
+        TEST(test_all_points_of_the_history_survive_a_restart),
         TEST(test_points_survive_when_the_clock_is_set_back),
-        TEST(test_a_damaged_slot_loses_only_one_point),
+        TEST(test_a_damaged_slot_of_the_file_loses_only_one_point),
         TEST(test_ended_applications_are_counted),
         TEST(test_ended_applications_of_one_user_do_not_displace_those_of_others),
         cmocka_unit_test(test_the_text_contains_each_ended_application),

@@ -84,7 +84,7 @@ static unsigned n_turns_of(struct manager_world *w, sd_event_source *timer)
 }
 
 /* The host was suspended for eight hours. The timer expired during the suspend, and housekeeping runs once. */
-static void test_housekeeping_runs_after_a_suspend(void **state)
+static void test_housekeeping_runs_once_after_a_suspend(void **state)
 {
     struct manager_world *w = *state;
     uint64_t due;
@@ -183,7 +183,7 @@ static uint64_t counted_bytes(const struct nm_live_container *l, uint64_t now_us
 }
 
 /* A file is too long to be read for some time. The last measured figures count only for a limited time. */
-static void test_old_figures_count_for_a_limited_time(void **state)
+static void test_the_last_figures_count_for_a_limited_time_if_a_file_is_too_long(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l;
@@ -346,7 +346,7 @@ static int exec(struct manager_world *w, const struct nm_live_container *l, bool
 
 /* Each command is a child process of nmd that must be reaped. Their number is therefore limited, per container and per
  * user. */
-static void test_the_number_of_commands_is_limited(void **state)
+static void test_the_number_of_commands_run_in_containers_is_limited(void **state)
 {
     struct manager_world *w = *state;
     struct nm_problem p;
@@ -365,7 +365,7 @@ static void test_the_number_of_commands_is_limited(void **state)
         assert_non_null(strstr(p.message, "16 commands that 'exec' started in this container"));
     }
     l = submit(w, "exec sleep 1000");
-    assert_int_equal(exec(w, l, true, &p), NM_AGENT_E_CONFLICT); /* the container doesn't run yet */
+    assert_int_equal(exec(w, l, true, &p), NM_AGENT_E_CONFLICT); /* the container is not running yet */
     RUN_UNTIL(w, l->c->view.state == NM_RUNNING);
     assert_int_equal(exec(w, l, false, &p), NM_AGENT_E_UNAVAILABLE);
     assert_non_null(strstr(p.message, "64 commands that 'exec' started in your containers"));
@@ -541,7 +541,7 @@ static void test_a_node_with_unknown_cgroups_is_not_removable(void **state)
 {
     struct manager_world *w = *state;
 
-    w->m->orphans.n = 1; /* an unknown live cgroup */
+    w->m->orphans.n = 1; /* an unknown cgroup with processes */
     nm_removable_look(w->m);
     assert_int_equal(w->m->removable_since_usec, 0);
     w->m->orphans.n = 0;
@@ -612,16 +612,16 @@ static void test_an_unsaved_event_is_marked_and_written_later(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        TEST(test_housekeeping_runs_after_a_suspend),
+        TEST(test_housekeeping_runs_once_after_a_suspend),
         TEST(test_a_kill_whose_timer_can_not_be_made_skips_the_grace_period),
         TEST(test_a_drain_whose_timer_can_not_be_made_is_refused),
         TEST(test_a_drain_until_a_restart_survives_a_crash),
-        TEST(test_old_figures_count_for_a_limited_time),
+        TEST(test_the_last_figures_count_for_a_limited_time_if_a_file_is_too_long),
         TEST(test_nmd_starts_although_the_disk_is_full),
         TEST(test_the_breaker_can_be_closed_although_the_disk_is_full),
         TEST(test_a_failed_start_is_repeated_with_the_next_sample),
         TEST(test_a_failed_start_does_not_affect_the_next_start),
-        TEST(test_the_number_of_commands_is_limited),
+        TEST(test_the_number_of_commands_run_in_containers_is_limited),
         TEST(test_a_command_is_refused_if_nmd_has_no_descriptors),
         TEST(test_rounds_for_memory_events_are_limited),
         TEST(test_an_oom_kill_is_recorded_instead_of_a_kill_for_a_deadline),

@@ -13,7 +13,7 @@
 #include "rpc/local/messages.h"
 #include "rpc/local/metrics.h"
 
-/* Returns the value at a path such as "a.b.c". */
+/* Returns the JSON value at a path such as "a.b.c". */
 static const json_t *at(const json_t *j, const char *path)
 {
     char copy[128], *p = copy, *name;

@@ -128,7 +128,7 @@ static void test_memory_stat_is_parsed(void **state)
 
 /* Before Linux 5.18 memory.stat has no member for the kernel's memory, which is then a sum of other members. The sum
  * must not overflow, whatever the members' values are. */
-static void test_the_memory_of_an_older_kernel_is_a_sum(void **state)
+static void test_kernel_memory_is_a_sum_of_members_before_linux_5_18(void **state)
 {
     static const char *const parts[] = {"pagetables", "percpu", "slab_unreclaimable", "slab_reclaimable"};
     struct nm_memory_stat m = {.kernel = 77};
@@ -362,7 +362,7 @@ int main(void)
         cmocka_unit_test(test_proc_stat_is_parsed),
         cmocka_unit_test(test_cpu_stat_is_parsed),
         cmocka_unit_test(test_memory_stat_is_parsed),
-        cmocka_unit_test(test_the_memory_of_an_older_kernel_is_a_sum),
+        cmocka_unit_test(test_kernel_memory_is_a_sum_of_members_before_linux_5_18),
         cmocka_unit_test(test_memory_in_use_is_computed),
         cmocka_unit_test(test_a_file_with_one_counter_is_parsed),
         cmocka_unit_test(test_the_status_of_a_process_is_parsed),

@@ -125,7 +125,7 @@ static void test_a_column_of_sentences_is_never_cut(void **state)
                              "    little\n");
 }
 
-static void test_important_columns_are_cut_last(void **state)
+static void test_the_most_important_columns_are_cut_last(void **state)
 {
     (void)state;
     check_spared(60, "ID                                          NAME  STATE  AGE\n"
@@ -250,7 +250,7 @@ static void test_a_message_takes_more_rows_on_a_narrower_terminal(void **state)
         assert_int_equal(nm_term_rows(cases[i].text, cases[i].width), cases[i].rows);
 }
 
-static void test_values_are_read_from_json(void **state)
+static void test_values_at_paths_are_read_from_json(void **state)
 {
     json_t *j = json_loads(
         "{\"a\":{\"b\":{\"n\":7,\"r\":1.5,\"big\":1e30,\"minus\":-4,\"s\":\"x\",\"t\":true,"
@@ -454,14 +454,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_table_has_aligned_columns),
-        cmocka_unit_test(test_important_columns_are_cut_last),
+        cmocka_unit_test(test_the_most_important_columns_are_cut_last),
         cmocka_unit_test(test_a_bar_shows_use_and_thresholds),
         cmocka_unit_test(test_a_column_of_sentences_is_never_cut),
         cmocka_unit_test(test_a_text_is_cut_to_columns),
         cmocka_unit_test(test_the_nearest_word_is_suggested),
         cmocka_unit_test(test_a_text_is_wrapped_between_words),
         cmocka_unit_test(test_a_message_takes_more_rows_on_a_narrower_terminal),
-        cmocka_unit_test(test_values_are_read_from_json),
+        cmocka_unit_test(test_values_at_paths_are_read_from_json),
         cmocka_unit_test(test_the_reason_of_a_wait_contains_the_amounts),
         cmocka_unit_test(test_the_reason_states_the_sum_of_use_and_request),
         cmocka_unit_test(test_a_request_too_large_alone_or_with_others_has_the_same_text),

@@ -170,7 +170,7 @@ static void test_keys_scroll_the_rows_and_change_the_period(void **state)
     assert_true(nm_top_key(&t, NM_KEY_PAGE_DOWN));
     assert_int_equal(t.first, 11);
     assert_true(nm_top_key(&t, NM_KEY_PAGE_DOWN));
-    assert_int_equal(t.first, 15); /* the last page is full */
+    assert_int_equal(t.first, 15); /* the last page is completely filled with rows */
     t.n = 20;                      /* five containers have ended since then */
     nm_top_fit(&t, 10);
     assert_int_equal(t.first, 10);

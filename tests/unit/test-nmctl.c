@@ -26,7 +26,7 @@
 static const struct {
     const char *argv[10];
     int status;
-    const char *out, *err; /* substrings of stdout and stderr */
+    const char *out, *err; /* substrings that stdout and stderr must contain */
 } words[] = {
     {{"nmctl"}, 2, "", "a verb is missing"},
     {{"nmctl", "lits"}, 2, "", "there is no verb 'lits'; did you mean 'list'?"},

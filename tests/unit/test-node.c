@@ -141,7 +141,7 @@ static void test_an_interval_in_which_the_number_of_cpus_changes_has_no_cpu_rate
     fake_tree_done(&proc);
 }
 
-static void test_a_missing_directory_is_an_error(void **state)
+static void test_a_missing_proc_directory_is_an_error(void **state)
 {
     struct nm_node_sampler *s = NULL;
     struct fake_tree proc;
@@ -181,7 +181,7 @@ static void test_each_failed_allocation_is_an_error(void **state)
 }
 
 /* A sample succeeds without the pressure files. Without any of the other files, the sample fails. */
-static void test_only_pressure_files_may_be_missing(void **state)
+static void test_only_the_pressure_files_of_proc_may_be_missing(void **state)
 {
     _cleanup_(nm_node_sampler_freep) struct nm_node_sampler *s = NULL;
     struct nm_node_sample n = {.at_usec = 5};
@@ -247,7 +247,7 @@ static void test_the_limit_of_tasks_is_the_smaller_of_two_kernel_figures(void **
     assert_int_equal(nm_tasks_max("/nonexistent", &max), -ENOENT);
 }
 
-static void test_the_real_node_is_sampled(void **state)
+static void test_a_sample_of_the_real_proc_is_plausible(void **state)
 {
     _cleanup_(nm_node_sampler_freep) struct nm_node_sampler *s = NULL;
     struct nm_node_sample n;
@@ -268,11 +268,11 @@ int main(void)
         cmocka_unit_test(test_the_cpu_use_is_measured_between_two_samples),
         cmocka_unit_test(test_memory_and_pressure_are_sampled),
         cmocka_unit_test(test_an_interval_in_which_the_number_of_cpus_changes_has_no_cpu_rate),
-        cmocka_unit_test(test_a_missing_directory_is_an_error),
+        cmocka_unit_test(test_a_missing_proc_directory_is_an_error),
         cmocka_unit_test(test_each_failed_allocation_is_an_error),
-        cmocka_unit_test(test_only_pressure_files_may_be_missing),
+        cmocka_unit_test(test_only_the_pressure_files_of_proc_may_be_missing),
         cmocka_unit_test(test_the_limit_of_tasks_is_the_smaller_of_two_kernel_figures),
-        cmocka_unit_test(test_the_real_node_is_sampled),
+        cmocka_unit_test(test_a_sample_of_the_real_proc_is_plausible),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

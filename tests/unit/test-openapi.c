@@ -273,7 +273,7 @@ static void test_each_answer_matches_its_description(void **state)
 }
 
 /* Tests the checker of this test: it must find each of these errors. */
-static void test_the_checker_finds_each_error(void **state)
+static void test_the_checker_of_answers_finds_each_error(void **state)
 {
     static const struct {
         const char *json, *found;
@@ -354,7 +354,7 @@ int main(void)
         cmocka_unit_test(test_each_described_route_exists),
         cmocka_unit_test(test_each_described_member_of_a_submission_is_accepted),
         cmocka_unit_test_setup_teardown(test_each_answer_matches_its_description, fixture_setup, fixture_teardown),
-        cmocka_unit_test(test_the_checker_finds_each_error),
+        cmocka_unit_test(test_the_checker_of_answers_finds_each_error),
         cmocka_unit_test(test_each_event_matches_its_description),
         cmocka_unit_test(test_each_value_of_an_enum_is_described),
     };

@@ -170,7 +170,7 @@ static void limit_files(rlim_t bytes)
 
 /* A write that fails because of the process' limit on file sizes is reported with this limit, and not as a full
  * disk. */
-static void test_a_write_beyond_the_process_limit_is_reported(void **state)
+static void test_a_write_beyond_the_file_size_limit_of_the_process_is_reported(void **state)
 {
     char tail[300];
     struct nm_output o;
@@ -265,7 +265,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_failed_write_loses_only_the_output_of_this_write),
         cmocka_unit_test(test_lost_output_is_reported),
-        cmocka_unit_test(test_a_write_beyond_the_process_limit_is_reported),
+        cmocka_unit_test(test_a_write_beyond_the_file_size_limit_of_the_process_is_reported),
         cmocka_unit_test(test_after_a_failed_call_a_log_can_still_be_shortened),
         cmocka_unit_test(test_a_log_is_not_shortened_if_memory_can_not_be_allocated),
     };

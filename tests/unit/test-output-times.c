@@ -77,7 +77,7 @@ static off_t size_on_disk(void)
     return st.st_size;
 }
 
-static void test_the_time_of_a_byte_is_found(void **state)
+static void test_the_time_at_which_a_byte_was_written_is_found(void **state)
 {
     struct nm_output_times t = NM_OUTPUT_TIMES_NULL;
     struct nm_output_times_reader r;
@@ -91,7 +91,7 @@ static void test_the_time_of_a_byte_is_found(void **state)
     note(&t, 10, 0);
     now_usec += 1000;
     note(&t, 20, 0);
-    now_usec -= 5000000; /* the clock is set back */
+    now_usec -= 5000000; /* the clock is set back by five seconds */
     note(&t, 30, 0);
     nm_output_times_close(&t);
     nm_output_times_reader_init(&r, open_times());
@@ -266,7 +266,7 @@ static void test_nmd_continues_the_file_of_a_killed_shim(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_the_time_of_a_byte_is_found, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_time_at_which_a_byte_was_written_is_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_byte_before_the_first_recorded_time_has_no_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_number_of_recorded_times_is_limited, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_cutting_a_log_removes_the_recorded_times_of_the_cut_part,

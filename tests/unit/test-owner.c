@@ -478,7 +478,7 @@ static void on_state(const struct nm_event *e, void *userdata)
     strcat(told, nm_state_name(e->to));
 }
 
-static void test_a_prepared_container_starts(void **state)
+static void test_a_container_starts_after_its_owner_has_prepared_it(void **state)
 {
     _cleanup_(nm_subscription_freep) struct nm_subscription *subscription = NULL;
     struct manager_world *w = *state;
@@ -512,7 +512,7 @@ static void test_a_prepared_container_starts(void **state)
 }
 
 /* The command of the container has not been started, so there is no process to kill. */
-static void test_a_container_in_preparation_ends_without_a_kill(void **state)
+static void test_a_container_in_preparation_is_ended_without_a_kill(void **state)
 {
     struct nm_submit s = request(NM_OPPORTUNISTIC);
     struct manager_world *w = *state;
@@ -542,7 +542,7 @@ static void test_a_container_in_preparation_ends_without_a_kill(void **state)
 
 /* Prepared containers are also restored from the snapshot alone. A prepared container accepts the same requests as a
  * queued container. */
-static void test_a_prepared_container_is_restored(void **state)
+static void test_a_prepared_container_is_restored_after_a_restart(void **state)
 {
     struct nm_submit s = request(NM_GUARANTEED);
     struct manager_world *w = *state;
@@ -696,7 +696,7 @@ static void acknowledge_and_die(struct manager_world *w)
 }
 
 /* A change that nmd has reported to the owner as done is still done after a crash of nmd. */
-static void test_a_reported_change_survives_a_crash(void **state)
+static void test_a_change_reported_to_the_owner_survives_a_crash_of_nmd(void **state)
 {
     struct manager_world *w = *state;
 
@@ -736,12 +736,12 @@ int main(void)
         TEST(test_the_total_size_of_blobs_is_limited),
         TEST(test_a_result_is_kept_until_its_acknowledgement),
         TEST(test_the_number_of_unacknowledged_results_is_limited),
-        TEST(test_a_prepared_container_starts),
-        TEST(test_a_container_in_preparation_ends_without_a_kill),
-        TEST(test_a_prepared_container_is_restored),
+        TEST(test_a_container_starts_after_its_owner_has_prepared_it),
+        TEST(test_a_container_in_preparation_is_ended_without_a_kill),
+        TEST(test_a_prepared_container_is_restored_after_a_restart),
         TEST(test_an_unhealthy_node_starts_no_container),
         TEST(test_a_queue_limit_of_zero_affects_only_queued_containers),
-        TEST(test_a_reported_change_survives_a_crash),
+        TEST(test_a_change_reported_to_the_owner_survives_a_crash_of_nmd),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@
 struct row {
     const char *text;
     int result;
-    uint64_t value; /* valid if the result is 0 */
+    uint64_t value; /* this value is valid if the result is 0 */
 };
 
 static void check(const struct row *row, int result, uint64_t value)
@@ -211,7 +211,7 @@ static void test_fractions_are_parsed(void **state)
     }
 }
 
-static void test_names_are_checked(void **state)
+static void test_valid_names_are_accepted_and_invalid_ones_refused(void **state)
 {
     static const char *const good[] = {
         "a",
@@ -322,7 +322,7 @@ int main(void)
         cmocka_unit_test(test_durations_are_parsed), cmocka_unit_test(test_vcores_are_parsed),
         cmocka_unit_test(test_booleans_are_parsed),
         cmocka_unit_test(test_fractions_are_parsed),
-        cmocka_unit_test(test_names_are_checked),
+        cmocka_unit_test(test_valid_names_are_accepted_and_invalid_ones_refused),
         cmocka_unit_test(test_names_of_users_are_checked),
         cmocka_unit_test(test_values_are_formatted),
         cmocka_unit_test(test_percentages_are_formatted),

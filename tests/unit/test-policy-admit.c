@@ -16,7 +16,7 @@ static void test_the_use_of_each_container_is_estimated(void **state)
         enum nm_state state;
         bool admitted, over_allocation;
         unsigned age_seconds, samples, state_samples;
-        double measured, last_cpu, memory, cpu; /* of a container that requests 20 */
+        double measured, last_cpu, memory, cpu; /* use of a container that requests 20 */
     } cases[] = {
         {"queued", NM_SCHEDULED, false, true, 0, 0, 0, 0, 0, 0, 0},
         {"being launched", NM_SCHEDULED, true, true, 60, 9, 0, 0, 0, 20, 20},
@@ -114,7 +114,7 @@ static void test_use_of_the_system_counts_as_use_of_the_node(void **state)
 }
 
 /* In a CHANGE round the node's figures are older than the last starts and ends. Each start or end counts once. */
-static void test_a_change_round_corrects_the_old_sample(void **state)
+static void test_a_change_round_adds_starts_and_ends_since_the_last_sample(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *gone = node_run(n, O, 30, 30), *frozen = node_run(n, O, 20, 20);
@@ -152,7 +152,7 @@ static void test_opportunistic_containers_are_admitted_by_allocation_or_use(void
     static const struct {
         const char *what;
         bool over_allocation;
-        double allocated, used_memory, used_cpu; /* of one guaranteed container */
+        double allocated, used_memory, used_cpu; /* figures of one guaranteed container */
         double memory, cpu;                      /* the request of the queued container */
         enum nm_reason admitted, queue_reason;
     } cases[] = {
@@ -317,7 +317,7 @@ static void test_a_guaranteed_container_waits_only_for_memory_that_can_be_freed(
     assert_reason(n->verdict.guaranteed_reason, NM_REASON_NONE);
 }
 
-static void test_allocations_of_containers_being_killed_count(void **state)
+static void test_containers_being_killed_count_in_the_allocation(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *dying = node_run(n, G, 80, 10), *g, *o = node_queue(n, O, 1, 1);
@@ -666,7 +666,7 @@ static void test_opportunistic_containers_share_cpu_if_the_kernel_enforces_promi
 }
 
 /* A paused container also has priority if opportunistic containers share CPU. */
-static void test_a_paused_container_has_priority_with_shared_cpu(void **state)
+static void test_a_paused_container_has_priority_if_opportunistic_ones_share_cpu(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *v;
@@ -766,7 +766,7 @@ int main(void)
         WITH_NODE(test_the_use_of_each_container_is_estimated),
         WITH_NODE(test_swapped_memory_counts_in_the_estimate),
         WITH_NODE(test_use_of_the_system_counts_as_use_of_the_node),
-        WITH_NODE(test_a_change_round_corrects_the_old_sample),
+        WITH_NODE(test_a_change_round_adds_starts_and_ends_since_the_last_sample),
         cmocka_unit_test(test_opportunistic_containers_are_admitted_by_allocation_or_use),
         WITH_NODE(test_memory_left_in_the_slice_by_ended_containers_counts_as_use),
         WITH_NODE(test_admission_by_allocation_leaves_room_for_the_system),
@@ -775,7 +775,7 @@ int main(void)
         WITH_NODE(test_a_container_counts_with_its_request_during_the_warm_up),
         WITH_NODE(test_a_guaranteed_container_is_admitted_immediately),
         WITH_NODE(test_a_guaranteed_container_waits_only_for_memory_that_can_be_freed),
-        WITH_NODE(test_allocations_of_containers_being_killed_count),
+        WITH_NODE(test_containers_being_killed_count_in_the_allocation),
         WITH_NODE(test_without_a_sample_no_container_is_admitted),
         WITH_NODE(test_without_cpu_figures_only_guaranteed_containers_start),
         WITH_NODE(test_a_draining_or_unhealthy_node_admits_no_container),
@@ -789,7 +789,7 @@ int main(void)
         WITH_NODE(test_invalid_requests_are_refused),
         WITH_NODE(test_sums_of_very_large_requests_do_not_overflow),
         cmocka_unit_test(test_opportunistic_containers_share_cpu_if_the_kernel_enforces_promises),
-        WITH_NODE(test_a_paused_container_has_priority_with_shared_cpu),
+        WITH_NODE(test_a_paused_container_has_priority_if_opportunistic_ones_share_cpu),
         WITH_NODE(test_containers_not_yet_started_limit_further_admissions),
         WITH_NODE(test_admissions_of_a_long_queue_are_spread_over_rounds),
         cmocka_unit_test(test_names_of_orders_and_reasons_are_parsed_as_written),

@@ -8,7 +8,7 @@
 #define G NM_GUARANTEED
 #define O NM_OPPORTUNISTIC
 
-static void test_a_kill_budget_limits_kills(void **state)
+static void test_the_kill_budget_limits_kills_per_minute(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *o[4], *g = node_run(n, G, 20, 1);
@@ -123,7 +123,7 @@ static void test_a_tripped_breaker_can_be_closed_by_a_request(void **state)
 
 /* OOM kills by the kernel stop admissions as nmd's own kills do, and for longer if the OOM kills repeat. They don't
  * count in the kill budget, since an OOM kill shows that nmd has reacted too slowly. */
-static void test_kernel_kills_trip_the_breaker(void **state)
+static void test_oom_kills_by_the_kernel_trip_the_breaker(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 50, 1), *o = node_run(n, O, 20, 1), *queued;
@@ -284,7 +284,7 @@ static void test_a_container_with_a_cpu_share_is_checked_for_memory_only(void **
 
 /* Containers with CPU shares start whatever amount of CPU is allocated or in use. Containers with promised CPU wait
  * only for CPU that is promised to other containers. */
-static void test_containers_with_shares_start_whatever_cpu_is_used(void **state)
+static void test_containers_with_cpu_shares_start_whatever_cpu_is_used(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *o = node_run(n, O, 10, 90), *shares[4], *g;
@@ -310,17 +310,17 @@ static void test_containers_with_shares_start_whatever_cpu_is_used(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        WITH_NODE(test_a_kill_budget_limits_kills),
+        WITH_NODE(test_the_kill_budget_limits_kills_per_minute),
         WITH_NODE(test_a_kill_trips_the_breaker),
         WITH_NODE(test_a_kill_for_a_guaranteed_container_does_not_trip_the_breaker),
         WITH_NODE(test_a_tripped_breaker_can_be_closed_by_a_request),
-        WITH_NODE(test_kernel_kills_trip_the_breaker),
+        WITH_NODE(test_oom_kills_by_the_kernel_trip_the_breaker),
         WITH_NODE(test_a_kill_at_the_deadline_of_a_users_pause_does_not_trip_the_breaker),
         WITH_NODE(test_a_surge_that_destroys_much_work_creates_a_margin),
         WITH_NODE(test_a_kill_that_destroys_little_work_creates_no_margin),
         WITH_NODE(test_the_state_of_the_policy_survives_a_restart),
         WITH_NODE(test_a_container_with_a_cpu_share_is_checked_for_memory_only),
-        WITH_NODE(test_containers_with_shares_start_whatever_cpu_is_used),
+        WITH_NODE(test_containers_with_cpu_shares_start_whatever_cpu_is_used),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

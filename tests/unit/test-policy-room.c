@@ -214,7 +214,7 @@ static void test_no_container_is_resumed_without_room_for_its_swap(void **state)
 
 /* Samples don't contain memory that a resumed container will read back from swap. The policy must reserve this memory
  * until the container has read it. */
-static void test_swap_of_a_resumed_container_is_reserved(void **state)
+static void test_memory_that_a_resumed_container_reads_from_swap_is_reserved(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 60, 10), *paused = node_paused(n, 10, 10), *next;
@@ -283,7 +283,7 @@ static void test_swapped_memory_counts_up_to_the_memory_limit(void **state)
 
 /* ---- room for guaranteed containers ---------------------------------------------------------- */
 
-static void test_room_for_a_guaranteed_container_kills_as_few_as_needed(void **state)
+static void test_only_as_many_victims_as_needed_make_room_for_a_guaranteed_container(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g, *o[4];
@@ -319,7 +319,7 @@ static void test_room_for_a_guaranteed_container_kills_as_few_as_needed(void **s
     assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
 }
 
-static void test_room_is_made_for_several_containers(void **state)
+static void test_room_is_made_for_several_guaranteed_containers(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g[2], *o[4];
@@ -473,11 +473,11 @@ int main(void)
         WITH_NODE(test_paused_containers_are_resumed_while_draining),
         WITH_NODE(test_no_container_is_resumed_while_memory_is_full),
         WITH_NODE(test_no_container_is_resumed_without_room_for_its_swap),
-        WITH_NODE(test_swap_of_a_resumed_container_is_reserved),
+        WITH_NODE(test_memory_that_a_resumed_container_reads_from_swap_is_reserved),
         WITH_NODE(test_no_container_is_admitted_into_room_made_by_swapping),
         WITH_NODE(test_swapped_memory_counts_up_to_the_memory_limit),
-        WITH_NODE(test_room_for_a_guaranteed_container_kills_as_few_as_needed),
-        WITH_NODE(test_room_is_made_for_several_containers),
+        WITH_NODE(test_only_as_many_victims_as_needed_make_room_for_a_guaranteed_container),
+        WITH_NODE(test_room_is_made_for_several_guaranteed_containers),
         WITH_NODE(test_no_container_is_killed_if_kills_can_not_make_enough_room),
         WITH_NODE(test_the_reserved_memory_of_a_victim_counts_as_room),
         WITH_NODE(test_the_kill_budget_does_not_limit_kills_for_guaranteed_containers),

@@ -119,7 +119,7 @@ static void test_squeezes_without_effect_become_rare(void **state)
 
 /* The policy finds the amount of CPU that opportunistic containers can use without a stall. The quota doesn't
  * oscillate. */
-static void test_the_squeeze_settles_without_a_stall(void **state)
+static void test_the_quota_of_a_squeeze_settles_at_a_value_without_a_stall(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 10, 30), *o = node_run(n, O, 10, 0);
@@ -192,7 +192,7 @@ static void test_stalls_of_starting_and_opportunistic_containers_do_not_count(vo
 }
 
 /* A squeeze ends when the stalled container has ended, since the effect of the squeeze can't be measured any more. */
-static void test_a_squeeze_ends_with_the_stalled_container(void **state)
+static void test_a_squeeze_ends_when_the_stalled_container_ends(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 10, 30), *o = node_run(n, O, 10, 60);
@@ -236,10 +236,10 @@ int main(void)
         GUARDED(test_opportunistic_containers_are_squeezed_until_a_stall_ends),
         GUARDED(test_a_stall_with_a_cause_within_the_container_is_recognized),
         GUARDED(test_squeezes_without_effect_become_rare),
-        GUARDED(test_the_squeeze_settles_without_a_stall),
+        GUARDED(test_the_quota_of_a_squeeze_settles_at_a_value_without_a_stall),
         GUARDED(test_a_stall_pauses_and_kills_no_container),
         GUARDED(test_stalls_of_starting_and_opportunistic_containers_do_not_count),
-        GUARDED(test_a_squeeze_ends_with_the_stalled_container),
+        GUARDED(test_a_squeeze_ends_when_the_stalled_container_ends),
         GUARDED(test_cpu_use_of_a_full_node_is_not_over_a_beta_of_one),
     };
 

@@ -156,7 +156,7 @@ static void test_after_a_freeze_that_hangs_another_container_is_paused(void **st
     assert_left_alone(n, v);
     assert_int_equal(n->verdict.wake_usec, began + SECONDS(10));
     n->in.now_usec = began + SECONDS(10);
-    n->in.node.valid = false; /* this action needs no sample */
+    n->in.node.valid = false; /* this resume needs no new sample */
     node_change(n);
     assert_action(n, v, NM_ACTION_RESUME, NM_REASON_FREEZE_HANGS);
     v->freeze_failed_usec = n->in.now_usec;

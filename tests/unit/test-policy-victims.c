@@ -34,7 +34,7 @@ static void test_each_order_chooses_its_victims(void **state)
         enum nm_victim_order order;
         double need;
         size_t n_victims;
-        struct victim victims[N_VICTIMS_MAX]; /* in order of arrival */
+        struct victim victims[N_VICTIMS_MAX]; /* victims in the order of their arrival */
         const char *killed;                   /* indexes of the killed containers */
     } cases[] = {
         {"the container started last is killed first", LATEST, 5, 3, {H(10), H(10), H(10)}, "2"},

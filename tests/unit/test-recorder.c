@@ -90,7 +90,7 @@ static void test_a_file_that_is_not_a_trace_is_not_overwritten(void **state)
     assert_refused(w, "nowhere/trace", -ENOENT, "can't be written: No such file or directory");
 }
 
-static void test_an_earlier_trace_is_renamed(void **state)
+static void test_an_existing_trace_is_renamed_by_a_new_recording(void **state)
 {
     struct manager_world *w = *state;
     char *message = NULL;
@@ -224,7 +224,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_a_file_that_is_not_a_trace_is_not_overwritten),
-        TEST(test_an_earlier_trace_is_renamed),
+        TEST(test_an_existing_trace_is_renamed_by_a_new_recording),
         TEST(test_without_space_on_the_disk_no_recording_is_started),
         TEST(test_a_recording_that_runs_out_of_space_can_be_replayed),
         TEST(test_each_event_is_recorded),

@@ -137,7 +137,7 @@ static const struct {
     {"to-run-again", NM_GUARANTEED, NM_RUNNING, .rerun = true, .after = NM_RUNNING, .freeze = '0', .killed = true},
 };
 
-static void test_each_state_is_restored(void **state)
+static void test_each_container_state_is_restored(void **state)
 {
     struct manager_world *w = *state;
 
@@ -299,7 +299,7 @@ static void test_after_the_loss_of_the_journal_snapshots_are_used(void **state)
 }
 
 /* nmd crashed after writing the row and before creating the container's directory. */
-static void test_a_row_without_a_directory_is_restored(void **state)
+static void test_a_container_without_a_directory_is_restored_from_its_row(void **state)
 {
     struct manager_world *w = *state;
     char id[NM_ID_SIZE];
@@ -423,12 +423,12 @@ static void test_after_a_reboot_running_containers_are_reported_as_lost(void **s
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_each_state_is_restored),
+        TEST(test_each_container_state_is_restored),
         TEST(test_starts_that_a_restart_interrupted_are_continued),
         TEST(test_a_cgroup_with_another_inode_is_not_adopted),
         TEST(test_cgroups_without_a_row_in_the_journal_are_reported),
         TEST(test_after_the_loss_of_the_journal_snapshots_are_used),
-        TEST(test_a_row_without_a_directory_is_restored),
+        TEST(test_a_container_without_a_directory_is_restored_from_its_row),
         TEST(test_after_a_reboot_running_containers_are_reported_as_lost),
     };
 

@@ -108,7 +108,7 @@ static void hear(const struct nm_event *e, void *userdata)
     strncat(h->states, " ", sizeof h->states - strlen(h->states) - 1);
 }
 
-static void test_another_command_runs_in_the_same_container(void **state)
+static void test_a_rerun_runs_another_command_in_the_same_container(void **state)
 {
     struct nm_rerun r = {.argv = other_argv, .env = other_env, .blob = &(struct nm_blob){(void *)(uintptr_t)"two", 3}};
     struct nm_subscription *subscription;
@@ -166,7 +166,7 @@ static void test_the_container_ends_with_the_result_of_the_second_run(void **sta
     assert_int_equal(c->exit_code, 3);
 }
 
-static void test_the_same_command_runs_again(void **state)
+static void test_a_rerun_can_run_the_same_command_again(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = submit(w, NM_OPPORTUNISTIC, first_argv);
@@ -178,7 +178,7 @@ static void test_the_same_command_runs_again(void **state)
     assert_memory_equal(l->c->blob.data, "one", 3);
 }
 
-static void test_a_rerun_in_a_wrong_state_is_refused(void **state)
+static void test_a_rerun_is_refused_in_states_that_do_not_permit_it(void **state)
 {
     static const char *const none[] = {"", NULL};
     struct nm_rerun r = {0}, bad = {.argv = none};
@@ -208,7 +208,7 @@ static void test_a_draining_node_refuses_a_rerun(void **state)
 }
 
 /* A kill of the container while the former run ends prevents the next run. The container ends. */
-static void test_a_kill_during_the_former_run_ends_the_container(void **state)
+static void test_a_kill_while_the_former_run_ends_ends_the_container(void **state)
 {
     struct nm_end e = {.code = -105, .message = "its master asked for it"};
     struct manager_world *w = *state;
@@ -378,12 +378,12 @@ static void test_a_crash_of_nmd_at_each_step_continues_the_rerun(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        TEST(test_another_command_runs_in_the_same_container),
+        TEST(test_a_rerun_runs_another_command_in_the_same_container),
         TEST(test_the_container_ends_with_the_result_of_the_second_run),
-        TEST(test_the_same_command_runs_again),
-        TEST(test_a_rerun_in_a_wrong_state_is_refused),
+        TEST(test_a_rerun_can_run_the_same_command_again),
+        TEST(test_a_rerun_is_refused_in_states_that_do_not_permit_it),
         TEST(test_a_draining_node_refuses_a_rerun),
-        TEST(test_a_kill_during_the_former_run_ends_the_container),
+        TEST(test_a_kill_while_the_former_run_ends_ends_the_container),
         TEST(test_the_owner_is_asked_for_a_rerun_when_the_command_exits),
         TEST(test_a_restart_of_nmd_during_the_former_run_continues_the_rerun),
         TEST(test_a_crash_of_nmd_before_the_new_run_continues_the_rerun),

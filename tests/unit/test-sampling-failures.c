@@ -237,7 +237,7 @@ static void test_one_number_of_a_slices_cgroup_is_read(void **state)
     fd = nm_close(fd);
 }
 
-static void test_a_malformed_process_leaves_the_figures_unchanged(void **state)
+static void test_malformed_files_of_a_process_leave_the_figures_unchanged(void **state)
 {
     static const struct {
         const char *procs, *statm, *status;
@@ -347,7 +347,7 @@ int main(void)
         TEST(test_without_a_page_walk_the_memory_is_the_sum_of_the_processes),
         TEST(test_a_malformed_file_leaves_the_figures_unchanged),
         TEST(test_one_number_of_a_slices_cgroup_is_read),
-        TEST(test_a_malformed_process_leaves_the_figures_unchanged),
+        TEST(test_malformed_files_of_a_process_leave_the_figures_unchanged),
         TEST(test_a_list_of_processes_longer_than_one_read_is_read_completely),
         TEST(test_a_process_status_with_many_groups_is_read_to_its_end),
         TEST(test_a_proc_path_that_is_too_long_is_an_error),

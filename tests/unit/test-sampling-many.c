@@ -150,7 +150,7 @@ static void test_new_processes_do_not_hide_the_growth_of_older_ones(void **state
  * If one of many processes can't be read, the memory of the cgroup is unknown until the process can be read. It is not
  * unknown in just the one sample that tried to read the process.
  */
-static void test_one_unreadable_process_makes_the_memory_unknown(void **state)
+static void test_one_unreadable_process_makes_the_cgroups_memory_unknown(void **state)
 {
     enum { N = 600, BAD = 10 + 400 };
     struct fixture *f = *state;
@@ -226,7 +226,7 @@ int main(void)
         TEST(test_one_sample_reads_a_limited_number_of_processes),
         TEST(test_a_large_process_among_many_is_found),
         TEST(test_new_processes_do_not_hide_the_growth_of_older_ones),
-        TEST(test_one_unreadable_process_makes_the_memory_unknown),
+        TEST(test_one_unreadable_process_makes_the_cgroups_memory_unknown),
         TEST(test_too_many_processes_are_an_error),
         TEST(test_each_process_keeps_its_figures_in_any_order),
     };

@@ -219,7 +219,7 @@ static void test_a_minimum_number_of_nodes_is_kept(void **state)
     choose(w, &r);
     expect_given(w, "a b");
     expect(w, "c", NM_SCALE_MIN_NODES);
-    r.min_nodes = 4; /* the lost node doesn't count */
+    r.min_nodes = 4; /* the lost node doesn't count for the minimum */
     choose(w, &r);
     expect_given(w, "");
     r.min_nodes = 0;
@@ -272,7 +272,7 @@ static void test_demand_counts_only_in_its_partition(void **state)
     choose(w, &r);
     expect_given(w, "g0 x");
     expect(w, "g1", NM_SCALE_DEMAND);
-    assert_false(nm_scale_demand_is_back(&w->model, &g1, 1)); /* g0 has room for the demand */
+    assert_false(nm_scale_demand_is_back(&w->model, &g1, 1)); /* node g0 has room for the demand */
     w->model.waiting[0].vcores++;
     choose(w, &r);
     expect_given(w, "x");

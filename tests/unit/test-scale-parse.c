@@ -28,7 +28,7 @@ static int parse_nodes(struct parsed *p, const char *text)
     return nm_scale_parse_nodes(text, strlen(text), &p->m.nodes, &p->m.n_nodes, &p->message);
 }
 
-static void test_nodes_are_parsed(void **state)
+static void test_a_list_of_nodes_is_parsed(void **state)
 {
     _cleanup_(parsed_done) struct parsed p = {0};
     const struct nm_scale_node *n;
@@ -71,7 +71,7 @@ static void test_lists_of_each_form_are_parsed(void **state)
 }
 
 /* The error names the invalid value, and the output stays empty. */
-static void test_an_invalid_node_is_named(void **state)
+static void test_the_error_names_the_invalid_value_of_a_node(void **state)
 {
     static const struct {
         const char *text, *named;
@@ -126,7 +126,7 @@ static void test_too_many_nodes_are_refused(void **state)
     assert_non_null(strstr(p.message, "20001"));
 }
 
-static void test_applications_are_parsed(void **state)
+static void test_a_list_of_applications_is_parsed(void **state)
 {
     static const char text[] = "{\"apps\":{\"app\":[{\"id\":\"application_1_1\",\"state\":\"RUNNING\"},"
                                "{\"id\":\"application_1_2\",\"state\":\"ACCEPTED\"}]}}";
@@ -141,7 +141,7 @@ static void test_applications_are_parsed(void **state)
     assert_false(p.m.apps[0].seen);
 }
 
-static void test_the_demand_is_parsed(void **state)
+static void test_the_demand_for_resources_is_parsed(void **state)
 {
     static const char text[] = "{\"clusterMetrics\":"
                                "{\"containersPending\":3,\"pendingMB\":3072,\"pendingVirtualCores\":6}}";
@@ -160,7 +160,7 @@ static void test_the_demand_is_parsed(void **state)
     }
 }
 
-static void test_attempts_are_parsed(void **state)
+static void test_a_list_of_attempts_is_parsed(void **state)
 {
     static const char text[] = "{\"appAttempts\":{\"appAttempt\":["
                                "{\"appAttemptId\":\"appattempt_1_1_1\",\"nodeId\":\"a:1\"},"
@@ -176,7 +176,7 @@ static void test_attempts_are_parsed(void **state)
     nm_scale_attempts_done(&a);
 }
 
-static void test_containers_are_parsed(void **state)
+static void test_a_list_of_containers_is_parsed(void **state)
 {
     static const char text[] = "{\"containers\":{\"container\":[{\"nodeId\":\"a:1\"},{\"assignedNodeId\":\"b:1\"}]}}";
     /* as a ResourceManager 3.4.2 formats this value */
@@ -240,13 +240,13 @@ static void test_pending_requests_are_parsed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nodes_are_parsed),
+        cmocka_unit_test(test_a_list_of_nodes_is_parsed),
         cmocka_unit_test(test_lists_of_each_form_are_parsed),
-        cmocka_unit_test(test_an_invalid_node_is_named),
+        cmocka_unit_test(test_the_error_names_the_invalid_value_of_a_node),
         cmocka_unit_test(test_too_many_nodes_are_refused),
-        cmocka_unit_test(test_applications_are_parsed),
-        cmocka_unit_test(test_the_demand_is_parsed),
-        cmocka_unit_test(test_attempts_are_parsed), cmocka_unit_test(test_containers_are_parsed),
+        cmocka_unit_test(test_a_list_of_applications_is_parsed),
+        cmocka_unit_test(test_the_demand_for_resources_is_parsed),
+        cmocka_unit_test(test_a_list_of_attempts_is_parsed), cmocka_unit_test(test_a_list_of_containers_is_parsed),
         cmocka_unit_test(test_pending_requests_are_parsed),
     };
 

@@ -288,7 +288,7 @@ static void test_a_feature_needs_support_of_the_backend_and_the_configuration(vo
     assert_false(f->settings.can_reclaim || f->settings.can_squeeze || f->settings.pause_enabled);
 }
 
-static void test_other_settings_follow_the_configuration(void **state)
+static void test_the_other_settings_have_the_values_of_the_configuration(void **state)
 {
     struct fixture *f = *state;
 
@@ -321,7 +321,7 @@ static void test_other_settings_follow_the_configuration(void **state)
 
 /* The CPU thresholds are high if the kernel enforces the promises of CPU. The note about each value states this
  * reason. */
-static void test_cpu_thresholds_follow_the_host(void **state)
+static void test_the_automatic_cpu_thresholds_depend_on_features_of_the_kernel(void **state)
 {
     static const enum nm_cgroup_feature needed[] = {NM_CGROUP_CPU_WEIGHT, NM_CGROUP_CPU_IDLE,
                                                     NM_CGROUP_PRESSURE};
@@ -387,9 +387,9 @@ int main(void)
         WITH_FIXTURE(test_without_a_sample_the_capacity_is_unknown),
         WITH_FIXTURE(test_the_cpu_capacity_follows_the_number_of_cpus),
         WITH_FIXTURE(test_vcores_are_shares_of_the_cpus),
-        WITH_FIXTURE(test_cpu_thresholds_follow_the_host),
+        WITH_FIXTURE(test_the_automatic_cpu_thresholds_depend_on_features_of_the_kernel),
         WITH_FIXTURE(test_a_feature_needs_support_of_the_backend_and_the_configuration),
-        WITH_FIXTURE(test_other_settings_follow_the_configuration),
+        WITH_FIXTURE(test_the_other_settings_have_the_values_of_the_configuration),
         WITH_FIXTURE(test_a_configured_capacity_shrinks_with_the_node),
         WITH_FIXTURE(test_a_size_set_by_an_upstream_is_limited_by_the_host),
     };

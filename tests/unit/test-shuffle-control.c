@@ -64,7 +64,7 @@ static void test_a_job_is_added_and_removed(void **state)
     assert_true(says("{\"count\": {}}", "\"open\": 0"));
 }
 
-static void test_an_invalid_line_is_refused(void **state)
+static void test_an_invalid_line_of_json_is_refused(void **state)
 {
     static const char *const bad[][2] = {
         {"", "not JSON"},
@@ -90,7 +90,7 @@ static void test_an_invalid_line_is_refused(void **state)
         assert_true(says(bad[i][0], bad[i][1]));
 }
 
-static void test_a_key_that_is_too_long_is_refused(void **state)
+static void test_a_job_key_that_is_too_long_is_refused(void **state)
 {
     char line[512];
 
@@ -132,8 +132,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_a_job_is_added_and_removed),
-        TEST(test_an_invalid_line_is_refused),
-        TEST(test_a_key_that_is_too_long_is_refused),
+        TEST(test_an_invalid_line_of_json_is_refused),
+        TEST(test_a_job_key_that_is_too_long_is_refused),
         TEST(test_too_many_jobs_are_refused),
         TEST(test_lines_are_read_to_the_end_of_the_file),
     };

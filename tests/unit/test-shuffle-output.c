@@ -210,7 +210,7 @@ static void test_a_file_of_another_user_is_refused(void **state)
 
 /* The first directory contains an invalid file with the name of the output. The second directory contains the
  * output. */
-static void test_the_second_directory_is_searched(void **state)
+static void test_an_output_is_also_found_in_the_second_directory(void **state)
 {
     (void)state;
     shuffle_world_output(&world, "a", ATTEMPT(0), (const char *const[]){"wrong", NULL});
@@ -306,7 +306,7 @@ static int find_and_pay(void)
 }
 
 /* The cost of checking an index is charged before the index is read. It is charged only once until the file changes. */
-static void test_an_index_is_checked_once(void **state)
+static void test_an_index_is_checked_once_until_it_changes(void **state)
 {
     struct stat before, after;
     uint8_t byte = 1;
@@ -373,11 +373,11 @@ int main(void)
         TEST(test_a_symlink_in_place_of_a_directory_is_refused),
         TEST(test_a_fifo_is_refused_without_a_wait),
         TEST(test_a_file_of_another_user_is_refused),
-        TEST(test_the_second_directory_is_searched),
+        TEST(test_an_output_is_also_found_in_the_second_directory),
         TEST(test_data_and_index_may_be_in_two_directories),
         TEST(test_an_output_without_its_index_is_refused),
         TEST(test_a_directory_that_appears_later_is_used),
-        TEST(test_an_index_is_checked_once),
+        TEST(test_an_index_is_checked_once_until_it_changes),
         TEST(test_the_number_of_remembered_files_is_limited),
         TEST(test_a_range_of_parts_is_found),
         TEST(test_a_range_uses_the_index_that_matches_its_data),

@@ -39,7 +39,7 @@ static void test_one_map_named_256_times_is_checked_once(void **state)
     uint64_t begun_usec;
 
     (void)state;
-    shuffle_world_empty_index(&shuffle_client.world, "a", ATTEMPT(0), 1000000); /* the longest valid index */
+    shuffle_world_empty_index(&shuffle_client.world, "a", ATTEMPT(0), 1000000); /* writes the longest valid index */
     for (unsigned i = 1; i < NM_SHUFFLE_MAPS_MAX; i++)
         strcat(target, "," ATTEMPT(0));
     begun_usec = cpu_usec();
@@ -163,7 +163,7 @@ static void test_repeated_requests_of_a_job_stay_within_its_share(void **state)
     /* Each request costs at least 5 ms of a share of a quarter of a CPU. The first request doesn't wait for its own
      * cost. */
     assert_true(passed_usec >= (rounds - 1) * 5 * NM_USEC_PER_MSEC * 100 / NM_SHUFFLE_SHARE_PERCENT);
-#ifndef __SANITIZE_ADDRESS__ /* the sanitizer multiplies the CPU time */
+#ifndef __SANITIZE_ADDRESS__ /* a sanitizer multiplies the CPU time of the request */
     assert_true(cpu < passed_usec * 2 * NM_SHUFFLE_SHARE_PERCENT / 100);
 #endif
     assert_int_equal(shuffle_client.service.count.outputs_ok, (uint64_t)rounds * NM_SHUFFLE_MAPS_MAX);

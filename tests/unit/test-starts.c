@@ -87,7 +87,7 @@ static void test_a_cgroup_that_can_not_be_made_ends_the_container(void **state)
 
 /* Neither the journal nor the snapshot can record the shim, so nmd doesn't let the shim start the command. The
  * container starts when the disk has free space again. */
-static void test_a_shim_that_can_not_be_recorded_starts_no_command(void **state)
+static void test_no_command_is_started_if_its_shim_can_not_be_recorded(void **state)
 {
     const struct rlimit none = {0, RLIM_INFINITY}, any = {RLIM_INFINITY, RLIM_INFINITY};
     struct manager_world *w = *state;
@@ -307,7 +307,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_a_kill_during_the_creation_of_the_cgroup_ends_the_container),
         TEST(test_a_cgroup_that_can_not_be_made_ends_the_container),
-        TEST(test_a_shim_that_can_not_be_recorded_starts_no_command),
+        TEST(test_no_command_is_started_if_its_shim_can_not_be_recorded),
         TEST(test_a_container_without_a_path_for_logs_does_not_start),
         TEST(test_a_missing_nm_shim_program_ends_the_container),
         TEST(test_a_queued_container_of_a_user_no_longer_allowed_is_not_started),

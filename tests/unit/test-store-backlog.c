@@ -34,7 +34,7 @@ static void limit_files_to_log(const struct world *w)
     limit_files((rlim_t)st.st_size);
 }
 
-static void test_a_full_disk_keeps_rows_in_memory(void **state)
+static void test_rows_are_kept_in_memory_while_the_disk_is_full(void **state)
 {
     struct world *w = *state;
     _cleanup_(nm_container_freep) struct nm_container *c = make(1);
@@ -279,7 +279,7 @@ static void test_the_backlog_keeps_the_newest_state_of_each_row(void **state)
 
 /* On a full file system SQLite gets ENOSPC. The other tests use a limit on the size of files, which gives another
  * error. */
-static void test_a_full_file_system_keeps_rows_in_memory(void **state)
+static void test_rows_are_kept_in_memory_on_a_file_system_that_is_really_full(void **state)
 {
     struct world *w = *state;
     char path[128];
@@ -350,7 +350,7 @@ static void assert_shown(struct world *w, const char *id, unsigned max, const ch
 
 /* Decisions that have not been written yet are shown in their newest state and in order. They are marked until they
  * have been written. */
-static void test_unsaved_decisions_are_marked(void **state)
+static void test_decisions_not_on_disk_yet_are_marked(void **state)
 {
     const struct nm_decision known = {
         .number = 2, .kind = NM_DECISION_PAUSE, .container_id = "c_b", .outcome = NM_OUTCOME_DONE};
@@ -384,16 +384,16 @@ static void test_unsaved_decisions_are_marked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        store_test(test_a_full_disk_keeps_rows_in_memory),
+        store_test(test_rows_are_kept_in_memory_while_the_disk_is_full),
         store_test(test_a_failed_transaction_is_kept_in_memory),
         store_test(test_rows_kept_in_memory_need_no_further_allocation),
         store_test(test_the_backlog_keeps_the_newest_state_of_each_row),
         store_test(test_a_store_opens_on_a_full_disk),
         store_test(test_a_failed_start_on_a_full_disk_loses_no_row),
         store_test(test_the_mark_that_the_journal_is_in_use_is_synced),
-        store_test(test_a_full_file_system_keeps_rows_in_memory),
+        store_test(test_rows_are_kept_in_memory_on_a_file_system_that_is_really_full),
         store_test(test_a_long_backlog_needs_a_limited_amount_of_memory),
-        store_test(test_unsaved_decisions_are_marked),
+        store_test(test_decisions_not_on_disk_yet_are_marked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

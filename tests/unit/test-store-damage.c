@@ -67,7 +67,7 @@ static void test_a_file_with_a_damaged_header_is_set_aside(void **state)
 }
 
 /* The root pages of all tables are on these pages. */
-static void test_a_file_with_damaged_roots_is_set_aside(void **state)
+static void test_a_file_with_damaged_root_pages_is_set_aside(void **state)
 {
     struct world *w = *state;
 
@@ -245,7 +245,7 @@ static void test_a_symlink_in_place_of_the_file_is_not_followed(void **state)
 }
 
 /* If the journal is found damaged twice within the same second, both damaged files are kept. */
-static void test_two_damaged_files_are_kept(void **state)
+static void test_two_files_damaged_within_a_second_are_both_kept(void **state)
 {
     struct world *w = *state;
     char pattern[128];
@@ -560,7 +560,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         store_test(test_a_file_with_a_damaged_header_is_set_aside),
-        store_test(test_a_file_with_damaged_roots_is_set_aside),
+        store_test(test_a_file_with_damaged_root_pages_is_set_aside),
         store_test(test_a_truncated_file_is_reported),
         store_test(test_rows_outside_of_damaged_pages_are_recovered),
         store_test(test_if_the_boot_id_is_lost_only_ended_containers_are_kept),
@@ -571,7 +571,7 @@ int main(void)
         store_test(test_a_database_of_another_program_is_replaced),
         store_test(test_a_directory_in_place_of_the_file_is_set_aside),
         store_test(test_a_symlink_in_place_of_the_file_is_not_followed),
-        store_test(test_two_damaged_files_are_kept),
+        store_test(test_two_files_damaged_within_a_second_are_both_kept),
         store_test(test_a_damaged_log_loses_only_its_last_transactions),
         store_test(test_a_flipped_byte_in_the_log_is_detected),
         store_test(test_a_removed_log_is_detected),

@@ -206,7 +206,7 @@ static void grow_older(struct world *w)
 
 static const struct story stories[] = {
     {NULL, live, false},       /* a new file */
-    {fill, live, false},       /* an existing file */
+    {fill, live, false},       /* a file that exists already */
     {grow_older, live, false}, /* a file of an earlier version */
     {lose_a_table, live, true},
     {fill, live_and_restart, true},

@@ -333,7 +333,7 @@ static void test_without_a_mark_the_state_of_the_log_is_unknown(void **state)
     nm_wal_mark_done(&k);
     nm_wal_mark_open(&k, w->file, "boot");
     assert_true(k.fd >= 0);
-    nm_wal_mark_put(&k, 1); /* the log doesn't exist */
+    nm_wal_mark_put(&k, 1); /* the log does not exist */
     assert_int_equal(nm_wal_mark_check(w->file, "boot", &frames, &promised), 0);
     nm_wal_mark_done(&k);
 }

@@ -221,7 +221,7 @@ static void test_rows_are_updated_and_deleted(void **state)
 }
 
 /* nmd is killed with SIGKILL while the store is open. All committed rows are found afterwards. */
-static void test_a_kill_loses_no_committed_row(void **state)
+static void test_a_kill_of_nmd_loses_no_committed_row(void **state)
 {
     struct world *w = *state;
     int status;
@@ -245,7 +245,7 @@ static void test_a_kill_loses_no_committed_row(void **state)
     assert_int_equal(w->n_loaded, 50);
 }
 
-static void test_another_boot_is_recognized(void **state)
+static void test_the_store_recognizes_another_boot_of_the_host(void **state)
 {
     struct world *w = *state;
     uint64_t epoch;
@@ -395,7 +395,7 @@ static void test_a_write_of_the_journal_does_not_sync_the_file(void **state)
     open_store(w, "boot");
     n_synced = 0;
     nm_store_take_into_use(w->store);
-    assert_true(n_synced > 0); /* the syncs are counted */
+    assert_true(n_synced > 0); /* the mark was synced, and the test counts syncs */
     for (unsigned i = 1; i <= 500; i++)
         put(w, i, 0);
     n_synced = 0;
@@ -451,8 +451,8 @@ int main(void)
         store_test(test_a_blob_is_read_as_it_was_written),
         store_test(test_a_sentence_cut_within_a_character_loses_only_this_character),
         store_test(test_rows_are_updated_and_deleted),
-        store_test(test_a_kill_loses_no_committed_row),
-        store_test(test_another_boot_is_recognized),
+        store_test(test_a_kill_of_nmd_loses_no_committed_row),
+        store_test(test_the_store_recognizes_another_boot_of_the_host),
         store_test(test_the_store_knows_whether_it_was_closed_properly),
         store_test(test_values_are_read_as_they_were_written),
         store_test(test_a_transaction_is_written_completely_or_not_at_all),

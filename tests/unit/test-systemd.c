@@ -25,7 +25,7 @@
 
 /* ---- start of the backend -------------------------------------------------------------------- */
 
-static void test_the_backend_starts(void **state)
+static void test_the_backend_starts_the_slice_and_finds_its_features(void **state)
 {
     struct world *w = *state;
 
@@ -109,7 +109,7 @@ static void test_a_failed_start_of_the_backend_leaves_no_resources(void **state)
         if (fake_tree_has(&w->dir, "root/" SLICE))
             drop_cgroup(w, "");
     }
-    assert_int_equal(world_start(w), 0); /* the next start succeeds */
+    assert_int_equal(world_start(w), 0); /* the next start of the backend succeeds */
 }
 
 static void test_without_systemd_no_backend_starts(void **state)
@@ -209,7 +209,7 @@ static void test_a_helper_gets_a_separate_scope(void **state)
     assert_int_equal(w->b->ops->place_helper(w->b, "a/b", getpid(), &l, on_done, &a), -EINVAL);
 }
 
-static void test_an_early_end_of_a_job_is_kept(void **state)
+static void test_the_end_of_a_job_is_remembered_until_its_name_is_known(void **state)
 {
     struct world *w = *state;
 
@@ -595,7 +595,7 @@ static void test_a_subscription_that_systemd_does_not_answer_is_repeated(void **
 
 /* ---- signals from systemd -------------------------------------------------------------------- */
 
-static void test_a_reload_of_systemd_restores_changed_files(void **state)
+static void test_files_that_a_reload_of_systemd_changed_are_restored(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup *cg = created(w, "c1"), *other = created(w, "c2"), *third = created(w, "c3");
@@ -666,7 +666,7 @@ static void test_a_stop_of_a_scope_is_reported(void **state)
     run_a_while(w);
 }
 
-static void test_invalid_messages_are_ignored(void **state)
+static void test_invalid_messages_of_systemd_are_ignored(void **state)
 {
     static const char *const signals[] = {"JobNew", "JobRemoved", "Reloading", "Never"};
     struct world *w = *state;
@@ -716,7 +716,7 @@ static void on_listed(struct nm_cgroup *cg, const char *id, void *userdata)
 }
 
 /* After a restart, nmd reads memory.oom.group from the existing cgroup. */
-static void test_existing_scopes_are_listed(void **state)
+static void test_existing_scopes_are_listed_after_a_restart(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup *cg;
@@ -744,7 +744,7 @@ static void test_existing_scopes_are_listed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        alone(test_the_backend_starts),
+        alone(test_the_backend_starts_the_slice_and_finds_its_features),
         alone(test_an_older_systemd_is_accepted),
         alone(test_an_installed_slice_unit_is_used),
         alone(test_a_failed_start_of_the_backend_leaves_no_resources),
@@ -754,7 +754,7 @@ int main(void)
         over_bus(test_a_scope_is_created),
         started(test_a_helper_gets_a_separate_scope),
         over_bus(test_a_helper_gets_a_separate_scope),
-        started(test_an_early_end_of_a_job_is_kept),
+        started(test_the_end_of_a_job_is_remembered_until_its_name_is_known),
         started(test_a_failed_creation_of_a_scope_reports_its_reason),
         started(test_a_full_cgroup_tree_is_recognized),
         started(test_a_name_that_is_in_use_is_refused),
@@ -770,13 +770,13 @@ int main(void)
         started(test_a_lost_answer_is_recovered),
         over_bus(test_a_reexecution_of_systemd_does_not_break_the_connection),
         over_bus(test_a_subscription_that_systemd_does_not_answer_is_repeated),
-        started(test_a_reload_of_systemd_restores_changed_files),
-        over_bus(test_a_reload_of_systemd_restores_changed_files),
+        started(test_files_that_a_reload_of_systemd_changed_are_restored),
+        over_bus(test_files_that_a_reload_of_systemd_changed_are_restored),
         started(test_a_stop_of_a_scope_is_reported),
         over_bus(test_a_stop_of_a_scope_is_reported),
-        started(test_invalid_messages_are_ignored),
+        started(test_invalid_messages_of_systemd_are_ignored),
         started(test_a_scope_is_removed),
-        started(test_existing_scopes_are_listed),
+        started(test_existing_scopes_are_listed_after_a_restart),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

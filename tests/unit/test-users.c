@@ -229,7 +229,7 @@ int __wrap_getgrnam_r(const char *name, struct group *gr, char *buf, size_t size
 
 /* Only certain errors mean that an account doesn't exist. If all errors meant this, a user would be refused as unknown
  * while LDAP is unavailable. */
-static void test_a_failed_look_up_is_not_a_missing_account(void **state)
+static void test_a_failed_look_up_is_not_reported_as_a_missing_account(void **state)
 {
     static const struct {
         int says, becomes;
@@ -278,7 +278,7 @@ int main(void)
         cmocka_unit_test(test_root_and_the_group_are_administrators),
         cmocka_unit_test(test_names_of_users_are_looked_up), cmocka_unit_test(test_the_admin_group_is_looked_up),
         WITH_CONFIG(test_the_check_of_the_configuration_reports_unknown_users),
-        cmocka_unit_test(test_a_failed_look_up_is_not_a_missing_account),
+        cmocka_unit_test(test_a_failed_look_up_is_not_reported_as_a_missing_account),
         WITH_CONFIG(test_each_failed_allocation_is_an_error),
     };
 

@@ -452,7 +452,7 @@ static void test_without_limits_no_container_is_placed(void **state)
     assert_int_equal(beat(w), 1);
 }
 
-static void test_each_placement_has_a_reason(void **state)
+static void test_each_placement_records_its_reason(void **state)
 {
     struct world *w = *state;
     const struct nm_yarn_alloc_why *why;
@@ -475,7 +475,7 @@ static void test_each_placement_has_a_reason(void **state)
 
 /* ---- state that survives a restart of nmd --------------------------------------------------------- */
 
-static void test_a_full_table_can_be_restored(void **state)
+static void test_a_full_table_of_asks_can_be_restored(void **state)
 {
     struct world *w = *state;
     struct nm_yarn_ask a = want(1, "*");
@@ -500,11 +500,11 @@ static void test_a_full_table_can_be_restored(void **state)
 static void test_invalid_saved_asks_are_refused(void **state)
 {
     static const char *const junk[] = {
-        "\x0a\x05hello",                          /* an invalid message */
+        "\x0a\x05hello",                          /* an invalid protobuf message */
         "\x12\x00",                               /* a blacklisted host without a name */
-        "\x0a\x0b\x28\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", /* a count of -1 */
+        "\x0a\x0b\x28\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", /* an ask with a count of -1 */
         "\x0a\x07\x4a\x05\x0a\x01*\x10\x01",      /* the location "*", which stands for the total, as a host */
-        "\x0a\x04\x4a\x02\x10\x01",               /* a host without a name */
+        "\x0a\x04\x4a\x02\x10\x01",               /* an ask for a host without a name */
     };
     static const size_t sizes[] = {7, 2, 13, 9, 6};
     struct nm_yarn_allocator *never = NULL;
@@ -561,8 +561,8 @@ int main(void)
         TEST(test_asks_with_a_smaller_priority_number_are_served_first),
         TEST(test_a_new_list_of_nodes_replaces_the_former_list),
         TEST(test_without_limits_no_container_is_placed),
-        TEST(test_each_placement_has_a_reason),
-        TEST(test_a_full_table_can_be_restored),
+        TEST(test_each_placement_records_its_reason),
+        TEST(test_a_full_table_of_asks_can_be_restored),
         TEST(test_invalid_saved_asks_are_refused),
         TEST(test_each_change_of_the_asks_is_counted),
     };

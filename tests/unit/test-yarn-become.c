@@ -41,7 +41,7 @@ static void assert_no_user(const struct nm_yarn_settings *s, const char *pattern
     free(message);
 }
 
-static void test_an_invalid_pattern_is_refused(void **state)
+static void test_an_invalid_pattern_for_user_names_is_refused(void **state)
 {
     const struct nm_yarn_settings s = {.user_pattern = (char *)"[a-z", .limit_users = true};
     _cleanup_(nm_pattern_freep) struct nm_pattern *pattern = NULL;
@@ -80,7 +80,7 @@ static void test_a_container_runs_as_an_existing_user_other_than_root(void **sta
                    "nmd's own account (uid 4000000) has no name, so containers can't run as this account");
 }
 
-static void test_root_is_chosen_where_it_is_allowed(void **state)
+static void test_root_is_chosen_if_the_settings_allow_it(void **state)
 {
     const struct nm_yarn_settings s = {
         .user_pattern = (char *)".*", .limit_users = true, .local_user = (char *)"root", .allow_root = true};
@@ -229,10 +229,10 @@ static void test_without_memory_the_user_is_not_changed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_an_invalid_pattern_is_refused),
+        TEST(test_an_invalid_pattern_for_user_names_is_refused),
         TEST(test_the_name_of_a_submitter_must_match_the_pattern),
         TEST(test_a_container_runs_as_an_existing_user_other_than_root),
-        TEST(test_root_is_chosen_where_it_is_allowed),
+        TEST(test_root_is_chosen_if_the_settings_allow_it),
         TEST(test_without_memory_no_user_is_chosen),
         TEST(test_without_the_right_to_become_the_user_no_file_is_made),
         TEST(test_the_groups_of_nmd_are_restored_after_an_operation),

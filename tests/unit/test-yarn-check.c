@@ -158,7 +158,7 @@ static void test_the_port_of_the_web_pages_is_checked(void **state)
     (void)close(fd);
 }
 
-static void test_the_port_of_the_shuffle_is_checked(void **state)
+static void test_the_port_of_nm_shuffle_is_checked(void **state)
 {
     struct tracker_world *w = *state;
     struct nm_yarn_params p;
@@ -243,7 +243,7 @@ static void test_a_file_in_place_of_a_state_directory_is_reported(void **state)
 }
 
 /* The saved state of an earlier nmd is invalid. The node starts without this state. */
-static void test_an_invalid_state_does_not_prevent_a_start(void **state)
+static void test_an_invalid_saved_state_does_not_prevent_a_start(void **state)
 {
     static const char *const names[] = {
         "run/masters/appattempt_1_0001_000001", "state/applications/application_1_0001", "state/applications/strange",
@@ -334,14 +334,14 @@ int main(void)
         TEST(test_the_check_finds_two_listeners_with_the_same_port),
         TEST(test_a_port_configured_twice_is_reported),
         TEST(test_the_port_of_the_web_pages_is_checked),
-        TEST(test_the_port_of_the_shuffle_is_checked),
+        TEST(test_the_port_of_nm_shuffle_is_checked),
         TEST(test_a_listener_with_an_address_of_another_host_is_reported),
         TEST(test_missing_programs_are_reported),
         TEST(test_an_unknown_stage_of_the_proxy_is_reported),
         TEST(test_the_web_pages_are_served),
         TEST(test_web_pages_with_a_host_name_are_served_on_all_addresses),
         TEST(test_a_file_in_place_of_a_state_directory_is_reported),
-        TEST(test_an_invalid_state_does_not_prevent_a_start),
+        TEST(test_an_invalid_saved_state_does_not_prevent_a_start),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -434,7 +434,7 @@ static void test_an_attempt_with_a_container_may_use_its_old_key(void **state)
 
 /* ---- requests about containers of the node ------------------------------------------------ */
 
-static void test_incomplete_ids_are_refused(void **state)
+static void test_calls_with_incomplete_ids_are_refused(void **state)
 {
     Yarn__Ids request = YARN__IDS__INIT;
     struct tokens_id caller, own, other, half;
@@ -645,7 +645,7 @@ int main(void)
         cmocka_unit_test(test_the_proxy_decides_on_an_application_master_without_credentials),
         cmocka_unit_test(test_only_a_valid_token_is_accepted),
         cmocka_unit_test(test_an_attempt_with_a_container_may_use_its_old_key),
-        cmocka_unit_test(test_incomplete_ids_are_refused),
+        cmocka_unit_test(test_calls_with_incomplete_ids_are_refused),
         cmocka_unit_test(test_too_many_containers_are_refused),
         cmocka_unit_test(test_an_update_request_reaches_the_node),
         cmocka_unit_test(test_each_request_for_one_container_reaches_the_node),

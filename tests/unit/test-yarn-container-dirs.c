@@ -86,7 +86,7 @@ static void make_with_failures(void *userdata)
     fail_resume(kinds);
 }
 
-static void test_all_directories_are_made_or_the_error_is_reported(void **state)
+static void test_all_directories_of_a_container_are_made_or_an_error_is_returned(void **state)
 {
     struct world *w = *state;
 
@@ -173,7 +173,7 @@ static void test_a_directory_that_is_missing_or_of_another_user_is_an_error(void
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_all_directories_are_made_or_the_error_is_reported),
+        TEST(test_all_directories_of_a_container_are_made_or_an_error_is_returned),
         TEST(test_a_symlink_of_a_resource_stays_inside_and_replaces_only_a_symlink),
         TEST(test_many_symlinks_are_made_with_one_change_of_user),
         TEST(test_a_directory_that_is_missing_or_of_another_user_is_an_error),

@@ -111,7 +111,7 @@ static void refuses(const char *text, const char *sentence)
     nm_yarn_executor_done(&e);
 }
 
-static void test_unsupported_values_are_refused(void **state)
+static void test_unsupported_values_in_container_executor_cfg_are_refused(void **state)
 {
     struct nm_yarn_executor e = {};
 
@@ -261,7 +261,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_file_that_hadoop_ships_has_the_defaults),
         cmocka_unit_test(test_values_of_container_executor_cfg_are_used),
-        cmocka_unit_test(test_unsupported_values_are_refused),
+        cmocka_unit_test(test_unsupported_values_in_container_executor_cfg_are_refused),
         cmocka_unit_test(test_an_unreadable_file_does_not_hide_other_errors),
         cmocka_unit_test(test_container_executor_cfg_is_read),
     };

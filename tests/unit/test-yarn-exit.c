@@ -18,7 +18,7 @@ struct end {
     int32_t exit_code, owner_code;
     const char *message;
     int32_t code;
-    const char *text; /* a part of the message */
+    const char *text; /* a part of the diagnostics */
     bool is_failure;
 };
 

@@ -37,7 +37,7 @@ static void assert_begins(const char *text, const char *words)
 /* The last local directory has failed, and a container has failed for this reason. The node reports its bad health with
  * the next heartbeat. It doesn't wait for the next check of the disks, which takes place every two minutes, nor for the
  * time for which other causes of bad health must last. */
-static void test_a_node_without_a_directory_is_unhealthy(void **state)
+static void test_a_node_without_a_good_directory_is_unhealthy(void **state)
 {
     struct tracker_world *w = *state;
     char path[300], elsewhere[300];
@@ -196,7 +196,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, tracker_set_up, tracker_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_a_node_without_a_directory_is_unhealthy),
+        TEST(test_a_node_without_a_good_directory_is_unhealthy),
         TEST(test_a_draining_node_offers_only_the_memory_of_its_containers),
         TEST(test_an_empty_draining_node_is_unhealthy),
         TEST(test_a_draining_node_refuses_further_containers),

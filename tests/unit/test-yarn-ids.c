@@ -12,7 +12,7 @@
 #include "util/error.h"
 #include "yarn/ids.h"
 
-static void test_ids_of_applications_and_attempts_are_written(void **state)
+static void test_ids_of_applications_and_attempts_are_formatted(void **state)
 {
     struct nm_yarn_attempt_id id = {{1410901177871, 1}, 7};
     struct nm_yarn_application_id application;
@@ -31,7 +31,7 @@ static void test_ids_of_applications_and_attempts_are_written(void **state)
 }
 
 /* The container number of epoch 2 was assigned by a real ResourceManager. */
-static void test_the_id_of_a_container_is_written(void **state)
+static void test_ids_of_containers_are_formatted(void **state)
 {
     static const struct {
         int64_t number;
@@ -66,7 +66,7 @@ static void test_a_negative_container_number_has_the_text_of_a_positive_one(void
 }
 
 /* Numbers count down from the number that the ResourceManager gives. No text is used twice, whatever the epoch. */
-static void test_numbers_count_down_without_a_repeated_text(void **state)
+static void test_container_numbers_count_down_and_no_text_is_used_twice(void **state)
 {
     const int64_t epoch = INT64_C(1) << 40;
     struct nm_yarn_container_id id = {{{1410901177871, 1}, 1}, 0};
@@ -126,10 +126,10 @@ static void test_invalid_ids_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ids_of_applications_and_attempts_are_written),
-        cmocka_unit_test(test_the_id_of_a_container_is_written),
+        cmocka_unit_test(test_ids_of_applications_and_attempts_are_formatted),
+        cmocka_unit_test(test_ids_of_containers_are_formatted),
         cmocka_unit_test(test_a_negative_container_number_has_the_text_of_a_positive_one),
-        cmocka_unit_test(test_numbers_count_down_without_a_repeated_text),
+        cmocka_unit_test(test_container_numbers_count_down_and_no_text_is_used_twice),
         cmocka_unit_test(test_invalid_ids_are_refused),
     };
 

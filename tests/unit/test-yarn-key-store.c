@@ -106,7 +106,7 @@ static void test_keys_survive_a_restart(void **state)
 }
 
 /* The file is written only when a key or token has changed. */
-static void test_the_file_is_written_only_after_a_change(void **state)
+static void test_the_file_of_keys_is_written_only_after_a_change(void **state)
 {
     struct nm_yarn_application_id application;
     struct tokens_id t;
@@ -143,7 +143,7 @@ static void put(const struct world *w, const char *data, size_t size)
 }
 
 /* A damaged file doesn't prevent a start. */
-static void test_a_damaged_file_does_not_prevent_a_start(void **state)
+static void test_a_damaged_file_of_keys_does_not_prevent_a_start(void **state)
 {
     struct tokens_id t;
     char data[2000];
@@ -248,7 +248,7 @@ static void try_with_failures(void (*try)(void *userdata), unsigned memory_least
 }
 
 /* After any failure the file contains either the old or the new data. Saving is repeated later. */
-static void test_a_failed_save_is_repeated(void **state)
+static void test_saving_the_keys_is_repeated_after_a_failure(void **state)
 {
     (void)state;
     try_with_failures(save_with_failures, 21, 3);
@@ -275,14 +275,14 @@ static void take_over_with_failures(void *userdata)
     fail_resume(kinds);
 }
 
-static void test_a_file_that_could_not_be_read_is_not_removed(void **state)
+static void test_a_file_of_keys_that_could_not_be_read_is_not_removed(void **state)
 {
     (void)state;
     try_with_failures(take_over_with_failures, 11, 3);
 }
 
 /* Incomplete entries are skipped, and complete ones are restored. */
-static void test_incomplete_entries_are_skipped(void **state)
+static void test_incomplete_entries_of_the_file_are_skipped(void **state)
 {
     Yarn__StoredKeys m = YARN__STORED_KEYS__INIT;
     Yarn__KnownAttempt bare = YARN__KNOWN_ATTEMPT__INIT, no_key = bare, good = bare;
@@ -329,11 +329,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keys_survive_a_restart),
-        cmocka_unit_test(test_the_file_is_written_only_after_a_change),
-        cmocka_unit_test(test_a_damaged_file_does_not_prevent_a_start),
-        cmocka_unit_test(test_a_failed_save_is_repeated),
-        cmocka_unit_test(test_a_file_that_could_not_be_read_is_not_removed),
-        cmocka_unit_test(test_incomplete_entries_are_skipped),
+        cmocka_unit_test(test_the_file_of_keys_is_written_only_after_a_change),
+        cmocka_unit_test(test_a_damaged_file_of_keys_does_not_prevent_a_start),
+        cmocka_unit_test(test_saving_the_keys_is_repeated_after_a_failure),
+        cmocka_unit_test(test_a_file_of_keys_that_could_not_be_read_is_not_removed),
+        cmocka_unit_test(test_incomplete_entries_of_the_file_are_skipped),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -296,7 +296,7 @@ static int choose(void *userdata)
 }
 
 /* A failed look-up isn't reported as a missing account, since applications don't retry after that error. */
-static void test_a_failed_look_up_is_not_a_missing_account(void **state)
+static void test_a_failed_look_up_is_not_reported_as_a_missing_account(void **state)
 {
     struct choice c = {{.user_pattern = (char *)".*", .limit_users = true, .local_user = (char *)"nobody"}, NULL};
 
@@ -314,7 +314,7 @@ int main(void)
         cmocka_unit_test(test_each_failed_small_allocation_is_an_error),
         cmocka_unit_test(test_environment_variables_without_memory_are_an_error),
         cmocka_unit_test(test_a_launch_script_without_memory_is_not_written),
-        cmocka_unit_test(test_a_failed_look_up_is_not_a_missing_account),
+        cmocka_unit_test(test_a_failed_look_up_is_not_reported_as_a_missing_account),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -121,7 +121,7 @@ static void test_a_resource_without_a_scheme_is_on_the_default_file_system(void 
 }
 
 /* The settings for Hadoop's client programs come from nmd's configuration or from the cluster's. */
-static void test_settings_for_a_fetch_command_are_found(void **state)
+static void test_settings_for_hadoops_fetch_commands_are_found(void **state)
 {
     struct nm_yarn_settings s = {.dir = (char *)"/etc/hadoop/conf", .localizer_memory_mib = 512,
                                  .command_memory_mib = 2048};
@@ -656,7 +656,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_resources_of_each_kind_are_accepted),
         cmocka_unit_test(test_a_resource_without_a_scheme_is_on_the_default_file_system),
-        cmocka_unit_test(test_settings_for_a_fetch_command_are_found),
+        cmocka_unit_test(test_settings_for_hadoops_fetch_commands_are_found),
         cmocka_unit_test(test_a_missing_fetch_command_is_reported),
         cmocka_unit_test(test_a_certificate_in_a_private_directory_is_reported),
         cmocka_unit_test(test_an_invalid_certificate_is_reported),

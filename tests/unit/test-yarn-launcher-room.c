@@ -35,7 +35,7 @@ static int set_up_disks(void **state)
     (void)set_up(state);
     w = *state;
     if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-        return 0; /* only root can mount */
+        return 0; /* only root can mount the disks of the test */
     w->launcher = nm_yarn_launcher_free(w->launcher);
     (void)close(w->root_fd);
     w->root_fd = open(w->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

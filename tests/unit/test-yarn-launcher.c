@@ -450,7 +450,7 @@ static void test_directories_with_free_space_are_used_alternately(void **state)
 }
 
 /* Directories that another NodeManager has left don't prevent the start. The cache of this node survives a restart. */
-static void test_directories_of_another_nodemanager_are_replaced(void **state)
+static void test_directories_left_by_another_nodemanager_are_replaced(void **state)
 {
     struct world *w = *state;
     struct owner o;
@@ -586,13 +586,13 @@ static bool may_go_to(struct world *w, const char *local, const char *log)
 
 /* A disk has failed since the last check. The container and its resources use the other disk, and each change is
  * reported. */
-static void test_a_disk_that_just_failed_is_avoided(void **state)
+static void test_a_disk_that_has_just_failed_is_not_used(void **state)
 {
     struct world *w = *state;
     char text[1000], path[PATH_MAX];
 
     if (!has_own_mounts(w))
-        skip(); /* only root can mount */
+        skip(); /* only root can mount the disks of the test */
     w->launcher = nm_yarn_launcher_free(w->launcher);
     mount_at(w, "local", 0);
     mount_at(w, "second", 0);
@@ -647,7 +647,7 @@ static void test_if_one_of_two_disks_is_bad_the_other_one_is_used(void **state)
     char why[300];
 
     if (!has_own_mounts(w))
-        skip(); /* only root can mount */
+        skip(); /* only root can mount the disks of the test */
     w->launcher = nm_yarn_launcher_free(w->launcher);
     mount_at(w, "local", 0);
     mount_at(w, "second", 0);
@@ -703,7 +703,7 @@ static void test_a_disk_that_was_bad_at_the_start_is_used_later(void **state)
     char path[PATH_MAX], why[300];
 
     if (!has_own_mounts(w))
-        skip(); /* only root can mount */
+        skip(); /* only root can mount the disks of the test */
     w->launcher = nm_yarn_launcher_free(w->launcher);
     mount_at(w, "local", MS_RDONLY);
     assert_int_equal(renameat(w->root_fd, "state", w->root_fd, "old-state"), 0);
@@ -786,9 +786,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_last_output_of_a_container_is_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_each_user_has_separate_directories, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_directories_with_free_space_are_used_alternately, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_directories_of_another_nodemanager_are_replaced, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_directories_left_by_another_nodemanager_are_replaced, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_directories_that_can_not_be_used_are_reported, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_disk_that_just_failed_is_avoided, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_disk_that_has_just_failed_is_not_used, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_if_one_of_two_disks_is_bad_the_other_one_is_used, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_disk_that_was_bad_at_the_start_is_used_later, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_failed_command_is_retried_as_the_context_requests, set_up, tear_down),

@@ -186,7 +186,7 @@ static int place(void *userdata)
         return r;
     nm_yarn_allocator_set_limits(a, &limits);
     r = heartbeat(a);
-    /* A repeated request has the same meaning: no container is lost or placed twice. */
+    /* A repeated request has the same effect as one request. No container is lost or placed twice. */
     if (r < 0)
         assert_int_equal(heartbeat(a), 0);
     assert_int_equal(nm_yarn_allocator_figures(a).outstanding, 0);

@@ -64,7 +64,7 @@ static void test_a_check_reports_bad_directories_and_creates_no_file(void **stat
     assert_non_null(strstr(message, file));
     assert_non_null(strstr(message, "Not a directory"));
     free(message);
-    assert_int_equal(look(file, path_in(w, "new/deep"), NULL), 0); /* one usable directory is enough */
+    assert_int_equal(look(file, path_in(w, "new/deep"), NULL), 0); /* one usable directory is enough to start */
     /* two bad directories are an error, without a message for each directory */
     assert_int_equal(count_reported(file, other), 0);
     assert_int_equal(count_reported(other, w->root), 1);
@@ -80,7 +80,7 @@ static void test_a_check_reports_bad_directories_and_creates_no_file(void **stat
     free(message);
 }
 
-/* Opens the directories, which also checks them. */
+/* Opens the directories. This also checks the directories. */
 static int open_dirs(const char *first, const char *second, struct nm_yarn_dirs *ret, char **ret_message)
 {
     static const struct nm_yarn_settings settings;

@@ -93,7 +93,7 @@ static void end_it(struct manager_world *w, struct nm_live_container *l)
 
 /* ---- tests -------------------------------------------------------------------------------- */
 
-static void test_a_container_starts_runs_and_ends(void **state)
+static void test_a_container_of_the_cluster_starts_runs_and_ends(void **state)
 {
     struct manager_world *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
@@ -552,7 +552,7 @@ static void test_the_end_of_an_application_ends_its_containers(void **state)
 }
 
 /* After a restart, the new nmd reports the same state, which it reads from the journal. */
-static void test_a_restart_reports_the_same_state(void **state)
+static void test_after_a_restart_the_node_reports_the_same_containers(void **state)
 {
     Yarn__RegisterRequest request = YARN__REGISTER_REQUEST__INIT;
     struct manager_world *w = *state;
@@ -731,7 +731,7 @@ static void test_a_failed_start_of_nmd_keeps_the_saved_state(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_a_container_starts_runs_and_ends),
+        TEST(test_a_container_of_the_cluster_starts_runs_and_ends),
         TEST(test_requests_for_unknown_containers_are_refused),
         TEST(test_a_container_that_can_not_run_is_reported_as_ended),
         TEST(test_a_failed_preparation_ends_the_container),
@@ -739,7 +739,7 @@ int main(void)
         TEST(test_an_update_makes_all_changes_or_none),
         TEST(test_a_signal_reaches_the_container),
         TEST(test_the_end_of_an_application_ends_its_containers),
-        TEST(test_a_restart_reports_the_same_state),
+        TEST(test_after_a_restart_the_node_reports_the_same_containers),
         TEST(test_ends_that_do_not_fit_are_reported_in_the_next_heartbeat),
         TEST(test_an_application_survives_a_restart_of_nmd),
         TEST(test_the_end_of_a_container_never_submitted_survives_a_restart),

@@ -132,7 +132,7 @@ static void test_one_ask_more_than_the_maximum_refuses_the_call(void **state)
 
 /* Other calls have taken all of the memory. The call fails with a temporary error, so the application master repeats
  * it. */
-static void test_a_lack_of_memory_is_a_temporary_failure(void **state)
+static void test_a_call_fails_temporarily_while_other_calls_use_all_memory(void **state)
 {
     struct nm_quota_account *other;
     struct world *w = *state;
@@ -196,7 +196,7 @@ static void test_additions_to_the_blacklist_are_kept_until_removed(void **state)
 
 /* An ask for four containers was made before the application master received one of them. Only this container is
  * subtracted from the ask, and no other container. */
-static void test_delivered_containers_are_subtracted(void **state)
+static void test_containers_delivered_since_an_ask_are_subtracted_from_it(void **state)
 {
     Hadoop__Priority priorities[2] = {HADOOP__PRIORITY__INIT, HADOOP__PRIORITY__INIT};
     Hadoop__Resource small = HADOOP__RESOURCE__INIT, narrow;
@@ -322,10 +322,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_asks_are_split_by_execution_type, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_maximum_number_of_asks_is_accepted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_one_ask_more_than_the_maximum_refuses_the_call, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_lack_of_memory_is_a_temporary_failure, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_call_fails_temporarily_while_other_calls_use_all_memory,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_invalid_asks_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_additions_to_the_blacklist_are_kept_until_removed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_delivered_containers_are_subtracted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_containers_delivered_since_an_ask_are_subtracted_from_it,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_after_each_failed_allocation_the_asks_are_unchanged, set_up, tear_down),
     };
 

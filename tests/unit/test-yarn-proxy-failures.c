@@ -127,7 +127,7 @@ static void test_an_invalid_token_identifier_is_refused(void **state)
 
 /* An operation whose result can't be saved fails. After the disk has free space again the operation succeeds, and no
  * state is lost. */
-static void test_an_operation_that_can_not_be_saved_fails(void **state)
+static void test_an_operation_whose_result_can_not_be_saved_fails(void **state)
 {
     struct world w;
 
@@ -169,7 +169,7 @@ static bool has_new_token(struct world *w, int32_t response_id)
 }
 
 /* A new key is used only after it has been saved. The same applies to the tokens that are signed with this key. */
-static void test_a_new_key_is_used_only_when_saved(void **state)
+static void test_a_new_key_is_used_only_after_it_has_been_saved(void **state)
 {
     const uint64_t deadline = nm_now_usec() + 60 * NM_USEC_PER_SEC;
     int32_t response_id = 0;
@@ -199,7 +199,7 @@ static void test_a_new_key_is_used_only_when_saved(void **state)
 
 /* A ResourceManager in standby, a ResourceManager that doesn't answer, and a ResourceManager whose name can't be
  * resolved. The call succeeds afterwards. */
-static void test_an_unavailable_resourcemanager_is_retried(void **state)
+static void test_calls_are_retried_while_the_resourcemanager_is_unavailable(void **state)
 {
     struct world w;
 
@@ -393,7 +393,7 @@ static int begin_proxy(struct world *w, unsigned kinds, unsigned n, bool *ret_fa
 }
 
 /* After a failed start, the saved state still exists for the next attempt. */
-static void test_a_failed_start_keeps_the_saved_state(void **state)
+static void test_a_failed_start_of_the_proxy_keeps_the_saved_state(void **state)
 {
     static const unsigned kinds[] = {FAIL_MEMORY, FAIL_EVENT, FAIL_OPEN};
     struct world w;
@@ -488,7 +488,7 @@ static void collect(struct world *w)
 /* A call may fail in the proxy or at either end, on an old or a new connection. After any failure, the token of the
  * application master isn't reported as invalid, and the application master gets all containers that it has asked
  * for. */
-static void test_a_failed_call_can_be_repeated(void **state)
+static void test_an_application_master_can_repeat_a_failed_call(void **state)
 {
     int32_t attempt = 0;
     struct world w;
@@ -521,16 +521,16 @@ int main(void)
         cmocka_unit_test(test_an_application_master_without_its_token_is_refused),
         cmocka_unit_test(test_the_token_of_an_ended_application_master_is_invalid),
         cmocka_unit_test(test_an_invalid_token_identifier_is_refused),
-        cmocka_unit_test(test_an_operation_that_can_not_be_saved_fails),
-        cmocka_unit_test(test_a_new_key_is_used_only_when_saved),
-        cmocka_unit_test(test_an_unavailable_resourcemanager_is_retried),
+        cmocka_unit_test(test_an_operation_whose_result_can_not_be_saved_fails),
+        cmocka_unit_test(test_a_new_key_is_used_only_after_it_has_been_saved),
+        cmocka_unit_test(test_calls_are_retried_while_the_resourcemanager_is_unavailable),
         cmocka_unit_test(test_pending_calls_of_an_application_master_are_limited),
         cmocka_unit_test(test_a_token_of_the_resourcemanager_is_not_replaced),
         cmocka_unit_test(test_an_application_master_with_invalid_data_is_not_restored),
         cmocka_unit_test(test_the_proxy_works_without_a_placements_file),
-        cmocka_unit_test(test_a_failed_start_keeps_the_saved_state),
+        cmocka_unit_test(test_a_failed_start_of_the_proxy_keeps_the_saved_state),
         cmocka_unit_test(test_a_failed_start_of_an_application_master_leaves_no_pipeline),
-        cmocka_unit_test(test_a_failed_call_can_be_repeated),
+        cmocka_unit_test(test_an_application_master_can_repeat_a_failed_call),
     };
     sigset_t mask;
 

@@ -173,7 +173,7 @@ static void test_application_masters_are_saved_and_removed(void **state)
     assert_int_equal(load(w), 0);
 }
 
-static void test_data_that_is_too_large_is_refused(void **state)
+static void test_state_that_is_too_large_is_not_saved(void **state)
 {
     _cleanup_free_ uint8_t *much = calloc(1, NM_YARN_KEEP_MAX_BYTES);
     struct nm_yarn_stored_master m = make_master();
@@ -324,7 +324,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_an_application_master_is_read_as_it_was_saved, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_application_masters_are_saved_and_removed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_data_that_is_too_large_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_state_that_is_too_large_is_not_saved, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_file_with_a_wrong_name_is_removed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_keys_are_read_as_they_were_saved, set_up, tear_down),
 #ifdef NM_FAULT_INJECTION

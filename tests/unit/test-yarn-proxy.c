@@ -340,7 +340,7 @@ static void test_application_masters_are_reported(void **state)
 }
 
 /* The administrator has configured an unknown class as a stage. The error names the class, and nmd doesn't start. */
-static void test_an_unknown_stage_is_an_error(void **state)
+static void test_an_unknown_class_as_a_stage_is_an_error(void **state)
 {
     static char *unknown[] = {(char *)"org.example.Mine", (char *)FORWARD, NULL};
     static char *no_end[] = {(char *)"org.apache.hadoop.yarn.server.nodemanager.scheduler.DistributedScheduler", NULL};
@@ -394,7 +394,7 @@ int main(void)
         cmocka_unit_test(test_a_restarted_nmd_delivers_containers_not_yet_delivered),
         cmocka_unit_test(test_state_of_a_removed_application_is_removed),
         cmocka_unit_test(test_application_masters_are_reported),
-        cmocka_unit_test(test_an_unknown_stage_is_an_error),
+        cmocka_unit_test(test_an_unknown_class_as_a_stage_is_an_error),
     };
 
     sigset_t mask;

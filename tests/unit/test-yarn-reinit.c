@@ -45,7 +45,7 @@ static void test_a_restart_runs_the_command_again(void **state)
 
 /* The disk with the container's directories has failed. The container gets other directories once per start. A
  * restarted nmd knows the new directories. */
-static void test_a_restart_moves_to_a_good_directory(void **state)
+static void test_a_restarted_container_moves_to_a_directory_on_a_good_disk(void **state)
 {
     struct manager_world *w = *state;
     struct reinit_world o;
@@ -131,7 +131,7 @@ static void test_an_automatic_commit_is_final(void **state)
 }
 
 /* A re-initialized container that fails before the commit is rolled back automatically, but only once. */
-static void test_a_failure_before_the_commit_rolls_back_once(void **state)
+static void test_a_container_that_fails_before_the_commit_is_rolled_back_once(void **state)
 {
     struct context c;
     struct reinit_world o;
@@ -152,7 +152,7 @@ static void test_a_failure_before_the_commit_rolls_back_once(void **state)
 }
 
 /* A killed container isn't rolled back, since a kill doesn't count as a failure. */
-static void test_a_kill_before_the_commit_does_not_roll_back(void **state)
+static void test_a_container_killed_before_the_commit_is_not_rolled_back(void **state)
 {
     struct context c;
     struct reinit_world o;
@@ -253,12 +253,12 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         TEST(test_a_restart_runs_the_command_again),
-        TEST(test_a_restart_moves_to_a_good_directory),
+        TEST(test_a_restarted_container_moves_to_a_directory_on_a_good_disk),
         TEST(test_a_committed_reinitialization_is_final),
         TEST(test_a_roll_back_restores_the_former_command),
         TEST(test_an_automatic_commit_is_final),
-        TEST(test_a_failure_before_the_commit_rolls_back_once),
-        TEST(test_a_kill_before_the_commit_does_not_roll_back),
+        TEST(test_a_container_that_fails_before_the_commit_is_rolled_back_once),
+        TEST(test_a_container_killed_before_the_commit_is_not_rolled_back),
         TEST(test_a_failed_localization_does_not_change_the_container),
         TEST(test_resources_localized_later_are_available_after_a_restart),
         TEST(test_requests_for_a_queued_or_unknown_container_are_refused),

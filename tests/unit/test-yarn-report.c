@@ -149,7 +149,7 @@ static void test_without_a_sample_no_use_is_reported(void **state)
     assert_true(size > 0);
 }
 
-static void test_the_health_is_reported(void **state)
+static void test_the_health_of_the_node_is_reported(void **state)
 {
     struct nm_status s = some_status();
     struct nm_report_memory memory = {0};
@@ -176,7 +176,7 @@ static void test_the_health_is_reported(void **state)
 }
 
 /* A reason that prevents all starts is reported immediately. */
-static void test_a_reason_that_prevents_starts_is_reported(void **state)
+static void test_a_reason_that_prevents_all_starts_is_reported_immediately(void **state)
 {
     struct nm_status s = some_status();
     struct nm_report_memory memory = {0};
@@ -193,7 +193,7 @@ static void test_a_reason_that_prevents_starts_is_reported(void **state)
     assert_string_equal(r.status.health->report, "");
 }
 
-static void test_the_estimated_wait_is_reported(void **state)
+static void test_the_estimated_wait_in_the_queue_is_reported(void **state)
 {
     struct nm_report_memory m = {0};
 
@@ -236,9 +236,9 @@ int main(void)
         cmocka_unit_test(test_while_no_container_can_start_the_queue_is_reported_as_full),
         cmocka_unit_test(test_after_a_refusal_the_queue_is_reported_as_full),
         cmocka_unit_test(test_without_a_sample_no_use_is_reported),
-        cmocka_unit_test(test_the_health_is_reported),
-        cmocka_unit_test(test_a_reason_that_prevents_starts_is_reported),
-        cmocka_unit_test(test_the_estimated_wait_is_reported),
+        cmocka_unit_test(test_the_health_of_the_node_is_reported),
+        cmocka_unit_test(test_a_reason_that_prevents_all_starts_is_reported_immediately),
+        cmocka_unit_test(test_the_estimated_wait_in_the_queue_is_reported),
         cmocka_unit_test(test_the_limit_of_the_queue_is_reported),
     };
 

@@ -154,7 +154,7 @@ static struct sockaddr_in v4(const char *text)
     return a;
 }
 
-static void test_addresses_of_the_network_are_found(void **state)
+static void test_the_common_network_of_two_addresses_is_found(void **state)
 {
     struct sockaddr_in own = v4("10.1.77.2"), mask = v4("255.255.240.0"), near = v4("10.1.64.9"), far = v4("10.1.80.1");
     const struct sockaddr *o = (struct sockaddr *)&own, *m = (struct sockaddr *)&mask;
@@ -285,7 +285,7 @@ int main(void)
         cmocka_unit_test(test_variables_in_a_script_are_read),
         cmocka_unit_test(test_systemd_drop_ins_are_read),
         cmocka_unit_test(test_later_lines_of_drop_ins_add_values_and_empty_values_reset),
-        cmocka_unit_test(test_addresses_of_the_network_are_found),
+        cmocka_unit_test(test_the_common_network_of_two_addresses_is_found),
         cmocka_unit_test(test_each_host_is_listed_once),
         cmocka_unit_test(test_all_hosts_are_tried_at_the_same_time),
         cmocka_unit_test(test_each_name_is_looked_up_once),

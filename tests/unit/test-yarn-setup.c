@@ -472,7 +472,7 @@ static const struct nm_setup_undo_step *undone(const struct nm_setup_undo *u, co
     return NULL;
 }
 
-static void test_an_undo_restores_the_host(void **state)
+static void test_the_plan_of_an_undo_restores_the_host(void **state)
 {
     struct nm_setup_entry entries[] = {
         {.kind = NM_SETUP_MADE_DIR, .path = "/e"},
@@ -525,7 +525,7 @@ static void test_an_undo_restores_the_host(void **state)
     assert_non_null(nm_setup_manifest_find(&u.kept, NM_SETUP_MADE_DIR, "/l"));
     assert_non_null(nm_setup_manifest_find(&u.kept, NM_SETUP_CHANGED_DIR, "/d/2"));
 
-    left[3].spot.sha256 = SUM; /* all entries can be undone */
+    left[3].spot.sha256 = SUM; /* now all entries of the manifest can be undone */
     left[6].spot.mode = 0755;
     left[8].names[0] = NULL;
     assert_int_equal(nm_setup_undo_plan(&m, left, 0, 0, "/v/yarn-setup", &a, &u), 0);
@@ -613,7 +613,7 @@ int main(void)
         cmocka_unit_test(test_the_manifest_is_read_as_it_was_written),
         cmocka_unit_test(test_each_change_is_in_the_manifest_before_it_is_made),
         cmocka_unit_test(test_a_file_replaced_by_another_program_is_not_changed),
-        cmocka_unit_test(test_an_undo_restores_the_host),
+        cmocka_unit_test(test_the_plan_of_an_undo_restores_the_host),
         cmocka_unit_test(test_temporary_files_are_removed_by_an_undo),
         cmocka_unit_test(test_an_undo_names_contents_that_keep_their_owner),
     };

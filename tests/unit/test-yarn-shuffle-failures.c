@@ -37,7 +37,7 @@ static void start_with_failures(void *userdata)
 }
 
 /* A start either succeeds completely or fails. A later start knows all jobs. */
-static void test_a_failed_start_loses_no_job(void **state)
+static void test_a_failed_start_of_nm_shuffle_loses_no_job(void **state)
 {
     struct world *w = *state;
 
@@ -72,7 +72,7 @@ static void add_with_failures(void *userdata)
 }
 
 /* Whatever call fails, accepted jobs are served and ended jobs are not served. */
-static void test_accepted_jobs_are_served_whatever_fails(void **state)
+static void test_accepted_jobs_are_served_whatever_call_fails(void **state)
 {
     struct world *w = *state;
 
@@ -81,7 +81,7 @@ static void test_accepted_jobs_are_served_whatever_fails(void **state)
 }
 
 /* The start is repeated until it succeeds. Then the jobs are added. */
-static void test_a_failed_restart_is_repeated(void **state)
+static void test_a_failed_restart_of_nm_shuffle_is_repeated(void **state)
 {
     struct world *w = *state;
     const uint16_t port = port_of(w);
@@ -106,9 +106,9 @@ static void test_a_failed_restart_is_repeated(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_a_failed_start_loses_no_job),
-        TEST(test_accepted_jobs_are_served_whatever_fails),
-        TEST(test_a_failed_restart_is_repeated),
+        TEST(test_a_failed_start_of_nm_shuffle_loses_no_job),
+        TEST(test_accepted_jobs_are_served_whatever_call_fails),
+        TEST(test_a_failed_restart_of_nm_shuffle_is_repeated),
     };
 
     (void)signal(SIGPIPE, SIG_IGN); /* as in nmd */

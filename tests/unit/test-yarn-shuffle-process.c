@@ -124,7 +124,7 @@ static void touch(struct world *w, const char *name)
 #define IDLE "; exec cat >/dev/null"
 #define SAY_PORT "printf '{\"listening\": 7'; echo '}'"
 
-static void test_an_invalid_line_is_ignored(void **state)
+static void test_an_invalid_line_of_nm_shuffle_is_ignored(void **state)
 {
     struct world *w = *state;
 
@@ -171,7 +171,7 @@ static void test_after_a_line_of_any_length_the_next_line_is_read(void **state)
     }
 }
 
-static void test_the_end_of_the_process_is_noticed(void **state)
+static void test_the_exit_of_nm_shuffle_is_reported(void **state)
 {
     static const struct {
         const char *script, *why;
@@ -357,7 +357,7 @@ static void test_a_failed_start_leaves_no_resources(void **state)
 }
 
 /* After fork() the child process can report an error only with its exit status. */
-static void test_a_failed_exec_is_reported(void **state)
+static void test_a_failed_exec_of_nm_shuffle_is_reported(void **state)
 {
     _cleanup_close_ int no_program = open("/", O_PATH | O_CLOEXEC);
     struct world *w = *state;
@@ -368,7 +368,7 @@ static void test_a_failed_exec_is_reported(void **state)
     for (unsigned n = 1; n <= 5; n++) {
         fail_nth(FAIL_CHILD, n);
         start(w, "exit 0");
-        assert_false(fail_stop()); /* the failure happens in the child */
+        assert_false(fail_stop()); /* the call fails in the child process */
         RUN_UNTIL(w, w->n_ended);
         /* there is no dup2() if the descriptor has the right number already */
         if (n != 4 || shell_fd != STDERR_FILENO + 1)
@@ -533,17 +533,17 @@ static void test_a_job_that_can_not_be_saved_is_served(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_an_invalid_line_is_ignored),
+        TEST(test_an_invalid_line_of_nm_shuffle_is_ignored),
         TEST(test_an_invalid_first_line_ends_the_process),
         TEST(test_after_a_line_of_any_length_the_next_line_is_read),
-        TEST(test_the_end_of_the_process_is_noticed),
+        TEST(test_the_exit_of_nm_shuffle_is_reported),
         TEST(test_nmd_can_wait_for_the_start_of_the_process),
         TEST(test_a_process_that_reads_late_gets_all_lines),
         TEST(test_a_process_that_hangs_is_killed),
         TEST(test_a_line_without_memory_restarts_the_process),
         TEST(test_a_process_without_stdin_is_killed),
         TEST(test_a_failed_start_leaves_no_resources),
-        TEST(test_a_failed_exec_is_reported),
+        TEST(test_a_failed_exec_of_nm_shuffle_is_reported),
         TEST(test_a_damaged_job_file_is_ignored),
         TEST(test_an_unreadable_job_file_is_not_removed),
         TEST(test_a_job_file_is_kept_if_its_new_key_can_not_be_saved),

@@ -61,7 +61,7 @@ static void assert_step(struct nm_yarn_step step, enum nm_yarn_due task, uint64_
     assert_int_equal(step.reconnect, reconnect);
 }
 
-/* Begins with a registration and n answered heartbeats. */
+/* Makes the state of a node after a registration and n answered heartbeats. */
 static void begin(struct nm_yarn_state *s, struct answers *a, int32_t n)
 {
     make_answers(a);
@@ -74,7 +74,7 @@ static void begin(struct nm_yarn_state *s, struct answers *a, int32_t n)
     }
 }
 
-static void test_heartbeats_follow_a_registration(void **state)
+static void test_heartbeats_follow_the_registration(void **state)
 {
     struct nm_yarn_state s;
     struct answers a;
@@ -262,7 +262,7 @@ static void test_after_a_wrong_response_id_the_node_registers_again(void **state
     }
 }
 
-static void test_a_shutdown_stops_the_node(void **state)
+static void test_the_shutdown_action_stops_the_node(void **state)
 {
     struct nm_yarn_state s;
     struct answers a;
@@ -359,7 +359,7 @@ static void test_a_nul_in_diagnostics_is_replaced(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_heartbeats_follow_a_registration),
+        cmocka_unit_test(test_heartbeats_follow_the_registration),
         cmocka_unit_test(test_the_next_key_becomes_the_current_one),
         cmocka_unit_test(test_lists_in_an_answer_are_applied),
         cmocka_unit_test(test_the_interval_between_heartbeats_is_limited),
@@ -367,7 +367,7 @@ int main(void)
         cmocka_unit_test(test_without_a_resourcemanager_the_node_retries_its_registration),
         cmocka_unit_test(test_after_a_resync_the_node_registers_again),
         cmocka_unit_test(test_after_a_wrong_response_id_the_node_registers_again),
-        cmocka_unit_test(test_a_shutdown_stops_the_node),
+        cmocka_unit_test(test_the_shutdown_action_stops_the_node),
         cmocka_unit_test(test_a_nul_in_diagnostics_is_replaced),
         cmocka_unit_test(test_an_answer_without_required_contents_is_an_error),
         cmocka_unit_test(test_after_a_change_of_its_size_the_node_registers_again),

@@ -119,7 +119,7 @@ static void test_the_key_of_an_attempt_with_a_container_is_remembered(void **sta
     tear_down(&w);
 }
 
-static void test_many_attempts_are_remembered(void **state)
+static void test_the_keys_of_many_attempts_are_remembered(void **state)
 {
     struct tokens_id t;
     struct world w;
@@ -320,7 +320,7 @@ static int check_start(struct world *w, struct tokens_id *t, const struct tokens
     return r;
 }
 
-static void test_a_containers_token_is_checked(void **state)
+static void test_the_token_of_a_container_is_checked(void **state)
 {
     struct tokens_id t, caller;
     struct world w;
@@ -349,7 +349,7 @@ static void test_a_containers_token_is_checked(void **state)
 }
 
 /* Any changed bit of a token is detected: in the identifier, in the password and in the kind. */
-static void test_a_changed_bit_is_detected(void **state)
+static void test_a_changed_bit_of_a_token_is_detected(void **state)
 {
     const Hadoop__ContainerTokenIdentifier *token;
     struct tokens_id t;
@@ -439,11 +439,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tokens_of_the_current_and_the_previous_key_are_accepted),
         cmocka_unit_test(test_the_key_of_an_attempt_with_a_container_is_remembered),
-        cmocka_unit_test(test_many_attempts_are_remembered),
+        cmocka_unit_test(test_the_keys_of_many_attempts_are_remembered),
         cmocka_unit_test(test_used_tokens_are_remembered_until_they_expire),
         cmocka_unit_test(test_the_token_of_a_caller_is_checked),
-        cmocka_unit_test(test_a_containers_token_is_checked),
-        cmocka_unit_test(test_a_changed_bit_is_detected),
+        cmocka_unit_test(test_the_token_of_a_container_is_checked),
+        cmocka_unit_test(test_a_changed_bit_of_a_token_is_detected),
         cmocka_unit_test(test_a_used_or_expired_token_is_refused),
         cmocka_unit_test(test_only_the_application_of_a_container_may_control_it),
     };

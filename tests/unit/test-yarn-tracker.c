@@ -529,7 +529,7 @@ static int try_to_join(struct tracker_world *w, unsigned kinds, unsigned n, bool
 }
 
 /* A failed start of the node leaves no resources, and the next start succeeds. */
-static void test_a_failed_start_can_be_repeated(void **state)
+static void test_a_failed_start_of_the_node_can_be_repeated(void **state)
 {
     static const unsigned kinds[] = {FAIL_MEMORY, FAIL_EVENT, FAIL_OPEN};
     struct tracker_world *w = *state;
@@ -551,7 +551,7 @@ static void test_a_failed_start_can_be_repeated(void **state)
 
 /* After any failed call during a registration or a heartbeat, on the node or in the ResourceManager, the node makes
  * another registration or heartbeat. */
-static void test_a_failed_heartbeat_is_repeated(void **state)
+static void test_a_failed_registration_or_heartbeat_is_repeated(void **state)
 {
     struct tracker_world *w = *state;
     bool failed = true;
@@ -583,8 +583,8 @@ int main(void)
         TEST(test_the_state_of_the_connection_is_reported),
         TEST(test_the_state_of_the_proxy_is_reported),
         TEST(test_without_a_cluster_each_page_says_that_there_is_none),
-        TEST(test_a_failed_start_can_be_repeated),
-        TEST(test_a_failed_heartbeat_is_repeated),
+        TEST(test_a_failed_start_of_the_node_can_be_repeated),
+        TEST(test_a_failed_registration_or_heartbeat_is_repeated),
         TEST(test_the_end_of_a_container_is_repeated_until_acknowledged),
         TEST(test_a_full_node_reports_that_it_has_no_room),
         TEST(test_after_a_shutdown_by_the_resourcemanager_all_containers_end),
