@@ -93,8 +93,9 @@ void *nm_arena_alloc(struct nm_arena *a, size_t size)
     return start;
 }
 
-/* Returns whether the room exists. Reserves twice the size as a test, because an account may hold as much as is still
- * free, and many small reservations reach that limit at half of what one large reservation may take. */
+/* Returns whether the account has room for size bytes. Reserves twice the size as a test: an account may hold only as
+ * much memory as is still unused by all accounts, and many small reservations reach this limit after half of the amount
+ * that one large reservation can get. */
 bool nm_arena_has_room(const struct nm_arena *a, size_t size)
 {
     if (size > a->left || size > SIZE_MAX / 2 || (a->account && !nm_quota_account_take(a->account, 2 * size)))

@@ -3,8 +3,9 @@
 
 /*
  * Memory in which messages from the network are unpacked. protobuf-c may create a structure of a hundred bytes from two
- * received bytes. Each message therefore has a limit for its memory and an account that is charged for it. All memory
- * of an arena is released at once, and no part of it earlier. Unknown fields, which protobuf-c copies, count too.
+ * received bytes. Each message therefore has a memory limit, and its memory is charged to an account. An arena releases
+ * all of its memory at the same time, and no part earlier. Unknown fields also use memory of the arena, because
+ * protobuf-c copies them.
  *
  * protobuf-c unpacks nested messages recursively without a depth limit, so no message type in nmd's .proto files may
  * contain itself.
@@ -25,7 +26,7 @@ struct nm_arena {
     ProtobufCAllocator allocator;
     struct nm_quota_account *account;   /* account to charge; NULL: no account is charged */
     struct nm_arena_piece *pieces;
-    size_t left;    /* bytes that remain of the limit */
+    size_t left;    /* remaining bytes of the limit */
     size_t charged; /* bytes charged to the account */
     bool no_memory; /* an allocation within the limit failed with ENOMEM */
 };
@@ -47,17 +48,19 @@ char *nm_arena_text(struct nm_arena *a, struct nm_bytes bytes);
 
 /* Formats a text. Returns NULL if the limit is exceeded or memory ran out. */
 nm_printf(2, 3) char *nm_arena_print(struct nm_arena *arena, const char *format, ...);
-/* Encodes the bytes in base64 without line breaks, as Java does. Returns NULL likewise. */
+/* Encodes the bytes in base64 without line breaks, as Java does. Returns NULL if the limit is exceeded or memory ran
+ * out. */
 char *nm_arena_base64(struct nm_arena *arena, struct nm_bytes bytes);
 
 /* Returns the limit for a message of this size. */
 size_t nm_arena_limit(size_t message_size);
 
-/* Unpacks a message, which lives as long as the arena. Returns NULL if it is invalid, too large, or has a NUL in a
- * string (fields.h). The data of bytes fields is never NULL, not even that of absent ones: check the length. */
+/* Unpacks a message, which is valid until nm_arena_done(). Returns NULL if the message is invalid, is too large, or has
+ * a NUL in a string field (fields.h). The data pointer of a bytes field is never NULL, even if the field is absent:
+ * check the length. */
 ProtobufCMessage *nm_arena_unpack(struct nm_arena *a, const ProtobufCMessageDescriptor *type,
                                   struct nm_bytes message);
-/* Returns why nm_arena_unpack() returned NULL: -ENOMEM if the node had no memory, so that the message may be valid,
- * else -EBADMSG. Callers that discard invalid messages must distinguish both errors. Call this function before
+/* Returns why nm_arena_unpack() returned NULL: -ENOMEM if the node had no memory, else -EBADMSG. After -ENOMEM the
+ * message may be valid, so callers that discard invalid messages must distinguish the two errors. Must be called before
  * nm_arena_done(). */
 int nm_arena_error(const struct nm_arena *a);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * A reference to bytes that it doesn't own, such as a part of a frame, file or arena. Parsers remove bytes from the
- * front of a larger range, without copying.
+ * A reference to bytes that belong to another object, such as a frame, a file or an arena. Parsers remove bytes from
+ * the front of a larger range, without copying.
  */
 
 #include <stdbool.h>

@@ -19,7 +19,7 @@ struct nm_hadoop_call {
     struct nm_protocol_id id;
     struct nm_arena arena;
     const ProtobufCMessage *request;
-    struct nm_bytes identifier; /* identifier and user are in the arena */
+    struct nm_bytes identifier; /* the memory of identifier and user is in the arena */
     const char *user;
 };
 
@@ -120,7 +120,7 @@ void nm_hadoop_call_answer(struct nm_hadoop_call *call, const ProtobufCMessage *
     free_call(call);
 }
 
-/* Refuses a call. The detail is limited to values that keep the connection open. */
+/* Refuses a call. Replaces a missing detail, and a detail that would end the connection. */
 void nm_hadoop_call_refuse(struct nm_hadoop_call *call, const struct nm_exception *why)
 {
     struct nm_exception e = *why;
@@ -169,7 +169,7 @@ static const struct nm_hadoop_method *find_method(const struct nm_hadoop_server 
     return NULL;
 }
 
-/* Formats why a request couldn't be unpacked. */
+/* Formats the reason why a request couldn't be unpacked. */
 static void explain_unreadable(const struct nm_hadoop_method *method, struct nm_bytes message, struct nm_exception *why)
 {
     char path[128];
@@ -272,7 +272,7 @@ int nm_server_packet(struct nm_server_connection *c, struct nm_bytes packet)
         nm_greeting_refuse(c, &why);
         return 0;
     }
-    if (call->id.call < 0) { /* a ping, or another special message, which isn't valid here; neither has an answer */
+    if (call->id.call < 0) { /* a ping has no answer; other special messages are invalid here */
         r = call->id.call == NM_PROTOCOL_PING ? 0 : -EBADMSG;
         free_call(call);
         return r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See client.h. Callbacks of the owner run inside the wire's callbacks, and may free the client. The client is then
- * only marked and its wire aborted. It is freed when the wire has ended.
+ * See client.h. Callbacks of the client's owner run inside callbacks of the wire, and may free the client. In this case
+ * the client is only marked as freed, and its wire is aborted. The memory is released when the wire has ended.
  */
 
 #include "rpc/hadoop/client.h"
@@ -46,7 +46,7 @@ struct nm_hadoop_client {
     struct nm_sasl_client *sasl;
     struct call *calls, **calls_end; /* calls in progress, oldest first */
     uint64_t connect_due_usec, spoke_usec;
-    struct nm_exception why; /* reason for the end, if the server refused the client; the reason may be empty */
+    struct nm_exception why; /* the server's reason if it refused the client; may be empty */
     bool refused;
     unsigned depth; /* number of owner's callbacks that are running */
     bool freed;
@@ -205,7 +205,7 @@ static int build_call(struct nm_hadoop_client *c, struct nm_bytes context, const
     c->id.retry = retry;
     c->id.caller_context = context;
     r = nm_protocol_request(&c->id, &header.base, request, ret);
-    c->id.caller_context = (struct nm_bytes){}; /* the context belongs to the caller */
+    c->id.caller_context = (struct nm_bytes){}; /* the context's memory belongs to the caller */
     return r;
 }
 
@@ -266,7 +266,7 @@ static int fail(struct nm_hadoop_client *c, const struct nm_exception *why, int 
     return error;
 }
 
-/* Sends the context and the calls that were made before. */
+/* Sends the context and the calls that were made before the server accepted the client. */
 static int be_let_in(struct nm_hadoop_client *c)
 {
     struct nm_protocol_id id = {.call = NM_PROTOCOL_CONTEXT, .retry = -1};
@@ -328,8 +328,8 @@ static int take_answer(struct nm_hadoop_client *c, struct call **p, struct nm_ar
     return 0;
 }
 
-/* Returns an exception's text. It may quote text from any source, so a NUL in it must neither truncate it nor end the
- * connection. */
+/* Returns an exception's text. The text may contain any byte, because it may quote any input. A NUL in it must neither
+ * truncate the text nor end the connection. */
 static const char *text_of(struct nm_arena *a, const ProtobufCBinaryData *message)
 {
     char *text = nm_arena_text(a, (struct nm_bytes){message->data, message->len});
@@ -385,7 +385,7 @@ static int take_packet(struct nm_hadoop_client *c, struct nm_arena *a, struct nm
     }
     if (!is_ours(c, h))
         return -EBADMSG;
-    return p ? take_answer(c, p, a, packet) : 0; /* the call has timed out */
+    return p ? take_answer(c, p, a, packet) : 0; /* no call with this id: the call has timed out */
 }
 
 static int on_frame(struct nm_wire *w, struct nm_bytes packet)
@@ -397,7 +397,7 @@ static int on_frame(struct nm_wire *w, struct nm_bytes packet)
     nm_arena_init(&a, nm_arena_limit(packet.size), NULL);
     c->depth++;
     r = take_packet(c, &a, packet);
-    c->depth--; /* if the owner has freed the client, its wire has been aborted, and on_ended() frees the client */
+    c->depth--; /* if the owner has freed the client, the wire was aborted, and on_ended() releases the memory */
     nm_arena_done(&a);
     return r;
 }
@@ -473,7 +473,7 @@ static void give_up_calls(struct nm_hadoop_client *c, uint64_t now)
             continue;
         }
         finish_call(c, take_call(c, p), -ETIMEDOUT, NULL, NULL);
-        p = &c->calls; /* the callback may have made calls */
+        p = &c->calls; /* start at the front again, because the callback may have made calls */
     }
 }
 

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * A client of Hadoop's RPC: one connection to one protocol of one server. The client connects when it is created.
- * Calls can be made at once and are sent after the server has accepted the client. No function blocks. A closed
- * connection isn't reopened: the owner creates a new client, after a delay of its choice.
+ * A client of Hadoop's RPC: one connection to one protocol of one server. The client connects when it is created. Calls
+ * can be made immediately; the client sends them after the server has accepted it. No function blocks. A closed
+ * connection isn't reopened: the owner creates a new client, after a delay that the owner chooses.
  */
 
 #include <sys/socket.h>
@@ -27,8 +27,8 @@ struct nm_hadoop_client;
  * calls and may free the client. */
 typedef void (*nm_hadoop_reply)(void *userdata, int error, const ProtobufCMessage *answer,
                                 const struct nm_exception *why);
-/* Reports the end of the connection, after the results of all calls. error 0: the server closed it while no call was
- * in progress. */
+/* Reports the end of the connection, after the results of all calls. error 0: the server closed the connection while no
+ * call was in progress. */
 typedef void (*nm_hadoop_closed)(void *userdata, int error, const struct nm_exception *why);
 
 struct nm_hadoop_client_options {
@@ -67,7 +67,7 @@ bool nm_hadoop_client_is_open(const struct nm_hadoop_client *c);
 int nm_hadoop_client_call(struct nm_hadoop_client *c, const char *method, const ProtobufCMessage *request,
                           const ProtobufCMessageDescriptor *answer, int retry, uint64_t timeout_usec,
                           nm_hadoop_reply reply, void *userdata);
-/* Makes a call on behalf of another caller, whose context comes from nm_hadoop_call_context(). */
+/* Makes a call on behalf of another caller. context: the other caller's context, from nm_hadoop_call_context(). */
 int nm_hadoop_client_call_for(struct nm_hadoop_client *c, struct nm_bytes context, const char *method,
                               const ProtobufCMessage *request, const ProtobufCMessageDescriptor *answer, int retry,
                               uint64_t timeout_usec, nm_hadoop_reply reply, void *userdata);

@@ -11,8 +11,8 @@
 #define MAGIC "HDTS"
 enum { FORMAT_WRITABLE = 0, FORMAT_PROTOBUF = 1 };
 
-/* Minimum sizes: a token has five lengths, a secret two. They bound the counts, so that an impossible count is
- * rejected before anything is allocated. */
+/* Minimum sizes in bytes: a token has five lengths of at least one byte, a secret has two. With these sizes an
+ * impossible count of entries is rejected before memory is allocated. */
 enum { TOKEN_MIN = 5, SECRET_MIN = 2 };
 
 static int take_count(struct nm_bytes *from, size_t entry_min, size_t *ret)

@@ -13,8 +13,8 @@
 
 _Static_assert(NM_DIGEST_SIZE == SHA1_DIGEST_SIZE, "tokens are signed by HMAC-SHA1");
 
-/* Computes the HMAC with Nettle, which the HTTP server's dependencies load anyway and whose functions keep no memory.
- * With OpenSSL the first digest would permanently cost nearly 3 MiB. */
+/* Computes the HMAC with Nettle. The HTTP server's dependencies load Nettle in any case, and its functions keep no
+ * memory. With OpenSSL the first digest would permanently use nearly 3 MiB. */
 int nm_digest_hmac(const uint8_t *key, size_t key_size, const uint8_t *data, size_t size,
                    uint8_t ret[NM_DIGEST_SIZE])
 {

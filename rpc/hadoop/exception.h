@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * An error that the peer sent or that is sent to it: the name of a Java class, from which the peer creates an
- * exception, and a message. Both are truncated to fit here. If a received message contains a Java stack trace, the
- * trace is removed.
+ * An error that the peer sent or that nmd sends to the peer: a message and the name of a Java class, from which the
+ * peer creates an exception. Both are truncated to the sizes below. A Java stack trace in a received message is
+ * removed.
  */
 
 #include <stdbool.h>

@@ -108,7 +108,7 @@ size_t nm_fields_blank(const ProtobufCMessageDescriptor *type, struct nm_bytes m
     return n;
 }
 
-/* Searches nested messages. The depth is limited, because no message type contains itself (arena.h). */
+/* Searches nested messages. The recursion has a limited depth, because no message type contains itself (arena.h). */
 bool nm_fields_have_nul(const ProtobufCMessageDescriptor *type, struct nm_bytes message, char *ret_path, size_t size)
 {
     struct nm_bytes value;

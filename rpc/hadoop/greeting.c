@@ -121,8 +121,8 @@ static int send_sasl(struct nm_server_connection *c, const Hadoop__RpcSasl *out)
     return r;
 }
 
-/* Marks the client as authenticated. From now on the account of its token is charged, which all bearers of the token
- * share. */
+/* Marks the client as authenticated. From now on the account of its token is charged. All clients with this token share
+ * the account. */
 static int make_known(struct nm_server_connection *c)
 {
     struct nm_bytes id = nm_sasl_server_identifier(c->sasl);
@@ -210,7 +210,7 @@ static int take_context(struct nm_server_connection *c, const Hadoop__Connection
     c->user = strdup(c->sasl ? nm_sasl_server_user(c->sasl) : user ?: "");
     if (!c->user)
         return -ENOMEM;
-    if (c->stranger) { /* without SASL the context is the only identification */
+    if (c->stranger) { /* without SASL only the context identifies the client */
         c->server->n_strangers--;
         c->stranger = false;
     }
@@ -220,7 +220,7 @@ static int take_context(struct nm_server_connection *c, const Hadoop__Connection
     return 0;
 }
 
-/* Parses the second message of a packet, which must be the last one. */
+/* Parses the second message of a packet. The packet must contain no further message. */
 static const ProtobufCMessage *only_message(struct nm_arena *a, struct nm_bytes *packet,
                                             const ProtobufCMessageDescriptor *type)
 {

@@ -1,4 +1,4 @@
-# rpc/hadoop/: Hadoop's RPC, tokens and SASL. It knows nothing of YARN's meaning, and nothing of agent/.
+# rpc/hadoop/: Hadoop's RPC, tokens and SASL. This code depends neither on YARN's protocols nor on agent/.
 noinst_LIBRARIES += libnm-hadoop.a
 libnm_hadoop_a_SOURCES = \
 	%D%/arena.c %D%/arena.h \
@@ -20,7 +20,7 @@ libnm_hadoop_a_SOURCES = \
 nodist_libnm_hadoop_a_SOURCES = $(hadoop_messages)
 hadoop_libs = libnm-hadoop.a $(PROTOBUF_C_LIBS) $(GSASL_LIBS) $(NETTLE_LIBS) $(util_libs)
 
-# Our own descriptions of the messages, compiled by protobuf-c's compiler.
+# nmd's own descriptions of Hadoop's messages, compiled by protobuf-c's compiler.
 hadoop_messages = \
 	%D%/rpc.pb-c.c %D%/rpc.pb-c.h \
 	%D%/security.pb-c.c %D%/security.pb-c.h

@@ -24,23 +24,24 @@
 /* Removes the next message from the front of a packet. Returns -EBADMSG if it is incomplete. */
 int nm_packet_next(struct nm_bytes *packet, struct nm_bytes *ret_message);
 
-/* A frame to send, allocated together with its list entry; see wire.h. */
+/* A frame to send, allocated together with its list entry (wire.h). */
 struct nm_packet_frame {
     struct nm_packet_frame *next;
     size_t size, sent;
     uint8_t data[];
 };
 
-/* Builds a frame of up to four messages; a NULL ends the list. last: an additional message that is already packed (its
- * size may be 0), or NULL. Returns -EMSGSIZE if the frame is too large. */
+/* Builds a frame of up to four messages; the array ends with NULL if it has fewer. last: an additional message that is
+ * already packed and may be empty, or NULL. Returns -EMSGSIZE if the frame is too large. */
 int nm_packet_build(const ProtobufCMessage *const *messages, const struct nm_bytes *last,
                     struct nm_packet_frame **ret);
 
 /* ---- reading frames ----------------------------------------------------------------------- */
 
 /*
- * The reader of frames returns where to store the next bytes, so that they are copied once, and reads at most one frame
- * from the socket. Memory grows with the received bytes, so a large announced length alone costs no memory.
+ * The reader of frames. It returns the address at which to store the next bytes, so that the bytes are copied only
+ * once. It reads at most one frame from the socket. Memory is allocated as bytes arrive, so a peer that only announces
+ * a large length uses no memory.
  */
 
 /* A connection begins with "hrpc", the version, an unused service class, and the authentication method: 0 (no
@@ -71,9 +72,10 @@ void nm_frame_drop(struct nm_frame *f);
 /* Returns whether some bytes of a frame have been received. */
 bool nm_frame_begun(const struct nm_frame *f);
 
-/* Returns where to store the next bytes, and how many at most. -ENOBUFS: the account has no bytes left. */
+/* Returns the address at which to store the next bytes, and their maximum number. -ENOBUFS: the account has no bytes
+ * left. */
 int nm_frame_want(struct nm_frame *f, uint8_t **ret_to, size_t *ret_size);
 
-/* Adds n stored bytes. Returns 0 (incomplete), NM_FRAME_E_WHOLE, -EMSGSIZE (longer than max), or -EBADMSG (length 0,
- * which no peer sends). */
+/* Reports that n bytes were stored. Returns 0 (incomplete), NM_FRAME_E_WHOLE, -EMSGSIZE (longer than max), or -EBADMSG
+ * (length 0, which no peer sends). */
 int nm_frame_got(struct nm_frame *f, size_t n);

@@ -155,7 +155,8 @@ static int respond(struct nm_sasl_client *c, const ProtobufCBinaryData *challeng
     return 0;
 }
 
-/* Accepts an offer. Without a challenge in it the response is empty, and the challenge follows. */
+/* Accepts an offer. If the offer has no challenge, the response is empty, and the server sends the challenge in its
+ * next message. */
 static int answer_offer(struct nm_sasl_client *c, const Hadoop__RpcSasl__Auth *offer, struct nm_exception *why)
 {
     int r;

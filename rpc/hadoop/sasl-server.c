@@ -19,7 +19,7 @@ struct nm_sasl_server {
     char *identifier; /* allocated by libgsasl */
     size_t identifier_size;
     struct nm_sasl_bearer bearer;
-    struct nm_exception why; /* reason of the look-up, if the look-up refused the client */
+    struct nm_exception why; /* reason from the look-up function, if that function refused the client */
     char *token;             /* text that libgsasl has allocated; `out` points to this text */
     Hadoop__RpcSasl out;
     Hadoop__RpcSasl__Auth auth, *auths[1];
@@ -187,7 +187,7 @@ static int verify(struct nm_sasl_server *s, const Hadoop__RpcSasl *in, struct nm
     if (!nm_sasl_is_text(&in->token))
         return refuse(s, why, "The response to the challenge is empty or contains NUL.");
     r = step(s, &in->token);
-    if (r != GSASL_OK && *s->why.class_name) { /* the look-up's reason is more precise */
+    if (r != GSASL_OK && *s->why.class_name) { /* the reason from the look-up function is more precise */
         int detail = s->why.detail;
 
         *why = s->why;

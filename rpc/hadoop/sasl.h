@@ -8,7 +8,7 @@
  *
  *   client  NEGOTIATE
  *   server  NEGOTIATE, auths {TOKEN, DIGEST-MD5, "", "default", the challenge}
- *   client  INITIATE, the same entry without its challenge, and the response to it
+ *   client  INITIATE, the offered entry without its challenge, and the response to the challenge
  *   server  SUCCESS, and the proof that the server knows the password too
  *
  * A server may also send its challenge in a separate CHALLENGE message, which the client answers with RESPONSE. A
@@ -33,8 +33,8 @@ enum {
     NM_SASL_E_SIMPLE = 2, /* clients only: the server doesn't authenticate clients */
 };
 
-/* Returns whether the token is safe for libgsasl, which copies it as text: an empty token, whose data is NULL in
- * protobuf-c, would crash it, and a NUL would truncate the token. DIGEST-MD5 has no empty messages. */
+/* Returns whether libgsasl can process the token. libgsasl copies a token as text: an empty token, whose data is NULL
+ * in protobuf-c, would crash libgsasl, and a NUL would truncate the token. DIGEST-MD5 has no empty messages. */
 static inline bool nm_sasl_is_text(const ProtobufCBinaryData *token)
 {
     return token->data && token->len > 0 && !memchr(token->data, '\0', token->len);
@@ -55,7 +55,7 @@ typedef int (*nm_sasl_lookup)(void *userdata, struct nm_bytes identifier, struct
 
 struct nm_sasl_server;
 
-/* Creates a session. library must outlive it. */
+/* Creates a session. library must outlive the session. */
 int nm_sasl_server_new(Gsasl *library, nm_sasl_lookup lookup, void *userdata, struct nm_sasl_server **ret);
 struct nm_sasl_server *nm_sasl_server_free(struct nm_sasl_server *s);
 NM_DEFINE_CLEANUP(struct nm_sasl_server *, nm_sasl_server_free)
@@ -65,7 +65,7 @@ NM_DEFINE_CLEANUP(struct nm_sasl_server *, nm_sasl_server_free)
 int nm_sasl_server_step(struct nm_sasl_server *s, const Hadoop__RpcSasl *in, const Hadoop__RpcSasl **ret_out,
                         struct nm_exception *why);
 
-/* Valid after NM_SASL_E_DONE. */
+/* The identifier is valid after NM_SASL_E_DONE. */
 struct nm_bytes nm_sasl_server_identifier(const struct nm_sasl_server *s);
 const char *nm_sasl_server_user(const struct nm_sasl_server *s);
 
@@ -73,7 +73,7 @@ const char *nm_sasl_server_user(const struct nm_sasl_server *s);
 
 struct nm_sasl_client;
 
-/* Creates a session. library and token must outlive it. */
+/* Creates a session. library and token must outlive the session. */
 int nm_sasl_client_new(Gsasl *library, const struct nm_token *token, bool simple_will_do,
                        struct nm_sasl_client **ret);
 struct nm_sasl_client *nm_sasl_client_free(struct nm_sasl_client *c);
@@ -82,8 +82,8 @@ NM_DEFINE_CLEANUP(struct nm_sasl_client *, nm_sasl_client_free)
 /* Returns the client's first message. */
 const Hadoop__RpcSasl *nm_sasl_client_begin(struct nm_sasl_client *c);
 
-/* Processes a message of the server. Returns 0: send *ret_out. Returns NM_SASL_E_DONE or _SIMPLE: send *ret_out unless
- * it is NULL, and then the context. Returns -EACCES: the server refuses the client, or the client refuses the server;
- * *why is the reason. */
+/* Processes a message of the server. Returns 0: send *ret_out. Returns NM_SASL_E_DONE or NM_SASL_E_SIMPLE: send
+ * *ret_out unless *ret_out is NULL, then send the context. Returns -EACCES: the server refuses the client, or the
+ * client refuses the server; *why is the reason. */
 int nm_sasl_client_step(struct nm_sasl_client *c, const Hadoop__RpcSasl *in, const Hadoop__RpcSasl **ret_out,
                         struct nm_exception *why);

@@ -18,7 +18,7 @@ enum nm_server_phase {
     NM_SERVER_SASL,
     NM_SERVER_CONTEXT,
     NM_SERVER_OPEN,
-    NM_SERVER_ENDING, /* the client has been sent the reason; the server no longer reads */
+    NM_SERVER_ENDING, /* the reason for the end was sent to the client; the server no longer reads */
 };
 
 struct nm_hadoop_server {
@@ -40,7 +40,7 @@ struct nm_server_connection {
     bool stranger;
     struct nm_sasl_server *sasl; /* NULL: the client isn't authenticated */
     char *user;
-    struct nm_turn turn; /* turn for the frame that the wire keeps */
+    struct nm_turn turn; /* permission to process the frame that the wire keeps */
     struct nm_hadoop_call *calls;
     unsigned n_calls;
     uint64_t since_usec; /* start of the connection, of the last call or answer, or of the frame */
@@ -54,10 +54,11 @@ void nm_greeting_refuse(struct nm_server_connection *c, const struct nm_exceptio
 
 /* call.c: handles packets of an open connection. */
 int nm_server_packet(struct nm_server_connection *c, struct nm_bytes packet);
-/* Detaches the calls from a connection that ends. Their methods still own them. */
+/* Separates the calls from a connection that ends. The calls exist until their methods have answered or refused
+ * them. */
 void nm_server_orphan_calls(struct nm_server_connection *c);
 
-/* Parses the first message of a client's packet, to which *ret_id points, and removes it from the packet. Returns
- * -EBADMSG if it is invalid. */
+/* Parses the first message of a client's packet and removes it from the packet. *ret_id points into this message.
+ * Returns -EBADMSG if the message is invalid. */
 int nm_server_header(struct nm_arena *a, struct nm_bytes *packet, const Hadoop__RpcRequest **ret,
                      struct nm_protocol_id *ret_id, struct nm_exception *why);

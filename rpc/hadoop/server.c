@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See server.h. Accepts connections, hands out turns, and closes connections that exceed their time limits. */
+/* See server.h. Accepts connections, gives permissions to process frames (turns), and closes connections that exceed
+ * their time limits. */
 
 #include <assert.h>
 #include <errno.h>
@@ -15,10 +16,10 @@
 #include "util/host.h"
 #include "util/quota.h"
 
-/* Time per turn of the event loop for accepting clients, and for processing calls. */
+/* Time per turn of the event loop for accepting clients, and for processing calls, each. */
 #define ACCEPT_USEC (2 * NM_USEC_PER_MSEC)
 #define TURNS_USEC (5 * NM_USEC_PER_MSEC)
-/* Time for a client to close the connection after it has been sent the reason for the end. */
+/* Time for a client to close the connection after the server has sent the reason for the end. */
 #define ENDING_USEC (2 * NM_USEC_PER_SEC)
 #define CROWDED_PART 8
 
@@ -39,7 +40,7 @@ static void want_turns(struct nm_hadoop_server *s)
     (void)sd_event_source_set_enabled(s->turns, SD_EVENT_ONESHOT);
 }
 
-/* Handles a packet. The greeting is charged to the address's account, calls to the account of the token. */
+/* Handles a packet. Packets of the greeting are charged to the address's account, calls to the token's account. */
 static int handle(struct nm_server_connection *c, struct nm_bytes packet)
 {
     const struct nm_cost begun = nm_cost_now();
@@ -120,14 +121,14 @@ static void free_connection(struct nm_server_connection *c)
 
 static void on_ended(struct nm_wire *w, int error)
 {
-    (void)error; /* errors are not logged, because an affected client connects again */
+    (void)error; /* errors aren't logged: the client connects again */
     free_connection(of_wire(w));
 }
 
 static const struct nm_wire_ops wire_ops = {.preamble = on_preamble, .frame = on_frame, .ended = on_ended};
 
-/* Returns whether there is a place. Unauthenticated clients may use half of the places, and one address a quarter, so
- * that places are left for clients with a token. */
+/* Returns whether another connection is allowed. Unauthenticated clients may use half of the connections, and one
+ * address a quarter, so that clients with a token can still connect. */
 static bool has_place(const struct nm_hadoop_server *s, const struct nm_quota_account *peer)
 {
     return s->n_connections < s->o.connections_max && s->n_strangers < s->o.connections_max / 2 &&
@@ -149,7 +150,8 @@ static void link_connection(struct nm_hadoop_server *s, struct nm_server_connect
     nm_quota_account_enter(c->wire.account);
 }
 
-/* Adds a connection and takes fd over. If there is no place, the connection is closed, and Java's clients try again. */
+/* Adds a connection and takes fd over. If the limit is reached, closes the connection; Java's clients then try
+ * again. */
 static int add_connection(struct nm_hadoop_server *s, int fd, const struct sockaddr_storage *sa)
 {
     _cleanup_close_ int own = fd;
@@ -178,7 +180,8 @@ static int add_connection(struct nm_hadoop_server *s, int fd, const struct socka
     return r;
 }
 
-/* Accepts connections. Disables the source until the next sweep if accept4() fails for more than one connection. */
+/* Accepts connections. If accept4() fails with an error that affects all connections, disables the source until the
+ * next sweep. */
 static int on_accept(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
     struct nm_hadoop_server *s = userdata;
@@ -205,9 +208,9 @@ static int on_accept(sd_event_source *source, int fd, uint32_t revents, void *us
 
 /* ---- time --------------------------------------------------------------------------------- */
 
-/* Returns how long a client may take from its connection to its context. The time is shorter if more connections have
- * no context than a single host may open, because several hosts may then be blocking others deliberately. A client with
- * a token needs far less time. */
+/* Returns how long a client may take from its connection to its context. The time is shorter while more connections
+ * have no context than a single host may open. In this case several hosts may be blocking other clients deliberately. A
+ * client with a token needs far less time. */
 static uint64_t handshake_usec(const struct nm_hadoop_server *s)
 {
     bool is_crowded = s->n_strangers > s->o.connections_max / 4;
@@ -304,7 +307,7 @@ int nm_hadoop_server_new(sd_event *event, int listen_fd, const struct nm_hadoop_
     s->event = sd_event_ref(event);
     if (gsasl_init(&s->library) != GSASL_OK)
         return -ENOMEM;
-    /* half of the quota is for administrators, which this server doesn't have */
+    /* half of the quota is reserved for administrators, and this server has no administrators */
     r = nm_quota_new(2 * s->o.bytes_max, &s->quota);
     if (r >= 0)
         r = add_sources(s);

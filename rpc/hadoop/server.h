@@ -2,15 +2,15 @@
 #pragma once
 
 /*
- * A server of Hadoop's RPC. Its owner provides the protocols, each a table of methods with their request and answer
- * messages, and the look-up of tokens. The server itself answers invalid requests (an unknown protocol, version or
- * method, a malformed message), as Java does. A method answers at once or later. Calls of one connection may be
- * answered in any order.
+ * A server of Hadoop's RPC. The owner of the server provides the protocols and the look-up of tokens. A protocol is a
+ * table of methods with their request and answer messages. The server itself answers invalid requests (an unknown
+ * protocol, version or method, a malformed message), as Java does. A method answers immediately or later. Calls of one
+ * connection may be answered in any order.
  *
- * The resources of clients are limited. Places and bytes are counted (util/quota.h) per address until the client is
- * authenticated, and per token afterwards, so that unauthenticated clients can't exhaust the resources of clients with
- * a token. Time is limited too: after a client has used more than its share, its next call waits. The server closes a
- * connection whose greeting, frame or reading of an answer takes too long, and an idle connection.
+ * The resources of clients are limited. Connections and bytes are counted (util/quota.h) per address until the client
+ * is authenticated, and per token afterwards. Unauthenticated clients therefore can't exhaust the resources of clients
+ * with a token. Time is limited too: after a client has used more than its share, its next call waits. The server
+ * closes a connection whose greeting, frame or reading of an answer takes too long, and an idle connection.
  */
 
 #include <systemd/sd-event.h>
@@ -24,7 +24,7 @@ struct nm_hadoop_call;
 struct nm_hadoop_method {
     const char *name;
     const ProtobufCMessageDescriptor *request;
-    /* Handles a call. Must answer or refuse the call, now or later. */
+    /* Handles a call. Must answer or refuse the call, immediately or later. */
     void (*handle)(struct nm_hadoop_call *call, void *userdata);
 };
 
@@ -52,7 +52,8 @@ struct nm_hadoop_server_options {
     uint64_t idle_usec;           /* time without a call: 2 min; Java's clients close after 10 s */
 };
 
-/* Creates a server on a listening socket, which it takes over, also on failure. The tables must outlive the server. */
+/* Creates a server on a listening socket, and takes the socket over, also on failure. The tables must outlive the
+ * server. */
 int nm_hadoop_server_new(sd_event *event, int listen_fd, const struct nm_hadoop_server_options *options,
                          struct nm_hadoop_server **ret);
 /* Frees the server. Must not be called from a method. All calls must have been answered or refused. */
@@ -63,18 +64,18 @@ unsigned nm_hadoop_server_connections(const struct nm_hadoop_server *s);
 
 /* ---- for methods -------------------------------------------------------------------------- */
 
-/* Return properties of a call. They are valid as long as the call. */
+/* Return properties of a call. They are valid until the call is answered or refused. */
 const ProtobufCMessage *nm_hadoop_call_request(const struct nm_hadoop_call *call);
 struct nm_bytes nm_hadoop_call_identifier(const struct nm_hadoop_call *call); /* identifier of the token; empty without
                                                                                  SASL */
 const char *nm_hadoop_call_user(const struct nm_hadoop_call *call);
 /* the caller's context, packed; empty: the caller has sent no context */
 struct nm_bytes nm_hadoop_call_context(const struct nm_hadoop_call *call);
-/* Returns the account to charge for data that is kept for the call elsewhere. A new reference may outlive the call. */
+/* Returns the account to charge for data that outlives the call. Such data needs its own reference to the account. */
 struct nm_quota_account *nm_hadoop_call_account(const struct nm_hadoop_call *call);
 /* Returns the arena for building the answer. */
 struct nm_arena *nm_hadoop_call_arena(struct nm_hadoop_call *call);
 
-/* End the call. If the client has disconnected, the answer is dropped. */
+/* End the call. If the client has disconnected, the answer is discarded. */
 void nm_hadoop_call_answer(struct nm_hadoop_call *call, const ProtobufCMessage *answer);
 void nm_hadoop_call_refuse(struct nm_hadoop_call *call, const struct nm_exception *why);

@@ -11,9 +11,9 @@
 
 #include "util/clock.h"
 
-/* Maximum number of bytes of a long frame processed in one turn. */
+/* Maximum number of bytes of a long frame that are processed in one turn of the event loop. */
 #define TURN_BYTES (256u << 10)
-/* Maximum number of bytes discarded after the end, for a peer that continues to send. */
+/* Maximum number of bytes that are discarded after the end of sending, while the peer continues to send. */
 #define DRAIN_BYTES (1u << 20)
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -29,7 +29,7 @@ static void rearm(struct nm_wire *w)
     (void)sd_event_source_set_io_events(w->io, events);
 }
 
-/* Makes the event loop call the wire in any case, to end it. */
+/* Makes the event loop call the wire even if the socket has no event, to end the wire. */
 void nm_wire_abort(struct nm_wire *w, int error)
 {
     assert(error < 0);
@@ -89,7 +89,7 @@ static int flush(struct nm_wire *w)
     return 0;
 }
 
-/* Sends a frame. Usually the socket accepts it at once; then no account is charged. */
+/* Sends a frame. Usually the socket accepts the whole frame immediately; then no account is charged. */
 void nm_wire_send(struct nm_wire *w, struct nm_packet_frame *f)
 {
     int r = w->error;
@@ -181,7 +181,7 @@ static int whole(struct nm_wire *w)
     return r;
 }
 
-/* Reads at most one frame, so that connections take turns. */
+/* Reads at most one frame, so that other connections are processed in between. */
 static int read_frame(struct nm_wire *w, bool *ret_closed)
 {
     size_t sum = 0;

@@ -40,7 +40,7 @@ page_parts = %D%/page.css %D%/page-base.js %D%/page-charts.js %D%/page-lanes.js 
 embedded_files = %D%/openapi.json %D%/page.html $(page_parts)
 EXTRA_DIST += $(embedded_files) %D%/embed.sh
 CLEANFILES += %D%/embedded.c %D%/page-whole.html
-# The page is one file for the browser: its parts go into it, and the charts' library, from Debian's libjs-dygraphs.
+# The page is one file for the browser. It includes its parts and the library for charts, from Debian's libjs-dygraphs.
 %D%/page-whole.html: %D%/page.html $(page_parts)
 	$(AM_V_GEN)$(MKDIR_P) %D% && awk -v parts='$(srcdir)/%D%' -v dir='$(dygraphsdir)' \
 		'match($$0, /\/\*@[a-z.-]+@\*\//) { \

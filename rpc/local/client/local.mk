@@ -1,4 +1,4 @@
-# rpc/local/client/: what a program needs to talk to nmd's local socket. It links nothing of the server.
+# rpc/local/client/: the client library for nmd's local socket. It links no code of the server.
 noinst_LIBRARIES += libnm-client.a
 libnm_client_a_SOURCES = \
 	%D%/client.c %D%/client.h \
