@@ -197,7 +197,7 @@ static int verify(struct nm_sasl_server *s, const Hadoop__RpcSasl *in, struct nm
         return -EACCES;
     }
     if (r != GSASL_OK)
-        return refuse(s, why, NM_SASL_MECHANISM ": the response is not that of this token's bearer.");
+        return refuse(s, why, NM_SASL_MECHANISM ": the response doesn't match the token's password.");
     drop_session(s);
     s->out.state = HADOOP__RPC_SASL__STATE__SUCCESS;
     s->out.has_token = 1;

@@ -11,10 +11,10 @@
 #include "rpc/local/messages.h"
 #include "util/macros.h"
 
-/* Size up to which a text needs no quota, so that a refusal for lack of memory can still be sent. */
+/* Size up to which a text needs no quota, so that an error answer can be sent even when the quota is used up. */
 #define FREE_BYTES 4096
 
-/* A text that is being sent, and the account to which its bytes return afterwards. */
+/* A text that is being sent, and the account to which its bytes are returned afterwards. */
 struct sent {
     struct nm_quota_account *account;
     char *text;
@@ -99,7 +99,7 @@ int nm_answer_end(struct nm_answer *a, struct MHD_Response **ret)
     struct sent *s;
 
     if (a->error == 0)
-        a->error = resize(a, NM_MAX(a->len, (size_t)1)); /* shrink to the used size */
+        a->error = resize(a, NM_MAX(a->len, (size_t)1)); /* shrink the buffer to the used size */
     if (a->error != 0)
         return a->error;
     s = malloc(sizeof *s);

@@ -15,7 +15,7 @@ struct nm_answer {
     struct nm_quota_account *account;
     char *text;
     size_t len, size, rationed;
-    int error; /* the first error; text that is added after an error is dropped */
+    int error; /* the first error; text that is added after it is discarded */
 };
 
 void nm_answer_begin(struct nm_answer *a, struct nm_quota_account *account);

@@ -3,8 +3,8 @@
 /*
  * Processes a request from its first line to its answer. libmicrohttpd calls in three steps: the headers have arrived
  * (begin), a piece of the body has arrived (take_body), the request is complete (finish). Most errors are known in the
- * first step. An answer in that step would make libmicrohttpd close the connection, so the answer is sent in the last
- * step. Only a body whose announced length is too large is refused at once.
+ * first step. An answer in the first step would make libmicrohttpd close the connection, so the answer is sent in the
+ * last step. Only a body whose announced length is too large is refused in the first step.
  */
 
 #include "rpc/local/call.h"
@@ -17,7 +17,7 @@
 #include "util/clock.h"
 #include "util/parse.h"
 
-#define HADOOPS "/ws/" /* prefix of Hadoop's own interface, which uses Hadoop's error format */
+#define HADOOPS "/ws/" /* prefix of the paths of Hadoop's web services, which use Hadoop's error format */
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
@@ -68,8 +68,8 @@ void nm_call_went(struct nm_call *call)
 
 /* ---- construction and destruction ------------------------------------------------------------ */
 
-/* Creates a call. Only its target is known yet. `early` keeps an error in the target, as all errors found before the
- * last step, until that step. */
+/* Creates a call. Only the target of the request is known yet. An error in the target is stored in `early` and reported
+ * in the last step, like all errors that are found earlier. */
 struct nm_call *nm_call_new(struct nm_host *host, const char *raw_target)
 {
     struct nm_call *call = calloc(1, sizeof *call);
@@ -120,7 +120,7 @@ int nm_call_answer(struct nm_call *call, unsigned status, const char *content_ty
         return -ENOMEM;
     call->answer = response;
     call->answer_status = status;
-    /* If memory is short, a header may be missing; the answer is still correct. */
+    /* If no memory is left, a header may be missing. The answer is still correct. */
     (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
     (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
     (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
@@ -157,7 +157,7 @@ int nm_call_answer_json(struct nm_call *call, unsigned status, json_t *j)
 
     nm_answer_begin(&a, call->account);
     nm_answer_add_json(&a, j);
-    nm_answer_add(&a, "\n", 1); /* puts a shell's prompt on its own line */
+    nm_answer_add(&a, "\n", 1); /* makes a shell's prompt begin on a new line */
     return nm_call_answer_text(call, status, "application/json", &a);
 }
 
@@ -205,7 +205,7 @@ static int answer_error(struct nm_call *call, int r)
         code = failure(call, r);
         status = code ? 500 : 503;
     }
-    /* 422 (a container is too large for the node) and 413 have the same error code. */
+    /* 413 has the same error code as 422, with which nmd refuses a container that is too large for the node. */
     if (status == 413)
         code = "too-large";
     call->problem.outcome = r > 0 ? (enum nm_agent_outcome)r : call->problem.outcome;
@@ -218,7 +218,8 @@ static int answer_error(struct nm_call *call, int r)
     return r;
 }
 
-/* Queues the answer in libmicrohttpd. A stream has no time limit. The client must read any other answer in time. */
+/* Queues the answer in libmicrohttpd. A stream has no time limit. Every other answer must be read within the time
+ * limit. */
 static enum MHD_Result send_answer(struct nm_call *call)
 {
     struct nm_connection *c = nm_host_connection(call->connection);
@@ -241,15 +242,15 @@ static enum MHD_Result conclude(struct nm_call *call, int r)
     if (r != 0)
         r = answer_error(call, r);
     if (r != 0)
-        return MHD_NO; /* no memory for an error answer either: the connection is closed */
+        return MHD_NO; /* no memory for an error answer: libmicrohttpd closes the connection */
     if (!call->answer)
-        return MHD_YES; /* the connection is suspended, and this function is called again */
+        return MHD_YES; /* the connection is suspended; libmicrohttpd calls this function again */
     return send_answer(call);
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* Keeps a status for which the manager has no outcome: 405, 413 or 415. */
+/* Stores a status for which the manager has no outcome: 405, 413 or 415. */
 static int wrong(struct nm_call *call, unsigned status, enum nm_agent_outcome outcome)
 {
     call->early_status = status;
@@ -296,13 +297,13 @@ static int check_query(struct nm_call *call)
     return 0;
 }
 
-/* Checks the rights for the route. The manager checks the rights for the container and decides what a user may see of
- * it. */
+/* Checks the rights for the route. The manager checks the rights for the container and decides which of the container's
+ * data a user may see. */
 static int check_right(struct nm_call *call)
 {
     if (call->tcp && !(call->route->flags & NM_ROUTE_TCP))
         return nm_messages_problem(&call->problem, NM_AGENT_E_FORBIDDEN, "path", call->target.path,
-                                   "This is not served over TCP; use the UNIX socket.");
+                                   "This path is not served over TCP; use the UNIX socket.");
     if ((call->route->flags & NM_ROUTE_ADMIN) && !call->caller.admin)
         return nm_messages_problem(
             &call->problem, NM_AGENT_E_FORBIDDEN, "path", call->target.path,
@@ -311,7 +312,7 @@ static int check_right(struct nm_call *call)
     return 0;
 }
 
-/* Checks the media type and announced length. A body that is announced too large isn't read. */
+/* Checks the media type and the announced length. A body whose announced length is too large isn't read. */
 static int check_body_headers(struct nm_call *call)
 {
     const char *type = MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND,
@@ -346,8 +347,9 @@ static enum MHD_Result count_framing(void *userdata, enum MHD_ValueKind kind, co
     return MHD_YES;
 }
 
-/* Refuses ambiguous framing. Of two lengths libmicrohttpd uses the first one, and it ignores a length in a chunked
- * request, so the start of the next request would be ambiguous. Over TCP the gate has checked this already (head.h). */
+/* Refuses a request whose length is ambiguous. libmicrohttpd uses the first of two lengths, and ignores a length in a
+ * chunked request, so the start of the next request would be ambiguous. Over TCP the gate has already checked the
+ * length (head.h). */
 static int check_framing(struct nm_call *call)
 {
     unsigned n[2] = {};
@@ -367,7 +369,8 @@ static const char *header(struct nm_call *call, const char *name)
     return MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND, name);
 }
 
-/* Refuses requests of foreign pages. Over TCP the gate has checked the name, and the interface is read-only. */
+/* Refuses requests from pages other than nmd's. Over TCP the gate has already checked Host, and the interface is
+ * read-only. */
 static int check_browser(struct nm_call *call)
 {
     const char *origin = header(call, MHD_HTTP_HEADER_ORIGIN), *host = header(call, MHD_HTTP_HEADER_HOST);
@@ -375,18 +378,18 @@ static int check_browser(struct nm_call *call)
 
     if (r == NM_BROWSER_E_ORIGIN)
         return nm_messages_problem(&call->problem, NM_AGENT_E_FORBIDDEN, "Origin", origin,
-                                   "A browser sends this from a page of %s, which isn't nmd's. nmd's own page is at / "
-                                   "of the address that leads to its socket.", origin);
+                                   "A browser sent this request from a page of %s, which isn't nmd's. nmd's own page "
+                                   "is at / of the address that leads to its socket.", origin);
     if (r != NM_BROWSER_E_HOST)
         return 0;
     (void)nm_messages_problem(&call->problem, NM_AGENT_E_INVALID, "Host", host,
                               "The request's Host is neither an address, nor a name without a dot, nor a name of this "
-                              "node; use localhost, or add it to http-hosts in section interface of nmd.conf.");
+                              "node; use localhost, or add the Host to http-hosts in section interface of nmd.conf.");
     return wrong(call, 421, NM_AGENT_E_INVALID);
 }
 
-/* Checks everything that the head of a request reveals. The order of errors is the one most helpful to the user: a
- * path that doesn't exist, then a missing right, then an invalid parameter. */
+/* Checks everything that is known from the head of a request. The order of the checks gives the most helpful error:
+ * first a path that doesn't exist, then a missing right, then an invalid parameter. */
 enum MHD_Result nm_call_begin(struct nm_call *call, struct MHD_Connection *connection,
                               const char *method)
 {
@@ -423,8 +426,8 @@ enum MHD_Result nm_call_begin(struct nm_call *call, struct MHD_Connection *conne
     return MHD_YES;
 }
 
-/* Doubles the buffer, so that a body in small pieces isn't copied for each piece. Reserves the quota before it
- * allocates, because the allocator itself doesn't limit users. */
+/* Doubles the buffer, so that a body that arrives in small pieces isn't copied for each piece. Reserves the quota
+ * before the allocation, because malloc() itself doesn't limit users. */
 static int grow_data(struct nm_call *call, size_t wanted)
 {
     size_t doubled = NM_MAX(call->data_size * 2, (size_t)1024), size = NM_MAX(wanted, doubled);
@@ -444,7 +447,7 @@ static int grow_data(struct nm_call *call, size_t wanted)
 }
 
 /* Stores a piece of the body. After an error the rest of the body is read and discarded, because libmicrohttpd accepts
- * no answer before its end. */
+ * no answer before the end of the body. */
 enum MHD_Result nm_call_take_body(struct nm_call *call, const char *data, size_t len)
 {
     if (call->early != 0)
@@ -475,8 +478,8 @@ static int parse_body(struct nm_call *call)
     return nm_messages_parse_body(call->data, call->data_len, &call->body, &call->problem);
 }
 
-/* Parses, checks and answers without returning to the loop, so that only one tree exists at a time, regardless of the
- * number of clients. The tree is still charged to the user's quota while it exists. */
+/* Parses and checks the body, and answers, without returning to the event loop. Only one JSON tree therefore exists at
+ * a time, regardless of the number of clients. The tree is charged to the user's quota while it exists. */
 static int handle(struct nm_call *call)
 {
     size_t tree = 0;
@@ -498,7 +501,7 @@ static int handle(struct nm_call *call)
     return r;
 }
 
-/* Handles the complete request. Called again after each suspension. */
+/* Handles the complete request. libmicrohttpd calls it again after each suspension. */
 enum MHD_Result nm_call_finish(struct nm_call *call)
 {
     enum MHD_Result r;
@@ -513,7 +516,7 @@ enum MHD_Result nm_call_finish(struct nm_call *call)
 
 /* ---- query parameters --------------------------------------------------------------------- */
 
-/* Parses a boolean. If the parameter is missing, *ret keeps the default that the caller has stored. */
+/* Parses a boolean. If the parameter is missing, *ret keeps the default value that the caller has stored. */
 int nm_call_query_bool(struct nm_call *call, const char *name, bool *ret)
 {
     const char *value = nm_target_query(&call->target, name);

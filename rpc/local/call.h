@@ -27,7 +27,7 @@ struct nm_call {
     struct MHD_Connection *connection;
     struct nm_quota_account *account; /* the account of the connection */
     struct nm_caller caller;
-    bool is_hadoops; /* the request uses Hadoop's own interface */
+    bool is_hadoops; /* the request uses the paths of Hadoop's web services */
     bool tcp; /* TCP connection: read-only, and without private data */
     const struct nm_route *route;
     struct nm_target target;
@@ -37,11 +37,12 @@ struct nm_call {
     /* an answer that is sent over a longer time (stream.h) */
     struct nm_stream *stream;
     void (*free_stream)(struct nm_stream *s);
-    bool endless; /* the client decides when the answer ends */
+    bool endless; /* the answer follows future events or output, so it has no time limit */
 
-    uint64_t session; /* id of the session that waits until the answer has been sent (exec.c); 0: no session waits */
+    uint64_t session; /* id of the session that starts when the answer has been sent (exec.c); 0: no session */
 
-    char done_to[NM_ID_SIZE]; /* object on which the operation was completed; "": the operation isn't completed */
+    char done_to[NM_ID_SIZE]; /* id of the container, or the node, on which the operation has been completed; "": the
+                                 operation hasn't been completed */
 
     struct MHD_Response *answer;
     unsigned answer_status;
@@ -52,8 +53,8 @@ struct nm_call {
     bool suspended; /* libmicrohttpd ignores the connection */
     bool its_turn;
     struct nm_turn turn;
-    uint64_t went_usec; /* when the call last got its turn */
-    int early; /* outcome that was known before the body arrived */
+    uint64_t went_usec; /* start of the call's last turn */
+    int early; /* outcome that was known before the body arrived; 0: no error yet */
     unsigned early_status;
     char allow[64];
     char *data;
@@ -71,34 +72,34 @@ enum MHD_Result nm_call_finish(struct nm_call *call);
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
-/* Returns whether the call may be processed now. Call it before any expensive work. False: the time of this run is
- * used up, so the connection is suspended, and libmicrohttpd calls again when it is the call's turn. */
+/* Returns whether the call may be processed now. Must be called before any expensive work. If it returns false, the
+ * time of this run is used up, the connection is suspended, and libmicrohttpd calls again in the call's next turn. */
 bool nm_call_may_go(struct nm_call *call);
-/* Ends the work begun after nm_call_may_go() and charges its time to the user. */
+/* Ends the work that began with nm_call_may_go(), and charges its time to the user. */
 void nm_call_went(struct nm_call *call);
 /* Suspends the connection until nm_call_wake(). */
 void nm_call_sleep(struct nm_call *call);
-/* Requests that the connection is resumed in its turn. A connection that isn't suspended isn't affected. */
+/* Requests that the connection is resumed in its next turn. Has no effect on a connection that isn't suspended. */
 void nm_call_wake(struct nm_call *call);
 
 /* ---- for handlers ------------------------------------------------------------------------- */
 
 /* Answers with j and takes over its reference. Returns -ENOMEM if j is NULL. */
 int nm_call_answer_json(struct nm_call *call, unsigned status, json_t *j);
-/* Answers with the text, and releases it, also on failure. */
+/* Answers with the text, and frees the text, also on failure. */
 int nm_call_answer_text(struct nm_call *call, unsigned status, const char *content_type,
                         struct nm_answer *text);
 /* Answers with static data. */
 int nm_call_answer_static(struct nm_call *call, const char *content_type, const void *data,
                           size_t len);
-/* Answers with status 101 and switches the connection to `protocol`, which `handler` then handles. */
+/* Answers with status 101. The connection then uses `protocol`, which `handler` implements. */
 int nm_call_answer_upgrade(struct nm_call *call, const char *protocol, MHD_UpgradeHandler handler);
-/* Answers with an existing response, and takes it over. */
+/* Answers with an existing response, and takes the response over. */
 int nm_call_answer(struct nm_call *call, unsigned status, const char *content_type,
                    struct MHD_Response *response);
 
-/* Notes that the operation on this container or on the node has been completed. If the answer then fails, its message
- * must not suggest to repeat the request. */
+/* Stores that the operation on this container or on the node has been completed. If sending the answer then fails, the
+ * error message must not suggest repeating the request. */
 void nm_call_done_to(struct nm_call *call, const char *what);
 
 /* Parse query parameters. A missing parameter leaves *ret unchanged. Return 0 or NM_AGENT_E_INVALID. */

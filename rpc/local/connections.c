@@ -21,9 +21,9 @@ static unsigned host_share(const struct nm_connections *all)
     return NM_MAX(tcp_max(all) / 4, 1u);
 }
 
-/* Returns whether a new connection may be accepted. One user may not use all places, and some places are reserved for
- * administrators. One host may use a quarter of the places for TCP, so that idle connections of one host can't exclude
- * others. */
+/* Returns whether a new connection may be accepted. One user may not use all connections, and some are reserved for
+ * administrators. One host may use a quarter of the connections for TCP, so that idle connections of one host can't
+ * exclude other hosts. */
 static bool has_place(const struct nm_connections *all, const struct nm_connection *new)
 {
     unsigned same = nm_quota_account_places(new->account);
@@ -37,7 +37,7 @@ static bool has_place(const struct nm_connections *all, const struct nm_connecti
     return new->tcp ? all->n_tcp < tcp_max(all) && same < host_share(all) : same < all->max / 4;
 }
 
-/* Shuts a connection down. libmicrohttpd reads the end of the connection and frees its place immediately. */
+/* Shuts a connection down. libmicrohttpd then reads the end of the connection and frees the connection. */
 static void cut(struct nm_connection *c)
 {
     c->is_leaving = true;
@@ -45,18 +45,19 @@ static void cut(struct nm_connection *c)
     (void)shutdown(c->fd, SHUT_RDWR);
 }
 
-/* Closes the oldest TCP connection that hasn't sent its complete request, because a client sends its request at once
- * and an incomplete one must not exclude others. If the new client's host has its share of places, only its own
- * connections are candidates, else those of the host with most places. A host can therefore only displace its own
- * connections, while their requests are arriving. Visits all connections, at most all->max. Returns whether there is a
- * place now. */
+/* Closes the oldest TCP connection whose request is still incomplete, so that the new connection can be accepted. A
+ * normal client sends its request immediately, and an incomplete request must not exclude other clients. If the new
+ * client's host has reached its share of the connections, only connections of this host are candidates. Otherwise the
+ * connections of the host with the most connections are candidates. A host can therefore only displace its own
+ * connections, and only while their requests are incomplete. Visits all connections, at most all->max. Returns whether
+ * the new connection can be accepted now. */
 static bool make_place(struct nm_connections *all, const struct nm_connection *new)
 {
     const bool has_share = nm_quota_account_places(new->account) >= host_share(all);
     struct nm_connection *oldest = NULL;
     unsigned most = 0;
 
-    /* connections that were shut down count until libmicrohttpd has noticed */
+    /* Connections that were shut down count until libmicrohttpd has read their end. */
     if (!new->tcp || all->n >= all->max || all->n_tcp >= 2 * tcp_max(all))
         return false;
     for (struct nm_connection *c = all->first; c; c = c->next) { /* newest first */
@@ -76,8 +77,9 @@ static bool make_place(struct nm_connections *all, const struct nm_connection *n
     return true;
 }
 
-/* Identifies the client. A TCP client has no user: routes and messages decide what every client may read. A TCP client
- * sees what administrators see, but doesn't use their quota; the account of the client's host is charged. */
+/* Identifies the client. A TCP client has no user: routes and messages define what every TCP client may read. A TCP
+ * client sees what administrators see. Its requests are charged to the account of the client's host, not to the quota
+ * of administrators. */
 static int identify(struct nm_connections *all, struct nm_connection *c, const struct sockaddr_storage *sa)
 {
     char who[NM_PEER_NAME_SIZE];

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The connections of a server before libmicrohttpd has them: their number is limited, slow ones are closed, and a
- * connection over TCP waits at a gate until the head of its first request has been judged.
+ * The connections of a server before libmicrohttpd gets them. The number of connections is limited, and slow
+ * connections are closed. A TCP connection waits at a gate until the head of its first request has been checked.
  */
 
 #include <sys/socket.h>
@@ -19,9 +19,9 @@ struct nm_connections {
     struct nm_connection *first;
 };
 
-/* Creates a connection for an accepted socket and identifies its client. Fails if the client has already disconnected
- * or if there is no place, in which case the client receives an answer (-EUSERS). The socket stays the caller's in any
- * case. */
+/* Creates a connection for an accepted socket and identifies its client. Fails if the client has already disconnected.
+ * If the maximum number of connections is reached, sends the client an answer and returns -EUSERS. The caller keeps the
+ * socket in all cases. */
 int nm_connections_add(struct nm_connections *all, int fd, const struct sockaddr_storage *sa, bool tcp,
                        struct nm_connection **ret);
 void nm_connections_remove(struct nm_connections *all, struct nm_connection *c);
@@ -32,20 +32,20 @@ void nm_connections_sweep(struct nm_connections *all, uint64_t now_usec);
 /* ---- the gate: gate.c --------------------------------------------------------------------- */
 
 /*
- * Holds a TCP connection until the head of its first request is complete and has been judged (head.h), before
- * libmicrohttpd gets the connection. The bytes are only peeked at and stay in the socket for libmicrohttpd. A client
- * that sends half a request thus uses one place and no other resource, until its deadline.
+ * Holds a TCP connection until the head of its first request is complete and has been checked (head.h). libmicrohttpd
+ * gets the connection afterwards. The head is read with MSG_PEEK, so its bytes remain in the socket for libmicrohttpd.
+ * A client that sends half a request therefore uses one connection and no other resource, until its deadline.
  */
 
 /* Reports the end of the wait. r 0: libmicrohttpd gets the connection now. r negative: the client has disconnected, or
- * was refused and has been sent the reason. The callback takes over the connection, and closes its socket if r is
- * negative. */
+ * the request was refused and the client has received the reason. The callback takes over the connection, and closes
+ * the socket if r is negative. */
 typedef void (*nm_gate_cb_t)(struct nm_connection *c, int r);
 
-/* Starts the wait. Returns the value that the callback would get if the result is known at once, or -EINPROGRESS; the
- * callback is then called from the event loop. */
+/* Starts the wait. If the result is already known, returns the value that the callback would get. Otherwise returns
+ * -EINPROGRESS, and the callback is called later from the event loop. */
 int nm_gate_enter(struct nm_connection *c, nm_gate_cb_t cb);
-/* Answers a waiting client that there is no place, and calls the callback. */
+/* Answers a waiting client that the server has too many connections, and calls the callback. */
 void nm_gate_turn_away(struct nm_connection *c);
 /* Ends the wait without calling the callback. */
 void nm_gate_leave(struct nm_connection *c);
@@ -53,8 +53,8 @@ void nm_gate_leave(struct nm_connection *c);
 /* ---- answers without libmicrohttpd: gate.c ------------------------------------------------ */
 
 /* These functions write an answer without libmicrohttpd, because libmicrohttpd has no connection for this client or
- * hasn't received a complete request. Bytes that the socket doesn't accept at once are dropped, because the event loop
- * must not block. */
+ * hasn't received a complete request. Bytes that the socket doesn't accept immediately are discarded, because the event
+ * loop must not block. */
 
 /* Writes an error answer. The strings are inserted into JSON without escaping. */
 void nm_answer_plainly(int fd, const char *status, const char *code, const char *thing, const char *message);

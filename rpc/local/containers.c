@@ -2,9 +2,9 @@
 
 /*
  * Handlers for containers. Each handler parses the request (messages.h), calls the manager for the operation, and
- * answers with the resulting state of the container, so that the client needn't ask again. The manager checks which
- * containers a user may see and change. Handlers get the same error for a container of another user as for one that
- * doesn't exist.
+ * answers with the new state of the container, so that the client needs no second request. The manager checks which
+ * containers a user may see and change. A container of another user gives the same error as a container that doesn't
+ * exist.
  *
  * A handler returns 0 after setting an answer, or an error as in util/error.h, with call->problem for the message.
  * call.c makes the error answer.
@@ -20,7 +20,7 @@
 #include "util/clock.h"
 #include "util/frame.h"
 
-/* Maximum number of items in an answer, so that no answer takes long. Clients request the rest separately. */
+/* Maximum number of items in an answer, so that no answer takes long. Clients request further items separately. */
 #define LIST_MAX 250
 #define DECISIONS_MAX 100
 
@@ -53,7 +53,7 @@ static int end(struct list *l, const char *text)
     return nm_call_answer_text(l->call, 200, "application/json", &l->answer);
 }
 
-/* Recomputes the difference between the clocks each time, because CLOCK_REALTIME may have been set. */
+/* Computes the difference between the clocks for each container, because CLOCK_REALTIME may have been set meanwhile. */
 static json_t *container_json(struct nm_call *call, const struct nm_container *c, bool listed)
 {
     struct nm_messages_container_extra x = {
@@ -76,7 +76,7 @@ static void list_container(const struct nm_container *c, void *userdata)
     l->last = c->view.seq;
 }
 
-/* Adds a Link header to the next part (RFC 8288), for clients that don't count the items. */
+/* Adds a Link header with the address of the next part (RFC 8288), for clients that don't count the items. */
 static void link_to_next(const struct list *l, const struct nm_page *page)
 {
     char link[160];
@@ -129,9 +129,9 @@ int nm_handle_show(struct nm_call *call)
     return nm_handle_answer_container(call, 200, call->id);
 }
 
-/* Begins a submission with `replace`: the answer waits until the name is free, and the request is then handled
- * again. The container isn't started if the client has disconnected or nmd is stopping, because no client would
- * wait for it. */
+/* Begins a submission with `replace`. The answer waits until the name is free, and then the request is handled again.
+ * The container isn't started if the client has disconnected or nmd is stopping, because no client would wait for the
+ * container. */
 static int replace_begin(struct nm_call *call, const struct nm_submit *s, bool *ret_wait)
 {
     char id[NM_ID_SIZE] = "";
@@ -140,7 +140,7 @@ static int replace_begin(struct nm_call *call, const struct nm_submit *s, bool *
 
     if (call->host->stopping || (call->stream && nm_stream_stopped(call->stream)))
         return nm_messages_problem(&call->problem, NM_AGENT_E_UNAVAILABLE, "nmd", "",
-                                   "nmd is stopping and started no container; try again when nmd is back.");
+                                   "nmd is stopping and did not start the container; try again when nmd runs again.");
     r = nm_manager_replace_begin(call->manager, &call->caller, s, id, &call->problem);
     *ret_wait = r == 0 && id[0];
     if (*ret_wait) {
@@ -152,7 +152,7 @@ static int replace_begin(struct nm_call *call, const struct nm_submit *s, bool *
     return r;
 }
 
-/* Waits for a container. Called for the request, and again when the container has completed or the wait is
+/* Waits for a container. Is called for the request, and again when the container has completed or the wait is
  * cancelled. */
 int nm_handle_wait(struct nm_call *call)
 {
@@ -160,10 +160,10 @@ int nm_handle_wait(struct nm_call *call)
     const struct nm_container *c;
     int r;
 
-    /* a request that arrives while the server stops must not be suspended: libmicrohttpd would abort */
+    /* a request that arrives while the server stops must not be suspended, because libmicrohttpd would abort */
     if (call->host->stopping || (call->stream && nm_stream_stopped(call->stream)))
         return nm_messages_problem(&call->problem, NM_AGENT_E_UNAVAILABLE, "nmd", "",
-                                   "nmd is stopping; containers keep running. Try again when nmd is back.");
+                                   "nmd is stopping; containers keep running. Try again when nmd runs again.");
     r = nm_manager_find(call->manager, &call->caller, id, &c, &call->problem);
     if (r != 0)
         return r;
@@ -184,8 +184,8 @@ int nm_handle_submit(struct nm_call *call)
 
     if (r == 0 && s.submit.rows > 0 && !input)
         r = nm_messages_problem(&call->problem, NM_AGENT_E_INVALID, "Upgrade", "",
-                                "rows and columns need a connection that becomes the terminal's other end: request it "
-                                "with the headers 'Connection: Upgrade' and 'Upgrade: " NM_FRAME_PROTOCOL "', as nmctl "
+                                "rows and columns need a connection that is switched to the container's terminal: send "
+                                "the headers 'Connection: Upgrade' and 'Upgrade: " NM_FRAME_PROTOCOL "', as nmctl "
                                 "does.");
     if (r == 0 && s.submit.replace)
         r = replace_begin(call, &s.submit, &wait);
@@ -207,8 +207,8 @@ int nm_handle_submit(struct nm_call *call)
     return r;
 }
 
-/* Applies an operation to the container that call->id names, and answers with it. Looks up the id first, because after
- * the operation the name may belong to another container or to no container. */
+/* Applies an operation to the container that call->id names, and answers with the container's state. Looks up the id
+ * first, because after the operation the name may belong to another container or to no container. */
 static int act(struct nm_call *call, int (*operation)(struct nm_call *call, const char *id))
 {
     const struct nm_container *c;
@@ -345,7 +345,7 @@ static void leave_out_foreign(struct nm_call *call, struct nm_decision *d)
         d->on_behalf_of[0] = '\0';
 }
 
-/* Adds a decision. TCP clients may see all containers (connections.c), but no names of users. */
+/* Adds a decision. TCP clients may see the decisions about all containers (connections.c), but no names of users. */
 static void list_decision(const struct nm_decision *d, void *userdata)
 {
     struct list *l = userdata;
@@ -389,7 +389,7 @@ static void list_application(const struct nm_ended_app *e, void *userdata)
     append(l, nm_messages_ended_app(e, l->call->tcp));
 }
 
-/* Lists all ended applications. Their number is bounded, so that one answer suffices. */
+/* Lists all ended applications in one answer. Their number is limited. */
 int nm_handle_applications(struct nm_call *call)
 {
     struct list l = {.call = call};

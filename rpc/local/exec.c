@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Runs another command in a container. Its input and output don't pass through HTTP. When the request is valid and the
- * shim's process is ready, nmd answers 101. That process has held the connection since it was forked and then uses it.
- * The client is therefore identified, counted and refused as for any other request, no second socket needs protection,
- * and the event loop handles no byte of a session.
+ * Runs another command in a container. The input and output of the command don't pass through HTTP. When the request is
+ * valid and the shim's process is ready, nmd answers 101. The shim's process has inherited the connection and uses it
+ * from then on. The client is therefore identified, counted and refused as for any other request, no second socket
+ * needs protection, and the event loop handles no byte of a session.
  */
 
 #include "rpc/local/handlers.h"
@@ -16,9 +16,9 @@
 #include "rpc/local/messages.h"
 #include "util/frame.h"
 
-/* libmicrohttpd calls this function when the answer has been sent. Input that the client sent before receiving the
- * answer has been consumed by libmicrohttpd and would be lost, so the session is dropped then. nmd closes its
- * descriptor of the connection; the session's process keeps its own. */
+/* libmicrohttpd calls this function when the answer has been sent. If the client sent input before it received the
+ * answer, libmicrohttpd has read this input. The input would be lost, so the session is ended. nmd closes its
+ * descriptor of the connection; the session's process keeps its own descriptor. */
 static void on_upgraded(void *userdata, struct MHD_Connection *connection, void *request, const char *extra,
                         size_t n_extra, MHD_socket fd, struct MHD_UpgradeResponseHandle *handle)
 {
@@ -42,7 +42,7 @@ static void on_input(void *userdata, struct MHD_Connection *connection, void *re
     struct nm_call *call = userdata;
 
     (void)connection, (void)request, (void)extra;
-    if (n_extra > 0) /* consumed input would be lost */
+    if (n_extra > 0) /* the input that libmicrohttpd has read would be lost */
         (void)shutdown(fd, SHUT_RDWR);
     (void)MHD_upgrade_action(handle, MHD_UPGRADE_ACTION_CLOSE);
     call->host->handed_over = true;
@@ -73,8 +73,9 @@ static int check_upgrade(struct nm_call *call)
         return r;
     call->early_status = MHD_HTTP_UPGRADE_REQUIRED;
     return nm_messages_problem(&call->problem, NM_AGENT_E_INVALID, "Upgrade", upgrade ? upgrade : "",
-                               "The connection must become the command's input and output: request it with the headers "
-                               "'Connection: Upgrade' and 'Upgrade: " NM_FRAME_PROTOCOL "', as nmctl does.");
+                               "This request needs a connection that is switched to the command's input and output: "
+                               "send the headers 'Connection: Upgrade' and 'Upgrade: " NM_FRAME_PROTOCOL "', as nmctl "
+                               "does.");
 }
 
 int nm_handle_exec(struct nm_call *call)

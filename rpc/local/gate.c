@@ -43,7 +43,7 @@ void nm_answer_busy(int fd)
 
 /* ---- the gate ----------------------------------------------------------------------------- */
 
-/* Maximum size of a head. libmicrohttpd has no larger buffer either. */
+/* Maximum size of a head. libmicrohttpd's buffer has the same size. */
 #define HEAD_MAX 8192u
 
 /* Sends an error answer. Discards received bytes first, because closing a socket with unread data resets the
@@ -68,7 +68,7 @@ void nm_gate_turn_away(struct nm_connection *c)
     c->passed(c, -EUSERS);
 }
 
-/* Returns whether the cluster knows this node by the name. The cluster's name for the node may become known only after
+/* Returns whether the cluster uses this name for this node. The cluster's name for the node may become known only after
  * the start. */
 static bool is_upstream_name(const struct nm_host *h, const char *name)
 {
@@ -82,8 +82,8 @@ static bool is_upstream_name(const struct nm_host *h, const char *name)
     return *upstream.node && strcasecmp(upstream.node, name) == 0;
 }
 
-/* Returns whether the request addresses this node. HTTP/1.0 without Host is accepted, because browsers always send
- * Host. */
+/* Returns whether the request addresses this node. Accepts HTTP/1.0 without Host, because this check is against attacks
+ * through browsers, and browsers always send Host. */
 static bool is_asked_for(const struct nm_connection *c, const struct nm_head *head)
 {
     char name[256];
@@ -113,8 +113,8 @@ static int look(struct nm_connection *c)
         return refuse(c, "400 Bad Request", "request", head.why);
     if (!is_asked_for(c, &head))
         return refuse(c, "421 Misdirected Request", "Host",
-                      "The request's Host is not a name or address of this node; use one of these, or add it to "
-                      "http-hosts in section interface of nmd.conf.");
+                      "The request's Host is not a name or address of this node; use a name or address of this node, "
+                      "or add the Host to http-hosts in section interface of nmd.conf.");
     return 0;
 }
 
@@ -125,7 +125,7 @@ static int on_bytes(sd_event_source *source, int fd, uint32_t revents, void *use
 
     (void)source, (void)fd;
     if (r == -EINPROGRESS && revents & (EPOLLHUP | EPOLLERR | EPOLLRDHUP))
-        r = -ECONNRESET; /* no more data will come */
+        r = -ECONNRESET; /* the client sends no more data */
     if (r == -EINPROGRESS)
         return 0;
     nm_gate_leave(c);
@@ -133,8 +133,8 @@ static int on_bytes(sd_event_source *source, int fd, uint32_t revents, void *use
     return 0;
 }
 
-/* Adds the socket edge-triggered: the peeked bytes stay in the socket and would otherwise wake the loop
- * continuously. */
+/* Adds the socket edge-triggered. The bytes that were read with MSG_PEEK remain in the socket, and a level-triggered
+ * socket would wake the event loop continuously. */
 int nm_gate_enter(struct nm_connection *c, nm_gate_cb_t cb)
 {
     int r = look(c);

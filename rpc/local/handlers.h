@@ -23,15 +23,15 @@ int nm_handle_remove(struct nm_call *call);
 int nm_handle_decisions(struct nm_call *call);
 int nm_handle_applications(struct nm_call *call);
 
-/* Answers with the current state of the container. `id` is the manager's id, not a name. */
+/* Answers with the current state of the container. `id` is an id from the manager, not a name. */
 int nm_handle_answer_container(struct nm_call *call, unsigned status, const char *id);
 
 /* exec.c */
 int nm_handle_exec(struct nm_call *call);
 /* Returns whether the client asks to switch the connection to a session. */
 bool nm_exec_wants_upgrade(struct nm_call *call);
-/* Answers that the connection is switched and now carries a container's standard input. The process that holds a copy
- * of the descriptor reads from it. */
+/* Answers that the connection is switched and now carries a container's standard input. The process that reads the
+ * input has a copy of the descriptor. */
 int nm_exec_answer_input(struct nm_call *call);
 
 /* stream-logs.c, stream-events.c, stream-history.c: answers that are sent over a longer time */

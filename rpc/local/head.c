@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See head.h. Implements RFC 9112 with two stricter rules: lines end only in CR LF, and each header that determines
- * the destination or end of the request may occur once. */
+/* See head.h. Implements RFC 9112 with two stricter rules. Lines must end in CR LF. Each header that determines the
+ * destination or the end of the request may occur only once. */
 
 #include "rpc/local/head.h"
 
@@ -34,8 +34,8 @@ static bool is(const char *s, size_t size, const char *name)
     return size == strlen(name) && strncasecmp(s, name, size) == 0;
 }
 
-/* Parses Content-Length. Refuses a number that overflows, because parsers interpret it differently and libmicrohttpd
- * would answer twice. */
+/* Parses Content-Length. Refuses a number that overflows: other parsers may read another value, and libmicrohttpd would
+ * send two answers. */
 static int judge_length(struct judge *j, const char *value, size_t size)
 {
     int64_t length = 0;
@@ -56,7 +56,7 @@ static int judge_length(struct judge *j, const char *value, size_t size)
 static int judge_encoding(struct judge *j, const char *value, size_t size)
 {
     if (j->encoding || !is(value, size, "chunked"))
-        return bad(j, "The only Transfer-Encoding that is accepted is chunked, once.");
+        return bad(j, "The only accepted Transfer-Encoding is chunked, and it may be given only once.");
     j->encoding = true;
     return 0;
 }
@@ -92,8 +92,8 @@ static int judge_header(struct judge *j, const char *line, size_t size)
     return is(line, name_size, "Host") ? judge_host(j, value, size) : 0;
 }
 
-/* Checks the request line. libmicrohttpd would skip empty lines before it and multiple spaces in it, and would parse
- * something else than was checked here. */
+/* Checks the request line. libmicrohttpd would skip empty lines before it and multiple spaces in it, and would
+ * therefore parse another line than the one checked here. */
 static int judge_first(struct judge *j, const char *line, size_t size)
 {
     const char *target = memchr(line, ' ', size), *version;
@@ -110,7 +110,7 @@ static int judge_first(struct judge *j, const char *line, size_t size)
     size -= method_size + target_size + 2;
     j->version_1_1 = size == 8 && memcmp(version, "HTTP/1.1", size) == 0;
     if (!j->version_1_1 && !(size == 8 && memcmp(version, "HTTP/1.0", size) == 0))
-        return bad(j, "The request is not of HTTP/1.0 or HTTP/1.1.");
+        return bad(j, "The request's version is neither HTTP/1.0 nor HTTP/1.1.");
     return 0;
 }
 
@@ -119,13 +119,13 @@ static int judge_end(struct judge *j)
     if (j->length && j->encoding)
         return bad(j, "The request has both Content-Length and Transfer-Encoding.");
     if (j->encoding && !j->version_1_1)
-        return bad(j, "The request is of HTTP/1.0, which has no Transfer-Encoding.");
+        return bad(j, "The request has a Transfer-Encoding, which HTTP/1.0 doesn't have.");
     if (!j->head->host && j->version_1_1)
         return bad(j, "The request has no Host.");
     return 0;
 }
 
-/* Takes the next line without its end. Refuses NUL and other control characters immediately. */
+/* Takes the next line without its end of line. Refuses NUL and other control characters immediately. */
 static int take_line(struct judge *j, const char *data, size_t size, size_t *at, size_t *ret_size)
 {
     for (size_t i = *at; i < size; i++) {

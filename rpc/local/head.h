@@ -3,7 +3,7 @@
 
 /*
  * Checks the head of an HTTP/1 request before libmicrohttpd parses it. Does no I/O. libmicrohttpd accepts heads that
- * two parsers may understand differently (two lengths of a body, a folded header, a NUL that ends a value). Behind a
+ * two parsers may interpret differently: two lengths of a body, a folded header, a NUL that ends a value. Behind a
  * proxy, such a difference allows request smuggling, so these requests are refused.
  */
 
@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 enum {
-    NM_HEAD_E_PARTIAL = 1, /* valid so far, but incomplete */
+    NM_HEAD_E_PARTIAL = 1, /* no error yet, but incomplete */
     NM_HEAD_E_BAD = 2,
 };
 

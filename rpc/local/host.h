@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The state that the requests of one server share, and its data about each connection. Calls and streams use it. The
- * server, which is the layer above them, fills it in.
+ * The state that all requests of a server share, and the server's data about each connection. Calls and streams use
+ * this state. server.c, the layer above them, initializes it.
  */
 
 #include <microhttpd.h>
@@ -13,7 +13,7 @@
 #include "util/clock.h"
 #include "util/quota.h"
 
-/* Time for requests in one run of libmicrohttpd. */
+/* Time for processing requests in one run of libmicrohttpd. */
 #define NM_HOST_RUN_USEC (5 * NM_USEC_PER_MSEC)
 
 struct nm_names;
@@ -29,11 +29,11 @@ struct nm_host {
     size_t n_routes;
     uint64_t timeout_usec; /* time limit for receiving a request */
     uint64_t run_started_usec;
-    /* Timer that is due while requests wait for their turns. A deferred source would stay pending and precede all
-     * others of its priority each time (util/loop.h). */
+    /* Timer that is due while requests wait for their turns. A deferred event source would stay pending and would
+     * always run before the other sources of its priority (util/loop.h). */
     sd_event_source *turns;
     bool stopping;          /* requests no longer wait for their turns */
-    bool handed_over;       /* an upgraded connection must be released by libmicrohttpd, in another run */
+    bool handed_over;       /* an upgraded connection exists that libmicrohttpd releases only in another run */
 };
 
 /* An accepted connection. This struct is libmicrohttpd's socket context. */
@@ -44,19 +44,20 @@ struct nm_connection {
     struct nm_caller caller;
     struct nm_quota_account *account;
     bool tcp;
-    sd_event_source *gate; /* event source while the connection waits at the gate (gate.c) and isn't libmicrohttpd's
-                              yet */
+    sd_event_source *gate; /* event source while the connection waits at the gate (gate.c) and libmicrohttpd doesn't
+                              have it yet */
     void (*passed)(struct nm_connection *c, int r);
-    bool heard; /* the connection's request has been received or is being answered */
-    bool is_leaving; /* the connection was shut down to make room for another one; libmicrohttpd hasn't noticed yet */
+    bool heard; /* the connection's request is complete or is being answered */
+    bool is_leaving; /* the connection was shut down to make room for another one; libmicrohttpd hasn't read the end
+                        yet */
     uint64_t deadline_usec; /* CLOCK_BOOTTIME after which the connection is shut down; UINT64_MAX: no time limit */
 };
 
 struct nm_connection *nm_host_connection(struct MHD_Connection *c);
 
-/* Returns whether a request of this account may be processed now: neither the time of this run nor the account's own
- * is used up. */
+/* Returns whether a request of this account may be processed now: both this run and the account have time left. */
 bool nm_host_has_time(const struct nm_host *h, const struct nm_quota_account *a);
 
-/* Enables the timer that hands out turns in the next iterations of the loop, once a waiting request may go. */
+/* Enables the timer that gives turns in the next iterations of the event loop, once a waiting request may be
+ * processed. */
 void nm_host_want_turns(struct nm_host *h);

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Construction of JSON. An object is written as the list of its members, whose values are created in place. If a value
- * couldn't be allocated, its object becomes NULL and the other values are released, and so do all enclosing objects.
- * Callers therefore needn't check each member. Missing values are null.
+ * Construction of JSON. An object is written as the list of its members, with an expression for each value. If a value
+ * couldn't be allocated, its object becomes NULL, and the other values are released. The same then happens to all
+ * enclosing objects. Callers therefore need to check only the final result. Missing values are null.
  */
 
 #include <jansson.h>
@@ -13,7 +13,7 @@
 
 struct nm_member {
     const char *name;
-    json_t *value; /* reference taken over */
+    json_t *value; /* the reference is taken over */
 };
 
 json_t *nm_make_object(const struct nm_member *m);
@@ -27,7 +27,7 @@ json_t *nm_make_merge(json_t *o, json_t *from);
 json_t *nm_make_integer(uint64_t v);
 json_t *nm_make_integer_or_null(uint64_t v, bool is_null);
 json_t *nm_make_real(double v);
-/* Returns the permille value as a fraction, the form of all shares in JSON. */
+/* Returns the permille value as a fraction, the format of all shares in JSON. */
 json_t *nm_make_permille_or_null(uint32_t permille, bool is_null);
 /* Returns null for NULL and "". */
 json_t *nm_make_string_or_null(const char *s);

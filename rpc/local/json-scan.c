@@ -18,7 +18,7 @@
 #define OBJECT_BYTES 288u
 #define MEMBER_BYTES 136u
 
-/* Skips from after the opening quote to after the closing one. */
+/* Skips from the byte after the opening quote to the byte after the closing quote. */
 static size_t skip_string(const char *text, size_t i, size_t len)
 {
     for (; i < len && text[i] != '"'; i++)
@@ -27,8 +27,8 @@ static size_t skip_string(const char *text, size_t i, size_t len)
     return i < len ? i + 1 : len;
 }
 
-/* Characters that end a word. Evaluated for every byte of a body, for which a table is several times as fast as
- * strchr(). */
+/* Characters that end a word. A table is used because it is evaluated for every byte of a body and is several times as
+ * fast as strchr(). */
 static const bool ends_word[256] = {
     ['\0'] = true, [' '] = true, ['\t'] = true, ['\r'] = true, ['\n'] = true, [','] = true,
     [':'] = true,  ['['] = true, [']'] = true,  ['{'] = true,  ['}'] = true,  ['"'] = true,

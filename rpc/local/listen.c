@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See listen.h. A UNIX socket gets its owner and mode between bind() and listen(). No client can connect before
- * listen(), so there is no moment with wrong permissions.
+ * See listen.h. A UNIX socket gets its owner and mode between bind() and listen(). Clients can't connect before
+ * listen(), so the socket is never accessible with wrong permissions.
  */
 
 #include "rpc/local/listen.h"
@@ -27,8 +27,8 @@
 #define BACKLOG 1024
 #define LEFT_WAIT_USEC (2 * NM_USEC_PER_SEC)
 
-/* Returns whether a process listens on the socket, and its pid in *ret_pid, or 0 if unknown. Returns -errno if this
- * can't be determined, for instance for a socket of another type or without permission to connect. */
+/* Returns whether a process listens on the socket. *ret_pid is the pid of this process, or 0 if unknown. Returns -errno
+ * if the function can't determine this, for instance for a socket of another type or without permission to connect. */
 static int is_live(const struct sockaddr_un *sa, pid_t *ret_pid)
 {
     _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -69,8 +69,8 @@ static int refuse_live(const char *path, pid_t pid, char **ret_message)
                    path, holder);
 }
 
-/* Waits while the listener is only a child that a killed nmd had just forked. Such a child holds a copy of the socket
- * for a short time and never accepts a connection. */
+/* Waits while the only process that holds the listening socket is a child that nmd forked just before nmd was killed.
+ * Such a child holds a copy of the socket for a short time and never accepts a connection. */
 static int wait_while_left(const struct sockaddr_un *sa, pid_t *ret_pid)
 {
     const struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
@@ -274,8 +274,8 @@ int nm_listen_check_tcp(const char *address, bool may_be_ours, char **ret_messag
     return r;
 }
 
-/* Looks up the group once at the start, because a directory service may block, which isn't allowed in the event loop.
- * A group that doesn't exist has no members, so only root and nmd's own uid administer. */
+/* Looks up the group once at the start. The look-up may block in a directory service, which isn't allowed in the event
+ * loop. A group that doesn't exist has no members, so only root and nmd's own uid are administrators. */
 gid_t nm_listen_group(const char *name)
 {
     const struct group *g = name && *name ? getgrnam(name) : NULL;
@@ -309,8 +309,8 @@ static int in_peer_groups(int fd, gid_t gid, bool *ret)
     return 0;
 }
 
-/* Returns the identity that the kernel recorded when the client connected. The identity doesn't change if the process
- * changes its user later or passes the socket on. */
+/* Returns the identity that the kernel recorded when the client connected. This identity doesn't change if the process
+ * changes its user later or passes the socket to another process. */
 int nm_listen_peer(int fd, gid_t admin_gid, struct nm_caller *ret)
 {
     struct ucred cred;

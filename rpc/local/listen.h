@@ -14,8 +14,8 @@
  * frees. */
 int nm_listen_unix(const char *path, mode_t mode, gid_t group, int *ret_fd, char **ret_message);
 
-/* Returns -EADDRINUSE and the sentence of nm_listen_unix() if a process listens on the socket. Creates and removes no
- * file. */
+/* Checks whether a process listens on the socket. If so, returns -EADDRINUSE and the sentence of nm_listen_unix().
+ * Creates and removes no file. */
 int nm_listen_look_unix(const char *path, char **ret_message);
 
 /* Creates a listening TCP socket on "ADDRESS:PORT", "[ADDRESS]:PORT" or "PORT" (loopback). ADDRESS is numeric or
@@ -25,15 +25,15 @@ int nm_listen_tcp(const char *address, int *ret_fd, char **ret_message);
 /* Parses an address in the format of nm_listen_tcp(). Returns 0, or -EINVAL if it is invalid. */
 int nm_listen_parse_tcp(const char *address, struct sockaddr_storage *ret);
 
-/* Check whether these sockets could be created, without creating anything. These functions don't check whether an nmd
- * answers at the path. A port in use is accepted if nmd itself may be using it (may_be_ours). `dirs`: directories that
- * nmd will create before, ending with NULL. */
+/* Check whether these sockets could be created, without creating anything. An nmd that already listens on the path
+ * isn't an error. A port in use is accepted if nmd itself may be using it (may_be_ours). `dirs`: directories that nmd
+ * will create before it creates the socket, ending with NULL. */
 int nm_listen_check_unix(const char *path, const char *const *dirs, char **ret_message);
 int nm_listen_check_tcp(const char *address, bool may_be_ours, char **ret_message);
 
 /* Returns the gid of a group, or NM_LISTEN_NO_GROUP if the group doesn't exist. */
 gid_t nm_listen_group(const char *name);
 
-/* Fills in the identity of the client (SO_PEERCRED). admin is true for root, nmd's own uid, and members of admin_gid
- * as primary or supplementary group (SO_PEERGROUPS). */
+/* Fills in the identity of the client (SO_PEERCRED). admin is true for root, for nmd's own uid, and for users whose
+ * primary group or supplementary group (SO_PEERGROUPS) is admin_gid. */
 int nm_listen_peer(int fd, gid_t admin_gid, struct nm_caller *ret);

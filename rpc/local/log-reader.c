@@ -29,7 +29,7 @@ off_t nm_tail_offset(int fd, off_t begin, off_t end, bool followed, uint64_t *li
         if (got != at - from)
             return end;
         for (ssize_t i = got - 1; i >= 0; i--) {
-            /* A newline at the very end ends the last line and doesn't begin another. */
+            /* A newline at the end of the file ends the last line; no line begins after it. */
             if (buf[i] == '\n' && (followed || from + i + 1 < end) && --*lines == 0)
                 return from + i + 1;
         }
@@ -58,7 +58,7 @@ static int open_piece(struct nm_log_reader *r, uint64_t from, struct nm_output_p
     return nm_manager_open_log(r->manager, &r->caller, r->container_id, r->stream, from, ret, ret_problem);
 }
 
-/* Switches to the piece. Its head is shown only if bytes before the piece were cut. */
+/* Switches to the piece. Shows the head of the piece only if bytes before the piece were cut. */
 static void take(struct nm_log_reader *r, const struct nm_output_piece *p, uint64_t from)
 {
     (void)nm_close(r->piece.fd);
@@ -74,7 +74,7 @@ static uint64_t size_of(const struct nm_output_piece *p)
     return fstat(p->fd, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size : 0;
 }
 
-/* Opens the file in which the newest lines begin, which may be the file before the newest. */
+/* Opens the file in which the newest lines begin. This is the newest file or the file before it. */
 static int open_tail(struct nm_log_reader *r, struct nm_problem *ret_problem)
 {
     struct nm_output_piece p, older;
@@ -94,7 +94,7 @@ static int open_tail(struct nm_log_reader *r, struct nm_problem *ret_problem)
     if (k != 0)
         return k;
     size = size_of(&older);
-    if (older.newest || older.base >= p.base) { /* the older piece was cut and doesn't exist */
+    if (older.newest || older.base >= p.base) { /* the older piece was cut and no longer exists */
         (void)nm_close(older.fd);
         return 0;
     }
@@ -148,7 +148,8 @@ int nm_log_reader_stop_at_end(struct nm_log_reader *r, uint64_t *ret_size, bool 
     return 0;
 }
 
-/* Switches to the next output file at the end of the current one. Returns whether there is more to read, or -errno. */
+/* Switches to the next output file at the end of the current file. Returns whether more output can be read, or
+ * -errno. */
 static int move_on(struct nm_log_reader *r)
 {
     uint64_t at = nm_log_reader_position(r);
@@ -157,15 +158,15 @@ static int move_on(struct nm_log_reader *r)
     struct stat a, b;
     int k;
 
-    if (r->next == 0 && r->piece.base > 0) /* the piece's head isn't written yet */
+    if (r->next == 0 && r->piece.base > 0) /* the head of the piece hasn't been written yet */
         return false;
     k = open_piece(r, at, &p, &problem);
-    if (k != 0) /* -ENOENT: the file or the container was removed; a positive outcome: more output exists but can't be
+    if (k != 0) /* -ENOENT: the file or the container was removed; a positive value: more output exists but can't be
                    opened */
         return k < 0 && k != -ENOENT ? k : false;
     if (fstat(p.fd, &a) < 0 || fstat(r->piece.fd, &b) < 0 ||
         (a.st_ino == b.st_ino && a.st_dev == b.st_dev && p.base == r->piece.base)) {
-        bool was_cut = size_of(&r->piece) < r->next; /* another process truncated the file: start again */
+        bool was_cut = size_of(&r->piece) < r->next; /* another process truncated the file: start at its beginning */
 
         (void)nm_close(p.fd);
         if (was_cut)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Parts of the messages that both directions use: safe text, and errors. They are separate from messages.c so that
- * clients needn't link the daemon's code.
+ * Code for both directions of messages: conversion of text to valid UTF-8, and errors. This code is separate from
+ * messages.c so that clients needn't link the daemon's code.
  */
 
 #include "rpc/local/messages.h"
@@ -13,8 +13,8 @@
 
 #include "util/utf8.h"
 
-/* Replaces each invalid byte by U+FFFD (three bytes), as browsers do, because json_string() rejects invalid UTF-8 and
- * a command line or path may contain any byte. */
+/* Replaces each invalid byte by U+FFFD (three bytes), as browsers do. json_string() rejects invalid UTF-8, but a
+ * command line or path may contain any byte. */
 json_t *nm_messages_string(const char *s)
 {
     const char *p = s;
@@ -95,7 +95,7 @@ json_t *nm_messages_remote_exception(const struct nm_problem *p)
                      nm_messages_string(message), "javaClassName", class);
 }
 
-/* Parses an error. An unknown code, for instance of a newer nmd, becomes outcome 0, and its message is kept. */
+/* Parses an error. An unknown code, for instance from a newer nmd, becomes outcome 0, and the message is kept. */
 int nm_messages_parse_error(const json_t *j, struct nm_problem *ret)
 {
     const char *code, *thing, *value, *message;

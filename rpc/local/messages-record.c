@@ -2,8 +2,8 @@
 
 /*
  * JSON of past events: decisions, events, and points of the history. The journal has another format for decisions
- * (decision-json.c), which an older nmd must be able to read. In this interface members are spelt as in other
- * messages, times are CLOCK_REALTIME, and missing values are null.
+ * (decision-json.c), because an older nmd must be able to read the journal. Here members have the same names as in
+ * other messages, times are CLOCK_REALTIME, and missing values are null.
  */
 
 #include "rpc/local/messages.h"
@@ -14,8 +14,8 @@
 
 /* ---- decisions ------------------------------------------------------------------------------ */
 
-/* Converts a phase's time to CLOCK_REALTIME. Phases are stored as CLOCK_BOOTTIME of the boot in which the decision was
- * made. The decision's own time is stored in both clocks. */
+/* Converts the time of a phase to CLOCK_REALTIME. Phases are stored as CLOCK_BOOTTIME of the boot in which the decision
+ * was made. The time of the decision itself is stored in both clocks. */
 static json_t *phase(const struct nm_decision *d, uint64_t at_usec)
 {
     uint64_t shift = nm_sub_u64(d->realtime_usec, d->decided_usec);
@@ -109,8 +109,8 @@ static json_t *decision_course(const struct nm_decision *d)
                      {"candidates", candidates(d)});
 }
 
-/* Returns a decision. `redacted` omits the user who asked for it. The generated texts contain the user too, so they
- * are made from a redacted copy. */
+/* Returns a decision. `redacted` omits the user who requested it. The generated texts contain the user too, so they are
+ * made from a redacted copy of the decision. */
 json_t *nm_messages_decision(const struct nm_decision *d, bool redacted)
 {
     _cleanup_free_ char *explanation = NULL;
@@ -185,7 +185,7 @@ static json_t *pressure(const struct nm_history_point *p, enum nm_history_pressu
     return nm_make_real((double)p->pressure[which] / 10);
 }
 
-/* Converts a point of the history to the format of the status. */
+/* Converts a point of the history to the format that the status uses. */
 json_t *nm_messages_history_point(const struct nm_history_point *p)
 {
     return NM_OBJECT({"time_usec", nm_make_integer(p->realtime_usec)},

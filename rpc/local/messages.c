@@ -19,7 +19,7 @@ static json_t *string_array(char *const *v)
     return a;
 }
 
-/* Returns the first words of a command, for lists. A list may have hundreds of commands with half a megabyte each. */
+/* Returns the beginning of a command, for lists. A list may have hundreds of commands with half a megabyte each. */
 static json_t *command_head(char *const *argv)
 {
     json_t *a = json_array();
@@ -46,12 +46,13 @@ static json_t *command(const struct nm_container *c, bool listed)
                   {"log_dir", nm_make_string_or_null(c->log_dir)});
 }
 
-/* Returns the private members, such as user and pid, which readers over TCP don't get. No reader gets the environment,
- * because it often contains secrets. */
+/* Returns the private members, such as user and pid. Readers over TCP don't get these members. The environment is never
+ * included, because it often contains secrets. */
 static json_t *container_private(const struct nm_container *c, bool listed)
 {
     const struct nm_command *cmd = &c->command;
-    bool has_pid = c->pid > 0 && c->view.state != NM_COMPLETED; /* another process may have the pid then */
+    bool has_pid = c->pid > 0 && c->view.state != NM_COMPLETED; /* after the end of the container, another process may
+                                                                   have the same pid */
 
     return nm_make_merge(command(c, listed),
                  NM_OBJECT({"user", nm_make_string_or_null(cmd->user)},
@@ -63,7 +64,8 @@ static json_t *container_private(const struct nm_container *c, bool listed)
                         {"no_new_privs", json_boolean(cmd->no_new_privs)}));
 }
 
-/* Converts deadlines to the time of day. nmd keeps them in the time since boot, because that clock can't be set. */
+/* Converts deadlines to the time of day. nmd stores deadlines as time since boot, because the user can't set that
+ * clock. */
 static json_t *container_times(const struct nm_container *c,
                                const struct nm_messages_container_extra *x)
 {
@@ -97,7 +99,7 @@ static json_t *container_usage(const struct nm_container *c)
                   {"oom_kills", nm_make_integer(c->oom_kills)});
 }
 
-/* exit_code is null for a container that never ran, and exit_reason has the reason. */
+/* For a container that never ran, exit_code is null, and exit_reason contains the reason. */
 static json_t *container_end(const struct nm_container *c)
 {
     bool ended = c->view.state == NM_COMPLETED, ran = ended && c->exit_code >= 0;
@@ -209,7 +211,7 @@ static json_t *links(const struct nm_status *s)
     return a;
 }
 
-/* The members of "node" that every client may rely on. */
+/* Returns the members of "node" that are part of the stable interface. */
 static json_t *node_contract(const struct nm_status *s)
 {
     const struct nm_resources *a = s->allocated;
@@ -258,7 +260,8 @@ static json_t *node_policy(const struct nm_status *s, uint64_t boot_to_realtime_
                   {"preemption_hold_text", nm_make_string_or_null(s->over_beta)});
 }
 
-/* The members of "node" that help to find the cause of a problem, such as features, health and nmd's own use. */
+/* Returns the members of "node" that help to find the cause of a problem, such as features, health and nmd's own
+ * use. */
 static json_t *node_health(const struct nm_status *s)
 {
     const struct nm_cgroup_backend *b = s->backend;
@@ -280,7 +283,7 @@ static json_t *node_health(const struct nm_status *s)
                                  {"cpu_time_usec", nm_make_integer(s->own_cpu_usec)})});
 }
 
-/* The members of "node" with the machine's own measurements. */
+/* Returns the members of "node" with measurements of the machine. */
 static json_t *node_machine(const struct nm_status *s)
 {
     const struct nm_node_sample *n = &s->node;

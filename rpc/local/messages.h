@@ -2,12 +2,12 @@
 #pragma once
 
 /*
- * The messages of the local interface: conversion between structs and JSON, in one place, so that daemon and client
- * agree. The code doesn't depend on libmicrohttpd, sockets or the manager. openapi.json documents the members; a test
- * compares both.
+ * The messages of the local interface: conversion between structs and JSON. The daemon and the client use the same
+ * code, so their formats can't differ. The code doesn't depend on libmicrohttpd, sockets or the manager. openapi.json
+ * documents the members; a test compares the two.
  *
  * Functions that return json_t * return a new reference, or NULL when memory ran out. Invalid UTF-8 (a program's
- * output, a truncated value) is made valid in the output, not dropped.
+ * output, a truncated value) is replaced in the output, not omitted.
  */
 
 #include <jansson.h>
@@ -20,7 +20,7 @@
 
 /* ---- errors ------------------------------------------------------------------------------- */
 
-/* Return the HTTP status and error.code of an outcome. Other values give 500 and "internal". */
+/* Return the HTTP status and error.code of an outcome. For other values they return 500 and "internal". */
 unsigned nm_messages_http_status(int outcome);
 const char *nm_messages_error_code(int outcome);
 
@@ -32,7 +32,7 @@ int nm_messages_problem(struct nm_problem *ret, enum nm_agent_outcome outcome, c
 json_t *nm_messages_error(const struct nm_problem *p, const char *code);
 /* Returns the error in the format of Hadoop's web services. */
 json_t *nm_messages_remote_exception(const struct nm_problem *p);
-/* Parses an error for the client. Returns 0, or -EBADMSG if j doesn't have this form. An unknown code, such as
+/* Parses an error answer in the client. Returns 0, or -EBADMSG if j doesn't have this format. An unknown code, such as
  * "internal", becomes outcome 0. */
 int nm_messages_parse_error(const json_t *j, struct nm_problem *ret);
 
@@ -40,8 +40,8 @@ int nm_messages_parse_error(const json_t *j, struct nm_problem *ret);
 
 /* All nm_messages_parse_*() return 0, NM_AGENT_E_INVALID with *ret_problem filled in, or -ENOMEM. */
 
-/* Returns an upper bound of the memory that a body needs after parsing. Called before parsing, for the quota. Refuses
- * a body with more values than any request needs. */
+/* Returns an upper bound of the memory that a body needs after parsing. Is called before parsing, for the quota.
+ * Refuses a body with more values than any valid request has. */
 int nm_messages_measure_body(const char *text, size_t len, size_t *ret_tree_bytes,
                              struct nm_problem *ret_problem);
 /* Parses a body into an object. An empty body gives an empty object. Syntax errors are reported with line and
@@ -93,7 +93,7 @@ int nm_messages_parse_empty(json_t *body, struct nm_problem *ret_problem);
 /* Data that the message of a container needs besides the container. */
 struct nm_messages_container_extra {
     uint32_t queue_position;        /* 0: not queued */
-    enum nm_reason queue_reason;    /* why the container waits; NM_REASON_NONE: the container doesn't wait */
+    enum nm_reason queue_reason;    /* why the container waits; NM_REASON_NONE: the container isn't waiting */
     uint64_t boot_to_realtime_usec; /* add to a CLOCK_BOOTTIME to get CLOCK_REALTIME */
     bool redacted; /* for TCP clients: the JSON has no command, users, pid, cgroup and message */
     bool listed;   /* the JSON is part of a list and has only the beginning of the command */
@@ -101,23 +101,24 @@ struct nm_messages_container_extra {
 json_t *nm_messages_container(const struct nm_container *c,
                               const struct nm_messages_container_extra *x);
 
-/* `redacted` omits the id of the waiting container, which may belong to another user. details: the object of
- * nm_manager_upstream_details(), whose reference is taken over. */
+/* Returns the status. `redacted` omits the id of the waiting container, which may belong to another user. details: the
+ * object of nm_manager_upstream_details(), whose reference is taken over. */
 json_t *nm_messages_status(const struct nm_status *s, uint64_t boot_to_realtime_usec, bool redacted,
                            json_t *details);
-/* Returns a decision record with the members "summary" and "explanation" added. `redacted` omits the user who asked
- * for it. */
+/* Returns a decision record with the added members "summary" and "explanation". `redacted` omits the user who requested
+ * the decision. */
 json_t *nm_messages_decision(const struct nm_decision *d, bool redacted);
 json_t *nm_messages_event(const struct nm_event_record *e);
-/* `redacted` omits the user of the application. */
+/* Returns an ended application. `redacted` omits its user. */
 json_t *nm_messages_ended_app(const struct nm_ended_app *e, bool redacted);
 json_t *nm_messages_history_point(const struct nm_history_point *p);
 
 const char *nm_messages_event_kind_name(enum nm_event_kind k); /* "state", "decision", "node" */
 
-/* Copies text for display: truncates it with "..." to fit and replaces control characters. size is at least 5. */
+/* Copies text for display: replaces control characters, and truncates a text that is too long, with "..." at the end.
+ * size is at least 5. */
 void nm_messages_shorten(char *to, size_t size, const char *from);
-/* Returns CPU in two units: vcores, as requested, and the corresponding CPUs, in which use is measured. */
+/* Returns CPU in two units: vcores, the unit of requests, and the corresponding CPUs, the unit of measured use. */
 json_t *nm_messages_amount(const struct nm_resources *r, uint64_t vcores_milli);
 json_t *nm_messages_resources(const struct nm_resources *r);
 json_t *nm_messages_fractions(const struct nm_fractions *f);

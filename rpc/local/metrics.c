@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See metrics.h. Each family is written as a whole, head and samples together, as the format requires. There are no
- * labels per container, because the number of containers is unbounded, and Prometheus would keep a time series for each
- * of them.
+ * See metrics.h. Each metric family is written as one block of head and samples, as the format requires. No metric has
+ * a label for the container, because the number of containers is unlimited, and Prometheus would store a time series
+ * for each container.
  */
 
 #include "rpc/local/metrics.h"
@@ -162,9 +162,9 @@ static void containers(FILE *f, const struct nm_status *s)
     }
 }
 
-/* Writes one sample for each reason. Usual reasons are written also with the value 0, because Prometheus can't compute
- * a rate for the first event of a reason if the time series begins with it. Events that an older nmd counted without a
- * reason are "unrecorded". */
+/* Writes one sample for each reason. Usual reasons are also written with the value 0, because Prometheus can't compute
+ * a rate for the first event of a reason if the time series begins with this event. Events that an older nmd counted
+ * without a reason have the reason "unrecorded". */
 static void by_reason(FILE *f, const char *name, const char *help, const struct nm_counters *c, enum nm_counted what,
                       uint64_t sum)
 {
@@ -238,7 +238,8 @@ static void histogram(FILE *f, const char *name, const char *label, const char *
         put_series(f, name, "_bucket", label, text);
         (void)fprintf(f, ",le=\"%g\"} %" PRIu64 "\n", seconds(nm_histogram_bounds_usec[i]), n);
     }
-    /* The count is the sum of the buckets and not h->n, because the format requires it to equal the bucket +Inf. */
+    /* The count is the sum of the buckets instead of h->n, because the format requires the count to equal the bucket
+     * +Inf. */
     n += h->count[NM_HISTOGRAM_BUCKETS];
     put_series(f, name, "_bucket", label, text);
     (void)fprintf(f, ",le=\"+Inf\"} %" PRIu64 "\n", n);
@@ -248,7 +249,7 @@ static void histogram(FILE *f, const char *name, const char *label, const char *
     (void)fprintf(f, "} %" PRIu64 "\n", n);
 }
 
-/* Omits the age if there is no sample. Alerts would take the value 0 for a new sample. */
+/* Omits the age if no sample exists, because alerts would take the value 0 for a new sample. */
 static void sampling(FILE *f, const struct nm_status *s)
 {
     if (s->sample_age_usec != UINT64_MAX)
@@ -263,7 +264,7 @@ static void sampling(FILE *f, const struct nm_status *s)
     histogram(f, "nm_reaction_seconds", "action", "kill", &s->reaction_kill);
 }
 
-/* Writes the upstream's metrics only for a node with an upstream, so that no alert reports missing heartbeats of a node
+/* Writes the upstream's metrics only if the node has an upstream, so that no alert reports missing heartbeats of a node
  * without a cluster. */
 static void upstream(FILE *f, const struct nm_upstream *u)
 {
@@ -345,7 +346,7 @@ static void links(FILE *f, const struct nm_status *s)
         labelled(f, "nm_link_utilization_ratio", "link", s->links[i].name, s->links[i].utilization);
 }
 
-/* Uses the names of Prometheus' client libraries for a process, with the prefix "nm_". */
+/* Uses the metric names that the client libraries of Prometheus use for a process, with the prefix "nm_". */
 static void process(FILE *f, const struct nm_status *s)
 {
     gauge(f, "nm_process_resident_memory_bytes", (double)s->own_rss_bytes,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See names.h. This code doesn't use name services, because they may block for any time and outsiders may influence
+/* See names.h. This code doesn't use name services, because they may block for any time, and an attacker may influence
  * their answers. */
 
 #include "rpc/local/names.h"
@@ -204,7 +204,7 @@ static bool has_address(const struct nm_names *n, const struct in6_addr *address
     return false;
 }
 
-/* Returns whether the address belongs to this host. All of 127.0.0.0/8 does. */
+/* Returns whether the address belongs to this host. All addresses of 127.0.0.0/8 belong to it. */
 static bool is_own(struct nm_names *n, const struct in6_addr *address)
 {
     uint64_t now = nm_now_usec();
@@ -221,7 +221,7 @@ static bool is_own(struct nm_names *n, const struct in6_addr *address)
 
 /* ---- requested name -------------------------------------------------------------------------- */
 
-/* Returns whether the text is a port from 1 to 65535 or empty: "HOST:" means the default port of the scheme. */
+/* Returns whether the text is a port from 1 to 65535 or is empty. "HOST:" means the default port of the scheme. */
 static bool is_port(const char *text, size_t size)
 {
     unsigned port = 0;
@@ -265,7 +265,7 @@ bool nm_names_have(struct nm_names *n, const char *name)
 
 /* ---- browsers on the UNIX socket ---------------------------------------------------------- */
 
-/* Returns whether the origin is nmd's own page. "null", the origin of a sandboxed page, isn't nmd's. */
+/* Returns whether the origin is nmd's own page. A sandboxed page has the origin "null", which isn't nmd's. */
 static bool is_own_page(const char *origin, const char *host)
 {
     static const char *const schemes[] = {"http://", "https://"};
@@ -279,8 +279,8 @@ static bool is_own_page(const char *origin, const char *host)
     return false;
 }
 
-/* Returns whether DNS rebinding can't produce this host. With an address the page itself came from this host, and a
- * name without a dot can't be registered in DNS. */
+/* Returns whether DNS rebinding can't produce this host. If the host is an address, the page itself came from this
+ * host. A name without a dot can't be registered in DNS. */
 static bool is_safe(struct nm_names *names, const char *host)
 {
     struct in6_addr address;

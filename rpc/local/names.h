@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * The names in a request by which the server recognizes attacks through browsers: names and addresses by which clients
- * may address this node over TCP, and the origin of a request on the UNIX socket. An attacker's page can make its own
- * name resolve to this node (DNS rebinding). The browser then sends that name in Host, and the request is refused.
+ * Checks of names in requests, against attacks through browsers. Over TCP, the server checks the name or address by
+ * which a client addresses this node. On the UNIX socket, the server also checks the origin of a request. An attacker's
+ * page can make its own name resolve to this node (DNS rebinding). The browser then sends that name in Host, and the
+ * server refuses the request.
  */
 
 #include <stdbool.h>
@@ -22,7 +23,7 @@ NM_DEFINE_CLEANUP(struct nm_names *, nm_names_free)
 
 /* Adds names separated by spaces or commas. Returns 0 or -ENOMEM. */
 int nm_names_add(struct nm_names *n, const char *names);
-/* Adds the names of a host from files in the format of /etc/hosts and resolv.conf. Used by tests. */
+/* Adds the names of a host from files in the format of /etc/hosts and resolv.conf. For tests. */
 int nm_names_add_from(struct nm_names *n, const char *host, const char *hosts_file, const char *resolv_file);
 
 /* Extracts the name or address from the value of a Host header, without port, brackets and trailing dot. Returns false
@@ -35,10 +36,10 @@ bool nm_names_have(struct nm_names *n, const char *name);
 
 /*
  * Protection against browsers on the UNIX socket. Browsers can't connect to UNIX sockets, but users forward a local
- * port to it (ssh -L 8042:/run/nmd/nmd.sock NODE) to see the page with their containers. Other pages in the same
- * browser can then send requests to that port too, which nmd would treat as requests of the user. Two headers reveal
- * this, because pages can't change them: Origin is the page that sends the request, and Host is the name by which it
- * was sent.
+ * port to the socket (ssh -L 8042:/run/nmd/nmd.sock NODE) to see the page with their containers. Other pages in the
+ * same browser can then send requests to that port, and nmd would treat these requests as requests of the user. Pages
+ * can't change two headers, which reveal such requests: Origin is the page that sends the request, and Host is the name
+ * to which the browser sent it.
  */
 
 enum nm_browser_outcome {
@@ -47,6 +48,6 @@ enum nm_browser_outcome {
     NM_BROWSER_E_HOST,
 };
 
-/* Judges the values of both headers, or NULL. Programs other than browsers send no Origin, and may use any name
- * without a dot as Host. Returns 0 or an outcome. */
+/* Checks the values of both headers; NULL: the header is missing. Programs other than browsers send no Origin, and may
+ * use any name without a dot as Host. Returns 0 or an outcome. */
 int nm_browser_judge(struct nm_names *names, const char *origin, const char *host);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Handlers for the node and nmd itself. The page and the API's description never change and are compiled in
+ * Handlers for the node and nmd itself. The page and the API's description are constant and are compiled into nmd
  * (embed.sh), so that no request can read a file by its path.
  */
 
@@ -35,7 +35,7 @@ int nm_handle_status(struct nm_call *call)
                            nm_manager_upstream_details(call->manager, &call->caller, !call->tcp)));
 }
 
-/* Answers from the view that the upstream has registered for the route. */
+/* Answers with the data that the upstream's function for this route returns. */
 int nm_handle_upstream(struct nm_call *call)
 {
     const struct nm_upstream_question q = {
@@ -57,7 +57,7 @@ int nm_handle_config(struct nm_call *call)
     return nm_call_answer_json(call, 200, nm_manager_config_to_json(call->manager));
 }
 
-#define DISCARDED_MAX 100 /* maximum number of named containers; further ones are counted */
+#define DISCARDED_MAX 100 /* maximum number of containers in the list; further containers are only counted */
 
 struct discarded {
     uint64_t n;
@@ -74,8 +74,8 @@ static void discard(const struct nm_container *c, void *userdata)
                                                   {"name", nm_make_string_or_null(c->name)}));
 }
 
-/* Returns the waiting containers that the drain will discard in this turn of the loop. The answer lists them, because
- * discarding can't be undone. */
+/* Returns the waiting containers that the drain will discard in this turn of the event loop. The answer lists them,
+ * because discarding can't be undone. */
 static int find_discarded(struct nm_call *call, json_t **ret)
 {
     struct discarded d = {.named = json_array()};
@@ -103,7 +103,7 @@ static int answer_drain(struct nm_call *call, json_t *discarded)
                       NM_OBJECT({"discarded", discarded})));
 }
 
-/* Answers a change of the node with the node's status, which shows the change. */
+/* Drains the node. The answer is the node's status, which shows the change. */
 int nm_handle_drain(struct nm_call *call)
 {
     struct nm_drain_order d;

@@ -2,8 +2,8 @@
 
 /*
  * Conversion of JSON to requests. Each kind of request has a table of its members. One loop checks a body against the
- * table, so that errors for unknown members, wrong types and numbers out of range are the same everywhere. The manager
- * checks whether a value is currently possible (a name in use, a request larger than the node).
+ * table, so errors for unknown members, wrong types and numbers out of range are the same in all requests. The manager
+ * checks whether a value is currently possible, for instance whether a name is free or a request fits on the node.
  */
 
 #include "rpc/local/messages.h"
@@ -45,7 +45,7 @@ static const char *const allowed[] = {
     [FIELD_ENV] = "an object of strings: {\"NAME\": \"value\"}",
 };
 
-/* Strings point into the body, which is kept together with the result. */
+/* Strings point into the body, which the result keeps a reference to. */
 static const struct field submit_fields[] = {
     {"command", FIELD_COMMAND, 0},
     {"execution_type", FIELD_TYPE, offsetof(struct nm_submit, type)},
@@ -202,7 +202,8 @@ static int take_fields(json_t *body, const struct field *fields, size_t n, void 
     return 0;
 }
 
-/* Returns what any kind of request allows for a member of this name; NULL if the member is unknown. */
+/* Returns the allowed values of a member, taken from any kind of request that has a member with this name. NULL: the
+ * member is unknown. */
 static const char *allowed_anywhere(const char *name)
 {
     const struct field *f = find_field(submit_fields, NM_ARRAY_SIZE(submit_fields), name);
@@ -212,8 +213,8 @@ static const char *allowed_anywhere(const char *name)
     return f ? allowed[f->kind] : NULL;
 }
 
-/* Reports a number that no type can hold, at which the parser stops. The message names member and value as for other
- * invalid values. Both are found by searching backwards from the end of the number. */
+/* Reports a number that is too large for any type and at which the parser stops. The message contains member and value,
+ * like the messages for other invalid values. Both are found by searching backwards from the end of the number. */
 static int too_large(const char *text, size_t end, struct nm_problem *p)
 {
     size_t start = end, name_end;
@@ -237,7 +238,7 @@ static int too_large(const char *text, size_t end, struct nm_problem *p)
                                what ? what : "at most 9223372036854775807 if it is whole", number);
 }
 
-/* Reports a syntax error with the last text that could be parsed, where the mistake is. */
+/* Reports a syntax error, with the last text before the position at which the parser stopped. */
 static int not_json(const char *text, size_t len, const json_error_t *e, struct nm_problem *p)
 {
     size_t end = e->position > 0 ? NM_MIN((size_t)e->position, len) : 0;
@@ -282,8 +283,8 @@ int nm_messages_measure_body(const char *text, size_t len, size_t *ret_tree_byte
     return 0;
 }
 
-/* Parses a body. An empty body is an empty object, so that `curl -X POST` suffices for requests without members. A
- * duplicate member is refused, because two parsers might use different ones. */
+/* Parses a body. An empty body counts as an empty object, so that `curl -X POST` suffices for requests without members.
+ * A duplicate member is refused, because two parsers might use different ones. */
 int nm_messages_parse_body(const char *text, size_t len, json_t **ret,
                            struct nm_problem *ret_problem)
 {
@@ -293,7 +294,7 @@ int nm_messages_parse_body(const char *text, size_t len, json_t **ret,
     assert(text || len == 0);
     j = len == 0 ? json_object()
                  : json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e);
-    /* jansson usually sets no error text if memory ran out, but always for a syntax error. */
+    /* jansson usually sets no error text if memory ran out, but always sets an error text for a syntax error. */
     if (!j && (len == 0 || !*e.text || json_error_code(&e) == json_error_out_of_memory))
         return -ENOMEM;
     if (!j)
@@ -381,7 +382,7 @@ static int check_terminal(uint16_t rows, uint16_t columns, struct nm_problem *p)
     if ((rows > 0) == (columns > 0))
         return 0;
     return nm_messages_problem(p, NM_AGENT_E_INVALID, "rows", "",
-                               "rows and columns belong together: give both or none.");
+                               "Give both rows and columns, or neither of them.");
 }
 
 int nm_messages_parse_submit(json_t *body, struct nm_messages_submit *ret,
@@ -450,8 +451,8 @@ static json_t *submit_env(const char *const *env)
     return o;
 }
 
-/* Makes a submit request, for clients. Omits members that aren't set, so that nmd's defaults apply and not those of
- * the client's version. */
+/* Makes a submit request, for clients. Omits members that aren't set, so that nmd's defaults apply instead of defaults
+ * of the client's version. */
 json_t *nm_messages_submit(const struct nm_submit *s)
 {
     json_t *argv = json_array(), *o;

@@ -10,8 +10,8 @@
 
 /* ---- targets ------------------------------------------------------------------------------ */
 
-/* The target is split at '/', '?', '&' and '=' first and each piece is decoded afterwards, so that an escaped separator
- * doesn't separate. */
+/* The target is first split at '/', '?', '&' and '='. Each piece is decoded afterwards, so that an escaped separator
+ * doesn't separate pieces. */
 
 static int hex_digit(char c)
 {
@@ -81,7 +81,7 @@ static int parse_query(char *query, struct nm_target *t, struct nm_problem *p)
     return 0;
 }
 
-/* Parses a target. Keeps two copies: the raw path for messages, and the text into which the pieces point. */
+/* Parses a target. Stores two copies: the raw path for messages, and the text into which the decoded pieces point. */
 int nm_target_parse(const char *raw, struct nm_target *ret, struct nm_problem *ret_problem)
 {
     struct nm_target t = {};
@@ -172,9 +172,9 @@ static void add_method(char *allow, size_t size, const char *method)
                    nm_streq(method, "GET") ? ", HEAD" : "");
 }
 
-/* Finds a route by a linear search: with about thirty routes other algorithms aren't faster. HEAD uses the route of
- * GET; libmicrohttpd omits the body. If a path has only other methods, their names are returned, because a 405 answer
- * must list them. */
+/* Finds a route by a linear search: for about thirty routes other algorithms aren't faster. HEAD uses the route of GET,
+ * and libmicrohttpd omits the body. If the path has routes only for other methods, returns the names of these methods,
+ * because a 405 answer must list them. */
 int nm_routes_find(const struct nm_route *routes, size_t n, const char *method,
                    const struct nm_target *t, const struct nm_route **ret, const char **ret_id,
                    char *allow, size_t size)

@@ -9,8 +9,8 @@
 /* ---- targets ------------------------------------------------------------------------------ */
 
 /*
- * Parser of a request's target, such as "/v1/containers/web/logs?stream=stderr". It works on the raw request line,
- * because libmicrohttpd decodes leniently: "%00" would silently truncate a name.
+ * Parser of a request's target, such as "/v1/containers/web/logs?stream=stderr". The parser uses the raw request line,
+ * because libmicrohttpd's decoding is too lenient: "%00" would silently truncate a name.
  */
 
 #define NM_TARGET_MAX 2000 /* bytes of path and query together */
@@ -43,13 +43,14 @@ typedef int (*nm_handler_t)(struct nm_call *call);
 
 enum nm_route_flag {
     NM_ROUTE_ADMIN =
-        /* for administrators only; without this flag for every user, and the manager checks access to the container */
+        /* only administrators may use the route; without this flag every user may, and the manager checks access to the
+         * container */
         1 << 0,
     NM_ROUTE_TCP = 1 << 1,  /* the route is also served on the read-only TCP address */
     NM_ROUTE_BODY = 1 << 2, /* the request takes a JSON body */
     NM_ROUTE_AGAIN = 1 << 3, /* the handler may suspend the call and then needs the body again */
-    /* Part of the upstream's interface: the upstream checks ids, unknown query parameters are ignored, and a trailing
-     * '/' is allowed. */
+    /* The route is part of the upstream's interface: the upstream checks ids, unknown query parameters are ignored, and
+     * a trailing '/' is allowed. */
     NM_ROUTE_UPSTREAM = 1 << 4,
 };
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Runs libmicrohttpd in the event loop. The library has an epoll descriptor of its own, which becomes readable when a
- * connection needs work, all of which MHD_run() does. Its next timeout is queried after each run.
+ * Runs libmicrohttpd in the event loop. libmicrohttpd has its own epoll descriptor, which becomes readable when a
+ * connection needs work. MHD_run() does all of this work. The next timeout of libmicrohttpd is queried after each run.
  *
- * During a flood of requests the node must still be sampled and containers must be preempted in time, and one user's
- * flood must not delay other users. All sources here therefore have a low priority. One run spends at most
- * NM_HOST_RUN_USEC on requests. The other requests are suspended and continue in later runs: each user's requests in
- * their order, with users taking turns. Memory, places and time are limited (util/quota.h), so that a client can only
- * delay or lose its own requests.
+ * During a flood of requests nmd must still sample the node and preempt containers in time, and one user's flood must
+ * not delay other users. All sources here therefore have a low priority. One run spends at most NM_HOST_RUN_USEC on
+ * requests. The remaining requests are suspended and continue in later runs: the requests of each user in their order,
+ * with users taking turns. Memory, connections and time are limited (util/quota.h), so that a client can only delay or
+ * lose its own requests.
  */
 
 #include "rpc/local/server.h"
@@ -52,16 +52,17 @@ struct nm_local_server {
     sd_event_source *accept_unix, *accept_tcp, *accept_more, *accept_again, *run, *timer, *sweep;
     int unix_fd, tcp_fd;
     int more_fd; /* an additional TCP socket */
-    int reserve_fd;     /* closed to accept a connection when no descriptors are left: see accept_out_of_fds() */
+    int reserve_fd;     /* closed in order to accept a connection when no descriptors are left: see
+                           accept_out_of_fds() */
     char *socket_path;  /* path to remove at the end, or NULL */
-    ino_t socket_inode; /* distinguishes this socket from a later one at the same path */
+    ino_t socket_inode; /* the inode distinguishes this socket from a later socket at the same path */
     struct nm_connection *accepting; /* connection that is being added to libmicrohttpd: see add_connection() */
 };
 
 /* ---- runs of libmicrohttpd ------------------------------------------------------------------- */
 
-/* Sets the timer anew, because libmicrohttpd's timeout changes with every request. libmicrohttpd has no timeout while
- * it only waits for data. */
+/* Sets the timer after each run, because libmicrohttpd's timeout changes with every request. libmicrohttpd has no
+ * timeout while it only waits for data. */
 static void rearm(struct nm_local_server *s)
 {
     MHD_UNSIGNED_LONG_LONG msec;
@@ -79,8 +80,8 @@ static bool has_time(const struct nm_local_server *s)
     return nm_now_usec() - s->host.run_started_usec < NM_HOST_RUN_USEC;
 }
 
-/* Repeats the run after a connection was upgraded, because the library releases it only in another run and would
- * otherwise do so when the next client connects. */
+/* Runs libmicrohttpd. Repeats the run after a connection was upgraded, because libmicrohttpd releases the connection
+ * only in another run. Without the repetition the release would wait until the next client connects. */
 static void run_library(struct nm_local_server *s)
 {
     do {
@@ -89,9 +90,9 @@ static void run_library(struct nm_local_server *s)
     } while (s->host.handed_over);
 }
 
-/* Runs libmicrohttpd while there is time. It reads at most CONNECTION_MEMORY from each connection per run and reports
- * timeout 0 if there is more. With one run per turn, a long body would need hundreds of turns of the loop, each after
- * all other work. */
+/* Runs libmicrohttpd while time is left. libmicrohttpd reads at most CONNECTION_MEMORY from each connection per run,
+ * and reports timeout 0 if more data is available. With one run per turn of the event loop, a long body would need
+ * hundreds of turns, each after all other work. */
 static void run(struct nm_local_server *s)
 {
     MHD_UNSIGNED_LONG_LONG msec;
@@ -118,8 +119,8 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
     return 0;
 }
 
-/* Resumes waiting requests one by one while there is time, and then returns to the loop, so that more urgent sources
- * come first. */
+/* Resumes waiting requests one by one while time is left. Then returns to the event loop, so that more urgent sources
+ * run first. */
 static int on_turns(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct nm_local_server *s = userdata;
@@ -137,7 +138,7 @@ static int on_turns(sd_event_source *source, uint64_t usec, void *userdata)
 }
 
 /* Closes connections whose deadline has passed. libmicrohttpd's own timeout restarts with every byte, so a client that
- * sends one byte per second would never reach it. */
+ * sends one byte per second would never reach that timeout. */
 static int on_sweep(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct nm_local_server *s = userdata;
@@ -150,8 +151,8 @@ static int on_sweep(sd_event_source *source, uint64_t usec, void *userdata)
     return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-/* libmicrohttpd calls this function for the first line of a request, before the headers. This is the only place with
- * the raw target: later libmicrohttpd has decoded the path and removed the query. */
+/* libmicrohttpd calls this function for the first line of a request, before the headers. Only here is the raw target
+ * available: later libmicrohttpd has decoded the path and removed the query. */
 static void *on_target(void *userdata, const char *uri, struct MHD_Connection *c)
 {
     struct nm_local_server *s = userdata;
@@ -161,8 +162,8 @@ static void *on_target(void *userdata, const char *uri, struct MHD_Connection *c
     return nm_call_new(&s->host, uri);
 }
 
-/* libmicrohttpd calls this function for the headers, for each piece of the body, and once without bytes for the body's
- * end. MHD_NO closes the connection without an answer. */
+/* libmicrohttpd calls this function for the headers, for each piece of the body, and once without bytes for the end of
+ * the body. Returning MHD_NO closes the connection without an answer. */
 static enum MHD_Result on_request(void *userdata, struct MHD_Connection *c, const char *url,
                                   const char *method, const char *version, const char *data,
                                   size_t *size, void **request)
@@ -184,8 +185,8 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *c, cons
     return r;
 }
 
-/* libmicrohttpd calls this function at the end of a request, also if the client disconnected early. If the connection
- * stays open, its time limit for the next request starts. */
+/* libmicrohttpd calls this function at the end of a request, also if the client disconnected before. If the connection
+ * stays open, the time limit for its next request starts. */
 static void on_request_completed(void *userdata, struct MHD_Connection *c, void **request,
                                  enum MHD_RequestTerminationCode code)
 {
@@ -198,8 +199,8 @@ static void on_request_completed(void *userdata, struct MHD_Connection *c, void 
     nm_host_connection(c)->deadline_usec = nm_now_usec() + 2 * s->host.timeout_usec;
 }
 
-/* Attaches nm_connection to the socket. MHD_add_connection() calls this with STARTED and has no argument for the
- * struct, so it is passed in `accepting`. */
+/* Attaches nm_connection to the socket. MHD_add_connection() calls this function with STARTED and has no argument for
+ * the struct, so the struct is passed in `accepting`. */
 static void on_connection(void *userdata, struct MHD_Connection *c, void **socket_context,
                           enum MHD_ConnectionNotificationCode code)
 {
@@ -257,8 +258,8 @@ static void on_passed(struct nm_connection *c, int r)
         run(s);
 }
 
-/* Closes the reserve descriptor when no others are left, so that the client can be accepted and sent an answer. A
- * client left in the queue would wake the loop continuously. */
+/* Closes the reserve descriptor when no other descriptors are left, so that the client can be accepted and sent an
+ * answer. A client that stays in the backlog would wake the event loop continuously. */
 static int accept_out_of_fds(struct nm_local_server *s, int listen_fd)
 {
     int fd;
@@ -273,8 +274,8 @@ static int accept_out_of_fds(struct nm_local_server *s, int listen_fd)
     return fd >= 0 ? 0 : -EMFILE;
 }
 
-/* Accepts a connection. Returns 0 to continue with the next connection, -EAGAIN if no connection waits, or an error
- * that concerns all connections. */
+/* Accepts a connection. Returns 0 to continue with the next connection, -EAGAIN if no connection is waiting, or an
+ * error that affects all connections. */
 static int accept_one(struct nm_local_server *s, int listen_fd, bool tcp)
 {
     struct sockaddr_storage sa = {};
@@ -289,7 +290,7 @@ static int accept_one(struct nm_local_server *s, int listen_fd, bool tcp)
         return accept_out_of_fds(s, listen_fd);
     if (fd < 0)
         return nm_accept_lost_one(errno) ? 0 : -errno;
-    /* The client has already disconnected, as in a flood of clients. Skip it before the library spends work on it. */
+    /* In a flood, the client may have already disconnected. Skip it before libmicrohttpd spends work on it. */
     if (recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
         return 0;
     r = nm_connections_add(&s->connections, fd, &sa, tcp, &c);
@@ -318,7 +319,7 @@ static int on_accept_again(sd_event_source *source, uint64_t usec, void *userdat
     return 0;
 }
 
-/* Disables all listeners, because a resource that is missing for one is missing for the others. */
+/* Disables all listeners: a resource that is missing for one listener is missing for all. */
 static void pause_accepting(struct nm_local_server *s)
 {
     if (sd_event_source_set_time_relative(s->accept_again, NM_ACCEPT_PAUSE_USEC) >= 0 &&
@@ -362,8 +363,9 @@ static unsigned max_connections(unsigned wanted)
 
 static int start_library(struct nm_local_server *s, char **ret_message)
 {
-    /* Much later than the server's own sweep, which sends a reason before it closes a connection; the library doesn't.
-     * If the timeouts were close, both would be due at once after the loop had been blocked. */
+    /* This timeout is much longer than that of the server's own sweep, because the sweep sends a reason before it
+     * closes a connection, and libmicrohttpd doesn't. If the timeouts were similar, both would be due at the same time
+     * after the event loop had been blocked. */
     uint64_t timeout_sec = 5 * s->host.timeout_usec / 4 / NM_USEC_PER_SEC + 3;
     const struct MHD_OptionItem options[] = {
         {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)on_library_log, s},
@@ -442,7 +444,8 @@ static int open_unix(struct nm_local_server *s, const struct nm_local_server_par
 
     if (!p->socket_path)
         return nm_fail(ret_message, -EINVAL, "neither a socket path nor an inherited socket is given");
-    path = strdup(p->socket_path); /* copied before the socket is created, which would remain after a failure */
+    path = strdup(p->socket_path); /* copied before the socket is created, because an error after its creation would
+                                      leave the socket file behind */
     if (!path)
         return nm_fail(ret_message, -ENOMEM, "out of memory");
     r = nm_listen_unix(path, p->socket_mode, s->connections.admin_gid, &s->unix_fd, ret_message);
@@ -453,7 +456,7 @@ static int open_unix(struct nm_local_server *s, const struct nm_local_server_par
     return 0;
 }
 
-/* Opens the sockets. On failure, the inherited descriptor stays the caller's. */
+/* Opens the sockets. On failure, the caller keeps the inherited descriptor. */
 static int open_sockets(struct nm_local_server *s, const struct nm_local_server_params *p,
                         char **ret_message)
 {
@@ -487,8 +490,8 @@ int nm_local_server_look(const char *socket_path, char **ret_message)
     return nm_listen_look_unix(socket_path, ret_message);
 }
 
-/* Takes over an inherited socket. Makes it non-blocking and close-on-exec, because its previous owner may have set
- * neither. */
+/* Takes over an inherited socket. Makes the socket non-blocking and close-on-exec, because its previous owner may have
+ * set neither flag. */
 static int take_inherited(struct nm_local_server *s, int fd, char **ret_message)
 {
     int flags = fcntl(fd, F_GETFL);
@@ -557,7 +560,7 @@ int nm_local_server_listen(struct nm_local_server *s, int fd)
     return NM_MIN(add_source(r, s->accept_more, "http-accept-more"), 0);
 }
 
-/* Stops libmicrohttpd, which would abort if connections were suspended. */
+/* Stops libmicrohttpd. No connection may be suspended at this time, because libmicrohttpd would abort. */
 static void stop_library(struct nm_local_server *s)
 {
     if (!s->daemon)
@@ -574,8 +577,8 @@ static void stop_library(struct nm_local_server *s)
     }
 }
 
-/* Stops accepting first, then ends libmicrohttpd with the existing connections. The timer of turns is released after
- * it, because ending streams still enables it (nm_host_want_turns()). */
+/* Stops accepting first, then ends libmicrohttpd with the existing connections. The timer of turns is released last,
+ * because streams that end still enable it (nm_host_want_turns()). */
 struct nm_local_server *nm_local_server_free(struct nm_local_server *s)
 {
     struct stat st;
@@ -594,7 +597,7 @@ struct nm_local_server *nm_local_server_free(struct nm_local_server *s)
     nm_streams_free(s->host.streams);
     nm_quota_free(s->host.quota);
     nm_names_free(s->host.names);
-    /* The file is removed only if it is still this server's socket, because another nmd may have replaced it. */
+    /* Removes the file only if it is still this server's socket, because another nmd may have replaced it. */
     if (s->socket_path && lstat(s->socket_path, &st) == 0 && st.st_ino == s->socket_inode)
         (void)unlink(s->socket_path);
     nm_close(s->unix_fd);

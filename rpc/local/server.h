@@ -2,11 +2,12 @@
 #pragma once
 
 /*
- * The local interface: HTTP and JSON on a UNIX socket, and optionally a read-only part of it, without private data, on
- * a TCP address.
+ * The local interface: HTTP and JSON on a UNIX socket. Optionally, a read-only part of the interface, without private
+ * data, is also served on a TCP address.
  *
- * libmicrohttpd parses HTTP in the daemon's event loop, without threads. The server accepts connections itself, so
- * that it knows the client before it spends resources on it and can limit the places of one user.
+ * libmicrohttpd parses HTTP in the daemon's event loop, without threads. The server itself accepts connections. It
+ * therefore knows the client before it spends resources on the connection, and can limit the number of connections of a
+ * user.
  */
 
 #include <sys/socket.h>
@@ -17,7 +18,7 @@
 struct nm_local_server;
 
 struct nm_local_server_params {
-    const char *socket_path; /* created here, replacing a stale socket; unused with listen_fd */
+    const char *socket_path; /* path of the socket to create, replacing a stale socket; unused with listen_fd */
     int listen_fd; /* listening UNIX socket (socket activation), taken over on success; 0 or negative: no such socket */
     mode_t socket_mode;
     const char *admin_group; /* group of administrators; NULL, "" or unknown: only root and nmd's own uid */
@@ -30,14 +31,14 @@ struct nm_local_server_params {
     uint64_t timeout_usec;
 };
 
-/* Starts to serve m, which must outlive the server. On failure returns -errno and *ret_message, a sentence that the
+/* Starts to serve m, which must outlive the server. On failure returns -errno, and in *ret_message a sentence that the
  * caller frees (NULL when memory ran out). */
 int nm_local_server_new(sd_event *event, struct nm_manager *m,
                         const struct nm_local_server_params *p, struct nm_local_server **ret,
                         char **ret_message);
 /* Checks whether the server could start, without creating anything. Returns the errors and sentences of
- * nm_local_server_new(). See nm_listen_check_unix(). If `socket_path` is NULL, because its directory has already been
- * refused, only the address is checked. */
+ * nm_local_server_new(). See nm_listen_check_unix(). `socket_path` is NULL if its directory has already been refused;
+ * then only the address is checked. */
 int nm_local_server_check(const struct nm_local_server_params *p, const char *const *dirs, bool may_be_ours,
                           char **ret_message);
 /* Checks whether a process listens on the socket. See nm_listen_look_unix(). */
@@ -46,7 +47,8 @@ int nm_local_server_look(const char *socket_path, char **ret_message);
 struct nm_local_server *nm_local_server_free(struct nm_local_server *s);
 NM_DEFINE_CLEANUP(struct nm_local_server *, nm_local_server_free)
 
-/* Serves the TCP part of the interface also on this listening socket, and takes it over. Returns 0 or -errno. */
+/* Serves the TCP part of the interface on this additional listening socket, and takes the socket over. Returns 0 or
+ * -errno. */
 int nm_local_server_listen(struct nm_local_server *s, int fd);
 
 /* Adds names by which clients may address this host over TCP, separated by spaces or commas. Returns 0 or -ENOMEM. */
@@ -56,7 +58,7 @@ int nm_local_server_add_hosts(struct nm_local_server *s, const char *names);
  * no socket. */
 int nm_local_server_join(struct nm_local_server *s, int fd, const char *host, const char *web_host);
 
-/* Returns the port of the TCP address, for tests with port 0; 0 without TCP. */
+/* Returns the port of the TCP address, for tests that use port 0. Returns 0 if no TCP address is served. */
 unsigned nm_local_server_tcp_port(const struct nm_local_server *s);
-/* Gets the TCP address. Returns false and leaves *ret unchanged without TCP. */
+/* Gets the TCP address. If no TCP address is served, returns false and doesn't change *ret. */
 bool nm_local_server_tcp_address(const struct nm_local_server *s, struct sockaddr_storage *ret);

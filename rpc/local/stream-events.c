@@ -11,8 +11,8 @@
 
 #define EVENTS_PER_REFILL 32u
 
-/* Reads the ring with the rights of an administrator, to detect events that have fallen out of it. visible() filters
- * afterwards. */
+/* Used to read the ring with the rights of an administrator, in order to detect events that the ring no longer has.
+ * visible() filters the events afterwards. */
 static const struct nm_caller everything = {.uid = 0, .gid = 0, .pid = 0, .admin = true};
 
 struct refill {
@@ -68,7 +68,7 @@ static int refill(struct nm_stream *s, FILE *to)
         nm_manager_foreach_event(s->call->manager, &everything, s->after, refill_event, &f);
     } while (f.any && f.n == 0); /* repeat while no event was visible to the reader */
     if (f.error < 0)
-        return f.error; /* the connection ends, and the client asks again for the missing events */
+        return f.error; /* the connection ends, and the client requests the missing events again */
     return f.n > 0 ? 0 : -ENODATA;
 }
 
@@ -83,9 +83,9 @@ static void find_newest(const struct nm_event_record *e, void *userdata)
     *(uint64_t *)userdata = e->number;
 }
 
-/* Sends events after number `after` (0: all in the ring), and with `follow` also future events. Numbers continue after
- * a restart. If `after` exceeds the newest number, the reader got it from another nmd or from one whose events are
- * lost, so all events are sent. */
+/* Sends the events after number `after` (0: all events in the ring). With `follow` also sends future events. Event
+ * numbers continue after a restart. If `after` exceeds the newest number, the reader got it from another nmd, or from
+ * an nmd whose events were lost. All events are sent in this case. */
 static int answer_events(struct nm_call *call, uint64_t after, bool follow)
 {
     uint64_t newest = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Streams the history a few points at a time. All of its six hundred points at once would need a tree of megabytes and
- * block the event loop for tens of milliseconds. The position is a time, so that no point is sent twice when points
- * fall out of the ring meanwhile.
+ * Streams the history a few points at a time. All six hundred points together would need a JSON tree of megabytes and
+ * block the event loop for tens of milliseconds. The position in the stream is a time, so no point is sent twice when
+ * the ring drops old points meanwhile.
  */
 
 #include "rpc/local/handlers.h"
@@ -66,8 +66,8 @@ static ssize_t read_history(void *userdata, uint64_t pos, char *buf, size_t max)
     return nm_stream_read_text(userdata, refill, buf, max);
 }
 
-/* Sends the points of the last span_usec that exist now; 0: the last minutes. Omits points that are added while it is
- * sent, because the stream of a slow reader would otherwise not end. */
+/* Sends the points of the last span_usec that exist now; 0: the last minutes. Omits points that are added while the
+ * history is sent, because the stream of a slow reader would otherwise not end. */
 static int answer_history(struct nm_call *call, uint64_t span_usec)
 {
     const struct nm_history *h = nm_manager_history(call->manager, span_usec);

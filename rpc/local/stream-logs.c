@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Streams a container's output: the existing bytes and, if followed, future ones until the container has ended. */
+/* Streams a container's output: the existing output and, with `follow`, future output until the container has ended. */
 
 #include "rpc/local/handlers.h"
 
@@ -12,7 +12,7 @@
 #include "rpc/local/stream.h"
 #include "util/loop.h"
 
-/* Polling interval for a file for which inotify has no watches left. */
+/* Polling interval for a file that inotify can't watch because no watches are left. */
 #define POLL_USEC (250 * NM_USEC_PER_MSEC)
 
 struct log_request {
@@ -40,8 +40,8 @@ static int on_poll(sd_event_source *source, uint64_t usec, void *userdata)
     return 0;
 }
 
-/* Resumes the stream when its file grows or is replaced as the newest. The watched path is that of the descriptor, so
- * that it refers to the same file. */
+/* Resumes the stream when its file grows or is renamed, because a renamed file has been replaced by a newer one. The
+ * watched path is /proc's path of the descriptor, so that it refers to the same file. */
 static int watch_file(struct nm_stream *s)
 {
     char path[32];
@@ -60,8 +60,9 @@ static int watch_file(struct nm_stream *s)
     return r < 0 ? r : sd_event_source_set_enabled(s->changed, SD_EVENT_ON);
 }
 
-/* Reads more output. Reads again after a newly opened file is being watched, because it may have changed before. Fails
- * if it can't be watched, because the stream would otherwise stop without notice. */
+/* Reads more output. If another file was opened, watches this file and then reads again, because the file may have
+ * changed before the watch. Fails if the file can't be watched, because the stream would otherwise stop without an
+ * error. */
 static ssize_t read_more(struct nm_stream *s, char *buf, size_t max)
 {
     ssize_t n;
@@ -79,7 +80,8 @@ static ssize_t read_logs(void *userdata, uint64_t pos, char *buf, size_t max)
 {
     struct nm_stream *s = userdata;
     bool last =
-        s->completed || !s->follow; /* evaluated before reading, so that all output written before the end is read */
+        s->completed || !s->follow; /* evaluated before reading, so that all output written before the container's end
+                                       is read */
     ssize_t n;
 
     (void)pos;
@@ -103,7 +105,7 @@ static ssize_t read_logs(void *userdata, uint64_t pos, char *buf, size_t max)
 
 #define STAMP_SIZE 32
 #define PIECE 4096
-#define PIECES_MAX 16u /* maximum number of pieces per turn of the event loop while no line is shown */
+#define PIECES_MAX 16u /* maximum number of pieces per turn of the event loop while no line is printed */
 
 /* Prints the time in RFC 3339 format, UTC, with a fixed length. */
 static void print_stamp(FILE *f, uint64_t usec)
@@ -124,8 +126,8 @@ static int open_times(struct nm_stream *s, int *ret_fd, struct nm_problem *ret_p
                                      ret_problem);
 }
 
-/* Opens the file of times if it has appeared or was replaced. This file is created with the first output and replaced
- * when it is full. Without the file, lines have no times. */
+/* Opens the file with the times of lines if it has been created or replaced. This file is created with the first output
+ * and replaced when it is full. Without the file, lines have no times. */
 static void refresh_times(struct nm_stream *s)
 {
     struct nm_problem problem;
@@ -138,7 +140,7 @@ static void refresh_times(struct nm_stream *s)
     nm_output_times_reader_init(&s->times, fd);
 }
 
-/* Writes the lines with their times. Omits the rest of a line that began before the wanted range. */
+/* Writes the lines with their times. Omits the rest of a line that began before the requested range. */
 static void write_lines(struct nm_stream *s, FILE *f, const char *data, size_t n, uint64_t offset)
 {
     while (n > 0) {
@@ -157,8 +159,8 @@ static void write_lines(struct nm_stream *s, FILE *f, const char *data, size_t n
     }
 }
 
-/* Writes the next lines. A line that isn't shown may be as long as the log, because the command controls its length,
- * so it is read over many turns. */
+/* Writes the next lines. The container's command controls the length of a line, so a line that isn't shown may be as
+ * long as the log. Such a line is read over many turns of the event loop. */
 static int refill_lines(struct nm_stream *s, FILE *f)
 {
     bool last = s->completed || !s->follow;
@@ -195,8 +197,8 @@ static int open_at(struct nm_stream *s, uint64_t from, struct nm_problem *ret_pr
     return nm_log_reader_open(&s->log, ret_problem);
 }
 
-/* Starts at byte `from`, or at the current end of the output if that is earlier. The byte before shows whether a line
- * begins there. If that byte was cut, the stream starts with a line that nmd inserts. */
+/* Starts at byte `from`, or at the current end of the output if the end is earlier. The byte before this position shows
+ * whether a line begins there. If that byte was cut, the stream starts with a line that nmd inserts. */
 static int begin_at(struct nm_stream *s, uint64_t from, bool skip, struct nm_problem *ret_problem)
 {
     char before = '\n';
@@ -215,7 +217,7 @@ static int begin_at(struct nm_stream *s, uint64_t from, bool skip, struct nm_pro
     return 0;
 }
 
-/* Finds the first byte written since that time. */
+/* Finds the first byte that was written at or after since_usec. */
 static int find_since(struct nm_stream *s, uint64_t since_usec, uint64_t *ret, struct nm_problem *ret_problem)
 {
     _cleanup_close_ int fd = -EBADF;
@@ -235,7 +237,7 @@ static int find_since(struct nm_stream *s, uint64_t since_usec, uint64_t *ret, s
     return 0;
 }
 
-/* Starts at since_usec or `from`; a tail has been opened already. */
+/* Starts at since_usec or `from`. If the newest lines were requested (tail), the caller has already opened the file. */
 static int begin_lines(struct nm_stream *s, const struct log_request *p, struct nm_problem *ret_problem)
 {
     uint64_t since = 0;
@@ -258,8 +260,8 @@ static int begin_lines(struct nm_stream *s, const struct log_request *p, struct 
 /* ---- both ------------------------------------------------------------------------------------ */
 
 /* Adds a header with the position of the first byte. A client that loses the connection counts the received bytes and
- * resumes from there. An inserted line at the beginning (after a cut) counts too. Inside a line that isn't shown, the
- * position isn't known yet. */
+ * resumes at the position after them. A line that nmd inserted at the beginning (after a cut) counts too. If the first
+ * byte is inside a line that isn't shown, no header is sent, because the position isn't known yet. */
 static void tell_position(const struct nm_stream *s)
 {
     uint64_t next = s->log.piece.base + s->log.next;
@@ -300,7 +302,7 @@ static int answer_logs(struct nm_call *call, const struct log_request *p)
         r = nm_log_reader_stop_at_end(&s->log, &size, &whole, &call->problem);
     if (r != 0)
         return r;
-    /* Announces the length only if it can't change. */
+    /* Announces the length only if the length can't change. */
     if (lines || !(whole || s->completed))
         size = MHD_SIZE_UNKNOWN;
     r = nm_stream_answer(s, size, "application/octet-stream", lines ? read_lines : read_logs);

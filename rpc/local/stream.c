@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See stream.h. libmicrohttpd requests data through a callback. If there is no data, the callback suspends its
- * connection and returns 0. libmicrohttpd doesn't watch a suspended connection, so it wouldn't notice a disconnect
- * until the next event. Each stream therefore watches its socket for EPOLLHUP while suspended.
+ * See stream.h. libmicrohttpd requests data through a callback. If no data is available, the callback suspends its
+ * connection and returns 0. libmicrohttpd doesn't watch a suspended connection, and would notice a disconnect only
+ * after the next event. Each stream therefore watches its socket for EPOLLHUP while the connection is suspended.
  */
 
 #include "rpc/local/stream.h"
@@ -25,8 +25,8 @@ struct nm_streams {
 
 /* ---- all streams -------------------------------------------------------------------------- */
 
-/* Resumes the connection without collecting data. Data is collected when libmicrohttpd requests it, so that several
- * events are sent as one piece. */
+/* Resumes the connection, but doesn't collect data. Data is collected when libmicrohttpd requests it, so that several
+ * events are sent in one piece. */
 void nm_stream_wake(struct nm_stream *s)
 {
     (void)sd_event_source_set_enabled(s->hangup, SD_EVENT_OFF);
@@ -39,8 +39,8 @@ void nm_stream_sleep(struct nm_stream *s)
     (void)sd_event_source_set_enabled(s->hangup, SD_EVENT_ON);
 }
 
-/* Handles an event. The stream itself stores that the container has ended, because the manager may no longer have the
- * container when libmicrohttpd requests data. */
+/* Handles an event. The stream itself stores that the container has ended, because the manager may have removed the
+ * container before libmicrohttpd requests data. */
 static void on_event(const struct nm_event *e, void *userdata)
 {
     struct nm_streams *all = userdata;
@@ -80,8 +80,8 @@ struct nm_streams *nm_streams_free(struct nm_streams *s)
     return NULL;
 }
 
-/* Resumes all streams, which then detect that they are stopped and end. libmicrohttpd must not be stopped with
- * suspended connections. */
+/* Resumes all streams, which then detect that the server is stopping, and end. libmicrohttpd must not be stopped while
+ * connections are suspended. */
 void nm_streams_stop(struct nm_streams *s)
 {
     for (struct nm_stream *i = s->first; i; i = i->next)
@@ -101,8 +101,8 @@ static int on_hangup(sd_event_source *source, int fd, uint32_t revents, void *us
     return 0;
 }
 
-/* Watches for no events, because epoll always reports EPOLLHUP and EPOLLERR. A client that closed only one direction
- * is still connected. */
+/* Watches no events explicitly: epoll always reports EPOLLHUP and EPOLLERR. A client that closed only one direction of
+ * the connection is still connected. */
 static int watch_hangup(struct nm_stream *s)
 {
     int fd = nm_host_connection(s->call->connection)->fd;
@@ -137,7 +137,7 @@ int nm_stream_new(struct nm_call *call, enum nm_stream_kind kind)
     if (s->next)
         s->next->prev_next = &s->next;
     all->first = s;
-    call->stream = s; /* freed with the call, which outlives the reader's callbacks */
+    call->stream = s; /* freed with the call; the call outlives the reader's callbacks */
     call->free_stream = nm_stream_free;
     return 0;
 }
@@ -194,8 +194,8 @@ static int refill_pending(struct nm_stream *s, int (*refill)(struct nm_stream *s
     return r;
 }
 
-/* Reads text. If there is no text yet, the connection is suspended, because after a mere 0 libmicrohttpd would call
- * again immediately and continuously. */
+/* Reads text. If no text is available yet, suspends the connection. If the function only returned 0, libmicrohttpd
+ * would call it again immediately and continuously. */
 ssize_t nm_stream_read_text(struct nm_stream *s, int (*refill)(struct nm_stream *s, FILE *f), char *buf, size_t max)
 {
     size_t n;
@@ -229,7 +229,7 @@ ssize_t nm_stream_read_text(struct nm_stream *s, int (*refill)(struct nm_stream 
 
 /* ---- wait --------------------------------------------------------------------------------- */
 
-/* Suspends the call in its first run. When it is resumed, the handler runs again and sets the answer. */
+/* Suspends the call the first time. When the call is resumed, the handler runs again and sets the answer. */
 int nm_stream_wait(struct nm_call *call, const struct nm_container *c)
 {
     int r = call->stream ? 0 : nm_stream_new(call, NM_STREAM_WAIT);

@@ -8,9 +8,9 @@
 #define CONTAINER "/v1/containers/{id}"
 #define NODE "/ws/v1/node" /* path as in the interface of Hadoop's NodeManager */
 
-/* TCP: available to every client that reaches the address, thus read-only and without private data. ADMIN:
- * administrators only; without it, the manager checks access to each container. The fourth column lists the query
- * parameters. */
+/* TCP: the route is available to every client that can reach the TCP address. It is therefore read-only and without
+ * private data. ADMIN: only administrators may use the route. Without ADMIN, the manager checks access to each
+ * container. The fourth column lists the query parameters. */
 const struct nm_route nm_routes[] = {
     {"GET", "/", NM_ROUTE_TCP, "", nm_handle_page},
     {"GET", "/healthz", NM_ROUTE_TCP, "", nm_handle_healthz},

@@ -98,7 +98,7 @@ static const struct {
      "Unknown member \"memory\"; this request allows command, execution_type, name, "
      "app, memory_bytes, "
      "vcores, env, workdir, user, min_runtime_usec, expected_usec, replace, exempt, allow_new_privs, rows, columns."},
-    {as_submit, WITH("\"rows\":24"), "rows", "", "rows and columns belong together: give both or none."},
+    {as_submit, WITH("\"rows\":24"), "rows", "", "Give both rows and columns, or neither of them."},
     {as_submit, WITH("\"rows\":0,\"columns\":80"), "rows", "0", "rows must be a whole number from 1 to 65535, not 0."},
     {as_submit, WITH("\"rows\":24,\"columns\":65536"), "columns", "65536",
      "columns must be a whole number from 1 to 65535, not 65536."},

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See client.h. This client doesn't use libcurl: loading and initializing libcurl with its dependencies (TLS, HTTP/2,
+ * See client.h. This client doesn't use libcurl. Loading and initializing libcurl with its dependencies (TLS, HTTP/2,
  * DNS, ...) takes longer than the 5 ms within which `nmctl run` should reach the command's first instruction. The
  * client needs only one request per connection, on a UNIX socket, to a known server.
  *
- * The request has no "Connection: close", although no connection is used twice. With it, the server would mark the end
- * of a stream by closing the connection, and the client couldn't distinguish the end from a crash of the daemon.
+ * The request has no "Connection: close", although each connection has only one request. With this header, the server
+ * would mark the end of a stream by closing the connection, and the client couldn't distinguish the end from a crash of
+ * the daemon.
  */
 
 #include "rpc/local/client/client.h"
@@ -34,8 +35,8 @@ struct nm_client {
     char head[HEAD_MAX + 1]; /* wants_upgrade: the received part of the head */
 };
 
-/* Connects in blocking mode. On a UNIX socket connect() blocks only while the backlog is full, and SO_SNDTIMEO limits
- * that time. */
+/* Connects in blocking mode. On a UNIX socket connect() blocks only while the backlog is full. SO_SNDTIMEO limits this
+ * time. */
 static int connect_to(const char *path, uint64_t timeout_usec, int *ret)
 {
     _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -163,8 +164,9 @@ int nm_client_log_position(const struct nm_client *c, uint64_t *ret)
     return 0;
 }
 
-/* Sends a part of the request. A server that refuses a request (for instance one that is too large) answers and closes
- * without reading the rest. Sending then fails, but the answer must still be read, so this isn't an error. */
+/* Sends a part of the request. A server that refuses a request, for instance because it is too large, answers and
+ * closes the connection without reading the rest. Sending then fails, but the answer must still be read, so this
+ * failure isn't returned as an error. */
 static int send_some(struct nm_client *c)
 {
     while (c->out_sent < c->out_len) {
@@ -193,7 +195,7 @@ static int feed(struct nm_client *c, const char *data, size_t n)
     return r == NM_REPLY_E_DONE ? NM_CLIENT_E_DONE : 0;
 }
 
-/* Handles the head of the answer. An answer other than 101 is processed as any other answer. */
+/* Handles the head of the answer. An answer with a status other than 101 is processed like any other answer. */
 static int take_head(struct nm_client *c)
 {
     static const char switching[] = "HTTP/1.1 101 ";
@@ -283,7 +285,8 @@ int nm_client_answer_gather(const char *data, size_t n, void *userdata)
     return 0;
 }
 
-/* Processes a call to its end. The timeout restarts whenever data arrives, so that a long answer doesn't exceed it. */
+/* Processes a call until it has ended. The timeout restarts whenever data arrives, so that a long answer isn't
+ * interrupted. */
 static int run_to_end(struct nm_client *c, uint64_t timeout_usec)
 {
     uint64_t msec = timeout_usec / NM_USEC_PER_MSEC;

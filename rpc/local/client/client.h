@@ -11,7 +11,7 @@
 
 #define NM_CLIENT_ANSWER_MAX (UINT64_C(64) << 20) /* maximum size of an answer that is kept in memory */
 
-/* Positive outcomes of nm_client_process(). */
+/* Positive return values of nm_client_process(). */
 enum {
     NM_CLIENT_E_DONE = 1, /* the reply is complete */
     NM_CLIENT_E_SWITCHED, /* nm_client_new_upgrade() only: the connection now uses the other protocol */
@@ -45,25 +45,26 @@ int nm_client_new_upgrade(const struct nm_client_request *q, const char *protoco
 struct nm_client *nm_client_free(struct nm_client *c);
 NM_DEFINE_CLEANUP(struct nm_client *, nm_client_free)
 
-/* Return the arguments for poll(2). The descriptor is non-blocking and belongs to the call. */
+/* Return the arguments for poll(2). The descriptor is non-blocking and is owned by the call. */
 int nm_client_fd(const struct nm_client *c);
 short nm_client_events(const struct nm_client *c);
 
-/* Sends, or reads one buffer of data, without blocking. Returns 0 (poll again), NM_CLIENT_E_DONE,
- * NM_CLIENT_E_SWITCHED, -ECONNRESET (the connection ended early), -EBADMSG or -E2BIG (not an HTTP reply), or the error
- * of body_cb. */
+/* Sends data or reads one buffer of data, without blocking. Returns 0 (poll again), NM_CLIENT_E_DONE,
+ * NM_CLIENT_E_SWITCHED, -ECONNRESET (the connection ended before the reply was complete), -EBADMSG or -E2BIG (not an
+ * HTTP reply), or the error of body_cb. */
 int nm_client_process(struct nm_client *c);
 
 /* Returns the HTTP status, or 0 until the headers have arrived. */
 unsigned nm_client_status(const struct nm_client *c);
 
 #define NM_CLIENT_LOCATION_SIZE 128
-/* Returns the non-blocking connection after NM_CLIENT_E_SWITCHED; the caller owns it. Call this function once. Only the
- * head of the answer has been read from it. ret_location: value of the header Location, "" if it is missing. */
+/* Returns the non-blocking connection after NM_CLIENT_E_SWITCHED; the caller owns it. Must be called only once. Only
+ * the head of the answer has been read from the connection. ret_location: value of the header Location, "" if the
+ * header is missing. */
 int nm_client_switched(struct nm_client *c, char ret_location[NM_CLIENT_LOCATION_SIZE]);
 
-/* Gets the position in the container's output at which an answer with a log begins, in bytes. Valid once the headers
- * have arrived. Returns 0, or -ENODATA if the answer has no such header. */
+/* Gets the position in the container's output at which an answer with a log begins, in bytes. The position is valid
+ * after the headers have arrived. Returns 0, or -ENODATA if the answer has no such header. */
 int nm_client_log_position(const struct nm_client *c, uint64_t *ret);
 
 /* A complete answer. After success body isn't NULL and ends with NUL. */
@@ -74,11 +75,11 @@ struct nm_client_answer {
 };
 
 void nm_client_answer_done(struct nm_client_answer *a);
-/* A body_cb that collects the body in the struct nm_client_answer `userdata`, which starts zeroed. Returns -E2BIG if
- * the body exceeds NM_CLIENT_ANSWER_MAX. */
+/* A body_cb that collects the body. userdata: a struct nm_client_answer, zeroed before the call. Returns -E2BIG if the
+ * body exceeds NM_CLIENT_ANSWER_MAX. */
 int nm_client_answer_gather(const char *data, size_t n, void *userdata);
 
-/* Positive outcome of nm_client_upgrade(): the status isn't 101. */
+/* Positive return value of nm_client_upgrade(): the status isn't 101. */
 enum { NM_CLIENT_E_REFUSED = 1 };
 /* Runs a complete call that switches to another protocol. Blocks as nm_client_fetch() does. Returns 0 and the
  * connection in *ret_fd, which the caller owns; NM_CLIENT_E_REFUSED and *ret_answer; or an error of
@@ -86,7 +87,7 @@ enum { NM_CLIENT_E_REFUSED = 1 };
 int nm_client_upgrade(const struct nm_client_request *q, const char *protocol, uint64_t timeout_usec, int *ret_fd,
                       struct nm_client_answer *ret_answer);
 
-/* Runs a complete call. Waits at most timeout_usec for each next piece of data (UINT64_MAX: no limit). Returns the
+/* Runs a complete call. Waits at most timeout_usec for each further piece of data (UINT64_MAX: no limit). Returns the
  * errors of nm_client_new() and nm_client_process(), and -ETIMEDOUT. Signals don't interrupt the call. */
 int nm_client_fetch(const struct nm_client_request *q, uint64_t timeout_usec,
                     struct nm_client_answer *ret);

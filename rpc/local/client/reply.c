@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See reply.h. There is one state per part of the reply. Lines are collected in a fixed buffer. Bytes of the body are
- * passed on.
+ * See reply.h. The parser has one state per part of the reply. Lines are collected in a fixed buffer. Bytes of the body
+ * are passed to the callback.
  *
- * The peer on the socket needn't be nmd, so the parser is strict where a lenient one would have to guess where the
- * body ends. Lines end in CRLF. A length together with chunks, two different lengths, and encodings other than
- * "chunked" are rejected. All sizes are limited: the length of lines, their number, and a chunk's size (15 hex digits,
- * which can't overflow 64 bits).
+ * The peer on the socket may be a program other than nmd. The parser is therefore strict where the end of the body
+ * would otherwise be ambiguous. Lines end in CRLF. A length together with chunks, two different lengths, and encodings
+ * other than "chunked" are rejected. All sizes are limited: the length of lines, the number of lines, and a chunk's
+ * size (15 hex digits, which can't overflow 64 bits).
  */
 
 #include "rpc/local/client/reply.h"
@@ -61,7 +61,7 @@ static int parse_number(const char *value, uint64_t *ret)
     return 0;
 }
 
-/* Parses Content-Length. A repeated identical length is unambiguous and accepted. */
+/* Parses Content-Length. A repeated header with the same length is unambiguous and is accepted. */
 static int take_length(struct nm_reply *r, const char *value)
 {
     uint64_t v;
@@ -85,14 +85,14 @@ static int take_encoding(struct nm_reply *r, const char *value)
     return 0;
 }
 
-/* Parses the log position. Ignores an invalid number, because it is needed only to resume a log. */
+/* Parses the log position. Ignores an invalid number, because only resuming a log needs the position. */
 static int take_log_position(struct nm_reply *r, const char *value)
 {
     r->has_log_position = parse_number(value, &r->log_position) == 0;
     return 0;
 }
 
-/* Determines what follows after the empty line that ends the headers. */
+/* Determines which part follows the empty line that ends the headers. */
 static int end_headers(struct nm_reply *r)
 {
     if (r->status < 200) { /* interim reply, such as 100 Continue: the final reply follows */
@@ -202,7 +202,8 @@ static ssize_t feed_line(struct nm_reply *r, const char *data, size_t n)
     return (ssize_t)n;
 }
 
-/* Passes on the bytes that belong to the body or the current chunk. Returns their number, or a negative errno. */
+/* Passes the bytes that belong to the body or the current chunk to the callback. Returns their number, or a negative
+ * errno. */
 static ssize_t feed_body(struct nm_reply *r, const char *data, size_t n)
 {
     int e;
@@ -220,8 +221,8 @@ static ssize_t feed_body(struct nm_reply *r, const char *data, size_t n)
     return (ssize_t)n;
 }
 
-/* Processes the bytes from state to state. The input may be split anywhere. An error is permanent, because the
- * following bytes can't be interpreted. */
+/* Processes the bytes according to the parser's state. The input may be split anywhere. After an error the parser
+ * accepts no more input, because it can't interpret the following bytes. */
 int nm_reply_feed(struct nm_reply *r, const char *data, size_t n)
 {
     if (r->failed < 0)
@@ -240,8 +241,8 @@ int nm_reply_feed(struct nm_reply *r, const char *data, size_t n)
     return r->state == NM_REPLY_DONE ? NM_REPLY_E_DONE : 0;
 }
 
-/* Handles the end of the connection. Only a body without announced length may end with it. In all other cases the
- * daemon crashed before the end, which must be reported. */
+/* Handles the end of the connection. Only a body without an announced length may end with the connection. In all other
+ * cases the daemon crashed before the end of the reply, and an error is returned. */
 int nm_reply_feed_eof(struct nm_reply *r)
 {
     if (r->failed < 0)

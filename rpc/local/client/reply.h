@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Parser of HTTP/1.1 replies. It takes input in pieces of any size and passes on the body. It does no I/O and allocates
- * no memory, so that it can be fuzzed and tested with every split of the input. See reply.c for what it rejects.
+ * Parser of HTTP/1.1 replies. The parser takes input in pieces of any size and passes the body to a callback. It does
+ * no I/O and allocates no memory, so that it can be fuzzed and tested with every split of the input. reply.c lists what
+ * the parser rejects.
  */
 
 #include <stdbool.h>
@@ -16,7 +17,7 @@
 /* Header with the position in a container's output at which the answer begins, in bytes. */
 #define NM_REPLY_LOG_POSITION "Nmd-Log-Position"
 
-/* Positive outcome: the reply is complete. Bytes after its end are ignored. */
+/* Positive return value: the reply is complete. Bytes after the end of the reply are ignored. */
 enum { NM_REPLY_E_DONE = 1 };
 
 /* Receives a piece of the body. Returns 0, or a negative errno that stops the parser and that nm_reply_feed()
@@ -27,7 +28,7 @@ enum nm_reply_state {
     NM_REPLY_STATUS_LINE,
     NM_REPLY_HEADER,
     NM_REPLY_BODY_LENGTH, /* Content-Length */
-    NM_REPLY_BODY_EOF,    /* neither length nor chunks: the body ends with the connection */
+    NM_REPLY_BODY_EOF,    /* neither length nor chunks: the body ends when the connection ends */
     NM_REPLY_CHUNK_SIZE,
     NM_REPLY_CHUNK,
     NM_REPLY_CHUNK_END,   /* the CRLF after a chunk's bytes */
@@ -35,12 +36,12 @@ enum nm_reply_state {
     NM_REPLY_DONE,
 };
 
-/* All members except status are private to the parser. status is 0 before the status line and valid once the headers
+/* All members except status are private to the parser. status is 0 before the status line, and valid once the headers
  * are complete. */
 struct nm_reply {
     unsigned status;
     enum nm_reply_state state;
-    int failed;      /* the error that stopped the parser, which stays stopped */
+    int failed;      /* the error after which the parser accepts no more input; 0: no error */
     bool has_length, chunked;
     bool has_log_position;
     uint64_t log_position; /* value of the header NM_REPLY_LOG_POSITION */
@@ -61,7 +62,7 @@ int nm_reply_feed(struct nm_reply *r, const char *data, size_t n);
 /* Handles the end of the connection. Returns NM_REPLY_E_DONE if the reply may end here, else -ECONNRESET. */
 int nm_reply_feed_eof(struct nm_reply *r);
 
-/* Returns true once status is known and the body may follow. */
+/* Returns true once the status is known and bytes of the body may follow. */
 static inline bool nm_reply_in_body(const struct nm_reply *r)
 {
     return r->state > NM_REPLY_HEADER;
