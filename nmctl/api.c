@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See api.h. Each failure of a call is reported with a sentence that says what to do next, because the reader may be a
- * user who has mistyped a path or an operator whose nmd has crashed.
+ * See api.h. Each failure of a call is reported in a sentence that says what to do next. The reader may be a user who
+ * has mistyped a path, or an operator whose nmd has crashed.
  */
 
 #include "nmctl/api.h"
@@ -20,8 +20,8 @@
 #include "util/error.h"
 #include "util/parse.h"
 
-/* Reports missing permission for the socket, and names its group, whose members may use it. If the group is root's,
- * which users can't join, the default group nmd is named. */
+/* Reports missing permission for the socket, and names the socket's group, whose members may connect. If the group is
+ * root's, which users can't join, names the default group nmd. */
 static void print_no_permission(const char *path)
 {
     struct stat st;
@@ -33,13 +33,14 @@ static void print_no_permission(const char *path)
                path, group, group);
 }
 
-/* Returns whether systemd runs, as sd_booted() does. Otherwise hints to systemctl or journalctl would be useless. */
+/* Returns whether systemd runs, as sd_booted() does. Without systemd, hints to systemctl or journalctl would be
+ * useless. */
 static bool has_systemd(void)
 {
     return access("/run/systemd/system", F_OK) == 0;
 }
 
-/* Returns a hint to the log. Without systemd its location isn't known. */
+/* Returns a hint to nmd's log. Without systemd the location of the log isn't known. */
 static const char *where_log(void)
 {
     return has_systemd() ? " ('journalctl -u nmd')" : "";
@@ -82,8 +83,8 @@ int nm_api_say_unreachable(const struct nm_ctl *ctl, int r)
     return NM_CTL_UNREACHABLE;
 }
 
-/* Prints nmd's message without additions, because it already names the object, its value and what is allowed. An
- * answer without a message comes from a program other than nmd, such as a proxy. */
+/* Prints nmd's message without additions, because the message already names the object, its value and what is allowed.
+ * An answer without a message comes from a program other than nmd, such as a proxy. */
 int nm_api_say_refused(const struct nm_ctl *ctl, const struct nm_client_answer *a)
 {
     _cleanup_json_ json_t *j = json_loadb(a->body, a->len, 0, NULL);
@@ -147,7 +148,7 @@ int nm_api_get_by(struct nm_ctl *ctl, const char *target, uint64_t deadline_usec
     return take_answer(ctl, r, &a, ret);
 }
 
-/* Gets optional data (a reason, a candidate), whose failure isn't reported. */
+/* Gets optional data, such as a reason or a candidate for completion. Its failure isn't reported. */
 int nm_api_try_get(struct nm_ctl *ctl, const char *target, uint64_t timeout_usec, json_t **ret)
 {
     _cleanup_(nm_client_answer_done) struct nm_client_answer a = {0};
@@ -168,7 +169,7 @@ int nm_api_try_get(struct nm_ctl *ctl, const char *target, uint64_t timeout_usec
 
 /* ---- lists in parts -------------------------------------------------------------------------- */
 
-/* Size of a part of a list, the maximum that nmd allows. A smaller part is the last one. */
+/* Number of items in a part of a list: the maximum that nmd allows. A part with fewer items is the last part. */
 #define PART 250u
 
 static void part_target(bool all, const json_t *list, char *buf, size_t size)
@@ -190,7 +191,7 @@ static bool add_part(json_t *list, json_t *part)
     return more;
 }
 
-/* Gets the parts of a list, up to max entries. timeout_usec 0: calls nm_api_get(), which prints errors. Returns the
+/* Gets the parts of a list, up to max entries. timeout_usec 0: uses nm_api_get(), which prints errors. Returns the
  * result of the last call. */
 static int get_parts(struct nm_ctl *ctl, bool all, uint64_t timeout_usec, size_t max, json_t **ret)
 {
@@ -226,7 +227,7 @@ int nm_api_try_get_containers(struct nm_ctl *ctl, bool all, uint64_t timeout_use
 
 int nm_api_container_target(const char *id, const char *action, char *buf, size_t size)
 {
-    /* Ids use the same characters as names, which needn't be percent-encoded. */
+    /* Ids consist of the same characters as names, and these needn't be percent-encoded. */
     if (!nm_name_is_valid(id)) {
         nm_message("'%s' is not a container's id or name: 1 to 63 letters, digits, '.', '_' and '-' "
                    "are allowed, not "
@@ -238,8 +239,8 @@ int nm_api_container_target(const char *id, const char *action, char *buf, size_
     return NM_CTL_OK;
 }
 
-/* Prints JSON, indented for a single object, or on one line for a sequence, which suits jq and grep. Uses twelve
- * digits, because more would show rounding errors of binary fractions such as 0.95. */
+/* Prints JSON: indented for a single object, on one line for each object of a sequence, which suits jq and grep. Uses
+ * twelve digits, because more digits would show rounding errors of binary fractions such as 0.95. */
 void nm_api_print_json(const json_t *j, bool one_line)
 {
     size_t flags = JSON_REAL_PRECISION(12) | (one_line ? JSON_COMPACT : JSON_INDENT(2));
@@ -252,8 +253,8 @@ void nm_api_print_json(const json_t *j, bool one_line)
 
 #define RETRY_USEC (250 * NM_USEC_PER_MSEC)
 #define UPDATE_USEC NM_USEC_PER_SEC
-/* Time to wait for nmd. In a log, where messages repeat once a minute, only the first message and the final one
- * appear. */
+/* Maximum time to wait for nmd. Within this time a log contains only the first message and the final message, because
+ * messages in a log are repeated once a minute. */
 #define GIVE_UP_USEC (60 * NM_USEC_PER_SEC)
 
 bool nm_away_is_loss(int r)
@@ -261,7 +262,8 @@ bool nm_away_is_loss(int r)
     return r == -ECONNRESET || r == -ECONNREFUSED || r == -ENOENT || r == -EPIPE || r == -ETIMEDOUT;
 }
 
-/* Updates the message once per second. Uses whole seconds, because changing tenths distract. */
+/* Updates the message once per second. Uses whole seconds, because constantly changing tenths would distract the
+ * reader. */
 static void print_how_long(struct nm_away *a, uint64_t now)
 {
     uint64_t passed = now - a->since_usec;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Calls to nmd that print their errors, and the wait for an nmd that is away. Functions that return int return an exit
- * status (NM_CTL_*) and have printed the error, if any. */
+/* Calls to nmd that print their errors, and the wait for an nmd that is unreachable. Functions that return int return
+ * an exit status (NM_CTL_*) and have printed the error, if an error occurred. */
 
 #include <jansson.h>
 
@@ -17,13 +17,13 @@ static inline void nm_json_freep(json_t **j)
 }
 #define _cleanup_json_ _cleanup_(nm_json_freep)
 
-/* Makes one call. `body` may be NULL and is released in any case. *ret is the answer's JSON, a reference that the
- * caller owns. */
+/* Makes one call. `body` may be NULL; its reference is taken over in all cases. *ret is the answer's JSON, a reference
+ * that the caller owns. */
 int nm_api_call(struct nm_ctl *ctl, const char *method, const char *target, json_t *body,
                 json_t **ret);
 int nm_api_get(struct nm_ctl *ctl, const char *target, json_t **ret);
-/* Gets the target as nm_api_get() does, but at most until deadline_usec (CLOCK_BOOTTIME). Then returns NM_CTL_TIMED_OUT
- * without a message. */
+/* Gets the target as nm_api_get() does, but waits at most until deadline_usec (CLOCK_BOOTTIME). After the deadline
+ * returns NM_CTL_TIMED_OUT without a message. */
 int nm_api_get_by(struct nm_ctl *ctl, const char *target, uint64_t deadline_usec, json_t **ret);
 
 /* Gets the target as nm_api_get() does, but prints no errors. Returns 0, -errno of the connection, or -EREMOTEIO if nmd
@@ -32,7 +32,7 @@ int nm_api_try_get(struct nm_ctl *ctl, const char *target, uint64_t timeout_usec
 
 /* Gets the list of containers. nmd sends the list in parts, which are joined into one array. */
 int nm_api_get_containers(struct nm_ctl *ctl, bool all, json_t **ret);
-/* Gets the list as nm_api_get_containers() does, but prints no errors, and gets a limited number of parts. */
+/* Gets the list as nm_api_get_containers() does, but prints no errors, and gets only a limited number of parts. */
 int nm_api_try_get_containers(struct nm_ctl *ctl, bool all, uint64_t timeout_usec, json_t **ret);
 
 /* Prints why nmd can't be reached. r: an error of rpc/local/client/client.h. Returns NM_CTL_UNREACHABLE. */
@@ -50,8 +50,8 @@ void nm_api_print_json(const json_t *j, bool one_line);
 
 /* ---- a lost connection ----------------------------------------------------------------------- */
 
-/* Waits for nmd to return: an upgrade restarts it while containers keep running. Every verb that follows something
- * uses this code, so that messages and time limits are the same. */
+/* Waits until nmd can be reached again: an upgrade restarts nmd while containers keep running. Every verb that follows
+ * a stream or a container uses this code, so that messages and time limits are the same. */
 
 struct nm_away {
     uint64_t since_usec; /* CLOCK_BOOTTIME at which the connection was lost; 0: nmctl is connected */
@@ -61,9 +61,9 @@ struct nm_away {
 
 /* Returns whether r (from rpc/local/client/client.h) is an error that occurs while nmd ends or starts. */
 bool nm_away_is_loss(int r);
-/* Notes that nmd can't be reached, with the error r. The first call prints a message with `goes_on` ("web goes on", or
- * ""). Later calls update the message on a terminal. Returns NM_CTL_OK, or NM_CTL_UNREACHABLE after one minute, with
- * an error message. */
+/* Records that nmd can't be reached, with the error r. The first call prints a message that contains `goes_on` ("web is
+ * not affected", or ""). Later calls update the message on a terminal. Returns NM_CTL_OK, or after one minute
+ * NM_CTL_UNREACHABLE and prints an error message. */
 int nm_away_lost(struct nm_away *a, const struct nm_ctl *ctl, int r, const char *goes_on);
 /* Prints that nmd is reachable again. */
 void nm_away_back(struct nm_away *a);

@@ -54,7 +54,8 @@ static int take_env(void *at, char *value, const struct nm_option *o)
     return 0;
 }
 
-/* Returns the word in its normal spelling, or NULL. nmctl checks the words, because it sorts and filters lists. */
+/* Returns the word in its normal spelling, or NULL. nmctl itself checks these words, because it sorts and filters
+ * lists. */
 static const char *find_word(const char *value, const char *const *words, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -152,7 +153,8 @@ static void tell_unknown(const struct nm_option_fault *f, const struct nm_verb *
                    near ? near : "", near ? "?" : "", name, verb ? " " : "");
 }
 
-/* Unlike nm_option_tell(), names the verb and replaces control characters in words from the command line. */
+/* Unlike nm_option_tell(), this function names the verb and replaces control characters in words from the command
+ * line. */
 static void print_fault(const struct nm_option_fault *f, void *userdata)
 {
     const struct nm_option *o = f->option;

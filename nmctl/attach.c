@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See attach.h. One poll loop handles up to three calls (stdout, stderr, the end) and two output descriptors. A stream
- * is read only while its buffer is empty, and the buffer is written only as far as poll() guarantees that write()
- * doesn't block. A slow reader therefore delays only its own stream, and Ctrl-C always works.
+ * See attach.h. One poll loop handles up to three calls (stdout, stderr, the container's end) and two output
+ * descriptors. A stream is read only while its buffer is empty, and the buffer is written only as far as poll()
+ * guarantees that write() doesn't block. A slow reader therefore delays only its own stream, and Ctrl-C always works.
  *
- * A container outlives nmd. If nmd disappears, for instance for an upgrade, the loop waits until nmd is back and
- * continues to follow the logs at the same position.
+ * A container outlives nmd. If nmd becomes unreachable, for instance during an upgrade, the loop waits until nmd can be
+ * reached again and continues to follow the logs at the same position.
  */
 
 #include "nmctl/attach.h"
@@ -34,12 +34,12 @@
 struct stream {
     const char *name;
     bool wanted, ended, stamped;
-    int out_fd;             /* -EBADF: the reader has closed the output, and further output is dropped */
+    int out_fd;             /* -EBADF: the reader has closed the output, and further output is discarded */
     struct nm_client *call;
     uint64_t begin;         /* position in the output at which the stream began; NM_CTL_UNSET: unknown */
     bool told;              /* begin is known from nmd's first answer */
     uint64_t received;      /* bytes of output received in all calls */
-    size_t stamp_left;      /* remaining bytes of the time before a line, which isn't part of the output */
+    size_t stamp_left;      /* remaining bytes of the time before a line; the time isn't part of the output */
     char buf[BUFFER_SIZE];
     size_t len, at;
     struct nm_client_answer refusal;
@@ -62,8 +62,8 @@ struct attach {
 
 #define STAMP_BYTES 25 /* "2026-11-24T18:17:55.123Z " */
 
-/* Counts the bytes of output without the times that nmd adds to lines, because positions in a log are counted in
- * output. */
+/* Counts the bytes of output without the times that nmd adds to lines, because positions in a log don't count these
+ * times. */
 static void count(struct stream *s, const char *data, size_t n)
 {
     while (n > 0) {
@@ -102,7 +102,8 @@ static int take_output(const char *data, size_t n, void *userdata)
     return 0;
 }
 
-/* Closes the call. Gets the initial position from the first answer; later calls continue from this position. */
+/* Closes the call. Gets the position of the first byte from the first answer; later calls continue from this
+ * position. */
 static void close_stream(struct stream *s)
 {
     if (s->call && !s->told && nm_client_status(s->call) == 200)
@@ -110,7 +111,7 @@ static void close_stream(struct stream *s)
     s->call = nm_client_free(s->call);
 }
 
-/* Requests the log, and when reopened, from the position that the previous call has reached. */
+/* Requests the log. After a reconnect requests it from the position that the previous call has reached. */
 static int open_stream(struct attach *a, struct stream *s)
 {
     char target[320], tail[48] = "", from[48] = "", since[48] = "";
@@ -131,7 +132,7 @@ static int open_stream(struct attach *a, struct stream *s)
     return nm_client_new(&q, take_output, s, &s->call);
 }
 
-/* Closes all calls. The streams keep their counts of received bytes for open_stream(). */
+/* Closes all calls. The streams keep their counts of received bytes, which open_stream() uses. */
 static void close_calls(struct attach *a)
 {
     for (int i = 0; i < 2; i++)
@@ -156,8 +157,8 @@ static int open_calls(struct attach *a)
     return r;
 }
 
-/* Returns whether the log can be continued after a loss. If the initial position isn't known, as for the newest lines
- * of a log, the output would be repeated or incomplete. */
+/* Returns whether the log can be continued after the connection was lost. If the initial position isn't known, as for
+ * the newest lines of a log, output would be repeated or omitted. */
 static bool may_return(const struct attach *a, int r)
 {
     bool begins = true;
@@ -173,7 +174,8 @@ static void lose(struct attach *a, int r)
     char goes_on[160];
 
     close_calls(a);
-    /* nmd ends the streams when it stops normally. The end of a stream is final only if the container has ended. */
+    /* nmd ends the streams when it stops normally. Therefore the end of a stream means the end of the log only if the
+     * container has ended. */
     for (int i = 0; i < 2 && !a->container; i++)
         a->streams[i].ended = false;
     if (!may_return(a, r) || a->n_signals > 0) {
@@ -204,20 +206,20 @@ static void send_kill(struct attach *a, bool now)
     r = nm_client_fetch(&q, KILL_TIMEOUT_USEC, &answer);
     if (r < 0)
         lose(a, r);
-    else if (answer.status >= 300 && answer.status != 409) /* 409: the container has just ended by itself */
+    else if (answer.status >= 300 && answer.status != 409) /* 409: the container has just ended */
         (void)nm_api_say_refused(a->ctl, &answer);
-    /* An nmd that is stopping answers 503: repeat the kill later, which is harmless. */
+    /* An nmd that is stopping answers 503. Send the kill again later; a second kill is harmless. */
     a->kill_sent = r >= 0 && answer.status != 503;
 }
 
-/* Returns whether the container's output has lost its reader, for containers that nmctl started. */
+/* Returns whether the reader of the container's output has closed it. Only for containers that nmctl started. */
 static bool reader_is_gone(const struct attach *a)
 {
     return a->p->signal_fd >= 0 && (a->streams[0].out_fd < 0 || a->streams[1].out_fd < 0);
 }
 
-/* Reopens the calls. A successful connect means that nmd is back. If the connection breaks at once, lose() waits
- * again. */
+/* Reopens the calls. A successful connect means that nmd can be reached again. If the new connection is lost too,
+ * lose() waits again. */
 static void retry(struct attach *a)
 {
     int r = open_calls(a);
@@ -232,8 +234,8 @@ static void retry(struct attach *a)
         send_kill(a, false);
 }
 
-/* Handles a signal in three steps: the first one asks the container to end, the second one kills it, and the third one
- * ends nmctl. */
+/* Handles a signal in three steps: the first signal asks the container to end, the second signal kills the container,
+ * and the third signal ends nmctl. */
 static void on_signal(struct attach *a, int signal)
 {
     a->signal = signal;
@@ -262,8 +264,8 @@ static void read_signal(struct attach *a)
 
 /* ---- handling of one descriptor that is ready ------------------------------------------------ */
 
-/* Handles log data. An unreadable log (for instance of another user) is reported. Following continues unless it was
- * the only log. */
+/* Handles log data. Reports a log that can't be read, for instance because it belongs to another user. Continues with
+ * the other log, if there is one. */
 static void on_stream(struct attach *a, struct stream *s)
 {
     int r = nm_client_process(s->call);
@@ -285,7 +287,7 @@ static void on_stream(struct attach *a, struct stream *s)
     }
 }
 
-/* Handles the answer of the wait call: the ended container, or the reason why it can't be waited for. */
+/* Handles the answer of the wait call: the ended container, or the reason why the container can't be waited for. */
 static void on_end(struct attach *a)
 {
     int r = nm_client_process(a->end_call);
@@ -328,7 +330,7 @@ static void on_writable(struct attach *a, struct stream *s)
         if (a->p->signal_fd < 0)
             a->status = closed ? 128 + SIGPIPE : NM_CTL_FAILED;
         else if (!a->kill_sent) {
-            /* End the container as a pipe in a shell would end the command: the output's reader has gone. */
+            /* The reader has closed the output: end the container, as a closed pipe in a shell ends a command. */
             nm_message("%s is closed: killing %s", s->name, a->p->id);
             send_kill(a, false);
         }
@@ -338,7 +340,8 @@ static void on_writable(struct attach *a, struct stream *s)
 }
 
 /* Handles the terminal connection when it becomes readable. The connection ends without data if the command couldn't be
- * executed, or if the container waits and nmd was restarted, because the new nmd doesn't have the connection. */
+ * executed. It also ends without data if nmd was restarted while the container was queued, because the new nmd doesn't
+ * have the connection. */
 static void on_until(struct attach *a)
 {
     char first;
@@ -360,7 +363,8 @@ static void on_until(struct attach *a)
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-/* Returns whether a stream has ended and all of it has been written. Slow readers still get the rest. */
+/* Returns whether a stream is still open or has data that hasn't been written. A slow reader still gets the remaining
+ * data. */
 static bool stream_is_open(const struct stream *s)
 {
     return s->wanted && (!s->ended || s->len > 0);
@@ -374,8 +378,8 @@ static bool is_finished(const struct attach *a)
         return true;
     if (a->p->want_end && !a->container)
         return false;
-    /* The container has ended: remaining output gets a limited time, so that a stream that doesn't end can't block
-     * nmctl forever. */
+    /* After the container's end, reading the remaining output has a time limit, so that a stream without an end can't
+     * block nmctl forever. */
     return !output || (a->p->want_end && nm_now_usec() - a->progress_usec > DRAIN_USEC);
 }
 
@@ -403,8 +407,8 @@ static void look(struct attach *a)
         nm_progress_look(&a->progress, a->ctl, a->p->id);
 }
 
-/* Runs one iteration of the loop. poll() ignores a descriptor of -1: a stream isn't read while its buffer is full, and
- * isn't written while its buffer is empty. */
+/* Runs one iteration of the loop. poll() ignores a descriptor of -1. This value is used for reading a stream while its
+ * buffer is full, and for writing while its buffer is empty. */
 static void round_of(struct attach *a)
 {
     enum { SIGNAL, UNTIL, END, STREAM, N = STREAM + 2 };
@@ -447,8 +451,8 @@ static void round_of(struct attach *a)
         look(a);
 }
 
-/* Allocates the struct on the heap, because its buffers are large. The end of nmctl doesn't end the container, only a
- * signal or a closed stdout does. */
+/* Allocates the struct on the heap, because its buffers are large. When nmctl exits, the container keeps running,
+ * unless nmctl received a signal or its stdout was closed. */
 int nm_attach_run(struct nm_ctl *ctl, const struct nm_attach_params *p,
                   struct nm_attach_result *ret)
 {
@@ -470,7 +474,7 @@ int nm_attach_run(struct nm_ctl *ctl, const struct nm_attach_params *p,
         a->streams[i].stamp_left = p->timestamps ? STAMP_BYTES : 0;
     }
     a->progress_usec = nm_now_usec();
-    /* The container was created by an nmd that was reachable a moment ago. */
+    /* nmd was reachable a moment ago, because it created the container. */
     a->was_connected = p->want_end;
     if (p->show_progress)
         nm_progress_init(&a->progress, false);

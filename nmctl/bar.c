@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See term.h. A column shows the part that covers its centre. Parts differ by glyph as well as by colour. Marks stay
- * visible inside the bar.
+ * See term.h. A column shows the part that covers the column's centre. Parts have different glyphs and colours. Marks
+ * stay visible inside the bar.
  */
 
 #include "nmctl/term.h"
@@ -40,7 +40,7 @@ static enum nm_bar_part part_at(const struct nm_bar *b, double share)
     return NM_BAR_PARTS;
 }
 
-/* Prints a column. A mark replaces the glyph of the part but keeps its own colour: beta is always red. */
+/* Prints a column. A mark replaces the glyph of the part but has the mark's colour: beta is always red. */
 static void print_column(const struct nm_bar *b, unsigned column, FILE *f,
                          const struct nm_term *term)
 {
@@ -87,7 +87,7 @@ void nm_bar_print_scale(const struct nm_bar *b, FILE *f, const struct nm_term *t
     }
 }
 
-/* Prints the legend with the bar's glyphs, so that it is understood without colours. */
+/* Prints the legend with the bar's glyphs, so that a reader can use it without colours. */
 void nm_bar_print_legend(FILE *f, const struct nm_term *term)
 {
     for (int i = 0; i < NM_BAR_PARTS; i++)

@@ -3,7 +3,7 @@
 /*
  * Parses the command line and runs a verb. All errors in the words themselves are found here, before a connection is
  * made. A mistyped command therefore has no effect and always exits with status 2, whether nmd runs or not. nmd checks
- * what depends on its state.
+ * everything that depends on its state.
  */
 
 #include "nmctl/cli.h"
@@ -19,8 +19,8 @@
 #define RETRY_FIRST_MESSAGE_USEC (2 * NM_USEC_PER_SEC)
 #define RETRY_MESSAGE_PERIOD_USEC (10 * NM_USEC_PER_SEC)
 
-/* Chooses the socket: --socket, NMD_SOCKET, the system's nmd, or for a user, if the system's nmd has no socket, the nmd
- * of the user's session. */
+/* Chooses the socket: --socket, then NMD_SOCKET, then the system's nmd. For a user, if the system's nmd has no socket,
+ * chooses the socket of the nmd in the user's session. */
 static void choose_socket(struct nm_ctl *ctl)
 {
     const char *env = getenv("NMD_SOCKET"), *session = getenv("XDG_RUNTIME_DIR");
@@ -35,7 +35,8 @@ static void choose_socket(struct nm_ctl *ctl)
         ctl->socket_path = ctl->socket_buf;
 }
 
-/* Returns whether nmd listens at the socket. Errors other than that it doesn't run are left to the verb to report. */
+/* Returns whether a process listens on the socket. Also returns true after an error that doesn't mean that nmd isn't
+ * running, because the verb reports such an error. */
 static bool is_listening(const struct nm_ctl *ctl, uint64_t timeout_usec)
 {
     _cleanup_(nm_client_answer_done) struct nm_client_answer a = {0};
@@ -45,8 +46,8 @@ static bool is_listening(const struct nm_ctl *ctl, uint64_t timeout_usec)
     return r != -ENOENT && r != -ECONNREFUSED && r != -ENOTDIR;
 }
 
-/* Waits for an nmd that has just been started, for as long as --retry says. Chooses the socket anew each time, because
- * the choice depends on which sockets exist. Prints a message if this takes long. */
+/* Waits for an nmd that has just been started, for at most the time of --retry. Chooses the socket again for each
+ * attempt, because the choice depends on which sockets exist. Prints a message if the wait is long. */
 static void await_nmd(struct nm_ctl *ctl)
 {
     uint64_t begun = nm_now_usec(), deadline = nm_add_u64(begun, ctl->args.retry_usec), now;
@@ -64,8 +65,8 @@ static void await_nmd(struct nm_ctl *ctl)
     }
 }
 
-/* Checks the number of operands. Refuses an empty operand, which usually is an unset variable in a script: kill "$id"
- * must not be sent. */
+/* Checks the number of operands. Refuses an empty operand, which usually is an unset variable in a script, as in: kill
+ * "$id". */
 static int check_operands(const struct nm_ctl *ctl)
 {
     const struct nm_verb *v = ctl->verb;
@@ -116,10 +117,10 @@ static int parse(struct nm_ctl *ctl, int argc, char **argv)
     return ctl->args.help ? 0 : check_operands(ctl);
 }
 
-/* Flushes stdout and reports errors. If the verb itself has failed, its exit status is kept. */
+/* Flushes stdout and reports errors. If the verb itself has failed, returns the exit status of the verb. */
 static int finish(int status)
 {
-    /* For instance, a full disk in "nmctl list > file" is a failure. */
+    /* A full disk in "nmctl list > file", for instance, is a failure. */
     if (fflush(stdout) == EOF || ferror(stdout)) {
         nm_message("can't write to stdout: %s", strerror(errno));
         return status == NM_CTL_OK ? NM_CTL_FAILED : status;
@@ -141,7 +142,7 @@ static int run(struct nm_ctl *ctl)
     return NM_CTL_OK;
 }
 
-/* Parses first and chooses the socket afterwards, because --socket may precede or follow the verb. */
+/* Parses the command line before it chooses the socket, because --socket may precede or follow the verb. */
 int nm_cli_run(int argc, char **argv)
 {
     struct nm_ctl ctl = {0};

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The command line: options, help, and the run of a verb. The tables of options turn words into struct nm_args. Invalid
- * values are reported here, before nmctl sends a request. */
+/* The command line: options, help, and the execution of a verb. The tables of options convert words to struct nm_args.
+ * Invalid values are reported here, before nmctl sends a request. */
 
 #include "nmctl/nmctl.h"
 
 void nm_args_init(struct nm_args *a);
 void nm_args_done(struct nm_args *a);
 
-/* Parses argv[1..] with the verb's options and the global options, or with verb NULL only the global options. Called
- * twice for each command line. With `stop`, parsing ends at the first operand, so that the verb's options stay behind
- * the verb. Returns the index of the first operand in the (reordered) argv, or -EINVAL after a message. */
+/* Parses argv[1..] with the verb's options and the global options. If verb is NULL, parses with the global options
+ * only. Called twice for each command line. With `stop`, parsing ends at the first operand, so that the options after
+ * the verb aren't parsed. Returns the index of the first operand in the (reordered) argv, or -EINVAL after printing a
+ * message. */
 int nm_args_parse(struct nm_args *a, const struct nm_verb *verb, bool stop, int argc, char **argv);
 
 /* Returns the option that a word of the command line names ("-m", "--memory"), or NULL. */
@@ -32,7 +33,7 @@ extern const struct nm_option_type nm_args_env;      /* struct nm_variables, to 
 
 extern const char *const nm_sort_keys[];
 extern const size_t nm_n_sort_keys;
-/* States of containers as lists show them. The last words are those of ended containers. */
+/* States of containers as lists show them. The last words are states of ended containers. */
 extern const char *const nm_state_words[];
 extern const size_t nm_n_state_words;
 /* Returns whether only ended containers have this state. Returns false for NULL. */
@@ -40,7 +41,8 @@ bool nm_args_state_has_ended(const char *word);
 
 /* ---- docker-hints.c -------------------------------------------------------------------------- */
 
-/* Hints for docker's options and verbs that nmctl doesn't have or that have another meaning. The texts are constant. */
+/* Hints for docker's options and verbs that nmctl doesn't have or that have another meaning in nmctl. The texts are
+ * constant. */
 
 /* Returns a hint for an option that `verb` doesn't have, given as typed ("-p", "--publish=80:80"), or NULL. */
 const char *nm_docker_hint_option(const char *verb, const char *word);
@@ -49,7 +51,7 @@ const char *nm_docker_hint_verb(const char *word);
 
 /* ---- help.c ---------------------------------------------------------------------------------- */
 
-/* --help, generated from the table of verbs. */
+/* Text of --help, generated from the table of verbs. */
 
 void nm_help_all(void);
 void nm_help_verb_usage(const struct nm_verb *verb);

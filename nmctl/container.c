@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See container.h. Texts about a container that several verbs print are generated here, so that they are the same
- * everywhere. */
+/* See container.h. This file generates the texts about a container that several verbs print, so that the texts are the
+ * same everywhere. */
 
 #include "nmctl/container.h"
 
@@ -21,8 +21,8 @@ static bool needs_quotes(const char *s)
            s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=:,./@%")];
 }
 
-/* Prints the word in single quotes, inside which a shell interprets no characters. A single quote in the text is
- * printed outside of the quotes. */
+/* Prints the word in single quotes, in which a shell interprets no characters. A single quote in the word is printed
+ * outside of the quotes. */
 static void print_quoted(FILE *f, const char *s)
 {
     if (!needs_quotes(s)) {
@@ -39,7 +39,7 @@ static void print_quoted(FILE *f, const char *s)
     (void)fputc('\'', f);
 }
 
-/* Returns the command in shell syntax, so that "a b" and "a" "b" can be distinguished. */
+/* Returns the command in shell syntax, so that "a b" can be distinguished from "a" "b". */
 char *nm_container_command(const json_t *c)
 {
     const json_t *word, *words = nm_json_at(c, nm_json_has(c, "command") ? "command" : "command_head");
@@ -67,7 +67,7 @@ const char *nm_container_age(const json_t *c, char *buf, size_t size)
         nm_json_has(c, "finished_usec") ? nm_json_u64(c, "finished_usec") : nm_realtime_usec();
     uint64_t age = to > from ? to - from : 0;
 
-    /* Omit tenths of a second for longer times, because tenths make a table hard to read. */
+    /* Omit tenths of a second for longer times, because they make a table hard to read. */
     if (age > 10 * NM_USEC_PER_SEC)
         age -= age % NM_USEC_PER_SEC;
     return nm_format_duration(age, buf, size);
@@ -99,8 +99,8 @@ const char *nm_container_type_word(const json_t *c)
     return nm_container_is_guaranteed(c) ? "guaranteed" : "opportunistic";
 }
 
-/* Returns the style of a state: running is green, failed is red, intermediate states are yellow. Success has no
- * colour. */
+/* Returns the style of a state: running is green, failed is red, intermediate states are yellow. A successful end has
+ * no colour. */
 enum nm_style nm_container_state_style(const json_t *c)
 {
     const char *state = nm_json_str(c, "state"), *reason = nm_json_str(c, "exit_reason");
@@ -113,7 +113,7 @@ enum nm_style nm_container_state_style(const json_t *c)
     return NM_STYLE_WARN;
 }
 
-/* Returns the id and, if the container has a name, the name: users know the name, and other commands may need the
+/* Returns the id and, if the container has a name, the name. Users know the name, and other commands may need the
  * id. */
 const char *nm_container_title(const json_t *c, char *buf, size_t size)
 {
@@ -124,7 +124,8 @@ const char *nm_container_title(const json_t *c, char *buf, size_t size)
     return buf;
 }
 
-/* Texts for the ends of containers. nmd's message with the command, user or limit is appended, if there is one. */
+/* Texts for the ends of containers. nmd's message with the command, user or limit is appended, if nmd has sent a
+ * message. */
 static const struct {
     const char *reason, *what, *why;
 } ends[] = {

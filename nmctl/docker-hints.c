@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See cli.h. These tables are searched only for unknown words, so that an entry can't hide an option or verb
- * added later. */
+/* See cli.h. These tables are searched only for words that nmctl doesn't know, so that an entry can't hide an option or
+ * verb that is added later. */
 
 #include "nmctl/cli.h"
 
@@ -68,7 +68,7 @@ static const struct {
     {"watch monitor", "'nmctl top' shows containers, 'nmctl status --watch' the node"},
     {"reload", "'nmctl config --reload' makes nmd read its configuration again"},
     {"settings conf", "'nmctl config' shows the settings in force"},
-    {"attach", "'nmctl logs --follow' shows its output"},
+    {"attach", "'nmctl logs --follow' shows a container's output"},
     {"create start restart", "'nmctl run' submits a container, and 'nmctl run --replace' replaces one"},
     {"rename tag", "'nmctl run --name' sets the name of a container"},
     {"image images pull push build", NO_IMAGE},

@@ -9,7 +9,7 @@
 #include "nmctl/term.h"
 #include "util/option.h"
 
-#define PIPE_WIDTH 120 /* width of help in a pipe, usually to a pager */
+#define PIPE_WIDTH 120 /* width of the help in a pipe, which usually leads to a pager */
 
 /* Prints text wrapped between words. Continuation lines are indented by `indent` blanks. */
 nm_printf(2, 3) static void print_wrapped(unsigned indent, const char *format, ...)

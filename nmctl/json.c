@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See json.h. A member that is missing, null or of another type reads as an empty value. An nmd of another version is
- * thus shown as far as possible, and verbs needn't check each member.
+ * See json.h. A member that is missing, null or of another type gives an empty value. nmctl therefore shows as much as
+ * possible of an nmd of another version, and verbs needn't check each member.
  */
 
 #include "nmctl/json.h"

@@ -3,7 +3,7 @@
 
 /*
  * Access to nmd's answers by dotted path ("node.capacity.memory_bytes"). A member that is missing, null or of another
- * type reads as "", 0 or false, so that nmctl shows less for an older or newer nmd instead of failing.
+ * type gives "", 0 or false. nmctl therefore shows less for an older or newer nmd instead of failing.
  */
 
 #include <jansson.h>

@@ -1,4 +1,4 @@
-# nmctl/: the command-line client. It starts often and must start fast: libc and jansson are all it is linked with.
+# nmctl/: the command-line client. It is started often and must start fast, so it is linked only with libc and jansson.
 noinst_LIBRARIES += libnm-nmctl.a
 libnm_nmctl_a_SOURCES = \
 	%D%/api.c %D%/api.h \
@@ -39,7 +39,7 @@ bin_PROGRAMS += nmctl/nmctl
 nmctl_nmctl_SOURCES = %D%/nmctl.c
 nmctl_nmctl_LDADD = $(nmctl_libs)
 
-# Its manual and completions. bash looks a completion up by the command's name, so that it is installed as "nmctl".
+# Manual and completions. bash finds a completion by the command's name, so the file is installed as "nmctl".
 dist_man_MANS += packaging/nmctl.1
 dist_zshcompletion_DATA = packaging/completion/_nmctl
 bashcompletion_DATA = packaging/completion/nmctl

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See message.h. All messages pass through this file, so that each has the same prefix, goes to stderr (or into the
- * picture of a screen, which output on stderr would damage), and contains no control characters.
+ * See message.h. All messages pass through this file, so that each message has the same prefix and contains no control
+ * characters. Messages go to stderr. While a full-screen picture is shown, they go into the picture, because output on
+ * stderr would damage it.
  */
 
 #include "nmctl/message.h"
@@ -18,7 +19,7 @@
 
 static FILE *sink;
 static unsigned sink_width;
-static char *rewritable; /* lines of the message that the next message replaces; NULL: no message is to be replaced */
+static char *rewritable; /* the last message, if the next message may replace it; otherwise NULL */
 
 void nm_message_to(FILE *f, unsigned width)
 {
@@ -26,7 +27,7 @@ void nm_message_to(FILE *f, unsigned width)
     sink_width = width;
 }
 
-/* Queries the terminal each time, because messages are rare and the window may have been resized. */
+/* Queries the width of the terminal each time, because messages are rare and the window may have been resized. */
 static unsigned width_of_stderr(void)
 {
     struct nm_term term;
@@ -35,10 +36,11 @@ static unsigned width_of_stderr(void)
     return term.width;
 }
 
-/* Erases the message. Counts its rows again, because a terminal that has become narrower has wrapped its lines. */
+/* Erases the message. Computes the number of its rows again, because a terminal that has become narrower has wrapped
+ * its lines. */
 void nm_message_no_more(void)
 {
-    if (rewritable) /* move up that many rows and clear to the end of the screen */
+    if (rewritable) /* move up by the number of rows and clear to the end of the screen */
         fprintf(stderr, "\033[%uF\033[J", nm_term_rows(rewritable, width_of_stderr()));
     free(STEAL_PTR(rewritable));
 }
@@ -54,7 +56,7 @@ nm_printf(1, 0) static char *print_message(const char *format, va_list ap)
     (void)setlocale(
         LC_CTYPE,
         /* the locale is set here and not at the start, because most commands never print a message and start faster
-         * without this call */
+         * without setlocale() */
         "");
     text = nm_xvasprintf(format, ap);
     if (asprintf(&line, "nmctl: %s", nm_term_clean(text)) < 0)

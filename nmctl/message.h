@@ -9,20 +9,20 @@
 
 #include "util/macros.h"
 
-/* Prints a message. Control characters, which a container's name may contain, are replaced. */
+/* Prints a message. Replaces control characters, which a container's name may contain. */
 void nm_message(const char *format, ...) nm_printf(1, 2);
 
-/* Prints a message that replaces the previous one printed by this function, unless another message has been printed
- * since. For terminals that nm_message_can_rewrite() accepts. */
+/* Prints a message that replaces the previous message of this function, unless another message was printed in between.
+ * Only for terminals that nm_message_can_rewrite() accepts. */
 void nm_message_again(const char *format, ...) nm_printf(1, 2);
 /* Erases the message of nm_message_again() from the terminal. */
 void nm_message_no_more(void);
-/* Returns whether stderr is a terminal that can move the cursor and nmctl is in the foreground. Otherwise another
- * program may write there too. */
+/* Returns whether stderr is a terminal that can move the cursor and nmctl is in the foreground. While nmctl is in the
+ * background, another program may write to the terminal. */
 bool nm_message_can_rewrite(void);
 
-/* Sets the stream for messages and its width (0: unlimited). NULL: stderr. While a full-screen picture is shown,
- * messages are part of the picture. */
+/* Sets the stream for messages and the stream's width (0: unlimited). NULL: stderr. While a full-screen picture is
+ * shown, messages are part of the picture. */
 void nm_message_to(FILE *f, unsigned width);
 
 _Noreturn void nm_message_oom(void);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * nmctl, the client of nmd. Its code is a library that begins with cli.c, so that unit tests can call it.
+ * nmctl, the client of nmd. The code of nmctl is a library whose entry point is in cli.c, so that unit tests can call
+ * it.
  */
 
 #include "nmctl/cli.h"

@@ -13,13 +13,13 @@
 #include "util/macros.h"
 #include "util/option.h"
 
-/* Exit statuses. Verb functions return one of them after printing the reason on stderr. `run` may also return the
- * container's exit status. */
+/* Exit statuses. Verb functions return one of these values after printing the reason on stderr. `run` may also return
+ * the container's exit status. */
 enum nm_ctl_exit {
     NM_CTL_OK = 0,
-    NM_CTL_FAILED = 1,       /* nmd refused, or the action failed */
+    NM_CTL_FAILED = 1,       /* nmd refused the request, or the action failed */
     NM_CTL_USAGE = 2,
-    NM_CTL_UNREACHABLE = 3,  /* nmd doesn't run, or can't answer in its current state */
+    NM_CTL_UNREACHABLE = 3,  /* nmd isn't running, or can't answer in its current state */
     NM_CTL_TIMED_OUT = 124,  /* `wait --timeout`; the same value as timeout(1) */
     NM_CTL_NOT_RUN = 125,    /* `run`: the command wasn't started */
 };
@@ -32,8 +32,8 @@ struct nm_variables {
     size_t n;
 };
 
-/* Values of all options of all verbs, after validation. An option that wasn't given is NULL, false, NM_CTL_UNSET, or 0
- * for amounts. */
+/* Values of all options of all verbs, after validation. An option that wasn't given is NULL, false or NM_CTL_UNSET; a
+ * memory or CPU amount that wasn't given is 0. */
 struct nm_args {
     bool help, version, no_color;
     const char *socket;
@@ -68,14 +68,14 @@ enum nm_complete {
 
 struct nm_verb {
     const char *name;
-    const char *also;                /* names in other tools, separated by blanks; or NULL */
+    const char *also;                /* names of the verb in other tools, separated by blanks; or NULL */
     const char *operands;            /* operands, as shown by --help */
     const char *summary;             /* description in one line */
     const char *details;             /* additional text for --help; NULL: no additional text */
     const struct nm_option *options; /* ends with an entry without name; NULL: the verb has no options */
     unsigned min_operands, max_operands;
     const char *missing;             /* error message for too few operands */
-    bool stops_at_operand; /* the first operand begins a command, to which all further words belong */
+    bool stops_at_operand; /* the first operand is the beginning of a command, to which all further words belong */
     bool hidden;
     enum nm_complete complete;       /* the kind of the operands */
     int (*run)(struct nm_ctl *ctl);
@@ -93,7 +93,7 @@ struct nm_ctl {
 extern const struct nm_verb nm_verbs[]; /* ends with an entry without name */
 extern const struct nm_option nm_global_options[];
 
-/* Finds a verb by its name or its name in another tool. */
+/* Finds a verb by its name or by a name that other tools use. */
 const struct nm_verb *nm_verb_find(const char *name);
 
 /* Functions of the verbs. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See progress.h. Queries nmd once a second while the container waits, and then every two seconds if stderr is a
- * terminal or nmctl only waits. A terminal shows one message, which is kept up to date. Otherwise a new message is
- * printed when the state, position or reason changes, but not for every changed figure. If nothing changes, the message
- * is repeated: every ten seconds while the container is queued, because the user expects its start, otherwise once a
- * minute.
+ * See progress.h. Queries nmd once a second while the container is queued. Afterwards queries nmd every two seconds, if
+ * stderr is a terminal or if nmctl does nothing but wait. A terminal shows one message, which is updated. Otherwise a
+ * new message is printed when the state, position or reason changes, but not for every changed figure. If these don't
+ * change, the message is repeated: every ten seconds while the container is queued, because the user expects its start,
+ * otherwise once a minute.
  */
 
 #include "nmctl/progress.h"
@@ -20,13 +20,13 @@
 #include "util/parse.h"
 
 #define GRACE_USEC                                                                                 \
-    (300 * NM_USEC_PER_MSEC) /* most containers have started by then, and no message is needed */
-#define NO_REASON_USEC (2 * NM_USEC_PER_SEC) /* time after which a message is printed without a reason */
+    (300 * NM_USEC_PER_MSEC) /* by then most containers have started, and no message is needed */
+#define NO_REASON_USEC (2 * NM_USEC_PER_SEC) /* time after which a message is printed even if the reason isn't known */
 #define QUEUED_PERIOD_USEC NM_USEC_PER_SEC
 #define RUNNING_PERIOD_USEC (2 * NM_USEC_PER_SEC)
 #define REPEAT_USEC (60 * NM_USEC_PER_SEC)
 #define REPEAT_QUEUED_USEC (10 * NM_USEC_PER_SEC)
-#define TIMEOUT_USEC NM_USEC_PER_SEC /* the caller can't do other work during a query */
+#define TIMEOUT_USEC NM_USEC_PER_SEC /* a short limit, because the caller can do no other work during a query */
 #define SILENT_USEC (3 * NM_USEC_PER_SEC) /* time without an answer after which a message is printed */
 
 static bool is_queued(const json_t *c)
@@ -48,7 +48,7 @@ static uint64_t patience(const struct nm_progress *n)
     return NM_MIN(TIMEOUT_USEC, nm_sub_u64(n->deadline_usec, nm_now_usec()));
 }
 
-/* Prints a message. Adds the container's name where the message needs it: to the first message and to repeated ones. */
+/* Prints a message. Adds the container's name to the first message and to repeated messages. */
 nm_printf(4, 5) static void print_message(struct nm_progress *n, const json_t *c, bool again, const char *format, ...)
 {
     bool live = again && nm_message_can_rewrite();
@@ -70,7 +70,7 @@ nm_printf(4, 5) static void print_message(struct nm_progress *n, const json_t *c
         nm_message("%s%s%s", head, text, tail);
 }
 
-/* Prints why the container waits. Fetches figures only when a message is needed. again: adds how long the state has
+/* Prints why the container waits. Fetches figures only when a message is printed. again: adds how long the state has
  * lasted. */
 static void print_queued(struct nm_progress *n, struct nm_ctl *ctl, const json_t *c, bool again)
 {
@@ -105,7 +105,8 @@ static void print_paused(struct nm_progress *n, const json_t *c, bool again)
     print_message(n, c, again, "paused%s%s; 'nmctl explain %s' shows why", so_far, end, nm_json_str(c, "id"));
 }
 
-/* Prints a state other than queued and paused. This message is only printed if nmctl merely waits for the container. */
+/* Prints a state other than queued and paused. Such a message is printed only if nmctl does nothing but wait for the
+ * container. */
 static void print_state(struct nm_progress *n, const json_t *c, bool again)
 {
     const char *state = nm_json_str(c, "state"), *progress = nm_json_str(c, "progress");
@@ -119,8 +120,8 @@ static void print_state(struct nm_progress *n, const json_t *c, bool again)
         print_message(n, c, again, "%s%s%s", nm_container_state_word(state), *progress ? ": " : "", progress);
 }
 
-/* Prints that the container starts or resumes, but only if a message about its wait or pause was printed. Returns
- * whether it was printed. */
+/* Prints that the container has started or resumed, but only if a message about its wait or pause was printed before.
+ * Returns whether a message was printed. */
 static bool print_going_on(struct nm_progress *n, const json_t *c)
 {
     uint64_t submitted = nm_json_u64(c, "submitted_usec"), started = nm_json_u64(c, "started_usec");
@@ -145,7 +146,8 @@ static void print_progress(struct nm_progress *n, struct nm_ctl *ctl, const json
     uint64_t now = nm_now_usec();
     char of[sizeof n->said_of];
 
-    /* Without a reason the container is new and no round has considered it. The first round starts most containers. */
+    /* A container without a reason is new, and no round has processed it yet. The first round starts most
+     * containers. */
     if (queued && !*nm_json_str(c, "hold") && now < nm_add_u64(n->begun_usec, NO_REASON_USEC))
         return;
     said = !queued && print_going_on(n, c);
@@ -169,8 +171,8 @@ static void print_progress(struct nm_progress *n, struct nm_ctl *ctl, const json
     }
 }
 
-/* Plans the next query. A script that reads stderr of a run gets the reason why the container waits, and no query is
- * sent for it while the container runs. */
+/* Sets the time of the next query. A script that reads the stderr of `run` gets the reason why the container waits.
+ * While the container runs, no query is sent for such a script. */
 static void plan(struct nm_progress *n)
 {
     uint64_t now = nm_now_usec();
@@ -186,8 +188,8 @@ void nm_progress_done(void)
     nm_message_no_more();
 }
 
-/* Initializes the messages. Without a terminal pauses are omitted, because a log file should contain the wait and the
- * end, not each pause. */
+/* Initializes the messages. Without a terminal, messages about pauses are omitted, because a log file should contain
+ * the wait and the end, but not each pause. */
 void nm_progress_init(struct nm_progress *n, bool waits)
 {
     *n = (struct nm_progress){
@@ -205,7 +207,7 @@ uint64_t nm_progress_next(const struct nm_progress *n)
     return n->next_usec;
 }
 
-/* Reports that nmd doesn't answer, because the last message would otherwise seem current. */
+/* Reports that nmd doesn't answer, because otherwise the last message would seem to be current. */
 static void tell_silence(struct nm_progress *n, const char *id)
 {
     uint64_t now = nm_now_usec(), passed = nm_sub_u64(now, n->answered_usec);
@@ -239,8 +241,8 @@ static void tell_answer(struct nm_progress *n)
     nm_progress_resume(n);
 }
 
-/* Queries nmd. Doesn't report a lost connection, because the code that follows the streams or waits for the end reports
- * it. */
+/* Queries nmd. Doesn't report a lost connection. The code that follows the streams or waits for the container's end
+ * reports it. */
 void nm_progress_look(struct nm_progress *n, struct nm_ctl *ctl, const char *id)
 {
     _cleanup_json_ json_t *c = NULL;
@@ -260,8 +262,8 @@ void nm_progress_look(struct nm_progress *n, struct nm_ctl *ctl, const char *id)
     plan(n);
 }
 
-/* Prints how the container ended, unless the command ended by itself. For other ends the exit status alone (such as
- * 137) is ambiguous. */
+/* Prints how the container ended, unless the command exited by its own decision. For other ends the exit status alone
+ * (such as 137) is ambiguous. */
 void nm_progress_end(const json_t *c)
 {
     char text[512];

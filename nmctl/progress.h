@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Messages for a user who waits for a container, about its changes of state. */
+/* Messages about a container's changes of state, for a user who waits for the container. */
 
 #include <jansson.h>
 
@@ -13,13 +13,14 @@ struct nm_progress {
     uint64_t said_usec;      /* CLOCK_BOOTTIME of the last message */
     char said_of[128];       /* state, position and reason in the last message; "": no message yet */
     bool told_waiting, started, paused;
-    /* the container existed before nmctl, so messages name the container, its state, and the continued wait */
+    /* the container existed before nmctl started, so messages contain the container's name and state and that the wait
+     * continues */
     bool waits;
     bool tty;
     unsigned others;         /* waits: number of other containers that nmctl waits for */
     /* CLOCK_BOOTTIME at which a query ends at the latest; UINT64_MAX: queries have no deadline */
     uint64_t deadline_usec;
-    uint64_t answered_usec;  /* time of nmd's last answer */
+    uint64_t answered_usec;  /* time of the last answer from nmd */
     bool silent;             /* a message has reported that nmd doesn't answer */
     char title[160];         /* name of the container; "": not known yet */
 };
@@ -31,7 +32,7 @@ uint64_t nm_progress_next(const struct nm_progress *n);
 void nm_progress_look(struct nm_progress *n, struct nm_ctl *ctl, const char *id);
 /* Resumes after nmd was unreachable. The caller has printed a message about the lost connection. */
 void nm_progress_resume(struct nm_progress *n);
-/* Erases the message that was being updated, because no more messages follow. */
+/* Erases the message that was being updated, because no further messages are printed. */
 void nm_progress_done(void);
 /* Prints how the container ended, unless it exited normally. */
 void nm_progress_end(const json_t *container);

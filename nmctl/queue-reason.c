@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See container.h. nmd names the reason with a keyword that doesn't change while figures change with every sample.
- * This file adds the figures. An unknown keyword of a newer nmd is printed unchanged.
+ * See container.h. nmd sends the reason as a keyword, which stays the same while figures change with every sample. This
+ * file adds the current figures. An unknown keyword of a newer nmd is printed unchanged.
  */
 
 #include "nmctl/container.h"
@@ -29,13 +29,13 @@ static const struct {
     {"kill-budget", "no more containers may be killed this minute"},
 };
 
-/* Adds the part of the use that is only reserved for starting containers and doesn't exist yet. This part disappears
+/* Adds the part of the use that is only reserved for starting containers and isn't used yet. nmd ends the reservation
  * after the warm-up. */
 static void add_reserved(const json_t *node, bool memory, char *buf, size_t size)
 {
     const char *amount = memory ? "memory_bytes" : "cpu_millicores";
     double capacity = nm_json_num(nm_json_at(node, "capacity"), amount);
-    uint64_t for_usec = nm_json_u64(node, "warmup_usec"); /* 0: an earlier nmd doesn't report this time */
+    uint64_t for_usec = nm_json_u64(node, "warmup_usec"); /* 0: an older nmd doesn't send this time */
     double reserved = capacity > 0 ? nm_json_num(nm_json_at(node, "reserved"), amount) / capacity : 0;
     size_t len = strlen(buf);
     char warmup[32];
@@ -71,7 +71,7 @@ static void over_alpha(const json_t *status, char *buf, size_t size)
         (void)snprintf(buf, size, "the sum of used and reserved resources is over the over-allocation threshold");
 }
 
-/* Formats the request: "3.7 GiB", "1 vcore". */
+/* Formats the container's request: "3.7 GiB", "1 vcore". */
 static void asked(const json_t *c, bool memory, char *buf, size_t size)
 {
     double vcores = nm_json_num(c, "vcores");
@@ -82,8 +82,8 @@ static void asked(const json_t *c, bool memory, char *buf, size_t size)
         (void)snprintf(buf, size, "%g vcore%s", vcores, nm_plural(vcores));
 }
 
-/* Formats "memory is at 71 % of capacity, and with the 3.7 GiB that it asks for would be at 106.2 %, over the limit of
- * 95 %": the text of nmd's decision with current figures. Returns whether this text is still true. */
+/* Formats the text of nmd's decision with current figures: "memory is at 71 % of capacity, and with the 3.7 GiB that it
+ * asks for would be at 106.2 %, over the limit of 95 %". Returns whether this statement is still true. */
 static bool would_exceed(const json_t *node, const json_t *c, bool memory, char *buf, size_t size)
 {
     const char *key = memory ? "memory" : "cpu", *amount = memory ? "memory_bytes" : "cpu_millicores";
@@ -122,7 +122,8 @@ static void would_exceed_beta(const json_t *status, const json_t *c, char *buf, 
                    nm_format_percent(nm_json_num(node, "preemption_threshold.cpu"), -1, cpu_limit, sizeof cpu_limit));
 }
 
-/* Use of the node by others and by the request in one resource, in its unit, as in nmd's status. */
+/* The use of one resource by other processes of the node and the container's request, in the unit of the resource, as
+ * in nmd's status. */
 struct alone {
     bool memory;
     double capacity, others, request, limit; /* limit: share of the capacity */
@@ -141,7 +142,7 @@ static struct alone alone_in(const json_t *node, const json_t *c, bool memory)
     };
 }
 
-/* Returns whether the request would not fit in this resource even if no other container ran. */
+/* Returns whether the request would not fit in this resource even if no other container were running. */
 static bool fails_alone(const struct alone *a)
 {
     return a->request > 0 && a->limit > 0 && a->capacity > 0 &&
@@ -205,7 +206,8 @@ static void never_fits(const json_t *status, const json_t *c, char *buf, size_t 
                        "container ran; smaller containers pass it meanwhile");
 }
 
-/* Formats the breaker's hold with its remaining time, because the hold becomes longer with every consecutive kill. */
+/* Formats the stop of admissions by the breaker, with its remaining time, because the stop becomes longer with every
+ * consecutive kill. */
 static void breaker(const json_t *status, char *buf, size_t size)
 {
     uint64_t until = nm_json_u64(status, "node.breaker_until_usec"), now = nm_realtime_usec();

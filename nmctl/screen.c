@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See screen.h. To avoid flicker, a picture is composed in memory and written at once over the old one. Each line
- * clears only the rest of the old line. The output is enclosed in the marks of a synchronized update, which other
- * terminals ignore. Signals are read from a descriptor, so that every exit, including Ctrl-Z, passes through the code
- * that restores the terminal.
+ * See screen.h. To avoid flicker, a picture is composed in memory and written in one operation over the old picture.
+ * Each line clears only the rest of the old line. The output is enclosed in the marks of a synchronized update;
+ * terminals that don't support these marks ignore them. Signals are read from a descriptor, so that every exit,
+ * including Ctrl-Z, runs the code that restores the terminal.
  */
 
 #include "nmctl/screen.h"
@@ -18,8 +18,8 @@
 #include "nmctl/message.h"
 #include "util/clock.h"
 
-/* Selects the alternate screen without cursor and without wrapping, because a wrapped line would move the following
- * lines down. */
+/* Selects the alternate screen without cursor and without line wrapping, because a wrapped line would move the
+ * following lines down. */
 #define ENTER "\033[?1049h\033[?25l\033[?7l"
 #define LEAVE "\033[?7h\033[?25h\033[?1049l"
 #define BEGIN "\033[?2026h\033[H"
@@ -32,10 +32,10 @@ struct screen {
     int signal_fd;
     /* set by keys and signals, and checked in each iteration */
     bool stop;
-    int ended_by; /* SIGTERM or SIGHUP; 0 for q and Ctrl-C, the usual exits */
+    int ended_by; /* the signal that ended the loop, SIGTERM or SIGHUP; 0 after q and Ctrl-C, the usual exits */
 };
 
-/* Writes directly instead of through stdio, because the data must be written before a signal stops nmctl. */
+/* Writes directly instead of through stdio, because all data must be written before a signal stops nmctl. */
 static void put(const char *data, size_t n)
 {
     while (n > 0) {
@@ -49,7 +49,7 @@ static void put(const char *data, size_t n)
     }
 }
 
-/* Sets up the terminal, also after each Ctrl-Z. */
+/* Sets up the terminal. Is called at the start and after each Ctrl-Z. */
 static void enter(struct screen *s)
 {
     struct termios t;
@@ -78,7 +78,8 @@ static void leave(struct screen *s)
         (void)tcsetattr(STDIN_FILENO, TCSANOW, &s->saved);
 }
 
-/* Writes the lines that fit. The last one has no newline, which would scroll the screen. */
+/* Writes the lines that fit on the screen. The last line has no newline, because a newline there would scroll the
+ * screen. */
 static void show(const struct screen *s, const char *text)
 {
     char *out = NULL;
@@ -103,7 +104,7 @@ static void show(const struct screen *s, const char *text)
     free(out);
 }
 
-/* Draws one picture. If that fails, the error is shown instead. */
+/* Draws one picture. If drawing fails, shows the error instead. */
 static int draw_once(struct screen *s, struct nm_ctl *ctl, nm_screen_draw_t draw, void *userdata)
 {
     char *text = NULL;
@@ -151,7 +152,7 @@ static void on_signal(struct screen *s)
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-/* Decodes the part after the bracket of "ESC [ 5 ~" or "ESC [ A" (some terminals send "ESC O A"). */
+/* Decodes the bytes after the bracket in "ESC [ 5 ~" or "ESC [ A". Some terminals send "ESC O A" instead. */
 static int key_of_sequence(const char *parameter, char final)
 {
     static const struct {
@@ -197,7 +198,7 @@ static void on_keys(struct screen *s, nm_screen_key_t key, void *userdata)
     size_t used;
 
     if (n <= 0)
-        s->raw = false; /* the terminal has gone, and SIGHUP follows */
+        s->raw = false; /* the terminal was closed, and SIGHUP follows */
     for (size_t at = 0; n > 0 && at < (size_t)n && !s->stop; at += used) {
         int k = nm_screen_decode(data + at, (size_t)n - at, &used);
 
@@ -213,7 +214,7 @@ static void wait_for(struct screen *s, uint64_t until_usec, nm_screen_key_t key,
     struct pollfd p[3] = {
         {s->signal_fd, POLLIN, 0},
         {s->raw ? STDIN_FILENO : -1, POLLIN, 0},
-        {s->term.tty ? -1 : STDOUT_FILENO, 0, 0}}; /* POLLERR: the reader of stdout has gone */
+        {s->term.tty ? -1 : STDOUT_FILENO, 0, 0}}; /* POLLERR: the reader of stdout has closed it */
 
     if (now >= until_usec || poll(p, 3, (int)((until_usec - now) / NM_USEC_PER_MSEC) + 1) <= 0)
         return;
@@ -238,9 +239,9 @@ static int hold_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* Draws pictures. The exit status depends on the cause of the end: q and Ctrl-C are normal, SIGTERM and SIGHUP are
- * external requests. In a pipe the first failed picture ends the loop. On a terminal the error is shown until nmd is
- * reachable again. */
+/* Draws pictures until the loop ends. The exit status depends on the cause of the end: q and Ctrl-C give success,
+ * SIGTERM and SIGHUP give the status of the signal. In a pipe the first failed picture ends the loop. On a terminal the
+ * error is shown until nmd can be reached again. */
 int nm_screen_run(struct nm_ctl *ctl, const uint64_t *period_usec, nm_screen_draw_t draw,
                   nm_screen_key_t key, void *userdata)
 {

@@ -10,7 +10,8 @@
 
 #define NM_SCREEN_PERIOD_USEC NM_USEC_PER_SEC
 
-/* Draws one picture, which also contains the error messages printed meanwhile. Returns an exit status. */
+/* Draws one picture. The picture also contains the error messages that were printed meanwhile. Returns an exit
+ * status. */
 typedef int (*nm_screen_draw_t)(struct nm_ctl *ctl, FILE *f, const struct nm_term *term,
                                 void *userdata);
 
@@ -28,16 +29,17 @@ enum nm_key {
     NM_KEY_ESCAPE, /* the Escape key itself */
     NM_KEY_OTHER,  /* an unknown escape sequence */
 };
-/* Returns the first key in the data, which has at least one byte. *ret_used: number of bytes of that key. */
+/* Returns the first key in the data, which must have at least one byte. *ret_used: number of bytes of this key. */
 int nm_screen_decode(const char *data, size_t n, size_t *ret_used);
 
 /* Handles a key and returns whether it has a meaning. The key q ends the picture if it has no other meaning. */
 typedef bool (*nm_screen_key_t)(int key, void *userdata);
 
 /*
- * Draws pictures until q, Ctrl-C or SIGTERM, on the terminal's alternate screen, and restores the terminal at the end.
+ * Draws pictures on the terminal's alternate screen until q, Ctrl-C or SIGTERM, and restores the terminal at the end.
  * If stdout isn't a terminal, the pictures are printed one after the other, and a failed picture ends the loop.
- * *period_usec: time between two pictures, which `key` (may be NULL) may change. Returns the exit status.
+ * *period_usec: time between two pictures; the callback `key` may change this time. `key` may be NULL. Returns the exit
+ * status.
  */
 int nm_screen_run(struct nm_ctl *ctl, const uint64_t *period_usec, nm_screen_draw_t draw,
                   nm_screen_key_t key, void *userdata);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See session.h. One poll loop reads a frame when the previous one has been written, and reads input when the last
- * input has been acknowledged. A slow reader therefore delays only its own direction, and signals are always handled.
- * With a terminal, signals are passed on as typed characters. Otherwise signal frames are sent, and the third signal
- * ends nmctl.
+ * See session.h. One poll loop reads a frame only after the previous frame has been written, and reads input only after
+ * the last input has been acknowledged. A slow reader therefore delays only its own direction, and signals are always
+ * handled. With a terminal, signals are sent to the command as typed characters. Without a terminal, signal frames are
+ * sent, and the third signal ends nmctl.
  */
 
 #include "nmctl/session.h"
@@ -33,7 +33,7 @@ struct session {
     const struct nm_session_params *p;
     struct nm_frame in, out;
     size_t written;    /* bytes of `in` that have been written */
-    bool wants_input;  /* the last input was acknowledged, and more may be available */
+    bool wants_input;  /* the last input was acknowledged, so nmctl may read more input */
     bool reader_gone[2];
     int signal_fd, n_signals, signal;
     bool raw;
@@ -54,8 +54,8 @@ void nm_session_size(uint16_t *ret_rows, uint16_t *ret_columns)
 
 /* ---- to the command -------------------------------------------------------------------------- */
 
-/* Sends a frame. At most one input frame is unacknowledged and all other frames are small, so the socket of a correct
- * peer always has room. */
+/* Sends a frame. The socket of a correct peer always has room: at most one input frame is unacknowledged, and all other
+ * frames are small. */
 static int send_frame(struct session *s)
 {
     size_t sent = 0;
@@ -69,7 +69,8 @@ static int send_frame(struct session *s)
         else if (errno == EAGAIN)
             (void)poll(&p, 1, -1);
         else if (errno != EINTR)
-            return errno == EPIPE ? 0 : -errno; /* frames sent before the peer closed must still be read */
+            return errno == EPIPE ? 0 : -errno; /* frames that the peer sent before it closed the connection must still
+                                                   be read */
     }
     return 0;
 }
@@ -80,7 +81,7 @@ static int send_input(struct session *s)
 
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return 0;
-    /* EIO: the terminal has gone */
+    /* EIO: the terminal was closed */
     nm_frame_make(&s->out, NM_FRAME_INPUT, n > 0 ? (size_t)n : 0);
     s->wants_input = false;
     return send_frame(s);
@@ -116,9 +117,9 @@ static int send_signal(struct session *s, int signal)
     return send_frame(s);
 }
 
-/* Sets the terminal to raw mode. Every exit except SIGKILL restores it at the end of nm_session_run(), because the
- * signals that would end nmctl are blocked. After SIGSTOP and SIGCONT the shell may have changed the settings, so they
- * are set again. */
+/* Sets the terminal to raw mode. nm_session_run() restores the terminal at its end. This happens for every exit except
+ * SIGKILL, because the signals that would end nmctl are blocked. After SIGSTOP and SIGCONT the raw mode is set again,
+ * because the shell may have changed the settings. */
 static void make_raw(struct session *s)
 {
     struct termios raw;
@@ -161,7 +162,7 @@ static int output_fd(const struct session *s)
     return nm_frame_type(&s->in) == NM_FRAME_STDOUT ? STDOUT_FILENO : STDERR_FILENO;
 }
 
-/* Writes output. If the reader has gone, the command gets SIGPIPE once, as with a pipe. */
+/* Writes output. If the reader has closed the output, the command gets SIGPIPE once, as with a pipe. */
 static int write_output(struct session *s, int fd)
 {
     bool *gone = &s->reader_gone[fd == STDERR_FILENO];
@@ -261,7 +262,7 @@ int nm_session_run(const struct nm_session_params *p, struct nm_frame_end *ret_e
         r = s->signal_fd;
     if (r == 0 && p->terminal && p->input)
         make_raw(s);
-    if (r == 0 && p->terminal) /* the size may have changed since the request */
+    if (r == 0 && p->terminal) /* the size may have changed since the request was sent */
         r = send_size(s);
     while (r == 0 && !s->ended)
         r = round_of(s);
@@ -299,9 +300,9 @@ int nm_signals_hold(const int *signals, size_t n)
 
 /* ---- standard input alone -------------------------------------------------------------------- */
 
-/* Reading a terminal or pipe may block forever, while the parent polls three other descriptors. Therefore a child
- * process reads the input. The child process ends with its parent. The connection is then closed, which ends the
- * command's input. */
+/* A child process reads the input, because reading a terminal or pipe may block forever, while the parent polls three
+ * other descriptors. The child process ends with its parent. The connection is then closed, and the command's input
+ * ends. */
 
 static int send_all(int fd, const struct nm_frame *f)
 {
@@ -353,8 +354,8 @@ static _Noreturn void pass_on(int fd)
     _exit(0);
 }
 
-/* Starts the child process. The signals that the parent handles are blocked in the parent and stay blocked in the
- * child. */
+/* Starts the child process. The signals that the parent reads from its signalfd are blocked in the parent and stay
+ * blocked in the child process. */
 pid_t nm_input_start(int fd)
 {
     pid_t parent = getpid(), pid = fork();

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See term.h. If a row is wider than the terminal, the columns that may be truncated are narrowed, the widest first,
- * to their minimum width. If that isn't enough, columns that may be omitted are omitted. After that the terminal wraps
- * the row, so that no data is lost. A last column with sentences isn't truncated but wrapped between words.
+ * See term.h. If a row is wider than the terminal, the columns that may be truncated are narrowed to their minimum
+ * width, the widest column first. If the row is still too wide, columns that may be omitted are omitted. If it is still
+ * too wide, the terminal wraps the row, so that no data is lost. A last column with sentences is wrapped between words
+ * instead of truncated.
  */
 
 #include "nmctl/term.h"
@@ -55,7 +56,7 @@ struct nm_table *nm_table_free(struct nm_table *t)
     return NULL;
 }
 
-/* Adds a cell. Removes control characters, so that no cell contains an escape sequence. */
+/* Adds a cell. Removes control characters, so that cells contain no escape sequences. */
 void nm_table_add(struct nm_table *t, enum nm_style style, const char *format, ...)
 {
     struct cell *c;
@@ -125,8 +126,8 @@ static void leave_out(struct nm_table *t, const unsigned *widths, unsigned room)
     }
 }
 
-/* Narrows the columns, one character at a time from the widest. This is fast enough for few columns and gives even
- * widths. */
+/* Narrows the columns, each time the widest column by one character. This is fast enough for few columns and gives
+ * similar widths. */
 static void fit(const struct nm_table *t, unsigned *widths, unsigned room)
 {
     unsigned total = 0;
@@ -162,18 +163,19 @@ static void print_cell(const struct nm_table *t, FILE *f, const struct nm_term *
     if (t->columns[column].right)
         fprintf(f, "%*s", pad, "");
     fprintf(f, "%s%s%s", nm_term_on(term, style), text, nm_term_off(term, style));
-    if (!last) /* no blanks at the end of a line */
+    if (!last) /* print no blanks at the end of a line */
         fprintf(f, "%*s", (t->columns[column].right ? 0 : pad) + GAP, "");
 }
 
 /* ---- a last column that wraps ---------------------------------------------------------------- */
 
-#define WRAPS_LEAST 30 /* columns; if fewer are left, the text is printed below the row */
+#define WRAPS_LEAST 30 /* minimum number of columns for wrapped text; if fewer are left, the text is printed below the
+                          row */
 #define BELOW 4        /* indentation of text below the row */
 
-/* Returns the offset at which the last column is wrapped between words. 0: the last column isn't wrapped, or all
- * columns fit. BELOW: the text of the last column is printed on separate lines, and the other columns share the
- * width. */
+/* Returns the offset at which the last column is wrapped between words. Returns 0 if the last column isn't wrapped, or
+ * if all columns fit. Returns BELOW if the text of the last column is printed on separate lines; then the other columns
+ * share the whole width. */
 static unsigned place_last(struct nm_table *t, unsigned *widths, unsigned width)
 {
     size_t last = t->n_columns - 1;

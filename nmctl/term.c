@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See term.h. Texts come from the daemon and thus partly from users who submit containers. An escape sequence in a
+ * See term.h. Texts come from nmd, and therefore partly from users who submit containers. An escape sequence in a
  * command line or a log message must not reach the operator's terminal.
  */
 
@@ -18,8 +18,8 @@
 #include "util/macros.h"
 #include "util/parse.h"
 
-/* Updates the size. An output other than a terminal has width 0 (unlimited), unless COLUMNS gives the width of a
- * terminal at the other end of a pipe. */
+/* Updates the size. An output that isn't a terminal has width 0 (unlimited), unless COLUMNS gives the width, as for a
+ * pipe that leads to a terminal. */
 void nm_term_resize(struct nm_term *t, int fd)
 {
     const char *columns = getenv("COLUMNS");
@@ -36,7 +36,7 @@ void nm_term_resize(struct nm_term *t, int fd)
 }
 
 /* Initializes the struct. setlocale() is called here and not at the program's start, because it takes time and `run`
- * doesn't need it. */
+ * usually doesn't need it. */
 void nm_term_init(struct nm_term *t, int fd, bool no_color)
 {
     const char *name = getenv("TERM"), *no = getenv("NO_COLOR");
@@ -48,7 +48,7 @@ void nm_term_init(struct nm_term *t, int fd, bool no_color)
     nm_term_resize(t, fd);
 }
 
-/* Uses the eight basic colours, which users configure to be readable on their background. */
+/* Returns one of the eight basic colours, which users configure to be readable on their background. */
 const char *nm_term_on(const struct nm_term *t, enum nm_style s)
 {
     static const char *const on[] = {
@@ -90,7 +90,7 @@ static bool take_character(const char *s, size_t *ret_bytes, unsigned *ret_colum
     return true;
 }
 
-/* Replaces unprintable characters by '?'. Works in place, because the text never gets longer. */
+/* Replaces unprintable characters by '?'. Works in place, because the text never becomes longer. */
 char *nm_term_clean(char *text)
 {
     char *out = text;
@@ -191,7 +191,7 @@ static size_t without_blanks(const char *text, size_t n)
     return n;
 }
 
-/* Wraps one line. Its indentation isn't a place for a line break. */
+/* Wraps one line. The indentation of the line isn't a position for a line break. */
 static unsigned wrap_line(FILE *f, const char *line, const char *end, unsigned width, unsigned indent)
 {
     size_t lead = strspn(line, " ");

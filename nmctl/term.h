@@ -32,7 +32,7 @@ void nm_term_init(struct nm_term *t, int fd, bool no_color);
 /* Updates the size after SIGWINCH. */
 void nm_term_resize(struct nm_term *t, int fd);
 
-/* Return escape sequences, or "" without colours. */
+/* Return escape sequences, or "" if the output has no colours. */
 const char *nm_term_on(const struct nm_term *t, enum nm_style s);
 const char *nm_term_off(const struct nm_term *t, enum nm_style s);
 
@@ -43,7 +43,7 @@ unsigned nm_term_columns(const char *text);
 /* Writes lines of text, each wrapped between words at `width` columns (0: unlimited). Continuation lines are indented
  * by `indent` blanks. Escape sequences for colours have no width. Returns the number of lines written. */
 unsigned nm_term_wrap(FILE *f, const char *text, unsigned width, unsigned indent);
-/* Returns the number of rows that the lines of text occupy on a terminal of `width` columns (0: unlimited), which
+/* Returns the number of rows that the lines of text occupy on a terminal that has `width` columns (0: unlimited) and
  * wraps long lines. */
 unsigned nm_term_rows(const char *text, unsigned width);
 /* Truncates a text to at most `columns`, in place, with an ellipsis at the end. buf must hold 4 bytes more than the
@@ -64,8 +64,8 @@ struct nm_bar {
 };
 
 void nm_bar_print(const struct nm_bar *b, FILE *f, const struct nm_term *term);
-/* Prints the line above bars that labels the marks: "a" and "b" (alpha and beta), and capacity if it isn't the right
- * end. */
+/* Prints the line above the bars that labels the marks: "a" and "b" for alpha and beta. If capacity isn't the right end
+ * of the bars, also labels capacity. */
 void nm_bar_print_scale(const struct nm_bar *b, FILE *f, const struct nm_term *term);
 /* Prints a legend of the bar's parts. */
 void nm_bar_print_legend(FILE *f, const struct nm_term *term);
@@ -78,16 +78,17 @@ struct nm_column {
     const char *title;
     bool right;     /* align right, for numbers */
     unsigned least; /* minimum width when the terminal is narrow; 0: never truncated */
-    unsigned spare; /* order of omission if the minimum width still is too wide, lowest first; 0: never omitted */
+    unsigned spare; /* order of omission if the row is too wide even at minimum widths, lowest first; 0: never
+                       omitted */
 };
 
-/* `least` of a last column that is wrapped between words instead of truncated. In a narrow terminal the text of such a
- * column is printed below its row. */
+/* Value of `least` for a last column that is wrapped between words instead of truncated. On a narrow terminal the text
+ * of this column is printed below its row. */
 #define NM_COLUMN_WRAPS UINT_MAX
 
 struct nm_table;
 
-/* Creates a table. `columns` must outlive it. Ends the program if memory runs out. */
+/* Creates a table. `columns` must outlive the table. Ends the program if memory runs out. */
 struct nm_table *nm_table_new(const struct nm_column *columns, size_t n);
 struct nm_table *nm_table_free(struct nm_table *t);
 NM_DEFINE_CLEANUP(struct nm_table *, nm_table_free)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See top.h. Besides the first letters of the sort keys, the letters P, M and T sort as in top(1). */
+/* See top.h. The letters P, M and T sort as in top(1), in addition to the first letters of the sort keys. */
 
 #include "nmctl/top.h"
 
@@ -85,8 +85,8 @@ static int compare_by(const json_t *a, const json_t *b, const char *key)
     return va < vb ? 1 : va > vb ? -1 : 0;
 }
 
-/* Equal containers are ordered by id, so that they keep their places from picture to picture, and when the order is
- * reversed. */
+/* Orders equal containers by id, so that their order is the same in each picture. This also applies to the reversed
+ * order. */
 static int compare(const void *pa, const void *pb, void *userdata)
 {
     const json_t *a = *(const json_t *const *)pa, *b = *(const json_t *const *)pb;
@@ -133,13 +133,13 @@ static void remove_character(char *text)
 {
     size_t n = strlen(text);
 
-    while (n > 0 && ((unsigned char)text[n - 1] & 0xc0) == 0x80) /* the other bytes of a UTF-8 character */
+    while (n > 0 && ((unsigned char)text[n - 1] & 0xc0) == 0x80) /* the remaining bytes of a UTF-8 character */
         n--;
     text[n > 0 ? n - 1 : 0] = '\0';
 }
 
-/* Handles a key while the filter is edited: every letter, including q, is added to the filter. The picture is updated
- * at once. */
+/* Handles a key while the filter is edited. Every letter, including q, is added to the filter. The picture is updated
+ * immediately. */
 static bool edit(struct nm_top *t, int key)
 {
     size_t n = strlen(t->filter);
@@ -220,7 +220,7 @@ static bool choose_order(struct nm_top *t, int key)
     return true;
 }
 
-/* Draws twice as often, or half as often. */
+/* Doubles or halves the rate at which pictures are drawn. */
 static bool choose_period(struct nm_top *t, int key)
 {
     if (key == '+')

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The view of `nmctl top` on a list of containers: filter, order and scroll position, and the effect of keys on them.
- * The code neither draws nor calls nmd. */
+/* The view that `nmctl top` has of a list of containers: filter, order and scroll position, and the effect of keys on
+ * them. This code neither draws nor calls nmd. */
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -28,11 +28,11 @@ struct nm_top {
  * type, state or command, ignoring case. A word after '!' must not match any of these texts. */
 bool nm_top_matches(const json_t *container, const char *filter);
 
-/* Filters and sorts the containers of the list, which must outlive the view. nm_top_done() releases the array, but
- * keeps the number of containers for keys that scroll. */
+/* Filters and sorts the containers of the list, which must outlive the view. nm_top_done() releases the array but keeps
+ * the number of containers, which keys for scrolling use. */
 void nm_top_take(struct nm_top *t, const json_t *list);
 void nm_top_done(struct nm_top *t);
-/* Sets how many rows fit, and adjusts `first` so that no row stays empty that a container could fill. */
+/* Sets how many rows fit on the screen. Decreases `first` if rows would stay empty although more containers exist. */
 void nm_top_fit(struct nm_top *t, size_t page);
 
 /* Handles a key (screen.h). Returns false if the key has no meaning. */

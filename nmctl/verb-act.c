@@ -9,7 +9,7 @@
 #include "nmctl/message.h"
 #include "nmctl/wait.h"
 
-/* Prints one line about a changed container. On a terminal it is wrapped between words. */
+/* Prints one line about a changed container. On a terminal the line is wrapped between words. */
 static void print_result(const struct nm_ctl *ctl, char *line)
 {
     struct nm_term term;
@@ -64,7 +64,7 @@ static int act_on(struct nm_ctl *ctl, const char *id)
     return r;
 }
 
-/* Applies the operation to each container, also if the operation fails for some containers. Stops if nmd can't be
+/* Applies the operation to each container. Continues if the operation fails for a container, but stops if nmd can't be
  * reached. */
 int nm_act_verb(struct nm_ctl *ctl)
 {
@@ -80,7 +80,7 @@ int nm_act_verb(struct nm_ctl *ctl)
     return worst;
 }
 
-/* Kills a container and waits for its end. Succeeds if it has already ended. */
+/* Kills a container and waits for its end. Succeeds if the container has already ended. */
 static int end_first(struct nm_ctl *ctl, const char *id)
 {
     _cleanup_json_ json_t *c = NULL, *killed = NULL, *ended = NULL;
@@ -141,7 +141,7 @@ int nm_kill_verb(struct nm_ctl *ctl)
     return nm_act_verb(ctl);
 }
 
-/* Updates the given values; the others stay unchanged. */
+/* Updates the values that are given. Other values stay unchanged. */
 int nm_update_verb(struct nm_ctl *ctl)
 {
     _cleanup_json_ json_t *body = json_object(), *c = NULL;

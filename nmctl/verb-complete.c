@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * `nmctl __complete [--] WORD...`: prints the completions of the last word, one candidate per line, with its
- * description after a tab. A line ":file", ":dir", ":user" or ":command" requests a completion by the shell. The files
- * in packaging/completion contain no data of the table of verbs that would have to be kept in sync. Prints no errors,
- * and doesn't wait long for nmd: a failed completion is empty.
+ * `nmctl __complete [--] WORD...`: prints the completions of the last word, one candidate per line, followed by a tab
+ * and a description. A line ":file", ":dir", ":user" or ":command" requests a completion by the shell. The files in
+ * packaging/completion contain no names of verbs or options, so they needn't be changed with the tables. This verb
+ * prints no errors and doesn't wait long for nmd: after a failure it prints no candidates.
  */
 
 #include <ctype.h>
@@ -24,7 +24,7 @@ static void offer(const char *prefix, const char *word, const char *meaning)
         printf("%s%s%s\n", word, *meaning ? "\t" : "", meaning);
 }
 
-/* Prints names first, because users type names more often than ids. */
+/* Prints names before ids, because users type names more often. */
 static void offer_containers(struct nm_ctl *ctl, const char *prefix, bool all)
 {
     _cleanup_json_ json_t *list = NULL;
@@ -146,7 +146,7 @@ static void offer_kind(struct nm_ctl *ctl, enum nm_complete kind, const char *pr
     }
 }
 
-/* Prints long options only, because short ones don't need completion. */
+/* Prints long options only. Short options don't need completion. */
 static void offer_options(const struct nm_option *options, const char *prefix)
 {
     char word[64];
@@ -157,7 +157,7 @@ static void offer_options(const struct nm_option *options, const char *prefix)
     }
 }
 
-/* The position of the last word, found by parsing the words before it. */
+/* The position of the last word, determined from the words before it. */
 struct place {
     const struct nm_verb *verb;
     const struct nm_option *value_of; /* option whose value the last word is */
@@ -166,7 +166,7 @@ struct place {
 };
 
 /* Parses the words as getopt does, but ignores errors, because the line is incomplete. Applies --socket, because the
- * candidates come from that nmd. */
+ * candidates come from the nmd at this socket. */
 static void walk(struct place *at, char **words, unsigned n, struct nm_ctl *ctl)
 {
     for (unsigned i = 0; i < n; i++) {
@@ -189,7 +189,7 @@ static void walk(struct place *at, char **words, unsigned n, struct nm_ctl *ctl)
             if (!at->verb)
                 at->only_operands = true;
         } else {
-            /* "exec web -- ": the dashes aren't part of the command */
+            /* "exec web -- ": the two dashes aren't part of the command */
             at->n_operands += !(nm_streq(word, "--") && at->verb->complete == NM_COMPLETE_CONTAINER);
             at->only_operands |= at->verb->stops_at_operand;
         }

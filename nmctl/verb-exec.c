@@ -14,7 +14,7 @@
 
 enum { NOT_FOUND = 127, NOT_EXECUTABLE = 126 }; /* exit statuses as in shells */
 
-/* Returns the command. In "nmctl exec web -- ls" the dashes may precede or follow the container. */
+/* Returns the command. In "nmctl exec web -- ls" the two dashes may be before or after the container. */
 static char **command_of(const struct nm_ctl *ctl)
 {
     char **command = ctl->operands + 1;
@@ -33,8 +33,7 @@ static int add(json_t *object, const char *name, json_t *value)
     return 0;
 }
 
-/* Adds the environment. TERM is omitted if it isn't set, because an empty value means a terminal without
- * capabilities. */
+/* Adds the environment. Omits TERM if it isn't set, because an empty value means a terminal without capabilities. */
 static int add_env(json_t *body, const struct nm_args *a)
 {
     json_t *env = json_object();
@@ -108,7 +107,8 @@ static int print_failed(const char *id, const char *command, const struct nm_fra
     return NM_CTL_NOT_RUN;
 }
 
-/* Reports a session that ended without an END frame: the shim was killed, usually together with the whole container. */
+/* Reports a session that ended without an END frame. In this case the shim was killed, usually together with the whole
+ * container. */
 static int print_lost(struct nm_ctl *ctl, const char *id)
 {
     _cleanup_json_ json_t *c = NULL;

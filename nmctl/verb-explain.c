@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * `nmctl explain`: prints decision records as text. nmd generates the text, which the journal and the status page use
- * too, so that operators read the same words everywhere.
+ * `nmctl explain`: prints decision records as text. nmd generates the text. The journal and the status page use the
+ * same text, so that operators read the same words everywhere.
  */
 
 #include <errno.h>
@@ -29,8 +29,8 @@ static bool is_advice(const char *line)
     return strncmp(line + strspn(line, " "), begin, strlen(begin)) == 0;
 }
 
-/* Prints a text of several lines, with or without nmd's advice. Cleans each line separately, so that the newlines are
- * kept. */
+/* Prints a text of several lines, with or without nmd's advice. Removes control characters from each line separately,
+ * so that the newlines are kept. */
 static void print_lines(const struct nm_term *term, const char *text, const char *indent, bool advice)
 {
     for (size_t n; *text; text += n + (text[n] == '\n')) {
@@ -63,8 +63,8 @@ nm_printf(2, 3) static void print_now_text(const struct nm_term *term, const cha
     print_text(term, text, "");
 }
 
-/* Returns whether nmd's advice still helps: the advice for a wait doesn't, if the container now waits for another
- * reason or no longer waits. c: the container as it is now; NULL: unknown. */
+/* Returns whether nmd's advice still applies. Advice about a wait no longer applies if the container now waits for
+ * another reason or no longer waits. c: the container's current state; NULL: unknown. */
 static bool is_current(const json_t *d, const json_t *c)
 {
     return !c || !nm_streq(nm_json_str(d, "kind"), "queue") ||
@@ -100,7 +100,8 @@ static void print_wait(struct nm_ctl *ctl, const struct nm_term *term, const jso
         print_now_text(term, "now %s: %s", nm_streq(nm_json_str(c, "state"), "PAUSED") ? "paused" : "queued", why);
 }
 
-/* Prints how the container ended if the cause came from outside, because nmd has no decision record about it. */
+/* Prints how the container ended, if something outside of nmd caused the end, because nmd has no decision record about
+ * such an end. */
 static void print_end(const struct nm_term *term, const json_t *c)
 {
     const char *reason = nm_json_str(c, "exit_reason");
@@ -115,8 +116,8 @@ static void print_end(const struct nm_term *term, const json_t *c)
                    "'nmctl kill': nmd then records who ended it.", "  ");
 }
 
-/* Prints the progress of preparation. The container has been admitted, and no decision record explains why it doesn't
- * run yet. */
+/* Prints the progress of the preparation. The container has been admitted, so no decision record explains why it
+ * doesn't run yet. */
 static void print_preparing(const struct nm_term *term, const json_t *c)
 {
     const char *progress = nm_json_str(c, "progress");
@@ -128,7 +129,7 @@ static void print_preparing(const struct nm_term *term, const json_t *c)
 }
 
 /* Prints what decision records don't contain: why the container waits now, the message about its current state (for
- * instance that a user is killing it), and how it ended. */
+ * instance that a user is killing the container), and how it ended. */
 static void print_now(struct nm_ctl *ctl, const json_t *c)
 {
     char state[64];
@@ -146,7 +147,7 @@ static void print_now(struct nm_ctl *ctl, const json_t *c)
                        nm_json_str(c, "message"));
 }
 
-/* Gets the newest `last` decisions, the oldest first. nmd limits the number per answer, so older decisions are
+/* Gets the newest `last` decisions, oldest first. nmd limits the number per answer. Older decisions are therefore
  * requested until there are enough or nmd has no more. */
 static int get_decisions(struct nm_ctl *ctl, const char *path, uint64_t last, json_t **ret)
 {
@@ -179,8 +180,8 @@ static int get_decisions(struct nm_ctl *ctl, const char *path, uint64_t last, js
     return NM_CTL_OK;
 }
 
-/* Gets the placement record if this node placed the container: an array with it, or an empty array. *ret_elsewhere:
- * the container is on another node, and this node has no other data about it. */
+/* Gets the placement record if this node placed the container: an array with the record, or an empty array.
+ * *ret_elsewhere: the container is on another node, and this node has no other data about the container. */
 static json_t *get_placement(struct nm_ctl *ctl, const char *id, bool *ret_elsewhere)
 {
     json_t *list = json_array(), *placement;
@@ -216,7 +217,7 @@ static void print_all(struct nm_ctl *ctl, const json_t *list, const json_t *c)
         printf("no decisions yet\n");
 }
 
-/* Returns the container as it is now, or NULL. */
+/* Returns the container in its current state, or NULL. */
 static json_t *get_container(struct nm_ctl *ctl, const char *id)
 {
     char target[128];

@@ -92,7 +92,7 @@ char *nm_container_whole_command(struct nm_ctl *ctl, const json_t *c, bool whole
     return nm_container_command(all ? all : c);
 }
 
-/* Prints one id per line, for $(...) and xargs. */
+/* Prints one id per line, for use in $(...) and with xargs. */
 static void print_ids(const json_t *list)
 {
     const json_t *c;
@@ -102,11 +102,11 @@ static void print_ids(const json_t *list)
         printf("%s\n", nm_json_str(c, "id"));
 }
 
-/* Width of the longest state of an ended container. It is not cut, because how a container ended matters more than the
- * other columns. Only the longer progress of a preparation may be. */
+/* Width of the longest state of an ended container. Such a state isn't truncated, because how a container ended is more
+ * important than the other columns. Only the progress of a preparation may be longer, and is truncated. */
 #define STATE_WIDTH ((unsigned)strlen("Killed (discarded from the queue)"))
 
-/* Prints the list. On a terminal an empty list is reported by a message. In a pipe an empty table still has its title
+/* Prints the list. On a terminal a message reports that the list is empty. In a pipe an empty table still has its title
  * line, so that `tail -n +2` always works. */
 int nm_list_verb(struct nm_ctl *ctl)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * `nmctl logs` and `nmctl events`: print streams. Logs are copied unchanged to stdout or stderr, from which they came,
- * with the loop of `nmctl run` (attach.c). Events are lines of JSON, which are formatted as text.
+ * `nmctl logs` and `nmctl events`: print streams. Logs are copied unchanged: the container's stdout to stdout, and its
+ * stderr to stderr. The loop of `nmctl run` (attach.c) copies them. Events are lines of JSON, which are formatted as
+ * text.
  */
 
 #include <inttypes.h>
@@ -23,8 +24,8 @@
 #define LINE_MAX_BYTES 65536
 #define RETRY_MSEC 250
 
-/* Prints logs. Without --stdout and --stderr, and with both, it prints both streams. Waits for the container's end
- * only with --follow, because otherwise the log itself ends. */
+/* Prints logs. Prints both streams if neither or both of --stdout and --stderr are given. Waits for the container's end
+ * only with --follow, because otherwise the stream ends at the end of the existing log. */
 int nm_logs_verb(struct nm_ctl *ctl)
 {
     const struct nm_args *a = &ctl->args;
@@ -58,8 +59,8 @@ struct events {
     const char *only; /* id, name or number of the wanted container; NULL: all containers */
     char id[64];      /* id of the container that `only` refers to; "": unknown */
     uint64_t from_usec; /* CLOCK_REALTIME; earlier events are omitted */
-    json_t *kept;       /* past events, the newest of which are printed at the end; NULL: print at once */
-    uint64_t newest;    /* largest number of an event so far */
+    json_t *kept;       /* past events, of which the newest are printed at the end; NULL: print events immediately */
+    uint64_t newest;    /* largest number of an event received until now */
     bool on;            /* the stream has future events and ends only with nmd */
     bool connected;     /* nmd has answered */
     bool lost;          /* the connection to nmd was lost */
@@ -102,7 +103,7 @@ static void print_event(const struct events *e, const json_t *j)
 }
 
 /* Returns whether an id ends in the given number. Events don't contain the short numbers of containers, but ids end in
- * them. This works also for containers that nmd no longer has. */
+ * these numbers. This also works for containers that nmd no longer has. */
 static bool ends_in(const char *id, const char *number)
 {
     const char *last = strrchr(id, '_');
@@ -111,8 +112,8 @@ static bool ends_in(const char *id, const char *number)
            strtoull(last + 1, NULL, 10) == strtoull(number, NULL, 10);
 }
 
-/* Returns whether the event matches. Filters here and not in nmd, because the stream is short and its gaps matter to
- * every reader. */
+/* Returns whether the event matches. nmctl filters the events itself, because the stream is short and every reader
+ * needs the reports of gaps in it. */
 static bool is_wanted(const struct events *e, const json_t *j)
 {
     if (nm_json_has(j, "lost"))
@@ -132,7 +133,7 @@ static void output_event(const struct events *e, const json_t *j)
         print_event(e, j);
 }
 
-/* Keeps the newest events, as many as requested. Drops reports of gaps, which only concern older events. */
+/* Keeps the newest events, as many as requested. Discards reports of gaps, because gaps only concern older events. */
 static void keep(struct events *e, json_t *j)
 {
     if (nm_json_has(j, "lost"))
@@ -170,8 +171,8 @@ static void take_line(struct events *e)
         output_event(e, j);
 }
 
-/* Assembles lines from pieces of any size. Flushes stdout after each piece, because otherwise -f would delay lines in a
- * pipe. */
+/* Assembles lines from pieces of any size. Flushes stdout after each piece, because otherwise lines in a pipe would be
+ * delayed with -f. */
 static int take_bytes(const char *data, size_t n, void *userdata)
 {
     struct events *e = userdata;
@@ -192,8 +193,8 @@ static int take_bytes(const char *data, size_t n, void *userdata)
     return ferror(stdout) ? -EIO : 0;
 }
 
-/* Returns whether the connection to nmd was lost. nmd ends the stream when it stops normally, and the connection
- * breaks if it is killed. */
+/* Returns whether the connection to nmd was lost. nmd ends the stream when it stops normally. If nmd is killed, the
+ * connection is reset. */
 static bool nmd_has_gone(struct events *e, int r)
 {
     e->connected = e->connected || nm_client_status(e->call) == 200;
@@ -228,8 +229,8 @@ static int follow(struct events *e)
     return nm_api_say_refused(e->ctl, &e->refusal);
 }
 
-/* Reads one stream to its end: the events after this number (NM_CTL_UNSET: all that nmd has), and with `on` future
- * events. */
+/* Reads one stream to its end: the events after number `after` (NM_CTL_UNSET: all events that nmd has), and with `on`
+ * also future events. */
 static int read_stream(struct events *e, uint64_t after, bool on)
 {
     char target[96], from[40] = "";
@@ -249,8 +250,8 @@ static int read_stream(struct events *e, uint64_t after, bool on)
     return r;
 }
 
-/* Waits until nmd is back, a few seconds in an upgrade. Doesn't check that it is the same nmd, because event numbers
- * continue after a restart. */
+/* Waits until nmd can be reached again, which takes a few seconds in an upgrade. Doesn't check that it is the same nmd,
+ * because event numbers continue after a restart. */
 static bool nmd_is_back(struct events *e)
 {
     struct nm_away away = {0};
@@ -282,7 +283,8 @@ static int follow_on(struct events *e, uint64_t after)
     return r;
 }
 
-/* Reads events. With --last the past events are kept until their end, because only then the newest ones are known. */
+/* Reads events. With --last all past events are kept until the last past event has arrived, because only then the
+ * newest events are known. */
 static int read_events(struct events *e)
 {
     const struct nm_args *a = &e->ctl->args;

@@ -14,8 +14,8 @@
 
 #define DRAIN_LOOK_MSEC 500
 
-/* Returns the number of live containers. The status's member "drained" also covers containers that are being
- * submitted. */
+/* Returns the number of live containers. The status's member "drained" also takes containers into account that are
+ * being submitted. */
 static uint64_t left(const json_t *status)
 {
     const json_t *c = nm_json_at(status, "containers");
@@ -24,8 +24,8 @@ static uint64_t left(const json_t *status)
            nm_json_u64(c, "paused") + nm_json_u64(c, "queued");
 }
 
-/* Polls nmd every half second until the node is drained, a state that lasts and can't be missed. *ret: the status of
- * the drained node. */
+/* Polls nmd every half second until the node is drained. This state lasts, so the polling can't miss it. *ret: the
+ * status of the drained node. */
 static int wait_until_empty(struct nm_ctl *ctl, json_t **ret)
 {
     uint64_t told = UINT64_MAX;
@@ -54,7 +54,7 @@ static int wait_until_empty(struct nm_ctl *ctl, json_t **ret)
     }
 }
 
-/* Prints the node's status, which is the answer to operations on the whole node. */
+/* Prints the node's status, which nmd sends as the answer to operations on the whole node. */
 static void report(const struct nm_ctl *ctl, const json_t *status, const char *sentence)
 {
     if (ctl->args.json)
@@ -63,9 +63,9 @@ static void report(const struct nm_ctl *ctl, const json_t *status, const char *s
         printf("%s\n", sentence);
 }
 
-#define NAMED 10 /* maximum number of names; further containers are counted */
+#define NAMED 10 /* maximum number of names that are printed; further containers are only counted */
 
-/* Prints "3 containers that wait: a, container_1_2, c", or no message if no such containers exist. */
+/* Prints "3 containers that wait: a, container_1_2, c", or no message if the list is empty. */
 static void print_discarded(const char *what, uint64_t n, const json_t *list)
 {
     char text[1024];
@@ -117,7 +117,7 @@ static int foretell(struct nm_ctl *ctl)
     return r;
 }
 
-/* Prints how the cluster's jobs notice a drain that was requested on the node instead of in the cluster. */
+/* Prints the effect on the cluster's jobs of a drain that was requested on the node instead of in the cluster. */
 static void print_cluster_effect(const json_t *answer)
 {
     if (nm_json_has(answer, "upstream"))
@@ -225,7 +225,7 @@ static json_t *wanted_keys(const struct nm_ctl *ctl, const json_t *keys)
     return wanted;
 }
 
-/* Prints a key's value, and for "auto" also the value that results from it on this node. */
+/* Prints a key's value. For "auto" also prints the resulting value on this node. */
 static void print_value(struct nm_table *t, const json_t *key)
 {
     enum nm_style style = nm_json_bool(key, "is_default") ? NM_STYLE_NONE : NM_STYLE_BOLD;
@@ -312,7 +312,7 @@ int nm_config_verb(struct nm_ctl *ctl)
     return NM_CTL_OK;
 }
 
-/* Prints nmctl's version first, because it is known whether nmd runs or not. */
+/* Prints nmctl's version first, because nmctl's version is known even if nmd isn't running. */
 int nm_version_verb(struct nm_ctl *ctl)
 {
     _cleanup_json_ json_t *answer = NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * `nmctl run`. The path to the command's first instruction is short: one call, and the logs are followed only after
- * nmd has answered. Signals are blocked (signalfd) before the call, so that Ctrl-C can't end nmctl while a container
- * is being created, which would leave it without a user who knows about it.
+ * `nmctl run`. The time until the command's first instruction is short: nmctl makes one call, and follows the logs only
+ * after nmd has answered. Signals are blocked (signalfd) before the call. Otherwise Ctrl-C could end nmctl while nmd
+ * creates the container, and the container would run without the user's knowledge.
  */
 
 #include <jansson.h>
@@ -25,9 +25,9 @@
 #include "util/error.h"
 #include "util/frame.h"
 
-#define REPLACE_SAID_MSEC 1000 /* time after which a message reports that the container being replaced hasn't ended */
+#define REPLACE_SAID_MSEC 1000 /* time after which a message reports that the container to be replaced hasn't ended */
 #define SIGNALLED_TIMEOUT_MSEC                                                                     \
-    5000 /* how long a Ctrl-C waits for the answer with the id of the container to kill */
+    5000 /* after a Ctrl-C, maximum time to wait for the answer with the id of the container to kill */
 
 /* Checks combinations of options, which the table of options can't express. */
 static int check(const struct nm_args *a)
@@ -134,7 +134,7 @@ static bool is_there(const char *path, bool *ret_directory)
 }
 
 /* Detects two short options that have another meaning in docker. A command line written for docker would otherwise run
- * something unintended. */
+ * an unintended command. */
 static int check_letters(const struct nm_ctl *ctl)
 {
     const char *workdir = ctl->args.workdir, *command = ctl->operands[0];
@@ -151,7 +151,7 @@ static int check_letters(const struct nm_ctl *ctl)
     return 0;
 }
 
-/* Adds the working directory. A relative path is resolved here, because nmd has another working directory. */
+/* Adds the working directory. Makes a relative path absolute, because nmd has another working directory. */
 static int set_workdir(json_t *body, const char *workdir)
 {
     char path[PATH_MAX];
@@ -166,8 +166,8 @@ static int set_workdir(json_t *body, const char *workdir)
     return set_string(body, "workdir", workdir);
 }
 
-/* Adds the amounts. jansson has no decimal type, but thousandths of a vcore survive the conversion to a double and
- * back with 12 digits. */
+/* Adds the amounts. jansson has no decimal type, but thousandths of a vcore are still exact after conversion to a
+ * double and back with 12 digits. */
 static int set_amounts(json_t *body, const struct nm_args *a)
 {
     int r = 0;
@@ -199,8 +199,8 @@ static int set_terminal(json_t *body)
            json_object_set_new(body, "columns", json_integer(columns));
 }
 
-/* Returns the user to run as. nmd runs a container as root only if root is requested by name. Root's nmctl therefore
- * sends the name. */
+/* Returns the user to run as. nmd runs a container as root only if the request names root. If root runs nmctl, nmctl
+ * therefore sends root's name. */
 static const char *user_of(const struct nm_args *a)
 {
     const struct passwd *account;
@@ -232,8 +232,8 @@ static char *make_request(const struct nm_ctl *ctl)
     return text;
 }
 
-/* Returns the time limit for the answer. With --replace, the old container has its grace period, and more time if its
- * end is delayed. */
+/* Returns the time limit for the answer. With --replace, this limit includes the grace period of the old container, and
+ * more time if the old container's end is delayed. */
 static int patience_msec(const struct nm_args *a, bool signalled, bool said)
 {
     if (signalled)
@@ -243,8 +243,9 @@ static int patience_msec(const struct nm_args *a, bool signalled, bool said)
     return said ? -1 : REPLACE_SAID_MSEC;
 }
 
-/* Waits for the answer of a call, as nm_client_process(). *ret_signal: a signal received meanwhile, or 0. Also returns
- * -EINTR after a second signal or if the answer doesn't arrive in time after the first one, or -ETIMEDOUT. */
+/* Waits for the answer of a call. Returns the results of nm_client_process(). Also returns -EINTR after a second
+ * signal, or if the answer doesn't arrive in time after the first signal, and -ETIMEDOUT. *ret_signal: a signal that
+ * was received during the wait, or 0. */
 static int await(struct nm_ctl *ctl, struct nm_client *call, int signal_fd, int *ret_signal)
 {
     bool said = false;
@@ -308,14 +309,14 @@ static int submit(struct nm_ctl *ctl, const char *text, int signal_fd, struct nm
     return nm_client_answer_gather("", 0, ret);
 }
 
-/* Returns the exit status. If a signal to nmctl ended the container before it ran, the exit status is that of the
- * signal. */
+/* Returns the exit status. If a signal to nmctl ended the container before its command ran, returns the exit status for
+ * that signal. */
 static int exit_status(const json_t *c, int signal)
 {
     return signal && !nm_json_has(c, "exit_code") ? 128 + signal : nm_container_exit_status(c);
 }
 
-/* Prints a hint for a frequent mistake: a command path that is relative to the current directory of nmctl. */
+/* Prints a hint for a frequent mistake: a path of the command that is relative to nmctl's current directory. */
 static void hint(const struct nm_ctl *ctl, const json_t *c)
 {
     const char *command = ctl->operands[0];
@@ -327,7 +328,7 @@ static void hint(const struct nm_ctl *ctl, const json_t *c)
 }
 
 /* Connects the terminal to the command, until the command ends or a signal is received. Closing the connection then
- * hangs up the terminal, and only the container's end remains to be awaited. */
+ * hangs up the terminal, and only the container's end still has to be awaited. */
 static void use_terminal(const struct nm_ctl *ctl, int fd, struct nm_attach_params *p)
 {
     const struct nm_session_params session = {
@@ -409,7 +410,7 @@ int nm_run_verb(struct nm_ctl *ctl)
     if (r != NM_CTL_OK)
         return r;
     if (ctl->args.tty) {
-        (void)nm_session_greet(input_fd); /* a closed connection is detected when nmctl reads from the connection */
+        (void)nm_session_greet(input_fd); /* if the connection is closed, a later read from it reports the error */
         return wait_for(ctl, container, signal_fd, signal, STEAL_FD(input_fd));
     }
     if (!ctl->args.detach || signal) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * `nmctl show`: prints all data of a container, one value per line. A missing value has no line, so that an older or
- * newer nmd with fewer or more values is shown without gaps.
+ * `nmctl show`: prints all data of a container, one value per line. A missing value has no line. The output for an
+ * older or newer nmd, which sends fewer or more values, therefore has no gaps.
  */
 
 #include <inttypes.h>
@@ -18,7 +18,8 @@
 
 #define LABEL 12
 
-/* Prints a line. On a terminal it is wrapped between words and indented after the label. In a pipe it is one line. */
+/* Prints a line. On a terminal the line is wrapped between words and indented after the label. In a pipe it isn't
+ * wrapped. */
 static void vline(const struct nm_term *term, bool whole_word, const char *label, const char *format, va_list ap)
 {
     _cleanup_free_ char *text = nm_xvasprintf(format, ap), *whole = NULL;
@@ -38,8 +39,8 @@ nm_printf(3, 4) static void line(const struct nm_term *term, const char *label, 
     va_end(ap);
 }
 
-/* Prints a path or an id, which must not be wrapped because users copy it. The terminal continues it on the next
- * line. */
+/* Prints a path or an id. It must not be wrapped between words, because users copy it. The terminal continues it on the
+ * next line. */
 nm_printf(3, 4) static void line_word(const struct nm_term *term, const char *label, const char *format, ...)
 {
     va_list ap;
@@ -74,7 +75,7 @@ static void line_text(const struct nm_term *term, const char *label, const json_
         line_word(term, label, "%s", nm_json_str(c, member));
 }
 
-/* Prints use next to the request, because either figure means little without the other. */
+/* Prints use and request together, because either figure has little meaning without the other. */
 static void show_use(const struct nm_term *term, const json_t *c)
 {
     double used = nm_json_num(c, "cpu_used_millicores") / 1000, vcores = nm_json_num(c, "vcores");
@@ -115,7 +116,7 @@ static void show_state(struct nm_ctl *ctl, const struct nm_term *term, const jso
     }
 }
 
-/* Prints the end. exit_code is null if the command never ran; exit_reason says why. */
+/* Prints the end. If the command never ran, exit_code is null, and exit_reason contains the reason. */
 static void show_end(const struct nm_term *term, const json_t *c)
 {
     char ran[32];
@@ -139,7 +140,7 @@ static void show_end(const struct nm_term *term, const json_t *c)
         line(term, "ran", "%s", nm_container_age(c, ran, sizeof ran));
 }
 
-/* Prints the values in order of interest: identity, state and reason, command, resources, times. */
+/* Prints the values in this order: identity, state and reason, command, resources, times. */
 static void show(struct nm_ctl *ctl, const struct nm_term *term, const json_t *c)
 {
     _cleanup_free_ char *command = nm_container_command(c);
@@ -181,7 +182,8 @@ int nm_inspect_verb(struct nm_ctl *ctl)
     return nm_show_verb(ctl);
 }
 
-/* Shows all containers that exist. Returns the most severe status. Stops at the first one if nmd can't be reached. */
+/* Shows all containers that exist. Returns the most severe status. If nmd can't be reached, stops at the first
+ * container. */
 int nm_show_verb(struct nm_ctl *ctl)
 {
     struct nm_term term;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * `nmctl status`: prints the node's state as a picture. Each resource has two bars on the same scale: use, on which
- * the policy is based, and allocation, which may exceed the capacity because of over-subscription. The marks are the
- * thresholds.
+ * `nmctl status`: prints the node's state as a picture. Each resource has two bars on the same scale. One bar shows the
+ * use, on which the policy is based. The other bar shows the allocation, which may exceed the capacity because of
+ * over-subscription. The marks are the thresholds.
  */
 
 #include <inttypes.h>
@@ -28,7 +28,7 @@ static void print_label(FILE *f, const struct nm_term *term, const char *label)
             nm_term_off(term, NM_STYLE_BOLD));
 }
 
-/* Prints the first line: whether the node works, and how. */
+/* Prints the first line: the state of the node, and its mode of operation. */
 static void print_state(FILE *f, const struct nm_term *term, const json_t *node)
 {
     const char *state = nm_json_str(node, "state");
@@ -52,8 +52,8 @@ static void print_state(FILE *f, const struct nm_term *term, const json_t *node)
                 nm_json_str(node, "health_reason"), nm_term_off(term, NM_STYLE_BAD));
 }
 
-/* Prints what this kernel or backend doesn't enforce. These notes precede the figures, because they change the meaning
- * of the figures. */
+/* Prints which limits this kernel or backend doesn't enforce. These notes precede the figures, because they change the
+ * meaning of the figures. */
 static void print_notes(FILE *f, const struct nm_term *term, const json_t *node)
 {
     const json_t *note;
@@ -70,8 +70,8 @@ static void print_notes(FILE *f, const struct nm_term *term, const json_t *node)
     }
 }
 
-/* One resource of the node. CPU is used in cores and requested in vcores, which differ if vcores are configured
- * independently of CPUs. */
+/* One resource of the node. CPU use is measured in cores, and requests are in vcores. These units differ if vcores are
+ * configured independently of CPUs. */
 struct gauge {
     const char *name, *label, *unit, *asked_unit;
     double capacity, used[NM_BAR_PARTS], total; /* measured, reserved, and use by other processes */
@@ -123,7 +123,7 @@ static double share(double v, double capacity)
     return capacity > 0 && v > 0 ? v / capacity : 0;
 }
 
-/* Prints a bar with a figure, which has the colour of the threshold that the bar exceeds. */
+/* Prints a bar and its figure. The figure has the colour of the threshold that the bar exceeds. */
 static void print_bar_line(FILE *f, const struct nm_term *term, const struct gauge *g,
                            const struct nm_bar *b, const char *label, double figure, bool asked)
 {
@@ -166,15 +166,14 @@ static void print_gauge(FILE *f, const struct nm_term *term, const struct gauge 
     print_label(f, term, "");
     nm_bar_print_scale(&use, f, term);
     (void)fputc('\n', f);
-    /* The figure excludes reserved amounts, which aren't used yet, so that it can't exceed what exists. The bar and
-     * its parts show them. */
+    /* The figure excludes reserved amounts, so that it can't exceed the existing amount. The bar and its parts show the
+     * reserved amounts. */
     print_bar_line(f, term, g, &use, g->label, g->total - g->used[NM_BAR_RESERVED], false);
     print_parts(f, g);
     print_bar_line(f, term, g, &allocated, "  allocated", g->allocated[0] + g->allocated[1], true);
 }
 
-/* Returns the common scale of both resources, so that they can be compared: the largest share, rounded up to a
- * quarter. */
+/* Returns the scale for both resources, so that they can be compared: the largest share, rounded up to a quarter. */
 static double scale_top(const struct gauge *g)
 {
     double top = 1;
@@ -231,7 +230,8 @@ static void print_counts(FILE *f, const struct nm_term *term, const json_t *stat
             nm_format_size(nm_json_u64(p, "reclaimed_bytes"), reclaimed, sizeof reclaimed));
 }
 
-/* Prints the age of the sample, because old figures look like new ones. It is red if rounds have been missed. */
+/* Prints the age of the sample, because old figures look like new figures. The age is red if rounds have been
+ * missed. */
 static void print_sample(FILE *f, const struct nm_term *term, const json_t *node)
 {
     uint64_t age = nm_json_u64(node, "sample.age_usec"),
@@ -281,7 +281,7 @@ static void print_removable(FILE *f, const struct nm_term *term, const json_t *n
             nm_format_duration(nm_sub_u64(now, since), passed, sizeof passed));
 }
 
-/* Prints the size of the node in the cluster, if the cluster overrides it, next to the real size. */
+/* Prints the size of the node in the cluster and its real size, if the cluster overrides the size. */
 static void print_size(FILE *f, const json_t *status)
 {
     const json_t *node = nm_json_at(status, "node"), *upstream = nm_json_at(status, "upstream");
@@ -311,7 +311,7 @@ static void print_why(FILE *f, const json_t *upstream, const char *key)
     fprintf(f, "%*s%s\n", LABEL, "", nm_term_clean(why));
 }
 
-/* Prints the cluster that the node belongs to. Reports an unhealthy node next to "running", because the cluster
+/* Prints the cluster that the node belongs to. Prints an unhealthy node as such next to "running", because the cluster
  * assigns no containers to it. */
 static void print_upstream(FILE *f, const struct nm_term *term, const json_t *u)
 {
@@ -432,7 +432,7 @@ static void print_measures(FILE *f, const struct nm_term *term, const json_t *st
     print_masters(f, term, nm_json_at(nm_json_at(status, "upstream"), "masters"));
 }
 
-/* Prints one line for each decision; nmctl explain prints the details. */
+/* Prints one line for each decision. nmctl explain prints the details. */
 static void print_decisions(FILE *f, const struct nm_term *term, const json_t *decisions)
 {
     const json_t *list = nm_json_at(decisions, "decisions"), *d;
@@ -455,7 +455,8 @@ static void print_decisions(FILE *f, const struct nm_term *term, const json_t *d
     }
 }
 
-/* Prints the node first, then details. Without a terminal, bars have a fixed width and sentences aren't wrapped. */
+/* Prints the lines about the node first, then the details. Without a terminal, bars have a fixed width and sentences
+ * aren't wrapped. */
 static void print_lines(FILE *f, const struct nm_term *term, const json_t *status, const json_t *first,
                         const json_t *decisions)
 {
@@ -472,8 +473,8 @@ static void print_lines(FILE *f, const struct nm_term *term, const json_t *statu
     print_decisions(f, term, decisions);
 }
 
-/* Prints into memory and wraps the lines between words here, because of the functions above only the bars know the
- * width. */
+/* Prints into memory and wraps the lines between words here, because of the functions above only those for bars know
+ * the width. */
 static void print_status(FILE *to, const struct nm_term *term, const json_t *status, const json_t *first,
                          const json_t *decisions)
 {
@@ -490,8 +491,8 @@ static void print_status(FILE *to, const struct nm_term *term, const json_t *sta
     free(text);
 }
 
-/* Gets the head of the queue if the queue reason depends on its request. Returns NULL if it doesn't, or if the
- * container is unavailable. */
+/* Gets the head of the queue if the text of the queue reason needs the request of the head. Returns NULL if the text
+ * doesn't need the request, or if the container is unavailable. */
 static json_t *get_first(struct nm_ctl *ctl, const json_t *status)
 {
     const char *id = nm_json_str(status, "queue.hold.container_id");
@@ -504,7 +505,7 @@ static json_t *get_first(struct nm_ctl *ctl, const json_t *status)
     return c;
 }
 
-/* Draws one picture. Fails only without a status; decisions are optional. */
+/* Draws one picture. Fails only if the status is missing; decisions are optional. */
 static int draw(struct nm_ctl *ctl, FILE *f, const struct nm_term *term, void *userdata)
 {
     _cleanup_json_ json_t *status = NULL, *first = NULL, *decisions = NULL;
@@ -526,7 +527,7 @@ static int draw(struct nm_ctl *ctl, FILE *f, const struct nm_term *term, void *u
     return NM_CTL_OK;
 }
 
-/* Prints the status. Uses a separate call for decisions, because they are optional. */
+/* Prints the status. Gets the decisions with a separate call, because they are optional. */
 int nm_status_verb(struct nm_ctl *ctl)
 {
     uint64_t period =

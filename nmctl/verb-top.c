@@ -45,7 +45,7 @@ static unsigned print_head(FILE *to, const struct nm_term *term, const json_t *s
     return lines;
 }
 
-/* Prints which containers the table shows, and in which order. Returns how many lines that takes. */
+/* Prints which containers the table shows, and in which order. Returns the number of lines printed. */
 static unsigned print_view(FILE *to, const struct nm_term *term, const struct nm_top *t)
 {
     _cleanup_free_ char *text = NULL;
@@ -141,8 +141,8 @@ static void print_table(struct nm_ctl *ctl, FILE *f, const struct nm_term *term,
     nm_table_print(table, f, term, 0);
 }
 
-/* Sets the number of rows to what fits below `above` lines, the view's own lines and the titles. Prints the view once
- * to count its lines. */
+/* Sets the number of rows to the lines that remain below `above` lines, the view's own lines and the titles. Prints the
+ * view once to count its lines. */
 static void fit(struct nm_top *t, const struct nm_term *term, unsigned above)
 {
     _cleanup_free_ char *text = NULL;
@@ -168,7 +168,7 @@ static int get_list(struct nm_ctl *ctl, json_t **ret)
     return r;
 }
 
-/* Draws the picture only if both answers have arrived, because an incomplete one would be misleading. */
+/* Draws the picture only if both answers have arrived, because a picture with one of them would be misleading. */
 static int draw(struct nm_ctl *ctl, FILE *f, const struct nm_term *term, void *userdata)
 {
     struct nm_top *t = userdata;
@@ -199,7 +199,7 @@ static bool on_key(int key, void *userdata)
     return nm_top_key(userdata, key);
 }
 
-/* Prints the filtered and sorted list once. Scripts call nmctl again for an update. */
+/* Prints the filtered and sorted list once. A script that needs new data runs nmctl again. */
 static int print_json(struct nm_ctl *ctl, struct nm_top *t)
 {
     _cleanup_json_ json_t *list = NULL, *sorted = json_array();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* `nmctl wait`. Looks up all containers first, so that a mistyped name is reported at once and not hours later. */
+/* `nmctl wait`. Looks up all containers first, so that a mistyped name is reported immediately and not hours later. */
 
 #include "nmctl/api.h"
 #include "nmctl/container.h"
@@ -8,8 +8,8 @@
 #include "nmctl/wait.h"
 #include "util/clock.h"
 
-/* Minimum time for the look-up, also with a shorter --timeout. Otherwise it would depend on chance whether the state
- * is known. */
+/* Minimum time for the look-up, even if --timeout is shorter. With a shorter time, only chance would decide whether the
+ * state is known. */
 #define LOOK_USEC NM_USEC_PER_SEC
 
 static void print_end(struct nm_ctl *ctl, const json_t *c)
@@ -28,7 +28,7 @@ static void print_end(struct nm_ctl *ctl, const json_t *c)
     (void)fflush(stdout); /* the next container may end much later */
 }
 
-/* Looks up a container. Returns NM_CTL_UNREACHABLE if the caller shouldn't try the others. */
+/* Looks up a container. Returns NM_CTL_UNREACHABLE if the caller shouldn't look up the other containers. */
 static int find(struct nm_ctl *ctl, const char *id, uint64_t deadline_usec, struct nm_waited *x)
 {
     char target[128];

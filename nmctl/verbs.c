@@ -8,7 +8,7 @@
 #include "nmctl/cli.h"
 
 #define AT(member) offsetof(struct nm_args, member)
-/* Macros for options without completion. The tables contain options with completion in full. */
+/* Macros for options without completion. In the tables, options with completion are written without a macro. */
 #define FLAG(brief, name, member, help)                                                            \
     {                                                                                              \
         brief, name, NULL, &nm_option_flag, AT(member), help, NM_COMPLETE_NOTHING                   \
@@ -36,7 +36,7 @@ const struct nm_option nm_global_options[] = {
      "nmd's socket (default: $NMD_SOCKET, else /run/nmd/nmd.sock)", NM_COMPLETE_FILE},
     VALUE('\0', "retry", "TIME", &nm_args_duration, retry_usec,
           "if nmd is not running, try again for this long (default: 0s)"),
-    FLAG('\0', "no-color", no_color, "no colours (so does NO_COLOR in the environment)"),
+    FLAG('\0', "no-color", no_color, "print no colours, as with NO_COLOR in the environment"),
     FLAG('h', "help", help, "show this help"),
     FLAG('\0', "version", version, "show the version of nmctl"),
     END,
@@ -48,9 +48,9 @@ static const struct nm_option run_options[] = {
          "run on unused resources; may be paused or killed"),
     MEMORY,
     VCORES,
-    VALUE('\0', "name", "NAME", &nm_args_name, name, "a name to use in place of the id"),
+    VALUE('\0', "name", "NAME", &nm_args_name, name, "a name that can be used instead of the id"),
     FLAG('\0', "replace", replace, "end the live container with this name, if there is one, and take over the name"),
-    VALUE('\0', "app", "APP", &nm_args_name, app, "the application that it belongs to"),
+    VALUE('\0', "app", "APP", &nm_args_name, app, "the container's application"),
     VALUE('e', "env", "K[=V]", &nm_args_env, env,
           "environment variable; without =V: its value in nmctl's environment"),
     {'d', "workdir", "DIR", &nm_args_text, AT(workdir),
@@ -58,16 +58,16 @@ static const struct nm_option run_options[] = {
     {'u', "user", "USER", &nm_args_text, AT(user), "run as this user (default: you, also if you are root)",
      NM_COMPLETE_USER},
     VALUE('\0', "min-runtime", "TIME", &nm_args_duration, min_runtime_usec,
-          "do not preempt it in this time if another container suffices"),
+          "until it has run this long, preempt other containers first"),
     VALUE('\0', "expect", "TIME", &nm_args_duration, expected_usec,
-          "expected run time (for queues ordered by it)"),
+          "expected run time, for a queue that is ordered by it"),
     FLAG('\0', "exempt", exempt, "application master: never preempted (administrators only)"),
     FLAG('\0', "allow-new-privs", allow_new_privs,
-         "let setuid programs work (administrators only)"),
+         "allow setuid programs to gain privileges (administrators only)"),
     INTERACTIVE,
     TTY,
-    FLAG('w', "wait", wait, "stream its output and return its exit status (default)"),
-    FLAG('D', "detach", detach, "print its id and return at once"),
+    FLAG('w', "wait", wait, "print the command's output and return its exit status (default)"),
+    FLAG('D', "detach", detach, "print the container's id and return immediately"),
     FLAG('\0', "json", json, "with --detach: print the container as JSON"),
     END,
 };
@@ -83,10 +83,10 @@ static const struct nm_option exec_options[] = {
 static const struct nm_option status_options[] = {
     FLAG('w', "watch", watch, "redraw until q or Ctrl-C"), INTERVAL, JSON, END};
 static const struct nm_option list_options[] = {
-    FLAG('a', "all", all, "also ended containers (kept for an hour)"),
+    FLAG('a', "all", all, "also ended containers (kept for an hour by default)"),
     FLAG('q', "quiet", quiet, "only ids, one per line"),
-    VALUE('\0', "app", "APP", &nm_args_name, app, "only those of this application"),
-    {'\0', "state", "STATE", &nm_args_state, AT(state), "only those in this state, such as running",
+    VALUE('\0', "app", "APP", &nm_args_name, app, "only containers of this application"),
+    {'\0', "state", "STATE", &nm_args_state, AT(state), "only containers in this state, such as running",
      NM_COMPLETE_STATE},
     JSON, END};
 static const struct nm_option json_options[] = {JSON, END};
@@ -94,66 +94,66 @@ static const struct nm_option top_options[] = {
     {'s', "sort", "KEY", &nm_args_sort, AT(sort), "cpu (default), memory, time, age or name", NM_COMPLETE_SORT},
     FLAG('r', "reverse", reverse, "reverse the order"),
     VALUE('f', "filter", "WORDS", &nm_args_text, filter,
-          "only those with these words in their name, user, type, state, command, ...; !WORD: without it"),
-    VALUE('\0', "app", "APP", &nm_args_name, app, "only those of this application"),
-    {'\0', "state", "STATE", &nm_args_state, AT(state), "only those in this state, such as running",
+          "only containers with these words in their name, user, type, state, command, ...; !WORD: without WORD"),
+    VALUE('\0', "app", "APP", &nm_args_name, app, "only containers of this application"),
+    {'\0', "state", "STATE", &nm_args_state, AT(state), "only containers in this state, such as running",
      NM_COMPLETE_STATE},
     INTERVAL, JSON, END};
 static const struct nm_option logs_options[] = {
     FLAG('f', "follow", follow, "continue until the container has ended"),
-    FLAG('\0', "stdout", only_stdout, "only what it wrote to stdout"),
-    FLAG('\0', "stderr", only_stderr, "only what it wrote to stderr"),
+    FLAG('\0', "stdout", only_stdout, "only what the container wrote to stdout"),
+    FLAG('\0', "stderr", only_stderr, "only what the container wrote to stderr"),
     VALUE('n', "tail", "N", &nm_args_count, tail, "only the last N lines"),
     VALUE('\0', "since", "TIME", &nm_args_duration, since_usec,
-          "only what was written since then, such as 10min ago"),
+          "only output of the last TIME, such as 10min"),
     FLAG('t', "timestamps", timestamps, "print the time of each line before it"), END};
 static const struct nm_option events_options[] = {
     FLAG('f', "follow", follow, "continue with new events"),
     VALUE('\0', "after", "N", &nm_args_count, after, "only events with a number above N"),
     VALUE('n', "last", "N", &nm_args_last, last, "only the newest N past events"),
     VALUE('\0', "since", "TIME", &nm_args_duration, since_usec,
-          "only past events since then, such as 10min ago"),
+          "only past events of the last TIME, such as 10min"),
     FLAG('\0', "json", json, "print one JSON object per line, as nmd sends it"), END};
 static const struct nm_option explain_options[] = {
     VALUE('n', "last", "N", &nm_args_last, last,
-          "the newest N decisions (default: 5, of a container: all)"),
+          "the newest N decisions (default: 5; for a container: all)"),
     JSON, END};
 static const struct nm_option kill_options[] = {
     FLAG('\0', "now", now, "SIGKILL at once, instead of SIGTERM and a grace period"),
-    FLAG('w', "wait", wait, "return when it has ended"), JSON, END};
+    FLAG('w', "wait", wait, "return when the containers have ended"), JSON, END};
 static const struct nm_option remove_options[] = {
-    FLAG('f', "force", force, "kill it at once, if it hasn't ended"), JSON, END};
+    FLAG('f', "force", force, "immediately kill containers that have not ended"), JSON, END};
 static const struct nm_option wait_options[] = {
     VALUE('t', "timeout", "TIME", &nm_args_duration, timeout_usec,
           "stop waiting after this time, with status 124 (default: never)"), JSON, END};
 static const struct nm_option update_options[] = {MEMORY, VCORES, JSON, END};
 static const struct nm_option drain_options[] = {
     VALUE('\0', "deadline", "TIME", &nm_args_duration, deadline_usec,
-          "kill containers that still live then (default: never)"),
+          "kill the remaining containers after this time (default: never)"),
     FLAG('\0', "kill-opportunistic", kill_opportunistic, "kill opportunistic containers at once"),
     FLAG('\0', "until-restart", until_restart, "the drain ends when nmd is stopped (default: with 'nmctl undrain')"),
     FLAG('\0', "dry-run", dry_run, "only show which waiting containers would be discarded"),
     FLAG('w', "wait", wait, "return when the node is empty"), JSON, END};
 static const struct nm_option config_options[] = {
-    FLAG('\0', "changed", changed, "only what differs from the default"),
+    FLAG('\0', "changed", changed, "only keys that differ from the default"),
     FLAG('\0', "reload", reload, "make nmd read its configuration files again"), JSON, END};
 
 /* Error message of verbs that need a container. */
 #define A_CONTAINER "name a container by its id or name; 'nmctl list' shows them"
 
-/* Verbs in the order of --help: run, inspect, control, the whole node. */
+/* Verbs in the order of --help: run commands, inspect containers, control containers, manage the whole node. */
 const struct nm_verb nm_verbs[] = {
     {"run", NULL, "[--] COMMAND [ARG...]", "run a command in a container",
      "The command begins with the first word that is not an option, or after --. Unless --detach is given, nmctl "
-     "streams its output, kills it on Ctrl-C (a second Ctrl-C: at once), and returns its exit status: 128 + N if "
-     "signal N ended it, 125 if nmd refused it. Without --memory and --vcores it gets the defaults of nmd.conf (256M, "
-     "1 vcore).",
+     "prints the command's output, kills the container on Ctrl-C (a second Ctrl-C: at once), and returns the command's "
+     "exit status: 128 + N if signal N ended the command, 125 if nmd refused the request. Without --memory and "
+     "--vcores the container gets the defaults of nmd.conf (256M, 1 vcore).",
      run_options, 1, UINT32_MAX, "give a command, such as: nmctl run -m 512M -- make -j4", true,
      false, NM_COMPLETE_COMMAND, nm_run_verb},
     {"exec", NULL, "CONTAINER [--] COMMAND [ARG...]", "run another command in a container",
      "The command runs in the container's cgroup, with its user, working directory and environment. Its use counts as "
-     "the container's, and it is paused and killed with the container. nmctl returns its exit status, as with 'run'. "
-     "With a terminal: nmctl exec -it web bash",
+     "the container's, and the command is paused and killed with the container. nmctl returns its exit status, as "
+     "'run' does. With a terminal: nmctl exec -it web bash",
      exec_options, 2, UINT32_MAX, "give a container and a command, such as: nmctl exec web -- ps aux", true, false,
      NM_COMPLETE_CONTAINER, nm_exec_verb},
     {"status", NULL, "", "the node: capacity, use, queue, preemptions", NULL, status_options, 0, 0, NULL,
@@ -165,8 +165,8 @@ const struct nm_verb nm_verbs[] = {
     {"inspect", NULL, "CONTAINER...", "details of a container, as JSON", NULL, NULL, 1, UINT32_MAX, A_CONTAINER, false,
      false, NM_COMPLETE_ANY_CONTAINER, nm_inspect_verb},
     {"wait", NULL, "CONTAINER...", "wait until containers have ended",
-     "Prints how each container ended, and meanwhile on stderr what nmctl waits for and why. Returns the exit status "
-     "of the first one that failed, as 'nmctl run' does, 124 if --timeout has expired, or 0.",
+     "Prints how each container ended. While nmctl waits, it prints on stderr for which containers and why. Returns "
+     "the exit status of the first container that failed, as 'nmctl run' does, 124 if --timeout has expired, or 0.",
      wait_options, 1, UINT32_MAX, A_CONTAINER, false, false, NM_COMPLETE_ANY_CONTAINER, nm_wait_verb},
     {"top", NULL, "", "live table of containers, sorted by use",
      "Keys: q quits; c, m, t, a and n sort by cpu, memory, time, age and name; r reverses the order; / filters; arrows "

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See wait.h. One poll loop handles a call per container, which nmd answers when the container has ended. The code
- * never waits for nmd beyond the deadline, so that an nmd that hangs or has gone doesn't delay the result.
+ * See wait.h. One poll loop handles one call for each container. nmd answers the call when the container has ended. The
+ * code never waits for nmd beyond the deadline, so that an nmd that hangs or is unreachable doesn't delay the result.
  */
 
 #include "nmctl/wait.h"
@@ -17,8 +17,8 @@
 #include "nmctl/message.h"
 #include "util/clock.h"
 
-/* Maximum number of calls at the same time, because nmd limits the connections of all users to half of its descriptors.
- * When a call is answered, the next container gets a call. */
+/* Maximum number of calls at the same time, because nmd limits the connections of all users together to half of its
+ * descriptors. When nmd answers a call, a call for the next container is opened. */
 #define MAX_CALLS 64u
 #define CONNECT_USEC NM_USEC_PER_SEC
 #define LATE_USEC NM_USEC_PER_SEC /* total time after the deadline for querying the final states */
@@ -31,7 +31,7 @@ struct wait {
     uint64_t deadline_usec;
     nm_wait_end_cb_t ended_cb;
     struct nm_progress progress;
-    const struct nm_waited *shown; /* container that the messages are about */
+    const struct nm_waited *shown; /* container that the messages name */
     struct nm_away away;
     int status; /* NM_CTL_OK while nmd can be reached */
 };
@@ -41,7 +41,7 @@ bool nm_wait_has_ended(const json_t *c)
     return nm_streq(nm_json_str(c, "state"), "COMPLETED");
 }
 
-/* Returns the first container that isn't over, or NULL. *ret_n: number of containers that aren't over. */
+/* Returns the first container whose wait isn't over, or NULL. *ret_n: number of such containers. */
 static struct nm_waited *first_left(const struct wait *w, unsigned *ret_n)
 {
     struct nm_waited *first = NULL;
@@ -68,8 +68,8 @@ static void set_over(struct nm_waited *x, int status)
     x->status = status;
 }
 
-/* Notes the end of a container. The message that is kept up to date is erased before the caller prints, and is printed
- * again soon. */
+/* Stores the end of a container. Erases the message that is being updated before the caller prints the end. The message
+ * is printed again soon. */
 static void take_end(struct wait *w, struct nm_waited *x)
 {
     set_over(x, nm_container_exit_status(x->c));
@@ -93,7 +93,7 @@ static void lose(struct wait *w, int r)
         nm_message("%s; see 'nmctl show %s'", goes_on, nm_json_str(first->c, "id"));
 }
 
-/* Opens a call for the container's id, because another container may have its name by now. */
+/* Opens a call that uses the container's id, because another container may have its name by now. */
 static int open_call(const struct wait *w, struct nm_waited *x)
 {
     char target[192];
@@ -158,7 +158,7 @@ static void retry(struct wait *w)
     nm_progress_resume(&w->progress);
 }
 
-/* Prints messages about one container, with the number of the other containers. */
+/* Prints messages about one container, which also contain the number of the other containers. */
 static void show_progress(struct wait *w)
 {
     unsigned n;
@@ -225,7 +225,7 @@ static void round_of(struct wait *w)
             on_answer(w, of[i]);
 }
 
-/* Reports the timeout. fresh: the state is from an answer that nmd has just sent. */
+/* Reports the timeout. fresh: the state comes from an answer that nmd has just sent. */
 static void print_timed_out(const struct nm_waited *x, bool fresh)
 {
     const char *id = nm_json_str(x->c, "id");
@@ -239,7 +239,7 @@ static void print_timed_out(const struct nm_waited *x, bool fresh)
 }
 
 /* Queries the final states of the remaining containers, unless nmd is unreachable or doesn't answer. The message that
- * was kept up to date stays until the next message. */
+ * was being updated remains until the next message is printed. */
 static void give_up(struct wait *w)
 {
     uint64_t until = nm_now_usec() + LATE_USEC;
