@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Carries out --check-config (parts.h). Each part has a check that gives the same messages as its start. All parts are
- * checked, even after an error, so that one run reports every error.
+ * Implements --check-config (parts.h). Each part of nmd has a check that gives the same messages as its start. All
+ * parts are checked, even after an error, so that one run reports every error.
  */
 
 #include <stdio.h>
@@ -13,7 +13,8 @@
 #include "nmd/parts.h"
 #include "util/error.h"
 
-/* Sets *ret to `dir`, or to NULL if `dir` is refused. Its contents are then not checked, as they can't be used. */
+/* Sets *ret to `dir`, or to NULL if `dir` is refused. The contents of a refused directory aren't checked, because nmd
+ * can't use them. */
 static int check_dir(const char *what, const char *dir, const char **ret)
 {
     _cleanup_free_ char *message = NULL;
@@ -31,7 +32,8 @@ static bool is_below(const char *path, const char *dir)
     return strncmp(path, dir, n) == 0 && path[n] == '/';
 }
 
-/* Accepts ports and directories that are in use if another nmd runs with this state directory. */
+/* Checks the part for YARN. Accepts ports and directories that are in use if another nmd runs with this state
+ * directory. */
 static int check_yarn(struct nm_daemon *d, sd_event *event, const struct nm_daemon_options *o,
                       const struct nm_config *config)
 {
@@ -43,8 +45,8 @@ static int check_yarn(struct nm_daemon *d, sd_event *event, const struct nm_daem
     return nm_daemon_refuse(NM_DAEMON_NO_NODE, r, message);
 }
 
-/* Warns if the host lacks something that a node of the cluster needs, but without which nmd still starts. Does so only
- * for an nmd with the default configuration and state directory, or for the host that --root names. */
+/* Warns if the host lacks a feature that a node of the cluster needs, but without which nmd still starts. Checks this
+ * only for an nmd with the default configuration and state directory, or for the host that --root names. */
 static int check_host(const struct nm_daemon *d, const struct nm_daemon_options *o, const struct nm_config *c)
 {
     const bool of_host = geteuid() == 0 && !o->config_given && !o->state_given &&
@@ -57,8 +59,8 @@ static int check_host(const struct nm_daemon *d, const struct nm_daemon_options 
     return nm_yarn_setup_check(&p, d->yarn_settings);
 }
 
-/* Checks nmd's configuration and the cluster's, and continues after an error. *ret is nmd's configuration, with
- * defaults from the cluster's. */
+/* Checks nmd's configuration and the cluster's configuration, and continues after an error. *ret is nmd's
+ * configuration, with defaults from the cluster's configuration. */
 static int check_files(struct nm_daemon *d, const struct nm_daemon_options *o, struct nm_config **ret)
 {
     _cleanup_(nm_config_freep) struct nm_config *alone = NULL;
@@ -84,7 +86,7 @@ static int check_files(struct nm_daemon *d, const struct nm_daemon_options *o, s
     return NM_MIN(r, also);
 }
 
-/* state_dir: NULL if the directory was refused. */
+/* Checks the manager. state_dir: NULL if the directory was refused. */
 static int check_manager(struct nm_daemon *d, sd_event *event, const struct nm_daemon_options *o,
                          struct nm_config *config, const char *state_dir)
 {
@@ -99,7 +101,7 @@ static int check_manager(struct nm_daemon *d, sd_event *event, const struct nm_d
 }
 
 /* Makes the same checks as nm_daemon_start(), in the same order and with the same messages, but continues after a
- * failure. Creates and starts nothing, and keeps no lock. */
+ * failure. Creates and starts nothing, and holds no lock afterwards. */
 static int check_start(struct nm_daemon *d, sd_event *event, const struct nm_daemon_options *o)
 {
     _cleanup_(nm_config_freep) struct nm_config *config = NULL;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Finds and kills children of an earlier nmd that have not executed their program. A shim is created in its
+ * Finds and kills children of an earlier nmd that have not executed their program. nmd creates a shim in its
  * container's cgroup. If the cgroup is frozen at that time, or another process stops the shim before its execve(), the
- * shim stays a copy of nmd with all of nmd's descriptors, since O_CLOEXEC closes them only at execve(). The copy keeps
- * the sockets open when nmd has ended, so the next nmd could bind neither its ports nor its socket. The copy has not
- * run any part of the command, so it can be killed.
+ * shim stays a copy of nmd with all of nmd's descriptors, because O_CLOEXEC closes them only at execve(). The copy
+ * keeps the sockets open after nmd has ended, so the next nmd could bind neither its ports nor its socket. The copy has
+ * not run any part of the command, so it can be killed.
  *
- * A process is such a copy if it has nmd's user as real, effective and saved user, so that a user of nmd can't imitate
- * one; if it has not executed a program since its fork(), which the kernel shows as PF_FORKNOEXEC; and if it has one of
- * nmd's lock files open, which this nmd has locked, so that only a child of an earlier nmd can have it open. Program
- * file, cgroup and command line are not compared, because an upgrade or an option may have changed them.
+ * A process is such a copy if all of the following is true. It has nmd's user as real, effective and saved user, so
+ * that another user can't imitate a copy. It has not executed a program since its fork(), which the kernel shows as
+ * PF_FORKNOEXEC. It has one of nmd's lock files open; this nmd has locked these files, so only a child of an earlier
+ * nmd can have them open. Program file, cgroup and command line aren't compared, because an upgrade or an option may
+ * have changed them.
  */
 
 #include "nmd/instance.h"
@@ -32,7 +33,7 @@
 
 #define END_MSEC 2000 /* time for the kernel to end a killed process, even a frozen one */
 #define FORKNOEXEC 0x40U /* PF_FORKNOEXEC of the kernel's include/linux/sched.h */
-/* nmd takes its locks before it opens other files, so their descriptors have low numbers. */
+/* nmd opens its lock files before other files, so the descriptors of lock files have low numbers. */
 #define DESCRIPTORS_MAX 64
 
 struct lock_files {
@@ -48,7 +49,7 @@ static bool is_unexecuted(int proc)
 
     if (nm_read_file_at(proc, "stat", text, sizeof text, NULL) < 0)
         return false;
-    end = strrchr(text, ')'); /* the command's name before it may contain any character */
+    end = strrchr(text, ')'); /* the name of the command precedes the ')' and may contain any character */
     return end && sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && (flags & FORKNOEXEC);
 }
 
@@ -65,7 +66,8 @@ static bool is_of_own_user(int proc)
            effective == geteuid() && saved == geteuid();
 }
 
-/* Compares the paths of descriptors without a stat() of the files, because a file on a network may not respond. */
+/* Compares the paths of descriptors instead of calling stat() on the files, because a file on a network may not
+ * respond. */
 static bool has_open(int proc, const struct lock_files *locks)
 {
     _cleanup_closedir_ DIR *dir = NULL;
@@ -90,7 +92,8 @@ static bool has_open(int proc, const struct lock_files *locks)
 
 static void end(int proc, pid_t pid)
 {
-    /* if the process still has its directory in /proc, the pidfd is for this process and not for a later one */
+    /* the process still exists in /proc, so the pidfd is for this process and not for a later process with the same
+     * pid */
     _cleanup_close_ int pidfd = pidfd_open(pid, 0);
     struct pollfd p = {.fd = pidfd, .events = POLLIN};
 

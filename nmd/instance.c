@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See instance.h. The lock of a directory is a file in it, and the lock of the socket is a file beside it. The lock of
- * the slice is a file with the slice's name, in a directory that depends only on the user and not on any option. The
- * slice's cgroup directory is not locked itself, because any user who may read it could lock it, and because systemd
- * removes the directory of an empty slice.
+ * See instance.h. The lock of a directory is a file in the directory. The lock of the socket is a file beside the
+ * socket. The lock of the slice is a file with the slice's name, in a directory that depends only on the user and not
+ * on any option. The slice's cgroup directory itself isn't locked, because any user who may read the directory could
+ * lock it, and because systemd removes the directory of an empty slice.
  */
 
 #include "nmd/instance.h"
@@ -26,7 +26,7 @@ static int refuse_dir(const char *what, const char *path, int r, char **ret_mess
     return r < 0 ? nm_fail(ret_message, r, "the %s directory %s can't be created: %s", what, path, strerror(-r)) : 0;
 }
 
-/* Takes the lock. If another nmd holds it, logs that and waits, because that nmd may be about to end. */
+/* Takes the lock. If another nmd holds the lock, logs this and waits, because the other nmd may be about to end. */
 static int take(const char *path, const char *what, const char *name, pid_t *ret_holder)
 {
     char buf[NM_LOCKFILE_HOLDER_SIZE];
@@ -39,7 +39,8 @@ static int take(const char *path, const char *what, const char *name, pid_t *ret
     return nm_lockfile_take(path, LOCK_WAIT_USEC, ret_holder);
 }
 
-/* Locks the file. `what` and `name` are the locked object, and `way_out` is the advice in the message of a refusal. */
+/* Locks the file. `what` and `name` describe the locked object, and `way_out` is the advice in the message of a
+ * refusal. */
 static int lock_file(const char *path, const char *what, const char *name, const char *way_out, char **ret_message)
 {
     char buf[NM_LOCKFILE_HOLDER_SIZE];
@@ -71,7 +72,7 @@ static int lock_state(const char *dir, char **ret_message)
                  : lock_in_dir(dir, "state directory", "give this one its own with --state-dir", ret_message);
 }
 
-/* Creates a directory that other users can pass to reach the socket, independent of nmd's umask. */
+/* Creates a directory that other users can search to reach the socket, independent of nmd's umask. */
 static int make_passable(const char *path)
 {
     mode_t mask = umask(022);

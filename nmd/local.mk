@@ -1,4 +1,4 @@
-# nmd/: the daemon, which puts all folders together.
+# nmd/: the daemon, which links the code of all folders.
 noinst_LIBRARIES += libnm-daemon.a
 libnm_daemon_a_SOURCES = \
 	%D%/check-config.c \
@@ -15,7 +15,7 @@ sbin_PROGRAMS += nmd/nmd
 nmd_nmd_SOURCES = %D%/nmd.c
 nmd_nmd_LDADD = $(daemon_libs)
 
-# nmd looks beside itself for the programs that it starts, and so finds those of its own build.
+# nmd searches its own directory for the programs that it starts, so a build tree uses its own programs.
 started_by_nmd = nmd/nm-shim nmd/nm-localizer nmd/nm-shuffle
 noinst_DATA += $(started_by_nmd)
 CLEANFILES += $(started_by_nmd)

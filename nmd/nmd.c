@@ -2,7 +2,7 @@
 
 /*
  * main() of nmd, the only program that uses every folder. nmd exits when its event loop ends. Containers keep running
- * after that.
+ * afterwards.
  */
 
 #include <sched.h>
@@ -33,22 +33,23 @@ static void raise_file_limit(void)
 }
 
 /* Raises nmd's priority, so that nmd gets CPU time on an overloaded node. Children don't inherit the priority:
- * SCHED_RESET_ON_FORK resets it in each child, whether it was raised here or by the unit's Nice=. The flag is refused
- * under RestrictRealtime=, and nm-shim then resets its priority itself. nmd also works without a raised priority, so
- * errors are ignored. */
+ * SCHED_RESET_ON_FORK resets the priority in each child, no matter whether nmd or the unit's Nice= raised it. The
+ * kernel refuses this flag under RestrictRealtime=; in this case nm-shim resets its own priority. nmd also works
+ * without a raised priority, so errors are ignored. */
 static void raise_priority(void)
 {
     const struct sched_param zero = {0};
 
     (void)sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &zero);
     (void)setpriority(PRIO_PROCESS, 0, -10);
-    /* With autogroups, nice values apply only within a session. If nmd leads its session, raise that as a whole. */
+    /* With autogroups, nice values apply only within a session. If nmd is the leader of its session, raise the priority
+     * of the whole session. */
     if (getsid(0) == getpid())
         (void)nm_write_file_at(AT_FDCWD, "/proc/self/autogroup", "-10");
 }
 
-/* Logs the features that this kernel or host does not offer. A later reader of the log can't query the status that nmd
- * had at this time. */
+/* Logs the features that this kernel or host doesn't offer. The log needs them, because the status that nmd had at this
+ * time can't be queried later. */
 static void tell_limits(struct nm_manager *m)
 {
     struct nm_status s;
@@ -58,7 +59,8 @@ static void tell_limits(struct nm_manager *m)
         nm_notice("limits: %s", s.notes[i]);
 }
 
-/* Sends READY=1 after all parts have started, so that nmd answers the units that are ordered after it. */
+/* Sends READY=1 after all parts have started, so that nmd already answers when systemd starts the units that are
+ * ordered after nmd. */
 static int run(struct nm_daemon *d, sd_event *event, const struct nm_daemon_options *o)
 {
     int r;
@@ -95,7 +97,8 @@ int main(int argc, char **argv)
     int r;
 
     nm_inherited_reset();
-    (void)signal(SIGXFSZ, SIG_IGN); /* at the limit on file size, write() fails with EFBIG instead of ending nmd */
+    (void)signal(SIGXFSZ, SIG_IGN); /* at the limit on file size, write() fails with EFBIG instead of ending nmd by a
+                                       signal */
     nm_log_init(NM_LOG_AUTO);
     r = nm_daemon_parse_argv(argc, argv, &o);
     if (r != 0)
@@ -104,7 +107,8 @@ int main(int argc, char **argv)
         return exit_status(nm_yarn_setup_run(&o.setup, o.config, o.state_dir, nm_instance_holder,
                                              nm_daemon_warn_of_yarn));
     nm_daemon_fill_defaults(&paths, &o);
-    if (sd_listen_fds(1) >= 1) /* also unsets the variables, so this must be the only call */
+    if (sd_listen_fds(1) >= 1) /* sd_listen_fds(1) also unsets the environment variables, so it can be called only
+                                  once */
         o.listen_fd = SD_LISTEN_FDS_START;
     (void)umask(077);
     r = sd_event_default(&event);

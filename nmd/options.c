@@ -57,7 +57,7 @@ static int take_backend(void *at, char *value, const struct nm_option *o)
     return -EINVAL;
 }
 
-/* Sets the level at once, so that it applies to messages about later options. */
+/* Sets the log level immediately, so that it applies to messages about later options. */
 static int take_log_level(void *at, char *value, const struct nm_option *o)
 {
     int level, r = nm_log_level_from_string(value, &level);
@@ -72,7 +72,7 @@ static bool slice_is_valid(const char *s)
 {
     size_t n = strlen(s);
 
-    /* systemd interprets '-' in a slice's name as nesting. */
+    /* systemd interprets '-' in the name of a slice as nesting. */
     return n > 6 && n < 64 && nm_streq(s + n - 6, ".slice") &&
            strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == n - 6;
 }
@@ -127,8 +127,9 @@ int nm_daemon_parse_argv(int argc, char **argv, struct nm_daemon_options *o)
 
 /* ---- default paths --------------------------------------------------------------------------- */
 
-/* Returns the option if it is given. Otherwise returns the system's directory for root, and for other users one below
- * the user's directory that the environment variable names, or a name with the uid below `fallback`. */
+/* Returns the option's value if the option is given. Otherwise returns the system's directory for root. For other users
+ * returns a directory below the user's directory that the environment variable names, or a directory with the uid in
+ * its name below `fallback`. */
 static const char *fill_path(char buf[static PATH_MAX], const char *given, const char *root_default,
                              const char *variable, const char *fallback)
 {
@@ -145,7 +146,8 @@ static const char *fill_path(char buf[static PATH_MAX], const char *given, const
     return buf;
 }
 
-/* Looks beside nmd first, where a build tree has links to its other programs, then in the installation directory. */
+/* Searches the directory of nmd's program file first, where a build tree has links to the other programs, and then the
+ * installation directory. */
 const char *nm_daemon_find_program(const char *name, char buf[static PATH_MAX])
 {
     ssize_t n = readlink("/proc/self/exe", buf, PATH_MAX - 1);

@@ -26,12 +26,12 @@ struct nm_daemon_options {
  * after --help or --version, or -EINVAL after a message. */
 int nm_daemon_parse_argv(int argc, char **argv, struct nm_daemon_options *o);
 
-/* Holds the defaults that depend on the user and on where nmd is installed. */
+/* Buffers for the defaults that depend on the user and on the place where nmd is installed. */
 struct nm_daemon_paths {
     char state_dir[PATH_MAX], runtime_dir[PATH_MAX], shim[PATH_MAX], socket[PATH_MAX];
 };
 
-/* Sets the options that are not given. They point into `paths`, which must last as long. */
+/* Sets the options that aren't given. Their values point into `paths`, which must be valid as long as the options. */
 void nm_daemon_fill_defaults(struct nm_daemon_paths *paths, struct nm_daemon_options *o);
 /* Stores the path of another program of nmd, such as "nm-localizer", in `buf` and returns it. The program may be
  * missing. */
@@ -53,19 +53,19 @@ struct nm_manager_params nm_daemon_manager_params(struct nm_daemon *d, sd_event 
                                                   const struct nm_daemon_options *o, struct nm_config *config);
 struct nm_local_server_params nm_daemon_server_params(const struct nm_daemon_options *o, const struct nm_config *c);
 
-/* Holds values to which the parameters of nm_daemon_yarn_params() point. */
+/* Buffers to which the parameters of nm_daemon_yarn_params() point. */
 struct nm_daemon_yarn_buffers {
     char localizer[PATH_MAX], shuffle[PATH_MAX];
     struct sockaddr_storage http;
 };
 
-/* config: NULL at a start, where the server knows its address. --check-config starts no server, so it passes the
- * configuration. */
+/* Returns the parameters of the part for YARN. config: NULL at a start, because the server then knows its address.
+ * --check-config starts no server, so it passes the configuration. */
 struct nm_yarn_params nm_daemon_yarn_params(struct nm_daemon *d, sd_event *event, const struct nm_daemon_options *o,
                                             const struct nm_config *config, struct nm_daemon_yarn_buffers *buffers);
 
-/* Checks whether the server could start, and logs each reason against it. beside_another: another nmd may listen on
- * the socket. */
+/* Checks whether the server could start, and logs each reason why it could not. beside_another: another nmd may listen
+ * on the socket. */
 int nm_daemon_check_server(const struct nm_daemon_options *o, const struct nm_config *c, bool beside_another);
 
 /* ---- messages -------------------------------------------------------------------------------- */
@@ -75,10 +75,10 @@ int nm_daemon_check_server(const struct nm_daemon_options *o, const struct nm_co
 #define NM_DAEMON_NO_NODE "can't be a node of a YARN cluster"
 #define NM_DAEMON_NO_CONFIG "the configuration is refused"
 
-/* If r is negative, logs each line of the message with the prefix `what`, one of the above. Without a message, logs
- * strerror() of r. Returns r. */
+/* Logs an error if r is negative: each line of the message with the prefix `what`, one of the strings above. Without a
+ * message, logs strerror() of r. Returns r. */
 int nm_daemon_refuse(const char *what, int r, const char *message);
-/* Log a sentence of yarn/. */
+/* Logs a sentence from yarn/. */
 void nm_daemon_tell_yarn(int level, const char *sentence);
 void nm_daemon_warn_of_yarn(const char *sentence, void *userdata);
 
@@ -90,6 +90,6 @@ int nm_daemon_start(struct nm_daemon *d, sd_event *event, const struct nm_daemon
 
 /* ---- check-config.c -------------------------------------------------------------------------- */
 
-/* Carries out --check-config: logs each error for which nmd would refuse to start on this node and returns a negative
- * value, or prints that the configuration is fine. Creates and starts nothing, and keeps no lock. */
+/* Implements --check-config. If nmd would refuse to start on this node, logs each error and returns a negative value.
+ * Otherwise prints that the configuration is valid. Creates and starts nothing, and holds no lock afterwards. */
 int nm_daemon_check_config(struct nm_daemon *d, sd_event *event, const struct nm_daemon_options *o);

@@ -2,7 +2,7 @@
 
 /*
  * Starts the parts (parts.h), and handles the signals of nmd. Each step logs the reason of its failure with a prefix
- * that names the failed action: to start, to open the local interface, or to be a node of a cluster.
+ * that names the failed action: starting, opening the local interface, or joining a cluster.
  */
 
 #include <errno.h>
@@ -19,8 +19,8 @@
 #include "util/error.h"
 #include "util/log.h"
 
-/* Warns if the socket's mode admits all users and the directory's mode does not. The mode of an existing directory is
- * not changed. */
+/* Warns if the socket's mode allows all users to connect, but the mode of its directory doesn't. The mode of an
+ * existing directory isn't changed. */
 static void check_way_to_socket(const struct nm_daemon_options *o, mode_t socket_mode)
 {
     _cleanup_free_ char *dir = strdup(o->socket);
@@ -58,8 +58,8 @@ static int load_yarn(struct nm_daemon *d, const struct nm_daemon_options *o, con
     return nm_daemon_refuse(NM_DAEMON_NO_NODE, r, message);
 }
 
-/* Loads nmd.conf, which can name a cluster's configuration. Values of nmd.conf take precedence over those of the
- * cluster, so nmd.conf is then loaded again with the cluster's values as defaults. */
+/* Loads nmd.conf, which can name a cluster's configuration. Values of nmd.conf take precedence over values of the
+ * cluster. Therefore nmd.conf is loaded a second time, with the cluster's values as defaults. */
 static int load_config(struct nm_daemon *d, const struct nm_daemon_options *o, struct nm_config **ret)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = NULL;
@@ -100,8 +100,8 @@ static int make_server(struct nm_daemon *d, sd_event *event, const struct nm_dae
     return nm_daemon_refuse(NM_DAEMON_NO_SERVER, r, message);
 }
 
-/* Creates the node of the cluster, if one is configured, and lets the server answer at the addresses of the node's web
- * services. */
+/* Creates the node of the cluster, if a cluster is configured. The server then also answers at the addresses of the
+ * node's web services. */
 static int join_yarn(struct nm_daemon *d, sd_event *event, const struct nm_daemon_options *o)
 {
     struct nm_daemon_yarn_buffers buffers;
@@ -116,7 +116,8 @@ static int join_yarn(struct nm_daemon *d, sd_event *event, const struct nm_daemo
     return nm_daemon_refuse(NM_DAEMON_NO_SERVER, r, NULL);
 }
 
-/* Starts the trace of --record before the node joins a cluster, so that it contains all of the cluster's containers. */
+/* Starts the trace of --record before the node joins a cluster, so that the trace contains all of the cluster's
+ * containers. */
 static int record(struct nm_daemon *d, const struct nm_daemon_options *o)
 {
     _cleanup_free_ char *message = NULL;
@@ -136,9 +137,9 @@ static struct nm_instance instance_of(const struct nm_daemon_options *o)
         .state_dir = o->state_dir, .runtime_dir = o->runtime_dir, .slice = o->slice, .socket = o->socket};
 }
 
-/* Locks the socket, then checks whether any program listens on it, also one without nmd's lock. If the lock fails with
- * another error than -EBUSY, nm_daemon_check_server() usually logs a more specific reason. A socket that systemd passed
- * is not locked, because it belongs to systemd. */
+/* Locks the socket, then checks whether any program listens on it, which may be a program without nmd's lock. If the
+ * lock fails with an error other than -EBUSY, nm_daemon_check_server() usually logs a more specific reason. A socket
+ * that systemd passed isn't locked, because it belongs to systemd. */
 static int lock_socket(const struct nm_daemon_options *o, const struct nm_config *c)
 {
     _cleanup_free_ char *message = NULL, *listened = NULL;
@@ -153,7 +154,7 @@ static int lock_socket(const struct nm_daemon_options *o, const struct nm_config
     return nm_daemon_refuse(NM_DAEMON_NO_SERVER, r, listened);
 }
 
-/* Locks everything that only one nmd may use, and kills children that an earlier nmd left. */
+/* Locks everything that only one nmd may use, and kills the remaining children of an earlier nmd. */
 static int lock_all(struct nm_daemon *d, const struct nm_daemon_options *o, const struct nm_config *c)
 {
     const struct nm_instance i = instance_of(o);
@@ -170,7 +171,7 @@ static int lock_all(struct nm_daemon *d, const struct nm_daemon_options *o, cons
     return nm_daemon_refuse(NM_DAEMON_NO_NODE, r, dirs);
 }
 
-/* systemd shows the unit as reloading from RELOADING=1 to READY=1. */
+/* Reloads the configuration. systemd shows the unit as reloading between RELOADING=1 and READY=1. */
 static int on_hup(sd_event_source *s, const struct signalfd_siginfo *si, void *userdata)
 {
     struct nm_daemon *d = userdata;
@@ -179,7 +180,8 @@ static int on_hup(sd_event_source *s, const struct signalfd_siginfo *si, void *u
     (void)s, (void)si;
     (void)sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu",
                      (unsigned long long)nm_clock_usec(CLOCK_MONOTONIC));
-    (void)nm_manager_reload(d->manager, &problem); /* on failure, logs the reason and keeps the settings */
+    (void)nm_manager_reload(d->manager, &problem); /* on failure, the manager logs the reason and keeps the old
+                                                      settings */
     (void)sd_notify(0, "READY=1");
     return 0;
 }
@@ -189,7 +191,7 @@ static void leave_loop(void *userdata)
     (void)sd_event_exit(userdata, 0);
 }
 
-/* Ends nmd after SIGTERM or SIGINT, at once or when the node has unregistered from its cluster. */
+/* Ends nmd after SIGTERM or SIGINT, either immediately or when the node has unregistered from its cluster. */
 static int on_term(sd_event_source *s, const struct signalfd_siginfo *si, void *userdata)
 {
     struct nm_daemon *d = userdata;
@@ -202,8 +204,8 @@ static int on_term(sd_event_source *s, const struct signalfd_siginfo *si, void *
     return 0;
 }
 
-/* Blocks SIGHUP, which reads the configuration again, and SIGTERM and SIGINT, which end the event loop, and lets the
- * event loop receive them. Blocks SIGCHLD, too, because nmd watches its children through pidfds, and the signal would
+/* Blocks SIGHUP, which reloads the configuration, and SIGTERM and SIGINT, which end the event loop. The event loop
+ * receives these signals. Also blocks SIGCHLD, because nmd watches its children through pidfds, and the signal would
  * interrupt system calls. Ignores SIGPIPE, so that write() returns an error if a client has closed its connection. */
 static int watch_signals(sd_event *event, struct nm_daemon *d)
 {
@@ -223,8 +225,9 @@ static int watch_signals(sd_event *event, struct nm_daemon *d)
     return r < 0 ? r : sd_event_add_signal(event, NULL, SIGHUP, on_hup, d);
 }
 
-/* Takes the locks before all steps that a second nmd could disturb. Opens the local interface after the manager, which
- * answers the requests. Starts the rounds last, so that no decision is made before all parts exist. */
+/* Takes the locks before all steps that a second nmd could disturb. Opens the local interface after the manager has
+ * been created, because the manager answers the requests. Starts the rounds last, so that no decision is made before
+ * all parts exist. */
 int nm_daemon_start(struct nm_daemon *d, sd_event *event, const struct nm_daemon_options *o)
 {
     _cleanup_(nm_config_freep) struct nm_config *config = NULL;

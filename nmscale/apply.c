@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See apply.h. Every refresh is graceful: a plain -refreshNodes would forcibly decommission all nodes that are under
- * way, also those that others have excluded. Without --force-after the ResourceManager has no time-out: it waits for
- * containers and for running applications with data on the node. This file has a time-out of its own, after which the
- * nodes are put back.
+ * See apply.h. Every refresh is graceful. A plain -refreshNodes would forcibly decommission all nodes whose graceful
+ * decommissioning is in progress, also nodes that an administrator or another program has excluded. Without
+ * --force-after the ResourceManager has no time-out: it waits for containers and for running applications with data on
+ * the node. This file therefore has its own time-out, after which the nodes are put back.
  */
 
 #include "nmscale/apply.h"
@@ -21,13 +21,14 @@
 #include "util/parse.h"
 
 #define RMADMIN_USEC (120 * NM_USEC_PER_SEC)  /* a JVM on a busy host, and Hadoop's own attempts to connect */
-#define TAKEN_UP_USEC (60 * NM_USEC_PER_SEC)  /* after rmadmin has returned, the state changes within moments */
+#define TAKEN_UP_USEC (60 * NM_USEC_PER_SEC)  /* after rmadmin has exited, the ResourceManager changes the state within
+                                                 moments */
 #define PUT_BACK_USEC (60 * NM_USEC_PER_SEC)
-/* Number of rmadmin runs to put nodes back: a failed run leaves the nodes excluded. Each run makes its own attempts to
- * connect, for minutes with Hadoop's default configuration, so few runs are enough. */
+/* Number of rmadmin runs to put nodes back, because a failed run leaves the nodes excluded. Few runs are enough: each
+ * run itself tries to connect for minutes with Hadoop's default configuration. */
 #define TRIES 3
 
-/* Sleeps in steps, because a signal that arrives just before a sleep doesn't wake it. */
+/* Sleeps in short steps, because a signal that arrives just before a sleep doesn't interrupt the sleep. */
 void nm_scale_sleep(const volatile bool *stop, uint64_t usec)
 {
     uint64_t end = nm_now_usec() + usec, now;
@@ -40,7 +41,8 @@ void nm_scale_sleep(const volatile bool *stop, uint64_t usec)
     }
 }
 
-/* Sets the result's exit status and reason. The first reason is kept; its consequences are printed as progress. */
+/* Sets the result's exit status and reason. Only the first reason is stored. Later reasons are consequences of the
+ * first one and are printed as progress. */
 nm_printf(3, 4) static void end(struct nm_scale_result *res, enum nm_scale_exit exit, const char *format, ...)
 {
     va_list ap;
@@ -53,8 +55,8 @@ nm_printf(3, 4) static void end(struct nm_scale_result *res, enum nm_scale_exit 
     va_end(ap);
 }
 
-/* Runs rmadmin. With -server the ResourceManager tracks the nodes, also after rmadmin has ended; with -client rmadmin
- * itself would wait, and decommission by force in the end. */
+/* Runs rmadmin. With -server the ResourceManager tracks the nodes, also after rmadmin has exited. With -client rmadmin
+ * itself would wait, and finally decommission by force. */
 static int refresh(const struct nm_scale_apply *a, char **ret_message)
 {
     uint64_t force_usec = a->options->force_after_usec;
@@ -69,8 +71,8 @@ static int refresh(const struct nm_scale_apply *a, char **ret_message)
     return nm_scale_command(a->options->rmadmin, more, RMADMIN_USEC, ret_message);
 }
 
-/* Writes the exclude file. A new file is readable for all, since the ResourceManager seldom has the account that runs
- * nmscale. */
+/* Writes the exclude file. A new file is readable for all users, because the ResourceManager seldom runs under the
+ * account that runs nmscale. */
 static int write_exclude(const struct nm_scale_apply *a, const char *text, char **ret_message)
 {
     const char *path = a->options->exclude_file;
@@ -79,8 +81,9 @@ static int write_exclude(const struct nm_scale_apply *a, const char *text, char 
     return r < 0 ? nm_fail(ret_message, r, "%s can't be written: %s", path, strerror(-r)) : 0;
 }
 
-/* Returns the target's state. A decommissioned node may have another id: after a restart the ResourceManager knows the
- * host only. A node that isn't listed has no known state, because the ResourceManager may just have restarted. */
+/* Returns the target's state. A decommissioned node may have another id, because the ResourceManager knows only the
+ * host after a restart. A node that isn't listed has no known state, because the ResourceManager may have restarted
+ * shortly before. */
 static const char *state_of(const struct nm_scale_model *m, const struct nm_scale_target *t)
 {
     const struct nm_scale_node *node = nm_scale_find_node(m, t->id);
@@ -91,14 +94,15 @@ static const char *state_of(const struct nm_scale_model *m, const struct nm_scal
     return node ? node->state : "";
 }
 
-/* Returns whether the node is decommissioned. A NodeManager that shuts down may sign off or fall silent, so it may also
- * be SHUTDOWN or LOST. */
+/* Returns whether the node is decommissioned. The states SHUTDOWN and LOST count too, because a NodeManager that shuts
+ * down may unregister or stop sending heartbeats. */
 static bool is_gone(const char *state)
 {
     return nm_streq(state, "DECOMMISSIONED") || nm_streq(state, "SHUTDOWN") || nm_streq(state, "LOST");
 }
 
-/* Marks decommissioned targets. Returns how many still wait, and in *ret_idle how many of these haven't begun. */
+/* Marks decommissioned targets. Returns the number of targets that are still waiting, and in *ret_idle the number of
+ * these whose decommissioning hasn't begun. */
 static size_t look_at_targets(const struct nm_scale_model *m, struct nm_scale_result *res, size_t *ret_idle)
 {
     size_t waiting = 0;
@@ -121,7 +125,7 @@ static size_t look_at_targets(const struct nm_scale_model *m, struct nm_scale_re
     return waiting;
 }
 
-/* Returns whether demand has returned. Without memory for the list it returns false; the time-out still applies. */
+/* Returns whether demand has returned. Returns false if no memory is left for the list; the time-out still applies. */
 static bool demand_is_back(const struct nm_scale_model *m, const struct nm_scale_result *res)
 {
     _cleanup_free_ struct nm_scale_capacity *theirs = calloc(res->n + 1, sizeof *theirs);
@@ -136,26 +140,27 @@ static bool demand_is_back(const struct nm_scale_model *m, const struct nm_scale
     return n > 0 && nm_scale_demand_is_back(m, theirs, n);
 }
 
-/* State that is kept between two looks. */
+/* State that is kept between two polls of the ResourceManager. */
 struct waiting {
     uint64_t begun_usec;
-    bool wanted; /* the previous look saw that demand had returned */
+    bool wanted; /* the previous poll found that demand had returned */
     size_t n, idle;
 };
 
 /*
- * Returns whether the ResourceManager has ended, or is no longer active. A ResourceManager that starts or takes over
- * forcibly decommissions all hosts on the exclude file, with their running containers, and keeps no list of graceful
- * ones. So nmscale removes the hosts from the file before that if possible: a start takes seconds, and nmscale looks
- * once per --poll interval. A ResourceManager that is slow or unreachable is waited for, because it may not have ended.
+ * Returns whether the ResourceManager has ended, or is no longer active. A ResourceManager that starts or becomes
+ * active forcibly decommissions all hosts in the exclude file, with their running containers. It doesn't store which
+ * hosts were being decommissioned gracefully. nmscale therefore removes the hosts from the file before that, if
+ * possible: a start takes seconds, and nmscale polls once per --poll interval. If the ResourceManager is slow or
+ * unreachable, nmscale waits, because the ResourceManager may not have ended.
  */
 static bool is_gone_itself(int r)
 {
     return r == -ECONNREFUSED || r == -ELOOP;
 }
 
-/* Makes one look. Demand counts when two consecutive looks see it, because new requests normally wait for a heartbeat,
- * too. A ResourceManager that doesn't answer is waited for until the time is up. */
+/* Polls once. Demand counts as returned when two consecutive polls find it, because even new requests normally wait for
+ * a heartbeat. If the ResourceManager doesn't answer, nmscale waits until the time-out. */
 static void watch_once(const struct nm_scale_apply *a, struct nm_scale_result *res, struct waiting *w)
 {
     _cleanup_(nm_scale_model_done) struct nm_scale_model m = {0};
@@ -172,8 +177,8 @@ static void watch_once(const struct nm_scale_apply *a, struct nm_scale_result *r
     if (*a->stop)
         end(res, NM_SCALE_INTERRUPTED, "interrupted");
     else if (is_gone_itself(r))
-        end(res, NM_SCALE_PUT_BACK, "the ResourceManager is gone, and its successor would decommission the nodes by "
-                                    "force");
+        end(res, NM_SCALE_PUT_BACK, "the ResourceManager has ended or is no longer active, and the next one would "
+                                    "decommission the nodes by force");
     else if (r >= 0 && w->n > 0 && demand_is_back(&m, res) && w->wanted)
         end(res, NM_SCALE_DEMAND_BACK, "containers wait, and the other nodes have no room for them");
     else if (r >= 0 && w->n > 0 && w->n == w->idle && passed > NM_MIN(TAKEN_UP_USEC, a->options->timeout_usec))
@@ -188,8 +193,8 @@ static void watch_once(const struct nm_scale_apply *a, struct nm_scale_result *r
     w->wanted = r >= 0 && demand_is_back(&m, res);
 }
 
-/* Watches the targets. The first look is made at once: empty nodes are decommissioned with their next heartbeat, within
- * a second. */
+/* Watches the targets. The first poll is made immediately, because empty nodes are decommissioned with their next
+ * heartbeat, within a second. */
 static void watch(const struct nm_scale_apply *a, struct nm_scale_result *res)
 {
     struct waiting w = {.begun_usec = nm_now_usec(), .n = res->n};
@@ -202,8 +207,8 @@ static void watch(const struct nm_scale_apply *a, struct nm_scale_result *res)
     }
 }
 
-/* Removes the waiting hosts from the file. The file is read again, because others may have changed it meanwhile, and
- * their lines stay. */
+/* Removes the waiting hosts from the file. Reads the file again first, because other programs may have changed it
+ * meanwhile, and their lines must be preserved. */
 static int take_off(const struct nm_scale_apply *a, const struct nm_scale_result *res, char **ret_message)
 {
     _cleanup_free_ char *old = NULL, *new = NULL, **hosts = NULL;
@@ -217,7 +222,7 @@ static int take_off(const struct nm_scale_apply *a, const struct nm_scale_result
     return write_exclude(a, new, ret_message);
 }
 
-/* Waits until no target is being decommissioned any more. */
+/* Waits until no target is being decommissioned. */
 static void settle(const struct nm_scale_apply *a, struct nm_scale_result *res)
 {
     uint64_t deadline = nm_now_usec() + PUT_BACK_USEC;
@@ -252,9 +257,9 @@ static void settle(const struct nm_scale_apply *a, struct nm_scale_result *res)
 }
 
 /*
- * Puts the waiting nodes back. They are removed from the file first, since a starting ResourceManager reads it. A
- * failure of rmadmin doesn't matter if the nodes are running in the end, as the ResourceManager reports. Signals don't
- * interrupt this function: a request to end is its cause, or has to wait.
+ * Puts the waiting nodes back. The nodes are first removed from the file, because a ResourceManager that starts reads
+ * the file. A failure of rmadmin is ignored if the ResourceManager finally reports the nodes as running. Signals don't
+ * interrupt this function: a request to end either caused the call or has to wait.
  */
 static void put_back(const struct nm_scale_apply *a, struct nm_scale_result *res)
 {
@@ -306,8 +311,9 @@ void nm_scale_apply(const struct nm_scale_apply *a, const struct nm_scale_model 
         put_back(a, ret);
 }
 
-/* Readmits all hosts, or refuses the whole list: if one name is wrong, the others may be wrong, too. nmscale doesn't
- * check that the NodeManagers return: they were shut down, and the machine's administrator starts them again. */
+/* Readmits all hosts, or refuses the whole list: if one name is wrong, the other names may be wrong too. nmscale
+ * doesn't check that the NodeManagers return. They were shut down, and the machine's administrator starts them
+ * again. */
 int nm_scale_readmit(const struct nm_scale_apply *a, char **ret_message)
 {
     const struct nm_scale_options *o = a->options;

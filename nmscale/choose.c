@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See choose.h. Each node is first judged separately. Then the candidates are counted off in order, as long as enough
- * nodes stay.
+ * See choose.h. Each node is first evaluated separately. Then candidates are selected in order, as long as enough nodes
+ * remain.
  */
 
 #include "nmscale/choose.h"
@@ -12,19 +12,20 @@
 
 #include "util/parse.h"
 
-/* Returns the node's memory. REST reports used and free memory; only newer releases report the total. */
+/* Returns the node's memory as the sum of used and free memory, because only newer releases report the total. */
 static uint64_t capacity_mb(const struct nm_scale_node *n)
 {
     return n->used_mb + n->free_mb;
 }
 
-/* Compares two numbers. A difference of 64 bits doesn't fit the int that qsort() needs. */
+/* Compares two numbers. Doesn't subtract them, because a difference of 64 bits doesn't fit into the int that qsort()
+ * needs. */
 static int compare_u64(uint64_t a, uint64_t b)
 {
     return a < b ? -1 : a > b;
 }
 
-/* Compares verdicts. since_msec 0 means "not Low", and sorts last. */
+/* Compares verdicts. since_msec 0 means "not Low", and is sorted to the end. */
 static int compare_verdicts(const void *pa, const void *pb)
 {
     const struct nm_scale_verdict *a = pa, *b = pb;
@@ -39,8 +40,8 @@ static int compare_verdicts(const void *pa, const void *pb)
     return c != 0 ? c : strcmp(a->node->id, b->node->id);
 }
 
-/* Judges by the NodeManager's answer alone, if the NodeManager has answered, since the node knows its data. The node
- * may still list ended applications, which are ignored. */
+/* If the NodeManager has answered, evaluates only its answer, because the node knows its own data. The node may still
+ * list ended applications, which are ignored. */
 static enum nm_scale_reason told_by_node(const struct nm_scale_memory *memory, const struct nm_scale_answer *answer,
                                          const char **ret_app)
 {
@@ -57,7 +58,8 @@ static enum nm_scale_reason told_by_node(const struct nm_scale_memory *memory, c
     return NM_SCALE_GIVE;
 }
 
-/* Judges by the memory. A certain finding precedes a possible one, so that the sentence names the certain one. */
+/* Evaluates the node by the memory (memory.h). A certain finding takes precedence over a possible finding, so that the
+ * sentence names the certain one. */
 static enum nm_scale_reason seen_on_node(const struct nm_scale_memory *memory, const struct nm_scale_node *n,
                                          const struct nm_scale_rules *rules, const char **ret_app)
 {
@@ -74,20 +76,21 @@ static enum nm_scale_reason seen_on_node(const struct nm_scale_memory *memory, c
     return NM_SCALE_GIVE;
 }
 
-/* Compares hosts, for an index in which equal hosts are neighbours. */
+/* Compares hosts, for an index in which entries with the same host are neighbours. */
 static int compare_hosts(const void *a, const void *b)
 {
     return strcmp((*(const struct nm_scale_node *const *)a)->host, (*(const struct nm_scale_node *const *)b)->host);
 }
 
-/* Returns whether the node exists: a NodeManager that returned on another port leaves its old entry behind as LOST. */
+/* Returns whether the node exists. If a NodeManager returned on another port, its old entry remains in the list as
+ * LOST. */
 static bool is_there(const struct nm_scale_node *n)
 {
     return nm_scale_is_running(n) || nm_streq(n->state, "UNHEALTHY") || nm_streq(n->state, "DECOMMISSIONING");
 }
 
-/* Marks nodes that share a host. It sorts, because comparing each pair would take 200 million comparisons for 20,000
- * nodes. */
+/* Marks nodes that share a host. Sorts the hosts, because comparing each pair would take 200 million comparisons for
+ * 20,000 nodes. */
 static int mark_shared_hosts(const struct nm_scale_model *m, bool **ret)
 {
     _cleanup_free_ const struct nm_scale_node **sorted = calloc(m->n_nodes + 1, sizeof *sorted);
@@ -107,7 +110,8 @@ static int mark_shared_hosts(const struct nm_scale_model *m, bool **ret)
     return 0;
 }
 
-/* Judges a node. The first reason that applies is reported: if a node has to stay anyway, data on it doesn't matter. */
+/* Evaluates a node. Reports the first reason that applies: if a node has to stay anyway, data on the node doesn't
+ * matter. */
 static void judge(const struct nm_scale_model *m, const struct nm_scale_memory *memory,
                   const struct nm_scale_rules *rules, bool shared, struct nm_scale_verdict *v)
 {
@@ -129,7 +133,7 @@ static void judge(const struct nm_scale_model *m, const struct nm_scale_memory *
         v->reason = seen_on_node(memory, n, rules, &v->app);
 }
 
-/* The remaining stock, updated for each node that is given back. */
+/* The remaining nodes and demand, updated for each node that is selected. */
 struct stock {
     const struct nm_scale_model *model;
     const struct nm_scale_rules *rules;
@@ -137,19 +141,19 @@ struct stock {
     uint64_t fits; /* waiting requests that fit on the remaining nodes */
 };
 
-/* Returns how many waiting requests fit on the node, by their mean size, since the metrics have no other size. One huge
- * request among many small ones isn't noticed. */
+/* Returns how many waiting requests fit on the node. Uses the mean size of the requests, because the metrics contain no
+ * other size. A single huge request among many small requests isn't detected. */
 static uint64_t fits_on(const struct stock *s, const struct nm_scale_node *n)
 {
     return nm_scale_fits(&s->model->demand, n->free_mb, n->free_vcores);
 }
 
-/* The rest of a partition without the node in question. */
+/* The remaining nodes of a partition without the node in question. */
 struct rest {
     uint64_t nodes, mb, vcores;
 };
 
-/* Sums the partition up: nodes before `i` that are to be given back don't count, all later ones do. */
+/* Sums up the partition: of the nodes before `i`, only those that stay count; all later nodes count. */
 static struct rest left_with_label(const struct nm_scale_verdict *verdicts, size_t i, size_t n)
 {
     struct rest rest = {0};
@@ -167,8 +171,8 @@ static struct rest left_with_label(const struct nm_scale_verdict *verdicts, size
     return rest;
 }
 
-/* Returns whether waiting requests need the node. Only nodes of the default partition can take the requests that the
- * metrics count. */
+/* Returns whether waiting requests need the node. The requests that the metrics count can run only on nodes of the
+ * default partition. */
 static bool is_wanted(const struct stock *s, const struct nm_scale_node *n)
 {
     uint64_t fits = fits_on(s, n);
@@ -181,7 +185,7 @@ static enum nm_scale_reason count_off(struct stock *s, const struct nm_scale_ver
     const struct nm_scale_node *node = verdicts[i].node;
     struct rest rest = *node->label ? left_with_label(verdicts, i, n) : (struct rest){0};
 
-    /* Demand is checked first: if it keeps a node, lowering --min-nodes would not help. */
+    /* Demand is checked first: if demand keeps a node, a lower --min-nodes would not help. */
     if (*node->label ? nm_scale_is_short(s->model, node->label, rest.mb, rest.vcores) : is_wanted(s, node))
         return NM_SCALE_DEMAND;
     if (s->running <= s->rules->min_nodes)
@@ -218,7 +222,8 @@ int nm_scale_choose(const struct nm_scale_model *model, const struct nm_scale_me
         if (!*n->label)
             stock.fits += fits_on(&stock, n);
     }
-    /* Sort once to count the least useful nodes off first, and again to move the nodes that counting has kept. */
+    /* The first sort puts the least useful nodes first for the selection. The second sort moves the nodes that the
+     * selection has kept to the end. */
     qsort(v, model->n_nodes, sizeof *v, compare_verdicts);
     for (size_t i = 0; i < model->n_nodes && v[i].reason == NM_SCALE_GIVE; i++)
         v[i].reason = count_off(&stock, v, i, model->n_nodes);
@@ -270,8 +275,8 @@ static bool partition_wants(const struct nm_scale_model *model, const char *labe
     return theirs && nm_scale_is_short(model, label, mb, vcores);
 }
 
-/* Returns whether demand has returned. `without` has the capacities from the time of choice, because the
- * ResourceManager reports no free room for a node that is being decommissioned. */
+/* Returns whether demand has returned. `without` has the capacities from the time of the selection, because the
+ * ResourceManager reports no free resources for a node that is being decommissioned. */
 bool nm_scale_demand_is_back(const struct nm_scale_model *model, const struct nm_scale_capacity *without, size_t n)
 {
     for (size_t i = 0; i < model->n_waiting; i++)
@@ -280,7 +285,7 @@ bool nm_scale_demand_is_back(const struct nm_scale_model *model, const struct nm
     return default_wants(model, without, n);
 }
 
-/* Returns a name that scripts rely on: the names are part of the interface, and don't change. */
+/* Returns a name that scripts depend on: the names are part of the interface, and must not change. */
 const char *nm_scale_reason_name(enum nm_scale_reason reason)
 {
     static const char *const names[NM_SCALE_REASONS] = {
@@ -301,8 +306,8 @@ const char *nm_scale_reason_name(enum nm_scale_reason reason)
     return reason < NM_SCALE_REASONS ? names[reason] : "unknown";
 }
 
-/* Explains the use of a node by what a person would look for first: containers, then those that the scheduler doesn't
- * count, then other use. */
+/* Explains the use of a node. Names first what a person would check first: containers, then containers that the
+ * scheduler doesn't count, then other use. */
 static void in_use_text(const struct nm_scale_node *n, char *buf, size_t size)
 {
     if (n->containers > 0)

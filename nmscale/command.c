@@ -19,7 +19,7 @@
 
 extern char **environ;
 
-/* Splits the words; argv points into *buf. */
+/* Splits the words at blanks. argv points into *buf. */
 static int split(const char *words, const char *const *more, char **buf, char **argv)
 {
     size_t n = 0;
@@ -39,9 +39,9 @@ static int split(const char *words, const char *const *more, char **buf, char **
 }
 
 /*
- * Starts the command with default signal handling: nmscale ignores SIGPIPE, and an ignored signal stays ignored across
- * exec. rmadmin is a shell script that starts a JVM, so a process group is needed to kill both. posix_spawn() is used
- * instead of fork(), because it reports errors of exec, and curl has threads.
+ * Starts the command with default signal handling, because nmscale ignores SIGPIPE, and an ignored signal stays ignored
+ * across exec. rmadmin is a shell script that starts a JVM, so both are put into a process group, which can be killed.
+ * posix_spawn() is used instead of fork(), because it reports errors of exec, and because curl has threads.
  */
 static int spawn(char **argv, int output, pid_t *ret)
 {
@@ -66,7 +66,7 @@ static int spawn(char **argv, int output, pid_t *ret)
     return -r;
 }
 
-/* Reads the output until it ends or the time is up. Only the last part is kept, because errors come last. */
+/* Reads the output until its end or until the time-out. Keeps only the last part, because errors are at the end. */
 static int read_output(int fd, uint64_t deadline_usec, char *kept, size_t size)
 {
     size_t len = 0;
@@ -80,8 +80,8 @@ static int read_output(int fd, uint64_t deadline_usec, char *kept, size_t size)
         if (now >= deadline_usec)
             return -ETIMEDOUT;
         if (poll(&p, 1, (int)NM_MIN((deadline_usec - now) / 1000 + 1, UINT64_C(1000))) <= 0)
-            continue; /* no data yet, or a signal, which is checked later */
-        /* Drop half of the buffer at a time: moving it for each byte would take quadratic time. */
+            continue; /* no data yet, or a signal; signals are checked later */
+        /* Discard half of the buffer at a time: moving the buffer for each byte would take quadratic time. */
         if (len > size / 2) {
             memmove(kept, kept + len - size / 2, size / 2);
             len = size / 2;
@@ -94,7 +94,7 @@ static int read_output(int fd, uint64_t deadline_usec, char *kept, size_t size)
     }
 }
 
-/* Returns the last line that isn't empty, with printable characters only, since the output is arbitrary. */
+/* Returns the last line that isn't empty, with printable characters only, because the output may contain any bytes. */
 static const char *last_line(char *text)
 {
     char *line = text;
@@ -109,7 +109,7 @@ static const char *last_line(char *text)
     return line;
 }
 
-/* Waits for the command's end within the time limit: a command that has closed its output may still run in the
+/* Waits for the command's end within the time limit. A command that has closed its output may still be running in the
  * background. */
 static int reap(pid_t pid, uint64_t deadline_usec, int *ret_status)
 {
@@ -125,8 +125,8 @@ static int reap(pid_t pid, uint64_t deadline_usec, int *ret_status)
     }
 }
 
-/* Waits for the command and explains a failure by its last line: Hadoop's commands write pages of log before the line
- * that matters, and their exit status says little. */
+/* Waits for the command and explains a failure by the last line of its output. Hadoop's commands write pages of log
+ * before the line with the error, and their exit status gives little information. */
 static int wait_for(pid_t pid, int fd, uint64_t timeout_usec, const char *name, char **ret_message)
 {
     uint64_t deadline = nm_now_usec() + timeout_usec;
@@ -171,7 +171,7 @@ int nm_scale_command(const char *words, const char *const *more, uint64_t timeou
     r = spawn(argv, to, &pid);
     if (r < 0)
         return nm_fail(ret_message, r, "%s can't be started: %s", argv[0], strerror(-r));
-    /* Otherwise our own descriptor would keep the pipe open, and read() would never return 0. */
+    /* Close nmscale's own descriptor. Otherwise the pipe would stay open, and read() would never return 0. */
     to = nm_close(to);
     return wait_for(pid, from, timeout_usec, argv[0], ret_message);
 }

@@ -38,8 +38,8 @@ static bool is_word(const char *word, size_t n, const char *host)
     return strlen(host) == n && memcmp(word, host, n) == 0;
 }
 
-/* Finds the host of a line that consists of one host and the mark. A line with further words belongs to the
- * administrator or program that added them. */
+/* Finds the host of a line that consists of one host and nmscale's mark. A line with further words belongs to the
+ * administrator or program that added these words. */
 static size_t marked_host(const char *line, size_t size, const char **ret)
 {
     size_t n = first_word(line, size, ret), mark = sizeof NM_SCALE_EXCLUDE_MARK - 1;
@@ -55,7 +55,7 @@ static size_t marked_host(const char *line, size_t size, const char **ret)
     return n;
 }
 
-/* Looks at all words of each line, since an administrator or a script may put several hosts on a line. */
+/* Searches all words of each line, because an administrator or a script may write several hosts on a line. */
 bool nm_scale_exclude_has(const char *text, const char *host)
 {
     for (size_t size; (size = line_length(text)) > 0; text += size) {
@@ -74,7 +74,8 @@ bool nm_scale_exclude_has(const char *text, const char *host)
     return false;
 }
 
-/* Adds the missing hosts only: with two lines for one host, removing nmscale's line would leave the host excluded. */
+/* Adds only the missing hosts. If a host were on two lines, it would still be excluded after nmscale removed its own
+ * line. */
 char *nm_scale_exclude_add(const char *text, char *const *hosts, size_t n)
 {
     char *buf = NULL;
@@ -104,7 +105,7 @@ static bool is_one_of(const char *word, size_t n, char *const *hosts, size_t n_h
     return false;
 }
 
-/* Copies the remaining lines byte for byte: administrators have comments and an order of their own in the file. */
+/* Copies the remaining lines byte for byte, because administrators have their own comments and order in the file. */
 char *nm_scale_exclude_remove(const char *text, char *const *hosts, size_t n)
 {
     char *result = malloc(strlen(text) + 1), *to = result;
@@ -150,8 +151,8 @@ int nm_scale_exclude_marked(const char *text, char ***ret, size_t *ret_n)
     return 0;
 }
 
-/* Returns whether the ResourceManager reads the file as XML, which depends on its ending. The ResourceManager would
- * read XML in a file with another ending as hosts called "<host>". */
+/* Returns whether the ResourceManager reads the file as XML, which depends on the file name's ending. In a file with
+ * another ending, the ResourceManager would read XML elements as hosts called "<host>". */
 static bool is_xml(const char *path, const char *text)
 {
     size_t n = strlen(path);
@@ -165,7 +166,7 @@ int nm_scale_exclude_read(const char *path, char **ret, char **ret_message)
     size_t size = 0;
     int r = nm_scale_read_file(path, NM_SCALE_EXCLUDE_MOST, &text, &size);
 
-    /* The file is created with the first host. */
+    /* If the file doesn't exist, it is created when the first host is added. */
     if (r == -ENOENT && (text = strdup("")))
         r = 0;
     if (r < 0)

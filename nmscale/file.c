@@ -28,7 +28,7 @@ int nm_scale_read_file(const char *path, size_t most, char **ret, size_t *ret_si
         return S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
     if ((uint64_t)st.st_size > most)
         return -E2BIG;
-    /* one byte for the NUL, and one to notice that the file has grown */
+    /* one byte for the NUL, and one byte to detect that the file has grown */
     text = malloc((size_t)st.st_size + 2);
     if (!text)
         return -ENOMEM;
@@ -40,9 +40,9 @@ int nm_scale_read_file(const char *path, size_t most, char **ret, size_t *ret_si
     return 0;
 }
 
-/* Copies mode and owner of the old file, or uses the caller's mode for a new file. Only root can give a file away: a
- * failure to keep the group is ignored, but losing the owner is an error, since the ResourceManager might no longer be
- * able to read the file. */
+/* Copies mode and owner of the old file. For a new file uses the caller's mode. Only root can change the owner of a
+ * file. A failure to preserve the group is ignored. A failure to preserve the owner is an error, because the
+ * ResourceManager might no longer be able to read the file. */
 static int copy_mode(int fd, const char *path, mode_t mode)
 {
     struct stat st;
@@ -54,8 +54,8 @@ static int copy_mode(int fd, const char *path, mode_t mode)
     return RET_NERRNO(fchmod(fd, st.st_mode & 07777));
 }
 
-/* Writes and syncs the file before the rename: after a crash of the host an empty exclude file would readmit nodes that
- * were given back. */
+/* Writes and syncs the file before the rename. Without the sync, the exclude file could be empty after a crash of the
+ * host, which would readmit nodes that were given back. */
 static int write_synced(int fd, const char *path, const char *text, mode_t mode)
 {
     int r = copy_mode(fd, path, mode);
@@ -65,7 +65,7 @@ static int write_synced(int fd, const char *path, const char *text, mode_t mode)
     return r < 0 ? r : RET_NERRNO(fsync(fd));
 }
 
-/* Syncs the directory, without which rename() isn't durable. */
+/* Syncs the directory. Without this sync, rename() isn't durable. */
 static int sync_parent(const char *path)
 {
     size_t n = strlen(path);
@@ -83,8 +83,9 @@ static int sync_parent(const char *path)
     return RET_NERRNO(fsync(fd));
 }
 
-/* Resolves links: configuration is often a link into a tree under version control, and replacing the link would leave
- * that tree unchanged. The result is a path with a slash, and links are followed as far as their targets exist. */
+/* Resolves symbolic links. A configuration file is often a link into a tree under version control, and replacing the
+ * link would not change the file in that tree. The result is a path with a slash. Links are followed as far as their
+ * targets exist. */
 static char *resolve(const char *path)
 {
     char *real = realpath(path, NULL);
@@ -121,9 +122,9 @@ int nm_scale_replace_file(const char *path, const char *text, mode_t mode)
     return sync_parent(real);
 }
 
-/* Takes a lock on a separate file, because the file itself is replaced, and a lock on the old inode would not exclude
- * other processes. The lock file is never removed: a process that waits for a removed file and a process that makes a
- * new file would both get a lock. */
+/* Takes a lock on a separate file. The file itself is replaced, so a lock on its old inode would not exclude other
+ * processes. The lock file is never removed. Otherwise a process that waits for the removed file and a process that
+ * creates a new file could both get a lock. */
 int nm_scale_lock(const char *path, int *ret_fd)
 {
     _cleanup_free_ char *name = NULL;

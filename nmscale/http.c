@@ -11,7 +11,7 @@ struct nm_scale_http {
     CURL *curl;
     const volatile bool *stop;
     char reason[CURL_ERROR_SIZE];
-    char *body; /* body of the present request */
+    char *body; /* body of the current request */
     size_t size, room, most;
     bool too_large;
 };
@@ -31,8 +31,8 @@ void nm_scale_http_set_stop(struct nm_scale_http *h, const volatile bool *stop)
     h->stop = stop;
 }
 
-/* Takes a piece of the body. The size is checked for each piece, whatever length the header states. Returning less than
- * n makes curl stop. */
+/* Takes a piece of the body. Checks the size for each piece, because the length in the header may be wrong. If the
+ * function returns less than n, curl stops. */
 static size_t take(char *data, size_t unit, size_t n, void *userdata)
 {
     struct nm_scale_http *h = userdata;
@@ -57,8 +57,8 @@ static size_t take(char *data, size_t unit, size_t n, void *userdata)
     return n;
 }
 
-/* Checks for a stop. curl calls this about once a second while no data arrives, so that Ctrl-C doesn't wait for the
- * time-out. */
+/* Checks whether nmscale is to stop. curl calls this function about once a second while no data arrives, so that Ctrl-C
+ * doesn't have to wait for the time-out. */
 static int look_for_stop(void *userdata, curl_off_t down, curl_off_t down_now, curl_off_t up, curl_off_t up_now)
 {
     const struct nm_scale_http *h = userdata;
@@ -67,8 +67,8 @@ static int look_for_stop(void *userdata, curl_off_t down, curl_off_t down_now, c
     return h->stop && *h->stop;
 }
 
-/* Makes a client with one handle for all requests, which reuses the connection: a look at 2,000 applications takes
- * 4,000 requests. Redirects aren't followed: a standby's redirect is reported. */
+/* Makes a client with one handle for all requests, which reuses the connection: a poll with 2,000 applications takes
+ * 4,000 requests. Redirects aren't followed: a redirect from a standby ResourceManager is reported. */
 int nm_scale_http_new(uint64_t timeout_usec, const volatile bool *stop, struct nm_scale_http **ret)
 {
     _cleanup_(nm_scale_http_freep) struct nm_scale_http *h = calloc(1, sizeof *h);
@@ -89,7 +89,7 @@ int nm_scale_http_new(uint64_t timeout_usec, const volatile bool *stop, struct n
     return 0;
 }
 
-/* Explains a failure. For a failed callback curl only reports that writing failed, so the cause is added here. */
+/* Explains a failure. If a callback failed, curl only reports a write error, so the cause is added here. */
 static int failed(const struct nm_scale_http *h, CURLcode code, char **ret_message)
 {
     if (h->too_large)

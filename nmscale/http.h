@@ -14,7 +14,7 @@
 
 struct nm_scale_http;
 
-/* `stop`: a request is given up when *stop becomes true; NULL: requests can't be stopped. */
+/* Makes a client. `stop`: a request is aborted when *stop becomes true; NULL: requests can't be aborted. */
 int nm_scale_http_new(uint64_t timeout_usec, const volatile bool *stop, struct nm_scale_http **ret);
 struct nm_scale_http *nm_scale_http_free(struct nm_scale_http *h);
 NM_DEFINE_CLEANUP(struct nm_scale_http *, nm_scale_http_free)

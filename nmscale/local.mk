@@ -1,5 +1,5 @@
-# nmscale/: names the nodes of a YARN cluster that can be given back, and gives them back. Everything but main() is a
-# library, for the tests.
+# nmscale/: lists the nodes of a YARN cluster that can be given back, and gives them back. All code except main() is in
+# a library, so that tests can call it.
 noinst_LIBRARIES += libnm-scale.a
 libnm_scale_a_SOURCES = \
 	%D%/apply.c %D%/apply.h \
@@ -24,7 +24,7 @@ bin_PROGRAMS += nmscale/nmscale
 nmscale_nmscale_SOURCES = %D%/nmscale.c
 nmscale_nmscale_LDADD = $(scale_libs)
 
-# Its manual and completions; bash wants a file with the command's name.
+# Manual and completions. bash finds a completion by the command's name.
 dist_man_MANS += packaging/nmscale.1
 dist_zshcompletion_DATA += packaging/completion/_nmscale
 bashcompletion_DATA += packaging/completion/nmscale

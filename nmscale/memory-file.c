@@ -13,8 +13,8 @@
 #include "util/error.h"
 #include "util/fileio.h"
 
-#define FORMAT 1 /* changes when an older nmscale would misread the file */
-#define FILE_MOST (64 << 20) /* 50,000 applications on thirty nodes each take less */
+#define FORMAT 1 /* must be increased when an older nmscale would misread the file */
+#define FILE_MOST (64 << 20) /* 50,000 applications on thirty nodes each need less */
 
 static inline void json_freep(json_t **j)
 {
@@ -22,8 +22,8 @@ static inline void json_freep(json_t **j)
 }
 #define _cleanup_json_ _cleanup_(json_freep)
 
-/* Returns the default path. root has a fixed one: HOME may differ between cron and a shell, which would then use
- * different memories. */
+/* Returns the default path. For root the path is fixed: HOME may differ between cron and a shell, and nmscale would
+ * then use different files. */
 char *nm_scale_memory_default_path(void)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -53,9 +53,9 @@ static json_t *words_to_json(char *const *words, size_t n)
     return list;
 }
 
-/* Formats the memory, sorted and indented, so that two files can be compared by eye. The setters of jansson fail for a
- * NULL value, so one check at the end is enough. The objects belong to the root at once, so freeing the root frees
- * them. */
+/* Formats the memory, sorted and indented, so that a person can compare two files. The setters of jansson fail for a
+ * NULL value, so one check at the end is enough. Each object is added to the root immediately, so freeing the root
+ * frees all objects. */
 char *nm_scale_memory_format(const struct nm_scale_memory *m, const char *cluster)
 {
     _cleanup_json_ json_t *root = json_object();
@@ -77,15 +77,15 @@ char *nm_scale_memory_format(const struct nm_scale_memory *m, const char *cluste
     return r == 0 ? json_dumps(root, JSON_INDENT(1) | JSON_SORT_KEYS) : NULL;
 }
 
-/* Reports a damaged file, which is not treated as an empty memory: that would silently discard what is known of nodes
- * and applications. */
+/* Reports a damaged file. A damaged file isn't treated as an empty memory, because this would silently discard the data
+ * about nodes and applications. */
 static int damaged(char **ret_message, const char *what)
 {
     return nm_fail(ret_message, -EBADMSG, "%s; remove the file to restart all idle times", what);
 }
 
-/* Reads the idle times. Zero is refused, since it would mean "not Low". A time in the future is dropped by the next
- * look (memory.c). */
+/* Reads the idle times. Refuses zero, which would mean "not Low". A time in the future is discarded at the next poll
+ * (memory.c). */
 static int take_idle(json_t *list, struct nm_scale_memory *m, char **ret_message)
 {
     const char *node;
@@ -147,8 +147,8 @@ static int take_apps(json_t *list, struct nm_scale_memory *m, char **ret_message
     return 0;
 }
 
-/* Reads the whole file. Its structure is checked before the cluster's name: a file with missing members is damaged,
- * whatever its cluster. */
+/* Reads the whole file. Checks its structure before the cluster's name: a file with missing members is damaged, even if
+ * it belongs to another cluster. */
 static int take_all(json_t *root, const char *cluster, struct nm_scale_memory *m, char **ret_message)
 {
     json_t *idle = json_object_get(root, "low_since_msec"), *apps = json_object_get(root, "applications");
@@ -157,7 +157,7 @@ static int take_all(json_t *root, const char *cluster, struct nm_scale_memory *m
     int r;
 
     if (json_integer_value(json_object_get(root, "format")) != FORMAT)
-        return damaged(ret_message, "its format is not that of this nmscale");
+        return damaged(ret_message, "this nmscale doesn't support its format");
     if (!of || !json_is_integer(looked) || json_integer_value(looked) < 0 || !json_is_object(idle) ||
         !json_is_object(apps))
         return damaged(ret_message, "a member is missing or invalid");
@@ -169,8 +169,8 @@ static int take_all(json_t *root, const char *cluster, struct nm_scale_memory *m
     return r < 0 ? r : take_apps(apps, m, ret_message);
 }
 
-/* Parses the file, which may have been edited, truncated or replaced. It is sorted afterwards, because look-ups rely on
- * the order. */
+/* Parses the file, which may have been edited, truncated or replaced. Sorts the entries afterwards, because look-ups
+ * require the order. */
 int nm_scale_memory_parse(const char *text, size_t size, const char *cluster, struct nm_scale_memory *ret,
                           char **ret_message)
 {
@@ -204,7 +204,7 @@ int nm_scale_memory_load(const char *path, const char *cluster, struct nm_scale_
     return r < 0 ? nm_fail(ret_message, r, "%s: %s", path, message ? message : strerror(-r)) : 0;
 }
 
-/* Saves the memory, readable for its owner only, since it contains names of applications and nodes. */
+/* Saves the memory. Only the owner can read the file, because it contains names of applications and nodes. */
 int nm_scale_memory_save(const char *path, const char *cluster, const struct nm_scale_memory *m,
                          char **ret_message)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See memory.h. A look makes a new memory from the old one, and replaces the old one only when it is complete. */
+/* See memory.h. A poll makes a new memory from the old memory, and replaces the old memory only when the new one is
+ * complete. */
 
 #include "nmscale/memory.h"
 
@@ -49,8 +50,8 @@ void nm_scale_memory_sort(struct nm_scale_memory *m)
             qsort(m->apps[i].nodes, m->apps[i].n_nodes, sizeof *m->apps[i].nodes, compare_word);
 }
 
-/* Finds a node by binary search, as below for applications: each look searches for all of 20,000 nodes and 50,000
- * applications. */
+/* Finds a node by binary search, because each poll searches for all nodes and applications: up to 20,000 nodes and
+ * 50,000 applications. */
 static struct nm_scale_idle *find_idle(const struct nm_scale_memory *m, const char *node)
 {
     const struct nm_scale_idle key = {.node = (char *)node};
@@ -85,14 +86,14 @@ const struct nm_scale_known_app *nm_scale_memory_app(const struct nm_scale_memor
     return m->n_apps > 0 ? bsearch(&key, m->apps, m->n_apps, sizeof key, compare_app) : NULL;
 }
 
-/* Returns whether this look continues the last one. A clock that was set back interrupts, too: no time in the future is
- * kept. */
+/* Returns whether this poll continues the last poll. A clock that was set back also interrupts the sequence, so that no
+ * time in the future is kept. */
 static bool goes_on(const struct nm_scale_memory *m, uint64_t now_msec, uint64_t max_gap_msec)
 {
     return m->looked_msec > 0 && m->looked_msec <= now_msec && now_msec - m->looked_msec <= max_gap_msec;
 }
 
-/* Updates idle times. A node that isn't Low has no entry, so its time begins again when it is Low again. */
+/* Updates idle times. A node that isn't Low has no entry, so its time starts again when the node becomes Low again. */
 static int look_at_nodes(const struct nm_scale_memory *old, struct nm_scale_memory *new,
                          const struct nm_scale_model *model, uint64_t now_msec, bool on)
 {
@@ -115,9 +116,9 @@ static int look_at_nodes(const struct nm_scale_memory *old, struct nm_scale_memo
     return 0;
 }
 
-/* Merges the known and the new nodes of an application without duplicates. Nodes stay known until the application
- * ends, because its output stays on them after its containers. An application may have thousands of containers on
- * few nodes. */
+/* Merges the known and the new nodes of an application without duplicates. Nodes stay in the list until the application
+ * ends, because its output stays on them after its containers have ended. An application may have thousands of
+ * containers on few nodes. */
 static int join(struct nm_scale_known_app *to, const struct nm_scale_known_app *before, const struct nm_scale_app *app)
 {
     size_t n_before = before ? before->n_nodes : 0, n = n_before + app->n_nodes;
@@ -140,8 +141,8 @@ static int join(struct nm_scale_known_app *to, const struct nm_scale_known_app *
     return 0;
 }
 
-/* Updates the applications; ended ones are dropped. An application is `followed` if it was missing at the previous look
- * or has had no container yet, and has been looked into at each look since. */
+/* Updates the applications and drops ended applications. An application is `followed` if it has had no container yet.
+ * It is also `followed` if the previous poll didn't list it, and each poll since then has read its nodes. */
 static int look_at_apps(const struct nm_scale_memory *old, struct nm_scale_memory *new,
                         const struct nm_scale_model *model, bool on)
 {

@@ -2,29 +2,30 @@
 #pragma once
 
 /*
- * State that only several queries of the ResourceManager can show: since when a node has been Low, and on which nodes a
- * running application has been seen. memory.c is pure; memory-file.c keeps the memory between two runs.
+ * Data that only several polls of the ResourceManager together can provide: since when a node has been Low, and on
+ * which nodes a running application has been seen. memory.c does no I/O; memory-file.c stores the memory between two
+ * runs.
  *
- * Two queries that are farther apart than a given time are not connected, because the changes in between are unknown.
- * All idle times then begin anew, and known applications no longer count as known from their beginning.
+ * Two polls with more than a given time between them aren't connected, because the changes in between are unknown. In
+ * this case all idle times start again, and no application counts as known from its beginning.
  */
 
 #include "nmscale/model.h"
 
 struct nm_scale_idle {
     char *node;
-    uint64_t since_msec; /* CLOCK_REALTIME, since the host may reboot between runs */
+    uint64_t since_msec; /* CLOCK_REALTIME, because the host may reboot between runs */
 };
 
 struct nm_scale_known_app {
     char *id;
-    bool followed; /* the application has been seen since before its first container */
-    char **nodes;  /* nodes where a look has found containers of the application; sorted */
+    bool followed; /* the application's nodes have been read at each poll since before its first container */
+    char **nodes;  /* nodes where a poll has found containers of the application; sorted */
     size_t n_nodes;
 };
 
 struct nm_scale_memory {
-    uint64_t looked_msec; /* time of the last look; 0: no look has been made */
+    uint64_t looked_msec; /* time of the last poll; 0: no poll has been made */
     struct nm_scale_idle *idle; /* sorted by node */
     size_t n_idle;
     struct nm_scale_known_app *apps; /* sorted by id */
@@ -33,14 +34,15 @@ struct nm_scale_memory {
 
 void nm_scale_memory_done(struct nm_scale_memory *m);
 
-/* Sorts a memory that was filled in by hand; the other functions rely on the order. */
+/* Sorts a memory that was filled without this file's functions, for instance from a file. The other functions require
+ * the order. */
 void nm_scale_memory_sort(struct nm_scale_memory *m);
 
-/* Adds a look. On failure (-ENOMEM) the memory is unchanged. */
+/* Adds the results of a poll. On failure (-ENOMEM) the memory is unchanged. */
 int nm_scale_memory_look(struct nm_scale_memory *m, const struct nm_scale_model *model, uint64_t now_msec,
                          uint64_t max_gap_msec);
 
-/* Returns since when the node has been Low; 0: it was not Low at the last look. */
+/* Returns since when the node has been Low; 0: the node was not Low at the last poll. */
 uint64_t nm_scale_memory_idle_since(const struct nm_scale_memory *m, const char *node);
 
 /* Restarts the node's idle time after an attempt to give it back has failed. */
@@ -52,16 +54,16 @@ bool nm_scale_memory_was_on(const struct nm_scale_known_app *app, const char *no
 /* ---- memory-file.c --------------------------------------------------------------------------- */
 
 /*
- * The memory between two runs: a small JSON file, replaced as a whole, and a lock beside it that one nmscale holds
- * while it runs. An invalid file is an error with a sentence and not an empty memory: the administrator should learn of
- * the damage, and can remove the file. A file of another cluster is refused, too.
+ * The memory between two runs is stored in a small JSON file. A write always replaces the whole file. An nmscale holds
+ * a lock beside the file while it runs. An invalid file is an error and isn't treated as an empty memory: the
+ * administrator should know about the damage, and can remove the file. A file of another cluster is refused too.
  */
 
-/* Returns the default path in $XDG_STATE_HOME/nmscale or ~/.local/state/nmscale, for root in /var/lib/nmscale. NULL: no
+/* Returns the default path: $XDG_STATE_HOME/nmscale or ~/.local/state/nmscale, for root /var/lib/nmscale. NULL: no
  * memory. */
 char *nm_scale_memory_default_path(void);
 
-/* Loads the memory. If there is no file, it succeeds with an empty *ret. `cluster` is any word that identifies the
+/* Loads the memory. If the file doesn't exist, succeeds with an empty *ret. `cluster` is any word that identifies the
  * cluster. */
 int nm_scale_memory_load(const char *path, const char *cluster, struct nm_scale_memory *ret, char **ret_message);
 int nm_scale_memory_save(const char *path, const char *cluster, const struct nm_scale_memory *m,

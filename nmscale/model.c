@@ -27,7 +27,7 @@ static void node_done(struct nm_scale_node *n)
     free(n->state);
 }
 
-/* Frees a model, also an incomplete one. `answers` is as long as `nodes`, so it is freed first. */
+/* Frees a model, which may be incomplete. `answers` has as many elements as `nodes`, so it is freed before `nodes`. */
 void nm_scale_model_done(struct nm_scale_model *m)
 {
     for (size_t i = 0; m->answers && i < m->n_nodes; i++)
@@ -50,15 +50,16 @@ bool nm_scale_is_running(const struct nm_scale_node *n)
     return nm_streq(n->state, "RUNNING");
 }
 
-/* Returns whether the node is Low. All counts must be 0, because each misses some use: opportunistic containers don't
- * count as the scheduler's memory, and a container in a node's queue isn't among its containers. */
+/* Returns whether the node is Low. All counts must be 0, because each count misses some use: the scheduler's memory
+ * doesn't include opportunistic containers, and the number of containers doesn't include containers in the node's
+ * queue. */
 bool nm_scale_is_low(const struct nm_scale_node *n)
 {
     return nm_scale_is_running(n) && n->containers == 0 && n->opportunistic == 0 && n->queued == 0 &&
            n->used_mb == 0 && n->used_vcores == 0;
 }
 
-/* Finds a node. There is no index, since searches are few. */
+/* Finds a node by a linear search, because searches are rare. */
 const struct nm_scale_node *nm_scale_find_node(const struct nm_scale_model *m, const char *id)
 {
     for (size_t i = 0; i < m->n_nodes; i++)
@@ -83,8 +84,8 @@ bool nm_scale_is_short(const struct nm_scale_model *m, const char *label, uint64
     return false;
 }
 
-/* Counts requests that fit. The mean is rounded up, and both memory and CPU must suffice: if the ResourceManager
- * schedules by memory only, this keeps some node too many at worst. */
+/* Counts requests that fit. Rounds the mean size up, and requires both enough memory and enough CPU. If the
+ * ResourceManager schedules by memory only, the result may be too low, and too many nodes are kept. */
 uint64_t nm_scale_fits(const struct nm_scale_demand *d, uint64_t mb, uint64_t vcores)
 {
     uint64_t each_mb, each_vcores, n = d->containers;

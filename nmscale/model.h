@@ -3,7 +3,7 @@
 
 /*
  * The answers of the ResourceManager's REST API, as plain structs. The model owns the strings; missing strings are "".
- * The answers are untrusted: parse.c bounds each number and each length.
+ * The answers are untrusted, so parse.c limits each number and each length.
  */
 
 #include <stdbool.h>
@@ -20,25 +20,25 @@
 struct nm_scale_node {
     char *id;    /* host:port */
     char *host;
-    char *http;  /* host:port of the NodeManager's own pages, "" if the NodeManager has gone */
+    char *http;  /* host:port of the NodeManager's web pages, "" if the NodeManager is no longer running */
     char *label; /* the node's partition; "": the default partition */
     char *state; /* the node's state as YARN spells it: RUNNING, DECOMMISSIONING, ... */
     uint64_t containers, opportunistic, queued;
     uint64_t used_mb, used_vcores, free_mb, free_vcores;
 };
 
-/* An application that runs, or waits for its first container. */
+/* An application that is running or is waiting for its first container. */
 struct nm_scale_app {
     char *id;
-    bool accepted; /* the application waits for a master: the first, or another one after a failure */
+    bool accepted; /* the application is waiting for a master: its first master, or another one after a failure */
     /* the application waits for its first master, so the application can't have data on any node yet */
     bool fresh;
-    bool seen;     /* `nodes` is known; false: the ResourceManager could not be asked */
+    bool seen;     /* `nodes` is known; false: the ResourceManager has given no answer about the application */
     char **nodes;  /* ids of the nodes where the application has containers now */
     size_t n_nodes;
 };
 
-/* The waiting requests, by the metrics of the cluster, which cover the default partition only. */
+/* The waiting requests from the cluster's metrics, which cover only the default partition. */
 struct nm_scale_demand {
     uint64_t containers, mb, vcores;
 };
@@ -49,10 +49,10 @@ struct nm_scale_waiting {
     uint64_t mb, vcores;
 };
 
-/* Whether a NodeManager has answered which applications it has. */
+/* Whether a NodeManager has answered the question for its applications. */
 enum nm_scale_told {
     NM_SCALE_NOT_ASKED,
-    NM_SCALE_SILENT, /* the node was asked, and gave no valid answer */
+    NM_SCALE_SILENT, /* the NodeManager was asked, and gave no valid answer */
     NM_SCALE_TOLD,
 };
 
@@ -87,10 +87,10 @@ const struct nm_scale_node *nm_scale_find_node(const struct nm_scale_model *m, c
 
 bool nm_scale_has_labels(const struct nm_scale_model *m);
 
-/* Returns whether a partition with a name has less room (`mb` and `vcores` in total) than its waiting requests need, as
- * if requests could be split at will. So false doesn't guarantee that all of them fit. */
+/* Returns whether the waiting requests of a partition with a name need more than `mb` and `vcores` in total. Treats the
+ * requests as if they could be split, so false doesn't guarantee that all of them fit. */
 bool nm_scale_is_short(const struct nm_scale_model *m, const char *label, uint64_t mb, uint64_t vcores);
 
-/* Returns how many of the waiting requests, at their mean size, fit on one node; `mb` and `vcores` are free there. At
+/* Returns how many of the waiting requests, at their mean size, fit on one node with `mb` and `vcores` free. Returns at
  * most demand->containers. */
 uint64_t nm_scale_fits(const struct nm_scale_demand *d, uint64_t mb, uint64_t vcores);

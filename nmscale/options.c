@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See options.h. All options are parsed first, each by itself. Their combinations are checked at the end. */
+/* See options.h. Each option is first parsed separately. Combinations of options are checked at the end. */
 
 #include "nmscale/options.h"
 
@@ -20,18 +20,18 @@ static const char help[] =
     "Shows which nodes of a YARN cluster can be given back, and decommissions them.\n"
     "\n"
     "  nmscale --rm http://rm:8088              list the nodes that can be given back\n"
-    "  nmscale --rm http://rm:8088 --all        and the other nodes, with the reasons\n"
+    "  nmscale --rm http://rm:8088 --all        also list the other nodes, with the reasons\n"
     "  nmscale --rm http://rm:8088 --apply --exclude-file /etc/hadoop/yarn.exclude\n"
-    "                                           decommission them gracefully, and wait\n"
+    "                                           decommission the nodes gracefully, and wait\n"
     "\n"
     "Options:\n"
-    "  -r, --rm URL         the ResourceManager's address; repeat it for each one of a pair\n"
+    "  -r, --rm URL         the ResourceManager's address; repeat for each ResourceManager of a pair\n"
     "  -i, --idle-for TIME  how long a node must have been empty (default 5min)\n"
     "  -m, --min-nodes N    keep at least N running nodes (default 5)\n"
-    "      --min-per-label N  keep at least N in each partition with a name (default 1)\n"
+    "      --min-per-label N  keep at least N running nodes in each partition with a name (default 1)\n"
     "      --at-most N      give back at most N nodes at once (default: no limit)\n"
-    "      --ask-nodes      ask each empty node which applications it keeps data for\n"
-    "      --trust-rm       let the ResourceManager's own check cover data that is older than\n"
+    "      --ask-nodes      ask each empty node for which applications it stores data\n"
+    "      --trust-rm       rely on the ResourceManager's own check for data that is older than\n"
     "                       nmscale's first run\n"
     "  -a, --all            also list the nodes that stay, each with the reason\n"
     "  -j, --json           print JSON\n"
@@ -41,17 +41,17 @@ static const char help[] =
     "      --max-gap TIME   a longer time between checks restarts all idle times (default 10min)\n"
     "      --http-timeout TIME  limit for one answer (default 10s)\n"
     "\n"
-    "Options that change something:\n"
-    "      --apply          decommission the nodes gracefully, wait, and undo it if demand returns\n"
+    "Options that change the cluster:\n"
+    "      --apply          decommission the nodes gracefully, wait, and put them back if demand returns\n"
     "  -x, --exclude-file FILE  the ResourceManager's exclude file, which --apply and --readmit change\n"
     "      --rmadmin CMD    how to call rmadmin (default 'yarn rmadmin')\n"
-    "      --timeout TIME   put back nodes that aren't decommissioned by then (default 10min)\n"
-    "      --force-after TIME  let the ResourceManager decommission by force then (default: never)\n"
+    "      --timeout TIME   put back nodes that aren't decommissioned after this time (default 10min)\n"
+    "      --force-after TIME  let the ResourceManager decommission by force after this time (default: never)\n"
     "      --poll TIME      time between two checks while nodes are decommissioned (default 2s)\n"
     "      --readmit HOST   remove a host from the exclude file, and exit\n"
     "\n"
-    "  -h, --help           this text\n"
-    "  -V, --version        the version\n";
+    "  -h, --help           show this help\n"
+    "  -V, --version        show the version\n";
 
 /* Takes an http:// or https:// URL of host and port. Removes a final slash. Refuses a user and a password, because they
  * would be visible in the list of processes. */
@@ -136,7 +136,7 @@ static const struct nm_option table[] = {
     {0},
 };
 
-/* Refuses wrong combinations. Options without effect are refused, too, because the user expects an effect. */
+/* Refuses wrong combinations. Also refuses options that would have no effect, because the user expects an effect. */
 static int check(const struct nm_scale_options *o)
 {
     bool changes = o->apply || o->n_readmit > 0;
@@ -175,7 +175,7 @@ int nm_scale_parse_argv(int argc, char **argv, struct nm_scale_options *ret)
     const struct nm_option_parser p = {.tables = {{table, &o}}};
     int r, first;
 
-    /* a user who gives no arguments gets the help, and this is not an error */
+    /* a user who gives no arguments gets the help, and nmscale exits with success */
     if (argc < 2) {
         (void)fputs(help, stdout);
         return 1;

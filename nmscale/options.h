@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* nmscale's command line, and the run that it asks for. */
+/* nmscale's command line, and the run that the command line requests. */
 
 #include "nmscale/choose.h"
 #include "nmscale/rm.h"
@@ -11,7 +11,7 @@ enum nm_scale_exit {
     NM_SCALE_OK = 0,
     NM_SCALE_FAILED = 1,
     NM_SCALE_USAGE = 2,
-    NM_SCALE_NO_RM = 3,       /* no ResourceManager answers, or its answer is not valid */
+    NM_SCALE_NO_RM = 3,       /* no ResourceManager answers, or the answer isn't valid */
     NM_SCALE_DEMAND_BACK = 4, /* nodes were put back because demand returned */
     NM_SCALE_PUT_BACK = 5,    /* nodes were put back after a timeout or the loss of the ResourceManager */
     NM_SCALE_BUSY = 6,        /* another nmscale is running */
@@ -39,7 +39,8 @@ int nm_scale_parse_argv(int argc, char **argv, struct nm_scale_options *ret);
 /* ---- run.c ----------------------------------------------------------------------------------- */
 
 /*
- * A run: take the locks and read the memory. Then, once or repeatedly: look, remember, choose, print, and with --apply
- * give nodes back. The memory is written after each look, so that a killed run loses no findings.
+ * A run. It takes the locks and reads the memory. Then, once or repeatedly, it polls, updates the memory, chooses
+ * nodes, prints the result, and with --apply gives nodes back. The memory is saved after each poll, so that a killed
+ * run loses no results.
  */
 enum nm_scale_exit nm_scale_run(const struct nm_scale_options *o);

@@ -61,13 +61,13 @@ static json_t *page_entry(const struct page *p, size_t i)
     return json_is_array(p->list) ? json_array_get(p->list, i) : p->list;
 }
 
-/* Returns whether the page has no outer object. That is so for the page of containers (3.4). */
+/* Returns whether the page has no outer object, as the page of containers (3.4). */
 static bool is_bare(const char *outer)
 {
     return nm_streq(outer, "containers");
 }
 
-/* Finds the list. A text without the outer name is another page, or an error page that happens to be JSON. */
+/* Finds the list. A text without the outer name is another page, or an error page in JSON. */
 static int find_list(json_t *root, const char *outer, const char *inner, json_t **ret, char **ret_message)
 {
     json_t *o = json_object_get(root, outer), *list;
@@ -85,7 +85,7 @@ static int find_list(json_t *root, const char *outer, const char *inner, json_t 
     return 0;
 }
 
-/* Opens a page, and checks the number of entries before the caller allocates by it. */
+/* Opens a page, and checks the number of entries before the caller allocates memory for them. */
 static int open_page(const char *text, size_t size, const char *outer, const char *inner, size_t most,
                      struct page *ret, char **ret_message)
 {
@@ -108,7 +108,7 @@ static int open_page(const char *text, size_t size, const char *outer, const cha
     return 0;
 }
 
-/* Checks a word of YARN's that is written to files, URLs and terminals: printable ASCII without blanks. */
+/* Checks a word from YARN that is written to files, URLs and terminals: printable ASCII without blanks. */
 static bool is_word(const char *s)
 {
     size_t n = strlen(s);
@@ -135,7 +135,7 @@ static int copy_word(const char *s, const char *name, char **ret, char **ret_mes
     return 0;
 }
 
-/* Reads a word. A needed word must be there and not empty; another word may be missing, and is "" then. */
+/* Reads a word. A needed word must exist and must not be empty. Another word may be missing, and is then "". */
 static int take_word(const json_t *o, const char *name, bool needed, char **ret, char **ret_message)
 {
     const json_t *j = json_object_get(o, name);
@@ -149,7 +149,7 @@ static int take_word(const json_t *o, const char *name, bool needed, char **ret,
     return copy_word(s, name, ret, ret_message);
 }
 
-/* Reads a count. Negative counts become 0: free vcores are negative if the scheduler goes by memory only. */
+/* Reads a count. Negative counts become 0: the number of free vcores is negative if the scheduler uses memory only. */
 static int take_count(const json_t *o, const char *name, bool needed, uint64_t *ret, char **ret_message)
 {
     const json_t *j = json_object_get(o, name);
@@ -162,12 +162,13 @@ static int take_count(const json_t *o, const char *name, bool needed, uint64_t *
     if (!json_is_integer(j))
         return nm_fail(ret_message, -EBADMSG, "\"%s\" is %s", name, j ? "not a whole number" : "missing");
     v = json_integer_value(j);
-    *ret = v < 0 ? 0 : NM_MIN((uint64_t)v, (uint64_t)1 << 50); /* so that sums of 20,000 counts fit in 64 bits */
+    *ret = v < 0 ? 0 : NM_MIN((uint64_t)v, (uint64_t)1 << 50); /* the limit makes sums of 20,000 counts fit into 64
+                                                                  bits */
     return 0;
 }
 
-/* Reads the partition. A node is in one partition at most, which is written as a list of one label, or an empty
- * list. */
+/* Reads the partition. A node is in at most one partition. The partition is written as a list with one label, or as an
+ * empty list. */
 static int take_label(const json_t *o, char **ret, char **ret_message)
 {
     const json_t *j = json_object_get(o, "nodeLabels");
@@ -179,7 +180,7 @@ static int take_label(const json_t *o, char **ret, char **ret_message)
     return copy_word(s, "nodeLabels", ret, ret_message);
 }
 
-/* Reads a node. Values that decisions depend on are needed. Values that newer releases have added count as 0 if
+/* Reads a node. Values that decisions depend on must exist. Values that only newer releases have count as 0 if they are
  * missing. */
 static int take_node(const json_t *o, struct nm_scale_node *n, char **ret_message)
 {
@@ -211,7 +212,8 @@ static int take_node(const json_t *o, struct nm_scale_node *n, char **ret_messag
     return r;
 }
 
-/* Parses the page. An invalid entry fails the whole page, here and below, since decisions without it could be wrong. */
+/* Parses the page. Like the other functions below, fails for the whole page if an entry is invalid, because decisions
+ * without this entry could be wrong. */
 int nm_scale_parse_nodes(const char *text, size_t size, struct nm_scale_node **ret, size_t *ret_n,
                          char **ret_message)
 {
@@ -235,7 +237,7 @@ int nm_scale_parse_nodes(const char *text, size_t size, struct nm_scale_node **r
 }
 
 /* Reads an application. The page was requested by state: an application that isn't RUNNING is ACCEPTED, or has changed
- * meanwhile, and then it must be counted, too. */
+ * its state meanwhile. In the latter case it must be counted too. */
 static int take_app(const json_t *o, struct nm_scale_app *a, char **ret_message)
 {
     _cleanup_free_ char *state = NULL;
@@ -341,8 +343,8 @@ static int take_usage(const json_t *usage, struct waiting *w, char **ret_message
     return add_waiting(w, &label, mb, vcores, ret_message);
 }
 
-/* Adds up the leaf queues only, because a parent's sums are those of its children. jansson bounds the depth
- * (JSON_PARSER_MAX_DEPTH), and the size of the page bounds the rest. */
+/* Adds up only the leaf queues, because a parent's sums include its children. jansson limits the depth
+ * (JSON_PARSER_MAX_DEPTH), and the size of the page limits the number of queues. */
 static int take_queue(const json_t *queue, struct waiting *w, char **ret_message)
 {
     const json_t *children = json_object_get(json_object_get(queue, "queues"), "queue");
@@ -389,7 +391,8 @@ static void words_done(struct words *w)
     nm_scale_words_free(w->list, w->n);
 }
 
-/* Collects the word `name` of each entry, or `instead` if this word is empty (NULL: the entry is skipped). */
+/* Collects the word `name` of each entry. If this word is empty, collects the word `instead`, or skips the entry if
+ * `instead` is NULL. */
 static int collect(const struct page *p, const char *name, const char *instead, struct words *w,
                    char **ret_message)
 {
@@ -455,7 +458,8 @@ static int parse_words(const char *text, size_t size, const char *outer, const c
     return 0;
 }
 
-/* Parses containers. The node's member has two names, depending on the release; if both exist, they are equal. */
+/* Parses containers. The member for the node has two names, depending on the release. If both names exist, their values
+ * are equal. */
 int nm_scale_parse_containers(const char *text, size_t size, char ***ret, size_t *ret_n, char **ret_message)
 {
     return parse_words(text, size, "containers", "container", "nodeId", "assignedNodeId", ret, ret_n, ret_message);

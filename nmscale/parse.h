@@ -22,7 +22,7 @@ int nm_scale_parse_apps(const char *text, size_t size, struct nm_scale_app **ret
 /* /ws/v1/cluster/metrics */
 int nm_scale_parse_demand(const char *text, size_t size, struct nm_scale_demand *ret, char **ret_message);
 
-/* /ws/v1/cluster/scheduler: the waiting requests in partitions with a name; empty for a scheduler without
+/* /ws/v1/cluster/scheduler: the waiting requests in partitions with a name. Empty if the scheduler has no
  * partitions. */
 int nm_scale_parse_waiting(const char *text, size_t size, struct nm_scale_waiting **ret, size_t *ret_n,
                            char **ret_message);
@@ -38,5 +38,5 @@ void nm_scale_attempts_done(struct nm_scale_attempts *a);
 /* .../appattempts/ID/containers: the containers' nodes, one for each container. */
 int nm_scale_parse_containers(const char *text, size_t size, char ***ret, size_t *ret_n, char **ret_message);
 
-/* /ws/v1/node/apps of a NodeManager: the applications that it still has data for. */
+/* /ws/v1/node/apps of a NodeManager: the applications for which the NodeManager still has data. */
 int nm_scale_parse_node_apps(const char *text, size_t size, char ***ret, size_t *ret_n, char **ret_message);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See apply.h. The exclude file is the only record of nodes that are under way. The ResourceManager itself uses this
- * file, so no other record could disagree with it, and the file outlives nmscale. The mark shows which lines nmscale
- * may remove.
+ * See apply.h. The exclude file is the only record of nodes that are being decommissioned. The ResourceManager itself
+ * uses this file, so the record can't differ from what the ResourceManager knows, and the file outlives nmscale. The
+ * mark shows which lines nmscale may remove.
  */
 
 #include "nmscale/apply.h"
@@ -55,8 +55,8 @@ char **nm_scale_target_hosts(const struct nm_scale_result *res, bool waiting_onl
     return hosts;
 }
 
-/* Adds a target. For a node that is being decommissioned the ResourceManager reports only the used room as its size, so
- * its capacity isn't known: `alive` tells whether the figures are valid. */
+/* Adds a target. For a node that is being decommissioned, the ResourceManager reports only the used resources as the
+ * node's size, so the capacity isn't known. `alive`: the reported figures are valid. */
 static int add_target(struct nm_scale_result *res, const struct nm_scale_node *n, bool alive)
 {
     struct nm_scale_target *grown = reallocarray(res->targets, res->n + 1, sizeof *grown), *t;
@@ -81,10 +81,12 @@ static int add_target(struct nm_scale_result *res, const struct nm_scale_node *n
 }
 
 /*
- * Handles hosts with nmscale's mark, by the state that the ResourceManager reports for their nodes. Decommissioning: a
- * killed nmscale has left the node, and this one takes it over. Running: the file was written but never read, or the
- * node was started again. Its line is removed first (*stale, with strings of `marked`), because the node may be needed
- * by now and is judged like any other. Decommissioned: the node was given back, and stays so.
+ * Handles hosts with nmscale's mark, by the state that the ResourceManager reports for their nodes.
+ * Decommissioning: an nmscale that was killed had begun this, and the current nmscale continues.
+ * Running: the file was written but the ResourceManager never read it, or the node was started again. The host's line
+ * is removed first (*stale, with strings of `marked`), because the node may be needed by now. The node is then
+ * evaluated like any other node.
+ * Decommissioned: the node was given back, and isn't changed.
  */
 static int take_over(const struct nm_scale_model *m, char *const *marked, size_t n, struct nm_scale_result *res,
                      char **stale, size_t *n_stale)
@@ -108,7 +110,8 @@ static int take_over(const struct nm_scale_model *m, char *const *marked, size_t
     return 0;
 }
 
-/* Adds the chosen nodes, but no host that others have excluded: nmscale must not put such a host back. */
+/* Adds the chosen nodes, except hosts that an administrator or another program has excluded, because nmscale must not
+ * put such a host back. */
 static int add_chosen(const struct nm_scale_model *m, const struct nm_scale_verdict *verdicts, const char *text,
                       struct nm_scale_result *res)
 {
@@ -124,7 +127,7 @@ static int add_chosen(const struct nm_scale_model *m, const struct nm_scale_verd
     return r;
 }
 
-/* Returns the file's text without stale hosts. A running node that is to go is then added again as a new one. */
+/* Returns the file's text without stale hosts. If such a node is chosen again, its host is then added as a new host. */
 static int without_stale(const char *text, const struct nm_scale_model *m, struct nm_scale_result *res, char **ret)
 {
     _cleanup_free_ char **stale = NULL;

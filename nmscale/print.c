@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See print.h. Words in the model are safe for terminals, since parse.c checks them. */
+/* See print.h. Words in the model contain no terminal escape sequences, because parse.c checks them. */
 
 #include "nmscale/print.h"
 
@@ -57,7 +57,7 @@ static void print_counts(FILE *out, const struct nm_scale_finding *f)
     fputs(*divider == ',' ? ".\n" : "\n", out);
 }
 
-/* Fills a row's cells. The last column has no fixed width. */
+/* Fills the cells of a row. The last column has no fixed width. */
 static void fill(const struct nm_scale_finding *f, size_t i, char cells[COLUMNS][TEXT_MAX])
 {
     const struct nm_scale_verdict *v = &f->verdicts[i];
@@ -74,15 +74,15 @@ static void fill(const struct nm_scale_finding *f, size_t i, char cells[COLUMNS]
     (void)nm_scale_reason_text(v, f->rules, f->now_msec, cells[4], TEXT_MAX);
 }
 
-/* Returns whether a node is shown, in the table and in JSON: by default only nodes that can go, since thousands of
- * other nodes would be long. */
+/* Returns whether a node is shown, in the table and in JSON. By default only nodes that can be given back are shown,
+ * because the list of other nodes may have thousands of entries. */
 static bool is_shown(const struct nm_scale_finding *f, size_t i)
 {
     return f->all || f->verdicts[i].reason == NM_SCALE_GIVE;
 }
 
-/* Prints the table in two passes, the first for the widths of columns: partitions and hosts have names of any
- * length. */
+/* Prints the table in two passes. The first pass determines the widths of columns, because partitions and hosts have
+ * names of any length. */
 static void print_rows(FILE *out, const struct nm_scale_finding *f)
 {
     static const char *const titles[COLUMNS] = {"NODE", "PARTITION", "SIZE, VCORES", "EMPTY FOR", "RESULT"};
@@ -143,7 +143,7 @@ static json_t *verdict_to_json(const struct nm_scale_finding *f, const struct nm
     return j;
 }
 
-/* Makes the JSON. json_pack() releases the objects that it is given even when it fails, and fails for NULL. */
+/* Makes the JSON. json_pack() releases its arguments even if it fails, and fails for NULL. */
 json_t *nm_scale_to_json(const struct nm_scale_finding *f)
 {
     const struct nm_scale_demand *d = &f->model->demand;

@@ -19,7 +19,7 @@ struct nm_scale_finding {
 
 size_t nm_scale_count(const struct nm_scale_finding *f, enum nm_scale_reason reason);
 
-/* Prints a summary sentence, then the table; without rows, the table is omitted. */
+/* Prints a summary sentence, then the table. If the table has no rows, it is omitted. */
 void nm_scale_print_table(FILE *out, const struct nm_scale_finding *f);
 
 /* Returns the findings as JSON; NULL: no memory. */

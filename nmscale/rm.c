@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See rm.h. A failed page fails the look, except for the pages of single applications and nodes: an application may end
- * between two pages, and a node may be slow. These are marked as not seen, and choose.c then keeps the nodes.
+ * See rm.h. If a page fails, the whole poll fails, except for the pages of single applications and nodes: an
+ * application may end between two pages, and a node may be slow. Such an application or node is marked as not seen, and
+ * choose.c then keeps the nodes.
  */
 
 #include "nmscale/rm.h"
@@ -12,8 +13,9 @@
 
 #define MOST_CLUSTER (UINT64_C(128) << 20) /* 20,000 nodes take about 30 MiB, 50,000 applications about 80 */
 #define MOST_ONE (UINT64_C(64) << 20)      /* limit for one application or node: 0.7 KiB for each container */
-#define APPS_ASKED 2000 /* maximum number of applications per look: with two pages each, more would take too long */
-#define SILENT_MOST 5 /* after this many consecutive nodes without an answer the other nodes aren't asked */
+#define APPS_ASKED 2000 /* maximum number of applications per poll: each needs two pages, and more would take too
+                           long */
+#define SILENT_MOST 5 /* after this many consecutive nodes have given no answer, the other nodes aren't asked */
 
 struct page {
     char *body;
@@ -25,7 +27,7 @@ static void page_done(struct page *p)
     free(p->body);
 }
 
-/* Gets a page. All messages begin with the address, since several addresses may be configured. */
+/* Gets a page. All messages begin with the address, because several addresses may be configured. */
 static int get(struct nm_scale_rm *rm, const char *base, const char *path, size_t most, struct page *ret,
                char **ret_message)
 {
@@ -48,7 +50,7 @@ static int get_cluster(struct nm_scale_rm *rm, const char *path, size_t most, st
     return get(rm, rm->urls[rm->active], path, most, ret, ret_message);
 }
 
-/* Reports a page's invalid contents, with the page's name first. */
+/* Reports a page with invalid contents. The message begins with the page's path. */
 static int wrong_page(const char *path, int r, char *message, char **ret_message)
 {
     return nm_fail(ret_message, r, "%.*s: %s", (int)strcspn(path, "?"), path, message ? message : strerror(-r));
@@ -80,8 +82,8 @@ static int look_at_demand(struct nm_scale_rm *rm, struct nm_scale_model *m, char
     return r < 0 ? wrong_page(path, r, message, ret_message) : 0;
 }
 
-/* Gets the waiting requests by partition. The page is long if there are many queues, so it is fetched only if nodes
- * have labels. */
+/* Gets the waiting requests by partition. The page is long if the cluster has many queues, so it is fetched only if
+ * nodes have labels. */
 static int look_at_waiting(struct nm_scale_rm *rm, struct nm_scale_model *m, char **ret_message)
 {
     static const char path[] = "/ws/v1/cluster/scheduler";
@@ -95,7 +97,7 @@ static int look_at_waiting(struct nm_scale_rm *rm, struct nm_scale_model *m, cha
     return r < 0 ? wrong_page(path, r, message, ret_message) : 0;
 }
 
-/* Takes ownership of the words, and sets *n to 0, so that the caller doesn't free them. */
+/* Takes over the words, and sets *n to 0, so that the caller doesn't free them. */
 static int add_nodes(struct nm_scale_app *app, char ***words, size_t *n)
 {
     char **grown = reallocarray(app->nodes, app->n_nodes + *n + 1, sizeof *grown);
@@ -111,7 +113,7 @@ static int add_nodes(struct nm_scale_app *app, char ***words, size_t *n)
     return 0;
 }
 
-/* Looks at an attempt, since REST lists containers by attempt only. */
+/* Reads the containers of an attempt, because the REST API lists containers only by attempt. */
 static int look_at_attempt(struct nm_scale_rm *rm, struct nm_scale_app *app, const char *attempt)
 {
     _cleanup_(page_done) struct page p = {0};
@@ -133,8 +135,8 @@ static int look_at_attempt(struct nm_scale_rm *rm, struct nm_scale_app *app, con
     return r;
 }
 
-/* Looks at an application. Only the last attempt has containers now; for the others the ResourceManager still reports
- * the master's node. */
+/* Reads an application. Only the last attempt has containers now. For earlier attempts the ResourceManager still
+ * reports the node of the master. */
 static int look_at_app(struct nm_scale_rm *rm, struct nm_scale_app *app)
 {
     _cleanup_(nm_scale_attempts_done) struct nm_scale_attempts attempts = {0};
@@ -156,7 +158,7 @@ static int look_at_app(struct nm_scale_rm *rm, struct nm_scale_app *app)
     r = add_nodes(app, &attempts.nodes, &attempts.n_nodes);
     for (size_t i = 0; r >= 0 && i < n_attempts; i++)
         r = look_at_attempt(rm, app, attempts.ids[i]);
-    /* Fresh: no attempt has had a container. If there is a second attempt, the first may have left data. */
+    /* Fresh: no attempt has had a container. If a second attempt exists, the first attempt may have left data. */
     if (r >= 0) {
         app->seen = true;
         app->fresh = app->accepted && n_attempts <= 1 && app->n_nodes == 0;
@@ -166,7 +168,7 @@ static int look_at_app(struct nm_scale_rm *rm, struct nm_scale_app *app)
 
 static int look_at_apps(struct nm_scale_rm *rm, struct nm_scale_model *m, char **ret_message)
 {
-    /* The omitted members are most of the page. */
+    /* The query omits the members that make up most of the page. */
     static const char path[] = "/ws/v1/cluster/apps?states=ACCEPTED,RUNNING&deSelects=resourceRequests,timeouts,"
                                "appNodeLabelExpression,amNodeLabelExpression,resourceInfo";
     _cleanup_(page_done) struct page p = {0};
@@ -178,8 +180,8 @@ static int look_at_apps(struct nm_scale_rm *rm, struct nm_scale_model *m, char *
     r = nm_scale_parse_apps(p.body, p.size, &m->apps, &m->n_apps, &message);
     if (r < 0)
         return wrong_page(path, r, message, ret_message);
-    /* A failure for one application may mean that it has ended. Failures that would affect all applications end the
-     * loop. */
+    /* If the request for one application fails, the application may have ended. Failures that would affect all
+     * applications end the loop. */
     for (size_t i = 0; i < m->n_apps && i < APPS_ASKED; i++) {
         r = look_at_app(rm, &m->apps[i]);
         if (r == -ENOMEM || r == -ECANCELED || r == -ETIMEDOUT || r == -ECONNREFUSED)
@@ -188,7 +190,7 @@ static int look_at_apps(struct nm_scale_rm *rm, struct nm_scale_model *m, char *
     return 0;
 }
 
-/* Asks a NodeManager. All but local failures count as no answer, and choose.c then keeps the node. */
+/* Asks a NodeManager. Every failure that isn't local counts as no answer, and choose.c then keeps the node. */
 static int ask_node(struct nm_scale_rm *rm, const struct nm_scale_node *n, struct nm_scale_answer *a)
 {
     _cleanup_(page_done) struct page p = {0};
@@ -209,8 +211,9 @@ static int ask_node(struct nm_scale_rm *rm, const struct nm_scale_node *n, struc
     return r == -ENOMEM || r == -ECANCELED ? r : 0;
 }
 
-/* Asks the Low nodes one after the other, since empty nodes answer in milliseconds. If they are unreachable (because of
- * a firewall), each would cost the time-out, so SILENT_MOST limits the attempts. */
+/* Asks the Low nodes one after the other, because empty nodes answer in milliseconds. If the nodes are unreachable, for
+ * instance because of a firewall, each request would take the whole time-out. SILENT_MOST therefore limits the number
+ * of attempts. */
 static int ask_nodes(struct nm_scale_rm *rm, struct nm_scale_model *m, char **ret_message)
 {
     unsigned silent = 0;
@@ -235,8 +238,8 @@ static int ask_nodes(struct nm_scale_rm *rm, struct nm_scale_model *m, char **re
     return 0;
 }
 
-/* Looks at the active ResourceManager. The nodes come last, so that earlier pages have shown the containers of a node
- * that is Low by then. */
+/* Polls the active ResourceManager. The nodes are read last. If a node is Low by then, the earlier pages have already
+ * shown the containers that it had before. */
 static int look_at_active(struct nm_scale_rm *rm, enum nm_scale_depth depth, struct nm_scale_model *ret,
                           char **ret_message)
 {

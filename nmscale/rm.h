@@ -3,8 +3,8 @@
 
 /*
  * Fetches the model of the cluster (model.h) from the ResourceManager once. Several addresses may be given, for a
- * high-availability pair. The first one that answers as active is used until it stops answering as active; then the
- * others are tried.
+ * high-availability pair. The first address that answers as active is used until it no longer answers as active. Then
+ * the other addresses are tried.
  */
 
 #include "nmscale/http.h"

@@ -31,8 +31,8 @@ static void on_signal(int signal)
     stop = true;
 }
 
-/* Sets up signals without SA_RESTART, so that sleeps and waits are interrupted. A closed output is noticed when it is
- * flushed. */
+/* Sets up signals without SA_RESTART, so that signals interrupt sleeps and waits. A closed output is detected when it
+ * is flushed. */
 static void set_up_signals(void)
 {
     const struct sigaction action = {.sa_handler = on_signal};
@@ -65,8 +65,9 @@ static enum nm_scale_exit lock_exit(int r)
     return r == -EWOULDBLOCK ? NM_SCALE_BUSY : NM_SCALE_FAILED;
 }
 
-/* Opens the memory and locks it for the whole run: two processes that watch would overwrite each other's findings. The
- * first address identifies the cluster, so the order of addresses matters, and another cluster's memory is refused. */
+/* Opens the memory and locks it for the whole run, because two processes that watch would overwrite each other's data.
+ * The first address identifies the cluster, so the order of addresses must not change. The memory of another cluster is
+ * refused. */
 static enum nm_scale_exit open_memory(struct run *run)
 {
     const struct nm_scale_options *o = run->options;
@@ -96,7 +97,7 @@ static enum nm_scale_exit save_memory(const struct run *run)
     return r < 0 ? fail(NM_SCALE_FAILED, message, r) : NM_SCALE_OK;
 }
 
-/* Returns all targets with their results. NULL without memory, which json_object_set_new() refuses. */
+/* Returns all targets with their results. Returns NULL if memory ran out; json_object_set_new() refuses NULL. */
 static json_t *result_to_json(const struct nm_scale_result *res)
 {
     json_t *nodes = json_array();
@@ -108,7 +109,7 @@ static json_t *result_to_json(const struct nm_scale_result *res)
     return json_pack("{s:i, s:s?, s:o}", "exit", (int)res->exit, "why", res->why, "nodes", nodes);
 }
 
-/* Prints one JSON document per look, on a single line if more will follow. */
+/* Prints one JSON document per poll, on a single line if more documents follow. */
 static enum nm_scale_exit tell_json(const struct run *run, const struct nm_scale_finding *f,
                                     const struct nm_scale_result *res)
 {
@@ -142,7 +143,7 @@ static void tell_result(const struct nm_scale_result *res)
         nm_diag("%s", res->why);
 }
 
-/* Restarts the idle time of nodes that were put back, so that the next look doesn't try them at once. */
+/* Restarts the idle time of nodes that were put back, so that the next poll doesn't choose them again immediately. */
 static void remember_result(struct run *run, const struct nm_scale_result *res)
 {
     for (size_t i = 0; i < res->n; i++)
@@ -150,8 +151,8 @@ static void remember_result(struct run *run, const struct nm_scale_result *res)
             nm_scale_memory_restart(&run->memory, res->targets[i].id, nm_realtime_usec() / NM_USEC_PER_MSEC);
 }
 
-/* Prints and applies. The table is printed before applying, since a person wants to see the plan; JSON afterwards,
- * since a program wants one complete document. */
+/* Prints and applies. A table is printed before applying, because a person wants to see the plan. JSON is printed
+ * afterwards, because a program needs one complete document. */
 static enum nm_scale_exit tell_and_apply(struct run *run, const struct nm_scale_finding *f)
 {
     const struct nm_scale_options *o = run->options;
@@ -161,7 +162,7 @@ static enum nm_scale_exit tell_and_apply(struct run *run, const struct nm_scale_
 
     if (!o->json) {
         nm_scale_print_table(stdout, f);
-        (void)fflush(stdout); /* flushed before applying, which takes long */
+        (void)fflush(stdout); /* flushed before applying, because applying takes long */
     }
     if (o->apply) {
         nm_scale_apply(&a, f->model, f->verdicts, &res);
@@ -177,8 +178,8 @@ static enum nm_scale_exit tell_and_apply(struct run *run, const struct nm_scale_
     return res.exit != NM_SCALE_OK ? res.exit : e;
 }
 
-/* Makes one look. The memory is saved before results are printed or applied, so that a run killed later keeps its
- * findings. */
+/* Polls once. Saves the memory before it prints or applies results, so that a run that is killed later keeps its
+ * data. */
 static enum nm_scale_exit look(struct run *run)
 {
     const struct nm_scale_options *o = run->options;
@@ -210,8 +211,8 @@ static enum nm_scale_exit look(struct run *run)
                                                            .all = o->all});
 }
 
-/* Repeats looks. A failed look doesn't end the watch, because the ResourceManager may be down for a while. Nodes in
- * doubt after an attempt to give back end the watch, since an administrator has to act. */
+/* Polls repeatedly. A failed poll doesn't end the watch, because the ResourceManager may be unavailable for some time.
+ * If nodes are in doubt after an attempt to give them back, the watch ends, because an administrator has to act. */
 static enum nm_scale_exit watch(struct run *run)
 {
     while (!stop) {
@@ -225,7 +226,7 @@ static enum nm_scale_exit watch(struct run *run)
     return NM_SCALE_OK;
 }
 
-/* Readmits hosts. This command doesn't look at the ResourceManager or the memory: the result is success if the file was
+/* Readmits hosts. This command uses neither the ResourceManager's REST API nor the memory: it succeeds if the file was
  * written and rmadmin succeeded. */
 static enum nm_scale_exit readmit(struct run *run)
 {
@@ -236,8 +237,8 @@ static enum nm_scale_exit readmit(struct run *run)
     return r < 0 ? fail(NM_SCALE_FAILED, message, r) : NM_SCALE_OK;
 }
 
-/* Runs with all locks. The exclude file's lock comes first, since an nmscale with another account or state file may
- * work on the same cluster. */
+/* Runs with all locks. The exclude file's lock is taken first, because an nmscale with another account or state file
+ * may work on the same cluster. */
 static enum nm_scale_exit run_all(struct run *run)
 {
     const struct nm_scale_options *o = run->options;

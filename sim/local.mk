@@ -1,4 +1,5 @@
-# sim/: nmsim, which replays traces through the policy. Everything but main() is a library, for the tests.
+# sim/: nmsim, which replays traces through the policy. All code except main() is in a library, so that tests can
+# call it.
 noinst_LIBRARIES += libnm-sim.a
 libnm_sim_a_SOURCES = \
 	%D%/cases.c %D%/cases.h \
@@ -20,7 +21,7 @@ bin_PROGRAMS += sim/nmsim
 sim_nmsim_SOURCES = %D%/nmsim.c
 sim_nmsim_LDADD = $(sim_libs)
 
-# Its manual and completions; bash wants a file with the command's name.
+# Manual and completions. bash finds a completion by the command's name.
 dist_man_MANS += packaging/nmsim.1
 dist_zshcompletion_DATA += packaging/completion/_nmsim
 bashcompletion_DATA += packaging/completion/nmsim
