@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See cases.h. All assignments go through the table with which nmd itself reads nmd.conf. So a new key of nmd can be
- * used here at once, with the same limits and error messages. Each case is a complete and checked configuration.
+ * See cases.h. All assignments use the table with which nmd itself reads nmd.conf. A new key of nmd can therefore be
+ * used here without further code, with the same limits and error messages. Each case is a complete and checked
+ * configuration.
  */
 
 #include "sim/cases.h"
@@ -14,7 +15,7 @@
 #include "agent/trace.h"
 
 #define SWEEPS_MAX 8
-#define CASES_MAX 200 /* limit for one sweep: more than a person compares */
+#define CASES_MAX 200 /* limit for one sweep, because a person can't compare more cases */
 
 void nm_cases_done(struct nm_sim_cases *s)
 {
@@ -65,7 +66,7 @@ int nm_case_copy(const struct nm_config *c, struct nm_config **ret)
 /* ---- assignments --------------------------------------------------------- */
 
 /* Short forms of frequent assignments. Memory and CPU have separate thresholds, and a comparison of policies usually
- * changes both. */
+ * changes both thresholds. */
 static const struct {
     const char *word, *section[2], *key[2];
 } aliases[] = {
@@ -100,7 +101,7 @@ static int set_key(struct nm_config *c, const char *section, const char *name, c
                  : 0;
 }
 
-/* Trims in place. The caller still frees the original pointer. */
+/* Removes surrounding blanks in place. The caller still frees the original pointer. */
 static char *trim(char *s)
 {
     size_t n;
@@ -121,7 +122,7 @@ static int assign(struct nm_config *c, char *text, char **ret_message)
     *equals = '\0';
     name = trim(text);
     value = trim(equals + 1);
-    /* in section and key: no key of nmd.conf has an underscore */
+    /* replaces '_' in section and key, because no key of nmd.conf has an underscore */
     for (char *p = name; *p; p++)
         *p = *p == '_' ? '-' : *p;
     for (size_t i = 0; i < NM_ARRAY_SIZE(aliases); i++) {
@@ -158,7 +159,7 @@ static int assign_all(struct nm_config *c, const char *const *set, size_t n, cha
     return r;
 }
 
-/* Makes all assignments of a list. Empty parts are accepted, since a trailing comma is easily left over. */
+/* Makes all assignments of a list. Accepts empty parts, because users easily leave a trailing comma. */
 static int assign_list(struct nm_config *c, char *text, char **ret_message)
 {
     char *rest = text, *part;
@@ -181,7 +182,7 @@ int nm_cases_add_spec(struct nm_sim_cases *s, const struct nm_config *base, cons
 
     if (r < 0)
         return r;
-    /* A colon behind the first '=' belongs to a value. A text without a name is its own name. */
+    /* A colon after the first '=' belongs to a value. If the text has no name, the text itself is the name. */
     colon = strchr(text, ':');
     if (colon && (!strchr(text, '=') || colon < strchr(text, '='))) {
         *colon = '\0';
@@ -204,7 +205,7 @@ struct sweep {
     char key[96];
     char *values[64];
     size_t n;
-    char *text; /* owns the values' text */
+    char *text; /* the memory of the values */
 };
 
 static void sweeps_done(struct sweep (*sweeps)[SWEEPS_MAX])
@@ -236,7 +237,7 @@ static int parse_sweep(const char *spec, struct sweep *w, char **ret_message)
     return 0;
 }
 
-/* Adds the combination with this number. The last sweep's values change fastest. */
+/* Adds the combination with this number. The value of the last sweep changes fastest. */
 static int add_combination(struct nm_sim_cases *s, const struct nm_config *base,
                            const struct sweep *sweeps, size_t n_sweeps, size_t number,
                            const char *const *set, size_t n_set, char **ret_message)
@@ -268,7 +269,7 @@ static int add_combination(struct nm_sim_cases *s, const struct nm_config *base,
     }
     if (r < 0)
         return r;
-    /* A grid may contain invalid combinations, such as alpha above beta. They are skipped. */
+    /* A grid may contain invalid combinations, such as alpha above beta. Skip them. */
     if (nm_config_check(c, NULL, &why) < 0) {
         s->n_skipped++;
         return 0;
@@ -287,7 +288,7 @@ int nm_cases_add_sweep(struct nm_sim_cases *s, const struct nm_config *base,
     if (n_sweeps > SWEEPS_MAX)
         return nm_fail(ret_message, -EINVAL, "--sweep is given %zu times: at most %d", n_sweeps,
                        SWEEPS_MAX);
-    /* multiplied and checked one by one, so that the product can't overflow */
+    /* The factors are multiplied and checked one by one, so that the product can't overflow. */
     for (size_t i = 0; r >= 0 && i < n_sweeps; i++) {
         r = parse_sweep(specs[i], &sweeps[i], ret_message);
         n *= NM_MAX(sweeps[i].n, (size_t)1);

@@ -17,7 +17,8 @@
 
 struct nm_sim_case {
     char name[64];
-    char sets[160]; /* the assignments behind the name; "" if the case has no assignments or the name shows them */
+    char sets[160]; /* the assignments that the name stands for; "" if the case has no assignments or the name shows
+                       them */
     struct nm_config *config;
 };
 
@@ -28,9 +29,10 @@ struct nm_sim_cases {
 };
 
 void nm_cases_done(struct nm_sim_cases *s);
-/* Takes ownership of the configuration, also on failure. `sets`: as in struct nm_sim_case. */
+/* Adds a case. Takes ownership of the configuration, also on failure. `sets`: as in struct nm_sim_case. */
 int nm_cases_add(struct nm_sim_cases *s, const char *name, const char *sets, struct nm_config *config);
-/* Adds "name: a=b, c=d" or "a=b, c=d", applied after base and the assignments in `set`. */
+/* Adds the case "name: a=b, c=d" or "a=b, c=d". These assignments are applied after base and the assignments in
+ * `set`. */
 int nm_cases_add_spec(struct nm_sim_cases *s, const struct nm_config *base, const char *spec,
                       const char *const *set, size_t n_set, char **ret_message);
 /* Adds every combination of the values in "key=value,value,..." */
@@ -38,6 +40,7 @@ int nm_cases_add_sweep(struct nm_sim_cases *s, const struct nm_config *base,
                        const char *const *sweeps, size_t n_sweeps, const char *const *set, size_t n_set,
                        char **ret_message);
 
-/* Copies the keys that affect decisions. Others, such as the containers' account, have their defaults in the copy. */
+/* Copies the keys that affect decisions. Other keys, such as the containers' user account, have their defaults in the
+ * copy. */
 int nm_case_copy(const struct nm_config *c, struct nm_config **ret);
 int nm_case_assign(struct nm_config *c, const char *assignment, char **ret_message);

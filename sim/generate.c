@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See generate.h. The numbers below are not measured on a cluster: they are chosen so that decisions are needed
- * frequently. Requests are shares of the capacity, so small and large nodes have equally many.
+ * See generate.h. The numbers below weren't measured on a cluster. They are chosen so that decisions are needed
+ * frequently. Requests are shares of the capacity, so that small and large nodes have equally many containers.
  */
 
 #include "sim/generate.h"
@@ -15,7 +15,7 @@
 #define MIN (60 * NM_USEC_PER_SEC)
 #define APPS 8
 #define DEFAULT_SERVICES 24 /* number of services for which the sizes and rates below are chosen */
-#define QUEUE_LENGTH 200    /* length of the queue at which clumps of jobs wait and aren't refused */
+#define QUEUE_LENGTH 200    /* length of the queue at which jobs that come in groups can wait without being refused */
 
 static const char *const kinds[NM_GENERATE_COUNT] = {
     [NM_GENERATE_STEADY] = "steady",
@@ -45,8 +45,8 @@ struct chance {
     uint64_t state;
 };
 
-/* Returns a random number by splitmix64, which accepts any seed, and has independent streams. rand() differs between C
- * libraries. */
+/* Returns a random number by splitmix64, which accepts any seed and provides independent streams. rand() isn't used,
+ * because it differs between C libraries. */
 static uint64_t draw(struct chance *c)
 {
     uint64_t z = c->state += UINT64_C(0x9e3779b97f4a7c15);
@@ -56,7 +56,8 @@ static uint64_t draw(struct chance *c)
     return z ^ (z >> 31);
 }
 
-/* Uses the upper 53 bits, as many as a double holds, so there is no rounding and 1 is never reached. */
+/* Returns a number from 0 to below 1. Uses the upper 53 bits, which a double holds exactly, so the result isn't rounded
+ * up to 1. */
 static double unit(struct chance *c) /* 0 up to 1 */
 {
     return (double)(draw(c) >> 11) * 0x1p-53;
@@ -72,9 +73,9 @@ static uint64_t time_between(struct chance *c, uint64_t low, uint64_t high)
     return low + (uint64_t)(unit(c) * (double)(high - low));
 }
 
-/* Makes a random stream. Each part of a workload has its own stream, so that a change of one part leaves the others
- * unchanged, and --containers has the same visitors with few services and with many. The first draw becomes the state,
- * which separates the streams of neighbouring seeds. */
+/* Makes a random stream. Each part of a workload has its own stream, so that a change of one part doesn't change the
+ * other parts. For example, --containers has the same visitors with few services and with many. The first draw becomes
+ * the state of the stream, which separates the streams of neighbouring seeds. */
 static struct chance stream(uint64_t seed, uint64_t which)
 {
     struct chance c = {seed * UINT64_C(0xd1342543de82ef95) + which};
@@ -101,7 +102,8 @@ static void set_up(struct generator *g)
     h->period_usec = g->w->config->period_usec;
     h->memory_bytes = g->p->memory_bytes;
     h->n_cpus = g->p->n_cpus;
-    /* The features of a current kernel that matter to the policy, without swap: a frozen container keeps its memory. */
+    /* The features of a current kernel that the policy uses. Swap isn't one of them, so a frozen container keeps its
+     * memory. */
     h->feature[NM_CGROUP_MEMORY_LIMITS] = h->feature[NM_CGROUP_CPU_WEIGHT] = true;
     h->feature[NM_CGROUP_CPU_IDLE] = h->feature[NM_CGROUP_FREEZE] = true;
     h->feature[NM_CGROUP_KILL] = h->feature[NM_CGROUP_PRESSURE] = true;
@@ -115,7 +117,8 @@ static void set_up(struct generator *g)
     g->scale = (double)DEFAULT_SERVICES / NM_MAX(g->p->services, 1u);
 }
 
-/* Makes the use of the kernel, sshd, journald and so on, which the reserve is for, with a little noise. */
+/* Makes the use of the kernel, sshd, journald and other system processes, with a little noise. The reserve is for this
+ * use. */
 static int make_system(struct generator *g)
 {
     struct chance c = stream(g->p->seed, 1);
@@ -160,11 +163,11 @@ static bool bursting(struct bursts *b, uint64_t t)
 
 struct service {
     struct chance chance;
-    struct bursts own, common; /* own: of this service; common: of all services */
+    struct bursts own, common; /* own: bursts of this service alone; common: bursts of all services */
     uint64_t phase_usec;
 };
 
-/* Returns 0 at night and 1 at noon: two parabolas that approximate a sine. */
+/* Returns a value from 0 at night to 1 at noon: two parabolas that approximate a sine. */
 static double sunlight(uint64_t t, uint64_t day)
 {
     double x = (double)(t % day) / (double)day * 4; /* night until 1, noon at 2 */
@@ -173,8 +176,8 @@ static double sunlight(uint64_t t, uint64_t day)
     return y < 1 ? y * y / 2 : 1 - (2 - y) * (2 - y) / 2;
 }
 
-/* Returns shares of the request at time t. Memory is limited to the request; CPU may exceed it, since a guaranteed CPU
- * request is a weight. */
+/* Returns shares of the request at time t. Memory is limited to the request. CPU may exceed the request, because a
+ * guaranteed CPU request is a weight. */
 static void levels(const struct generator *g, struct service *s, uint64_t t, double *ret_memory,
                    double *ret_cpu)
 {
@@ -201,13 +204,14 @@ static void levels(const struct generator *g, struct service *s, uint64_t t, dou
     }
     *ret_memory = NM_MIN(NM_MAX(level + noise / 2, 0.02), 1.0);
     *ret_cpu = NM_MAX(level + noise + jitter, 0.02);
-    /* The CPU use is above the threshold for one sample less than counts, then below the threshold for one sample. */
+    /* The CPU use exceeds the threshold for one sample fewer than the policy requires, then is below the threshold for
+     * one sample. */
     if (g->p->kind == NM_GENERATE_ADVERSARIAL && t / (10 * MIN) % 2 == 1)
         *ret_cpu = t / (3 * SEC) % 4 == 3 ? 0.5 : 1.05;
 }
 
-/* Returns the step that the kind needs: no burst may fall between two points, but the file should be small. 3 s is the
- * default sampling period, at which the adversary aims. */
+/* Returns the time between two points that the kind needs. No burst may fall between two points, but the file should be
+ * small. The adversarial kind assumes the default sampling period, 3 s. */
 static uint64_t step_of(const struct generator *g)
 {
     switch (g->p->kind) {
@@ -220,7 +224,7 @@ static uint64_t step_of(const struct generator *g)
     }
 }
 
-/* Makes a service's curve. Memory moves a part of the way to the wanted level with each step. */
+/* Makes a service's curve. With each step the memory changes by a part of the difference to the wanted level. */
 static int live(const struct generator *g, struct service *s, struct nm_job *job)
 {
     uint64_t step = step_of(g);
@@ -248,8 +252,9 @@ static int add(const struct generator *g, struct nm_job *job)
 
     job->started = true;
     job->end = NM_JOB_DONE;
-    /* The job is complete, as load.c reads such jobs, so nm_workload_finish() leaves it unchanged. */
-    if (job->submit_usec < g->p->duration_usec) /* the last jobs of a clump may be too late */
+    /* The job needs no completion, so nm_workload_finish() leaves it unchanged. load.c creates such jobs in the same
+     * way. */
+    if (job->submit_usec < g->p->duration_usec) /* the last jobs of a group may be submitted after the end */
         r = nm_workload_add_job(g->w, job, &i);
     if (r != 0)
         free(job->curve.points);
@@ -277,8 +282,8 @@ static int add_service(const struct generator *g, struct nm_job *job, struct cha
     return add(g, job);
 }
 
-/* Makes the services, which share 85 % of the node unevenly. The rest is for the visitors: if services asked for
- * everything, no visitor would be admitted. */
+/* Makes the services, which share 85 % of the node unevenly. The remaining capacity is for the visitors: if services
+ * requested the whole node, no visitor would be admitted. */
 static int make_services(struct generator *g)
 {
     struct chance c = stream(g->p->seed, 3), weights = stream(g->p->seed, 4);
@@ -289,8 +294,8 @@ static int make_services(struct generator *g)
         memory += between(&weights, 0.5, 1.5);
         cpu += between(&weights, 0.5, 1.5);
     }
-    /* must draw in the order of the first loop, memory before CPU, or the shares would not add up */
-    weights = stream(g->p->seed, 4); /* the same weights again */
+    /* the draws must have the same order as in the first loop, memory before CPU, so that the shares add up */
+    weights = stream(g->p->seed, 4); /* makes the same weights again */
     for (uint32_t i = 0; r >= 0 && i < g->p->services; i++) {
         struct nm_job job = {.type = NM_GUARANTEED, .run_usec = NM_RUN_FOR_EVER};
 
@@ -305,8 +310,8 @@ static int make_services(struct generator *g)
     return r;
 }
 
-/* Makes guaranteed jobs that come and go, one at a time on average. They make the policy take resources back, which
- * services alone would not. */
+/* Makes guaranteed jobs that are submitted and end, one at a time on average. Because of them the policy takes
+ * resources back, which it would not do for services alone. */
 static int make_visitors(struct generator *g)
 {
     struct chance c = stream(g->p->seed, 5);
@@ -331,9 +336,9 @@ static int make_visitors(struct generator *g)
 
 enum manner { HONEST, LIAR, SLEEPER };
 
-/* Makes a job's curve. A liar uses more than it asked for. A sleeper uses little until its warm-up is over, and then
- * everything, so the policy underestimates it when it admits the next jobs. A liar can exceed its memory request
- * because a container's own limit is not simulated. */
+/* Makes a job's curve. A job of kind LIAR uses more than it requested, until the simulated kernel kills it at its
+ * memory limit. A job of kind SLEEPER uses little until its warm-up is over, and then its full use. The policy
+ * therefore underestimates a SLEEPER when it admits the next jobs. */
 static int work(struct nm_job *job, struct chance *c, enum manner manner)
 {
     double memory = between(c, 0.4, 0.95), cpu = between(c, 0.6, 1.0), held = 0.05;
@@ -365,14 +370,14 @@ static int add_opportunistic(struct generator *g, struct chance *c, uint64_t t, 
     char app[NM_NAME_SIZE];
     int r;
 
-    /* 1 to 15 minutes, more short ones than long ones */
+    /* 1 to 15 minutes, with more short jobs than long jobs */
     job.run_usec = MIN + (uint64_t)(u * u * (double)(14 * MIN));
     job.request.memory_bytes =
         whole_mib((double)g->capacity.memory_bytes * between(c, 0.015, 0.06) * g->scale);
     job.request.cpu_millicores = whole_centicores((double)g->capacity.cpu_millicores *
                                                   between(c, 0.03, 0.12) * g->scale);
-    /* Half of the jobs state their run time, correct to a quarter, as people guess. A tenth may not be killed early,
-     * and a few never. */
+    /* Half of the jobs declare their run time, correct to a quarter, as people estimate it. A tenth have a minimum run
+     * time, and a few are exempt from preemption. */
     if (luck < 0.5)
         job.expected_usec = job.run_usec / 4 * (3 + draw(c) % 3);
     else if (luck < 0.6)
@@ -383,7 +388,7 @@ static int add_opportunistic(struct generator *g, struct chance *c, uint64_t t, 
     (void)snprintf(app, sizeof app, "app-%u", (unsigned)(draw(c) % APPS) + 1);
     r = nm_workload_app(g->w, app, &job.app);
     if (r >= 0)
-        /* the same random number: liars and sleepers state no run time */
+        /* uses the same random number, so that LIAR and SLEEPER jobs declare no run time */
         r = work(&job, c, !rough || luck < 0.7 ? HONEST : luck < 0.85 ? LIAR : SLEEPER);
     if (r < 0) {
         free(job.curve.points);
@@ -397,7 +402,7 @@ static unsigned clump_size(const struct generator *g, struct chance *c)
     switch (g->p->kind) {
     case NM_GENERATE_BURSTY:
         return 1 + (unsigned)(draw(c) % 30);
-    case NM_GENERATE_ADVERSARIAL: /* now and then more than the queue holds */
+    case NM_GENERATE_ADVERSARIAL: /* sometimes more jobs than the queue holds */
         return draw(c) % 25 == 0 ? 2 * QUEUE_LENGTH : 1 + (unsigned)(draw(c) % 30);
     default:
         return 1;
@@ -415,15 +420,15 @@ static int make_jobs(struct generator *g)
 
         for (unsigned i = 0; r >= 0 && i < clump; i++)
             r = add_opportunistic(g, &c, t + i * 50 * NM_USEC_PER_MSEC, ++n);
-        /* The pause after a clump is as long as its jobs would have taken one by one, so that all kinds ask for about
-         * as much. It is limited, so that a flood isn't followed by hours without jobs. */
+        /* The pause after a group of jobs is as long as its jobs would have taken one by one, so that all kinds request
+         * about the same amount. The pause is limited, so that a large group isn't followed by hours without jobs. */
         for (unsigned i = 0; i < NM_MIN(clump, 40u); i++)
             t += NM_MAX((uint64_t)(between(&c, 0, 50 * g->scale) * (double)SEC), UINT64_C(1));
     }
     return r;
 }
 
-/* Compares by time, then by name: qsort() may leave equal elements in any order, which differs between libraries. */
+/* Compares by time, then by name, because qsort() may order equal elements differently in different libraries. */
 static int by_submission(const void *a, const void *b)
 {
     const struct nm_job *x = a, *y = b;

@@ -2,21 +2,19 @@
 #pragma once
 
 /*
- * Made-up workloads. The same parameters always make exactly the same workload: the random generator
- * is part of nmsim, and no function of libm is called.
+ * Made-up workloads. The same parameters always make exactly the same workload: the random generator is part of nmsim,
+ * and no function of libm is called.
  *
- * All kinds have guaranteed services that ask for most of the node and use a part of it, guaranteed
- * jobs that come and go, and more opportunistic jobs than fit beside them. The kinds differ in the
- * behaviour of services:
+ * All kinds have guaranteed services that request most of the node and use a part of it, guaranteed jobs that are
+ * submitted and end, and more opportunistic jobs than fit beside them. The kinds differ in the behaviour of services:
  *
- *   steady       40 % of what they asked for, with a little noise
+ *   steady       40 % of the request, with a little noise
  *   diurnal      25 % at night, 85 % by day
- *   bursty       25 %, and bursts to nearly 100 %: each service separately, and now and then all at
- *                once; jobs come in clumps
- *   adversarial  all of them go from little to everything within seconds, again and again; CPU
- *                flips around the preemption threshold at the pace of the samples; the queue is
- *                flooded; some jobs use more than they asked for, or only begin to when their
- *                warm-up is over
+ *   bursty       25 %, and bursts to nearly 100 %, of each service separately and sometimes of all at
+ *                the same time; jobs are submitted in groups
+ *   adversarial  all services repeatedly change from little use to full use within seconds; CPU crosses
+ *                the preemption threshold at the interval of the samples; the queue is flooded; some
+ *                jobs use more than they requested, or begin to use much only after their warm-up
  */
 
 #include "sim/workload.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Reads a trace. It is untrusted, so every line is checked. The first invalid line ends the reading, with a message of
- * file, line, what was found and what is allowed. Only a last line without a newline is accepted and ignored, since the
- * recording of a killed nmd ends so.
+ * Reads a trace. A trace is untrusted, so every line is checked. The first invalid line ends the reading, with a
+ * message that contains the file, the line, the invalid value and the allowed values. Only a last line without a
+ * newline is accepted and ignored, because the recording of a killed nmd ends with such a line.
  *
  * A recording is by wall time, and is converted to use by a job's own progress. A sample has the CPU time since the
- * previous sample, and the memory held now. So a sample's CPU belongs to the interval before it, and its memory to the
- * interval that begins with it.
+ * previous sample, and the memory that is in use at the time of the sample. The CPU therefore belongs to the interval
+ * before the sample, and the memory belongs to the interval that begins with the sample.
  *
  * A made-up trace needs no conversion, because its jobs contain their curves. One trace may contain jobs of both kinds;
  * only the header's recorded_usec distinguishes the traces.
@@ -24,7 +24,7 @@
 #include "util/error.h"
 #include "util/parse.h"
 
-/* Limits far beyond any node or recording: a larger number is an error or an attack. */
+/* Limits far above the values of any real node or recording: a larger number is an error or an attack. */
 #define TIME_MAX (UINT64_C(10) * 366 * 86400 * NM_USEC_PER_SEC)
 #define MEMORY_MAX (UINT64_C(1) << 50)
 #define CPU_MAX UINT64_C(100000000) /* millicores */
@@ -34,23 +34,23 @@
 /* The state of a job while its recording is read. */
 struct follower {
     bool running;
-    uint64_t since_usec;    /* if running: start of the present stretch of running */
-    uint64_t progress_usec; /* progress before the present stretch of running */
+    uint64_t since_usec;    /* if running: time of the job's last start or resume */
+    uint64_t progress_usec; /* progress before since_usec */
     bool resumed;           /* the next sample includes a part of the job's pause */
-    struct nm_use use;      /* last row */
+    struct nm_use use;      /* last row of the job */
 };
 
 struct load {
     struct nm_workload *w;
     struct follower *followers; /* parallel array of w->jobs */
-    size_t *numbered;           /* indexes of jobs that were not refused */
-    size_t n_numbered, size;    /* size: room in both arrays */
+    size_t *numbered;           /* indexes of jobs that weren't refused */
+    size_t n_numbered, size;    /* size: number of elements allocated in both arrays */
     const char *name;
     unsigned long line;
     char *message;
     const char *event; /* name of this line's event */
     uint64_t now_usec, sampled_usec;
-    uint64_t containers_memory; /* sum of the last rows */
+    uint64_t containers_memory; /* sum of the last rows of all containers */
     uint64_t containers_cpu;
     uint32_t system_cpu;
 };
@@ -67,7 +67,7 @@ nm_printf(2, 3) static int complain(struct load *l, const char *format, ...)
     va_end(ap);
     if (!text)
         return -ENOMEM;
-    /* The message has untrusted text, which must not control the terminal. */
+    /* The message contains untrusted text. Replace control characters, which could control the terminal. */
     for (char *p = text; *p; p++)
         if (!isprint((unsigned char)*p))
             *p = '?';
@@ -89,7 +89,7 @@ static int complain_value(struct load *l, const char *name, const json_t *value,
                     allowed);
 }
 
-/* Reads an integer. jansson's are signed 64-bit numbers, so no limit may exceed INT64_MAX. */
+/* Reads an integer. jansson's integers are signed 64-bit numbers, so no limit may exceed INT64_MAX. */
 static int take_number(struct load *l, const json_t *j, const char *name, uint64_t max,
                        uint64_t *ret)
 {
@@ -111,7 +111,7 @@ static int take_optional(struct load *l, const json_t *j, const char *name, uint
     return json_object_get(j, name) ? take_number(l, j, name, max, ret) : 0;
 }
 
-/* Reads a name. Names are printed to terminals, so they must be valid for nmd. */
+/* Reads a name. Names are printed to terminals, so they must consist of the characters that nmd allows. */
 static int take_name(struct load *l, const json_t *j, const char *name, char buf[NM_NAME_SIZE])
 {
     const json_t *value = json_object_get(j, name);
@@ -140,7 +140,7 @@ static int take_request(struct load *l, const json_t *j, enum nm_execution_type 
 
 /* ---- the header ---------------------------------------------------------- */
 
-/* Reads the sections that affect decisions. Others are ignored, since a trace is untrusted. */
+/* Reads the sections that affect decisions. Ignores other sections, because a trace is untrusted. */
 static int take_config(struct load *l, const json_t *j)
 {
     struct nm_config *c = l->w->config;
@@ -158,7 +158,7 @@ static int take_config(struct load *l, const json_t *j)
         section[dot - name] = '\0';
         key = nm_config_find_key(section, dot + 1);
         if (!key || !nm_trace_has_section(section))
-            continue; /* a later nmd has keys that this nmsim doesn't know */
+            continue; /* a newer nmd has keys that this nmsim doesn't know */
         if (!text || nm_config_set(c, key, text) < 0)
             return complain_value(l, name, value, nm_config_allowed(key, allowed, sizeof allowed));
     }
@@ -170,7 +170,7 @@ static int take_config(struct load *l, const json_t *j)
     return 0;
 }
 
-/* Reads features. An unknown one is a feature of a later nmd, which this policy can't use. */
+/* Reads features. Ignores an unknown feature, which comes from a newer nmd, because this policy can't use it. */
 static int take_features(struct load *l, const json_t *j)
 {
     size_t n = json_array_size(j);
@@ -220,7 +220,7 @@ static int take_header(struct load *l, const json_t *j)
         return complain_value(l, "nmd_trace", version, "1, the only version that this nmsim supports");
     if (json_is_string(host))
         (void)snprintf(h->host, sizeof h->host, "%s", json_string_value(host));
-    /* the host becomes part of the title, which terminals and gnuplot read */
+    /* the host name becomes part of the title, which terminals and gnuplot interpret */
     for (char *p = h->host; *p; p++)
         if (!isalnum((unsigned char)*p) && *p != '.' && *p != '-' && *p != '_')
             *p = '?';
@@ -239,15 +239,15 @@ static int take_header(struct load *l, const json_t *j)
 
 /* ---- jobs ---------------------------------------------------------------- */
 
-/* Returns a job's progress: wall time without pauses. A recording doesn't show how much a squeeze has slowed a job
- * down. */
+/* Returns a job's progress: wall time without pauses. The slowdown of a job by a squeeze isn't subtracted, because a
+ * recording doesn't contain it. */
 static uint64_t progress(const struct follower *f, uint64_t at_usec)
 {
     return f->progress_usec + (f->running ? nm_sub_u64(at_usec, f->since_usec) : 0);
 }
 
-/* Finds a job by binary search, since numbers ascend. They are nmd's arrival numbers, which are large in a recording
- * that begins late, so they can't be used as indexes. */
+/* Finds a job by binary search, because numbers ascend. The numbers are nmd's arrival numbers. They are large in a
+ * recording that begins late, so they can't be used as indexes. */
 static int find_number(const struct load *l, uint64_t number, size_t *ret)
 {
     size_t low = 0, high = l->n_numbered;
@@ -282,7 +282,7 @@ static int find_job(struct load *l, const json_t *j, size_t *ret)
     return 0;
 }
 
-/* Grows the arrays to the size of the workload's array of jobs, which nm_workload_add_job() has just grown. */
+/* Enlarges the arrays to the size of the workload's array of jobs, which nm_workload_add_job() has just enlarged. */
 static int make_room(struct load *l)
 {
     struct follower *followers;
@@ -371,13 +371,14 @@ static int fill_submit(struct load *l, const json_t *j, struct nm_job *job)
         r = take_optional(l, j, "ran", TIME_MAX, &job->ran_usec);
     if (r >= 0)
         r = nm_workload_app(l->w, app, &job->app);
-    /* "ran" means that the job started before the trace; no start event follows */
+    /* "ran" means that the job was started before the trace; the trace then has no start event for the job */
     job->exempt = json_is_true(json_object_get(j, "exempt"));
     job->cpu_is_share = json_is_true(json_object_get(j, "share"));
     job->present = job->started = json_object_get(j, "ran") != NULL;
     if (r < 0 || !curve)
         return r;
-    /* A made-up job is complete. It counts as done, because it ends by itself unless the policy prevents that. */
+    /* A made-up job needs no completion. It counts as done, because it ends by itself unless the policy prevents
+     * that. */
     r = take_curve(l, curve, &job->curve);
     job->run_usec = NM_RUN_FOR_EVER;
     if (r >= 0)
@@ -403,7 +404,8 @@ static int on_submit(struct load *l, const json_t *j)
     return r;
 }
 
-/* Adds a refused job, which another configuration might accept. It has no number, so no later line refers to it. */
+/* Adds a refused job, which another configuration might accept. Such a job has no number, so no later line refers to
+ * it. */
 static int on_refused(struct load *l, const json_t *j)
 {
     struct nm_job job = {.submit_usec = l->now_usec, .refused = true};
@@ -429,7 +431,7 @@ static int on_start(struct load *l, const json_t *j)
     return 0;
 }
 
-/* Ends running time when the job is frozen; the time of freezing counts as running. */
+/* Ends the running time when the job is frozen. The time that freezing takes counts as running. */
 static int on_pause(struct load *l, const json_t *j)
 {
     size_t i;
@@ -467,8 +469,9 @@ static int on_change(struct load *l, const json_t *j)
     return r < 0 ? r : nm_workload_add_change(l->w, &c);
 }
 
-/* Returns the meaning of an exit reason. A job killed by nmd, by the kernel or with the node continues in a replay. A
- * job that a user or the container itself ended is done in any replay. OOM may be either: see died_of_itself(). */
+/* Returns the meaning of an exit reason. A job that was killed by nmd, by the kernel or with the node continues in a
+ * replay. A job that a user or the container itself ended is done in any replay. OOM may mean either: see
+ * died_of_itself(). */
 static enum nm_job_end meaning_of(enum nm_exit_reason reason)
 {
     switch (reason) {
@@ -485,8 +488,8 @@ static enum nm_job_end meaning_of(enum nm_exit_reason reason)
     }
 }
 
-/* Subtracts a job's last row from the sums. The sums use last rows, since a row is omitted if its values haven't
- * changed. */
+/* Subtracts a job's last row from the sums. The sums consist of last rows, because the recording omits a row whose
+ * values haven't changed. */
 static void forget_use(struct load *l, struct follower *f)
 {
     l->containers_memory -= f->use.memory_bytes;
@@ -522,7 +525,7 @@ static int on_end(struct load *l, const json_t *j)
 
 /* ---- samples ------------------------------------------------------------- */
 
-/* [c, memory, millicores, usec] */
+/* Reads a row: [c, memory, millicores, usec] */
 static int take_row(struct load *l, const json_t *row, uint64_t v[4], size_t *ret)
 {
     static const uint64_t max[] = {INT64_MAX, MEMORY_MAX, CPU_MAX, INT64_MAX};
@@ -543,12 +546,12 @@ static int take_row(struct load *l, const json_t *row, uint64_t v[4], size_t *re
 }
 
 /*
- * Handles one row: v is container, memory, millicores and CPU time so far. The row makes two points: `before`, at the
- * progress of the previous sample, with the CPU used since then; and `now`, with the memory held from here on. A job's
- * first row covers all the time since its start.
+ * Handles one row. v contains the container, memory, millicores and total CPU time. The row makes two points: `before`,
+ * at the progress of the previous sample, with the CPU used since then; and `now`, with the memory from this time on. A
+ * job's first row covers the whole time since the job's start.
  *
- * The first sample after a resume includes a part of the pause, so its CPU is too low, and the job keeps its earlier
- * CPU use.
+ * The first sample after a resume includes a part of the pause, so its CPU is too low. The job keeps its earlier CPU
+ * use in this case.
  */
 static int follow(struct load *l, size_t i, const uint64_t v[4])
 {
@@ -566,8 +569,8 @@ static int follow(struct load *l, size_t i, const uint64_t v[4])
     l->containers_memory += now.memory_bytes;
     l->containers_cpu += now.cpu_millicores;
     if (!f->running)
-        return 0; /* memory of a paused job isn't part of its curve */
-    if (!f->resumed) /* memory that has grown grew after the point `before`, and not earlier */
+        return 0; /* the memory of a paused job isn't part of its curve */
+    if (!f->resumed) /* if memory has grown, it grew after the point `before`, not earlier */
         r = now.memory_bytes > before.memory_bytes ? nm_curve_put(c, &before)
                                                    : nm_curve_add(c, &before);
     else if (c->n > 0)
@@ -576,14 +579,15 @@ static int follow(struct load *l, size_t i, const uint64_t v[4])
     return r < 0 ? r : nm_curve_add(c, &now);
 }
 
-/* Returns the time from which a sample is valid. A replay samples when the recording did, except for some milliseconds,
- * so half-way between two samples neither is mistaken for the other. */
+/* Returns the time from which a sample is valid: half-way between the previous sample and this one. The samples of a
+ * replay differ from the times in the recording by some milliseconds, so the values can't be assigned to the wrong
+ * sample. */
 static uint64_t holds_from(const struct load *l)
 {
     if (l->w->system.n == 0)
         return 0;
     if (l->w->header.recorded_usec == 0)
-        return l->now_usec; /* made up: exact */
+        return l->now_usec; /* the times of a made-up trace are exact */
     return l->sampled_usec + (l->now_usec - l->sampled_usec) / 2;
 }
 
@@ -611,7 +615,7 @@ static int on_sample(struct load *l, const json_t *j)
         if (r < 0)
             return r;
     }
-    /* Without a figure for the node the system's use stays as it was. nmd's first sample has no such figure. */
+    /* Without a value for the node, the system's use stays unchanged. nmd's first sample has no such value. */
     if (cpu != UINT64_MAX)
         l->system_cpu = (uint32_t)nm_sub_u64(cpu, l->containers_cpu);
     system = (struct nm_use){holds_from(l), nm_sub_u64(memory, l->containers_memory),
@@ -624,7 +628,7 @@ static int on_sample(struct load *l, const json_t *j)
 
 /* ---- lines --------------------------------------------------------------- */
 
-/* Accepts the event, which needs no action: the time of the last line, whatever its event, is the end of the trace. */
+/* Accepts the event and does nothing: the time of the last line of any kind is the end of the trace. */
 static int on_stop(struct load *l, const json_t *j)
 {
     (void)l, (void)j;

@@ -4,10 +4,10 @@
  * main() of nmsim. The exit status is 0; 1 after an error or if an invariant of the policy was violated; 2 for a wrong
  * command line.
  *
- * run and compare replay one workload under a list of configurations. The first is always the base with over-allocation
- * off, with which the others are compared, and the second the requested one. `run` replays only these two. All
- * configurations are prepared before the first replay, so that an error in the last one is reported at once, and not
- * after minutes.
+ * `run` and `compare` replay one workload under a list of configurations. The first is always the base with
+ * over-allocation off, with which the others are compared. The second is the requested configuration. `run` replays
+ * only these two. All configurations are prepared before the first replay, so that an error in the last one is reported
+ * immediately and not after minutes.
  */
 
 #include <inttypes.h>
@@ -31,13 +31,14 @@ static int fail(const char *what, int r, const char *message)
     return r;
 }
 
-/* Returns why a valid trace can't be replayed. A table of zeros for an empty trace would look like a result. */
+/* Returns the reason why a valid trace can't be replayed. For an empty trace, a table of zeros would look like a
+ * result. */
 static const char *why_not(const struct nm_workload *w)
 {
     if (w->duration_usec < w->header.period_usec)
-        return "the trace is shorter than one sampling period: there is nothing to replay";
+        return "the trace is shorter than one sampling period and can't be replayed";
     if (w->n_jobs == 0)
-        return "there is no container in the trace: there is nothing to replay";
+        return "the trace has no container and can't be replayed";
     return NULL;
 }
 
@@ -78,7 +79,7 @@ static int open_workload(const struct nm_sim_options *o, struct nm_workload **re
 
 /* ---- configurations ------------------------------------------------------ */
 
-/* Makes all assignments, and checks afterwards: alpha may temporarily exceed the old beta. */
+/* Makes all assignments, and checks the result only afterwards, because alpha may temporarily exceed the old beta. */
 static int assign_all(struct nm_config *c, const struct nm_sim_options *o)
 {
     _cleanup_free_ char *message = NULL;
@@ -105,8 +106,8 @@ static int load_config(const struct nm_sim_options *o, const char *path, struct 
     return r;
 }
 
-/* Makes the base: the recorded configuration, or a single --config, with all --set. With several --config, off, cases
- * and sweeps are based on the recorded one. */
+/* Makes the base: the recorded configuration, or the file of a single --config, with all --set. If --config is given
+ * several times, the row off, the cases and the sweeps are based on the recorded configuration. */
 static int base_config(const struct nm_sim_options *o, const struct nm_workload *load,
                        struct nm_config **ret)
 {
@@ -124,9 +125,9 @@ static int base_config(const struct nm_sim_options *o, const struct nm_workload 
     return r;
 }
 
-/* Adds the row of plain YARN, without nmd's functions: YARN kills if a guaranteed container needs the room
- * (use-pause-for-preemption is false by default), so nmd's deadline for paused containers must not affect its
- * figures. */
+/* Adds the row of plain YARN, without nmd's functions. YARN kills opportunistic containers if a guaranteed container
+ * needs their resources (use-pause-for-preemption is false by default). nmd's deadline for paused containers must
+ * therefore not affect the figures of this row. */
 static int add_off(struct nm_sim_cases *s, const struct nm_config *base)
 {
     struct nm_config *c;
@@ -138,10 +139,10 @@ static int add_off(struct nm_sim_cases *s, const struct nm_config *base)
     c->pause = false;
     return nm_cases_add(s, "over-allocation off",
                         "plain YARN; opportunistic containers run on unallocated resources, and are killed if a "
-                        "guaranteed one needs these", c);
+                        "guaranteed container needs these resources", c);
 }
 
-/* Adds a row for each --config; without any, the recorded configuration. */
+/* Adds a row for each --config. Without --config, adds the recorded configuration. */
 static int add_configs(struct nm_sim_cases *s, const struct nm_sim_options *o,
                        const struct nm_config *base)
 {
@@ -163,10 +164,10 @@ static int add_configs(struct nm_sim_cases *s, const struct nm_sim_options *o,
     return r;
 }
 
-/* Default cases, if the command line names no cases to compare. */
+/* Default cases, used if the command line names no cases to compare. */
 static const char *const suggestions[] = {
     "cautious: alpha=0.6, beta=0.85",
-    /* the CPU defaults may be bolder than that */
+    /* sets no CPU thresholds, because their defaults may be higher than these values */
     "bold: over-allocation.memory-threshold=0.9, preemption.memory-threshold=0.98",
     "kill, don't pause: preemption.pause=no",
     "least-work-lost: victims=least-work-lost",
@@ -175,7 +176,7 @@ static const char *const suggestions[] = {
 static int add_cases(struct nm_sim_cases *s, const struct nm_sim_options *o,
                      const struct nm_config *base)
 {
-    /* two files can be compared; a single one is only the base */
+    /* two files can be compared; a single file is only the base */
     bool none = o->cases.n == 0 && o->sweeps.n == 0 && o->configs.n < 2;
     const char *const *specs = none ? suggestions : o->cases.list;
     size_t n = none ? NM_ARRAY_SIZE(suggestions) : o->cases.n;
@@ -211,7 +212,7 @@ static int gather_cases(const struct nm_sim_options *o, const struct nm_workload
 
 /* ---- replays ------------------------------------------------------------- */
 
-/* Prints a job for scripts: words in fixed positions, and -1 for times that don't exist. */
+/* Prints a job for scripts: words in fixed positions, and -1 for times that aren't known. */
 static void print_job(const struct nm_sim_container *c, uint64_t begin_usec, void *userdata)
 {
     static const char *const ends[NM_SIM_END_COUNT] = {
@@ -277,7 +278,7 @@ static int draw(const struct nm_sim_options *o, const struct nm_workload *load,
 
     if (!o->plot)
         return 0;
-    (void)fflush(stdout); /* prints the table before gnuplot can write messages */
+    (void)fflush(stdout); /* prints the table before gnuplot can print messages */
     nm_progress_step("gnuplot draws %s", o->plot);
     r = nm_plot(load, results, n, o->plot, &message);
     nm_progress_pause();
@@ -321,7 +322,7 @@ static int generate(const struct nm_sim_options *o, const struct nm_workload *lo
 
     if (!f)
         return fail(o->output, -errno, NULL);
-    /* this flushes, so a full disk is noticed here, and not when the file is closed */
+    /* nm_workload_save() flushes the stream, so a full disk is reported here and not only when the file is closed */
     r = nm_workload_save(load, f);
     return r < 0 ? fail(o->output ? o->output : "standard output", r, NULL) : 0;
 }

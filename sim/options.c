@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See options.h. Options may precede or follow the command and the trace, as getopt_long() allows. Therefore all
- * options are parsed first, each by itself. Their combinations are checked at the end, when the command is known.
+ * See options.h. Options may precede or follow the command and the trace, as getopt_long() allows. Therefore each
+ * option is first parsed separately. Combinations of options are checked at the end, when the command is known.
  */
 
 #include "sim/options.h"
@@ -19,7 +19,7 @@ static const char help[] =
     "\n"
     "  nmsim compare --generate bursty          several configurations on a made-up day\n"
     "  nmsim compare node.trace --case 'bold: alpha=0.9, beta=0.98' --plot bold.svg\n"
-    "                                           your own history (nmd --record node.trace)\n"
+    "                                           the history of a node (nmd --record node.trace)\n"
     "  nmsim run node.trace --config new.conf   one configuration, in detail\n"
     "\n"
     "Commands:\n"
@@ -30,10 +30,10 @@ static const char help[] =
     "Options of run and compare:\n"
     "  -g, --generate KIND  a made-up workload instead of a trace\n"
     "  -c, --config FILE    nmd.conf, with drop-ins in FILE.d/ (compare: one row for each);\n"
-    "                       without: as recorded in the trace, or the defaults\n"
+    "                       default: the recorded configuration, or nmd's defaults\n"
     "  -s, --set KEY=VALUE  change one key everywhere, such as preemption.victim-order=app-fair;\n"
     "                       alpha=, beta= and victims= for short\n"
-    "      --case SPEC      compare: one more row, 'name: KEY=VALUE, KEY=VALUE'\n"
+    "      --case SPEC      compare: add a row, 'name: KEY=VALUE, KEY=VALUE'\n"
     "      --sweep SPEC     compare: a row for each of KEY=VALUE,VALUE,...; several: all combinations\n"
     "  -p, --plot FILE      draw the result as .svg or .png (needs gnuplot)\n"
     "  -j, --json           print JSON\n"
@@ -49,7 +49,7 @@ static const char help[] =
     "      --containers N   guaranteed services (default 24); the number of jobs is proportional\n"
     "  -o, --output FILE    generate: write to FILE instead of standard output\n"
     "\n"
-    "  -h, --help           this text\n"
+    "  -h, --help           show this help\n"
     "  -V, --version        the version\n";
 
 static int take_word(void *at, char *value, const struct nm_option *o)
@@ -107,7 +107,7 @@ static int take_hours(void *at, char *value, const struct nm_option *o)
     bool bare = *value && !strpbrk(value, "usminhd");
 
     options->made_up = true;
-    /* cut the number before the unit is appended, so that the unit of a long number is not cut off */
+    /* truncate the number before the unit is appended, so that the unit of a long number isn't truncated */
     (void)snprintf(text, sizeof text, "%.40s%s", value, bare ? "h" : "");
     return nm_option_take_duration(&options->params.duration_usec, text, o);
 }
@@ -166,7 +166,7 @@ static const struct nm_option table[] = {
     {0},
 };
 
-/* Refuses missing options, and combinations that make no sense. */
+/* Refuses missing options, and combinations that have no meaning. */
 static int check(const struct nm_sim_options *o)
 {
     bool compare = o->verb == NM_SIM_COMPARE, generate = o->verb == NM_SIM_GENERATE;
@@ -185,7 +185,7 @@ static int check(const struct nm_sim_options *o)
                               compare ? "compare" : "run");
     if (o->trace && o->generate)
         return nm_usage_error("'%s' and --generate can't be combined: use a trace or a made-up workload", o->trace);
-    /* Options without effect are refused, too, because the user expects an effect. */
+    /* Also refuse options that would have no effect, because the user expects an effect. */
     if (o->trace && o->made_up)
         return nm_usage_error("--seed, --hours, --memory, --cpus and --containers are for made-up "
                               "workloads, and '%s' is a trace",
@@ -239,7 +239,7 @@ int nm_sim_parse_argv(int argc, char **argv, struct nm_sim_options *ret)
     const struct nm_option_parser p = {.tables = {{table, &o}}};
     int r, first;
 
-    /* a user who gives no arguments gets the help, and this is not an error */
+    /* a user who gives no arguments gets the help, and nmsim exits with success */
     if (argc < 2) {
         (void)fputs(help, stdout);
         return 1;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See run.h. Time advances in steps of a sampling period. The capacity that guaranteed containers and the system
- * leave is divided among the submitted opportunistic jobs, those with the most CPU per memory first. A part of a job
- * may run if there is no room for all of it. A job that doesn't run uses no CPU and no memory. So no real node can do
- * as much.
+ * See run.h. Time advances in steps of a sampling period. The capacity that remains beside guaranteed containers and
+ * the system is divided among the submitted opportunistic jobs. Jobs with the most CPU per memory come first. If a job
+ * doesn't fit completely, a part of it may run. A job that doesn't run uses no CPU and no memory. No real node can
+ * therefore do as much work.
  */
 
 #include "sim/run.h"
@@ -21,8 +21,8 @@ struct pending {
 struct oracle {
     const struct nm_workload *load;
     const struct nm_policy_settings *s;
-    const bool *refused; /* for each job: whether the replay refused the job */
-    struct pending *guaranteed, *jobs; /* submitted and not done; jobs sorted by density */
+    const bool *refused; /* for each job: whether the replay refused it */
+    struct pending *guaranteed, *jobs; /* jobs that are submitted and not done; `jobs` is sorted by density */
     size_t n_guaranteed, n_jobs, next_job, next_system;
     struct nm_use system;
 };
@@ -36,7 +36,7 @@ static const struct nm_use *use_at(struct pending *p)
     return &c->points[p->cursor];
 }
 
-/* Returns whether the job would be killed at its own limit under any policy. */
+/* Returns whether the job would be killed at its own memory limit under any policy. */
 static bool is_hopeless(const struct oracle *o, const struct nm_job *job)
 {
     for (size_t i = 0; o->s->memory_limits && i < job->curve.n; i++)
@@ -64,7 +64,7 @@ static void take_job(struct oracle *o, const struct nm_job *job, bool refused)
     o->n_jobs++;
 }
 
-/* Gives guaranteed containers what they want. */
+/* Gives guaranteed containers all that they want. */
 static void let_guaranteed_run(struct oracle *o, uint64_t step_usec, double left[2])
 {
     for (size_t i = 0; i < o->n_guaranteed;) {
@@ -93,7 +93,7 @@ static double part_that_fits(const struct nm_use *u, const double left[2])
     return part;
 }
 
-/* Gives the rest to jobs. Returns the millicores that they get. */
+/* Gives the remaining capacity to jobs. Returns the millicores that the jobs get. */
 static double let_jobs_run(struct oracle *o, uint64_t step_usec, double left[2])
 {
     double given = 0;

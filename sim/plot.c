@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See report.h. gnuplot is driven through a pipe: settings, data blocks, panels. It supports axes, legends and both
- * file formats, and Debian packages it. Without gnuplot only the picture is missing.
+ * See report.h. gnuplot is controlled through a pipe: settings, data blocks, panels. gnuplot is used because it draws
+ * axes and legends, supports both file formats, and is packaged in Debian. Without gnuplot only the picture is missing.
  */
 
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #define WIDTH 1200
 #define HEIGHT 1320
 
-/* Colours that are distinct for colour-blind people, too (Okabe and Ito); off is grey. */
+/* Colours that colour-blind people can distinguish, too (Okabe and Ito). The row with over-allocation off is grey. */
 static const char *const colours[] = {"#888888", "#0072B2", "#D55E00", "#009E73",
                                       "#CC79A7", "#E69F00", "#56B4E9"};
 
@@ -32,7 +32,7 @@ int nm_plot_check_path(const char *path, char **ret_message)
 {
     const char *suffix = suffix_of(path);
 
-    /* gnuplot runs a name that begins with '|' as a command */
+    /* gnuplot would run a name that begins with '|' as a command */
     if ((nm_streq(suffix, ".svg") || nm_streq(suffix, ".png")) && !strpbrk(path, "\n\r'\"") &&
         path[0] != '|')
         return 0;
@@ -41,8 +41,8 @@ int nm_plot_check_path(const char *path, char **ret_message)
                    path);
 }
 
-/* Returns whether gnuplot is installed. popen() succeeds with any command, and a failure would be noticed only at its
- * end, with a message of the shell. */
+/* Returns whether gnuplot is installed. popen() succeeds for any command. A missing gnuplot would be detected only by
+ * pclose(), and the shell would print its own message. */
 static bool have_gnuplot(void)
 {
     const char *path = getenv("PATH");
@@ -62,8 +62,8 @@ static bool have_gnuplot(void)
 
 /* ---- data ---------------------------------------------------------------- */
 
-/* Writes a quoted title. gnuplot's escapes (such as '_') are off. Quotes are replaced, and so are backquotes, which
- * gnuplot runs as a command even in double quotes. */
+/* Writes a quoted title. gnuplot's escapes (such as '_') are disabled. Quotes are replaced. Backquotes are replaced
+ * too, because gnuplot runs their content as a command even in double quotes. */
 static void put_title(FILE *f, const char *name)
 {
     fputc('"', f);
@@ -77,7 +77,7 @@ struct scale {
     double usec;
 };
 
-/* Returns a unit with short numbers on the axis. Larger units begin at 3 days, 3 hours and 5 minutes. */
+/* Returns the unit that gives short numbers on the axis. Larger units are used from 3 days, 3 hours and 5 minutes. */
 static struct scale scale_of(uint64_t duration_usec)
 {
     if (duration_usec > 3 * 86400 * NM_USEC_PER_SEC)
@@ -89,8 +89,8 @@ static struct scale scale_of(uint64_t duration_usec)
     return (struct scale){"seconds", 1e6};
 }
 
-/* Writes one data block for each row, in percent, at the middle of each bucket. An empty bucket is left out, and not
- * drawn as 0. */
+/* Writes one data block for each row, in percent, with points at the middle of each bucket. An empty bucket is omitted
+ * instead of drawn as 0. */
 static void put_data(FILE *f, const struct nm_sim_result *results, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -125,7 +125,7 @@ static void put_sums(FILE *f, const struct nm_sim_result *results, size_t n)
     fprintf(f, "$sums << EOD\n");
     for (size_t i = 0; i < n; i++) {
         const struct nm_sim_result *r = &results[i];
-        /* the bars have the colours of the curves above, if there are any */
+        /* the bars have the colours of the curves above, if the picture has curves */
         size_t colour = n <= LINES_MAX ? i : NM_MIN(i, (size_t)1);
 
         fprintf(f, "%zu ", i);
@@ -139,7 +139,7 @@ static void put_sums(FILE *f, const struct nm_sim_result *results, size_t n)
 
 /* ---- panels -------------------------------------------------------------- */
 
-/* Draws the thresholds as arrows over the whole width, since plotted lines would get entries in the legend. */
+/* Draws the thresholds as arrows over the whole width, because plotted lines would get entries in the legend. */
 static void put_thresholds(FILE *f, const struct nm_sim_result *r, bool cpu)
 {
     double alpha = cpu ? r->settings.over_allocation_threshold.cpu
@@ -166,8 +166,8 @@ static void put_curves(FILE *f, const struct nm_sim_result *results, size_t n, i
     fprintf(f, "\n");
 }
 
-/* Places a panel. Margins are relative to the screen and not to the text: the panels share one time axis, and must be
- * aligned whatever their labels are. */
+/* Places a panel. The margins are relative to the screen and not to the text: the panels share one time axis, and must
+ * be aligned whatever their labels are. */
 static void put_panel(FILE *f, double bottom, double height)
 {
     fprintf(f, "set lmargin at screen 0.075; set rmargin at screen 0.97\n"
@@ -187,8 +187,8 @@ static void put_heading(FILE *f, const struct nm_workload *load, double y, const
     fprintf(f, ".\"'\" at screen 0.075, screen %g font ',10' tc rgb '#555555'\n", y - 0.02);
 }
 
-/* Draws memory by its peaks and CPU by its means: a moment without memory kills, one without CPU is hardly noticed. The
- * thresholds are those of one row, since several pairs of lines would be confusing. */
+/* Draws memory by its maxima and CPU by its means: a short lack of memory causes kills, but a short lack of CPU has
+ * little effect. The thresholds of only one row are drawn, because several pairs of lines would be confusing. */
 static void put_time_panels(FILE *f, const struct nm_workload *load,
                             const struct nm_sim_result *results, size_t n)
 {
@@ -251,7 +251,7 @@ static void put_bar_panels(FILE *f, const struct nm_sim_result *results, size_t 
     (void)snprintf(title, sizeof title, "mean wait in the queue, %s", scale.unit);
     put_bars(f, 0.24, 0.49, "useful work, relative to over-allocation off", 3, "%.2f", gain * 1.2,
              true, n, top);
-    fprintf(f, "unset label\n"); /* the heading is there once */
+    fprintf(f, "unset label\n"); /* the heading is printed only once */
     put_bars(f, 0.53, 0.73, "opportunistic work lost, %", 4, "%.1f", lost * 1.25, false, n, top);
     put_bars(f, 0.77, 0.97, title, 5, "%.1f", wait * 1.25, false, n, top);
 }
@@ -280,8 +280,8 @@ static void put_script(FILE *f, const struct nm_workload *load, const struct nm_
     fprintf(f, "unset multiplot\nset output\n");
 }
 
-/* Makes the output file, replacing an old one that could be mistaken for the new one. If gnuplot can't open its output,
- * it continues and writes to nmsim's standard output. */
+/* Creates the output file, replacing an old file that could be mistaken for the new picture. Otherwise gnuplot, if it
+ * couldn't open its output, would continue and write to nmsim's standard output. */
 static int make_file(const char *path, char **ret_message)
 {
     _cleanup_close_ int fd = -EBADF;
@@ -310,7 +310,7 @@ int nm_plot(const struct nm_workload *load, const struct nm_sim_result *results,
     r = make_file(path, ret_message);
     if (r < 0)
         return r;
-    /* SIGPIPE must not kill nmsim if gnuplot ends early; "exec" gives gnuplot's own exit status */
+    /* SIGPIPE must not kill nmsim if gnuplot ends early; with "exec" pclose() returns gnuplot's own exit status */
     was = signal(SIGPIPE, SIG_IGN);
     f = popen("exec gnuplot -", "we");
     if (!f)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See progress.h. The mutex protects the name of the step and the stream. The counters are atomic instead, since they
+/* See progress.h. The mutex protects the name of the step and the stream. The counters are atomic instead, because they
  * change too often for a mutex. */
 
 #include "sim/progress.h"
@@ -63,7 +63,8 @@ static void print_progress(uint64_t now_usec)
     progress.said_usec = now_usec;
 }
 
-/* A line that is on the terminal already is redrawn more often than every SILENCE_USEC. */
+/* Returns whether the progress should be printed now. A line that is already on the terminal is printed again more
+ * often than every SILENCE_USEC. */
 static bool is_due(uint64_t now_usec)
 {
     uint64_t silent = now_usec - progress.said_usec;

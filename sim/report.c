@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See report.h. The text helps to choose: it shows the few figures in which settings differ side by side, and finally
- * the row that does the most work without harm. JSON has all figures, without a recommendation.
+ * See report.h. The text helps to choose settings. It shows side by side the few figures in which settings differ, and
+ * finally the row that does the most work without harm. JSON has all figures, without a recommendation.
  */
 
 #include "sim/report.h"
@@ -16,8 +16,8 @@
 #define MUCH_LOST 0.05 /* share of opportunistic work: a row that loses more isn't recommended */
 #define MUCH_SLOWER 1.05 /* relative to over-allocation off, at the 99th percentile: guaranteed containers are harmed */
 
-/* Returns the main figure: the useful CPU time of both types. Opportunistic work that is gained at the cost of
- * guaranteed containers doesn't increase it. */
+/* Returns the main figure: the useful CPU time of both types. Opportunistic work that only replaces guaranteed work
+ * doesn't increase this figure. */
 double nm_report_gain(const struct nm_sim_result *r, const struct nm_sim_result *off)
 {
     double base = nm_sim_useful_work(off);
@@ -25,7 +25,8 @@ double nm_report_gain(const struct nm_sim_result *r, const struct nm_sim_result 
     return base > 0 ? nm_sim_useful_work(r) / base : 0;
 }
 
-/* Formats a duration. The limits take rounding into account, to avoid "100s" for 99.6 seconds. */
+/* Formats a duration. The limits of the units take rounding into account, so that 99.6 seconds isn't printed as
+ * "100s". */
 static const char *duration(double usec, char *buf, size_t size)
 {
     double sec = usec / 1e6;
@@ -46,7 +47,7 @@ static const char *cpu_time(double sec, char *buf, size_t size)
     return buf;
 }
 
-/* "12,345,678" */
+/* Formats a number with commas: "12,345,678" */
 static const char *grouped(uint64_t n, char *buf, size_t size)
 {
     char digits[24];
@@ -227,7 +228,7 @@ static const char *alarm_of(const struct nm_sim_result *r)
     return r->n_violations > 0 ? " INVARIANTS VIOLATED" : "";
 }
 
-/* Prints a row that fits on a terminal of 80 columns: wrapped rows can't be compared. */
+/* Prints a row that fits on a terminal of 80 columns, because wrapped rows are hard to compare. */
 static void print_narrow_row(const struct nm_sim_result *r, const struct nm_sim_result *off,
                              int width, FILE *f)
 {
@@ -258,7 +259,7 @@ static void print_row(const struct nm_sim_result *r, const struct nm_sim_result 
             nm_report_gain(r, off), alarm_of(r));
 }
 
-/* Returns whether guaranteed containers are unharmed. Some lost opportunistic work is acceptable. */
+/* Returns whether guaranteed containers aren't harmed. Some lost opportunistic work is acceptable. */
 static bool is_harmless(const struct nm_sim_result *r, const struct nm_sim_result *off)
 {
     return r->oom_guaranteed == 0 && r->n_violations == 0 &&
@@ -266,7 +267,7 @@ static bool is_harmless(const struct nm_sim_result *r, const struct nm_sim_resul
            r->jobs[NM_GUARANTEED].slowdown_p99 <= off->jobs[NM_GUARANTEED].slowdown_p99 * MUCH_SLOWER;
 }
 
-/* Prints the best row. The row with over-allocation off is included: it is the best if no other is harmless. */
+/* Prints the best row. Includes the row with over-allocation off, which is the best if every other row does harm. */
 static void print_best(const struct nm_sim_result *results, size_t n, FILE *f)
 {
     const struct nm_sim_result *best = NULL;
@@ -334,7 +335,8 @@ static void print_sets(const struct nm_sim_case *cases, size_t n, FILE *f)
             fprintf(f, "%s: %s.\n", cases[i].name, cases[i].sets);
 }
 
-/* Prints the assumptions behind the gain, which is bounded by unused guaranteed resources and by the available jobs. */
+/* Prints the assumptions behind the gain, which is limited by the unused guaranteed resources and by the available
+ * jobs. */
 static void print_assumptions(const struct nm_sim_result *results, size_t n, FILE *f)
 {
     const struct nm_sim_result *off = &results[0];
@@ -379,7 +381,8 @@ void nm_report_compare(const struct nm_workload *load, const struct nm_sim_case 
 
 /* ---- JSON ---------------------------------------------------------------- */
 
-/* Rounds to a millionth: smaller digits are noise of divisions, and would make equal results look different. */
+/* Rounds to a millionth: smaller digits are rounding errors of divisions, and would make equal results look
+ * different. */
 static double rounded(double x)
 {
     return round(x * 1e6) / 1e6;
@@ -417,7 +420,7 @@ static json_t *use_to_json(double mean, double p95, double over_beta, double all
                      "over_beta", rounded(over_beta), "allocated", rounded(allocated));
 }
 
-/* Writes kills by reason, without zeros: most of the policy's reasons don't apply to kills. */
+/* Writes kills by reason. Omits zeros, because most of the policy's reasons don't apply to kills. */
 static json_t *kills_to_json(const struct nm_sim_result *r)
 {
     json_t *j = json_object();
@@ -429,7 +432,8 @@ static json_t *kills_to_json(const struct nm_sim_result *r)
     return j;
 }
 
-/* Writes the only part that differs from run to run, separately, so that the rest can be compared. */
+/* Writes the speed of the replay. This is the only part that differs from run to run. It is a separate object, so that
+ * the other parts can be compared. */
 static json_t *speed_to_json(const struct nm_sim_result *r)
 {
     return json_pack("{s:f, s:f, s:f}", "seconds", (double)r->spent_usec / 1e6,

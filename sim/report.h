@@ -11,10 +11,11 @@
 /* Prints one replay. off: the replay of this workload with over-allocation off, or NULL. */
 void nm_report_print(const struct nm_workload *load, const struct nm_sim_result *r,
                      const struct nm_sim_result *off, FILE *f);
-/* Prints several replays side by side, and what their names stand for. The first replay has over-allocation off. */
+/* Prints several replays side by side, and the settings that their names stand for. The first replay has
+ * over-allocation off. */
 void nm_report_compare(const struct nm_workload *load, const struct nm_sim_case *cases,
                        const struct nm_sim_result *results, size_t n, FILE *f);
-/* Returns the replays as {"workload": {...}, "cases": [...]}, NULL without memory. off may be NULL. */
+/* Returns the replays as {"workload": {...}, "cases": [...]}. Returns NULL if memory ran out. off may be NULL. */
 json_t *nm_report_to_json(const struct nm_workload *load, const struct nm_sim_result *results,
                           size_t n, const struct nm_sim_result *off);
 
@@ -30,5 +31,5 @@ double nm_report_gain(const struct nm_sim_result *r, const struct nm_sim_result 
  */
 int nm_plot(const struct nm_workload *load, const struct nm_sim_result *results, size_t n,
             const char *path, char **ret_message);
-/* Checks the path before any replay. -EINVAL, with a message: the path has neither ending. */
+/* Checks the path before any replay. Returns -EINVAL, with a message, if the path ends neither in .svg nor in .png. */
 int nm_plot_check_path(const char *path, char **ret_message);

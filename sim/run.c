@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See run.h. This file has the loop (advance to the next event, decide if need be, act) and the statistics. The
- * statistics don't affect the replay.
+ * See run.h. This file has the main loop and the statistics. The loop advances to the next event, decides if a decision
+ * is due, and acts. The statistics don't affect the replay.
  *
- * The state is constant between two events. So means are not computed from samples, but from areas: each interval
- * counts with its use before time advances. For percentiles each interval is added to a histogram, since a long trace
- * has too many intervals to keep and sort.
+ * The state is constant between two events. Means are therefore computed from areas and not from samples: each interval
+ * is weighted by its length, with the use before time advances. For percentiles each interval is added to a histogram,
+ * because a long trace has too many intervals to keep and sort.
  */
 
 #include "sim/run.h"
@@ -16,7 +16,7 @@
 #include "sim/progress.h"
 #include "util/clock.h"
 
-#define BINS 2001 /* thousandths of the capacity, to 200 % */
+#define BINS 2001 /* bins of a thousandth of the capacity, up to 200 % */
 
 struct run {
     struct nm_world *w;
@@ -51,8 +51,8 @@ static double allocated_memory(const struct run *run)
                  run->w->settings.capacity.memory_bytes);
 }
 
-/* Adds an interval to the bucket in which it begins. Intervals are at most a sampling period and buckets at least that,
- * so the error is at most one bucket, which is not visible. */
+/* Adds an interval to the bucket in which the interval begins. An interval is at most as long as a sampling period, and
+ * a bucket is at least as long, so the error is at most one bucket, which isn't visible. */
 static void fill_bucket(struct run *run, uint64_t elapsed, double memory, double cpu)
 {
     struct nm_world *w = run->w;
@@ -69,7 +69,8 @@ static void fill_bucket(struct run *run, uint64_t elapsed, double memory, double
     b->opportunistic += part * run->n_opportunistic;
 }
 
-/* Accounts the speed of guaranteed containers. It is 1 for a container that gets all that it wants, alone on a node. */
+/* Accounts the speed of guaranteed containers. The speed is 1 if the container gets all that it wants, without
+ * interference. */
 static void account_speed(struct run *run, uint64_t elapsed)
 {
     const struct nm_world *w = run->w;
@@ -86,8 +87,8 @@ static void account_speed(struct run *run, uint64_t elapsed)
     }
 }
 
-/* Accounts the interval up to to_usec, in which the state is constant. The use is exact, not that of the last sample.
- * The allocation is that of the last round. */
+/* Accounts the interval up to to_usec, in which the state is constant. The use is the current use, not that of the last
+ * sample. The allocation is that of the last round. */
 static void account(struct run *run, uint64_t to_usec)
 {
     const struct nm_world *w = run->w;
@@ -154,8 +155,8 @@ static void count_actions(struct run *run)
     }
 }
 
-/* Checks the policy's rules. A violation doesn't end the replay, since the number of violations matters, too. The first
- * one is kept for the report, since later ones may result from it. */
+/* Checks the policy's rules. A violation doesn't end the replay, because the number of violations is reported too. The
+ * first violation is kept for the report, because later violations may result from it. */
 static void check(struct run *run)
 {
     const struct nm_world *w = run->w;
@@ -184,7 +185,8 @@ static void round_(struct run *run)
     nm_world_act(w, &run->verdict);
 }
 
-/* Counts for the picture, once per period, since rounds may be much more frequent. */
+/* Counts running opportunistic containers for the picture. Counts only once per period, because rounds may be much more
+ * frequent. */
 static void count_opportunistic(struct run *run)
 {
     run->n_opportunistic = 0;
@@ -234,12 +236,13 @@ static void sum_up_end(struct nm_sim_jobs *j, const struct nm_sim_container *c)
         j->done++;
         j->work_done += cpu;
         j->time_done += ran;
-        /* holds the sum until the mean is computed */
+        /* contains the sum until the mean is computed */
         j->slowdown_mean += c->job->run_usec > 0 ? (double)(c->ended_usec - c->running_usec) /
                                                        (double)c->job->run_usec
                                                  : 1; /* value for a launch that failed */
         break;
-    case NM_SIM_LIMIT: /* the job's own fault: its work counts as not lost, since it could never be completed */
+    case NM_SIM_LIMIT: /* the job itself caused its end: its work doesn't count as lost, because the job could never be
+                          completed */
         j->limit++;
         break;
     case NM_SIM_PREEMPTED:
@@ -250,7 +253,7 @@ static void sum_up_end(struct nm_sim_jobs *j, const struct nm_sim_container *c)
         j->time_lost += ran;
         break;
     default:
-        /* Paused jobs count as running, since they are admitted. Work of live jobs isn't lost yet. */
+        /* Paused jobs count as running, because they are admitted. Work of jobs that haven't ended isn't lost yet. */
         if (c->view.admitted)
             j->running++;
         else
@@ -263,7 +266,7 @@ static void sum_up_end(struct nm_sim_jobs *j, const struct nm_sim_container *c)
 static void sum_up_one(struct run *run, const struct nm_sim_container *c, struct waits waits[2])
 {
     struct nm_sim_result *r = run->result;
-    /* the job's type at submission: a promotion doesn't move the job to another row */
+    /* the job's type at submission, so that a promotion doesn't move the job to another row */
     enum nm_execution_type type = c->job->type;
     uint64_t paused = c->paused_total_usec;
 
@@ -273,12 +276,13 @@ static void sum_up_one(struct run *run, const struct nm_sim_container *c, struct
         paused += run->w->now_usec - c->view.paused_usec;
     r->paused_sec += (double)paused / 1e6;
     r->swap_in_sec += (double)c->swapping_in_usec / 1e6;
-    /* OOM kills count by the type at that time, which a promotion is meant to change */
+    /* OOM kills count by the type at the time of the kill, because a promotion should reduce the risk of such a kill */
     r->oom_opportunistic += c->end == NM_SIM_OOM && c->view.type == NM_OPPORTUNISTIC;
     r->oom_guaranteed += c->end == NM_SIM_OOM && c->view.type == NM_GUARANTEED;
-    /* The wait of jobs that ran before the trace is not known. An opportunistic job that was refused or never started
-     * counts as waiting to the end; otherwise the node that accepts the fewest would seem to have the shortest wait. A
-     * refused guaranteed job goes to another node at once, in all rows. */
+    /* The wait of jobs that were started before the trace isn't known. An opportunistic job that was refused or
+     * never started counts as waiting until the end of the trace. Otherwise the node that accepts the fewest jobs
+     * would seem to have the shortest wait. A guaranteed job that is refused is immediately started on another node,
+     * in all rows. */
     if (!c->job->present && (c->running_usec > 0 || type == NM_OPPORTUNISTIC)) {
         uint64_t until_usec = c->running_usec > 0 ? c->running_usec : run->w->now_usec;
 
@@ -387,14 +391,14 @@ int nm_sim_run(const struct nm_workload *load, const struct nm_config *config, c
                                   .duration_usec = load->duration_usec,
                                   .period_usec = w->period_usec};
     (void)snprintf(ret->name, sizeof ret->name, "%s", name);
-    /* no bucket is shorter than a period: some would be empty, and the curves would have gaps */
+    /* no bucket is shorter than a period, because some buckets would be empty, and the curves would have gaps */
     n_buckets = load->duration_usec / w->period_usec;
     n_buckets = NM_MIN(n_buckets, (uint64_t)NM_SIM_BUCKETS);
     ret->n_buckets = (unsigned)NM_MAX(n_buckets, UINT64_C(1));
     run->w = w;
     run->result = ret;
     run->bucket_usec = load->duration_usec / ret->n_buckets + 1;
-    /* The real clock is used for the reported speed only, never by the replay itself. */
+    /* The real clock is used only for the reported speed, never for the replay itself. */
     begun = nm_clock_usec(CLOCK_MONOTONIC);
     r = go(run);
     ret->spent_usec = nm_clock_usec(CLOCK_MONOTONIC) - begun;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Writes a workload as a made-up trace: jobs contain their curves, so the trace is small, and reads back as exactly the
- * same workload.
+ * Writes a workload as a made-up trace. Jobs contain their curves, so the trace is small, and reading it gives exactly
+ * the same workload.
  *
- * Only the members of made-up workloads are written: a recording would lose its changes, its refusals and how its jobs
- * ended.
+ * Only the members of made-up workloads are written. A recording would lose its changes, its refusals, and the
+ * information how its jobs ended.
  */
 
 #include "sim/workload.h"
@@ -54,7 +54,8 @@ static int put_out(struct nm_trace_buffer *b, FILE *f)
     return fine ? 0 : -errno;
 }
 
-/* Writes events in order of time, as in a recording: a reader refuses a line that is earlier than the one before. */
+/* Writes events in order of time, as in a recording, because a reader refuses a line with an earlier time than the line
+ * before. */
 static int put_events(struct nm_trace_buffer *b, const struct nm_workload *w, FILE *f)
 {
     size_t job = 0, system = 0;
@@ -90,7 +91,7 @@ int nm_workload_save(const struct nm_workload *w, FILE *f)
     r = put_events(&b, w, f);
     if (r < 0)
         return r;
-    /* only this line marks the trace's end, because the last event may be much earlier */
+    /* only this line contains the time of the trace's end, because the last event may be much earlier */
     nm_trace_begin(&b, w->duration_usec, "stop");
     nm_trace_end(&b);
     r = put_out(&b, f);

@@ -3,9 +3,9 @@
 /*
  * See workload.h. This file builds workloads, and completes recordings.
  *
- * Completion is deliberately simple: medians, means, repetitions. A clever guess would be mistaken for the node's
- * history, and settings chosen by it. The completion is done once, before any replay, and is the same for all replays,
- * because configurations must be compared on the same workload.
+ * The completion is deliberately simple: medians, means, repetitions. The result of a more complex estimate would be
+ * mistaken for the history of the node, and users would choose settings by it. The completion is done once, before any
+ * replay, and is the same for all replays, because configurations must be compared on the same workload.
  */
 
 #include "sim/workload.h"
@@ -13,12 +13,12 @@
 #include "util/array.h"
 
 #define STRETCH_USEC (60 * NM_USEC_PER_SEC) /* part of an incomplete curve that is repeated */
-#define UNKNOWN_RUN_USEC (60 * NM_USEC_PER_SEC) /* if no job has ended, and no time was expected */
+#define UNKNOWN_RUN_USEC (60 * NM_USEC_PER_SEC) /* run time if no job has ended and the job declares no run time */
 #define POINTS_MAX (1 << 17) /* limit for one curve, against short traces that expand greatly */
-#define OWN_LIMIT 0.95 /* share of a job's request: a job with a higher peak died of its own limit */
+#define OWN_LIMIT 0.95 /* share of a job's request: a job with a higher peak was killed at its own limit */
 
-/* Makes a workload. Application 0 is "", for jobs that name no application: so each job has an application, and the
- * policy's array of applications needs no exception. */
+/* Makes a workload. Application 0 is "", for jobs without an application. Each job therefore has an application, and
+ * the policy's array of applications needs no exception. */
 int nm_workload_new(struct nm_workload **ret)
 {
     _cleanup_(nm_workload_freep) struct nm_workload *w = calloc(1, sizeof *w);
@@ -57,7 +57,7 @@ int nm_workload_app(struct nm_workload *w, const char *name, uint32_t *ret)
 {
     int r;
 
-    /* newest first: jobs of one application tend to come together */
+    /* newest first, because jobs of one application are often submitted together */
     for (size_t i = w->n_apps; i-- > 0;)
         if (nm_streq(w->apps[i], name)) {
             *ret = (uint32_t)i;
@@ -107,7 +107,7 @@ int nm_curve_put(struct nm_curve *c, const struct nm_use *use)
     struct nm_use *last = c->n > 0 ? &c->points[c->n - 1] : NULL;
     int r;
 
-    /* a later point wins: load.c adds an interval's use when it is over */
+    /* A later point replaces an earlier one: load.c adds an interval's use when the interval is over. */
     if (last && use->at_usec <= last->at_usec) {
         last->memory_bytes = use->memory_bytes;
         last->cpu_millicores = use->cpu_millicores;
@@ -128,12 +128,12 @@ struct run {
     uint64_t usec;
 };
 
-/* Run times of jobs that ended by themselves, and mean use. The runs are one sorted array: those of a type, or of an
+/* Run times of jobs that ended by themselves, and mean use. The runs are one sorted array. The runs of a type, or of an
  * application of that type, are contiguous. */
 struct experience {
     struct run *runs; /* all runs, sorted by type, application, length */
     size_t n_runs;
-    uint64_t median[2], median_of_all;            /* 0: no job ended */
+    uint64_t median[2], median_of_all;            /* 0: no job has ended */
     double memory_share[2], cpu_share[2]; /* use as a share of the request, by type */
 };
 
@@ -161,7 +161,7 @@ static uint64_t middle(struct run *runs, size_t n)
     return n > 0 ? runs[n / 2].usec : 0;
 }
 
-/* Computes the medians. middle() sorts its input by length, so that part is sorted again afterwards. */
+/* Computes the medians. middle() sorts its input by length, so that part of the array is sorted again afterwards. */
 static void learn_medians(struct experience *e)
 {
     size_t n_guaranteed = 0;
@@ -175,7 +175,7 @@ static void learn_medians(struct experience *e)
     qsort(e->runs, e->n_runs, sizeof *e->runs, by_app);
 }
 
-/* Returns the first run that doesn't sort before the key. */
+/* Returns the first run that isn't before the key in the order. */
 static size_t lower_bound(const struct experience *e, const struct run *key)
 {
     size_t low = 0, high = e->n_runs;
@@ -204,7 +204,8 @@ static uint64_t median_run(const struct experience *e, const struct nm_job *job)
     return e->median[job->type] > 0 ? e->median[job->type] : e->median_of_all;
 }
 
-/* Computes means over time, not over points, which are denser where much changes. */
+/* Computes means over time. A mean over points would be wrong, because points are more frequent where the use changes
+ * much. */
 static void mean_use(const struct nm_job *job, double *ret_memory, double *ret_cpu)
 {
     const struct nm_curve *c = &job->curve;
@@ -221,7 +222,7 @@ static void mean_use(const struct nm_job *job, double *ret_memory, double *ret_c
     *ret_cpu = cpu;
 }
 
-/* Computes the shares of a type from sums, so that large jobs count for more, as they do on the node. */
+/* Computes the shares of a type from sums, so that large jobs have more weight, as on the node. */
 static void learn_shares(const struct nm_workload *w, struct experience *e)
 {
     double used[2][2] = {0}, asked[2][2] = {0};
@@ -262,8 +263,8 @@ static int gather_experience(const struct nm_workload *w, struct experience *e)
 
 /* ---- completion ---------------------------------------------------------- */
 
-/* Repeats the last part of the recorded curve, up to `until`. The curve isn't extrapolated: memory that grew falls back
- * with each repetition, because the recording doesn't show whether it would have grown forever. */
+/* Repeats the last part of the recorded curve, up to `until`. The curve isn't extrapolated: memory that grew returns to
+ * its earlier value with each repetition, because the recording doesn't show whether it would have grown forever. */
 static int extend(struct nm_job *job, uint64_t seen, uint64_t until)
 {
     struct nm_curve *c = &job->curve;
@@ -272,9 +273,9 @@ static int extend(struct nm_job *job, uint64_t seen, uint64_t until)
 
     while (first + 1 < c->n && c->points[first + 1].at_usec <= from)
         first++;
-    if (stretch == 0 || last - first < 2) /* the last values stay valid */
+    if (stretch == 0 || last - first < 2) /* the last values stay valid until `until` */
         return 0;
-    /* uses indexes, since adding points may move the array */
+    /* uses indexes instead of pointers, because adding points may move the array */
     for (uint64_t lap = stretch; from + lap < until && c->n < POINTS_MAX; lap += stretch)
         for (size_t i = first; i < last; i++) {
             struct nm_use use = c->points[i];
@@ -298,8 +299,8 @@ static int make_up_use(struct nm_job *job, const struct experience *e)
     return nm_curve_add(&job->curve, &use);
 }
 
-/* Makes the curve of a job shorter than a sampling period from its end event. The peak is used for its whole time,
- * which overestimates. */
+/* Makes the curve of a job that was shorter than a sampling period from the job's end event. Uses the peak for the
+ * job's whole time, which overestimates its use. */
 static int use_from_end(struct nm_job *job)
 {
     uint64_t run = NM_MAX(job->run_usec, UINT64_C(1));
@@ -311,8 +312,8 @@ static int use_from_end(struct nm_job *job)
     return nm_curve_add(&job->curve, &use);
 }
 
-/* Returns whether the job exceeded its own limit, for which the kernel would kill it under any configuration. Otherwise
- * the slice or the node was out of memory, and other containers were the cause. */
+/* Returns whether the job exceeded its own limit. In this case the kernel would kill the job under any configuration.
+ * Otherwise the slice or the node was out of memory, and other containers were the cause. */
 static bool died_of_itself(const struct nm_job *job)
 {
     return job->end_reason == NM_EXIT_OOM &&
@@ -324,7 +325,7 @@ static int complete(const struct nm_workload *w, struct nm_job *job, const struc
     uint64_t seen = job->run_usec, likely = job->expected_usec;
     int r;
 
-    /* A failed launch will fail again, at once. A job that was cancelled in the queue might have run. */
+    /* A failed launch will fail again, immediately. A job that was cancelled in the queue could have run. */
     if (!job->started && job->end == NM_JOB_DONE && job->end_reason != NM_EXIT_KILLED)
         return nm_curve_add(&job->curve, &(struct nm_use){0});
     /* a curve needs at least one point, because a replay reads the first point unconditionally */
@@ -337,26 +338,26 @@ static int complete(const struct nm_workload *w, struct nm_job *job, const struc
         return 0;
     if (likely == 0)
         likely = median_run(e, job);
-    likely = nm_sub_u64(likely, job->ran_usec); /* progress begins with the trace */
+    likely = nm_sub_u64(likely, job->ran_usec); /* progress begins at the start of the trace */
     if (!job->started) {
         job->run_usec = likely > 0 ? likely : UNKNOWN_RUN_USEC;
         return make_up_use(job, e);
     }
     job->run_usec = NM_MAX(likely, seen);
-    /* the end of a service is not known; the replay ends first */
+    /* the end of a service isn't known; the replay ends before */
     if (job->end == NM_JOB_ALIVE && likely <= seen)
         job->run_usec = NM_RUN_FOR_EVER;
-    /* no job gets beyond the duration */
+    /* no job can run longer than the trace */
     return extend(job, seen, NM_MIN(job->run_usec, w->duration_usec));
 }
 
 /* ---- growth -------------------------------------------------------------- */
 
 #define RAMP_STEP_USEC (100 * NM_USEC_PER_MSEC)
-#define RAMP_SHARE 256 /* divides the node's memory: smaller growth may be instantaneous */
+#define RAMP_SHARE 256 /* the node's memory divided by this number is the smallest growth that is smoothed */
 
-/* Returns the number of steps from one point to the next. It is at most a sampling period's: a row that was left out
- * for minutes shows that memory did not grow then. */
+/* Returns the number of steps from one point to the next, at most the steps of one sampling period. If rows were
+ * omitted for minutes, the memory didn't grow during these minutes. */
 static uint64_t ramp_steps(const struct nm_workload *w, const struct nm_use *from,
                            const struct nm_use *to)
 {
@@ -368,9 +369,10 @@ static uint64_t ramp_steps(const struct nm_workload *w, const struct nm_use *fro
     return NM_MAX(within / RAMP_STEP_USEC, UINT64_C(1));
 }
 
-/* Smooths large growth. Samples are seconds apart, but memory doesn't grow by gigabytes at once: growth since the
- * previous sample is spread evenly, so that nmd can see it. Without this a replay would have kernel kills that glances
- * prevent on the node. Decreases may be instantaneous, since they do no harm. */
+/* Smooths large growth. Samples are seconds apart, but memory doesn't grow by gigabytes in an instant. Growth since the
+ * previous sample is therefore spread evenly, so that the simulated nmd can detect it. Without this, a replay would
+ * have kernel kills that the growth probe prevents on the node. Decreases may be instantaneous, because they do no
+ * harm. */
 static int smooth(const struct nm_workload *w, struct nm_curve *c)
 {
     struct nm_curve ramped = {0};
@@ -406,8 +408,8 @@ int nm_workload_finish(struct nm_workload *w)
     struct experience e = {0};
     int r;
 
-    /* Finished jobs come first, since the others are completed from them. Ramps come last, since repeated points need
-     * them, too. */
+    /* Finished jobs come first, because the other jobs are completed with data from them. The smoothing comes last,
+     * because repeated points must be smoothed too. */
     for (size_t i = 0; i < w->n_jobs; i++)
         if (died_of_itself(&w->jobs[i]))
             w->jobs[i].end = NM_JOB_DONE;
@@ -416,7 +418,7 @@ int nm_workload_finish(struct nm_workload *w)
         r = complete(w, &w->jobs[i], &e);
     for (size_t i = 0; r >= 0 && i < w->n_jobs; i++)
         r = smooth(w, &w->jobs[i].curve);
-    /* a trace without samples has no point of the system, but a world needs the first point */
+    /* the system has no point in a trace without samples, but a world needs the first point */
     if (r >= 0 && w->system.n == 0)
         r = nm_curve_add(&w->system, &(struct nm_use){0});
     free(e.runs);

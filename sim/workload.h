@@ -2,25 +2,24 @@
 #pragma once
 
 /*
- * A node's workload: jobs with their use of resources by progress, and the use of the system around
- * them by time. It comes from a trace (load.c) or is made up (generate.c), and is read-only during a
- * replay.
+ * A node's workload: jobs with their use of resources by progress, and the use of the system by time. A workload comes
+ * from a trace (load.c) or is made up (generate.c). Replays only read it.
  *
- * A job's use is a function of its own progress: its running time at full speed since its start.
- * Progress stops while the job is paused, and slows down while it gets less CPU than it wants. So
- * under another configuration the job starts at another time, but uses the same.
+ * A job's use is a function of its own progress: its running time at full speed since its start. Progress stops while
+ * the job is paused, and slows down while the job gets less CPU than it wants. Under another configuration the job
+ * therefore starts at another time, but uses the same resources.
  *
- * A recording is incomplete for jobs that were killed, were alive at its end, or never started.
- * nm_workload_finish() completes them as follows:
+ * A recording is incomplete for jobs that were killed, were alive at its end, or never started. nm_workload_finish()
+ * completes such jobs as follows:
  *
- *   killed by nmd    runs for its expected time, or, if that isn't known, for the median run time of
- *                    jobs of its application (else its type, else all) that ended by themselves, but
- *                    at least as long as was recorded. After the end of its curve, the curve's last
- *                    minute is repeated.
- *   alive at the end the same; but a job that has already run longer than that counts as a service,
- *                    and never ends
- *   never started    the same run time; it uses the same share of its request as other jobs of its
- *                    type
+ *   killed by nmd    The job runs for its expected time. If this time isn't known, it runs for the median
+ *                    run time of jobs of its application (else of its type, else of all jobs) that ended
+ *                    by themselves, but at least as long as recorded. After the end of its curve, the
+ *                    last minute of the curve is repeated.
+ *   alive at the end The job is completed in the same way. But a job that has already run longer than
+ *                    this time counts as a service, and never ends.
+ *   never started    The run time is determined in the same way. The job uses the same share of its
+ *                    request as other jobs of its type.
  */
 
 #include "agent/trace.h"
@@ -40,7 +39,7 @@ struct nm_curve {
 /* How a job ended in the recording. */
 enum nm_job_end {
     NM_JOB_ALIVE,  /* the job did not end */
-    NM_JOB_DONE,   /* the job ended by itself, or at a user's request */
+    NM_JOB_DONE,   /* the job ended by itself, or because a user requested it */
     NM_JOB_KILLED, /* nmd or the kernel killed the job before it was done */
 };
 
@@ -74,10 +73,10 @@ struct nm_job_change {
     struct nm_resources request;
 };
 
-/* Default interference through caches and memory bandwidth, on a host whose CPUs are separate cores. On two such cores
- * of a large server no interference could be measured (tests/bench/interference-bench.c: 0.3 % at most); more cores
- * have more neighbours. Two threads of one core together do 1.2 to 1.5 times the work of one, which is 0.25 to 0.4.
- * --interference sets a measured value. */
+/* Default slowdown by shared caches and memory bandwidth, on a host whose CPUs are separate cores. On two such cores of
+ * a large server no interference could be measured (tests/bench/interference-bench.c: 0.3 % at most). With more cores,
+ * the interference is larger. Two threads of one core together do 1.2 to 1.5 times the work of one thread, which is an
+ * interference of 0.25 to 0.4. --interference sets a measured value. */
 #define NM_SIM_INTERFERENCE 0.05
 
 struct nm_workload {
@@ -92,8 +91,8 @@ struct nm_workload {
     size_t n_apps, apps_size;
     struct nm_curve system;     /* use of the system, by time of the trace */
     uint64_t duration_usec;
-    uint64_t first_sample_usec; /* replays sample in step with the recording */
-    double interference; /* slowdown of guaranteed containers beside a node full of others */
+    uint64_t first_sample_usec; /* replays sample at the same times as the recording */
+    double interference; /* slowdown of guaranteed containers if opportunistic containers use the rest of the node */
     bool cut_off;               /* the last line was incomplete, and is ignored */
 };
 
@@ -101,23 +100,23 @@ int nm_workload_new(struct nm_workload **ret);
 struct nm_workload *nm_workload_free(struct nm_workload *w);
 NM_DEFINE_CLEANUP(struct nm_workload *, nm_workload_free)
 
-/* Returns the index of an application; a new application is added. */
+/* Returns the index of an application. Adds the application if it is new. */
 int nm_workload_app(struct nm_workload *w, const char *name, uint32_t *ret);
 /* Takes ownership of the job's curve. *ret: the job's index. */
 int nm_workload_add_job(struct nm_workload *w, const struct nm_job *job, size_t *ret);
 int nm_workload_add_change(struct nm_workload *w, const struct nm_job_change *change);
-/* Adds a point. Its at_usec must not be before the last point's. A point at the same time replaces the last one, and a
- * point with the same values is left out. */
+/* Adds a point. Its at_usec must not be before that of the last point. A point with the same time replaces the last
+ * point. A point with the same values as the last point is omitted. */
 int nm_curve_add(struct nm_curve *c, const struct nm_use *use);
-/* Adds a point as nm_curve_add() does, but keeps a point with the same values: it shows that the values did not change
- * until then. */
+/* Adds a point as nm_curve_add() does, but keeps a point with the same values. Such a point shows that the values
+ * didn't change until then. */
 int nm_curve_put(struct nm_curve *c, const struct nm_use *use);
 
 /* Completes the jobs as described above. Must be called once, after everything has been added. */
 int nm_workload_finish(struct nm_workload *w);
 
-/* load.c: Reads a trace, "-" for standard input. -EBADMSG with *ret_message = "FILE:LINE: what is wrong and what is
- * allowed", or another error, with a message if there is one. */
+/* load.c: Reads a trace, "-" for standard input. Returns -EBADMSG with *ret_message = "FILE:LINE: what is wrong and
+ * what is allowed", or another error, whose message may be NULL. */
 int nm_workload_load(const char *path, struct nm_workload **ret, char **ret_message);
 int nm_workload_read(FILE *f, const char *name, struct nm_workload **ret, char **ret_message);
 

@@ -2,11 +2,11 @@
 
 /*
  * The containers' use of the simulated node: memory, shares of the CPU, and their samples. While the demand is below
- * the CPUs, each container gets what it wants, and a change affects one container only.
+ * the number of CPUs, each container gets what it wants, and a change affects only one container.
  *
- * Progress and CPU time are computed when they are needed, or when the speed changes: to settle a container is to bring
- * them up to the present at its old speed. So code that changes what a container wants or gets must settle it first, or
- * the new speed would be applied to past time, too.
+ * Progress and CPU time of a container are computed when they are needed, or when the speed of the container changes.
+ * This computation up to the current time, at the old speed, is called settling. Code that changes what a container
+ * wants or gets must settle the container first. Otherwise the new speed would be applied to past time too.
  *
  * The model ignores the cost of page faults (except for swap) and CPUs that wait for I/O. All work is CPU-bound: half
  * the CPU means half the speed.
@@ -28,7 +28,7 @@ void nm_world_settle_one(struct nm_world *w, struct nm_sim_container *c)
     if (elapsed == 0 || c->view.state != NM_RUNNING || c->swapped_bytes > c->cold_bytes)
         return;
     c->cpu_work += elapsed * c->got;
-    /* rounded down, so that no job is done too early */
+    /* rounded down, so that no job ends too early */
     if (c->view.type == NM_GUARANTEED && w->speed < 1)
         elapsed = (uint64_t)((double)elapsed * w->speed);
     c->progress_usec += c->got == c->wanted ? elapsed : elapsed * c->got / c->wanted;
@@ -40,8 +40,8 @@ void nm_world_settle(struct nm_world *w)
         nm_world_settle_one(w, nm_sim_container_of(w->views[i]));
 }
 
-/* Rounds to steps, so that events within one step share a round: a trace has microseconds, and a round for each event
- * would be too slow. */
+/* Rounds to steps, so that all events within one step are handled in one round. Traces have microseconds, and a round
+ * for each event would be too slow. */
 uint64_t nm_world_on_grid(const struct nm_world *w, uint64_t at_usec)
 {
     uint64_t since = at_usec - w->begin_usec, rest = since % w->step_usec;
@@ -50,16 +50,15 @@ uint64_t nm_world_on_grid(const struct nm_world *w, uint64_t at_usec)
     return rest == 0 ? at_usec : at_usec + (w->step_usec - rest);
 }
 
-/* Schedules a running container's next event: the next point of its curve, or its end. A container without CPU stands
- * still until the shares change, and is scheduled again then. */
+/* Schedules a running container's next event: the next point of its curve, or its end. A container without CPU makes no
+ * progress until the shares change, and is scheduled again then. */
 void nm_world_schedule(struct nm_world *w, struct nm_sim_container *c)
 {
     const struct nm_curve *curve = &c->job->curve;
     uint64_t next = c->job->run_usec, left;
 
-    /* The container's memory is read back from swap first, step by step, and the next change is scheduled
-     * afterwards. Until then its curve, which is looked up again with each new speed, would only delay the next
-     * step. */
+    /* First the container's memory is read back from swap in steps. The next change of its curve is scheduled only
+     * afterwards. Until then, scheduling the curve with each new speed would only delay the next step. */
     if (c->swapped_bytes > c->cold_bytes)
         return;
     if (c->cursor + 1 < curve->n)
@@ -70,7 +69,7 @@ void nm_world_schedule(struct nm_world *w, struct nm_sim_container *c)
     }
     left = nm_sub_u64(next, c->progress_usec);
     if (c->got != c->wanted || (c->view.type == NM_GUARANTEED && w->speed < 1)) {
-        /* double: ten years times a thousand CPUs don't fit in 64 bits */
+        /* a double, because ten years times a thousand CPUs don't fit in 64 bits */
         double slowly = c->got == c->wanted ? (double)left : (double)left * c->wanted / c->got;
 
         if (c->view.type == NM_GUARANTEED)
@@ -81,8 +80,8 @@ void nm_world_schedule(struct nm_world *w, struct nm_sim_container *c)
     nm_world_set_change(w, c, nm_world_on_grid(w, w->now_usec + NM_MAX(left, UINT64_C(1))));
 }
 
-/* Sets the memory that a container holds and the CPU that it wants. The container must be settled. The sums are updated
- * by differences, which may be negative: unsigned arithmetic wraps and gives the right result. */
+/* Sets the memory that a container has and the CPU that it wants. The container must be settled. The sums are updated
+ * by differences, which may be negative. Unsigned arithmetic wraps and gives the right result. */
 void nm_world_set_use(struct nm_world *w, struct nm_sim_container *c, uint64_t memory_bytes,
                       uint32_t wanted)
 {
@@ -112,14 +111,15 @@ static void give(struct nm_world *w, struct nm_sim_container *c, uint64_t got)
     nm_world_schedule(w, c);
 }
 
-/* Returns the kernel's weight: all idle-class containers are equal, the others count by their request. */
+/* Returns the kernel's weight: all containers of the idle class have the same weight, others have a weight by their
+ * request. */
 static uint64_t weight_of(const struct nm_sim_container *c)
 {
     return c->view.type == NM_GUARANTEED ? NM_MAX(c->view.request.cpu_millicores, UINT64_C(1)) : 1;
 }
 
-/* Returns a container's part of the squeeze. nmd divides it by requests (agent/node/container-limits.c), with a minimum
- * for each that allows progress; so the parts may exceed the whole. */
+/* Returns a container's part of the squeeze. nmd divides the squeeze by requests (agent/node/container-limits.c), with
+ * a minimum for each container that allows progress. The sum of the parts may therefore exceed the squeeze. */
 static uint64_t quota_of(const struct nm_world *w, const struct nm_sim_container *c,
                          uint64_t requests)
 {
@@ -139,9 +139,9 @@ static bool takes_part(const struct nm_policy_container *v, enum nm_execution_ty
 }
 
 /*
- * Returns the level of a fair division: each container gets at most `level` per weight, and all together get
- * `available`. It is found by bisection, since each part is a rising function of the level, to a thousandth of a
- * millicore. The simulator spends most of its time here, so the loop reads an array of figures only.
+ * Returns the level of a fair division: each container gets at most `level` per weight, and all containers together get
+ * `available`. The level is found by bisection to a thousandth of a millicore, because the part of each container
+ * increases with the level. The simulator spends most of its time here, so the loop reads only an array of numbers.
  */
 static double fair_level(const struct nm_cpu_claim *claims, size_t n, uint64_t available)
 {
@@ -160,7 +160,7 @@ static double fair_level(const struct nm_cpu_claim *claims, size_t n, uint64_t a
     return low;
 }
 
-/* Collects what the running containers of a type may get at most. Returns their number. */
+/* Collects for each running container of a type the most CPU that it may get. Returns the number of containers. */
 static size_t collect_claims(struct nm_world *w, enum nm_execution_type type, uint64_t *ret_wanted)
 {
     uint64_t requests = 0, wanted = 0;
@@ -187,14 +187,15 @@ static size_t collect_claims(struct nm_world *w, enum nm_execution_type type, ui
     return n;
 }
 
-/* Divides the available CPU among the containers of a type by weight, within their quotas. Returns the sum given. */
+/* Divides the available CPU among the containers of a type by weight, within their quotas. Returns the sum of their
+ * CPU. */
 static uint64_t share_among(struct nm_world *w, enum nm_execution_type type, uint64_t available)
 {
     uint64_t wanted, given = 0;
     size_t n = collect_claims(w, type, &wanted);
     double level = -1;
 
-    /* level < 0: there is enough for all, and only quotas limit */
+    /* level < 0: the CPU is enough for all containers, and only quotas limit them */
     if (wanted > available)
         level = fair_level(w->claims, n, available);
     for (size_t i = 0; i < n; i++) {
@@ -209,7 +210,7 @@ static uint64_t share_among(struct nm_world *w, enum nm_execution_type type, uin
     return given;
 }
 
-#define SPEED_STEP 0.0025 /* fine enough for the figures, and coarse enough to avoid frequent recomputation */
+#define SPEED_STEP 0.0025 /* small enough for precise figures, and large enough to avoid frequent recomputation */
 
 /* Computes the slowdown of guaranteed containers by the CPU use of opportunistic ones. */
 static void interfere(struct nm_world *w)
@@ -231,8 +232,8 @@ static void interfere(struct nm_world *w)
             nm_world_schedule(w, nm_sim_container_of(w->views[i]));
 }
 
-/* Divides the CPU, first among guaranteed containers, then among the rest. The kernel gives idle-class cgroups a small
- * part beside busy ones (their weight is 3); the model gives them no CPU. */
+/* Divides the CPU, first among guaranteed containers, then among opportunistic ones. The kernel gives idle-class
+ * cgroups a small part beside busy cgroups (their weight is 3); the model gives them no CPU in this case. */
 void nm_world_share_cpu(struct nm_world *w)
 {
     uint64_t cpus = (uint64_t)w->load->header.n_cpus * 1000;
@@ -259,7 +260,7 @@ static void sample_one(struct nm_world *w, struct nm_sim_container *c, uint64_t 
     struct nm_policy_container *v = &c->view;
     uint64_t elapsed;
 
-    /* samples count also while the container waits; only containers that run or ran are measured */
+    /* state_samples also counts while the container waits; only containers that run or have run are measured */
     v->state_samples++;
     if (v->state < NM_RUNNING)
         return;
@@ -288,8 +289,8 @@ void nm_world_sample(struct nm_world *w)
 
     for (size_t i = 0; i < w->n_live; i++)
         sample_one(w, nm_sim_container_of(w->views[i]), &cpu);
-    /* Samples are always complete and in time: a replay doesn't cover the policy's behaviour without a sample, nor a
-     * busy uplink. */
+    /* Samples are always complete and in time. A replay therefore doesn't cover the policy's behaviour without a
+     * sample, or with a busy uplink. */
     w->node = (struct nm_policy_node){
         .valid = true,
         .cpu_valid = true,
@@ -301,10 +302,10 @@ void nm_world_sample(struct nm_world *w)
 }
 
 /*
- * Returns whether nmd would take an extra sample now. As in agent/node/growth-probe.c, nmd would take one if memory can
- * be taken back from some container and has grown enough since the last sample. The check is made at the end of each
- * step with growth, while nmd glances every 20 ms. nmd's glances at the CPU are omitted: between two samples only
- * memory triggers a round.
+ * Returns whether nmd would take an extra sample now. As in agent/node/growth-probe.c, nmd takes an extra sample if
+ * memory can be taken back from a container and has grown enough since the last sample. Here this condition is checked
+ * at the end of each step with growth, while nmd's growth probe checks it every 20 ms. The probe's checks of the CPU
+ * are omitted: between two samples only memory triggers a round.
  */
 bool nm_world_worth_a_sample(const struct nm_world *w)
 {
@@ -315,14 +316,15 @@ bool nm_world_worth_a_sample(const struct nm_world *w)
     if (!w->memory_grew || grown == 0 || w->opportunistic_bytes == 0 ||
         !w->settings.over_allocation)
         return false;
-    /* the kernel's pressure event, which is independent of glances */
+    /* the kernel's pressure event, which doesn't depend on the growth probe */
     if ((double)w->memory_bytes > STALL_SHARE * (double)capacity)
         return true;
     return w->glance && nm_policy_judge_growth(&w->settings, w->in_use_bytes, grown) != NM_GROWTH_SMALL;
 }
 
-/* Returns whether memory exceeds a limit: nm.slice's memory.max, which is the capacity, if the kernel supports it, or
- * the node's memory. The slice's limit is for containers only; the node's memory is shared with the system. */
+/* Returns whether memory exceeds a limit. The first limit is memory.max of nm.slice, the capacity, if the kernel
+ * supports it. It applies only to containers. The second limit is the node's memory, which containers share with the
+ * system. */
 bool nm_world_over_limit(const struct nm_world *w, uint64_t *ret_excess)
 {
     uint64_t slice = w->load->header.feature[NM_CGROUP_MEMORY_LIMITS]

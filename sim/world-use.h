@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The simulated node's state, and its containers' use of resources: the lower half of world.h, without triggers, rounds
- * and decisions.
+ * The simulated node's state, and its containers' use of resources. This is the lower layer of world.h, without
+ * triggers, rounds and decisions.
  */
 
 #include "sim/workload.h"
@@ -27,9 +27,9 @@ struct nm_sim_container {
     uint64_t progress_usec, settled_usec; /* progress as of settled_usec */
     uint64_t cpu_work;      /* usec * millicores, as of settled_usec */
     uint64_t sampled_work, sampled_usec;
-    uint64_t memory_bytes, swapped_bytes; /* memory held; memory in swap */
+    uint64_t memory_bytes, swapped_bytes; /* memory in use; memory in swap */
     uint64_t cold_bytes; /* part of swapped_bytes that the container no longer needs */
-    uint32_t wanted, got;   /* present CPU in millicores */
+    uint32_t wanted, got;   /* current CPU in millicores */
     uint64_t running_usec;  /* time when the container's command began; 0: the command hasn't begun */
     uint64_t paused_total_usec;
     uint64_t swapping_in_usec; /* time spent waiting for swap */
@@ -39,11 +39,11 @@ struct nm_sim_container {
     uint64_t ended_usec;
 };
 
-/* What a running container may get of the CPU in a division. */
+/* The CPU that a running container may get in a division. */
 struct nm_cpu_claim {
     struct nm_sim_container *container;
     double weight;
-    double most; /* millicores that it wants, within its quota */
+    double most; /* millicores that the container wants, limited by its quota */
 };
 
 struct nm_world {
@@ -60,19 +60,20 @@ struct nm_world {
     struct nm_sim_container *all; /* one container per job, in the jobs' order */
     struct nm_policy_container **views;       /* live containers, by arrival */
     uint64_t *change_usec;        /* for each view: time of its next event */
-    struct nm_cpu_claim *claims;  /* workspace of a division, as large as views */
+    struct nm_cpu_claim *claims;  /* workspace of a division, with as many elements as views */
     uint64_t first_change_usec;   /* lower bound of the times in change_usec */
     size_t n_live, live_size;
     struct nm_policy_app *apps;
 
     struct nm_use system; /* use of the system now */
-    uint64_t memory_bytes, swapped_bytes; /* memory of all containers: held; in swap */
+    uint64_t memory_bytes, swapped_bytes; /* memory of all containers: in use; in swap */
     uint64_t wanted[2];                   /* millicores that all containers want, by type */
     bool contended, stale_shares, changed;
     uint64_t squeeze_millicores;
     uint64_t got_millicores; /* CPU that all containers get */
-    double interference;     /* slowdown of guaranteed containers beside a node full of others */
-    double speed;            /* present speed of guaranteed containers */
+    double interference;     /* slowdown of guaranteed containers if opportunistic containers use the rest of the
+                                node */
+    double speed;            /* current speed of guaranteed containers */
     bool memory_grew;
     uint32_t kernel_kills; /* number of kills by the kernel since the last round */
     uint64_t in_use_bytes, opportunistic_bytes; /* memory according to the last verdict */
@@ -91,7 +92,7 @@ static inline struct nm_sim_container *nm_sim_container_of(const struct nm_polic
 /* Rounds a time up to the end of its step. */
 uint64_t nm_world_on_grid(const struct nm_world *w, uint64_t at_usec);
 
-/* Updates progress and CPU time of live containers to the present. */
+/* Updates progress and CPU time of live containers to the current time. */
 void nm_world_settle(struct nm_world *w);
 
 static inline void nm_world_set_change(struct nm_world *w, const struct nm_sim_container *c,

@@ -3,7 +3,7 @@
 /*
  * See world.h. This file has the life cycle of simulated containers, and the order within one step.
  *
- * States are nmd's own, and views are filled as nmd's manager fills them, since the policy uses no other data of
+ * The states are those of nmd, and views are filled in as nmd's manager does, because the policy uses no other data of
  * containers. A temporary state (launch, freeze, thaw, death) has the time of its end in change_usec. For a running
  * container, change_usec is the time of the next point of its curve. Other states last until the policy acts.
  */
@@ -17,16 +17,17 @@
 #define NEVER UINT64_MAX
 #define STEP_MAX_USEC (100 * NM_USEC_PER_MSEC)
 #define STEPS_PER_PERIOD 10
-/* Pages are read back one fault after the other, with a little read-ahead: much slower than a sequential read. */
+/* Pages are read back by one page fault after the other, with little read-ahead. This is much slower than a sequential
+ * read. */
 #define SWAP_IN_PER_SEC (100 * NM_MIB)
-/* Pages are written in batches. The policy gets this rate, too, since a replay doesn't measure it. */
+/* Pages are written in batches. The policy also gets this rate as input, because a replay doesn't measure it. */
 #define SWAP_OUT_PER_SEC (200 * NM_MIB)
 #define COLD_PART 2 /* one in COLD_PART pages that are taken from a running container is not needed again */
 
 /* ---- birth and death ----------------------------------------------------- */
 
-/* Computes the settings as nmd does, for the trace's node. Only the kernel features of a backend matter, so there is no
- * backend. */
+/* Computes the settings as nmd does, for the trace's node. The settings need only the kernel features of a backend, so
+ * no backend exists here. */
 static int resolve(struct nm_world *w, const struct nm_config *c, char **ret_message)
 {
     const struct nm_trace_header *h = &w->load->header;
@@ -50,13 +51,14 @@ static uint64_t longest_run(const struct nm_workload *load)
     return longest;
 }
 
-/* Converts a time of the workload to the clock. */
+/* Converts a time of the workload to a time of the simulated clock. */
 static uint64_t by_the_clock(const struct nm_world *w, uint64_t t_usec)
 {
     return nm_world_on_grid(w, w->begin_usec + t_usec);
 }
 
-/* Makes room for one more container. The policy's workspace grows as well, so that deciding never allocates. */
+/* Makes room for one more container. Also enlarges the policy's workspace, so that a decision never allocates
+ * memory. */
 static int make_room(struct nm_world *w)
 {
     size_t size = NM_MAX(2 * w->live_size, (size_t)64);
@@ -110,7 +112,7 @@ static int furnish(struct nm_world *w)
             .owner = c,
         };
     }
-    /* each replay begins with an empty policy, without kills or a breaker from before the trace */
+    /* each replay begins with an empty policy, without the kills or the breaker that nmd had before the trace */
     r = nm_policy_new(&w->policy);
     return r < 0 ? r : make_room(w);
 }
@@ -135,7 +137,7 @@ int nm_world_new(const struct nm_workload *load, const struct nm_config *c, stru
     w->glance = c->glance;
     w->speed = 1;
     w->interference = load->interference;
-    /* The clock doesn't begin at 0, since some containers are older than the trace. */
+    /* The clock doesn't begin at 0, because some containers were started before the trace. */
     w->begin_usec = w->now_usec = longest_run(load) + NM_USEC_PER_SEC * 3600;
     w->end_usec = w->begin_usec + load->duration_usec;
     w->next_sample_usec = by_the_clock(w, load->first_sample_usec % w->period_usec);
@@ -169,8 +171,8 @@ static void set_state(struct nm_world *w, struct nm_sim_container *c, enum nm_st
     c->view.state_samples = 0;
 }
 
-/* Begins a temporary state. Memory is constant during it: a process that is being frozen or killed holds its pages, for
- * which the policy has its settling. */
+/* Begins a temporary state. Memory is constant during this state: a process that is being frozen or killed keeps its
+ * pages. For this reason the policy waits for samples after a kill (settling). */
 static void pass_through(struct nm_world *w, struct nm_sim_container *c, enum nm_state to)
 {
     nm_world_settle_one(w, c);
@@ -179,7 +181,7 @@ static void pass_through(struct nm_world *w, struct nm_sim_container *c, enum nm
     nm_world_set_change(w, c, w->now_usec + w->step_usec);
 }
 
-/* Removes freed memory from swap as well. */
+/* Removes memory that the container has freed from swap, too. */
 static void forget_cold(struct nm_world *w, struct nm_sim_container *c, uint64_t needs_bytes)
 {
     uint64_t gone = nm_sub_u64(c->cold_bytes, needs_bytes);
@@ -190,7 +192,7 @@ static void forget_cold(struct nm_world *w, struct nm_sim_container *c, uint64_t
     w->swapped_bytes -= gone;
 }
 
-/* Follows the curve from its current point. Progress never decreases, and so neither does the cursor. */
+/* Advances in the curve from its current point. Progress never decreases, so the cursor never decreases either. */
 static void follow_curve(struct nm_world *w, struct nm_sim_container *c)
 {
     const struct nm_curve *curve = &c->job->curve;
@@ -225,7 +227,7 @@ static void swap_in(struct nm_world *w, struct nm_sim_container *c)
         follow_curve(w, c);
 }
 
-/* Begins running after a start or a thaw. All memory in swap is needed at once. */
+/* Starts running after a start or a thaw. All memory in swap is needed immediately. */
 static void begin_running(struct nm_world *w, struct nm_sim_container *c)
 {
     set_state(w, c, NM_RUNNING);
@@ -251,14 +253,14 @@ static void leave(struct nm_world *w, struct nm_sim_container *c, enum nm_sim_en
     nm_world_set_use(w, c, 0, 0);
     w->swapped_bytes -= c->swapped_bytes;
     c->swapped_bytes = 0;
-    if (c->view.paused_usec > 0) /* the pause was not ended by a resume */
+    if (c->view.paused_usec > 0) /* the container ended during a pause, so no resume has added the pause to the total */
         c->paused_total_usec += w->now_usec - c->view.paused_usec;
     c->end = end;
     c->ended_usec = w->now_usec;
     app->running--;
     app->completed++;
     set_state(w, c, NM_COMPLETED);
-    /* Keep the order of arrival, which oom_victim() uses for containers that started at the same time. */
+    /* Preserve the order of arrival, which oom_victim() uses for containers that started at the same time. */
     w->n_live--;
     memmove(&w->views[i], &w->views[i + 1], (w->n_live - i) * sizeof *w->views);
     memmove(&w->change_usec[i], &w->change_usec[i + 1], (w->n_live - i) * sizeof *w->change_usec);
@@ -267,7 +269,7 @@ static void leave(struct nm_world *w, struct nm_sim_container *c, enum nm_sim_en
     w->changed = true;
 }
 
-/* Carries out a container's event. Returns whether the container still exists. */
+/* Executes a container's event. Returns whether the container still exists. */
 static bool happen(struct nm_world *w, struct nm_sim_container *c)
 {
     struct nm_policy_container *v = &c->view;
@@ -294,7 +296,7 @@ static bool happen(struct nm_world *w, struct nm_sim_container *c)
         w->changed = true;
         return true;
     case NM_RESUMING:
-        /* state_usec is that of the present state; the pause began when it was decided */
+        /* state_usec is the start of the current state; the pause began earlier, when it was decided */
         c->paused_total_usec += w->now_usec - v->paused_usec;
         v->pause_deadline_usec = NEVER;
         v->paused_usec = 0;
@@ -319,7 +321,7 @@ static int arrive(struct nm_world *w, struct nm_sim_container *c)
     const struct nm_job *job = c->job;
     int r;
 
-    /* A job that runs already was accepted before the trace. Checking it again could refuse it. */
+    /* A job that was running at the start of the trace was accepted before. A second check could refuse it. */
     if (!job->present &&
         nm_policy_check_request(&w->settings, w->views, w->n_live, c->view.type, &c->view.request,
                                 job->cpu_is_share, NULL) != NM_REASON_NONE) {
@@ -332,7 +334,7 @@ static int arrive(struct nm_world *w, struct nm_sim_container *c)
     if (r < 0)
         return r;
     c->slot = w->n_live;
-    w->change_usec[w->n_live] = NEVER; /* the container has no event until it is admitted */
+    w->change_usec[w->n_live] = NEVER; /* the container has no event until the policy admits it */
     w->views[w->n_live++] = &c->view;
     c->view.submitted_usec = c->settled_usec = w->now_usec;
     w->changed = true;
@@ -341,20 +343,20 @@ static int arrive(struct nm_world *w, struct nm_sim_container *c)
         w->apps[job->app].queued++;
         return 0;
     }
-    /* A job that was paused when the recording began starts as running, because the policy decides about pauses
-     * again. */
+    /* A job that was paused when the recording began starts as running, because the policy makes its own decisions
+     * about pauses. */
     w->apps[job->app].running++;
     c->view.admitted = true;
     c->view.started_usec = w->now_usec - job->ran_usec;
     begin_running(w, c);
-    /* the container counts as measured for long enough */
+    /* the container counts as already measured for long enough */
     c->view.measured = (struct nm_resources){c->memory_bytes, c->wanted};
     c->view.n_samples = w->settings.warmup_samples;
     return 0;
 }
 
-/* Carries out a change that the recording had. In the replay the container may be done already, or there may be no
- * room: then the change is refused, as nmd would do, and the container is unchanged. */
+/* Executes a change that a user requested in the recording. In the replay the container may already be done, or the
+ * node may have no room. In these cases the change is refused, as nmd would do, and the container is unchanged. */
 static void carry_out_wish(struct nm_world *w, const struct nm_job_change *change)
 {
     struct nm_sim_container *c = &w->all[change->job];
@@ -393,7 +395,7 @@ static void follow_system(struct nm_world *w)
     uint64_t t = w->now_usec - w->begin_usec, cpu = w->system.cpu_millicores;
 
     while (w->next_system < curve->n && curve->points[w->next_system].at_usec <= t) {
-        /* the system may exceed the node's limit just as a container may */
+        /* the system, like a container, may exceed the node's limit */
         if (curve->points[w->next_system].memory_bytes > w->system.memory_bytes)
             w->memory_grew = true;
         w->system = curve->points[w->next_system++];
@@ -404,9 +406,9 @@ static void follow_system(struct nm_world *w)
 
 /* ---- the kernel ---------------------------------------------------------- */
 
-/* Returns the OOM killer's victim. nmd's oom_score_adj makes the kernel begin with opportunistic containers. The real
- * kernel chooses the largest; the model chooses the latest-started, which the default order of victims would choose,
- * too. */
+/* Returns the OOM killer's victim. Because of nmd's oom_score_adj, the kernel first kills opportunistic containers. The
+ * real kernel chooses the largest of them. The model chooses the container that was started last, which the default
+ * victim order would also choose. */
 static struct nm_sim_container *oom_victim(const struct nm_world *w)
 {
     struct nm_sim_container *victim = NULL;
@@ -429,8 +431,9 @@ static struct nm_sim_container *oom_victim(const struct nm_world *w)
     return victim;
 }
 
-/* Kills containers above the limit. The limit changes only with the system's use, so this is checked after growth only.
- * A dying container counts as gone: the kernel, too, waits for its victim before it chooses another. */
+/* Kills containers above the limit. The limit changes only with the system's use, so the check is needed only after
+ * growth. A container that is being killed doesn't count, because the kernel, too, waits for its victim before it
+ * chooses another one. */
 static void kill_over_limit(struct nm_world *w)
 {
     uint64_t excess, dying = 0;
@@ -444,7 +447,7 @@ static void kill_over_limit(struct nm_world *w)
         struct nm_sim_container *c = oom_victim(w);
 
         if (!c)
-            return; /* the system alone is too large */
+            return; /* the system alone exceeds the limit */
         if (c->view.type == NM_GUARANTEED)
             w->guaranteed_oom++;
         w->kernel_kills++;
@@ -494,7 +497,7 @@ static void let_happen(struct nm_world *w)
 {
     uint64_t first = NEVER;
 
-    /* a container that ends is removed from the array, so the next one is at the same i */
+    /* a container that ends is removed from the array, so i isn't advanced */
     for (size_t i = 0; i < w->n_live;)
         i += w->change_usec[i] > w->now_usec || happen(w, nm_sim_container_of(w->views[i]));
     for (size_t i = 0; i < w->n_live; i++)
@@ -502,9 +505,9 @@ static void let_happen(struct nm_world *w)
     w->first_change_usec = first;
 }
 
-/* Advances one step, in this order: ending containers make room before arrivals are handled. The kernel kills when the
- * new demand of all is known, and before the CPU is divided, since dying containers want no CPU. A sample comes last
- * and sees everything. */
+/* Advances one step. Ended containers are handled before arrivals, because they make room. The kernel kills after the
+ * new demand of all containers is known, and before the CPU is divided, because containers that are being killed want
+ * no CPU. A sample is taken last, so that it contains all changes. */
 int nm_world_advance(struct nm_world *w, uint64_t to_usec)
 {
     int r;
@@ -523,7 +526,7 @@ int nm_world_advance(struct nm_world *w, uint64_t to_usec)
         w->next_sample_usec += w->period_usec;
         nm_world_sample(w);
         fill_input(w, NM_TRIGGER_SAMPLE);
-        /* an extra sample doesn't change the times of periodic samples; memory.events reports kills */
+        /* an extra sample doesn't change the times of periodic samples; nmd gets kills from memory.events */
     } else if (w->kernel_kills > 0 || nm_world_worth_a_sample(w)) {
         nm_world_sample(w);
         fill_input(w, NM_TRIGGER_PRESSURE);
@@ -550,7 +553,7 @@ static void admit(struct nm_world *w, struct nm_sim_container *c)
     nm_world_set_change(w, c, w->now_usec + w->step_usec);
 }
 
-/* Pauses a container. Its last use is what the policy needs to find room for a resume. */
+/* Pauses a container. Stores its last CPU use, which the policy needs to find room for a resume. */
 static void pause_it(struct nm_world *w, struct nm_sim_container *c)
 {
     struct nm_policy_container *v = &c->view;
@@ -562,8 +565,8 @@ static void pause_it(struct nm_world *w, struct nm_sim_container *c)
     pass_through(w, c, NM_PAUSING);
 }
 
-/* Reclaims memory at once, where the kernel takes a while, so the policy never sees `reclaiming`. A part that doesn't
- * fit in swap stays in memory, and isn't tried again in the same pause. */
+/* Reclaims memory immediately. The real kernel needs some time, so the policy never sees `reclaiming` here. Memory that
+ * doesn't fit in swap isn't reclaimed, and the reclaim isn't repeated in the same pause. */
 static void reclaim(struct nm_world *w, struct nm_sim_container *c, uint64_t bytes)
 {
     uint64_t most = nm_sub_u64(w->load->header.swap_bytes, w->swapped_bytes);
@@ -615,7 +618,7 @@ static void act(struct nm_world *w, const struct nm_policy_action *a)
     }
 }
 
-/* Carries out a verdict. Actions change states, but not the array of views, so the verdict's pointers stay valid. */
+/* Executes a verdict. Actions change states, but not the array of views, so the verdict's pointers stay valid. */
 void nm_world_act(struct nm_world *w, const struct nm_policy_verdict *v)
 {
     w->in_use_bytes = v->in_use.memory_bytes;
