@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See ask.h. A user chooses how many resources a container has. So resources are asked for, looked at and released in
- * pieces, one piece a turn, and each fetch has a list of the asks that wait for it. */
+/* See ask.h. A user chooses how many resources a container has. Resources are therefore requested, checked and released
+ * in pieces, one piece per turn of the event loop. Each fetch has a list of the asks that wait for it. */
 
 #include "localize/localizer-state.h"
 
@@ -27,7 +27,7 @@ static bool is_resource(const struct nm_localizer_user *user, const struct nm_lo
            is_text(res->pattern);
 }
 
-/* Calls visit() once for each word of the wish. */
+/* Calls visit() once for each string of the request. */
 static void visit_words(struct nm_localizer_wish *w, size_t n, void (*visit)(const char **word, void *userdata),
                         void *userdata)
 {
@@ -57,7 +57,7 @@ static void move(const char **word, void *userdata)
     *word = copy;
 }
 
-/* Copies the request and all its words into one allocation. */
+/* Copies the request and all its strings into one allocation. */
 static int copy_wish(const struct nm_localizer_user *user, const struct nm_localizer_resource *resources, size_t n,
                      struct nm_localizer_wish **ret)
 {
@@ -85,7 +85,7 @@ static int copy_wish(const struct nm_localizer_user *user, const struct nm_local
 
 /* ---- the end of an ask ---- */
 
-/* Ends the ask once it is complete or has failed. The first failure ends the ask, because a container needs all of its
+/* Ends the ask if it is complete or has failed. The first failure ends the ask, because a container needs all of its
  * resources. */
 void nm_localizer_ask_settle(struct nm_localizer_ask *ask)
 {
@@ -121,7 +121,7 @@ static int make_resource(struct nm_localizer *l, const struct nm_localizer_resou
                      (json_int_t)res->timestamp_msec, "public", res->visibility == NM_VISIBILITY_PUBLIC, "target",
                      target);
     if (!json)
-        return -EINVAL; /* a directory's name that isn't UTF-8 */
+        return -EINVAL; /* the name of a directory isn't UTF-8 */
     if (res->pattern && json_object_set_new(json, "pattern", json_string(res->pattern)) < 0) {
         json_decref(json);
         return -EINVAL;
@@ -135,8 +135,8 @@ static bool is_lost(const struct nm_localizer *l, uint64_t id, const char *name)
     return !nm_layout_is_there(l->local_fd, nm_cache_find(l->cache, id), name);
 }
 
-/* Asks the cache, and checks that the resource is still on the disk: cleaners of temporary files remove files by
- * age. */
+/* Requests the resource from the cache, and checks that it is still on the disk. Programs that clean up temporary files
+ * may have removed it because of its age. */
 static int ask_cache(struct nm_localizer *l, const struct nm_cache_key *key, const char *name, uint64_t *ret_id)
 {
     const uint64_t now_usec = nm_now_usec();
@@ -149,14 +149,14 @@ static int ask_cache(struct nm_localizer *l, const struct nm_cache_key *key, con
     return nm_cache_ask(l->cache, key, now_usec, ret_id);
 }
 
-/* One piece of one ask. Each PUBLIC resource goes into a batch of its own, so that the resource can be in another
- * user's line as well. The other resources share a batch. */
+/* One piece of one ask. Each PUBLIC resource gets a separate batch, so that it can be in another user's line as well.
+ * The other resources share a batch. */
 struct piece {
     struct nm_localizer_ask *ask;
     const struct nm_localizer_user *user;
-    struct nm_batch *batch; /* for resources that aren't PUBLIC; NULL: no such resource has to be fetched so far */
+    struct nm_batch *batch; /* for resources that aren't PUBLIC; NULL: no such resource needs a fetch until now */
     size_t room;
-    bool has_base[2]; /* the base directories of PUBLIC resources [1] and of others [0] */
+    bool has_base[2]; /* whether the base directories exist: of PUBLIC resources [1], of other resources [0] */
 };
 
 static int new_batch(struct piece *p, bool is_public, size_t room, struct nm_batch **ret)
@@ -213,7 +213,7 @@ static int begin_fetch(struct piece *p, const struct nm_localizer_resource *res,
         nm_cache_attach(l->cache, id, f);
     if (r >= 0)
         r = res->visibility == NM_VISIBILITY_PUBLIC ? add_public(p, res, id, f) : add_own(p, res, id, f);
-    /* unless the failure has been reported already */
+    /* the failure may have been reported already */
     if (r < 0 && nm_cache_find(l->cache, id)->state == NM_CACHE_FETCHING) {
         nm_cache_attach(l->cache, id, NULL);
         nm_cache_failed(l->cache, id);
@@ -222,8 +222,8 @@ static int begin_fetch(struct piece *p, const struct nm_localizer_resource *res,
     return r;
 }
 
-/* Puts a resource that another user has asked for into the line of this ask's user as well, because the other line may
- * be long. */
+/* Adds a resource that another user has requested to the line of this ask's user as well, because the other user's line
+ * may be long. */
 static int join_fetch(struct piece *p, const struct nm_localizer_resource *res, uint64_t id)
 {
     const struct nm_cache_entry *e = nm_cache_find(p->ask->localizer->cache, id);
@@ -249,8 +249,9 @@ static size_t find_first(struct nm_localizer_ask *ask, size_t i)
     return ask->firsts[at] - 1;
 }
 
-/* Makes the ask wait for resource i. A container may have one resource under thousands of names. The ask has one wait
- * for all of them, so a report of the worker or its end costs the event loop no time per name. */
+/* Makes the ask wait for resource i. A container may have one resource under thousands of names. The ask has only
+ * one wait for all these names, so a report of the worker, or the end of the fetch, costs the event loop no time per
+ * name. */
 static void wait_for(struct nm_localizer_ask *ask, size_t i)
 {
     struct nm_localizer_fetch *f = nm_cache_find(ask->localizer->cache, ask->ids[i])->fetch;
@@ -305,7 +306,7 @@ static int ask_piece(struct nm_localizer_ask *ask)
     return r < 0 ? r : put;
 }
 
-/* Ends the asking: the ask has asked for all resources, has failed, or is freed. */
+/* Ends the requests of an ask: the ask has requested all resources, has failed, or is freed. */
 static void end_asking(struct nm_localizer_ask *ask)
 {
     if (!ask->wish)
@@ -316,7 +317,7 @@ static void end_asking(struct nm_localizer_ask *ask)
     ask->wish = NULL;
 }
 
-/* Asks for a piece of one ask. Asks that have more to ask for take turns. */
+/* Requests the resources of one piece of one ask. Asks with further resources take turns. */
 bool nm_localizer_ask_some(struct nm_localizer *l)
 {
     struct nm_localizer_ask *ask = TAILQ_FIRST(&l->asking);
@@ -360,8 +361,8 @@ static void free_ask(struct nm_localizer_ask *ask)
     free(ask);
 }
 
-/* Makes an ask and puts it into the list before it has any resource. So if a later step fails, freeing the ask releases
- * everything. */
+/* Makes an ask and puts it into the list before it has any resource. If a later step fails, freeing the ask therefore
+ * releases everything. */
 static int new_ask(struct nm_localizer *l, size_t n, const struct nm_localizer_listener *listener,
                    struct nm_localizer_ask **ret)
 {
@@ -382,7 +383,7 @@ static int new_ask(struct nm_localizer *l, size_t n, const struct nm_localizer_l
     return 0;
 }
 
-/* Asks for the first piece at once, because most containers have no more. */
+/* Requests the first piece immediately, because most containers have only one piece. */
 int nm_localizer_ask(struct nm_localizer *l, const struct nm_localizer_user *user,
                      const struct nm_localizer_resource *resources, size_t n,
                      const struct nm_localizer_listener *listener, struct nm_localizer_ask **ret)
@@ -428,8 +429,8 @@ static void release(struct nm_localizer_ask *ask, size_t i)
         nm_batches_give_up(&f->batches);
 }
 
-/* Releases resources, those asked for last first. So the waiting resources leave the line before a running fetch is
- * ended. Otherwise a waiting resource would get the slot of the ended fetch. */
+/* Releases resources, starting with those that were requested last. The waiting resources therefore leave the line
+ * before a running fetch is ended. Otherwise a waiting resource would get the slot of the ended fetch. */
 bool nm_localizer_release_some(struct nm_localizer *l)
 {
     struct nm_localizer_ask *ask = TAILQ_FIRST(&l->releasing);
@@ -488,8 +489,8 @@ static int compare_places(const void *a, const void *b)
     return x->i < y->i ? -1 : x->i > y->i;
 }
 
-/* Counts each resource once, even if the ask has two names for it. The state at the time of the first of these names
- * counts. */
+/* Counts each resource once, even if the ask has several names for it. Uses the resource's state at the time of its
+ * first name. */
 void nm_localizer_count(const struct nm_localizer_ask *ask, struct nm_localizer_counts *ret)
 {
     _cleanup_free_ struct place *places = calloc(ask->n_asked + 1, sizeof *places);
@@ -521,7 +522,7 @@ bool nm_localizer_is_there(const struct nm_localizer_ask *ask, size_t i)
 
     assert(i < ask->n);
     if (ask->has_ended && !ask->has_failed)
-        return true; /* even if the resource was removed later */
+        return true; /* true even if the resource was removed later */
     if (i >= ask->n_asked)
         return false;
     e = nm_cache_find(ask->localizer->cache, ask->ids[i]);

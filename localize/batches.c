@@ -11,31 +11,33 @@
 #include "localize/work.h"
 #include "util/clock.h"
 
-#define MORE_WORKERS 8U /* beyond max_workers, so that each user has a slot */
+#define MORE_WORKERS 8U /* additional slots beyond max_workers, so that each user has a slot */
 #define REMOVALS_MAX 2U
-#define FETCH_USEC NM_WORK_TIME_USEC /* for one resource; the worker has the same limit, but may exceed it */
+#define FETCH_USEC NM_WORK_TIME_USEC /* time limit for one resource; the worker has the same limit, but a faulty worker
+                                        may exceed it */
 #define REMOVAL_USEC (3600 * NM_USEC_PER_SEC)
-/* A worker spends at most NM_LISTING_CHECK_USEC on a check. On a busy host the worker may begin late, and a slow disk
- * may stop it. After this time nmd ends the worker, and the waiting containers get the tree without a check. */
+/* Time limit for a check. A worker spends at most NM_LISTING_CHECK_USEC on a check. But on a busy host the worker may
+ * start late, and a slow disk may delay it. After CHECK_USEC nmd ends the worker, and the waiting containers get the
+ * tree without a check. */
 #define CHECK_USEC (10 * NM_USEC_PER_SEC)
 #define CHECKS_MAX 4U
 
-/* A resource's place in the worker's list, which the worker's lines refer to. */
+/* The position of a resource in the worker's list. The worker's lines refer to this position. */
 struct nm_batch_entry {
     LIST_ENTRY(nm_batch_entry) link;
-    struct nm_batch_places *places; /* all places of the resource; NULL if the resource is to be removed or checked */
+    struct nm_batch_places *places; /* all entries of this resource in batches; NULL for a removal or a check */
     struct nm_batch *batch;
-    uint64_t id; /* 0: the resource's result is known */
+    uint64_t id; /* 0: the result for the resource has been reported */
     bool is_wanted;
 };
 
-/* The work of one worker. A batch has several items because a process costs more than fetching most files: a container
- * with twenty resources of its user's has one worker. */
+/* The work of one worker. A batch has several items because a process costs more time than fetching most files. For
+ * example, a container with twenty PRIVATE resources needs only one worker. */
 struct nm_batch {
     struct nm_line_item item; /* must be the first member: the addresses of item and batch are the same */
     TAILQ_ENTRY(nm_batch) link;
     struct nm_batches *all;
-    struct nm_job *job; /* the running worker; NULL: the batch waits in line */
+    struct nm_job *job; /* the running worker; NULL: the batch is waiting in its line */
     uid_t uid;
     gid_t gid;
     char *user, *account; /* account NULL: the first account with this uid */
@@ -44,8 +46,9 @@ struct nm_batch {
     size_t n, room, n_wanted, n_begun;
     enum nm_worker_reply_list list;
     bool is_beginning;
-    uint64_t heard_usec, begun_usec; /* when the worker's last line came; when its current item began */
-    uint64_t moved_usec;             /* time of the worker's last progress; the next members describe its state then */
+    uint64_t heard_usec, begun_usec; /* time of the worker's last line; start of its current item */
+    uint64_t moved_usec;             /* time of the worker's last progress; the next members contain its state at this
+                                        time */
     size_t index;
     enum nm_worker_reply_state state;
     uint64_t bytes;
@@ -58,9 +61,9 @@ TAILQ_HEAD(batch_list, nm_batch);
 struct nm_batches {
     struct nm_batches_params params;
     struct nm_line lines[NM_REPLY_LISTS];
-    struct batch_list waiting, beginning, running; /* beginning: batches with a slot, for which `begins` is being
-                                                    * called */
-    sd_event_source *watch; /* the next deadline of a worker */
+    struct batch_list waiting, beginning, running; /* beginning: batches that have a slot and for which `begins` is
+                                                      being called */
+    sd_event_source *watch; /* timer for the next deadline of a worker */
 };
 
 static bool is_fetch(const struct nm_batch *b)
@@ -75,15 +78,15 @@ static struct nm_line *line_of(struct nm_batch *b)
 
 /* ---- deadlines of workers ---- */
 
-/* Returns the time without suspension of the host, during which a worker can't make progress. */
+/* Returns a time that doesn't advance while the host is suspended, because a worker makes no progress then. */
 static uint64_t now_usec(void)
 {
     return nm_clock_usec(CLOCK_MONOTONIC);
 }
 
-/* Returns the worker's deadline. A working worker reports several times a second, also while it waits for a server or a
- * command; a wait for a byte may exceed silent_usec. The limit on the whole time is for a removal that would never end
- * because a user keeps making files. */
+/* Returns the worker's deadline. A worker that works reports several times a second, also while it waits for a server
+ * or a command. Waiting for a byte may take longer than silent_usec. The limit on the whole time is for a removal that
+ * would never end because a user keeps creating files. */
 static uint64_t deadline(const struct nm_batch *b)
 {
     const uint64_t silent_usec = b->all->params.silent_usec;
@@ -108,7 +111,7 @@ static void arm(struct nm_batches *bs)
     (void)sd_event_source_set_enabled(bs->watch, first == UINT64_MAX ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
 }
 
-/* Detaches the resource from its batch: the worker's later lines about the resource are ignored. */
+/* Detaches the resource from its batch: later lines of the worker about the resource are ignored. */
 static void end_entry(struct nm_batch_entry *e)
 {
     if (e->places)
@@ -119,7 +122,7 @@ static void end_entry(struct nm_batch_entry *e)
     e->id = 0;
 }
 
-/* Ends the remaining checks. Trees that couldn't be looked at, for any reason, count as whole. */
+/* Ends the remaining checks. Trees that couldn't be checked, for any reason, count as complete. */
 static void end_checks(struct nm_batch *b)
 {
     for (size_t i = 0; i < b->n; i++) {
@@ -132,7 +135,7 @@ static void end_checks(struct nm_batch *b)
     }
 }
 
-/* Reports a failure with a message that names the item, because a caller may have asked for many items. */
+/* Reports a failure with a message that names the item, because a caller may have requested many items. */
 static void report_failure(struct nm_batch *b, size_t i, uint64_t id,
                            void (*call)(uint64_t id, const char *message, void *userdata), const char *why)
 {
@@ -145,8 +148,8 @@ static void report_failure(struct nm_batch *b, size_t i, uint64_t id,
     call(id, message ?: why, b->all->params.userdata);
 }
 
-/* Kills the worker and frees its slot at once. SIGKILL ends a stopped process, too. A process that waits for a disk
- * dies only when the disk answers, if ever; the other batches continue meanwhile. */
+/* Kills the worker and frees its slot immediately. SIGKILL also ends a stopped process. A process that waits for a disk
+ * exits only when the disk answers, which may never happen. Other batches continue meanwhile. */
 static void write_off(struct nm_batch *b, const char *message)
 {
     nm_line_write_off(line_of(b), &b->item);
@@ -158,8 +161,8 @@ static void write_off(struct nm_batch *b, const char *message)
         end_checks(b);
 }
 
-/* Explains why the worker is ended. A silent worker has been stopped, or is in a system call that doesn't return. Any
- * other worker reports, but receives no bytes or exceeds the limit on the whole time. */
+/* Explains why the worker is ended. A worker that sends no reports has been stopped, or is in a system call that
+ * doesn't return. Any other worker sends reports, but receives no bytes or exceeds the limit on the whole time. */
 static void explain_end(const struct nm_batch *b, uint64_t now, char *message, size_t size)
 {
     const uint64_t silent_usec = nm_sub_u64(now, b->heard_usec), sec = NM_USEC_PER_SEC;
@@ -210,7 +213,7 @@ int nm_batches_new(const struct nm_batches_params *params, struct nm_batches **r
     TAILQ_INIT(&bs->waiting);
     TAILQ_INIT(&bs->beginning);
     TAILQ_INIT(&bs->running);
-    /* each user has a second slot, if one worker hangs */
+    /* each user has a second slot, which can be used if one worker hangs */
     nm_line_init(&bs->lines[NM_REPLY_RESOURCE], max, NM_MIN(max, 2U), max + MORE_WORKERS);
     nm_line_init(&bs->lines[NM_REPLY_REMOVAL], REMOVALS_MAX, 1, REMOVALS_MAX + MORE_WORKERS);
     nm_line_init(&bs->lines[NM_REPLY_CHECK], CHECKS_MAX, 2, CHECKS_MAX + MORE_WORKERS);
@@ -247,7 +250,7 @@ struct nm_batches *nm_batches_free(struct nm_batches *bs)
     return NULL;
 }
 
-/* All batches share the settings: each holds a reference, and no batch changes them. */
+/* Makes a batch. All batches share the settings: each batch holds a reference, and no batch changes them. */
 int nm_batch_new(const json_t *settings, const char *user, const struct nm_batch_owner *owner, size_t n,
                  struct nm_batch **ret)
 {
@@ -307,8 +310,8 @@ void nm_batch_on_end(struct nm_batch *b, void (*ended)(void *userdata), void *us
     b->userdata = userdata;
 }
 
-/* Ends a batch that has been removed from all lists. The batch is freed before its owner is called, because the owner
- * may make another batch or free all batches. */
+/* Ends a batch that has been removed from all lists. Frees the batch before it calls the batch's owner, because the
+ * owner may make another batch or free all batches. */
 static void end_batch(struct nm_batch *b)
 {
     void (*ended)(void *) = b->ended;
@@ -346,8 +349,8 @@ bool nm_batch_is_for(const struct nm_batch *b, const char *user, const struct nm
 
 /* ---- running batches ---- */
 
-/* Gives up a batch without wanted resources. Its worker is killed, and the batch is freed only when the worker's end is
- * noticed, in a later turn. Until then no new ask may join this batch. */
+/* Ends a batch without wanted resources. Kills its worker. The batch is freed only in a later turn of the event loop,
+ * when the worker's end is detected. Until then no new ask may join this batch. */
 static void give_up_unwanted(struct nm_batch *b)
 {
     bool has_rest = false;
@@ -358,7 +361,7 @@ static void give_up_unwanted(struct nm_batch *b)
         write_off(b, "no container waits for this resource any more");
 }
 
-/* Notes progress. A worker that reports the same state again is alive, but makes no progress. */
+/* Records progress. A worker that reports the same state again is alive, but makes no progress. */
 static void note_progress(struct nm_batch *b, const struct nm_worker_reply *reply)
 {
     if (reply->index == b->index && reply->state == b->state && reply->bytes == b->bytes)
@@ -388,8 +391,8 @@ static void tell_end(const struct nm_batch *b, uint64_t id, const struct nm_work
         p->removed(id, p->userdata);
 }
 
-/* Handles a report. The user controls the worker and can forge reports, so each id gets one result, and ids of other
- * batches get no result. */
+/* Handles a report. The user controls the worker and can forge reports. Each id therefore gets only one result, and a
+ * report can't give a result to ids of other batches. */
 static void on_reply(struct nm_job *job, const struct nm_worker_reply *reply, void *userdata)
 {
     struct nm_batch *b = userdata;
@@ -399,7 +402,7 @@ static void on_reply(struct nm_job *job, const struct nm_worker_reply *reply, vo
     (void)job;
     b->heard_usec = now_usec();
     if (b->item.is_written_off && is_fetch(b))
-        return; /* the failure of this id has been reported already */
+        return; /* the failure of this id has already been reported */
     if (reply->list != b->list || reply->index >= b->n || b->entries[reply->index].id == 0)
         return;
     note_progress(b, reply);
@@ -415,8 +418,8 @@ static void on_reply(struct nm_job *job, const struct nm_worker_reply *reply, vo
     give_up_unwanted(b);
 }
 
-/* Fails the items for which a dead worker has reported no result. A resource that is in another batch as well hasn't
- * failed: that batch will fetch it. */
+/* Reports a failure for the items for which a worker that has ended reported no result. A resource that is in another
+ * batch as well isn't reported, because the other batch will fetch it. */
 static void fail_rest(struct nm_batch *b, const char *why)
 {
     const struct nm_batches_params *p = &b->all->params;
@@ -456,14 +459,14 @@ static void on_ended(struct nm_job *job, const char *reason, void *userdata)
     struct nm_batches *bs = b->all;
 
     (void)job;
-    fail_rest(b, reason); /* the items without a result */
+    fail_rest(b, reason); /* reports a failure for the items without a result */
     TAILQ_REMOVE(&bs->running, b, link);
     nm_line_leave(line_of(b), &b->item);
     end_batch(b);
     bs->params.has_room(bs->params.userdata);
 }
 
-/* Formats the work as text. This is done only when the worker starts, so that waiting batches stay small. */
+/* Formats the work as text. This is done only when the worker starts, so that waiting batches need little memory. */
 static char *make_work(const struct nm_batch *b)
 {
     static const char *const keys[] = {
@@ -477,7 +480,7 @@ static char *make_work(const struct nm_batch *b)
     return json_dumps(work, JSON_COMPACT);
 }
 
-/* Reports a full disk when nmd's own notes, which are on the same disk, can't be written. */
+/* Reports a full disk if nmd's own files about resources, which are on the same disk, can't be written. */
 static void report_full_disk(const struct nm_batch *b)
 {
     for (size_t i = 0; is_fetch(b) && i < b->n; i++)
@@ -487,12 +490,12 @@ static void report_full_disk(const struct nm_batch *b)
 
 enum { BEGIN_E_MORE = 1 };
 
-/* Calls `begins` for each resource before the worker can make any file. Each call may wait for a disk, so the calls are
- * spread over the loop's turns. */
+/* Calls `begins` for each resource before the worker can create files. Each call may wait for a disk, so the calls are
+ * distributed over several turns of the event loop. */
 static int report_begin(struct nm_batch *b, uint64_t end_usec)
 {
     const struct nm_batches_params *p = &b->all->params;
-    /* The owner prepares for what a worker makes or removes; a check does neither. */
+    /* The owner has to prepare for files that a worker creates or removes. A check does neither. */
     const bool tells = p->begins && b->list != NM_REPLY_CHECK;
 
     for (bool is_first = true; tells && b->n_begun < b->n; is_first = false, b->n_begun++) {
@@ -535,7 +538,7 @@ static void take_out(struct nm_batch *b)
     nm_line_leave(line_of(b), &b->item);
 }
 
-/* Drops the batches of other users' lines that have the resources which this batch begins to fetch. */
+/* Drops the batches in other users' lines for the resources that this batch begins to fetch. */
 static void drop_others(struct nm_batch *b)
 {
     struct nm_batch_entry *e, *next;
@@ -573,7 +576,7 @@ static void start_or_fail(struct nm_batches *bs, struct nm_batch *b, int r)
     end_batch(b);
 }
 
-/* Gives a slot to the next batch of the line. Returns whether the line had a waiting batch. */
+/* Gives a slot to the next batch of the line. Returns whether a batch was waiting in the line. */
 static bool let_begin(struct nm_batches *bs, struct nm_line *line)
 {
     struct nm_batch *b = (struct nm_batch *)(void *)nm_line_next(line);
@@ -587,8 +590,8 @@ static bool let_begin(struct nm_batches *bs, struct nm_line *line)
     return true;
 }
 
-/* Calls `begins` for one batch that has a slot. A batch that isn't done goes to the end of the list, so that small
- * batches don't wait for large ones. */
+/* Calls `begins` for one batch that has a slot. If more calls are left, the batch goes to the end of the list, so that
+ * small batches don't wait for large ones. */
 static void begin_some(struct nm_batches *bs, uint64_t end_usec)
 {
     struct nm_batch *b = TAILQ_FIRST(&bs->beginning);
@@ -654,8 +657,8 @@ void nm_batches_give_up(struct nm_batch_places *places)
     for (e = LIST_FIRST(places); e; e = next) {
         struct nm_batch *b = e->batch;
 
-        /* The next entry is in another batch, so it remains valid when this batch is freed. After the last entry the
-         * list itself may have been freed, and isn't read any more. */
+        /* The next entry is in another batch, so it remains valid when this batch is freed. After the last entry, the
+         * list itself may have been freed and must not be read. */
         next = LIST_NEXT(e, link);
         b->n_wanted -= e->is_wanted;
         e->is_wanted = false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See layout.h. Times are of CLOCK_BOOTTIME, as in the cache. A file's times are valid in this boot only. */
+/* See layout.h. Times are in CLOCK_BOOTTIME, as in the cache. The times in a file are valid only during the current
+ * boot. */
 
 #include "localize/layout.h"
 
@@ -11,17 +12,17 @@
 #include "util/fileio.h"
 #include "util/parse.h"
 
-/* Limit for writing and for reading: a longer file was not written by nmd. */
+/* Limit for writing and for reading: nmd writes no longer files. */
 #define MAX_FILE_BYTES (64U << 10) /* a URI and a pattern, each escaped */
 
-/* Visibilities are stored as words, since a later nmd may have other numbers, and people may read the file. */
+/* Visibilities are stored as words, because a later nmd may have other numbers, and people may read the file. */
 static const char *const visibilities[] = {
     [NM_VISIBILITY_PUBLIC] = "PUBLIC",
     [NM_VISIBILITY_PRIVATE] = "PRIVATE",
     [NM_VISIBILITY_APPLICATION] = "APPLICATION",
 };
 
-/* The changing values come first and have a fixed length. */
+/* The values that change are at the beginning and have a fixed length. */
 #define HEAD_FORMAT "{\"whole\":%5s,\"bytes\":%20" PRIu64 ","
 #define HEAD_BYTES (sizeof "{\"whole\":" - 1 + 5 + sizeof ",\"bytes\":" - 1 + 20 + 1)
 
@@ -30,9 +31,9 @@ static void print_name(uint64_t id, char name[static 32])
     (void)snprintf(name, 32, "%" PRIu64, id);
 }
 
-/* Returns the state to note. "whole" is false from before the first byte is fetched until after the last file is
- * renamed to its place, and again from before the first file is removed. So the note of a resource that may be
- * incomplete is right, however nmd dies. */
+/* Returns the state to store in the file. "whole" becomes false before the first byte is fetched, and becomes true only
+ * after the last file has been renamed to its final name. It becomes false again before the first file is removed. The
+ * file of a resource that may be incomplete is therefore correct even if nmd is killed at any time. */
 static enum nm_cache_noted wanted_note(const struct nm_cache_entry *e)
 {
     return e->state == NM_CACHE_READY && !e->is_leaving ? NM_CACHE_NOTED_WHOLE : NM_CACHE_NOTED_PART;
@@ -77,9 +78,9 @@ int nm_cache_file_save(int dir_fd, const struct nm_cache_entry *e, const char *b
     return r < 0 ? r : nm_cache_file_touch(dir_fd, e->id, e->used_usec);
 }
 
-/* Changes the head in place, with one write, which happens completely or not at all when nmd dies (files of another
- * boot aren't trusted). Replacing each file would make the file system search longer and longer for an inode: ext4 does
- * not reuse an inode that was freed a moment ago. */
+/* Changes the head in place with one write. If nmd is killed, this write has happened completely or not at all (files
+ * of another boot aren't trusted). Replacing each file would make the file system search longer and longer for an
+ * inode: ext4 doesn't immediately reuse an inode that was freed. */
 static int change_head(int dir_fd, const struct nm_cache_entry *e)
 {
     _cleanup_close_ int fd = -EBADF;
@@ -90,12 +91,12 @@ static int change_head(int dir_fd, const struct nm_cache_entry *e)
     fd = openat(dir_fd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return -errno;
-    /* a file of an earlier version has another order */
+    /* a file of an earlier version has the members in another order */
     if (pread(fd, old, sizeof old, 0) != (ssize_t)sizeof old || old[HEAD_BYTES - 1] != ',' ||
         memcmp(old, head, sizeof "{\"whole\":" - 1) != 0)
         return -EBADMSG;
-    /* nmd sets the mark before the note becomes "whole", so no reader finds a whole listed resource without the
-     * mark. */
+    /* nmd sets the mark before the state becomes "whole". A reader therefore never finds a whole listed resource
+     * without the mark. */
     if (e->is_listed && fchmod(fd, wanted_mode(e)) < 0)
         return -errno;
     return nm_pwrite_all(fd, head, HEAD_BYTES, 0);
@@ -116,8 +117,8 @@ int nm_cache_file_note(int dir_fd, struct nm_cache *cache, uint64_t id, const ch
     return r;
 }
 
-/* Stores the time of use as the file's mtime, which needs no write of the file. Uses are frequent, and the loss of a
- * use only affects the order of removals. */
+/* Stores the time of use as the file's mtime, so the file isn't written. Uses are frequent, and a lost update only
+ * affects the order of removals. */
 int nm_cache_file_touch(int dir_fd, uint64_t id, uint64_t used_usec)
 {
     const struct timespec times[] = {{.tv_nsec = UTIME_OMIT},
@@ -129,8 +130,8 @@ int nm_cache_file_touch(int dir_fd, uint64_t id, uint64_t used_usec)
     return RET_NERRNO(utimensat(dir_fd, name, times, AT_SYMLINK_NOFOLLOW));
 }
 
-/* Removes the file. A missing file counts as success: an nmd may have removed the file and died before it reported the
- * removal. */
+/* Removes the file. Succeeds if the file is missing, because an earlier nmd may have removed it and ended before it
+ * reported the removal. */
 int nm_cache_file_remove(int dir_fd, uint64_t id)
 {
     char name[32];
@@ -165,8 +166,8 @@ int nm_cache_file_parse(const char *text, size_t size, const char *boot_id, stru
         return -EBADMSG;
     if (get_visibility(visibility, &e.key.visibility) < 0 || type < 0 || timestamp < 0 || bytes < 0)
         return -EBADMSG;
-    /* After another boot the resource may be incomplete on the disk although its file says whole. Resources aren't
-     * synced, because fetching again costs less than waiting for disks each time. */
+    /* After a reboot the resource may be incomplete on the disk although its file says whole. Resources aren't synced,
+     * because fetching a resource again takes less time than waiting for disks each time. */
     e.is_leaving = !whole || !nm_streq(boot, boot_id);
     e.key.type = (unsigned)type;
     e.key.timestamp_msec = (uint64_t)timestamp;
@@ -176,7 +177,7 @@ int nm_cache_file_parse(const char *text, size_t size, const char *boot_id, stru
     return 0;
 }
 
-/* Loads one file. A time of last use that is later than now is of another boot, and has no meaning. */
+/* Loads one file. If the time of last use is later than now, it is from another boot and has no meaning. */
 static int load_file(int dir_fd, const char *name, uint64_t id, const char *boot_id, struct nm_cache *cache)
 {
     _cleanup_free_ char *text = malloc(MAX_FILE_BYTES);
@@ -203,9 +204,9 @@ static int load_file(int dir_fd, const char *name, uint64_t id, const char *boot
     return nm_cache_restore(cache, &e);
 }
 
-/* Loads all files. If a file can't be read, its number is reserved nevertheless, so that no new resource gets the same
- * path. The file is kept, so that the next nmd reserves the number, too. The file may be valid, and unreadable only
- * because of the disk or a lack of descriptors. */
+/* Loads all files. If a file can't be read, its number is reserved, so that no new resource gets the same path. The
+ * file is kept, so that the next nmd reserves the number too. The file may be valid, and unreadable only because of the
+ * disk or a lack of descriptors. */
 int nm_cache_file_load(int dir_fd, const char *boot_id, struct nm_cache *cache)
 {
     _cleanup_closedir_ DIR *d = NULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See cache.h. Users choose how many resources there are: thousands for one container, all in one turn. So lookups by
- * key and by id, and the choice of the next resource to remove, don't walk through all resources. */
+/* See cache.h. Users choose the number of resources, which may be thousands for one container, all in one turn of the
+ * event loop. Lookups by key and by id, and the choice of the next resource to remove, therefore don't visit all
+ * resources. */
 
 #include "localize/cache.h"
 
@@ -13,8 +14,8 @@
 
 #include "util/fnv1a.h"
 
-/* An entry with its links in the indices. The slots move when the vector grows or a slot is dropped, so callers keep
- * ids, and keep pointers only until the next call. */
+/* An entry with its links in the indices. The slots move when the vector grows or a slot is dropped. Callers therefore
+ * store ids, and use pointers only until the next call. */
 struct slot {
     struct nm_cache_entry entry;
     uint64_t hash; /* hash of the key */
@@ -24,7 +25,7 @@ struct slot {
     uint32_t at;      /* index of this slot in the heap of removable slots, plus one; 0: not in the heap */
 };
 
-/* The two indices, each a hash table of chains. A link is the number of a slot plus one; 0 is the end. */
+/* The two indices. Each is a hash table of chains. A link is the index of a slot plus one; 0 is the end. */
 enum { BY_KEY, BY_ID };
 
 struct nm_cache {
@@ -32,7 +33,8 @@ struct nm_cache {
     size_t n, room;       /* room: 0 or a power of two */
     uint32_t *heads[2];   /* each array has `room` elements */
     uint32_t *apps;       /* heads of the chains of applications; `room` elements */
-    uint32_t *heap;       /* numbers of removable slots, the next one to remove at the root; room for `room` */
+    uint32_t *heap;       /* indices of removable slots, with the next one to remove at the root; allocated for `room`
+                             elements */
     size_t n_heap;
     uint64_t seed;        /* random, so that a user cannot choose keys that share one hash chain */
     uint64_t most_bytes, bytes, leaving_bytes, next_id;
@@ -72,7 +74,7 @@ static uint64_t first_hash(const struct nm_cache *c)
     return NM_FNV1A_64_BASIS ^ c->seed;
 }
 
-/* Hashes the NUL, too, so that pairs of strings with the same concatenation differ. */
+/* Includes the NUL in the hash, so that pairs of strings with the same concatenation have different hashes. */
 static uint64_t hash_word(uint64_t hash, const char *word)
 {
     return nm_fnv1a_64_more(hash, word, strlen(word) + 1);
@@ -89,7 +91,7 @@ static uint64_t hash_key(const struct nm_cache *c, const struct nm_cache_key *k)
     return hash;
 }
 
-/* Compares keys. An equal hash is not enough: users choose URIs and can make two with the same hash. */
+/* Compares keys. Comparing the hashes isn't enough: users choose URIs and can make two URIs with the same hash. */
 static bool same_key(const struct nm_cache_key *a, const struct nm_cache_key *b)
 {
     return a->visibility == b->visibility && a->type == b->type && a->timestamp_msec == b->timestamp_msec &&
@@ -97,7 +99,7 @@ static bool same_key(const struct nm_cache_key *a, const struct nm_cache_key *b)
            nm_streq(a->pattern, b->pattern);
 }
 
-/* An entry that may still be asked for. */
+/* Returns whether lookups may find the entry. */
 static bool is_findable(const struct nm_cache_entry *e)
 {
     return e->state != NM_CACHE_LEAVING && !e->is_leaving;
@@ -105,14 +107,14 @@ static bool is_findable(const struct nm_cache_entry *e)
 
 /* ---- the indices ---- */
 
-/* Returns the bucket of a hash. In the upper half of a product with an odd constant, all bits of the hash have an
- * effect. */
+/* Returns the bucket of a hash. Multiplies the hash by an odd constant, because all bits of the hash affect the upper
+ * half of the product. */
 static size_t bucket_of(const struct nm_cache *c, uint64_t hash)
 {
     return (hash * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (c->room - 1);
 }
 
-/* Returns the head of a slot's chain. Ids are consecutive, and need no hash. */
+/* Returns the head of a slot's chain. Ids are consecutive, so they needn't be hashed. */
 static uint32_t *head_of(const struct nm_cache *c, int index, const struct slot *slot)
 {
     return &c->heads[index][index == BY_ID ? slot->entry.id & (c->room - 1) : bucket_of(c, slot->hash)];
@@ -123,9 +125,8 @@ static uint32_t *app_head(const struct nm_cache *c, const char *user, const char
     return &c->apps[bucket_of(c, hash_word(hash_word(first_hash(c), user), application))];
 }
 
-/* Links a slot into the chain of its application, through which all entries of the application are found when the
- * application ends. The chain is doubly linked, so that an entry is removed without a walk through thousands of other
- * entries. */
+/* Links a slot into the chain of its application. When the application ends, this chain is used to find all its
+ * entries. The chain is doubly linked, so that removing an entry doesn't visit thousands of other entries. */
 static void link_app(struct nm_cache *c, struct slot *slot)
 {
     const struct nm_cache_key *k = &slot->entry.key;
@@ -208,8 +209,7 @@ static int grow(struct nm_cache *c)
     return 0;
 }
 
-/* Finds the usable entry of a key. Other entries of the same key may exist that have is_leaving or are being
- * removed. */
+/* Finds the usable entry of a key. The key may have other entries, which have is_leaving or are being removed. */
 static struct slot *find_key(const struct nm_cache *c, const struct nm_cache_key *key)
 {
     const struct slot like = {.hash = hash_key(c, key)};
@@ -246,7 +246,7 @@ static bool leaves_before(const struct nm_cache_entry *a, const struct nm_cache_
     return a->is_leaving != b->is_leaving ? a->is_leaving : a->used_usec < b->used_usec;
 }
 
-static bool is_before(const struct nm_cache *c, size_t a, size_t b) /* places in the heap */
+static bool is_before(const struct nm_cache *c, size_t a, size_t b) /* a and b: positions in the heap */
 {
     return leaves_before(&c->slots[c->heap[a]].entry, &c->slots[c->heap[b]].entry);
 }
@@ -265,7 +265,7 @@ static void swap(struct nm_cache *c, size_t a, size_t b)
     put(c, b, number);
 }
 
-/* Moves a slot up or down the heap, to its place in the order. */
+/* Moves a slot up or down the heap to its position in the order. */
 static void sift(struct nm_cache *c, size_t place)
 {
     for (size_t parent; place > 0 && is_before(c, place, parent = (place - 1) / 2); place = parent)
@@ -279,8 +279,8 @@ static void sift(struct nm_cache *c, size_t place)
     }
 }
 
-/* Updates the heap after a change of an entry, which may have changed whether the entry is removable, or its place in
- * the order. */
+/* Updates the heap after a change of an entry. The change may have affected whether the entry is removable, or its
+ * position in the order. */
 static void settle(struct nm_cache *c, struct slot *slot)
 {
     size_t place;
@@ -300,7 +300,7 @@ static void settle(struct nm_cache *c, struct slot *slot)
 
 /* ---- entries ---- */
 
-/* Copies the key's four strings into one allocation, so that an entry has one pointer to free. */
+/* Copies the key's four strings into one allocation, so that an entry has only one pointer to free. */
 static int copy_key(const struct nm_cache_key *from, struct slot *to)
 {
     const char *const words[] = {from->user, from->application, from->uri, from->pattern};
@@ -322,7 +322,7 @@ static int copy_key(const struct nm_cache_key *from, struct slot *to)
     return 0;
 }
 
-/* Adds an entry. The strings are copied last, so that no earlier step has to be undone if memory is short. */
+/* Adds an entry. Copies the strings last, so that no earlier step has to be undone if memory runs out. */
 static int add(struct nm_cache *c, const struct nm_cache_entry *entry)
 {
     struct slot slot = {.entry = *entry, .hash = hash_key(c, &entry->key)};
@@ -339,7 +339,7 @@ static int add(struct nm_cache *c, const struct nm_cache_entry *entry)
     return 0;
 }
 
-/* Drops a slot and moves the last slot into its place: the order of slots has no meaning. */
+/* Drops a slot and moves the last slot to its position, because the order of slots has no meaning. */
 static void drop(struct nm_cache *c, struct slot *slot)
 {
     struct slot *last = &c->slots[c->n - 1];
@@ -359,8 +359,8 @@ static void drop(struct nm_cache *c, struct slot *slot)
     c->n--;
 }
 
-/* Asks for a resource. An id is used up only if an entry is made, so the numbers of directories have no gaps, as
- * administrators expect. */
+/* Requests a resource. Increments the next id only if an entry is made, so that the numbers of directories are
+ * consecutive, as administrators expect. */
 int nm_cache_ask(struct nm_cache *c, const struct nm_cache_key *key, uint64_t now_usec, uint64_t *ret_id)
 {
     const struct nm_cache_entry fresh = {
@@ -382,7 +382,8 @@ int nm_cache_ask(struct nm_cache *c, const struct nm_cache_key *key, uint64_t no
     return NM_CACHE_E_NEW;
 }
 
-/* Releases an entry and sets its last use to now, unless a restored entry has a later time, which is kept. */
+/* Releases an entry and sets its last use to the current time. If a restored entry has a later time, keeps that
+ * time. */
 void nm_cache_release(struct nm_cache *c, uint64_t id, uint64_t now_usec)
 {
     struct slot *slot = find_id(c, id);
@@ -433,8 +434,8 @@ void nm_cache_note(struct nm_cache *c, uint64_t id, enum nm_cache_noted noted)
     slot->entry.noted = noted;
 }
 
-/* Records the size of a fetched resource. The fetch reserves no bytes, because the size of an unpacked archive is not
- * known before. */
+/* Stores the size of a fetched resource. A running fetch reserves no bytes, because the size of an unpacked archive
+ * isn't known before. */
 void nm_cache_fetched(struct nm_cache *c, uint64_t id, uint64_t bytes)
 {
     struct slot *slot = find_id(c, id);
@@ -446,7 +447,7 @@ void nm_cache_fetched(struct nm_cache *c, uint64_t id, uint64_t bytes)
     settle(c, slot);
 }
 
-/* Sets is_leaving for the entry of a failed fetch: a part of the resource may be on the disk, so the entry is removed
+/* Sets is_leaving for the entry of a failed fetch. A part of the resource may be on the disk, so the entry is removed
  * like other entries. */
 void nm_cache_failed(struct nm_cache *c, uint64_t id)
 {
@@ -467,7 +468,7 @@ void nm_cache_doom(struct nm_cache *c, uint64_t id)
     settle(c, slot);
 }
 
-/* Sets is_leaving for the entries of the application. An entry that is being fetched is removed as soon as the fetch
+/* Sets is_leaving for the entries of the application. If an entry is being fetched, it is removed as soon as the fetch
  * has ended. */
 void nm_cache_end_application(struct nm_cache *c, const char *user, const char *application)
 {
@@ -487,8 +488,8 @@ static bool is_too_full(const struct nm_cache *c)
            c->n - c->n_leaving > (c->most_bytes > 0 ? NM_CACHE_ENTRIES_MAX : 0);
 }
 
-/* Returns the next entry to remove. The bytes of entries that are being removed count as free here. Otherwise a slow
- * removal would cause further removals. */
+/* Returns the next entry to remove. The bytes of entries that are being removed count as free here, because otherwise a
+ * slow removal would cause further removals. */
 const struct nm_cache_entry *nm_cache_next_to_leave(struct nm_cache *c)
 {
     struct slot *first = c->n_heap > 0 ? &c->slots[c->heap[0]] : NULL;
@@ -502,7 +503,7 @@ const struct nm_cache_entry *nm_cache_next_to_leave(struct nm_cache *c)
     return &first->entry;
 }
 
-/* Drops a removed entry. The entry's bytes count until now, since they were on the disk. */
+/* Drops an entry whose files have been removed. Its bytes counted until now, because they were on the disk. */
 void nm_cache_removed(struct nm_cache *c, uint64_t id)
 {
     struct slot *slot = find_id(c, id);
@@ -517,8 +518,8 @@ void nm_cache_reserve(struct nm_cache *c, uint64_t id)
     c->next_id = NM_MAX(c->next_id, id + 1);
 }
 
-/* Restores an entry. An nmd that died during a removal can leave two files of one key. One entry is complete. The other
- * entry has is_leaving, and both may exist at the same time. */
+/* Restores an entry. An nmd that ended during a removal can leave two files with the same key. One entry is complete,
+ * and the other has is_leaving. Both may exist at the same time. */
 int nm_cache_restore(struct nm_cache *c, const struct nm_cache_entry *entry)
 {
     struct nm_cache_entry e = *entry;

@@ -3,9 +3,9 @@
 
 /*
  * The resources on this host and their users: a model without I/O and without a clock. The first ask for a resource
- * makes an entry and has the resource fetched. Asks that come meanwhile wait for the same fetch. Unused resources stay
- * until there is no room; the least recently used one is removed first. The key identifies an entry, so a source that
- * has changed gets another entry.
+ * makes an entry and starts a fetch. Further asks wait for the same fetch. Unused resources are kept until the cache is
+ * full; then the least recently used resource is removed first. The key identifies an entry, so a source that has
+ * changed gets another entry.
  */
 
 #include <stdbool.h>
@@ -14,9 +14,9 @@
 
 #include "util/macros.h"
 
-#define NM_CACHE_FIRST_ID 10 /* Hadoop's first id, so that directories have the names that users of Hadoop know */
-/* If the cache has more entries than this, unused entries are removed even if there is room for their bytes, because an
- * empty file also costs two directories, a file of nmd's and memory. */
+#define NM_CACHE_FIRST_ID 10 /* the first id of Hadoop, so that directories have the names that users of Hadoop know */
+/* Maximum number of entries. If the cache has more entries, unused entries are removed even if their bytes would fit,
+ * because even an empty file needs two directories, a file of nmd, and memory. */
 #define NM_CACHE_ENTRIES_MAX 65536U
 
 enum nm_visibility {
@@ -38,12 +38,12 @@ struct nm_cache_key {
 enum nm_cache_state {
     NM_CACHE_FETCHING,
     NM_CACHE_READY,
-    NM_CACHE_LEAVING, /* the entry is being removed: lookups skip the entry, and its bytes still count */
+    NM_CACHE_LEAVING, /* the entry is being removed: lookups don't find the entry, but its bytes still count */
 };
 
-/* The state of an entry's file, as the caller reports it (nm_cache_note()). */
+/* The state of an entry's file, which the caller sets with nm_cache_note(). */
 enum nm_cache_noted {
-    NM_CACHE_NOT_NOTED, /* no worker was ever started for the entry */
+    NM_CACHE_NOT_NOTED, /* no worker was ever started for the entry, so it has no file */
     NM_CACHE_NOTED_PART,
     NM_CACHE_NOTED_WHOLE,
 };
@@ -54,11 +54,11 @@ struct nm_cache_entry {
     enum nm_cache_state state;
     uint64_t bytes; /* size of the resource; 0 while the resource is fetched */
     uint64_t used_usec;
-    unsigned users; /* number of asks that have not released the entry */
-    bool is_leaving; /* lookups skip the entry, which is removed once it has no users */
+    unsigned users; /* number of asks that haven't released the entry */
+    bool is_leaving; /* lookups don't find the entry, and it is removed when it has no users */
     enum nm_cache_noted noted;
-    bool is_listed;        /* a list of the resource's contents stands beside the resource (place.h) */
-    /* Time of the last check that found the resource whole; 0 if the entry was restored and not checked since. */
+    bool is_listed;        /* a list of the resource's contents exists beside the resource (place.h) */
+    /* Time of the last check that found the resource complete; 0: restored and not checked since then. */
     uint64_t checked_usec;
     void *fetch;  /* data of nm_cache_attach(), owned by the caller */
     void *checks; /* data of nm_cache_attach_checks(), owned by the caller */
@@ -76,11 +76,11 @@ struct nm_cache *nm_cache_new(uint64_t most_bytes); /* NULL: no memory */
 struct nm_cache *nm_cache_free(struct nm_cache *c);
 NM_DEFINE_CLEANUP(struct nm_cache *, nm_cache_free)
 
-/* Asks for the resource. Returns NM_CACHE_E_* or -ENOMEM. The entry *ret_id is in use until nm_cache_release(). The
- * entry may move in memory at the next call; its id does not change. */
+/* Requests the resource. Returns NM_CACHE_E_* or -ENOMEM. The entry *ret_id is in use until nm_cache_release(). The
+ * next call may move the entry in memory; the id of the entry doesn't change. */
 int nm_cache_ask(struct nm_cache *c, const struct nm_cache_key *key, uint64_t now_usec, uint64_t *ret_id);
 void nm_cache_release(struct nm_cache *c, uint64_t id, uint64_t now_usec);
-/* Attaches the caller's data of a fetch to the entry. The caller must detach the data (NULL) before the entry is
+/* Stores the caller's data about a fetch in the entry. The caller must reset the data to NULL before the entry is
  * removed. */
 void nm_cache_attach(struct nm_cache *c, uint64_t id, void *fetch);
 void nm_cache_attach_checks(struct nm_cache *c, uint64_t id, void *checks);
@@ -88,35 +88,35 @@ void nm_cache_note(struct nm_cache *c, uint64_t id, enum nm_cache_noted noted);
 void nm_cache_listed(struct nm_cache *c, uint64_t id);
 void nm_cache_checked(struct nm_cache *c, uint64_t id, uint64_t now_usec);
 
-/* Reports the result of the fetch. After a failure, the next ask fetches the resource again, and the users of the
- * failed entry still have to release it. */
+/* Reports the result of the fetch. After a failure, the next ask fetches the resource again. The users of the failed
+ * entry must still release it. */
 void nm_cache_fetched(struct nm_cache *c, uint64_t id, uint64_t bytes);
 void nm_cache_failed(struct nm_cache *c, uint64_t id);
 
-/* Sets is_leaving: the entry's files are unusable, or will never arrive. The next ask fetches the resource again.
- * The entry is removed once its last user has released it. */
+/* Sets is_leaving, because the entry's files are unusable or will never be complete. The next ask fetches the resource
+ * again. The entry is removed when its last user has released it. */
 void nm_cache_doom(struct nm_cache *c, uint64_t id);
 
-/* Ends the application: its own entries are removed once they are unused. */
+/* Ends the application: its entries of visibility APPLICATION are removed when they are unused. */
 void nm_cache_end_application(struct nm_cache *c, const char *user, const char *application);
 
 /*
- * Returns the next entry to remove: an entry with is_leaving and without users, or, if there are too many bytes or
- * entries, the least recently used entry without users. NULL if no entry has to be removed, or all remaining entries
- * are in use. The entry is LEAVING until its files are removed and nm_cache_removed() is called.
+ * Returns the next entry to remove: an entry with is_leaving and without users, or, if the cache has too many bytes or
+ * entries, the least recently used entry without users. Returns NULL if no entry has to be removed, or if all remaining
+ * entries are in use. The state of the entry is LEAVING until its files are removed and nm_cache_removed() is called.
  */
 const struct nm_cache_entry *nm_cache_next_to_leave(struct nm_cache *c);
 void nm_cache_removed(struct nm_cache *c, uint64_t id);
 
-/* Restores an entry of an earlier run, without users. Its state becomes READY. No lookup finds an entry with
- * is_leaving, and it is removed later. -EEXIST: the id exists already, or is_leaving is false and a usable entry has
- * the same key. -ENOMEM. */
+/* Restores an entry of an earlier run, without users. Its state becomes READY. Lookups don't find an entry with
+ * is_leaving, and it is removed later. Returns -EEXIST if the id already exists, or if is_leaving is false and a usable
+ * entry has the same key. Returns -ENOMEM if memory ran out. */
 int nm_cache_restore(struct nm_cache *c, const struct nm_cache_entry *entry);
-/* Reserves the ids up to this id: no new entry gets a reserved id. */
+/* Reserves the ids up to this id: new entries get higher ids. */
 void nm_cache_reserve(struct nm_cache *c, uint64_t id);
 
 const struct nm_cache_entry *nm_cache_find(const struct nm_cache *c, uint64_t id); /* NULL: no entry has this id */
-const struct nm_cache_entry *nm_cache_at(const struct nm_cache *c, size_t i);      /* NULL: i is past the end */
+const struct nm_cache_entry *nm_cache_at(const struct nm_cache *c, size_t i);      /* NULL: i is too large */
 /* Returns the entry that nm_cache_ask() would find. NULL: nm_cache_ask() would make a new entry. */
 const struct nm_cache_entry *nm_cache_look_up(const struct nm_cache *c, const struct nm_cache_key *key);
 bool nm_cache_has(const struct nm_cache *c, const struct nm_cache_key *key);

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* See localizer-state.h. Before a container gets a cached tree, a worker compares the tree with the tree's list
- * (place.h), since a user chooses the size of the tree. A single file is looked at in the event loop (layout.h). */
+ * (place.h). nmd itself doesn't do this, because a user chooses the size of the tree. A single file is checked in the
+ * event loop (layout.h). */
 
 #include "localize/localizer-state.h"
 
 #include "localize/layout.h"
 #include "util/clock.h"
 
-/* Belongs to an entry of the cache while a worker looks at the entry's tree (nm_cache_entry.checks). Each user who has
- * asked has a check of their own, since another user's line may be long. The check counts as a user of the entry, so
- * that the tree stays. */
+/* A check of a cached tree by a worker. The cache entry points to it (nm_cache_entry.checks). Each user who has
+ * requested the tree has a separate check, because another user's line may be long. The check counts as a user of the
+ * entry, so that the tree isn't removed. */
 struct check {
     struct check *next; /* next check of the same entry */
     LIST_HEAD(, nm_localizer_check_wait) waits;
     char user[];
 };
 
-/* The checks that one piece of an ask begins: a batch for the user's own trees and one for PUBLIC trees. */
+/* The checks that one piece of an ask starts: a batch for the user's own trees and a batch for PUBLIC trees. */
 struct begun {
     struct nm_localizer_ask *ask;
     struct nm_batch *batches[2];
@@ -45,8 +46,8 @@ static struct nm_batch *batch_for(struct begun *b, const struct nm_cache_entry *
     return *batch;
 }
 
-/* Begins a check. NULL: the tree can't be checked, because memory is short or the base directory is missing. The tree
- * is then used without a check. */
+/* Starts a check. Returns NULL if the tree can't be checked, because memory ran out or the base directory is missing.
+ * The tree is then used without a check. */
 static struct check *begin_check(struct begun *b, const struct nm_cache_entry *e, const char *user)
 {
     struct nm_localizer *l = b->ask->localizer;
@@ -72,8 +73,8 @@ static bool is_due(const struct nm_localizer *l, const struct nm_cache_entry *e)
            nm_sub_u64(nm_now_usec(), e->checked_usec) >= l->params.checked_usec;
 }
 
-/* Begins or joins the check of one resource. A tree under several names has a wait for each name, since there is a wait
- * for each resource of a piece. */
+/* Starts or joins the check of one resource. A tree with several names has a wait for each name, because each resource
+ * of a piece has one wait. */
 static void check_one(struct begun *b, const struct nm_localizer_user *user, const struct nm_localizer_resource *res,
                       struct nm_localizer_check_wait *w)
 {
@@ -92,8 +93,8 @@ static void check_one(struct begun *b, const struct nm_localizer_user *user, con
     b->ask->n_checks++;
 }
 
-/* Puts both batches into the line of checks, which frees a batch without entries. If a batch can't be put into the
- * line, nm_batches_put() calls nm_localizer_on_checked() for each of its entries before it returns. */
+/* Puts both batches into the line of checks. A batch without entries is freed. If a batch can't be put into the line,
+ * nm_batches_put() calls nm_localizer_on_checked() for each of its entries before it returns. */
 static void put(struct begun *b)
 {
     for (size_t i = 0; i < NM_ARRAY_SIZE(b->batches); i++)
@@ -182,7 +183,8 @@ void nm_localizer_free_checks(const struct nm_cache_entry *e)
 
 static const char *const types[] = {"FILE", "ARCHIVE", "PATTERN"};
 
-/* Returns the key of a resource. Asks with the same key share an entry; for PUBLIC resources the key has no user. */
+/* Returns the key of a resource. Asks with the same key share an entry. For PUBLIC resources the key contains no
+ * user. */
 struct nm_cache_key nm_localizer_key(const struct nm_localizer_user *user, const struct nm_localizer_resource *res)
 {
     struct nm_cache_key key = {

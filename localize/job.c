@@ -22,10 +22,10 @@
 #include "util/loop.h"
 
 #define FREE_MSEC 2000
-#define READ_BYTES 1024U /* in one turn: two dozen of nm-localizer's lines */
-#define PIPE_READS 72    /* reads of READ_BYTES: more than a pipe holds */
-/* Limits on lines. A worker may write twice as many lines as nm-localizer's interval allows. The worker may also write
- * a full pipe of lines, which nmd reads at once after a delay, and four lines for each resource. */
+#define READ_BYTES 1024U /* bytes to read in one turn: two dozen lines of nm-localizer */
+#define PIPE_READS 72    /* number of reads of READ_BYTES, which is more than a pipe holds */
+/* Limits on lines. A worker may write twice as many lines as nm-localizer's interval allows. It may additionally write
+ * a full pipe of lines, which nmd reads at the same time after a delay, and four lines for each resource. */
 #define LINE_USEC (NM_REPORT_INTERVAL_USEC / 2)
 #define LINES_AT_ONCE 1280U
 #define LINES_OF_EACH 4U
@@ -37,25 +37,27 @@ struct nm_job {
     sd_event_source *lines_source, *end_source;
     char line[NM_REPORT_LINE_MAX_BYTES + 1];
     size_t size;
-    uint64_t credit_usec, most_credit_usec, paid_usec; /* allowance for lines; paid_usec: when it was last credited */
+    uint64_t credit_usec, most_credit_usec, paid_usec; /* allowance for lines, in time; paid_usec: last update of the
+                                                          allowance */
     bool has_overrun, has_ended;
 };
 
-/* Kills the process group and reaps the worker. Until the worker is reaped, its zombie keeps the group's number from
+/* Kills the process group and reaps the worker. Until the worker is reaped, its zombie prevents the group's number from
  * being reused. */
 static int end_group(struct nm_job *job)
 {
     int status = 0;
 
     (void)kill(-job->pid, SIGKILL);
-    (void)kill(job->pid, SIGKILL); /* in case the process has no group of its own yet */
+    (void)kill(job->pid, SIGKILL); /* the process may not have its own group yet */
     while (waitpid(job->pid, &status, 0) < 0 && errno == EINTR)
         ;
     job->pid = 0;
     return status;
 }
 
-/* Kills the worker and waits a short time. A process that waits for a disk may die much later, and is left to init. */
+/* Kills the worker and waits a short time. A process that waits for a disk may exit much later. In this case init reaps
+ * it. */
 static void end_now(struct nm_job *job)
 {
     struct pollfd end = {.fd = job->pidfd, .events = POLLIN};
@@ -87,8 +89,8 @@ void nm_job_kill(struct nm_job *job)
     (void)kill(job->pid, SIGKILL);
 }
 
-/* Handles a line. Invalid lines are ignored: a user who forges them only harms the user's own fetches. Progress that is
- * read after the worker's end is ignored as well, since it is outdated and may fill the whole pipe. */
+/* Handles a line. Ignores invalid lines: a user who forges lines only harms the user's own fetches. Also ignores
+ * progress that is read after the worker's end, because it is outdated and may fill the whole pipe. */
 static void hear_line(struct nm_job *job, const char *line, size_t size)
 {
     _cleanup_(nm_worker_reply_done) struct nm_worker_reply reply = {0};
@@ -98,8 +100,8 @@ static void hear_line(struct nm_job *job, const char *line, size_t size)
         job->params.replied(job, &reply, job->params.userdata);
 }
 
-/* Charges the worker for a line, or for a read that completes no line, because any process of the user's can write into
- * the worker's pipe. Returns false when the worker has exceeded its allowance. */
+/* Charges the worker for a line, or for a read that completes no line, because any process of the user can write into
+ * the worker's pipe. Returns false if the worker has exceeded its allowance. */
 static bool pay(struct nm_job *job)
 {
     const uint64_t now_usec = nm_clock_usec(CLOCK_MONOTONIC);
@@ -139,7 +141,7 @@ static int read_lines(struct nm_job *job)
     return has_line || pay(job);
 }
 
-/* Reads once per turn, so that a worker that writes without end takes no more of the event loop than others. */
+/* Reads once per turn, so that a worker that writes without end takes no more time of the event loop than others. */
 static int on_lines(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
     struct nm_job *job = userdata;
@@ -155,8 +157,8 @@ static int on_lines(sd_event_source *source, int fd, uint32_t revents, void *use
     return 0;
 }
 
-/* Explains the worker's end for the log and the container's diagnostics. The worker has reported its own failures in
- * lines before. */
+/* Explains the worker's end for the log and the container's diagnostics. The worker has already reported failures of
+ * single resources in its lines. */
 static void explain(int status, char *reason, size_t size)
 {
     if (WIFSIGNALED(status))
@@ -165,7 +167,7 @@ static void explain(int status, char *reason, size_t size)
         (void)snprintf(reason, size, "nm-localizer exited with status %d", WEXITSTATUS(status));
 }
 
-/* Handles the worker's end and kills its group, since the results of a command's children can't be used any more. */
+/* Handles the worker's end and kills its group, because the results of children of a command can't be used any more. */
 static int on_end(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
     struct nm_job *job = userdata;
@@ -175,7 +177,8 @@ static int on_end(sd_event_source *source, int fd, uint32_t revents, void *userd
     (void)sd_event_source_set_enabled(job->end_source, SD_EVENT_OFF);
     explain(end_group(job), reason, sizeof reason);
     job->has_ended = true;
-    /* Read the last lines, at most what the pipe holds, because another process may keep writing to the pipe. */
+    /* Read the last lines, but no more than the pipe can hold, because another process may continue to write to the
+     * pipe. */
     for (int i = 0; i < PIPE_READS && !job->has_overrun && read_lines(job) > 0; i++)
         ;
     (void)sd_event_source_set_enabled(job->lines_source, SD_EVENT_OFF);
@@ -185,8 +188,8 @@ static int on_end(sd_event_source *source, int fd, uint32_t revents, void *userd
 
 /* ---- in the child ---- */
 
-/* Switches to the user, with the same groups as the container's command has. The groups are looked up here and not in
- * nmd, whose event loop must not wait for name services. */
+/* Switches to the user, with the same groups as the container's command. The groups are looked up in the child process,
+ * because nmd's event loop must not wait for name services. */
 static int become_user(const struct nm_job_params *p)
 {
     struct nm_identity who = {.uid = p->uid, .gid = p->gid};
@@ -201,7 +204,7 @@ static int become_user(const struct nm_job_params *p)
     return r < 0 ? r : nm_become(&who, &(struct nm_become_terms){.no_new_privs = true});
 }
 
-/* Drops nmd's priority and protection from the OOM killer: nmd must respond on a full node, but fetching is less
+/* Removes nmd's priority and protection from the OOM killer. nmd must respond on a full node, but fetching is less
  * important than running containers. */
 static void be_ordinary(void)
 {
@@ -209,8 +212,8 @@ static void be_ordinary(void)
     (void)nm_write_file_at(AT_FDCWD, "/proc/self/oom_score_adj", "500");
 }
 
-/* Limits memory, against an archive or an answer that would take all memory. Only the soft limit is set, because a
- * command may have another limit (fetch-command.c). */
+/* Limits memory, because an archive or a server's answer could otherwise use all memory. Sets only the soft limit,
+ * because a command may have another limit (fetch-command.c). */
 static void limit(const struct nm_job_params *p)
 {
     const struct rlimit memory = {.rlim_cur = p->most_memory_bytes, .rlim_max = RLIM_INFINITY};
@@ -227,10 +230,10 @@ static _Noreturn void become_worker(const struct nm_job_params *p, int work_fd, 
                    (char *)"LC_ALL=C.UTF-8", NULL};
     int null = open("/dev/null", O_RDWR | O_CLOEXEC), program;
 
-    nm_inherited_end_with(nmd); /* the work has no use without nmd */
+    nm_inherited_end_with(nmd); /* the worker ends with nmd, because its work has no use without nmd */
     nm_inherited_reset_signals();
     (void)setsid();
-    /* dup2() is called for all before any descriptor is closed */
+    /* dup2() is called for all descriptors before any of them is closed */
     if (null < 0 || dup2(work_fd, STDIN_FILENO) < 0 || dup2(lines_fd, STDOUT_FILENO) < 0 ||
         dup2(null, STDERR_FILENO) < 0)
         _exit(126);
@@ -250,7 +253,7 @@ static _Noreturn void become_worker(const struct nm_job_params *p, int work_fd, 
 
 /* ---- in nmd ---- */
 
-/* Puts the work into a memfd. A pipe would have to be written piece by piece from the event loop. */
+/* Writes the work into a memfd. A pipe would have to be written in pieces from the event loop. */
 static int make_work(const char *text)
 {
     _cleanup_close_ int fd = memfd_create("nm-localizer-work", MFD_CLOEXEC);
@@ -295,8 +298,8 @@ static int watch(struct nm_job *job)
     r = sd_event_add_io(job->params.event, &job->end_source, job->pidfd, EPOLLIN, on_end, job);
     if (r < 0)
         return r;
-    /* A user controls the number of lines, and each may cost a write. The low priority lets requests to nmd run in
-     * between. */
+    /* A user controls the number of lines, and nmd may have to write to the disk for each line. Because of the low
+     * priority, requests to nmd are processed in between. */
     (void)sd_event_source_set_priority(job->lines_source, NM_LOOP_WORK);
     (void)sd_event_source_set_priority(job->end_source, NM_LOOP_WORK);
     (void)sd_event_source_set_description(job->lines_source, "localizer-lines");

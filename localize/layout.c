@@ -13,7 +13,7 @@
 #define BASE_SIZE 300
 #define LOOK_MAX 256u
 
-/* Returns the path of a resource's directory. The directory's name is a number and not the resource's name, because two
+/* Returns the path of a resource's directory. The directory's name is a number instead of the resource's name. Two
  * sources may have the same name, and containers may still use an old version of a changed resource. */
 char *nm_layout_target(const char *local_dir, const struct nm_cache_entry *e)
 {
@@ -31,8 +31,8 @@ char *nm_layout_target(const char *local_dir, const struct nm_cache_entry *e)
     return n < 0 ? NULL : path;
 }
 
-/* Returns whether the directory or the directories beneath it contain other files than directories. *left: how many
- * directories may still be looked at. An archive with more empty directories before its first file is fetched again,
+/* Returns whether the directory, or a directory below it, contains a file that isn't a directory. *left: how many
+ * directories may still be read. If an archive has more empty directories before its first file, it is fetched again,
  * which is better than giving every container an empty directory. Directories that can't be read count as having
  * content. */
 static bool has_content(int fd, unsigned *left)
@@ -59,7 +59,7 @@ static bool has_content(int fd, unsigned *left)
     return false;
 }
 
-/* Returns whether a directory is empty. The number of system calls is limited, however large or deep the directory is,
+/* Returns whether a directory is empty. Makes a limited number of system calls, however large or deep the directory is,
  * because the event loop waits for them. */
 static bool is_empty(int fd)
 {
@@ -68,8 +68,8 @@ static bool is_empty(int fd)
     return !has_content(fd, &left);
 }
 
-/* Returns whether a resource still exists. A directory without files counts as removed: cleaners of temporary files
- * remove the files first, and the empty directories later. */
+/* Returns whether a resource still exists. A directory without files counts as removed, because programs that clean up
+ * temporary files remove files first and empty directories later. */
 bool nm_layout_is_there(int local_fd, const struct nm_cache_entry *e, const char *name)
 {
     _cleanup_free_ char *target = nm_layout_target(".", e), *path = NULL;
@@ -84,12 +84,12 @@ bool nm_layout_is_there(int local_fd, const struct nm_cache_entry *e, const char
     if (fstat(fd, &st) < 0)
         return true;
     if (S_ISREG(st.st_mode))
-        return (uint64_t)st.st_size >= e->bytes; /* bytes may have been capped (localizer.c) */
+        return (uint64_t)st.st_size >= e->bytes; /* e->bytes may have been limited (localizer.c) */
     return S_ISDIR(st.st_mode) && (e->bytes == 0 || !is_empty(fd));
 }
 
-/* Prints the base directory. User names were checked before (localizer.c), but the system decides their length, and a
- * truncated path could be another user's. */
+/* Prints the path of the base directory. User names were checked before (localizer.c), but the system determines their
+ * maximum length. A truncated path could be that of another user. */
 static int print_base(const char *user, bool is_public, char buf[static BASE_SIZE])
 {
     int n = is_public ? snprintf(buf, BASE_SIZE, "filecache") : snprintf(buf, BASE_SIZE, "usercache/%s", user);
@@ -97,8 +97,8 @@ static int print_base(const char *user, bool is_public, char buf[static BASE_SIZ
     return n < 0 || n >= BASE_SIZE ? -ENAMETOOLONG : 0;
 }
 
-/* Makes the base directory. The base directory is in a directory of nmd's, so its owner can't have replaced it by
- * another user's directory. */
+/* Makes the base directory. It is in a directory that belongs to nmd, so its owner can't have replaced it by another
+ * user's directory. */
 int nm_layout_make_base(int local_fd, const char *user, bool is_public, uid_t uid, gid_t gid)
 {
     _cleanup_close_ int fd = -EBADF;
@@ -115,13 +115,13 @@ int nm_layout_make_base(int local_fd, const char *user, bool is_public, uid_t ui
         return fd;
     if (fstat(fd, &st) < 0)
         return -errno;
-    /* root still owns a directory that was made just now, or by an nmd that died before the chown */
+    /* root still owns a directory that was just made, or that an nmd made that ended before the chown */
     if (st.st_uid != uid && (st.st_uid != 0 || fchown(fd, uid, gid) < 0))
         return -EPERM;
     return st.st_uid == uid && (st.st_mode & 0777) != 0700 ? 0 : RET_NERRNO(fchmod(fd, is_public ? 0755 : 0750));
 }
 
-/* Returns the directory's present owner. The account data base isn't used, because an account may be deleted before its
+/* Returns the directory's current owner. The account database isn't used, because an account may be deleted before its
  * files. */
 int nm_layout_owner(int local_fd, const struct nm_cache_key *key, uid_t *ret_uid, gid_t *ret_gid)
 {

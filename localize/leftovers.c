@@ -24,9 +24,9 @@ struct user {
     STAILQ_HEAD(, item) waiting;
     uint64_t trying[NM_LEFTOVERS_ROUND];
     unsigned n_trying;
-    bool has_begun, has_gone; /* a round is being begun; an item was removed in this round */
+    bool has_begun, has_gone; /* the current round is starting its attempts; the current round has removed an item */
     uint64_t pause_usec;
-    sd_event_source *timer; /* the next round */
+    sd_event_source *timer; /* timer of the next round */
     char name[];
 };
 
@@ -56,7 +56,7 @@ static void wait_for_round(struct user *u)
     (void)sd_event_source_set_enabled(u->timer, SD_EVENT_ONESHOT);
 }
 
-/* Called when the outcomes of all attempts of the round are known. */
+/* Is called when the results of all attempts of the round are known. */
 static void end_round(struct user *u)
 {
     const struct nm_leftovers_params *p = &u->all->params;
@@ -69,7 +69,7 @@ static void end_round(struct user *u)
     wait_for_round(u);
 }
 
-/* Begins a round. Items that are being tried are not in the list, so an item that fails again goes to the end of the
+/* Starts a round. Items that are being tried aren't in the list, so an item that fails again is added to the end of the
  * list. */
 static int on_round(sd_event_source *source, uint64_t usec, void *userdata)
 {

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Schedules new attempts at removals that have failed. Each user has rounds of a few attempts, oldest items first. The
- * pause between rounds doubles while all attempts fail. So any number of items that can never be removed costs little,
- * and the other items are removed soon after a temporary fault. An id stands for each item.
+ * Schedules further attempts for removals that have failed. Each user has rounds of a few attempts, oldest items first.
+ * The pause between rounds doubles while all attempts fail. Any number of items that can never be removed therefore
+ * needs few attempts, and the other items are removed soon after a temporary fault. Each item is identified by an id.
  */
 
 #include <stdint.h>
@@ -21,8 +21,8 @@ struct nm_leftovers;
 struct nm_leftovers_params {
     sd_event *event;
     uint64_t first_usec, most_usec; /* shortest and longest pause; 0: the defaults above */
-    /* Begins another attempt. The callee reports its outcome by nm_leftovers_put() or nm_leftovers_gone(), perhaps
-     * from within this call. */
+    /* Starts another attempt. The callee reports the result by nm_leftovers_put() or nm_leftovers_gone(), possibly
+     * during this call. */
     void (*retry)(uint64_t id, void *userdata);
     void *userdata;
 };
@@ -35,8 +35,8 @@ enum {
     NM_LEFTOVERS_E_FIRST = 1, /* the failed item is the user's only one */
 };
 
-/* Reports that an attempt has failed, the first or another one. Returns 0 or NM_LEFTOVERS_E_FIRST. -ENOMEM: no more
- * attempts are made. */
+/* Reports that an attempt has failed, either the first or another one. Returns 0 or NM_LEFTOVERS_E_FIRST. -ENOMEM: no
+ * further attempts are made. */
 int nm_leftovers_put(struct nm_leftovers *l, const char *user, uint64_t id);
-/* Reports that the item was removed. Has no effect for an id without a failed attempt. */
+/* Reports that the item was removed. Has no effect if no attempt for this id has failed. */
 void nm_leftovers_gone(struct nm_leftovers *l, const char *user, uint64_t id);

@@ -13,7 +13,7 @@
 struct nm_line_user {
     TAILQ_ENTRY(nm_line_user) link;
     TAILQ_HEAD(, nm_line_item) waiting;
-    unsigned n_running; /* includes items that were written off */
+    unsigned n_running; /* includes running items whose slots were freed by nm_line_write_off() */
     char name[];
 };
 

@@ -3,14 +3,14 @@
 
 /*
  * Chooses the item of work that runs next. Items wait in one line per user, and run in slots that are shared fairly.
- * The code is pure: it has no clock, and its caller starts the items.
+ * The code has no clock, and its caller starts the items.
  *
  *  - The user with the fewest running items goes first. Among such users, the item that has waited longest goes first.
- *  - Each user has `own` slots that other users can't take, beyond `max` if need be, as long as at most `most` items
- *    run.
+ *  - Each user has `own` slots that other users can't take. For these slots `max` may be exceeded, as long as at most
+ *    `most` items run.
  *  - Beyond its own slots, a user may take all but one of the slots up to `max`.
  *
- * So a user who fills slots with work that never ends does not delay other users.
+ * A user who fills slots with work that never ends therefore doesn't delay other users.
  */
 
 #include <stdbool.h>
@@ -19,7 +19,7 @@
 
 struct nm_line_user;
 
-/* An item, embedded into the caller's object. All zero while it is in no line. */
+/* An item, which is a member of the caller's object. All members are zero while it is in no line. */
 struct nm_line_item {
     TAILQ_ENTRY(nm_line_item) link;
     struct nm_line_user *user;
@@ -40,8 +40,8 @@ void nm_line_init(struct nm_line *line, unsigned max, unsigned own, unsigned mos
 int nm_line_put(struct nm_line *line, struct nm_line_item *item, const char *user);
 /* Returns the next item that may run, and gives it a slot. NULL: no item may run. */
 struct nm_line_item *nm_line_next(struct nm_line *line);
-/* Frees the slot of an item that is being ended and may take long to end. The item still counts as a running item of
- * its user. */
+/* Frees the slot of an item that is being ended and may need a long time to end. The item still counts as a running
+ * item of its user. */
 void nm_line_write_off(struct nm_line *line, struct nm_line_item *item);
-/* Removes an item that no longer waits, or has ended. */
+/* Removes an item that is no longer waiting, or has ended. */
 void nm_line_leave(struct nm_line *line, struct nm_line_item *item);

@@ -1,5 +1,5 @@
-# localize/: fetches what containers need, and keeps it for others. nm-localizer fetches, a process of the container's user: everything
-# but its main() is a library, for the tests. nmd doesn't link it: whoever takes strangers' archives apart shouldn't be nmd.
+# localize/: fetches the resources of containers, and caches them. nm-localizer fetches, in a process of the container's user. All of
+# its code except main() is in a library, so that tests can call it. nmd doesn't link this library, because it unpacks untrusted archives.
 noinst_LIBRARIES += libnm-localizer.a
 libnm_localizer_a_SOURCES = \
 	%D%/worker/ca.c \
@@ -25,7 +25,7 @@ libnm_localizer_a_SOURCES = \
 libnm_localizer_a_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS) $(ARCHIVE_CFLAGS) $(PCRE2_CFLAGS)
 localizer_libs = libnm-localizer.a $(JANSSON_LIBS) $(CURL_LIBS) $(ARCHIVE_LIBS) $(PCRE2_LIBS) $(pattern_libs) $(curl_libs)
 
-# Java's regular expressions: nm-localizer matches archive entries by them, and nmd itself user names.
+# Java's regular expressions: nm-localizer matches archive entries with them, and nmd matches user names.
 noinst_LIBRARIES += libnm-pattern.a
 libnm_pattern_a_SOURCES = \
 	%D%/pattern/java-class.c %D%/pattern/java-regex.c %D%/pattern/java-regex.h %D%/pattern/java-text.c \
@@ -37,7 +37,7 @@ pkglibexec_PROGRAMS += nm-localizer
 nm_localizer_SOURCES = %D%/worker/nm-localizer.c
 nm_localizer_LDADD = $(localizer_libs)
 
-# What nmd has of it: who fetches what, and the cache.
+# The part that nmd links: the scheduling of fetches, and the cache.
 noinst_LIBRARIES += libnm-localize.a
 libnm_localize_a_SOURCES = \
 	%D%/ask.c %D%/ask.h \

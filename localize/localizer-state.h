@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* State shared by the files behind localizer.h. ask.c tracks what is asked for, localizer.c handles the results, and
- * check.c looks at what is on the disk, and gives up entries whose resources are damaged. */
+/* State shared by the files that implement localizer.h. ask.c stores what was requested, localizer.c handles the
+ * results, and check.c checks resources on the disk and gives up entries whose resources are damaged. */
 
 #include <sys/queue.h>
 
@@ -11,28 +11,29 @@
 #include "util/clock.h"
 #include "util/loop.h"
 
-/* Number of resources that are asked for, or given up, in one turn of the loop. Each may cost file system calls. */
+/* Number of resources that are requested, or released, in one turn of the event loop. Each resource may need file
+ * system calls. */
 #define NM_LOCALIZER_PIECE NM_BATCH_MAX
-/* Time that one turn of the loop spends on giving resources up or sending them to be removed. File systems may be
- * slow. */
+/* Time per turn of the event loop for releasing resources or sending them to be removed. File systems may be slow. */
 #define NM_LOCALIZER_PIECE_USEC NM_USEC_PER_MSEC
 
-/* Belongs to an entry of the cache for as long as its resource is being fetched (nm_cache_entry.fetch). */
+/* A fetch of a resource. The cache entry points to it during the fetch (nm_cache_entry.fetch). */
 struct nm_localizer_fetch {
     struct nm_batch_places batches;
-    LIST_HEAD(, nm_localizer_wait) waits; /* one for each ask, however many names the ask has for the resource */
-    uint64_t told_usec;                   /* when the fetch's progress was last reported */
-    bool is_full;                         /* there is no room for the resource */
+    LIST_HEAD(, nm_localizer_wait) waits; /* one for each ask, even if the ask has several names for the resource */
+    uint64_t told_usec;                   /* time of the last progress report of the fetch */
+    bool is_full;                         /* the fetch failed because of a lack of room */
 };
 
-/* Links an ask to the fetch of one of its resources. ask: NULL if the wait is in no list. */
+/* Links an ask to the fetch of one of its resources. ask is NULL while the wait is in no list. */
 struct nm_localizer_wait {
     LIST_ENTRY(nm_localizer_wait) link;
     struct nm_localizer_ask *ask;
     size_t n;
 };
 
-/* An ask's wait for a worker to check a resource, before the ask asks for it. ask: NULL if the wait is in no list. */
+/* Links an ask to the check of one of its resources. The ask requests the resource after the check. ask is NULL while
+ * the wait is in no list. */
 struct nm_localizer_check_wait {
     LIST_ENTRY(nm_localizer_check_wait) link;
     struct nm_localizer_ask *ask;
@@ -44,21 +45,22 @@ struct nm_localizer_wish {
     struct nm_localizer_resource resources[];
 };
 
-/* The resources of one container. The ask holds the resources until the ask is freed, when the container has ended. */
+/* The resources of one container. The ask keeps the resources in use until the ask is freed, when the container has
+ * ended. */
 struct nm_localizer_ask {
     TAILQ_ENTRY(nm_localizer_ask) link, asking_link, end_link;
     struct nm_localizer *localizer;
     struct nm_localizer_listener listener;
-    struct nm_localizer_wish *wish; /* NULL: all resources have been asked for */
+    struct nm_localizer_wish *wish; /* NULL: all resources have been requested */
     uint64_t *ids;
-    uint8_t *found; /* NM_CACHE_E_* of each resource at the time it was asked for */
+    uint8_t *found; /* NM_CACHE_E_* of each resource at the time of its request */
     struct nm_localizer_wait *waits; /* only the element of the first resource with an id is used */
-    uint32_t *firsts;                /* hash table by id: index of that first resource + 1; 0: a free slot */
+    uint32_t *firsts;                /* hash table by id: index + 1 of the first resource with the id; 0: a free slot */
     size_t n_firsts;                 /* a power of two */
-    struct nm_localizer_check_wait *check_waits; /* one for each resource of a piece; NULL until the first is needed */
-    size_t n_looked, n_checks; /* resources looked at or begun; resources whose checks are pending */
+    struct nm_localizer_check_wait *check_waits; /* one for each resource of a piece; NULL until the first check */
+    size_t n_looked, n_checks; /* resources checked or being checked; resources whose checks are pending */
     size_t n, n_asked, n_waiting, n_released;
-    uint64_t asked_usec, told_usec; /* told_usec: last report of progress */
+    uint64_t asked_usec, told_usec; /* told_usec: time of the last progress report */
     char *message; /* why the ask failed */
     int result;
     bool has_failed, has_ended, is_ending, is_checking;
@@ -73,11 +75,12 @@ struct nm_localizer {
     char *local_dir, *boot_id;
     struct nm_batches *batches;
     struct nm_leftovers *leftovers;
-    struct nm_localizer_asks asks, releasing; /* releasing: asks that were freed, and still hold resources */
-    /* asking: asks with resources left to ask for; ending: asks whose `ended` is still to be called */
+    struct nm_localizer_asks asks, releasing; /* releasing: asks that were freed but have resources left to release */
+    /* asking: asks with resources left to request; ending: asks whose callback `ended` hasn't been called yet */
     struct nm_localizer_asks asking, ending;
     struct nm_localizer_asks checking; /* asks that return to `asking` once the checks of their resources have ended */
-    bool may_tidy, tidies; /* tidying begins once the asks that waited at nm_localizer_begin_to_tidy() are complete */
+    bool may_tidy, tidies; /* may_tidy: removals are allowed; tidies: removals have begun, after the earlier asks had
+                              requested all resources */
     sd_event_source *turn;
 };
 
@@ -86,7 +89,7 @@ static inline uint64_t nm_localizer_end_of_turn(void)
     return nm_now_usec() + NM_LOCALIZER_PIECE_USEC;
 }
 
-/* Defers the consequences of a change to a later turn of the loop. */
+/* Schedules the effects of a change for a later turn of the event loop. */
 static inline int nm_localizer_begin_turn(struct nm_localizer *l)
 {
     return nm_loop_want(l->turn);
@@ -94,23 +97,24 @@ static inline int nm_localizer_begin_turn(struct nm_localizer *l)
 
 struct nm_cache_key nm_localizer_key(const struct nm_localizer_user *user, const struct nm_localizer_resource *res);
 
-/* nm_localizer_ask_fail() ends the ask with a result of ask.h. nm_localizer_ask_settle() ends the ask once it has all
- * its resources. The listener is called in a later turn. */
+/* nm_localizer_ask_fail() ends the ask with a result of ask.h. nm_localizer_ask_settle() ends the ask if it has all its
+ * resources. The listener is called in a later turn of the event loop. */
 void nm_localizer_ask_fail(struct nm_localizer_ask *ask, int result, const char *message);
 void nm_localizer_ask_settle(struct nm_localizer_ask *ask);
 
-/* Sets is_leaving, removes the entry from the index at once, and marks its file as incomplete, because the next nmd
- * must not use it instead of the resource that is fetched again. */
+/* Sets is_leaving, removes the entry from the index immediately, and marks its file as incomplete. The next nmd must
+ * use the resource that is fetched again instead of this entry. */
 void nm_localizer_doom(struct nm_localizer *l, uint64_t id);
 
-/* Looks at the ask's next n resources, once. Returns false if workers look at some of them; the ask is then in
+/* Checks the ask's next n resources, once. Returns false if workers check some of them. The ask is then in the list
  * `checking` until these workers have ended. */
 bool nm_localizer_check_piece(struct nm_localizer_ask *ask, size_t n);
-/* Ends the ask's waiting for checks, and moves it back from `checking` to `asking`. */
+/* Ends the ask's wait for checks, and moves the ask from the list `checking` back to `asking`. */
 void nm_localizer_end_checking(struct nm_localizer_ask *ask);
 void nm_localizer_on_checked(uint64_t id, const char *user, bool is_whole, void *userdata);
 void nm_localizer_free_checks(const struct nm_cache_entry *e);
 
-/* Each function does one turn's piece of the pending work, and returns whether work may be left. */
+/* Each function does a piece of the pending work, for one turn of the event loop. Returns whether more work may be
+ * left. */
 bool nm_localizer_ask_some(struct nm_localizer *l);
 bool nm_localizer_release_some(struct nm_localizer *l);

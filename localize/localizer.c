@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See localizer.h. The cache (cache.h) holds the entries, batches (batches.h) do the work, and ask.c handles the
+/* See localizer.h. The cache (cache.h) contains the entries, batches (batches.h) do the work, and ask.c handles the
  * asks. */
 
 #include "localize/localizer-state.h"
@@ -18,18 +18,19 @@
 #include "util/fileio.h"
 #include "util/parse.h"
 
-#define SILENT_USEC (300 * NM_USEC_PER_SEC) /* more than finishing a large archive or a slow disk takes */
-/* A command may start Java, get tickets and ask several servers before its first byte arrives. */
+#define SILENT_USEC (300 * NM_USEC_PER_SEC) /* longer than finishing a large archive or waiting for a slow disk takes */
+/* A command may start Java, get tickets and contact several servers before its first byte arrives. */
 #define SILENT_TIMES 4
-/* Saves workers when containers start quickly one after the other. Cleaners of temporary files run only once a day. */
+/* Avoids repeated checks when containers start shortly after each other. Programs that clean up temporary files run
+ * only once a day. */
 #define CHECKED_USEC (10 * NM_USEC_PER_SEC)
-/* Half of a worker's own interval, since its lines arrive a little earlier or later than they are written. */
+/* Half of a worker's own interval, because the intervals between the arrivals of lines vary. */
 #define TELL_USEC (NM_REPORT_INTERVAL_USEC / 2)
-#define NO_ENTRY UINT64_MAX /* the id for removals of paths outside the cache (nm_localizer_remove()) */
+#define NO_ENTRY UINT64_MAX /* the id for removals of paths that aren't in the cache (nm_localizer_remove()) */
 
 /* ---- results of batches ---- */
 
-/* Ends all waits for the resource. An ask that ends by this is reported in a later turn. */
+/* Ends all waits for the resource. The end of an ask that this causes is reported in a later turn of the event loop. */
 static void end_waits(struct nm_localizer *l, uint64_t id, const char *message)
 {
     struct nm_localizer_fetch *f = nm_cache_find(l->cache, id)->fetch;
@@ -59,9 +60,9 @@ static void end_fetch(struct nm_localizer *l, uint64_t id, const char *message)
     (void)nm_localizer_begin_turn(l);
 }
 
-/* Writes the note on the disk before the worker starts: if nmd dies meanwhile, the next nmd learns from the note that a
- * part of the resource may have to be removed. The note isn't written earlier, because an ask for thousands of
- * resources may fail at the first resource. A removal continues without a note, because it makes room. */
+/* Stores the state on the disk before the worker starts. If nmd ends meanwhile, the next nmd reads there that a part of
+ * the resource may have to be removed. The state isn't stored earlier, because an ask for thousands of resources may
+ * fail at the first resource. A removal continues even if the state can't be stored, because the removal makes room. */
 static int on_begins(uint64_t id, void *userdata)
 {
     struct nm_localizer *l = userdata;
@@ -78,7 +79,7 @@ static void on_found_full(uint64_t id, void *userdata)
     f->is_full = true;
 }
 
-/* Fails all asks that wait for the resource with the same message. The next ask tries again. */
+/* Fails all asks that wait for the resource, with the same message. The next ask tries again. */
 static void on_failed(uint64_t id, const char *message, void *userdata)
 {
     struct nm_localizer *l = userdata;
@@ -87,8 +88,8 @@ static void on_failed(uint64_t id, const char *message, void *userdata)
     end_fetch(l, id, message);
 }
 
-/* Abandons an entry: the next ask fetches the resource to another place. The entry's files are removed only after its
- * worker has ended. */
+/* Abandons an entry: the next ask fetches the resource into another directory. The entry's files are removed only after
+ * its worker has ended. */
 static void on_abandoned(uint64_t id, const char *message, void *userdata)
 {
     struct nm_localizer *l = userdata;
@@ -101,17 +102,17 @@ static void on_fetched(uint64_t id, const struct nm_worker_reply *reply, void *u
 {
     struct nm_localizer *l = userdata;
 
-    /* The size comes from the worker, and a user could forge it, so it is capped at the cache's limit. */
+    /* The size comes from the worker. A user could forge the size, so it is limited to the cache's limit. */
     nm_cache_fetched(l->cache, id, NM_MIN(reply->bytes, l->params.cache_max_bytes));
     nm_cache_checked(l->cache, id, nm_now_usec());
     if (reply->is_listed)
         nm_cache_listed(l->cache, id);
-    /* If the note fails, the resource is used until nmd ends, and the next nmd considers the resource unfinished. */
+    /* If the state can't be stored, this nmd uses the resource, but the next nmd considers the resource incomplete. */
     (void)nm_cache_file_note(l->state_fd, l->cache, id, l->boot_id);
     end_fetch(l, id, NULL);
 }
 
-/* Removes the entry's file last: until then the file shows that parts of the resource may have to be removed. */
+/* Removes the entry's file last. Until then the file shows that parts of the resource may have to be removed. */
 static void on_removed(uint64_t id, void *userdata)
 {
     struct nm_localizer *l = userdata;
@@ -124,8 +125,8 @@ static void on_removed(uint64_t id, void *userdata)
     nm_cache_removed(l->cache, id);
 }
 
-/* The worker's message is untrusted, since a user controls the worker. Other characters than printable ASCII are
- * replaced. */
+/* Logs the message. The worker's message is untrusted, because a user controls the worker. Replaces characters other
+ * than printable ASCII. */
 static void tell_left_over(const struct nm_localizer *l, const char *message)
 {
     char sentence[500];
@@ -141,8 +142,8 @@ static void tell_left_over(const struct nm_localizer *l, const char *message)
         l->params.tell(LOG_WARNING, sentence);
 }
 
-/* An entry's bytes count until its files are removed. A removal of a path that isn't in the cache is not tried again
- * here: its caller handles the failure. */
+/* An entry's bytes count until its files are removed. If the path isn't in the cache, its removal isn't tried again
+ * here, because the caller of the removal handles the failure. */
 static void on_not_removed(uint64_t id, const char *message, void *userdata)
 {
     struct nm_localizer *l = userdata;
@@ -157,7 +158,7 @@ static void on_room(void *userdata)
     (void)nm_localizer_begin_turn(userdata);
 }
 
-/* Returns whether progress may be reported again. False: the last report is too recent. */
+/* Returns whether progress may be reported again. Returns false if the last report is too recent. */
 static bool is_due(uint64_t *told_usec, uint64_t now_usec)
 {
     if (*told_usec > 0 && now_usec - *told_usec < TELL_USEC)
@@ -166,8 +167,8 @@ static bool is_due(uint64_t *told_usec, uint64_t now_usec)
     return true;
 }
 
-/* Forwards progress. A user controls the number of lines, of resources, and of asks that wait for a resource, so the
- * reports for each fetch and for each ask are limited in rate. */
+/* Forwards progress. A user controls the number of lines, of resources, and of asks that wait for a resource. The rate
+ * of reports is therefore limited for each fetch and for each ask. */
 static void on_progress(uint64_t id, const struct nm_worker_reply *reply, void *userdata)
 {
     const uint64_t now_usec = nm_clock_usec(CLOCK_MONOTONIC);
@@ -194,7 +195,7 @@ static void on_progress(uint64_t id, const struct nm_worker_reply *reply, void *
 
 /* ---- tidying ---- */
 
-/* The removals that one turn begins, with one batch per account. */
+/* The removals that one turn of the event loop starts, with one batch per account. */
 struct removals {
     struct nm_batch *batches[NM_LOCALIZER_PIECE];
     size_t n;
@@ -215,8 +216,8 @@ static int batch_for(struct removals *rs, const char *user, const struct nm_batc
     return r;
 }
 
-/* Adds a removal. The worker runs as the owner of the account's base directory, which lies in a directory of nmd's. An
- * entry for which no worker was ever started has no files. */
+/* Adds a removal. The worker runs as the owner of the account's base directory, which is in a directory that belongs to
+ * nmd. An entry for which no worker was ever started has no files. */
 static int begin_to_remove(struct nm_localizer *l, const struct nm_cache_entry *e, struct removals *rs)
 {
     _cleanup_free_ char *target = nm_layout_target(l->local_dir, e);
@@ -268,8 +269,8 @@ int nm_localizer_remove(struct nm_localizer *l, const char *user, uid_t uid, gid
     return nm_batches_put(l->batches, STEAL_PTR(b));
 }
 
-/* Begins some removals. It begins only after running containers have asked for their resources again, because all
- * resources look unused before. Returns whether work may be left. */
+/* Starts some removals. Does so only after running containers have requested their resources again, because before that
+ * all resources seem to be unused. Returns whether more work may be left. */
 static bool tidy(struct nm_localizer *l)
 {
     const struct nm_cache_entry *e;
@@ -298,8 +299,8 @@ static void on_retry(uint64_t id, void *userdata)
 
 /* ---- turns ---- */
 
-/* Reports the ends of asks. The function takes the first ask of the list each time, because a listener may free any
- * ask. Returns whether asks are left. */
+/* Reports the ends of asks. Takes the first ask of the list each time, because a listener may free any ask. Returns
+ * whether asks are left in the list. */
 static bool tell_ends(struct nm_localizer *l)
 {
     struct nm_localizer_ask *ask;
@@ -313,9 +314,9 @@ static bool tell_ends(struct nm_localizer *l)
     return !TAILQ_EMPTY(&l->ending);
 }
 
-/* Does all deferred work, in a separate turn, so that no caller is called back from within its call. The work is done
- * in pieces, because users control the number of resources. Requests to nmd (rpc/local) are served between two
- * pieces. */
+/* Does all deferred work in a separate turn of the event loop, so that callbacks are never called during a function of
+ * localizer.h. The work is done in pieces, because users control the number of resources. Requests to nmd (rpc/local)
+ * are processed between two pieces. */
 static int on_turn(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct nm_localizer *l = userdata;
@@ -338,7 +339,7 @@ void nm_localizer_begin_to_tidy(struct nm_localizer *l)
     (void)nm_localizer_begin_turn(l);
 }
 
-/* Ends an application. Resources still in use are removed when the last container releases them at its end. */
+/* Ends an application. A resource that is still in use is removed when the last container that uses it has ended. */
 void nm_localizer_end_application(struct nm_localizer *l, const char *user, const char *application)
 {
     nm_cache_end_application(l->cache, user, application);
@@ -394,12 +395,12 @@ static int open_dirs(struct nm_localizer *l)
     l->state_fd = RET_NERRNO(open(l->params.state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (l->state_fd < 0)
         return l->state_fd;
-    /* accounts' directories are made by name in these two */
+    /* the directories of accounts are created by name in these two directories */
     if (nm_check_private_dir(l->local_fd) < 0 || nm_check_private_dir(l->state_fd) < 0)
         return -EPERM;
     if (mkdirat(l->local_fd, "usercache", 0755) < 0)
         return errno == EEXIST ? 0 : -errno;
-    /* regardless of nmd's umask: users must be able to pass through the directory */
+    /* independent of nmd's umask: users must have search permission for the directory */
     return RET_NERRNO(fchmodat(l->local_fd, "usercache", 0755, 0));
 }
 

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Localization in nmd. The code that starts a container asks for its resources, and is called when they are available.
- * Workers (nm-localizer) fetch and remove with the rights of the accounts that own the files. The localizer decides
- * which worker fetches which resource, so that each resource is fetched once for all containers that ask for it, and
- * keeps the cache within its size. The localizer runs in the event loop.
+ * Localization in nmd. The code that starts a container requests the container's resources, and is called when they are
+ * available. Workers (nm-localizer) fetch and remove resources with the rights of the accounts that own the files. The
+ * localizer decides which worker fetches which resource, and fetches each resource only once for all containers that
+ * request it. It also keeps the cache within its size. The localizer runs in the event loop.
  */
 
 #include <stdbool.h>
@@ -30,32 +30,32 @@ struct nm_localizer_params {
     uint64_t cache_max_bytes;
     unsigned max_workers;
     uint64_t worker_max_bytes; /* limit on a worker's memory */
-    uint64_t silent_usec;      /* a worker that sends no report for this long is killed; 0: five minutes */
-    uint64_t stalled_usec;     /* a worker that receives no byte for this long is killed; 0: four times silent_usec */
-    uint64_t checked_usec;     /* a tree found whole is not checked again for this long; 0: ten seconds */
+    uint64_t silent_usec;      /* a worker that sends no report for this time is killed; 0: five minutes */
+    uint64_t stalled_usec;     /* a worker that receives no byte for this time is killed; 0: four times silent_usec */
+    uint64_t checked_usec;     /* a tree that was found complete isn't checked again for this time; 0: ten seconds */
     uint64_t retry_first_usec, retry_most_usec; /* pauses of leftovers.h; 0: the defaults in leftovers.h */
     void (*tell)(int level, const char *sentence); /* writes to the node's log; may be NULL */
     json_t *settings; /* "name_nodes", "commands" and "limits" of each worker's work (work.h); may be NULL */
 };
 
 int nm_localizer_new(const struct nm_localizer_params *params, struct nm_localizer **ret);
-/* Ends all workers. The caller has freed all asks before. */
+/* Ends all workers. The caller must have freed all asks before. */
 struct nm_localizer *nm_localizer_free(struct nm_localizer *l);
 NM_DEFINE_CLEANUP(struct nm_localizer *, nm_localizer_free)
 
-/* Removes the absolute path with the account's rights, when a worker is free. `ended` is then called whether or not
- * the removal succeeded, but not if the localizer is freed before. */
+/* Removes the absolute path with the account's rights, when a worker is free. `ended` is called afterwards, whether or
+ * not the removal succeeded. It isn't called if the localizer is freed before. */
 int nm_localizer_remove(struct nm_localizer *l, const char *user, uid_t uid, gid_t gid, const char *path,
                         void (*ended)(void *userdata), void *userdata);
 
-/* Allows removals to begin. Called after a restart, once all running containers have asked for their resources
+/* Allows removals to begin. Must be called after a restart, once all running containers have requested their resources
  * again. */
 void nm_localizer_begin_to_tidy(struct nm_localizer *l);
 void nm_localizer_end_application(struct nm_localizer *l, const char *user, const char *application);
-/* Returns how many of these resources the cache has, or is fetching, for this user. */
+/* Returns how many of these resources the cache already contains, or is fetching, for this user. */
 size_t nm_localizer_count_known(const struct nm_localizer *l, const struct nm_localizer_user *user,
                                 const struct nm_localizer_resource *resources, size_t n);
-/* Returns the expected total size of the resources that the cache does not have. */
+/* Returns the expected total size of the resources that the cache doesn't contain. */
 uint64_t nm_localizer_count_missing_bytes(const struct nm_localizer *l, const struct nm_localizer_user *user,
                                           const struct nm_localizer_resource *resources, size_t n);
 /* Sets the limit on the size of the cache, above which unused resources are removed. */

@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * Looks name nodes of work.h up by the authority of a URI: SERVICE, HOST or HOST:PORT, with an optional prefix. The
- * code stands here because nmd writes that list and nm-localizer reads it.
+ * Finds the name nodes of work.h for the authority of a URI: SERVICE, HOST or HOST:PORT, with an optional prefix. This
+ * code is separate because both nmd, which writes the list of name nodes, and nm-localizer, which reads it, use it.
  *
- * The name of a service is case-sensitive. A host name is not, and each host is listed at least once with its port,
- * which distinguishes it from a service.
+ * The name of a service is case-sensitive. The name of a host isn't case-sensitive. Each host is listed at least once
+ * with its port, which distinguishes a host from a service.
  */
 
 #include <jansson.h>
@@ -35,8 +35,8 @@ static inline json_t *nm_name_nodes_any_case(json_t *all, const char *prefix, co
     return is_exact ? NULL : other;
 }
 
-/* Finds the name nodes of an authority. NULL: the authority isn't listed. is_exact: another port of the host doesn't
- * match. */
+/* Finds the name nodes of an authority. NULL: the authority isn't listed. is_exact: an entry for another port of the
+ * host doesn't match. */
 static inline json_t *nm_name_nodes_find(json_t *all, const char *prefix, const char *host, unsigned port,
                                          bool is_exact)
 {

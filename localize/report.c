@@ -11,7 +11,8 @@
 #include "util/fileio.h"
 #include "util/macros.h"
 
-/* Writes a line. A closed pipe is ignored, and the work continues: the fetched resource can serve the next ask. */
+/* Writes a line. Ignores a closed pipe, and the work continues, because the fetched resource can be used for the next
+ * ask. */
 static void write_line(struct nm_report *report, json_t *json)
 {
     char line[NM_REPORT_LINE_MAX_BYTES];
@@ -41,8 +42,8 @@ void nm_report_done(struct nm_report *report, uint64_t bytes, bool is_listed)
                                  is_listed ? json_true() : NULL, "state", "done", "bytes", (json_int_t)bytes));
 }
 
-/* Reports a failure. The message may quote a server and is shown on terminals, so characters other than plain text
- * become '?'. The message's limit leaves room for the backslashes that JSON adds before quotes. */
+/* Reports a failure. The message may quote a server and is shown on terminals, so characters other than printable ASCII
+ * are replaced by '?'. The limit on the message leaves room for the backslashes that JSON adds before quotes. */
 void nm_report_failed(struct nm_report *report, int error, const char *message)
 {
     char plain[NM_REPORT_LINE_MAX_BYTES / 2 - 64];

@@ -32,21 +32,22 @@
 
 #define NM_WORK_MAX_BYTES (4U << 20)
 #define NM_WORK_MAX_RESOURCES 8192U
-#define NM_WORK_TIME_USEC (24 * 3600 * NM_USEC_PER_SEC) /* time limit for one resource, unless the work sets another */
+#define NM_WORK_TIME_USEC (24 * 3600 * NM_USEC_PER_SEC) /* time limit for one resource, unless the work contains another
+                                                           limit */
 
 enum nm_resource_type {
     NM_RESOURCE_FILE,
     NM_RESOURCE_ARCHIVE,
-    NM_RESOURCE_PATTERN, /* a jar: the jar itself, and those of its entries whose whole name matches */
+    NM_RESOURCE_PATTERN, /* a jar: the jar itself, and the jar's entries whose whole name matches */
 };
 
-/* All strings belong to the work. */
+/* The work owns all strings. */
 struct nm_resource {
     const char *uri;
     enum nm_resource_type type;
     const char *pattern;     /* only for the type PATTERN; NULL if all entries match */
     uint64_t timestamp_msec; /* mtime of the source when the job was submitted */
-    bool is_public;          /* all users share the resource, so all must be allowed to read the source */
+    bool is_public;          /* all users share the resource, so all users must be allowed to read the source */
     const char *target;
 };
 
@@ -54,11 +55,11 @@ struct nm_resource {
 struct nm_work_limits {
     uint64_t fetch_bytes;
     uint64_t unpacked_bytes;
-    uint64_t entries; /* entries of an archive, with the directories that these entries imply */
+    uint64_t entries; /* entries of an archive, including the directories that the names of entries imply */
     uint64_t ratio;   /* unpacked bytes allowed per byte read; the first 64 MiB don't count */
     uint64_t time_usec;
     uint64_t command_memory_bytes; /* writable memory of each process of a command; 0: no limit */
-    uint64_t idle_usec; /* how long a server may send almost no data */
+    uint64_t idle_usec; /* maximum time during which a server may send almost no data */
     unsigned attempts;
 };
 
@@ -66,8 +67,8 @@ struct nm_work {
     json_t *json;
     const char *user; /* for SIMPLE authentication at a name node; NULL if the work names no user */
     json_t *name_nodes, *commands; /* the work's members, checked; may be NULL */
-    json_t *environment; /* strings, added to our own environment for commands; may be NULL */
-    bool https;          /* name nodes that aren't in name_nodes are contacted with TLS */
+    json_t *environment; /* strings, added to nm-localizer's own environment for commands; may be NULL */
+    bool https;          /* TLS is used for name nodes that aren't in name_nodes */
     const char *ca_file; /* PEM: CA certificates for name nodes and data nodes; NULL: the system's */
     struct nm_work_limits limits;
     json_t *removals, *checks; /* absolute paths; may be NULL */
@@ -75,6 +76,6 @@ struct nm_work {
     size_t n_resources;
 };
 
-/* Parses the work. -EBADMSG with a sentence (freed by the caller) if the text is not valid work. */
+/* Parses the work. -EBADMSG with a sentence (freed by the caller) if the text isn't valid work. */
 int nm_work_parse(const char *text, size_t size, struct nm_work *ret, char **ret_message);
 void nm_work_done(struct nm_work *work);

@@ -25,8 +25,8 @@ static int get_state(const char *word, enum nm_worker_reply_state *ret)
     return -EBADMSG;
 }
 
-/* Parses a line strictly, as the worker parses its work. A line is about one item of one list; any other line was not
- * written by nm-localizer, but by another process of the user's. */
+/* Parses a line strictly, as the worker parses its work. A valid line is about one item of one list. Any other line was
+ * written not by nm-localizer but by another process of the user. */
 int nm_worker_reply_parse(const char *text, size_t size, struct nm_worker_reply *ret)
 {
     _cleanup_(nm_worker_reply_done) struct nm_worker_reply reply = {.error = ""};

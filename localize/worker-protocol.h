@@ -9,10 +9,10 @@
  *   {"resource": 0, "state": "done", "bytes": size on the disk}   (with "listed": true if a list was made, place.h)
  *   {"resource": 0, "state": "failed", "error": "a sentence"}   (with "full": true if a disk or a quota was full)
  *
- * "resource" is the position in the list. For a removal that member is called "removal", and for a check "check". A
- * check fails if a file is missing. "done" or "failed" is reported once for each position. The other states report
- * progress, a few times a second at most: the reader must not have to wait long for a line, and a slow reader must not
- * delay the work for long.
+ * "resource" is the position in the list of the work. For a removal this member is called "removal", and for a check
+ * "check". A check fails if a file is missing. "done" or "failed" is reported once for each position. The other states
+ * report progress, at most a few times a second. The interval is a compromise: the reader must not wait long for a
+ * line, and a slow reader must not delay the work for long.
  */
 
 #include <jansson.h>
@@ -32,7 +32,7 @@ struct nm_report {
     uint64_t last_usec;
 };
 
-/* Reports progress if the last report is old enough; most calls have no effect. */
+/* Reports progress if the last report is old enough. Most calls have no effect. */
 void nm_report_progress(struct nm_report *report, const char *state, uint64_t bytes, uint64_t total_bytes);
 void nm_report_done(struct nm_report *report, uint64_t bytes, bool is_listed);
 void nm_report_failed(struct nm_report *report, int error, const char *message);
@@ -60,13 +60,13 @@ struct nm_worker_reply {
     enum nm_worker_reply_list list;
     size_t index; /* index of the item in `list` */
     bool is_full;   /* the fetch failed because a disk or a quota was full */
-    bool is_listed; /* DONE: a list of the resource's contents stands beside the resource */
+    bool is_listed; /* DONE: a list of the resource's contents exists beside the resource */
     enum nm_worker_reply_state state;
     uint64_t bytes, total_bytes;
     const char *error; /* the reason of FAILED; "" in other states */
 };
 
 /* Parses one line. The line is untrusted: nm-localizer runs as the container's user, who can make the process write any
- * text. -EBADMSG: the line is invalid. */
+ * text. -EBADMSG: the line isn't valid. */
 int nm_worker_reply_parse(const char *text, size_t size, struct nm_worker_reply *ret);
 void nm_worker_reply_done(struct nm_worker_reply *reply);

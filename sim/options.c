@@ -50,7 +50,7 @@ static const char help[] =
     "  -o, --output FILE    generate: write to FILE instead of standard output\n"
     "\n"
     "  -h, --help           show this help\n"
-    "  -V, --version        the version\n";
+    "  -V, --version        show the version\n";
 
 static int take_word(void *at, char *value, const struct nm_option *o)
 {

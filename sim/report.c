@@ -278,12 +278,12 @@ static void print_best(const struct nm_sim_result *results, size_t n, FILE *f)
             best = &results[i];
     if (best)
         fprintf(f,
-                "\nMost useful work: %s\n(of those with no harm to guaranteed containers, and at most "
+                "\nMost useful work: %s\n(of the rows with no harm to guaranteed containers, and at most "
                 "%.0f %% of opportunistic work lost)\n",
                 best->name, MUCH_LOST * 100);
     else
         fprintf(f,
-                "\nAll of these harm guaranteed containers or lose more than\n%.0f %% of opportunistic work.\n",
+                "\nAll of these rows harm guaranteed containers or lose more than\n%.0f %% of opportunistic work.\n",
                 MUCH_LOST * 100);
 }
 

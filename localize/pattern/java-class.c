@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See java-regex.h: classes of characters. PCRE2 has neither unions nor intersections of classes. Since each class
- * stands for one character, "A and B" is written as (?=A)B, and "A or B" as (?:A|B).
+ * See java-regex.h: classes of characters. PCRE2 has neither unions nor intersections of classes. Each class stands for
+ * one character, so "A and B" is written as (?=A)B, and "A or B" as (?:A|B).
  */
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ struct range {
     unsigned low, high;
 };
 
-/* POSIX names, which in Java cover ASCII only. */
+/* POSIX names. In Java they cover only ASCII. */
 static const struct {
     const char *name;
     struct range ranges[5];
@@ -40,12 +40,12 @@ static const struct {
     {"Space", {{'\t', '\r'}, {' ', ' '}}},
 };
 
-/* C and Cn are missing, because Java versions disagree about their characters. */
+/* C and Cn are missing, because versions of Java disagree about their characters. */
 static const char *const categories[] = {"L",  "Lu", "Ll", "Lt", "Lm", "Lo", "M",  "Mn", "Me", "Mc", "N",  "Nd",
                                          "Nl", "No", "P",  "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "S",  "Sm",
                                          "Sc", "Sk", "So", "Z",  "Zs", "Zl", "Zp", "Cc", "Cf", "Co"};
 
-/* Prints the ranges, which ascend, or the gaps between them (negated). */
+/* Prints the ranges, which are in ascending order. If `negated` is true, prints the gaps between the ranges. */
 static void print_ranges(const struct range *ranges, size_t n, bool negated, char *buf, size_t size)
 {
     unsigned next = 0;
@@ -96,7 +96,7 @@ static int property(struct nm_java_regex *r, bool negated, struct nm_java_escape
     return 0;
 }
 
-/* Reads up to three octal digits after \0. If there are three, the first is below 4. */
+/* Reads up to three octal digits after \0. If there are three digits, the first digit must be below 4. */
 static int octal(struct nm_java_regex *r, unsigned *ret)
 {
     unsigned n = 0, c = 0;
@@ -119,7 +119,7 @@ static int hex_digits(struct nm_java_regex *r, size_t n, unsigned *ret)
     return 0;
 }
 
-/* Reads \xhh, \x{h..h} or \uhhhh. Two \uhhhh may be a surrogate pair. */
+/* Reads \xhh, \x{h..h} or \uhhhh. Two consecutive \uhhhh may be a surrogate pair. */
 static int hexadecimal(struct nm_java_regex *r, bool is_u, unsigned *ret)
 {
     unsigned low;
@@ -204,8 +204,8 @@ int nm_java_escape(struct nm_java_regex *r, struct nm_java_escape *ret)
 
 /* ---- classes ---- */
 
-/* One operand of a class: [..] consists of operands separated by &&. Each operand is a union of items and nested
- * classes. */
+/* One operand of a class. A class [..] consists of operands separated by &&. Each operand is a union of items and
+ * nested classes. */
 struct operand {
     FILE *items, *classes;
     char *items_text, *classes_text;
@@ -252,7 +252,7 @@ static void put_range(FILE *out, unsigned low, unsigned high)
     }
 }
 
-/* Writes a range. With (?i) it adds the range's ASCII letters in the other case. */
+/* Writes a range. With (?i) also writes the range's ASCII letters in the other case. */
 static void put_item(const struct nm_java_regex *r, FILE *out, unsigned low, unsigned high)
 {
     put_range(out, low, high);
@@ -273,7 +273,7 @@ static int class_escape(struct nm_java_regex *r, struct nm_java_escape *ret)
     return 0;
 }
 
-/* Translates one character, a range or a set. '-' makes a range unless it is last. */
+/* Translates one character, a range or a set. A '-' makes a range unless it is the last character. */
 static int item(struct nm_java_regex *r, FILE *out)
 {
     struct nm_java_escape low, high;
@@ -317,8 +317,8 @@ static int inner(struct nm_java_regex *r, struct operand *o)
     return e;
 }
 
-/* Reads an operand up to "&&" or "]". Items after a nested class are refused in a right operand, because Java drops
- * some of them. */
+/* Reads an operand up to "&&" or "]". In a right operand, refuses items after a nested class, because Java ignores some
+ * of them. */
 static int read_operand(struct nm_java_regex *r, bool is_first, struct operand *o)
 {
     for (nm_java_skip_marks(r); *r->at; nm_java_skip_marks(r)) {

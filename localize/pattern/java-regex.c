@@ -17,7 +17,7 @@
 
 static int sequence(struct nm_java_regex *r, bool in_group);
 
-/* Skips this text if it comes next, and returns whether it came. */
+/* If this text comes next, skips it. Returns whether it was skipped. */
 static bool take(struct nm_java_regex *r, const char *text)
 {
     if (!nm_java_is_at(r, text))
@@ -63,7 +63,7 @@ static int flags(struct nm_java_regex *r)
     return *r->at ? 0 : nm_java_refuse(r, "a group isn't closed");
 }
 
-/* Reads a group's name. Java allows letters and digits only, PCRE2 more. */
+/* Reads a group's name. Java allows only letters and digits. PCRE2 allows other characters, too. */
 static int name(struct nm_java_regex *r)
 {
     const char *begin = r->at;
@@ -78,8 +78,8 @@ static int name(struct nm_java_regex *r)
     return 0;
 }
 
-/* Reads the kind of a group after "(". Returns 1 for flags alone, which make no group. *ret_number: number of a
- * capturing group. *ret_looks: the group is an assertion. */
+/* Reads the kind of a group after "(". Returns 1 if the parentheses contain only flags, because then they are no group.
+ * *ret_number: number of a capturing group. *ret_looks: the group is an assertion. */
 static int begin_group(struct nm_java_regex *r, unsigned *ret_number, bool *ret_looks)
 {
     static const char *const plain[] = {"?:", "?>", "?=", "?!", "?<=", "?<!"};
@@ -109,7 +109,7 @@ static int begin_group(struct nm_java_regex *r, unsigned *ret_number, bool *ret_
     return 0;
 }
 
-/* Translates a group after its "(". Flags that are set in a group hold to its end. */
+/* Translates a group after its "(". Flags that are set in a group are valid until the end of the group. */
 static int group(struct nm_java_regex *r, bool *ret_repeats)
 {
     const bool ignored_case = r->ignores_case, dotted_all = r->dots_all;
@@ -183,8 +183,8 @@ static int backslash(struct nm_java_regex *r, bool *ret_repeats)
     return 0;
 }
 
-/* Translates one atom. *ret_repeats: a quantifier may follow. Java allows quantifiers after other atoms, too, where
- * they have no effect. */
+/* Translates one atom. *ret_repeats: a quantifier may follow. Java also allows quantifiers after other atoms, but they
+ * have no effect there. */
 static int atom(struct nm_java_regex *r, bool *ret_repeats)
 {
     *ret_repeats = true;

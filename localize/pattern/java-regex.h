@@ -19,9 +19,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Translates text (UTF-8) for PCRE2 with PCRE2_UTF and without PCRE2_UCP; the caller frees *ret. *ret_is_ascii: the
- * translation holds only for names in ASCII. -EINVAL with the end of a sentence: Java would reject the expression, or
- * it has no equivalent. */
+/* Translates text (UTF-8) for PCRE2 with PCRE2_UTF and without PCRE2_UCP. The caller frees *ret. *ret_is_ascii: the
+ * translation is valid only for names in ASCII. -EINVAL with the end of a sentence: Java would reject the expression,
+ * or PCRE2 has no equivalent. */
 int nm_java_regex_translate(const char *text, char **ret, bool *ret_is_ascii, char **ret_message);
 
 /* ---- within the java-*.c files ---- */
@@ -34,10 +34,10 @@ struct nm_java_regex {
     bool ignores_case, dots_all; /* (?i), (?s) */
     bool is_ascii;
     unsigned depth, class_depth, n_groups;
-    bool is_closed[10]; /* the first nine groups, from 1 */
+    bool is_closed[10]; /* whether the groups 1 to 9 are closed */
 };
 
-/* An escape: one character, or a set of characters. */
+/* An escape stands for one character, or for a set of characters. */
 struct nm_java_escape {
     const char *set; /* PCRE2 syntax for the set, valid within a class; NULL: the escape is c */
     unsigned c;

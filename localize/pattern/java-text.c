@@ -39,7 +39,7 @@ unsigned nm_java_take(struct nm_java_regex *r)
     unsigned c;
 
     if (n == 0)
-        n = 1; /* the text should be UTF-8 */
+        n = 1; /* not valid UTF-8: take one byte */
     c = (unsigned char)*r->at & masks[n];
     for (size_t i = 1; i < n; i++)
         c = c << 6 | ((unsigned char)r->at[i] & 0x3fU);

@@ -12,7 +12,7 @@
 #include "util/error.h"
 #include "util/utf8.h"
 
-/* Limit for expressions that would take practically forever on some names: a million steps take some milliseconds. */
+/* Limit for expressions that would practically never end on some names. A million steps take some milliseconds. */
 #define MATCH_STEPS 1000000U
 #define MATCH_HEAP_KIB 16384U
 #define MAX_LENGTH 4096U
@@ -21,7 +21,7 @@ struct nm_pattern {
     pcre2_code *code;
     pcre2_match_data *data;
     pcre2_match_context *limits;
-    bool is_ascii; /* the translation holds only for names in ASCII */
+    bool is_ascii; /* the translation is valid only for names in ASCII */
 };
 
 struct nm_pattern *nm_pattern_free(struct nm_pattern *p)
@@ -35,7 +35,7 @@ struct nm_pattern *nm_pattern_free(struct nm_pattern *p)
     return NULL;
 }
 
-/* Compiles an expression. \C is disabled because it could split a character. */
+/* Compiles an expression. Disables \C, because \C could split a character. */
 int nm_pattern_new(const char *text, struct nm_pattern **ret, char **ret_message)
 {
     const uint32_t options = PCRE2_ANCHORED | PCRE2_ENDANCHORED | PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C;
@@ -68,7 +68,7 @@ int nm_pattern_new(const char *text, struct nm_pattern **ret, char **ret_message
     return 0;
 }
 
-/* Makes UTF-8 of a name, which may have any bytes: each invalid byte becomes U+FFFD. */
+/* Converts a name, which may contain any bytes, to UTF-8. Each invalid byte becomes U+FFFD. */
 static char *make_text(const char *name)
 {
     char *text = malloc(strlen(name) * 3 + 1), *to = text;

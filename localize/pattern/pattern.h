@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The regular expression of a PATTERN resource. Jobs write it for Java, so it matches as in Java or is refused
- * (java-regex.h). */
+/* The regular expression of a PATTERN resource. Jobs write the expression for Java. It therefore matches the same names
+ * as in Java, or is refused (java-regex.h). */
 
 #include <stdbool.h>
 
@@ -10,12 +10,12 @@
 
 struct nm_pattern;
 
-/* Compiles text (UTF-8). -EINVAL with the end of a sentence: the text is not a valid expression, or can't be matched
- * here as in Java. */
+/* Compiles text (UTF-8). -EINVAL with the end of a sentence: the text isn't a valid expression, or this code can't
+ * match it in the same way as Java. */
 int nm_pattern_new(const char *text, struct nm_pattern **ret, char **ret_message);
 struct nm_pattern *nm_pattern_free(struct nm_pattern *p);
 NM_DEFINE_CLEANUP(struct nm_pattern *, nm_pattern_free)
 
-/* Returns 1 if the expression matches the whole name, and 0 if it doesn't. -ETIMEDOUT: matching takes too much effort.
- * -EILSEQ: the name isn't ASCII, and versions of Java disagree about the pattern. */
+/* Returns 1 if the expression matches the whole name, and 0 if it doesn't. -ETIMEDOUT: matching needs too many steps.
+ * -EILSEQ: the name isn't ASCII, and versions of Java disagree about the expression. */
 int nm_pattern_match(struct nm_pattern *p, const char *name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See worker.h. curl loads the file only for a TLS connection. So this code connects curl to a socket of our own, and
- * closes the socket as soon as curl has connected. The connection fails, but the file has been loaded by then. */
+/* See worker.h. curl loads the file only for a TLS connection. This code therefore connects curl to its own socket, and
+ * closes the socket as soon as curl has connected. The connection fails, but by then curl has loaded the file. */
 
 #include "localize/worker/worker.h"
 
@@ -78,7 +78,7 @@ static int load(const char *file, CURLcode *ret)
     return ok ? 0 : -ENOTSUP;
 }
 
-/* Returns whether curl has failed before it loads the file. */
+/* Returns whether curl failed before it loaded the file. */
 static bool never_connected(CURLcode code)
 {
     return code == CURLE_COULDNT_CONNECT || code == CURLE_OPERATION_TIMEDOUT || code == CURLE_FAILED_INIT ||
@@ -98,6 +98,6 @@ int nm_ca_check(const char *file, char **ret_message)
         return nm_fail(ret_message, -ENOTCONN, "it can't be checked: %s",
                        r < 0 ? strerror(-r) : curl_easy_strerror(code));
     if (code != CURLE_SSL_CACERT_BADFILE)
-        return 0; /* the other results come after the file has been loaded */
+        return 0; /* the other results occur after the file has been loaded */
     return nm_fail(ret_message, -EBADMSG, "it contains no certificate in PEM format, or a damaged one");
 }

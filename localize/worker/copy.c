@@ -16,7 +16,7 @@
 
 #define PIECE_BYTES (8 * NM_MIB)
 
-/* Copies a piece through a buffer, if the kernel can't copy it. */
+/* Copies a piece through a buffer. Used if the kernel can't copy the piece. */
 static ssize_t copy_bytes(int from_fd, int to_fd)
 {
     char buf[64U << 10];
@@ -37,8 +37,9 @@ static bool is_lacking(int error)
     return error == EXDEV || nm_error_is_not_supported(error);
 }
 
-/* Copies a piece in the kernel: with copy_file_range(), which may share extents, else with sendfile(), if the source's
- * file system supports it. Both advance the file offsets, so the next method continues where the last one stopped. */
+/* Copies a piece in the kernel, with copy_file_range(), which may share extents. If this isn't possible, uses
+ * sendfile(), if the source's file system supports it. Both functions advance the file offsets, so the next method
+ * continues where the last one stopped. */
 static ssize_t copy_piece(int from_fd, int to_fd)
 {
     ssize_t n = copy_file_range(from_fd, NULL, to_fd, NULL, PIECE_BYTES, 0);

@@ -9,7 +9,7 @@
 
 #include "util/macros.h"
 
-/* Returns the length of the next part of *path, 0 at the end, and moves *path behind it. */
+/* Returns the length of the next part of *path, or 0 at the end. Sets *path to the end of this part. */
 static size_t next_part(const char **path, const char **ret)
 {
     size_t len;
@@ -26,14 +26,14 @@ static bool is_part(const char *part, size_t len, const char *word)
     return len == strlen(word) && memcmp(part, word, len) == 0;
 }
 
-/* Removes the last part. False: the path is empty. */
+/* Removes the last part. Returns false if the path is empty. */
 static bool go_up(const char *path, size_t *size, unsigned *depth)
 {
     if (*size == 0)
         return false;
     while (*size > 0 && path[*size - 1] != '/')
         (*size)--;
-    *size -= *size > 0; /* the slash */
+    *size -= *size > 0; /* removes the slash, too */
     (*depth)--;
     return true;
 }
@@ -80,7 +80,7 @@ bool nm_inside_is_plain(const char *target)
 
 /* ---- character sets -------------------------------------------------------------------------- */
 
-/* glibc has the locale C.UTF-8 since version 2.35; distributions added that locale earlier. */
+/* glibc has the locale C.UTF-8 since version 2.35; distributions had added this locale earlier. */
 static const char *const utf8_names[] = {"C.UTF-8", "C.utf8", "en_US.UTF-8"};
 
 locale_t nm_charset_begin(bool is_bytes)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Fetches other schemes with a command that the administrator configures. In the command's words "{target}" is replaced
- * by the file to make, "{uri}" by the resource as Hadoop's shell reads it, and "{encoded-uri}" by the resource's plain
- * URI. The command runs as the container's user, in the worker's process group, and is killed with this group. The
- * usual command is Hadoop's own client: `hadoop fs -get {uri} {target}`. The command's output on standard error
- * explains a failure. Only the command could read the source's modification time, so the timestamp isn't checked.
+ * Fetches resources of other schemes with a command that the administrator configures. In the words of the command,
+ * "{target}" is replaced by the file to create, "{uri}" by the resource as Hadoop's shell expects it, and
+ * "{encoded-uri}" by the resource's plain URI. The command runs as the container's user, in the worker's process group,
+ * and is killed with this group. Usually the command is Hadoop's own client: `hadoop fs -get {uri} {target}`. If the
+ * command fails, its output on standard error is used as explanation. The timestamp isn't checked, because only the
+ * command could read the source's modification time.
  */
 
 #include <assert.h>
@@ -69,8 +70,8 @@ static const struct stand_in *find_stand_in(const struct stand_in *all, const ch
     return NULL;
 }
 
-/* Replaces placeholders, which may be parts of words: "--to={target}". The function makes one pass, because a URI may
- * contain the text of a placeholder. */
+/* Replaces placeholders, which may be parts of words: "--to={target}". Makes only one pass, because a URI may contain
+ * the text of a placeholder. */
 static char *expand(const char *word, const struct stand_in *all)
 {
     char *text = NULL;
@@ -112,9 +113,9 @@ static int make_words(json_t *list, const struct stand_in *all, char ***ret)
     return 0;
 }
 
-/* Makes the URI that Hadoop's shell reads as the same file. The shell doesn't decode percent escapes in a path, so they
- * are decoded here. The shell also reads the path as a pattern (GlobPattern), so characters with a special meaning get
- * a backslash. Scheme and authority are unchanged. -EINVAL: the decoded path has a NUL. */
+/* Makes the URI that Hadoop's shell interprets as the same file. The shell doesn't decode percent escapes in a path, so
+ * they are decoded here. The shell also interprets the path as a pattern (GlobPattern), so characters with a special
+ * meaning get a backslash. Scheme and authority are unchanged. -EINVAL: the decoded path contains a NUL. */
 static int make_shell_uri(const char *uri, char **ret)
 {
     const char *path = strchr(uri, ':') + 1;
@@ -143,7 +144,7 @@ static int make_shell_uri(const char *uri, char **ret)
     return 0;
 }
 
-/* Sets nmd's environment and the user name for Hadoop: many users may share the account. */
+/* Sets the environment that nmd configured and the user name for Hadoop, because many users may share the account. */
 static int set_environment(const struct nm_work *work)
 {
     const char *name;
@@ -158,8 +159,8 @@ static int set_environment(const struct nm_work *work)
     return work->user && setenv("HADOOP_USER_NAME", work->user, 1) < 0 ? -errno : 0;
 }
 
-/* Starts the command with its own memory limit, because the worker's limit is too low: a JVM reserves memory in
- * proportion to the host's memory, even if the JVM uses little. */
+/* Starts the command with its own memory limit, because the worker's limit is too low. A JVM reserves memory in
+ * proportion to the host's memory, even if it uses little memory. */
 static int start_process(struct command *c, const struct nm_work_limits *limits, char **words,
                          const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes)
 {
@@ -195,7 +196,7 @@ static int spawn(struct command *c, const struct nm_work *work, char **words)
         return -ENOMEM;
     }
     r = -posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    /* the worker's standard output is for reports to nmd */
+    /* the worker's standard output is used for reports to nmd */
     if (r == 0)
         r = -posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     if (r == 0)
@@ -214,7 +215,7 @@ static int spawn(struct command *c, const struct nm_work *work, char **words)
     return c->pidfd < 0 ? c->pidfd : 0;
 }
 
-/* Reads the command's errors and keeps the first part: the cause comes before its consequences. Returns false at the
+/* Reads the command's errors. Keeps the first part, because the cause precedes its consequences. Returns false at the
  * end of the output. */
 static bool read_errors(struct command *c)
 {
@@ -228,8 +229,9 @@ static bool read_errors(struct command *c)
     return n > 0 || (n < 0 && errno == EINTR);
 }
 
-/* Counts the bytes of all files in the directory, which only this fetch uses, because Hadoop's client writes under
- * another name until the file is complete. If a command makes thousands of files, only the first ones are counted. */
+/* Counts the bytes of all files in the directory, because Hadoop's client writes under another name until the file is
+ * complete. Only this fetch uses the directory. If a command creates thousands of files, only the first ones are
+ * counted. */
 static uint64_t count_bytes(int dir_fd)
 {
     int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -248,8 +250,8 @@ static uint64_t count_bytes(int dir_fd)
     return bytes;
 }
 
-/* Waits until the command ends, exceeds its time, or writes too much. Reports tell nmd that the worker is waiting, so
- * nmd can end the worker if no byte comes. */
+/* Waits until the command ends, exceeds its time, or writes too much. Reports tell nmd that the worker is waiting. nmd
+ * ends the worker if no byte arrives for too long. */
 static int wait_for(struct command *c, struct nm_fetch *f, const struct nm_fetch_to *to, char **ret_message)
 {
     struct pollfd fds[] = {{.fd = c->pidfd, .events = POLLIN}, {.fd = c->errors_fd, .events = POLLIN}};
@@ -272,7 +274,8 @@ static int wait_for(struct command *c, struct nm_fetch *f, const struct nm_fetch
     }
 }
 
-/* Checks the exit status. The command's own output, truncated, is the best explanation of a failure. */
+/* Checks the exit status. For a failure, the message contains the command's own output, truncated, because this is the
+ * best explanation. */
 static int check_end(struct command *c, const char *name, char **ret_message)
 {
     int status;
@@ -287,7 +290,7 @@ static int check_end(struct command *c, const char *name, char **ret_message)
                    c->errors_size > 0 ? c->errors : "it printed no reason");
 }
 
-/* Opens the command's result, which is as untrusted as a server's data: links are not followed, and a FIFO doesn't
+/* Opens the command's result. The result is as untrusted as a server's data: links aren't followed, and a FIFO doesn't
  * block. */
 static int open_result(const struct nm_fetch *f, const struct nm_fetch_to *to, int *ret_fd, char **ret_message)
 {

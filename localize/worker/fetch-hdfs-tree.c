@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Fetches a directory of HDFS as a resource: lists directories and copies file by file. Each request has its own
- * attempts, so that a large directory isn't fetched again when a name node fails over half-way. */
+ * attempts, so that a large directory isn't fetched again from the start if a name node fails over meanwhile. */
 
 #include <inttypes.h>
 
@@ -9,7 +9,7 @@
 #include "localize/worker/webhdfs.h"
 #include "util/error.h"
 
-/* Limit on a listing. A name node lists a directory in one answer: some 10,000 files are 4 MB. */
+/* Limit on a listing. A name node lists a directory in one answer: about 10,000 files need 4 MB. */
 #define LIST_BYTES (16 * NM_MIB)
 
 /* The directory of the tree that is being copied. */

@@ -2,9 +2,10 @@
 
 /*
  * Fetches hdfs:, webhdfs: and swebhdfs: through WebHDFS. The authority is a name node, or a name service with several
- * name nodes of which one is active. The name nodes are asked in turn, beginning with the one that answered last. A
- * name node redirects to a data node for the bytes, always to the same one if a data node runs on this host. A data
- * node that fails is named in the next request (excludedatanodes), so that another replica is read.
+ * name nodes, of which one is active. The name nodes are asked one after the other, beginning with the one that
+ * answered last. A name node redirects to a data node for the bytes. If a data node runs on this host, the redirect is
+ * always to this data node. A data node that fails is excluded in the next request (excludedatanodes), so that another
+ * replica is read.
  */
 
 #include <arpa/inet.h>
@@ -21,7 +22,7 @@
 #define HTTPS_PORT 9871U
 #define SECOND_ANSWER_USEC (5 * NM_USEC_PER_SEC)
 
-/* Finds a host's name nodes. A WebHDFS port identifies one of several name nodes on its host. */
+/* Finds the name nodes of a host. A WebHDFS port identifies one of several name nodes on its host. */
 static json_t *find_host(json_t *name_nodes, const char *prefix, const struct nm_uri *uri)
 {
     return nm_name_nodes_find(name_nodes, prefix, uri->host, uri->port,
@@ -33,8 +34,8 @@ static bool has_tls(const struct nm_work *work, const struct nm_uri *uri)
     return work->https || uri->has_tls;
 }
 
-/* Finds the name nodes that are configured for the URI, or for the URI's scheme if the URI has no host. NULL: no name
- * node is configured. If TLS is not the policy for all requests, swebhdfs: has separate addresses. */
+/* Finds the name nodes that are configured for the URI. If the URI has no host, finds those for the URI's scheme. NULL:
+ * no name node is configured. If TLS isn't the policy for all requests, swebhdfs: has separate addresses. */
 static json_t *find_name_nodes(const struct nm_work *work, const struct nm_uri *uri)
 {
     char key[64];
@@ -49,7 +50,8 @@ static json_t *find_name_nodes(const struct nm_work *work, const struct nm_uri *
     return list || (uri->has_tls && !work->https) ? list : find_host(work->name_nodes, "", uri);
 }
 
-/* Prints the default address. An hdfs: URI's port is for Hadoop's RPC, and doesn't tell the WebHDFS port. */
+/* Prints the default address. The port in an hdfs: URI is for Hadoop's RPC, so the WebHDFS port can't be derived from
+ * it. */
 static void print_default_base(const struct nm_work *work, const struct nm_uri *uri, char *buf, size_t size)
 {
     unsigned port = has_tls(work, uri) ? HTTPS_PORT : HTTP_PORT;
@@ -59,8 +61,8 @@ static void print_default_base(const struct nm_work *work, const struct nm_uri *
     (void)snprintf(buf, size, "%s://%s:%u", has_tls(work, uri) ? "https" : "http", uri->host, port);
 }
 
-/* Returns whether the user's name was refused. By default a name node accepts any name through RPC, but through WebHDFS
- * only names that begin with a letter. */
+/* Returns whether the name node refused the user's name. By default a name node accepts any name through RPC, but
+ * through WebHDFS it accepts only names that begin with a letter. */
 static bool is_refused_name(const char *user, const char *text)
 {
     return user && strstr(text, "does not belong to the domain") && strstr(text, user);
@@ -74,12 +76,12 @@ static int refused(const struct nm_http_answer *answer, const char *user, const 
     if (nm_webhdfs_parse_exception(answer->text, answer->text_size, &class, &text) < 0)
         return nm_fail(ret_message, answer->status >= 500 ? -EIO : r, "%s answered with HTTP %ld", base,
                        answer->status);
-    /* the next name node may answer, or this name node at a later attempt */
+    /* another name node may answer, or this name node may answer a later attempt */
     if (nm_streq(class, "StandbyException") || nm_streq(class, "RetriableException") || answer->status >= 500)
         r = -EIO;
     else if (nm_streq(class, "FileNotFoundException"))
         r = -ENOENT;
-    text[strcspn(text, "\n")] = '\0'; /* a Java stack trace follows */
+    text[strcspn(text, "\n")] = '\0'; /* removes the Java stack trace that follows */
     if (is_refused_name(user, text))
         return nm_fail(ret_message, r,
                        "%s refused the user's name: %s: %s; dfs.webhdfs.user.provider.user.pattern in hdfs-site.xml "
@@ -87,7 +89,8 @@ static int refused(const struct nm_http_answer *answer, const char *user, const 
     return nm_fail(ret_message, r, "%s refused the request: %s: %s", base, class, text);
 }
 
-/* Follows a redirect to a data node here and not in curl, because the user name in the location may need correction. */
+/* Follows a redirect to a data node. curl doesn't follow it, because the user name in the location may need
+ * correction. */
 static int follow(struct nm_fetch *f, struct nm_http_request *request, struct nm_http_answer *answer,
                   char **ret_message)
 {
@@ -95,7 +98,7 @@ static int follow(struct nm_fetch *f, struct nm_http_request *request, struct nm
     int r = nm_webhdfs_mend_location(answer->location, f->work->user, &mended);
 
     if (r == 0)
-        as_is = strdup(answer->location); /* curl's string is valid until the next request only */
+        as_is = strdup(answer->location); /* curl's string is valid only until the next request */
     if (r < 0 || (r == 0 && !as_is))
         return -ENOMEM;
     request->url = mended ?: as_is;
@@ -107,8 +110,8 @@ static int follow(struct nm_fetch *f, struct nm_http_request *request, struct nm
 
 /* ---- data nodes that fail ----------------------------------------------------------------- */
 
-/* Reads the host of a URL. "": a host that can't be named to a name node, such as an IPv6 address, which the name node
- * would split into host and port. */
+/* Reads the host of a URL. Returns "" for a host that a name node can't exclude, such as an IPv6 address, which the
+ * name node would split into host and port. */
 static void read_host(const char *url, char *buf, size_t size)
 {
     const char *host = strstr(url, "://");
@@ -145,8 +148,8 @@ static bool add_dead(struct nm_fetch *f, const char *host)
     return true;
 }
 
-/* Excludes a data node by its addresses, since name nodes redirect to names but identify data nodes by addresses.
- * False: the data node is excluded already, or can't be excluded, so another request wouldn't help. */
+/* Excludes a data node by its addresses, because name nodes redirect to names but identify data nodes by addresses.
+ * Returns false if the data node is already excluded or can't be excluded, so that another request would not help. */
 static bool exclude(struct nm_fetch *f, const char *host)
 {
     const struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
@@ -168,7 +171,7 @@ static bool exclude(struct nm_fetch *f, const char *host)
 
 /* ---- requests ---------------------------------------------------------------------------- */
 
-/* Empties the file again: a data node may have failed in the middle. */
+/* Empties the file, because a data node may have failed after it sent a part. */
 static int empty(int fd)
 {
     return fd < 0 || (ftruncate(fd, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0) ? 0 : -errno;
@@ -193,7 +196,7 @@ static int make_url(const struct nm_fetch *f, const struct nm_hdfs_question *q, 
     return asprintf(ret, "%s&excludedatanodes=%s", url, f->dead_nodes) < 0 ? -ENOMEM : 0;
 }
 
-/* Makes one request. node: the host of the data node that the request was redirected to, if any. */
+/* Makes one request. node: the host of the data node to which the request was redirected, if it was redirected. */
 static int ask_once(struct nm_fetch *f, const struct nm_hdfs_question *q, const char *base, struct nm_http_answer *ret,
                     char *node, size_t node_size, char **ret_message)
 {
@@ -229,9 +232,9 @@ static int ask_once(struct nm_fetch *f, const struct nm_hdfs_question *q, const 
     return 0;
 }
 
-/* Asks one name node, and each data node that the name node redirects to. If all data nodes have failed, the last data
- * node's failure is reported, and not that the name node knows no other data node. The list of failed data nodes is
- * then cleared for the next attempt. */
+/* Asks one name node, and each data node to which the name node redirects. If all data nodes have failed, reports the
+ * failure of the last data node instead of the name node's answer that no other data node exists. Then clears the list
+ * of failed data nodes for the next attempt. */
 static int ask_one(struct nm_fetch *f, const struct nm_hdfs_question *q, const char *base, struct nm_http_answer *ret,
                    char **ret_message)
 {
@@ -266,7 +269,8 @@ static int ask_one(struct nm_fetch *f, const struct nm_hdfs_question *q, const c
     return failed;
 }
 
-/* Asks another name node after one has answered. The deadline is shorter, because the other name node may hang. */
+/* Asks another name node after one name node has answered. The deadline is shorter, because the other name node may
+ * hang. */
 static int ask_another(struct nm_fetch *f, const struct nm_hdfs_question *q, const char *base,
                        struct nm_http_answer *ret, char **ret_message)
 {
@@ -280,9 +284,10 @@ static int ask_another(struct nm_fetch *f, const struct nm_hdfs_question *q, con
     return r;
 }
 
-/* Asks each name node once; if all fail, the caller's next attempt asks them again. A permanent refusal (no permission)
- * is final, since the other name nodes would refuse as well. An answer that the file doesn't exist may come from a name
- * node that lags behind, such as an observer, so the answer is final only if no other name node has the file. */
+/* Asks each name node once. If all fail, the caller's next attempt asks them again. A permanent refusal (no
+ * permission) is final, because the other name nodes would refuse too. An answer that the file doesn't exist may
+ * come from a name node with outdated data, such as an observer. This answer is therefore final only if no other
+ * name node has the file. */
 int nm_hdfs_ask(struct nm_fetch *f, const struct nm_uri *uri, const struct nm_hdfs_question *q,
                 struct nm_http_answer *ret, char **ret_message)
 {
@@ -323,7 +328,8 @@ int nm_hdfs_ask(struct nm_fetch *f, const struct nm_uri *uri, const struct nm_hd
     return *ret_message ? -ENOENT : r;
 }
 
-/* Gets the status of the file or of a directory above it: the first path_len bytes of the path. */
+/* Gets the status of the file, or of a directory above it, whose path is the first path_len bytes of the file's
+ * path. */
 static int get_status(struct nm_fetch *f, const struct nm_uri *uri, size_t path_len, struct nm_webhdfs_status *ret,
                       char **ret_message)
 {
@@ -340,7 +346,7 @@ static int get_status(struct nm_fetch *f, const struct nm_uri *uri, size_t path_
                  : 0;
 }
 
-/* Checks that a PUBLIC resource is readable for all at its source, as for files of this host. */
+/* Checks that all users can read a PUBLIC resource at its source, as for files of this host. */
 static int check_public(struct nm_fetch *f, const struct nm_uri *uri, const struct nm_webhdfs_status *status,
                         char **ret_message)
 {

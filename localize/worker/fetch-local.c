@@ -10,7 +10,7 @@
 #include "util/error.h"
 #include "util/fileio.h"
 
-/* Checks that all users can read a PUBLIC resource at its source, since all users may get it. */
+/* Checks that all users can read a PUBLIC resource at its source, because all users may get the resource. */
 static int check_public(const char *path, const struct stat *st, char **ret_message)
 {
     _cleanup_free_ char *dir = strdup(path);
@@ -44,8 +44,8 @@ static uint64_t modified_msec(const struct stat *st)
     return st->st_mtim.tv_sec < 0 ? 0 : (uint64_t)st->st_mtim.tv_sec * 1000 + (uint64_t)st->st_mtim.tv_nsec / 1000000;
 }
 
-/* Opens the source, and checks time and mode on the open file, so that the source can't be replaced between check and
- * copy. */
+/* Opens the source, and checks time and mode of the open file, so that the source can't be replaced between the check
+ * and the copy. */
 int nm_fetch_local(const struct nm_resource *res, const struct nm_uri *uri, int *ret_fd, char **ret_message)
 {
     /* O_NONBLOCK: a FIFO must not block the worker */
@@ -68,8 +68,8 @@ int nm_fetch_local(const struct nm_resource *res, const struct nm_uri *uri, int 
 
 /* ---- directories ----------------------------------------------------------------------------- */
 
-/* Links are followed with the requesting user's rights, as in Hadoop. Links in PUBLIC resources are refused, because a
- * directory on a link's path may be closed to some users. */
+/* Links are followed with the requesting user's rights, as in Hadoop. Links in PUBLIC resources are refused, because
+ * some users may have no access to a directory on the path of the link. */
 
 static int copy_all(struct nm_fetch_tree *t, int fd, int to_fd, unsigned depth, char **ret_message);
 
@@ -108,7 +108,7 @@ static int copy_entry(struct nm_fetch_tree *t, int from_fd, int to_fd, const cha
     struct stat st;
     int r;
 
-    if (fd < 0 && errno == ENOENT) /* a dangling link or a file that was just removed: Hadoop skips both */
+    if (fd < 0 && errno == ENOENT) /* a dangling link, or a file that was just removed: Hadoop skips both */
         return 0;
     if (fd < 0 && errno == ELOOP && t->is_public)
         return nm_fail(ret_message, -ELOOP, "it is a symbolic link, and PUBLIC resources may not contain symbolic "

@@ -9,12 +9,12 @@
 #include "util/clock.h"
 #include "util/error.h"
 
-/* The pause after the first failure; each further failure doubles the pause. A name node's failover takes half a minute
- * or so. */
+/* Pause after the first failure. Each further failure doubles the pause. The failover of a name node takes about half a
+ * minute. */
 #define FIRST_PAUSE_USEC NM_USEC_PER_SEC
 #define MAX_PAUSE_USEC (16 * NM_USEC_PER_SEC)
 
-/* Compares to the millisecond and in both directions, as Hadoop does: an older file is as wrong as a newer one. */
+/* Compares to the millisecond. Refuses older files as well as newer files, as Hadoop does. */
 int nm_fetch_check_time(const struct nm_resource *res, uint64_t modified_msec, char **ret_message)
 {
     if (modified_msec == res->timestamp_msec)
@@ -40,8 +40,8 @@ static void pause_usec(uint64_t usec)
     (void)nanosleep(&ts, NULL);
 }
 
-/* Repeats the attempt. No attempt is begun that can't finish before the deadline, because its failure would explain
- * less than the failure of the last attempt. */
+/* Repeats the attempt. If the deadline would pass before another attempt, doesn't start it, because its failure would
+ * explain less than the failure of the last attempt. */
 int nm_fetch_persist(struct nm_fetch *f, nm_fetch_attempt attempt, void *what, char **ret_message)
 {
     uint64_t next_usec = FIRST_PAUSE_USEC;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See fetch.h: a directory as a resource, which Hadoop copies unchanged whatever the resource's type. Like an
- * archive, the directory is bounded in bytes, entries and depth. Its names may be hostile, since a name node may be any
+ * See fetch.h: a directory as a resource, which Hadoop copies unchanged whatever the resource's type is. The directory
+ * has limits on bytes, entries and depth, as an archive has. The names may be hostile, because a name node may be any
  * server.
  */
 
@@ -61,7 +61,7 @@ int nm_fetch_tree_finish(const struct nm_fetch_tree *t, int fd, bool is_director
     return fchmod(fd, mode) < 0 ? cannot_write(-errno, ret_message) : 0;
 }
 
-/* Adds a name to the message, so that the message shows the failed entry's path. */
+/* Adds a name to the message, so that the message contains the failed entry's path. */
 int nm_fetch_tree_failed(struct nm_fetch_tree *t, const char *name, int r, char *message, char **ret_message)
 {
     _cleanup_free_ char *inner = message;
@@ -75,6 +75,6 @@ void nm_fetch_tree_progress(void *userdata, uint64_t bytes, uint64_t total_bytes
 {
     const struct nm_fetch_tree *t = userdata;
 
-    (void)total_bytes; /* size of one file; the total size of all files is not known */
+    (void)total_bytes; /* total size of one file; the total size of all files isn't known */
     nm_fetch_progress(t->fetch, t->bytes + bytes, 0);
 }

@@ -10,7 +10,7 @@
 
 /* ---- http and https -------------------------------------------------------------------------- */
 
-/* Reports a refusal. Some statuses are temporary: too many requests, and errors of a server or a proxy. */
+/* Reports a refusal. Some statuses are temporary: "too many requests", and errors of a server or a proxy. */
 static int refused(long status, char **ret_message)
 {
     bool may_pass = status == 408 || status == 429 || status >= 500;
@@ -56,14 +56,14 @@ static int attempt(struct nm_fetch *f, void *what, char **ret_message)
 {
     const struct wanted *w = what;
 
-    /* an earlier attempt may have left data */
+    /* an earlier attempt may have written data */
     if (ftruncate(w->fd, 0) < 0 || lseek(w->fd, 0, SEEK_SET) < 0)
         return nm_fail(ret_message, -errno, "can't write the local copy: %s", strerror(errno));
     return w->uri->scheme == NM_URI_HTTP ? nm_fetch_http(f, w->res, w->fd, ret_message)
                                          : nm_fetch_hdfs(f, w->res, w->uri, w->fd, ret_message);
 }
 
-/* Fetches into a new file. O_EXCL: the directory is new and used by this process only, so an existing file is an
+/* Fetches into a new file. O_EXCL: the directory is new and only this process uses it, so an existing file is an
  * error. */
 static int fetch_file(struct nm_fetch *f, const struct nm_resource *res, const struct nm_uri *uri,
                       const struct nm_fetch_to *to, int *ret_fd, char **ret_message)

@@ -26,14 +26,15 @@ struct nm_fetch_to {
     const char *name;
 };
 
-/* Outcome: the source is a directory. */
+/* Positive return value: the source is a directory. */
 #define NM_FETCH_E_DIRECTORY 1
 
 /*
- * Fetches a resource's bytes from any scheme, and verifies that the source is the one that was submitted. Returns them
- * in a descriptor that the caller owns, positioned at the first byte. *ret_is_ours: the bytes are in the new file `to`;
- * otherwise they are in the source itself, and `to` doesn't exist. NM_FETCH_E_DIRECTORY: the source is a directory, and
- * `to` doesn't exist; *ret_fd is set only for a directory of this host. Otherwise -errno, and the end of a sentence.
+ * Fetches a resource's bytes from any scheme, and verifies that the source is unchanged since the job was submitted.
+ * Returns a descriptor, positioned at the first byte, that the caller owns. *ret_is_ours: the bytes are in the new file
+ * `to`. Otherwise the bytes are in the source itself, and `to` doesn't exist. NM_FETCH_E_DIRECTORY: the source is a
+ * directory, and `to` doesn't exist; *ret_fd is set only for a directory of this host. On failure returns -errno, and
+ * the end of a sentence.
  */
 int nm_fetch(struct nm_fetch *f, const struct nm_resource *res, const struct nm_uri *uri, const struct nm_fetch_to *to,
              int *ret_fd, bool *ret_is_ours, char **ret_message);
@@ -48,28 +49,28 @@ int nm_fetch_tree(struct nm_fetch *f, const struct nm_resource *res, const struc
 /* Opens a file or directory of this host. The caller owns *ret_fd. */
 int nm_fetch_local(const struct nm_resource *res, const struct nm_uri *uri, int *ret_fd, char **ret_message);
 
-/* Fetch the whole resource into the empty file fd. The caller makes another attempt if the failure is temporary
+/* Fetch the whole resource into the empty file fd. The caller tries again if the failure is temporary
  * (nm_http_may_pass). */
 int nm_fetch_http(struct nm_fetch *f, const struct nm_resource *res, int fd, char **ret_message);
 int nm_fetch_hdfs(struct nm_fetch *f, const struct nm_resource *res, const struct nm_uri *uri, int fd,
                   char **ret_message);
 
-/* Runs the command configured for the URI's scheme to make the file. The caller owns *ret_fd. */
+/* Runs the command that is configured for the URI's scheme, which creates the file. The caller owns *ret_fd. */
 int nm_fetch_command(struct nm_fetch *f, const struct nm_resource *res, const struct nm_uri *uri,
                      const struct nm_fetch_to *to, int *ret_fd, char **ret_message);
 
-/* Returns -ESTALE unless the source has the timestamp that was submitted. */
+/* Returns -ESTALE unless the source has the timestamp that was submitted with the job. */
 int nm_fetch_check_time(const struct nm_resource *res, uint64_t modified_msec, char **ret_message);
 
-/* Repeats the attempt until it succeeds, fails permanently, or the attempts or the time are used up. Returns the last
- * attempt's result. */
+/* Repeats the attempt until it succeeds, fails permanently, or the maximum number of attempts or the deadline is
+ * reached. Returns the last attempt's result. */
 typedef int (*nm_fetch_attempt)(struct nm_fetch *f, void *what, char **ret_message);
 int nm_fetch_persist(struct nm_fetch *f, nm_fetch_attempt attempt, void *what, char **ret_message);
 
 /* Progress callback for struct nm_http_request; userdata is the struct nm_fetch. */
 void nm_fetch_progress(void *userdata, uint64_t bytes, uint64_t total_bytes);
 
-/* A directory as a resource, with what has been copied so far, for the limits. */
+/* A directory as a resource. Contains the amounts that have been copied, for the limits. */
 struct nm_fetch_tree {
     struct nm_fetch *fetch;
     bool is_public;
@@ -77,8 +78,8 @@ struct nm_fetch_tree {
     uint64_t bytes, entries;
 };
 
-/* Copy the directory into the empty directory to_fd, which no other process uses until then. fd: the source, open for
- * reading. */
+/* Copy the directory into the empty directory to_fd, which no other process uses before the copy is complete. fd: the
+ * source, open for reading. */
 int nm_fetch_local_tree(struct nm_fetch_tree *t, int fd, int to_fd, char **ret_message);
 int nm_fetch_hdfs_tree(struct nm_fetch_tree *t, const struct nm_uri *uri, int to_fd, char **ret_message);
 
@@ -86,7 +87,7 @@ int nm_fetch_hdfs_tree(struct nm_fetch_tree *t, const struct nm_uri *uri, int to
 
 #define NM_FETCH_DEPTH_MAX 64 /* the same limit as in archives */
 
-/* Counts one more entry, which has that mode at its source, and checks the limits. */
+/* Counts one more entry and checks the limits. mode: the entry's mode at its source. */
 int nm_fetch_tree_count(struct nm_fetch_tree *t, unsigned depth, bool is_directory, unsigned mode,
                         char **ret_message);
 /* Make a file or directory that only its owner can access. The caller owns *ret_fd. */
@@ -94,7 +95,7 @@ int nm_fetch_tree_make_file(int to_fd, const char *name, int *ret_fd, char **ret
 int nm_fetch_tree_make_dir(int to_fd, const char *name, int *ret_fd, char **ret_message);
 /* Sets the mode of localized files on a complete entry. */
 int nm_fetch_tree_finish(const struct nm_fetch_tree *t, int fd, bool is_directory, char **ret_message);
-/* Adds the entry's name to the message of a failure in it. Takes ownership of message; returns r. */
+/* Adds the entry's name to the message about a failure in this entry. Takes ownership of message; returns r. */
 int nm_fetch_tree_failed(struct nm_fetch_tree *t, const char *name, int r, char *message, char **ret_message);
 /* Reports progress; userdata is the struct nm_fetch_tree. */
 void nm_fetch_tree_progress(void *userdata, uint64_t bytes, uint64_t total_bytes);
@@ -112,7 +113,7 @@ struct nm_hdfs_question {
     void *userdata;
 };
 
-/* Asks each name node once, beginning with the one that answered last. The caller makes another attempt if the failure
- * is temporary (nm_http_may_pass). */
+/* Asks each name node once, beginning with the one that answered last. The caller tries again if the failure is
+ * temporary (nm_http_may_pass). */
 int nm_hdfs_ask(struct nm_fetch *f, const struct nm_uri *uri, const struct nm_hdfs_question *q,
                 struct nm_http_answer *ret, char **ret_message);

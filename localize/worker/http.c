@@ -12,13 +12,13 @@
 #include "util/error.h"
 #include "util/fileio.h"
 
-/* Limit for one address: when it is over, the next name node is asked. */
+/* Time limit for connecting to one address. After it the next name node is asked. */
 #define CONNECT_MSEC 20000L
 #define MAX_REDIRECTS 10L
 /* Limit on all headers: curl limits the length of a line, but not the number of lines. */
 #define MAX_HEADER_BYTES (64U << 10)
 #define MAX_TEXT_BYTES (64U << 10)
-#define LEAST_BYTES_PER_SEC 1024L /* mean over idle_usec; a slower server counts as failed */
+#define LEAST_BYTES_PER_SEC 1024L /* mean over idle_usec; a server that is slower counts as failed */
 
 struct nm_http {
     CURL *curl;
@@ -29,7 +29,7 @@ struct nm_http {
     uint64_t body_bytes;
     char *text;
     size_t text_size;
-    int error;           /* local error for which a callback has stopped curl */
+    int error;           /* local error because of which a callback has stopped curl */
     uint64_t most_bytes; /* the limit that was exceeded, for -EFBIG */
 };
 
@@ -45,21 +45,22 @@ struct nm_http *nm_http_free(struct nm_http *h)
     return NULL;
 }
 
-/* Stops curl from a callback, which must return less than it was given to do so, and keeps the reason. */
+/* Stops curl from a callback, and stores the reason. A callback stops curl by returning less than the number of bytes
+ * that it was given. */
 static size_t stop(struct nm_http *h, int error)
 {
     h->error = error;
     return 0;
 }
 
-/* Keeps the exceeded limit for the message, so that its reader knows which one to raise. */
+/* Stores the exceeded limit for the message, so that the reader knows which limit to raise. */
 static size_t too_much(struct nm_http *h, uint64_t most_bytes)
 {
     h->most_bytes = most_bytes;
     return stop(h, -EFBIG);
 }
 
-/* Keeps a body in memory, NUL-terminated: a status or a refusal. */
+/* Stores a body in memory, NUL-terminated: a status or a refusal. */
 static int keep_text(struct nm_http *h, const char *data, size_t size)
 {
     char *grown = realloc(h->text, h->text_size + size + 1);
@@ -73,8 +74,8 @@ static int keep_text(struct nm_http *h, const char *data, size_t size)
     return 0;
 }
 
-/* Takes the body. curl calls this for the last response of a chain of redirects only. The text of a refusal is never
- * written to the file. */
+/* Takes the body. curl calls this function only for the last response of a chain of redirects. The text of a refusal is
+ * never written to the file. */
 static size_t take_body(char *data, size_t unit, size_t n, void *userdata)
 {
     struct nm_http *h = userdata;
@@ -94,7 +95,8 @@ static size_t take_body(char *data, size_t unit, size_t n, void *userdata)
     return r < 0 ? stop(h, r) : size;
 }
 
-/* Counts header bytes, from zero for each response of a chain of redirects, which begins with a status line. */
+/* Counts header bytes. The count restarts for each response of a chain of redirects, which begins with a status
+ * line. */
 static size_t count_header(char *data, size_t unit, size_t n, void *userdata)
 {
     struct nm_http *h = userdata;
@@ -105,7 +107,7 @@ static size_t count_header(char *data, size_t unit, size_t n, void *userdata)
     return h->header_bytes > MAX_HEADER_BYTES ? too_much(h, MAX_HEADER_BYTES) : unit * n;
 }
 
-/* Reports progress of a body that goes to a file only, because an answer kept in memory is short. */
+/* Reports progress only for a body that goes to a file, because an answer that is kept in memory is short. */
 static int tell_progress(void *userdata, curl_off_t total, curl_off_t now, curl_off_t up_total, curl_off_t up_now)
 {
     const struct nm_http *h = userdata;
@@ -158,13 +160,13 @@ int nm_http_new(const char *agent, struct nm_http **ret)
     return 0;
 }
 
-/* Excludes a server's definite answers: asking again would only load the server. */
+/* Returns false for a server's definite answers, because asking again would only cause load on the server. */
 bool nm_http_may_pass(int r)
 {
     return r == -ECONNREFUSED || r == -EHOSTUNREACH || r == -ETIMEDOUT || r == -EIO;
 }
 
-/* Explains a failure. Local errors come first, because curl would only report that writing failed. */
+/* Explains a failure. Checks for local errors first, because curl would only report that writing failed. */
 static int failed(const struct nm_http *h, CURLcode code, char **ret_message)
 {
     if (h->error == -EFBIG)
@@ -181,7 +183,7 @@ static CURLcode set_store(struct nm_http *h, const char *ca_file)
     return code == CURLE_OK ? curl_easy_setopt(h->curl, CURLOPT_CAPATH, ca_file ? NULL : h->system_ca_dir) : code;
 }
 
-/* Sets up a request. The curl handle is reused, and with it the connections to a name node. */
+/* Sets up a request. Reuses the curl handle, and therefore the connections to a name node. */
 static int begin(struct nm_http *h, const struct nm_http_request *request)
 {
     uint64_t left_usec = nm_sub_u64(request->deadline_usec, nm_now_usec());

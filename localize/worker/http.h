@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * GET over HTTP and HTTPS, for a worker that may block. The server is untrusted: the server's responses are bounded in
- * size by kind (headers, answers kept in memory, files), in time, and by a minimum transfer rate. A few redirects are
- * followed; proxies and .netrc are not used.
+ * GET over HTTP and HTTPS, for a worker that may block. The server is untrusted. Its responses have limits on the size
+ * (of headers, of answers kept in memory, of files), on the time, and on the minimum transfer rate. A few redirects are
+ * followed; proxies and .netrc aren't used.
  */
 
 #include <stdbool.h>
@@ -42,8 +42,8 @@ struct nm_http *nm_http_free(struct nm_http *h);
 NM_DEFINE_CLEANUP(struct nm_http *, nm_http_free)
 
 /*
- * Returns 0 if there is an answer, of any status. Otherwise the end of a sentence in *ret_message (freed by the
- * caller), and
+ * Returns 0 if the server has answered, with any status. Otherwise returns the end of a sentence in *ret_message (freed
+ * by the caller), and
  *   -ECONNREFUSED, -EHOSTUNREACH, -ETIMEDOUT, -EIO  a failure of the server or the network (see nm_http_may_pass)
  *   -EFBIG  the answer is larger than most_bytes, or than the limit for headers or for other bodies
  *   -ELOOP  too many redirects

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See place.h. An entry is a letter for the type (d, f, l), a number, the path in the target, and a NUL, which can't
- * be in a name: "f 1234 python.tgz/bin/python". The number is a file's size, or a directory's ctime. While the ctime is
- * unchanged, no file was removed from the directory, so one look at the directory replaces looks at its files. A
- * cleaner can restore other times, but not the ctime. A directory's entry is followed by the entries of its own files,
- * and then by the next directory. The target's owner can write anything into the list; the reader has the owner's
- * rights only. */
+/* See place.h. An entry is a letter for the type (d, f, l), a number, the path in the target, and a NUL, which a name
+ * can't contain: "f 1234 python.tgz/bin/python". The number is the size of a file, or the ctime of a directory. If the
+ * ctime of a directory is unchanged, no file was removed from the directory, so one check of the directory replaces
+ * checks of its files. A program that cleans up temporary files can restore other times, but not the ctime. The entry
+ * of a directory is followed by the entries of the directory's own files, and then by the next directory. The target's
+ * owner can write anything into the list, but the process that reads the list has only the owner's rights. */
 
 #include "localize/worker/place.h"
 
@@ -19,7 +19,7 @@
 #include "util/fileio.h"
 #include "util/parse.h"
 
-#define LOOKS 64u /* number of looks between two looks at the clock; also the minimum */
+#define LOOKS 64u /* number of checks between two reads of the clock; also the minimum number of checks */
 #define CUT_USEC (10 * NM_USEC_PER_MSEC) /* time limit for the sizes of files in unchanged directories */
 #define BUFFER_BYTES (64U << 10)
 
@@ -66,15 +66,15 @@ static int put(struct list *l, const struct stat *st)
 
 static int list_dir(struct list *l, int fd);
 
-/* Lists an entry if it is a directory or not, as wants_dir demands. l->path is the entry's directory before and
- * afterwards. */
+/* Lists an entry if it is a directory and wants_dir is true, or if it isn't a directory and wants_dir is false. l->path
+ * is the directory of the entry before and after the call. */
 static int list_entry(struct list *l, int dir_fd, const char *name, bool wants_dir)
 {
     const size_t len = strlen(l->path), name_len = strlen(name);
     struct stat st;
     int r;
 
-    /* the path of this entry is too long to be opened later */
+    /* the path of this entry would be too long to be opened later */
     if (len + 1 + name_len + 1 > sizeof l->path)
         return 0;
     if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -105,7 +105,8 @@ static int list_some(struct list *l, DIR *d, bool wants_dirs)
     return r < 0 || l->is_full ? r : -errno;
 }
 
-/* Lists a directory. Takes ownership of fd. The directory's depth was bounded when the directory was made. */
+/* Lists a directory. Takes ownership of fd. The depth is limited, because it was limited when the directory was
+ * created. */
 static int list_dir(struct list *l, int fd)
 {
     _cleanup_closedir_ DIR *d = NULL;
@@ -119,8 +120,8 @@ static int list_dir(struct list *l, int fd)
     return r < 0 || l->is_full ? r : list_some(l, d, true);
 }
 
-/* Makes the list's file. The file's sticky bit makes systemd-tmpfiles keep the file: the list must outlive the files
- * that it lists. */
+/* Creates the list's file. The file's sticky bit makes systemd-tmpfiles preserve the file, because the list must
+ * outlive the files that it lists. */
 static int make_file(int dir_fd, FILE **ret)
 {
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
@@ -165,9 +166,9 @@ struct look {
     int dir_fd;
     FILE *file;
     char *entry;  /* the buffer of getdelim() */
-    char *parent; /* directory of the last entry; NULL: no entry was read yet */
+    char *parent; /* directory of the last entry; NULL: no entry has been read yet */
     int parent_fd;
-    bool parent_is_same, spares_same; /* the parent is unchanged; skip files in unchanged directories */
+    bool parent_is_same, spares_same; /* the parent is unchanged; files in unchanged directories are skipped */
     size_t room;
     uint64_t n, deadline_usec;
 };
@@ -183,8 +184,8 @@ static int broken(const char *path, const char *what, char **ret_message)
     return NM_LISTING_E_BROKEN;
 }
 
-/* Opens an entry's directory, and keeps it open for the next entry, which is usually in the same directory. This halves
- * the time of a check. */
+/* Opens an entry's directory. Keeps the directory open for the next entry, which is usually in the same directory. This
+ * halves the time of a check. */
 static int open_parent(struct look *l, const char *parent)
 {
     if (l->parent && nm_streq(l->parent, parent))
@@ -232,7 +233,7 @@ static int look_at_file(struct look *l, char *path, uint64_t size, char **ret_me
     return S_ISREG(st.st_mode) && (uint64_t)st.st_size < size ? broken(path, "was truncated", ret_message) : 0;
 }
 
-/* Checks one entry. An entry that can't be parsed is skipped. */
+/* Checks one entry. Skips an entry that can't be parsed. */
 static int look_at_entry(struct look *l, char **ret_message)
 {
     const char *number_text = l->entry + 2;
@@ -250,7 +251,7 @@ static int look_at_entry(struct look *l, char **ret_message)
 
 enum { LOOK_E_LATE = 100 };
 
-/* Checks entries up to the end of the list, or up to the first entry that begins behind `end`. */
+/* Checks entries up to the end of the list, or up to the first entry that begins after `end`. */
 static int look_until(struct look *l, off_t end, char **ret_message)
 {
     for (off_t at = ftello(l->file); at < end;) {
@@ -269,8 +270,8 @@ static int look_until(struct look *l, off_t end, char **ret_message)
     return 0;
 }
 
-/* Checks the list from an arbitrary place to its end, then from its beginning to that place. So different checks cover
- * different parts if time is short. */
+/* Checks the list from an arbitrary position to its end, and then from its beginning to this position. If the time is
+ * too short for the whole list, different checks therefore cover different parts. */
 static int look_around(struct look *l, off_t size, char **ret_message)
 {
     off_t begin = size > 0 ? (off_t)(nm_now_usec() % (uint64_t)size) : 0;
@@ -309,7 +310,7 @@ static int open_list(int dir_fd, FILE **ret, off_t *ret_size)
     return 0;
 }
 
-/* Checks a target. A missing list counts as broken: a cleaner that has removed the list may have removed more files. */
+/* Checks a target. A missing list counts as broken: a program that has removed the list may have removed more files. */
 int nm_listing_check(const char *target, uint64_t deadline_usec, char **ret_message)
 {
     _cleanup_close_ int dir_fd = RET_NERRNO(open(target, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));

@@ -10,7 +10,7 @@
 #include "localize/worker/worker.h"
 #include "util/macros.h"
 
-/* Prints why the file can't be used on standard output. The exit status tells whether the check was made. */
+/* Prints on standard output why the file can't be used. The exit status shows whether the check was possible. */
 static int check_ca(const char *file)
 {
     _cleanup_free_ char *message = NULL;

@@ -13,11 +13,11 @@
 #include "util/error.h"
 #include "util/fileio.h"
 
-/* The temporary name of an archive, and of a command's result, because Hadoop's shell reads its target as a URI, which
- * can't contain every name. An archive can't have this name, because it lacks the ending of an archive. */
+/* The temporary name of an archive, and of a command's result. Hadoop's shell reads its target as a URI, which can't
+ * contain every name. The name of an archive can't be the same, because it has the ending of an archive. */
 #define FETCHED_FILE ".fetched"
 
-/* A target that is being made. */
+/* A target that is being created. */
 struct place {
     struct nm_fetch *fetch;
     const struct nm_resource *res;
@@ -68,7 +68,8 @@ static int open_parent(struct place *p)
     return r < 0 ? r : 0;
 }
 
-/* Makes the temporary directory. An existing target is whole and may be in use, so the target is left untouched. */
+/* Creates the temporary directory. Doesn't change an existing target, because the target is complete and may be in
+ * use. */
 static int make_tmp(struct place *p)
 {
     int r = open_parent(p);
@@ -77,7 +78,7 @@ static int make_tmp(struct place *p)
         return r;
     if (faccessat(p->parent_fd, p->base, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
         return -EEXIST;
-    /* left by an earlier worker that was killed */
+    /* an earlier worker that was killed may have left the directory */
     r = nm_remove_tree_at(p->parent_fd, p->tmp);
     if (r < 0)
         return r;
@@ -90,7 +91,7 @@ static int make_tmp(struct place *p)
     return p->tmp_fd;
 }
 
-/* Moves the file to name in dir_fd, if it is in our temporary directory. */
+/* Moves the file to `name` in dir_fd, if the file is in the temporary directory of this fetch. */
 static int move_file(struct place *p, const char *ours, int dir_fd, const char *name, char **ret_message)
 {
     struct stat st;
@@ -104,7 +105,7 @@ static int move_file(struct place *p, const char *ours, int dir_fd, const char *
     return 0;
 }
 
-/* Copies a source file to name in dir_fd. */
+/* Copies a source file to `name` in dir_fd. */
 static int copy_file(struct place *p, int fd, int dir_fd, const char *name, char **ret_message)
 {
     const uint64_t most_bytes = p->fetch->work->limits.fetch_bytes;
@@ -130,7 +131,7 @@ static int keep_file(struct place *p, int fd, const char *ours, int dir_fd, cons
     return ours ? move_file(p, ours, dir_fd, name, ret_message) : copy_file(p, fd, dir_fd, name, ret_message);
 }
 
-/* Reports progress without a total: the size that an archive states can't be trusted. */
+/* Reports progress without a total, because the size that an archive declares can't be trusted. */
 static void tell_unpacking(void *userdata, uint64_t bytes)
 {
     struct nm_report *report = userdata;
@@ -169,8 +170,8 @@ static int unpack(struct place *p, int fd, int dir_fd, struct nm_pattern *patter
     return 0;
 }
 
-/* Makes a directory with the archive's name and unpacks the archive into it. For a jar of type PATTERN it also keeps
- * the jar in that directory, because class paths of MapReduce name it there. */
+/* Creates a directory with the archive's name and unpacks the archive into it. A jar of type PATTERN is itself also
+ * stored in that directory, because MapReduce's class paths contain the jar at this place. */
 static int place_archive(struct place *p, int fd, const char *ours, struct nm_pattern *pattern, bool keeps_archive,
                          char **ret_message)
 {
@@ -190,7 +191,7 @@ static int place_archive(struct place *p, int fd, const char *ours, struct nm_pa
     return ours && unlinkat(p->tmp_fd, ours, 0) < 0 ? cannot_write(p, -errno, ret_message) : 0;
 }
 
-/* Fetches the bytes, and completes an error message with the resource's URI. */
+/* Fetches the bytes. Completes an error message with the resource's URI. */
 static int fetch(struct place *p, const char *file, int *ret_fd, bool *ret_is_ours, char **ret_message)
 {
     const struct nm_fetch_to to = {.dir_fd = p->tmp_fd, .dir_path = p->tmp_path, .name = file};
@@ -221,8 +222,8 @@ static int place_directory(struct place *p, int fd, char **ret_message)
     return 0;
 }
 
-/* Fills the temporary directory. The name tells whether a resource is an archive. All other resources, of any type, are
- * files or directories. */
+/* Fills the temporary directory. Whether a resource is an archive is determined by its name. All other resources, of
+ * any type, are files or directories. */
 static int fill(struct place *p, char **ret_message)
 {
     const enum nm_archive_kind kind =
@@ -251,12 +252,12 @@ static int fill(struct place *p, char **ret_message)
                                                    ret_message);
 }
 
-/* Makes the list. The list's bytes don't count as the resource's bytes, as the bytes of directories don't. */
+/* Creates the list. The bytes of the list, like the bytes of directories, don't count as bytes of the resource. */
 static int make_listing(struct place *p)
 {
     const struct nm_work_limits *l = &p->fetch->work->limits;
     const struct nm_listing_params params = {
-        .most_bytes = NM_MAX(l->fetch_bytes, l->unpacked_bytes), /* limit on any file (worker.c) */
+        .most_bytes = NM_MAX(l->fetch_bytes, l->unpacked_bytes), /* the limit on any file (worker.c) */
         .progress = tell_listing,
         .userdata = p,
     };
@@ -264,9 +265,9 @@ static int make_listing(struct place *p)
     return nm_listing_make(p->tmp_fd, p->uri.name, &params);
 }
 
-/* Renames without replacing. NFS, gluster and older ZFS fail with EINVAL for RENAME_NOREPLACE, and a seccomp filter may
- * refuse renameat2(). Then a check before rename() is enough: only one worker makes a target, and rename() would
- * replace only an empty directory. */
+/* Renames without replacing an existing target. NFS, gluster and older ZFS fail with EINVAL for RENAME_NOREPLACE, and a
+ * seccomp filter may refuse renameat2(). In these cases a check before rename() is enough: only one worker creates a
+ * target, and rename() would replace only an empty directory. */
 static int rename_to_target(const struct place *p)
 {
     int r = RET_NERRNO(renameat2(p->parent_fd, p->tmp, p->parent_fd, p->base, RENAME_NOREPLACE));
@@ -278,7 +279,7 @@ static int rename_to_target(const struct place *p)
     return RET_NERRNO(renameat(p->parent_fd, p->tmp, p->parent_fd, p->base));
 }
 
-/* Makes the target. The rename comes last, so until then no file has a name that another process looks for. */
+/* Creates the target. The rename is the last step, so until then no file has a name that another process uses. */
 int nm_place(struct nm_fetch *f, const struct nm_resource *res, uint64_t *ret_bytes, bool *ret_is_listed,
              char **ret_message)
 {
@@ -305,7 +306,7 @@ int nm_place(struct nm_fetch *f, const struct nm_resource *res, uint64_t *ret_by
     r = rename_to_target(&p);
     if (r < 0)
         return cannot_write(&p, r, ret_message);
-    p.tmp_fd = nm_close(p.tmp_fd); /* so that place_done() doesn't remove the target */
+    p.tmp_fd = nm_close(p.tmp_fd); /* tells place_done() not to remove the target */
     *ret_bytes = p.bytes;
     *ret_is_listed = listed == NM_LISTING_E_MADE;
     return 0;

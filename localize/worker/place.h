@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * A resource's target: the directory TARGET, which contains the resource under its own name, as a file or
- * unpacked. The directory is made as TARGET_tmp and renamed, so an existing TARGET is always whole. The target isn't
- * synced, so its contents can't be relied on after a crash of the host.
+ * A resource's target: the directory TARGET, which contains the resource under its own name, as a file or unpacked. The
+ * directory is created as TARGET_tmp and then renamed, so an existing TARGET is always complete. The target isn't
+ * synced, so it may be incomplete after a crash of the host.
  */
 
 #include <stdbool.h>
@@ -16,29 +16,29 @@ struct nm_fetch;
 struct nm_report;
 struct nm_resource;
 
-/* Makes the target. *ret_bytes is the resource's size on the disk. *ret_is_listed: the resource is a directory, and a
- * list of its contents stands beside it. On failure a whole sentence is in *ret_message (freed by the caller), and no
+/* Creates the target. *ret_bytes is the resource's size on the disk. *ret_is_listed: the resource is a directory, and a
+ * list of its contents exists beside it. On failure *ret_message is a whole sentence (freed by the caller), and no
  * files are left. */
 int nm_place(struct nm_fetch *f, const struct nm_resource *res, uint64_t *ret_bytes, bool *ret_is_listed,
              char **ret_message);
 
-/* Removes a target and the remains of an unfinished nm_place(), and reports its progress. Succeeds if neither
- * exists. */
+/* Removes a target and the files of an unfinished nm_place(), and reports the progress of the removal. Succeeds if
+ * neither exists. */
 int nm_unplace(const char *target, struct nm_report *report, char **ret_message);
 
 /* ---- listing.c ------------------------------------------------------------------------------- */
 
 /*
- * Lists of the contents of unpacked archives and copied directories. A list stands beside its resource, in the same
- * target. With the list, a later check notices that files were removed or truncated: a cleaner of temporary files
- * removes files that were not read for some days, and leaves the rest. Added files don't count, because a user's
- * containers may write into the user's resources (Python writes __pycache__).
+ * Lists of the contents of unpacked archives and copied directories. A list is beside its resource, in the same target.
+ * With the list, a later check detects that files were removed or truncated: a program that cleans up temporary files
+ * removes files that were not read for some days, and preserves the other files. Added files don't count, because a
+ * user's containers may write into the user's resources (Python writes __pycache__).
  */
 
 #define NM_LISTING_NAME ".nmd-list"
-/* Limit on the size of a list, enough for half a million usual names. Entries beyond it are not checked. */
+/* Limit on the size of a list, enough for half a million usual names. Entries beyond this limit aren't checked. */
 #define NM_LISTING_MAX_BYTES (64U << 20)
-/* Limit on the duration of a check, whatever the size of the resource, because a container waits for it. */
+/* Time limit for a check, whatever the size of the resource is, because a container waits for the check. */
 #define NM_LISTING_CHECK_USEC (50 * NM_USEC_PER_MSEC)
 
 enum {
@@ -52,12 +52,12 @@ struct nm_listing_params {
     void *userdata;
 };
 
-/* Writes a list of the contents of the directory `name` of dir_fd. Returns 0, without a list, if `name` is not a
- * directory. */
+/* Writes a list of the contents of the directory `name` in dir_fd. If `name` isn't a directory, returns 0 and writes no
+ * list. */
 int nm_listing_make(int dir_fd, const char *name, const struct nm_listing_params *p);
 
-/* Checks whether all files of the target's list exist, and have their former sizes. The check first looks at all
- * directories and at the contents of changed directories, then, for some milliseconds, at the sizes of the remaining
+/* Checks whether all files of the target's list exist and have their former sizes. The check first covers all
+ * directories and the contents of changed directories. For some milliseconds it then covers the sizes of the remaining
  * files. If the time until the deadline (by nm_now_usec()) is too short for all files, each check begins at another
- * place. *ret_message (freed by the caller) names the missing file. -errno: the target can't be looked at. */
+ * position. *ret_message (freed by the caller) names the missing file. -errno: the target can't be checked. */
 int nm_listing_check(const char *target, uint64_t deadline_usec, char **ret_message);

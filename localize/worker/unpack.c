@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See unpack.h. libarchive reads the archive; this code makes the files, name by name beneath one descriptor. */
+/* See unpack.h. libarchive reads the archive. This code creates the files, with paths relative to one directory
+ * descriptor. */
 
 #include "localize/worker/unpack.h"
 
@@ -16,12 +17,13 @@
 #include "util/fileio.h"
 
 #define READ_BYTES (64U << 10)
-/* Output up to this size doesn't count for the ratio: a small archive may legitimately contain a megabyte of zeros. */
+/* Output up to this size doesn't count for the ratio, because a small archive may legitimately contain a megabyte of
+ * zeros. */
 #define FREE_OF_RATIO_BYTES (64 * NM_MIB)
-#define MOST_LINKS 40 /* links on one path, as in the kernel */
+#define MOST_LINKS 40 /* maximum number of links on one path, as in the kernel */
 
-/* State of an unpacking. The struct contains the buffer, because libarchive keeps a pointer to the buffer between two
- * reads. */
+/* State of an unpacking. The struct contains the read buffer, because libarchive keeps a pointer to the buffer between
+ * two reads. */
 struct unpack {
     const struct nm_unpack_params *params;
     struct archive *archive;
@@ -39,8 +41,8 @@ static void unpack_free(struct unpack **u)
     free(*u);
 }
 
-/* Returns whether a name has this ending. A name that is only the ending doesn't count, because the directory would
- * have an empty name. */
+/* Returns whether a name has this ending. A name that consists only of the ending doesn't count, because the name of
+ * the directory would be empty. */
 static bool ends_with(const char *name, const char *ending)
 {
     size_t len = strlen(name), n = strlen(ending);
@@ -70,8 +72,8 @@ mode_t nm_localized_dir_mode(bool is_public)
     return is_public ? 0755 : 0700;
 }
 
-/* Passes the next piece of the file to libarchive. Limits and progress are also checked here, because libarchive may
- * read much in one call. */
+/* Passes the next piece of the file to libarchive. Also checks limits and reports progress, because libarchive may read
+ * much in one call. */
 static ssize_t read_source(struct archive *a, void *userdata, const void **ret)
 {
     struct unpack *u = userdata;
@@ -92,7 +94,8 @@ static ssize_t read_source(struct archive *a, void *userdata, const void **ret)
     return n;
 }
 
-/* Seeks for libarchive. A zip's authoritative list of entries is at its end; data between entries is arbitrary. */
+/* Seeks for libarchive. The authoritative list of a zip's entries is at the end of the zip; data between entries is
+ * arbitrary. */
 static la_int64_t seek_source(struct archive *a, void *userdata, la_int64_t offset, int whence)
 {
     struct unpack *u = userdata;
@@ -102,21 +105,22 @@ static la_int64_t seek_source(struct archive *a, void *userdata, la_int64_t offs
     return at < 0 ? ARCHIVE_FATAL : at;
 }
 
-/* Skips for libarchive. If this returns 0, libarchive reads on and notices the end itself, which detects a truncated
- * archive. */
+/* Skips for libarchive. If this function returns 0, libarchive reads on and finds the end itself, which detects a
+ * truncated archive. */
 static la_int64_t skip_source(struct archive *a, void *userdata, la_int64_t request)
 {
     struct unpack *u = userdata;
     off_t at = lseek(u->source_fd, 0, SEEK_CUR);
 
     (void)a;
-    /* a skip beyond the end is not possible */
+    /* a skip beyond the end isn't possible */
     if (at < 0 || request > (la_int64_t)u->source_bytes - at)
         return 0;
     return lseek(u->source_fd, request, SEEK_CUR) < 0 ? ARCHIVE_FATAL : request;
 }
 
-/* Reports a failure of libarchive. libarchive's messages are for people; only two of its codes matter here. */
+/* Reports a failure of libarchive. libarchive's messages are for people. Only two of its error codes are distinguished
+ * here. */
 static int archive_failed(struct unpack *u, const char *doing)
 {
     const char *reason = archive_error_string(u->archive);
@@ -128,13 +132,13 @@ static int archive_failed(struct unpack *u, const char *doing)
                    doing, reason ? reason : "unknown error");
 }
 
-/* Refuses an entry by name, so that the archive's author can find it. */
+/* Refuses an entry. The message contains the entry's name, so that the archive's author can find it. */
 static int entry_failed(struct unpack *u, int r, const char *path, const char *reason)
 {
     return nm_fail(u->message, r, "the archive is refused: %s: %s", *path ? path : "an entry", reason);
 }
 
-/* Opens the archive. Only the formats and filters of the supported endings are enabled, because each further one is
+/* Opens the archive. Enables only the formats and filters of the supported endings, because each further format means
  * more code that reads untrusted data. */
 static int open_archive(struct unpack *u)
 {
@@ -156,13 +160,13 @@ static int open_archive(struct unpack *u)
                        "this host's libarchive lacks support for at least one of zip, tar, gzip and xz");
     if (archive_read_open1(a) != ARCHIVE_OK)
         return archive_failed(u, "can't open it");
-    /* one filter, plus the file itself: nested gzip only serves to circumvent the ratio */
+    /* one filter, plus the file itself: nested gzip would only serve to circumvent the limit on the ratio */
     if (archive_filter_count(a) > 2)
         return nm_fail(u->message, -EBADMSG, "the archive is refused: it is compressed more than once");
     return 0;
 }
 
-/* Counts an entry or an implied directory: each is an inode, and a single name may imply 64 directories. */
+/* Counts an entry or an implied directory. Each needs an inode, and a single name may imply 64 directories. */
 static int count_entry(struct unpack *u, const char *path)
 {
     if (++u->entries > u->params->most_entries)
@@ -170,7 +174,7 @@ static int count_entry(struct unpack *u, const char *path)
     return 0;
 }
 
-/* Checks that so many more bytes are within the limit. */
+/* Checks that this number of further bytes is within the limit. */
 static int check_room(struct unpack *u, uint64_t bytes, const char *path)
 {
     if (nm_add_u64(u->bytes, bytes) <= u->most_bytes)
@@ -181,9 +185,9 @@ static int check_room(struct unpack *u, uint64_t bytes, const char *path)
                             : "the unpacked files are larger than allowed");
 }
 
-/* Follows a part that is not a directory. *path is the rest behind the part. If the part is a symlink that leads
- * further down, its target is put before the rest: tar writes through such links, too. -ENOTDIR: the part isn't a
- * symlink either. */
+/* Follows a part that isn't a directory. *path is the rest of the path after the part. If the part is a symlink that
+ * leads further down, inserts its target before the rest, because tar also writes through such links. -ENOTDIR: the
+ * part isn't a symlink either. */
 static int follow_link(int fd, const char *part, char path[static PATH_MAX], char **rest, unsigned *links)
 {
     char target[PATH_MAX], whole[PATH_MAX];
@@ -208,7 +212,8 @@ static int part_failed(struct unpack *u, int r, const char *part)
                                       : strerror(-r));
 }
 
-/* Opens a directory, and makes the directory if it is missing. -ENOTDIR: another file has this name. */
+/* Opens a directory, and creates the directory if it is missing. -ENOTDIR: a file that isn't a directory has this
+ * name. */
 static int open_part(struct unpack *u, int fd, const char *part)
 {
     int next = RET_NERRNO(openat(fd, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -224,7 +229,7 @@ static int open_part(struct unpack *u, int fd, const char *part)
     return RET_NERRNO(openat(fd, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-/* Opens a directory beneath the root part by part, and makes missing ones. path is overwritten. */
+/* Opens a directory below the root part by part, and creates missing directories. Overwrites path. */
 static int open_parents(struct unpack *u, char path[static PATH_MAX])
 {
     _cleanup_close_ int fd = RET_NERRNO(openat(u->root_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -235,7 +240,7 @@ static int open_parents(struct unpack *u, char path[static PATH_MAX])
         int next;
 
         if (!*part || nm_streq(part, "."))
-            continue; /* a link's target may have such parts */
+            continue; /* the target of a link may contain such parts */
         next = open_part(u, fd, part);
         if (next == -ENOTDIR)
             next = follow_link(fd, part, path, &rest, &links);
@@ -249,7 +254,7 @@ static int open_parents(struct unpack *u, char path[static PATH_MAX])
     return fd < 0 ? fd : STEAL_FD(fd);
 }
 
-/* Opens the directory of the path's last part (closed by the caller), and returns that part. */
+/* Opens the directory that contains the path's last part (the caller closes it), and returns this last part. */
 static int open_parent(struct unpack *u, const char *path, char copy[static PATH_MAX], const char **ret_name)
 {
     char *slash;
@@ -258,11 +263,11 @@ static int open_parent(struct unpack *u, const char *path, char copy[static PATH
     slash = strrchr(copy, '/');
     if (slash)
         *slash = '\0';
-    *ret_name = slash ? path + (slash - copy) + 1 : path; /* the copy is overwritten */
+    *ret_name = slash ? path + (slash - copy) + 1 : path; /* points into path, because the copy is overwritten */
     return open_parents(u, slash ? copy : copy + strlen(copy));
 }
 
-/* Makes a directory. An existing one is accepted, because archives name directories repeatedly. */
+/* Creates a directory. Accepts an existing directory, because archives contain directories repeatedly. */
 static int make_dir(struct unpack *u, const char *path)
 {
     char copy[PATH_MAX];
@@ -276,8 +281,8 @@ static int make_dir(struct unpack *u, const char *path)
     return 0;
 }
 
-/* Writes data by offset: an archive may have its blocks in any order, with holes between them. Holes count as written,
- * because readers of the file read them. */
+/* Writes data by offset, because an archive may have its blocks in any order, with holes between them. Holes count as
+ * written bytes, because readers of the file read them. */
 static int write_data(struct unpack *u, const char *path, int fd, uint64_t *ret_size)
 {
     uint64_t end = 0;
@@ -307,8 +312,8 @@ static int write_data(struct unpack *u, const char *path, int fd, uint64_t *ret_
     return 0;
 }
 
-/* Makes a file with mode 0600 until it is complete. The archive's mode, owner and times are ignored, since they belong
- * to another system. */
+/* Creates a file. Its mode is 0600 until it is complete. The archive's mode, owner and times are ignored, because they
+ * belong to another system. */
 static int make_file(struct unpack *u, struct archive_entry *e, const char *path, int parent_fd, const char *name)
 {
     _cleanup_close_ int fd = openat(parent_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -331,8 +336,8 @@ static int make_file(struct unpack *u, struct archive_entry *e, const char *path
                : 0;
 }
 
-/* Makes a symlink with any target: other processes follow it with their own rights, and this process doesn't follow the
- * symlink. */
+/* Creates a symlink with any target. Other processes follow the symlink with their own rights, and this process doesn't
+ * follow it. */
 static int make_symlink(struct unpack *u, struct archive_entry *e, const char *path, int parent_fd, const char *name)
 {
     const char *target = archive_entry_symlink(e);
@@ -342,7 +347,8 @@ static int make_symlink(struct unpack *u, struct archive_entry *e, const char *p
     return symlinkat(target, parent_fd, name) < 0 ? entry_failed(u, -errno, path, strerror(errno)) : 0;
 }
 
-/* Returns whether hard links aren't supported, or the file has as many as the file system allows. */
+/* Returns whether hard links aren't supported, or whether the file has the maximum number of links of the file
+ * system. */
 static bool is_without_links(int error)
 {
     return error == EMLINK || error == EXDEV || nm_error_is_not_supported(error);
@@ -356,7 +362,7 @@ static void copy_progress(void *userdata, uint64_t bytes, uint64_t total_bytes)
     u->params->progress(u->params->userdata, u->bytes + bytes);
 }
 
-/* Copies a file that can't be linked. The copy's bytes count as output. */
+/* Copies a file to which no hard link can be made. The bytes of the copy count as output. */
 static int copy_file(struct unpack *u, int from_fd, const char *from, int to_fd, const char *path)
 {
     _cleanup_close_ int fd = openat(from_fd, from, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -401,7 +407,7 @@ static int copy_link(struct unpack *u, int from_fd, const char *from, bool is_fi
     return fd < 0 ? entry_failed(u, -errno, path, strerror(errno)) : copy_file(u, from_fd, from, fd, path);
 }
 
-/* Makes another name for a file or symlink that was unpacked before. */
+/* Makes another name for a file or symlink that was unpacked earlier. */
 static int make_hard_link(struct unpack *u, const char *link, const char *path, int parent_fd, const char *name)
 {
     _cleanup_close_ int from_fd = -EBADF;
@@ -424,8 +430,8 @@ static int make_hard_link(struct unpack *u, const char *link, const char *path, 
     return copy_link(u, from_fd, from_name, S_ISREG(st.st_mode), parent_fd, name, path);
 }
 
-/* Makes an entry. The parent directory is opened again for each entry, because an earlier entry may have replaced the
- * directory, and a descriptor from before would not show this. */
+/* Creates an entry. The parent directory is opened again for each entry, because an earlier entry may have replaced the
+ * directory, and an older descriptor would not show this. */
 static int make_in_parent(struct unpack *u, struct archive_entry *e, const char *path)
 {
     _cleanup_close_ int parent_fd = -EBADF;
@@ -435,7 +441,7 @@ static int make_in_parent(struct unpack *u, struct archive_entry *e, const char 
     parent_fd = open_parent(u, path, copy, &name);
     if (parent_fd < 0)
         return parent_fd;
-    /* a later entry replaces an earlier entry of the same name, as with tar */
+    /* as with tar, a later entry replaces an earlier entry of the same name */
     if (unlinkat(parent_fd, name, 0) < 0 && errno != ENOENT)
         return entry_failed(u, -errno, path, "a directory with the same name exists");
     if (link)
@@ -453,8 +459,8 @@ static int pattern_failed(struct unpack *u, int r, const char *path)
                                         : strerror(-r));
 }
 
-/* Makes an entry if the pattern matches. The pattern applies to the archive's unchanged name, which the pattern's
- * author saw. */
+/* Creates an entry if the pattern matches. The pattern is applied to the unchanged name in the archive, because the
+ * pattern's author saw this name. */
 static int make_entry(struct unpack *u, struct archive_entry *e)
 {
     const char *name = archive_entry_pathname(e);
@@ -475,7 +481,7 @@ static int make_entry(struct unpack *u, struct archive_entry *e)
     if (r < 0)
         return r;
     if (u->params->pattern) {
-        /* a directory is made with its files */
+        /* a directory is created with its files */
         r = archive_entry_filetype(e) == AE_IFDIR ? 0 : nm_pattern_match(u->params->pattern, name);
         if (r <= 0)
             return r < 0 ? pattern_failed(u, r, path) : 0;
@@ -494,8 +500,8 @@ static int make_entry(struct unpack *u, struct archive_entry *e)
     }
 }
 
-/* Makes all entries. Warnings of libarchive (a name in another charset, a lost attribute) are ignored, since most such
- * archives are harmless. */
+/* Creates all entries. Ignores warnings of libarchive (a name in another character set, a lost attribute), because most
+ * such archives are harmless. */
 static int make_entries(struct unpack *u)
 {
     for (;;) {

@@ -3,10 +3,10 @@
 
 /*
  * Unpacks an untrusted archive into a directory. All files stay inside the directory (entry-name.h). Only directories,
- * files, hard links and symlinks are made; owners, modes and times of the archive are ignored. A symlink may lead
- * anywhere, as in stock Hadoop: a process that follows the symlink has only its own rights. Unpacking itself writes
- * through a symlink only if the symlink leads further down (lib64 -> lib). The output is bounded in bytes and entries,
- * and in proportion to the input.
+ * files, hard links and symlinks are created. Owners, modes and times of the archive are ignored. A symlink may have
+ * any target, as in stock Hadoop, because a process that follows the symlink has only its own rights. The unpacking
+ * itself writes through a symlink only if the symlink leads further down (lib64 -> lib). The output has limits on bytes
+ * and entries, and on the ratio to the input.
  */
 
 #include <stdbool.h>
@@ -36,21 +36,21 @@ struct nm_unpack_params {
 /* Returns the kind of an archive by its name, ignoring case, as Hadoop does. */
 enum nm_archive_kind nm_archive_kind(const char *name);
 
-/* Return the modes of localized files and directories, which are read-only because several containers may share
+/* Return the modes of localized files and directories. They are read-only, because several containers may share
  * them. */
 mode_t nm_localized_file_mode(bool is_public);
 mode_t nm_localized_dir_mode(bool is_public);
 
 /* Unpacks the file source_fd from its beginning into the empty directory dir_fd. *ret_bytes is the unpacked size. On
- * failure, with the end of a sentence, a part may have been unpacked. */
+ * failure *ret_message is the end of a sentence, and a part may have been unpacked. */
 int nm_unpack(int source_fd, int dir_fd, const struct nm_unpack_params *p, uint64_t *ret_bytes, char **ret_message);
 
 /* ---- copy.c ---------------------------------------------------------------------------------- */
 
 /*
- * Copies the whole file from_fd to the empty file to_fd. The files share blocks on the disk if the file system can do
- * that. *ret_bytes is the number of bytes copied. -EFBIG: there are more than most_bytes. -ETIMEDOUT: nm_now_usec()
- * reached the deadline. progress is called now and then.
+ * Copies the whole file from_fd to the empty file to_fd. If the file system supports it, the files share blocks on the
+ * disk. *ret_bytes is the number of bytes copied. -EFBIG: the file has more than most_bytes. -ETIMEDOUT: the deadline
+ * (by nm_now_usec()) has passed. progress is called from time to time.
  */
 int nm_copy_file(int from_fd, int to_fd, uint64_t most_bytes, uint64_t deadline_usec,
                  void (*progress)(void *userdata, uint64_t bytes, uint64_t total_bytes), void *userdata,

@@ -57,15 +57,15 @@ static int get_part(CURLU *url, CURLUPart part, unsigned flags, char **ret)
     if (code == CURLUE_OUT_OF_MEMORY)
         return -ENOMEM;
     if (code != CURLUE_OK)
-        return -EINVAL; /* such as an encoded control character */
+        return -EINVAL; /* for instance because of an encoded control character */
     if (!*value)
         return 0;
     *ret = strdup(value);
     return *ret ? 0 : -ENOMEM;
 }
 
-/* Returns the path of SCHEME:/PATH or SCHEME:///PATH. NULL: there is an authority. curl would read the path's first
- * name as an authority. */
+/* Returns the path of SCHEME:/PATH or SCHEME:///PATH. NULL: the URI has an authority. This function is needed because
+ * curl would interpret the first name of the path as an authority. */
 static const char *path_alone(const char *text, const struct nm_uri *uri)
 {
     const char *rest = text + strlen(uri->word) + 1;
@@ -128,7 +128,7 @@ static int normalize_host(struct nm_uri *uri)
     return 0;
 }
 
-/* Gets the name, which becomes a file name on this host. */
+/* Gets the name, which is used as a file name on this host. */
 static int get_name(const char *text, struct nm_uri *uri)
 {
     const char *slash = strrchr(uri->path ? uri->path : text, '/');

@@ -10,9 +10,9 @@
 
 enum nm_uri_scheme {
     NM_URI_FILE,
-    NM_URI_HTTP,    /* and https */
+    NM_URI_HTTP,    /* http and https */
     NM_URI_HDFS,    /* the authority is a name node's RPC address, or a name service */
-    NM_URI_WEBHDFS, /* and swebhdfs; the authority is a name node's HTTP address, or a name service */
+    NM_URI_WEBHDFS, /* webhdfs and swebhdfs; the authority is a name node's HTTP address, or a name service */
     NM_URI_OTHER,   /* only a configured command can fetch this scheme */
 };
 
@@ -20,8 +20,8 @@ struct nm_uri {
     enum nm_uri_scheme scheme;
     bool has_tls;   /* swebhdfs: TLS regardless of the cluster's policy */
     char *word;     /* the scheme itself, in lower case */
-    char *host;     /* NULL for FILE (this host) and OTHER, and for HDFS or WEBHDFS without a host, which means the
-                     * cluster's default file system. An IPv6 address is in "[...]" */
+    char *host;     /* NULL for FILE (this host) and OTHER. Also NULL for HDFS or WEBHDFS without a host, which means
+                       the cluster's default file system. An IPv6 address is in "[...]" */
     unsigned port;  /* 0 if the URI has no port */
     char *path;     /* decoded; NULL for OTHER */
     char *name;     /* name of the file: the last part of the path, decoded */

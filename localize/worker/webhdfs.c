@@ -13,7 +13,7 @@
 
 NM_DEFINE_CLEANUP(char *, curl_free)
 
-/* Encodes all but the slashes, so that no name can add a query. */
+/* Encodes all characters except slashes, so that no name can add a query. */
 static int print_path(FILE *out, const char *path, size_t len)
 {
     for (size_t i = 0; i < len;) {
@@ -88,7 +88,7 @@ static int parse_mode(const char *word, unsigned *ret)
     return 0;
 }
 
-/* Reads a status. Other members are ignored, because newer name nodes add some. */
+/* Reads a status. Ignores other members, because newer name nodes send additional ones. */
 static int read_status(json_t *json, struct nm_webhdfs_status *ret)
 {
     struct nm_webhdfs_status status = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The text of WebHDFS requests and answers. No I/O. */
+/* The text of WebHDFS requests and answers. The code does no I/O. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,23 +9,23 @@
 
 #include <jansson.h>
 
-/* Limit on the size of an answer; the answers to the requests here are shorter. */
+/* Limit on the size of an answer. The answers to the requests of this file are shorter. */
 #define NM_WEBHDFS_MAX_BYTES (64U << 10)
 
 struct nm_webhdfs_status {
     bool is_directory;
     uint64_t length_bytes;
     uint64_t modified_msec;
-    unsigned mode; /* the nine bits */
+    unsigned mode; /* the nine permission bits */
 };
 
 /* Returns the URL of a request, which the caller frees. base is like http://host:9870; the first path_len bytes of path
  * are the path of the request. */
 int nm_webhdfs_url(const char *base, const char *path, size_t path_len, const char *op, const char *user, char **ret);
 
-/* Corrects the location of a redirect. A name node encodes the user's name once too often in a redirect to a data node,
- * which then reads the user as "alice%40corp". 1: *ret is the corrected location, freed by the caller. 0: the location
- * is correct already. */
+/* Corrects the location of a redirect. In a redirect to a data node, a name node encodes the user's name once too
+ * often. The data node would then read the user as "alice%40corp". Returns 1: *ret is the corrected location, freed by
+ * the caller. Returns 0: the location is already correct. */
 int nm_webhdfs_mend_location(const char *location, const char *user, char **ret);
 
 /* Parses the answer to GETFILESTATUS. -EBADMSG: the text is not such an answer. */

@@ -9,7 +9,7 @@
 #include "util/error.h"
 #include "util/macros.h"
 
-/* Default limits. A day is more than any job waits for one resource; larger resources need configuration. */
+/* Default limits. No job waits longer than a day for one resource. Larger resources need a configured limit. */
 static const struct nm_work_limits default_limits = {
     .fetch_bytes = 64 * 1024 * NM_MIB,
     .unpacked_bytes = 128 * 1024 * NM_MIB,
@@ -20,7 +20,7 @@ static const struct nm_work_limits default_limits = {
     .attempts = 4,
 };
 
-/* Checks for a list of strings that is not empty: a command has a word, and a name service a name node. */
+/* Checks for a list of strings that isn't empty: a command needs a word, and a name service needs a name node. */
 static bool is_strings(json_t *list)
 {
     json_t *word;
@@ -34,8 +34,8 @@ static bool is_strings(json_t *list)
     return true;
 }
 
-/* Checks "name_nodes" or "commands", which have the same structure. Their strings are interpreted only where they are
- * used. */
+/* Checks "name_nodes" or "commands", which have the same structure. Their strings are interpreted only by the code that
+ * uses them. */
 static int check_lists(json_t *lists, const char *what, char **ret_message)
 {
     const char *key;
@@ -82,7 +82,7 @@ static int get_limit(json_t *limits, const char *key, uint64_t unit, uint64_t *v
 }
 
 /* Reads the limits, which the cluster's administrator configures in nmd. 100 attempts with their pauses take half an
- * hour; beyond that the time limit ends the fetch. */
+ * hour. For more attempts the time limit ends the fetch. */
 static int get_limits(json_t *limits, struct nm_work_limits *ret, char **ret_message)
 {
     struct nm_work_limits l = default_limits;
@@ -113,7 +113,7 @@ static int get_limits(json_t *limits, struct nm_work_limits *ret, char **ret_mes
     return 0;
 }
 
-/* Reads the type, spelled as in YARN's messages. */
+/* Reads the type, spelled as in YARN's protocol. */
 static int get_type(const char *word, enum nm_resource_type *ret)
 {
     static const char *const names[] = {
@@ -127,8 +127,8 @@ static int get_type(const char *word, enum nm_resource_type *ret)
     return -EBADMSG;
 }
 
-/* Checks that the path is absolute and has a last part. Targets are made with the user's own rights, so this is not a
- * security check: it finds errors of nmd's before files are made. */
+/* Checks that the path is absolute and has a last part. Targets are created with the user's own rights, so this isn't a
+ * security check. It finds errors of nmd before files are created. */
 static bool is_target(const char *path)
 {
     const char *base = strrchr(path, '/');
@@ -136,7 +136,7 @@ static bool is_target(const char *path)
     return *path == '/' && base[1] && !nm_streq(base, "/.") && !nm_streq(base, "/..") && strlen(path) < PATH_MAX;
 }
 
-/* Checks all targets before the first target is removed: invalid work is not done in part. */
+/* Checks all targets before the first target is removed, so that invalid work isn't executed partly. */
 static int check_targets(json_t *list, const char *what, char **ret_message)
 {
     json_t *path;
@@ -152,7 +152,7 @@ static int check_targets(json_t *list, const char *what, char **ret_message)
     return 0;
 }
 
-/* Reads a resource strictly: nmd and its worker have the same version, so an unknown key is an error, which must be
+/* Reads a resource strictly. nmd and its worker have the same version, so an unknown member is an error, which must be
  * reported before the first fetch. */
 static int get_resource(json_t *json, struct nm_resource *ret, char **ret_message)
 {
@@ -182,8 +182,8 @@ static int get_resource(json_t *json, struct nm_resource *ret, char **ret_messag
     return 0;
 }
 
-/* Reads the list of resources. Its length is limited in addition to the length of the text, because each resource needs
- * more memory than its few bytes of text. */
+/* Reads the list of resources. The number of resources is limited in addition to the length of the text, because each
+ * resource needs more memory than its few bytes of text. */
 static int get_resources(json_t *list, struct nm_work *work, char **ret_message)
 {
     json_t *one;
@@ -204,8 +204,8 @@ static int get_resources(json_t *list, struct nm_work *work, char **ret_message)
     return 0;
 }
 
-/* Parses the work. The strings belong to the JSON value, which is freed with the work, so thousands of resources need
- * no second copy. */
+/* Parses the work. The JSON value owns the strings and is freed with the work, so thousands of resources need no second
+ * copy. */
 int nm_work_parse(const char *text, size_t size, struct nm_work *ret, char **ret_message)
 {
     _cleanup_(nm_work_done) struct nm_work work = {0};

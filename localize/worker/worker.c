@@ -15,7 +15,7 @@
 #include "util/clock.h"
 #include "util/error.h"
 
-/* Reads to the end, so that truncated work is invalid instead of incomplete. */
+/* Reads to the end of the input, so that truncated work is detected as invalid. */
 static int read_all(int fd, char **ret, size_t *ret_size)
 {
     _cleanup_free_ char *text = malloc(NM_WORK_MAX_BYTES + 1);
@@ -54,8 +54,8 @@ static int read_work(int fd, struct nm_work *ret)
     return r;
 }
 
-/* Limits the damage of a bug in a library, which can use the user's rights only: core dumps are disabled, and file
- * sizes are limited to the largest resource. */
+/* Limits the damage that a bug in a library can do with the user's rights: disables core dumps, and limits file sizes
+ * to the largest allowed resource. */
 static void limit_self(const struct nm_work_limits *limits)
 {
     const uint64_t most_bytes = NM_MAX(limits->fetch_bytes, limits->unpacked_bytes);
@@ -64,7 +64,7 @@ static void limit_self(const struct nm_work_limits *limits)
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     (void)setrlimit(RLIMIT_FSIZE, &file);
     (void)setrlimit(RLIMIT_CORE, &core);
-    /* too long a file and a closed pipe must make a write fail, and not kill the worker */
+    /* a file that becomes too long and a closed pipe must make a write fail instead of killing the worker */
     (void)signal(SIGXFSZ, SIG_IGN);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)umask(022);
@@ -84,7 +84,7 @@ static bool do_resource(struct nm_fetch *f, const struct nm_resource *res)
     return r >= 0;
 }
 
-/* Does a removal. Removals come first, because they make room. */
+/* Executes a removal. Removals are executed before fetches, because they make room. */
 static bool do_removal(struct nm_report *report, const char *target)
 {
     _cleanup_free_ char *message = NULL;
@@ -103,14 +103,14 @@ static bool do_removals(struct nm_report *report, json_t *targets)
     json_t *target;
 
     report->list = "removal";
-    report->last_usec = nm_now_usec(); /* most removals end before a first report is due */
+    report->last_usec = nm_now_usec(); /* most removals end before their first report is due */
     json_array_foreach(targets, report->index, target)
         all = do_removal(report, json_string_value(target)) && all;
     return all;
 }
 
-/* Does the checks, which share one time limit because a container waits for all of them. A check leaves unused time to
- * the next checks. */
+/* Executes the checks, which share one time limit because a container waits for all of them. If a check needs less
+ * time, the remaining time can be used for the next checks. */
 static bool do_checks(struct nm_report *report, json_t *targets)
 {
     const uint64_t end_usec = nm_now_usec() + NM_LISTING_CHECK_USEC;
@@ -133,8 +133,8 @@ static bool do_checks(struct nm_report *report, json_t *targets)
     return all;
 }
 
-/* Fetches the resources. After a failure the function continues with the other resources, since other containers may
- * wait for these. */
+/* Fetches the resources. After a failure continues with the other resources, because other containers may be waiting
+ * for them. */
 static bool do_resources(struct nm_fetch *f)
 {
     bool all = true;
