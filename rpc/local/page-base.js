@@ -1,4 +1,4 @@
-/* What the page's parts share: requests to nmd alone, elements whose text is never markup, figures as people read them. */
+/* Functions that all parts of the page use: requests to nmd, creation of elements, and formatting of figures. */
 const $ = id => document.getElementById(id);
 
 async function get(path, options) {
@@ -10,7 +10,7 @@ async function get(path, options) {
 const json = async path => (await get(path)).json();
 const lines = async path => (await (await get(path)).text()).split("\n").filter(Boolean).map(JSON.parse);
 
-// A list comes in parts; the next one begins after the last one's number.
+// nmd sends a list in parts. The next part begins after the number of the last item.
 async function all(path) {
   const list = [];
   for (let after = 0; ; after = list[list.length - 1].number) {
@@ -20,19 +20,19 @@ async function all(path) {
   }
 }
 
-// Strings are users': they become text, and never markup.
+// Strings come from users. They are therefore inserted as text, never as markup.
 const make = (tag, properties, ...children) => {
   const e = Object.assign(document.createElement(tag), properties);
   e.append(...children);
   return e;
 };
-// What is already so isn't touched: whoever reads, selects or hears it isn't disturbed.
+// Doesn't replace an unchanged text, because this would disturb a selection or a screen reader.
 const say = (e, text) => { if (e.textContent !== text) e.textContent = text; };
 
 const percent = x => (100 * x).toFixed(0) + " %";
 const size = n => n >= 1 << 30 ? (n / (1 << 30)).toFixed(1) + " GiB" : (n / (1 << 20)).toFixed(0) + " MiB";
 const cores = n => (n / 1000).toFixed(2);
-const plural = n => +n === 1 ? "" : "s"; // the end of a noun behind a figure, as it is shown
+const plural = n => +n === 1 ? "" : "s"; // ending of a noun after a figure; n: the figure as it is shown
 const withNoun = (text, noun) => `${text} ${noun}${plural(text)}`;
 const UNITS = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
 function duration(usec) {
@@ -43,8 +43,8 @@ function duration(usec) {
 const clock = usec => new Date(usec / 1000).toLocaleTimeString([], { hourCycle: "h23" });
 const day = usec => new Date(usec / 1000).toLocaleString([], { hourCycle: "h23" });
 
-/* Why one waits, in the words that nmctl and nmd's decisions have. What its own request tips is told with figures, of which those that
- * are over a limit have the decimals that tell them from it. node: of the status; null until there is one. */
+/* Returns why a container waits, in the words of nmctl and of nmd's decisions. If the container's own request exceeds a limit, the text
+ * has figures. A figure over a limit has enough decimals to differ from the limit. node: from the status; null before the first status. */
 let node = null;
 function share100(x, beside) {
   const texts = n => [x, beside].map(y => String(+(100 * y).toFixed(n)));
@@ -60,7 +60,7 @@ const holdText = c => (node && c.hold === "would-exceed-beta" &&
   (wouldExceed(c, "memory", "memory", "memory_bytes", c.memory_bytes, size(c.memory_bytes)) ||
    wouldExceed(c, "CPU", "cpu", "cpu_millicores", c.cpu_request_millicores, withNoun(c.vcores, "vcore")))) || c.hold_text || c.hold || "";
 
-/* On a phone a row is a block (page.css), which browsers then no longer take for a row of a table: so it is said. */
+/* Sets the roles of a table explicitly: on a phone a row is a block (page.css), which browsers don't treat as a row of a table. */
 function tableRoles(table) {
   table.setAttribute("role", "table");
   for (const part of table.querySelectorAll("thead, tbody")) part.setAttribute("role", "rowgroup");
@@ -78,7 +78,7 @@ function row(...cells) {
   tr.setAttribute("role", "row");
   return tr;
 }
-/* A table of texts, made anew each time. */
+/* Fills a table with texts. Replaces all rows. */
 function fill(table, rows) {
   const labels = [...table.querySelectorAll("th")].map(head => head.textContent);
   table.querySelector("tbody").replaceChildren(...rows.map(texts => row(...texts.map((text, i) => cell(labels[i], String(text))))));

@@ -1,15 +1,16 @@
-/* Charts of the node over a time, all of the same. They are drawn by dygraphs, which takes no string of a user's. */
-const range = { span: 600e6 }; // what is looked at: ten minutes, as nmd has them in memory, to a day
+/* Charts of the node over time. All charts show the same time. dygraphs draws them; it gets no strings from users. */
+const range = { span: 600e6 }; // time that is shown: ten minutes, which nmd keeps in memory, up to a day
 const shade = name => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 
-/* The names of the lines, with their values at the pointer, in ink that can be read on any ground; then the thresholds. */
+/* Returns the legend: the names of the lines, with their values at the pointer, in a colour that is readable on any background, and
+ * the thresholds. */
 const legend = marks => data => {
   const sample = (colour, dashed) => `<i style="border-color:${colour}${dashed ? ";border-top-style:dashed" : ""}"></i>`;
   return [...data.series.map(s => `<span>${sample(s.color, s.label.endsWith("allocated"))}${s.label}${s.yHTML ? " " + s.yHTML : ""}</span>`),
     ...marks.map(m => `<span>${sample(shade(m.shade))}${m.name} ${m.what}</span>`)].join(" ");
 };
 
-/* Points that would fall onto the same two pixels are one, with their mean: what is finer can't be seen, and only looks like noise. */
+/* Combines points that would be drawn onto the same two pixels into one point with their mean, because finer detail looks like noise. */
 function smoothed(rows, width) {
   const step = range.span / 1000 / Math.max(60, width / 2), groups = new Map();
   for (const r of rows) {
@@ -21,8 +22,8 @@ function smoothed(rows, width) {
     ...g[0].slice(1).map((_, i) => g.reduce((t, r) => t + r[i + 1], 0) / g.length)]);
 }
 
-/* One chart in percent. lines: [name, colour, options]; pick: a point of the history into as many numbers; least: what the scale has at
- * least. marks: thresholds, which are drawn beneath the lines, where they are. */
+/* Makes a chart in percent. lines: [name, colour, options]; pick: converts a point of the history to one number per line; least: minimum
+ * of the scale's upper end. marks: thresholds, which are drawn behind the lines. */
 function chart(what, { lines, pick, least, tell }) {
   let graph = null;
   return (points, now, marks = []) => {
@@ -51,7 +52,7 @@ function chart(what, { lines, pick, least, tell }) {
   };
 }
 
-/* Shares of capacity: what is used, and what is allocated, which goes by steps. */
+/* Makes a chart of the shares of the capacity: used resources, and allocated resources, which are drawn as steps. */
 let capacity = { memory: 1, cpu: 1 };
 function useChart(what, unit) {
   const step = { stepPlot: true, strokePattern: [6, 3] };
@@ -79,7 +80,7 @@ const charts = {
   }),
 };
 
-/* One label below its line and one above, so that they keep apart however near the thresholds are. */
+/* Puts one label below its line and one above, so that the labels don't overlap even if the thresholds are close to each other. */
 const thresholds = (node, what) => [
   { name: "α", what: "over-allocation threshold", at: node.over_allocation_threshold[what], shade: "alpha", beside: 12 },
   { name: "β", what: "preemption threshold", at: node.preemption_threshold[what], shade: "kill", beside: -4 }];

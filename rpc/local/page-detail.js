@@ -1,9 +1,9 @@
-/* One container: how it is, the decisions about it in nmd's words, and the end of its output, which is for those on the socket
- * who may see it. */
-const LOG_LINES = 200, LOG_SHOWN = 32768, LOG_READ = 1 << 20; // characters kept; bytes read at most, for one line has no end
+/* One container: its state, the decisions about it in nmd's words, and the end of its output. Only clients of the socket who may see
+ * the container get the output. */
+const LOG_LINES = 200, LOG_SHOWN = 32768, LOG_READ = 1 << 20; // kept characters; maximum of bytes to read
 const detail = { id: null, stream: "stdout", decisions: "", busy: false };
 
-/* Only its end is kept, however long the lines are. */
+/* Keeps only the end of the output, however long the lines are. */
 async function readTail(path) {
   const stop = new AbortController(), reader = (await get(path, { signal: stop.signal })).body.getReader(), decoder = new TextDecoder();
   let text = "", total = 0;
@@ -51,7 +51,7 @@ function markStream() {
   for (const b of $("detail-output").querySelectorAll("button")) b.setAttribute("aria-pressed", String(b.dataset.stream === detail.stream));
 }
 
-/* The newest comes first, and open: mostly it is what the reader wants to know. */
+/* Shows the newest decision first and opened, because the reader usually wants to read this one. */
 function drawItsDecisions(list) {
   const told = JSON.stringify(list.map(d => [d.number, d.summary, d.explanation]));
   if (detail.decisions === told) return;
@@ -65,7 +65,7 @@ async function drawTail(id) {
   const pre = $("detail-log"), follows = pre.scrollHeight - pre.scrollTop - pre.clientHeight < 20;
   const stream = detail.stream;
   const text = await readTail(`/v1/containers/${id}/logs?stream=${stream}&tail=${LOG_LINES}`).catch(e => `[${e.message}]`);
-  if (detail.id !== id || detail.stream !== stream) return; // the reader has gone on meanwhile
+  if (detail.id !== id || detail.stream !== stream) return; // the user has opened another container or stream meanwhile
   say(pre, text || "[no output]");
   if (follows) pre.scrollTop = pre.scrollHeight;
 }

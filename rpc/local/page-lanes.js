@@ -1,9 +1,9 @@
-/* A lane's pieces: from each change of state or type to the next. What began before the events that are kept begins with the container.
- * States are in nmd's own words for people, as lists have them. */
+/* Returns the pieces of a lane, from each change of state or type to the next change. If the first events of a container are no longer
+ * kept, the first piece begins with the container. States have the texts that nmd sends for people, as in lists. */
 function pieces(container, changes, now) {
   const states = changes.filter(e => e.kind === "state"), typed = changes.find(e => e.execution_type);
   let state = states.length ? states[0].from_text : container.state_text, type = typed ? typed.execution_type : container.execution_type;
-  // The first event of a promotion has the new type already: before it there was the other one.
+  // The first event of a promotion already has the new type. Before this event the container had the other type.
   if (typed && typed.decision_kind === "promote") type = "OPPORTUNISTIC";
   if (typed && typed.decision_kind === "demote") type = "GUARANTEED";
   const list = [{ state, type, at: container.submitted_usec }];
@@ -30,7 +30,7 @@ function lane(c, changes, now) {
     track.append(piece);
     told.push(piece.title);
   }
-  // A death takes too little time to be seen: who didn't end by itself gets a mark.
+  // The end of a container is too short to be visible: a container that didn't end by itself gets a mark.
   if (c.finished_usec && !["exited", "signaled"].includes(c.exit_reason)) {
     const mark = make("i");
     mark.style.cssText = `left:max(0px,${100 * (1 - (now - c.finished_usec) / range.span)}% - 3px);width:3px;background:var(--kill)`;
@@ -48,7 +48,7 @@ function drawLanes(containers, events, now) {
   const focused = held ? held.dataset.id : null;
   for (const e of events)
     if (e.container_id) changes.set(e.container_id, [...(changes.get(e.container_id) || []), e]);
-  // Who lives, in the order of arrival, and then the ended, the latest first: the last ones may not be drawn.
+  // First live containers in order of arrival, then ended ones, the latest first. The last containers may not be drawn.
   const all = containers.filter(c => !c.finished_usec || c.finished_usec > now - range.span)
     .sort((a, b) => (!!a.finished_usec - !!b.finished_usec) || (a.finished_usec ? b.finished_usec - a.finished_usec : a.submitted_usec - b.submitted_usec));
   const shown = all.slice(0, 60);

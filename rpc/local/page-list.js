@@ -1,5 +1,5 @@
-/* The list of containers: sorted, filtered and searched here. Rows stay the same elements as long as they are shown, so that focus,
- * selection and a screen reader's place stay where they are while the figures change. */
+/* The list of containers, which is sorted, filtered and searched here. A row remains the same element while it is shown, so that the
+ * focus, a selection and the position of a screen reader don't change when figures change. */
 const SHOWN_FIRST = 200;
 const known = new Map(); // id -> container
 const rows = new Map(); // id -> { tr, name, cells }
@@ -68,11 +68,11 @@ function wanted() {
 function sorted(list) {
   const column = COLUMNS.find(c => c.key === view.by), order = view.down ? -1 : 1;
   const compare = column.kind === "text" ? (a, b) => a.localeCompare(b, undefined, { numeric: true }) : (a, b) => a - b;
-  // What has no text there comes last, whichever way.
+  // Containers without a text in this column come last, in both directions.
   return list.map(c => [column.of(c), c]).sort(([a, x], [b, y]) => (a === "") - (b === "") || order * compare(a, b) || y.number - x.number).map(([, c]) => c);
 }
 
-/* The states that there are, in nmd's words; what is in parentheses tells one end from another, not one kind from another. */
+/* Returns the states of the containers in the list, in nmd's words. Omits the part in parentheses, which is the reason of an end. */
 function drawStates() {
   const select = $("filter-state"), chosen = select.value;
   const states = [...new Set([...known.values()].map(c => c.state_text.replace(/ \(.*/, "")))].sort();
@@ -83,7 +83,7 @@ function drawStates() {
   select.value = chosen;
 }
 
-/* Only what isn't in its place is moved; an element that is moved loses the focus, which is given back. */
+/* Moves only rows that are at a wrong position. An element that is moved loses the focus, which is then set again. */
 function place(list) {
   const body = $("list").querySelector("tbody"), focused = document.activeElement;
   let at = body.firstChild;
@@ -113,7 +113,7 @@ function drawList() {
   say($("more").firstChild, `Show ${list.length - shown.length} more`);
 }
 
-/* Over TCP nmd tells neither users nor commands: the page doesn't offer to search for them. */
+/* Over TCP nmd sends neither users nor commands, so the page doesn't offer to search for them. */
 const searched = () => `name, id, application, ${view.with_users ? "user, command" : "state"}, reason`;
 function drawHeads() {
   $("search").placeholder = searched();
@@ -141,7 +141,7 @@ function sortBy(key, down) {
   drawList();
 }
 
-/* All there are, or only those that live, as they are now. */
+/* Stores the received containers: either all containers, or only the live ones. */
 function keepContainers(containers, whole, now) {
   view.now = now;
   if (whole) known.clear();

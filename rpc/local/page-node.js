@@ -1,4 +1,4 @@
-/* The same figures as nmctl status has, in the same words: CPU is used in cores and asked for in vcores. */
+/* The same figures as in nmctl status, in the same words: CPU use is in cores, CPU requests are in vcores. */
 function sizes(node, upstream, asked, show) {
   return !upstream || upstream[asked] == null ? "" : ` (the cluster counts on ${show(upstream[asked])}, configured ${show(node.configured[asked])})`;
 }
@@ -22,15 +22,15 @@ function endedText(a, now) {
   return `${counts}; the last ${duration(now - a.last)} ago; ${(a.cpu_time / 1e6).toFixed(1)} s CPU, at most ${size(a.peak)} in one`;
 }
 
-/* Who holds the node, by application: its live containers together, and what became of those that have ended within a day. Those that
- * belong to none are in the list alone. */
+/* The use of the node by application: the sum of its live containers, and the results of the containers that ended within a day.
+ * Containers without an application are only in the list of containers. */
 function drawApps(containers, ended, now) {
   const apps = new Map();
   const app = name => {
     if (!apps.has(name)) apps.set(name, { live: 0, running: 0, paused: 0, queued: 0, preparing: 0, used: 0, asked: 0, vcores: 0, last: 0, succeeded: 0, failed: 0, killed: 0, cpu_time: 0, peak: 0 });
     return apps.get(name);
   };
-  for (const e of ended) { // of each user's that has the name
+  for (const e of ended) { // users may have applications with the same name
     const a = app(e.app);
     for (const [key] of COUNTED) a[key] += e[key];
     a.last = Math.max(a.last, e.last_ended_usec);
@@ -52,7 +52,7 @@ function drawApps(containers, ended, now) {
     [name, a.running, a.paused, a.queued, a.preparing, size(a.used), size(a.asked), +a.vcores.toFixed(3), endedText(a, now)]));
 }
 
-/* What this node passes on for application masters, and the opportunistic containers that it places by itself. */
+/* The requests of application masters that pass through this node, and the opportunistic containers that this node places itself. */
 function drawMasters(masters) {
   $("masters").hidden = !masters;
   if (!masters) return;
@@ -72,7 +72,7 @@ function drawQueue(containers, queue) {
   if (waiting.length > shown.length) $("queue").append(make("p", { className: "none", textContent: `And ${waiting.length - shown.length} behind them.` }));
 }
 
-/* A decision that the reader has opened stays open while the list moves on beneath it. */
+/* A decision that the user has opened stays open when newer decisions are added to the list. */
 function drawDecisions(decisions) {
   $("decisions").parentElement.hidden = !decisions;
   if (!decisions) return;

@@ -1,9 +1,9 @@
-/* Every two seconds, while somebody looks: what lives, and what has happened since the last time. What has ended doesn't change any
- * more; it is asked for when one more has, and now and then, for those that are forgotten. */
+/* Every two seconds, while the page is visible, the live containers and the new events are requested. Ended containers don't change. They
+ * are requested only when another container has ended, and from time to time, because nmd removes old ones. */
 const PERIOD = 2000, WHOLE_EVERY = 30000, WHOLE_AT_MOST_EVERY = 4000, EVENTS_KEPT = 2000;
 const past = { events: [], since: 0, whole_at: -Infinity, history: null, history_at: -Infinity, span: 0 };
 
-/* A long one has a new point once in a while only. */
+/* Requests the history. A long history is requested less often, because its steps are longer. */
 async function takeHistory() {
   const wait = past.history && past.span === range.span && range.span > 600e6 ? Math.min(past.history.step_usec / 1000, 30000) : 0;
   if (performance.now() - past.history_at < wait) return past.history;
@@ -24,27 +24,27 @@ async function takeContainers(now) {
   keepContainers(list, whole, now);
 }
 
-/* Those about all containers are for administrators, and who is none isn't told of any; each container's own are with it. */
+/* Requests the decisions about all containers. Only administrators get them. The decisions about one container are in its details. */
 async function takeDecisions() {
   const answer = past.forbidden ? null : await fetch("/v1/decisions?limit=12");
   past.forbidden = !answer || answer.status === 403;
   return answer && answer.ok ? answer.json() : null;
 }
 
-/* Numbers go on over restarts of nmd. If its memory of them is gone, they begin anew, and so does the page. */
+/* Event numbers continue after a restart of nmd. If nmd has lost its events, the numbers start again, so the page starts again too. */
 async function takeEvents(started) {
   if (past.since !== started) past.events = [];
   past.since = started;
   const last = past.events.length ? past.events[past.events.length - 1].number : 0;
   const news = await lines("/v1/events?after=" + last);
-  past.events = [...past.events, ...news.filter(e => e.number)].slice(-EVENTS_KEPT); // another tells how many are lost
+  past.events = [...past.events, ...news.filter(e => e.number)].slice(-EVENTS_KEPT); // a line without a number reports lost events
 }
 
 async function refresh() {
   try {
     const [status, history, decisions, ended, latest] = await Promise.all([json("/v1/status"), takeHistory(), takeDecisions(),
       json("/v1/applications"), range.span > 600e6 ? json("/v1/history?span_usec=1") : null]);
-    // The node's clock, not the reader's, which may be off by minutes.
+    // Use the node's clock, because the clock of the browser's host may be wrong by minutes.
     node = status.node;
     const last = (range.span > 600e6 ? latest : history).points.at(-1);
     const now = last ? last.time_usec + node.sample.age_usec : Date.now() * 1000;
@@ -68,7 +68,7 @@ async function refresh() {
   }
 }
 
-/* One at a time, however long nmd takes, and the next one a while after it; nobody is asked while nobody looks. */
+/* Refreshes the page. Only one refresh runs at a time, and the next one starts PERIOD after its end. A hidden page isn't refreshed. */
 let due = 0, busy = false, again = false;
 async function turn() {
   clearTimeout(due);
