@@ -46,7 +46,7 @@ static const char help[] =
     "  -x, --exclude-file FILE  the ResourceManager's exclude file, which --apply and --readmit change\n"
     "      --rmadmin CMD    how to call rmadmin (default 'yarn rmadmin')\n"
     "      --timeout TIME   put back nodes that aren't decommissioned after this time (default 10min)\n"
-    "      --force-after TIME  let the ResourceManager decommission by force after this time (default: never)\n"
+    "      --force-after TIME  decommission by force after this time (default: never)\n"
     "      --poll TIME      time between two checks while nodes are decommissioned (default 2s)\n"
     "      --readmit HOST   remove a host from the exclude file, and exit\n"
     "\n"

@@ -29,7 +29,7 @@ struct unpack {
     struct archive *archive;
     int source_fd, root_fd;
     uint64_t source_bytes, most_bytes; /* size of the archive; limit on the output */
-    uint64_t bytes, entries;           /* unpacked so far */
+    uint64_t bytes, entries;           /* unpacked until now */
     char **message;
     char buf[READ_BYTES];
 };

@@ -12,7 +12,7 @@
  *   server  SUCCESS, and the proof that the server knows the password too
  *
  * A server may also send its challenge in a separate CHALLENGE message, which the client answers with RESPONSE. A
- * server that doesn't authenticate clients sends SUCCESS at once, or offers SIMPLE.
+ * server that doesn't authenticate clients sends SUCCESS immediately, or offers SIMPLE.
  *
  * Only authentication is supported (qop=auth): packets aren't wrapped afterwards.
  */

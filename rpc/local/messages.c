@@ -64,8 +64,7 @@ static json_t *container_private(const struct nm_container *c, bool listed)
                         {"no_new_privs", json_boolean(cmd->no_new_privs)}));
 }
 
-/* Converts deadlines to the time of day. nmd stores deadlines as time since boot, because the user can't set that
- * clock. */
+/* Converts deadlines to the time of day. nmd stores deadlines as time since boot, because that clock can't be set. */
 static json_t *container_times(const struct nm_container *c,
                                const struct nm_messages_container_extra *x)
 {
