@@ -182,7 +182,7 @@ fails 'no such file' run -g steady --hours 1 --config "$dir/no.conf"
 fails "larger than this node's" run -g steady --hours 1 --set node.memory=100T
 head -n 2 "$trace" >"$dir/short.trace"
 jq -c 'select(.nmd_trace or .ev == "stop")' "$trace" >"$dir/empty.trace"
-fails 'no container in the trace' run "$dir/empty.trace"
+fails 'the trace has no container' run "$dir/empty.trace"
 fails 'shorter than one sampling period' run "$dir/short.trace"
 
 done_testing

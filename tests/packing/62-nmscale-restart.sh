@@ -21,7 +21,7 @@ check 'the ResourceManager is killed, and the nodes are removed from the file' w
 need 'the ResourceManager is started again' rm_again
 apply_ends
 is 'nmscale has readmitted the nodes' "$? $(grep -c 'put-back$' "$dir/apply.out")" '5 2'
-like 'a message reports the restart' "$(tail -n 1 "$dir/apply.err")" 'the ResourceManager is gone'
+like 'a message reports the restart' "$(tail -n 1 "$dir/apply.err")" 'the ResourceManager has ended'
 check 'all ten nodes run' nodes_running 10
 is 'the application has lost no container' "$(light apps | jq -c '.[0] | [.finished, .lost]')" '[false,0]'
 
