@@ -67,7 +67,7 @@ static void over_alpha(const json_t *status, char *buf, size_t size)
         add_reserved(node, i == 0, buf, size);
         len = strlen(buf);
     }
-    if (len == 0) /* the value was over the limit at nmd's last round */
+    if (len == 0) /* the use was over alpha at nmd's last round, but no longer is */
         (void)snprintf(buf, size, "the sum of used and reserved resources is over the over-allocation threshold");
 }
 

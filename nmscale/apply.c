@@ -20,7 +20,7 @@
 #include "util/error.h"
 #include "util/parse.h"
 
-#define RMADMIN_USEC (120 * NM_USEC_PER_SEC)  /* a JVM on a busy host, and Hadoop's own attempts to connect */
+#define RMADMIN_USEC (120 * NM_USEC_PER_SEC)  /* enough for a JVM on a busy host and for Hadoop to connect */
 #define TAKEN_UP_USEC (60 * NM_USEC_PER_SEC)  /* after rmadmin has exited, the ResourceManager changes the state within
                                                  moments */
 #define PUT_BACK_USEC (60 * NM_USEC_PER_SEC)

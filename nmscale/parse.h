@@ -11,15 +11,15 @@
 
 #include "nmscale/model.h"
 
-/* /ws/v1/cluster/nodes */
+/* Parses the page /ws/v1/cluster/nodes. */
 int nm_scale_parse_nodes(const char *text, size_t size, struct nm_scale_node **ret, size_t *ret_n,
                          char **ret_message);
 
-/* /ws/v1/cluster/apps?states=ACCEPTED,RUNNING */
+/* Parses the page /ws/v1/cluster/apps?states=ACCEPTED,RUNNING. */
 int nm_scale_parse_apps(const char *text, size_t size, struct nm_scale_app **ret, size_t *ret_n,
                         char **ret_message);
 
-/* /ws/v1/cluster/metrics */
+/* Parses the page /ws/v1/cluster/metrics. */
 int nm_scale_parse_demand(const char *text, size_t size, struct nm_scale_demand *ret, char **ret_message);
 
 /* /ws/v1/cluster/scheduler: the waiting requests in partitions with a name. Empty if the scheduler has no

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* From a request's target to its route: the parser of targets, the format of the table of routes (table.c), and the
+/* Finds the route for a request's target: the parser of targets, the format of the table of routes (table.c), and the
  * search in the table. */
 
 #include "agent/caller.h"
