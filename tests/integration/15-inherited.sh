@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 60
 #
-# nmd is started by a parent with hostile process attributes. Only the attributes that are meant to be inherited reach nmd, its
-# helpers and its containers. Each row of the table in util/inherited.c, which is also in nmd(8), is checked in nmd, the health
-# script, nm-shim, nm-localizer and nm-shuffle, and in commands of root and of an ordinary user. A row without a check fails.
+# A parent with hostile process attributes starts nmd. Only the attributes that are meant to be inherited reach nmd, its helpers
+# and its containers. Each row of the table in util/inherited.c (also in nmd(8)) is checked in these processes: nmd, the health
+# script, nm-shim, nm-localizer, nm-shuffle, a command of root and a command of an ordinary user. A row without a check fails.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-[ "$(id -u)" -eq 0 ] || skip_all "only root can have all that is inherited"
-open_place # for what an ordinary user's command reads
+[ "$(id -u)" -eq 0 ] || skip_all "only root can set all the attributes that this suite tests"
+open_place # the commands of ordinary users read files in here
 cp "$here/inherited.py" "$place/"
 cat >"$dir/hostile.py" <<'PYTHON'
 import ctypes, os, resource, signal, struct, sys
@@ -22,25 +22,25 @@ libc.prctl(23 + 1, MISSING_CAP, 0, 0, 0)  # PR_CAPBSET_DROP
 head = (ctypes.c_uint32 * 2)(0x20080522, 0)
 caps = (ctypes.c_uint32 * 6)()
 libc.capget(head, caps)
-caps[2] |= 1 << UNUSED_CAP  # inheritable
+caps[2] |= 1 << UNUSED_CAP  # the inheritable set
 libc.capset(head, caps)
 libc.prctl(47, 2, UNUSED_CAP, 0, 0)  # PR_CAP_AMBIENT_RAISE
 os.setgroups([0, 54321])
 libc.unshare(CLONE_NEWUTS)
-libc.syscall(SET_MEMPOLICY, 2, (ctypes.c_ulong * 1)(1), 64)  # to be had from node 0 only
+libc.syscall(SET_MEMPOLICY, 2, (ctypes.c_ulong * 1)(1), 64)  # MPOL_BIND: memory of node 0 only
 libc.syscall(IOPRIO_SET, 1, 0, 3 << 13)  # idle class
 libc.syscall(KEYCTL, 1, None)
 try:
     open("/proc/self/loginuid", "w").write("1234")
 except OSError:
-    pass  # a kernel without audit, or one that lets nobody
-def own(name):  # as inherited.py has it
+    pass  # the kernel has no audit, or forbids the change
+def own(name):  # the same function as in inherited.py
     try:
         return open(f"/proc/self/{name}").read().strip("\0\n")
     except OSError:
         return "none"
 audit = " ".join(map(own, ("loginuid", "sessionid", "attr/current")))
-mdwe = "yes" if libc.prctl(65, 1, 0, 0, 0) == 0 else "no"  # PR_SET_MDWE, where there is that
+mdwe = "yes" if libc.prctl(65, 1, 0, 0, 0) == 0 else "no"  # PR_SET_MDWE, if the kernel has it
 print(f"audit='{audit}' mdwe='{mdwe}'",
       f"keyring='{libc.syscall(KEYCTL, 0, -3, 0)}' uts='{os.readlink('/proc/self/ns/uts')}' sid='{os.getsid(0)}'",
       file=open(sys.argv[1], "w"))
@@ -60,7 +60,7 @@ signal.setitimer(signal.ITIMER_REAL, 3)
 libc.prctl(29, 3000000000)  # PR_SET_TIMERSLACK
 libc.prctl(36, 1)  # PR_SET_CHILD_SUBREAPER
 libc.prctl(41, 1, 0, 0, 0)  # PR_SET_THP_DISABLE
-libc.prctl(67, 1, 0, 0, 0)  # PR_SET_MEMORY_MERGE, where there is that
+libc.prctl(67, 1, 0, 0, 0)  # PR_SET_MEMORY_MERGE, if the kernel has it
 libc.prctl(33, 1, 1, 0, 0)  # PR_MCE_KILL: SET, EARLY
 libc.prctl(57, 1, 0, 0, 0)  # PR_SET_IO_FLUSHER
 libc.prctl(28, 1 << 2)  # PR_SET_SECUREBITS: NO_SETUID_FIXUP
@@ -84,11 +84,11 @@ allow = ctypes.c_uint64(0x7fff000000000006)  # BPF_RET, SECCOMP_RET_ALLOW
 libc.prctl(22, 2, ctypes.byref(Filter(1, ctypes.addressof(allow))))  # PR_SET_SECCOMP
 os.execv(sys.argv[2], sys.argv[2:])
 PYTHON
-# To undo memory merging, the kernel walks all memory of the process, and a sanitizer has mapped terabytes.
+# To turn memory merging off, the kernel walks all memory of the process, and a sanitizer has mapped terabytes.
 ! sanitized || sed -i '/PR_SET_MEMORY_MERGE/d' "$dir/hostile.py"
 true_nmd=$NMD
 printf '#!/bin/sh\nexec /usr/bin/python3 %s %s %s "$@"\n' "$dir/hostile.py" "$dir/notes" "$true_nmd" >"$dir/nmd"
-# Passes the ignored signals as they were before Python's start, because Python itself ignores some signals.
+# Passes on the ignored signals as they were before Python started, because Python itself ignores some signals.
 printf '#!/bin/sh\nexec /usr/bin/python3 %s "$(awk %s /proc/self/status)"\n' "$place/inherited.py" \
     "'/^SigIgn:/ { print \$2 }'" >"$place/inherited"
 printf '#!/bin/sh\nexec %s >%s\n' "$place/inherited" "$dir/seen.facts" >"$dir/health"
@@ -100,8 +100,8 @@ nmd_configure <<-CONF
 	period = 1s
 	timeout = 10s
 	CONF
-# nmd starts its helpers although the cluster can't be reached: nm-shuffle, which runs as long as nmd, and nm-localizer, which
-# removes what another NodeManager has left in its directories.
+# nmd starts its helpers although the cluster can't be reached. nm-shuffle runs as long as nmd. nm-localizer removes the files
+# that another NodeManager has left in nmd's directories.
 locals=("$dir"/local{1..4})
 mkdir -p "$dir/conf" "${locals[@]/%//usercache}" "$dir/cluster-logs"
 for each in "${locals[@]}"; do (cd "$each/usercache" && seq 2000 | xargs -n 1000 mkdir); done
@@ -112,8 +112,8 @@ printf '<configuration>%s</configuration>\n' "$(printf '<property><name>%s</name
     yarn.nodemanager.local-dirs "$(IFS=,; echo "${locals[*]}")" yarn.nodemanager.log-dirs "$dir/cluster-logs")" >"$dir/conf/yarn-site.xml"
 cat >"$dir/catch.py" <<'PYTHON'
 import os, signal, subprocess, sys, time
-# nm-localizer ends when its work is done, so it is stopped, examined and continued. If it has already set its own signal mask, it was
-# stopped too late, and the script waits for the next nm-localizer.
+# nm-localizer ends when its work is done, so the script stops it, examines it and continues it. If nm-localizer has already set
+# its own signal mask, it was stopped too late, and the script waits for the next nm-localizer.
 exe, script = os.path.realpath(sys.argv[1]), sys.argv[2]
 late = set()
 end = time.monotonic() + 20
@@ -138,33 +138,34 @@ while time.monotonic() < end:
             print(facts.stdout)
             sys.exit()
     time.sleep(0.001)
-sys.exit("nm-localizer was never there")
+sys.exit("nm-localizer did not run")
 PYTHON
 /usr/bin/python3 "$dir/catch.py" "$NMD_TEST_BUILD/nm-localizer" "$place/inherited.py" "$dir/state" >"$dir/localizer.facts" &
 catcher=$!
 NMD=$dir/nmd
 nmd_start --yarn-conf "$dir/conf" && ok "nmd starts from a parent with hostile settings"
-keyring='' uts='' sid='' mdwe='' audit='' # of its parent, whose notes these are
+keyring='' uts='' sid='' mdwe='' audit='' # nmd's parent has written these into its notes
 started_sec=$(awk '{ print int($1) }' /proc/uptime)
 . "$dir/notes"
 
 # ---- the attributes of each process ----
 fact() { sed -n "s|^$2: ||p" "$dir/$1.facts"; } # WHO ROW
-# nmd resets the health script's priority only after its start, so the facts of one run may still have the old values.
+# nmd resets the health script's priority only after the script has started, so the facts of one run may still have the old
+# values.
 health_is_ordinary() {
-    cp "$dir/seen.facts" "$dir/health.facts" && [ -n "$(fact health orphan)" ] && # which is its last word
+    cp "$dir/seen.facts" "$dir/health.facts" && [ -n "$(fact health orphan)" ] && # the last row that the script writes
         [ "$(fact health nice) $(fact health "OOM score")" = "0 0" ]
 }
 for user in root nobody; do
     try timeout 20 "$NMCTL" run -u "$user" -m 64M -c 0.1 -- sh -c 'exit 3'
-    is "$user: the command returns its own exit code" "$status" 3
+    is "$user: nmctl run returns the exit code of the command" "$status" 3
     timeout 20 "$NMCTL" run -u "$user" -m 64M -c 0.1 -d /usr -- "$place/inherited" >"$dir/$user.facts"
 done
 submit sleeper -u nobody -m 64M -c 0.1 -- sleep 300
 wait_until 5 in_state sleeper RUNNING
 /usr/bin/python3 "$place/inherited.py" --of "$(shim sleeper)" >"$dir/shim.facts"
-# The last rows of inherited.py need a system call in the examined process. They are left out here, and nmd's behaviour is checked
-# instead.
+# The last rows of inherited.py need a system call in the examined process. The suite does not read them from outside, and
+# checks nmd's behaviour instead.
 /usr/bin/python3 "$place/inherited.py" --of "$nmd_pid" | sed '/^interval timers: /,$d' >"$dir/nmd.facts"
 check "nm-localizer ran" wait "$catcher"
 for pid in $(<"/proc/$nmd_pid/task/$nmd_pid/children"); do
@@ -173,9 +174,9 @@ for pid in $(<"/proc/$nmd_pid/task/$nmd_pid/children"); do
     shuffle_user=$(stat -c %U "/proc/$pid")
     /usr/bin/python3 "$place/inherited.py" --of "$pid" >"$dir/shuffle.facts"
 done
-check "the health script soon has the default priority instead of nmd's" wait_until 15 health_is_ordinary
+check "nmd soon sets the health script's priority to the default instead of nmd's own" wait_until 15 health_is_ordinary
 
-# Attributes that are invisible from outside are checked by nmd's behaviour, or in the processes that nmd has started.
+# Attributes that are invisible from outside are checked by nmd's behaviour, or in processes that nmd has started.
 sleep_past() { [ "$(awk '{ print int($1) }' /proc/uptime)" -gt "$1" ]; }
 wait_until 10 sleep_past "$((started_sec + 3))"
 {
@@ -188,27 +189,27 @@ wait_until 10 sleep_past "$((started_sec + 3))"
     done
     [ "$(fact health orphan)" = "$nmd_pid" ] || echo "subreaper: no"
 } >>"$dir/nmd.facts"
-asked=$([ "$(uname -m)" = x86_64 ] && echo yes) # by ptrace(2)
+asked=$([ "$(uname -m)" = x86_64 ] && echo yes) # read with ptrace(2)
 keyrings=$(sed -sn 's/^session keyring: //p' "$dir"/{health,root,nobody,localizer,shuffle}.facts | sort -u | wc -l)
-[ -z "$asked" ] || is "nm-shim uses nmd's keyring" "$(fact shim "session keyring")" "$(fact health "session keyring")"
+[ -z "$asked" ] || is "nm-shim has nmd's session keyring" "$(fact shim "session keyring")" "$(fact health "session keyring")"
 [ "$keyring" = -1 ] || sed -i "/^session keyring: /{s/: $keyring\$/: its parent's/; s/: [0-9]*\$/: new/}" "$dir"/*.facts
-[ "$keyring" = -1 ] || is "commands and helpers of users share no keyring with each other or with nmd" "$keyrings" \
+[ "$keyring" = -1 ] || is "commands and helpers share no session keyring with each other or with nmd" "$keyrings" \
     "$([ -n "$asked" ] && echo 5 || echo 3)"
 sed -i "s/^subreaper: .*/subreaper: $([ "$(fact nobody orphan)" != 1 ] && echo no)/" "$dir/nobody.facts"
 
-# nmd keeps its parent's setting to be killed when the parent ends, and no_new_privs.
+# nmd keeps two attributes of its parent: the parent-death signal, and no_new_privs.
 cpus=$(awk '$1 == "Cpus_allowed_list:" { print $2 }' /proc/1/status)
 bounding=$(fact nmd "other capabilities" | cut -d' ' -f4)
 own_bounding=$(awk '$1 == "CapBnd:" { print $2 }' /proc/self/status)
-# nm-shuffle has the CPU weight of its cgroup, or a nice value if there are no CPU weights.
+# nm-shuffle has the CPU weight of its cgroup. Without CPU weights it has a nice value.
 [ ! -e "/proc/$shuffle/autogroup" ] || ! logged 'nm-shuffle runs at nice 10' ||
-    like "nm-shuffle runs in a session of low priority" "$(<"/proc/$shuffle/autogroup")" ' nice 10$'
+    like "nm-shuffle runs in a session of low CPU priority" "$(<"/proc/$shuffle/autogroup")" ' nice 10$'
 logged 'nm-shuffle runs at nice 10' ||
-    like "nm-shuffle has a cgroup of its own" "$(<"/proc/$shuffle/cgroup")" "/${slice%.slice}_shuffle.scope\$"
+    like "nm-shuffle runs in its own cgroup" "$(<"/proc/$shuffle/cgroup")" "/${slice%.slice}_shuffle.scope\$"
 kill_all
 nmd_stop
 check "nm-shuffle ends when nmd ends" wait_until 10 over "$shuffle"
-# A stopped nm-shuffle doesn't read the end of its input, and would keep its port from the next nmd.
+# A stopped nm-shuffle doesn't read the end of its input, and would keep its port, so that the next nmd could not use it.
 find_shuffle() {
     local pid
     for pid in $(<"/proc/$nmd_pid/task/$nmd_pid/children"); do
@@ -219,12 +220,12 @@ find_shuffle() {
 NMD=$true_nmd
 shuffle=
 nmd_start --yarn-conf "$dir/conf"
-check "nm-shuffle runs again after the restart" wait_until 10 find_shuffle
+check "nm-shuffle runs again after nmd restarts" wait_until 10 find_shuffle
 find_shuffle && kill -STOP "$shuffle"
 nmd_kill
 check "a stopped nm-shuffle ends when nmd is killed" wait_until 10 over "${shuffle:-1}"
 NMD=$dir/nmd
-is "the killed nmd leaves no cgroup of nm-shuffle" "$(find "$(nmd_cgroup_root)" -maxdepth 2 -name "${slice%.slice}_shuffle.scope")" ""
+is "nm-shuffle's cgroup is removed after nmd is killed" "$(find "$(nmd_cgroup_root)" -maxdepth 2 -name "${slice%.slice}_shuffle.scope")" ""
 cat >"$dir/mortal.py" <<'PYTHON'
 import ctypes, os, signal, sys
 if os.fork() == 0:
@@ -234,7 +235,7 @@ if os.fork() == 0:
 signal.pause()
 PYTHON
 printf '#!/bin/sh\nexec /usr/bin/python3 %s %s "$@"\n' "$dir/mortal.py" "$true_nmd" >"$dir/nmd"
-nmd_start && ok "nmd starts from a parent whose death signal it inherits"
+nmd_start && ok "nmd starts with a parent-death signal set by its parent"
 child=$(cat "/proc/$nmd_pid/task/$nmd_pid/children")
 child=${child%% *}
 privileges=$(awk '$1 == "NoNewPrivs:" { print $2 }' "/proc/$child/status")
@@ -247,7 +248,7 @@ is "nmd keeps no_new_privs, which can't be cleared" "$privileges" 1
 # ---- the expected attributes of each process ----
 zero=0000000000000000
 declare -A wanted
-# NAME NMD HEALTH-SCRIPT SHIM ROOT NOBODY LOCALIZER SHUFFLE. "." stands for a value that can't be seen on this machine.
+# Columns: NAME NMD HEALTH-SCRIPT SHIM ROOT NOBODY LOCALIZER SHUFFLE. "." stands for a value that can't be read on this machine.
 if_asked() { [ -n "$asked" ] && echo "$1" || echo .; }
 row() { wanted[$1]="$2|$3|$4|$5|$6|$7|$8"; }
 same() { row "$1" "$2" "$2" "$2" "$2" "$2" "$2" "$2"; }
@@ -255,9 +256,9 @@ same() { row "$1" "$2" "$2" "$2" "$2" "$2" "$2" "$2"; }
 new=$([ "$keyring" = -1 ] && echo -1 || echo new)
 namespaces="/ $uts mode 2"
 loop_reads=0000000000014003 # SIGHUP, SIGINT, SIGTERM, SIGCHLD
-all=fffffffe7ffbfeff         # but what nobody can block, and the two of the C library's own
+all=fffffffe7ffbfeff         # all signals except SIGKILL, SIGSTOP and the two that the C library uses itself
 spared=-1000
-(((0x$bounding >> 24) & 1)) || spared=300 # without CAP_SYS_RESOURCE nobody can be spared
+(((0x$bounding >> 24) & 1)) || spared=300 # lowering oom_score_adj needs CAP_SYS_RESOURCE
 row "signal dispositions" 0000000001001000 $zero 0000000001001000 $zero $zero $zero 0000000000001000
 row "signal mask" "$loop_reads" $zero "$all" $zero $zero $zero $zero
 row "interval timers" off off "$(if_asked off)" off off "$(if_asked off)" "$(if_asked off)"
@@ -265,12 +266,12 @@ same "CPU affinity" "$cpus"
 same "NUMA policy" default
 same "I/O class" none
 same "scheduling policy" "0 usual slice"
-shuffle_nice=0 # where it has a CPU weight
+shuffle_nice=0 # nm-shuffle has a CPU weight instead
 ! logged 'nm-shuffle runs at nice 10' || shuffle_nice=10
 row nice -10 0 0 0 0 0 "$shuffle_nice"
 row "OOM score" 300 0 "$spared" 0 0 500 0
 core=4096
-! sanitized || core=0 # a sanitizer sets that soft limit for its own program
+! sanitized || core=0 # a sanitizer sets this soft limit for its own program
 row "resource limits" "files 5000:5000 core $core:8192" "files 5000:5000 core $core:8192" \
     "files 5000:5000 core $core:8192" "files 1024:5000 core $core:8192" "files 1024:5000 core $core:8192" \
     "files 1024:1024 core $core:8192" "files 5000:5000 core $core:8192"
@@ -312,7 +313,7 @@ mapfile -t names < <(sed -n '/^\.\\" inherited: begin/,/^\.\\" inherited: end/s/
 at_least "the table of nmd(8) has rows" "${#names[@]}" 34
 for name in "${names[@]}"; do
     IFS='|' read -ra values <<<"${wanted[$name]-}"
-    is "$name: the test has an expectation for each process" "${#values[@]}" 7
+    is "$name: the suite has an expected value for each process" "${#values[@]}" 7
     i=0
     for who in nmd health shim root nobody localizer shuffle; do
         case $who-${values[i]-} in
@@ -323,5 +324,5 @@ for name in "${names[@]}"; do
     done
     unset "wanted[$name]"
 done
-is "each row of the test is in nmd(8)" "${!wanted[*]}" ""
+is "each row of this suite is in the table of nmd(8)" "${!wanted[*]}" ""
 done_testing

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 300
 #
-# Tests each victim order and each queue order once, the limit of kills per minute, and the breaker.
+# Tests each victim order and each queue order once. Tests also the limit of kills per minute, and the breaker.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -24,12 +24,12 @@ END
 nmd_start
 
 # ---- victims ----
-# Three containers that every order ranks differently: "big" has the most memory and works, "idle" belongs to the same application and
-# has done no work, and "last" works and was started last.
+# Every order ranks these three containers differently. "big" has the most memory and uses CPU. "idle" belongs to the same
+# application and has used no CPU. "last" uses CPU and was started last.
 big() { hog big --opportunistic --app A -m 200M -c 0.3 -- 150 --spin && wait_until 20 uses big 150; }
 idle() { hog idle --opportunistic --app A -m 200M -c 0.3 -- 60 && wait_until 20 uses idle 60; }
 last() { hog last --opportunistic --app B -m 200M -c 0.3 -- 80 --spin && wait_until 60 worked last 400; }
-victims() { # ORDER MIB: who is killed when memory is over beta by so much
+victims() { # ORDER MIB: prints the containers that remain after memory use was over beta by MIB
     local running
     running=$(status_of .containers.opportunistic_running)
     reconfigure preemption victim-order "$1"
@@ -46,15 +46,15 @@ is "reverse-arrival kills the latest-started container" "$(victims reverse-arriv
 last
 is "least-work-lost kills the container that has done the least work" "$(victims least-work-lost 20 big idle last)" "big last"
 idle
-is "fewest-victims kills the container that suffices alone" "$(victims fewest-victims 120 big idle last)" "idle last"
-is "app-fair kills a container of the application that holds the most" "$(victims app-fair 20 idle last)" "idle"
+is "fewest-victims kills the one container that frees enough memory" "$(victims fewest-victims 120 big idle last)" "idle last"
+is "app-fair kills a container of the application that uses the most" "$(victims app-fair 20 idle last)" "idle"
 kill_all
 
 # ---- the queue ----
 try nmctl run --app nearly -m 10M -c 0.1 -- true
 submit promised -m 960M -c 0.5 -- sleep 300
 wait_until 10 settled promised
-admitted() { # ORDER: names in the order of their admission, of four that waited together
+admitted() { # ORDER: prints four waiting containers in the order of their admission
     reconfigure queue order "$1"
     node_cpu_seen 1700
     submit w1 --opportunistic --app far -m 90M -c 0.02 -- sleep 300
@@ -71,12 +71,12 @@ admitted() { # ORDER: names in the order of their admission, of four that waited
     nmctl kill --now --wait w1 w2 w3 w4 >/dev/null
 }
 in_order() { # ORDER NAMES
-    is "$1: the containers start in this order" "$(admitted "$1")" "$2"
-    is "$1: the positions in the queue predicted the order" "$(cat "$dir/positions")" "$2"
+    is "queue order $1: the containers start in this order" "$(admitted "$1")" "$2"
+    is "queue order $1: the reported positions are the order of the starts" "$(cat "$dir/positions")" "$2"
 }
 in_order fifo "w1 w2 w3 w4"
 in_order smallest-first "w2 w3 w1 w4"
-# A container of w4's application is known to have ended at once. There are no data about w1.
+# A container of w4's application has already run, and ended immediately. nmd has no data about w1's application.
 in_order shortest-expected-first "w4 w3 w2 w1"
 in_order nearly-done-app-first "w4 w1 w2 w3"
 kill_all
@@ -88,37 +88,37 @@ node_memory 730
 wait_until 20 in_state last COMPLETED
 node_memory 0
 submit held --opportunistic -m 50M -c 0.1 -- sleep 300
-check "no opportunistic container is admitted for some time after a kill" wait_until 5 hold_is held breaker
-is "status says how long admission is held" "$(status_of '.node.breaker_until_usec > 0')" true
-check "a container is admitted after the hold" wait_until 10 in_state held RUNNING
-at_least "the hold is as long as configured" \
+check "the breaker stops opportunistic admissions for some time after a kill" wait_until 5 hold_is held breaker
+is "status says how long the breaker stops admissions" "$(status_of '.node.breaker_until_usec > 0')" true
+check "an opportunistic container is admitted when the breaker's time is over" wait_until 10 in_state held RUNNING
+at_least "the breaker stops admissions for at least the configured time" \
     "$(jq -n "($(field_of held .started_usec) - $(field_of last .finished_usec)) / 1000 | floor")" 2800
 
-# An operator who has removed the cause can close the breaker at once.
+# An operator who has removed the cause can end the breaker's stop immediately.
 reconfigure preemption breaker 10min
 last
 node_memory 730
 wait_until 20 in_state last COMPLETED
 node_memory 0
 submit freed --opportunistic -m 50M -c 0.1 -- sleep 300
-check "a long hold begins" wait_until 5 hold_is freed breaker
-check "a user ends the hold" nmctl close-breaker
-check "a container is admitted immediately after the hold" wait_until 3 in_state freed RUNNING
-is "status says that the hold is over" "$(status_of .node.breaker_until_usec)" null
-check "an event reports the end of the hold" grep -q 'breaker closed by an administrator' <(nmctl events)
-check "ending a hold that does not exist succeeds" nmctl close-breaker
+check "the breaker stops admissions for a long time" wait_until 5 hold_is freed breaker
+check "a user ends the breaker's stop with nmctl close-breaker" nmctl close-breaker
+check "an opportunistic container is admitted immediately after nmctl close-breaker" wait_until 3 in_state freed RUNNING
+is "status says that the breaker is closed" "$(status_of .node.breaker_until_usec)" null
+check "an event reports that the breaker was closed" grep -q 'breaker closed by an administrator' <(nmctl events)
+check "nmctl close-breaker succeeds when the breaker is already closed" nmctl close-breaker
 nmctl kill --now --wait freed >/dev/null
 
 # ---- limit of kills per minute ----
-# The kill above has used up the limit of this minute.
+# The kill of the previous test has used up the kills of this minute.
 reconfigure preemption breaker 0
 reconfigure preemption kills-per-minute 1
 last
 node_memory 730
-check "memory is over beta" wait_until 5 status_is '.node.utilization.memory > 0.71' true
+check "memory use is over beta" wait_until 5 status_is '.node.utilization.memory > 0.71' true
 samples 15
-is "no container is killed when the kill budget is spent" "$(status_of .containers.opportunistic_running)" 2
+is "no container is killed when the limit of kills per minute is reached" "$(status_of .containers.opportunistic_running)" 2
 reconfigure preemption kills-per-minute 60
-check "a larger budget kills the latest-started container" wait_until 10 in_state last COMPLETED
+check "with a higher limit of kills per minute, the latest-started container is killed" wait_until 10 in_state last COMPLETED
 nmd_alive || not_ok "nmd still runs"
 done_testing

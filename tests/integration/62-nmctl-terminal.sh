@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 120
 #
-# Pictures on a pseudoterminal: they are redrawn in place, and the terminal is restored, independent of the way in which nmctl ends.
+# Full-screen output of nmctl on a pseudoterminal: nmctl redraws it in place, and restores the terminal for every way in which
+# nmctl ends.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 nmd_start || exit 1
 
-# on_terminal KEYS WORD...: runs nmctl on a terminal of ${columns:-100} columns and ${rows:-60} lines, types KEYS after two pictures
-# (keys after a '~' two pictures later), and prints whether the terminal is restored. The output is in $seen. After $narrow_after
-# seconds the terminal has 40 columns.
+# on_terminal KEYS WORD...: runs nmctl on a terminal of ${columns:-100} columns and ${rows:-60} lines, and types KEYS after
+# nmctl has drawn the screen twice. Keys after a '~' are typed two redraws later. Prints whether the terminal is restored. The
+# output is in $seen. After $narrow_after seconds the terminal has 40 columns.
 seen=$dir/seen
 on_terminal() {
     python3 - "$seen" "$NMCTL" "$@" <<'END'
@@ -49,29 +50,29 @@ open(out, "wb").write(seen)
 print("restored" if termios.tcgetattr(slave) == before else "changed")
 END
 }
-left_cleanly() { # the last thing written gives the screen, the wrapping and the cursor back
+left_cleanly() { # the last output restores the screen, the line wrapping and the cursor
     [[ $(cat "$seen") == *$'\e[?7h\e[?25h\e[?1049l' ]]
 }
 
 is "Ctrl-C ends status --watch" "$(on_terminal $'\x03' status --watch -i 100ms)" "restored"
 check "status --watch leaves the alternate screen after Ctrl-C" left_cleanly
-like "bars are drawn with the locale's characters" "$(cat "$seen")" 'α'
-check "bars are drawn in colour" grep -q $'\e\[31m\|\e\[1;31m\|\e\[2m' "$seen"
-is "q ends status --watch" "$(on_terminal q status --watch -i 100ms)" "restored"
-check "status --watch leaves the alternate screen after q" left_cleanly
-is "top is sorted by memory and ends with q" "$(on_terminal mq top -i 100ms)" "restored"
-check "top leaves the alternate screen" left_cleanly
+like "status --watch draws bars with the block characters of the locale" "$(cat "$seen")" 'α'
+check "status --watch draws bars in colour" grep -q $'\e\[31m\|\e\[1;31m\|\e\[2m' "$seen"
+is "the key q ends status --watch" "$(on_terminal q status --watch -i 100ms)" "restored"
+check "status --watch leaves the alternate screen after the key q" left_cleanly
+is "top sorts by memory, and the key q ends top" "$(on_terminal mq top -i 100ms)" "restored"
+check "top leaves the alternate screen after the key q" left_cleanly
 NO_COLOR=1 on_terminal q status --watch -i 100ms >"$dir/no-color"
 check "NO_COLOR disables colours" eval '! grep -q $'"'"'\e\[[0-9;]*m'"'"' "$seen"'
 
 # ---- narrow and wide ----
-# Lines must fit on the terminal, and they are not cut if there is enough room.
+# Lines must fit on the terminal. Lines that fit must not be cut.
 name=a-rather-long-name-of-a-web-server
 nmctl run -D --name $name -m 16M -c 0.1 -- sh -c 'exec sleep 1000' some words that make it longer than a narrow terminal is >/dev/null
 nmctl run -D --opportunistic -m 16M -c 0.1 --name short -- sleep 1000 >/dev/null
 wait_until 10 in_state $name RUNNING
-# lines [WRONG]: checks the text lines of the second picture. Prints lines that are longer than $columns, lines that are cut although
-# they are shorter, or the length of the longest line.
+# lines [KIND]: reads the text lines of the second redraw. KIND "long" prints the lines that are longer than $columns, "cut"
+# prints the lines that are cut although they are shorter, and "length" prints the length of the longest line.
 lines() {
     python3 - "$seen" "$columns" "${1:-all}" <<'END'
 import re, sys
@@ -90,20 +91,20 @@ for columns in 80 200; do
     for what in "status --watch" top; do
         # shellcheck disable=SC2086 # words
         on_terminal q $what -i 100ms >/dev/null
-        is "$columns columns: no line of $what is longer" "$(lines long)" ''
-        is "$columns columns: $what cuts only what has no room" "$(lines cut)" ''
-        [ $columns = 80 ] || at_least "$columns columns: $what uses all columns" "$(lines length)" 150
+        is "$columns columns: no line of $what is longer than the terminal" "$(lines long)" ''
+        is "$columns columns: $what cuts only lines that do not fit" "$(lines cut)" ''
+        [ $columns = 80 ] || at_least "$columns columns: a line of $what uses all columns" "$(lines length)" 150
     done
     if [ $columns = 80 ]; then
-        like "80 columns: the line has the short number, the name and the command" "$(lines)" ' 1  a-r[a-z-]*…? .* sh -c'
+        like "80 columns: a line of top has the short number, the name and the command" "$(lines)" ' 1  a-r[a-z-]*…? .* sh -c'
     else
-        like "200 columns: the line has the whole name, the id and more of the command" "$(lines)" \
+        like "200 columns: a line of top has the whole name, the id and more of the command" "$(lines)" \
             "1  container_[0-9]+_000001  $name  guaranteed .*  sh -c 'exec sleep 1000' some words that make"
     fi
 done
 
-# ---- sentences -----------------------------------------------------------------------------------
-# prose WORD...: prints the output of nmctl on a terminal of $columns columns, stdout and stderr
+# ---- wrapping of sentences -----------------------------------------------------------------------
+# prose WORD...: prints what nmctl writes to stdout and stderr on a terminal of $columns columns
 prose() {
     python3 - "$NMCTL" "$@" <<'END'
 import fcntl, os, pty, struct, sys, termios
@@ -120,7 +121,7 @@ text = b""
 try:
     while piece := os.read(master, 65536):
         text += piece
-except OSError: # nobody has it open any more
+except OSError: # no process has the terminal open any more
     pass
 os.waitpid(pid, 0)
 sys.stdout.write(text.decode().replace("\r", ""))
@@ -134,36 +135,37 @@ for what in "explain $name" "show nobody-has-this-name" "frobnicate" "top --help
     prose $what >"$dir/narrow"
     # shellcheck disable=SC2086
     nmctl $what >"$dir/wide" 2>&1 || true
-    at_least "$what: the output has lines to break" "$(longest <"$dir/wide")" 47
-    at_least "$what: long lines are broken" 46 "$(longest <"$dir/narrow")"
-    is "$what: lines are broken between words without loss" "$(words <"$dir/narrow")" "$(words <"$dir/wide")"
+    at_least "$what: the output has sentences that are longer than a line" "$(longest <"$dir/wide")" 47
+    at_least "$what: long sentences are wrapped" 46 "$(longest <"$dir/narrow")"
+    is "$what: sentences are wrapped between words, and no word is lost" "$(words <"$dir/narrow")" "$(words <"$dir/wide")"
 done
-# Other messages must also fit, except for a path or an id, which is one word so that it can be copied.
+# Other messages must also fit, except for a path or an id. A path or an id is not wrapped, so that it can be copied.
 for columns in 40 60; do
     prose show $name >"$dir/narrow"
-    is "show, $columns columns: only a path is longer" "$(awk -v n=$columns 'length > n && !/^[a-z]+ +[^ ]+$/' "$dir/narrow")" ''
-    is "show, $columns columns: the command is complete" "$(sed -n '/^command/,/^user/p' "$dir/narrow" | sed '$d' | words)" \
+    is "show, $columns columns: only a line with a path is longer than the terminal" \
+        "$(awk -v n=$columns 'length > n && !/^[a-z]+ +[^ ]+$/' "$dir/narrow")" ''
+    is "show, $columns columns: the whole command is printed" "$(sed -n '/^command/,/^user/p' "$dir/narrow" | sed '$d' | words)" \
         "$(nmctl show $name | grep ^command | words)"
-    at_least "the result of pause is broken too" $columns "$(prose pause $name | longest)"
+    at_least "the result of pause is wrapped" $columns "$(prose pause $name | longest)"
     prose resume $name >/dev/null
     prose status >"$dir/narrow"
-    is "status: continuation lines are indented by the same amount" "$(grep -nE '^ {14}[^ ]' "$dir/narrow" | grep -vE '[αβ]')" ''
+    is "status: all continuation lines have the same indentation" "$(grep -nE '^ {14}[^ ]' "$dir/narrow" | grep -vE '[αβ]')" ''
 done
 name_of_long=/no/such/program-with-a-name-that-leaves-no-room-for-the-other-columns
 nmctl run --name long-state -m 16M -c 0.1 -- $name_of_long some words >/dev/null 2>&1 || true
 for columns in 80 120; do
-    like "list --all, $columns columns: the command is cut, and the state is not" "$(prose list --all)" \
+    like "list --all, $columns columns: the command is cut, and the state is not cut" "$(prose list --all)" \
         ' Failed \(command not found\)  .*  /no/such[^ ]*…$'
 done
-# The message about a wait is updated in place. If the cursor can't be moved, the message is printed again.
+# nmctl updates the message about a wait in place. If the terminal can't move the cursor, nmctl prints the message again.
 columns=160 on_terminal "" wait --timeout 5s $name >/dev/null
-at_least "wait rewrites its message on a terminal" "$(grep -oa $'\e\[1F\e\[J' "$seen" | wc -l)" 2
-like "the message has the duration of the wait" \
+at_least "wait updates its message in place on a terminal" "$(grep -oa $'\e\[1F\e\[J' "$seen" | wc -l)" 2
+like "the message of wait has the duration of the wait" \
     "$(tr '\r' '\n' <"$seen")" "^nmctl: waiting for container_[0-9_]+ \($name\), which is RUNNING, for "
-like "the message is erased at the end" "$(tr -d '\r\n' <"$seen" | sed 's/.*\x1b\[J//')" \
+like "the message of wait is erased at the end" "$(tr -d '\r\n' <"$seen" | sed 's/.*\x1b\[J//')" \
     "^nmctl: container_[0-9_]+ \($name\) has not ended in time"
 narrow_after=3 columns=160 on_terminal "" wait --timeout 6s $name >/dev/null
-rows_erased() { # of the message of one line that is there when the terminal gets narrower, and of how many rows that is one
+rows_erased() { # prints the number of erased rows, and of rows that the message occupies in the narrower terminal
     python3 - "$seen" <<'END'
 import re, sys
 text = open(sys.argv[1], "rb").read().decode()
@@ -172,15 +174,15 @@ print(found[2], -(-len(found[1]) // 40))
 END
 }
 read -r erased rows_then < <(rows_erased)
-is "all rows of the message are erased in a terminal that became narrower" "$erased" "$rows_then"
+is "if the terminal becomes narrower, all rows of the message are erased" "$erased" "$rows_then"
 nmctl run -D -m 16M -c 0.1 --name meanwhile -- sleep 3 >/dev/null
 (sleep 1.5 && kill -TERM "$nmd_pid") &
 stopper=$!
 columns=160 on_terminal "" wait --timeout 6s meanwhile >/dev/null
 wait $stopper
-at_least "without nmd the duration of the wait is updated" \
+at_least "if nmd is not running, wait updates the duration in its message" \
     "$(tr '\r' '\n' <"$seen" | grep -cE 'waiting for nmd to return, for [0-9]+s so far')" 3
-like "the deadline of the wait is kept" "$(tr -d '\r\n' <"$seen" | sed 's/.*\x1b\[J//')" \
+like "if nmd is not running, wait --timeout ends at its deadline" "$(tr -d '\r\n' <"$seen" | sed 's/.*\x1b\[J//')" \
     "^nmctl: container_[0-9_]+ \(meanwhile\) has not ended in time, as far as nmctl knows: it was RUNNING when nmd answered last"
 nmd_stop
 nmd_start || exit 1
@@ -190,52 +192,54 @@ wait_until 10 in_state frozen RUNNING
 stopper=$!
 begun=$SECONDS
 columns=160 on_terminal "" wait --timeout 7s frozen >/dev/null
-at_least "an nmd that hangs does not delay the deadline" 9 $((SECONDS - begun))
-like "the message names an nmd that hangs until the deadline" \
+at_least "if nmd hangs, wait --timeout ends at its deadline" 9 $((SECONDS - begun))
+like "if nmd hangs, the message of wait says for how long" \
     "$(tr '\r' '\n' <"$seen")" 'waiting for container_[0-9_]+ \(frozen\); nmd has not answered for [4-6]s'
 wait $stopper
 nmctl kill --now --wait frozen >/dev/null
-is "a dumb terminal gets the message once" "$(columns=200 prose wait --timeout 5s $name | grep -c 'waiting for')" 1
+is "on a dumb terminal, the message is printed once" "$(columns=200 prose wait --timeout 5s $name | grep -c 'waiting for')" 1
 columns=46
 prose config max-length >"$dir/narrow"
-at_least "config: no line is longer" 46 "$(longest <"$dir/narrow")"
-is "config: the meaning of each key is complete" "$(sed 1,2d "$dir/narrow" | words | tail -n 6)" \
+at_least "config: no line is longer than the terminal" 46 "$(longest <"$dir/narrow")"
+is "config: the description of each key is complete" "$(sed 1,2d "$dir/narrow" | words | tail -n 6)" \
     "$(nmctl config max-length | words | tail -n 6)"
 unset columns
 long=$(printf 'word%03d ' {1..60})
 # shellcheck disable=SC2086 # words
 nmctl run -D -m 16M -c 0.1 --name long -- sh -c 'exec sleep 1000' $long >/dev/null
-like "in a pipe list prints whole commands" "$(nmctl list)" 'word059 word060$'
-like "in a pipe top prints whole commands" "$(nmctl top)" 'word059 word060$'
-is "in a pipe the width of a terminal has no effect" "$(nmctl list | grep -c 'long .*word060')" 1
+like "list prints whole commands if stdout is a pipe" "$(nmctl list)" 'word059 word060$'
+like "top prints whole commands if stdout is a pipe" "$(nmctl top)" 'word059 word060$'
+is "the width of the terminal has no effect if stdout is a pipe" "$(nmctl list | grep -c 'long .*word060')" 1
 nmctl kill --now --wait long >/dev/null
 
 # ---- top's keys ------------------------------------------------------------------------------------
-picture() { # the last one, as text
+picture() { # prints the last redraw as text
     python3 -c 'import re, sys
 text = open(sys.argv[1], "rb").read().decode().split("\033[?2026h")[-1]
 print(re.sub(r"\033\[[0-9;?]*[A-Za-z]", "", text).replace("\r", ""))' "$seen"
 }
-is "q in the filter of top is a letter, and q after the filter ends top" "$(on_terminal $'/quick~\x15short~\r~q' top -i 100ms)" restored
-check "top leaves the alternate screen after a filter" left_cleanly
-like "top shows the filter" "$(picture)" '^1 container with short in it; by cpu, every 100ms; h for keys'
-like "the filter selects matching containers" "$(picture)" ' short +opportunistic'
-is "the filter hides all other containers" "$(picture | grep -c "$name")" 0
+is "in the filter of top, q is a letter; after the filter, q ends top" "$(on_terminal $'/quick~\x15short~\r~q' top -i 100ms)" restored
+check "top leaves the alternate screen after a filter was typed" left_cleanly
+like "top shows the filter text" "$(picture)" '^1 container with short in it; by cpu, every 100ms; h for keys'
+like "the filter of top selects matching containers" "$(picture)" ' short +opportunistic'
+is "the filter of top hides all other containers" "$(picture | grep -c "$name")" 0
 on_terminal '/short~'$'\e''~q' top -i 100ms >/dev/null
-like "Escape removes the filter" "$(picture)" "^2 containers; by cpu"
+like "Escape removes the filter of top" "$(picture)" "^2 containers; by cpu"
 on_terminal 'h~q' top -i 100ms >/dev/null
-like "h shows the keys" "$(picture)" 'r +reverse the order'
+like "the key h of top shows all keys" "$(picture)" 'r +reverse the order'
 on_terminal 'mr+~q' top -i 400ms --filter short >/dev/null
-like "keys sort, reverse the order and change the interval" "$(picture)" '^1 container with short in it; by memory, reversed, every 200ms'
-like "the header marks the sort column" "$(picture)" 'MEMORY▲'
+like "keys of top select the sort column, reverse the order and change the interval" \
+    "$(picture)" '^1 container with short in it; by memory, reversed, every 200ms'
+like "the header of top marks the sort column" "$(picture)" 'MEMORY▲'
 rows=4 on_terminal $'\e[B~q' top -i 100ms >/dev/null
-like "arrow keys scroll where not all rows fit" "$(picture)" '^rows 2 to 2 of 2 containers'
-is "in a pipe all rows are printed" "$(nmctl top --sort name | grep -cE "^ *[12] .* (guaranteed|opportunistic) ")" 2
-is "in a pipe --filter and --app select rows" "$(nmctl top -f '!short' --json | jq -r '.[].name') $(nmctl top --app none --json)" \
+like "arrow keys of top scroll if not all rows fit" "$(picture)" '^rows 2 to 2 of 2 containers'
+is "top prints all rows if stdout is a pipe" "$(nmctl top --sort name | grep -cE "^ *[12] .* (guaranteed|opportunistic) ")" 2
+is "top --filter and --app select rows if stdout is a pipe" \
+    "$(nmctl top -f '!short' --json | jq -r '.[].name') $(nmctl top --app none --json)" \
     "$name []"
 try nmctl top --state killed
-like "top says where ended containers are listed" "$status $err" "^2 .*'nmctl list --state KILLED'"
+like "top says which command lists ended containers" "$status $err" "^2 .*'nmctl list --state KILLED'"
 
-is "without a terminal there are no escape sequences" "$(nmctl status | grep -c $'\e')" 0
-is "without a terminal the output is plain ASCII if the locale has no more" "$(LC_ALL=C nmctl status | LC_ALL=C grep -c '[^ -~]')" 0
+is "without a terminal, the output has no escape sequences" "$(nmctl status | grep -c $'\e')" 0
+is "without a terminal, the output is ASCII in an ASCII locale" "$(LC_ALL=C nmctl status | LC_ALL=C grep -c '[^ -~]')" 0
 done_testing

@@ -3,14 +3,14 @@
 # deadline: 180
 # beside: others
 #
-# The interface against its description: schemathesis generates valid and invalid requests from openapi.json, and checks whether the
-# real nmd answers as described. The client is an administrator, but not root, because the submitted commands really run: as containers
-# of a user that owns no files.
+# The HTTP interface against its description: schemathesis generates valid and invalid requests from openapi.json, and checks
+# whether the real nmd responds as described. The submitted commands really run. So the client is an administrator but not root,
+# and the commands run as a user that owns no files.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 python=$NMD_TEST_BUILD/python
-"$here/../deps" --python "$python" >&2 || skip_all "schemathesis can't be had from PyPI"
+"$here/../deps" --python "$python" >&2 || skip_all "schemathesis can't be installed from PyPI"
 
 open_place
 NMD_SOCKET=$place/nmd.sock
@@ -35,8 +35,8 @@ wait_until 10 reached healthz >/dev/null || diag "$(tail -n 5 "$dir/relay.err")"
 reached v1/openapi.json >"$dir/openapi.json"
 version=$(reached v1/version)
 
-# Requests that follow or wait don't end, so they are left out. A missing user or directory is refused even if its name is valid. A
-# request for exec without an upgrade of the connection is refused before its body is checked.
+# Requests that follow output or wait don't end, so the suite excludes them. A missing user or directory is refused even if its
+# name is valid. A request for exec without an upgrade of the connection is refused before nmd checks the body.
 cat >"$dir/schemathesis.toml" <<'END'
 continue-on-failure = true
 parameters = { "query.follow" = "false" }
@@ -56,7 +56,7 @@ ask_all() { # PHASES OPTION...
 cd "$dir" || exit 1
 ask_all coverage,fuzzing --max-examples 20 >"$dir/answers" && status=0 || status=$?
 is "nmd answers as openapi.json says" "$status" 0 || diag "$(tail -n 150 "$dir/answers")"
-at_least "the check has made enough requests" "$(sed -n 's/^ *\([0-9]*\) generated.*/\1/p' "$dir/answers")" 1000
-is "the same nmd answers at the end" "$(reached v1/version)" "$version"
+at_least "schemathesis has sent enough requests" "$(sed -n 's/^ *\([0-9]*\) generated.*/\1/p' "$dir/answers")" 1000
+is "the nmd that was started is still the one that responds" "$(reached v1/version)" "$version"
 nmd_alive || not_ok "nmd still runs"
 done_testing

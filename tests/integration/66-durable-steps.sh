@@ -3,16 +3,16 @@
 # deadline: 600
 # beside: others
 #
-# nmd dies by SIGKILL at every step between a journal write and the announced action, during a story with containers that run, pause,
-# end, wait and are killed. The next nmd must finish the story as if nmd had not died: no container runs twice, is lost, or changes its
-# place in the queue.
+# nmd is killed with SIGKILL at every step between a journal write and the announced action. Each test is a sequence ("story")
+# of containers that run, pause, end, wait and are killed. The next nmd must finish the story as if the kill had not happened:
+# no container runs twice, disappears, or changes its position in the queue.
 #
 #   NMD_STEPS="gate-open:2 after-kill" runs only one story, with these deaths
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 grep -qs 'define NM_FAULT_INJECTION' "$NMD_TEST_BUILD/config.h" ||
-    skip_all "this build can't die on purpose: configure --enable-fault-injection"
+    skip_all "this build has no fault steps: configure --enable-fault-injection"
 
 node_proc_start
 nmd_configure <<END_CONF
@@ -30,9 +30,10 @@ END_CONF
 runs=$dir/runs
 mkdir -p "$runs"
 
-# The deaths of each story, in order. The nmd that is started after one death dies at the next step of the list. STEP:N is the Nth time
-# that this nmd passes the step. Steps of reclaim need a memory controller and swap and are in tests/vm/suites/45-reclaim-steps.sh. Steps
-# of shims are in 69-durable-ends.sh, and steps of operations for owners in tests/unit/test-rerun.c and test-owner-steps.c.
+# The deaths of each story, in order. The nmd that is started after one death dies at the next step of the list. STEP:N means
+# that nmd dies when it passes this step for the Nth time. Steps of reclaim need a memory controller and swap, so they are in
+# tests/vm/suites/45-reclaim-steps.sh. Steps of shims are in 69-durable-ends.sh. Steps of operations for owners are in
+# tests/unit/test-rerun.c and test-owner-steps.c.
 stories=(
     "submit-journalled:1 round-before-commit:1 round-after-commit:1 cgroup-prepared:1 shim-started:1 shim-journalled:1
      cgroup-created:1 cgroup-journalled:1 gate-open:1 snapshot-written:1 running-journalled:1
@@ -42,25 +43,25 @@ stories=(
     "drain-journalled:1"
     "waiting-snapshot-written:1 waiting-snapshot-written:2 waiting-forgotten:1 waiting-forgotten:1"
     "gate-open:2 running-journalled:2 end-heard:1 type-journalled:2 cgroup-journalled:1 end-journalled:2"
-    # the next nmd dies, too, while it finishes the work of the first one
+    # the next nmd also dies, while it finishes the work of the first nmd
     "cgroup-prepared:2 shim-journalled:3 recovery-before-commit:1 queued-again:1 cgroup-created:2 queued-again:1
      gate-open:1 recovery-after-commit:1 before-freeze:1 recovery-before-commit:1 before-freeze:1
      recovery-after-commit:1 end-before-commit:1 end-before-commit:1"
-    # the queue is filled first, because the number of earlier rounds depends on the machine
+    # these stories fill the queue first, because the number of earlier rounds depends on the machine
     "submit-journalled:8 round-after-commit:9 snapshot-written:2 cgroup-removed:1 before-kill:1
      recovery-after-commit:1 round-before-commit:5 end-heard:1 end-heard:1"
 )
 [ -z "${NMD_STEPS:-}" ] || stories=("$NMD_STEPS")
 
 # ---- the story ----------------------------------------------------------------------------------
-# The story starts again from its beginning after each death. Steps that have happened already, by the last snapshot or a new one, are
-# skipped. Every line fails while nmd is not running.
+# The story starts again from its beginning after each death. A step is skipped if the last snapshot, or a new snapshot, shows
+# that the step has already happened. Every line fails while nmd is not running.
 
 snapshot() { nmctl list --all --json >"$dir/list.new" && mv "$dir/list.new" "$dir/list"; }
-seen() { # NAME JQ-EXPRESSION: in the last snapshot
+seen() { # NAME JQ-EXPRESSION: evaluates the expression for the container in the last snapshot
     jq -r --arg name "$t$1" '[.[] | select(.name == $name)] | last | '"$2" "$dir/list"
 }
-reach() { # NAME STATE: waits, as long as nmd lives
+reach() { # NAME STATE: waits for this state or COMPLETED while nmd is running
     local end=$((SECONDS + 15))
     until [[ " $2 COMPLETED " == *" $(seen "$1" .state) "* ]]; do
         [ "$SECONDS" -lt "$end" ] || { echo "$1 is never $2"; give_up=1; return 1; }
@@ -79,7 +80,7 @@ once() { # NAME RUN-OPTION... -- SHELL-COMMANDS
     nmctl run --detach --name "$t$name" "${options[@]}" -- \
         sh -c "echo \$\$ >>$runs/$t$name; $2" >/dev/null
 }
-unless() { # NAME JQ-CONDITION NMCTL-ARGUMENT...: an action, unless what it is for is so already
+unless() { # NAME JQ-CONDITION NMCTL-ARGUMENT...: runs nmctl with these arguments, unless the condition already holds
     local name=$1 condition=$2
     shift 2
     is_so "$name" "$condition" && return 0
@@ -89,7 +90,7 @@ ended='.state == "COMPLETED"'
 kill_off() { # NAME [--now]
     unless "$1" "$ended or .state == \"KILLING\"" kill ${2:+"$2"} "$t$1" && reach "$1" COMPLETED
 }
-once_ever() { # TAG COMMAND...: has no trace to be seen by
+once_ever() { # TAG COMMAND...: runs the command once; for actions that no snapshot shows
     local tag=$1
     shift
     [ -e "$runs/$t$tag.done" ] || { "$@" >/dev/null && touch "$runs/$t$tag.done"; }
@@ -139,7 +140,7 @@ start_to_die() { # STEP
     wait_until 20 dead_or_up
 }
 
-compare() { # the snapshot of before with what is there now: FILE
+compare() { # compares the snapshot from before the death (FILE) with the current state
     local name before after
     for name in g p now term big; do
         before=$(jq -c --arg n "$t$name" '.[] | select(.name == $n and .state != "COMPLETED" and .pid != null)
@@ -149,14 +150,15 @@ compare() { # the snapshot of before with what is there now: FILE
         after=$(seen "$name" '[.id, .pid, .submitted_usec]' | jq -c .)
         [ "$before" = "$after" ] || problem "$name was $before and is $after"
     done
-    # Allows a small difference, because two clocks are read one after the other to convert a deadline to wall-clock time.
+    # Allows a small difference, because two clocks are read one after the other when nmd converts a deadline to wall-clock
+    # time.
     before=$(jq --arg n "${t}p" '.[] | select(.name == $n and .state == "PAUSED") | .pause_deadline_usec' "$1")
     after=$(seen p 'if .state == "PAUSED" then .pause_deadline_usec else null end')
     if [ -n "$before" ] && [ "$after" != null ]; then
         [ $((before > after ? before - after : after - before)) -lt 50000 ] ||
             problem "the pause deadline moved from $before to $after"
     fi
-    # Containers that still wait must have the same order as before. New containers may follow them.
+    # Containers that are still queued must have the same order as before the death. New containers may follow them.
     before=$(jq -r --arg t "$t" '[.[] | select(.name | startswith($t + "q")) | select(.state == "SCHEDULED")]
         | sort_by(.queue_position) | .[].name' "$1")
     after=$(jq -r --arg t "$t" '[.[] | select(.name | startswith($t + "q")) | select(.state == "SCHEDULED")]
@@ -186,7 +188,7 @@ judge() {
         got=$(seen "$name" '"\(.exit_code) \(.exit_reason)"')
         [ "$got" = "$code $reason" ] || problem "$name ended as $got, not $code $reason"
         got=$(jq --arg n "$t$name" '[.[] | select(.name == $n)] | length' "$dir/list")
-        [ "$got" = 1 ] || problem "$name is there $got times"
+        [ "$got" = 1 ] || problem "$name exists $got times"
         id=$(seen "$name" .id)
         got=$(nmctl explain --json "$id" | jq -r --argjson ran "$times" '
             ([.[] | select(.outcome == "pending") | "\(.kind) is left open"] +
@@ -214,7 +216,7 @@ result() { # NAME
     problems=()
 }
 
-next_nmd() { # dies at the next step that is left, if there is one
+next_nmd() { # starts an nmd that dies at the next step of the list, if the list has a next step
     if [ "${#left[@]}" -gt 0 ]; then
         start_to_die "${left[0]}"
     else
@@ -230,9 +232,9 @@ tell_story() { # STEP...
     next_nmd
     until story >"$dir/story.log" 2>&1 && nmd_alive; do
         if nmd_alive; then
-            # a refused request is sent again, because it may have been in progress when nmd died
+            # a refused request is sent again, because nmd may have died while it processed the request
             if [ -n "$give_up" ] || [ "$SECONDS" -gt "$end" ]; then
-                problem "the story doesn't go on: $(tail -n 3 "$dir/story.log" | tr '\n' ' ')"
+                problem "the story does not continue: $(tail -n 3 "$dir/story.log" | tr '\n' ' ')"
                 break
             fi
             sleep 0.05
@@ -244,14 +246,14 @@ tell_story() { # STEP...
         name=${left[0]:-nothing that it should die of}
         left=("${left[@]:1}")
         next_nmd
-        # if nmd has died again in the meantime, the next nmd is compared
+        # if nmd has died again by now, the next nmd is compared
         snapshot && compare "$dir/list.before"
-        result "story $told: death at $name"
+        result "story $told: the next nmd has the same containers after a death at $name"
     done 2>/dev/null
     [ "${#left[@]}" -eq 0 ] || problem "nmd never came by ${left[*]}"
     nmd_alive && snapshot && judge
-    result "story $told ends as it should"
-    # a failure of this story must not disturb the next one
+    result "story $told: all containers end as without a death"
+    # a failure of this story must not affect the next story
     nmd_stop
     nmd_start && nmctl undrain 2>/dev/null
     kill_all
@@ -262,12 +264,12 @@ tell_story() { # STEP...
 
 known=$(grep -rho --include='*.c' 'NM_FAULT([^;]*);' "$here/../../agent" | grep -o '"[a-z-]*"' |
     tr -d '"' | sort -u)
-at_least "the sources have steps" "$(wc -l <<<"$known")" 30
-is "each step has a test" "$(while read -r step; do
+at_least "the sources have at least 30 fault steps" "$(wc -l <<<"$known")" 30
+is "each fault step of the sources is tested" "$(while read -r step; do
     grep -qE "(^|[ \"=])$step(:[0-9]|\b)" "$here"/6[69]-durable-*.sh "$here"/../vm/suites/45-*.sh \
         "$here"/../unit/test-{rerun,owner-steps}.c || echo "$step"
 done <<<"$known")" ""
-is "each step is listed in docs/TESTING.md" "$(while read -r step; do
+is "docs/TESTING.md lists each fault step" "$(while read -r step; do
     grep -qE "(^|[ ])$step( |$)" "$here/../../docs/TESTING.md" || echo "$step"
 done <<<"$known")" ""
 
@@ -280,25 +282,26 @@ done
 
 # ---- removal of ended containers ----------------------------------------------------------------
 
-# nmd removes ended containers: first the row of the journal, then the directory.
+# nmd removes ended containers in two steps: first the row of the journal, then the directory.
 if [ -z "${NMD_STEPS:-}" ]; then
     nmd_start
     reconfigure containers keep-ended 0s
     nmd_stop
     start_to_die row-deleted:1
     before=$(nmctl list --all --json | jq length)
-    check "nmd dies after a row was deleted" wait_until 30 dead
+    check "nmd dies after it has deleted a row of the journal" wait_until 30 dead
     wait "$nmd_pid" 2>/dev/null
     nmd_start
     listed=$(nmctl list --all --json | jq -r '.[].id' | sort)
-    is "the deleted container is no longer remembered" "$(wc -l <<<"$listed")" $((before - 1))
-    is "the deleted container has no files" "$(find "$dir/state/containers" "$dir/state/logs" -mindepth 1 -maxdepth 1 -printf '%f\n' |
+    is "the next nmd does not list the container of the deleted row" "$(wc -l <<<"$listed")" $((before - 1))
+    is "the next nmd removes the files of the container of the deleted row" \
+        "$(find "$dir/state/containers" "$dir/state/logs" -mindepth 1 -maxdepth 1 -printf '%f\n' |
         grep -Fvx "$listed")" ""
     nmd_stop
 fi
 # ---- children of a dead nmd ---------------------------------------------------------------------
 
-# Only shims outlive nmd. A child that was forked right before nmd died still has nmd's command line.
+# Only shims keep running when nmd dies. A child that was forked immediately before nmd died still has nmd's command line.
 left_of_nmd() {
     local file pid
     grep -lsz -- "$dir/state" /proc/[0-9]*/cmdline | while read -r file; do
@@ -309,7 +312,7 @@ left_of_nmd() {
 nothing_left() { [ -z "$(left_of_nmd)" ]; }
 if [ -z "${NMD_STEPS:-}" ]; then
     at_start=confinement-tried
-    [ "$(id -u)" -eq 0 ] || at_start=round-before-commit # nothing is tried
+    [ "$(id -u)" -eq 0 ] || at_start=round-before-commit # no admission is tried
     stay=0
     for i in {1..12}; do
         if [ $((i % 2)) = 0 ]; then
@@ -323,8 +326,8 @@ if [ -z "${NMD_STEPS:-}" ]; then
         nmd_pid=
         wait_until 5 nothing_left || stay=$((stay + 1))
     done
-    is "nmd has died six times at its start and six times during a launch" "$i" 12
-    is "no child of nmd is left except shims" "$stay" 0
+    is "nmd has died six times while starting and six times during a launch" "$i" 12
+    is "when nmd has died, none of its children except shims keeps running" "$stay" 0
     nmd_start
     kill_all
     nmd_stop

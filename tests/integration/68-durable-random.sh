@@ -3,8 +3,8 @@
 # deadline: 150
 # beside: others
 #
-# 50 containers, of which some end, some are paused and some are killed. Meanwhile nmd is killed with SIGKILL at random times.
-# NMD_SEED=N repeats a run as far as times can be repeated. NMD_DEATHS=N sets the number of deaths.
+# Some of 50 containers end, some are paused and some are killed. Meanwhile nmd is killed with SIGKILL at random times.
+# NMD_SEED=N repeats a run as far as times can be repeated. NMD_DEATHS=N sets how often nmd is killed.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -27,8 +27,9 @@ runs=$dir/runs
 mkdir -p "$runs"
 nmd_start
 
-# 10 guaranteed containers keep running, 20 containers end by themselves, 10 are to be paused and 10 are to be killed. The guaranteed
-# ones are started first, so that no other container must be killed for them. Some of the others wait in the queue.
+# 10 guaranteed containers keep running, 20 containers exit, 10 are to be paused and 10 are to be killed. The guaranteed
+# containers are started first, so that no other container must be killed to start them. Some of the other containers wait in
+# the queue.
 for i in {0..45..5} {1..4} {6..9} {11..14} {16..19} {21..24} {26..29} {31..34} {36..39} {41..44} {46..49}; do
     kind=(--opportunistic -m 40M -c 0.2)
     case $((i % 5)) in
@@ -69,12 +70,12 @@ for ((death = 0; death < deaths; death++)); do
     nmd_kill
     nmd_start && came_back=$((came_back + 1))
 done
-is "nmd starts again after $deaths deaths" "$came_back" "$deaths"
-is "containers that were to stay have stayed" "$(pids)" "$stayed"
+is "nmd starts again after each of $deaths kills" "$came_back" "$deaths"
+is "the guaranteed containers keep running through all kills of nmd" "$(pids)" "$stayed"
 
 touch "$dir/enough"
 wait "$chaos_pid"
-# Makes room for the queue until all containers that end by themselves have ended.
+# Frees resources for the queue until all containers of the kind that exits have exited.
 all_ended() {
     nmctl list --all --json | jq -e '[.[] | select(.name | startswith("end")) | .state == "COMPLETED"] | all'
 }
@@ -84,27 +85,27 @@ for ((i = 0; i < 50; i++)); do
         4) nmctl kill --now "kill$i" ;;
     esac
 done >/dev/null 2>&1
-check "all containers that end have ended" wait_until 40 all_ended
+check "all containers whose commands exit have ended" wait_until 40 all_ended
 kill_all
 all=$(nmctl list --all --json)
-is "all 50 containers exist" "$(jq '[.[] | select(.state == "COMPLETED") | .name] | unique | length' <<<"$all")" 50
-is "each container exists once" "$(jq 'length' <<<"$all")" 50
-is "each container has its own exit status" "$(jq -r '.[] | select(.name | startswith("end")) |
+is "all 50 containers are listed" "$(jq '[.[] | select(.state == "COMPLETED") | .name] | unique | length' <<<"$all")" 50
+is "each container is listed once" "$(jq 'length' <<<"$all")" 50
+is "each container has the exit status of its command" "$(jq -r '.[] | select(.name | startswith("end")) |
     select("\(.exit_code) \(.exit_reason)" != "\((.name[3:] | tonumber) + 1) exited") |
     "\(.name) \(.exit_code) \(.exit_reason)"' <<<"$all")" ""
-is "only the killed containers ended as killed" "$(jq -r '.[] | select(.name | startswith("end") | not) |
+is "only containers that were killed have the exit reason killed" "$(jq -r '.[] | select(.name | startswith("end") | not) |
     select(.exit_reason != "killed") | "\(.name) \(.exit_code) \(.exit_reason)"' <<<"$all")" ""
 twice=$(grep -c . "$runs"/* | grep -v ':1$')
 is "no container ran twice" "$twice" ""
 never=$(jq -r '.[] | select(.name | startswith("end")) | .name' <<<"$all" |
     while read -r name; do [ -e "$runs/$name" ] || echo "$name"; done)
-is "each container that was to run has run" "$never" ""
-is "each decision has its outcome" "$(nmctl explain --json --last 5000 | jq -r '.[] | select(.outcome == "pending") |
+is "each container whose command exits has run" "$never" ""
+is "each decision record has an outcome" "$(nmctl explain --json --last 5000 | jq -r '.[] | select(.outcome == "pending") |
     "\(.number) \(.kind) \(.container_id)"')" ""
-is "nothing is left in the slice" "$(find "$(slice_dir)" -mindepth 1 -type d)" ""
+is "no cgroup is left in the slice" "$(find "$(slice_dir)" -mindepth 1 -type d)" ""
 
 # ---- decisions and events that were shown ----
-# With over-allocation and pressure. Readers note all decisions and events that nmd sends to them.
+# The test has over-allocation and pressure. Readers record all decisions and events that nmd sends to them.
 nmd_stop
 rm -rf "$dir/state" "$dir/enough"
 nmd_configure <<END_CONF
@@ -122,7 +123,7 @@ try timeout 60 /usr/bin/python3 "$here/shown.py" "$NMD_SOCKET" "$node_proc" "$se
     --socket "$NMD_SOCKET" --state-dir "$dir/state" --runtime-dir "$dir/run" --slice "$slice" --backend direct \
     --node-proc "$node_proc"
 diag "$(tail -n 1 <<<"$out")"
-is "decisions that were shown before a death are shown after it" "$(grep '^round ' <<<"$out")" ""
-is "no other rule was broken" "$status $(tail -n 5 <<<"$err" | grep Error)" "0 "
-like "deaths and pauses have happened" "$(tail -n 1 <<<"$out")" "^rounds=([2-9]|[1-9][0-9]+) .* pause=[1-9]"
+is "decisions that were shown before nmd was killed are shown after its restart" "$(grep '^round ' <<<"$out")" ""
+is "the random test has found no other violation" "$status $(tail -n 5 <<<"$err" | grep Error)" "0 "
+like "nmd was killed at least twice, and containers were paused" "$(tail -n 1 <<<"$out")" "^rounds=([2-9]|[1-9][0-9]+) .* pause=[1-9]"
 done_testing

@@ -3,8 +3,8 @@
 # deadline: 120
 # beside: others
 #
-# Limits of stored data: ended containers, and data about applications. Both are tested with thousands of entries, which the suite
-# writes to the journal directly.
+# Limits of stored data: the number of ended containers, and the number of applications with statistics. Both limits are tested
+# with thousands of entries, which the suite writes to the journal directly.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -38,7 +38,7 @@ submit lives "${low[@]}" --app lives -- sleep 1000
 wait_until 5 in_state lives RUNNING
 model=$(field_of model .id) lives=$(field_of lives .pid)
 nmd_stop
-# 4,000 containers of one user, 200 of another, and 3,000 of root, which are not limited. The numbers are in order of age.
+# 4,000 containers of one user, 200 of another user, and 3,000 of root, which has no limit. The numbers are in order of age.
 /usr/bin/python3 - "$db" "$dir/state" "$model" <<'END_PY'
 import os, shutil, sqlite3, sys
 path, state, model = sys.argv[1:]
@@ -66,27 +66,28 @@ kept() { nmctl list --all --json | jq --arg from "${epoch}_$1" --arg to "${epoch
     '[.[] | select(.id >= $from and .id <= $to)] | length'; }
 down_to() { [ "$(kept 000010 004009)" = 2500 ]; }
 check "at most 2,500 ended containers of one user are kept" wait_until 60 down_to
-is "the newest containers are kept" "$(kept 001510 004009)" 2500
-is "all containers of another user are kept" "$(kept 004010 004209)" 200
-is "all containers of root are kept" "$(kept 004210 007209)" 3000
+is "the newest 2,500 ended containers of the user are kept" "$(kept 001510 004009)" 2500
+is "all ended containers of a user below the limit are kept" "$(kept 004010 004209)" 200
+is "all ended containers of root are kept" "$(kept 004210 007209)" 3000
 check "the files of removed containers are removed" test ! -e "$dir/state/containers/${epoch}_001509"
 check "the logs of removed containers are removed" test ! -e "$dir/state/logs/${epoch}_001509"
 check "the files of kept containers are kept" test -e "$dir/state/logs/${epoch}_001510"
-is "no other files are left" "$(n_dirs containers) $(n_dirs logs)" "2702 2702"
+is "the directories have no files of other containers" "$(n_dirs containers) $(n_dirs logs)" "2702 2702"
 is "live containers keep running" "$(state_of lives) $(field_of lives .pid)" "RUNNING $lives"
 if sanitized; then
-    diag "nmd had $(($(rss_kib) / 1024)) MiB; what it may have isn't looked at with a sanitizer, which keeps what was freed"
+    diag "nmd had $(($(rss_kib) / 1024)) MiB; no limit is checked, because a sanitizer keeps freed memory"
 else
     at_least "memory stays below 24 MiB with 5,700 ended containers" $((24 * 1024 - $(rss_kib))) 0
 fi
 nmd_stop
-is "the journal has no more containers" "$(of_user 54321) $(of_user 54322)" "2500 200"
+is "the journal has only the kept containers of both users" "$(of_user 54321) $(of_user 54322)" "2500 200"
 
 # ---- applications --------------------------------------------------------------------------------------------------------
 
 apps() { sql "SELECT count(*) FROM key_values WHERE key LIKE 'app._%'"; }
 known() { sql "SELECT count(*) FROM key_values WHERE key = 'app.$1'"; }
-# As many applications as nmd keeps, each last used one second after the one before: `lives` first, then filler00001 and so on.
+# As many applications as nmd keeps. Each was last used one second after the previous one: first `lives`, then filler00001 and
+# so on.
 now=$(($(date +%s) - 10000))
 sql "DELETE FROM key_values WHERE key LIKE 'app._%'" \
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4094)
@@ -96,15 +97,15 @@ nmd_start || exit 1
 nmctl run "${low[@]}" --app new1 -- true
 nmctl run "${low[@]}" --app filler00002 -- true
 for i in 2 3 4; do nmctl run "${low[@]}" --app "new$i" -- true; done
-is "an application beyond the limit is known too" "$(field_of lives .state)" RUNNING
+is "nmd also knows an application beyond the limit" "$(field_of lives .state)" RUNNING
 nmctl run --name last "${low[@]}" --app new1 -- true
-like "the statistics of that application are used" "$(field_of last .expected_usec)" "[1-9][0-9]*"
+like "statistics of an application beyond the limit are used" "$(field_of last .expected_usec)" "[1-9][0-9]*"
 nmctl kill --now --wait lives >/dev/null
 nmd_stop
-is "the journal has all applications" "$(known new1) $(known new2) $(known new3) $(known new4)" "1 1 1 1"
-is "the applications that were used least recently are removed" \
+is "the journal has all new applications" "$(known new1) $(known new2) $(known new3) $(known new4)" "1 1 1 1"
+is "the applications that were least recently used are removed" \
     "$(known filler00001) $(known filler00003) $(known filler00004) $(known filler00005)" "0 0 0 0"
-is "applications that were used since are kept" "$(known filler00002) $(known filler00006)" "1 1"
+is "applications that were used recently are kept" "$(known filler00002) $(known filler00006)" "1 1"
 is "an application with a live container is kept" "$(known lives)" 1
-is "the journal has no more applications than the limit" "$(apps)" 4095
+is "the journal has at most as many applications as the limit" "$(apps)" 4095
 done_testing

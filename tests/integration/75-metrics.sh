@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 150
 #
-# Remote monitoring: promtool and a real Prometheus read /metrics, the queries of the Grafana dashboard are run, and the TCP address is
-# checked. Any client can reach it, so it must be read-only and without private data.
+# Remote monitoring: promtool and a real Prometheus read /metrics, the queries of the Grafana dashboard are run, and the TCP
+# address is checked. Any client can reach this address, so it must be read-only and without private data.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -34,17 +34,17 @@ wait_until 20 in_state o1 RUNNING
 node_memory 980
 wait_until 20 in_state o1 COMPLETED
 submit o2 --opportunistic -m 100M -c 0.1 --env HIDDEN=secret-value -- sleep secret-argument
-is "one container was paused and resumed, one was killed, one waits" \
+is "the node has one resumed, one killed and one waiting container" \
     "$(status_of '"\(.preemptions.paused) \(.preemptions.resumed) \(.preemptions.killed) \(.queue.length)"')" "1 1 1 1"
 
 # ---- a real Prometheus
 
 tcp /metrics >"$dir/metrics"
-is "promtool check metrics reports nothing" "$(promtool check metrics <"$dir/metrics" 2>&1)" ""
-is "the socket and TCP have the same metrics" \
+is "promtool check metrics reports no problem" "$(promtool check metrics <"$dir/metrics" 2>&1)" ""
+is "the socket and TCP serve the same metrics" \
     "$(curl -sS --unix-socket "$NMD_SOCKET" http://nmd/metrics | sed -n 's/^# TYPE //p')" \
     "$(sed -n 's/^# TYPE //p' "$dir/metrics")"
-like "the answer has the content type of the format" "$(tcp /metrics -o /dev/null -w '%{content_type}')" \
+like "/metrics has the content type of the Prometheus format" "$(tcp /metrics -o /dev/null -w '%{content_type}')" \
     '^text/plain; version=0\.0\.4'
 
 cat >"$dir/prometheus.yml" <<END
@@ -59,7 +59,7 @@ prometheus --config.file="$dir/prometheus.yml" --storage.tsdb.path="$dir/tsdb" \
 prometheus_pid=$!
 end_prometheus() { kill "$prometheus_pid" && wait "$prometheus_pid"; }
 at_exit end_prometheus
-query() { # PROMQL: the value of the only series of the result
+query() { # PROMQL: prints the value of the only series in the result
     curl -sS --max-time 20 "http://127.0.0.1:$prometheus_port/api/v1/query" \
         --data-urlencode "query=$1" |
         jq -r '.data.result | if length == 1 then .[0].value[1] else "\(length) series" end'
@@ -68,7 +68,7 @@ says() { [ "$(query "$1")" = "$2" ]; }
 check "a real Prometheus scrapes nmd" wait_until 30 says 'up{job="nmd"}' 1 ||
     diag "$(tail -n 5 "$dir/prometheus.log")"
 while read -r expr value; do
-    check "Prometheus has $expr" wait_until 10 says "$expr" "$value"
+    check "Prometheus has the right value of $expr" wait_until 10 says "$expr" "$value"
 done <<END
 nm_capacity_memory_bytes $((1000 << 20))
 nm_capacity_cpu_cores 2
@@ -92,14 +92,14 @@ nm_preemption_threshold_ratio{resource="memory"} $(status_of .node.preemption_th
 nm_over_allocation_threshold_ratio{resource="cpu"} $(status_of .node.over_allocation_threshold.cpu)
 END
 g1_memory="nm_used_memory_bytes{execution_type=\"guaranteed\"} >= bool $((40 << 20))"
-check "Prometheus has the use of the container g1" wait_until 10 says "$g1_memory" 1
-is "the lost work of the killed container is known" "$(query 'nm_wasted_cpu_seconds_total > bool 0')" 1
-is "nmd's own memory is known" "$(query 'nm_process_resident_memory_bytes > bool 1e6')" 1
+check "Prometheus has the memory use of the container g1" wait_until 10 says "$g1_memory" 1
+is "Prometheus has the CPU time that the killed container lost" "$(query 'nm_wasted_cpu_seconds_total > bool 0')" 1
+is "Prometheus has the memory of nmd itself" "$(query 'nm_process_resident_memory_bytes > bool 1e6')" 1
 
 # ---- the dashboard
 
-check "a rate can be computed" wait_until 10 says 'rate(nm_samples_total[1m]) > bool 0' 1
-check "each query of the dashboard uses metrics of nmd, and Prometheus answers it" \
+check "Prometheus can compute a rate from nmd's counters" wait_until 10 says 'rate(nm_samples_total[1m]) > bool 0' 1
+check "each query of the dashboard uses existing metrics and succeeds" \
     "$here/dashboard.py" "$here/../../packaging/nmd-dashboard.json" "$dir/metrics" \
     "http://127.0.0.1:$prometheus_port"
 
@@ -112,14 +112,14 @@ for request in 'POST /v1/containers' 'POST /v1/drain' 'POST /v1/reload' "POST /v
         '{"command":["true"]}' -o /dev/null -w '%{http_code}')" 403
 done
 is "TCP refuses logs" "$(tcp "/v1/containers/$id/logs" -o /dev/null -w '%{http_code}')" 403
-is "the refused requests change nothing" "$(state_of o2) $(status_of .node.state)" "SCHEDULED running"
+is "the refused requests change neither the container nor the node" "$(state_of o2) $(status_of .node.state)" "SCHEDULED running"
 for path in /v1/status /v1/containers '/v1/containers?all=true' "/v1/containers/$id" /v1/decisions \
     /v1/events /v1/history /v1/config /metrics; do
     tcp "$path"
 done >"$dir/everything"
-like "the socket lists commands" "$(nmctl list --json)" secret-argument
-like "TCP lists the containers" "$(cat "$dir/everything")" '"name": *"o2"'
-is "TCP lists no commands and no environment" \
+like "the list of containers on the socket has the commands" "$(nmctl list --json)" secret-argument
+like "the list of containers over TCP has the containers" "$(cat "$dir/everything")" '"name": *"o2"'
+is "no response over TCP has a command or an environment" \
     "$(grep -oE 'secret-(argument|value)|HIDDEN|hog\.py' "$dir/everything" | sort | uniq -c)" ""
 check "nmd keeps running" nmd_alive
 
@@ -127,6 +127,6 @@ check "nmd keeps running" nmd_alive
 
 nmd_stop
 nmd_start
-is "a restarted nmd continues the counters of each reason" "$(tcp /metrics | grep -E '^nm_(kills|pauses)_total.* [1-9]')" \
+is "a restarted nmd continues the counters of kills and pauses" "$(tcp /metrics | grep -E '^nm_(kills|pauses)_total.* [1-9]')" \
     $'nm_pauses_total{reason="cpu-over-beta"} 1\nnm_kills_total{reason="memory-over-beta"} 1'
 done_testing

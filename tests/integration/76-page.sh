@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 150
 #
-# The status page as a browser renders it with the answers of the real nmd. The browser is headless Chromium, which can only reach nmd.
-# With NMD_TEST_KEEP=DIR the picture is kept in DIR.
+# The status page as a browser renders it with the responses of the real nmd. The browser is headless Chromium, which can only
+# reach nmd. With NMD_TEST_KEEP=DIR the suite stores the picture in DIR.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -20,7 +20,7 @@ http-address = 127.0.0.1:$port
 END
 nmd_start || exit 1
 
-# The browser resolves only nmd's host. A page that needed another host would be incomplete.
+# The browser resolves only nmd's host name. A page that loaded data from another host would be incomplete.
 browse() { # OPTION...
     timeout -k 5 60 "$chromium" --headless --no-sandbox --disable-gpu --disable-quic \
         --no-first-run --disable-background-networking --disable-component-update --disable-sync \
@@ -40,7 +40,7 @@ wait_until 20 in_state batch-1 PAUSED
 submit batch-2 --app application_1410901177871_0001 --opportunistic -m 300M -c 0.5 -- sleep 300
 wait_until 20 hold_is batch-2 over-alpha
 
-# Prints the contents of the rendered page, one fact per line.
+# Prints the contents of the rendered page, one item per line.
 cat >"$dir/look.py" <<'END'
 import html.parser, sys
 
@@ -102,75 +102,76 @@ Look().feed(open(sys.argv[1], encoding="utf-8").read())
 END
 browse --dump-dom >"$dir/page.html"
 seen=$(python3 "$dir/look.py" "$dir/page.html")
-is "the page is complete" "$(grep '^ready' <<<"$seen")" "ready yes"
+is "the page is rendered completely" "$(grep '^ready' <<<"$seen")" "ready yes"
 is "the page shows no error" "$(grep '^error' <<<"$seen")" ""
 for chart in memory cpu pressure; do
-    at_least "the page has a chart of $chart" "$(grep -c "^canvas $chart" <<<"$seen")" 1
+    at_least "the page has a chart: $chart" "$(grep -c "^canvas $chart" <<<"$seen")" 1
 done
 for line in used 'used or reserved' 'guaranteed allocated' 'α over-allocation threshold' 'β preemption threshold'; do
-    is "both legends have $line" "$(grep -cx "legend $line" <<<"$seen")" 2
+    is "the legends of both charts have an entry: $line" "$(grep -cx "legend $line" <<<"$seen")" 2
 done
-is "each container has a lane with its name" "$(grep '^lane' <<<"$seen" | sort)" \
+is "the page has a lane with the name of each container" "$(grep '^lane' <<<"$seen" | sort)" \
     "$(sort <<<'lane web-server
 lane batch-1
 lane batch-2
 lane short: Failed (3)')"
-is "the lanes show the states and types of containers" \
+is "the lanes show the states and execution types of containers" \
     "$(grep -E '^piece (running|paused|queued),' <<<"$seen" | sort -u | paste -sd' ')" \
     "$(printf 'piece %s ' 'paused, opportunistic' 'queued, guaranteed' 'queued, opportunistic' 'running, guaranteed' \
         'running, opportunistic' | sed 's/ $//')"
-is "the title has the name of the host" "$(grep '^title' <<<"$seen")" "title nmd on $(hostname)"
-is "the current figures are those of the status" "$(grep '^now' <<<"$seen" | sed -n '1p;8,9p;16p' | cut -c5- | xargs)" \
+is "the title of the page has the host name" "$(grep '^title' <<<"$seen")" "title nmd on $(hostname)"
+is "the figures of the page are the figures of nmctl status" "$(grep '^now' <<<"$seen" | sed -n '1p;8,9p;16p' | cut -c5- | xargs)" \
     "Memory 1000 MiB CPU 2 vcores"
-like "used CPU is shown in cores" "$(grep '^now' <<<"$seen" | sed -n 10p)" '^now [0-9.]+ cores$'
-is "limits that are not enforced are shown" "$(grep '^limit' <<<"$seen" | cut -c7-)" "$(status_of '.node.notes[]')"
-is "an application has the use and requests of its containers" \
+like "the page shows used CPU in cores" "$(grep '^now' <<<"$seen" | sed -n 10p)" '^now [0-9.]+ cores$'
+is "the page shows the limits that are not enforced" "$(grep '^limit' <<<"$seen" | cut -c7-)" "$(status_of '.node.notes[]')"
+is "the page shows the use and the requests of an application" \
     "$(grep '^app' <<<"$seen" | cut -c5- | sed -n '1,5p;7,8p' | xargs)" "application_1410901177871_0001 0 1 1 0 500 MiB 1"
-like "the queue has the waiting containers" "$(grep '^queue' <<<"$seen")" '^queue batch-2: 300 MiB, 0.5 vcores'
-like "the latest decisions are shown" "$(grep '^decision' <<<"$seen")" 'paus.*batch-1.*CPU'
-like "the state of the node is shown" "$(grep '^head' <<<"$seen")" '^head running'
-like "the state of the node has figures" "$(grep '^head' <<<"$seen")" '1 guaranteed and 0 opportunistic run, 1 paused, 1 queued'
+like "the page shows the queued containers" "$(grep '^queue' <<<"$seen")" '^queue batch-2: 300 MiB, 0.5 vcores'
+like "the page shows the latest decisions" "$(grep '^decision' <<<"$seen")" 'paus.*batch-1.*CPU'
+like "the page shows the state of the node" "$(grep '^head' <<<"$seen")" '^head running'
+like "the page shows the numbers of running, paused and queued containers" \
+    "$(grep '^head' <<<"$seen")" '1 guaranteed and 0 opportunistic run, 1 paused, 1 queued'
 
 # URLs in the text of the library's licence are allowed. A page loads URLs only from attributes and by fetch().
-is "no attribute in the page refers to another host" "$(grep '^refers to' <<<"$seen")" ""
+is "no attribute in the page has a URL of another host" "$(grep '^refers to' <<<"$seen")" ""
 curl -sS "http://127.0.0.1:$port/" -D "$dir/head" >"$dir/source.html"
-is "no code in the page refers to another host" "$(grep -oE '(https?:)?//[a-z0-9.-]+\.[a-z]{2,}[^ "]*' "$dir/source.html" |
+is "no script in the page has a URL of another host" "$(grep -oE '(https?:)?//[a-z0-9.-]+\.[a-z]{2,}[^ "]*' "$dir/source.html" |
     grep -v '/LICENSE' | sort -u)" ""
 
-is "no note on memory is shown" "$(grep '^over' <<<"$seen")" ""
+is "the page has no warning about memory while memory use is below the threshold" "$(grep '^over' <<<"$seen")" ""
 for line in 'memory, some task waited' 'memory, all waited at once' 'CPU, some task waited'; do
-    is "pressure has a line for $line" "$(grep -cx "legend $line" <<<"$seen")" 1
+    is "the pressure chart has a line: $line" "$(grep -cx "legend $line" <<<"$seen")" 1
 done
 
-# A promotion changes the colour of a lane from this time on, but not the part before.
+# A promotion changes the colour of the lane after the promotion, and not the colour before it.
 nmctl promote batch-1 >/dev/null
 wait_until 10 in_state batch-1 RUNNING
-# Other processes use memory above the threshold, and there is no opportunistic memory that nmd could take back.
+# Other processes use memory above the threshold, and no opportunistic container has memory that nmd could take back.
 node_memory 980
 wait_until 10 status_is '.node.preemption_hold_text // "" | test("no opportunistic container holds memory")' true
 browse --dump-dom >"$dir/page.html"
-like "a promotion is shown from its time on" "$(python3 "$dir/look.py" "$dir/page.html" |
+like "the lane of a promoted container changes its colour at the promotion" "$(python3 "$dir/look.py" "$dir/page.html" |
     awk '/^lane/ { mine = $2 == "batch-1" } mine && /^piece/' | cut -c7- | paste -sd' ')" \
     '^new, opportunistic queued, opportunistic .*running, opportunistic .*paused, opportunistic .*running, guaranteed$'
 
-like "memory above the threshold is shown, with the reason why nothing is done" "$(python3 "$dir/look.py" "$dir/page.html" |
+like "the page shows memory use above the threshold, and why no container is killed" "$(python3 "$dir/look.py" "$dir/page.html" |
     grep '^over')" 'above the preemption threshold of 95 %, but nmd takes no memory back: no opportunistic container'
 
-# A container waits for room for its request. The page has the same text as nmctl, with the share of the node.
+# A container waits until its request fits. The page has the same text as nmctl, with the total in percent of the node.
 node_cpu 0
 node_memory 0
 submit large --opportunistic -m 920M -c 1 -- sleep 300
 wait_until 20 hold_is large would-exceed-beta
 browse --dump-dom >"$dir/page.html"
 over='with the 920 MiB that it asks for would be at [0-9.]+ %, over the limit of 95 %'
-like "a request that does not fit is shown with the total" "$(python3 "$dir/look.py" "$dir/page.html" | grep '^queue large')" \
+like "the page shows how much of the node a waiting request would use" "$(python3 "$dir/look.py" "$dir/page.html" | grep '^queue large')" \
     "^queue large: 920 MiB, 1 vcore — memory.* is at [0-9.]+ % of capacity, and $over\$"
 
 picture=$dir/page.png
 [ -z "${NMD_TEST_KEEP:-}" ] || { mkdir -p "$NMD_TEST_KEEP"; picture=$NMD_TEST_KEEP/page.png; }
 browse --screenshot="$picture" >&2
-is "a picture of the page can be made" "$(head -c 4 "$picture" | tail -c 3)" PNG
-at_least "the picture is not empty" "$(stat -c %s "$picture")" 20000
+is "the browser can save a picture of the page" "$(head -c 4 "$picture" | tail -c 3)" PNG
+at_least "the picture of the page is not empty" "$(stat -c %s "$picture")" 20000
 
-check "nmd keeps running" nmd_alive
+check "nmd is running at the end" nmd_alive
 done_testing

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 240
 #
-# Use of the status page: a real browser sorts, filters, searches, opens a container and reads the end of its output, by mouse and by
-# keys, on a desktop in light colours and on a phone in dark colours. It uses the socket, which it reaches like through ssh -L, and TCP,
-# which serves less data. Names and output of users never become markup. With NMD_TEST_KEEP=DIR the pictures are kept in DIR.
+# Use of the status page: a real browser sorts, filters, searches, opens a container and reads the end of its output. It does so
+# by mouse and by keys, on a desktop in light colours and on a phone in dark colours. It uses the socket through a relay, like
+# through ssh -L, and TCP, which has less data. Names and output of users never become markup. With NMD_TEST_KEEP=DIR the suite
+# stores the pictures in DIR.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -44,75 +45,75 @@ wait_until 20 in_state batch-1 PAUSED
 submit batch-2 --app $app --opportunistic -m 300M -c 0.5 -- sleep 300
 wait_until 20 hold_is batch-2 over-alpha
 
-use() { # PART PORT: $seen is what there was
+use() { # PART PORT: runs the browser, and sets $seen to what it found
     seen=$(cd "$dir" && timeout 100 /usr/bin/python3 "$here/page-use.py" "$chromium" "$dir" "http://127.0.0.1:$2/" "$1" 2>"$dir/$1.err") ||
-        not_ok "$1: the browser ends" "$(tail -n 12 "$dir/$1.err")" "$seen"
+        not_ok "$1: the browser runs to its end" "$(tail -n 12 "$dir/$1.err")" "$seen"
 }
 saw() { sed -n "s/^$1: //p" <<<"$seen"; }
 is_seen() { is "$part: $2" "$(saw "$1")" "$3"; }
 is_like() { like "$part: $2" "$(saw "$1")" "$3"; }
 harmless() {
-    is_seen "made markup" "no text of a user becomes markup" 0
+    is_seen "made markup" "no text from a user becomes markup" 0
     is_seen ran "no text of a user is run as a script" false
-    is_seen "asked elsewhere" "only nmd gets requests" "[]"
+    is_seen "asked elsewhere" "the page sends requests only to nmd" "[]"
     is_seen complaints "the browser reports no error" "[]"
 }
 detail() {
-    is_seen "its name" "a row opens its container" batch-1
-    is_like "it is" "the details have the state and the reason" '^PAUSED.*opportunistic'
+    is_seen "its name" "a click on a row opens its container" batch-1
+    is_like "it is" "the details of a container have its state and type" '^PAUSED.*opportunistic'
     is_like facts "the details have the request" 'Memory .* of 200 MiB asked for'
     is_like decided "the details have the latest decision, in nmctl's words" 'Paused .*CPU was at'
 }
 
 for part in desktop phone; do
     use "$part" "$relay"
-    is "$part: all containers are listed" "$(saw names | jq -r 'sort | join(" ")')" "batch-1 batch-2 nasty short web-server"
+    is "$part: the table lists all containers" "$(saw names | jq -r 'sort | join(" ")')" "batch-1 batch-2 nasty short web-server"
     is_seen "state of web-server" "a running container has the state that nmctl shows" RUNNING
     is_seen "state of batch-1" "a paused container has the state that nmctl shows" PAUSED
     is_seen "state of batch-2" "a queued container has the state that nmctl shows" QUEUED
-    is_seen "state of short" "an ended container has its result" "Failed (3)"
+    is_seen "state of short" "an ended container has the state that nmctl shows" "Failed (3)"
     is_seen fits "no text is cut off" true
     is_seen user "the users are shown over the socket" "$(id -un)"
     is_like memory "memory is shown as use and request" '^[0-9]+ MiB of 400 MiB$'
     is_like cores "CPU is shown as use and request" '^[0-9.]+ of 0\.50$'
-    is_like age "the age is shown" '^[0-9.]+ (s|min)$'
-    is_seen exit "the exit code is shown" "code 3"
-    is_like why "the reason of a wait is shown" '^1: .+'
+    is_like age "the details show the age of the container" '^[0-9.]+ (s|min)$'
+    is_seen exit "the details show the exit code" "code 3"
+    is_like why "the details show the queue position and the queue reason" '^1: .+'
     for of in list container; do
         for colours in light dark; do
-            is_seen "contrast of the $of, $colours" "all texts of the $of have enough contrast in $colours colours" good
+            is_seen "contrast of the $of, $colours" "all texts of the $of have sufficient contrast in $colours colours" good
         done
     done
     for role in main table searchbox rowgroup; do
-        is_seen "hears $role" "a screen reader finds: $role" true
+        is_seen "hears $role" "the page has this role for screen readers: $role" true
     done
-    is_like "hears charts" "a screen reader finds a text for the charts" 'Now [0-9]+ % of the capacity used'
-    is_seen "without a name" "each control has a name" "[]"
+    is_like "hears charts" "the charts have a text for screen readers" 'Now [0-9]+ % of the capacity used'
+    is_seen "without a name" "each control has a name for screen readers" "[]"
     detail
-    is_seen "output is shown" "the container's output is shown" true
+    is_seen "output is shown" "the details show the output of the container" true
     is_seen stdout "the stdout is shown as it was written" '<img id=made src=x onerror="window.ran = 1"><b>marked</b></pre>'
     is_like stderr "the stderr is shown as it was written" '^second </script>'
-    is_seen pressed "the pressed button says which stream is shown" stderr
+    is_seen pressed "the pressed button names the output stream that is shown" stderr
     harmless
     [ "$part" = desktop ] || continue
-    is_seen "hears heads" "a screen reader finds the names of the columns" '["Container", "State", "Why it waits"]'
-    is_seen "by memory" "the container with the most memory is first in that order" web-server
+    is_seen "hears heads" "the columns have names for screen readers" '["Container", "State", "Why it waits"]'
+    is_seen "by memory" "sorted by memory, the container with the most memory is first" web-server
     is_seen sorted "a screen reader finds the order" "memory descending"
-    is_seen "the other way" "a second press reverses the order" ascending
-    is_seen "to be searched" "the search field names what it searches" "name, id, application, user, command, reason"
+    is_seen "the other way" "a second click on the column reverses the order" ascending
+    is_seen "to be searched" "the search field names the searched columns" "name, id, application, user, command, reason"
     is_seen searched "a search matches all words in any case" '["batch-1", "batch-2"]'
-    is_seen told "the number of matches is shown" "2 of 5 containers"
+    is_seen told "the page shows the number of matches" "2 of 5 containers"
     is_seen queued "a filter selects the state" '["batch-2"]'
-    is_seen failed "a filter selects the result" '["short"]'
+    is_seen failed "a filter selects failed containers" '["short"]'
     is_seen guaranteed "a filter selects the type" '["nasty", "web-server"]'
-    is_like "ended app" "an ended application is shown" '^application_1410901177871_0002 0 .* 1 failed; the last .* ago'
+    is_like "ended app" "the page shows an ended application" '^application_1410901177871_0002 0 .* 1 failed; the last .* ago'
     is_seen range "the charts show ten minutes at first" "10 min, 10 min ago"
-    is_seen "range of a day" "the charts show a day on request" "1 day"
-    is_seen "focus is on a row" "a row can be reached with keys" true
+    is_seen "range of a day" "the charts can show a day" "1 day"
+    is_seen "focus is on a row" "a row can get the focus with keys" true
     is_seen "focus is inside" "a row can be opened with keys" true
-    is_seen "focus comes back" "the focus returns to the row" true
+    is_seen "focus comes back" "the focus returns to the row when the details are closed" true
     is_seen "keys sort" "the table can be sorted with keys" ascending
-    is_seen "focus stays" "the focus stays when figures change" true
+    is_seen "focus stays" "the focus does not move when figures change" true
 done
 is_seen width "no element is wider than the screen" true
 is_seen narrow "no word is broken into letters" "[]"
@@ -121,9 +122,9 @@ is_seen small "no text is too small" 0
 part=tcp
 use tcp "$tcp"
 is_seen heads "no users are shown over TCP" "name,app,type,state,memory,cpu,age,exit,why"
-is_seen "to be searched" "the search over TCP names neither users nor commands" "name, id, application, state, reason"
+is_seen "to be searched" "over TCP, the search field names neither users nor commands" "name, id, application, state, reason"
 detail
-is_seen "output is shown" "no output is shown over TCP" false
+is_seen "output is shown" "over TCP, the page shows no output" false
 harmless
 
 part=stranger
@@ -139,37 +140,37 @@ if [ "$(id -u)" = 0 ]; then
     is_seen told "the page of another user shows no containers" "There are no containers."
     is_seen apps "the page of another user shows no applications" true
     is_seen decisions "the page of another user shows no decisions" 0
-    is_seen "asked once" "the page of another user asks once for decisions" 1
+    is_seen "asked once" "the page of another user requests the decisions only once" 1
     is_seen error "the page of another user shows no error" ""
 else
     skip "a page of another user shows no containers" "only root can be another user"
 fi
 
-# A page of another site in the same browser must not send requests through the relay.
+# A page of another site in the same browser must not be able to send requests through the relay.
 ask() { curl -sS --max-time 5 -o "$dir/answer" -w '%{http_code}' "$@" "http://127.0.0.1:$relay/v1/status"; }
-is "a request of the page itself is answered" "$(ask -H "Origin: http://127.0.0.1:$relay")" 200
-is "a request of another page is refused" "$(ask -H 'Origin: http://evil.example')" 403
-like "the refusal says so" "$(jq -r .error.message "$dir/answer")" 'from a page of http://evil.example'
-is "a request with a name of another page is refused" "$(ask -H 'Host: evil.example')" 421
-is "another page can start nothing" "$(curl -sS --max-time 5 -o "$dir/answer" -w '%{http_code}' -H 'Origin: http://evil.example' \
+is "nmd serves a request with the page's own Origin" "$(ask -H "Origin: http://127.0.0.1:$relay")" 200
+is "nmd refuses a request with the Origin of another page" "$(ask -H 'Origin: http://evil.example')" 403
+like "the refusal names the Origin of the other page" "$(jq -r .error.message "$dir/answer")" 'from a page of http://evil.example'
+is "nmd refuses a request with the Host of another page" "$(ask -H 'Host: evil.example')" 421
+is "another page can't start a container" "$(curl -sS --max-time 5 -o "$dir/answer" -w '%{http_code}' -H 'Origin: http://evil.example' \
     -H 'Content-Type: text/plain' --data-binary '{"command":["id"]}' "http://127.0.0.1:$relay/v1/containers")" 403
 
-# The history is kept across a crash, and damaged entries are left out.
+# The history is kept across a crash, and damaged entries are skipped.
 ended() { api GET /v1/applications && jq -c '[.applications[] | [.app, .succeeded, .failed, .killed]]' <<<"$api_body"; }
 points() { api GET '/v1/history?span_usec=86400000000' && jq '.points | length' <<<"$api_body"; }
 oldest() { api GET '/v1/history?span_usec=7200000000' && jq '.points[0].time_usec' <<<"$api_body"; }
-is "the end of an application is counted" "$(ended)" '[["application_1410901177871_0002",0,1,0]]'
-at_least "the day has a point" "$(points)" 1
+is "nmd counts the end of an application" "$(ended)" '[["application_1410901177871_0002",0,1,0]]'
+at_least "the history of the day has an entry" "$(points)" 1
 before=$(oldest)
 nmd_kill
 nmd_start || exit 1
-is "the end is known after a crash" "$(ended)" '[["application_1410901177871_0002",0,1,0]]'
-is "the history is known after a crash" "$(oldest)" "$before"
+is "the end of the application is known after a crash of nmd" "$(ended)" '[["application_1410901177871_0002",0,1,0]]'
+is "the history is known after a crash of nmd" "$(oldest)" "$before"
 nmd_stop
 printf x | dd of="$dir/state/ended-applications" bs=1 seek=50 conv=notrunc status=none
 head -c 700000 /dev/zero | tr '\0' x >"$dir/state/history"
 nmd_start || exit 1
-is "a damaged end is left out" "$(ended)" '[]'
+is "a damaged entry about an ended application is skipped" "$(ended)" '[]'
 at_least "a damaged history starts again" "$(oldest)" "$((before + 1))"
 
 if [ -n "${NMD_TEST_KEEP:-}" ]; then
