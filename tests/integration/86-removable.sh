@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 60
 #
-# The time since which the node has no container, in the JSON and the text of the status and in the metrics: across restarts, with
-# queued and paused containers, with leftover processes, and while draining.
+# Status and metrics report since when the node has no container. Tests this time in the JSON, the text and the metrics: across
+# restarts, with queued and paused containers, with leftover processes, and while draining.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -25,7 +25,7 @@ like 'status says in words that the node is removable' \
     "$(nmctl status)" '^removable +since [0-9]{2}:[0-9]{2}:[0-9]{2} \(no containers for [0-9.]+m?s'
 is 'the metric has the same time in seconds' "$(awk -v t="$first" 'BEGIN { printf "%.3f", t / 1e6 }')" \
     "$(awk -v t="$(metric)" 'BEGIN { printf "%.3f", t }')"
-# A round writes the time to the journal, so that a clean stop is not necessary.
+# A round writes this time to the journal, so that a clean stop is not necessary.
 samples 2
 nmd_kill
 nmd_start
@@ -55,7 +55,7 @@ wait_until 10 in_state paused PAUSED
 is 'a paused container makes the node not removable' "$(since)" null
 nmctl kill --now --wait paused >/dev/null
 
-# The command ends at once. Its leftover process ignores SIGTERM, and must be killed.
+# The command exits immediately. Its leftover process ignores SIGTERM, and must be killed.
 ended=$(now)
 nmctl run -m 100M -c 0.1 -- sh -c '(trap "" TERM; exec sleep 300) & exit 0'
 check 'the time is that of the last end' wait_until 10 status_is '.node.removable_since_usec != null' true

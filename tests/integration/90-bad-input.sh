@@ -3,8 +3,8 @@
 # deadline: 60
 # beside: others
 #
-# Invalid input of every kind: nmd gives one clear error that names the object, the value and the allowed values. No state changes, and
-# nmd and its containers continue.
+# Invalid input of every kind: nmd prints one clear error that names the object, the value and the allowed values. No state
+# changes, and nmd and its containers keep running.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -19,13 +19,13 @@ wait_until 10 in_state there RUNNING
 pid=$(field_of there .pid)
 
 # ---- nmctl ----
-usage() { # NAME WORDS ARGUMENT...: exit status 2, one line that has these words
+usage() { # NAME WORDS ARGUMENT...: checks for exit status 2 and one line with these words
     local name=$1 words=$2
     shift 2
     try nmctl "$@"
-    is "$name is refused with exit status 2" "$status" 2
-    like "$name is named in the error" "$err" "$words"
-    at_least "$name: the error has at most three lines" "$((4 - $(wc -l <<<"$err")))" 1
+    is "nmctl refuses $name with exit status 2" "$status" 2
+    like "nmctl: $name: the error names the mistake" "$err" "$words"
+    at_least "nmctl: $name: the error has at most three lines" "$((4 - $(wc -l <<<"$err")))" 1
 }
 usage "an unknown option" "--frobnicate" run --frobnicate -- true
 usage "an unknown verb" "frobnicate" frobnicate
@@ -49,8 +49,8 @@ refusal() { # NAME STATUS WORDS ARGUMENT...
     local name=$1 wanted=$2 words=$3
     shift 3
     try nmctl "$@"
-    is "$name is refused with its exit status" "$status" "$wanted"
-    like "$name is named in the error" "$err" "$words"
+    is "nmctl refuses $name with the documented exit status" "$status" "$wanted"
+    like "nmctl: $name: the error names the mistake" "$err" "$words"
 }
 refusal "an unknown id" 1 "no-such-one" kill no-such-one
 refusal "an unknown id for show" 1 "container_1_999999" show container_1_999999
@@ -66,8 +66,9 @@ http() { # NAME STATUS THING WORDS METHOD PATH [BODY]
     local name=$1 wanted=$2 thing=$3 words=$4
     shift 4
     api "$@"
-    is "$name is refused with its status and thing" "$api_status $(jq -r '.error.thing' <<<"$api_body" 2>/dev/null)" "$wanted $thing"
-    like "$name: the error is a sentence" "$(jq -r '.error.message' <<<"$api_body" 2>/dev/null)" "$words"
+    is "HTTP: $name is refused with the right status and thing" \
+        "$api_status $(jq -r '.error.thing' <<<"$api_body" 2>/dev/null)" "$wanted $thing"
+    like "HTTP: $name: the error message is a sentence" "$(jq -r '.error.message' <<<"$api_body" 2>/dev/null)" "$words"
 }
 c=/v1/containers
 http "malformed JSON" 400 body 'not valid JSON: line 1' POST $c '{"command":['
@@ -104,7 +105,7 @@ http "an invalid deadline" 400 deadline_usec 'not "soon"' POST /v1/drain '{"dead
 http "a wrong method" 405 method 'GET' POST /v1/status '{}'
 head -c 3000000 /dev/zero | tr '\0' x >"$dir/large"
 api POST $c "@$dir/large"
-is "a body that is too large is refused" "$api_status" 413
+is "HTTP: a body that is too large is refused" "$api_status" 413
 printf '{"command":["true","%s"]}' "$(head -c 300000 /dev/zero | tr '\0' x)" >"$dir/long"
 http "a word that is too long for the kernel" 400 command '128 KiB' POST $c "@$dir/long"
 
@@ -113,8 +114,8 @@ daemon() { # NAME STATUS WORDS OPTION...
     local name=$1 wanted=$2 words=$3
     shift 3
     try timeout 10 "$NMD" "$@"
-    is "nmd refuses $name with its exit status" "$status" "$wanted"
-    like "nmd: $name is named in the error" "$err" "$words"
+    is "nmd refuses $name with the documented exit status" "$status" "$wanted"
+    like "nmd: $name: the error names the mistake" "$err" "$words"
 }
 daemon "an unknown option" 2 frobnicate --frobnicate
 daemon "an operand" 2 "'here'.*options only" here
@@ -125,16 +126,16 @@ daemon "a configuration that does not exist" 1 "$dir/nothing" --config "$dir/not
 other_slice=nmdtest$$b.slice
 at_exit 'nmd_clean_slice "$other_slice"'
 other=(--config "$nmd_conf" --backend direct --slice "$other_slice")
-# --check-config gives the same messages as a refused start, and creates nothing.
+# --check-config prints the same messages as a refused start, and creates no file.
 sentence() { sed -E 's/^[0-9:.]+ nmd [a-z]+ +//' <<<"$err"; }
 refused() { # NAME WORDS OPTION...
     local name=$1 words=$2 said
     shift 2
     daemon "$name, checked" 1 "$words" "${other[@]}" "$@" --check-config
     said=$(sentence)
-    is "nmd: $name: nothing is created" "$(ls -d "$dir"/new-* "$(nmd_cgroup_root)/$other_slice" 2>/dev/null)" ""
+    is "nmd: $name: no file or cgroup is created" "$(ls -d "$dir"/new-* "$(nmd_cgroup_root)/$other_slice" 2>/dev/null)" ""
     daemon "$name" 1 "$words" "${other[@]}" "$@"
-    is "nmd: $name: the start gives the same error as --check-config" "$(sentence)" "$said"
+    is "nmd: $name: a start prints the same error as --check-config" "$(sentence)" "$said"
     rm -rf "$dir"/new-*
     nmd_clean_slice "$other_slice"
 }
@@ -148,7 +149,7 @@ port=$(free_port)
 at_exit "kill $! 2>/dev/null"
 wait_until 10 curl -s -o /dev/null "http://127.0.0.1:$port/"
 printf '[interface]\nhttp-address = 127.0.0.1:%s\n' "$port" >"$dir/taken.conf"
-yarn() { # NAME PROPERTY VALUE: a cluster's configuration with that
+yarn() { # NAME PROPERTY VALUE: writes the configuration of a cluster with this property
     mkdir -p "$dir/yarn-$1"
     printf '<configuration><property><name>%s</name><value>%s</value></property></configuration>\n' "$2" "$3" \
         >"$dir/yarn-$1/yarn-site.xml"
@@ -175,7 +176,7 @@ refused "a cluster's directory that is a file" "$dir/text can't be used" "${new[
 refused "a cluster whose pages need TLS" "yarn.http.policy = 'HTTPS_ONLY'" "${new[@]}" --yarn-conf "$dir/yarn-https"
 refused "a cluster whose map outputs need TLS" "shuffle.ssl.enabled = 'true'" "${new[@]}" --yarn-conf "$dir/yarn-ssl"
 refused "a cluster's address that belongs to another host" 'Cannot assign' "${new[@]}" --yarn-conf "$dir/yarn-address"
-# One run reports all errors of both configurations and of the node.
+# One run reports all errors of both configuration files and of the node.
 mkdir -p "$dir/yarn-all"
 cat >"$dir/yarn-all/yarn-site.xml" <<EOF
 <configuration>
@@ -208,10 +209,11 @@ printf '[queue]\npolicy = x\n[quue]\nmax-length = 1\n[preemption]\nkill-grace = 
 memory-threshold = 0.97
 ' >"$dir/all.conf"
 try timeout 10 "$NMD" "${other[@]}" "${new[@]}" --config "$dir/all.conf" --yarn-conf "$dir/yarn-all" --shim "$dir/none" --check-config
-is "nmd reports all mistakes of nmd.conf at once" "$status $(grep -c 'all.conf:[2368]: ' <<<"$err")" "1 4"
-like "nmd reports a value that contradicts the others" "$err" 'all.conf:8: \[over-allocation\] memory-threshold = 0.97: must be below'
+is "nmd reports all mistakes of nmd.conf in one run" "$status $(grep -c 'all.conf:[2368]: ' <<<"$err")" "1 4"
+like "one of these errors names a value that contradicts another value" \
+    "$err" 'all.conf:8: \[over-allocation\] memory-threshold = 0.97: must be below'
 try timeout 10 "$NMD" "${other[@]}" "${new[@]}" --yarn-conf "$dir/yarn-all" --shim "$dir/none" --check-config
-is "nmd with several mistakes ends with exit status 1" "$status" 1
+is "with several mistakes, nmd ends with exit status 1" "$status" 1
 for words in "yarn.http.policy = 'HTTPS_ONLY'" "authentication = 'kerberos'" "memory-mb = '8G'" \
     'yarn.nodemanager.memroy: unknown property' \
     'no key lenth in \[queue\]' 'port 0: Cannot assign' "$dir/text can't be used" 'shuffle.ssl.enabled' \
@@ -221,39 +223,40 @@ for words in "yarn.http.policy = 'HTTPS_ONLY'" "authentication = 'kerberos'" "me
     "rpc-address.ns.n1 = 'h:99999' is not a valid address" \
     "fs.defaultFS = 'hdfs://nn:80:20' is not a valid address" "rpc-address.ns.n2 isn't set" \
     "nmd.webhdfs.ca-file = '$dir/none.pem': No such file" "nmd.fetch-command.s3a: the program 'hadop' doesn't exist in /usr"; do
-    like "nmd reports among several mistakes: $words" "$err" "$words"
+    like "one run reports several mistakes, with this one: $words" "$err" "$words"
 done
-[ "$(id -u)" != 0 ] || like "nmd reports a user that does not exist among several mistakes" "$err" \
+[ "$(id -u)" != 0 ] || like "one run reports several mistakes, with a user that does not exist" "$err" \
     "local-user = 'n0body': this user doesn't exist on this node"
-is "nmd reports each mistake once" "$(wc -l <<<"$err")" "$(($(id -u) == 0 ? 18 : 17))"
-# Certificates that can't be checked are not taken for good ones: a network namespace of its own has no working loopback.
+is "each of the mistakes is reported once" "$(wc -l <<<"$err")" "$(($(id -u) == 0 ? 18 : 17))"
+# nm-localizer does not accept certificates that it can't check. In a new network namespace the loopback interface is down, so
+# that they can't be checked.
 openssl req -x509 -newkey rsa:2048 -nodes -keyout /dev/null -subj /CN=x -out "$dir/whole.pem" 2>/dev/null
 try timeout 10 "$NMD_TEST_BUILD/nm-localizer" --check-ca "$dir/whole.pem"
-is "nmd accepts valid certificates" "$status$out" 0
+is "nm-localizer --check-ca accepts valid certificates" "$status$out" 0
 if [ "$(id -u)" = 0 ]; then
     try timeout 10 unshare --net "$NMD_TEST_BUILD/nm-localizer" --check-ca "$dir/whole.pem"
-    is "nmd ends with exit status 1 if certificates can't be checked" "$status" 2
-    like "nmd reports certificates that can't be checked" "$out" "^it can't be checked: "
+    is "nm-localizer --check-ca returns 2 if certificates can't be checked" "$status" 2
+    like "the error says that certificates can't be checked" "$out" "^it can't be checked: "
 fi
-# A refused directory does not hide other errors, and errors about its contents are not reported in addition.
+# A refused directory does not hide other errors. Errors about the contents of a refused directory are not reported in addition.
 printf '[node]\nmemory = 900T\nsystem-reserved-vcores = 9999\n[health]\nscript = %s/open/health\n' "$dir" >"$dir/world.conf"
 printf '[interface]\nhttp-address = 127.0.0.1:%s\n' "$port" >>"$dir/world.conf"
 try timeout 10 "$NMD" "${other[@]}" --config "$dir/world.conf" --state-dir "$dir/text/state" --runtime-dir "$dir/text/run" \
     --shim "$dir/none" --check-config
-is "nmd with mistakes beside directories ends with exit status 1" "$status" 1
+is "with refused directories and other mistakes, nmd ends with exit status 1" "$status" 1
 for words in "the runtime directory $dir/text/run can't be created" "the state directory $dir/text/state can't be created" \
     'memory = 900 TiB: larger than this node' 'system-reserved-vcores = 9999: leaves nothing' \
     "health script $dir/open/health, or a directory above it" "127.0.0.1:$port: Address already in use" \
     "shim $dir/none can't be opened"; do
-    like "nmd reports beside directories: $words" "$err" "$words"
+    like "refused directories do not hide this mistake: $words" "$err" "$words"
 done
-is "nmd reports each mistake beside directories once" "$(wc -l <<<"$err")" 7
+is "with refused directories, each mistake is reported once" "$(wc -l <<<"$err")" 7
 printf '[health]\nscript = %s/open/health\n' "$dir" >"$dir/script.conf"
 refused "a health script that others may change" 'health script .*open/health' "${new[@]}" --config "$dir/script.conf"
 daemon "a missing shim, checked" 1 "shim $dir/none can't be opened" "${other[@]}" "${new[@]}" --shim "$dir/none" --check-config
 try "$NMD" --config "$nmd_conf" --socket "$NMD_SOCKET" --state-dir "$dir/state" --runtime-dir "$dir/run" --backend direct \
     --check-config
-is "--check-config accepts the resources of a running nmd" "$status $out" "0 $nmd_conf: fine"
+is "--check-config accepts directories and a socket that a running nmd uses" "$status $out" "0 $nmd_conf: fine"
 daemon "a state directory that is a file" 1 "$nmd_conf" "${other[@]}" --state-dir "$nmd_conf" --runtime-dir "$dir/run2"
 daemon "figures that aren't there" 1 "$dir/none" "${other[@]}" --state-dir "$dir/state2" --runtime-dir "$dir/run2" \
     --socket "$dir/second.sock" --node-proc "$dir/none"
@@ -264,13 +267,13 @@ daemon "a socket in a directory that isn't there" 1 "$dir/none/nmd.sock" "${othe
 printf 'node01 # nmscale\n' >"$dir/exclude"
 try timeout 20 env --ignore-signal=CHLD "$NMD_TEST_BUILD/nmscale/nmscale" --rm http://127.0.0.1:9 --readmit node01 \
     --exclude-file "$dir/exclude" --state "$dir/nmscale.json" --rmadmin false
-is "nmscale fails if its command fails" "$status" 1
-like "nmscale reports the status of the failed command" "$err" 'false failed \(exit status 1\)'
+is "with SIGCHLD ignored, nmscale fails if its command fails" "$status" 1
+like "with SIGCHLD ignored, nmscale reports the exit status of its command" "$err" 'false failed \(exit status 1\)'
 
 # ---- no effects of the invalid input ----
-is "no container was added or removed" "$(nmctl list --json | jq -c '[.[] | [.name, .state, .pid]]')" \
+is "invalid input has added and removed no container" "$(nmctl list --json | jq -c '[.[] | [.name, .state, .pid]]')" \
     "[[\"there\",\"RUNNING\",$pid]]"
-is "no ended container was added" "$(status_of .containers.completed)" 0
-is "the state of the node is unchanged" "$(status_of .node.state)" running
+is "invalid input has added no ended container" "$(status_of .containers.completed)" 0
+is "invalid input has not changed the state of the node" "$(status_of .node.state)" running
 nmd_alive || not_ok "nmd is still there"
 done_testing

@@ -3,12 +3,12 @@
 # deadline: 90
 # beside: others
 #
-# Permissions on the socket, and users of containers: for root, members of the admin group, the owner of a container, and other users.
-# The uids need no accounts here. tests/vm/suites/15-security.sh tests the same with real users.
+# Permissions on the socket, and users of containers: tested for root, members of the admin group, the owner of a container, and
+# other users. No accounts are needed for the UIDs here. tests/vm/suites/15-security.sh tests the same with real users.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-[ "$(id -u)" -eq 0 ] || skip_all "only root can ask as others"
+[ "$(id -u)" -eq 0 ] || skip_all "only root can send requests as other users"
 open_place
 export NMD_SOCKET=$place/nmd.sock
 node_proc_start
@@ -31,24 +31,24 @@ while IFS= read -r line; do
         *) diag "$line" ;;
     esac
 done < <("$(dirname "$0")/rights.py" "$NMD_SOCKET" "$games" 2>&1)
-at_least "all rows of the table were tested" "$tap_count" 110
+at_least "all combinations of routes and users were tested" "$tap_count" 110
 
 # ---- the user of a container ---------------------------------------------------------------------
 
-ask_as() { # UID:SETPRIV-OPTION MEMBERS [BYTES [COMMAND]]: the answer and its status
+ask_as() { # prints the response and its status
     local command=${4:-\"true\"}
     setpriv --reuid "${1%%:*}" --regid "${1%%:*}" "--${1#*:}" \
         curl -sS --max-time 20 --unix-socket "$NMD_SOCKET" -w '%{http_code}' -H 'Content-Type: application/json' \
         --data-binary '{"command":['"$command"'],"vcores":0.001,"memory_bytes":'"${3:-1048576}$2"'}' http://nmd/v1/containers
 }
-row() { # NAME WHO USER WANTED: what comes of it when WHO asks for USER
+row() { # NAME WHO USER WANTED: checks the response when WHO requests a container for USER
     local answer
     answer=$(ask_as "$2" "${3:+,\"user\":\"$3\"}")
     like "$1" "${answer: -3} $(jq -r '.user // .error.message' <<<"${answer%???}")" "^$4"
 }
 root=0:clear-groups member=54323:groups=$games owner=54321:clear-groups
 row "root must name a user" $root "" '400 No user is named.*uid 0.*min-uid = 1000.*"user":"root"'
-is "the code and thing of the error name the user" "$(ask_as $root "" | jq -rs '.[0].error | .code + " " + .thing')" "invalid user"
+is "the error's code and thing name the missing user" "$(ask_as $root "" | jq -rs '.[0].error | .code + " " + .thing')" "invalid user"
 row "root must not give an empty name" $root '","name":"x' '400 No user is named'
 row "root can name root" $root root "201 root"
 row "root can give root's number" $root 0 "201 root"
@@ -75,10 +75,10 @@ row "a negative number is refused" $root -1 "400 There is no user"
 row "a number with other characters is refused" $root '0\n' "400 There is no user"
 row "a user banned by number must not run as itself" 54325:clear-groups "" "403 .*banned-users"
 
-# The rules at the time of the start apply, not those at the time of the request.
+# The rules at the time of the start apply, and not the rules at the time of the request.
 fill=$(nmctl run --detach -m 900M -c 0.1 sleep 100)
 ask_as 65534:clear-groups ',"name":"waits","execution_type":"OPPORTUNISTIC"' 900000000 >/dev/null
-is "a user's container waits" "$(state_of waits)" SCHEDULED
+is "a container of an allowed user waits in the queue" "$(state_of waits)" SCHEDULED
 reconfigure containers banned-users nobody
 row "a banned user must not run as itself" 65534:clear-groups "" "403 No container runs as nobody: .*banned-users.*Only root"
 row "a member must not name a banned user" "$member" nobody "403 No container runs as nobody: .*banned-users"
@@ -86,8 +86,8 @@ row "a member must not give a banned user's number" "$member" 65534 "403 No cont
 row "root can name a banned user" $root nobody "201 nobody"
 nmctl kill --now --wait "$fill" >/dev/null
 wait_until 10 in_state waits COMPLETED
-is "a queued container of a user that is then banned never runs" "$(field_of waits '"\(.exit_reason) \(.pid)"')" "bad-user null"
-like "the record names the ban" "$(field_of waits .message)" "nobody.*banned-users"
+is "a queued container never starts if its user is banned in the meantime" "$(field_of waits '"\(.exit_reason) \(.pid)"')" "bad-user null"
+like "the container's record says that its user is banned" "$(field_of waits .message)" "nobody.*banned-users"
 
 # ---- the reason of a kill, without data about other users' containers ----------------------------------------
 
@@ -107,8 +107,8 @@ why() { # UID
     setpriv --reuid "$1" --regid "$1" --clear-groups curl -sS --unix-socket "$NMD_SOCKET" \
         "http://nmd/v1/containers/$taken/decisions"
 }
-like "an administrator sees the other candidates of a kill" "$(why 0)" "$spared"
-like "the owner of the killed container sees the reason" "$(why 54322)" '"kind":"kill"'
-is "the owner sees no containers of other users" "$(why 54322 | grep -c "$spared\|spared")" 0
+like "an administrator sees all candidates in the decision record of a kill" "$(why 0)" "$spared"
+like "the owner of the killed container sees the decision record of the kill" "$(why 54322)" '"kind":"kill"'
+is "the owner of the killed container sees no containers of other users in the record" "$(why 54322 | grep -c "$spared\|spared")" 0
 nmctl kill --now --wait "$spared" >/dev/null 2>&1
 done_testing

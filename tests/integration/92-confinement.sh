@@ -3,12 +3,12 @@
 # deadline: 90
 # beside: others
 #
-# Confinement as seen from inside a container, and paths that users pass or manipulate: links, pipes, directories of other users, and
-# renames at the time of use.
+# Confinement as seen from inside a container. Also paths that users pass or manipulate: links, pipes, directories of other
+# users, and renames at the time of use.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-[ "$(id -u)" -eq 0 ] || skip_all "only root can run containers as others"
+[ "$(id -u)" -eq 0 ] || skip_all "only root can run containers as other users"
 open_place
 export NMD_SOCKET=$place/run/nmd.sock
 node_proc_start
@@ -17,7 +17,7 @@ settings() { # LINE...
 }
 settings | nmd_configure
 export LEAKED_BY_NMD=yes
-exec 7</dev/null # what nmd inherits and must not pass on
+exec 7</dev/null # an open descriptor that nmd inherits and must not pass on to containers
 nmd_start --state-dir "$place/state" --runtime-dir "$place/run" || exit 1
 exec 7<&-
 nobody=(-u nobody -m 16M -c 0.1)
@@ -34,16 +34,16 @@ relay() { # LINES of inside.py
             *) diag "$line" ;;
         esac
     done <<<"$2"
-    is "$1: the program inside the container runs to its end" "$end" yes
+    is "$1: the program that checks the confinement runs to its end" "$end" yes
 }
 
 cp /usr/bin/id "$place/setuid-id" && chmod 4755 "$place/setuid-id"
 secret=$(submit other -u root -m 16M -c 0.1 -- sh -c 'echo a secret; exec sleep 1000' && echo "$id")
 id=$secret
 wait_until 10 in_state other RUNNING
-is "the runtime directory admits the users that the socket admits" \
+is "users that may use the socket can enter the runtime directory" \
     "$(stat -c %a "$place/run" "$NMD_SOCKET" | paste -sd' ')" "755 666"
-like "a user gets an answer" "$(setpriv --reuid 65534 --regid "$(id -g nobody)" --clear-groups \
+like "nmd responds to an ordinary user" "$(setpriv --reuid 65534 --regid "$(id -g nobody)" --clear-groups \
     curl -sS --max-time 20 --unix-socket "$NMD_SOCKET" http://nmd/v1/containers)" '^\[\]'
 is "only nmd can read the state directory" "$(stat -c '%U %a' "$place/state")" "root 700"
 setpriv --reuid 65534 --regid "$(id -g nobody)" --clear-groups sleep 1000 &
@@ -52,11 +52,11 @@ at_exit 'kill $outside'
 for path in /run/user /run/dbus /run/user/65534; do
     mkdir -m 755 $path 2>/dev/null && at_exit "rmdir $path"
 done
-check "the user can read its own process outside" wait_until 5 \
+check "a user can read the user's own process outside a container" wait_until 5 \
     setpriv --reuid 65534 --regid "$(id -g nobody)" --clear-groups ls "/proc/$outside/root/"
 resource=no
 setpriv --dump | grep -q '^Capability bounding set:.*sys_resource' && resource=yes
-inside() { # RUN-OPTION...: its TAP lines; $score is what its oom_score_adj should be
+inside() { # RUN-OPTION...: prints the TAP lines of inside.py; $score is the expected oom_score_adj
     nmctl run "${nobody[@]}" "$@" -- /usr/bin/python3 -c "$(cat "$here/../vm/data/inside.py")" \
         "nmd=$nmd_pid" "outside=$outside" "socket=$NMD_SOCKET" \
         "groups=$(id -G nobody | tr ' ' ,)" cwd=/ "score=$score" "resource=$resource" \
@@ -68,49 +68,49 @@ inside() { # RUN-OPTION...: its TAP lines; $score is what its oom_score_adj shou
 }
 closed=yes score=0
 relay guaranteed "$(inside)"
-# Even if an operator has opened the state directory, its contents stay closed.
+# Containers can't read the state directory even if an operator has made it readable.
 chmod 755 "$place/state"
 closed='' score=1000
 relay opportunistic "$(inside --opportunistic)"
-is "the secret exists outside" "$(cat "$place/state/logs/$secret/stdout")" "a secret"
+is "the log of another container is readable on the host" "$(cat "$place/state/logs/$secret/stdout")" "a secret"
 chmod 700 "$place/state"
 
-# Later mounts of the host appear in the container.
+# Mounts that the host makes after nmd's start appear in containers.
 submit mounted "${nobody[@]}" -- sh -c "while ! test -e $place/mount/there; do sleep .05; done"
 wait_until 10 in_state mounted RUNNING
 mkdir -p "$place/mount"
 if findmnt -no PROPAGATION / | grep -q shared; then
     mount -t tmpfs none "$place/mount" && touch "$place/mount/there"
-    check "a later mount is visible in a container" wait_until 10 in_state mounted COMPLETED
+    check "a mount that the host makes later is visible in a container" wait_until 10 in_state mounted COMPLETED
     umount "$place/mount"
 fi
 nmctl kill --now --wait mounted >/dev/null 2>&1
 reconfigure containers confine no
-is "an administrator can disable the namespaces" \
+is "with confine = no, containers run in the host's user namespace" \
     "$(nmctl run "${nobody[@]}" -- readlink /proc/self/ns/user)" "$(readlink /proc/self/ns/user)"
-is "the bounding set is empty without namespaces" \
+is "with confine = no, the bounding set of containers is empty" \
     "$(nmctl run "${nobody[@]}" -- sh -c 'grep CapBnd: /proc/self/status | cut -f2')" 0000000000000000
 reconfigure containers confine yes
-is "containers of root keep the host's namespaces" "$(nmctl run -u root -m 16M -c 0.1 -- readlink /proc/self/ns/user)" \
+is "containers of root run in the host's user namespace" "$(nmctl run -u root -m 16M -c 0.1 -- readlink /proc/self/ns/user)" \
     "$(readlink /proc/self/ns/user)"
-is "an administrator can permit new privileges" \
+is "nmctl run --allow-new-privs clears no_new_privs" \
     "$(nmctl run "${nobody[@]}" --allow-new-privs -- sh -c 'grep -h NoNewPrivs /proc/self/status | tr -d "\t"')" \
     "NoNewPrivs:0"
 grep -qs nosuid <<<"$(findmnt -no OPTIONS -T "$place")" ||
-    is "a set-user-ID program then runs as its owner" \
+    is "with --allow-new-privs, a set-user-ID program runs as its owner" \
         "$(nmctl run "${nobody[@]}" --allow-new-privs -- "$place/setuid-id" -u)" 0
-is "a container's own variables are added" \
+is "nmctl run -e adds variables to the container's environment" \
     "$(nmctl run "${nobody[@]}" -e A=1 -e HOME=/tmp -- env | grep -v '^_=' | sort | paste -sd' ')" \
     "A=1 HOME=/tmp LOGNAME=nobody PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin SHELL=/usr/sbin/nologin USER=nobody"
 
-# A frozen container stays frozen, also if its user tries to thaw it from outside.
+# A frozen container stays frozen, even if its user tries to continue it from outside.
 submit victim "${nobody[@]}" -- sleep 1000
 wait_until 10 in_state victim RUNNING
 nmctl pause victim >/dev/null
 wait_until 10 frozen victim
 as_nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
 as_nobody kill -CONT "$(field_of victim .pid)"
-check "SIGCONT of its user does not thaw a paused container" frozen victim
+check "SIGCONT from the container's user does not thaw a paused container" frozen victim
 nmctl kill --now --wait victim >/dev/null
 
 # ---- working directories -----------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ ln -s "$place/private" "$place/nobody/bad"
 ln -s loop "$place/nobody/loop"
 touch "$place/public/file"
 mkfifo -m 666 "$place/public/pipe"
-workdir() { # NAME PATH WANTED: the directory, or why not
+workdir() { # NAME PATH WANTED: checks that the directory is used, or why it is not used
     local name=$1 path=$2 wanted=$3
     try timeout 20 "$NMCTL" run "${nobody[@]}" -d "$path" -- pwd -P
     like "working directory: $name" "$out $err" "$wanted"
@@ -142,17 +142,17 @@ workdir "a file" "$place/public/file" "Not a directory"
 workdir "a pipe" "$place/public/pipe" "Not a directory"
 workdir "a directory that does not exist is refused" "$place/none" "No such file"
 api POST /v1/containers '{"command":["true"],"workdir":"public"}'
-is "working directory: a relative path is refused" "$api_status $(jq -r .error.thing <<<"$api_body")" "400 workdir"
+is "working directory: a relative path is refused over HTTP" "$api_status $(jq -r .error.thing <<<"$api_body")" "400 workdir"
 workdir "a path that goes above the root is used" "$place/../../../../../../..$place/public" "^$place/public $"
-is "the command has the user's rights, not root's" \
+is "the working directory is opened with the user's rights, and not with root's" \
     "$(nmctl run "${nobody[@]}" -- cat "$place/private/../state/nmd.db" 2>&1 | tail -n 1)" \
     "cat: $place/private/../state/nmd.db: Permission denied"
 try nmctl run "${nobody[@]}" -- "$place/private/command"
-like "a command in another user's directory does not run" "$err" "permission denied"
+like "a command in a directory of another user does not run" "$err" "permission denied"
 
-# ---- log files, manipulated as only root can: nmd opens only files that it has created -------------------------
+# ---- manipulated log files, as only root can make them: nmd opens only files that nmd has created ---------------
 
-next_id() { # of the next container
+next_id() { # prints the id of the next container
     local number=${secret##*_} n
     n=$(nmctl list --all --json | jq 'length')
     printf '%s_%06d' "${secret%_*}" $((10#$number + n))
@@ -160,13 +160,13 @@ next_id() { # of the next container
 echo victim >"$place/victim"
 chmod 600 "$place/victim"
 logs=$place/state/logs
-trap_for() { # NAME COMMAND...: runs it with $1 = the next container's log directory, then a container
+trap_for() { # NAME COMMAND...: runs the command with $1 = the log directory of the next container, and starts a container
     local name=$1 next
     next=$(next_id)
     bash -c "$2" _ "$logs/$next" "$place/victim"
     try timeout 20 "$NMCTL" run "${nobody[@]}" -- sh -c 'echo written; echo written >&2'
-    is "log: $name is not used" "$status" 125
-    is "log: $name: the container does not run" "$(nmctl show --json "$next" | jq -r '.exit_reason')" launch-failed
+    is "log: $name: nmd does not use it" "$status" 125
+    is "log: $name: the container ends as launch-failed" "$(nmctl show --json "$next" | jq -r '.exit_reason')" launch-failed
     is "log: $name: the other file is unchanged" "$(stat -c '%U %a' "$place/victim") $(cat "$place/victim")" "root 600 victim"
 }
 trap_for "a link to another file" 'mkdir -m 700 "$1"; ln -s "$2" "$1/stdout"'
@@ -178,16 +178,16 @@ trap_for "a directory of the user" 'install -d -o nobody -m 700 "$1"'
 trap_for "a directory that all users can write" 'mkdir "$1"; chmod 777 "$1"'
 mkdir -m 700 "$place/elsewhere"
 trap_for "a link to a directory" 'ln -s "${2%/*}/elsewhere" "$1"'
-is "log: nothing is written to the linked directory" "$(ls "$place/elsewhere")" ""
+is "log: no file is written to the linked directory" "$(ls "$place/elsewhere")" ""
 
-read_log() { # NAME: what a reader gets instead
+read_log() { # NAME: checks that a log of this kind can't be read
     api GET /v1/containers/logged/logs
-    is "reading a log that is $1 is refused" "$api_status $(jq -r .error.thing <<<"$api_body" 2>/dev/null)" "409 stream"
-    check "reading a log that is $1 prints nothing of the file" bash -c "! grep -q victim $dir/api.body"
+    is "a log that is $1 can't be read" "$api_status $(jq -r .error.thing <<<"$api_body" 2>/dev/null)" "409 stream"
+    check "reading a log that is $1 prints no data of the other file" bash -c "! grep -q victim $dir/api.body"
 }
 submit logged "${nobody[@]}" -- echo fine
 wait_until 10 in_state logged COMPLETED
-is "reading prints the log" "$(nmctl logs logged)" fine
+is "an ordinary log can be read" "$(nmctl logs logged)" fine
 mine=$logs/$id
 mv "$mine/stdout" "$place/kept"
 ln -s "$place/victim" "$mine/stdout" && read_log "a link"
@@ -196,7 +196,7 @@ rm "$mine/stdout" && mkfifo "$mine/stdout" && read_log "a pipe"
 rm "$mine/stdout" && mkdir "$mine/stdout" && read_log "a directory"
 rmdir "$mine/stdout"
 try nmctl logs logged
-is "reading a missing log prints nothing" "$status $out" "0 "
+is "a missing log reads as empty" "$status $out" "0 "
 mkdir "$place/evil" && cp "$place/victim" "$place/evil/stdout"
 mv "$mine" "$place/real"
 cp "$place/kept" "$place/real/stdout"
@@ -227,19 +227,19 @@ while kill -0 "$race" 2>/dev/null; do
     esac
 done
 wait "$race"
-like "reading prints the log or nothing while a directory and a link are exchanged" "$seen" '^[fr]+$'
+like "while a directory and a link are exchanged, reading prints the log or fails" "$seen" '^[fr]+$'
 mv "$place/real" "$mine"
 
-# nmd removes the directory of a removed container, but not the targets of links in it.
+# nmd removes the directory of a removed container, but not the targets of symbolic links in the directory.
 mkdir "$place/evil/deep" && touch "$place/evil/deep/file"
 ln -s "$place/evil" "$mine/link"
 printf '[containers]\nkeep-ended = 0s\n' >>"$nmd_conf.d/50-suite.conf"
 nmctl config --reload >/dev/null
 nmctl run "${nobody[@]}" -- true
 check "the directory of a removed container is removed" wait_until 70 test ! -e "$mine"
-is "the targets of its links are kept" "$(find "$place/evil" -type f | wc -l)" 2
+is "the targets of symbolic links in that directory are not removed" "$(find "$place/evil" -type f | wc -l)" 2
 
-# ---- directories that aren't nmd's ---------------------------------------------------------------------------------
+# ---- directories that nmd does not own -----------------------------------------------------------------------------
 
 nmctl kill --now --wait other >/dev/null
 nmd_stop
@@ -247,7 +247,7 @@ mkdir -m 700 "$place/shut"
 "$NMD" --config "$nmd_conf" --backend direct --slice "$slice" --runtime-dir "$place/shut" --state-dir "$place/state" \
     >>"$dir/nmd.log" 2>&1 &
 nmd_pid=$!
-check "a directory that keeps users from the socket is reported" \
+check "nmd's log reports a directory that prevents users from reaching the socket" \
     wait_until 20 grep -q "can't reach the socket because of $place/shut (mode 0700)" "$dir/nmd.log"
 nmd_stop
 refused() { # NAME WORDS OPTION...
@@ -255,17 +255,17 @@ refused() { # NAME WORDS OPTION...
     shift 2
     try timeout 10 "$NMD" --config "$nmd_conf" --socket "$NMD_SOCKET" --backend direct --slice "$slice" \
         --runtime-dir "$place/run" --state-dir "$place/state" "$@"
-    is "a start with $name is refused" "$status" 1
-    like "a start with $name: the error has the reason" "$err" "$words"
+    is "nmd refuses to start with $name" "$status" 1
+    like "nmd refuses to start with $name: the error gives the reason" "$err" "$words"
 }
 mkdir -m 777 "$place/open"
 chmod 1777 "$place/open"
-refused "a state directory for everybody" "state directory $place/open.*other users may write" --state-dir "$place/open"
-refused "somebody else's state directory" "state directory $place/nobody belongs" --state-dir "$place/nobody"
+refused "a state directory that all users can write" "state directory $place/open.*other users may write" --state-dir "$place/open"
+refused "a state directory of another user" "state directory $place/nobody belongs" --state-dir "$place/nobody"
 settings "[paths]" "log-dir = $place/nobody" | nmd_configure
-refused "somebody else's log directory" "log directory $place/nobody belongs"
+refused "a log directory of another user" "log directory $place/nobody belongs"
 settings "[paths]" "log-dir = $place/open" | nmd_configure
-refused "a log directory for everybody" "log directory $place/open.*other users may write"
+refused "a log directory that all users can write" "log directory $place/open.*other users may write"
 
 # ---- without confinement -------------------------------------------------------------------------------------------
 
@@ -280,11 +280,12 @@ chmod 755 "$place/in-chroot"
 : >"$dir/nmd.log"
 NMD=$place/in-chroot nmd_start --state-dir "$place/state" --runtime-dir "$place/run" || exit 1
 why="confine: containers have no namespaces of their own, because the kernel refuses user namespaces to nmd, as it does in a chroot"
-check "without namespaces the log of the start says so" grep -q "$why" "$dir/nmd.log"
-like "without namespaces status says so, with the consequence" "$(nmctl status --json | jq -r '.node.notes[]')" \
+check "if namespaces can't be created, nmd's log says so at the start" grep -q "$why" "$dir/nmd.log"
+like "if namespaces can't be created, status says so and names the consequence" "$(nmctl status --json | jq -r '.node.notes[]')" \
     "$why; a user's service manager .*outside of their limits"
-is "without namespaces containers run" "$(nmctl run "${nobody[@]}" -- id -un)" nobody
+is "if namespaces can't be created, containers run without them" "$(nmctl run "${nobody[@]}" -- id -un)" nobody
 printf '[containers]\nconfine = no\n' >>"$nmd_conf.d/50-suite.conf"
 nmctl config --reload >/dev/null
-is "if namespaces are disabled status does not report them" "$(nmctl status --json | jq -r '.node.notes[]' | grep -c "^confine")" 0
+is "if confinement is switched off, status does not report missing namespaces" \
+    "$(nmctl status --json | jq -r '.node.notes[]' | grep -c "^confine")" 0
 done_testing

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 120
 #
-# Several nmd on one host, and a restarted nmd: each nmd has its own containers, and these keep running.
+# Several nmds on one host, and a restarted nmd: each nmd has its own containers, and these containers keep running.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -24,19 +24,19 @@ at_exit 'nmd_clean_slice "$other"'
 # shellcheck disable=SC2034 # it is used when the suite ends
 other_pid=$!
 at_exit 'kill "$other_pid" 2>/dev/null; wait "$other_pid"'
-check "two nmds run side by side" wait_until 10 nmctl --socket "$dir/other.sock" status
+check "a second nmd with its own directories and slice starts beside the first nmd" wait_until 10 nmctl --socket "$dir/other.sock" status
 is "the second nmd does not see the containers of the first" "$(nmctl --socket "$dir/other.sock" list --all --json | jq length)" 0
 nmctl --socket "$dir/other.sock" run --detach --name theirs -m 100M -c 0.1 -- sleep 300 >/dev/null
 is "the first nmd does not see the containers of the second" "$(nmctl list --json | jq -c '[.[].name]')" '["mine"]'
-check "the second nmd runs its own containers" wait_until 10 bash -c \
+check "the second nmd runs its container to the end" wait_until 10 bash -c \
     "'$NMCTL' --socket '$dir/other.sock' list --json | jq -e '.[0].state == \"RUNNING\"'"
 
-# ---- objects that can't be shared: a refused start changes nothing --------
+# ---- resources that two nmds can't share: a refused start changes no state -------
 hog paused --opportunistic -m 100M -c 0.4 -- 20 --spin
 wait_until 20 burns paused 100
 node_cpu 1950
 check "a container of the first nmd is paused" wait_until 20 in_state paused PAUSED
-traces() { # the containers' cgroups and processes, whether they are frozen, the files, the socket
+traces() { # lists cgroups with processes and freeze state, files and the socket
     local cg
     for cg in "$(cgroup_of mine)" "$(cgroup_of paused)"; do
         echo "$cg $(stat -c %i "$cg") $(sort "$cg/cgroup.procs" | tr '\n' ' ') $(cat "$cg/cgroup.freeze")"
@@ -44,18 +44,18 @@ traces() { # the containers' cgroups and processes, whether they are frozen, the
     find "$dir/state" "$dir/run" ! -name '*-wal' ! -name '*-shm' -printf '%i %y %p\n' | sort
     stat -c '%i %U %a' "$NMD_SOCKET"
 }
-another() { # NAME WHAT OPTION...: refuses to start, and says who has what, and what to do
+another() { # NAME WHAT OPTION...: nmd refuses to start, names the process that uses WHAT, and says what to do
     local name=$1 what=$2 before
     shift 2
     before=$(traces)
     try timeout 20 "$NMD" --config "$nmd_conf" --backend direct --node-proc "$node_proc" --runtime-dir "$dir/run3" \
         --state-dir "$dir/state3" --socket "$dir/third.sock" --slice "nmdtest$$c.slice" "$@"
-    is "$name: nmd does not start" "$status" 1
-    like "$name: the error names the process that uses it" \
+    is "$name: nmd refuses to start" "$status" 1
+    like "$name: the error names the process that uses the resource" \
         "$err" "another nmd \(pid $nmd_pid\) uses the $what; stop that nmd, or give this one its own"
     like "$name: an earlier message says what nmd waits for" \
         "${err%%stop that*}" "another nmd \\(pid $nmd_pid\\) uses the $what: waiting 2 s"
-    is "$name: nothing is changed" "$(traces)" "$before"
+    is "$name: cgroups, files and socket are unchanged" "$(traces)" "$before"
     is "$name: the paused container stays paused" "$(field_of paused .state)" PAUSED
 }
 another "a state directory in use" "state directory $dir/state" --state-dir "$dir/state"
@@ -73,12 +73,13 @@ wait_until 10 test -S "$dir/foreign.sock"
 before=$(traces)
 try timeout 20 "$NMD" --config "$nmd_conf" --backend direct --node-proc "$node_proc" --runtime-dir "$dir/run3" \
     --state-dir "$dir/state3" --socket "$dir/foreign.sock" --slice "nmdtest$$c.slice"
-like "the error names the process of another program that has the socket" \
+like "the error names the other program that uses the socket" \
     "$err" "$dir/foreign.sock in use by process $foreign; stop it or choose another"
-is "the socket of another program is unchanged" "$(traces) $(test -S "$dir/foreign.sock" && echo there)" "$before there"
+is "cgroups and files are unchanged, and the other program's socket still exists" \
+    "$(traces) $(test -S "$dir/foreign.sock" && echo there)" "$before there"
 node_cpu 0
-check "the first nmd resumes its paused container" wait_until 20 in_state paused RUNNING
-check "the resumed container keeps running" nmctl status
+check "the first nmd can still resume its paused container" wait_until 20 in_state paused RUNNING
+check "the first nmd still responds" nmctl status
 nmctl kill --now --wait paused >/dev/null
 
 # ---- a restart --------------
@@ -86,13 +87,13 @@ pid=$(field_of mine .pid)
 started=$(field_of mine .started_usec)
 status=0
 nmd_stop || status=$?
-is "SIGTERM ends nmd with status 0" "$status" 0
-is "the container keeps running" "$(gone "$pid" || echo there)" there
-is "the socket is removed" "$([ -S "$NMD_SOCKET" ] || echo gone)" gone
+is "nmd ends with exit status 0 after SIGTERM" "$status" 0
+is "the container keeps running after nmd has ended" "$(gone "$pid" || echo there)" there
+is "nmd has removed its socket" "$([ -S "$NMD_SOCKET" ] || echo gone)" gone
 nmd_start
-is "the container is adopted" "$(field_of mine '"\(.state) \(.pid) \(.started_usec)"')" "RUNNING $pid $started"
-check "the adopted container is measured" wait_until 5 bash -c "[ $(field_of mine .memory_used_bytes) -gt 0 ]"
-check "the adopted container can be killed" nmctl kill --now --wait mine
+is "a restarted nmd adopts the container" "$(field_of mine '"\(.state) \(.pid) \(.started_usec)"')" "RUNNING $pid $started"
+check "the restarted nmd measures the adopted container" wait_until 5 bash -c "[ $(field_of mine .memory_used_bytes) -gt 0 ]"
+check "the restarted nmd can kill the adopted container" nmctl kill --now --wait mine
 submit short -m 100M -c 0.1 -- sh -c "until [ -e $dir/go ]; do sleep 0.05; done; exit 9"
 submit waits --opportunistic -m 1000M -c 0.1 -- sleep 300
 wait_until 10 in_state short RUNNING
@@ -100,12 +101,12 @@ nmd_kill
 touch "$dir/go"
 wait_until 10 bash -c "grep -qs . '$dir'/state/containers/*/* && ! pgrep -f '$dir/go'"
 nmd_start
-check "a container that ended meanwhile is known as ended" wait_until 5 in_state short COMPLETED
-is "a container that ended meanwhile has its exit code" "$(field_of short '"\(.exit_reason) \(.exit_code)"')" "exited 9"
-check "a queued container still waits or runs" wait_until 10 in_state waits RUNNING
+check "a container that ended while nmd was stopped is shown as ended" wait_until 5 in_state short COMPLETED
+is "a container that ended while nmd was stopped has its exit code" "$(field_of short '"\(.exit_reason) \(.exit_code)"')" "exited 9"
+check "a container that was queued when nmd was stopped runs after the restart" wait_until 10 in_state waits RUNNING
 
-# ---- a start that was interrupted after the fork ----
-# In a frozen slice a shim is frozen right after the fork, when it is still a copy of nmd with all of nmd's sockets.
+# ---- a start of a container that was interrupted after the fork ----
+# In a frozen slice, a shim is frozen immediately after the fork. It is then still a copy of nmd with all of nmd's sockets.
 nmctl kill --now --wait waits >/dev/null
 echo 1 >"$(slice_dir)/cgroup.freeze"
 submit caught -m 100M -c 0.1 -- sleep 300
@@ -116,31 +117,31 @@ copies() {
     done
 }
 has_copy() { [ -n "$(copies)" ]; }
-check "a frozen copy of nmd is in the slice" wait_until 10 has_copy
+check "the slice has a frozen copy of nmd, which has not executed nm-shim yet" wait_until 10 has_copy
 copy=$(copies)
-# A container of root may have any file open and a program of any name. It is not a copy, since it has executed a program.
+# A container of root may have any file open, and a program of any name. It has executed a program, so it is not a copy of nmd.
 mkdir "$dir/bin"
 cp "$(command -v sleep)" "$dir/bin/nmd"
 echo 0 >"$(slice_dir)/cgroup.freeze"
 wait_until 10 in_state caught RUNNING
 submit likeness -m 50M -c 0.1 -- sh -c "exec 3<'$dir/state/lock'; exec '$dir/bin/nmd' 300"
-check "a program named nmd has nmd's lock file open" wait_until 10 bash -c "pgrep -f '$dir/bin/nmd 300'"
+check "a program with the name nmd has nmd's lock file open" wait_until 10 bash -c "pgrep -f '$dir/bin/nmd 300'"
 nmctl kill --now --wait caught >/dev/null
 echo 1 >"$(slice_dir)/cgroup.freeze"
 submit caught -m 100M -c 0.1 -- sleep 300
-check "a frozen copy of nmd is beside the program" wait_until 10 has_copy
+check "the slice has a frozen copy of nmd beside this program" wait_until 10 has_copy
 copy=$(copies)
 nmd_kill
 nmd_start
-check "the next nmd starts" nmctl status
-is "the next nmd has killed the copy" "$(copies | grep -x "$copy")" ""
-like "the log reports the killed copy" \
+check "nmd can start again although a frozen copy of the former nmd has its sockets" nmctl status
+is "the new nmd has killed the frozen copy" "$(copies | grep -x "$copy")" ""
+like "nmd's log reports the killed copy" \
     "$(cat "$dir"/*.log)" "process $copy is a copy of an earlier nmd that had not yet started its program"
 echo 0 >"$(slice_dir)/cgroup.freeze"
-check "the container starts afterwards" wait_until 20 in_state caught RUNNING
-is "the container starts once" "$(nmctl list --json | jq '[.[] | select(.name == "caught")] | length')" 1
-is "the other program still runs" "$(field_of likeness .state)" RUNNING
-# The next nmd may be another file, or may have another slice or state directory.
+check "the container whose start was interrupted starts" wait_until 20 in_state caught RUNNING
+is "the container whose start was interrupted starts only once" "$(nmctl list --json | jq '[.[] | select(.name == "caught")] | length')" 1
+is "the program with the name nmd is not killed" "$(field_of likeness .state)" RUNNING
+# The next nmd may run from another file, or may have another slice or state directory.
 shim=$(dirname "$NMD")/nm-shim
 cp "$NMD" "$dir/bin/nmd-2"
 first_nmd=$NMD
@@ -149,20 +150,20 @@ for change in "another program file" "another slice|--slice|other$slice" "anothe
     IFS='|' read -ra words <<<"$change"
     echo 1 >"$(slice_dir)/cgroup.freeze"
     submit caught -m 100M -c 0.1 -- sleep 300
-    check "another frozen copy of nmd exists" wait_until 10 has_copy
+    check "the slice has another frozen copy of nmd" wait_until 10 has_copy
     copy=$(copies)
     nmd_kill
     [ "${words[0]}" != 'another program file' ] || NMD=$dir/bin/nmd-2
     nmd_start --shim "$shim" "${words[@]:1}"
-    check "with ${words[0]} the next nmd starts" nmctl status
+    check "with ${words[0]}, nmd can start although a frozen copy exists" nmctl status
     NMD=$first_nmd
-    check "the next nmd has killed the other copy" wait_until 5 bash -c "! kill -0 $copy"
+    check "with ${words[0]}, nmd kills the frozen copy" wait_until 5 bash -c "! kill -0 $copy"
     echo 0 >"$(slice_dir)/cgroup.freeze"
-    if [ "${words[0]}" = 'another state directory' ]; then # this nmd doesn't know the container
+    if [ "${words[0]}" = 'another state directory' ]; then # a new state directory has no data about the container
         nmd_kill
         nmd_start
     fi
-    check "the container starts after the other copy" wait_until 20 in_state caught RUNNING
+    check "with ${words[0]}, the container whose start was interrupted starts" wait_until 20 in_state caught RUNNING
     nmctl kill --now --wait caught >/dev/null
     nmd_kill
     nmd_start

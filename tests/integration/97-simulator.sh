@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 150
 #
-# Records a real nmd with real containers, and replays the trace in nmsim: the same configuration must lead to the same actions. Then
-# tests the input that nmsim refuses. 96-simulated-days tests the other functions of nmsim.
+# Records a real nmd with real containers, and replays the trace in nmsim. The same configuration must lead to the same actions.
+# The suite also tests the input that nmsim refuses. 96-simulated-days tests the other functions of nmsim.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -24,8 +24,8 @@ settle-samples = 10
 END
 nmd_start --record "$trace"
 
-# ---- a story ----
-# The suite sets the node's other use, so all input of the decisions is known.
+# ---- containers for the recording ----
+# The suite sets the use of the node by other processes, so that all input of the decisions is known.
 hog promised -m 300M -c 0.3 -- 150
 hog first --opportunistic -m 100M -c 0.3 --app A -- 60
 wait_until 20 in_state first RUNNING
@@ -36,37 +36,37 @@ try nmctl run --name toobig -m 2000M -c 0.1 -- true
 is "a request larger than the node is refused" "$status" 125
 wait_until 20 uses second 80
 wait_until 10 settled promised first second
-# The use is over the threshold by less than the memory of the latest container. Only this container is killed.
+# The use exceeds the threshold by less than the memory of the latest-started container. Only this container is killed.
 node_memory 900
 wait_until 20 in_state second COMPLETED
-is "the latest container is preempted" "$(field_of second .exit_reason)" preempted
+is "the latest-started container is preempted" "$(field_of second .exit_reason)" preempted
 node_memory 300
 submit later --opportunistic -m 50M -c 0.1 --app A -- sleep 2
 wait_until 30 in_state later COMPLETED
 samples 5
 nmctl kill --now --wait first >/dev/null
 nmd_stop
-is "nmd ends normally" "$?" 0
+is "nmd ends with exit status 0 after the recording" "$?" 0
 cp "$trace" "$dir/story.trace"
 
 # ---- the trace ----
 is "other users can't read the trace" "$(stat -c %a "$trace")" 640
-check "each line is JSON" jq -c . "$trace"
-is "the first line is the header, and the last line is the end" \
+check "each line of the trace is JSON" jq -c . "$trace"
+is "the first line of the trace is the header, and the last line is the end" \
     "$(jq -r '.nmd_trace // .ev' "$trace" | sed -n '1p;$p' | tr '\n' ' ')" '1 stop '
 is "the trace has the settings of the policy" "$(jq -r 'select(.config) | .config["preemption.memory-threshold"]' "$trace")" 0.85
-is "the trace has no commands" "$(grep -c 'hog\.py\|sleep' "$trace")" 0
-is "the trace has starts and ends" "$(jq -r '.ev' "$trace" | grep -cE '^(start|end)$')" 9
+is "the trace has no commands of containers" "$(grep -c 'hog\.py\|sleep' "$trace")" 0
+is "the trace has each start and end of a container" "$(jq -r '.ev' "$trace" | grep -cE '^(start|end)$')" 9
 
 # ---- a replay with the same configuration ----
 try nmsim run "$trace" --jobs
-is "the trace is replayed" "$status" 0
+is "nmsim can replay the trace" "$status" 0
 diag "$out"
 fate() { awk -v name="$1" '$2 == name { print $4 }' <<<"$out"; } # NAME
 is "the preempted container is preempted in the replay" "$(fate second)" preempted
 is "the container that was killed by a user ends in the replay" "$(fate first)" "done"
 is "the container that ran when nmd ended is alive in the replay" "$(fate promised)" alive
-is "the brief container, which may be in no sample, ends in the replay" "$(fate brief)" "done"
+is "the short container, which may be in no sample, ends in the replay" "$(fate brief)" "done"
 is "the container after the surge ends in the replay" "$(fate later)" "done"
 is "the refused container is refused in the replay" "$(fate toobig)" refused
 # Compares the times of admissions with a tolerance of a second, because a busy machine starts containers late.
@@ -75,35 +75,35 @@ recorded_start() { # NAME
         .[] | select(.ev == "start" and .c == $c) | .t / 1000000' "$trace"
 }
 for name in promised first second later; do
-    check "$name starts at its recorded time" awk -v a="$(recorded_start $name)" -v b="$(awk -v name=$name \
+    check "in the replay, $name starts at its recorded time" awk -v a="$(recorded_start $name)" -v b="$(awk -v name=$name \
         '$2 == name { sub("started=", "", $6); print $6 }' <<<"$out")" \
         'BEGIN { exit !(b >= 0 && a - b < 1 && b - a < 1) }'
 done
 fates_with() { out=$(nmsim run "$trace" --jobs --set "$1") && fate second; }
-is "with a higher threshold the container stays" "$(fates_with preemption.memory_threshold=0.99)" alive
-is "with another order another container is preempted" \
+is "in a replay with a higher threshold, the container is not preempted" "$(fates_with preemption.memory_threshold=0.99)" alive
+is "in a replay with another victim order, another container is preempted" \
     "$(fates_with victims=least-work-lost >/dev/null; grep -c preempted <<<"$out")" 1
 
-# ---- a second recording to the same file, with containers that run already ----
+# ---- a second recording to the same file, with containers that are already running ----
 nmd_start --record "$trace"
 samples 2
 nmctl kill --now --wait promised >/dev/null
 nmd_stop
-check "the earlier trace is renamed" cmp "$trace.1" "$dir/story.trace"
-is "an adopted container is in the new trace" "$(jq -r 'select(.ran) | .name' "$trace")" promised
+check "nmd renames the earlier trace before it records again" cmp "$trace.1" "$dir/story.trace"
+is "the new trace has the container that was adopted" "$(jq -r 'select(.ran) | .name' "$trace")" promised
 try nmsim run "$trace" --jobs
-is "an adopted container is replayed from its progress" "$(fate promised)" "done"
+is "in the replay, an adopted container continues from its recorded progress" "$(fate promised)" "done"
 head -c -7 "$trace" >"$dir/cut.trace"
 try nmsim run "$dir/cut.trace"
 is "an incomplete recording can be replayed" "$status" 0
 like "the replay says that the recording is incomplete" "$err" 'the last line is incomplete'
 
-# ---- files that can't be recorded to ----
+# ---- files that can't be used for a recording ----
 refuses() { # NAME FILE REGEX
     try "$NMD" --config "$nmd_conf" --socket "$dir/other.sock" --state-dir "$dir/other" \
         --runtime-dir "$dir/other-run" --slice "$slice" --backend direct --record "$2"
-    is "$1: nmd does not start" "$status" 1
-    like "$1: the error has the reason" "$err" "$3"
+    is "$1: nmd refuses to start the recording" "$status" 1
+    like "$1: the error gives the reason" "$err" "$3"
 }
 echo "precious" >"$dir/precious"
 refuses "a file that is not a trace" "$dir/precious" 'precious: the file exists and is not a trace'
@@ -111,8 +111,8 @@ is "the file that is not a trace is unchanged" "$(cat "$dir/precious")" precious
 ln -s "$dir/precious" "$dir/link"
 refuses "a symbolic link" "$dir/link" 'link: can.t be written: Too many levels'
 mkfifo "$dir/fifo"
-refuses "a directory that does not exist" "$dir/fifo" 'fifo: it must be a regular file'
-refuses "no such directory" "$dir/nowhere/trace" 'nowhere/trace: can.t be written: No such file'
+refuses "a named pipe" "$dir/fifo" 'fifo: it must be a regular file'
+refuses "a file in a directory that does not exist" "$dir/nowhere/trace" 'nowhere/trace: can.t be written: No such file'
 
 # ---- a full disk ----
 mkdir "$dir/small"
@@ -122,34 +122,34 @@ if mount -t tmpfs -o size=256k none "$dir/small"; then
     wait_until 20 test "$(stat -c %s "$dir/small/trace")" -gt 100
     samples 3
     cat /dev/zero >"$dir/small/ballast" 2>/dev/null
-    check "a full disk ends the recording" wait_until 60 grep -q 'the recording to .* has ended after' "$dir/nmd.log"
+    check "the recording ends when the disk is full" wait_until 60 grep -q 'the recording to .* has ended after' "$dir/nmd.log"
     try nmctl run -m 10M -c 0.1 -- true
-    is "a full disk ends nothing else" "$status" 0
+    is "nmd keeps running when the disk of the recording is full" "$status" 0
     samples 60
-    is "the end of the recording is reported once" "$(grep -c 'has ended after' "$dir/nmd.log")" 1
-    is "the recording ends with a complete line" "$(tail -c 1 "$dir/small/trace" | od -An -c | tr -d ' ')" '\n'
+    is "nmd reports once that the recording has ended" "$(grep -c 'has ended after' "$dir/nmd.log")" 1
+    is "a recording on a full disk ends with a complete line" "$(tail -c 1 "$dir/small/trace" | od -An -c | tr -d ' ')" '\n'
     nmd_stop
 else
     skip "the recording on a full disk" "no file system can be mounted here"
 fi
 
-# ---- a picture of it ----
+# ---- a picture of a recording ----
 if command -v gnuplot >/dev/null; then
-    check "a picture of the recording is written" nmsim compare "$dir/story.trace" --plot "$dir/s.svg"
+    check "nmsim --plot writes a picture of a recording" nmsim compare "$dir/story.trace" --plot "$dir/s.svg"
 else
     skip "the picture of the recording" "gnuplot is not installed"
 fi
 
-# ---- use by hand ----
+# ---- command line of nmsim ----
 try nmsim
 is "nmsim without arguments prints help" "$status" 0
-is "the help has three examples" "$(grep -cE '^  nmsim ' <<<"$out")" 3
-bad() { # REGEX ARGUMENT...: a wrong command line
+is "the help of nmsim has three examples" "$(grep -cE '^  nmsim ' <<<"$out")" 3
+bad() { # REGEX ARGUMENT...: a wrong command line, and the expected error
     local regex=$1
     shift
     try nmsim "$@"
-    is "nmsim $* is refused" "$status" 2
-    like "nmsim $*: the error has the reason" "$err" "$regex"
+    is "nmsim $* is refused with exit status 2" "$status" 2
+    like "nmsim $*: the error gives the reason" "$err" "$regex"
 }
 bad "'walk' is not a command: use run, compare or generate" walk
 bad 'compare: name a trace' compare
@@ -165,12 +165,12 @@ bad "--plot 'x.pdf': it must end in .svg or .png" run -g steady --plot x.pdf
 bad 'need the command compare' run -g steady --sweep alpha=1
 bad "are for made-up workloads, and '.*' is a trace" run "$trace" --hours 3
 bad 'unexpected operand' run "$trace" again
-fails() { # REGEX ARGUMENT...: what can't be done
+fails() { # REGEX ARGUMENT...: a command that can't be carried out, and the expected error
     local regex=$1
     shift
     try nmsim "$@"
-    is "nmsim $* fails" "$status" 1
-    like "nmsim $*: the error has the reason" "$err" "$regex"
+    is "nmsim $* fails with exit status 1" "$status" 1
+    like "nmsim $*: the error gives the reason" "$err" "$regex"
 }
 fails 'No such file' run "$dir/no.trace"
 fails 'Is a directory' run "$dir"

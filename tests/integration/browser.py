@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A headless Chromium, told what to do as a person would: keys and clicks, not calls into the page. It speaks the DevTools
-protocol over two pipes, and has no name or address for any host but this one."""
+"""Drives a headless Chromium as a user would: with keys and clicks, and without calls into the page. Uses the DevTools
+protocol over two pipes. The browser can resolve no host except this one."""
 import base64
 import json
 import os
@@ -17,7 +17,7 @@ class Browser:
         self.number, self.asked, self.complaints = 0, [], []
         ours, theirs = os.pipe(), os.pipe()
 
-        def pipes():  # the protocol's descriptors are 3 and 4; neither may be in the other's way
+        def pipes():  # the protocol uses descriptors 3 and 4; neither dup2() may close the other pipe
             reads, writes = os.dup(ours[0]), os.dup(theirs[1])
             reads, writes = os.dup2(reads, 103), os.dup2(writes, 104)
             os.dup2(reads, 3)
@@ -55,7 +55,7 @@ class Browser:
                 raise TimeoutError("the browser says nothing")
             data = os.read(self.read, 1 << 20)
             if not data:
-                raise EOFError("the browser has ended")
+                raise EOFError("the browser has exited")
             self.rest += data
         line, self.rest = self.rest.split(b"\0", 1)
         return json.loads(line)
@@ -122,7 +122,7 @@ class Browser:
             self("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
     def heard(self):
-        """What a screen reader has: (role, name) of all that isn't ignored."""
+        """Returns (role, name) of each element that a screen reader does not ignore."""
         nodes = self("Accessibility.getFullAXTree")["nodes"]
         return [(n["role"]["value"], n.get("name", {}).get("value", "")) for n in nodes if not n.get("ignored")]
 

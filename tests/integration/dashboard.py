@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# Holds the Grafana dashboard against what nmd really exports, and its queries against a real
-# Prometheus that has scraped nmd:
+# Compares the Grafana dashboard with the metrics that nmd really exports, and runs its queries on a real Prometheus that has
+# scraped nmd:
 #
 #   dashboard.py DASHBOARD METRICS PROMETHEUS-URL
 #
-# METRICS is a file with what /metrics printed. Prints each fault; exits with 1 if there are any.
+# METRICS is a file with the output of /metrics. Prints each fault. Exits with status 1 if there are faults.
 import json
 import re
 import sys
@@ -30,7 +30,7 @@ with open(metrics, encoding="utf-8") as f:
 
 
 def ask(query):
-    """The result's series, and what is wrong if there are none."""
+    """Returns the series of the result, and an error message if there are no series."""
     address = url + "/api/v1/query?" + urllib.parse.urlencode({"query": query})
     try:
         with urllib.request.urlopen(address, timeout=20) as answer:
@@ -48,7 +48,7 @@ for panel in model["panels"]:
     for target in panel.get("targets", []):
         where, expr = panel["title"] + ": " + target["expr"], target["expr"]
         queries += 1
-        # Everything that starts as our names do must be one of ours, with its labels.
+        # Every name that starts like nmd's metrics must be a metric of nmd, with the labels of this metric.
         for name, selector in re.findall(r"\b(nm_\w+)(?:\{([^}]*)\})?", expr):
             used_names.add(name)
             if name not in exported:
@@ -65,7 +65,7 @@ for panel in model["panels"]:
         if error or not result:
             faults.append(f"{where}: Prometheus answers {error or 'with nothing'}")
 
-# What fills the menu of nodes is a query, too.
+# The query that fills the menu of nodes is checked too.
 for variable in model["templating"]["list"]:
     for name in re.findall(r"\bnm_\w+", json.dumps(variable)):
         if name not in exported:

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Really holds memory and burns CPU: hog.py MIB [GROWN_MIB] [--spin]
+"""Uses real memory and CPU time: hog.py MIB [GROWN_MIB] [--spin]
 
-Holds MIB of memory; SIGUSR1 makes it GROWN_MIB. --spin burns 0.3 of a CPU, SIGUSR2 turns that on
-and off. Prints a line when it holds what it should.
+Holds MIB of memory. SIGUSR1 changes this to GROWN_MIB. --spin uses 0.3 of a CPU, and SIGUSR2 switches this on
+and off. Prints a line when it holds the memory.
 """
 import os
 import signal
@@ -18,7 +18,7 @@ held = []
 
 
 def hold(mib):
-    # Written to, or the kernel would hand out one page of zeros again and again.
+    # Writes to the memory, because otherwise the kernel would map one page of zeros again and again.
     while len(held) < mib:
         held.append(b"\x5a" * MIB)
     print(f"holds {len(held)} MiB", flush=True)
@@ -30,8 +30,8 @@ def toggle(*_):
 
 
 def not_in_the_background():
-    # nmd makes opportunistic work idle-class here, which gets nothing on a machine that is busy
-    # with other things. What is tested is what nmd does about CPU that is used.
+    # nmd gives opportunistic containers the idle scheduling class here. On a busy machine, this class gets no CPU time. The
+    # tests are about nmd's reaction to used CPU, so the process raises its class.
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     except OSError:
@@ -40,7 +40,7 @@ def not_in_the_background():
 
 signal.signal(signal.SIGUSR1, lambda *_: hold(sizes[-1]))
 signal.signal(signal.SIGUSR2, toggle)
-not_in_the_background()  # before the memory is touched, which costs CPU, too
+not_in_the_background()  # before the memory is written, because this also needs CPU time
 hold(sizes[0])
 while True:
     if not spin:

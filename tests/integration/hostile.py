@@ -1,15 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""One user attacks nmd's socket in all ways at once; root and another user are measured meanwhile.
+"""One user attacks nmd's socket in all ways at the same time. Meanwhile the requests of root and of another user are measured.
 
     hostile.py SOCKET PID SECONDS ATTACKER OTHER [stalls]
 
-ATTACKER and OTHER are uids. Prints figures, "name: value" each; latencies in ms, from connect() to the
-last byte. What the machine costs is measured beside it, and is none of nmd's: "own" leaves out of each
-exchange for how long nmd was ready to run and had no CPU (its schedstat), and "echo" is the same exchange,
-a moment later, with a server that has nothing to do and as much right to the CPU as nmd has.
+ATTACKER and OTHER are UIDs. Prints one figure per line, as "name: value". Latencies are in ms, from connect() to the
+last byte. The latency of the machine is measured too, because it is not nmd's: "own" subtracts from each
+exchange the time in which nmd was ready to run and had no CPU (from its schedstat). "echo" is the same exchange,
+a moment later, with an idle server that has nmd's CPU priority.
 
-With "stalls" nobody attacks, and nmd is held for 200 ms in each second: is that seen as nmd's own?
+With "stalls" there is no attack, and nmd is stopped for 200 ms in each second. This tests that "own" includes such a stop.
 """
 
 import json
@@ -44,7 +44,7 @@ def connect(timeout):
 
 
 def connect_as_nmctl(to):
-    """Waits in connect() while too many others do."""
+    """Opens a connection. connect() blocks while too many other connections wait."""
     s = socket.socket(socket.AF_UNIX)
     for option in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
         s.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", 10, 0))
@@ -53,7 +53,7 @@ def connect_as_nmctl(to):
 
 
 class Reader:
-    """What comes, piece by piece."""
+    """Yields the received data piece by piece."""
 
     def __init__(self, s):
         self.s, self.data = s, b""
@@ -79,7 +79,7 @@ class Reader:
 
 
 def answer(s):
-    """The status of one answer, read to its end."""
+    """Reads one response to its end, and returns its status."""
     reader = Reader(s)
     head = reader.until(b"\r\n\r\n")
     length, chunked = 0, False
@@ -97,10 +97,10 @@ def answer(s):
     return int(head.split()[1])
 
 
-# ---- the attack: each runs in a process of its own until it is killed -------------------------------------------
+# ---- the attacks: each one runs in its own process until it is killed ----------------------------------------------
 
 def ask_again_and_again(counter, n, requests):
-    """n connections, each with the next request as soon as it has its answer."""
+    """Keeps n connections busy: each one sends the next request as soon as it has the response."""
     connections = []
     while True:
         while len(connections) < n:
@@ -124,7 +124,7 @@ def ask_again_and_again(counter, n, requests):
 
 
 def hold(n, request):
-    """n connections that send this and then neither send nor read; again when they are closed."""
+    """Opens n connections that send the data and then neither send nor read. Opens them again when nmd closes them."""
     connections = []
     while True:
         while len(connections) < n:
@@ -189,14 +189,14 @@ READS = [get(target) for target in (b"/v1/containers?all=true", b"/v1/containers
 
 
 def talkers():
-    """Containers whose output there is to read: much of it at once, and a little again and again."""
+    """Starts containers with output for readers: one prints much at once, and one prints a little again and again."""
     for name, command in ((b"loud", b"head -c 4000000 /dev/zero; exec sleep 1000"),
                           (b"steady", b"while sleep 0.01; do echo a line of text; done")):
         yield post(b"/v1/containers", b'{"name":"%s","command":["sh","-c","%s"],%s}' % (name, command, TINY))
 
 
 def ask_until_answered(request):
-    """Others of this user's have all its places now and then: the connection is then closed."""
+    """Repeats the request, because nmd closes the connection while other clients use all places of this user."""
     while True:
         try:
             s = connect(5)
@@ -208,7 +208,7 @@ def ask_until_answered(request):
 
 
 def follow(n):
-    """Followers of those that don't read."""
+    """Opens followers of logs and events that do not read."""
     for request in talkers():
         ask_until_answered(request)
     hold(n, get(b"/v1/containers/loud/logs?follow=true") + get(b"/v1/containers/steady/logs?follow=true"))
@@ -239,7 +239,7 @@ def attack(function, arguments):
 # ---- the measurement ----------------------------------------------------------------------------------------------
 
 def echo(listener):
-    """An idle server, as nice as nmd: what an exchange with it takes is the machine's."""
+    """An idle server with nmd's priority. A request to it takes only the time that the machine needs."""
     os.nice(-10)
     while True:
         s = listener.accept()[0]
@@ -252,7 +252,7 @@ def echo(listener):
 
 
 def exchange(to, request):
-    """(ms, status or what went wrong)"""
+    """Returns (ms, status or error message)."""
     begun = time.monotonic()
     try:
         s = connect_as_nmctl(to)
@@ -265,14 +265,14 @@ def exchange(to, request):
 
 
 def measure(uid, echo_path, queue):
-    """Asks every 20 ms until the time is over, ahead of others for the CPU: what is measured is nmd."""
+    """Sends a request every 20 ms until the time is over. Runs with a higher CPU priority than others, so that it measures nmd."""
     requests = [get(b"/v1/status"), get(b"/v1/version"), get(b"/v1/containers?limit=20")]
     if uid:
         requests.append(post(b"/v1/containers", b'{"command":["true"],%s}' % TINY))
     schedstat = os.open(f"/proc/{pid}/schedstat", os.O_RDONLY)
 
     def waited():
-        """for the CPU, so far, in ms"""
+        """Returns the total waiting time for the CPU in ms."""
         return int(os.pread(schedstat, 100, 0).split()[1]) / 1e6
 
     times, bad = {"": [], "own-": [], "echo-": []}, []
@@ -326,7 +326,7 @@ def report(uid, times, bad):
 
 
 def attackers(counter):
-    only = os.environ.get("NMD_HOSTILE_ONLY")  # "3,7": these attacks alone, to find the one that hurts
+    only = os.environ.get("NMD_HOSTILE_ONLY")  # "3,7": only these attacks, to find the one that delays nmd
     for i, a in enumerate(attacks(counter)):
         if not only or str(i) in only.split(","):
             yield multiprocessing.Process(target=attack, args=a, daemon=True)
@@ -354,11 +354,11 @@ def main():
     for p in beside:
         p.kill()
     os.unlink(echo_path)
-    os.kill(pid, signal.SIGCONT)  # one that stalls it may have been killed in between
+    os.kill(pid, signal.SIGCONT)  # an attack that stops it may have been killed in between
     print(f"attacks: {counter.value}")
     print(f"rss: {peak_mib()}")
     if not all(alive):
-        sys.exit(f"of what goes on beside it, these have ended: {[i for i, a in enumerate(alive) if not a]}")
+        sys.exit(f"these processes of the attack have ended: {[i for i, a in enumerate(alive) if not a]}")
 
 
 main()

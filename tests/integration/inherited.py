@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For 15-inherited.sh, what a process has inherited, a line "NAME: VALUE" for each row of the table in util/inherited.c.
+"""For 15-inherited.sh: prints the inherited attributes of a process, a line "NAME: VALUE" for each row of the table in util/inherited.c.
 
-  inherited.py SIGIGN   of this process itself; SIGIGN is what it had ignored before it became Python
-  inherited.py --of PID of another: what /proc doesn't have of it, it is made to ask for itself, by ptrace(2), where that
-                        is on x86-64
+  inherited.py SIGIGN   of this process itself; SIGIGN is the mask of signals that it ignored before it executed Python
+  inherited.py --of PID of another process; on x86-64, ptrace(2) makes that process execute the system calls for values that
+                        /proc does not have
 """
 import ctypes, os, re, resource, signal, struct, subprocess, sys
 
@@ -36,12 +36,12 @@ def numa_policy():
         maps = text_of("numa_maps") if os.path.exists(f"{proc}/numa_maps") else "0 default"
         return maps.split()[1]
     mode = ctypes.c_int(0)
-    libc.syscall(GET_MEMPOLICY, ctypes.byref(mode), None, 0, None, 0)  # without NUMA it stays
+    libc.syscall(GET_MEMPOLICY, ctypes.byref(mode), None, 0, None, 0)  # without NUMA the mode stays
     return {0: "default"}.get(mode.value, mode.value)
 
 
 def has_slice():
-    """Whether it has the time slice that 15-inherited.sh gives nmd's parent."""
+    """Returns whether the process has the time slice that 15-inherited.sh gives nmd's parent."""
     number = {"x86_64": 315, "aarch64": 275}.get(os.uname().machine)  # sched_getattr
     attributes = ctypes.create_string_buffer(56)
     return number and libc.syscall(number, int(other or 0), attributes, 56, 0) == 0 and \
@@ -53,7 +53,7 @@ def link(name):
 
 
 def audit():
-    """What a kernel has of these."""
+    """Returns the audit user and session and the security label, if the kernel has them."""
     values = []
     for name in ("loginuid", "sessionid", "attr/current"):
         try:
@@ -64,7 +64,7 @@ def audit():
 
 
 def descriptors():
-    """Beside the standard ones: those that hostile.py has opened, of which each would do."""
+    """Checks one of the descriptors that nmd's parent has opened."""
     return "77" if os.path.exists(f"{proc}/fd/77") else "none of its parent's"
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2034,SC2120 # much of it is for those who source it
 #
-# Library for the suites of this folder: . "$(dirname "$0")/lib.sh". It provides a private nmd (own socket, state and slice) and an
-# nmctl for it, and ends all processes when the suite ends. tests/tap.sh defines ok, check, is, wait_until and more.
+# Library for the suites of this folder. Load it with: . "$(dirname "$0")/lib.sh". It provides a private nmd (own socket, state
+# and slice) and an nmctl for this nmd. It ends all processes when the suite ends. tests/tap.sh defines ok, check, is,
+# wait_until and more.
 # shellcheck source=tests/tap.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../tap.sh"
 # shellcheck source=tests/ask.sh
@@ -14,17 +15,17 @@ NMCTL=$NMD_TEST_BUILD/nmctl/nmctl
 [ -x "$NMCTL" ] || NMCTL=$NMD_TEST_BUILD/nmctl
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 dir=${NMD_TEST_DIR:-$(mktemp -d /tmp/nmd-test.XXXXXX)}
-# Several suites may run at the same time, also of different users. They share only the cgroup mount.
+# Several suites may run at the same time, also as different users. They share only the cgroup mount.
 slice=nmdtest$$.slice
 export NMD_SOCKET=$dir/run/nmd.sock
 nmd_pid=
 nmd_conf=$dir/nmd.conf
 
-# A sanitizer's report aborts the program, so that it does not look like an ordinary exit.
+# A sanitizer's report aborts the program, so that the end does not look like an ordinary exit.
 export ASAN_OPTIONS=abort_on_error=1:detect_leaks=1:log_path=$dir/asan
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1:log_path=$dir/ubsan
 
-umask 022 # nmd refuses directories that a group may write to
+umask 022 # nmd refuses directories that a group may write
 nmctl() { "$NMCTL" "$@"; }
 
 # Writes a configuration with short periods, so that tests see effects soon. Lines from stdin take precedence.
@@ -74,7 +75,7 @@ nmd_stop() {
     return "$status"
 }
 
-nmd_kill() { # as a crash would
+nmd_kill() { # kills nmd with SIGKILL, like a crash
     # with gcov, RTMIN+7 makes nmd write its counters and then kill itself (tests/coverage/hooks.c)
     ! counts_coverage || { kill -s RTMIN+7 "$nmd_pid" && wait_until 5 gone "$nmd_pid"; }
     kill -KILL "$nmd_pid" 2>/dev/null
@@ -87,7 +88,7 @@ nmd_cgroup_root() {
     awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts
 }
 
-# ---- the node's own figures ------------------------------------------------------------------------------------
+# ---- artificial figures of the node ----------------------------------------------------------------------------
 
 # Creates a directory with figures of the node for nmd --node-proc, because other work on this machine would disturb the suite. Only
 # the node's figures are artificial: containers are measured as usual. Call this before nmd_start, which passes the directory to nmd.
@@ -119,7 +120,7 @@ node_cpus() { # CPUS
     printf '%8d\n' "$1" >"$node_proc/cpus"
 }
 # Checks the machine's own figure, because utilization also contains the reservation of warm-ups.
-node_cpu_seen() { # MILLICORES: as node_cpu, and waits until a whole sample shows them
+node_cpu_seen() { # MILLICORES: calls node_cpu, and waits until a whole sample shows this use
     node_cpu "$1"
     wait_until 5 status_is ".node.machine.cpu_busy_millicores | . > $1 - 10 and . < $1 + 10" true
 }
@@ -130,7 +131,7 @@ counts_coverage() { grep -q __gcov_dump "$NMD_TEST_BUILD/nmd/nmd"; }
 
 # ---- requests ---------------------------------------------------------------------------------------------------
 
-# Member for requests that are not sent by nmctl, which adds it itself: root must name a user, even if the user is root.
+# A member for requests that are sent without nmctl. nmctl adds it itself. root must name a user, even if the user is root.
 me="\"user\":\"$(id -un)\""
 
 # Runs a command, and sets $out, $err and $status to its stdout, stderr and exit status. try itself always succeeds.
@@ -153,7 +154,7 @@ submit() { # NAME RUN-OPTION... -- COMMAND...
     shift
     id=$(nmctl run --detach --name "$name" "$@") || return
 }
-hog() { # NAME RUN-OPTION... -- HOG-ARGUMENT...: see hog.py
+hog() { # NAME RUN-OPTION... -- HOG-ARGUMENT...: starts hog.py in a container
     local name=$1 options=()
     shift
     while [ "$1" != -- ]; do
@@ -163,13 +164,13 @@ hog() { # NAME RUN-OPTION... -- HOG-ARGUMENT...: see hog.py
     shift
     submit "$name" "${options[@]}" -- /usr/bin/python3 "$here/hog.py" "$@"
 }
-grow() { # NAME: see hog.py
+grow() { # NAME: makes hog.py grow
     kill -USR1 "$(field_of "$1" .pid)"
 }
 
 # ---- checks of the state ----------------------------------------------------------------------------------------
 
-worked() { # NAME MSEC: has had so much CPU time since its start
+worked() { # NAME MSEC: the container has used MSEC of CPU time since its start
     [ "$(field_of "$1" .cpu_time_usec)" -ge $(($2 * 1000)) ]
 }
 burns() { # NAME MILLICORES
@@ -177,37 +178,37 @@ burns() { # NAME MILLICORES
 }
 
 hold_is() { [ "$(field_of "$1" .hold)" = "$2" ]; } # NAME REASON: for wait_until
-settled() { # NAME...: out of warm-up, for wait_until; with the lib's settings soon
+settled() { # NAME...: the warm-up of these containers is over; lasts less than a second with the settings of this library
     local name
     for name in "$@"; do
         [ "$(field_of "$name" '.state == "RUNNING" and
             now - .started_usec / 1000000 > '"${warmup:-0.6}")" = true ] || return 1
     done
 }
-samples() { # N: waits until nmd has taken so many more, which is how to see that something does not happen
+samples() { # N: waits until nmd has taken N more samples, to check that an event does not happen meanwhile
     local now
     now=$(status_of .counters.samples)
     wait_until 20 status_is ".counters.samples >= $((now + $1))" true
 }
-reconfigure() { # SECTION KEY VALUE: in the configuration file, and in force
+reconfigure() { # SECTION KEY VALUE: changes the key in the configuration file, and reloads the configuration
     sed -i "/^$2 = /d; s|^\\[$1\\]\$|&\\n$2 = $3|" "$nmd_conf" "$nmd_conf.d/50-suite.conf"
     nmctl config --reload >/dev/null
 }
-kill_all() { # and wait until they are gone
+kill_all() { # kills all containers, and waits for their end
     local ids
     mapfile -t ids < <(nmctl list --json | jq -r '.[].id')
     [ "${#ids[@]}" -eq 0 ] || nmctl kill --now --wait "${ids[@]}" >/dev/null
 }
 
 slice_dir() { find "$(nmd_cgroup_root)" -maxdepth 2 -type d -name "$slice" 2>/dev/null | head -n 1; }
-logged() { grep -q -- "$1" "$dir/nmd.log"; } # REGEX: nmd has said it
+logged() { grep -q -- "$1" "$dir/nmd.log"; } # REGEX: nmd's log has a line that matches
 gone() { ! kill -0 "$1" 2>/dev/null; } # PID
 cgroup_of() { find "$(slice_dir)" -maxdepth 1 -name "*$(field_of "$1" .id)*" | head -n 1; }
-frozen() { # NAME: what the kernel says
+frozen() { # NAME: the kernel reports that the container's cgroup is frozen
     grep -qx 'frozen 1' "$(cgroup_of "$1")/cgroup.events"
 }
 
-# ---- containers that note each of their runs, by name ----
+# ---- containers that record each of their runs under their name ----
 
 runs=$dir/runs
 noting() { # NAME RUN-OPTION... -- SHELL-COMMANDS
@@ -218,15 +219,15 @@ noting() { # NAME RUN-OPTION... -- SHELL-COMMANDS
     submit "$name" "${options[@]}" -- sh -c "echo \$\$ >>$runs/$name; $2"
 }
 runs_of() { grep -c . "$runs/$1" 2>/dev/null || echo 0; }
-shim() { awk '/^PPid/ { print $2 }' "/proc/$(pid_of "$1")/status"; } # NAME: its PID
+shim() { awk '/^PPid/ { print $2 }' "/proc/$(pid_of "$1")/status"; } # NAME: prints the PID of the container's command
 pid_of() { field_of "$1" .pid; }
 end_of() { field_of "$1" '"\(.state) \(.exit_code) \(.exit_reason)"'; }
 ended_as() { [ "$(end_of "$1")" = "COMPLETED $2" ]; }
-over() { # PID; PID 1 takes its time to reap some
+over() { # PID: the process has ended; PID 1 may reap orphans late
     ! kill -0 "$1" 2>/dev/null || grep -q '^State:.Z' "/proc/$1/status"
 }
 
-# Kills the containers and removes the cgroups from the leaves up, because containers keep running after the end of nmd.
+# Kills the containers, because they keep running after the end of nmd. Removes the cgroups from the leaves up.
 nmd_clean_slice() { # SLICE
     local root cg
     root=$(nmd_cgroup_root)
@@ -242,7 +243,7 @@ nmd_clean_up() {
     nmd_stop
     nmd_clean_slice "$slice"
     if ls "$dir"/asan* "$dir"/ubsan* >/dev/null 2>&1; then
-        not_ok "the sanitizers report nothing" "$(head -qn 60 "$dir"/asan* "$dir"/ubsan*)"
+        not_ok "the sanitizers report no error" "$(head -qn 60 "$dir"/asan* "$dir"/ubsan*)"
         exit 1
     fi
     [ -n "${NMD_TEST_NAME:-}" ] || rm -rf "$dir"

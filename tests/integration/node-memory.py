@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A meminfo of a machine on which nothing has memory but a slice's containers: node-memory.py FILE MIB SLICE_DIR
+"""Writes a meminfo of a machine on which only the containers of a slice use memory: node-memory.py FILE MIB SLICE_DIR
 
-What their processes really hold is missing in MemAvailable, a hundredth of a second later; the file is written in
-place, for nmd keeps it open. Ends with its parent.
+MemAvailable is MIB less the memory of the containers' processes, with a delay of at most 10 ms. Writes the file in
+place, because nmd keeps it open. Exits when its parent has exited.
 """
 import os
 import sys
@@ -14,7 +14,7 @@ PAGE_KIB = os.sysconf("SC_PAGESIZE") // 1024
 
 
 def anonymous_kib(pid):
-    """Resident, less what is of files, which counts as free."""
+    """Returns the resident memory without pages of files, which count as free."""
     with open(f"/proc/{pid}/statm") as f:
         _, resident, shared = f.read().split()[:3]
     return (int(resident) - int(shared)) * PAGE_KIB
@@ -30,7 +30,7 @@ def held_kib():
                 for pid in f.read().split():
                     held += anonymous_kib(pid)
         except (OSError, ValueError):
-            pass  # it has just ended
+            pass  # the process has just ended
     return min(held, total_kib)
 
 

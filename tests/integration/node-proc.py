@@ -1,20 +1,20 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A /proc whose node-level figures are the test's own: node-proc.py DIR CPUS
+"""Writes a /proc with artificial figures of the node: node-proc.py DIR CPUS
 
-Ages DIR/stat as a kernel would (a stat that stands still says nothing at all about CPU, and nmd
-admits nothing on it), with as much busy time as DIR/busy asks for, in millicores. It writes in
-place, for nmd keeps the file open. DIR/cpus, once it is there, says how many CPUs are online. DIR/meminfo is the suite's to write: see node_memory in lib.sh.
+Advances the times in DIR/stat like a kernel (without progress in stat, nmd knows no CPU use and
+admits no containers). DIR/busy has the busy time in millicores. Writes in place, because nmd keeps
+the file open. DIR/cpus, if it exists, has the number of online CPUs. The suite writes DIR/meminfo (node_memory in lib.sh).
 """
 import os
 import sys
 import time
 
 folder, cpus = sys.argv[1], int(sys.argv[2])
-TICKS = 1000  # more a step than real ones, so that the share is exact even over one step
+TICKS = 1000  # more per step than the kernel has, so that the share is exact over a single step
 busy = idle = 10**12
 try:
-    # Late on a busy machine, it would look like a node without CPU figures.
+    # On a busy machine the process would be late, and nmd would see a node without CPU figures.
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
 except OSError:
     pass

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""page-use.py CHROMIUM DIR URL desktop|phone|tcp|stranger: goes through the status page as a person does and prints what there was,
-"NAME: VALUE" a line, for a suite to judge. Pictures go to DIR."""
+"""page-use.py CHROMIUM DIR URL desktop|phone|tcp|stranger: uses the status page like a person, and prints what the page shows
+as lines "NAME: VALUE", which the suite checks. Writes pictures to DIR."""
 import json
 import sys
 
@@ -74,7 +74,7 @@ def sort_and_filter(b):
 
 
 def use_keys(b):
-    """From the search to a row, in, out, and where the focus is over some refreshes."""
+    """Goes by keys from the search to a row, opens and closes it, and reports where the focus is after some refreshes."""
     b.ask("document.getElementById('search').focus()")
     for _ in range(30):
         b.key("Tab")
@@ -154,7 +154,7 @@ def look_at_tcp(b):
 
 
 def look_at_nothing(b):
-    """As a user of whom there is nothing here."""
+    """Opens the page as a user without containers."""
     tell("told", b.ask("document.getElementById('found').textContent"))
     tell("error", b.ask("document.getElementById('error').textContent"))
     tell("decisions", b.ask("document.getElementById('decisions').offsetWidth"))
@@ -179,13 +179,13 @@ def hear(b):
 
 def is_readable(b, width):
     tell("width", b.ask("document.documentElement.scrollWidth") <= width)
-    # a word that is broken letter by letter stands in a box that is many times as high as it is wide
+    # a word that is broken letter by letter is in a box that is many times higher than wide
     tell("narrow", b.ask("[...document.querySelectorAll('td, .name, li, dd, h2')].filter(e => e.offsetWidth > 0 && e.innerText.length > 3 && e.offsetWidth < 40).map(e => e.innerText)"))
     tell("small", b.ask("[...document.querySelectorAll('td, li, dd, button, label')].filter(e => e.offsetWidth > 0 && parseFloat(getComputedStyle(e).fontSize) < 12).length"))
 
 
 def contrast(b, of):
-    """The least contrast of a text with what is behind it (WCAG wants 4.5), in light and in dark colours."""
+    """Returns the lowest contrast between a text and its background (WCAG requires 4.5), in light and in dark colours."""
     for dark in (not b.dark, b.dark):
         b.colours(dark)
         b.picture(f"{where}/{part}-{of}-{'dark' if dark else 'light'}.png", whole=False)

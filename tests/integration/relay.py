@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""relay.py SOCKET UID GROUP PORT: for clients that know no UNIX sockets. Whoever connects to PORT on loopback speaks to
-SOCKET as that user, a member of GROUP."""
+"""relay.py SOCKET UID GROUP PORT: for clients that can't use UNIX sockets. Connects each client of PORT on loopback to SOCKET,
+as the user UID, a member of GROUP."""
 import os
 import socket
 import sys

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every route of a running nmd, asked by root, by a member of its admin group, by a container's
-owner and by somebody else, against a table of what each of them may. Prints TAP lines.
+"""Sends each request of nmd's interface as root, as a member of its admin group, as a container's
+owner and as another user, and compares the statuses with a table of permissions. Prints TAP lines.
 
     rights.py SOCKET MEMBER-GID
 
-It must run as root, on an nmd whose socket lets everybody in and whose containers may be users
-without an account. A route that the daemon describes and the table lacks is a failure.
+It must run as root, with an nmd whose socket all users can reach and whose containers may run as users
+without an account. A route that nmd describes and that is not in the table is a failure.
 """
 
 import json
@@ -21,8 +21,8 @@ ROLES = {"root": (0, 0, []), "member": (MEMBER, MEMBER, [GROUP]), "owner": (OWNE
 TINY = {"memory_bytes": 1 << 20, "vcores": 0.001}
 ALL, ADMINS, MINE = (200, 200, 200, 200), (200, 200, 403, 403), (200, 200, 200, 404)
 NOBODY = (404, 404, 404, 404)
-# (method, path): for root, member, owner, other. {id} is a container of the owner's, a new one for
-# each question.
+# (method, path): expected statuses for root, member, owner and other. {id} is a container of the owner. Each request gets a new
+# container.
 TABLE = {
     ("GET", "/"): ALL,
     ("GET", "/healthz"): ALL,
@@ -49,14 +49,14 @@ TABLE = {
     ("POST", "/v1/containers/{id}/promote"): MINE,
     ("POST", "/v1/containers/{id}/demote"): MINE,
     ("POST", "/v1/containers/{id}/kill"): MINE,
-    ("POST", "/v1/containers/{id}/remove"): (409, 409, 409, 404),  # it runs
-    # 426: of those who may, it asks for a connection that can become the command's (56-sessions goes on from there)
+    ("POST", "/v1/containers/{id}/remove"): (409, 409, 409, 404),  # the container is running
+    # 426: a user with permission must ask for a connection that can be upgraded for the command (56-sessions tests this)
     ("POST", "/v1/containers/{id}/exec"): (426, 426, 426, 404),
     ("GET", "/v1/containers/{id}/wait"): MINE,
     ("GET", "/v1/containers/{id}/logs"): MINE,
     ("GET", "/v1/containers/{id}/decisions"): MINE,
-    ("GET", "/v1/placements/{id}"): NOBODY,  # it was submitted here
-    # without YARN there is nothing of its; tests/yarn/45-containers goes on from there
+    ("GET", "/v1/placements/{id}"): NOBODY,  # the container was submitted locally
+    # without YARN, no container of YARN exists; tests/yarn/45-containers tests these routes with YARN
     ("GET", "/ws/v1/node"): NOBODY,
     ("GET", "/ws/v1/node/info"): NOBODY,
     ("GET", "/ws/v1/node/apps"): NOBODY,
@@ -82,7 +82,7 @@ def connect(role):
     os.setegid(gid)
     os.seteuid(uid)
     try:
-        s.connect(PATH)  # the kernel notes now who asks
+        s.connect(PATH)  # the kernel records the client's credentials now
     finally:
         os.seteuid(0)
         os.setegid(0)
@@ -91,7 +91,7 @@ def connect(role):
 
 
 def ask(role, method, target, body=None):
-    """Status and text. Root has to name who a container is for."""
+    """Returns the status and the text of the response. Root must name the user of a container."""
     if role == "root" and body and "command" in body:
         body = {"user": "root", **body}
     data = b"" if body is None else json.dumps(body).encode()
@@ -109,7 +109,7 @@ count = 0
 
 
 def container(role, command=("sleep", "100"), **more):
-    """A new one of this role's, as nmd describes it."""
+    """Creates a container of this role's user, and returns it as nmd describes it."""
     global count
     count += 1
     status, text = ask(role, "POST", "/v1/containers",
@@ -123,7 +123,7 @@ def container(role, command=("sleep", "100"), **more):
 
 
 def prepare(path, wanted):
-    """The owner's container that a route can do something to."""
+    """Returns a container of the owner that the route can act on."""
     if path.endswith("/wait") and wanted == 200:
         return container("owner", ["true"])
     c = container("owner", execution_type="OPPORTUNISTIC" if path.endswith("/promote") else "GUARANTEED")
@@ -135,7 +135,7 @@ def prepare(path, wanted):
 
 
 def steady(id):
-    """What of a container nobody else may have changed."""
+    """Returns the data of a container that no other user may have changed."""
     c = json.loads(ask("root", "GET", "/v1/containers/" + id)[1])
     return {k: c[k] for k in ("state", "execution_type", "vcores", "memory_bytes", "exit_reason", "pid")}
 
@@ -143,7 +143,7 @@ def steady(id):
 def check_routes():
     doc = json.loads(ask("root", "GET", "/v1/openapi.json")[1])
     described = {(m.upper(), p) for p, item in doc["paths"].items() for m in item if m != "parameters"}
-    say("the table has every route that nmd describes",
+    say("the table has every route of nmd's OpenAPI description",
         "" if described == set(TABLE) else "the difference: %s" % (described ^ set(TABLE)))
     for key, expected in TABLE.items():
         for role, wanted in zip(ROLES, expected):
@@ -153,7 +153,7 @@ def check_routes():
             wrong = []
             if path == "/v1/undrain":
                 ask("root", "POST", "/v1/drain")
-            # by id, by number and by name: whichever way, it is not there for others
+            # addressed by id, number or name, the container does not exist for other users
             refs = [c["id"], str(int(c["id"].rsplit("_", 1)[1])), c["name"]] if before else [c["id"]] if c else [""]
             for ref in refs:
                 status, text = ask(role, method, path.replace("{id}", ref), BODY.get(key))
@@ -174,7 +174,7 @@ def check_routes():
 
 
 def check_views():
-    """What others hear of a container without asking for it."""
+    """Checks which data about other users' containers a user gets."""
     follow = connect("other")
     follow.sendall(b"GET /v1/events?follow=true HTTP/1.1\r\nHost: x\r\n\r\n")
     c, own = container("owner", env={"PASSWORD": "x"}, app="secret-app"), container("other", app="own-app")
@@ -196,17 +196,17 @@ def check_views():
              "status": ask("other", "GET", "/v1/status")[1], "metrics": ask("other", "GET", "/metrics")[1],
              "own decisions": ask("other", "GET", "/v1/containers/%s/decisions" % own["id"])[1]}
     for name, text in views.items():
-        say("nothing of others' in the " + name,
+        say("no data about other users' containers in the " + name,
             "it has %s: %s" % (c["id"], text[:1000]) if any(w in text for w in (c["id"], c["name"], "secret-app")) else "")
-    say("one's own is in the ended applications", "" if "own-app" in views["ended applications"] else views["ended applications"][:1000])
+    say("a user's own application is in the ended applications", "" if "own-app" in views["ended applications"] else views["ended applications"][:1000])
     for name in ("followed events", "kept events", "list", "own decisions"):
-        say("one's own is in the " + name, "" if own["id"] in views[name] else views[name][:1000])
+        say("a user's own container is in the " + name, "" if own["id"] in views[name] else views[name][:1000])
     everything = json.loads(ask("member", "GET", "/v1/containers?all=true")[1])
-    say("administrators see all", "" if {c["id"], own["id"]} <= {x["id"] for x in everything} else str(everything)[:500])
+    say("administrators see the containers of all users", "" if {c["id"], own["id"]} <= {x["id"] for x in everything} else str(everything)[:500])
 
 
 def check_queue():
-    """Why one's own waits is told, who is in front is not."""
+    """A user sees why the own container waits, but not which containers are ahead."""
     status = json.loads(ask("root", "GET", "/v1/status")[1])["node"]
     large = status["capacity"]["memory_bytes"] * 3 // 4
     first = container("root", memory_bytes=large)
@@ -219,10 +219,10 @@ def check_queue():
         if head["id"] in text or "secret" in text or first["id"] in text:
             wrong.append("%s: %s" % (what, text[:1000]))
     position = json.loads(ask("other", "GET", "/v1/containers/" + behind["id"])[1])["queue_position"]
-    say("one's place in the queue is told", "" if position == 2 else "it is %s" % position)
-    say("who is in front is not", "; ".join(wrong))
+    say("a user sees the queue position of the own container", "" if position == 2 else "it is %s" % position)
+    say("a user does not see which containers of other users are ahead in the queue", "; ".join(wrong))
     text = ask("owner", "GET", "/v1/status")[1]
-    say("but to its owner", "" if head["id"] in text else text[:1000])
+    say("the owner of the container ahead sees it", "" if head["id"] in text else text[:1000])
     for c in (behind, head, first):
         ask("root", "POST", "/v1/containers/%s/kill" % c["id"], {"now": True})
 

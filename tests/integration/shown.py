@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What nmd has shown is there after its death: shown.py SOCKET PROC SEED SECONDS NMD [ARGUMENT...]
+"""Checks that everything that nmd has shown still exists after nmd was killed: shown.py SOCKET PROC SEED SECONDS NMD [ARGUMENT...]
 
-Asks for containers on a node whose memory and CPU come and go (PROC is a --node-proc that node-proc.py ages), reads
-decisions and events all the while, and has nmd die of SIGKILL at random moments and steps, also while it starts. What
-was read before a death and isn't marked as not durable must be read after it as well: a decision with the same kind,
-cause and time, and with its outcome if that was known; an event in every word. What an event says of a decision must be
-so. Says a line for each that isn't, and at the end how often what was seen, as "rounds=12 bad=0 pause=40 ...".
+Requests containers on a node whose memory and CPU use changes (PROC is a --node-proc directory of node-proc.py), reads
+decisions and events all the time, and kills nmd with SIGKILL at random moments and steps, also while it starts. Data that
+were read before a kill and are not marked as not durable must exist after the restart: a decision with the same kind,
+cause and time, and with its outcome if that was known, and an event without any change. What an event says about a
+decision must be true. Prints a line for each violation, and finally the counts, as "rounds=12 bad=0 pause=40 ...".
 """
 import atexit
 import collections
@@ -45,7 +45,7 @@ class Client(http.client.HTTPConnection):
         return answer.status, text
 
 
-# Where a build that can die on purpose (docs/TESTING.md) does so: round about the transactions.
+# A build with fault steps (docs/TESTING.md) dies at the steps around the transactions.
 STEPS = ["round-before-commit", "round-before-commit", "end-before-commit", "round-after-commit", "end-journalled",
          "after-freeze", "before-kill", "recovery-before-commit", "recovery-after-commit"]
 
@@ -53,12 +53,12 @@ STEPS = ["round-before-commit", "round-before-commit", "end-before-commit", "rou
 def start(step=None):
     environment = {**os.environ, "NMD_FAULT": f"{step}:{chance.randrange(1, 5)}"} if step else None
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, env=environment)
-    atexit.register(process.kill)  # which is nothing to one that has been waited for
+    atexit.register(process.kill)  # kill() has no effect on a process that has been waited for
     return process
 
 
 def wait_for(nmd):
-    """Until it answers; False: it has died."""
+    """Waits until nmd responds. Returns False if nmd has died."""
     until = time.monotonic() + 20
     while time.monotonic() < until:
         try:
@@ -84,7 +84,7 @@ def kill(nmd):
 
 
 class Shown:
-    """The newest view of each decision and event that anybody was shown."""
+    """Records the newest version of each decision and event that any client got."""
 
     def __init__(self):
         self.decisions, self.events, self.kinds = {}, {}, collections.Counter()
@@ -108,7 +108,7 @@ shown = Shown()
 
 
 def until_gone(step):
-    """A reader or asker: goes on after errors until it is stopped."""
+    """A client that reads or sends requests, and continues after errors until it is stopped."""
 
     def run(stop, *arguments):
         client = Client("nmd")
@@ -120,7 +120,7 @@ def until_gone(step):
                 client = Client("nmd")
                 time.sleep(0.002)
             except Exception:
-                shown.broken = traceback.format_exc()  # a thread's end alone would go unnoticed
+                shown.broken = traceback.format_exc()  # otherwise the end of a thread would not be noticed
                 return
 
     return run
@@ -164,7 +164,7 @@ def ask(client, choose):
 
 
 def set_node(used_mib, busy_millicores):
-    """In place and in one write of constant length, as node_memory and node_cpu in lib.sh do."""
+    """Writes in place with one write of constant length, like node_memory and node_cpu in lib.sh."""
     free = (NODE_MIB - used_mib) * 1024
     with open(f"{proc}/meminfo", "r+") as f:
         f.write(f"MemTotal: {NODE_MIB * 1024:12d} kB\nMemAvailable: {free:12d} kB\nSwapTotal: {0:12d} kB\n"
@@ -199,7 +199,7 @@ STAYS = ("kind", "reason", "container_id", "container_name", "time_usec", "decid
 
 
 def differs(was, now):
-    """An open decision may have got its outcome; refusals of one kind share a record, and its time is the last one's."""
+    """A pending decision may have got its outcome. Refusals of one kind share a record with the time of the last refusal."""
     if not now:
         return "is gone"
     stays = [m for m in STAYS if was["kind"] != "refuse" or not m.endswith("usec")]
@@ -210,7 +210,7 @@ def differs(was, now):
 
 def compare(round_number):
     events = all_events()
-    decisions = all_decisions()  # later, for nmd goes on, and a new event names a decision that wasn't there before
+    decisions = all_decisions()  # read after the events, because a new event can name a decision that did not exist before
     bad = 0
     for number, was in shown.decisions.items():
         wrong = differs(was, decisions.get(number))
@@ -234,7 +234,7 @@ def compare(round_number):
 
 
 def live_and_die():
-    """An nmd that answers in the meantime, most often, and is dead at the end."""
+    """Starts an nmd that usually responds in the meantime, and kills it at the end."""
     step = chance.choice([None, *STEPS])
     nmd = start(step)
     if wait_for(nmd):
@@ -242,7 +242,7 @@ def live_and_die():
             nmd.wait(chance.uniform(0.1, 1.2))
         except subprocess.TimeoutExpired:
             kill(nmd)
-    if chance.randrange(3) == 0:  # and once more while it comes back, before or after it has answered somebody
+    if chance.randrange(3) == 0:  # kills nmd again while it starts, before or after its first response
         nmd = start()
         time.sleep(chance.uniform(0.0, 0.15))
         kill(nmd)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A person at a terminal: runs COMMAND, which is to become a shell, in a terminal of 33 rows and 77
-columns, types what the suite wants to see, and tells in short what came of it.
+"""Acts like a person at a terminal: runs COMMAND, which must execute a shell, in a terminal of 33 rows and 77
+columns, types the input that the suite needs, and prints a summary of the results.
 
     terminal.py [--pause FILE] [--end SIGNAL] COMMAND...
 
-With --pause it waits for FILE before it types the end; with --end it types none, but sends that signal.
+With --pause it waits for FILE before it types "exit". With --end it sends SIGNAL instead of typing "exit".
 """
 
 import fcntl
@@ -32,7 +32,7 @@ def resize(rows, columns):
 
 
 def read_until(pattern, again=b""):
-    """What may have been thrown away (by a shell that was just interrupted, say) is typed once more."""
+    """Types the text again, because the terminal may have discarded it (for example if the shell was just interrupted)."""
     text = b""
     typed = time.time()
     while time.time() < END:
@@ -43,7 +43,7 @@ def read_until(pattern, again=b""):
             text += os.read(master, 4096)
         if found := re.search(pattern, text):
             return found
-    sys.exit("waited for %r; there is %r" % (pattern, text))
+    sys.exit("waited for %r; the output is %r" % (pattern, text))
 
 
 resize(33, 77)
@@ -62,12 +62,12 @@ print("size", read_until(*SIZE)[1].decode())
 os.write(master, b"echo be''gun; sleep 1000; echo not reached\n")
 read_until(rb"begun\r\n")
 os.write(master, b"\x03")
-read_until(rb"\^C\s+[#$] ", b"\x03")  # what is typed before that is lost
+read_until(rb"\^C\s+[#$] ", b"\x03")  # text that is typed before this prompt is lost
 print("interrupted", flush=True)
 while "--pause" in options and not os.path.exists(options["--pause"]) and time.time() < END:
     time.sleep(0.05)
 resize(44, 88)
-# the shell's terminal has it a moment later
+# the shell's terminal has the new size a moment later
 while True:
     os.write(master, b"stty size\n")
     if (size := read_until(*SIZE)[1]) != b"33 77":
