@@ -198,11 +198,13 @@ def check_views():
     for name, text in views.items():
         say("no data about other users' containers in the " + name,
             "it has %s: %s" % (c["id"], text[:1000]) if any(w in text for w in (c["id"], c["name"], "secret-app")) else "")
-    say("a user's own application is in the ended applications", "" if "own-app" in views["ended applications"] else views["ended applications"][:1000])
+    say("a user's own application is in the ended applications",
+        "" if "own-app" in views["ended applications"] else views["ended applications"][:1000])
     for name in ("followed events", "kept events", "list", "own decisions"):
         say("a user's own container is in the " + name, "" if own["id"] in views[name] else views[name][:1000])
     everything = json.loads(ask("member", "GET", "/v1/containers?all=true")[1])
-    say("administrators see the containers of all users", "" if {c["id"], own["id"]} <= {x["id"] for x in everything} else str(everything)[:500])
+    say("administrators see the containers of all users",
+        "" if {c["id"], own["id"]} <= {x["id"] for x in everything} else str(everything)[:500])
 
 
 def check_queue():

@@ -10,8 +10,8 @@
 # shellcheck disable=SC2034  # for the suites
 cg=/sys/fs/cgroup
 
-# Reboots, and runs this suite again with NMD_VM_PHASE one higher. The reboot is clean, or with "hard" like a power cut. The suite
-# stores data for its next phase in a file in $NMD_VM_STATE.
+# Reboots, and runs this suite again with NMD_VM_PHASE one higher. The reboot is clean, or with "hard" like a power cut. The
+# suite stores data for its next phase in a file in $NMD_VM_STATE.
 vm_reboot() {
     [ "${1:-}" != hard ] || touch "$NMD_VM_STATE/crash"
     tap_done=1
@@ -27,7 +27,7 @@ unit_prop() { # UNIT PROPERTY
     systemctl show --value -p "$2" "$1"
 }
 
-none_runs() { # TEXT: no process has it on its command line
+none_runs() { # TEXT: no process has TEXT on its command line
     ! pgrep -f -- "$1" >/dev/null
 }
 
@@ -48,19 +48,19 @@ quick_nmd() {
     systemctl reset-failed nmd.service 2>/dev/null
     systemctl restart nmd.service
     wait_until 30 nmctl status && return
-    not_ok "nmd runs with the suite's settings" "$(systemctl status --no-pager nmd.service)"
+    not_ok "nmd is running with the suite's settings" "$(systemctl status --no-pager nmd.service)"
     done_testing
 }
 
-# ---- jobs whose memory the test sets --------------------------------------------------------------
+# ---- containers whose memory use the test sets ----------------------------------------------------
 
-start() { # NAME MIB NMCTL-OPTION...: tells the id
+start() { # NAME MIB NMCTL-OPTION...: starts a container that uses MIB, and prints its id
     local name=$1
     grow "$name" "$2"
     shift 2
     nmctl run -D --name "$name" "$@" -- python3 "$NMD_VM_DATA/hog.py" "/tmp/hog-$name"
 }
-grow() { echo "$2" >"/tmp/hog-$1"; } # NAME MIB: to so much
+grow() { echo "$2" >"/tmp/hog-$1"; } # NAME MIB: changes its memory use to MIB
 slowly() { # NAME FROM TO: MiB
     local i
     for ((i = $2; i <= $3; i += 3)); do
@@ -69,23 +69,24 @@ slowly() { # NAME FROM TO: MiB
     done
 }
 
-# ---- a node whose memory runs out -----------------------------------------------------------------
+# ---- a node that has too little memory ------------------------------------------------------------
 
-swapped() { # ID MIB: at least
+swapped() { # ID MIB: the container has at least so much memory in swap
     [ "$(cat "$cg/nm.slice/nm-$1.scope/memory.swap.current")" -ge $(($2 << 20)) ]
 }
-decided() { # ID KIND REASON: outcomes, in order
+decided() { # ID KIND REASON: prints the outcomes of the decisions, in order
     nmctl explain --json "$1" |
         jq -r --arg k "$2" --arg r "$3" '[.[] | select(.kind == $k and .reason == $r) | .outcome] | join(" ")'
 }
 decided_is() { [ "$(decided "$1" "$2" "$3")" = "$4" ]; }
 
-# Starts nmd with 1 GiB for containers, and with reclaim to swap before kills. $big is guaranteed and uses little memory at first.
+# Starts nmd with 1 GiB for containers, and with reclaim to swap before kills. $big is guaranteed and first uses little memory.
 roomy_nmd() {
     quick_nmd "[node]" "memory = 1G" "[preemption]" "cpu-samples = 100" "breaker = 0s" "reclaim-running = 10s"
     big=$(start big 50 -m 900M -c 0.5)
 }
-# NAME CHECK TO: starts $o, which is opportunistic and rarely accesses its memory. Then $big grows to TO MiB, slowly at the end.
+# NAME CHECK TO: starts the opportunistic container $o, which rarely accesses its memory. Then $big grows to TO MiB, slowly at
+# the end.
 crowd() {
     o=$(start "$1" 290 --opportunistic -m 400M -c 0.1)
     check "$2" wait_until 90 uses "$o" 285

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds as much memory as a file says, works on it, and tells how fast both go.
+"""Uses as much memory as a file requests, works on this memory, and prints the speed of growth and work.
 
 grower.py FILE
 
-FILE has a number of MiB, a multiple of four, and is looked at again and again. What is missing is filled as fast as it
-can be; in between, pieces of what is held are worked on, a quarter of the time. On standard output, in ms:
+FILE has a number of MiB, a multiple of four, and is read repeatedly. Missing memory is filled as fast as
+possible. Otherwise the process works on pieces of the memory for a quarter of the time. Prints these lines, with times in ms:
 
-    at MIB TIME                 by the clock: it holds this much
-    grown FROM TO WALL OWN      ms for a growth; OWN is without what it waited for a CPU
-    rate MIB PIECES             so many pieces in a second of its own, while it held this much
+    at MIB TIME                 wall-clock time at which the process uses this much memory
+    grown FROM TO WALL OWN      duration of a growth; OWN is without the time that the process waited for a CPU
+    rate MIB PIECES             pieces per second of its own CPU time, while it used this much memory
 """
 import hashlib
 import mmap
@@ -19,12 +19,12 @@ import time
 CHUNK = 4 << 20
 PIECE = 128 << 10
 WORK, REST = 0.01, 0.03
-RATE_AFTER = 0.05  # of work
+RATE_AFTER = 0.05  # the part of the time in which it works
 held = []
 
 
 def waited():
-    """Seconds in which it could have run, and had no CPU."""
+    """Returns the seconds in which the process was ready to run and had no CPU."""
     with open("/proc/self/schedstat") as f:
         return int(f.read().split()[1]) / 1e9
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds as many MiB as the file says that it is given, and follows it when it changes.
+"""Uses as much memory as FILE says in MiB, and follows changes of FILE.
 
 hog.py FILE [SPINNERS]
 """
@@ -22,7 +22,7 @@ while True:
     while len(held) < wanted:
         held.append(os.urandom(4096) * 256)
     del held[wanted:]
-    # Touched again and again, as data in use is: only what really is idle goes to swap first.
+    # Accesses the memory repeatedly, so that the kernel moves only idle memory to swap first.
     for block in held:
         block[0]
     time.sleep(0.1)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs as a container's command, as an ordinary user: looks at what it was given, and tries what it
-must not be able to do. Prints TAP lines. Arguments are KEY=VALUE:
+"""Runs as a container's command, as an ordinary user. Checks the attributes that the command gets, and tries actions that
+must fail. Prints TAP lines. Arguments are KEY=VALUE:
 
     nmd=PID outside=PID socket=PATH groups=GID,... cwd=DIR score=N resource=yes|no cgroup=MOUNT [setuid=PROGRAM] reach=PATH...
 
-Each `reach` is a file, or with a slash at its end a directory, that must be out of reach. outside: a process of the
-same user that belongs to no container. resource: whether nmd has CAP_SYS_RESOURCE. setuid: a set-user-ID copy of id.
+Each `reach` is a file, or with a slash at its end a directory, that the command must not be able to access. outside: a process
+of the same user that belongs to no container. resource: whether nmd has CAP_SYS_RESOURCE. setuid: a set-user-ID copy of id.
 """
 
 import ctypes
@@ -33,7 +33,7 @@ def is_(name, got, wanted):
 
 
 def denied(name, call, *also):
-    """The call must be refused; for files of others ENOENT is no refusal, it would prove nothing."""
+    """The call must fail. ENOENT is not accepted for files of other users, because a missing file would prove no protection."""
     try:
         got = call()
     except OSError as e:
@@ -55,39 +55,39 @@ def write(path, text):
         os.close(fd)
 
 
-# ---- what it was given -----------------------------------------------------------------------------------
+# ---- attributes that the command gets --------------------------------------------------------------------
 
 s = status()
 with open("/proc/self/environ") as f:
     env = dict(v.split("=", 1) for v in f.read().split("\0") if v)
 is_("the environment has the account's variables and no others", sorted(env), ["HOME", "LOGNAME", "PATH", "SHELL", "USER"])
 fds = {}
-for n in os.listdir("/proc/self/fd"):  # and the one that was just open for this
+for n in os.listdir("/proc/self/fd"):  # and the descriptor that listdir() has open
     try:
         fds[int(n)] = os.readlink("/proc/self/fd/" + n)
     except FileNotFoundError:
         pass
 is_("only the descriptors 0 to 2 are open", sorted(fds), [0, 1, 2])
-is_("standard input is empty", fds[0], "/dev/null")
+is_("standard input is /dev/null", fds[0], "/dev/null")
 is_("output goes into two pipes", [fds[1].split(":")[0], fds[2].split(":")[0], fds[1] == fds[2]], ["pipe", "pipe", False])
-is_("no_new_privs is set", s["NoNewPrivs"], "1")
+is_("no_new_privs is set in the container", s["NoNewPrivs"], "1")
 for field in ("CapInh", "CapPrm", "CapEff", "CapAmb", "CapBnd"):
     is_("there is no capability in " + field, int(s[field], 16), 0)
 is_("real, effective, saved and file system uid are the user's", set(s["Uid"].split("\t")), {str(os.getuid())})
 is_("real, effective, saved and file system gid are the user's", set(s["Gid"].split("\t")), {str(os.getgid())})
 is_("the groups are the account's", sorted(s["Groups"].split()), sorted(arg["groups"].split(",")))
-is_("the umask is 0022", s["Umask"], "0022")
+is_("the command's umask is 0022", s["Umask"], "0022")
 is_("no signal is blocked or ignored", [int(s["SigBlk"], 16), int(s["SigIgn"], 16) & ~(1 << 12 | 1 << 24)], [0, 0])
 is_("the working directory is the requested one", os.getcwd(), arg["cwd"])
 is_("the command has its own session", os.getsid(0), os.getpid())
-is_("the limit of descriptors is 1024", resource.getrlimit(resource.RLIMIT_NOFILE)[0], 1024)
-is_("the niceness is the default", os.getpriority(os.PRIO_PROCESS, 0), 0)
+is_("the limit of open file descriptors is 1024", resource.getrlimit(resource.RLIMIT_NOFILE)[0], 1024)
+is_("the command has the default nice value", os.getpriority(os.PRIO_PROCESS, 0), 0)
 
 # ---- the OOM killer's order --------------------------------------------------------------------------------
 
 with open("/proc/self/oom_score_adj") as f:
     is_("oom_score_adj is that of the container's type", int(f.read()), score)
-if arg["resource"] == "yes" or score == 0:  # without the capability nmd can't set the kernel's lower bound
+if arg["resource"] == "yes" or score == 0:  # without the capability nmd can't set the minimum of oom_score_adj
     denied("oom_score_adj can't be lowered", lambda: write("/proc/self/oom_score_adj", str(score - 1)))
 denied("oom_score_adj can't be set below nmd's own", lambda: write("/proc/self/oom_score_adj", "-1"))
 
@@ -95,7 +95,7 @@ denied("oom_score_adj can't be set below nmd's own", lambda: write("/proc/self/o
 
 shim = os.getppid()
 with open("/proc/%d/comm" % shim) as f:
-    is_("the parent is the shim", f.read(), "nm-shim\n")
+    is_("the command's parent process is nm-shim", f.read(), "nm-shim\n")
 shim_caps = status(shim)
 is_("the shim has no capability", [int(shim_caps[f], 16) for f in ("CapPrm", "CapEff", "CapAmb")], [0, 0, 0])
 is_("the shim can't get a capability", shim_caps["NoNewPrivs"], "1")
@@ -115,17 +115,17 @@ for who, pid in (("the shim", shim), ("nmd", int(arg["nmd"]))):
         denied("%s's %s can't be read" % (who, file), lambda: os.read(os.open("/proc/%d/%s" % (pid, file), os.O_RDONLY), 1))
     denied("%s's descriptors can't be seen" % who, lambda: os.listdir("/proc/%d/fd" % pid))
     denied("%s's directory can't be entered" % who, lambda: os.chdir("/proc/%d/cwd" % pid))
-    denied("%s's niceness can't be changed" % who, lambda: os.setpriority(os.PRIO_PROCESS, pid, 10))
+    denied("%s's nice value can't be changed" % who, lambda: os.setpriority(os.PRIO_PROCESS, pid, 10))
     denied("%s can't be made the first victim of the OOM killer" % who, lambda: write("/proc/%d/oom_score_adj" % pid, "1000"))
     denied("%s's limits can't be changed" % who, lambda: resource.prlimit(pid, resource.RLIMIT_NOFILE, (0, 0)))
 
-# ---- others of its user's, outside ---------------------------------------------------------------------------
+# ---- processes of the same user outside the container --------------------------------------------------------
 
 for path in ("/run/user", "/run/dbus"):
     is_("there are no files in " + path, os.listdir(path), [])
     denied("no directory can be created in " + path, lambda: os.mkdir(path + "/mine"))
 outside = int(arg["outside"])
-is_("there is another process of the user", status(outside)["Uid"].split()[0], str(os.getuid()))
+is_("the user has another process outside the container", status(outside)["Uid"].split()[0], str(os.getuid()))
 for link in ("root", "cwd", "fd/0", "ns/mnt"):
     denied("the other process's directories can't be reached through its " + link, lambda: os.stat("/proc/%d/%s" % (outside, link)))
 denied("the other process can't be traced", lambda: ptrace(PTRACE_ATTACH, outside))
@@ -151,7 +151,7 @@ for path in (v for k, v in args if k == "reach"):
 denied("the socket can't be removed", lambda: os.unlink(arg["socket"]))
 denied("the socket can't be replaced", lambda: os.rename(arg["socket"], arg["socket"] + ".moved"))
 
-# ---- its cgroup -------------------------------------------------------------------------------------------------
+# ---- the container's cgroup ------------------------------------------------------------------------------------
 
 with open("/proc/self/cgroup") as f:
     own = arg["cgroup"] + [line.split(":", 2)[2].strip() for line in f if line.startswith("0::")][0]
@@ -183,14 +183,14 @@ def ask(method, target):
 
 
 try:
-    is_("nmd treats the process as its user, not as an administrator", ask("POST", "/v1/drain")[0], 403)
-    is_("the user sees no containers of others", ask("GET", "/v1/containers?all=true"), (200, "[]\n"))
+    is_("nmd refuses an administrator's request of the process", ask("POST", "/v1/drain")[0], 403)
+    is_("the user does not see containers of other users", ask("GET", "/v1/containers?all=true"), (200, "[]\n"))
 except PermissionError as e:
     say("the process can't connect to nmd's socket")
 
-# ---- what no_new_privs is for -----------------------------------------------------------------------------------------
+# ---- setuid programs ------------------------------------------------------------------------------------------------
 
 if "setuid" in arg:
     with os.popen(arg["setuid"] + " -u") as p:
-        is_("a set-user-ID program stays the user's", p.read().strip(), str(os.getuid()))
+        is_("a set-user-ID program runs with the UID of the user", p.read().strip(), str(os.getuid()))
 print("1..0 the end", flush=True)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds so many MiB and reads the files from end to end each time that WISH has new contents; WISH.done repeats them
-afterwards.
+"""Uses MIB of memory, and reads the files from start to end each time that WISH has new contents. Writes these contents to
+WISH.done afterwards.
 
 reader.py MIB WISH FILE...
 """

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A thousand clients of nmd's SOCKET at once, JOBS of which submit a small container and the others
-ask for the list. All connect before the first one speaks. Prints how often each got which status.
+"""Runs a thousand simultaneous clients of nmd's SOCKET. JOBS of them submit a small container, and the others
+request the list. All clients connect before the first one sends a request. Prints how often each status was received.
 
     thousand.py SOCKET JOBS
 """
@@ -20,7 +20,7 @@ post = b"POST /v1/containers HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent
 get = b"GET /v1/containers HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 jobs = set(range(0, 1000, 1000 // int(sys.argv[2])))
 clients = []
-for i in range(1000):  # all of them are connected before the first one speaks
+for i in range(1000):  # all clients connect before the first one sends a request
     s = socket.socket(socket.AF_UNIX)
     s.connect(sys.argv[1])
     clients.append(s)
@@ -36,5 +36,5 @@ for i, s in enumerate(clients):
     body = json.loads(answer.split(b"\r\n\r\n", 1)[1])
     count["%s %d" % ("POST" if i in jobs else "GET", status)] += 1
     if status >= 400 and len(body["error"]["message"]) < 20:
-        sys.exit("an error that says nothing: %r" % answer)
+        sys.exit("an error without a message: %r" % answer)
 print(json.dumps(count))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154 # the ports are host-yarn.env's
 #
-# The guest as a node of the host's cluster (tests/vm/host-yarn), for suites with "# host: yarn": . "$NMD_VM_DATA/yarn.sh"
+# Makes the guest a node of the host's cluster (tests/vm/host-yarn), for suites with "# host: yarn": . "$NMD_VM_DATA/yarn.sh"
 # shellcheck source=/dev/null
 . "$NMD_VM_DATA/host-yarn.env"
 host=10.0.2.2
@@ -10,14 +10,14 @@ local=/var/lib/hadoop-yarn/local logs=/var/log/hadoop-yarn/containers
 nic=$(find /sys/class/net -mindepth 1 -not -name lo -printf '%f\n' | head -n 1)
 ip link set "$nic" up
 ip addr replace 10.0.2.15/24 dev "$nic"
-light() { # PATH [KEY=VALUE...]: a master does it, and answers
+light() { # PATH [KEY=VALUE...]: sends the request to the application master on the host, and prints its response
     local path=$1 args=()
     shift
     for pair in "$@"; do args+=(--data-urlencode "$pair"); done
     curl -sS --fail-with-body --max-time 60 --get "${args[@]}" "http://$host:$cluster_port/$path"
 }
 
-# Creates the cluster's file and directories. Another suite may have given the directories back to their earlier user.
+# Creates the cluster's file and directories. Another suite may have restored the directories' earlier owner.
 yarn_site() { # MIB
     mkdir -p /etc/hadoop/conf $local $logs
     chown root: $local $logs
@@ -37,7 +37,7 @@ yarn_site() { # MIB
         echo '</configuration>'
     } >/etc/hadoop/conf/yarn-site.xml
 }
-# Allows nmd to use the network, as an operator would by hand; nmd --yarn-setup does the same (70-yarn).
+# Permits nmd to use the network, as an administrator would do by hand. nmd --yarn-setup does the same (70-yarn).
 let_through() {
     mkdir -p /etc/systemd/system/nmd.service.d
     printf '[Service]\nIPAddressAllow=any\n' >/etc/systemd/system/nmd.service.d/yarn.conf
@@ -51,7 +51,7 @@ containers() { light containers "app=$1" | jq -r ".[] | $2"; }         # APP JQ-
 held() { containers "${1:-}" 'select(.node) | .id'; }                  # [APP]
 ends() { containers "${2:-}" "select(.id == \"$1\") | .end // \"\""; } # ID [APP]
 ended() { [ -n "$(ends "$@")" ]; }                                     # ID [APP]
-one_more() { # KEY=VALUE...: asks for one, and says which it is; app=NAME comes first if at all
+one_more() { # KEY=VALUE...: requests one container, and prints its id; app=NAME must be the first argument
     local before now app=''
     [[ ${1:-} != app=* ]] || app=${1#app=}
     before=$(held "$app")

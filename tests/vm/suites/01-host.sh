@@ -2,18 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 60
 #
-# Checks the properties of the machine on which the other suites depend. If this suite fails, the results of the others mean nothing.
+# Checks the properties of the machine on which the other suites depend. If this suite fails, the results of the other suites
+# are not valid.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 
 is "systemd is PID 1" "$(cat /proc/1/comm)" systemd
 is "only cgroup v2 is mounted" "$(stat -fc %T $cg)" cgroup2fs
 for controller in cpu cpuset io memory pids; do
-    like "the $controller controller is available" "$(cat $cg/cgroup.controllers)" "\\b$controller\\b"
+    like "the cgroup controller $controller is available" "$(cat $cg/cgroup.controllers)" "\\b$controller\\b"
 done
-check "pressure is measured" grep -q '^some avg10=' /proc/pressure/memory
+check "the kernel measures memory pressure" grep -q '^some avg10=' /proc/pressure/memory
 at_least "the guest has two CPUs" "$(nproc)" 2
-at_least "the guest has memory for over-subscription (MiB)" \
+at_least "the guest has enough memory for over-subscription (MiB)" \
     "$(awk '/^MemTotal/ { print int($2 / 1024) }' /proc/meminfo)" 1800
 at_least "the guest has swap (MiB)" "$(awk '/^SwapTotal/ { print int($2 / 1024) }' /proc/meminfo)" 500
 
@@ -28,6 +29,6 @@ check "the scope can be frozen" wait_until 10 grep -qx 'frozen 1' "$scope/cgroup
 echo 1 >"$scope/cgroup.kill"
 check "the frozen scope can be killed" wait_until 10 test ! -d "$scope"
 
-# A unit that fails in a bare guest is an error of the image, which would be hard to find among later failures.
-is "no unit has failed" "$(systemctl --failed --plain --no-legend | awk '{ print $1 }')" ""
+# A unit that fails in a guest without nmd is an error of the image. This error would be hard to find among later failures.
+is "no systemd unit has failed before nmd is installed" "$(systemctl --failed --plain --no-legend | awk '{ print $1 }')" ""
 done_testing

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 900
 #
-# The two real backends of cgroup/ with a real systemd and real controllers: runs tests/vm/cgroup-backend.c, which is built by
-# "make check" (or "make vm-cgroup-backend") and copied to the guest by tests/vm/run --build DIR.
+# Tests the two real backends of cgroup/ with a real systemd and real controllers: runs tests/vm/cgroup-backend.c. "make check"
+# (or "make vm-cgroup-backend") builds this program, and tests/vm/run --build DIR copies it to the guest.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 
@@ -25,23 +25,23 @@ run_program() { # LABEL COMMAND...
 
 run_program direct "$program" direct nmdirect.slice
 run_program systemd "$program" systemd nmcgroup.slice
-# uses systemd's own socket, as on a host without a bus
+# uses systemd's own socket, like on a host without a bus
 run_program socket env DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nonexistent "$program" systemd nmsocket.slice brief
 
 # Runs the program as a user, in a service with a delegated cgroup, and with the user's own manager.
 uid=1500
 useradd -u $uid nmuser
 at_exit "userdel nmuser"
-copy=/usr/local/bin/vm-cgroup-backend # that user may not read ours, and /run is noexec
+copy=/usr/local/bin/vm-cgroup-backend # this user can't read the original, and /run is mounted noexec
 install -m 755 "$program" $copy
 at_exit "rm $copy"
 run_program delegated systemd-run -q --pipe --wait -p User=nmuser -p Delegate=yes $copy direct nmdelegated.slice
 
-# pam_systemd would set this variable, but a bare guest does not have it.
+# pam_systemd would set this variable, but a minimal guest does not have pam_systemd.
 mkdir -p /run/systemd/system/user@$uid.service.d
 printf '[Service]\nEnvironment=XDG_RUNTIME_DIR=/run/user/%s\n' $uid >/run/systemd/system/user@$uid.service.d/env.conf
 systemctl daemon-reload
-check "a user manager starts" systemctl start user@$uid.service
+check "the service manager of a user starts" systemctl start user@$uid.service
 at_exit "systemctl stop user@$uid.service; rm -r /run/systemd/system/user@$uid.service.d; systemctl daemon-reload"
 run_program user setpriv --reuid=$uid --regid=$uid --clear-groups env XDG_RUNTIME_DIR=/run/user/$uid \
     $copy systemd nmuser.slice

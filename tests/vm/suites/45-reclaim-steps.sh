@@ -2,24 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 700
 #
-# nmd dies by SIGKILL just before and just after the reclaim of a paused container's memory. The next nmd completes the reclaim, and the
-# container and its pause stay unchanged. Needs a build with fault injection (tests/vm/run --build).
+# nmd is killed with SIGKILL directly before and directly after the reclaim of a paused container's memory. The next nmd
+# completes the reclaim, and does not change the container or its pause. The suite needs a build with fault injection
+# (tests/vm/run --build).
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 
 [ -x "$NMD_VM_DATA/nmd-fault" ] ||
-    skip_all "no nmd here can die on purpose: tests/vm/run --build DIR, configured with --enable-fault-injection"
+    skip_all "this nmd has no fault steps: use tests/vm/run --build DIR, configured with --enable-fault-injection"
 
 swapped() { [ "$(cat "$cg/nm.slice/nm-$idle.scope/memory.swap.current")" -gt $((10 << 20)) ]; }
-# The worker of the dead nmd may still run. It limits memory.swap.max to one piece at a time until its end.
+# The worker of the killed nmd may still be running. It limits memory.swap.max to one piece at a time until it ends.
 swaps_freely() { [ "$(cat "$cg/nm.slice/nm-$idle.scope/memory.swap.max")" = max ]; }
-reclaims() { # outcomes of the decisions to reclaim, in order
+reclaims() { # prints the outcomes of the decisions to reclaim, in order
     nmctl explain --json "$idle" | jq -r '[.[] | select(.kind == "reclaim") | .outcome] | join(" ")'
 }
-# The first nmd may die after its worker has finished. A reclaim for which swap is too slow is reported as failed, and is started again.
+# The first nmd may die after its worker has finished. A reclaim for which swap is too slow is reported as failed, and is
+# started again.
 told() { [[ "$(reclaims)" =~ ^failed(\ failed|\ done)*\ done$ || ($step = after-* && "$(reclaims)" =~ ^failed(\ failed)*$) ]]; }
 
-# Only the first nmd dies, although the next one passes the same step.
+# Only the first nmd dies. The next nmd passes the same step without dying.
 mkdir -p /run/systemd/system/nmd.service.d
 cat >/usr/local/sbin/nmd-once <<END
 #!/bin/sh
@@ -39,23 +41,23 @@ for step in before-reclaim:1 after-reclaim:1; do
     big=$(start big 25 -m 450M -c 0.5)
     idle=$(start idle 150 --opportunistic -m 200M -c 0.1)
     wait_until 90 in_state "$idle" RUNNING
-    check "$step: a container holds memory" wait_until 60 uses "$idle" 145
+    check "$step: a container uses memory" wait_until 60 uses "$idle" 145
     nmctl pause "$idle" >/dev/null
     wait_until 20 in_state "$idle" PAUSED
     before=$(field_of "$idle" '"\(.pid) \(.pause_deadline_usec / 20000000 | round)"')
     pid=$(unit_prop nmd.service MainPID)
     grow big 333
     died() { ! kill -0 "$pid"; }
-    check "$step: nmd dies" wait_until 90 died
-    is "$step: the container stays frozen" \
+    check "$step: nmd dies at this step" wait_until 90 died
+    is "$step: the container's cgroup stays frozen" \
         "$(field "$cg/nm.slice/nm-$idle.scope/cgroup.events" frozen)" 1
-    check "$step: the memory goes to swap" wait_until 90 swapped
-    check "$step: the next nmd has finished the reclaim, and both decisions are reported" wait_until 200 told ||
+    check "$step: the container's memory is moved to swap" wait_until 90 swapped
+    check "$step: the next nmd completes the reclaim, and the decision record has an outcome" wait_until 200 told ||
         diag "$(nmctl explain --json "$idle" | jq -c '.[] | select(.kind == "reclaim")')"
-    is "$step: no container was killed, and the pause keeps its deadline" \
+    is "$step: no container is killed, and the pause has the same deadline" \
         "$(state_of "$idle") $(field_of "$idle" '"\(.pid) \(.pause_deadline_usec / 20000000 | round)"')" \
         "PAUSED $before"
-    check "$step: no limit keeps the other memory out of swap" wait_until 60 swaps_freely
+    check "$step: memory.swap.max of the container has no limit afterwards" wait_until 60 swaps_freely
     nmctl kill --now --wait "$big" "$idle" >/dev/null
 done
 done_testing

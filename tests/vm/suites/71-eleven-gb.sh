@@ -3,31 +3,31 @@
 # deadline: 300
 # host: yarn
 #
-# The 11 GB experiment with real memory limits (tests/yarn/55-eleven-gb compares it with a Java NodeManager). The node has 12 units of
-# 60 MiB. A is guaranteed, requests 10 units and uses 1. B requests 10 units, is refused as guaranteed, and runs as opportunistic until A
-# uses its promised memory. nmd has its default settings as a node of the cluster.
+# The 11 GB experiment with real memory limits (tests/yarn/55-eleven-gb compares nmd with a Java NodeManager). The node has 12
+# units of 60 MiB. A is guaranteed, requests 10 units and uses 1. B requests 10 units, is refused as guaranteed, and runs as
+# opportunistic until A uses its guaranteed memory. nmd has its default settings as a node of the cluster.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 # shellcheck source=tests/vm/data/yarn.sh
 . "$NMD_VM_DATA/yarn.sh"
 # shellcheck source=tests/vm/data/grower.sh
 . "$NMD_VM_DATA/grower.sh"
-check "the programs on the host are available" wait_until 30 light apps
+check "the ResourceManager and the application master on the host respond" wait_until 30 light apps
 
-unit=60 # a multiple of what grower.py grows by
-full=$((10 * unit - 20)) # of the ten units; the interpreter needs some, too
-# The size at which A's growth reaches nmd's threshold of 95 %, with B's memory and two interpreters of some 8 MiB.
+unit=60 # a multiple of the step in which grower.py grows
+full=$((10 * unit - 20)) # ten units minus the memory of the interpreter
+# The size at which A's growth reaches nmd's threshold of 95 %, with B's memory and two interpreters of about 8 MiB.
 over=$((12 * unit * 95 / 100 - full - 16))
 place=/var/tmp/eleven
 install -d -m 755 $place
 install -m 755 "$NMD_VM_DATA/grower.py" $place/
 at_exit "rm -rf $place"
-want() { echo "$2" >"$place/$1.part" && mv "$place/$1.part" "$place/$1"; } # APP MIB: it is to hold so much
+want() { echo "$2" >"$place/$1.part" && mv "$place/$1.part" "$place/$1"; } # APP MIB: sets the memory that the process of APP must use
 ten() { one_more "app=$1" mb=$((10 * unit)) "cmd=exec python3 $place/grower.py $place/$1" "${@:2}"; } # APP [KEY=VALUE]
-# Waits for the log, which the command opens shortly after the container is reported as running.
+# Waits for the log. The command opens it shortly after the container is reported as running.
 log_of() { wait_until 30 has_log "$1"; find "$logs" -path "*/$1/stdout"; } # ID
 has_log() { [ -n "$(find "$logs" -path "*/$1/stdout")" ]; }
-# Prints the time in which some process of the container waited for memory, in microseconds.
+# Prints the time in which at least one process of the container waited for memory, in microseconds.
 waited_for() { sed -nE 's/^some .*total=([0-9]+)$/\1/p' "$cg/nm.slice/nm-$1.scope/memory.pressure"; } # ID
 
 yarn_site $((12 * unit))
@@ -38,15 +38,15 @@ rm -f /etc/nmd/nmd.conf.d/80-quick.conf
 conf "[yarn]" "enabled = yes" "conf-dir = /etc/hadoop/conf"
 systemctl reset-failed nmd.service 2>/dev/null
 systemctl restart nmd.service
-check "the node is in the cluster" wait_until 60 status_is .upstream.state running || done_testing
+check "the node joins the cluster" wait_until 60 status_is .upstream.state running || done_testing
 has_its_size() { [ "$(rm_node .availMemoryMB)" = $((12 * unit)) ]; }
-check "the ResourceManager has the size of the node" wait_until 30 has_its_size
+check "the ResourceManager has the node with its memory" wait_until 30 has_its_size
 
-# ---- A, alone ---------------------------------------------------------------------------------------
+# ---- A alone ----------------------------------------------------------------------------------------
 
 want a $unit
 a=$(ten a)
-check "A gets its ten units" wait_until 60 in_state "$a" RUNNING
+check "the guaranteed container of A with ten units is running" wait_until 60 in_state "$a" RUNNING
 loga=$(log_of "$a")
 check "A uses one unit" wait_until 60 holds "$loga" $unit
 want b $full
@@ -54,64 +54,65 @@ light ask app=b n=1 mb=$((10 * unit)) cmd=true >/dev/null
 b_app=$(light apps | jq -r '.[] | select(.pending == 1) | .id')
 owes() { rm_get "apps/$b_app" | jq '.app.resourceInfo.resourceUsagesByPartition[0].pending.memory'; }
 refused() { [ "$(owes)" = $((10 * unit)) ] && [ -z "$(containers b 'select(.type == "GUARANTEED")')" ]; }
-check "B requests ten guaranteed units and gets none" wait_until 20 refused
-# The second growth counts, because the first access to the guest's memory is slow.
+check "B requests a guaranteed container with ten units, and does not get it" wait_until 20 refused
+# Only the second growth is measured, because the first access to the guest's memory is slow.
 for turn in first second; do
     want a $full
-    check "A grows alone, for the $turn time" wait_until 60 holds "$loga" $full
+    check "A grows to ten units without B ($turn time)" wait_until 60 holds "$loga" $full
     line=$(lines_of "$loga")
-    [ $turn = first ] || check "A works with all ten units" wait_until 60 worked_since "$loga" "$line" 5
+    [ $turn = first ] || check "A uses all its ten units without B" wait_until 60 worked_since "$loga" "$line" 5
     want a $unit
-    check "A shrinks again" wait_until 60 holds "$loga" $unit
+    check "A shrinks to one unit without B ($turn time)" wait_until 60 holds "$loga" $unit
 done
 read -r alone alone_own < <(last_growth "$loga")
 rate=$(rate_since "$loga" "$line")
 at_rest() { status_is ".node.used_or_reserved.memory_bytes < $((2 * unit << 20))" true; }
-check "nmd knows that nine of its ten are unused" wait_until 60 at_rest
-check "B is still refused" refused
+check "nmd reports that nine of A's ten units are unused" wait_until 60 at_rest
+check "B still does not get a guaranteed container" refused
 
-# ---- B, opportunistic -------------------------------------------------------------------------------
+# ---- B as opportunistic -----------------------------------------------------------------------------
 
 since=$(date +%s%3N)
 b=$(ten b type=OPPORTUNISTIC)
-check "B runs as opportunistic" wait_until 60 in_state "$b" RUNNING
+check "B's container is running as opportunistic" wait_until 60 in_state "$b" RUNNING
 b_waited=$(($(field_of "$b" .started_usec) / 1000 - since))
 logb=$(log_of "$b")
-check "B uses all units that it requested" wait_until 60 holds "$logb" $full
-check "B is refused guaranteed units meanwhile" refused
+check "B uses all ten units" wait_until 60 holds "$logb" $full
+check "B does not get a guaranteed container while A uses one unit" refused
 eleven_in_use() { [ "$(cat "$cg/nm.slice/memory.current")" -gt $((107 * unit / 10 << 20)) ]; }
-check "eleven units of twelve are in use" wait_until 20 eleven_in_use
+check "eleven of the node's twelve units are in use" wait_until 20 eleven_in_use
 
-# ---- A uses its promised memory -------------------------------------------------------------------------
+# ---- A uses its guaranteed memory -----------------------------------------------------------------------
 
 line=$(lines_of "$loga")
 before=$(waited_for "$a")
 want a $full
-check "A grows to ten units" wait_until 60 holds "$loga" $full
-check "B is killed" wait_until 30 in_state "$b" COMPLETED
+check "A grows to ten units while B is running" wait_until 60 holds "$loga" $full
+check "B's container is killed" wait_until 30 in_state "$b" COMPLETED
 waited=$((($(waited_for "$a") - before) / 1000))
 read -r beside beside_own < <(last_growth "$loga")
 crossed=$(held_at "$loga" $over "$line")
 decided=$(($(decision_of "$b" kill .time_usec) / 1000)) gone=$(($(field_of "$b" .finished_usec) / 1000))
-check "B's application is told" wait_until 20 ended "$b" b
-like "the message says that the node took the container, which is not a failure of B" "$(ends "$b" b)" '^-108 .*ended by the node'
-is "the decision names memory" "$(decision_of "$b" kill .reason)" memory-over-beta
-at_least "the decision came at most 0.5 s after A's memory had crossed the threshold" $((crossed + 500)) "$decided"
-is "the kernel has killed no process" "$(field $cg/nm.slice/memory.events oom_kill)" 0
-at_least "A has hardly waited for memory (at most 0.25 s)" 250 "$waited"
-at_least "the growth of A took at most twice as long as alone, and 0.5 s, except for CPU time of others" \
+check "B's application master gets the end of the container" wait_until 20 ended "$b" b
+like "B's application master is informed that the node ended the container, which is not a failure of B" \
+    "$(ends "$b" b)" '^-108 .*ended by the node'
+is "the decision record of the kill has the reason memory-over-beta" "$(decision_of "$b" kill .reason)" memory-over-beta
+at_least "nmd decided at most 0.5 s after A's memory had crossed the threshold" $((crossed + 500)) "$decided"
+is "the kernel's OOM killer has killed no process" "$(field $cg/nm.slice/memory.events oom_kill)" 0
+at_least "A has waited for memory for at most 0.25 s" 250 "$waited"
+at_least "A's growth took at most twice as long as without B plus 0.5 s, without the time that A waited for CPU" \
     $((2 * alone_own + 500)) "$beside_own"
 line=$(lines_of "$loga")
-check "A continues its work" wait_until 60 worked_since "$loga" "$line" 5
+check "A continues to work after its growth" wait_until 60 worked_since "$loga" "$line" 5
 rate_after=$(rate_since "$loga" "$line")
-at_least "A works nearly as fast as before B ran" "$rate_after" $((rate * 2 / 3))
-is "A is unchanged" "$(state_of "$a") $(ends "$a" a)" "RUNNING "
-check "B's guaranteed request is still refused" refused
+at_least "A's work rate is at least two thirds of its rate before B was running" "$rate_after" $((rate * 2 / 3))
+is "A's container is still running" "$(state_of "$a") $(ends "$a" a)" "RUNNING "
+check "B still does not get a guaranteed container after the kill" refused
 for app in a b; do light finish "app=$app" >/dev/null; done
-check "A ends with its application" wait_until 60 in_state "$a" COMPLETED
+check "A's container ends with its application" wait_until 60 in_state "$a" COMPLETED
 
 limit_met=$(field $cg/nm.slice/memory.events max)
-diag "a node of $((12 * unit)) MiB, of which A is guaranteed $((10 * unit)) and uses $unit; then B wants $((10 * unit)):" "$(table_head)" \
+diag "a node of $((12 * unit)) MiB, where A is guaranteed $((10 * unit)) and uses $unit; then B requests $((10 * unit)):" "$(table_head)" \
     "$(table_nmd "$b_waited" $((decided - crossed)) $((gone - decided)) "$beside" "$alone")" \
     "A's pieces of work in a second: $rate before B, $rate_after after it" \
     "its growth without waiting for CPUs: $beside_own ms ($alone_own alone)" \

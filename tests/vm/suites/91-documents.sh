@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 300
 #
-# README.md and docs/: runs the commands that need the package and systemd (runner "vm" of tests/docs/commands.py) as they are written:
-# installing, joining and leaving a cluster, configuring, watching, upgrading, removing, purging. Checks that exactly those files remain
-# that the documents mention.
+# README.md and docs/: runs the commands that need the package and systemd (runner "vm" of tests/docs/commands.py) exactly as
+# the documents show them. They install, join and leave a cluster, configure, watch, upgrade, remove and purge. Checks that only
+# the files remain that the documents mention.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 # shellcheck source=tests/docs/play.sh
@@ -13,10 +13,10 @@
 # shellcheck disable=SC2034 # for play()
 documents=${NMD_VM_LIB%/*}/documents docs_commands=${NMD_VM_LIB%/*}/documents/commands.py
 dir=$(mktemp -d)
-tree=/srv/nmd-tree # apt reads packages as another user
+tree=/srv/nmd-tree # apt reads packages as another user, who must be able to read this directory
 export DEBIAN_FRONTEND=noninteractive
 at_exit 'rm -rf "$dir" "$tree" /etc/hadoop /data/documents /etc/nmd/nmd.conf.d /etc/systemd/system/nmd.service.d; systemctl daemon-reload
-    [ -x /usr/sbin/nmd ] || dpkg -i /mnt/nmd/deb/nmd.deb' # as the suites of this machine find it
+    [ -x /usr/sbin/nmd ] || dpkg -i /mnt/nmd/deb/nmd.deb' # the command for the package file in this machine
 
 dpkg -P nmd >/dev/null 2>&1
 mkdir -p "$tree/build/package"
@@ -25,9 +25,10 @@ cp "${NMD_VM_LIB%/*}/deb/nmd.deb" build/package/nmd_1_all.deb
 
 # ---- README: installing, and joining a cluster -----------------------------------------------------------
 
-# The cluster's ResourceManager does not run, so the node keeps trying to reach it. 70-yarn tests one that runs.
+# The cluster's ResourceManager is not running, so the node repeatedly tries to reach it. 70-yarn tests a running
+# ResourceManager.
 mkdir -p /etc/hadoop/conf /data/documents/{local,logs}
-chown daemon: /data/documents/{local,logs} # as another NodeManager has them
+chown daemon: /data/documents/{local,logs} # the owner that another NodeManager's directories have
 echo '<configuration></configuration>' >/etc/hadoop/conf/core-site.xml
 cat >/etc/hadoop/conf/yarn-site.xml <<'END'
 <configuration>
@@ -40,19 +41,19 @@ END
 dropin=/etc/systemd/system/nmd.service.d/50-yarn.conf
 after_command() {
     case $command in
-        'apt install'*) check "nmd runs after these commands" wait_until 60 nmctl status ;;
-        *--dry-run) check "the dry run writes nothing" test ! -e $dropin ;;
-        *--allow*) check "the unit's drop-in is there" grep -qxF IPAddressAllow=10.1.0.0/16 $dropin ;;
+        'apt install'*) check "nmd is running after the installation" wait_until 60 nmctl status ;;
+        *--dry-run) check "the dry run of the setup writes no file" test ! -e $dropin ;;
+        *--allow*) check "the setup writes the unit's drop-in" grep -qxF IPAddressAllow=10.1.0.0/16 $dropin ;;
         *--undo)
-            check "the unit's drop-in is removed" test ! -e $dropin
-            is "the directories have their former owners" "$(stat -c %U /data/documents/{local,logs} | xargs)" "daemon daemon"
+            check "the undo removes the unit's drop-in" test ! -e $dropin
+            is "the undo restores the owner of the directories" "$(stat -c %U /data/documents/{local,logs} | xargs)" "daemon daemon"
             ;;
         'nmctl status') like "status reports the cluster" "$(cat "$dir/printed")" '^upstream' ;;
-        'systemctl restart'* | 'systemctl start'*) check "nmd runs again" wait_until 60 nmctl status ;;
+        'systemctl restart'* | 'systemctl start'*) check "nmd is running after a restart" wait_until 60 nmctl status ;;
     esac
 }
 play vm README.md
-is "nothing of the cluster is left" "$(status_of '.upstream // "none"')" none
+is "the node is not in a cluster after the undo" "$(status_of '.upstream // "none"')" none
 
 # ---- settings, the page, the log ---------------------------------------------------------------------------
 
@@ -60,12 +61,12 @@ mkdir -p /etc/nmd/nmd.conf.d
 printf '[over-allocation]\nmemory-threshold = 0.75\n[interface]\nhttp-address = 127.0.0.1:8042\n' >/etc/nmd/nmd.conf.d/90-documents.conf
 after_command() {
     case $command in
-        'nmctl config'*) like "the setting is in force" "$(cat "$dir/printed")" 'memory-threshold.*0\.75' ;;
-        'curl '*metrics) like "the metrics are printed" "$(cat "$dir/printed")" '^nm_node_healthy 1' ;;
-        'journalctl '*admit) like "the log has the decision" "$(cat "$dir/printed")" 'admitting' ;;
+        'nmctl config'*) like "the setting of the documents is in effect" "$(cat "$dir/printed")" 'memory-threshold.*0\.75' ;;
+        'curl '*metrics) like "curl prints the metrics" "$(cat "$dir/printed")" '^nm_node_healthy 1' ;;
+        'journalctl '*admit) like "journalctl prints a decision" "$(cat "$dir/printed")" 'admitting' ;;
     esac
 }
-nmctl run -m 16M -c 0.1 -- true # a decision to be found
+nmctl run -m 16M -c 0.1 -- true # makes a decision that journalctl can find
 play vm docs/configuration.md docs/monitoring.md docs/security.md
 rm /etc/nmd/nmd.conf.d/90-documents.conf
 
@@ -74,33 +75,34 @@ rm /etc/nmd/nmd.conf.d/90-documents.conf
 systemctl restart nmd.service
 wait_until 60 nmctl status
 id=$(nmctl run --detach -m 16M -c 0.1 sleep 1003)
-check "a container runs" wait_until 30 in_state "$id" RUNNING
+check "a container is running before the upgrade" wait_until 30 in_state "$id" RUNNING
 pid=$(field_of "$id" .pid)
 cp "${NMD_VM_LIB%/*}/upgrade/nmd.deb" build/package/nmd_1_all.deb
 echo '# mine' >/etc/nmd/nmd.conf.d/90-mine.conf
-places() { # what of these there is
+places() { # prints which of these files exist
     (for place in /run/nmd /etc/nmd/nmd.conf /var/lib/nmd /etc/nmd/nmd.conf.d/90-mine.conf /usr/bin/nmctl; do
         [ ! -e $place ] || echo "$place"; done) | xargs
 }
 after_command() {
     case $command in
         'apt install'*)
-            check "nmd answers after the upgrade" wait_until 60 nmctl status
-            like "nmd is the newer one" "$(dpkg-query -W -f '${Version}' nmd)" '\+upgrade$'
-            is "the container keeps its process" "$(state_of "$id") $(field_of "$id" .pid)" "RUNNING $pid"
+            check "nmd responds after the upgrade" wait_until 60 nmctl status
+            like "the upgraded package is installed" "$(dpkg-query -W -f '${Version}' nmd)" '\+upgrade$'
+            is "the container keeps running through the upgrade" "$(state_of "$id") $(field_of "$id" .pid)" "RUNNING $pid"
             ;;
         'apt remove'*)
-            check "the container has ended" none_runs 'sleep 1003'
-            is "the configuration and the state are kept" "$(places)" "/etc/nmd/nmd.conf /var/lib/nmd /etc/nmd/nmd.conf.d/90-mine.conf"
+            check "the removal ends the container" none_runs 'sleep 1003'
+            is "the removal keeps the configuration and the state" \
+                "$(places)" "/etc/nmd/nmd.conf /var/lib/nmd /etc/nmd/nmd.conf.d/90-mine.conf"
             ;;
         'apt purge'*)
-            is "an administrator's own file stays, and nothing else" "$(places)" /etc/nmd/nmd.conf.d/90-mine.conf
-            is "the group and the users stay" "$(getent group nmd nmd-shuffle nmd-localizer | cut -d: -f1 | xargs)" \
+            is "the purge keeps only a configuration file that an administrator has added" "$(places)" /etc/nmd/nmd.conf.d/90-mine.conf
+            is "the purge keeps the group and the users" "$(getent group nmd nmd-shuffle nmd-localizer | cut -d: -f1 | xargs)" \
                 "nmd nmd-shuffle nmd-localizer"
             ;;
     esac
 }
 play vm docs/install.md
 all_are_played vm
-is "no unit has failed" "$(systemctl --failed --plain --no-legend | awk '{ print $1 }')" ""
+is "no systemd unit has failed" "$(systemctl --failed --plain --no-legend | awk '{ print $1 }')" ""
 done_testing
