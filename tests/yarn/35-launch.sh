@@ -2,19 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # beside: others
 #
-# nmd's launch script compared with the one that Hadoop's own NodeManager writes for the same container. Both run here, and their commands
-# must have the same environment, files and streams, and end in the same way.
+# nmd's launch script compared with the script that Hadoop's own NodeManager writes for the same container. Both scripts run
+# here. Their commands must have the same environment, files and streams, and must end in the same way.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "$0")/../packing/lib.sh"
 stock_build || { not_ok "the class path of Hadoop's NodeManager is available"; done_testing; }
 
 mkdir -p "$conf"
-need 'the Java program compiles' javac -cp "$stock_classpath" -d "$dir/classes" "$(dirname "$0")/Launch.java"
+need "the program that writes Hadoop's script compiles" javac -cp "$stock_classpath" -d "$dir/classes" "$(dirname "$0")/Launch.java"
 printf 'log4j.rootLogger=OFF\n' >"$conf/log4j.properties"
 NMD_TEST_CLASSPATH=$dir/classes:$stock_classpath
-# The node's environment, for both scripts.
+# The environment of the node for both scripts.
 export NODE_A='of the node' NODE_B="the node's $HOME" NODE_C=unused
-# Hadoop's NodeManager adds options for the Java version that runs it. nmd's script gets the same options as an argument.
+# Hadoop's NodeManager adds options for the Java version that runs the NodeManager. nmd's script gets the same options as an
+# argument.
 opens=$(hadoop_java --version | grep -qE '^openjdk (1[7-9]|[2-9])' && printf -- \
     '--add-opens=java.base/java.lang=ALL-UNNAMED --add-exports=java.base/sun.net.dns=ALL-UNNAMED %s' \
     '--add-exports=java.base/sun.net.util=ALL-UNNAMED')
@@ -43,10 +44,10 @@ same() { # NAME WHAT COMMAND
     is "$1: $2" "$(cd "$dir/$1/nmd/work" && eval "$3" | sed s,/nmd/work,/WORK,g)" \
         "$(cd "$dir/$1/hadoop/work" && eval "$3" | sed s,/hadoop/work,/WORK,g)"
 }
-not_hadoops='grep -v -E "^(Setting up|Copying|Launching)"' # it says how far it is
+not_hadoops='grep -v -E "^(Setting up|Copying|Launching)"' # Hadoop's script prints its progress
 
 # A container like those of MapReduce, with some more difficult values.
-check 'a container like a map of MapReduce runs' both map <<'END'
+check 'both scripts run for a container like a map of MapReduce' both map <<'END'
 inherit NODE_A
 inherit NODE_B
 inherit NODE_C
@@ -68,20 +69,21 @@ command env | grep -v ^PREL | sort; echo <ADD_OPENS>;
 command readlink job.xml jobSubmitDir/job.split; echo oops >&2; echo {{EXTRA}} 1><LOG_DIR>/more; exit 3
 END
 same map 'what it found' "grep -v ^_= logs/prelaunch.out | $not_hadoops"
-like 'the environment has what was requested' "$(cat "$dir/map/nmd/work/logs/prelaunch.out")" \
+like 'the environment has the requested variables' "$(cat "$dir/map/nmd/work/logs/prelaunch.out")" \
     'CLASSPATH=[^:]*:/etc/hadoop/x:/opt/container_1410901177871_0001_01_000002/lib/\*:.*/job.jar'
 same map 'its streams' 'cat logs/prelaunch.err logs/more'
-is 'map: both scripts have the same status' "$(cat "$dir/map/nmd/status")" "$(cat "$dir/map/hadoop/status")"
+is 'map: both scripts have the same exit status' "$(cat "$dir/map/nmd/status")" "$(cat "$dir/map/hadoop/status")"
 
 for command in 'true' 'false | true' '/no/such/thing' 'kill -9 $$' 'exit 255' 'echo a b   c "quoted" \$HOME $HOME'; do
     name=end-$((++ends))
-    check "a script runs for the command $command" both "$name" <<<"command $command"
+    check "both scripts run for the command: $command" both "$name" <<<"command $command"
     same "$name" 'its streams' "$not_hadoops logs/prelaunch.out; sed 's/.*line [0-9]*: //' logs/prelaunch.err"
-    is "$name: both scripts have the same status" "$(cat "$dir/$name/nmd/status")" "$(cat "$dir/$name/hadoop/status")"
+    is "$name: both scripts have the same exit status" "$(cat "$dir/$name/nmd/status")" "$(cat "$dir/$name/hadoop/status")"
 done
 
 printf 'asked a.b x\ncommand true\n' | both bad >/dev/null 2>&1
-is 'a variable with a name that no shell accepts fails in Hadoop at run time' "$(cat "$dir/bad/hadoop/status")" 1
-like 'nmd refuses the variable before the start' "$(printf 'asked a.b x\ncommand true\n' | "$NMD_TEST_BUILD/launch-script" /x '' 2>&1)" \
+is "a variable with a name that no shell accepts makes Hadoop's script fail at run time" "$(cat "$dir/bad/hadoop/status")" 1
+like 'nmd refuses a variable with a name that no shell accepts before the start' \
+    "$(printf 'asked a.b x\ncommand true\n' | "$NMD_TEST_BUILD/launch-script" /x '' 2>&1)" \
     "^The environment variable 'a.b' has an invalid name"
 done_testing

@@ -2,17 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 300
 #
-# Containers of a stock ResourceManager and of a master that uses Hadoop's own client for nodes: they are started, reported, changed and
-# ended, and the reports of both sides are compared.
-# The cluster is the one of lib.sh, with two local directories, so that it is known which one is used after the other one has failed, and
-# with one log directory, whose contents are read.
+# Containers of a stock ResourceManager and of an application master that uses Hadoop's own client for NodeManagers. The
+# containers are started, reported, changed and ended, and the reports of nmd and of the ResourceManager are compared.
+# The cluster is the one of lib.sh, with two local directories and one log directory. With two local directories it is known
+# which directory is used after the other one has failed. The suite reads the contents of the log directory.
 # shellcheck source=tests/yarn/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 heartbeat_ms=200
 web=$(free_port)
-open_place # where the containers' user may go
-# The first of the two local directories is on a disk that will fail.
+open_place # the user of the containers can enter it
+# The first of the two local directories is on a disk that fails later.
 mkdir "$place/disk"
 need 'a small disk is mounted' mount -t tmpfs -o size=64m,mode=0755 small "$place/disk"
 at_exit 'umount -l "$place/disk"'
@@ -23,38 +23,38 @@ need 'a stock ResourceManager starts' rm_start --stock "${node_site[@]}" \
     "yarn.nodemanager.local-dirs=$place/disk,$place/local" yarn.nodemanager.disk-health-checker.interval-ms=1000 \
     "yarn.nodemanager.webapp.address=127.0.0.1:$web" \
     "yarn.nodemanager.log-dirs=$place/logs" yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user=nobody
-need 'a master is registered' cluster_start 0
+need 'an application master is registered' cluster_start 0
 need "the host's memory can be simulated" node_proc_start 4000 8
 node_configure
 need 'nmd starts' node_start
-need 'nmd is in the cluster' wait_until 30 upstream_is running
+need 'nmd is connected to the ResourceManager' wait_until 30 upstream_is running
 
 held() { light containers | jq -r '.[] | select(.node) | .id' | sort; }
 ended() { [ -n "$(end_of "$1")" ]; }
 end_of() { light containers | jq -r --arg id "$1" '.[] | select(.id == $id) | .end // ""'; } # ID
-# Includes ended containers, because a container that ends at once may never be listed as running.
+# Includes ended containers, because a container that ends immediately may never be listed as running.
 given() { light containers | jq -r '.[] | select(.node or .end) | .id' | sort; }
-one_more() { # QUERY: asks for one, and says which it is
+one_more() { # QUERY: requests one container, and prints its id
     local before
     before=$(given)
     light "ask?n=1&$1" >/dev/null && wait_until 30 one_not_in "$before" && not_in "$before"
 }
 not_in() { comm -13 <(printf '%s\n' "$1") <(given); }
-one_not_in() { [ -n "$(not_in "$1")" ]; } # another may have gone meanwhile
-told() { light "state?container=$1" | jq -r '"\(.state) \(.sub_state) \(.type) \(.mb) \(.exit)"'; } # ID: to its master
+one_not_in() { [ -n "$(not_in "$1")" ]; } # another container may have ended meanwhile
+told() { light "state?container=$1" | jq -r '"\(.state) \(.sub_state) \(.type) \(.mb) \(.exit)"'; } # ID: as its master gets it
 told_so() { [ "$(told "$1")" = "$2" ]; }
 rm_counts() { [ "$(of_node '"\(.numContainers) \(.numRunningOpportContainers) \(.numQueuedContainers)"')" = "$1" ]; }
 
 # ---- a guaranteed container -----------------------------------------------------------------------
 
 g=$(one_more 'mb=64&cmd=echo+hello%3b+exec+sleep+1001')
-like 'YARN gives the container its id' "$g" '^container_[0-9]+_0001_01_000001$'
-check 'the container runs' wait_until 30 in_state "$g" RUNNING
+like 'a container of the cluster has an id from YARN' "$g" '^container_[0-9]+_0001_01_000001$'
+check 'a guaranteed container of the cluster is running' wait_until 30 in_state "$g" RUNNING
 app=$(light apps | jq -r '.[0].id')
-is "nmctl shows the container's application" "$(field_of "$g" .app)" "$app"
-is 'the master knows the container' "$(told "$g")" 'RUNNING RUNNING GUARANTEED 64 -1000'
-check 'the ResourceManager counts the container' wait_until 20 rm_counts '1 0 0'
-is 'the container runs as the user that the configuration names' "$(ps -o user= -p "$(field_of "$g" .pid)")" nobody
+is "nmctl shows the application of the container" "$(field_of "$g" .app)" "$app"
+is "the application master gets the container's state, type and memory" "$(told "$g")" 'RUNNING RUNNING GUARANTEED 64 -1000'
+check 'the ResourceManager counts the guaranteed container' wait_until 20 rm_counts '1 0 0'
+is 'the container runs as the user from yarn-site.xml' "$(ps -o user= -p "$(field_of "$g" .pid)")" nobody
 said_hello() { [ "$(nmctl logs "$g")" = hello ]; }
 check "nmctl logs prints the container's output" wait_until 20 said_hello
 
@@ -62,40 +62,40 @@ check "nmctl logs prints the container's output" wait_until 20 said_hello
 
 # Uses jq instead of gojq, because jq keeps the order of keys.
 rest() { curl -sS "http://127.0.0.1:$web/ws/v1/node$1" | command jq -c "$2"; } # PATH JQ-EXPRESSION
-is 'the node pages have the node' \
+is 'the web services have the node' \
     "$(rest '' '.nodeInfo | [.id, .nodeHealthy, .totalPmemAllocatedContainersMB, .totalVCoresAllocatedContainers]')" \
     "[\"node07:$node_port\",true,2400,8]"
-is 'the node pages have the container' \
+is 'the web services have the container' \
     "$(rest "/containers/$g" '.container | [.id, .state, .exitCode, .totalMemoryNeededMB, .executionType, .user]')" \
     "[\"$g\",\"RUNNING\",-1000,64,\"GUARANTEED\",null]"
-is 'the node pages have the application' "$(rest '/apps?state=RUNNING' '.apps.app')" \
+is 'the web services have the application' "$(rest '/apps?state=RUNNING' '.apps.app')" \
     "[{\"id\":\"$app\",\"state\":\"RUNNING\",\"user\":null,\"containerids\":[\"$g\"]}]"
-is 'the node pages over TCP do not name the user' "$(rest '/apps?user=x' .RemoteException.exception)" '"ForbiddenException"'
-is 'the node pages over the socket name the user' \
+is 'the web services do not name users over TCP' "$(rest '/apps?user=x' .RemoteException.exception)" '"ForbiddenException"'
+is 'the web services name the user over the socket' \
     "$(curl -sS --unix-socket "$NMD_SOCKET" "http://nmd/ws/v1/node/apps/$app" | jq -r .app.user)" "$(id -un)"
-like 'the node pages name the logs' "$(curl -sS --unix-socket "$NMD_SOCKET" "http://nmd/ws/v1/node/containers/$g" |
+like 'the web services name the log files of the container' "$(curl -sS --unix-socket "$NMD_SOCKET" "http://nmd/ws/v1/node/containers/$g" |
     jq -r '.container.containerLogFiles[]')" '^stdout$'
-is 'an unknown container and an invalid id are errors' \
+is 'the web services refuse an unknown container and an invalid id' \
     "$(for id in "${g}1" x; do rest "/containers/$id" '.RemoteException | .exception'; done)" \
     $'"NotFoundException"\n"BadRequestException"'
 
 # ---- an opportunistic container -------------------------------------------------------------------
 
 o=$(one_more 'mb=64&type=OPPORTUNISTIC&cmd=exec+sleep+1002')
-check 'an opportunistic container runs' wait_until 30 in_state "$o" RUNNING
-check 'the opportunistic container is counted separately' wait_until 20 rm_counts '1 1 0'
+check 'an opportunistic container of the cluster is running' wait_until 30 in_state "$o" RUNNING
+check 'the ResourceManager counts the opportunistic container separately' wait_until 20 rm_counts '1 1 0'
 nmctl pause "$o" >/dev/null
-check 'the container is paused, and its master is told' wait_until 20 told_so "$o" 'RUNNING PAUSED OPPORTUNISTIC 64 -1000'
+check 'the application master gets the paused state of the container' wait_until 20 told_so "$o" 'RUNNING PAUSED OPPORTUNISTIC 64 -1000'
 nmctl resume "$o" >/dev/null
-check 'the master is told that the container is resumed' wait_until 20 told_so "$o" 'RUNNING RUNNING OPPORTUNISTIC 64 -1000'
+check 'the application master gets the running state after the resume' wait_until 20 told_so "$o" 'RUNNING RUNNING OPPORTUNISTIC 64 -1000'
 light "update?container=$o&type=GUARANTEED" >/dev/null
-check 'the container is promoted' wait_until 30 told_so "$o" 'RUNNING RUNNING GUARANTEED 64 -1000'
-is 'nmctl shows the promotion' "$(field_of "$o" .execution_type)" GUARANTEED
-is 'the promotion is not a decision of the node' "$(decision_of "$o" promote .reason)" owner
-check 'the ResourceManager counts the promoted container' wait_until 20 rm_counts '2 0 0'
+check 'the application master promotes the container' wait_until 30 told_so "$o" 'RUNNING RUNNING GUARANTEED 64 -1000'
+is 'nmctl shows the promoted container as guaranteed' "$(field_of "$o" .execution_type)" GUARANTEED
+is 'the decision record of the promotion names the owner' "$(decision_of "$o" promote .reason)" owner
+check 'the ResourceManager counts the promoted container as guaranteed' wait_until 20 rm_counts '2 0 0'
 light "update?container=$o&mb=96" >/dev/null
-check "the container's memory grows" wait_until 30 told_so "$o" 'RUNNING RUNNING GUARANTEED 96 -1000'
-is 'the growth has the same request' "$(decision_of "$o" update .reason)" owner
+check "the application master increases the memory of the container" wait_until 30 told_so "$o" 'RUNNING RUNNING GUARANTEED 96 -1000'
+is 'the decision record of the new amounts names the owner' "$(decision_of "$o" update .reason)" owner
 
 # ---- the end of another application ---------------------------------------------------------------
 
@@ -106,124 +106,130 @@ has_running() { # APP N
     [ "$(nmctl list --json | jq --arg ids "$(of_app "$1")" \
         '[.[] | select(.state == "RUNNING") | .id as $id | select($ids | contains($id))] | length')" = "$2" ]
 }
-check 'two opportunistic containers of another application run' wait_until 30 has_running kept 2
-check 'three guaranteed containers of a third application run' wait_until 30 has_running over 3
-check 'the ResourceManager knows all containers' wait_until 20 rm_counts '5 2 0'
+check 'a second application has two running opportunistic containers' wait_until 30 has_running kept 2
+check 'a third application has three running guaranteed containers' wait_until 30 has_running over 3
+check 'the ResourceManager counts all containers of the three applications' wait_until 20 rm_counts '5 2 0'
 kept=$(of_app kept)
 over=$(of_app over)
 killed_app=$(sed -E 's/container_([0-9]+_[0-9]+)_.*/application_\1/' <<<"$over" | sort -u)
 check 'the third application is killed' curl -sf -X PUT -H 'Content-Type: application/json' -d '{"state":"KILLED"}' -o "$dir/killed" \
     "$rm_web/ws/v1/cluster/apps/$killed_app/state"
 all_over() { for c in $over; do in_state "$c" COMPLETED || return 1; done; }
-check 'the containers of the third application are killed' wait_until 30 all_over
-check 'the ResourceManager has removed these containers' wait_until 30 rm_counts '2 2 0'
-is 'the opportunistic containers of the other application have not ended' \
+check 'the containers of the third application end when it is killed' wait_until 30 all_over
+check 'the ResourceManager no longer counts the containers of the third application' wait_until 30 rm_counts '2 2 0'
+is 'the ResourceManager does not end containers of the second application' \
     "$(light 'containers?app=kept' | jq -r '[.[] | .end // empty] | join("; ")')" ''
-is 'the opportunistic containers keep running' "$(for c in $kept; do field_of "$c" .state; done | sort -u)" RUNNING
+is 'the opportunistic containers of the second application keep running' \
+    "$(for c in $kept; do field_of "$c" .state; done | sort -u)" RUNNING
 light 'finish?app=kept' >/dev/null
-check 'the opportunistic containers end with their own application' wait_until 30 rm_counts '2 0 0'
+check 'the opportunistic containers end when their own application ends' wait_until 30 rm_counts '2 0 0'
 
-# ---- containers that can't start here -------------------------------------------------------------
+# ---- containers that can't start on this node -----------------------------------------------------
 
 printf '[queue]\ngive-back = 3s\n' >"$nmd_conf.d/50-wait.conf"
 kill -HUP "$nmd_pid"
-node_cpu 8000 # other work of the host
+node_cpu 8000 # CPU use of other processes
 wait_until 20 status_is '.node.machine.cpu_busy_millicores > 7900' true
 light 'ask?app=waits&n=1&mb=16&type=OPPORTUNISTIC&cmd=exec+sleep+1008' >/dev/null
 submit own --opportunistic -m 16M -c 0.1 -- sleep 1009
 given_back() { light 'containers?app=waits' | jq -r '.[].end // empty' | grep -q .; }
-check "an opportunistic container that can't start is given back" wait_until 60 given_back
-like 'the given-back container counts as killed, with the reason' "$(light 'containers?app=waits' | jq -r '.[].end // empty')" \
+check "an opportunistic container that can't start in time is given back" wait_until 60 given_back
+like 'the ResourceManager gets the given-back container as killed, with the reason' \
+    "$(light 'containers?app=waits' | jq -r '.[].end // empty')" \
     '^-108 .*it has waited for as long as \[queue\] give-back allows'
 w=$(nmctl list --all --json | jq -r '[.[] | select(.exit_cause == "waited-too-long")][0].id')
-is 'giving back is a decision of the node' "$(decision_of "$w" shed .reason)" waited-too-long
-like 'nmctl explain describes the decision' "$(nmctl explain "$w")" 'the node has had no room for it meanwhile'
-like 'the metrics count the decision' "$(curl -sS --unix-socket "$NMD_SOCKET" http://nmd/metrics)" \
+is 'the decision record of giving back has the reason waited-too-long' "$(decision_of "$w" shed .reason)" waited-too-long
+like 'nmctl explain describes giving back' "$(nmctl explain "$w")" 'the node has had no room for it meanwhile'
+like 'the metrics count giving back' "$(curl -sS --unix-socket "$NMD_SOCKET" http://nmd/metrics)" \
     '^nm_sheds_total\{reason="waited-too-long"\} [1-9]'
-like 'an event reports the decision' "$(nmctl events --json "$w" | jq -r .text)" 'waited for as long as'
-is "a local user's container keeps waiting" "$(state_of own)" SCHEDULED
+like 'an event reports giving back' "$(nmctl events --json "$w" | jq -r .text)" 'waited for as long as'
+is "a local container is not given back" "$(state_of own)" SCHEDULED
 light 'finish?app=waits' >/dev/null
 nmctl kill own >/dev/null
 node_cpu 0
 rm "$nmd_conf.d/50-wait.conf"
 kill -HUP "$nmd_pid"
 
-# ---- another size of the node -----------------------------------------------------------------------
+# ---- the ResourceManager changes the size of the node -----------------------------------------------
 
 size_is() { [ "$(of_node '"\(.availMemoryMB + .usedMemoryMB) \(.availableVirtualCores + .usedVirtualCores)"')" = "$1" ]; }
-check 'the node has the size of yarn-site.xml' wait_until 20 size_is '2400 8'
+check 'the ResourceManager has the size of yarn-site.xml' wait_until 20 size_is '2400 8'
 rm_admin -updateNodeResource "node07:$node_port" 2300 6
 counts_on() { [ "$(upstream_of '"\(.memory_bytes / 1048576) \(.vcores)"')" = "$1" ]; }
-check 'the ResourceManager gets another size, and tells nmd' wait_until 20 counts_on '2300 6'
-is 'nmctl status shows the size beside the capacity' "$(nmctl status | tr -s ' \n' ' ' | grep -o 'the cluster has set .* CPUs')" \
+check 'nmd gets a new size of the node from the ResourceManager' wait_until 20 counts_on '2300 6'
+is "nmctl status shows the ResourceManager's size beside the capacity" \
+    "$(nmctl status | tr -s ' \n' ' ' | grep -o 'the cluster has set .* CPUs')" \
     'the cluster has set 2.2 GiB and 6 vcores for this node; configured are 2.3 GiB and 8 vcores; the host has 3.9 GiB and 8 CPUs'
-# The size becomes smaller than the running containers of 64 and 96 MiB.
+# The next size is smaller than the running containers of 64 and 96 MiB.
 rm_admin -updateNodeResource "node07:$node_port" 100 1
-check 'the ResourceManager sets a size below the use' wait_until 20 counts_on '100 1'
+check 'the ResourceManager sets a size below the requests of running containers' wait_until 20 counts_on '100 1'
 is 'the smaller size ends no container' "$(told "$g"), $(told "$o")" \
     'RUNNING RUNNING GUARANTEED 64 -1000, RUNNING RUNNING GUARANTEED 96 -1000'
-is 'nmctl shows up to which size containers are started' "$(nmctl status --json | jq -r \
+is 'nmctl shows the size up to which containers are started' "$(nmctl status --json | jq -r \
     '.node | "\(.offered | .memory_bytes / 1048576) \(.offered.vcores) of \(.capacity.memory_bytes / 1048576)"')" '100 1 of 2400'
 light 'ask?app=small&n=1&mb=16&cmd=true' >/dev/null
 rm_admin -updateNodeResource "node07:$node_port" 2800 12
-check 'the ResourceManager sets a larger size' wait_until 20 counts_on '2800 12'
-is 'the kernel limits the containers to the larger size' "$(nmctl status --json | jq -r \
+check 'the ResourceManager sets a size larger than in yarn-site.xml' wait_until 20 counts_on '2800 12'
+is 'memory.max of the slice follows the larger size' "$(nmctl status --json | jq -r \
     '.node | "\(.capacity | .memory_bytes / 1048576) \(.capacity.vcores) of \(.configured.memory_bytes / 1048576)"')" '2800 12 of 2400'
 small_ended() { light 'containers?app=small' | jq -r '.[].end // empty' | grep -q .; }
-check 'requests that were made meanwhile run now' wait_until 30 small_ended
-like 'these requests have not been refused' "$(light 'containers?app=small' | jq -r '[.[].end // empty] | join("; ")')" '^0 [^;]*$'
+check 'containers that were requested with the smaller size run now' wait_until 30 small_ended
+like 'containers that were requested with the smaller size did not fail' \
+    "$(light 'containers?app=small' | jq -r '[.[].end // empty] | join("; ")')" '^0 [^;]*$'
 light 'finish?app=small' >/dev/null
 big=$(one_more 'mb=2500&cmd=exec+sleep+1006')
-check 'a container that is larger than the configured size runs' wait_until 30 in_state "$big" RUNNING
+check 'a container larger than the size in yarn-site.xml is running' wait_until 30 in_state "$big" RUNNING
 nmd_kill
 need 'nmd starts after a crash' node_start
-check 'the restarted nmd is in the cluster' wait_until 30 upstream_is running
-check 'the ResourceManager still uses the larger size' wait_until 20 size_is '2800 12'
-is 'nmd still uses the larger size' "$(upstream_of '"\(.memory_bytes / 1048576) \(.vcores)"')" '2800 12'
+check 'nmd is connected to the ResourceManager after its restart' wait_until 30 upstream_is running
+check 'the ResourceManager keeps the larger size when nmd restarts' wait_until 20 size_is '2800 12'
+is 'nmd uses the larger size after its restart' "$(upstream_of '"\(.memory_bytes / 1048576) \(.vcores)"')" '2800 12'
 light "end?container=$big" >/dev/null
-check 'the large container ends' wait_until 30 ended "$big"
+check 'the large container ends when the master stops it' wait_until 30 ended "$big"
 rm_admin -updateNodeResource "node07:$node_port" 9000 12
 check 'the ResourceManager sets a size that the host does not have' wait_until 20 counts_on '9000 12'
-like 'status reports the size that the host does not have' \
+like 'nmctl status reports that the host does not have the size' \
     "$(nmctl status --json | jq -r '.node.notes[]')" 'expects 8.8 GiB of memory here, but this host has 3.9 GiB'
 light 'ask?app=huge&n=1&mb=8000&cmd=exec+sleep+1007' >/dev/null
 refused() { light 'containers?app=huge' | jq -r '.[].end // empty' | grep -q .; }
-check 'a container that is too large for the host ends' wait_until 30 refused
-like 'the exit code counts as a failure' "$(light 'containers?app=huge' | jq -r '.[].end // empty')" \
+check 'a guaranteed container that is too large for the host is refused' wait_until 30 refused
+like 'the exit code of the refused container counts as a failure of the application' \
+    "$(light 'containers?app=huge' | jq -r '.[].end // empty')" \
     '^-1000 .*larger than the node, which offers'
 light 'finish?app=huge' >/dev/null
 light 'ask?app=huger&n=1&mb=8000&type=OPPORTUNISTIC&cmd=exec+sleep+1007' >/dev/null
 refused_too() { light 'containers?app=huger' | jq -r '.[].end // empty' | grep -q .; }
-check 'an opportunistic container that is too large ends too' wait_until 30 refused_too
-like 'the opportunistic container has the same code, because a retry with -108 would follow immediately' \
+check 'an opportunistic container that is too large for the host is refused' wait_until 30 refused_too
+like 'the refused opportunistic container has the same exit code, because a retry after -108 would follow immediately' \
     "$(light 'containers?app=huger' | jq -r '.[].end // empty')" '^-1000 .*larger than the node, which offers'
 light 'finish?app=huger' >/dev/null
 printf '[node]\nmemory = 2200M\n' >"$nmd_conf.d/60-size.conf"
 kill -HUP "$nmd_pid"
-check "the ResourceManager accepts nmd's own size again" wait_until 20 size_is '2200 8'
-is 'the containers were not disturbed' "$(told "$g"), $(told "$o")" \
+check "the ResourceManager uses the size that nmd reports again" wait_until 20 size_is '2200 8'
+is 'all changes of the size have left the containers running' "$(told "$g"), $(told "$o")" \
     'RUNNING RUNNING GUARANTEED 64 -1000, RUNNING RUNNING GUARANTEED 96 -1000'
 
 # ---- a drain ----------------------------------------------------------------------------------------
 
 try nmctl drain
-like 'drain says what the cluster is told' "$err" 'drain: nmd reports no free resources to the ResourceManager'
-check 'the ResourceManager uses no more room than running containers have' wait_until 20 size_is '160 8'
+like 'nmctl drain says what nmd reports to the ResourceManager' "$err" 'drain: nmd reports no free resources to the ResourceManager'
+check 'the ResourceManager uses only the resources of running containers while nmd drains' wait_until 20 size_is '160 8'
 light 'ask?app=later&n=1&mb=16&cmd=true' >/dev/null
-is 'the node is healthy for the ResourceManager' "$(of_node .state)" RUNNING
-is 'the containers of the node keep running' "$(told "$g"), $(told "$o")" \
+is 'the ResourceManager reports the draining node as RUNNING' "$(of_node .state)" RUNNING
+is 'the containers of the draining node keep running' "$(told "$g"), $(told "$o")" \
     'RUNNING RUNNING GUARANTEED 64 -1000, RUNNING RUNNING GUARANTEED 96 -1000'
 nmctl undrain >/dev/null
-check 'after the drain the ResourceManager uses the whole node' wait_until 20 size_is '2200 8'
+check 'the ResourceManager uses the whole node after undrain' wait_until 20 size_is '2200 8'
 later() { light 'containers?app=later' | jq -r '.[].end // empty' | grep -q .; }
-check 'requests that were made during the drain run now' wait_until 30 later
-like 'these requests never failed' "$(light 'containers?app=later' | jq -r '[.[].end // empty] | join("; ")')" '^0 [^;]*$'
+check 'containers that were requested during the drain run after undrain' wait_until 30 later
+like 'containers that were requested during the drain did not fail' \
+    "$(light 'containers?app=later' | jq -r '[.[].end // empty] | join("; ")')" '^0 [^;]*$'
 light 'finish?app=later' >/dev/null
 
-# ---- nmd dies during this ---------------------------------------------------------------------------
+# ---- nmd is killed while containers run --------------------------------------------------------------
 
-once() { echo "mb=16&cmd=until+%5b+-e+$place/$1+%5d%3b+do+sleep+.05%3b+done%3b+exit+$2"; } # FILE CODE: ends when it is there
-# A server that sends a file to its clients only when the late container is to end.
+once() { echo "mb=16&cmd=until+%5b+-e+$place/$1+%5d%3b+do+sleep+.05%3b+done%3b+exit+$2"; } # FILE CODE: runs until FILE exists
+# A server that sends a file to its clients only when the late container must end.
 slow_port=$(free_port)
 python3 - "$slow_port" "$place/late" <<'END' &
 import http.server, os, sys, time
@@ -237,7 +243,7 @@ class Slow(http.server.BaseHTTPRequestHandler):
             self.send_header("Content-Length", "8")
             self.end_headers()
             self.wfile.write(b"fetched\n")
-        except OSError:  # who asked is dead
+        except OSError:  # the client was killed
             pass
 
     def log_message(self, *what):
@@ -248,39 +254,39 @@ END
 at_exit "end_process $!"
 late=$(one_more "$(once late 0)")
 away=$(one_more "$(once away 7)")
-check 'two more containers run' wait_until 30 in_state "$away" RUNNING
+check 'another container is running before nmd is killed' wait_until 30 in_state "$away" RUNNING
 wait_until 30 in_state "$late" RUNNING
 slow=$(one_more "mb=16&cmd=cat+it%3b+exec+sleep+1004&url=http://127.0.0.1:$slow_port/it")
-check 'one container still fetches a file' wait_until 30 in_state "$slow" LOCALIZING
+check 'a container is still fetching a file when nmd is killed' wait_until 30 in_state "$slow" LOCALIZING
 process=$(field_of "$g" .pid)
 nmd_kill
 touch "$place/away"
 over() { ! pgrep -f "$place/away" >/dev/null; }
 check 'a container ends while nmd is stopped' wait_until 10 over
 need 'nmd starts again' node_start
-check 'the restarted nmd joins the cluster' wait_until 30 upstream_is running
-check 'the end of the container is reported' wait_until 30 ended "$away"
-like 'the report has the exit code' "$(end_of "$away")" '^7 '
-is 'the other containers keep running' "$(field_of "$g" '"\(.pid) \(.state)"')" "$process RUNNING"
-is 'the other containers have their types' "$(told "$o")" 'RUNNING RUNNING GUARANTEED 96 -1000'
-is 'the container that was fetching a file fetches it again' "$(state_of "$slow")" LOCALIZING
+check 'nmd is connected to the ResourceManager after the kill' wait_until 30 upstream_is running
+check 'the application master gets the end of the container that ended meanwhile' wait_until 30 ended "$away"
+like 'the application master gets the exit code of that container' "$(end_of "$away")" '^7 '
+is 'the running containers keep their processes' "$(field_of "$g" '"\(.pid) \(.state)"')" "$process RUNNING"
+is 'the running containers keep their execution types' "$(told "$o")" 'RUNNING RUNNING GUARANTEED 96 -1000'
+is 'the container that was fetching a file fetches the file again' "$(state_of "$slow")" LOCALIZING
 touch "$place/late"
-check 'the fetching container ends after the restart' wait_until 30 ended "$late"
-like 'the fetching container succeeds' "$(end_of "$late")" '^0 '
+check 'a container that was started before the kill ends after the restart' wait_until 30 ended "$late"
+like 'that container ends with exit code 0' "$(end_of "$late")" '^0 '
 has_it() { [ "$(nmctl logs "$slow")" = fetched ]; }
-check 'the container runs with the fetched file' wait_until 30 has_it
-is 'no container is regarded as lost' "$(light containers | jq -r '[.[] | select(.end // "" | startswith("-100 "))] | length')" 0
+check 'the container that fetched a file again runs with this file' wait_until 30 has_it
+is 'no container is reported as lost (-100)' "$(light containers | jq -r '[.[] | select(.end // "" | startswith("-100 "))] | length')" 0
 
 # ---- many containers --------------------------------------------------------------------------------
 
 light 'ask?n=47&mb=16&cmd=exec+sleep+1003' >/dev/null
 run_now() { [ "$(nmctl list --json | jq '[.[] | select(.state == "RUNNING")] | length')" = "$1" ]; } # N
-check 'fifty containers run' wait_until 60 run_now 50
-is 'fifty containers have more vcores than the node, since the ResourceManager counts memory alone' \
+check 'fifty containers of the cluster are running' wait_until 60 run_now 50
+is 'fifty containers have more vcores than the node, because the ResourceManager counts only memory' \
     "$(nmctl status --json | jq -r '.node | "\(.allocated.guaranteed.vcores) of \(.capacity.vcores)"')" '50 of 8'
-at_least 'nmd with fifty containers is smaller than 12 MiB' "$((12 << 20))" "$(status_of .node.own.rss_bytes)"
+at_least "nmd's resident memory is below 12 MiB with fifty containers" "$((12 << 20))" "$(status_of .node.own.rss_bytes)"
 
-# ---- requests of services --------------------------------------------------------------------------
+# ---- restart, re-initialization, roll back ----------------------------------------------------------
 
 work_of() { dirname "$(ls "$place"/{disk,local}/usercache/*/appcache/"$app/$1/launch_container.sh" 2>/dev/null)"; } # ID
 runs() { { tr '\n' ' ' <"$(work_of "$r")/runs"; } 2>/dev/null; }
@@ -292,76 +298,76 @@ echo two >"$place/two"
 echo more >"$place/more"
 chmod 644 "$place/two" "$place/more"
 r=$(one_more 'mb=32&cmd=echo+one+%3e%3eruns%3b+exec+sleep+1021')
-check 'a container for restarts runs' wait_until 30 ran 'one '
+check 'a container that will be restarted is running' wait_until 30 ran 'one '
 first=$(field_of "$r" .pid)
 light "restart?container=$r" >/dev/null
-check 'a restarted container runs the same command in its directory' wait_until 30 ran 'one one '
-check 'the restarted container has another process' [ "$(field_of "$r" .pid)" != "$first" ]
-like 'the master is told about the restart' "$(said)" 'Container will be Restarted'
+check 'a restarted container runs the same command in the same directory' wait_until 30 ran 'one one '
+check 'a restarted container has a new process' [ "$(field_of "$r" .pid)" != "$first" ]
+like 'the application master gets the message about the restart' "$(said)" 'Container will be Restarted'
 like 'nmctl shows the restart' "$(nmctl explain "$r")" 'run of'
 light "localize?container=$r&file=$place/more" >/dev/null
-check 'a file is fetched for the running container' wait_until 30 is_there more more
+check 'the application master lets nmd fetch a file for a running container' wait_until 30 is_there more more
 light "reinit?container=$r&cmd=cat+two+%3e%3eruns%3b+exec+sleep+1022&file=$place/two" >/dev/null
-check 'a re-initialized container runs another command with another file' wait_until 30 ran 'one one two '
+check 'a re-initialized container runs the new command with the new file' wait_until 30 ran 'one one two '
 light "rollback?container=$r" >/dev/null
-check 'a roll back restores the former command' wait_until 30 ran 'one one two one '
-like 'the former command was restored once' "$(light "rollback?container=$r" 2>&1)" 'Nothing to rollback to !!'
+check 'a roll back starts the former command again' wait_until 30 ran 'one one two one '
+like 'a second roll back is refused' "$(light "rollback?container=$r" 2>&1)" 'Nothing to rollback to !!'
 light "reinit?container=$r&cmd=echo+bad+%3e%3eruns%3b+exit+7" >/dev/null
-check 'a command that fails before the commit is rolled back automatically' wait_until 30 ran 'one one two one bad one '
-like 'the master is told about the automatic roll back' "$(said)" 'Auto Rolled-Back'
+check 'if the new command fails before the commit, nmd rolls back' wait_until 30 ran 'one one two one bad one '
+like "the application master gets the message about nmd's roll back" "$(said)" 'Auto Rolled-Back'
 light "reinit?container=$r&cmd=true&file=$place/none" >/dev/null
-check 'a failed fetch changes nothing' wait_until 30 says 'aborting re-initialization'
-is 'the container keeps running' "$(runs)" 'one one two one bad one '
+check 'a re-initialization whose fetch fails is aborted' wait_until 30 says 'aborting re-initialization'
+is 'the aborted re-initialization does not stop the container' "$(runs)" 'one one two one bad one '
 light "reinit?container=$r&cmd=echo+three+%3e%3eruns%3b+exec+sleep+1023" >/dev/null
-check 'the container is re-initialized again' wait_until 30 ran 'one one two one bad one three '
+check 'another re-initialization succeeds' wait_until 30 ran 'one one two one bad one three '
 light "commit?container=$r" >/dev/null
-like 'no roll back is possible after the commit' "$(light "rollback?container=$r" 2>&1)" 'Nothing to rollback to !!'
+like 'a roll back after the commit is refused' "$(light "rollback?container=$r" 2>&1)" 'Nothing to rollback to !!'
 light "end?container=$r" >/dev/null
-check 'the container is stopped by its master' wait_until 30 ended "$r"
+check 'the application master stops the container' wait_until 30 ended "$r"
 
 # ---- ends -------------------------------------------------------------------------------------------
 
-# ---- with one bad disk of two ----------------------------------------------------------------------
+# ---- one of two local directories fails -------------------------------------------------------------
 
-on_disk() { # one that will run again when the disk is bad
+on_disk() { # starts a container whose directory is on the disk that will fail
     b=$(one_more 'mb=32&cmd=pwd%3b+exec+sleep+1030') && wait_until 10 in_state "$b" RUNNING || return 1
     [[ $(nmctl logs "$b") == "$place/disk/"* ]] || { light "end?container=$b" >/dev/null && wait_until 20 ended "$b" && false; }
 }
 need 'a container runs in the first of two directories' wait_until 60 on_disk
 need 'the disk of that directory becomes read-only' mount -o remount,ro "$place/disk"
-for i in 1 2; do # nobody has looked at the disk yet, and one of the two is sent to it
+for i in 1 2; do # nmd has not checked the disk yet, and one of the two containers gets it
     d=$(one_more "mb=32&cmd=pwd%3b+exec+sleep+103$i&file=$place/more")
-    check "a container runs, $i" wait_until 30 in_state "$d" RUNNING
+    check "container $i starts after the disk became read-only" wait_until 30 in_state "$d" RUNNING
     in_other() { [[ $(nmctl logs "$d") == "$place/local/"* ]]; }
-    check "the container runs in the other directory, $i" wait_until 20 in_other
+    check "container $i uses the directory on the other disk" wait_until 20 in_other
     light "end?container=$d" >/dev/null
-    check "the container ends, $i" wait_until 30 ended "$d"
+    check "container $i ends" wait_until 30 ended "$d"
 done
 light "restart?container=$b" >/dev/null
 moved() { [[ $(nmctl logs "$b" | tail -n 1) == "$place/local/"* ]]; }
-check 'a container on a failed disk is restarted in the other directory' wait_until 30 moved
+check 'a restart moves a container from the failed disk to the other directory' wait_until 30 moved
 light "end?container=$b" >/dev/null
-check 'the restarted container ends' wait_until 30 ended "$b"
+check 'the container that was moved ends' wait_until 30 ended "$b"
 bad_told() { nmctl events --json | grep -c "New containers don't use the local directory $place/disk any more: .*read-only"; }
-is 'an event reports the failed disk' "$(bad_told)" 1
-is 'the node is healthy for the ResourceManager' "$(of_node .state)" RUNNING
+is 'an event reports the failed local directory' "$(bad_told)" 1
+is 'the ResourceManager reports the node as RUNNING with one failed directory' "$(of_node .state)" RUNNING
 need 'the disk is writable again' mount -o remount,rw "$place/disk"
 in_first() { d=$(one_more 'mb=16&cmd=pwd') && wait_until 30 ended "$d" && [[ $(nmctl logs "$d") == "$place/disk/"* ]]; }
-check 'the repaired disk is used again' wait_until 30 in_first
-like 'an event reports the repaired disk' "$(nmctl events --json)" "local directory $place/disk is good again"
-is 'both events were reported once' "$(bad_told)" 1
+check 'containers use the directory again when its disk is writable' wait_until 30 in_first
+like 'an event reports that the local directory is good again' "$(nmctl events --json)" "local directory $place/disk is good again"
+is 'each of both events is reported once' "$(bad_told)" 1
 
-# Four containers that fail at the same time, each with ten thousand files that look like its output.
+# Four containers that fail at the same time. Each one has ten thousand files that look like its output.
 crowded="cd $place/logs/*/\$CONTAINER_ID && seq -f stderr%g 10000 | xargs touch; echo crowded >&2
     until [ -e $place/crowd ]; do sleep .05; done; exit 5"
 light "ask?app=crowd&n=4&mb=16&cmd=$(jq -rn --arg command "$crowded" '$command | @uri')" >/dev/null
 crowded_dirs() { find "$place"/logs/*/container_* -name stderr10000 2>/dev/null | wc -l; }
 all_crowded() { [ "$(crowded_dirs)" = 4 ]; }
-check 'four containers have created ten thousand files each beside their logs' wait_until 60 all_crowded
+check 'each of four containers has created ten thousand files beside its logs' wait_until 60 all_crowded
 crowd_ended() { [ "$(light 'containers?app=crowd' | jq '[.[] | select(.end)] | length')" = 4 ]; }
 touch "$place/crowd"
 slowest=0
-fails_on() { # for wait_until: asks nmd once more, and sees how long that takes
+fails_on() { # for wait_until: sends a request to nmd, and measures the time of the response
     local asked took
     asked=$(date +%s%3N)
     nmctl status >/dev/null
@@ -369,18 +375,19 @@ fails_on() { # for wait_until: asks nmd once more, and sees how long that takes
     [ "$took" -le "$slowest" ] || slowest=$took
     crowd_ended
 }
-wait_until 30 fails_on || not_ok 'all four containers end'
-at_least 'nmd answers within a second while all four containers fail' 1000 "$slowest"
-like 'nmd reports the last output of the containers' \
+wait_until 30 fails_on || not_ok 'the four failing containers end'
+at_least 'nmd responds within a second while four containers with many files fail' 1000 "$slowest"
+like 'nmd reports the last output of these containers' \
     "$(light 'containers?app=crowd' | jq -r '.[0].end // empty')" '^5 .*exit code 5.*crowded'
 light 'finish?app=crowd' >/dev/null
 
 f=$(one_more 'mb=32&cmd=echo+it+is+broken+%3e%262%3b+exit+3')
-check 'a container that fails ends' wait_until 30 ended "$f"
-like 'the report has the exit code and the last output' "$(end_of "$f")" '^3 .*exit code 3.*it is broken'
+check 'a container whose command fails ends' wait_until 30 ended "$f"
+like 'the application master gets the exit code and the last output of the failed container' \
+    "$(end_of "$f")" '^3 .*exit code 3.*it is broken'
 light "end?container=$o" >/dev/null
-check 'a container is stopped by its master' wait_until 30 ended "$o"
-like 'the master gets its own reason' "$(end_of "$o")" '^-105 .*ApplicationMaster'
+check 'the application master stops an opportunistic container' wait_until 30 ended "$o"
+like 'the application master gets the exit status of a container that it stopped' "$(end_of "$o")" '^-105 .*ApplicationMaster'
 
 # ---- a user that container-executor.cfg bans -----------------------------------------------------------
 
@@ -388,37 +395,38 @@ printf 'min.user.id=1000\nbanned.users=hdfs,nobody\n' >"$conf/container-executor
 chmod 666 "$conf/container-executor.cfg"
 nmd_kill
 need 'nmd starts with a file that others can write' node_start
-like 'a log directory that others can write is reported' \
+like 'nmd reports a log directory that other users can write' \
     "$(cat "$dir/nmd.log")" 'container-executor.cfg: ignored: users other than root can write'
 chmod 644 "$conf/container-executor.cfg"
 nmd_kill
 need 'nmd starts with a file that is root'"'"'s' node_start
-check 'nmd joins the cluster' wait_until 30 upstream_is running
+check 'nmd is connected to the ResourceManager' wait_until 30 upstream_is running
 light 'ask?app=banned&n=1&mb=16&cmd=true' >/dev/null
 banned() { light 'containers?app=banned' | jq -r '.[].end // empty' | grep -q .; }
-check 'a container of a banned user ends' wait_until 30 banned
-like "the container has Hadoop's exit code, and the reason" "$(light 'containers?app=banned' | jq -r '.[].end // empty')" \
+check 'a container of a banned user is refused' wait_until 30 banned
+like "the application master gets Hadoop's exit code for a banned user, with the reason" \
+    "$(light 'containers?app=banned' | jq -r '.[].end // empty')" \
     '^-1000 .*the user nobody, but this user is banned on this node'
-is 'nmctl config has the names of banned users' \
+is 'nmctl config shows the banned users' \
     "$(nmctl config --json | jq -r '.[] | select(.key == "banned.users") | .value')" 'hdfs,nobody'
 light 'finish?app=banned' >/dev/null
 light finish >/dev/null
-check 'the last container ends with its application' wait_until 30 in_state "$g" COMPLETED
-like 'nmctl gives the reason' "$(field_of "$g" .message)" 'ResourceManager'
+check 'the last container ends when its application ends' wait_until 30 in_state "$g" COMPLETED
+like "the container's message names the ResourceManager" "$(field_of "$g" .message)" 'ResourceManager'
 gone() { [ -z "$(find "$place"/{disk,local}/usercache/*/appcache -mindepth 1 -print -quit)" ]; }
-check 'no file of the application is left on the disk' wait_until 30 gone
-is 'the logs of the application are left' "$(cat "$place/logs/$app/$g/stdout")" hello
-check 'the ResourceManager has no container of the node' wait_until 20 rm_counts '0 0 0'
+check 'nmd removes the local files of the ended application' wait_until 30 gone
+is 'nmd does not remove the logs of the ended application' "$(cat "$place/logs/$app/$g/stdout")" hello
+check 'the ResourceManager counts no container on the node' wait_until 20 rm_counts '0 0 0'
 nmctl drain >/dev/null 2>&1
-check 'an empty node that drains is unhealthy for the ResourceManager' wait_until 20 rm_says UNHEALTHY
-like 'nmctl shows the unhealthy report beside the registration' "$(nmctl status)" 'upstream .*yarn, running, reported as unhealthy: '
-like 'the report has the reason' "$(of_node .healthReport)" '^draining: '
+check 'the ResourceManager reports an empty draining node as UNHEALTHY' wait_until 20 rm_says UNHEALTHY
+like 'nmctl status shows that the node is reported as unhealthy' "$(nmctl status)" 'upstream .*yarn, running, reported as unhealthy: '
+like 'the health report says that the node is draining' "$(of_node .healthReport)" '^draining: '
 nmctl undrain >/dev/null
-check 'the node is healthy again after the drain' wait_until 20 rm_says RUNNING
+check 'the ResourceManager reports the node as RUNNING after undrain' wait_until 20 rm_says RUNNING
 mv "$place/logs" "$place/away-logs"
-# This is reported sooner than other problems of health, which must last half a minute before they are reported.
-check 'a node without a directory for logs becomes unhealthy' wait_until 20 rm_says UNHEALTHY
-like 'the report names the log directories' "$(of_node .healthReport)" '^0 of 1 yarn.nodemanager.log-dirs are good'
+# nmd reports this problem immediately. Other health problems must last half a minute before nmd reports them.
+check 'the ResourceManager reports a node without a log directory as UNHEALTHY' wait_until 20 rm_says UNHEALTHY
+like 'the health report names the log directories' "$(of_node .healthReport)" '^0 of 1 yarn.nodemanager.log-dirs are good'
 mv "$place/away-logs" "$place/logs"
-check 'the node is healthy when a directory exists again' wait_until 20 rm_says RUNNING
+check 'the ResourceManager reports the node as RUNNING when the log directory exists again' wait_until 20 rm_says RUNNING
 done_testing

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 900
 #
-# Unmodified jobs on two nodes of nmd, with the version of the ResourceManager that all other suites use: the jobs of core.sh, then Tez
-# and Spark, all on one cluster.
+# Unmodified jobs on two nodes of nmd, with the version of the ResourceManager that all other suites use: first the jobs of
+# core.sh, then Tez and Spark. All run on one cluster.
 jobs_of=(tez spark)
 # shellcheck source=tests/yarn/core.sh
 . "$(dirname "$0")/core.sh"

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 150
 #
-# One user tries to prevent nmd from fetching files for other users. Containers of another user must start as fast as without this.
-# The cluster is the one of lib.sh with one local directory, in which the master finds the fetched files.
+# One user tries to prevent nmd from fetching files for other users. Containers of another user must start as fast as without
+# this. The cluster is the one of lib.sh with one local directory, in which the application master finds the fetched files.
 # shellcheck source=tests/yarn/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-[ "$(id -u)" = 0 ] || skip_all 'containers of others are started by root only'
-timeout=12 # of a worker that makes no progress, in seconds: longer than all the starts take
+[ "$(id -u)" = 0 ] || skip_all 'only root can start containers as other users'
+timeout=12 # seconds after which nmd ends a worker without progress; longer than all starts together
 open_place
 mkdir -m 1777 "$place/files"
 rm_configure --stock "${node_site[@]}" "yarn.nodemanager.local-dirs=$place/local" "yarn.nodemanager.log-dirs=$place/logs1,$place/logs2" \
@@ -25,11 +25,13 @@ while IFS=$'\t' read -r name got wanted; do
     is "$name" "$got" "$wanted"
 done < <(python3 "$(dirname "$0")/slow-user.py" "${rm_ports[2]}" node07 "$node_port" "$nmd_pid" "$place/files" "$place/local" \
     "$timeout" 2>"$dir/slow-user.err")
-is 'the master has sent all requests' "$(cat "$dir/slow-user.err")" ''
+is 'the application master has sent all its requests' "$(cat "$dir/slow-user.err")" ''
 c=$(nmctl list --all --json | jq -r '[.[] | select(.id | endswith("_000021")) | .id][0]')
-like 'nmctl explain says why a container has failed' "$(nmctl explain "$c")" "drops-21: nm-localizer made no progress for $timeout seconds"
-like 'the events say why a container has failed' "$(nmctl events --json "$c")" "made no progress for $timeout seconds"
+like 'nmctl explain says that the container failed because its worker made no progress' \
+    "$(nmctl explain "$c")" "drops-21: nm-localizer made no progress for $timeout seconds"
+like 'the events say that the container failed because its worker made no progress' \
+    "$(nmctl events --json "$c")" "made no progress for $timeout seconds"
 nmd_stop
-is 'nmd ends with status 0' "$?" 0
+is 'nmd ends with exit status 0' "$?" 0
 kill_all 2>/dev/null
 done_testing

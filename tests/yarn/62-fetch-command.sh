@@ -3,20 +3,20 @@
 # deadline: 240
 # beside: others
 #
-# A resource of a scheme that nmd doesn't support is fetched by stock Hadoop's client. It is configured as a fetch command, finds its
-# settings in its environment, and runs with the default limits. The cluster is that of lib.sh; its default file system is the local
-# one, behind a mount table.
+# Stock Hadoop's client fetches a resource of a scheme that nmd doesn't support. The client is configured as a fetch command,
+# gets its settings from its environment, and runs with the default limits. The cluster is the one of lib.sh. Its default file
+# system is the local one, behind a mount table.
 # shellcheck source=tests/yarn/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/yarn/hdfs/lib.sh
 . "$(dirname "$0")/hdfs/lib.sh"
 
-[ "$(id -u)" = 0 ] || skip_all 'containers of others are started by root only'
+[ "$(id -u)" = 0 ] || skip_all 'only root can start containers as other users'
 need "Maven has Hadoop's client" hdfs_find "$NMD_TEST_BUILD/java/hdfs"
 open_place
 node_dirs_in_place
 chmod 755 "$dir"
-# The container's user must be able to read all of this. The cluster's configuration comes first on the class path.
+# The user of the container must be able to read all of these files. The cluster's configuration comes first on the class path.
 mkdir "$place/lib" "$place/bin" "$place/stage"
 IFS=: read -r -a jars <<<"${hdfs_classpath#*:}"
 need 'the jars exist' cp "${jars[@]}" "$place/lib/"
@@ -31,7 +31,7 @@ install -d -m 1777 "$place/seen"
 chmod 755 "$place/bin/hadoop"
 chmod -R a+rX "$place"
 echo 'what is behind the mount table' >"$place/stage/text"
-# names that a URI encodes, patterns of Hadoop's shell, and names that other programs would take for options or commands
+# names that a URI encodes, patterns of Hadoop's shell, and names that other programs would interpret as options or commands
 names=('a=b+c' 'a b' 'ü' 'a%20b' 'x[1]' '{a,b}' 'a\b' 'a?*' 'a^]' 'a#b' '-rf' "\$(id)';")
 for name in "${names[@]}"; do
     echo "this is $name" >"$place/stage/$name"
@@ -53,11 +53,12 @@ while IFS=$'\t' read -r name got wanted; do
     is "$name" "$got" "$wanted"
 done < <(python3 "$(dirname "$0")/fetched.py" "${rm_ports[2]}" node07 "$node_port" viewfs all /stage/text \
     "${names[@]/#//stage/}" 2>"$dir/fetched.err")
-is 'the master has sent all requests' "$(cat "$dir/fetched.err")" ''
+is 'the application master has sent all its requests' "$(cat "$dir/fetched.err")" ''
 c=$(nmctl list --all --json | jq -r '.[0].id')
 is 'the container finds the fetched files unchanged' "$(nmctl logs "$c")" "what is behind the mount table
 $(printf 'this is %s\n' "${names[@]}")"
-is "the command ran as the submitter, with the cluster's configuration and without a limit" "$(cat "$place/seen/by")" "ada $conf unlimited"
+is "the fetch command ran as the submitter, with the cluster's configuration and without a limit on memory" \
+    "$(cat "$place/seen/by")" "ada $conf unlimited"
 nmd_stop
-is 'nmd ends with status 0' "$?" 0
+is 'nmd ends with exit status 0' "$?" 0
 done_testing

@@ -3,12 +3,13 @@
 # deadline: 120
 # beside: others
 #
-# A cleaner of temporary files removes a part of an unpacked archive. Containers that ask for the archive afterwards get it whole. The
-# cluster is that of lib.sh with one local directory, in which the master finds the fetched files.
+# A cleaner of temporary files removes a part of an unpacked archive. Containers that request the archive afterwards get the
+# complete archive. The cluster is the one of lib.sh with one local directory, in which the application master finds the fetched
+# files.
 # shellcheck source=tests/yarn/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-[ "$(id -u)" = 0 ] || skip_all 'containers of others are started by root only'
+[ "$(id -u)" = 0 ] || skip_all 'only root can start containers as other users'
 open_place
 mkdir -m 1777 "$place/files"
 rm_configure --stock "${node_site[@]}" "yarn.nodemanager.local-dirs=$place/local" "yarn.nodemanager.log-dirs=$place/logs1" \
@@ -23,8 +24,8 @@ need 'nmd starts' node_start
 while IFS=$'\t' read -r name got wanted; do
     is "$name" "$got" "$wanted"
 done < <(python3 "$(dirname "$0")/cleaner.py" "${rm_ports[2]}" node07 "$node_port" "$place/files" "$place/local" 2>"$dir/cleaner.err")
-is 'the master has sent all requests' "$(cat "$dir/cleaner.err")" ''
+is 'the application master has sent all its requests' "$(cat "$dir/cleaner.err")" ''
 nmd_stop
-is 'nmd ends with status 0' "$?" 0
+is 'nmd ends with exit status 0' "$?" 0
 kill_all 2>/dev/null
 done_testing

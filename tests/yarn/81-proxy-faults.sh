@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 400
 #
-# Real jobs whose maps are placed by the node, with deaths during the jobs: nmd and the ResourceManager die during one job each, and the
-# master of another job dies. Each time the same job succeeds, no request is lost or satisfied twice, and no number is used twice.
+# Real jobs whose maps are placed by the node. nmd is killed during one job, the ResourceManager during another one, and the
+# application master during a third one. Each time the job succeeds, no request is lost or satisfied twice, and no container
+# number is used twice.
 # shellcheck source=tests/yarn/proxied.sh
 . "$(dirname "$0")/proxied.sh"
 
-own=$place/node1 job_deadline=200 # opportunistic maps have what CPU others leave
-# The proxy's keys roll every second, so that all of this also happens across some rolls.
+own=$place/node1 job_deadline=200 # opportunistic maps get only the CPU time that other processes leave
+# The proxy's keys are replaced every second, so that all these tests also include several replacements.
 node() {
     nmd_node_start 1 yarn.nodemanager.amrmproxy.address=node01:8049 \
         yarn.resourcemanager.am-rm-tokens.master-key-rolling-interval-secs=1 yarn.am.liveness-monitor.expiry-interval-ms=300
@@ -26,9 +27,9 @@ answers() { masters '.calls.allocate.answered'; }
 job_is_whole() { # NAME MAPS
     local status=0
     job_ends || status=$?
-    is "$1: the job succeeds" "$status" 0 || job_trouble "$1"
-    is "$1: each map ran once, and none failed" "$(counters "$1" | grep 'map tasks')" "Launched map tasks=$2"
-    is "$1: no number is used twice" "$(every_id "$id" | sort | uniq -d)" ''
+    is "$1: the job succeeds after the deaths" "$status" 0 || job_trouble "$1"
+    is "$1: each map ran once and did not fail" "$(counters "$1" | grep 'map tasks')" "Launched map tasks=$2"
+    is "$1: no container number is used twice" "$(every_id "$id" | sort | uniq -d)" ''
 }
 
 need 'a cluster can be configured' jobs_configure "$distributed=true" "${rm_remembers[@]}" \
@@ -43,38 +44,38 @@ need 'nmd registers' wait_until 30 node_is 1 RUNNING
 # The job gets a container every two seconds, so that nmd can die during the job.
 through+=(-Dyarn.app.mapreduce.am.scheduler.heartbeat.interval-ms=2000)
 pi_begin_on 1 faults 100 6
-need 'the job is submitted' wait_until 60 begun faults
-need 'two maps of the job are placed' wait_until 60 has_placed 2
+need 'a job is submitted' wait_until 60 begun faults
+need 'the node has placed two maps of the job' wait_until 60 has_placed 2
 waiting=$(outstanding)
 first=$(every_id "$id" | grep _1099511627775)
 reasons=$(nmctl explain "$first" | grep '^It ')
 end_process "${nmd_nodes[1]}" KILL
 need 'nmd is killed, and starts again' node
-is 'the restarted nmd continues the pipeline' \
+is "the restarted nmd has the proxy's data about the job" \
     "$(masters '.calls.recover | "\(.answered) \(.failed)"') $(pipeline_of "$id" .state)" '1 0 running'
-at_least 'each pending request is made once by the master' "$(outstanding)" 3
-at_least 'there are no more requests than before' "$waiting" "$(outstanding)"
-is 'the reason of the first placement can still be explained' "$(nmctl explain "$first" | grep '^It ')" "$reasons"
-need 'the next map is placed' wait_until 30 has_placed 3
+at_least 'the application master requests each missing container again, but only once' "$(outstanding)" 3
+at_least 'the application master requests no more containers than before' "$waiting" "$(outstanding)"
+is 'explain has the reason for the first placement after the restart' "$(nmctl explain "$first" | grep '^It ')" "$reasons"
+need 'the restarted nmd places the next map' wait_until 30 has_placed 3
 
 # ---- the ResourceManager ----
 
 rm_kill
 key=$(key_now)
-check 'a call is held while the ResourceManager is away' wait_until 20 rolled $((key + 3))
-was=$(answers) # all that were on their way have come
-check 'the key is replaced meanwhile' wait_until 20 rolled $((key + 6))
-is 'meanwhile no call is answered, and none is refused' "$(answers) $(fails)" "$was 0"
+check 'the proxy holds a call while the ResourceManager is down' wait_until 20 rolled $((key + 3))
+was=$(answers) # all responses that were under way have arrived
+check 'the proxy replaces its key while the ResourceManager is down' wait_until 20 rolled $((key + 6))
+is 'no call is answered or refused while the ResourceManager is down' "$(answers) $(fails)" "$was 0"
 took=$({ time -p nmctl status >/dev/null; } 2>&1 | awk '/^real/ { print int($2 * 1000) }')
-at_least 'nmd answers within 2 s meanwhile (ms)' 2000 "$took"
-check 'containers of other users are started meanwhile' timeout 15 "$NMCTL" run -m 16M -c 0.1 -- true
+at_least 'nmd responds within 2 s while the ResourceManager is down (ms)' 2000 "$took"
+check 'containers of other users start while the ResourceManager is down' timeout 15 "$NMCTL" run -m 16M -c 0.1 -- true
 need 'the ResourceManager is started again' rm_again
 registered() { [ "$(masters .calls.register.answered)" = 1 ]; }
-check 'the new ResourceManager does not know the master, which registers again' wait_until 30 registered
+check 'the application master registers again with the restarted ResourceManager' wait_until 30 registered
 job_is_whole faults 6
 noticed=$(grep -hE ' (WARN|ERROR) .*(RMContainerAllocator|RMCommunicator)| out of sync ' "$(log_of_master 01)")
-# A node reports an end until the ResourceManager acknowledges it, and a restarted ResourceManager has no acknowledgements. Therefore the
-# master may get the report of an end a second time, also from a Java NodeManager.
+# A node reports the end of a container until the ResourceManager acknowledges it. A restarted ResourceManager has no
+# acknowledgements. Therefore the application master may get the end of a container twice, also from a Java NodeManager.
 heard_twice() {
     local end
     sed -n 's/.*Container complete event for unknown container //p' <<<"$noticed" | while read -r end; do
@@ -82,38 +83,38 @@ heard_twice() {
     done
 }
 others=$(grep -v 'out of sync' <<<"$noticed" | grep -vf <(echo '^$'; heard_twice))
-is 'the master has noticed only the registration' "$(grep -c 'out of sync' <<<"$noticed") $others" '1 ' || diag "$noticed"
+is 'the application master logs only that it had to register again' "$(grep -c 'out of sync' <<<"$noticed") $others" '1 ' || diag "$noticed"
 
-# ---- the master ----
+# ---- the application master ----
 
 pi_begin_on 1 second 100 4
 need 'a second job is submitted' wait_until 60 begun second
-need 'two maps of the job are placed' wait_until 60 has_placed 2
+need 'the node has placed two maps of the second job' wait_until 60 has_placed 2
 master_of() { nmctl list --all --json | jq -r --arg app "$id" --arg of "_$1_" \
     '[.[] | select(.name == "master" and (.id | contains($app) and contains($of)))][0] | '"${2:-.id}"; } # ATTEMPT [JQ-EXPRESSION]
 masters=$dir/nmd1/run/masters
 cp "$(find "$own/local" -path "*/$(master_of 01)/container_tokens")" "$dir/first-tokens"
 python3 "$(dirname "$0")/proxy-tokens.py" gone node01:8049 "$dir/first-tokens" "$masters/appattempt_${id}_000002" \
-    >"$dir/gone" 2>"$dir/gone.err" & # not by way of a function, whose number would be a shell's
+    >"$dir/gone" 2>"$dir/gone.err" & # a function would make $! the number of a shell
 gone=$!
 at_exit 'end_process "$gone"'
-check "another process has the master's first token too" wait_until 20 test -s "$dir/gone"
+check "another process has a copy of the first attempt's token" wait_until 20 test -s "$dir/gone"
 kill -KILL "$(master_of 01 .pid)"
 need 'the master is killed, and a second attempt starts' wait_until 60 test -e "$masters/appattempt_${id}_000002"
 wait "$gone"
 facts "$dir/gone"
-is 'all three calls with the token were made' "$(grep -c . "$dir/gone") $(cat "$dir/gone.err")" '3 '
-is "the pipeline of the first attempt is removed" "$(pipeline_of "$id") $(cd "$masters" && echo appattempt_"$id"_*)" \
+is 'all three calls with the copied token were made' "$(grep -c . "$dir/gone") $(cat "$dir/gone.err")" '3 '
+is "nmd removes the proxy's data about the first attempt" "$(pipeline_of "$id") $(cd "$masters" && echo appattempt_"$id"_*)" \
     "appattempt_${id}_000002 appattempt_${id}_000002"
 of_first() { nmctl list --json | jq -r --arg app "${id}_01_" '.[] | select(.id | contains($app)) | .id'; }
 none_of_first() { [ -z "$(of_first)" ]; }
-check 'no container of the first attempt runs any more' wait_until 30 none_of_first
+check 'no container of the first attempt is running' wait_until 30 none_of_first
 job_is_whole second 4
-is 'the node placed the maps of the second attempt, with new numbers' "$(own_numbers "${id}_02_")" \
+is 'the node places the maps of the second attempt with new numbers' "$(own_numbers "${id}_02_")" \
     '1099511627772 1099511627773 1099511627774 1099511627775'
 
-# ---- afterwards ----
+# ---- after the jobs ----
 
 nothing() { [ "$(masters '"\(.attempts) \(.outstanding)"') $(ls "$masters")" = '0 0 ' ]; }
-check 'no pipeline is left, and no file of one on the disk' wait_until 30 nothing
+check "nmd removes the proxy's data and files of all attempts" wait_until 30 nothing
 done_testing

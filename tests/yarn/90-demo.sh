@@ -2,22 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 300
 #
-# ./demo yarn shows correct figures, with a smaller pi and also with --distributed, and Ctrl-C removes everything.
+# ./demo yarn shows correct figures, with a smaller pi and also with --distributed. Ctrl-C removes everything that the demo has
+# created.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "$0")/../packing/lib.sh"
 # shellcheck source=tests/docs/tree.sh
 . "$packing_here/../docs/tree.sh"
 
-unshare --net --mount true 2>/dev/null || skip_all 'no namespaces of its own can be had here: be root'
+unshare --net --mount true 2>/dev/null || skip_all 'this suite needs its own namespaces: run it as root'
 need 'the needed parts of Hadoop are available' "$packing_here/../demo/fetch-hadoop" "$NMD_TEST_BUILD/java"
-check 'a second run fetches nothing' test -z "$("$packing_here/../demo/fetch-hadoop" "$NMD_TEST_BUILD/java" 2>&1)"
-mkdir "$dir/tmp" "$dir/apart" && chmod 711 "$dir" # the jobs' user goes through it
-demo() { # what ./demo yarn ends as
+check 'fetch-hadoop downloads nothing when it runs again' test -z "$("$packing_here/../demo/fetch-hadoop" "$NMD_TEST_BUILD/java" 2>&1)"
+mkdir "$dir/tmp" "$dir/apart" && chmod 711 "$dir" # the user of the jobs can enter it
+demo() { # runs ./demo yarn and returns its exit status
     TMPDIR=$dir/tmp exec unshare --net --mount python3 "$packing_here/../demo/yarn.py" --build "$NMD_TEST_BUILD" \
         --classpath "$(cat "$NMD_TEST_BUILD/java/stock/classpath")" --plain
 }
 built_tree "$dir/tree"
-export NMD_DEMO_MAPS=4 # as the documents have it, but for that
+export NMD_DEMO_MAPS=4 # the only difference from the documents
 left_behind() { find "$dir/tmp" -mindepth 1 -maxdepth 1; pgrep -f "$dir/tmp/nmd-demo-yarn"; }
 # Finds the directory of the jobs' user, which is in the command line of the job.
 place=''
@@ -29,24 +30,25 @@ nothing_left() { [ -z "$(left_behind)" ] && [ ! -e "${place:-/none}" ]; }
 
 (cd "$dir/tree" && TMPDIR=$dir/tmp ./demo yarn) >"$dir/out" 2>"$dir/err" </dev/null
 is 'the demo runs to its end' $? 0 || diag "$(tail -n 20 "$dir/err" "$dir/out")"
-like 'pi has its result' "$(cat "$dir/out")" 'Estimated value of Pi is 3\.'
-like 'the maps were opportunistic' "$(cat "$dir/out")" '[4-9] opportunistic containers were admitted'
-like 'the demo shows the running job' "$(cat "$dir/out")" '[1-4] opportunistic run, '
+like 'the demo prints the result of pi' "$(cat "$dir/out")" 'Estimated value of Pi is 3\.'
+like 'the demo reports at least four opportunistic admissions' "$(cat "$dir/out")" '[4-9] opportunistic containers were admitted'
+like 'the demo shows running opportunistic containers' "$(cat "$dir/out")" '[1-4] opportunistic run, '
 columns() { grep "$1" "$dir/out" | grep -oE '[0-9]+( +[0-9]+){3}$'; }
-is 'both sides have figures' "$(columns "YARN's RM" | wc -l) $(columns nmctl | wc -l)" '3 3'
-is "the figures of the ResourceManager are those of nmd" "$(columns "YARN's RM")" "$(columns nmctl)"
-check 'the demo leaves nothing behind' nothing_left
+is 'the demo prints three figures from the ResourceManager and three from nmctl' \
+    "$(columns "YARN's RM" | wc -l) $(columns nmctl | wc -l)" '3 3'
+is "the figures from the ResourceManager and from nmctl are equal" "$(columns "YARN's RM")" "$(columns nmctl)"
+check 'the demo leaves no process or file behind' nothing_left
 
-# An HDFS without its classes doesn't start. The demo prints the last lines of its log.
+# HDFS can't start without its classes. The demo prints the last lines of HDFS's log.
 mkdir -p "$dir/broken/java/hdfs"
-ln -s "$NMD_TEST_BUILD"/* "$dir/broken" 2>/dev/null # but for java, which is there
+ln -s "$NMD_TEST_BUILD"/* "$dir/broken" 2>/dev/null # except java
 ln -s "$NMD_TEST_BUILD/java/stock" "$dir/broken/java"
 echo /none >"$dir/broken/java/hdfs/classpath"
 (NMD_TEST_BUILD=$dir/broken demo) >"$dir/out4" 2>&1 </dev/null
-is 'a part that does not start ends the demo' $? 1
-like 'the error names the part and the reason' "$(tr '\n' ' ' <"$dir/out4")" \
+is "the demo ends if one of its servers can't start" $? 1
+like 'the error names the server and the reason' "$(tr '\n' ' ' <"$dir/out4")" \
     'demo: HDFS did not come up; .* gave up after [0-9]+ s: HDFS is not formatted: .* nn\.log: .*Could not find or load main class'
-check 'the failed demo leaves nothing behind' nothing_left
+check 'the failed demo leaves no process or file behind' nothing_left
 
 # The demo of distributed scheduling continues while another demo is ended.
 (cd "$dir/tree" && TMPDIR=$dir/apart ./demo yarn --distributed) >"$dir/out3" 2>"$dir/err3" </dev/null &
@@ -54,24 +56,26 @@ apart=$!
 (demo) >"$dir/out2" 2>"$dir/err2" </dev/null &
 pid=$!
 need 'a second demo runs' wait_until 90 grep -q '1 guaranteed' "$dir/out2"
-need 'the directory of its jobs is known' find_place
+need "the directory of the second demo's jobs is known" find_place
 kill -INT "$pid"
 wait "$pid"
-is 'Ctrl-C ends the demo' $? 130
-like 'the demo reports the interrupt' "$(cat "$dir/out2")" 'ended early; everything it started is gone'
-check 'the interrupted demo leaves nothing behind' nothing_left
+is 'Ctrl-C ends the second demo with status 130' $? 130
+like 'the second demo reports the interrupt' "$(cat "$dir/out2")" 'ended early; everything it started is gone'
+check 'the interrupted demo leaves no process or file behind' nothing_left
 
 wait "$apart"
-is 'the demo runs to its end with --distributed' $? 0 || diag "$(tail -n 20 "$dir/err3" "$dir/out3")"
-like 'pi has its result with --distributed' "$(cat "$dir/out3")" 'Estimated value of Pi is 3\.'
+is 'the demo with --distributed runs to its end' $? 0 || diag "$(tail -n 20 "$dir/err3" "$dir/out3")"
+like 'the demo with --distributed prints the result of pi' "$(cat "$dir/out3")" 'Estimated value of Pi is 3\.'
 like 'the demo shows which program places the maps' \
     "$(cat "$dir/out3")" '; placed: [1-4] by the node, [1-9] by the ResourceManager; [0-4] wait for a place'
 figures() { sed -nE "s/^  $1 +//p" "$dir/out3" | xargs; }
 read -r own others < <(figures 'nmctl list, by their numbers')
-at_least 'the node has placed four maps' "$own" 4
-is 'nmd counts four placed maps' "$(figures 'nmctl status, counted')" "$own"
-is 'the ResourceManager counts four ends of containers that it has not allocated' "$(figures 'the RM, ended without its allocation')" "$own"
-at_least 'the ResourceManager has allocated the others' "$(figures 'the RM, allocated')" "$others"
-like 'the demo shows how fast the maps were placed' "$(cat "$dir/out3")" 'had a place after [0-9.]+ m?s, the last after [0-9.]+ m?s'
-check 'the demo with --distributed leaves nothing behind' test -z "$(ls -A "$dir/apart")"
+at_least 'the node has placed at least four maps' "$own" 4
+is 'nmctl status counts the maps that the node has placed' "$(figures 'nmctl status, counted')" "$own"
+is 'the ResourceManager counts as many ends of containers that it has not allocated' \
+    "$(figures 'the RM, ended without its allocation')" "$own"
+at_least 'the ResourceManager has allocated the other containers' "$(figures 'the RM, allocated')" "$others"
+like 'the demo shows the times until the first and the last map were placed' \
+    "$(cat "$dir/out3")" 'had a place after [0-9.]+ m?s, the last after [0-9.]+ m?s'
+check 'the demo with --distributed leaves no file behind' test -z "$(ls -A "$dir/apart")"
 done_testing

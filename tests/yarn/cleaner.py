@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# Has an archive unpacked for containers and removes a part of it between two of them, as a cleaner of temporary files does:
+# Has an archive unpacked for containers. Between two containers, removes a part of the archive, as a cleaner of temporary files
+# does:
 #
 #   cleaner.py RM-PORT NODE-NAME NODE-PORT PLACE LOCAL-DIR
 #
-# PLACE is a directory in which the user may make files.
+# PLACE is a directory in which the user may create files.
 import glob
 import io
 import os
@@ -17,9 +18,9 @@ from master import begin, cluster, container_token, context, fact, nm_token, sta
 from wire import message, number
 
 place, local = sys.argv[4], sys.argv[5]
-USER = "games"  # an account of every Debian
+USER = "games"  # an account that every Debian has
 ARCHIVE, PRIVATE = 1, 2
-AGAIN = 11  # seconds after which nmd looks at a tree again
+AGAIN = 11  # seconds after which nmd checks an unpacked tree again
 path = f"{place}/t.tgz"
 
 
@@ -40,7 +41,7 @@ def resource():
 
 
 def run(n, command):
-    """The output of a container's command, and whether it ended well."""
+    """Returns the output of a container's command, and whether the command succeeded."""
     out = f"{place}/out-{n}"
     start(container_token(n, submitter=USER, memory=16), bearer=nm_token(1, submitter=USER),
           what=context(f"( {command} ) >{out} 2>&1", resource()))
@@ -63,7 +64,7 @@ os.chmod(f"{tree}/lib", 0o700)
 with open(f"{tree}/lib/added", "w", encoding="utf-8") as added:
     added.write("x")
 time.sleep(AGAIN)
-fact("a tree to which a container has added a file is kept", run(22, f"{READ} t/lib/added"), "abcdabcdabcdx 0")
+fact("nmd keeps an unpacked tree to which a container has added a file", run(22, f"{READ} t/lib/added"), "abcdabcdabcdx 0")
 os.unlink(f"{tree}/lib/old.jar")
 time.sleep(AGAIN)
 fact("a tree that lacks a file is unpacked again", run(23, READ), "abcdabcdabcd 0")

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # much of it is for those who source it
 #
-# Jobs that run with each supported version of the ResourceManager: suites set NMD_TEST_HADOOP and source this file. The jobs are
-# Terasort with its validation, streaming with files and archives of another user, and pi with opportunistic maps. They run on two
-# nodes of nmd, at the same time unless one needs the output of another.
+# Jobs that run with each supported version of the ResourceManager. Suites set NMD_TEST_HADOOP and source this file. The jobs
+# are Terasort with its validation, streaming with files and archives of another user, and pi with opportunistic maps. They run
+# on two nodes of nmd. They run at the same time, unless one needs the output of another.
 #
-#   core_cluster  starts HDFS, ResourceManager and nodes; the configuration's directory is $conf afterwards
+#   core_cluster  starts HDFS, ResourceManager and nodes; and sets $conf to the configuration's directory
 #   core_jobs     runs the jobs
 #   core_end      checks the nodes after all jobs have ended, and prints the summary
 # shellcheck source=tests/yarn/jobs.sh
@@ -15,19 +15,19 @@ join() { nmd_node_start "$1" && wait_until 60 node_is "$1" RUNNING; } # N
 hdfs_cat() { hdfs_rest "$1?op=OPEN" -fL; }                            # PATH
 example() { job_begin "$1" org.apache.hadoop.examples.ExampleDriver "${@:2}"; } # NAME PROGRAM ARG...
 declare -A begun=()
-aside() { begun[$1]=$job_pid job_pid=''; at_exit "end_process '${begun[$1]}'"; } # NAME: the job that began last goes on by itself
+aside() { begun[$1]=$job_pid job_pid=''; at_exit "end_process '${begun[$1]}'"; } # NAME: keeps the last job running in the background
 succeeds() { # NAME
     job_pid=${begun[$1]:-$job_pid}
     job_ends
     is "$1 succeeds" "$?" 0 || job_trouble "$1"
 }
-run_as() { # NAME: of whom the processes' directories were
+run_as() { # NAME: prints the users that owned the processes' directories
     find "$place"/node?/logs/*/"application_$(job_id "$1")" -maxdepth 1 -name 'container_*' -printf '%u\n' | sort -u
 }
 
-queue_of() { rm_get "apps/application_$(job_id "$1")" | jq -r '.app.queue | ltrimstr("root.")'; } # NAME: without the root, which not all versions name
+queue_of() { rm_get "apps/application_$(job_id "$1")" | jq -r '.app.queue | ltrimstr("root.")'; } # NAME: without "root."
 
-job_deadline=300 # opportunistic maps run in the idle class, and wait for whatever else the machine does
+job_deadline=300 # opportunistic maps run in the idle class, and wait for all other processes of the machine
 node_mb=4096
 
 core_cluster() {
@@ -43,7 +43,7 @@ core_cluster() {
 
 # ---- configuration -------------------------------------------------------------------------------------
 
-# Prints the names of a node's properties in this version of YarnConfiguration, without names that are only prefixes of others.
+# Prints the names of a node's properties in this version of YarnConfiguration. Omits names that are only prefixes of others.
 names_of_node() {
     javap -constants -cp "$NMD_TEST_CLASSPATH" org.apache.hadoop.yarn.conf.YarnConfiguration |
         sed -nE 's/.*String [A-Z0-9_]+ = "(yarn\.nodemanager\.[^"]*[^".])";.*/\1/p' | sed 's/%s/x/g' | sort -u | awk '
@@ -62,7 +62,8 @@ core_names() {
     } >"$dir/all-names/yarn-site.xml"
     "$NMD" --check-config --config "$nmd_conf" --yarn-conf "$dir/all-names" --backend direct --state-dir "$dir/names-state" \
         --runtime-dir "$dir/names-run" >"$dir/names.out" 2>&1
-    is 'nmd knows all of these properties' "$(grep -oE 'yarn\.nodemanager\.[^ :]*: unknown property' "$dir/names.out")" \
+    is 'nmd knows all properties of a node in YarnConfiguration' \
+        "$(grep -oE 'yarn\.nodemanager\.[^ :]*: unknown property' "$dir/names.out")" \
         'yarn.nodemanager.no-such-name: unknown property' || diag "$(tail -n 5 "$dir/names.out")"
 }
 
@@ -71,10 +72,10 @@ core_names() {
 other=${users[1]}
 hdfs_home=/user/$(jq -rn --arg user "$other" '$user | @uri')
 other_home=$(jq -rn --arg path "$(home_of "$other")" '$path | split("/") | map(@uri) | join("/")')
-# A name that needs escaping, without spaces and %, whose escapes MapReduce's client loses.
+# A name that needs escaping, without spaces and %, because MapReduce's client loses their escapes.
 keep="keep(these)+'those'&.txt"
 streaming_files() {
-    # A virtual environment as venv-pack makes it: its interpreter is a link that leads out of the archive. One file has a name
+    # A virtual environment as venv-pack makes it: its interpreter is a link to a file outside the archive. One file has a name
     # that is not ASCII.
     mkdir -p "$dir/environment/bin" "$dir/environment/lib"
     ln -s /usr/bin/python3 "$dir/environment/bin/python3"
@@ -120,7 +121,7 @@ streaming_begin() {
 
 # ---- jobs ----------------------------------------------------------------------------------------------
 
-watch_outputs() { # they are there until their application ends
+watch_outputs() { # records the outputs repeatedly, because they exist only until their application ends
     while :; do
         outputs_apart
         sleep 0.2
@@ -132,42 +133,44 @@ core_jobs() {
     local report part
     watch_outputs
     streaming_files
-    need 'files of the other user are on HDFS' stage
+    need 'the files of the other user are written to HDFS' stage
     example teragen teragen -Dmapreduce.job.maps=4 40000 /tmp/generated
     aside teragen
     pi_begin pi 40 3
     aside pi
     succeeds teragen
-    # Maps that spill once leave data and index side by side; a merge of several spills places each anywhere.
+    # Maps that spill once leave data and index in one directory. A merge of several spills puts data and index into any
+    # directories.
     example terasort terasort -Dmapreduce.job.reduces=3 -Dmapreduce.task.io.sort.mb=1 /tmp/generated /tmp/sorted
     aside terasort
     succeeds pi
-    like 'the diagnostics have the right end' "$(counters pi)" '^Estimated value of Pi is 3\.'
+    like 'pi prints its result' "$(counters pi)" '^Estimated value of Pi is 3\.'
     streaming_begin
     aside streaming
     succeeds terasort
-    like 'no fetch of a map output has failed' "$(counters terasort)" 'Failed Shuffles=0'
+    like 'no fetch of a map output has failed in Terasort' "$(counters terasort)" 'Failed Shuffles=0'
     example teravalidate teravalidate /tmp/sorted /tmp/validated
     aside teravalidate
     succeeds streaming
     succeeds teravalidate
-    at_least 'some outputs had their index on another disk' "$(sort -u "$dir/apart" | grep -c "^attempt_$(job_id terasort)_m_")" 1
+    at_least 'some map outputs of Terasort had data and index on different disks' \
+        "$(sort -u "$dir/apart" | grep -c "^attempt_$(job_id terasort)_m_")" 1
     report=$(hdfs_cat /tmp/validated/part-r-00000)
-    like 'the rows are in order, and have a checksum' "$report" '^checksum'
-    is 'no other error is reported for the rows' "$(grep -vc '^checksum' <<<"$report")" 0
-    is 'the words to be kept are counted' \
+    like 'the validation of Terasort finds the rows in order, with a checksum' "$report" '^checksum'
+    is 'the validation of Terasort reports no error' "$(grep -vc '^checksum' <<<"$report")" 0
+    is 'streaming has counted the words' \
         "$(for part in 0 1; do hdfs_cat "$hdfs_home/out%20put/part-0000$part"; done | sort | tr '\t\n' '  ')" 'many 7000 of 7000 '
     is 'streaming ran in the queue whose name needs escaping' "$(queue_of streaming)" "$jobs_queue"
-    is 'streaming ran as its user' "$(run_as streaming)" "$other"
-    is 'terasort ran as its user' "$(run_as terasort)" "$job_user"
+    is 'streaming ran as the user who submitted it' "$(run_as streaming)" "$other"
+    is 'Terasort ran as the user who submitted it' "$(run_as terasort)" "$job_user"
 }
 
-# ---- afterwards ----------------------------------------------------------------------------------------
+# ---- after the jobs ------------------------------------------------------------------------------------
 
 nothing_left() { [ -z "$(find "$place"/node?/local -path '*appcache/*' -print -quit)" ]; }
 core_end() {
     local n
-    check 'no file of the jobs is left in the local directories' wait_until 30 nothing_left
+    check 'nmd removes the local files of the jobs' wait_until 30 nothing_left
     for n in 1 2; do
         use_node "$n"
         is "no heartbeat of node $n has failed" "$(status_of .upstream.failures)" 0

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs a container that prints the contents of resources, one after the other:
+# Runs a container that prints the contents of its resources in order:
 #
 #   fetched.py RM-PORT NODE-NAME NODE-PORT SCHEME HOST PATH...
 import os

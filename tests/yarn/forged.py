@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# A ResourceManager and an application's master that have the keys and no manners:
+# Acts as a ResourceManager and an application master that have valid keys and send invalid messages:
 #
 #   forged.py RM-PORT NODE-NAME NODE-PORT PROXY-PORT
 #
-# The node registers here. Then this tries everything that can be wrong in a token, a request or a connection.
+# The node registers with this program. Then the program tries all kinds of errors in tokens, requests and connections.
 import os
 import random
 import socket
@@ -23,11 +23,11 @@ chance = random.Random(1)
 INVALID, SASL = "SecretManager$InvalidToken", "SaslException"
 
 
-# ---- what is tried --------------------------------------------------------------------------------------------------
+# ---- tests ----------------------------------------------------------------------------------------------------------
 
 def try_tokens():
     good = container_token(2)
-    fact("a container whose tokens are good is started", start(good), "2; ")
+    fact("a container with valid tokens is started", start(good), "2; ")
     fact("the started container is reported", within(20, lambda: cluster.state(2) == "2 -1000"), True)
     fact("a container's token is accepted once", start(good), "; 2 YarnException")
     forged = container_token(3, key=b"mykey")
@@ -117,7 +117,7 @@ def try_keys():
     fact("after two new keys a token of the old key is accepted if its application has started a container",
          status(container(2), bearer=old), "2; 0")
     fact("after two new keys the later attempt's token is accepted too", status(container(2), bearer=later), "2; 0")
-    fact("after two new keys no other token of the old key is accepted", status(bearer=stranger), INVALID)
+    fact("after two new keys, a token of the old key of an application without containers is refused", status(bearer=stranger), INVALID)
     fact("after two new keys a token of another attempt is refused", status(bearer=nm_token(n=3, key=b"keyofnms", key_id=-9)), INVALID)
     tokens = [container_token(5), container_token(6)]
     cluster.container_key = (6, b"secondk2")
@@ -134,7 +134,7 @@ def try_orders():
     fact("the ResourceManager ends a container, and also names unknown ones",
          within(20, lambda: cluster.ends.get(5)) and cluster.ends[5], -106)
     cluster.orders.append(message(9, container(5)))
-    fact("another container ends by itself", start(container_token(9), what=context("exit 3")), "9; ")
+    fact("a container whose command exits is started", start(container_token(9), what=context("exit 3")), "9; ")
     fact("the end of the container is reported", within(20, lambda: cluster.ends.get(9)), True)
     fact("the exit code of the container is reported", cluster.ends.get(9), 3)
     fact("a second stop of an ended container changes nothing", stop(container(5)) in ("5; ", "; 5 YarnException"), True)
@@ -257,7 +257,7 @@ def try_contexts():
 
 
 def raw(data, source="127.0.0.3", finish=True):
-    """What a connection that says this is answered."""
+    """Returns the server's response on a connection that sends these bytes."""
     with node(source) as client:
         try:
             client.socket.sendall(data)
@@ -317,7 +317,7 @@ for attack in (try_tokens, try_bits, try_bearers, try_attempts, try_keys, try_or
                try_contexts, try_connections, try_responses, try_crowd):
     try:
         attack()
-    except Exception as error:  # a fact as well: the others are still to be found
+    except Exception as error:  # an exception is a failed test, and the other tests still run
         fact(f"{attack.__name__} runs to its end", repr(error), "")
 fact("the ResourceManager still gets the container's status", cluster.wait_beats() and cluster.state(2), "2 -1000")
 os._exit(0)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # much of it is for those who source it
 #
-# Library for suites that run real jobs: . "$(dirname "$0")/jobs.sh". It provides a stock ResourceManager and nodes of both kinds, Hadoop's
-# and nmd's, which have their own names. The suite has its own network and mount namespaces, because MapReduce listens on all addresses,
-# and every program must be able to look up the names.
+# Library for suites that run real jobs: . "$(dirname "$0")/jobs.sh". It provides a stock ResourceManager, nodes of Hadoop and
+# nodes of nmd. Each node has its own name. The suite has its own network and mount namespaces, because MapReduce listens on all
+# addresses, and because every program must be able to look up the names.
 #
 # The cluster is configured like real ones. A suite that needs another configuration passes it to jobs_configure:
 #   - HDFS is the default file system (jobs_fs=local before jobs_configure: none, the local one).
@@ -21,8 +21,8 @@
 . "$(dirname "${BASH_SOURCE[0]}")/../packing/lib.sh"
 # shellcheck source=tests/yarn/hdfs/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/hdfs/lib.sh"
-# More that the jobs of a suite need is in folders beside this file: set jobs_of=(FOLDER...) before sourcing it. All downloads are made
-# before the suite enters a network namespace without a way out.
+# Further software for the jobs of a suite is in folders beside this file: set jobs_of=(FOLDER...) before sourcing it. All
+# downloads happen before the suite enters a network namespace without external access.
 for job_kind in "${jobs_of[@]}"; do
     # shellcheck source=/dev/null
     . "$(dirname "${BASH_SOURCE[0]}")/$job_kind/lib.sh"
@@ -32,20 +32,21 @@ jobs_fetch() {
     stock_build "${NMD_TEST_HADOOP:-}" && hdfs_fetch "$NMD_TEST_BUILD/java/hdfs" || return
     for kind in "${jobs_of[@]}"; do "${kind}_fetch" || return; done
 }
-jobs_fetch >&2 || { not_ok 'all of Hadoop that the jobs need is available: see stderr'; done_testing; }
+jobs_fetch >&2 || { not_ok 'all parts of Hadoop for the jobs are available: see stderr'; done_testing; }
 own_network
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../integration/lib.sh"
-open_place # before all else, so that it is removed when nobody writes there any more
+open_place # called first, so that the place is removed when no process writes to it any more
 
 users=(alice "o.neil\$")
 job_user=alice
 java_home=$(dirname "$(dirname "$(readlink -f "$(command -v java)")")")
 export JAVA_HOME=$java_home
 small='-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto -XX:-UsePerfData -Djava.net.preferIPv4Stack=true'
-# Hadoop 3.3 does not support the strong encapsulation of newer Java, so its MapReduce master doesn't open packages itself.
+# Hadoop 3.3 does not support the strong encapsulation of newer Java versions: its MapReduce master does not open packages
+# itself.
 [[ ${NMD_TEST_HADOOP:-} != 3.3.* ]] || small+=' --add-opens=java.base/java.lang=ALL-UNNAMED'
-# Uses exec, so that $! is the command's pid if the function runs in the background.
+# Uses exec, so that $! is the command's PID if the function runs in the background.
 as_user() {
     exec setpriv --reuid "$job_user" --regid "$(id -g "$job_user")" --clear-groups env -C "$(home_of "$job_user")" HOME="$place" "$@"
 }
@@ -54,7 +55,7 @@ home_of() { if [ "$1" = alice ]; then echo "$place/work"; else echo "$place/home
 
 # ---- the cluster ----
 
-# Makes accounts that exist in the suite's mount namespace only.
+# Creates accounts that exist only in the suite's mount namespace.
 jobs_accounts() {
     local name id=64101 file
     for file in passwd group; do
@@ -69,7 +70,7 @@ jobs_accounts() {
         mount --bind "$place/$file" "/etc/$file" || return
     done
 }
-# Makes the files that the jobs' users read (libraries, configuration, names) and the directories that they write to.
+# Creates the files that the users of the jobs read (libraries, configuration, names) and the directories that they write to.
 jobs_place() {
     local jar name
     jobs_accounts || return
@@ -87,11 +88,11 @@ jobs_place() {
     printf '127.0.1.%d node%02d\n' 1 1 2 2 3 3 4 4 >>"$place/hosts"
     mount --bind "$place/hosts" /etc/hosts
 }
-# Mounts a small file system on the directory. It is unmounted before the place is removed.
+# Mounts a small file system on the directory. It is unmounted before the suite's place is removed.
 small_file_system() { # DIRECTORY MIB
     mkdir -p "$1" && { mountpoint -q "$1" || mount -t tmpfs -o "size=$2m,mode=755" nmd-test "$1"; }
 }
-unmount_all() { # DIRECTORY: what is mounted below it
+unmount_all() { # DIRECTORY: unmounts all file systems below the directory
     awk -v below="$1/" 'index($5, below) == 1 { print $5 }' /proc/self/mountinfo | sort -r |
         while read -r mounted; do umount -l "$mounted"; done
 }
@@ -103,7 +104,7 @@ node_disks() { # N
     for disk in "${disks[@]}"; do small_file_system "$own/local/$disk" "$disk_mib" || return; done
     for disk in "${log_disks[@]}"; do small_file_system "$own/logs/$disk" "$log_disk_mib" || return; done
 }
-listed() { local IFS=,; echo "${*/#/$prefix}"; } # WORD...: with $prefix before each
+listed() { local IFS=,; echo "${*/#/$prefix}"; } # WORD...: prints the words with $prefix before each
 local_dirs_of() { local prefix=$place/node$1/local/; listed "${disks[@]}"; } # N
 log_dirs_of() { local prefix=$place/node$1/logs/; listed "${log_disks[@]}"; } # N
 # Prints the file that matches the pattern. The file may appear shortly after its container is reported as running.
@@ -124,7 +125,8 @@ logs_of() { # N APPLICATION-ID [CONTAINER-ID]
 }
 
 jobs_fs=hdfs
-# The queue beside the default one. Its share is small, but it may have all of the cluster, as its user may have all of the queue.
+# The queue beside the default one. Its share is small, but the queue may use all of the cluster, and one user may use all of
+# the queue.
 jobs_queue="größe-\"100%25\"'&+b"
 jobs_queue_xml=${jobs_queue//&/&amp;}
 default_executor=org.apache.hadoop.yarn.server.nodemanager.DefaultContainerExecutor
@@ -134,7 +136,7 @@ container_executor=(yarn.nodemanager.container-executor.class=org.apache.hadoop.
     "$lce.resources-handler.class=org.apache.hadoop.yarn.server.nodemanager.util.CgroupsLCEResourcesHandler"
     "$lce.cgroups.hierarchy=/hadoop-yarn" "$lce.cgroups.mount=false" "$lce.cgroups.strict-resource-usage=false")
 # Writes the files of the cluster that all nodes use. The names of the nodes are not in a domain, so Hadoop must use addresses.
-jobs_configure() { # NAME=VALUE...: of yarn-site.xml or capacity-scheduler.xml
+jobs_configure() { # NAME=VALUE...: properties for yarn-site.xml or capacity-scheduler.xml
     local fs=file:/// staging=$place/staging
     jobs_place || return
     if [ "$jobs_fs" = hdfs ]; then
@@ -196,8 +198,8 @@ node_files() { # N PORT NAME=VALUE...
     echo '</configuration>' >>"$own/conf/yarn-site.xml"
     chmod -R a+rX "$own/conf"
 }
-pausing=yarn.nodemanager.opportunistic-containers-use-pause-for-preemption # a Java node can't; false by default
-node_mb=2304 # a master and seven tasks fit
+pausing=yarn.nodemanager.opportunistic-containers-use-pause-for-preemption # a Java NodeManager can't pause; false by default
+node_mb=2304 # one application master and seven tasks fit
 
 # Starts Hadoop's own NodeManager as the jobs' user, because its containers run as the same user.
 java_nodes=()
@@ -214,7 +216,8 @@ java_node_start() { # N [NAME=VALUE...]
         org.apache.hadoop.yarn.server.nodemanager.NodeManager </dev/null >>"$dir/java$n.log" 2>&1 &
     java_nodes[n]=$!
 }
-# Kills the NodeManager after it has unregistered. Otherwise it would wait ten seconds for the removal of logs, which is due in hours.
+# Kills the NodeManager after it has unregistered. Otherwise it would wait ten seconds for the removal of logs, which is only
+# due in hours.
 java_node_stop() { # N
     kill -TERM "${java_nodes[$1]}"
     wait_until 20 node_is "$1" SHUTDOWN
@@ -248,11 +251,11 @@ nmd_node_stop() { # N
 }
 nmd_nodes_stop() { local n; for n in "${!nmd_nodes[@]}"; do nmd_node_stop "$n"; done; }
 at_exit nmd_nodes_stop
-use_node() { NMD_SOCKET=$dir/nmd$1/nmd.sock; } # N: nmctl talks to it
+use_node() { NMD_SOCKET=$dir/nmd$1/nmd.sock; } # N: makes nmctl use the socket of node N
 
 # ---- jobs ----
 
-# A job's output is in $dir/NAME.log. The job starts in a directory of its user, where pi creates its input.
+# A job's output is in $dir/NAME.log. The job starts in a directory of its user. pi creates its input there.
 job_pid=''
 at_exit 'end_process "$job_pid"'
 job_begin() { # NAME CLASS ARG...
@@ -262,24 +265,24 @@ job_begin() { # NAME CLASS ARG...
         -cp "$conf:${job_libs:-$place/lib}/*" "$@" </dev/null >"$dir/$name.log" 2>&1 &
     job_pid=$!
 }
-job_ends() { # its status
+job_ends() { # waits for the end of the job, and returns its exit status
     local status=0
     wait "$job_pid" || status=$?
     job_pid=''
     return "$status"
 }
-pi_begin() { # NAME PERCENT MAPS [SAMPLES]: so many percent of the maps are opportunistic
+pi_begin() { # NAME PERCENT MAPS [SAMPLES]: runs pi with so many percent of its maps as opportunistic
     job_begin "$1" org.apache.hadoop.examples.ExampleDriver pi \
         "-Dmapreduce.job.num-opportunistic-maps-percent=$2" "$3" "${4:-100}"
 }
 pi() { pi_begin "$@" && job_ends; }
-# Prints the counters of a job that don't depend on the nodes and on the speed.
+# Prints the counters of a job that depend neither on the nodes nor on the speed.
 counters() { # NAME
     sed -nE 's/^\s*((Launched|Failed|Killed) (map|reduce) tasks|(Map|Reduce) (input|output) records|Reduce input groups|Shuffled Maps ?|Failed Shuffles|Merged Map outputs|Spilled Records|Bytes Read|Bytes Written)=([0-9]+)$/\1=\6/p' "$dir/$1.log"
     grep -o '^Estimated value of Pi is .*' "$dir/$1.log"
 }
 job_id() { sed -nE 's/.*Running job: job_([0-9_]+).*/\1/p' "$dir/$1.log"; } # NAME: without its kind
-job_trouble() { # NAME: what it and its masters said last
+job_trouble() { # NAME: prints the last output of the job and its application masters
     local said
     diag "the end of the job's log:" "$(tail -n 25 "$dir/$1.log")"
     [ -n "$(job_id "$1")" ] || return 0
@@ -288,12 +291,12 @@ job_trouble() { # NAME: what it and its masters said last
     done
 }
 
-# ---- the distributed shell ----
+# ---- Hadoop's distributed shell ----
 
 declare -A shells=()
 shells_end() { local name; for name in "${!shells[@]}"; do end_process "${shells[$name]}"; done; }
 at_exit shells_end
-# The shell's files are in its user's home, which Java takes from the file of accounts.
+# The shell's files are in its user's home. Java gets the path of the home from the passwd file.
 master_mb=256 # of shell_begin's applications
 shell_begin() { # NAME OPTION...
     local name=$1
@@ -304,7 +307,7 @@ shell_begin() { # NAME OPTION...
     shells[$name]=$job_pid
     job_pid=''
 }
-shell_ends() { # NAME: its status
+shell_ends() { # NAME: waits for the end of the shell, and returns its exit status
     local status=0
     wait "${shells[$1]}" || status=$?
     unset "shells[$1]"
@@ -317,11 +320,11 @@ ends_well() { # NAME
 }
 trouble() { # NAME
     job_trouble "$1"
-    diag "its master's:" "$(find "$own"/logs/*/"$(app_of "$1")" -name AppMaster.stderr -exec tail -n 30 {} +)"
+    diag "the application master's log:" "$(find "$own"/logs/*/"$(app_of "$1")" -name AppMaster.stderr -exec tail -n 30 {} +)"
 }
 app_of() { sed -nE 's/.*Submitted application (application_[0-9_]+).*/\1/p' "$dir/$1.log" | head -n 1; } # NAME
 app_says() { rm_get "apps/$(app_of "$1")" | jq -r ".app | $2"; } # NAME JQ-EXPRESSION
-# Prints the ids of an application's containers without its master, or the ids that match the condition.
+# Prints the ids of an application's containers without its master. With a condition, prints only the ids that match it.
 ids_of() { nmctl list --all --json | jq -r --arg app "$(app_of "$1")" \
     '[.[] | select(.app == $app and '"${2:-.name != \"master\"}"') | .id] | sort | .[]'; } # NAME [JQ-CONDITION]
 masters_of() { ids_of "$1" '.name == "master"'; }

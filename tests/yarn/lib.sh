@@ -2,9 +2,9 @@
 # shellcheck shell=bash disable=SC2034 # much of it is for those who source it
 #
 # Library for the suites of this folder that have an nmd: . "$(dirname "$0")/lib.sh". The ResourceManager comes from
-# tests/packing/lib.sh. nmd comes from tests/integration/lib.sh, with figures of a node that nothing else uses. The cluster is simpler
-# than the one of jobs.sh, on which real jobs run: it has one node, the local file system, no ACLs, and the local and log directories
-# that a suite names. The head of each suite says which parts of a real cluster it does without.
+# tests/packing/lib.sh. nmd comes from tests/integration/lib.sh, with artificial figures of the node. The cluster is simpler
+# than the one of jobs.sh, on which real jobs run: it has one node, the local file system, no ACLs, and the local and log
+# directories that a suite names. The head of each suite says which parts of a real cluster the suite omits.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../packing/lib.sh"
 # shellcheck source=tests/integration/lib.sh
@@ -17,7 +17,7 @@ node_site=(yarn.nodemanager.hostname=node07 "yarn.nodemanager.address=\${yarn.no
     yarn.nodemanager.opportunistic-containers-use-pause-for-preemption=true
     yarn.resourcemanager.connect.retry-interval.ms=200)
 
-# Sets node_dirs to the properties for three local directories and two log directories. To be called after open_place.
+# Sets node_dirs to the properties for three local directories and two log directories. Must be called after open_place.
 node_dirs_in_place() {
     node_dirs=("yarn.nodemanager.local-dirs=$place/local1,$place/local2,$place/local3"
         "yarn.nodemanager.log-dirs=$place/logs1,$place/logs2")

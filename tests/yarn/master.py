@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# A ResourceManager with the keys, and an application master with its tokens, for programs of this folder that start containers
-# without Hadoop. The programs' first arguments are RM-PORT NODE-NAME NODE-PORT. They print a line for each fact: its name, the
-# result and the expected result, separated by tabs.
+# A ResourceManager with its keys, and an application master with its tokens, for programs of this folder that start containers
+# without Hadoop. The first arguments of these programs are RM-PORT NODE-NAME NODE-PORT. The programs print a line for each
+# test: its name, the result and the expected result, separated by tabs.
 import hashlib
 import hmac
 import socketserver
@@ -40,9 +40,9 @@ class Cluster:
     def __init__(self):
         self.rm = CLUSTER
         self.container_key, self.nm_key = (5, b"keyofcon"), (-9, b"keyofnms")
-        self.orders = []  # for the next answers, each sent once
+        self.orders = []  # for the next responses; each order is sent once
         self.resync = False
-        self.slow = False  # registrations are answered late
+        self.slow = False  # True: responses to registrations are delayed
         self.heartbeats = self.registrations = 0
         self.statuses, self.known, self.ends, self.said = {}, {}, {}, {}
 
@@ -86,7 +86,7 @@ class Tracker(socketserver.BaseRequestHandler):
             while True:
                 data = read_packet(self.request)
                 header, at = delimited(data, 0)
-                if fields(header)[3] & 1:  # negative call ids: the context, or a ping
+                if fields(header)[3] & 1:  # negative call ids are the connection context or a ping
                     continue
                 what, at = delimited(data, at)
                 request, at = delimited(data, at)
@@ -152,14 +152,14 @@ def start_request(*tokens, what=None):
     return b"".join(message(1, message(1, context() if what is None else what) + message(2, t)) for t in tokens)
 
 
-# ---- the application's master ---------------------------------------------------------------------------------------
+# ---- the application master -----------------------------------------------------------------------------------------
 
 def node(source="127.0.0.2"):
     return Client(("127.0.0.1", node_port), PROTOCOL, source)
 
 
 def ask(method, body, bearer=None, **what):
-    """Returns the answer, or the class of the exception, or "closed"."""
+    """Returns the response, or the class of the exception, or "closed"."""
     try:
         with node() as client:
             return client.enter(*(bearer or nm_token())).call(method, body, **what)
@@ -170,7 +170,7 @@ def ask(method, body, bearer=None, **what):
 
 
 def outcome(answer, done, refused):
-    """Returns "2 3; 4 YarnException": the containers that succeeded; the others, each with the class of its exception."""
+    """Returns "2 3; 4 YarnException": first the containers that succeeded, then the others with the class of their exception."""
     if isinstance(answer, str):
         return answer
     yes = [str(container_number(c)) for c in every(answer, done)]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the ResourceManager's page of nodes (/cluster/nodes, on stdin) shows of a node: its opportunistic containers that run,
-their memory in GB and their vcores, and how many are queued: "0 0 0 12". For 51-nodes.
+"""Prints what the ResourceManager's page of nodes (/cluster/nodes, on stdin) shows about a node: the number of running
+opportunistic containers, their memory in GB, their vcores, and the number of queued containers, as "0 0 0 12". For 51-nodes.
 
     nodes-page.py N
 """
@@ -12,7 +12,7 @@ import sys
 COLUMNS = ["Running Containers (O)", "Mem Used (O)", "VCores Used (O)", "Queued Containers"]
 
 page = sys.stdin.read()
-# The page's table is filled by a script, from rows of HTML fragments.
+# A script fills the page's table from rows of HTML fragments.
 rows = json.loads(re.search(r"var nodeTableData=(\[.*?\])\s*</script>", page, re.S).group(1))
 heads = [html.unescape(re.sub("<[^>]*>", " ", head)).strip()
          for head in re.findall(r"<th[^>]*>(.*?)</th>", page[page.index('id="nodes"'):], re.S)]

@@ -1,18 +1,18 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# What the tokens are worth that application masters have by way of nmd's proxy, and those that it has itself:
+# Tests the tokens that application masters get from nmd's proxy, and the tokens that the proxy has itself:
 #
 #   proxy-tokens.py keys STATE-DIRECTORY      the number of the key with which the proxy signs now
-#   proxy-tokens.py bearer KEPT               the number of the ResourceManager's key, of the token kept for a master
+#   proxy-tokens.py bearer KEPT               the number of the ResourceManager's key, of the stored token of a master
 #   proxy-tokens.py forged PROXY RM TOKENS KEPT
-#   proxy-tokens.py stale PROXY TOKENS        of a master that has come with a newer one since
-#   proxy-tokens.py gone PROXY TOKENS NEXT    a master whose attempt is over as soon as there is a file NEXT
-#   proxy-tokens.py watch PORT FILE           what the proxy on that port says, to FILE, until it is ended
-#   proxy-tokens.py told FILE KEPT            which tokens were in that
+#   proxy-tokens.py stale PROXY TOKENS        of of a master that has used a newer token since
+#   proxy-tokens.py gone PROXY TOKENS NEXT    of a master whose attempt is over when the file NEXT exists
+#   proxy-tokens.py watch PORT FILE           write what the proxy on that port sends to FILE, until killed
+#   proxy-tokens.py told FILE KEPT            which tokens FILE has
 #
-# PROXY and RM are HOST:PORT, TOKENS is a master's file of credentials, KEPT what nmd keeps of it (proxy-store.proto). Those of tokens
-# print a line for each fact: its name, what came and what should have, with tabs between them.
+# PROXY and RM are HOST:PORT, TOKENS is a master's file of credentials, and KEPT nmd's stored data about the master (proxy-store.proto).
+# The commands forged, stale and gone print a line for each test: its name, the result and the expected result, with tabs between them.
 import hashlib
 import hmac
 import os
@@ -25,7 +25,7 @@ from wire import Client, Refused, every, fields, message, number, signed
 
 PROTOCOL = "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
 INVALID, SASL = "SecretManager$InvalidToken", "SaslException"
-LET_IN = "RpcNoSuchMethodException"  # what is said of a call that there isn't: whoever hears it is let in
+LET_IN = "RpcNoSuchMethodException"  # the error for an unknown call; a client that gets it has been authenticated
 chance = random.Random(1)
 
 
@@ -41,7 +41,7 @@ def content(path):
 # ---- tokens: pairs of identifier and password ------------------------------------------------------------------------
 
 def vint(data, at):
-    """As Hadoop's Writables have it; lengths aren't negative."""
+    """Reads a number in the format of Hadoop's Writables. Lengths are never negative."""
     first = data[at] - 256 if data[at] > 127 else data[at]
     if first >= -112:
         return first, at + 1
@@ -55,9 +55,9 @@ def chunk(data, at):
 
 
 def of_credentials(path):
-    """The one of a file of credentials with which its owner goes to the ResourceManager."""
+    """Returns the token for the ResourceManager from a credentials file."""
     data = content(path)
-    count, at = vint(data, 5)  # behind "HDTS" and the version
+    count, at = vint(data, 5)  # starts after "HDTS" and the version
     for _ in range(count):
         _, at = chunk(data, at)
         identifier, at = chunk(data, at)
@@ -87,7 +87,7 @@ def signing_key(state):
     return signed(fields(keys[2] if 2 in keys else keys[1])[1])
 
 
-# ---- who is let in -----------------------------------------------------------------------------------------------------
+# ---- accepted and refused tokens ---------------------------------------------------------------------------------------
 
 def address(text):
     host, port = text.rsplit(":", 1)
@@ -163,7 +163,7 @@ def gone(proxy, tokens, following):
         fact("a request on an open connection is refused after the attempt has ended", allocate(client), INVALID)
 
 
-# ---- what goes over the wire, which nobody has enciphered --------------------------------------------------------------
+# ---- data on the wire, which are not encrypted -------------------------------------------------------------------------
 
 def watch(port, path):
     internet = 0x0800

@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# One user's resources come from a server that sends almost nothing, its removals have many files, and it stops its own workers.
-# Meanwhile another user's containers must start as fast as without that, and nmd must end the stopped workers:
+# The resources of one user come from a server that sends almost no data. Removals of this user have many files, and the user
+# stops his workers with SIGSTOP. Meanwhile another user's containers must start as fast as without this, and nmd must end the
+# stopped workers:
 #
 #   slow-user.py RM-PORT NODE-NAME NODE-PORT NMD-PID PLACE LOCAL-DIR TIMEOUT
 #
-# PLACE is a directory in which both users may make files; TIMEOUT is nmd.yarn.localizer-timeout-ms in seconds.
+# PLACE is a directory in which both users may create files. TIMEOUT is nmd.yarn.localizer-timeout-ms in seconds.
 import http.server
 import os
 import pwd
@@ -20,19 +21,20 @@ from master import (CLUSTER, begin, cluster, container, container_token, context
 from wire import message, number
 
 nmd, place, local, timeout = int(sys.argv[4]), sys.argv[5], sys.argv[6], int(sys.argv[7])
-SLOW, OTHER = "games", "mail"  # accounts of every Debian; PUBLIC resources are fetched by another one
+SLOW, OTHER = "games", "mail"  # accounts that every Debian has; another account fetches PUBLIC resources
 PUBLIC, PRIVATE = 1, 2
 STARTS = 5
-# Twice a very short time may be less than one scheduling delay on a busy host. So the median may always be so many seconds more
-# than alone, and the longest have so many: a container that had to wait for a slot would need the timeout at least.
+# On a busy host, twice a very short time may be less than one scheduling delay. So the median may always be this many seconds
+# longer than without the other user, and the maximum has this limit too. A container that had to wait for a slot would need at
+# least the timeout.
 MORE, FLOOR = 0.5, 2.0
 FILES, DIRS = 400, 40
 
 
-# ---- what is asked for ----------------------------------------------------------------------------------------------
+# ---- requested resources --------------------------------------------------------------------------------------------
 
 class Drops(http.server.BaseHTTPRequestHandler):
-    """A byte every two seconds."""
+    """Sends a byte every two seconds."""
 
     def do_GET(self):
         self.send_response(200)
@@ -64,7 +66,7 @@ def drops(name, visibility):
 
 
 def small_file(name):
-    """Makes a file of 1 KB that hasn't been requested before."""
+    """Creates a file of 1 KB that has not been requested before."""
     path = f"{place}/{name}"
     with open(path, "wb") as f:
         f.write(bytes(1024))
@@ -116,7 +118,7 @@ def workers(*users):
 
 
 def stop_as(user, pids):
-    """Sends SIGSTOP to the processes as that user. Returns 0 if that was permitted."""
+    """Sends SIGSTOP to the processes as that user. Returns 0 if this was permitted."""
     child = os.fork()
     if child == 0:
         os.setuid(pwd.getpwnam(user).pw_uid)
@@ -126,7 +128,7 @@ def stop_as(user, pids):
     return os.waitpid(child, 0)[1]
 
 
-# ---- what is tried --------------------------------------------------------------------------------------------------
+# ---- tests ----------------------------------------------------------------------------------------------------------
 
 def hoard(n):
     """Runs a container that leaves many files."""

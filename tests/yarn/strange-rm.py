@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# What stands in a ResourceManager's place and isn't one, or is one gone mad:
+# Acts as a server that is not a ResourceManager, or as a faulty ResourceManager:
 #
 #   strange-rm.py PORT MANNER SEED
 #
-# silent, closes, noise, huge, truncated: as one is that never was a ResourceManager. wrong-number, resync, nonsense,
-# shutdown: it understands, and answers what it shouldn't. mutated: answers with bytes changed at random. Prints a line
-# for each connection, and runs until it is ended.
+# silent, closes, noise, huge, truncated: the server does not know the protocol. wrong-number, resync, nonsense, shutdown: the
+# server understands the protocol, and sends wrong responses. mutated: bytes of the responses are changed at random. Prints a
+# line for each connection, and runs until it is ended.
 import random
 import socket
 import socketserver
@@ -38,7 +38,7 @@ def beaten(response_id):
 
 
 def answer(header, method, request):
-    call_id = fields(header)[3] >> 1  # zigzag, and never negative
+    call_id = fields(header)[3] >> 1  # zigzag encoding; never negative
     client_id = fields(header)[4]
     if method == b"nodeHeartbeat":
         body = beaten(fields(fields(request)[1]).get(2, 0))
@@ -59,7 +59,7 @@ class Connection(socketserver.BaseRequestHandler):
         while True:
             packet = read_packet(self.request)
             header, at = delimited(packet, 0)
-            if fields(header)[3] & 1:  # negative: the context, or a ping
+            if fields(header)[3] & 1:  # negative call ids are the connection context or a ping
                 continue
             what, at = delimited(packet, at)
             request, at = delimited(packet, at)

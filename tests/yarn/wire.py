@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Hadoop's RPC and protobuf by hand, byte by byte, for those of this folder who say what no client or server of Hadoop's
-# would.
+# Writes Hadoop's RPC and protobuf byte by byte, for programs of this folder that send messages that no client or server of
+# Hadoop sends.
 import base64
 import hashlib
 import socket
@@ -38,7 +38,7 @@ def read_varint(data, at):
 
 
 def walk(data):
-    """The fields of a message, one level deep, as pairs."""
+    """Returns the fields of a message as pairs, without nested messages."""
     at = 0
     while at < len(data):
         key, at = read_varint(data, at)
@@ -56,7 +56,7 @@ def walk(data):
 
 
 def fields(data):
-    """Those that come once; of others the last."""
+    """Returns each field with one value. Of repeated fields, returns the last value."""
     return dict(walk(data))
 
 
@@ -93,13 +93,13 @@ def packet(*messages):
 
 
 def answered(header, body):
-    """What a server says to the call with this header."""
-    call_id = fields(header)[3] >> 1  # zigzag, and never negative
+    """Returns the server's response to the call with this header."""
+    call_id = fields(header)[3] >> 1  # zigzag encoding; never negative
     head = number(1, call_id) + number(2, 0) + number(3, 9) + message(7, fields(header)[4])
     return packet(head, body)
 
 
-# ---- a client that bears a token ------------------------------------------------------------------------------------
+# ---- a client with a token ------------------------------------------------------------------------------------------
 
 class Refused(Exception):
     pass
@@ -110,7 +110,7 @@ def short(name):
 
 
 class Client:
-    """A connection to a server, from an address of its own: strangers are counted by theirs."""
+    """A connection to a server, from a separate local address, because nmd counts unknown clients by their address."""
 
     def __init__(self, address, protocol, source="127.0.0.2"):
         self.socket = socket.create_connection(address, 20, (source, 0))
@@ -161,7 +161,7 @@ class Client:
 
 
 def respond(port, token):
-    """What the server on that port says to a response that is this, of somebody who has no token."""
+    """Returns the server's reply to this SASL response of a client without a token."""
     with Client(("127.0.0.1", port), "", "127.0.0.3") as client:
         try:
             client.socket.sendall(b"hrpc\x09\x00\xdf")

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # what stands in its sourcer and is for it
 #
-# A stock HDFS on loopback: two name nodes, nn1 and nn2, of the name service "cluster1", and a data node. For suites that
-# have sourced tests/packing/lib.sh. Everything ends with the suite.
+# A stock HDFS on loopback: two name nodes, nn1 and nn2, of the name service "cluster1", and a data node. For suites that have
+# sourced tests/packing/lib.sh. All servers end with the suite.
 
 hdfs_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 nn1_pid='' nn2_pid='' dn_pid='' nn1_web='' nn2_web='' nn2_tls=''
 at_exit 'end_process "$nn1_pid"; end_process "$nn2_pid"; end_process "$dn_pid"'
 
-# If the class path is not known yet, Maven fetches its files.
+# If the class path is not known yet, Maven downloads its files.
 hdfs_fetch() { # DIR
     mkdir -p "$1"
     (
@@ -19,7 +19,7 @@ hdfs_fetch() { # DIR
 }
 hdfs_find() { hdfs_fetch "$1" && hdfs_classpath=$conf:$(cat "$1/classpath"); } # DIR
 
-# Creates the web pages that the servers need, and that the jar does not have.
+# Creates the web pages that the servers need. The jar does not have these pages.
 hdfs_pages() {
     local page
     mkdir -p "$conf/webapps/static"
@@ -86,7 +86,7 @@ hdfs_format_one() {
             return 1
         }
         cp -r "$dir/nn" "$image.$$" || return
-        mv -T "$image.$$" "$image" 2>/dev/null || rm -rf "$image.$$" # another suite was quicker
+        mv -T "$image.$$" "$image" 2>/dev/null || rm -rf "$image.$$" # another suite has made the image in the meantime
     else
         cp -r "$image" "$dir/nn"
     fi
@@ -104,7 +104,7 @@ hdfs_start_one() { # core-site.xml names hdfs_fs
 # A server in the background must be started by exec. Otherwise $! would be the shell that waits for it.
 hdfs_java() { java "${java_options[@]}" -cp "$hdfs_classpath" "$@"; } # CLASS ARG...
 hdfs_server() { exec java "${java_options[@]}" -cp "$hdfs_classpath" "org.apache.hadoop.hdfs.server.$1" "${@:2}" </dev/null; }
-name_node() { # NAME ARG...: for a subshell
+name_node() { # NAME ARG...: must be called in a subshell
     hdfs_server namenode.NameNode "-Ddfs.ha.namenode.id=$1" "-Ddfs.namenode.name.dir=file://$dir/$1" "${@:2}" \
         >>"$dir/$1.log" 2>&1
 }

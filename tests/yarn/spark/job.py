@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# A job for PySpark: job.py INPUT OUTPUT [elastic]. It counts words in two ways, one of them with a join, so that the data is
-# shuffled twice, and writes the result. With "elastic" it waits until all executors have been given back, and computes
-# once more, which takes new ones.
+# A job for PySpark: job.py INPUT OUTPUT [elastic]. It counts words in two ways, one of them with a join, so that the data are
+# shuffled twice, and writes the result. With "elastic" it waits until Spark has released all executors, and computes again with
+# new executors.
 import sys
 import time
 from operator import add
@@ -16,7 +16,7 @@ context = spark.sparkContext
 
 
 def executors():
-    """Returns the number of executors; Spark's list has the driver, too."""
+    """Returns the number of executors. Spark's list also has the driver."""
     return context._jsc.sc().getExecutorMemoryStatus().size() - 1
 
 
@@ -24,7 +24,7 @@ def wait_for(what, condition, seconds=90):
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
-            sys.exit(f"after {seconds} s still not: {what}; executors: {executors()}")
+            sys.exit(f"not reached after {seconds} s: {what}; executors: {executors()}")
         time.sleep(0.1)
 
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # what stands in its sourcer and is for it
 #
-# PySpark from PyPI, for suites that source core.sh with spark in jobs_of: in client mode, in cluster mode, and with dynamic allocation.
-# This gives executors back and requests new ones by tracking shuffles, because the nodes don't have Spark's shuffle service.
+# PySpark from PyPI, for suites that source core.sh with spark in jobs_of: in client mode, in cluster mode, and with dynamic
+# allocation. Dynamic allocation releases executors and requests new ones by tracking shuffles, because the nodes don't have
+# Spark's shuffle service.
 
-# The jobs' users may be unable to read the directory that PySpark is installed in.
+# The users of the jobs may be unable to read the directory in which PySpark is installed.
 spark_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 spark_installed=$NMD_TEST_BUILD/java/pyspark
 spark_fetch() {
@@ -19,7 +20,7 @@ spark_place() {
     found=$(echo "$spark_installed"/lib/python3.*/site-packages/pyspark)
     mount --bind "$found" "$place/spark" && install -m 755 "$spark_here/job.py" "$place/spark-job.py"
 }
-# Submits a job with an environment of its own, which tells spark-submit the paths of everything.
+# Submits a job with its own environment, from which spark-submit gets all paths.
 spark_begin() { # NAME OPTION... -- ARG-OF-THE-JOB...
     local name=$1 options=()
     shift
@@ -48,9 +49,9 @@ list_of() { # NAME
         nmctl list --all --json
     done | jq -s --arg app "$id" 'add | map(select(.app == $app))'
 }
-# Prints them one per line: id, name, state, exit code.
+# Prints one container per line: id, name, state, exit code.
 containers_of() { list_of "$1" | jq -r '.[] | "\(.id) \(.name) \(.state) \(.exit_code)"'; } # NAME
-# Prints how many of a list of containers are executors that began after another had ended.
+# Prints how many containers of a list are executors that started after another one had ended.
 count_later() {
     jq 'map(select(.name != "master")) | (map(.finished_usec // empty) | min) as $first
         | map(select($first and .started_usec and .started_usec > $first)) | length'
@@ -58,14 +59,14 @@ count_later() {
 ended_well() { # NAME WANTED
     local status=0
     wait "${begun[$1]}" || status=$?
-    is "$1: it succeeds" "$status" 0 || diag "its last words:" "$(tail -n 25 "$dir/$1.log")" "$(containers_of "$1")"
-    is "$1: each word is counted" "$(said "$1")" "$2"
+    is "$1: the job succeeds" "$status" 0 || diag "the end of its log:" "$(tail -n 25 "$dir/$1.log")" "$(containers_of "$1")"
+    is "$1: the job counts each word" "$(said "$1")" "$2"
 }
 
 spark_jobs() {
     local wanted name
     seq 1 2000 | sed 's/.*/word & of many/' >"$dir/spark-words"
-    need 'the input of Spark is on HDFS' hdfs_put "$dir/spark-words" /tmp/words
+    need 'the input of Spark is written to HDFS' hdfs_put "$dir/spark-words" /tmp/words
 
     wanted='many 2000 2000 4
 of 2000 2000 2
@@ -81,8 +82,8 @@ words 2003'
         spark.dynamicAllocation.minExecutors=0 spark.dynamicAllocation.maxExecutors=3 -- elastic
     ended_well dynamic "$wanted
 the same again True"
-    at_least 'dynamic: executors were given back, and new ones taken after that' "$(list_of dynamic | count_later)" 1
+    at_least 'dynamic: Spark releases executors and starts new ones later' "$(list_of dynamic | count_later)" 1
     for name in client cluster dynamic; do
-        is "$name: none of its containers failed" "$(containers_of "$name" | grep -Ev ' COMPLETED (0|-105|-106|-107|143|137)$')" ''
+        is "$name: no container of the job failed" "$(containers_of "$name" | grep -Ev ' COMPLETED (0|-105|-106|-107|143|137)$')" ''
     done
 }

@@ -6,7 +6,7 @@
 tez_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 tez_classpath=$NMD_TEST_BUILD/java/tez/classpath
-# Downloads Tez with Maven, unless its class path is known already.
+# Downloads Tez with Maven, unless its class path is already known.
 tez_fetch() {
     mkdir -p "${tez_classpath%/*}"
     (
@@ -15,7 +15,7 @@ tez_fetch() {
             mvn -q -B -f "$tez_here/pom.xml" package "-DbuildDirectory=${tez_classpath%/*}" </dev/null
     ) 9>"${tez_classpath%/*}/lock"
 }
-# Copies the jars to where the jobs' user can read them.
+# Copies the jars to a directory that the users of the jobs can read.
 tez_place() {
     local jar
     local -a jars
@@ -29,7 +29,7 @@ tez_place() {
 
 # Configures Tez to fetch outputs from nm-shuffle instead of reading local disks, and to spill in tasks.
 tez_configure() {
-    local opens=--add-opens=java.base/java.lang=ALL-UNNAMED # for the Guice of its web service
+    local opens=--add-opens=java.base/java.lang=ALL-UNNAMED # the Guice version of its web service needs this
     local staging_uri=/tmp/tez-staging
     write_conf "$conf/tez-site.xml" tez.ignore.lib.uris=true "tez.cluster.additional.classpath.prefix=$conf:$place/tez/*" \
         "tez.staging-dir=$staging_uri" tez.am.resource.memory.mb=384 tez.task.resource.memory.mb=256 \
@@ -39,8 +39,8 @@ tez_configure() {
     chmod a+r "$conf/tez-site.xml"
 }
 
-# OrderedWordCount, unmodified: its tasks spill, their outputs have data and index in different local directories, and are
-# fetched from nm-shuffle.
+# Runs OrderedWordCount unmodified. Its tasks spill, their outputs have data and index in different local directories, and
+# nm-shuffle serves the outputs.
 
 tez_counter() { sed -nE "s/.*[[:space:]]$1=([0-9]+).*/\1/p" "$dir/tez.log" | tail -n 1; } # NAME
 counted() { tr -s ' ' '\n' | sort | uniq -c | awk '{ print $2 "\t" $1 }' | sort; }
@@ -56,10 +56,11 @@ tez_job() {
     while kill -0 "$job_pid" 2>/dev/null; do outputs_apart; sleep 0.2; done >"$dir/apart"
     job_ends
     is 'Tez: the job succeeds' "$?" 0 || job_trouble tez
-    is 'Tez: it counts the words' "$(cat "$place"/work/counted/part-* | sort | md5sum)" "$(cat "$place"/work/text/* | counted | md5sum)"
-    check 'Tez: and puts them into order' sort -s -n -c -k 2,2 "$place"/work/counted/part-*
-    at_least 'Tez: the outputs came over the network' "$(tez_counter SHUFFLE_BYTES)" 100000
-    is 'Tez: and none of them from the disk' "$(tez_counter SHUFFLE_BYTES_DISK_DIRECT)" 0
-    is 'Tez: no fetch failed' "$(tez_counter NUM_FAILED_SHUFFLE_INPUTS)" 0
-    at_least 'Tez: some outputs had their index on another disk' "$(sort -u "$dir/apart" | wc -l)" 1
+    is 'Tez: the job counts the words' \
+        "$(cat "$place"/work/counted/part-* | sort | md5sum)" "$(cat "$place"/work/text/* | counted | md5sum)"
+    check 'Tez: the result is sorted' sort -s -n -c -k 2,2 "$place"/work/counted/part-*
+    at_least 'Tez: outputs are fetched over the network' "$(tez_counter SHUFFLE_BYTES)" 100000
+    is 'Tez: no output is read from the local disk' "$(tez_counter SHUFFLE_BYTES_DISK_DIRECT)" 0
+    is 'Tez: no fetch has failed' "$(tez_counter NUM_FAILED_SHUFFLE_INPUTS)" 0
+    at_least 'Tez: some outputs had data and index on different disks' "$(sort -u "$dir/apart" | wc -l)" 1
 }
