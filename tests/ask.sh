@@ -3,13 +3,13 @@
 #
 # Functions that query nmd about the node and its containers. The libraries of the suites on the host and in the VM source this file.
 
-# gojq starts in a tenth of the time of jq 1.6, which needs 30 ms, and half a second in an emulated guest.
+# gojq starts in a tenth of the time of jq 1.6. jq needs 30 ms, and half a second in an emulated guest.
 jq() { gojq "$@"; }
 
 status_of() { nmctl status --json | jq -r "$1"; } # JQ-EXPRESSION
 status_is() { [ "$(status_of "$1")" = "$2" ]; }    # for wait_until
 
-# Prints a field of a container, which is found by its id or name: state_of ID, field_of ID .exit_code
+# Prints a field of a container. The container is found by its id or name: state_of ID, field_of ID .exit_code
 field_of() { # ID JQ-EXPRESSION
     nmctl list --all --json | jq -r --arg id "$1" \
         '[.[] | select(.id == $id or .name == $id)] | last | '"$2"
@@ -21,11 +21,11 @@ in_state() { # ID STATE...: for wait_until
     state=$(state_of "$id")
     [[ " $* " == *" $state "* ]]
 }
-uses() { # ID MIB: for wait_until: it is measured with at least this much
+uses() { # ID MIB: for wait_until: the measured memory is at least MIB
     [ "$(field_of "$1" .memory_used_bytes)" -ge $(($2 << 20)) ]
 }
 
-# Prints the newest decision of this kind about a container, as JSON.
+# Prints the newest decision of this kind about a container as JSON.
 decision_of() { # NAME KIND [JQ-EXPRESSION]
     nmctl explain --json "$1" | jq -r --arg kind "$2" \
         '[.[] | select(.kind == $kind)] | last | '"${3:-.}"

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# For scripts that work or wait for long: . tests/progress.sh. It prints progress lines on standard error, so that a script is never
-# silent for more than two seconds, and waits as long as there is progress instead of a fixed time. tests/demo/progress.py is the
-# same for Python.
+# For scripts that run or wait for a long time: . tests/progress.sh. It prints progress lines on standard error, so that a
+# script is never silent for more than two seconds. It waits as long as there is progress instead of a fixed time.
+# tests/demo/progress.py does the same for Python.
 
 [ -z "${progress_every:-}" ] || return 0
 progress_every=1.8 # seconds between two lines; on a terminal the line is redrawn three times as often
 
-# Prints the last line with text of a log, without control characters.
+# Prints the last line of a log that has text, without control characters.
 progress_last() { # LOG
     tail -c 2000 "$1" 2>/dev/null | tr '\r' '\n' | tr -d '\000-\010\013-\037\177' | sed -n '/[^[:space:]]/h; ${x;p}'
 }
-# Prints the text, or as many of its words as fit; one that is too long itself is cut.
+# Prints the text, or as many of its words as fit. A single word that is too long is cut.
 progress_cut() { # WIDTH TEXT
     local text=${2:0:$1}
     if [ "${#2}" -gt "$1" ]; then
@@ -22,9 +22,9 @@ progress_cut() { # WIDTH TEXT
     fi
     printf '%s' "$text"
 }
-progress_said=progress_last # prints what there is to say of a LOG; a script whose log is for machines has its own
+progress_said=progress_last # prints the progress text for a LOG; a script whose log has no readable lines sets its own function
 progress_took() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); } # SECONDS
-# Prints "STEP  1:05  the last line of its log", no wider than the terminal.
+# Prints "STEP  1:05  the last line of its log", not wider than the terminal.
 progress_line() { # STEP SECONDS LOG
     local line width=${COLUMNS:-0}
     [ "$width" -gt 20 ] || width=100
@@ -32,7 +32,7 @@ progress_line() { # STEP SECONDS LOG
     line=$(progress_cut $((width - 1)) "$line")
     printf '%s' "${line%  }"
 }
-# Prints progress until the process has ended: on a terminal one line that is rewritten, elsewhere one line each time.
+# Prints progress until the process has ended: on a terminal one line that is rewritten, otherwise one line each time.
 progress_while() { # PID STEP LOG [BEGUN]: BEGUN is a value of SECONDS
     local pid=$1 step=$2 log=$3 begun=${4:-$SECONDS} COLUMNS=${COLUMNS:-}
     if [ -t 2 ]; then
@@ -58,8 +58,8 @@ progress_pause() { # PID
         kill -0 "$1" 2>/dev/null || return 0
     done
 }
-# Runs the command with its output in the log, prints progress, and returns its status. The command has a process group of its
-# own, so that progress_end, which the script must call at its end, ends all of it.
+# Runs the command with its output in the log, prints progress, and returns the command's exit status. The command has its own
+# process group. The script must call progress_end at its end, which ends this whole group.
 progress_pid=''
 progress_run() { # STEP LOG COMMAND...
     local step=$1 log=$2 status=0
@@ -77,10 +77,10 @@ progress_end() { [ -z "$progress_pid" ] || kill -TERM -- "-$progress_pid" 2>/dev
 
 # ---- waiting as long as there is progress ----
 
-# Prints figures that change while processes make progress: the sizes of their logs, and their CPU time in whole seconds. An idle
-# process uses less than a second within patience_seconds, one that works on a busy machine uses more.
+# Prints figures that change while processes make progress: the sizes of their logs, and their CPU time in whole seconds. Within
+# patience_seconds, an idle process uses less than a second, and a process that works on a busy machine uses more.
 patience_seconds=60
-patience_most=900 # a process that repeats a message for ever also makes progress
+patience_most=900 # a process that endlessly repeats a message also makes progress
 progress_figure() { # PID=LOG...
     local pair stat ticks
     for pair in "$@"; do
@@ -89,7 +89,7 @@ progress_figure() { # PID=LOG...
         printf '%s:%s ' "$(stat -c %s "${pair#*=}" 2>/dev/null)" $(((${ticks[11]:-0} + ${ticks[12]:-0}) / 100))
     done
 }
-# Prints the pair of the first process that has ended, or else the first pair.
+# Prints the PID=LOG pair of the first process that has ended. If none has ended, prints the first pair.
 progress_culprit() { # PID=LOG...
     local pair
     for pair in "$@"; do
@@ -111,8 +111,8 @@ progress_give_up() { # WHAT WHY SECONDS PID=LOG...
         printf '%s\n' "The machine is not busy (load $load on $(nproc) CPUs): the lines above say what is wrong."
     fi
 } >&2
-# Waits until the command succeeds, as long as all processes live and at least one of them makes progress. Returns 1 if it gives
-# up, after a message with the reason.
+# Waits until the command succeeds, as long as all processes are running and at least one of them makes progress. When it gives
+# up, it prints a message with the reason and returns 1.
 patient_until() { # WHAT PID=LOG... -- COMMAND...
     local what=$1 watched=() begun=$SECONDS moved=$SECONDS before='' now pair
     shift
@@ -140,7 +140,7 @@ patient_until() { # WHAT PID=LOG... -- COMMAND...
 
 # ---- a busy machine ----
 
-# Measures for a second, and prints how many percent of the CPUs are used. PROC: /proc, or a directory of a test.
+# Measures for a second, and prints how many percent of the CPUs are used. PROC is /proc or a test's directory.
 busy_percent() { # PROC
     local proc=$1 first second
     first=$(awk '/^cpu / { print $2 + $3 + $4 + $7 + $8 + $9, $5 + $6 }' "$proc/stat")

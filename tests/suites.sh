@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154 # who sources it has set `here`
 #
-# Runs the suites of a folder and prints their results as TAP. tests/integration/run and the other programs of this kind set `here`
-# (their folder), define the functions below, source this file and call run_suites "$@".
+# Runs the suites of a folder and prints their results as TAP. tests/integration/run and the run programs of other folders set
+# `here` (their folder), define the functions below, source this file and call run_suites "$@".
 #
 #   prepare           prepares what the suites need; `build` is the directory of --build, or empty. Fails if no suite can run.
 #   show_logs DIR     prints the important lines of the logs in DIR, the directory of a failed suite.
@@ -15,10 +15,10 @@ set -uo pipefail
 
 default_deadline=${default_deadline:-60}
 build=''
-suites_program=${here##*/} # of tests/, for messages
+suites_program=${here##*/} # the program's path below tests/, for messages
 usage() { awk 'NR > 3 && !/^#/ { exit } NR > 3 { sub(/^# ?/, ""); print }' "$0"; }
 
-chosen_suites() { # NAME...: each that begins with one of them, or all
+chosen_suites() { # NAME...: prints each suite that begins with one of the names, or all suites
     local file name want
     for file in "$here"/[0-9]*.sh; do
         [ -e "$file" ] || continue
@@ -38,8 +38,8 @@ deadline_of() { # SUITE
     echo "${deadline:-$default_deadline}"
 }
 
-run_suite() { # NAME, as $status tells
-    mkdir -m 700 "$work/$1" # one that runs jobs as another user opens it (open_place)
+run_suite() { # runs a suite, and sets $status
+    mkdir -m 700 "$work/$1" # a suite that runs jobs as another user opens it with open_place
     NMD_TEST_BUILD=$build NMD_TEST_DIR=$work/$1 NMD_TEST_NAME=$1 \
         timeout -k 20 "$(deadline_of "$1")" bash "$here/$1.sh" \
         </dev/null >"$work/$1.tap" 2>"$work/$1.err" &
@@ -80,7 +80,7 @@ run_and_report() { # NAME
     # Suites use real processes, so a busy host can disturb their measurements. A failed suite therefore runs a second time, and
     # this result counts. The first failure stays in the log.
     if suite_is_bad "$1"; then
-        echo "# $1 failed at its first try (status $status), which said:"
+        echo "# $1 failed at its first try (status $status) with this output:"
         grep -A8 '^not ok' "$work/$1.tap" | sed 's/^/#   /'
         tail -n 10 "$work/$1.err" | sed 's/^/#   stderr: /'
         rm -rf "${work:?}/$1"
@@ -122,7 +122,7 @@ on_exit() {
     exit "$status"
 }
 
-run_suites() { # the arguments of the program
+run_suites() { # takes the arguments of the program
     local list='' wanted=() suites count=0 failed=0 ready name suite_failed line
     while [ $# -gt 0 ]; do
         case $1 in
@@ -138,7 +138,7 @@ run_suites() { # the arguments of the program
     [ "${#suites[@]}" -gt 0 ] || { echo "tests/$suites_program/run: no such suite" >&2; exit 2; }
     prepare || exit
     work=$(mktemp -d "${TMPDIR:-/tmp}/nmd-$suites_program.XXXXXX")
-    chmod 711 "$work" # what is inside is closed until its suite opens it
+    chmod 711 "$work" # each suite opens its own directory if it has to
     lanes_pid=
     trap on_exit EXIT
     trap 'exit 130' INT

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# TAP output for shell suites on the host and in the VM: one line per fact, on stdout. A suite sources this file first and calls
+# TAP output for shell suites on the host and in the VM: one line per test, on stdout. A suite sources this file first and calls
 # done_testing last. A suite that ends before done_testing counts as failed, so that an early exit does not look like a pass.
 
-[ -z "${tap_count:-}" ] || return 0 # two libraries of one suite want it
+[ -z "${tap_count:-}" ] || return 0 # a suite may source two libraries that both source this file
 
 tap_count=0
 tap_failed=0
@@ -29,7 +29,7 @@ skip() { # NAME REASON
     printf 'ok %d - %s # SKIP %s\n' "$tap_count" "$1" "$2"
 }
 
-skip_all() { # REASON: nothing of this suite can run here
+skip_all() { # REASON: no test of this suite can run here
     printf '1..0 # SKIP %s\n' "$1"
     tap_done=1
     exit 77
@@ -39,7 +39,7 @@ diag() {
     printf '%s\n' "$@" | sed 's/^/# /'
 }
 
-check() { # NAME COMMAND...: passes when the command succeeds; its output is shown when it doesn't
+check() { # NAME COMMAND...: passes if the command succeeds; otherwise prints the command's output
     local name=$1 out status=0
     shift
     out=$("$@" 2>&1) || status=$?

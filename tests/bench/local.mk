@@ -1,4 +1,4 @@
-# Benchmarks: built by "make bench", which also runs them. They print figures beside a reference and judge nothing.
+# Benchmarks: "make bench" builds and runs them. They print figures and a reference for comparison, and do not pass or fail.
 EXTRA_PROGRAMS += $(bench_programs) first-instruction cpu-probe master-probe
 bench_programs = sampling-bench policy-bench launch-bench interference-bench
 CLEANFILES += $(bench_programs) first-instruction cpu-probe master-probe
@@ -17,7 +17,7 @@ interference_bench_SOURCES = %D%/interference-bench.c
 interference_bench_LDADD = $(util_libs)
 
 first_instruction_SOURCES = %D%/first-instruction.c
-# its first instruction is its own, and not the dynamic linker's
+# its first executed instruction must be its own, and not the dynamic linker's
 first_instruction_LDFLAGS = -static -Wl,-e,nm_first_instruction
 
 cpu_probe_SOURCES = %D%/cpu-probe.c
@@ -34,15 +34,16 @@ bench: $(bench_programs) first-instruction nmd/nmd nmd/nm-shim nmctl/nmctl
 	@for b in $(bench_programs); do ./$$b || test $$? -eq 77 || exit 1; done
 	$(srcdir)/%D%/daemon-bench.py --build . || test $$? -eq 77
 
-# What only a virtual machine has here: launches through systemd, sampling with a memory controller, and cpu.idle.
+# Benchmarks that need the virtual machine: launches through systemd, sampling with a memory controller, and cpu.idle.
 bench-vm: first-instruction sampling-bench cpu-probe
 	$(srcdir)/tests/vm/run --suites $(srcdir)/%D%/vm --build .
 
-# Container packing, in Hadoop's scheduler load simulator, which Maven loads: three quarters of an hour.
+# Container packing, in Hadoop's scheduler load simulator, which Maven downloads. It takes three quarters of an hour.
 bench-packing:
 	$(srcdir)/%D%/packing/bench.py --build .
 
-# Masters of YARN applications by way of their node, beside Hadoop's own NodeManager, with a stock ResourceManager: three minutes.
+# Application masters of YARN that use the proxy of nmd's node, compared with Hadoop's own NodeManager, with a stock
+# ResourceManager. It takes three minutes.
 bench-masters: nmd/nmd $(started_by_nmd) nmctl/nmctl master-probe
 	$(srcdir)/%D%/masters/bench.sh .
 .PHONY: bench bench-vm bench-packing bench-masters

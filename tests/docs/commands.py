@@ -22,7 +22,7 @@ import subprocess
 import sys
 
 RUNNERS = ("host", "vm", "tree")
-DATA = ("text", "ini", "xml", "json")  # blocks without commands
+DATA = ("text", "ini", "xml", "json")  # languages of blocks without commands
 TESTS = ("check", "tests/fresh", "tests/*/*.sh", "tests/vm/suites/*.sh")
 FOREIGN = ("apt", "systemctl", "systemd-analyze", "journalctl", "curl", "make", "yarn", "dpkg")
 OWN = ("nmd", "nmctl", "nmsim", "nmscale", "./demo", "packaging/build-deb")
@@ -30,7 +30,7 @@ FENCE = re.compile(r"^( *)```(.*)$")
 
 
 def blocks(path):
-    """(number of the line, words behind the fence, lines) of each block; a word of None is what an indented block has."""
+    """Yields (number of the line, words after the fence, lines) of each block. For an indented block, the words are None."""
     indent, words, first, lines, before = "", None, 0, [], ""
     inside = False
     with open(path, encoding="utf-8") as f:
@@ -83,7 +83,7 @@ def complaints_of_blocks(path):
                     yield f"{where}: a command is a line: {line!r}"
 
 
-# ---- who runs those of the tree ----
+# ---- runners of the documents' commands ----
 
 def code_of_tests(top):
     for pattern in TESTS:
@@ -94,14 +94,14 @@ def code_of_tests(top):
 
 
 def is_run(command, code):
-    """As a command of its own, and not as the beginning of a longer one."""
+    """Returns whether the text has the command as a whole, and not as the beginning of a longer command."""
     return any(re.search(r"(?:^|[\s;&|({])" + re.escape(command) + r"(?=\s*(?:[;&|)}<>']|\d>|$))", text, re.MULTILINE) for text in code)
 
 
-# ---- within sentences ----
+# ---- commands within sentences ----
 
 def helps(program, verb, programs):
-    """What its help says; the verb's own, for nmctl."""
+    """Returns the text of --help: of the program, or for nmctl of the verb."""
     if program in programs:
         asked = [programs[program], *([verb] if program == "nmctl" and verb else []), "--help"]
         return subprocess.run(asked, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=20, check=False)
@@ -115,7 +115,7 @@ def complaint_of_words(words, programs):
         return "there is no such program to ask"
     if answer.returncode not in (0, 2 if program == "packaging/build-deb" else 0):
         return f"'{program} {verb}' has no help"
-    # -it is -i and -t
+    # -it means -i and -t
     for word in (part for w in words[1:] for part in ([f"-{c}" for c in w[1:]] if re.fullmatch("-[a-z]{2,3}", w) else [w])):
         option = word.split("=")[0]
         if word.startswith("-") and not re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", answer.stdout):

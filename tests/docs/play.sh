@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154 # who sources it has set `dir`
 #
-# Runs the commands of documents as they are written, for the suites that commands.py names:
+# Runs the commands of documents exactly as the documents show them, for the suites that commands.py names:
 #
 #   documents=DIRECTORY; docs_commands=commands.py's path; play RUNNER DOCUMENT...; all_are_played RUNNER
 #
-# A document's commands run one after the other in one shell, so that later ones see the variables of earlier ones. Each command is a
-# test: it must succeed, and if the document shows its output, it must print this output, except for numbers and ids. A suite may define
-# before_command and after_command, which get the command in $command.
+# The commands of a document run one after the other in one shell, so that later commands have the variables of earlier ones.
+# Each command is a test: it must succeed. If the document shows its output, the command must print this output, except for
+# numbers and ids. A suite may define before_command and after_command, which get the command in $command.
 
 # Replaces numbers, sizes, times and ids, which differ between machines.
 any_numbers() {
@@ -15,23 +15,23 @@ any_numbers() {
         s/[0-9]+(\.[0-9]+)? ?(([KMGT]iB|B|ms|us|s|min|h|%)\b)?/N/g'
 }
 
-# Checks that each shown line was printed, in this order. "..." stands for any lines.
-shows() { # SHOWN PRINTED: files; tells the first line that is missing
+# Checks that each shown line was printed, in this order. "..." matches any number of lines.
+shows() { # SHOWN PRINTED: compares two files, and prints the first missing line
     any_numbers <"$2" | awk -v shown="$(any_numbers <"$1" | grep -v '^ *\.\.\. *$')" '
         BEGIN { n = split(shown, want, "\n"); at = 1 }
         at <= n && $0 == want[at] { at++ }
         END { if (at <= n) { print want[at]; exit 1 } }'
 }
 
-commands_of() { # RUNNER DOCUMENT...: as JSON, each in a line
+commands_of() { # RUNNER DOCUMENT...: prints the commands as JSON, one per line
     local runner=$1
     shift
     (cd "$documents" && /usr/bin/python3 -B "$docs_commands" "$@") | jq -c --arg runner "$runner" 'select(.runner == $runner)'
 }
 
 played=()
-all_are_played() { # RUNNER: no document has commands of this runner that were left out
-    is "all documents with commands of runner $1 were played" "$(printf '%s\n' "${played[@]}" | sort -u)" \
+all_are_played() { # RUNNER: checks that all documents with commands of this runner were played
+    is "all documents with commands of the runner $1 were played" "$(printf '%s\n' "${played[@]}" | sort -u)" \
         "$(cd "$documents" && commands_of "$1" README.md docs/*.md docs/decisions/*.md | jq -r .file | sort -u)"
 }
 
@@ -53,10 +53,10 @@ play() { # RUNNER DOCUMENT...
             is "$document: $command" "$status" 0 || diag "$(tail -n 20 "$dir/printed" "$dir/printed.err")"
             if [ -s "$dir/shown" ]; then
                 missing=$(shows "$dir/shown" "$dir/printed")
-                is "$document: it prints what is shown there" "$missing" "" || diag "$(tail -n 30 "$dir/printed")"
+                is "$document: the command prints the output that the document shows" "$missing" "" || diag "$(tail -n 30 "$dir/printed")"
             fi
             ! declare -F after_command >/dev/null || after_command
         done
     done
-    at_least "commands of runner $runner were run" "$n" 1
+    at_least "at least one command of the runner $runner was run" "$n" 1
 }

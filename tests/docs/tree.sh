@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# For suites that run commands of documents as they are written: creates a tree like that of a user who has built nmd in ./build.
+# For suites that run commands of documents: creates a tree like the tree of a user who has built nmd in ./build.
 
-built_tree() { # DIRECTORY, which is made; of links
+built_tree() { # creates the directory, with links to the sources and the build
     local top
     top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
     mkdir "$1"

@@ -3,11 +3,12 @@
 # deadline: 420
 # beside: others
 #
-# nmscale on a real cluster: a stock ResourceManager, three stock NodeManagers, and a MapReduce job that must not be disturbed. While the
-# job runs, a node that it doesn't need is given back, and a node with output of its mappers is not. A node that is given back too early
-# waits for the job's end.
+# nmscale on a real cluster: a stock ResourceManager, three stock NodeManagers, and a MapReduce job that must not be disturbed.
+# While the job runs, a node that the job doesn't need is removed, and a node with output of its mappers is not removed. If a
+# node is removed too early on request, its removal waits for the end of the job.
 #
-# The suite runs in its own network and mount namespaces, because MapReduce listens on all addresses, and nodes need names.
+# The suite runs in its own network and mount namespaces, because MapReduce listens on all addresses, and because nodes need
+# names.
 # shellcheck source=tests/packing/nmscale.sh
 . "$(dirname "$0")/nmscale.sh"
 
@@ -56,8 +57,8 @@ nodes_stop() {
 at_exit 'end_process "$job_pid"; nodes_stop'
 job_pid=''
 
-# The job has four mappers of 256 MB and then one reducer, which run for the given times. The master needs 256 MB, so that one node holds
-# the master and two mappers, and another node holds the other two mappers.
+# The job has four mappers of 256 MB and then one reducer, which run for the given times. The application master needs 256 MB,
+# so that one node has the master and two mappers, and another node has the other two mappers.
 job_start() { # SECONDS-OF-A-MAPPER SECONDS-OF-THE-REDUCER
     java "${java_options[@]}" -cp "$conf:$stock_classpath" \
         org.apache.hadoop.mapreduce.SleepJob -m 4 -r 1 -mt "${1}000" -rt "${2}000" </dev/null >"$dir/job.log" 2>&1 &
@@ -81,7 +82,7 @@ configure() {
 }
 
 used_nodes() { rm_get nodes | jq -r '[.nodes.node[] | select(.numContainers > 0) | .nodeHostName] | sort | join(" ")'; }
-holds() { # N [N...]: containers of the nodes, the fullest first
+holds() { # N [N...]: checks the numbers of containers on the nodes, in descending order
     [ "$(rm_get nodes | jq -r '[.nodes.node[].numContainers] | sort | reverse | join(" ")')" = "$*" ]
 }
 
@@ -91,35 +92,35 @@ for i in 1 2 3; do
     node_start "$i"
 done
 need 'three stock NodeManagers register' nodes_running 3
-is 'each node reports that it keeps no data' "$(given --ask-nodes)" 'node01 node02 node03'
-nms >/dev/null # the look before the job: from here on it is followed
+is 'each node reports that it keeps no data of applications' "$(given --ask-nodes)" 'node01 node02 node03'
+nms >/dev/null # an observation before the job, so that nmscale follows the job from its start
 job_start 15 20
-need 'the master and two mappers run on one node, two mappers on another' wait_until 120 holds 3 2 0
+need 'the application master and two mappers run on one node, and two mappers on another node' wait_until 120 holds 3 2 0
 used=$(used_nodes)
 free=$(printf 'node01\nnode02\nnode03\n' | grep -vxF "${used// /$'\n'}")
-is 'the third node can be removed' "$(given)" "$free"
-is 'the third node itself says so' "$(given --ask-nodes)" "$free"
+is 'nmscale names the third node' "$(given)" "$free"
+is 'with --ask-nodes, nmscale also names the third node' "$(given --ask-nodes)" "$free"
 apply >"$dir/out" 2>&1
-is 'the third node is decommissioned while the job runs' "$? $(state "$free")" '0 DECOMMISSIONED'
+is 'nmscale removes the third node while the job is running' "$? $(state "$free")" '0 DECOMMISSIONED'
 gone() { ! kill -0 "${node_pids[${free#node0} - 1]}" 2>/dev/null; }
-check 'the NodeManager of the third node has ended' wait_until 30 gone
+check 'the NodeManager of the third node has exited' wait_until 30 gone
 
-need 'the mappers end; one node is empty while the reducer runs' wait_until 120 holds 2 0 0
+need 'when the mappers have ended, the reducer runs and one node is empty' wait_until 120 holds 2 0 0
 empty=$(tr ' ' '\n' <<<"$used" | grep -vxF "$(used_nodes)")
 about() { nms --json --all "$@" | jq -r '.nodes[] | select(.host == "'"$empty"'") | .reason + " " + (.application // "")'; }
 app=$(rm_get 'apps?states=RUNNING' | jq -r '.apps.app[0].id')
-is 'a node with data of the running job stays' "$(about)" "has-data $app"
+is 'nmscale does not name an empty node that has data of the running job' "$(about)" "has-data $app"
 forget
-is 'an nmscale without a history does not know the data' "$(about)" "unknown-data $app"
-is 'the node itself knows the data' "$(about --ask-nodes)" "has-data $app"
-need 'a node that has data is decommissioned on request' begin_apply 1 --trust-rm
+is 'without its state file, nmscale does not know whether the node has data' "$(about)" "unknown-data $app"
+is 'with --ask-nodes, nmscale learns from the node that it has data' "$(about --ask-nodes)" "has-data $app"
+need 'with --trust-rm, the removal of a node with data starts' begin_apply 1 --trust-rm
 status=0
 wait "$job_pid" || status=$?
 job_pid=''
-is 'the job succeeds' "$status $(grep -c 'completed successfully' "$dir/job.log")" '0 1'
-is 'the job has four mappers and a reducer, and none of them failed or was killed' \
+is 'the job succeeds during this removal' "$status $(grep -c 'completed successfully' "$dir/job.log")" '0 1'
+is 'the job has run four mappers and a reducer, and none of them failed or was killed' \
     "$(sed -nE 's/^\s*((Launched|Failed|Killed) (map|reduce) tasks=[0-9]+)$/\1/p' "$dir/job.log" | sort | paste -sd,)" \
     'Launched map tasks=4,Launched reduce tasks=1'
 apply_ends
-is 'the node can be removed after the job' "$? $(state "$empty")" '0 DECOMMISSIONED'
+is 'the node is DECOMMISSIONED when the job has ended' "$? $(state "$empty")" '0 DECOMMISSIONED'
 done_testing

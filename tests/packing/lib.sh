@@ -14,7 +14,8 @@ packing_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 dir=${NMD_TEST_DIR:-$(mktemp -d /tmp/nmd-packing.XXXXXX)}
 conf=$dir/conf
 rm_pid='' cluster_pid='' cluster_port='' rm_web=''
-# These options make a JVM small and quick to start. Names are looked up only in a file, because no name service knows the nodes.
+# These options make a JVM small, and its start short. Names are looked up only in a file, because no name service knows the
+# nodes.
 java_options=(-Xmx384m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto -XX:-UsePerfData
     "-Djdk.net.hosts.file=$dir/hosts" -Djava.net.preferIPv4Stack=true
     --add-opens=java.base/java.lang=ALL-UNNAMED "-Dhadoop.log.dir=$dir" "-Djava.io.tmpdir=$dir")
@@ -22,8 +23,8 @@ java_options=(-Xmx384m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto -XX
 heartbeat_ms=${heartbeat_ms:-50}
 policy_class=nmd.packing.PackingPolicy
 
-# Checks a fact on which the rest of the suite depends, and ends the suite if the check fails. Unlike check, it runs the command in
-# this shell, so that variables set by the command are kept.
+# Checks a condition on which the rest of the suite depends, and ends the suite if the check fails. Unlike check, it runs the
+# command in this shell, so that the command can set variables.
 need() { # NAME COMMAND...
     local name=$1
     shift
@@ -35,7 +36,7 @@ need() { # NAME COMMAND...
     fi
 }
 
-free_ports() { # N: different ones
+free_ports() { # N: prints N different free ports
     python3 - "$1" <<-'END'
 	import socket, sys
 	held = [socket.socket() for _ in range(int(sys.argv[1]))]
@@ -62,12 +63,12 @@ stock_build() { # [VERSION]
 # Restarts the suite in a new network namespace and a new mount namespace, in which servers can listen on all addresses.
 own_network() {
     if [ -z "${NMD_TEST_NAMESPACE:-}" ]; then
-        unshare --net --mount true 2>/dev/null || skip_all 'no namespaces of its own can be had here: be root'
-        tap_done=1 # this shell has nothing to tell
+        unshare --net --mount true 2>/dev/null || skip_all 'this suite needs its own namespaces: run it as root'
+        tap_done=1 # this shell has no results of its own
         NMD_TEST_NAMESPACE=1 exec unshare --net --mount bash "$0"
     fi
     python3 -c 'import fcntl, socket, struct
-fcntl.ioctl(socket.socket(), 0x8914, struct.pack("16sH14x", b"lo", 0x41))' # lo is up
+fcntl.ioctl(socket.socket(), 0x8914, struct.pack("16sH14x", b"lo", 0x41))' # brings lo up
 }
 
 property() { # NAME VALUE
@@ -122,7 +123,7 @@ rm_configure() { # [--stock] [NAME=VALUE...]
         rm_web=http://127.0.0.1:${ports[4]}
     fi
     printf '127.0.0.1 localhost %s\n' "$(hostname)" >"$dir/hosts"
-    # Each name is also there with a final dot. Hadoop looks up names in this form if tokens contain names (use_ip=false).
+    # The file also has each name with a final dot. Hadoop looks up names in this form if tokens contain names (use_ip=false).
     printf '127.0.0.1 node%02d node%02d.\n' $(seq 1 99 | awk '{ print $1, $1 }') >>"$dir/hosts"
     : >>"$dir/exclude"
     write_conf "$conf/core-site.xml" fs.defaultFS=file:/// "hadoop.tmp.dir=$dir/tmp" \
@@ -159,14 +160,14 @@ hadoop_classpath() { printf '%s:%s\n' "$conf" "$NMD_TEST_CLASSPATH"; }
 hadoop_java() { java "${java_options[@]}" -cp "$(hadoop_classpath)" "$@"; }
 rm_admin() { hadoop_java org.apache.hadoop.yarn.client.cli.RMAdminCLI "$@"; }
 
-# The properties with which a restarted ResourceManager recovers its applications, so that these keep running.
+# The properties with which a restarted ResourceManager recovers its applications, so that they continue.
 rm_remembers=(yarn.resourcemanager.recovery.enabled=true
     yarn.resourcemanager.store.class=org.apache.hadoop.yarn.server.resourcemanager.recovery.FileSystemRMStateStore
     "yarn.resourcemanager.fs.state-store.uri=file://$dir/state"
     yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms=500)
 
 rm_log=$dir/rm.log
-# Starts the ResourceManager and does not wait for it. The process is $rm_pid.
+# Starts the ResourceManager and does not wait until it responds. Sets $rm_pid.
 rm_launch() {
     java "${java_options[@]}" -cp "$(hadoop_classpath)" \
         org.apache.hadoop.yarn.server.resourcemanager.ResourceManager </dev/null >>"$rm_log" 2>&1 &
@@ -179,9 +180,9 @@ rm_start() { # [--stock] [NAME=VALUE...]
     rm_again
 }
 rm_launched=''
-# Starts the ResourceManager while the suite still waits for something else. The next rm_again waits for this process.
+# Starts the ResourceManager while the suite waits for another program. The next rm_again waits for this ResourceManager.
 rm_launch_early() { rm_launch && rm_launched=$rm_pid; }
-rm_again() { # with the configuration that is there
+rm_again() { # starts the ResourceManager with its present configuration
     [ -n "$rm_launched" ] || rm_launch
     rm_launched=''
     patient_until 'the ResourceManager does not answer' "$rm_pid=$rm_log" -- rm_answers
@@ -191,7 +192,8 @@ end_process() { # PID [SIGNAL]
     kill "-${2:-TERM}" "$1" 2>/dev/null
     wait "$1" 2>/dev/null
 }
-# Starts the ResourceManager with a partition for each label. The queue may use all of each partition. Nodes report their labels.
+# Starts the ResourceManager with a partition for each label. The queue may use all nodes of each partition. Nodes report their
+# labels.
 rm_start_labelled() { # LABEL...
     local label names=() more=()
     for label in "$@"; do
@@ -236,7 +238,7 @@ nodes_beat() { light nodes | jq -e 'all(.[]; .beats > 2 or .state != "RUNNING")'
 cluster_stop() { end_process "$cluster_pid"; cluster_pid=''; }
 at_exit 'cluster_stop; rm_stop'
 
-# Sends one request to the light cluster. Prints the answer on stdout, or an error message as a diagnostic.
+# Sends one request to the light cluster. Prints the response on stdout, or an error message as a diagnostic.
 light() { # PATH?QUERY
     local answer
     answer=$(curl -sS --fail-with-body --max-time 120 "http://127.0.0.1:$cluster_port/$1" 2>&1) || {
@@ -252,8 +254,8 @@ node_add() { # NAME MB:VCORES[:LABEL]
 }
 node_set() { light "node?name=$1&$2" >/dev/null; } # NAME KEY=VALUE[&...]
 rm_nodes() { rm_get nodes | jq -r '.nodes.node[]? | select(.state == "'"${1:-RUNNING}"'") | .nodeHostName' | sort; } # [STATE]
-nodes_running() { wait_until 60 test_nodes "$1"; } # N: that many in the RM's own eyes
-labelled() { # LABEL N: so many running nodes have it
+nodes_running() { wait_until 60 test_nodes "$1"; } # N: the ResourceManager has this number of running nodes
+labelled() { # LABEL N: this number of running nodes has the label
     [ "$(rm_get nodes | jq --arg name "$1" \
         '[.nodes.node[] | select(.state == "RUNNING") | select((.nodeLabels // []) | index($name))] | length')" = "$2" ]
 }
@@ -267,8 +269,8 @@ ask() { light "ask?n=$1${2:+&$2}" >/dev/null; } # N [KEY=VALUE&...]
 release() { light "release?n=$1&seed=$2${3:+&$3}" >/dev/null; } # N SEED [KEY=VALUE&...]
 settle() { light "settle?seconds=60&pending=${1:-0}" >/dev/null; } # [PENDING]
 ask_and_settle() { ask "$@" && settle; }
-churn() { release 8 "$1" && settle && ask_and_settle 8; } # SEED: eight end, drawn at random, and eight more are asked for
-# Empties all nodes.
+churn() { release 8 "$1" && settle && ask_and_settle 8; } # SEED: eight random containers end, and eight containers are requested
+# Releases the containers on all nodes.
 release_all() { release 100000 1 "${1:-}" && settle; }
 
 nodes_json() { light nodes; }

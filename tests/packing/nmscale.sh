@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2034 # much of it is for those who source it
 #
-# Library for suites that run nmscale with a real ResourceManager. They source it instead of lib.sh, which it sources itself.
+# Library for suites that run nmscale with a real ResourceManager. They source this file instead of lib.sh. It sources lib.sh.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 nmscale=$NMD_TEST_BUILD/nmscale/nmscale
-[ -x "$nmscale" ] || skip_all "there is no $nmscale: make it first"
+[ -x "$nmscale" ] || skip_all "there is no $nmscale: build it first"
 exclude=$dir/exclude
-# Uses exec, so that $! of a background call is nmscale itself, which can get signals.
-nms_exec() { exec "$nmscale" --rm "$rm_web" --state "$dir/state.json" --min-nodes 0 --idle-for 0s "$@"; } # later options win
+# Uses exec, so that $! of a background call is the PID of nmscale itself, which can get signals.
+nms_exec() { exec "$nmscale" --rm "$rm_web" --state "$dir/state.json" --min-nodes 0 --idle-for 0s "$@"; } # a later option overrides these
 nms() { (nms_exec "$@"); }
 forget() { rm -f "$dir/state.json"; }
-# Hadoop's own rmadmin, with the suite's class path. Its calls are recorded in rmadmin.calls.
+# Hadoop's own rmadmin, with the suite's class path. rmadmin.calls records its calls.
 cat >"$dir/rmadmin" <<END
 #!/bin/bash
 echo "\$*" >>"$dir/rmadmin.calls"
@@ -39,7 +39,7 @@ begin_apply() { # N OPTION...
     wait_until 60 are_leaving "$n" || return 1
     leaving=$(rm_nodes DECOMMISSIONING)
 }
-apply_ends() { # its exit status
+apply_ends() { # waits for its end, and returns its exit status
     local status=0
     wait "$apply_pid" || status=$?
     apply_pid=''

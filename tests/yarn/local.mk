@@ -1,4 +1,4 @@
-# tests/yarn/: programs on rpc/hadoop/ that talk with Hadoop's own ends; tests/yarn/run starts them.
+# tests/yarn/: programs on rpc/hadoop/ that exchange messages with Hadoop's own programs. tests/yarn/run starts them.
 check_PROGRAMS += launch-script rpc-containers
 yarn_messages = %D%/nodes.pb-c.c %D%/nodes.pb-c.h
 rpc_containers_SOURCES = %D%/rpc-containers.c

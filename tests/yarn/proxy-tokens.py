@@ -6,7 +6,7 @@
 #   proxy-tokens.py keys STATE-DIRECTORY      the number of the key with which the proxy signs now
 #   proxy-tokens.py bearer KEPT               the number of the ResourceManager's key, of the stored token of a master
 #   proxy-tokens.py forged PROXY RM TOKENS KEPT
-#   proxy-tokens.py stale PROXY TOKENS        of of a master that has used a newer token since
+#   proxy-tokens.py stale PROXY TOKENS        of a master that has used a newer token since
 #   proxy-tokens.py gone PROXY TOKENS NEXT    of a master whose attempt is over when the file NEXT exists
 #   proxy-tokens.py watch PORT FILE           write what the proxy on that port sends to FILE, until killed
 #   proxy-tokens.py told FILE KEPT            which tokens FILE has

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The resources of one user come from a server that sends almost no data. Removals of this user have many files, and the user
-# stops his workers with SIGSTOP. Meanwhile another user's containers must start as fast as without this, and nmd must end the
+# stops its workers with SIGSTOP. Meanwhile another user's containers must start as fast as without this, and nmd must end the
 # stopped workers:
 #
 #   slow-user.py RM-PORT NODE-NAME NODE-PORT NMD-PID PLACE LOCAL-DIR TIMEOUT
