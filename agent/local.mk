@@ -1,6 +1,6 @@
 # agent/: the core.
 noinst_LIBRARIES += libnm-agent.a
-# what all of its rooms share, and what stands beside them
+# headers that all rooms share, and files outside the rooms
 libnm_agent_a_SOURCES = \
 	%D%/agent.h %D%/caller.h %D%/counters.h %D%/daemon.h %D%/owners.h %D%/status.h %D%/upstream.h \
 	%D%/command.c %D%/command.h \
@@ -13,7 +13,7 @@ libnm_agent_a_SOURCES = \
 	%D%/trace.c %D%/trace.h \
 	%D%/types.c %D%/types.h \
 	%D%/users.c %D%/users.h
-# the rooms, from the ground up: none uses one below it in this list
+# the rooms from the lowest to the highest: no room uses a room below it in this list
 libnm_agent_a_SOURCES += \
 	%D%/policy/estimate.c \
 	%D%/policy/ordering.c %D%/policy/ordering.h \

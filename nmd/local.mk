@@ -8,7 +8,7 @@ libnm_daemon_a_SOURCES = \
 	%D%/parts.c %D%/parts.h \
 	%D%/start.c
 
-# The linker needs the libraries in order of use: the interface before the core that it calls.
+# The linker needs the libraries in order of use: rpc and yarn before the core that they call.
 daemon_libs = libnm-daemon.a $(local_libs) $(yarn_libs) $(agent_libs)
 
 sbin_PROGRAMS += nmd/nmd

@@ -1,7 +1,8 @@
-# packaging/: what an installation has beside the programs.
+# packaging/: all installed files except for the programs.
 systemdsystemunit_DATA = %D%/nmd.service
 dist_systemdsystemunit_DATA = %D%/nmd.socket %D%/nm.slice
-# Read by systemd-sysusers and systemd-tmpfiles; the names in the tree tell what they are, these what they are for.
+# systemd-sysusers and systemd-tmpfiles read these files. They are installed under the package's name, and the names in the tree
+# show their kind.
 install-data-hook: install-system-files
 install-system-files:
 	$(MKDIR_P) "$(DESTDIR)$(prefix)/lib/sysusers.d" "$(DESTDIR)$(prefix)/lib/tmpfiles.d" \
@@ -19,16 +20,17 @@ uninstall-system-files:
 	$(AM_V_GEN)$(MKDIR_P) %D% && sed 's|@sbindir[@]|$(sbindir)|g' "$(srcdir)/%D%/nmd.service.in" >$@.tmp && mv $@.tmp $@
 CLEANFILES += %D%/nmd.service
 
-# For people to import into Grafana and to give to Prometheus. tests/integration/75-metrics.sh asks a Prometheus all the
-# dashboard's queries, 77-alerts.sh has promtool play what raises each alert.
+# Users import the dashboard into Grafana, and give the alerts to Prometheus. tests/integration/75-metrics.sh runs all queries
+# of the dashboard on a Prometheus. 77-alerts.sh lets promtool simulate the cause of each alert.
 nmddatadir = $(datadir)/nmd
 dist_nmddata_DATA = %D%/nmd-dashboard.json %D%/nmd-alerts.yml
 EXTRA_DIST += %D%/nmd-alerts.test.yml
 
 EXTRA_DIST += %D%/nmd.service.in %D%/nmd.sysusers %D%/nmd.tmpfiles %D%/nmd.catalog %D%/build-deb %D%/debian
 
-# Configuration and manuals. nmd.conf and the keys in nmd.conf.5 are made from the table in agent/config/config-keys.c,
-# what processes inherit in nmd.8 from that in util/inherited.c; unit tests fail when they are out of date.
+# Configuration and manuals. nmd.conf and the keys in nmd.conf.5 are generated from the table in agent/config/config-keys.c. The
+# inherited attributes in nmd.8 are generated from the table in util/inherited.c. Unit tests fail if these files are out of
+# date.
 nmdconfdir = $(sysconfdir)/nmd
 dist_nmdconf_DATA = %D%/nmd.conf
 dist_man_MANS += %D%/nmd.conf.5 %D%/nmd.8

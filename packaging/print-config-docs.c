@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Prints what tables say, for `make update-config-docs`: "conf" the packaged nmd.conf, "man" the keys of nmd.conf(5),
- * "inherited" what nmd(8) says of processes. Not installed. */
+/* Prints documentation from tables, for `make update-config-docs`: "conf" prints the packaged nmd.conf, "man" the
+ * keys of nmd.conf(5), and "inherited" the inherited attributes in nmd(8). Not installed. */
 
 #include "agent/config/config-keys.h"
 #include "util/inherited.h"

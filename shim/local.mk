@@ -21,6 +21,6 @@ nm_shim_SOURCES = \
 	util/fileio.c \
 	util/frame.c \
 	util/parse.c
-# nm-shim has flags of its own, so the shared sources are compiled for it apart from the libraries' objects.
+# nm-shim has its own compiler flags, so the shared sources are compiled separately for it.
 nm_shim_CFLAGS = $(AM_CFLAGS) $(SHIM_CFLAGS)
 nm_shim_LDFLAGS = $(AM_LDFLAGS) $(SHIM_LDFLAGS)

@@ -38,7 +38,7 @@ deadline_of() { # SUITE
     echo "${deadline:-$default_deadline}"
 }
 
-run_suite() { # runs a suite, and sets $status
+run_suite() { # NAME: runs a suite, and sets $status
     mkdir -m 700 "$work/$1" # a suite that runs jobs as another user opens it with open_place
     NMD_TEST_BUILD=$build NMD_TEST_DIR=$work/$1 NMD_TEST_NAME=$1 \
         timeout -k 20 "$(deadline_of "$1")" bash "$here/$1.sh" \

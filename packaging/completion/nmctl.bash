@@ -1,13 +1,13 @@
 # bash completion for nmctl                                  -*- shell-script -*-
 # SPDX-License-Identifier: Apache-2.0
 #
-# What can follow is known by nmctl itself ("nmctl __complete"); here it is only handed to the shell.
+# nmctl itself knows the possible words ("nmctl __complete"). This function only passes them to the shell.
 
 _nmctl()
 {
     local line word join='' current=${COMP_WORDS[COMP_CWORD]} words=() candidates=()
 
-    # readline has split "--sort=cpu" into three words: nmctl gets one again. What is replaced is the last of the three.
+    # readline has split "--sort=cpu" into three words. nmctl gets them as one word. Only the last of the three is replaced.
     for word in "${COMP_WORDS[@]:1:COMP_CWORD}"; do
         if [[ ($word == '=' || -n $join) && ${#words[@]} -gt 0 ]]; then
             words[-1]+=$word

@@ -1,4 +1,4 @@
-# rpc/local/: HTTP and JSON on the UNIX socket; messages are shared with nmctl.
+# rpc/local/: HTTP and JSON on the UNIX socket. nmctl shares the messages.
 noinst_LIBRARIES += libnm-messages.a libnm-local.a
 libnm_messages_a_SOURCES = \
 	%D%/messages.c %D%/messages.h \

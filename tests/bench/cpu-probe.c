@@ -75,7 +75,7 @@ struct note {
     uint32_t late_usec, took_usec;
 };
 
-/* Runs the periods. A period that ended before its turn is left out; the next one starts on time again. */
+/* Runs the periods. A period that ended before the program woke up is skipped. The next one starts on time. */
 static size_t probe(uint64_t period_nsec, uint64_t turns, struct note *notes, size_t max)
 {
     uint64_t due = now_nsec(CLOCK_MONOTONIC) + period_nsec, end = due + max * period_nsec;

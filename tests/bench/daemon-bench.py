@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of the running daemon, each beside a reference measured in the same run. Needs root and a cgroup2 mount.
+"""Measures the running daemon, with a reference for each figure from the same run. Needs root and a cgroup2 mount.
 
   tests/bench/daemon-bench.py --build DIR [--runs N]
 
-  idle memory     nmd, alone and as a node of a YARN cluster, and one shim, from smaps_rollup, beside an idle python3
-  launch          `nmctl run` to the command's first instruction, beside a plain fork and exec of the same command
-  throughput      launches per second over the socket, beside plain fork and exec
-  memory surge    from the moment the preemption threshold is crossed to the victim's cgroup being empty,
-                  beside the same nmd with nothing but its 3 s samples
-  CPU surge       from its start to the container being frozen, with cpu-samples = 1, beside 3 s samples alone
-Medians count; the machine's other load is in all of them.
+  idle memory     nmd, alone and as a node of a YARN cluster, and one shim, from smaps_rollup; reference: an idle python3
+  launch          `nmctl run` to the command's first instruction; reference: a plain fork and exec of the same command
+  throughput      launches per second over the socket; reference: plain fork and exec
+  memory surge    from the time at which the preemption threshold is crossed until the victim's cgroup is empty;
+                  reference: the same nmd with only its 3 s samples
+  CPU surge       from its start until the container is frozen, with cpu-samples = 1; reference: only 3 s samples
+The figures are medians. Other load of the machine affects all of them.
 """
 import argparse
 import http.client
@@ -61,8 +61,8 @@ class Node:
         self.socket = str(self.dir / "nmd.sock")
         (self.dir / "nmd.conf").write_text("\n".join(conf) + "\n[health]\ndisk-min-free = 0\n")
         self.root = next(line.split()[1] for line in open("/proc/mounts") if line.split()[2] == "cgroup2")
-        # The node's memory is the real one; its CPU is idle but for containers, so that what else runs here doesn't hold
-        # admissions up.
+        # The node has its real memory. Its CPU use has only the containers, so that other programs on this machine don't delay
+        # admissions.
         proc = self.dir / "proc"
         proc.mkdir()
         (proc / "meminfo").symlink_to("/proc/meminfo")
@@ -103,7 +103,7 @@ class Node:
         return c
 
     def touched(self, ident):
-        """What SURGE has said so far: how many MiB, and when."""
+        """Returns the progress that SURGE has printed: the number of MiB, and the time."""
         text = (self.dir / "state" / "logs" / ident / "stdout").read_text()
         return [tuple(map(int, line.split())) for line in text.splitlines(True) if line.endswith("\n")]
 
@@ -115,7 +115,7 @@ class Node:
             time.sleep(0.005)
 
     def sampled(self, seconds=20):
-        """The node as it is seen by a sample that began after this call."""
+        """Returns the node's data from a sample that began after this call."""
         begun = time.monotonic()
         while True:
             node = self.connection.call("GET", "/v1/status")["node"]
@@ -164,7 +164,7 @@ def idle_alone(build):
     node = Node(build)
     python = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     try:
-        # Start two shims: pages that several shims share (libraries) are then not private to one.
+        # Starts two shims, so that pages which several shims share (libraries) do not count as private to one shim.
         for ident in [node.run(["sleep", "60"], "GUARANTEED") for _ in range(2)]:
             node.wait(ident, "RUNNING")
         time.sleep(3)
@@ -186,7 +186,7 @@ def write_site(path, **properties):
 
 
 def idle_in_cluster(build, reference, reference_private):
-    """No ResourceManager listens: tests/yarn/10-node.sh holds the same goal with a stock one."""
+    """Starts a node without a ResourceManager. tests/yarn/10-node.sh checks the same limit with a stock one."""
     with tempfile.TemporaryDirectory(prefix="nmd-bench.") as conf:
         place = pathlib.Path(conf)
         write_site(place / "core-site.xml")
@@ -209,8 +209,8 @@ def idle(build):
 
 
 def start_to_first(program, *command):
-    """ms from the moment at which the command is started, by a process that does nothing else, to the first instruction of
-    the program that it runs"""
+    """Returns the time in ms from the start of the command to the first instruction of the program that it runs. A separate
+    process starts the command, so that the start-up of this script is not included."""
     out = subprocess.run([program, *command], capture_output=True, text=True, check=True).stdout
     begun, first = map(int, out.split())
     return (first - begun) / 1e6
@@ -242,8 +242,8 @@ def launch(build, runs):
         node.stop()
 
 
-# Waits for its word, then touches memory as fast as it can, and says when each MiB was there: no more than that, so it is
-# copied from a pattern that is there before.
+# Waits for the file "go", then writes to memory as fast as possible, and prints the time of each MiB. Copies the memory from a
+# prepared pattern, because this is the fastest way.
 SURGE = """
 import os, sys, time
 held, pattern = [], b"x" * (1 << 20)
@@ -258,7 +258,7 @@ time.sleep(60)
 
 
 def wait_file(path, text, seconds=30):
-    """When the victim's cgroup says so, or is gone; in ns."""
+    """Returns the time in ns at which the victim's cgroup is empty or removed."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:
@@ -271,7 +271,7 @@ def wait_file(path, text, seconds=30):
 
 
 def memory_surge(build, rounds, *sampling):
-    """A guaranteed container grows into memory that an opportunistic one holds."""
+    """Measures how fast a guaranteed container gets memory that an opportunistic container uses."""
     times = []
     victim_mib, surge_mib = 300, 760
     for _ in range(rounds):
@@ -288,7 +288,7 @@ def memory_surge(build, rounds, *sampling):
             base = node.sampled()["utilization"]["memory"] * CAPACITY_MIB
             go.touch()
             gone = wait_file(node.events_file(victim), "populated 0")
-            # the last moment at which the node was surely not over the threshold
+            # the last time at which the node was certainly below the threshold
             need = 0.95 * CAPACITY_MIB - base
             crossed = max((t for mib, t in node.touched(surge) if mib < need), default=None)
             if gone and crossed:
@@ -298,7 +298,7 @@ def memory_surge(build, rounds, *sampling):
     return times
 
 
-# Waits for its word, then has twice as many busy processes as there are CPUs.
+# Waits for the file "go", then runs twice as many busy processes as there are CPUs.
 SPIN = """
 import os, time
 while not os.path.exists("{go}"):
@@ -312,11 +312,11 @@ while True:
 
 
 def cpu_surge(build, rounds, *sampling):
-    """An opportunistic container that was idle takes all CPUs, and is over the preemption threshold by itself."""
+    """Measures an idle opportunistic container that starts to use all CPUs, and alone exceeds the preemption threshold."""
     times = []
     for _ in range(rounds):
         node = Node(build, "[over-allocation]", "warmup = 100ms", "warmup-samples = 1", "cpu-threshold = 0.5", "memory-threshold = 0.9",
-                    # this script takes some of the CPUs, too: the container gets about 0.9 of them
+                    # this script also uses some of the CPUs: the container gets about 0.9 of them
                     "[preemption]", "cpu-samples = 1", "cpu-threshold = 0.7", *sampling)
         try:
             go = node.dir / "go"
@@ -324,7 +324,7 @@ def cpu_surge(build, rounds, *sampling):
             node.wait(victim, "RUNNING")
             deadline = time.monotonic() + 20
             while node.container(victim)["cpu_time_usec"] == 0 and time.monotonic() < deadline:
-                time.sleep(0.05)  # out of its warm-up, and a sample begins
+                time.sleep(0.05)  # the warm-up ends, and a sample begins
             time.sleep(random.uniform(0.2, 2.8))
             begun = time.monotonic_ns()
             go.touch()

@@ -20,8 +20,8 @@ extern char **environ;
 static volatile struct timespec first_instruction __attribute__((used)) = {.tv_sec = -1};
 
 #ifdef __x86_64__
-/* The entry point, which the linker's -e names. The C library's own _start gets the stack and rdx as the kernel left
- * them. */
+/* The entry point, which the linker's option -e names. The C library's own _start gets the stack and rdx unchanged
+ * from the kernel. */
 __asm__(".globl nm_first_instruction\n"
         "nm_first_instruction:\n"
         "    mov %rdx, %r12\n" /* the kernel's rdx for _start */

@@ -210,7 +210,7 @@ static void end_neighbours(void)
 
 /* ---- measuring ---------------------------------------------------------------------------------- */
 
-/* Returns the CPU time of one piece; the first one is left out, since it fills the caches. */
+/* Returns the CPU time of one piece; the first piece is not counted, because it fills the caches. */
 static double piece_usec(void (*piece)(void))
 {
     uint64_t end = nm_clock_usec(CLOCK_MONOTONIC) + STRETCH_USEC, cpu;
@@ -266,7 +266,7 @@ int main(int argc, char **argv)
         return 2;
     }
     if (sched_getaffinity(0, sizeof allowed, &allowed) < 0 || CPU_COUNT(&allowed) < 2) {
-        fprintf(stderr, "interference-bench: it wants two CPUs\n");
+        fprintf(stderr, "interference-bench: two CPUs are required\n");
         return 77;
     }
     while (!CPU_ISSET(own, &allowed))

@@ -108,7 +108,7 @@ static int run_until(struct bench *b, const bool *flag)
     return 0;
 }
 
-/* Reads the time of its first instruction, which the command has written. */
+/* Returns the time of the command's first instruction, which the command has written to its stdout. */
 static int read_first_instruction(const struct bench *b, unsigned i, uint64_t *ret)
 {
     char path[128], text[32];
@@ -136,7 +136,7 @@ static int launch_once(struct bench *b, unsigned i, uint64_t *ret_usec)
     return r;
 }
 
-/* The reference without shim, user, directories and records. */
+/* The reference: a launch without shim, user, directories and records. */
 static int spawn_once(char *const *argv, uint64_t *ret_usec)
 {
     char *env[] = {NULL}, text[32] = "";
@@ -227,7 +227,7 @@ static int measure_memory(struct bench *b)
         return r;
     (void)usleep(50000); /* until memory needed only for the start is freed */
     kib = private_kib(nm_launch_shim_pid(one));
-    printf("memory\n  %-44s %10" PRIu64 " KiB\n", "a shim's own", kib);
+    printf("memory\n  %-44s %10" PRIu64 " KiB\n", "private memory of a shim", kib);
     printf("  %-44s %10s (at most %d KiB)\n", "goal", kib <= GOAL_SHIM_KIB ? "reached" : "missed",
            GOAL_SHIM_KIB);
     (void)kill(pid, SIGKILL);

@@ -161,7 +161,7 @@ static double measure(struct bench *b, enum scene scene)
         actions += v.n_actions;
     }
     if (scene == KILL && actions == 0)
-        fprintf(stderr, "policy-bench: nothing was killed, so nothing was measured\n");
+        fprintf(stderr, "policy-bench: no container was killed, so the result is not valid\n");
     return (double)spent * 1000 / (double)rounds;
 }
 

@@ -42,7 +42,7 @@ struct bench {
     unsigned n, per_container, rounds;
     struct nm_cgroup **cgroups;
     struct nm_cgroup_sampler **samplers;
-    int cpu_stat_fd, memory_stat_fd; /* of dir, kept open as the manager does for its slice */
+    int cpu_stat_fd, memory_stat_fd; /* files of dir, which stay open as nmd's slice files do */
     pid_t *pids;
     unsigned n_pids;
     struct shared *shared;
@@ -70,7 +70,7 @@ static bool make_top(struct bench *b)
         (void)snprintf(file, sizeof file, "%s/cgroup.subtree_control", roots[i]);
         if (access(file, W_OK) < 0)
             continue;
-        (void)nm_write_file_at(AT_FDCWD, file, "+memory +cpu"); /* as far as the controllers exist */
+        (void)nm_write_file_at(AT_FDCWD, file, "+memory +cpu"); /* fails if the controllers do not exist */
         (void)snprintf(b->dir, sizeof b->dir, "%s/nm-bench-%d", roots[i], (int)getpid());
         if (mkdir(b->dir, 0755) < 0)
             continue;

@@ -25,7 +25,7 @@ int __wrap_kill(pid_t pid, int sig);
 int __wrap_fexecve(int fd, char *const argv[], char *const env[])
 {
     __gcov_dump();
-    __gcov_reset(); /* otherwise the counters since a failed call would not be written */
+    __gcov_reset(); /* otherwise the counts since a failed call would be lost */
     return __real_fexecve(fd, argv, env);
 }
 

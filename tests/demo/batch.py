@@ -6,12 +6,12 @@ import sys
 import plan
 
 HERE = pathlib.Path(__file__).resolve().parent
-KINDS = ("import", "index", "report", "resize")  # names for people; all jobs have the same size
+KINDS = ("import", "index", "report", "resize")  # names for readers; all jobs have the same size
 TAKEN_BACK = ("preempted", "pause-deadline", "oom-killed")
 
 
 class Batch:
-    """Keeps jobs waiting in the queue at any time. A killed job is submitted again until it is done."""
+    """Keeps jobs waiting in the queue at any time. Submits a killed job again until it has completed."""
 
     def __init__(self, node, size):
         self.node, self.size = node, size

@@ -4,7 +4,7 @@ runs of the same kind, and if no other work on the machine can have caused it. P
 
 import math
 
-FOREIGN = 0.15    # share of the CPUs that other work uses from which on there is no result
+FOREIGN = 0.15    # share of the CPUs used by other programs above which there is no result
 AS_FAST = 0.02    # difference up to which guaranteed work counts as equally fast
 
 
@@ -13,7 +13,7 @@ def mean(values):
 
 
 def spread(values):
-    """What runs of the same kind differ by."""
+    """Returns the largest difference between runs of the same kind."""
     return max(values) - min(values)
 
 
@@ -27,7 +27,7 @@ def difference(some, others):
 
 
 def tell_jobs(on, off):
-    """A sentence on jobs done with over-allocation and without."""
+    """Returns a sentence on the number of completed jobs with over-allocation and without."""
     d = difference(on, off)
     if d is None:
         return "Batch jobs: no result, since a run has no figure."
@@ -39,8 +39,8 @@ def tell_jobs(on, off):
 
 
 def is_as_fast(on, off):
-    """Returns whether guaranteed work was equally fast with and without: the means differ by less than AS_FAST, also with the
-    error of their difference, which is that of two means (of two runs each, half of what these differ by)."""
+    """Returns whether guaranteed work was equally fast with over-allocation and without: the means differ by less than AS_FAST,
+    including the error of the difference of two means (each of two runs, with half of the runs' difference as its error)."""
     d = difference(on, off)
     if d is None or mean(off) <= 0:
         return False
@@ -49,9 +49,9 @@ def is_as_fast(on, off):
 
 
 def tell_speed(on, off):
-    """Returns a sentence on the speed of guaranteed work: the share that it got of the CPU that it wanted, which, other than the
-    work that it got through, doesn't change with the machine's own speed. Over-allocation can't make it faster, so a gain is
-    noise."""
+    """Returns a sentence on the speed of guaranteed work. The speed is the share of its needed CPU that it got. This share does
+    not change with the machine's own speed, other than the amount of completed work. Over-allocation can't make guaranteed work
+    faster, so a gain is noise."""
     d = difference(on, off)
     if d is None or mean(off) <= 0:
         return "Guaranteed work: no result, since a run has no figure."
@@ -65,15 +65,15 @@ def tell_speed(on, off):
 
 
 def has_result(jobs, speeds, foreign):
-    """Returns whether there was a gain, and no more than AS_FAST between the speeds of guaranteed work."""
+    """Returns whether over-allocation gained jobs while the speeds of guaranteed work differ by at most AS_FAST."""
     d = difference(*jobs)
     return max(*foreign[0], *foreign[1]) <= FOREIGN and d is not None and d[2] and d[0] > 0 and None not in (*speeds[0], *speeds[1]) and \
         abs(mean(speeds[0]) - mean(speeds[1])) <= AS_FAST * mean(speeds[1])
 
 
 def tell(jobs, speeds, foreign):
-    """The sentences at the end. Each of the three: figures of the runs with over-allocation, and of those without;
-    speeds: shares of the wanted CPU; foreign: other work on the machine, as shares of its CPUs."""
+    """Returns the sentences at the end. Each argument has figures of the runs with over-allocation and of the runs without.
+    speeds: shares of the needed CPU; foreign: use by other programs of the machine, as shares of its CPUs."""
     shares = [*foreign[0], *foreign[1]]
     if max(shares) > FOREIGN:
         return [f"No result: other work used {min(shares):.0%} to {max(shares):.0%} of this machine's CPUs during the runs. nmd "

@@ -4,13 +4,13 @@
 
   tests/demo/draw.py RECORDING OUTPUT.svg
 
-RECORDING is what ./demo --record has written. It holds runs with over-allocation and without; the picture has the first of
-each, over the same time. The same recording makes the same bytes. It needs nothing but Python.
+RECORDING is a file that ./demo --record has written. It has runs with over-allocation and without. The picture shows the first run of
+each kind, over the same time. The same recording gives a picture with the same bytes. Needs only Python.
 """
 import sys
 from xml.sax.saxutils import escape
 
-sys.dont_write_bytecode = True  # the tree stays as it was
+sys.dont_write_bytecode = True  # leaves no files in the tree
 
 import plan  # noqa: E402
 import recording  # noqa: E402
@@ -19,11 +19,11 @@ WIDTH, LEFT, RIGHT = 860, 64, 18
 PANEL, GAP, TOP = 120, 34, 78
 INK, FAINT, BAND = "#24292f", "#8c959f", "#fff4d6"
 WITH, WITHOUT, PAUSED, KILLED = "#1a7f37", "#8c959f", "#bf8700", "#cf222e"
-SURGES = {1: "a service needs its CPU", 3: "a service needs its memory"}  # of plan.PHASES
+SURGES = {1: "a service needs its CPU", 3: "a service needs its memory"}  # phases of plan.PHASES
 
 
 class Axes:
-    """One panel: time to the right, 0 to `top` upwards."""
+    """One panel of the picture: time to the right, values from 0 to `top` upwards."""
 
     def __init__(self, number, seconds, top):
         self.y0 = TOP + number * (PANEL + GAP) + PANEL
@@ -48,7 +48,7 @@ def line(x1, y1, x2, y2, colour=FAINT, width=1.0, dash=""):
 
 
 def steps(axes, points):
-    """Corners of a curve that holds each value until the next."""
+    """Returns the corners of a curve that keeps each value until the next one."""
     corners, last = [], None
     for t, value in points:
         if last is not None:
@@ -69,7 +69,7 @@ def curve(axes, points, colour, filled=False, width=1.8):
 
 
 def share_panel(axes, title, what, lent, plain):
-    """A resource's use with the two thresholds."""
+    """Draws the use of a resource with the two thresholds."""
     drawn = [text(LEFT, axes.y0 - PANEL - 8, title, bold=True)]
     for share in (0, 0.5, 1):
         drawn += [line(LEFT, axes.y(share), WIDTH - RIGHT, axes.y(share), "#d0d7de", 0.7),
@@ -83,7 +83,7 @@ def share_panel(axes, title, what, lent, plain):
 
 
 def count_panel(axes, lent, plain):
-    """How many opportunistic containers run, how many are paused, and when some were killed."""
+    """Draws the numbers of running and paused opportunistic containers, and when containers were killed."""
     drawn = [text(LEFT, axes.y0 - PANEL - 8, "opportunistic containers", bold=True),
              text(LEFT + 180, axes.y0 - PANEL - 8, "running", WITH), text(LEFT + 238, axes.y0 - PANEL - 8, "paused", PAUSED),
              text(LEFT + 290, axes.y0 - PANEL - 8, "× killed", KILLED)]
@@ -101,7 +101,7 @@ def count_panel(axes, lent, plain):
 
 
 def bands(axes, bottom, seconds):
-    """The two phases in which a service needs what it holds."""
+    """Returns the two phases in which a service needs the resources of its request."""
     drawn, begin = [], 0
     for number, (end, _) in enumerate(plan.PHASES):
         if number in SURGES:
@@ -113,7 +113,7 @@ def bands(axes, bottom, seconds):
 
 
 def caption(header, results):
-    """What the run was, and what came of it: means of its two runs of each kind."""
+    """Returns the text below the picture: the settings of the run, and the means of its two runs of each kind."""
     jobs = {kind: [r["jobs"] for r in results if r["over_allocation"] == kind] for kind in (True, False)}
     done = " and ".join(f"{sum(jobs[kind]) / len(jobs[kind]):g} {name}" for kind, name in
                         ((True, "with nmd"), (False, "with plain YARN")) if jobs[kind])
@@ -146,10 +146,10 @@ def picture(header, runs):
 
 def main():
     if len(sys.argv) != 3:
-        sys.exit("draw: say tests/demo/draw.py RECORDING OUTPUT.svg")
+        sys.exit("usage: tests/demo/draw.py RECORDING OUTPUT.svg")
     header, runs = recording.load(sys.argv[1])
     if {result["over_allocation"] for _, result in runs} != {True, False}:
-        sys.exit(f"draw: {sys.argv[1]} has not both kinds of runs")
+        sys.exit(f"draw: {sys.argv[1]} must have runs with over-allocation and runs without")
     with open(sys.argv[2], "w", encoding="utf-8") as f:
         f.write(picture(header, runs))
 

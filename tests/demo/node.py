@@ -22,7 +22,7 @@ def find_cgroup_root():
 
 
 class Node:
-    """A private nmd and nmctl for it."""
+    """Runs a private nmd, and nmctl for it."""
 
     def __init__(self, build, over_allocation, capacity_mib):
         self.build = pathlib.Path(build).resolve()
@@ -52,7 +52,7 @@ class Node:
             time.sleep(0.05)
 
     def own_cpu_seconds(self):
-        """Returns the CPU time of nmd, of this program and of its nmctl processes. Containers, nmd's children, are left out."""
+        """Returns the CPU time of nmd, of this program and of its nmctl processes. Excludes containers, which are children of nmd."""
         return progress.cpu_ticks(self.process.pid, children=False) / os.sysconf("SC_CLK_TCK") + sum(os.times()[:4])
 
     def nmctl(self, *args, check=True):
@@ -73,7 +73,7 @@ class Node:
         return self.nmctl(*args, "--", *command, check=False)
 
     def stop(self):
-        """Uses only the slice, so that it works whatever state nmd is in."""
+        """Removes the containers by means of the slice only, so that this works in any state of nmd."""
         if self.process and self.process.poll() is None:
             self.process.terminate()
             try:

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demo of packing; `./demo packing` builds first and then runs this.
 
-The published example, on a stock ResourceManager with ten light nodes, which speak the real protocol and run nothing: 20
-containers are asked for, then eight times 8 of them end, drawn at random, and 8 others are asked for. First with the Capacity
-Scheduler as it comes, then with the policy, with the same draws. What is on the screen is what the nodes hold; the nodes that
-can be given back at the end are named by nmscale.
+Runs the published example on a stock ResourceManager with ten light nodes, which use the real protocol and run no processes. First
+20 containers are requested. Then, eight times, 8 random containers end and 8 are requested. The example runs first with the
+unchanged Capacity Scheduler, and then with the policy and the same random numbers. The screen shows the containers of the
+nodes. At the end nmscale names the nodes that can be removed.
 """
 import argparse
 import json
@@ -19,7 +19,7 @@ import tempfile
 import time
 import urllib.request
 
-sys.dont_write_bytecode = True  # the demo leaves nothing behind in the tree
+sys.dont_write_bytecode = True  # the demo leaves no files in the tree
 import progress  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -29,11 +29,11 @@ TITLES = {"stock": "the Capacity Scheduler as it comes", "packing": f"with packi
 
 
 class Ended(Exception):
-    """Ctrl-C or SIGTERM: clean up and leave."""
+    """Ends the program on Ctrl-C or SIGTERM, so that it cleans up."""
 
 
 class Cluster:
-    """A ResourceManager and its nodes. It ends when its standard input does, so also if this process is killed."""
+    """Runs a ResourceManager and its nodes. They end when their standard input ends, so also if this process is killed."""
 
     def __init__(self, mode, build, classpath):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="nmd-demo-packing."))
@@ -45,7 +45,7 @@ class Cluster:
         self.process = subprocess.Popen(
             [str(HERE / "packing-cluster.sh"), self.mode], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True,
             start_new_session=True, env=os.environ | {"NMD_TEST_DIR": str(self.dir), "NMD_TEST_CLASSPATH": self.classpath})
-        # The script itself waits as long as there is progress. Its log ends with the last lines of the failing process.
+        # The script itself waits as long as there is progress. Its log ends with the last lines of the failed process.
         line = self.process.stdout.readline().split()
         if len(line) != 2:
             raise SystemExit("demo: the ResourceManager or its nodes did not come up; the last lines of the log:\n"
@@ -60,14 +60,14 @@ class Cluster:
         return progress.patiently(ask, what, self.process, self.dir / "rm.log")
 
     def settle(self):
-        """Waits until all that is asked for has a place, as long as the ResourceManager makes progress."""
+        """Waits until all requested containers are placed, as long as the ResourceManager makes progress."""
         self.get("settle?seconds=20", "containers find no place")
 
     def nodes(self):
         return {node["name"]: node["containers"] for node in self.get("nodes")}
 
     def nmscale(self, *args):
-        """One look; what it remembers between two of them is in a file."""
+        """Runs nmscale once. nmscale stores its observations in a file."""
         return subprocess.run([str(self.build / "nmscale" / "nmscale"), "--rm", self.rm, "--state", str(self.dir / "nmscale.json"),
                                "--idle-for", "1s", "--min-nodes", "3", *args], capture_output=True, text=True)
 
@@ -84,7 +84,7 @@ class Cluster:
 
 
 def bars(nodes, colour):
-    """A line per node: a cell for each container, and a mark behind the last slot below the threshold."""
+    """Returns one line per node: a cell for each container, and a mark after the last slot below the threshold."""
     mark = SLOTS * THRESHOLD // 100
     lines = []
     for name, count in sorted(nodes.items()):
@@ -116,7 +116,7 @@ class Picture(progress.Screen):
         sys.stdout.flush()
 
     def tell(self, nodes, what):
-        """What stays: a line for who reads a log, and the bars where they are the point."""
+        """Prints a permanent line for readers of a log, with the bars if they are the subject."""
         if not self.live:
             counts = sorted(nodes.values(), reverse=True)
             print(f"  {what + ':':<34} {' '.join(f'{c:2}' for c in counts)}   {counts.count(0)} empty", flush=True)
@@ -124,7 +124,7 @@ class Picture(progress.Screen):
 
 
 def watch(cluster, picture, mode, what, seconds):
-    """Lets it be seen, on a terminal; who reads a log needn't wait."""
+    """Waits on a terminal, so that viewers see the picture. Does not wait if the output is a log."""
     end = time.monotonic() + (seconds if picture.live else 0)
     while True:
         nodes = cluster.nodes()
@@ -166,7 +166,7 @@ def step(cluster, picture, mode, what, requests):
 
 
 def named(cluster):
-    """nmscale counts a node's empty time from one look to the next."""
+    """Lets nmscale observe the nodes, because it measures a node's empty time between two observations."""
     deadline = time.monotonic() + 15
     while True:
         looked = cluster.nmscale("--json")
@@ -179,7 +179,7 @@ def named(cluster):
 
 
 def enough(text, cluster):
-    """All that are empty have been so for long enough, as far as the least of nodes lets them go."""
+    """Returns the nodes that have been empty for long enough, limited by the minimum number of nodes."""
     empty = sum(count == 0 for count in cluster.nodes().values())
     return json.loads(text)["give"] >= min(empty, NODES - 3)
 
@@ -206,7 +206,7 @@ def main():
     signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
     def end(*_):
-        # Only the first one counts: a second Ctrl-C must not end the tidying up.
+        # Only the first Ctrl-C counts. A second one must not interrupt the cleanup.
         for number in signals:
             signal.signal(number, signal.SIG_IGN)
         raise Ended

@@ -29,7 +29,7 @@ def symbol_of(c):
 
 
 def frame_of(seconds, status, containers, capacity_mib, before):
-    """before: the symbols of the last frame, which are updated to those of this one."""
+    """before: the symbols of the previous frame, which are updated to the symbols of this frame."""
     node, counts, p = status["node"], status["containers"], status["preemptions"]
     changed = []
     for c in containers:
@@ -53,7 +53,7 @@ def frame_of(seconds, status, containers, capacity_mib, before):
 
 
 def bar(share, alpha, beta, width, colour):
-    """Returns [██████░░░α░░░β], with marks at the two thresholds."""
+    """Returns a bar [██████░░░α░░░β], with marks at the two thresholds."""
     filled = min(width, round(share * width))
     cells = ["█" if i < filled else "░" for i in range(width)]
     for mark, at in (("α", alpha), ("β", beta)):

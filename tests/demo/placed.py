@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For yarn.py --distributed: who placed which containers, how long they waited for a place, and what calls cost."""
+"""For yarn.py --distributed: which side placed which containers, how long the containers waited, and how long calls took."""
 import http.client
 import json
 import re
@@ -9,7 +9,7 @@ import urllib.request
 
 
 def number_of(container):
-    """The last part of its id. The ResourceManager's go up from 1; nodes' down from -1, which is printed in 40 bits."""
+    """Returns the last number of the id. The ResourceManager counts up from 1. Nodes count down from -1, which is printed in 40 bits."""
     return int(container.rsplit("_", 1)[1])
 
 
@@ -18,19 +18,19 @@ def is_nodes_own(container):
 
 
 def age_of(container):
-    """For an order: the first one first, of either kind."""
+    """Returns a sort key: the first container of either side comes first."""
     number = number_of(container)
     return (1 << 40) - number if is_nodes_own(container) else number
 
 
 def name_of(container):
-    """An id that fits beside the rest: there is one application only, and all of its ids begin alike."""
+    """Returns a short id that fits on the line. All ids begin alike, because there is only one application."""
     number = number_of(container)
     return f"{number - (1 << 40)} by nmd" if is_nodes_own(container) else f"{number} by the RM"
 
 
 def from_nmd(path, text):
-    """An answer on nmd's socket; None: it has none."""
+    """Returns a response from nmd's socket, or None if nmd does not respond."""
     connection = http.client.HTTPConnection("nmd", timeout=20)
     connection.sock = socket.socket(socket.AF_UNIX)
     try:
@@ -46,7 +46,7 @@ def from_nmd(path, text):
 
 
 def from_rm(rm, bean, names):
-    """Figures of the ResourceManager's own, from what it shows to monitoring; None for each that it doesn't tell now."""
+    """Returns figures from the ResourceManager's monitoring interface, or None for each figure that it does not provide now."""
     try:
         with urllib.request.urlopen(f"{rm}/jmx?qry={urllib.parse.quote(bean)}", timeout=20) as answer:
             beans = json.load(answer)["beans"]
@@ -92,7 +92,7 @@ class Placements:
         return (waited[len(waited) // 2], waited[-1]) if waited else None
 
     def lines(self):
-        """Two, for the picture."""
+        """Returns two lines for the picture."""
         waits = self.waits()
         found = f"a place takes {brief(waits[0])}, at most {brief(waits[1])}" if waits else "none has been placed yet"
         costs = f"; a call {brief(self.call)}, {brief(self.added)} of it in nmd" if self.call and self.added else ""
@@ -100,7 +100,7 @@ class Placements:
                 f"  {found}{costs}"]
 
     def table(self, cluster):
-        """Both sides' own figures."""
+        """Returns the figures of the ResourceManager and of nmd."""
         own = sum(is_nodes_own(i) for i in self.ids)
         allocated, = from_rm(cluster.rm, "Hadoop:service=ResourceManager,name=QueueMetrics,q0=root", ["AggregateContainersAllocated"])
         balance, = from_rm(cluster.rm, "Hadoop:service=ResourceManager,name=OpportunisticSchedulerMetrics", ["AllocatedOContainers"])

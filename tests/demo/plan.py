@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The requests of services and jobs, and their use over time. Pure: computes sizes from figures of the machine.
 
-Memory and idle vcores are over-subscribed: the services hold four fifths of both and use a fifth of what they hold. Jobs wait
-most of the time, so at least half of the CPU is idle without over-allocation, on fast and slow machines: the work of a job is
-sized by how much the machine does in a second.
+Memory and idle vcores are over-subscribed: the services request four fifths of both and use a fifth of their request. Jobs wait
+most of the time, so that at least half of the CPU is idle without over-allocation, on fast and slow machines. The work of a job
+is computed from the speed of the machine.
 """
 import collections
 import math
 
 MIB = 1 << 20
-VCORES = 16          # of the node, for any number of CPUs: a vcore is a share
-CAPACITY_MIB = 1536  # up to eight CPUs; with more, web has more processes, each of which needs memory
-SHORTEST = 20        # seconds that a run needs at least for its phases
+VCORES = 16          # of the node, for any number of CPUs: a vcore is a share of the CPUs
+CAPACITY_MIB = 1536  # for up to eight CPUs; with more CPUs, web has more processes, each of which needs memory
+SHORTEST = 20        # the least number of seconds for the phases of a run
 
 Service = collections.namedtuple("Service", "name memory_mib vcores plan")
 Job = collections.namedtuple("Job", "memory_mib vcores rounds wait units held_mib")
@@ -20,10 +20,10 @@ Job = collections.namedtuple("Job", "memory_mib vcores rounds wait units held_mi
 SERVICES = {"web": (0.27, 5), "db": (0.54, 8)}
 HELD_MEMORY = sum(memory for memory, _ in SERVICES.values())
 HELD_VCORES = sum(vcores for _, vcores in SERVICES.values()) / VCORES
-# A job asks for 9 % of the memory, so two of them fit into what the services do not hold.
+# A job requests 9 % of the memory, so that two of them fit into the memory that the services do not request.
 JOB_MEMORY, JOB_USES = 0.09, 0.06
 JOB_SECONDS, JOB_CPU_SECONDS, JOB_ROUNDS = 4.4, 0.01, 10
-N_WAITING = 6        # jobs that are submitted ahead
+N_WAITING = 6        # jobs that wait in the queue
 
 QUIET = {True: "services are quiet: what they hold and do not use is lent out",
          False: "services are quiet: what they do not use lies idle"}  # over-allocation: on or off
@@ -47,10 +47,10 @@ def phase_of(seconds, length, over_allocation):
 
 
 def services(length, cpus, capacity):
-    """Returns the services with their use in each phase: (seconds, CPUs, MiB). They end a second before the run does."""
+    """Returns the services with their use in each phase: (seconds, CPUs, MiB). The services end a second before the run."""
     spans = [(end - begin) * length for begin, end in zip((0, *(end for end, _ in PHASES)), (end for end, _ in PHASES))]
     spans[-1] -= 1
-    # A fifth of the held CPU is 16 % of the node. That of memory is about as much, and includes the interpreters.
+    # A fifth of the requested CPU is 16 % of the node. The used share of memory is similar, and includes the interpreters.
     cpu = {"web": cpus * 0.06, "db": cpus * 0.10}
     low = {"web": capacity * 0.045, "db": capacity * 0.095}
     made = []

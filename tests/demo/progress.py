@@ -11,10 +11,10 @@ import sys
 import threading
 import time
 
-WIDTH = 240    # of a line in a log; a step's own words are shorter
-SILENCE = 1.8  # seconds; below two with the wake-up latency of a thread
+WIDTH = 240    # of a line in a log; the text of a step is shorter
+SILENCE = 1.8  # seconds; less than two, because a thread wakes up late
 IDLE = 60      # seconds without progress, after which a wait ends
-MOST = 900     # seconds at most: a process that repeats a message for ever also makes progress
+MOST = 900     # seconds at most, because a process that endlessly repeats a message also makes progress
 
 
 def last_line(log):
@@ -40,8 +40,8 @@ def last_lines(log, count=12):
 
 
 class Output(io.FileIO):
-    """Standard output, whose reader may go (head, less). That raises BrokenPipeError once; what is printed later, while the
-    program tidies up, goes nowhere."""
+    """Standard output, whose reader may exit (head, less). The first write after this raises BrokenPipeError. Later output,
+    during the cleanup, is discarded."""
 
     def __init__(self):
         super().__init__(sys.stdout.fileno(), "w", closefd=False)
@@ -59,7 +59,7 @@ class Output(io.FileIO):
 
 
 def run(main):
-    """Calls main(). When the reader of its output goes, it ends without a word, with a shell's status for SIGPIPE."""
+    """Calls main(). If the reader of its output exits, the program ends without a message, with a shell's exit status for SIGPIPE."""
     out = Output()
     sys.stdout = io.TextIOWrapper(io.BufferedWriter(out), encoding=sys.stdout.encoding, errors=sys.stdout.errors,
                                   line_buffering=sys.stdout.line_buffering)
@@ -76,7 +76,7 @@ def run(main):
 
 
 def cut(text, width):
-    """Returns the text, or as many of its words as fit; one that is too long itself is cut."""
+    """Returns the text, or as many of its words as fit. A single word that is too long is cut."""
     if len(text) <= width:
         return text
     words = text[:width - 3].rpartition(" ")[0].rstrip(" ,;:") if " " in text[:width - 3].strip() else text[:width - 3]
@@ -102,7 +102,7 @@ class Progress(threading.Thread):
         self.what = what
 
     def heard(self):
-        """Notes that there was other output."""
+        """Records that other output was printed."""
         self.heard_at = time.monotonic()
 
     def line(self):
@@ -183,12 +183,12 @@ class Patience:
                          f"{os.path.basename(self.log)}:\n{last_lines(self.log)}\n{advice()}")
 
 
-# What a server or a program that is too slow, or gone, lets a question end with.
+# Errors of a request to a server or program that is too slow or has exited.
 UNANSWERED = (OSError, http.client.HTTPException, subprocess.TimeoutExpired, ValueError)
 
 
 def patiently(ask, what, process, log):
-    """Returns what ask() returns. Asks again when there is no answer, as long as the process makes progress."""
+    """Returns the result of ask(). Calls it again if there is no response, as long as the process makes progress."""
     patience = None
     while True:
         try:

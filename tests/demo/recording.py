@@ -6,7 +6,7 @@ import os
 import platform
 import time
 
-VERSION = 2  # of what results have
+VERSION = 2  # version of the results' format
 
 
 def cpu_model():
@@ -18,7 +18,7 @@ def cpu_model():
 
 
 class Recorder:
-    """Collects values, and writes the file at the end, as a whole or not at all. Without a path it does nothing."""
+    """Collects values, and writes the complete file at the end, or no file. Without a path it does nothing."""
 
     def __init__(self, path, **header):
         self.path, self.lines = path, []

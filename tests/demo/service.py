@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A guaranteed container's program: asks for much, uses little, then ramps up.
+"""The program of a guaranteed container: requests much, uses little, and then ramps up.
 
-service.py PLAN-FILE: lines "seconds cpus megabytes", carried out one after the other. Each CPU is a process of its own that
-works in units (work.py). In phases that want a whole CPU it counts the units that it got through, and how much of the time it
-had the CPU, which is how the demo knows whether the promise was kept.
+service.py PLAN-FILE: lines "seconds cpus megabytes", carried out in order. Each CPU is a separate process that
+works in units (work.py). In phases that need a whole CPU, it counts the completed units and the share of the time in which it
+had the CPU. From these counts the demo knows whether the service got its guaranteed CPU.
 """
 import json
 import multiprocessing
@@ -14,7 +14,7 @@ import time
 sys.dont_write_bytecode = True
 from work import one_unit  # noqa: E402
 
-BURST = 20  # units between two looks at the clock
+BURST = 20  # units between two readings of the clock
 
 
 def burst():
@@ -49,7 +49,7 @@ def hold_memory(plan):
         end = time.monotonic() + seconds
         while len(held) > megabytes:
             held.pop()
-        # A ramp, not a step: 400 MB a second, each page really touched.
+        # The memory grows as a ramp and not as a step: 400 MB per second, and each page is written.
         while len(held) < megabytes and time.monotonic() < end:
             held.append(bytearray(b"\x01" * (1 << 20)))
             if len(held) % 40 == 0:

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The demo's story; ./demo builds first and then runs this.
+"""The main program of the demo; ./demo builds first and then runs this.
 
 The same guaranteed services and the same kind of opportunistic jobs run on a private nmd: twice with over-allocation, and
-twice without (plain YARN: only what is allocated to nobody may be used), so that it is known what two runs of the same kind
-differ by (compare.py). The services hold most of the memory and of the vcores and use little of both until they ramp up, CPU
-first, then memory; the jobs mostly wait, and what they compute is sized after this machine (plan.py). What is on the screen is
-what `nmctl status --json` and `nmctl list --json` say; the figures at the end come from there, from the jobs' exits and from
-what the services counted. With --replay all of it is read from a file that --record has written.
+twice without (plain YARN: only unallocated resources may be used). The two runs of the same kind show how much equal runs
+differ (compare.py). The services request most of the memory and of the vcores, and use little of both until they ramp up, CPU
+first, then memory. The jobs mostly wait, and their work is computed from the speed of this machine (plan.py). The screen shows
+the output of `nmctl status --json` and `nmctl list --json`. The figures at the end come from there, from the exits of the jobs
+and from the counts of the services. With --replay all of them are read from a file that --record has written.
 """
 import argparse
 import collections
@@ -19,7 +19,7 @@ import sys
 import textwrap
 import time
 
-sys.dont_write_bytecode = True  # the tree stays as it was
+sys.dont_write_bytecode = True  # leaves no files in the tree
 
 import batch  # noqa: E402
 import compare  # noqa: E402
@@ -31,12 +31,12 @@ import recording  # noqa: E402
 import work  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
-ORDER = (True, False, False, True)  # with over-allocation or without; what changes with time meets both kinds
+ORDER = (True, False, False, True)  # with over-allocation or without, in an order in which a change over time affects both kinds
 TITLE = {True: "with over-allocation", False: "without over-allocation (plain YARN)"}
 
 
 class Ended(Exception):
-    """Ctrl-C or SIGTERM: clean up and leave."""
+    """Ends the program on Ctrl-C or SIGTERM, so that it cleans up."""
 
 
 # ---- one run ---------------------------------------------------------------------------------------------------------
@@ -48,8 +48,8 @@ def machine_busy_seconds():
 
 
 class Cpu:
-    """Divides the CPU time that is used into that of containers, of the demo itself and of other work. Reports when other work
-    begins to matter, and when it ends."""
+    """Divides the used CPU time into the parts of containers, of the demo itself and of other programs. Reports when the part of
+    other programs becomes too large for a result, and when this ends."""
 
     def __init__(self, node, over_allocation):
         self.node, self.is_told = node, False
@@ -70,14 +70,14 @@ class Cpu:
         return f"other work on this machine uses {foreign:.0%} of its CPUs" if self.is_told else ""
 
     def shares(self, since=None):
-        """Returns the shares of the CPUs (of containers, of other work) since that sample, or since the first one."""
+        """Returns the shares of the CPUs (of containers, of other programs) since that sample, or since the first one."""
         elapsed, busy, theirs, own = (b - a for a, b in zip(since or self.first, self.last))
         whole = max(elapsed, 1e-3) * os.cpu_count()
         return theirs / whole, max(0.0, busy - theirs - own) / whole
 
 
 class Run:
-    """One run on an nmd of its own."""
+    """One run with its own nmd."""
 
     def __init__(self, arg, over_allocation, size, show):
         self.arg, self.show = arg, show
@@ -128,7 +128,7 @@ class Run:
         return self.result
 
     def service_ends(self):
-        """Waits for the services, which end about now: their own counts of work show whether they got what they were promised."""
+        """Waits for the services, which end at about this time. Their own counts of work show whether they got their guaranteed CPU."""
         deadline = time.monotonic() + 15
         while True:
             containers = {c["id"]: c for c in self.node.json("list", "--all")}
@@ -137,8 +137,8 @@ class Run:
             time.sleep(0.2)
 
     def web(self):
-        """Returns for the phase in which web wants all CPUs: what share of them it got, and units per second that it got through.
-        None if it didn't print that."""
+        """Returns for the phase in which web needs all CPUs: the share of them that it got, and its completed units per second.
+        Returns None if web did not print these figures."""
         for line in self.node.nmctl("logs", self.services["web"], check=False).stdout.splitlines():
             counted = json.loads(line)
             if counted["busy"] > 0:
@@ -172,7 +172,7 @@ class Run:
 # ---- results ------------------------------------------------------------------------------------------------------------
 
 def told(values, form):
-    """Both runs' figures, so that anybody sees how they differ."""
+    """Prints the figures of both kinds of runs, so that the differences between runs are visible."""
     return " and ".join(form(v) for v in values)
 
 
@@ -183,7 +183,7 @@ def table(on, off, seconds):
         rows.append((label, *(told([get(r) for r in kind], form) for kind in (on, off))))
 
     row(f"jobs done in {seconds} s", lambda r: r["jobs"], str)
-    row("memory used, mean, of what is offered", lambda r: r["memory"], "{:.0%}".format)
+    row("memory used, mean, of the capacity", lambda r: r["memory"], "{:.0%}".format)
     row("containers' CPU, mean, of all CPUs", lambda r: r["cpu"], "{:.0%}".format)
     row("other work's CPU, mean, of all CPUs", lambda r: r["foreign"], "{:.0%}".format)
     row("pauses", lambda r: r["paused"], str)
@@ -283,7 +283,7 @@ def replay(path, live):
             for frame in frames:
                 picture.show(f"RECORDED: {TITLE[result['over_allocation']]}", header["seconds"],
                              plan.phase_of(frame["t"], header["seconds"], result["over_allocation"]), frame)
-                if live:  # in real time; a log is printed at once
+                if live:  # in real time; for a log without delays
                     time.sleep(max(0.0, begun + frame["t"] + 0.5 - time.monotonic()))
         finally:
             picture.close()
@@ -322,7 +322,7 @@ def main():
     signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
     def end(*_):
-        # Only the first one counts: a second Ctrl-C, or the hangup of a terminal that is closed, must not end the tidying up.
+        # Only the first signal counts. A second Ctrl-C, or the hangup of a closed terminal, must not interrupt the cleanup.
         for number in signals:
             signal.signal(number, signal.SIG_IGN)
         raise Ended

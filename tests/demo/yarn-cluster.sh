@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# For yarn.py, in its own network and mount namespaces: runs a stock ResourceManager, a stock HDFS and a node of nmd as long as standard
-# input is open. It prints one line for each of these: "about LOG SENTENCE" while they start, "ready RM-ADDRESS NMD-SOCKET", and "ended
-# STATUS" for the job that it then runs. If a process does not start it prints "failed WHAT", and standard error ends with the last
-# lines of that process.
+# For yarn.py, in its own network and mount namespaces: runs a stock ResourceManager, a stock HDFS and a node of nmd as long as
+# standard input is open. Prints a line "about LOG SENTENCE" for each of them while it starts, then "ready RM-ADDRESS
+# NMD-SOCKET", and "ended STATUS" for the job that it then runs. If a process does not start, it prints "failed WHAT", and
+# standard error ends with the last lines of that process.
 #
 #   yarn-cluster.sh; MAPS, SAMPLES and DISTRIBUTED (empty: the ResourceManager places all containers) are in the environment
 set -uo pipefail
-exec 3>&1 >&2 # the libraries speak TAP, which nobody reads here
+exec 3>&1 >&2 # the libraries print TAP, which has no reader here
 # shellcheck source=tests/yarn/jobs.sh
 . "$(dirname "$0")/../yarn/jobs.sh"
 # shellcheck source=tests/yarn/hdfs/lib.sh
@@ -18,13 +18,13 @@ tell() { printf '%s\n' "$*" >&3; }
 fail() { tell "failed $1"; exit 1; }
 
 tell 'about nn.log a stock HDFS starts'
-job_deadline=0 # yarn.py ends it where it doesn't get on
+job_deadline=0 # yarn.py ends the job if it makes no progress
 distributed=() through=()
 if [ -n "$DISTRIBUTED" ]; then
     distributed=(yarn.nodemanager.distributed-scheduling.enabled=true yarn.nodemanager.amrmproxy.address=node01:8049)
     through=(-Dyarn.resourcemanager.scheduler.address=node01:8049)
 fi
-# The queue has room for all opportunistic maps of pi, because maps that it refused would need another node.
+# The queue is long enough for all opportunistic maps of pi, because maps that the queue refused would need another node.
 jobs_configure yarn.nodemanager.opportunistic-containers-max-queue-length=60 \
     yarn.resourcemanager.nm-container-queuing.min-queue-length=60 \
     yarn.resourcemanager.nm-container-queuing.max-queue-length=60 "${distributed[@]}" || fail 'HDFS did not come up'
@@ -52,7 +52,7 @@ job_begin pi org.apache.hadoop.examples.ExampleDriver pi "${through[@]}" -Dmapre
     "$MAPS" "$SAMPLES"
 while kill -0 "$job_pid" 2>/dev/null; do
     read -r -t 0.2 _
-    [ $? -gt 128 ] || exit 0 # the end of the input
+    [ $? -gt 128 ] || exit 0 # standard input has ended
 done
 job_ends
 tell "ended $?"

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The demo of YARN; `./demo yarn` builds first and then runs this, in a network and a mount namespace of its own.
+"""The demo of YARN; `./demo yarn` builds first and then runs this, in its own network and mount namespaces.
 
-A stock ResourceManager, a stock HDFS and one node, which is nmd; on them MapReduce's pi, of whose maps 40 of each hundred
-are opportunistic. What is on the screen is what nmctl says of the node while it runs. At the end are the ResourceManager's
-own figures of opportunistic containers, beside those of nmctl at the same moment.
+Runs a stock ResourceManager, a stock HDFS, and nmd as the only node. On them runs MapReduce's pi. 40 of each hundred maps
+are opportunistic. The screen shows nmctl's data about the node while the job runs. At the end, the ResourceManager's
+own figures of opportunistic containers are shown beside the figures of nmctl at the same time.
 
-With --distributed the node places these maps itself: then there is also who placed what, and how long that took.
+With --distributed the node places these maps itself. Then the demo also shows which side placed which maps, and how long that took.
 """
 import argparse
 import collections
@@ -23,7 +23,7 @@ import tempfile
 import time
 import urllib.request
 
-sys.dont_write_bytecode = True  # the demo leaves nothing behind in the tree
+sys.dont_write_bytecode = True  # the demo leaves no files in the tree
 import progress
 from placed import Placements, age_of, name_of
 
@@ -34,11 +34,11 @@ ORDER = {"█": 0, "×": 0, "░": 1, "·": 2}
 
 
 class Ended(Exception):
-    """Ctrl-C or SIGTERM: clean up and leave."""
+    """Ends the program on Ctrl-C or SIGTERM, so that it cleans up."""
 
 
 class Cluster:
-    """It ends when its standard input does, so also if this process is killed."""
+    """Runs yarn-cluster.sh. It ends when its standard input ends, so also if this process is killed."""
 
     def __init__(self, build, classpath, maps, samples, distributed):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="nmd-demo-yarn."))
@@ -56,7 +56,7 @@ class Cluster:
         os.set_blocking(self.process.stdout.fileno(), False)
 
     def said(self, seconds):
-        """The lines that it said within so many seconds, or until there are some. None: it has ended."""
+        """Returns the lines that it printed within this number of seconds, or its next lines. Returns None if it has ended."""
         if not select.select([self.process.stdout], [], [], seconds)[0]:
             return []
         read = self.process.stdout.read()
@@ -70,7 +70,7 @@ class Cluster:
         raise SystemExit(f"demo: {what}; the last lines of its log:\n{progress.last_lines(self.dir / 'demo.log', 20)}")
 
     def nmctl(self, *args):
-        """What it prints; None: nmd does not answer now."""
+        """Returns the output of nmctl, or None if nmd does not respond now."""
         try:
             done = subprocess.run([str(self.build / "nmctl" / "nmctl"), "--socket", self.socket, *args, "--json"],
                                   capture_output=True, text=True, timeout=20)
@@ -82,13 +82,13 @@ class Cluster:
         def ask():
             status = self.nmctl("status")
             if status is None:
-                raise OSError("no answer")
+                raise OSError("no response")
             return status
 
         return progress.patiently(ask, "nmd does not answer", self.process, self.dir / "nmd1.log")
 
     def shown(self):
-        """What the ResourceManager shows of opportunistic containers: its nodes page has the same columns."""
+        """Returns the ResourceManager's figures about opportunistic containers, which its nodes page also has."""
         def ask():
             with urllib.request.urlopen(f"{self.rm}/ws/v1/cluster/nodes", timeout=20) as answer:
                 return json.load(answer)["nodes"]["node"][0]
@@ -116,7 +116,7 @@ def own_figures(status):
 
 
 class Figures:
-    """Both sides at the same moment: when ours were the same before and after theirs were asked for."""
+    """Returns the figures of both sides at the same time: nmd's figures must be equal before and after the other request."""
 
     def __init__(self):
         self.moments = collections.Counter()
@@ -128,7 +128,7 @@ class Figures:
             self.moments[(ours, theirs)] += 1
 
     def table(self, end):
-        """The moment of which there is most, as it was seen most often; and the end."""
+        """Returns the most frequent figures at the time with the most containers, and the figures at the end."""
         def peak(*order):
             most = max((tuple(ours[i] for i in order) for ours, _ in self.moments), default=None)
             pairs = [p for p in self.moments if tuple(p[0][i] for i in order) == most]
@@ -162,7 +162,7 @@ class Picture(progress.Screen):
             print(f"  {sentence}", flush=True)
 
     def watch(self, containers):
-        """Counts what happens from one look to the next."""
+        """Counts the changes between two readings."""
         for c in containers:
             before, now = self.states.get(c["id"]), c["state"]
             if c["execution_type"] == "OPPORTUNISTIC" and before != now:
@@ -173,7 +173,7 @@ class Picture(progress.Screen):
             self.states[c["id"]] = now
 
     def rows(self, containers, columns, room):
-        """Who runs, who is paused, and who waits, in this order; a line that doesn't fit would push the first ones out."""
+        """Prints running, paused and queued containers, in this order. A line that doesn't fit would scroll the screen."""
         name, age, width = (name_of, age_of, 15) if self.placements else (str, str, 38)
         there = sorted((c for c in containers if c["state"] != "COMPLETED"),
                        key=lambda c: (ORDER.get(SYMBOL.get(c["state"], "█"), 0), age(c["id"])))
@@ -236,7 +236,7 @@ def come_up(cluster, picture):
 
 
 def last_figures(cluster):
-    """When the last container's end has been heard of."""
+    """Returns the time at which the end of the last container was reported."""
     deadline = time.monotonic() + 15
     while True:
         ours, theirs = own_figures(cluster.status()), cluster.shown()
@@ -246,7 +246,7 @@ def last_figures(cluster):
 
 
 def play(cluster, picture):
-    """The job's status, what it said, both sides' figures."""
+    """Prints the job's status and result, and the figures of both sides."""
     figures, begun, status = Figures(), time.monotonic(), None
     come_up(cluster, picture)
     picture.about("pi begins", cluster.dir / "pi.log")
@@ -301,7 +301,7 @@ def main():
             signal.signal(number, signal.SIG_IGN)
 
     def end(*_):
-        # Only the first one counts: a second Ctrl-C must not end the tidying up.
+        # Only the first Ctrl-C counts. A second one must not interrupt the cleanup.
         undisturbed()
         raise Ended
 
@@ -314,7 +314,7 @@ def main():
             picture.open()
             status, log, table = play(cluster, picture)
         finally:
-            # Nor does the first one, when it comes only now.
+            # A first Ctrl-C that comes only now must not interrupt the cleanup either.
             undisturbed()
             picture.close()
             picture.gauge.stop()

@@ -1,18 +1,18 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The commands that README.md and docs/ show, for those who run them:
+"""Finds the commands that README.md and docs/ show, for the programs that run them:
 
-  tests/docs/commands.py DOCUMENT...            prints them: a line of JSON each, with what stands below it as its output
-  tests/docs/commands.py --check TOP DOCUMENT... prints what is wrong with the documents, a line each; nothing if all is well
+  tests/docs/commands.py DOCUMENT...            prints the commands: one JSON object per line, with the output below the command
+  tests/docs/commands.py --check TOP DOCUMENT... prints the faults of the documents, one per line, and no line if there are none
 
-Commands stand in fenced blocks. Behind "sh" is who runs them, exactly one of RUNNERS:
+Commands are in fenced blocks. The word after "sh" names their runner, exactly one of RUNNERS:
 
   host   tests/integration/17-documents.sh, with an nmd of a build
   vm     tests/vm/suites/91-documents.sh, with the installed package and systemd
-  tree   a test that has the very command in it (TESTS), because it takes long or needs Hadoop
+  tree   a test that has exactly this command (TESTS), because the command takes long or needs Hadoop
 
-so a command that nobody runs is wrong, and so is a block without a runner. A command is a line. Commands within a sentence must be
-among those of the blocks, or be of our own programs, with verbs and options that their help has (--check is told by whom).
+So a command that no test runs is a fault, and so is a block without a runner. A command is one line. Commands within a sentence must
+also be in a block, or be commands of the project with verbs and options that are in their --help (--check knows them from TOP).
 """
 import glob
 import json

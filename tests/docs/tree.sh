@@ -3,7 +3,7 @@
 #
 # For suites that run commands of documents: creates a tree like the tree of a user who has built nmd in ./build.
 
-built_tree() { # creates the directory, with links to the sources and the build
+built_tree() { # DIRECTORY: creates it, with links to the sources and the build
     local top
     top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
     mkdir "$1"

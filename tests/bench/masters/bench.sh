@@ -5,12 +5,12 @@
 #
 #   tests/bench/masters/bench.sh BUILD
 #
-# A stock ResourceManager, and one node at a time, in a network of their own: nmd without a proxy of masters ("no proxy": the
-# ResourceManager allocates), nmd and Hadoop's own NodeManager with distributed scheduling, in turns, and nmd with
-# fill-nodes. The node starts master-probe as an application's master, which requests 8 opportunistic containers at once and
-# sends heartbeats until it has them, 60 times in each turn. Then eight masters start one after the other and keep running, to
-# measure the wait for a master's first container, and the node's memory. If possible, everything runs with real-time priority
-# (SCHED_RR), because other work of the host would affect all figures.
+# A stock ResourceManager and one node at a time run in their own network namespace. The kinds of nodes take turns: nmd without
+# a proxy ("no proxy": the ResourceManager allocates), nmd with distributed scheduling, Hadoop's own NodeManager with
+# distributed scheduling, and nmd with fill-nodes. The node starts master-probe as an application master. master-probe requests
+# 8 opportunistic containers at once and sends heartbeats until it has all of them, 60 times in each turn. Then eight masters
+# start one after the other and keep running. They measure the wait for a master's first container, and the memory of the node.
+# If possible, all programs run with real-time priority (SCHED_RR), because other programs of the host would affect all figures.
 # ROUNDS, TURNS, INTERVAL_MS (20; between two heartbeats of a master) and MASTERS (8, the number for which a Java node has
 # vcores) may be set in the environment.
 bench_here=$(cd "$(dirname "$0")" && pwd)
@@ -23,8 +23,8 @@ fi
 # shellcheck source=tests/yarn/jobs.sh
 . "$bench_here/../../yarn/jobs.sh"
 at_exit 'umount -l "$dir/nmd1/run" 2>/dev/null; rm -rf "$NMD_TEST_DIR"'
-tap_done=1 # figures, and no facts
-# The JVMs of both kinds have their default settings: all compilers, and the garbage collector that they choose.
+tap_done=1 # this script prints figures, and no test results
+# The JVMs of both kinds of nodes have their default settings: all compilers, and the default garbage collector.
 small='-XX:-UsePerfData -Djava.net.preferIPv4Stack=true'
 java_options=(-Xmx512m -XX:-UsePerfData "-Djdk.net.hosts.file=$dir/hosts" -Djava.net.preferIPv4Stack=true
     --add-opens=java.base/java.lang=ALL-UNNAMED "-Dhadoop.log.dir=$dir" "-Djava.io.tmpdir=$dir")
@@ -32,7 +32,7 @@ chrt -r -p 1 $$
 rounds=${ROUNDS:-60} turns=${TURNS:-2} interval_ms=${INTERVAL_MS:-20} masters=${MASTERS:-8}
 asks=8 warm=40
 distributed=yarn.nodemanager.distributed-scheduling.enabled
-ours_at=node01:8049 theirs_at=node02:8049 # each node has a name of its own, and directories of its own user's
+ours_at=node01:8049 theirs_at=node02:8049 # each node has its own name and the user has its own directories
 
 must() { # WHAT COMMAND...
     local what=$1
@@ -53,8 +53,8 @@ submit() { # COMMAND: the application's id is in $application
             "$rm_web/ws/v1/cluster/apps?user.name=$job_user"
 }
 ended() { [[ "$(rm_get "apps/$1" | jq -r .app.finalStatus)" != UNDEFINED ]]; }
-go_ahead() { chrt -r -p 1 "$(pgrep -n -u "$job_user" -x master-probe)"; } # nodes start it as they start everybody
-measure() { # NAME ADDRESS: adds to $dir/NAME.figures
+go_ahead() { chrt -r -p 1 "$(pgrep -n -u "$job_user" -x master-probe)"; } # the node starts it with the default priority
+measure() { # NAME ADDRESS: appends to $dir/NAME.figures
     must 'an application' submit \
         "$place/lib/master-probe ${2/:/ } measure $warm $rounds $asks $interval_ms >>$place/work/$1.figures 2>&1"
     must "the application of $1" wait_until 30 go_ahead
@@ -74,7 +74,7 @@ heap_of() { # PID
     as_user "$java_home/bin/jcmd" "$1" GC.class_histogram | awk '$1 == "Total" { print int($3 / 1024) }'
 }
 memory_of() { # pss|heap PID
-    sleep 2 # for what is let go after a while, or written
+    sleep 2 # waits until memory that is released with a delay is released
     "$1_of" "$2"
 }
 # Starts the masters one after the other, and prints the additional KiB for each of them.
@@ -101,7 +101,7 @@ hold_masters() { # NAME ADDRESS pss|heap PID
 with_nmd() { # COMMAND... -- NAME=VALUE...
     local command=()
     while [ "$1" != -- ]; do command+=("$1"); shift; done
-    # The runtime directory is in memory, as for a service.
+    # The runtime directory is in memory, as for a service of systemd.
     mkdir -p "$dir/nmd1/run" && { mountpoint -q "$dir/nmd1/run" || mount -t tmpfs tmpfs "$dir/nmd1/run"; } || exit
     must 'nmd' nmd_node_start 1 "${@:2}"
     must 'the registration of nmd' wait_until 60 node_is 1 RUNNING
@@ -135,7 +135,7 @@ theirs() {
 
 queue=yarn.nodemanager.opportunistic-containers-max-queue-length
 limits=yarn.resourcemanager.nm-container-queuing
-# The limits of queues are large, because containers that are given back at once would never wait in a queue.
+# The limits of queues are large, because containers that are immediately given back would never wait in a queue.
 must 'a cluster' jobs_configure "$distributed=true" "$queue=100000" "$limits.min-queue-length=100000" \
     "$limits.max-queue-length=100000"
 cp "$NMD_TEST_BUILD/master-probe" "$place/lib/"
@@ -144,7 +144,7 @@ must 'a machine to measure' node_proc_start 3000 4
 : >"$place/work/no-proxy.figures"
 chown "$job_user" "$place/work/no-proxy.figures"
 turn=0
-with_nmd direct -- "$distributed=false" # Java compiles while it runs
+with_nmd direct -- "$distributed=false" # warm-up, because Java compiles at run time
 : >"$place/work/no-proxy.figures"
 for ((turn = 1; turn <= turns; turn++)); do
     with_nmd direct -- "$distributed=false"

@@ -29,7 +29,7 @@
 #include "yarn/message-ids.h"
 
 #define PROTOCOL "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
-#define MANY 4096u /* in one answer */
+#define MANY 4096u /* the most containers in one response */
 #define PATIENCE_USEC (20 * NM_USEC_PER_SEC)
 #define OPPORTUNISTIC 2
 #define SUCCEEDED 1
@@ -40,7 +40,7 @@ struct probe {
     uint64_t interval_usec, sent_usec, heard_usec;
     bool heard;
     int32_t response_id;
-    struct nm_yarn_container_id got[MANY]; /* of the last answer, and not released yet */
+    struct nm_yarn_container_id got[MANY]; /* from the last response, and not released yet */
     size_t n_got;
 };
 
@@ -213,7 +213,7 @@ static struct nm_token *read_token(void)
     int r = path ? nm_read_regular_at(AT_FDCWD, path, 1 << 20, &data, &size) : -ENOENT;
 
     if (r < 0)
-        fail("what HADOOP_TOKEN_FILE_LOCATION says can't be read", r, NULL);
+        fail("the file of HADOOP_TOKEN_FILE_LOCATION can't be read", r, NULL);
     nm_arena_init(&a, nm_arena_limit(size), NULL);
     r = nm_credentials_parse(&a, (struct nm_bytes){data, size}, &c);
     if (r < 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of bench.sh: DIRECTORY with NAME.figures, a page of metrics, the interval of heartbeats in ms, asks of a round."""
+"""Prints bench.sh's table. Arguments: DIRECTORY with NAME.figures, a page of metrics, the heartbeat interval in ms, requests per round."""
 import pathlib
 import sys
 
@@ -38,7 +38,7 @@ def added(name):
 
 
 def own_quantiles(page):
-    """Upper bounds, in ms, of the buckets in which nmd's own p50 and p99 are."""
+    """Returns the upper bounds, in ms, of the histogram buckets that contain nmd's p50 and p99."""
     buckets = []
     for line in page.splitlines():
         if line.startswith("nm_amrmproxy_added_seconds_bucket"):

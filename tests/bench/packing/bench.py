@@ -1,31 +1,32 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What packing gives back of an elastic cluster, and what it costs: `make bench-packing` runs this.
+"""Measures how many nodes of an elastic cluster packing frees, and at which cost: `make bench-packing` runs this.
 
 Hadoop's own scheduler load simulator runs a ResourceManager with N simulated nodes of 10 slots (1 GiB each), as in the published
-example, and a day of synthetic jobs of containers of 1 and 2 slots, for some 18 and 27 minutes, whose data is nowhere in
-particular. Each day is played with the same jobs: with the Capacity Scheduler as it comes (stock), with Hadoop's own ResourceUsage
-policy, and with ours, threshold 60 % and 80 % (the latter with 100 nodes only, unless --mode says more). The simulator works in
-real time, so a day is drawn together: with --day 240 a second stands for 6 minutes, or for 4.8 with 1,000 nodes. Jobs are begun
+example. It plays a day of synthetic jobs with containers of 1 and 2 slots, for about 18 and 27 minutes, whose data are on no
+particular node. Each day is played with the same jobs: with the unchanged Capacity Scheduler (stock), with Hadoop's own
+ResourceUsage policy, and with the packing policy, threshold 60 % and 80 % (80 % only with 100 nodes, unless --mode names it). The
+simulator works in real time, so a day is compressed: with --day 240 a second stands for 6 minutes, or for 4.8 with 1,000 nodes.
+The jobs begin
 
   steady     evenly over the day
   diurnal    as a wave: at 3 in the afternoon 12 times as many as at 3 in the morning
-  bursty     in six hours of the day, each 8 times as busy as the others
+  bursty     in six hours of the day, each 8 times as busy as the other hours
 
-What is reckoned from when each node had containers (Simulation.java looks every 50 ms):
+The results are computed from the times at which each node had containers (Simulation.java reads the nodes every 50 ms):
 
-  - A node is paid for from BOOT before its first container until IDLE after its last; when the next one comes before it would
-    have been taken again, it stays. The day begins with no nodes but the least that the cluster keeps (MINIMUM of all).
-  - So the scaler knows BOOT ahead when a node will be needed, the same in all runs: what differs is the placement alone.
-    Nobody waits for a node, and none is kept for shuffle data that lies on it.
-  - "saved" is against stock with the same scaler, not against a cluster that never shrinks ("paid" is of that).
-  - "used" is what was allocated of all memory that there is, "of paid" of that of the nodes that are paid for.
-  - "jobs" is by how much longer all jobs took together, from submission to end, than with stock; "middle" is that of the middle one.
-  - "allocate" is what an application's call takes, "heartbeat" what a node's takes the scheduler: containers are placed there, and
-    the policy is asked. Microseconds, without the first fifth of the day, in which Java still compiles.
+  - A node is paid for from BOOT before its first container until IDLE after its last one. If another container comes before the
+    node would have been added again, the node is kept. The day begins with only the minimum of nodes (MINIMUM of all).
+  - So the scaler knows BOOT ahead when a node will be needed. This is the same in all runs, so that only the placement differs.
+    No job waits for a node, and no node is kept for its shuffle data.
+  - "saved" is compared with stock and the same scaler, and not with a cluster that never shrinks ("paid" is compared with that).
+  - "used" is the allocated share of the memory of all nodes, and "of paid" the share of the memory of the paid nodes.
+  - "jobs" is how much longer all jobs together took than with stock, from submission to end; "middle" is the same of the middle job.
+  - "allocate" is the duration of an application's call, and "heartbeat" of a node's call to the scheduler, which places containers
+    and calls the policy. In microseconds, without the first fifth of the day, in which Java still compiles.
 
-The runs of a load go side by side, so that whatever else the machine does disturbs all of them. Best on a quiet machine with two CPUs
-or more.
+The runs of one load run at the same time, so that other programs of the machine disturb all of them. Best on an idle machine with
+two CPUs or more.
 """
 import argparse
 import json
@@ -45,25 +46,26 @@ HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parent.parent.parent
 SIZES = (100, 1000)
 MODES = ("stock", "packing", "packing 80 %", "usage")
-# Of 1,000 nodes only what is compared: a day alone takes five minutes.
+# With 1,000 nodes, only the compared runs are made: a day takes five minutes there.
 PLAYED = {100: MODES, 1000: ("stock", "packing", "usage")}
 POLICIES = {"usage": "org.apache.hadoop.yarn.server.resourcemanager.scheduler.placement.ResourceUsageMultiNodeLookupPolicy",
             "packing": "nmd.packing.PackingPolicy"}
 SLOT_MB = 1024
 HOUR = 3600.0
-IDLE, BOOT = 10 * 60.0, 3 * 60.0  # seconds of the day that is played
+IDLE, BOOT = 10 * 60.0, 3 * 60.0  # seconds of the simulated day
 MINIMUM = 0.05
 HEARTBEAT_MS = {100: 250, 1000: 1000}
-# Ten times as many nodes are ten times the work: their day, and all in it, takes longer.
+# Ten times as many nodes need ten times the work, so their day takes longer.
 SLOWER = {100: 1, 1000: 1.25}
 BESIDE = {100: 4, 1000: 3}
 
-# Kinds of jobs: their share, how many containers, of how much memory, and for how many minutes of the day.
+# Kinds of jobs: their share of the jobs, their number of containers, the memory of a container, and the minutes of the
+# simulated day.
 CLASSES = (("query", 0.75, 8, 1024, 18), ("batch", 0.25, 30, 2048, 27))
 
 
 def loads():
-    """Of each hour, how much of the day's work is begun in it."""
+    """Returns for each hour the share of the day's work that begins in it."""
     return {
         "steady": [1.0] * 24,
         "diurnal": [1 + 0.85 * math.cos((hour - 15) / 24 * 2 * math.pi) for hour in range(24)],
@@ -72,7 +74,7 @@ def loads():
 
 
 def trace(nodes, slots, load, utilization, day, seed):
-    """A SYNTH trace of as many jobs as make the utilization; the simulator draws the rest from the seed."""
+    """Returns a SYNTH trace with the number of jobs that causes the utilization. The simulator draws all other values from the seed."""
     minute = day / (24 * 60)
     work = sum(share * (count * memory + 1.5 * SLOT_MB) * minutes * minute for _, share, count, memory, minutes in CLASSES)
     jobs = round(utilization * nodes * slots * SLOT_MB * day / work)
@@ -81,7 +83,7 @@ def trace(nodes, slots, load, utilization, day, seed):
         "description": "a day of packing", "num_nodes": nodes, "nodes_per_rack": nodes, "num_jobs": jobs, "rand_seed": seed,
         "workloads": [{
             "workload_name": "day", "workload_weight": 1, "queue_name": "default",
-            # a bucket reaches to the next one's time, so there has to be one more, in which nothing begins
+            # a bucket ends at the time of the next bucket, so the list needs a last bucket in which no job begins
             "time_distribution": times + [{"time": day, "weight": 0}],
             "job_classes": [{
                 "class_name": name, "user_name": "user", "class_weight": share, "type": "mapreduce",
@@ -139,7 +141,7 @@ def configure(conf, nodes, mode, slots):
         f"log4j.appender.file.File={conf / 'simulator.log'}\n"
         "log4j.appender.file.layout=org.apache.log4j.PatternLayout\n"
         "log4j.appender.file.layout.ConversionPattern=%d %p %c{1}: %m%n\n")
-    # Nobody else knows these names, and the resolver of some hosts takes seconds to say so.
+    # Only /etc/hosts has these names. The resolver of some hosts takes seconds to report unknown names.
     (conf / "hosts").write_text(f"127.0.0.1 localhost {socket.gethostname()}\n" + "".join(f"127.0.0.1 node{i}\n" for i in range(nodes + 1)))
 
 
@@ -166,11 +168,11 @@ class Run:
         self.log.close()
         if status != 0:
             tail = "".join(open(self.dir / "output").readlines()[-20:])
-            sys.exit(f"bench-packing: the run {self.dir.name} failed with status {status} (--keep keeps its logs). It said:\n{tail}")
+            sys.exit(f"bench-packing: the run {self.dir.name} failed with status {status} (--keep keeps its logs). Its output:\n{tail}")
         return self.reckon(json.loads((self.dir / "result.json").read_text()))
 
     def reckon(self, seen):
-        real = self.day / (24 * HOUR)  # seconds of real time for one of the day
+        real = self.day / (24 * HOUR)  # seconds of real time per hour of the day
         paid, taken = paid_hours(seen["spans"], self.day, IDLE * real, BOOT * real, max(1, round(MINIMUM * self.nodes)))
         return {"load": self.load, "nodes": self.nodes, "mode": self.mode, "paid": paid / (self.nodes * self.day),
                 "taken": taken / self.nodes, "used": seen["utilization"], "in_use": seen["nodes_in_use"] / self.nodes,
@@ -179,7 +181,7 @@ class Run:
 
 
 def paid_hours(spans, day, idle, boot, minimum):
-    """Node-seconds that are paid for, and how often a node was taken. `spans`: of each node, times in ms that it was in use."""
+    """Returns the paid node-seconds, and how often a node was added. `spans`: for each node, the times of its use in ms."""
     changes, taken = [], 0
     for flat in spans:
         on = []
@@ -199,7 +201,7 @@ def paid_hours(spans, day, idle, boot, minimum):
 
 
 def compare(run, stock):
-    """How much longer jobs took than the same jobs with stock: of the sums, and of the middle job."""
+    """Returns how much longer the jobs took than the same jobs with stock: by the sum, and for the middle job."""
     names = stock["jobs"].keys() & run["jobs"].keys()
     mine, theirs = [[r["jobs"][name] for name in names] for r in (run, stock)]
     return sum(mine) / sum(theirs) - 1, statistics.median(mine) / statistics.median(theirs) - 1
@@ -215,7 +217,7 @@ def line(cells):
 
 
 def row(run, stock):
-    """`used`: of the memory, allocated; `in use`: of the nodes, with containers; `taken`: how often each node was."""
+    """`used`: the allocated share of the memory; `in use`: the share of nodes with containers; `taken`: how often each node was added."""
     against = ["-"] * 3
     if run is not stock:
         longer, middle = compare(run, stock)
@@ -226,7 +228,7 @@ def row(run, stock):
 
 
 def build(directory):
-    """The jars of the policy and of the bench; the class path."""
+    """Builds the jars of the policy and of the benchmark, and returns the class path."""
     subprocess.run([TOP / "tests" / "deps", "packing"], check=True)
     subprocess.run([TOP / "packing" / "build", directory / "packing"], check=True)
     bench = directory / "bench-packing"
@@ -238,7 +240,7 @@ def build(directory):
 
 
 def look_ups(work, jars):
-    """What a policy costs by itself, for each container that is placed."""
+    """Measures the cost of the policy alone for each container that is placed."""
     configure(work / "look-ups", 1000, "packing", 10)
     subprocess.run(["java", "-Xmx1500m", "-XX:+UseSerialGC", "-cp", ":".join([str(work / "look-ups"), *jars]),
                     "nmd.packing.bench.LookUps", POLICIES["usage"], POLICIES["packing"]], check=True)

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 300
 #
-# Measures the time from `nmctl run` to the command's first instruction if systemd creates a scope for each container, compared with
-# `systemd-run --scope` and with a plain fork and exec of the same command. The three take turns, so that other work of the machine affects
-# all of them equally.
+# Measures the time from `nmctl run` to the command's first instruction when systemd creates a scope for each container.
+# Compares it with `systemd-run --scope`, and with a plain fork and exec of the same command. The three take turns, so that
+# other programs of the machine affect all of them equally.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 
 quick_nmd "[sampling]" "period = 3s"
-python3 - "$NMD_VM_DATA/first-instruction" >"$NMD_VM_STATE/table" <<'END' || not_ok "it runs to its end"
+python3 - "$NMD_VM_DATA/first-instruction" >"$NMD_VM_STATE/table" <<'END' || not_ok "the measurement runs to its end"
 import subprocess, sys, time
 
 PROGRAM, ROUNDS = sys.argv[1], 40
@@ -26,7 +26,7 @@ for turn in range(ROUNDS + 3):
         out = subprocess.run([PROGRAM, *command], capture_output=True, text=True, check=True).stdout
         ended = time.monotonic_ns()
         begun, first = map(int, out.split())
-        if turn >= 3:  # the first ones read programs from the disk
+        if turn >= 3:  # the first turns read the programs from the disk
             took[way].append((first - begun) / 1e6)
             whole[way] += (ended - begun) / 1e9
 print(f"{'to the first instruction':<24} {'p50 ms':>9} {'p90 ms':>9} {'a second':>9}")

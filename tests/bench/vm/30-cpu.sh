@@ -2,20 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 300
 #
-# Measures the loss of guaranteed work by opportunistic work on unused CPU time: two guaranteed probes (a third of a CPU each) run
-# alone, and with six spinners that nmd admitted, with three pairs of CPU thresholds. The spinners are stopped and continued in turn
-# within one run, and each period is compared with the one before it. On a machine whose speed changes, two separate runs would show
-# only these changes.
+# Measures how much guaranteed containers lose when opportunistic containers use idle CPU time. Two guaranteed probes (a third
+# of a CPU each) run alone, and with six spinners that nmd admitted, with three pairs of CPU thresholds. The spinners are
+# stopped and continued in turns within one run, and each period is compared with the previous one. On a machine whose speed
+# changes, two separate runs would only show these changes.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 
-table() { # a line as soon as it is known: a slow machine may run out of time
+table() { # prints each line when it is known, because a slow machine may exceed the deadline
     python3 -u - "$NMD_VM_DATA/cpu-probe" 5 2>"$NMD_VM_STATE/errors" <<'END'
 import glob, json, os, signal, subprocess, sys, time
 
 PROBE, PAIRS = sys.argv[1], int(sys.argv[2])
 PROBES, SPINNERS, PERIOD_MS, WORK_MS = 2, 6, 20, 6
-STRETCH, SKIP = 2.0, 0.5  # seconds; the beginning of a stretch belongs to nmd's reaction
+STRETCH, SKIP = 2.0, 0.5  # seconds; the first part of a stretch is affected by nmd's reaction
 SLICE = "/sys/fs/cgroup/nm.slice"
 
 
@@ -76,7 +76,7 @@ def run(alpha, beta):
     configure(alpha, beta)
     seconds = int(PAIRS * 2 * STRETCH + 4)
     files = [f"/tmp/probe.{alpha}.{n}" for n in range(PROBES)]
-    # each spinner waits at first, so that all of them are admitted while the node is still idle
+    # each spinner first waits, so that all of them are admitted while the node is still idle
     spin = ["sh", "-c", "kill -STOP $$; while :; do :; done", "--spin"]
     spinners = [submit("-m", "16M", "-c", "0.1", "--opportunistic", "--", *spin) for _ in range(SPINNERS)]
     wait_for(lambda: len(list(spinner_pids(spinners))) == SPINNERS)
@@ -131,7 +131,7 @@ tell() {
     while IFS= read -r line; do diag "$line"; done
 }
 set -o pipefail
-table | tell || not_ok "it runs to its end" "$(tail -n 5 "$NMD_VM_STATE/errors")"
+table | tell || not_ok "the measurement runs to its end" "$(tail -n 5 "$NMD_VM_STATE/errors")"
 conf
 ok "measured"
 done_testing
