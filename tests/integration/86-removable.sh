@@ -20,51 +20,51 @@ now() { date +%s%6N; }
 begun=$(now)
 nmd_start
 first=$(since)
-check 'a node without containers is removable since the start of nmd' test "$first" -ge "$begun" -a "$first" -le "$(now)"
-like 'status says in words that the node is removable' \
+check 'a node without containers is removable since nmd has started' test "$first" -ge "$begun" -a "$first" -le "$(now)"
+like 'the text of nmctl status says since when the node is removable' \
     "$(nmctl status)" '^removable +since [0-9]{2}:[0-9]{2}:[0-9]{2} \(no containers for [0-9.]+m?s'
-is 'the metric has the same time in seconds' "$(awk -v t="$first" 'BEGIN { printf "%.3f", t / 1e6 }')" \
+is 'the metric of the removable time has the same time in seconds' "$(awk -v t="$first" 'BEGIN { printf "%.3f", t / 1e6 }')" \
     "$(awk -v t="$(metric)" 'BEGIN { printf "%.3f", t }')"
 # A round writes this time to the journal, so that a clean stop is not necessary.
 samples 2
 nmd_kill
 nmd_start
-is 'the time is unchanged after a crash' "$(since)" "$first"
+is 'the removable time is unchanged after a crash of nmd' "$(since)" "$first"
 nmctl drain >/dev/null
-is 'the time is unchanged by a drain' "$(since)" "$first"
+is 'draining does not change the removable time' "$(since)" "$first"
 nmctl undrain >/dev/null
 
 submit sleeper -m 100M -c 0.1 -- sleep 300
-is 'a container makes the node immediately not removable' "$(since)" null
-is 'status has no such line' "$(nmctl status | grep -c ^removable)" 0
-is 'the metric is 0' "$(metric)" 0
+is 'a node with a container is not removable' "$(since)" null
+is 'nmctl status does not mention a removable time while a container exists' "$(nmctl status | grep -c ^removable)" 0
+is 'the metric of the removable time is 0 while a container exists' "$(metric)" 0
 wait_until 10 in_state sleeper RUNNING
 nmd_kill
 nmd_start
-is 'a restart finds the container, and reports no time' "$(since)" null
+is 'after a restart with a running container, the node is not removable' "$(since)" null
 submit waits --opportunistic -m 990M -c 0.1 -- sleep 300
 nmctl kill --now --wait sleeper >/dev/null
-is 'the node is not removable after the end of one of two containers' "$(nmctl list --json | jq length) $(state_of sleeper)" '1 COMPLETED'
-is 'a waiting or running container makes the node not removable' "$(is_null && echo yes)" yes
+is 'when one of two containers has ended, the other one still exists' "$(nmctl list --json | jq length) $(state_of sleeper)" '1 COMPLETED'
+is 'a node with a waiting or running container is not removable' "$(is_null && echo yes)" yes
 nmctl kill --now --wait waits >/dev/null 2>&1
 
 submit paused --opportunistic -m 100M -c 0.1 -- sleep 300
 wait_until 10 in_state paused RUNNING
 nmctl pause paused >/dev/null
 wait_until 10 in_state paused PAUSED
-is 'a paused container makes the node not removable' "$(since)" null
+is 'a node with a paused container is not removable' "$(since)" null
 nmctl kill --now --wait paused >/dev/null
 
 # The command exits immediately. Its leftover process ignores SIGTERM, and must be killed.
 ended=$(now)
 nmctl run -m 100M -c 0.1 -- sh -c '(trap "" TERM; exec sleep 300) & exit 0'
-check 'the time is that of the last end' wait_until 10 status_is '.node.removable_since_usec != null' true
+check 'when all containers have ended, the node is removable' wait_until 10 status_is '.node.removable_since_usec != null' true
 last=$(since)
-check 'the time is not before the last end' test "$last" -ge "$ended"
+check 'the removable time is not before the end of the last command' test "$last" -ge "$ended"
 id=$(nmctl list --all --json | jq -r '.[-1].id')
-check 'the time is not before the cgroup was empty' test "$last" -ge "$(field_of "$id" .finished_usec)"
+check 'the removable time is not before the cgroup of the last container was empty' test "$last" -ge "$(field_of "$id" .finished_usec)"
 samples 2
 nmd_stop
 nmd_start
-is 'the time is unchanged after a clean restart' "$(since)" "$last"
+is 'the removable time is unchanged after a clean restart' "$(since)" "$last"
 done_testing

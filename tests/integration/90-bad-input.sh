@@ -33,13 +33,13 @@ usage "a missing command" "command" run
 usage "memory of zero" "memory.*'?0'?" run -m 0 -- true
 usage "a negative amount of memory" "memory.*-5M" run -m -5M -- true
 usage "an amount of memory that overflows" "memory.*99999999999999999999T.*from 1 to 8388607T" run -m 99999999999999999999T -- true
-usage "a size that is not a number" "memory.*plenty" run -m plenty -- true
+usage "a memory size that is not a number" "memory.*plenty" run -m plenty -- true
 usage "a number of vcores that is not a number" "vcores.*two" run -c two -- true
-usage "a number with too many decimals" "vcores.*0\.0001" run -c 0.0001 -- true
+usage "a number of vcores with too many decimals" "vcores.*0\.0001" run -c 0.0001 -- true
 usage "a duration that is not a number" "min-runtime.*soon" run --min-runtime soon -- true
 usage "a variable without a name" "env.*=x" run -e =x -- true
 usage "a pair of options that can't be combined" "guaranteed.*opportunistic" run --guaranteed --opportunistic -- true
-usage "a missing container" "CONTAINER|container" kill
+usage "a missing container argument" "CONTAINER|container" kill
 usage "an interval of zero" "interval '0'.*from 50ms to 1h" top -i 0
 usage "an interval that is too small" "interval '1ms'.*from 50ms to 1h" status --watch -i 1ms
 usage "a number of zero decisions" "last '0'.*from 1 to 10000" explain --last 0
@@ -52,8 +52,8 @@ refusal() { # NAME STATUS WORDS ARGUMENT...
     is "nmctl refuses $name with the documented exit status" "$status" "$wanted"
     like "nmctl: $name: the error names the mistake" "$err" "$words"
 }
-refusal "an unknown id" 1 "no-such-one" kill no-such-one
-refusal "an unknown id for show" 1 "container_1_999999" show container_1_999999
+refusal "an unknown container id" 1 "no-such-one" kill no-such-one
+refusal "an unknown container id of show" 1 "container_1_999999" show container_1_999999
 refusal "a name with a slash" 2 "name.*letters, digits" run --name a/b -- true
 refusal "a name with a control character" 2 "name.*letters, digits" run --name $'a\nb' -- true
 refusal "a name that is too long" 2 "name.*63" run --name "$(printf 'x%.0s' {1..64})" -- true
@@ -76,21 +76,21 @@ http "a body that is not an object" 400 body 'JSON object' POST $c '[1]'
 http "a missing command" 400 command 'command is missing' POST $c '{}'
 http "an empty command" 400 command 'array' POST $c '{"command":[]}'
 http "a command that is not a list" 400 command 'array' POST $c '{"command":"true"}'
-http "a word that is not a string" 400 'command[1]' 'must be a string, not 1' POST $c '{"command":["a",1]}'
+http "an element of the command that is not a string" 400 'command[1]' 'must be a string, not 1' POST $c '{"command":["a",1]}'
 http "an unknown member" 400 body '"colour".*this request allows command' POST $c '{"command":["true"],"colour":"red"}'
 http "a repeated member" 400 body 'not valid JSON' POST $c '{"command":["true"],"command":["x"]}'
 http "an unknown execution type" 400 execution_type 'GUARANTEED.*OPPORTUNISTIC.*MAYBE' POST $c \
     '{"command":["true"],"execution_type":"MAYBE"}'
 http "memory of zero" 400 memory_bytes 'from 1 to [0-9]*, not 0' POST $c '{"command":["true"],"memory_bytes":0}'
 http "a negative amount of memory" 400 memory_bytes 'not -1' POST $c '{"command":["true"],"memory_bytes":-1}'
-http "an amount of memory in words" 400 memory_bytes 'not "1G"' POST $c '{"command":["true"],"memory_bytes":"1G"}'
+http "a memory size as a string" 400 memory_bytes 'not "1G"' POST $c '{"command":["true"],"memory_bytes":"1G"}'
 http "an amount of memory that overflows" 400 memory_bytes 'from 1 to 9223372036854775807, not 99999999999999999999' POST $c \
     '{"command":["true"],"memory_bytes":99999999999999999999}'
 http "a number of vcores that overflows" 400 vcores 'to 1000000 .*not 1e999' POST $c '{"command":["true"],"vcores": 1e999}'
 http "an amount of memory that is too small" 400 memory '1 MiB' POST $c '{"command":["true"],'"$me"',"memory_bytes":1000}'
-http "an amount of memory above that of any node" 422 memory '1000 MiB' POST $c \
+http "a memory size above the node's capacity" 422 memory '1000 MiB' POST $c \
     '{"command":["true"],'"$me"',"memory_bytes":9223372036854775807}'
-http "a fraction of a byte" 400 memory_bytes 'whole number' POST $c '{"command":["true"],"memory_bytes":1.5}'
+http "a memory size that is not a whole number of bytes" 400 memory_bytes 'whole number' POST $c '{"command":["true"],"memory_bytes":1.5}'
 http "a negative number of vcores" 400 vcores 'not -0.5' POST $c '{"command":["true"],"vcores":-0.5}'
 http "an environment that is not an object" 400 env 'object' POST $c '{"command":["true"],"env":["A=1"]}'
 http "a variable with an invalid name" 400 env "'1A' isn't a valid name.*letters, digits" POST $c '{"command":["true"],"env":{"1A":"x"}}'
@@ -98,16 +98,16 @@ http "a relative working directory" 400 workdir "absolute.*'here'" POST $c '{"co
 http "an unknown container" 404 id "no container 'nobody'" GET $c/nobody
 http "an unknown container to kill" 404 id "no container 'nobody'" POST $c/nobody/kill '{}'
 http "an unknown path" 404 path 'openapi' GET /v1/no-such-thing
-http "an unknown query" 400 colour 'all' GET "$c?colour=red"
-http "an invalid value in a query" 400 all 'true' GET "$c?all=perhaps"
-http "an update without a change" 400 body 'memory_bytes, vcores' PATCH $c/there '{}'
+http "an unknown query parameter" 400 colour 'all' GET "$c?colour=red"
+http "an invalid value of a query parameter" 400 all 'true' GET "$c?all=perhaps"
+http "an update without memory and vcores" 400 body 'memory_bytes, vcores' PATCH $c/there '{}'
 http "an invalid deadline" 400 deadline_usec 'not "soon"' POST /v1/drain '{"deadline_usec":"soon"}'
-http "a wrong method" 405 method 'GET' POST /v1/status '{}'
+http "a method that the path does not have" 405 method 'GET' POST /v1/status '{}'
 head -c 3000000 /dev/zero | tr '\0' x >"$dir/large"
 api POST $c "@$dir/large"
 is "HTTP: a body that is too large is refused" "$api_status" 413
 printf '{"command":["true","%s"]}' "$(head -c 300000 /dev/zero | tr '\0' x)" >"$dir/long"
-http "a word that is too long for the kernel" 400 command '128 KiB' POST $c "@$dir/long"
+http "an argument of the command that is too long for the kernel" 400 command '128 KiB' POST $c "@$dir/long"
 
 # ---- nmd's own command line ----
 daemon() { # NAME STATUS WORDS OPTION...
@@ -118,7 +118,7 @@ daemon() { # NAME STATUS WORDS OPTION...
     like "nmd: $name: the error names the mistake" "$err" "$words"
 }
 daemon "an unknown option" 2 frobnicate --frobnicate
-daemon "an operand" 2 "'here'.*options only" here
+daemon "an argument that is not an option" 2 "'here'.*options only" here
 daemon "an unknown backend" 2 "backend.*'magic'.*auto, systemd or direct" --backend magic
 daemon "an invalid slice" 2 "slice.*'a/b'.*\.slice" --slice a/b
 daemon "an unknown log level" 2 "'loud'.*debug" --log-level loud
@@ -162,7 +162,7 @@ yarn ssl mapreduce.shuffle.ssl.enabled true
 sed -i 's|</property>|&<property><name>yarn.nodemanager.aux-services</name><value>mapreduce_shuffle</value></property>|' \
     "$dir/yarn-ssl/yarn-site.xml"
 refused "a capacity above the node's memory" 'memory = .*larger than this node' "${new[@]}" --config "$dir/large.conf"
-refused "a pair of equal thresholds" 'must be below' "${new[@]}" --config "$dir/equal.conf"
+refused "an over-allocation threshold equal to the preemption threshold" 'must be below' "${new[@]}" --config "$dir/equal.conf"
 refused "a state directory below a file" "state directory $dir/text/x" --state-dir "$dir/text/x" --runtime-dir "$dir/new-run"
 refused "a state directory that all users can write" 'other users may write to it' --state-dir "$dir/open" --runtime-dir "$dir/new-run"
 refused "a runtime directory that is a file" "runtime directory $dir/text" --state-dir "$dir/new-state" --runtime-dir "$dir/text"
@@ -171,11 +171,11 @@ refused "a socket that is a file" 'is not a socket' "${new[@]}" --socket "$dir/t
 refused "a socket in a directory that does not exist" "$dir/none/nmd.sock: No such" "${new[@]}" --socket "$dir/none/nmd.sock"
 refused "a port that is in use" "127.0.0.1:$port: Address already in use" "${new[@]}" --config "$dir/taken.conf"
 refused "a recording to a file that is not a trace" 'the file exists and is not a trace' "${new[@]}" --record "$dir/text"
-refused "a cluster's number that is not a number" "memory-mb = 'plenty'" "${new[@]}" --yarn-conf "$dir/yarn-number"
-refused "a cluster's directory that is a file" "$dir/text can't be used" "${new[@]}" --yarn-conf "$dir/yarn-dirs"
+refused "an invalid number in yarn-site.xml" "memory-mb = 'plenty'" "${new[@]}" --yarn-conf "$dir/yarn-number"
+refused "a local directory in yarn-site.xml that is a file" "$dir/text can't be used" "${new[@]}" --yarn-conf "$dir/yarn-dirs"
 refused "a cluster whose pages need TLS" "yarn.http.policy = 'HTTPS_ONLY'" "${new[@]}" --yarn-conf "$dir/yarn-https"
 refused "a cluster whose map outputs need TLS" "shuffle.ssl.enabled = 'true'" "${new[@]}" --yarn-conf "$dir/yarn-ssl"
-refused "a cluster's address that belongs to another host" 'Cannot assign' "${new[@]}" --yarn-conf "$dir/yarn-address"
+refused "an address in yarn-site.xml that belongs to another host" 'Cannot assign' "${new[@]}" --yarn-conf "$dir/yarn-address"
 # One run reports all errors of both configuration files and of the node.
 mkdir -p "$dir/yarn-all"
 cat >"$dir/yarn-all/yarn-site.xml" <<EOF
@@ -252,15 +252,15 @@ for words in "the runtime directory $dir/text/run can't be created" "the state d
 done
 is "with refused directories, each mistake is reported once" "$(wc -l <<<"$err")" 7
 printf '[health]\nscript = %s/open/health\n' "$dir" >"$dir/script.conf"
-refused "a health script that others may change" 'health script .*open/health' "${new[@]}" --config "$dir/script.conf"
+refused "a health script that other users can change" 'health script .*open/health' "${new[@]}" --config "$dir/script.conf"
 daemon "a missing shim, checked" 1 "shim $dir/none can't be opened" "${other[@]}" "${new[@]}" --shim "$dir/none" --check-config
 try "$NMD" --config "$nmd_conf" --socket "$NMD_SOCKET" --state-dir "$dir/state" --runtime-dir "$dir/run" --backend direct \
     --check-config
 is "--check-config accepts directories and a socket that a running nmd uses" "$status $out" "0 $nmd_conf: fine"
 daemon "a state directory that is a file" 1 "$nmd_conf" "${other[@]}" --state-dir "$nmd_conf" --runtime-dir "$dir/run2"
-daemon "figures that aren't there" 1 "$dir/none" "${other[@]}" --state-dir "$dir/state2" --runtime-dir "$dir/run2" \
+daemon "a node-proc directory that does not exist" 1 "$dir/none" "${other[@]}" --state-dir "$dir/state2" --runtime-dir "$dir/run2" \
     --socket "$dir/second.sock" --node-proc "$dir/none"
-daemon "a socket in a directory that isn't there" 1 "$dir/none/nmd.sock" "${other[@]}" \
+daemon "a socket in a directory that does not exist" 1 "$dir/none/nmd.sock" "${other[@]}" \
     --state-dir "$dir/state2" --runtime-dir "$dir/run2" --socket "$dir/none/nmd.sock"
 
 # ---- started by a parent that ignores SIGCHLD ----

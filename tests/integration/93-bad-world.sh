@@ -144,12 +144,12 @@ bad "a name with a slash" 400 name 'letters, digits' POST $c "$(job '"name":"a/b
 bad "a name with a control character" 400 name 'letters, digits' POST $c "$(job '"name":"a\\u001bb"')"
 bad "a name with a NUL" 400 body 'NUL character' POST $c "$(job '"name":"a\\u0000b"')"
 bad "a name that is not UTF-8" 400 body 'UTF-8|not valid JSON' POST $c "$(job '"name":"\xff\xfe"')"
-bad "a name in another script" 400 name 'letters, digits' POST $c "$(job '"name":"\xd0\x9f\xd1\x80"')"
-bad "half a surrogate" 400 body 'not valid JSON' POST $c "$(job '"name":"\\ud800"')"
+bad "a name with letters outside ASCII" 400 name 'letters, digits' POST $c "$(job '"name":"\xd0\x9f\xd1\x80"')"
+bad "a name with an unpaired surrogate" 400 body 'not valid JSON' POST $c "$(job '"name":"\\ud800"')"
 bad "an id that is not UTF-8" 400 id 'characters' GET "$c/%ff%fe"
 bad "an id with a slash" 400 id 'characters' GET "$c/a%2fb"
 bad "an id with a parent directory" 400 id 'characters' GET "$c/..%2f..%2fstate/logs"
-bad "an invalid escape" 400 path '%' GET "$c/%zz"
+bad "an invalid percent-encoding in the path" 400 path '%' GET "$c/%zz"
 bad "a NUL in the path" 400 path '%00|NUL|character' GET "$c/a%00b"
 for n in 9223372036854775808 18446744073709551617 1e400 -9223372036854775809; do
     bad "memory of $n bytes" 400 memory_bytes "from 1 to 9223372036854775807, not $n" POST $c "$(job "\"memory_bytes\":$n")"
@@ -157,11 +157,11 @@ done
 bad "memory of 1e30 bytes" 400 memory_bytes 'whole number|at most|from' POST $c "$(job '"memory_bytes":1e30')"
 bad "a number of 1e300 vcores" 400 vcores 'vcores' POST $c "$(job '"vcores":1e300')"
 bad "a number of 0 vcores" 400 vcores 'not 0' POST $c "$(job '"vcores":0')"
-bad "a tail that overflows" 400 tail 'from 0 to' GET "$c/there/logs?tail=99999999999999999999"
+bad "a number of lines (tail) that overflows" 400 tail 'from 0 to' GET "$c/there/logs?tail=99999999999999999999"
 bad "a limit of zero" 400 limit 'from 1 to' GET "/v1/decisions?limit=0"
-bad "a drain without an end" 400 deadline_usec 'from 0 to .*not 1e999' POST /v1/drain '{"deadline_usec":1e999}'
+bad "a drain with an infinite deadline" 400 deadline_usec 'from 0 to .*not 1e999' POST /v1/drain '{"deadline_usec":1e999}'
 printf '%0.s[' {1..100000} >"$dir/deep"
-bad "a body of opening brackets" 400 body 'not valid JSON|levels deep' POST $c "@$dir/deep"
+bad "a body that has only opening brackets" 400 body 'not valid JSON|levels deep' POST $c "@$dir/deep"
 
 is "after all invalid requests, the container and the node are unchanged" \
     "$(nmctl list --json | jq -c '[.[] | [.name, .state, .pid]]') $(status_of .node.state)" "[[\"there\",\"RUNNING\",$pid]] running"

@@ -28,11 +28,11 @@ INVALID, SASL = "SecretManager$InvalidToken", "SaslException"
 def try_tokens():
     good = container_token(2)
     fact("a container with valid tokens is started", start(good), "2; ")
-    fact("the started container is reported", within(20, lambda: cluster.state(2) == "2 -1000"), True)
-    fact("a container's token is accepted once", start(good), "; 2 YarnException")
+    fact("the node reports the started container to the ResourceManager", within(20, lambda: cluster.state(2) == "2 -1000"), True)
+    fact("a container's token is refused when it is used again", start(good), "; 2 YarnException")
     forged = container_token(3, key=b"mykey")
     fact("an NMToken that is signed with another key is refused", start(forged), INVALID)
-    fact("a request with a forged token among others is refused as a whole", start(container_token(3), forged), INVALID)
+    fact("a request with a valid and a forged token is refused completely", start(container_token(3), forged), INVALID)
     fact("a container's token with an unknown key is refused", start(container_token(3, key_id=77)), INVALID)
     fact("a container's token of another node is refused", start(container_token(3, address="node08:1")), INVALID)
     fact("an expired container's token is refused", start(container_token(3, life=-1)), "; 3 YarnException")
@@ -42,7 +42,7 @@ def try_tokens():
     fact("a request without a container's token is refused", ask("startContainers", message(1, message(1, context()))), INVALID)
     fact("a request without a launch context is refused", outcome(ask("startContainers", message(1, message(2, container_token(3)))), 2, 3),
          "; 3 YarnException")
-    fact("no container of a refused request was started", sorted(cluster.statuses), [2])
+    fact("no container of the refused requests was started", sorted(cluster.statuses), [2])
 
 
 def try_bits():
@@ -60,7 +60,7 @@ def try_bits():
                     wrong += 1
                 except Refused as why:
                     wrong += str(why) != INVALID
-        fact(f"a changed bit of the {name} is noticed each time", wrong, 0)
+        fact(f"each token with a changed bit in the {name} is refused", wrong, 0)
     wrong = sum(start(token(identifier[:n], sign(cluster.container_key[1], identifier[:n]), "ContainerToken")) == "4; "
                 for n in range(0, len(identifier) - 40, 7))
     fact("an incomplete identifier is refused even if it is signed correctly", wrong, 0)
@@ -74,10 +74,10 @@ def try_bearers():
     fact("an NMToken with an unknown key is refused", stop(bearer=nm_token(key_id=1234)), INVALID)
     fact("an invalid identifier is refused", stop(bearer=(b"\xff" * 40, password)), INVALID)
     fact("an empty identifier is refused", stop(bearer=(b"", password)), INVALID)
-    fact("a master of another application can't stop the container", stop(container(2), bearer=nm_token(application=2)),
+    fact("an application master can't stop a container of another application", stop(container(2), bearer=nm_token(application=2)),
          "; 2 YarnException")
-    fact("a master of another application can't see the container", status(container(2), bearer=nm_token(application=2)), "; 1")
-    fact("only incomplete ids of a request are refused", status(container(2), number(3, 2), message(2, b"")), "2; 2")
+    fact("an application master can't see a container of another application", status(container(2), bearer=nm_token(application=2)), "; 1")
+    fact("of several ids in a request, only the incomplete ones are refused", status(container(2), number(3, 2), message(2, b"")), "2; 2")
     fact("an unknown container is not found", status(container(99)), "; 1")
     fact("a container with a negative id is not found", status(container(-1)), "; 1")
 
@@ -86,24 +86,26 @@ def try_attempts():
     former, later, foreign = nm_token(), nm_token(n=2), nm_token(application=2, n=2)
     runs = lambda n: within(20, lambda: cluster.statuses.get(n, {}).get(8) == 2)
     kill = lambda n: message(1, container(n)) + number(2, 3)
-    fact("an attempt starts a container", start(container_token(20), bearer=former), "20; ")
-    fact("a later attempt starts a container of its own", start(container_token(21, of=2), bearer=later), "21; ")
-    fact("a later attempt starts a container that was allocated to the former one", start(container_token(22), bearer=later), "22; ")
-    fact("all three containers run", [runs(n) for n in (20, 21, 22)], [True] * 3)
-    fact("the later attempt sees the former's container", status(container(20), container(2), bearer=later), "20 2; 0")
+    fact("the first attempt of an application starts a container", start(container_token(20), bearer=former), "20; ")
+    fact("a later attempt starts its own container", start(container_token(21, of=2), bearer=later), "21; ")
+    fact("a later attempt starts a container that was allocated to the first attempt", start(container_token(22), bearer=later), "22; ")
+    fact("all three containers of both attempts are running", [runs(n) for n in (20, 21, 22)], [True] * 3)
+    fact("the later attempt sees the container of the first attempt", status(container(20), container(2), bearer=later), "20 2; 0")
     bigger = container_identifier(20, memory=96, version=1)
     update = message(1, token(bigger, sign(cluster.container_key[1], bigger), "ContainerToken"))
-    fact("a master of another application can't resize the container", outcome(ask("updateContainer", update, foreign), 1, 2),
+    fact("an application master can't resize a container of another application", outcome(ask("updateContainer", update, foreign), 1, 2),
          "; 20 YarnException")
-    fact("it does", outcome(ask("updateContainer", update, later), 1, 2), "20; ")
-    fact("a master of another application can't signal the container", ask("signalToContainer", kill(20), foreign), "YarnException")
-    fact("a master of another application can't stop the later attempt's container",
+    fact("the later attempt can resize a container of the first attempt", outcome(ask("updateContainer", update, later), 1, 2), "20; ")
+    fact("an application master can't signal a container of another application",
+         ask("signalToContainer", kill(20), foreign), "YarnException")
+    fact("an application master can't stop a container of another application with a later attempt",
          stop(container(20), bearer=foreign), "; 20 YarnException")
-    fact("it does", stop(container(20), bearer=later), "20; ")
-    fact("the stopped container counts as stopped by its master", within(20, lambda: 20 in cluster.ends) and cluster.ends[20], -105)
-    fact("the later attempt signals a container", ask("signalToContainer", kill(22), later), b"")
-    fact("the end of the container is reported", within(20, lambda: 22 in cluster.ends) and cluster.ends[22], 137)
-    fact("a former attempt that lives can stop a later one's container", stop(container(21, of=2), bearer=former), "21; ")
+    fact("the later attempt can stop a container of the first attempt", stop(container(20), bearer=later), "20; ")
+    fact("the stopped container ends as stopped by its application master (-105)",
+         within(20, lambda: 20 in cluster.ends) and cluster.ends[20], -105)
+    fact("the later attempt can signal a container", ask("signalToContainer", kill(22), later), b"")
+    fact("the signalled container is reported as killed (137)", within(20, lambda: 22 in cluster.ends) and cluster.ends[22], 137)
+    fact("the first attempt can stop a container of the later one while both are running", stop(container(21, of=2), bearer=former), "21; ")
 
 
 def try_keys():
@@ -131,13 +133,13 @@ def try_keys():
 def try_orders():
     cluster.orders.append(message(5, container(5)) + message(5, container(98)) + message(5, number(3, 1)) +
                           message(6, number(1, 3)) + message(9, container(97)))
-    fact("the ResourceManager ends a container, and also names unknown ones",
+    fact("the ResourceManager can end a container in a message that also has unknown ones",
          within(20, lambda: cluster.ends.get(5)) and cluster.ends[5], -106)
     cluster.orders.append(message(9, container(5)))
     fact("a container whose command exits is started", start(container_token(9), what=context("exit 3")), "9; ")
-    fact("the end of the container is reported", within(20, lambda: cluster.ends.get(9)), True)
-    fact("the exit code of the container is reported", cluster.ends.get(9), 3)
-    fact("a second stop of an ended container changes nothing", stop(container(5)) in ("5; ", "; 5 YarnException"), True)
+    fact("the node reports the end of this container", within(20, lambda: cluster.ends.get(9)), True)
+    fact("the node reports the exit code of this container", cluster.ends.get(9), 3)
+    fact("stopping an ended container again has no effect", stop(container(5)) in ("5; ", "; 5 YarnException"), True)
     bigger = container_identifier(2, memory=128, version=1)
     update = token(bigger, sign(cluster.container_key[1], bigger), "ContainerToken")
     stale = token(bigger, b"y" * 20, "ContainerToken")
@@ -190,10 +192,10 @@ def try_services():
          within(20, lambda: ask("rollbackLastReInitialization", container(43)) == b""), True)
     ends(43, 21, "the rolled-back container runs its former command")
     runs(44, context("[ -e once ] || { touch once; exec sleep 600; }; " + reads))
-    fact("a localization for a running container is accepted",
+    fact("a localization request for a running container is accepted",
          ask("localize", message(1, container(44)) + there.replace(b"\x0a", b"\x12", 1)),
          b"")
-    fact("the localization is reported as complete", within(20, lambda: is_there(44)), True)
+    fact("the node reports that the localization is complete", within(20, lambda: is_there(44)), True)
     fact("a restart after the localization is accepted", ask("restartContainer", container(44)), b"")
     ends(44, 33, "the restarted container still has the file")
 
@@ -204,7 +206,7 @@ def try_resync():
     within(5, lambda: not cluster.resync)
     refusals = [start(container_token(8))]
     fact("no container is started while the node registers", refusals, ["NMNotYetReadyException"])
-    fact("statuses are reported while the node registers", status(container(2)), "2; 0")
+    fact("containers' statuses can be read while the node registers", status(container(2)), "2; 0")
     fact("the node registers again", within(20, lambda: cluster.registrations > before), True)
     cluster.slow = False
     fact("the registration has the running container", cluster.known.get(2), 2)
@@ -232,7 +234,7 @@ def try_contexts():
         said = start(container_token(100 + i), what=what)
         good = said in (f"{100 + i}; ", f"; {100 + i} YarnException", f"; {100 + i} InvalidAuxServiceException",
                         "YarnException", "RpcServerException")
-        fact(f"{name} gets a valid answer", good or said, True)
+        fact(f"{name} gets a valid response", good or said, True)
     nul = {
         "an environment's name": message(5, "true") + message(4, message(1, "A\0B") + message(2, "1")),
         "an environment's value": message(5, "true") + message(4, message(1, "A") + message(2, "1\0002")),
@@ -247,13 +249,13 @@ def try_contexts():
     fact("no container with a NUL was started", [n for n in range(110, 117) if cluster.state(n) != "none"], [])
     for i, name in enumerate(("../../root", "", "a" * 5000, "x\ny", "-rf")):
         said = start(container_token(120 + i, submitter=name))
-        fact(f"an invalid name of a user, {i}, gets a valid answer", said.split(";")[-1] != "closed", True)
+        fact(f"an invalid name of a user, {i}, gets a valid response", said.split(";")[-1] != "closed", True)
     for i, (memory, vcores) in enumerate(((-1, 1), (1 << 62, 1), (0, 0), (64, -1), (64, 1 << 30))):
         said = start(container_token(130 + i, memory=memory, vcores=vcores))
-        fact(f"an invalid size, {i}, gets a valid answer", said != "closed", True)
+        fact(f"an invalid size, {i}, gets a valid response", said != "closed", True)
     many = b"".join(message(1, container(i)) for i in range(1001))
     fact("more than a thousand containers in one request are refused", ask("getContainerStatuses", many), "YarnException")
-    fact("a request without containers gets an empty answer", start(), "; ")
+    fact("a request without containers gets an empty response", start(), "; ")
 
 
 def raw(data, source="127.0.0.3", finish=True):
@@ -270,20 +272,20 @@ def raw(data, source="127.0.0.3", finish=True):
 
 
 def try_connections():
-    fact("an unknown method is refused", ask("format", b""), "RpcNoSuchMethodException")
-    fact("an unknown protocol is refused", ask("stopContainers", b"", protocol="X"), "RpcNoSuchProtocolException")
-    fact("an unknown version is refused", ask("stopContainers", b"", version=2), "RPC$VersionMismatch")
-    fact("an invalid request is refused", ask("startContainers", b"\xff" * 30), "RpcServerException")
+    fact("a call of an unknown method is refused", ask("format", b""), "RpcNoSuchMethodException")
+    fact("a call of an unknown protocol is refused", ask("stopContainers", b"", protocol="X"), "RpcNoSuchProtocolException")
+    fact("a call with an unknown protocol version is refused", ask("stopContainers", b"", version=2), "RPC$VersionMismatch")
+    fact("a call with an invalid request is refused", ask("startContainers", b"\xff" * 30), "RpcServerException")
     fact("a connection without SASL is refused", b"AccessControlException" in raw(b"hrpc\x09\x00\x00"), True)
-    fact("another version of RPC is refused", b"VersionMismatch" in raw(b"hrpc\x04\x00\xdf" + bytes(8)), True)
-    fact("a browser gets an answer in HTTP", b"HTTP" in raw(b"GET / HTTP/1.0\r\n\r\n"), True)
+    fact("a connection with another version of Hadoop's RPC is refused", b"VersionMismatch" in raw(b"hrpc\x04\x00\xdf" + bytes(8)), True)
+    fact("an HTTP request gets an HTTP response", b"HTTP" in raw(b"GET / HTTP/1.0\r\n\r\n"), True)
     for name, size in (("the largest", 0x7fffffff), ("negative", 0xffffffff), ("16 MiB", 16 << 20)):
         raw(b"hrpc\x09\x00\xdf" + struct.pack(">I", size) + bytes(100))
-        fact(f"a frame whose size is {name} does nothing", status(container(2)), "2; 0")
+        fact(f"a frame whose size is {name} has no effect on other calls", status(container(2)), "2; 0")
     for _ in range(100):
         raw(chance.randbytes(chance.randrange(1, 300)))
         raw(b"hrpc\x09\x00\xdf" + struct.pack(">I", 40) + chance.randbytes(chance.randrange(60)))
-    fact("random bytes change nothing", status(container(2)), "2; 0")
+    fact("a connection that sends random bytes has no effect on other calls", status(container(2)), "2; 0")
 
 
 def try_responses():
@@ -291,8 +293,8 @@ def try_responses():
            "cut by a NUL": message(3, b'username="x"\0,nonce="y"'), "the last one empty": message(3, b"x") + message(3, b"")}
     for port, whose in ((node_port, "the node"), (proxy_port, "its proxy")):
         for name, token in odd.items():
-            fact(f"a response that is {name}: {whose} refuses it", respond(port, token), SASL)
-        fact(f"{whose} still answers", respond(port, b""), SASL)
+            fact(f"{whose} refuses a SASL response with this fault: {name}", respond(port, token), SASL)
+        fact(f"{whose} still responds", respond(port, b""), SASL)
 
 
 def try_crowd():
@@ -307,7 +309,7 @@ def try_crowd():
             held.append(s)
         except OSError:
             s.close()
-    fact("a client with a token is answered beside thousands of other connections", status(container(2)), "2; 0")
+    fact("a client with a token gets a response while thousands of other connections are open", status(container(2)), "2; 0")
     for s in held:
         s.close()
 
@@ -319,5 +321,5 @@ for attack in (try_tokens, try_bits, try_bearers, try_attempts, try_keys, try_or
         attack()
     except Exception as error:  # an exception is a failed test, and the other tests still run
         fact(f"{attack.__name__} runs to its end", repr(error), "")
-fact("the ResourceManager still gets the container's status", cluster.wait_beats() and cluster.state(2), "2 -1000")
+fact("the ResourceManager still gets the container's status after all attacks", cluster.wait_beats() and cluster.state(2), "2 -1000")
 os._exit(0)
