@@ -189,7 +189,7 @@ READS = [get(target) for target in (b"/v1/containers?all=true", b"/v1/containers
 
 
 def talkers():
-    """Starts containers with output for readers: one prints much at once, and one prints a little again and again."""
+    """Starts containers with output for readers: one prints much in one burst, and one prints a little repeatedly."""
     for name, command in ((b"loud", b"head -c 4000000 /dev/zero; exec sleep 1000"),
                           (b"steady", b"while sleep 0.01; do echo a line of text; done")):
         yield post(b"/v1/containers", b'{"name":"%s","command":["sh","-c","%s"],%s}' % (name, command, TINY))

@@ -69,7 +69,7 @@ def descriptors():
 
 
 def orphans_parent():
-    """Who takes over a grandchild whose parent has ended."""
+    """Returns the PID of the process that becomes the parent of an orphaned grandchild."""
     ours, theirs = os.pipe()
     child = os.fork()
     if child == 0:
@@ -84,7 +84,7 @@ def orphans_parent():
 
 
 class Asked:
-    """Another process, stopped, in whose name system calls are made."""
+    """A stopped process, which is made to execute system calls."""
 
     ATTACH, DETACH, GETREGS, SETREGS, SINGLESTEP = 16, 17, 12, 13, 9
     RAX, RIP, RSP, ORIG_RAX, ARGUMENTS = 10, 16, 19, 15, (14, 13, 12, 7, 9)  # in the kernel's struct user_regs_struct
@@ -114,7 +114,7 @@ class Asked:
             if " r-xp " in line and "[vsyscall]" not in line:
                 begin, end = (int(n, 16) for n in line.split()[0].split("-"))
                 self.memory.seek(begin)
-                place = self.memory.read(end - begin).find(b"\x0f\x05")  # syscall, whatever it was meant to be
+                place = self.memory.read(end - begin).find(b"\x0f\x05")  # the bytes of syscall, also within another instruction
                 if place >= 0:
                     return begin + place
         raise OSError("no system call in its code")
@@ -122,11 +122,11 @@ class Asked:
     def call(self, number, *arguments):
         registers = (ctypes.c_ulonglong * 27)(*self.before)
         registers[self.RIP], registers[self.RAX] = self.instruction, number
-        registers[self.ORIG_RAX] = 2**64 - 1  # nothing is to be restarted
+        registers[self.ORIG_RAX] = 2**64 - 1  # no system call is restarted
         for place, argument in zip(self.ARGUMENTS, arguments):
             registers[place] = argument % 2**64
         self.ptrace(self.SETREGS, registers)
-        while registers[self.RIP] == self.instruction:  # its first step is not taken where it was stopped before
+        while registers[self.RIP] == self.instruction:  # the first step after the stop does not always execute the instruction
             self.ptrace(self.SINGLESTEP)
             self.wait()
             self.ptrace(self.GETREGS, registers)
@@ -142,14 +142,14 @@ class Asked:
 
 
 def tell_prctls(prctl):
-    """By prctl(OPTION), of which none may be there or allowed: the value is the kernel's usual one then."""
+    """Prints the values of prctl(OPTION). If the kernel lacks or forbids an option, prints the kernel's default."""
     tell("machine check policy", {0: "late", 1: "early"}.get(prctl(34), "the host's"))
     tell("I/O flusher", "yes" if prctl(58) == 1 else "no")
     tell("memory-deny-write-execute, speculation, Landlock, core scheduling", "yes" if prctl(66) == 1 else "no")
 
 
 def ask(pid):
-    """What only a process itself is told."""
+    """Prints the values that only a process itself can read."""
     asked = Asked(pid)
     try:
         timers = [asked.call(36, which, asked.room) or asked.words(8) for which in range(3)]  # getitimer

@@ -2,8 +2,8 @@
 
 /*
  * Tests a backend with a real systemd and real controllers. suites/05-cgroup.sh runs it in the VM, once
- * per backend, as root and as a user, who lacks some of the features. It prints TAP. It doesn't use
- * cmocka, which a minimal guest doesn't have.
+ * per backend, as root and as a user. Some features are not available to the user. It prints TAP. It doesn't
+ * use cmocka, which a minimal guest doesn't have.
  *
  *   vm-cgroup-backend systemd|direct SLICE
  */
@@ -103,11 +103,11 @@ static bool answered(void *userdata)
 static int outcome(int r, struct answer *a)
 {
     if (r < 0) {
-        printf("# it doesn't begin: %s\n", strerror(-r));
+        printf("# the operation failed to start: %s\n", strerror(-r));
         return r;
     }
     if (!run_until(answered, a)) {
-        printf("# no answer\n");
+        printf("# the operation has no result\n");
         return -ETIMEDOUT;
     }
     if (a->result < 0)
@@ -242,16 +242,16 @@ static void test_slice_protection(void)
 
     l.memory_low_bytes = 256 << 20;
     check(outcome(b->ops->set_slice_limits(b, &l, on_done, &a), &a) == 0 && slice_low_is(256 << 20),
-          "the slice's protection is what is set");
-    check(nm_cgroup_slice_check_drift(b, &l) == 0, "the slice has no drift");
+          "memory.low of the slice is the value that was set");
+    check(nm_cgroup_slice_check_drift(b, &l) == 0, "the limits of the slice have not drifted");
     check(fd >= 0 && write(fd, "805306368", 9) == 9 && slice_low_is(768 << 20),
-          "a value that another program wrote is read");
-    check(nm_cgroup_slice_check_drift(b, &l) == 1 << NM_CGROUP_DRIFT_MEMORY_LOW, "the other value counts as drift");
+          "memory.low of the slice is the value that another program wrote");
+    check(nm_cgroup_slice_check_drift(b, &l) == 1 << NM_CGROUP_DRIFT_MEMORY_LOW, "another program's value is drift");
     (void)close(fd);
     l = slice_limits();
     a = (struct answer){0};
     check(outcome(b->ops->set_slice_limits(b, &l, on_done, &a), &a) == 0 && slice_is_limited(NULL),
-          "the slice has its former limits");
+          "the slice has its earlier limits again");
 }
 
 static void test_slice_limits(void)
@@ -271,20 +271,20 @@ static void test_limits(void)
     struct nm_cgroup *cg = create("container_1_000001", pid, &g);
     unsigned n = 0;
 
-    check(nm_cgroup_n_processes(cg, &n) == 0 && n == 1, "the cgroup has the process");
-    check(drift(cg, &g) == 0, "the kernel has the guaranteed limits");
+    check(nm_cgroup_n_processes(cg, &n) == 0 && n == 1, "the created cgroup has the process");
+    check(drift(cg, &g) == 0, "the kernel has the limits of a guaranteed container");
     check(set_limits(cg, &o) == 0, "limits of an opportunistic container can be set");
-    check(drift(cg, &o) == 0, "the kernel has the opportunistic limits");
-    check(drift(cg, &g) > 0, "the kernel no longer has the guaranteed limits");
+    check(drift(cg, &o) == 0, "the kernel has the limits of an opportunistic container");
+    check(drift(cg, &g) > 0, "the limits of an opportunistic container differ from those of a guaranteed one");
     check(set_limits(cg, &g) == 0, "limits of a guaranteed container can be set again");
-    check(drift(cg, &g) == 0, "the kernel has the guaranteed limits again");
+    check(drift(cg, &g) == 0, "the kernel has the limits of a guaranteed container again");
 
     check(nm_write_file_at(cg->dir_fd, "memory.max", "max") == 0 &&
               nm_write_file_at(cg->dir_fd, "memory.oom.group", "0") == 0,
           "somebody writes to its files");
     check(drift(cg, &g) == (1 << NM_CGROUP_DRIFT_MEMORY_MAX | 1 << NM_CGROUP_DRIFT_OOM_GROUP),
-          "that is found");
-    check(set_limits(cg, &g) == 0 && drift(cg, &g) == 0, "drifted limits are restored");
+          "limits that another program wrote count as drift");
+    check(set_limits(cg, &g) == 0 && drift(cg, &g) == 0, "setting the limits again removes the drift");
     clear(cg, pid);
 }
 
@@ -329,14 +329,14 @@ static void test_freeze_and_kill(void)
     struct nm_cgroup_watch *w = NULL;
 
     check(nm_cgroup_watch_new(event, cg, NM_CGROUP_WATCH_EVENTS, on_watch, &s, &w) == 0,
-          "the events of the cgroup can be watched");
+          "cgroup.events can be watched");
     check(nm_cgroup_freeze(cg, true) == 0 && run_until(saw_frozen, &s),
-          "it freezes, and the watch tells");
+          "the cgroup is frozen, and the watch reports this");
     check(set_limits(cg, &o) == 0 && nm_cgroup_read_events(cg, &s.events) == 0 && s.events.frozen,
-          "new limits leave it frozen");
+          "a frozen cgroup stays frozen when its limits change");
     check(nm_cgroup_kill(cg) == 0, "the frozen cgroup can be killed");
     (void)waitpid(pid, NULL, 0);
-    check(run_until(saw_gone, &s), "the watch reports that the cgroup is empty");
+    check(run_until(saw_gone, &s), "the watch reports that the killed cgroup is empty");
     nm_cgroup_watch_free(w);
     nm_cgroup_free(cg);
 }
@@ -402,11 +402,11 @@ static void test_oom(void)
           "memory watch");
     kill(pid, SIGCONT);
     check(run_until(saw_oom_kill, &s), "the watch reports a kill at the memory limit");
-    check(run_until(saw_group_kill, &s), "the whole cgroup is killed"); /* the group kill is counted a moment later */
+    check(run_until(saw_group_kill, &s), "all processes of the cgroup are killed"); /* counted a moment later */
     if (is_systemd) /* systemd has been notified by now, and must not act */
         check(systemctl_says("is-active", cg->name) && systemctl_says("is-active", cg->name),
-              "systemd lets the scope go on");
-    check(waitpid(pid, NULL, WNOHANG) == 0, "the shim of the cgroup survives");
+              "systemd does not stop the scope after the OOM kill");
+    check(waitpid(pid, NULL, WNOHANG) == 0, "the process that acts like the shim is not killed");
     nm_cgroup_watch_free(w);
     clear(cg, pid);
 }
@@ -420,7 +420,7 @@ static void test_dead_process(void)
     kill(pid, SIGKILL);
     (void)waitpid(pid, NULL, 0);
     check(outcome(b->ops->create(b, "c-dead", "", pid, &l, on_done, &a), &a) == -ESRCH && !a.cg,
-          "a process that has ended is told apart");
+          "creating a cgroup for a process that has ended fails with ESRCH");
 }
 
 static void test_name_taken(void)
@@ -431,8 +431,8 @@ static void test_name_taken(void)
     struct answer a = {0};
 
     check(outcome(b->ops->create(b, "c-taken", "", late, &l, on_done, &a), &a) == -EEXIST && !a.cg,
-          "a name that is taken is told apart");
-    check(waitpid(pid, NULL, WNOHANG) == 0, "the first container keeps running");
+          "creating a cgroup with a used name fails with EEXIST");
+    check(waitpid(pid, NULL, WNOHANG) == 0, "the process of the first cgroup with this name keeps running");
     kill(late, SIGKILL);
     (void)waitpid(late, NULL, 0);
     clear(cg, pid);
@@ -477,7 +477,7 @@ static bool all_gone(void *userdata)
     return true;
 }
 
-/* Makes many cgroups at once. `during`, if given, is a command that runs meanwhile. */
+/* Creates many cgroups at the same time. `during`, if given, is a command that runs meanwhile. */
 static void test_many(const char *what, const char *during)
 {
     struct limited limited = {.l = opportunistic()};
@@ -502,7 +502,7 @@ static void test_many(const char *what, const char *during)
         if (r < 0)
             check(false, "create %s: %s", id, strerror(-r));
     }
-    check(run_until(all_answered, a), "%d creations at once%s%s: each has its answer", MANY,
+    check(run_until(all_answered, a), "each of %d simultaneous creations%s%s has a result", MANY,
           during ? ", during " : "", during ? during : "");
     printf("# %" PRIu64 " ms\n", (nm_now_usec() - begun) / 1000);
     for (unsigned i = 0; i < MANY; i++) {
@@ -559,11 +559,11 @@ static void test_reclaim(void)
     uint64_t before, after;
     int r;
 
-    check(run_until(is_stopped, &pid), "the process is stopped at its start");
+    check(run_until(is_stopped, &pid), "the process for the reclaim is stopped at its start");
     cg = create("c-reclaim", pid, &l);
     kill(pid, SIGCONT);
-    check(run_until(is_stopped, &pid), "the process holds memory");
-    check(nm_cgroup_freeze(cg, true) == 0, "the cgroup is frozen");
+    check(run_until(is_stopped, &pid), "the process for the reclaim has allocated memory");
+    check(nm_cgroup_freeze(cg, true) == 0, "the cgroup for the reclaim is frozen");
     before = current(cg);
     r = nm_cgroup_reclaim(cg, 24 << 20);
     after = current(cg);
@@ -649,7 +649,7 @@ static void test_slice_stopped(void)
     (void)snprintf(command, sizeof command, "stop %s", b->slice);
     check(manager(command) == 0, "the slice is stopped by another program");
     cg = create("c-after", pid, &l);
-    check(faccessat(b->slice_fd, cg->name, F_OK, 0) == 0, "the slice returns with the next container");
+    check(faccessat(b->slice_fd, cg->name, F_OK, 0) == 0, "the slice is created again for the next container");
     check(run_until(slice_is_limited, NULL), "the slice has its limits again");
     clear(cg, pid);
 }
@@ -704,7 +704,7 @@ int main(int argc, char **argv)
     for (uint64_t end = nm_now_usec() + DEADLINE_USEC; path && access(path, F_OK) == 0 &&
          nm_now_usec() < end;)
         (void)usleep(10000);
-    check(path && access(path, F_OK) < 0, "no cgroup is left");
+    check(path && access(path, F_OK) < 0, "all cgroups are removed at the end");
     free(path);
     sd_event_unref(event);
     printf("1..%u\n", n_tests);

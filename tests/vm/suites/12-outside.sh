@@ -68,16 +68,16 @@ check "idle page cache of the opportunistic container is reclaimed" [ "$cache" -
 begun=$(date +%s%N)
 echo 81 >/tmp/outside-idle
 check "the guaranteed container that was idle can allocate its memory" wait_until 60 has_mib "$idle" anon 80
-diag "it grew by 80 MiB in $((($(date +%s%N) - begun) / 1000000)) ms"
+diag "the idle container grew by 80 MiB in $((($(date +%s%N) - begun) / 1000000)) ms"
 # minimum: the memory of both containers; maximum: one sample saw all of the growth, and nmd expects as much growth again
-check "memory.low of the slice grows with this container's memory" wait_until 20 promises 230 400 || diag "$(promised) MiB are promised"
+check "memory.low of the slice grows with this container's memory" wait_until 20 promises 230 400 || diag "$(promised) MiB are protected"
 
 systemctl stop nmd.service
 systemctl set-property --runtime nm.slice MemoryLow=0
 check "memory.low of the slice is 0" wait_until 20 promises 0 0
 echo 250 >/var/tmp/outside-more
 check "the process outside takes a little more memory" wait_until 150 said fuller
-diag "it holds $(holds) MiB, $(($(cat "$slice/nm-$g.scope/memory.swap.current") >> 20)) MiB are in swap"
+diag "the guaranteed container uses $(holds) MiB, $(($(cat "$slice/nm-$g.scope/memory.swap.current") >> 20)) MiB are in swap"
 check "without memory.low of the slice, the guaranteed container loses memory" [ "$(holds)" -le 90 ]
 systemctl stop outside-hog
 systemctl start nmd.service

@@ -49,7 +49,7 @@ taken_away() {
 squeezed() { nmctl explain --json | jq -e '.[] | select(.kind == "squeeze" and .reason == "guaranteed-stalled")'; }
 check "an opportunistic container that delays the guaranteed one gets a CPU quota" wait_until 60 taken_away
 record=$(squeezed | jq -s 'last')
-[ -n "$record" ] || diag "cpu.pressure of it: $(paste -sd' ' "$cg/nm.slice/nm-$g.scope/cpu.pressure")"
+[ -n "$record" ] || diag "cpu.pressure of the guaranteed container: $(paste -sd' ' "$cg/nm.slice/nm-$g.scope/cpu.pressure")"
 is "the decision record names the delayed guaranteed container" "$(jq -r .on_behalf_of_id <<<"$record")" "$g"
 at_least "the guaranteed container waited longer for CPU than without the other container (permille)" \
     "$(jq '(.stall - .stall_base) * 1000 | round' <<<"$record")" 100

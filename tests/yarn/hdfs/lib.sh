@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=bash disable=SC2034,SC2154 # what stands in its sourcer and is for it
+# shellcheck shell=bash disable=SC2034,SC2154 # variables that the sourcing suite sets and uses
 #
 # A stock HDFS on loopback: two name nodes, nn1 and nn2, of the name service "cluster1", and a data node. For suites that have
 # sourced tests/packing/lib.sh. All servers end with the suite.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=bash disable=SC2034,SC2154 # what stands in its sourcer and is for it
+# shellcheck shell=bash disable=SC2034,SC2154 # variables that the sourcing suite sets and uses
 #
 # PySpark from PyPI, for suites that source core.sh with spark in jobs_of: in client mode, in cluster mode, and with dynamic
 # allocation. Dynamic allocation releases executors and requests new ones by tracking shuffles, because the nodes don't have

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=bash disable=SC2034,SC2154 # what stands in its sourcer and is for it
+# shellcheck shell=bash disable=SC2034,SC2154 # variables that the sourcing suite sets and uses
 #
 # Tez from Maven's repository, for suites that source core.sh with tez in jobs_of.
 
