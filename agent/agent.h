@@ -94,7 +94,7 @@ int nm_manager_update(struct nm_manager *m, const struct nm_caller *who, const c
 struct nm_drain_order {
     uint64_t deadline_usec;  /* time from now after which live containers are killed. UINT64_MAX: no deadline */
     bool kill_opportunistic; /* kill opportunistic containers immediately */
-    bool until_restart;      /* nm_manager_leave() ends the drain; otherwise only nm_manager_undrain() does */
+    bool until_restart;      /* nm_manager_prepare_exit() ends the drain; otherwise only nm_manager_undrain() does */
 };
 /* Stops admissions. Only administrators may start a drain. A second call changes the deadline, but it can't turn a
  * permanent drain into a drain that ends at a restart. */
@@ -108,7 +108,7 @@ int nm_manager_close_breaker(struct nm_manager *m, const struct nm_caller *who,
                              struct nm_problem *ret_problem);
 /* Prepares the end of nmd; call this function before nm_manager_free(). Stops admissions and ends a drain that lasts
  * only until a restart. */
-void nm_manager_leave(struct nm_manager *m);
+void nm_manager_prepare_exit(struct nm_manager *m);
 /* Reads the configuration files again, after SIGHUP or at an administrator's request. On any error the whole new
  * configuration is refused. */
 int nm_manager_reload(struct nm_manager *m, struct nm_problem *ret_problem);

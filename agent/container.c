@@ -55,7 +55,7 @@ int nm_container_set_state(struct nm_container *c, enum nm_state to)
     return 0;
 }
 
-void nm_container_forget_start(struct nm_container *c)
+void nm_container_drop_start(struct nm_container *c)
 {
     struct nm_policy_container *v = &c->view;
 
@@ -72,7 +72,7 @@ void nm_container_forget_start(struct nm_container *c)
     c->message[0] = '\0';
 }
 
-void nm_container_forget_end(struct nm_container *c)
+void nm_container_drop_end(struct nm_container *c)
 {
     assert(c->view.state != NM_COMPLETED);
     c->exit_code = -1;
@@ -83,7 +83,7 @@ void nm_container_forget_end(struct nm_container *c)
     c->message[0] = '\0';
 }
 
-void nm_container_forget_run(struct nm_container *c)
+void nm_container_drop_run(struct nm_container *c)
 {
     struct nm_policy_container *v = &c->view;
 
@@ -94,8 +94,8 @@ void nm_container_forget_run(struct nm_container *c)
     c->rerun = false;
     c->kill_deadline_usec = 0;
     c->pid = 0;
-    nm_container_forget_end(c);
-    nm_container_forget_start(c);
+    nm_container_drop_end(c);
+    nm_container_drop_start(c);
 }
 
 int nm_container_new(struct nm_container **ret)

@@ -75,12 +75,12 @@ bool nm_container_may_become(enum nm_state from, enum nm_state to);
 
 /* Resets a container whose start was withdrawn before its command ran. The container returns to the queue without the
  * measurements and results of that start. */
-void nm_container_forget_start(struct nm_container *c);
+void nm_container_drop_start(struct nm_container *c);
 
 /* Clears the data on how the container ended, but leaves the container's state unchanged. */
-void nm_container_forget_end(struct nm_container *c);
+void nm_container_drop_end(struct nm_container *c);
 /* Resets a container to NEW after its run is over, so that it can run again. Clears all data of the previous run. */
-void nm_container_forget_run(struct nm_container *c);
+void nm_container_drop_run(struct nm_container *c);
 
 /* Writes "container_1763769112_000001 (name)", or the id alone, to buf, and returns buf. */
 const char *nm_container_label(const struct nm_container *c, char *buf, size_t size);

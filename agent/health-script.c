@@ -181,7 +181,7 @@ static int check_dir_of(const char *path)
     if (!dir)
         return -ENOMEM;
     fd = open(dirname(dir), O_PATH | O_DIRECTORY | O_CLOEXEC);
-    return fd < 0 ? -errno : nm_check_way(fd);
+    return fd < 0 ? -errno : nm_check_parent_dirs(fd);
 }
 
 /* Checks the interpreter of a script that begins with "#!". Binaries have no such line, and an unreadable file may
@@ -280,7 +280,7 @@ static int watch(struct nm_health_script *s, sd_event *event, uint64_t timeout_u
 
 /* Kills and reaps a script whose end can't be watched, so that failed attempts don't leave zombies. The script has
  * hardly begun, so waitpid() returns soon. */
-static void take_back(struct nm_health_script *s)
+static void kill_unwatched(struct nm_health_script *s)
 {
     kill_group(s);
     (void)waitpid(s->pid, NULL, 0);
@@ -317,7 +317,7 @@ int nm_health_script_new(sd_event *event, const char *path, uint64_t timeout_use
     s->pidfd = pidfd_open(s->pid, 0);
     r = s->pidfd < 0 ? -errno : watch(s, event, timeout_usec);
     if (r < 0) {
-        take_back(s);
+        kill_unwatched(s);
         return r;
     }
     *ret = STEAL_PTR(s);

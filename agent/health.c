@@ -42,7 +42,7 @@ struct nm_health {
     unsigned unkillable;
     char journal_reason[NM_HEALTH_REASON_SIZE];
 
-    char told[2 * NM_HEALTH_REASON_SIZE]; /* the problems that were reported last, for comparison */
+    char reported[2 * NM_HEALTH_REASON_SIZE]; /* the problems that were reported last, for comparison */
     char reason[NM_HEALTH_REASON_SIZE];
 };
 
@@ -60,9 +60,9 @@ static void add(char *buf, size_t size, const char *text)
 /* Summarizes all problems. tell: whether a change is reported by the callback; false while this module's user is still
  * being set up. A script that has not finished yet is not reported as a change, but the node counts as unhealthy until
  * then. The reason is that a new nmd must not start containers on a node that the previous nmd had found unhealthy. */
-static void update(struct nm_health *h, bool tell)
+static void update(struct nm_health *h, bool reports)
 {
-    char identity[sizeof h->told], unkillable[96] = "";
+    char identity[sizeof h->reported], unkillable[96] = "";
 
     if (h->unkillable > 0)
         (void)snprintf(unkillable, sizeof unkillable, "%u container%s can't be killed",
@@ -78,10 +78,10 @@ static void update(struct nm_health *h, bool tell)
     (void)snprintf(identity, sizeof identity, "%d%d%d|%u|%s", h->disk_bad[STATE_DIR],
                    h->disk_bad[LOG_DIR], h->journal_reason[0] != '\0', h->unkillable,
                    h->script_reason);
-    if (nm_streq(identity, h->told))
+    if (nm_streq(identity, h->reported))
         return;
-    memcpy(h->told, identity, sizeof h->told);
-    if (tell)
+    memcpy(h->reported, identity, sizeof h->reported);
+    if (reports)
         h->cb(!h->reason[0], h->reason, h->userdata);
 }
 

@@ -41,7 +41,7 @@ libnm_agent_a_SOURCES += \
 	%D%/decision/decision.c %D%/decision/decision.h %D%/decision/decision-internal.h \
 	%D%/decision/decision-json.c \
 	%D%/decision/decision-text.c \
-	%D%/decision/decision-words.c
+	%D%/decision/decision-phrases.c
 libnm_agent_a_SOURCES += \
 	%D%/launch/output-drain.c \
 	%D%/launch/launch.c %D%/launch/launch.h %D%/launch/launch-internal.h \
@@ -82,7 +82,7 @@ libnm_agent_a_SOURCES += \
 	%D%/journal/event-ring.c \
 	%D%/journal/lists.c \
 	%D%/journal/long-history.c \
-	%D%/journal/past.c \
+	%D%/journal/saved-history.c \
 	%D%/journal/persist.c \
 	%D%/journal/slot-file.c %D%/journal/slot-file.h
 libnm_agent_a_SOURCES += \

@@ -73,8 +73,8 @@ int nm_manager_move(struct nm_manager *m, const char *owner, const char *id, con
  * Restarts a RUNNING container, with the same or another command. Its processes are ended as by a stop. The container
  * keeps its id, size, type and order of arrival, and the ended run leaves no result. When all its processes have
  * exited, the container is NEW, as if submitted with `prepare`, and nm_manager_prepared() starts it. If the container
- * is killed before that, it ends as usual. The callback of nm_manager_ask_at_end() may also restart a container whose
- * command has exited without a stop.
+ * is killed before that, it ends as usual. The callback of nm_manager_set_end_callback() may also restart a container
+ * whose command has exited without a stop.
  */
 struct nm_rerun {
     const char *const *argv, *const *env; /* new command, as in nm_submit; argv NULL: keep both */
@@ -86,8 +86,8 @@ int nm_manager_rerun(struct nm_manager *m, const char *owner, const char *id, co
 /* Sets a callback for running containers of this owner that end without a request to end them. The manager calls `ask`
  * with exit_reason and exit_code set, before it reports the end. If `ask` calls nm_manager_rerun(), the container runs
  * again and the end is not reported. Only one owner at a time can have a callback; NULL removes the callback. */
-void nm_manager_ask_at_end(struct nm_manager *m, const char *owner,
-                           void (*ask)(const struct nm_container *c, void *userdata), void *userdata);
+void nm_manager_set_end_callback(struct nm_manager *m, const char *owner,
+                                 void (*ask)(const struct nm_container *c, void *userdata), void *userdata);
 
 /* Releases the result of a container with keep_result, after the owner has passed the result on. A second call
  * succeeds, too. */

@@ -38,7 +38,7 @@ void nm_manager_get_upstream(struct nm_manager *m, struct nm_upstream *ret);
 /* ---- registration of an upstream ---------------------------------------------------------- */
 
 /* One request for a view. */
-struct nm_upstream_question {
+struct nm_upstream_query {
     const struct nm_caller *who;
     bool with_users;          /* false: the answer contains no user names and no data of users */
     const char *path;         /* the path of the view */
@@ -51,7 +51,7 @@ struct nm_upstream_question {
  * The answer contains only data that the question's `who` may see. */
 struct nm_upstream_view {
     const char *path;
-    int (*get)(void *userdata, const struct nm_upstream_question *q, json_t **ret, struct nm_problem *ret_problem);
+    int (*get)(void *userdata, const struct nm_upstream_query *q, json_t **ret, struct nm_problem *ret_problem);
 };
 
 enum nm_metric_type { NM_METRIC_GAUGE, NM_METRIC_COUNTER, NM_METRIC_HISTOGRAM };
@@ -94,13 +94,13 @@ json_t *nm_manager_upstream_details(struct nm_manager *m, const struct nm_caller
 /* Writes the metrics that only this kind of upstream has. */
 void nm_manager_write_upstream_metrics(struct nm_manager *m, const struct nm_metric_writer *w);
 /* Calls get() of the view with the question's path. NM_AGENT_E_NOT_FOUND: there is no such view. */
-int nm_manager_ask_upstream(struct nm_manager *m, const struct nm_upstream_question *q, json_t **ret,
-                            struct nm_problem *ret_problem);
+int nm_manager_query_upstream(struct nm_manager *m, const struct nm_upstream_query *q, json_t **ret,
+                              struct nm_problem *ret_problem);
 
 /* ---- requests of an upstream to the manager ----------------------------------------------- */
 
 /* Records an event of the node that an upstream has noticed, and logs it at `level`. */
-void nm_manager_tell(struct nm_manager *m, int level, const char *text);
+void nm_manager_report_event(struct nm_manager *m, int level, const char *text);
 
 /* Limits the queued opportunistic containers of this owner (UINT32_MAX: any number). The newest containers beyond the
  * limit are discarded now, with NM_REASON_SHED. Containers that are queued later are not discarded before the next
@@ -123,6 +123,6 @@ void nm_manager_set_size(struct nm_manager *m, uint64_t memory_bytes, uint32_t v
  * CPU weights.
  */
 typedef void (*nm_manager_placed_cb_t)(int result, const char *message, void *userdata);
-int nm_manager_place_helper(struct nm_manager *m, const char *name, pid_t pid, nm_manager_placed_cb_t done,
-                            void *userdata);
-bool nm_manager_can_place_helper(const struct nm_manager *m);
+int nm_manager_attach_helper(struct nm_manager *m, const char *name, pid_t pid, nm_manager_placed_cb_t done,
+                             void *userdata);
+bool nm_manager_can_attach_helper(const struct nm_manager *m);

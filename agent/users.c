@@ -156,8 +156,8 @@ static bool is_banned(const struct nm_config *c, const struct nm_user *u)
 }
 
 /* Returns why this user is not allowed, in words that follow the user's name, or NULL if the user is allowed. */
-static const char *objection(const struct nm_config *c, const struct nm_user *u, char *buf,
-                             size_t size)
+static const char *why_not_allowed(const struct nm_config *c, const struct nm_user *u, char *buf,
+                                   size_t size)
 {
     if (u->uid < c->min_uid) {
         (void)snprintf(buf, size, "its uid %" PRIu32 " is below [containers] min-uid = %" PRIu32,
@@ -188,7 +188,7 @@ int nm_users_may_run(const struct nm_config *c, const struct nm_caller *who, uid
                       "This nmd runs as uid %" PRIu32 ", not as root, and can't start containers as %s (uid "
                       "%" PRIu32 ").",
                       (uint32_t)own_uid, u->name, (uint32_t)u->uid);
-    why = objection(c, u, buf, sizeof buf);
+    why = why_not_allowed(c, u, buf, sizeof buf);
     if (!why || (is_root && named))
         return 0;
     if (is_root)

@@ -24,7 +24,7 @@ bool nm_attr_cgroup_exists(int dir_fd)
     return nm_attr_exists(dir_fd, "cgroup.procs");
 }
 
-static int tell_apart(int dir_fd, int r)
+static int distinguish(int dir_fd, int r)
 {
     if (r == -ENODEV)
         return -ENOENT;
@@ -36,13 +36,13 @@ static int tell_apart(int dir_fd, int r)
 int nm_attr_read(int dir_fd, const char *file, char *buf, size_t size)
 {
     assert(file && buf && size > 0);
-    return tell_apart(dir_fd, nm_read_file_at(dir_fd, file, buf, size, NULL));
+    return distinguish(dir_fd, nm_read_file_at(dir_fd, file, buf, size, NULL));
 }
 
 int nm_attr_write(int dir_fd, const char *file, const char *text)
 {
     assert(file && text);
-    return tell_apart(dir_fd, nm_write_file_at(dir_fd, file, text));
+    return distinguish(dir_fd, nm_write_file_at(dir_fd, file, text));
 }
 
 bool nm_attr_has_word(const char *text, const char *word)

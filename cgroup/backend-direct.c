@@ -407,7 +407,7 @@ static int direct_remove(struct nm_cgroup_backend *b, const struct nm_cgroup *cg
 }
 
 /* Reuses the cgroup of an earlier nmd. The earlier helper may still be in the cgroup, with the same limits. */
-static int place_beside(struct direct *d, const char *scope, pid_t pid, const struct nm_cgroup_limits *l,
+static int start_beside(struct direct *d, const char *scope, pid_t pid, const struct nm_cgroup_limits *l,
                         struct nm_cgroup **ret)
 {
     _cleanup_(nm_cgroup_freep) struct nm_cgroup *cg = NULL;
@@ -435,8 +435,8 @@ static int place_beside(struct direct *d, const char *scope, pid_t pid, const st
     return 0;
 }
 
-static int direct_place_helper(struct nm_cgroup_backend *b, const char *name, pid_t pid,
-                               const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb, void *userdata)
+static int direct_attach_helper(struct nm_cgroup_backend *b, const char *name, pid_t pid,
+                                const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb, void *userdata)
 {
     char scope[NM_BACKEND_NAME_MAX], message[512];
     struct nm_cgroup *cg = NULL;
@@ -445,7 +445,7 @@ static int direct_place_helper(struct nm_cgroup_backend *b, const char *name, pi
 
     if (r < 0)
         return r;
-    r = place_beside(direct_of(b), scope, pid, limits, &cg);
+    r = start_beside(direct_of(b), scope, pid, limits, &cg);
     why = r < 0 ? nm_backend_explain(r) ?: strerror(-r) : "";
     (void)snprintf(message, sizeof message, "%s: %s", scope, why);
     cb(r, cg, r < 0 ? message : NULL, userdata);
@@ -475,7 +475,7 @@ static const struct nm_cgroup_ops direct_ops = {
     .set_limits = direct_set_limits,
     .remove = direct_remove,
     .list = nm_backend_list,
-    .place_helper = direct_place_helper,
+    .attach_helper = direct_attach_helper,
     .free = direct_free,
 };
 

@@ -235,13 +235,13 @@ static int fake_remove(struct nm_cgroup_backend *b, const struct nm_cgroup *cg)
     return 0;
 }
 
-static int fake_place_helper(struct nm_cgroup_backend *b, const char *name, pid_t pid,
-                             const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb, void *userdata)
+static int fake_attach_helper(struct nm_cgroup_backend *b, const char *name, pid_t pid,
+                              const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb, void *userdata)
 {
     _cleanup_(nm_cgroup_freep) struct nm_cgroup *cg = NULL;
     struct fake *f = fake_of(b);
     char scope[NM_BACKEND_NAME_MAX], path[NM_BACKEND_NAME_MAX + 3];
-    int r = begin(f, NM_FAKE_PLACE_HELPER);
+    int r = begin(f, NM_FAKE_ATTACH_HELPER);
 
     if (r < 0)
         return answer(f, r, NULL, cb, userdata);
@@ -278,7 +278,7 @@ static const struct nm_cgroup_ops fake_ops = {
     .set_limits = fake_set_limits,
     .remove = fake_remove,
     .list = nm_backend_list,
-    .place_helper = fake_place_helper,
+    .attach_helper = fake_attach_helper,
     .free = fake_free,
 };
 

@@ -7,7 +7,7 @@
 
 #include "cgroup/cgroup.h"
 
-enum nm_fake_op { NM_FAKE_CREATE, NM_FAKE_SET_LIMITS, NM_FAKE_SET_SLICE_LIMITS, NM_FAKE_PLACE_HELPER,
+enum nm_fake_op { NM_FAKE_CREATE, NM_FAKE_SET_LIMITS, NM_FAKE_SET_SLICE_LIMITS, NM_FAKE_ATTACH_HELPER,
                   NM_FAKE_OP_COUNT };
 
 /* Makes the next operation of this kind end with result r (negative), which its callback receives. */

@@ -88,7 +88,7 @@ static int systemd_remove(struct nm_cgroup_backend *b, const struct nm_cgroup *c
         return r;
     if (r >= 0 && events.populated)
         return -EBUSY;
-    nm_sdoom_forget(s, cg->name);
+    nm_sdoom_release(s, cg->name);
     if (r == -ENOENT)
         return 0;
     r = send_call(s, nm_sdcall_stop_unit, cg->name);
@@ -143,14 +143,14 @@ static void systemd_free(struct nm_cgroup_backend *b)
     free(s);
 }
 
-static int systemd_place_helper(struct nm_cgroup_backend *b, const char *name, pid_t pid,
-                                const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb, void *userdata)
+static int systemd_attach_helper(struct nm_cgroup_backend *b, const char *name, pid_t pid,
+                                 const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb, void *userdata)
 {
     char unit[NM_BACKEND_NAME_MAX];
     int r = nm_backend_helper_name(b, name, unit);
 
     assert(pid > 1 && limits && cb);
-    return r < 0 ? r : nm_sdop_place_helper(systemd_of(b), unit, pid, limits, cb, userdata);
+    return r < 0 ? r : nm_sdop_attach_helper(systemd_of(b), unit, pid, limits, cb, userdata);
 }
 
 static const struct nm_cgroup_ops systemd_ops = {
@@ -160,7 +160,7 @@ static const struct nm_cgroup_ops systemd_ops = {
     .set_limits = systemd_set_limits,
     .remove = systemd_remove,
     .list = systemd_list,
-    .place_helper = systemd_place_helper,
+    .attach_helper = systemd_attach_helper,
     .free = systemd_free,
 };
 
@@ -208,7 +208,7 @@ static void look_at_job(struct nm_systemd *s, const char *job, const char *unit)
     char id[NM_BACKEND_NAME_MAX];
 
     assert(job && unit);
-    if (nm_sdop_is_under_way(s, unit))
+    if (nm_sdop_is_pending(s, unit))
         return;
     if (nm_streq(unit, s->base.slice))
         ask_for_type(s, job);
@@ -311,7 +311,7 @@ static int find_slice(struct nm_systemd *s)
 }
 
 /* Parses versions such as "252.36-1~deb12u1" and "255". */
-static int learn_dialect(struct nm_systemd *s)
+static int choose_dialect(struct nm_systemd *s)
 {
     _cleanup_free_ char *text = NULL;
     sd_bus *bus = nm_sdbus_get(s->bus);
@@ -349,7 +349,7 @@ static int open_connection(struct nm_systemd *s, char **ret_message)
     int r = nm_sdbus_new(s->event, s->base.user_manager, &events, s, &s->bus);
 
     if (r >= 0)
-        r = learn_dialect(s);
+        r = choose_dialect(s);
     if (r < 0)
         return nm_fail(ret_message, r, "no connection to the systemd %s manager: %s",
                        s->base.user_manager ? "user" : "system", strerror(-r));
@@ -406,7 +406,7 @@ static int connect_for(const struct nm_backend_host *host, struct nm_systemd **r
         return -ENOMEM;
     s->event = sd_event_ref(host->event);
     s->base.user_manager = geteuid() != 0;
-    s->base.tells_of_stops = true;
+    s->base.reports_stops = true;
     r = nm_backend_init(&s->base, &systemd_ops, host->slice);
     if (r < 0)
         return r;

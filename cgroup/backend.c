@@ -88,7 +88,7 @@ int nm_backend_init(struct nm_cgroup_backend *b, const struct nm_cgroup_ops *ops
     size_t stem = strlen(slice) - strlen(SLICE_SUFFIX);
 
     assert(ops->set_slice_limits && ops->create && ops->set_limits && ops->remove && ops->list &&
-           ops->place_helper && ops->free);
+           ops->attach_helper && ops->free);
     assert(strlen(slice) > strlen(SLICE_SUFFIX));
     b->ops = ops;
     b->slice_fd = b->net_priority_fd = -EBADF;

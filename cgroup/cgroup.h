@@ -249,8 +249,8 @@ struct nm_cgroup_ops {
     int (*list)(struct nm_cgroup_backend *b, nm_cgroup_list_cb_t cb, void *userdata);
     /* Moves a running process of nmd's own into a cgroup beside the slice, "<stem>_<name>.scope", and sets its limits.
      * Reports the result as create() does. list() leaves this cgroup out, as it belongs to no container. */
-    int (*place_helper)(struct nm_cgroup_backend *b, const char *name, pid_t pid,
-                        const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb, void *userdata);
+    int (*attach_helper)(struct nm_cgroup_backend *b, const char *name, pid_t pid,
+                         const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb, void *userdata);
     void (*free)(struct nm_cgroup_backend *b);
 };
 
@@ -263,7 +263,7 @@ struct nm_cgroup_backend {
     const struct nm_cgroup_ops *ops;
     nm_cgroup_stopped_cb_t stopped_cb; /* set by the backend's creator, or NULL */
     void *stopped_userdata;
-    bool tells_of_stops;
+    bool reports_stops;
     char *slice;        /* "nm.slice" */
     char *prefix;       /* "nm-" */
     char *slice_path;   /* absolute path of the slice's directory */

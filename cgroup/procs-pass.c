@@ -124,7 +124,7 @@ static int open_nth(struct nm_procs_pass *p, unsigned nth)
 }
 
 /* Advances to the next cgroup, or to the next round. Returns 0 at the end of the pass. */
-static int go_on(struct nm_procs_pass *p)
+static int continue_pass(struct nm_procs_pass *p)
 {
     int r = open_nth(p, p->nth + 1);
 
@@ -152,7 +152,7 @@ static int visit_some(struct nm_procs_pass *p)
         int r = next_pid(p, &pid);
 
         if (r == 0) {
-            r = go_on(p);
+            r = continue_pass(p);
             if (r <= 0)
                 return r;
             n += p->nth / 4;

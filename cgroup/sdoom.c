@@ -39,7 +39,7 @@ static void drop(struct nm_sdoom **link)
     free(entry);
 }
 
-void nm_sdoom_forget(struct nm_systemd *s, const char *unit)
+void nm_sdoom_release(struct nm_systemd *s, const char *unit)
 {
     drop(find(s, unit));
 }
@@ -50,7 +50,7 @@ void nm_sdoom_free_all(struct nm_systemd *s)
         drop(&s->oom_groups);
 }
 
-static void keep(struct nm_systemd *s, const char *unit)
+static void add_unit(struct nm_systemd *s, const char *unit)
 {
     struct nm_sdoom *entry;
 
@@ -74,9 +74,9 @@ void nm_sdoom_set(struct nm_systemd *s, const struct nm_cgroup *cg, bool on)
     if (r < 0)
         return;
     if (on)
-        keep(s, cg->name);
+        add_unit(s, cg->name);
     else
-        nm_sdoom_forget(s, cg->name);
+        nm_sdoom_release(s, cg->name);
 }
 
 void nm_sdoom_adopt(struct nm_systemd *s, const struct nm_cgroup *cg)
@@ -84,7 +84,7 @@ void nm_sdoom_adopt(struct nm_systemd *s, const struct nm_cgroup *cg)
     char text[8];
 
     if (nm_attr_read(cg->dir_fd, "memory.oom.group", text, sizeof text) >= 0 && text[0] == '1')
-        keep(s, cg->name);
+        add_unit(s, cg->name);
 }
 
 /* Returns false if the scope no longer exists. */

@@ -203,7 +203,7 @@ static void finish_create(struct nm_sdop *op)
     op_finish(op, r, cg, r < 0 ? nm_backend_explain(r) : NULL);
 }
 
-static void attend_all(struct nm_systemd *s);
+static void process_all_ops(struct nm_systemd *s);
 
 static void finish_slice(struct nm_sdop *op)
 {
@@ -211,7 +211,7 @@ static void finish_slice(struct nm_sdop *op)
 
     revive_slice(s);
     op_finish(op, 0, NULL, NULL);
-    attend_all(s); /* continue containers that waited for the slice */
+    process_all_ops(s); /* continue containers that waited for the slice */
 }
 
 /* systemd unloads a transient slice that was stopped, and does not make a new slice without a request. */
@@ -262,7 +262,7 @@ static void on_create_error(struct nm_sdop *op, const sd_bus_error *e, int r)
         s->dialect.has_scope_oom_policy = false;
         op->simplified = true;
         op->state = OP_AGAIN;
-        attend_all(s);
+        process_all_ops(s);
     } else if (r == -EEXIST && op->repeated) {
         op->state = OP_JOB; /* the scope exists already; the tick checks whether the process is in it */
     } else if (r == -EEXIST && nm_now_usec() < op->deadline_usec - OP_TIMEOUT_USEC + TAKEN_USEC) {
@@ -367,7 +367,7 @@ void nm_sdop_job_removed(struct nm_systemd *s, const char *job, const char *unit
 /* ---- the tick: deadlines, retries, lost signals ---------------------------------------------- */
 
 /* Does the due work of one operation. Returns true if the list may have changed. */
-static bool attend(struct nm_sdop *op, uint64_t now)
+static bool process_op(struct nm_sdop *op, uint64_t now)
 {
     if (now >= op->deadline_usec) {
         if (nm_sdbus_get(op->s->bus))
@@ -385,7 +385,7 @@ static bool attend(struct nm_sdop *op, uint64_t now)
     return false;
 }
 
-static void attend_all(struct nm_systemd *s)
+static void process_all_ops(struct nm_systemd *s)
 {
     uint64_t now = nm_now_usec();
     struct nm_sdop *op = s->ops;
@@ -393,7 +393,7 @@ static void attend_all(struct nm_systemd *s)
     while (op) {
         struct nm_sdop *next = op->next;
 
-        op = attend(op, now) ? s->ops : next;
+        op = process_op(op, now) ? s->ops : next;
     }
 }
 
@@ -403,7 +403,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
     int r;
 
     (void)usec;
-    attend_all(s);
+    process_all_ops(s);
     if (!s->ops)
         return sd_event_source_set_enabled(source, SD_EVENT_OFF);
     r = sd_event_source_set_time_relative(source, TICK_USEC);
@@ -434,7 +434,7 @@ void nm_sdop_up(struct nm_systemd *s)
         if (!op->slot && op->state != OP_JOB)
             op->state = OP_AGAIN;
     }
-    attend_all(s);
+    process_all_ops(s);
 }
 
 /* ---- starting operations --------------------------------------------------------------------- */
@@ -487,8 +487,8 @@ int nm_sdop_create(struct nm_systemd *s, const char *unit, const char *descripti
     return create(s, unit, description, pid, false, limits, cb, userdata);
 }
 
-int nm_sdop_place_helper(struct nm_systemd *s, const char *unit, pid_t pid, const struct nm_cgroup_limits *limits,
-                         nm_cgroup_done_cb_t cb, void *userdata)
+int nm_sdop_attach_helper(struct nm_systemd *s, const char *unit, pid_t pid, const struct nm_cgroup_limits *limits,
+                          nm_cgroup_done_cb_t cb, void *userdata)
 {
     return create(s, unit, "Helper of nmd", pid, true, limits, cb, userdata);
 }
@@ -520,7 +520,7 @@ int nm_sdop_start_slice(struct nm_systemd *s, nm_cgroup_done_cb_t cb, void *user
     return op ? op_begin(op) : -ENOMEM;
 }
 
-bool nm_sdop_is_under_way(const struct nm_systemd *s, const char *unit)
+bool nm_sdop_is_pending(const struct nm_systemd *s, const char *unit)
 {
     for (const struct nm_sdop *op = s->ops; op; op = op->next)
         if (op->kind != OP_SET && nm_streq(op->unit, unit))

@@ -35,8 +35,8 @@ struct nm_systemd {
 int nm_sdop_create(struct nm_systemd *s, const char *unit, const char *description, pid_t pid,
                    const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb, void *userdata);
 /* Starts an operation like that of nm_sdop_create() for a helper process of nmd, in a scope beside the slice. */
-int nm_sdop_place_helper(struct nm_systemd *s, const char *unit, pid_t pid, const struct nm_cgroup_limits *limits,
-                         nm_cgroup_done_cb_t cb, void *userdata);
+int nm_sdop_attach_helper(struct nm_systemd *s, const char *unit, pid_t pid, const struct nm_cgroup_limits *limits,
+                          nm_cgroup_done_cb_t cb, void *userdata);
 /* Sets limits. With cg NULL the unit is the slice. */
 int nm_sdop_set(struct nm_systemd *s, const struct nm_cgroup *cg, const char *unit,
                 const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb, void *userdata);
@@ -48,17 +48,17 @@ void nm_sdop_job_removed(struct nm_systemd *s, const char *job, const char *unit
                          const char *result);
 void nm_sdop_up(struct nm_systemd *s);
 /* Returns whether an operation of nmd that starts or changes this unit is in progress. */
-bool nm_sdop_is_under_way(const struct nm_systemd *s, const char *unit);
+bool nm_sdop_is_pending(const struct nm_systemd *s, const char *unit);
 /* Adds the timer for deadlines and retries to the event loop, once the loop exists. */
 int nm_sdop_attach(struct nm_systemd *s);
 
 /* ---- sdoom.c --------------------------------------------------------------------------------- */
 
-/* Writes memory.oom.group and remembers the value until nm_sdoom_forget() for the unit. */
+/* Writes memory.oom.group and remembers the value until nm_sdoom_release() for the unit. */
 void nm_sdoom_set(struct nm_systemd *s, const struct nm_cgroup *cg, bool on);
 /* Remembers the value that an earlier nmd has set. */
 void nm_sdoom_adopt(struct nm_systemd *s, const struct nm_cgroup *cg);
-void nm_sdoom_forget(struct nm_systemd *s, const char *unit);
+void nm_sdoom_release(struct nm_systemd *s, const char *unit);
 /* Writes all remembered values again after systemd was reloaded. */
 void nm_sdoom_restore(struct nm_systemd *s);
 void nm_sdoom_free_all(struct nm_systemd *s);

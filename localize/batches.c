@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "localize/line.h"
+#include "localize/user-queue.h"
 #include "localize/work.h"
 #include "util/clock.h"
 
@@ -25,7 +25,7 @@
 /* The position of a resource in the worker's list. The worker's lines refer to this position. */
 struct nm_batch_entry {
     LIST_ENTRY(nm_batch_entry) link;
-    struct nm_batch_places *places; /* all entries of this resource in batches; NULL for a removal or a check */
+    struct nm_batch_refs *refs; /* all entries of this resource in batches; NULL for a removal or a check */
     struct nm_batch *batch;
     uint64_t id; /* 0: the result for the resource has been reported */
     bool is_wanted;
@@ -34,7 +34,7 @@ struct nm_batch_entry {
 /* The work of one worker. A batch has several items because a process costs more time than fetching most files. For
  * example, a container with twenty PRIVATE resources needs only one worker. */
 struct nm_batch {
-    struct nm_line_item item; /* must be the first member: the addresses of item and batch are the same */
+    struct nm_user_queue_item item; /* must be the first member: the addresses of item and batch are the same */
     TAILQ_ENTRY(nm_batch) link;
     struct nm_batches *all;
     struct nm_job *job; /* the running worker; NULL: the batch is waiting in its line */
@@ -60,7 +60,7 @@ TAILQ_HEAD(batch_list, nm_batch);
 
 struct nm_batches {
     struct nm_batches_params params;
-    struct nm_line lines[NM_REPLY_LISTS];
+    struct nm_user_queue queues[NM_REPLY_LISTS];
     struct batch_list waiting, beginning, running; /* beginning: batches that have a slot and for which `begins` is
                                                       being called */
     sd_event_source *watch; /* timer for the next deadline of a worker */
@@ -71,9 +71,9 @@ static bool is_fetch(const struct nm_batch *b)
     return b->list == NM_REPLY_RESOURCE;
 }
 
-static struct nm_line *line_of(struct nm_batch *b)
+static struct nm_user_queue *queue_of(struct nm_batch *b)
 {
-    return &b->all->lines[b->list];
+    return &b->all->queues[b->list];
 }
 
 /* ---- deadlines of workers ---- */
@@ -114,9 +114,9 @@ static void arm(struct nm_batches *bs)
 /* Detaches the resource from its batch: later lines of the worker about the resource are ignored. */
 static void end_entry(struct nm_batch_entry *e)
 {
-    if (e->places)
+    if (e->refs)
         LIST_REMOVE(e, link);
-    e->places = NULL;
+    e->refs = NULL;
     e->batch->n_wanted -= e->is_wanted;
     e->is_wanted = false;
     e->id = 0;
@@ -152,7 +152,7 @@ static void report_failure(struct nm_batch *b, size_t i, uint64_t id,
  * exits only when the disk answers, which may never happen. Other batches continue meanwhile. */
 static void write_off(struct nm_batch *b, const char *message)
 {
-    nm_line_write_off(line_of(b), &b->item);
+    nm_user_queue_write_off(queue_of(b), &b->item);
     nm_job_kill(b->job);
     for (size_t i = 0; is_fetch(b) && i < b->n; i++)
         if (b->entries[i].id != 0)
@@ -214,9 +214,9 @@ int nm_batches_new(const struct nm_batches_params *params, struct nm_batches **r
     TAILQ_INIT(&bs->beginning);
     TAILQ_INIT(&bs->running);
     /* each user has a second slot, which can be used if one worker hangs */
-    nm_line_init(&bs->lines[NM_REPLY_RESOURCE], max, NM_MIN(max, 2U), max + MORE_WORKERS);
-    nm_line_init(&bs->lines[NM_REPLY_REMOVAL], REMOVALS_MAX, 1, REMOVALS_MAX + MORE_WORKERS);
-    nm_line_init(&bs->lines[NM_REPLY_CHECK], CHECKS_MAX, 2, CHECKS_MAX + MORE_WORKERS);
+    nm_user_queue_init(&bs->queues[NM_REPLY_RESOURCE], max, NM_MIN(max, 2U), max + MORE_WORKERS);
+    nm_user_queue_init(&bs->queues[NM_REPLY_REMOVAL], REMOVALS_MAX, 1, REMOVALS_MAX + MORE_WORKERS);
+    nm_user_queue_init(&bs->queues[NM_REPLY_CHECK], CHECKS_MAX, 2, CHECKS_MAX + MORE_WORKERS);
     r = sd_event_add_time(params->event, &bs->watch, CLOCK_MONOTONIC, UINT64_MAX, 0, on_watch, bs);
     if (r >= 0)
         r = sd_event_source_set_enabled(bs->watch, SD_EVENT_OFF);
@@ -233,7 +233,7 @@ static void free_list(struct batch_list *list)
 
     while ((b = TAILQ_FIRST(list))) {
         TAILQ_REMOVE(list, b, link);
-        nm_line_leave(line_of(b), &b->item);
+        nm_user_queue_remove(queue_of(b), &b->item);
         (void)nm_batch_free(b);
     }
 }
@@ -289,16 +289,16 @@ struct nm_batch *nm_batch_free(struct nm_batch *b)
     return NULL;
 }
 
-static int add(struct nm_batch *b, uint64_t id, struct nm_batch_places *places, json_t *item)
+static int add(struct nm_batch *b, uint64_t id, struct nm_batch_refs *refs, json_t *item)
 {
     struct nm_batch_entry *e = &b->entries[b->n];
 
     assert(b->n < b->room && id > 0);
     if (json_array_append_new(b->items, item) < 0)
         return -ENOMEM;
-    *e = (struct nm_batch_entry){.places = places, .batch = b, .id = id, .is_wanted = true};
-    if (places)
-        LIST_INSERT_HEAD(places, e, link);
+    *e = (struct nm_batch_entry){.refs = refs, .batch = b, .id = id, .is_wanted = true};
+    if (refs)
+        LIST_INSERT_HEAD(refs, e, link);
     b->n++;
     b->n_wanted++;
     return 0;
@@ -322,10 +322,10 @@ static void end_batch(struct nm_batch *b)
         ended(userdata);
 }
 
-int nm_batch_add_fetch(struct nm_batch *b, uint64_t id, struct nm_batch_places *places, json_t *resource)
+int nm_batch_add_fetch(struct nm_batch *b, uint64_t id, struct nm_batch_refs *refs, json_t *resource)
 {
-    assert(is_fetch(b) && (LIST_EMPTY(places) || b->room == 1));
-    return add(b, id, places, resource);
+    assert(is_fetch(b) && (LIST_EMPTY(refs) || b->room == 1));
+    return add(b, id, refs, resource);
 }
 
 int nm_batch_add_removal(struct nm_batch *b, uint64_t id, const char *target)
@@ -372,7 +372,7 @@ static void note_progress(struct nm_batch *b, const struct nm_worker_reply *repl
     b->moved_usec = b->heard_usec;
 }
 
-static void tell_end(const struct nm_batch *b, uint64_t id, const struct nm_worker_reply *reply)
+static void report_end(const struct nm_batch *b, uint64_t id, const struct nm_worker_reply *reply)
 {
     const struct nm_batches_params *p = &b->all->params;
     const bool has_failed = reply->state == NM_REPLY_FAILED;
@@ -414,7 +414,7 @@ static void on_reply(struct nm_job *job, const struct nm_worker_reply *reply, vo
     }
     end_entry(&b->entries[reply->index]);
     b->begun_usec = b->heard_usec;
-    tell_end(b, id, reply);
+    report_end(b, id, reply);
     give_up_unwanted(b);
 }
 
@@ -428,13 +428,13 @@ static void fail_rest(struct nm_batch *b, const char *why)
         end_checks(b);
     for (size_t i = 0; i < b->n; i++) {
         struct nm_batch_entry *e = &b->entries[i];
-        const struct nm_batch_places *places = e->places;
+        const struct nm_batch_refs *refs = e->refs;
         const uint64_t id = e->id;
 
         if (id == 0)
             continue;
         end_entry(e);
-        if (!places || LIST_EMPTY(places))
+        if (!refs || LIST_EMPTY(refs))
             report_failure(b, i, id, is_fetch(b) ? p->failed : p->not_removed, why);
     }
 }
@@ -461,7 +461,7 @@ static void on_ended(struct nm_job *job, const char *reason, void *userdata)
     (void)job;
     fail_rest(b, reason); /* reports a failure for the items without a result */
     TAILQ_REMOVE(&bs->running, b, link);
-    nm_line_leave(line_of(b), &b->item);
+    nm_user_queue_remove(queue_of(b), &b->item);
     end_batch(b);
     bs->params.has_room(bs->params.userdata);
 }
@@ -535,7 +535,7 @@ static int start(struct nm_batches *bs, struct nm_batch *b)
 static void take_out(struct nm_batch *b)
 {
     TAILQ_REMOVE(b->is_beginning ? &b->all->beginning : &b->all->waiting, b, link);
-    nm_line_leave(line_of(b), &b->item);
+    nm_user_queue_remove(queue_of(b), &b->item);
 }
 
 /* Drops the batches in other users' lines for the resources that this batch begins to fetch. */
@@ -544,7 +544,7 @@ static void drop_others(struct nm_batch *b)
     struct nm_batch_entry *e, *next;
 
     for (size_t i = 0; is_fetch(b) && i < b->n; i++)
-        for (e = LIST_FIRST(b->entries[i].places); e; e = next) {
+        for (e = LIST_FIRST(b->entries[i].refs); e; e = next) {
             next = LIST_NEXT(e, link);
             if (e->batch == b)
                 continue;
@@ -569,7 +569,7 @@ static void start_or_fail(struct nm_batches *bs, struct nm_batch *b, int r)
         TAILQ_INSERT_TAIL(&bs->running, b, link);
         return;
     }
-    nm_line_leave(line_of(b), &b->item);
+    nm_user_queue_remove(queue_of(b), &b->item);
     (void)snprintf(why, sizeof why, "nm-localizer can't be started%s: %s",
                    begins ? "" : ", because nmd can't save the list of resources", strerror(-r));
     fail_rest(b, why);
@@ -577,9 +577,9 @@ static void start_or_fail(struct nm_batches *bs, struct nm_batch *b, int r)
 }
 
 /* Gives a slot to the next batch of the line. Returns whether a batch was waiting in the line. */
-static bool let_begin(struct nm_batches *bs, struct nm_line *line)
+static bool begin_next(struct nm_batches *bs, struct nm_user_queue *queue)
 {
-    struct nm_batch *b = (struct nm_batch *)(void *)nm_line_next(line);
+    struct nm_batch *b = (struct nm_batch *)(void *)nm_user_queue_next(queue);
 
     if (!b)
         return false;
@@ -612,8 +612,8 @@ bool nm_batches_start(struct nm_batches *bs, uint64_t end_usec)
 {
     bool more = false;
 
-    for (size_t i = 0; i < NM_ARRAY_SIZE(bs->lines); i++)
-        more = let_begin(bs, &bs->lines[i]) || more;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(bs->queues); i++)
+        more = begin_next(bs, &bs->queues[i]) || more;
     begin_some(bs, end_usec);
     arm(bs);
     return more || !TAILQ_EMPTY(&bs->beginning);
@@ -628,7 +628,7 @@ int nm_batches_put(struct nm_batches *bs, struct nm_batch *b)
         return 0;
     }
     b->all = bs;
-    r = nm_line_put(line_of(b), &b->item, b->user);
+    r = nm_user_queue_put(queue_of(b), &b->item, b->user);
     if (r < 0) {
         fail_rest(b, "out of memory");
         (void)nm_batch_free(b);
@@ -640,21 +640,21 @@ int nm_batches_put(struct nm_batches *bs, struct nm_batch *b)
 
 /* ---- waiting for resources ---- */
 
-bool nm_batches_serve(const struct nm_batch_places *places, const char *user)
+bool nm_batches_serve(const struct nm_batch_refs *refs, const char *user)
 {
     const struct nm_batch_entry *e;
 
-    LIST_FOREACH(e, places, link)
+    LIST_FOREACH(e, refs, link)
         if (e->batch->job || e->batch->is_beginning || nm_streq(e->batch->user, user))
             return true;
     return false;
 }
 
-void nm_batches_give_up(struct nm_batch_places *places)
+void nm_batches_set_unwanted(struct nm_batch_refs *refs)
 {
     struct nm_batch_entry *e, *next;
 
-    for (e = LIST_FIRST(places); e; e = next) {
+    for (e = LIST_FIRST(refs); e; e = next) {
         struct nm_batch *b = e->batch;
 
         /* The next entry is in another batch, so it remains valid when this batch is freed. After the last entry, the
@@ -674,11 +674,11 @@ void nm_batches_give_up(struct nm_batch_places *places)
     }
 }
 
-void nm_batches_want(struct nm_batch_places *places)
+void nm_batches_set_wanted(struct nm_batch_refs *refs)
 {
     struct nm_batch_entry *e;
 
-    LIST_FOREACH(e, places, link) {
+    LIST_FOREACH(e, refs, link) {
         e->batch->n_wanted += !e->is_wanted;
         e->is_wanted = true;
     }

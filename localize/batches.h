@@ -3,9 +3,10 @@
 
 /*
  * Work for workers, in batches that wait in lines. A batch is for one worker and one account: resources to fetch, to
- * remove or to check. Fetches, removals and checks have separate lines. Each line shares its slots fairly (line.h)
- * between the users who made the requests, whatever account the worker runs under. A worker that makes no progress is
- * killed, and its slot is used again even before the worker has exited. Each resource is identified by an id.
+ * remove or to check. Fetches, removals and checks have separate lines. Each line shares its slots fairly
+ * (user-queue.h) between the users who made the requests, whatever account the worker runs under. A worker that makes
+ * no progress is killed, and its slot is used again even before the worker has exited. Each resource is identified by
+ * an id.
  *
  * A resource may be in the lines of several users, in a separate batch for each user. The first of these batches that
  * begins fetches the resource, and the other batches are dropped. A user therefore never waits for batches that are
@@ -26,7 +27,7 @@ struct nm_batches;
 struct nm_batches_params {
     sd_event *event;
     int program_fd; /* open file of nm-localizer; owned by the caller */
-    unsigned max_workers; /* limit on fetching workers; line.h may allow a few more */
+    unsigned max_workers; /* limit on fetching workers; user-queue.h may allow a few more */
     uint64_t worker_max_bytes;
     uint64_t silent_usec; /* a worker that sends no report for this time is killed */
     uint64_t stalled_usec; /* a worker that sends reports, but receives no byte for this time, is killed */
@@ -59,7 +60,7 @@ NM_DEFINE_CLEANUP(struct nm_batches *, nm_batches_free)
 /* The entries of one resource in the batches that may fetch it. The caller stores this list beside the resource's id,
  * zeroed at first, and may free it after `failed` or `fetched` has been called for the id. */
 struct nm_batch_entry;
-LIST_HEAD(nm_batch_places, nm_batch_entry);
+LIST_HEAD(nm_batch_refs, nm_batch_entry);
 
 /* The account under which a worker runs. */
 struct nm_batch_owner {
@@ -77,7 +78,7 @@ struct nm_batch *nm_batch_free(struct nm_batch *b);
 NM_DEFINE_CLEANUP(struct nm_batch *, nm_batch_free)
 /* Adds a resource to fetch. Takes ownership of `resource`. A resource that is already in a batch may only be added to
  * another batch that is empty. */
-int nm_batch_add_fetch(struct nm_batch *b, uint64_t id, struct nm_batch_places *places, json_t *resource);
+int nm_batch_add_fetch(struct nm_batch *b, uint64_t id, struct nm_batch_refs *refs, json_t *resource);
 int nm_batch_add_removal(struct nm_batch *b, uint64_t id, const char *target);
 int nm_batch_add_check(struct nm_batch *b, uint64_t id, const char *target);
 bool nm_batch_is_for(const struct nm_batch *b, const char *user, const struct nm_batch_owner *owner);
@@ -94,10 +95,10 @@ int nm_batches_put(struct nm_batches *bs, struct nm_batch *b);
 bool nm_batches_start(struct nm_batches *bs, uint64_t end_usec);
 
 /* Returns whether a worker is fetching the resource now, or whether the resource is in the line of this user. */
-bool nm_batches_serve(const struct nm_batch_places *places, const char *user);
+bool nm_batches_serve(const struct nm_batch_refs *refs, const char *user);
 /* Marks the resource as no longer wanted. If a batch has no wanted resource any more, the batch ends. If it is still
  * waiting in its line, its fetches fail immediately. If its worker is running, its fetches are abandoned. The call may
  * free `places`. */
-void nm_batches_give_up(struct nm_batch_places *places);
-/* Marks the resource as wanted again, after nm_batches_give_up(). */
-void nm_batches_want(struct nm_batch_places *places);
+void nm_batches_set_unwanted(struct nm_batch_refs *refs);
+/* Marks the resource as wanted again, after nm_batches_set_unwanted(). */
+void nm_batches_set_wanted(struct nm_batch_refs *refs);

@@ -459,7 +459,7 @@ void nm_cache_failed(struct nm_cache *c, uint64_t id)
     settle(c, slot);
 }
 
-void nm_cache_doom(struct nm_cache *c, uint64_t id)
+void nm_cache_invalidate(struct nm_cache *c, uint64_t id)
 {
     struct slot *slot = find_id(c, id);
 
@@ -490,7 +490,7 @@ static bool is_too_full(const struct nm_cache *c)
 
 /* Returns the next entry to remove. The bytes of entries that are being removed count as free here, because otherwise a
  * slow removal would cause further removals. */
-const struct nm_cache_entry *nm_cache_next_to_leave(struct nm_cache *c)
+const struct nm_cache_entry *nm_cache_next_to_evict(struct nm_cache *c)
 {
     struct slot *first = c->n_heap > 0 ? &c->slots[c->heap[0]] : NULL;
 

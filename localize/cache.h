@@ -57,7 +57,7 @@ struct nm_cache_entry {
     unsigned users; /* number of asks that haven't released the entry */
     bool is_leaving; /* lookups don't find the entry, and it is removed when it has no users */
     enum nm_cache_noted noted;
-    bool is_listed;        /* a list of the resource's contents exists beside the resource (place.h) */
+    bool is_listed;        /* a list of the resource's contents exists beside the resource (install.h) */
     /* Time of the last check that found the resource complete; 0: restored and not checked since then. */
     uint64_t checked_usec;
     void *fetch;  /* data of nm_cache_attach(), owned by the caller */
@@ -95,7 +95,7 @@ void nm_cache_failed(struct nm_cache *c, uint64_t id);
 
 /* Sets is_leaving, because the entry's files are unusable or will never be complete. The next ask fetches the resource
  * again. The entry is removed when its last user has released it. */
-void nm_cache_doom(struct nm_cache *c, uint64_t id);
+void nm_cache_invalidate(struct nm_cache *c, uint64_t id);
 
 /* Ends the application: its entries of visibility APPLICATION are removed when they are unused. */
 void nm_cache_end_application(struct nm_cache *c, const char *user, const char *application);
@@ -105,7 +105,7 @@ void nm_cache_end_application(struct nm_cache *c, const char *user, const char *
  * entries, the least recently used entry without users. Returns NULL if no entry has to be removed, or if all remaining
  * entries are in use. The state of the entry is LEAVING until its files are removed and nm_cache_removed() is called.
  */
-const struct nm_cache_entry *nm_cache_next_to_leave(struct nm_cache *c);
+const struct nm_cache_entry *nm_cache_next_to_evict(struct nm_cache *c);
 void nm_cache_removed(struct nm_cache *c, uint64_t id);
 
 /* Restores an entry of an earlier run, without users. Its state becomes READY. Lookups don't find an entry with

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* See localizer-state.h. Before a container gets a cached tree, a worker compares the tree with the tree's list
- * (place.h). nmd itself doesn't do this, because a user chooses the size of the tree. A single file is checked in the
+ * (install.h). nmd itself doesn't do this, because a user chooses the size of the tree. A single file is checked in the
  * event loop (layout.h). */
 
 #include "localize/localizer-state.h"
@@ -20,7 +20,7 @@ struct check {
 
 /* The checks that one piece of an ask starts: a batch for the user's own trees and a batch for PUBLIC trees. */
 struct begun {
-    struct nm_localizer_ask *ask;
+    struct nm_localizer_request *request;
     struct nm_batch *batches[2];
     size_t room;
 };
@@ -36,7 +36,7 @@ static struct check *find_check(const struct nm_cache_entry *e, const char *user
 
 static struct nm_batch *batch_for(struct begun *b, const struct nm_cache_entry *e, const char *user)
 {
-    struct nm_localizer *l = b->ask->localizer;
+    struct nm_localizer *l = b->request->localizer;
     struct nm_batch **batch = &b->batches[e->key.visibility == NM_VISIBILITY_PUBLIC];
     struct nm_batch_owner owner = {0};
 
@@ -50,7 +50,7 @@ static struct nm_batch *batch_for(struct begun *b, const struct nm_cache_entry *
  * The tree is then used without a check. */
 static struct check *begin_check(struct begun *b, const struct nm_cache_entry *e, const char *user)
 {
-    struct nm_localizer *l = b->ask->localizer;
+    struct nm_localizer *l = b->request->localizer;
     const size_t size = strlen(user) + 1;
     _cleanup_free_ char *target = nm_layout_target(l->local_dir, e);
     struct nm_batch *batch = batch_for(b, e, user);
@@ -79,7 +79,7 @@ static void check_one(struct begun *b, const struct nm_localizer_user *user, con
                       struct nm_localizer_check_wait *w)
 {
     const struct nm_cache_key key = nm_localizer_key(user, res);
-    const struct nm_localizer *l = b->ask->localizer;
+    const struct nm_localizer *l = b->request->localizer;
     const struct nm_cache_entry *e = nm_cache_look_up(l->cache, &key);
     struct check *c;
 
@@ -88,9 +88,9 @@ static void check_one(struct begun *b, const struct nm_localizer_user *user, con
     c = find_check(e, user->name) ?: begin_check(b, e, user->name);
     if (!c)
         return;
-    w->ask = b->ask;
+    w->request = b->request;
     LIST_INSERT_HEAD(&c->waits, w, link);
-    b->ask->n_checks++;
+    b->request->n_checks++;
 }
 
 /* Puts both batches into the line of checks. A batch without entries is freed. If a batch can't be put into the line,
@@ -99,43 +99,43 @@ static void put(struct begun *b)
 {
     for (size_t i = 0; i < NM_ARRAY_SIZE(b->batches); i++)
         if (b->batches[i])
-            (void)nm_batches_put(b->ask->localizer->batches, b->batches[i]);
+            (void)nm_batches_put(b->request->localizer->batches, b->batches[i]);
 }
 
-bool nm_localizer_check_piece(struct nm_localizer_ask *ask, size_t n)
+bool nm_localizer_check_piece(struct nm_localizer_request *request, size_t n)
 {
-    struct nm_localizer *l = ask->localizer;
-    struct begun b = {.ask = ask, .room = n};
+    struct nm_localizer *l = request->localizer;
+    struct begun b = {.request = request, .room = n};
 
-    if (ask->n_asked < ask->n_looked)
+    if (request->n_asked < request->n_looked)
         return true;
-    ask->n_looked = ask->n_asked + n;
-    if (!ask->check_waits)
-        ask->check_waits = calloc(NM_LOCALIZER_PIECE, sizeof *ask->check_waits);
-    for (size_t i = 0; ask->check_waits && i < n; i++)
-        check_one(&b, &ask->wish->user, &ask->wish->resources[ask->n_asked + i], &ask->check_waits[i]);
+    request->n_looked = request->n_asked + n;
+    if (!request->check_waits)
+        request->check_waits = calloc(NM_LOCALIZER_PIECE, sizeof *request->check_waits);
+    for (size_t i = 0; request->check_waits && i < n; i++)
+        check_one(&b, &request->spec->user, &request->spec->resources[request->n_asked + i], &request->check_waits[i]);
     put(&b);
-    if (ask->n_checks == 0)
+    if (request->n_checks == 0)
         return true;
-    TAILQ_REMOVE(&l->asking, ask, asking_link);
-    TAILQ_INSERT_TAIL(&l->checking, ask, asking_link);
-    ask->is_checking = true;
+    TAILQ_REMOVE(&l->asking, request, asking_link);
+    TAILQ_INSERT_TAIL(&l->checking, request, asking_link);
+    request->is_checking = true;
     return false;
 }
 
-void nm_localizer_end_checking(struct nm_localizer_ask *ask)
+void nm_localizer_end_checking(struct nm_localizer_request *request)
 {
-    for (size_t i = 0; ask->n_checks > 0 && i < NM_LOCALIZER_PIECE; i++)
-        if (ask->check_waits[i].ask) {
-            LIST_REMOVE(&ask->check_waits[i], link);
-            ask->check_waits[i].ask = NULL;
-            ask->n_checks--;
+    for (size_t i = 0; request->n_checks > 0 && i < NM_LOCALIZER_PIECE; i++)
+        if (request->check_waits[i].request) {
+            LIST_REMOVE(&request->check_waits[i], link);
+            request->check_waits[i].request = NULL;
+            request->n_checks--;
         }
-    if (!ask->is_checking)
+    if (!request->is_checking)
         return;
-    TAILQ_REMOVE(&ask->localizer->checking, ask, asking_link);
-    TAILQ_INSERT_HEAD(&ask->localizer->asking, ask, asking_link);
-    ask->is_checking = false;
+    TAILQ_REMOVE(&request->localizer->checking, request, asking_link);
+    TAILQ_INSERT_HEAD(&request->localizer->asking, request, asking_link);
+    request->is_checking = false;
 }
 
 static struct check *take_check(struct nm_localizer *l, const struct nm_cache_entry *e, const char *user)
@@ -160,12 +160,12 @@ void nm_localizer_on_checked(uint64_t id, const char *user, bool is_whole, void 
 
     nm_cache_checked(l->cache, id, nm_now_usec());
     if (!is_whole)
-        nm_localizer_doom(l, id);
+        nm_localizer_invalidate(l, id);
     while ((w = LIST_FIRST(&c->waits))) {
         LIST_REMOVE(w, link);
-        if (--w->ask->n_checks == 0)
-            nm_localizer_end_checking(w->ask);
-        w->ask = NULL;
+        if (--w->request->n_checks == 0)
+            nm_localizer_end_checking(w->request);
+        w->request = NULL;
     }
     nm_cache_release(l->cache, id, nm_now_usec());
     (void)nm_localizer_begin_turn(l);
@@ -203,8 +203,8 @@ struct nm_cache_key nm_localizer_key(const struct nm_localizer_user *user, const
     return key;
 }
 
-void nm_localizer_doom(struct nm_localizer *l, uint64_t id)
+void nm_localizer_invalidate(struct nm_localizer *l, uint64_t id)
 {
-    nm_cache_doom(l->cache, id);
+    nm_cache_invalidate(l->cache, id);
     (void)nm_cache_file_note(l->state_fd, l->cache, id, l->boot_id);
 }

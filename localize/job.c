@@ -91,7 +91,7 @@ void nm_job_kill(struct nm_job *job)
 
 /* Handles a line. Ignores invalid lines: a user who forges lines only harms the user's own fetches. Also ignores
  * progress that is read after the worker's end, because it is outdated and may fill the whole pipe. */
-static void hear_line(struct nm_job *job, const char *line, size_t size)
+static void take_report_line(struct nm_job *job, const char *line, size_t size)
 {
     _cleanup_(nm_worker_reply_done) struct nm_worker_reply reply = {0};
 
@@ -132,7 +132,7 @@ static int read_lines(struct nm_job *job)
         if (!pay(job))
             return 0;
         has_line = true;
-        hear_line(job, job->line, length);
+        take_report_line(job, job->line, length);
         job->size -= length + 1;
         memmove(job->line, end + 1, job->size);
     }
@@ -206,7 +206,7 @@ static int become_user(const struct nm_job_params *p)
 
 /* Removes nmd's priority and protection from the OOM killer. nmd must respond on a full node, but fetching is less
  * important than running containers. */
-static void be_ordinary(void)
+static void reset_priorities(void)
 {
     (void)setpriority(PRIO_PROCESS, 0, 0);
     (void)nm_write_file_at(AT_FDCWD, "/proc/self/oom_score_adj", "500");
@@ -241,7 +241,7 @@ static _Noreturn void become_worker(const struct nm_job_params *p, int work_fd, 
     if (program < 0 && p->program_fd != STDERR_FILENO + 1)
         _exit(126);
     nm_closefrom(STDERR_FILENO + 2);
-    be_ordinary();
+    reset_priorities();
     if (become_user(p) < 0)
         _exit(126);
     limit(p); /* after the look-up of groups, which uses memory copied from nmd */

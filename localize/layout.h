@@ -46,7 +46,7 @@ int nm_layout_owner(int local_fd, const struct nm_cache_key *key, uid_t *ret_uid
  * aren't synced. Other entries are restored with is_leaving, and are then removed.
  *
  * The file's mtime is the time of the resource's last use. The file's sticky bit, which has no effect on a file, means
- * that a list of the resource's contents exists beside the resource (place.h). This mark isn't a member in the file,
+ * that a list of the resource's contents exists beside the resource (install.h). This mark isn't a member in the file,
  * because an nmd without support for lists rejects a file with an unknown member, and would never remove the resource.
  */
 

@@ -15,7 +15,7 @@ libnm_localizer_a_SOURCES = \
 	%D%/worker/http.c %D%/worker/http.h \
 	%D%/worker/listing.c \
 	%D%/name-nodes.h \
-	%D%/worker/place.c %D%/worker/place.h \
+	%D%/worker/install.c %D%/worker/install.h \
 	%D%/report.c \
 	%D%/worker/unpack.c %D%/worker/unpack.h \
 	%D%/worker/uri.c %D%/worker/uri.h \
@@ -40,7 +40,7 @@ nm_localizer_LDADD = $(localizer_libs)
 # The part that nmd links: the scheduling of fetches, and the cache.
 noinst_LIBRARIES += libnm-localize.a
 libnm_localize_a_SOURCES = \
-	%D%/ask.c %D%/ask.h \
+	%D%/localizer-request.c %D%/localizer-request.h \
 	%D%/batches.c %D%/batches.h \
 	%D%/cache.c %D%/cache.h \
 	%D%/cache-file.c \
@@ -48,7 +48,7 @@ libnm_localize_a_SOURCES = \
 	%D%/job.c %D%/job.h \
 	%D%/layout.c %D%/layout.h \
 	%D%/leftovers.c %D%/leftovers.h \
-	%D%/line.c %D%/line.h \
+	%D%/user-queue.c %D%/user-queue.h \
 	%D%/localizer.c %D%/localizer.h %D%/localizer-state.h \
 	%D%/worker-protocol.c %D%/worker-protocol.h
 localize_libs = libnm-localize.a $(JANSSON_LIBS) $(util_libs)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* State shared by the files that implement localizer.h. ask.c stores what was requested, localizer.c handles the
- * results, and check.c checks resources on the disk and gives up entries whose resources are damaged. */
+/* State shared by the files that implement localizer.h. localizer-request.c stores what was requested, localizer.c
+ * handles the results, and check.c checks resources on the disk and gives up entries whose resources are damaged. */
 
 #include <sys/queue.h>
 
@@ -19,16 +19,16 @@
 
 /* A fetch of a resource. The cache entry points to it during the fetch (nm_cache_entry.fetch). */
 struct nm_localizer_fetch {
-    struct nm_batch_places batches;
+    struct nm_batch_refs batches;
     LIST_HEAD(, nm_localizer_wait) waits; /* one for each ask, even if the ask has several names for the resource */
-    uint64_t told_usec;                   /* time of the last progress report of the fetch */
+    uint64_t reported_usec;               /* time of the last progress report of the fetch */
     bool is_full;                         /* the fetch failed because of a lack of room */
 };
 
 /* Links an ask to the fetch of one of its resources. ask is NULL while the wait is in no list. */
 struct nm_localizer_wait {
     LIST_ENTRY(nm_localizer_wait) link;
-    struct nm_localizer_ask *ask;
+    struct nm_localizer_request *request;
     size_t n;
 };
 
@@ -36,22 +36,22 @@ struct nm_localizer_wait {
  * the wait is in no list. */
 struct nm_localizer_check_wait {
     LIST_ENTRY(nm_localizer_check_wait) link;
-    struct nm_localizer_ask *ask;
+    struct nm_localizer_request *request;
 };
 
 /* The request behind an ask: user and resources. The ask owns the strings. */
-struct nm_localizer_wish {
+struct nm_localizer_request_spec {
     struct nm_localizer_user user;
     struct nm_localizer_resource resources[];
 };
 
 /* The resources of one container. The ask keeps the resources in use until the ask is freed, when the container has
  * ended. */
-struct nm_localizer_ask {
-    TAILQ_ENTRY(nm_localizer_ask) link, asking_link, end_link;
+struct nm_localizer_request {
+    TAILQ_ENTRY(nm_localizer_request) link, asking_link, end_link;
     struct nm_localizer *localizer;
     struct nm_localizer_listener listener;
-    struct nm_localizer_wish *wish; /* NULL: all resources have been requested */
+    struct nm_localizer_request_spec *spec; /* NULL: all resources have been requested */
     uint64_t *ids;
     uint8_t *found; /* NM_CACHE_E_* of each resource at the time of its request */
     struct nm_localizer_wait *waits; /* only the element of the first resource with an id is used */
@@ -60,13 +60,13 @@ struct nm_localizer_ask {
     struct nm_localizer_check_wait *check_waits; /* one for each resource of a piece; NULL until the first check */
     size_t n_looked, n_checks; /* resources checked or being checked; resources whose checks are pending */
     size_t n, n_asked, n_waiting, n_released;
-    uint64_t asked_usec, told_usec; /* told_usec: time of the last progress report */
+    uint64_t asked_usec, reported_usec; /* reported_usec: time of the last progress report */
     char *message; /* why the ask failed */
     int result;
     bool has_failed, has_ended, is_ending, is_checking;
 };
 
-TAILQ_HEAD(nm_localizer_asks, nm_localizer_ask);
+TAILQ_HEAD(nm_localizer_requests, nm_localizer_request);
 
 struct nm_localizer {
     struct nm_localizer_params params;
@@ -75,10 +75,12 @@ struct nm_localizer {
     char *local_dir, *boot_id;
     struct nm_batches *batches;
     struct nm_leftovers *leftovers;
-    struct nm_localizer_asks asks, releasing; /* releasing: asks that were freed but have resources left to release */
+    struct nm_localizer_requests requests, releasing; /* releasing: asks that were freed but have resources left to
+                                                         release */
     /* asking: asks with resources left to request; ending: asks whose callback `ended` hasn't been called yet */
-    struct nm_localizer_asks asking, ending;
-    struct nm_localizer_asks checking; /* asks that return to `asking` once the checks of their resources have ended */
+    struct nm_localizer_requests asking, ending;
+    struct nm_localizer_requests checking; /* asks that return to `asking` once the checks of their resources have
+                                              ended */
     bool may_tidy, tidies; /* may_tidy: removals are allowed; tidies: removals have begun, after the earlier asks had
                               requested all resources */
     sd_event_source *turn;
@@ -92,29 +94,29 @@ static inline uint64_t nm_localizer_end_of_turn(void)
 /* Schedules the effects of a change for a later turn of the event loop. */
 static inline int nm_localizer_begin_turn(struct nm_localizer *l)
 {
-    return nm_loop_want(l->turn);
+    return nm_loop_schedule_work(l->turn);
 }
 
 struct nm_cache_key nm_localizer_key(const struct nm_localizer_user *user, const struct nm_localizer_resource *res);
 
-/* nm_localizer_ask_fail() ends the ask with a result of ask.h. nm_localizer_ask_settle() ends the ask if it has all its
- * resources. The listener is called in a later turn of the event loop. */
-void nm_localizer_ask_fail(struct nm_localizer_ask *ask, int result, const char *message);
-void nm_localizer_ask_settle(struct nm_localizer_ask *ask);
+/* nm_localizer_request_fail() ends the ask with a result of localizer-request.h. nm_localizer_request_settle() ends
+ * the ask if it has all its resources. The listener is called in a later turn of the event loop. */
+void nm_localizer_request_fail(struct nm_localizer_request *request, int result, const char *message);
+void nm_localizer_request_settle(struct nm_localizer_request *request);
 
 /* Sets is_leaving, removes the entry from the index immediately, and marks its file as incomplete. The next nmd must
  * use the resource that is fetched again instead of this entry. */
-void nm_localizer_doom(struct nm_localizer *l, uint64_t id);
+void nm_localizer_invalidate(struct nm_localizer *l, uint64_t id);
 
 /* Checks the ask's next n resources, once. Returns false if workers check some of them. The ask is then in the list
  * `checking` until these workers have ended. */
-bool nm_localizer_check_piece(struct nm_localizer_ask *ask, size_t n);
+bool nm_localizer_check_piece(struct nm_localizer_request *request, size_t n);
 /* Ends the ask's wait for checks, and moves the ask from the list `checking` back to `asking`. */
-void nm_localizer_end_checking(struct nm_localizer_ask *ask);
+void nm_localizer_end_checking(struct nm_localizer_request *request);
 void nm_localizer_on_checked(uint64_t id, const char *user, bool is_whole, void *userdata);
 void nm_localizer_free_checks(const struct nm_cache_entry *e);
 
 /* Each function does a piece of the pending work, for one turn of the event loop. Returns whether more work may be
  * left. */
-bool nm_localizer_ask_some(struct nm_localizer *l);
+bool nm_localizer_request_some(struct nm_localizer *l);
 bool nm_localizer_release_some(struct nm_localizer *l);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See localizer.h. The cache (cache.h) contains the entries, batches (batches.h) do the work, and ask.c handles the
- * asks. */
+/* See localizer.h. The cache (cache.h) contains the entries, batches (batches.h) do the work, and localizer-request.c
+ * handles the asks. */
 
 #include "localize/localizer-state.h"
 
@@ -25,7 +25,7 @@
  * only once a day. */
 #define CHECKED_USEC (10 * NM_USEC_PER_SEC)
 /* Half of a worker's own interval, because the intervals between the arrivals of lines vary. */
-#define TELL_USEC (NM_REPORT_INTERVAL_USEC / 2)
+#define REPORT_USEC (NM_REPORT_INTERVAL_USEC / 2)
 #define NO_ENTRY UINT64_MAX /* the id for removals of paths that aren't in the cache (nm_localizer_remove()) */
 
 /* ---- results of batches ---- */
@@ -38,13 +38,13 @@ static void end_waits(struct nm_localizer *l, uint64_t id, const char *message)
 
     while (f && (w = LIST_FIRST(&f->waits))) {
         LIST_REMOVE(w, link);
-        w->ask->n_waiting -= w->n;
+        w->request->n_waiting -= w->n;
         w->n = 0;
         if (message)
-            nm_localizer_ask_fail(w->ask, f->is_full ? -ENOSPC : -EIO, message);
+            nm_localizer_request_fail(w->request, f->is_full ? -ENOSPC : -EIO, message);
         else
-            nm_localizer_ask_settle(w->ask);
-        w->ask = NULL;
+            nm_localizer_request_settle(w->request);
+        w->request = NULL;
     }
 }
 
@@ -71,7 +71,7 @@ static int on_begins(uint64_t id, void *userdata)
     return id == NO_ENTRY || nm_cache_find(l->cache, id)->state == NM_CACHE_LEAVING ? 0 : r;
 }
 
-static void on_found_full(uint64_t id, void *userdata)
+static void on_no_space(uint64_t id, void *userdata)
 {
     struct nm_localizer *l = userdata;
     struct nm_localizer_fetch *f = nm_cache_find(l->cache, id)->fetch;
@@ -94,7 +94,7 @@ static void on_abandoned(uint64_t id, const char *message, void *userdata)
 {
     struct nm_localizer *l = userdata;
 
-    nm_cache_doom(l->cache, id);
+    nm_cache_invalidate(l->cache, id);
     end_waits(l, id, message);
 }
 
@@ -127,7 +127,7 @@ static void on_removed(uint64_t id, void *userdata)
 
 /* Logs the message. The worker's message is untrusted, because a user controls the worker. Replaces characters other
  * than printable ASCII. */
-static void tell_left_over(const struct nm_localizer *l, const char *message)
+static void report_leftovers(const struct nm_localizer *l, const char *message)
 {
     char sentence[500];
     int n = snprintf(sentence, sizeof sentence, "%.300s", message);
@@ -138,8 +138,8 @@ static void tell_left_over(const struct nm_localizer *l, const char *message)
     n = (int)strlen(sentence);
     (void)snprintf(sentence + n, sizeof sentence - (size_t)n, "; nmd retries at intervals that grow up to one hour, "
                    "and doesn't log later failures of this user");
-    if (l->params.tell)
-        l->params.tell(LOG_WARNING, sentence);
+    if (l->params.report_cb)
+        l->params.report_cb(LOG_WARNING, sentence);
 }
 
 /* An entry's bytes count until its files are removed. If the path isn't in the cache, its removal isn't tried again
@@ -150,7 +150,7 @@ static void on_not_removed(uint64_t id, const char *message, void *userdata)
 
     if (id != NO_ENTRY &&
         nm_leftovers_put(l->leftovers, nm_cache_find(l->cache, id)->key.user, id) == NM_LEFTOVERS_E_FIRST)
-        tell_left_over(l, message);
+        report_leftovers(l, message);
 }
 
 static void on_room(void *userdata)
@@ -159,11 +159,11 @@ static void on_room(void *userdata)
 }
 
 /* Returns whether progress may be reported again. Returns false if the last report is too recent. */
-static bool is_due(uint64_t *told_usec, uint64_t now_usec)
+static bool is_due(uint64_t *reported_usec, uint64_t now_usec)
 {
-    if (*told_usec > 0 && now_usec - *told_usec < TELL_USEC)
+    if (*reported_usec > 0 && now_usec - *reported_usec < REPORT_USEC)
         return false;
-    *told_usec = now_usec;
+    *reported_usec = now_usec;
     return true;
 }
 
@@ -176,20 +176,21 @@ static void on_progress(uint64_t id, const struct nm_worker_reply *reply, void *
     struct nm_localizer_fetch *f = nm_cache_find(l->cache, id)->fetch;
     struct nm_localizer_wait *w;
 
-    if (!is_due(&f->told_usec, now_usec))
+    if (!is_due(&f->reported_usec, now_usec))
         return;
     LIST_FOREACH(w, &f->waits, link) {
-        struct nm_localizer_ask *ask = w->ask;
+        struct nm_localizer_request *request = w->request;
         const struct nm_localizer_progress progress = {
-            .n_done = ask->n_asked - ask->n_waiting,
-            .n = ask->n,
+            .n_done = request->n_asked - request->n_waiting,
+            .n = request->n,
             .bytes = reply->bytes,
             .total_bytes = reply->total_bytes,
             .is_unpacking = reply->state == NM_REPLY_UNPACKING,
         };
 
-        if (!ask->has_ended && !ask->has_failed && ask->listener.progress && is_due(&ask->told_usec, now_usec))
-            ask->listener.progress(ask, &progress, ask->listener.userdata);
+        if (!request->has_ended && !request->has_failed && request->listener.progress &&
+            is_due(&request->reported_usec, now_usec))
+            request->listener.progress(request, &progress, request->listener.userdata);
     }
 }
 
@@ -279,7 +280,7 @@ static bool tidy(struct nm_localizer *l)
     bool more = false;
 
     l->tidies = l->tidies || (l->may_tidy && TAILQ_EMPTY(&l->asking) && TAILQ_EMPTY(&l->checking));
-    for (size_t n = 0; l->tidies && !more && (e = nm_cache_next_to_leave(l->cache)); n++) {
+    for (size_t n = 0; l->tidies && !more && (e = nm_cache_next_to_evict(l->cache)); n++) {
         remove_entry(l, e, &rs);
         more = n + 1 == NM_LOCALIZER_PIECE || nm_now_usec() >= end_usec;
     }
@@ -301,15 +302,15 @@ static void on_retry(uint64_t id, void *userdata)
 
 /* Reports the ends of asks. Takes the first ask of the list each time, because a listener may free any ask. Returns
  * whether asks are left in the list. */
-static bool tell_ends(struct nm_localizer *l)
+static bool report_ends(struct nm_localizer *l)
 {
-    struct nm_localizer_ask *ask;
+    struct nm_localizer_request *request;
 
-    for (unsigned n = 0; n < NM_LOCALIZER_PIECE && (ask = TAILQ_FIRST(&l->ending)); n++) {
-        TAILQ_REMOVE(&l->ending, ask, end_link);
-        ask->is_ending = false;
-        ask->has_ended = true;
-        ask->listener.ended(ask, ask->result, ask->message, ask->listener.userdata);
+    for (unsigned n = 0; n < NM_LOCALIZER_PIECE && (request = TAILQ_FIRST(&l->ending)); n++) {
+        TAILQ_REMOVE(&l->ending, request, end_link);
+        request->is_ending = false;
+        request->has_ended = true;
+        request->listener.ended(request, request->result, request->message, request->listener.userdata);
     }
     return !TAILQ_EMPTY(&l->ending);
 }
@@ -325,9 +326,9 @@ static int on_turn(sd_event_source *source, uint64_t usec, void *userdata)
     (void)source, (void)usec;
     more = nm_localizer_release_some(l);
     more = tidy(l) || more;
-    more = nm_localizer_ask_some(l) || more;
+    more = nm_localizer_request_some(l) || more;
     more = nm_batches_start(l->batches, nm_localizer_end_of_turn()) || more;
-    more = tell_ends(l) || more;
+    more = report_ends(l) || more;
     return more ? nm_localizer_begin_turn(l) : 0;
 }
 
@@ -417,7 +418,7 @@ static int make_batches(struct nm_localizer *l)
         .begins = on_begins,
         .fetched = on_fetched,
         .failed = on_failed,
-        .found_full = on_found_full,
+        .found_full = on_no_space,
         .abandoned = on_abandoned,
         .removed = on_removed,
         .not_removed = on_not_removed,
@@ -450,7 +451,7 @@ int nm_localizer_new(const struct nm_localizer_params *params, struct nm_localiz
 
     if (!l)
         return -ENOMEM;
-    TAILQ_INIT(&l->asks);
+    TAILQ_INIT(&l->requests);
     TAILQ_INIT(&l->asking);
     TAILQ_INIT(&l->checking);
     TAILQ_INIT(&l->ending);
@@ -487,7 +488,7 @@ struct nm_localizer *nm_localizer_free(struct nm_localizer *l)
 
     if (!l)
         return NULL;
-    assert(TAILQ_EMPTY(&l->asks));
+    assert(TAILQ_EMPTY(&l->requests));
     while (nm_localizer_release_some(l))
         ;
     (void)nm_batches_free(l->batches);

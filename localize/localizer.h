@@ -14,7 +14,7 @@
 
 #include <jansson.h>
 
-#include "localize/ask.h"
+#include "localize/localizer-request.h"
 
 /* The PATH of workers and of their commands. */
 #define NM_LOCALIZER_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -34,7 +34,7 @@ struct nm_localizer_params {
     uint64_t stalled_usec;     /* a worker that receives no byte for this time is killed; 0: four times silent_usec */
     uint64_t checked_usec;     /* a tree that was found complete isn't checked again for this time; 0: ten seconds */
     uint64_t retry_first_usec, retry_most_usec; /* pauses of leftovers.h; 0: the defaults in leftovers.h */
-    void (*tell)(int level, const char *sentence); /* writes to the node's log; may be NULL */
+    void (*report_cb)(int level, const char *sentence); /* writes to the node's log; may be NULL */
     json_t *settings; /* "name_nodes", "commands" and "limits" of each worker's work (work.h); may be NULL */
 };
 

@@ -17,7 +17,7 @@
  *
  * or {"removals": ["/data/usercache/alice/filecache/10", ...], "resources": []}: each target is removed together with
  * the files that an unfinished fetch has left beside it. Or {"checks": ["/data/usercache/alice/filecache/10", ...],
- * "resources": []}: each target has a list (place.h), and is compared with that list. Only "resources" is required,
+ * "resources": []}: each target has a list (install.h), and is compared with that list. Only "resources" is required,
  * and in a resource "uri", "type", "timestamp" and "target". The target of a resource is a directory that doesn't exist
  * yet. The worker makes the target with the directories above it, and puts the resource into it under the resource's
  * own name.

@@ -6,7 +6,7 @@
  *
  *   {"resource": 0, "state": "fetching" or "unpacking", "bytes": ..., "total": ...}   (total 0: not known)
  *   {"removal": 0, "state": "removing", "bytes": 0, "total": 0}
- *   {"resource": 0, "state": "done", "bytes": size on the disk}   (with "listed": true if a list was made, place.h)
+ *   {"resource": 0, "state": "done", "bytes": size on the disk}   (with "listed": true if a list was made, install.h)
  *   {"resource": 0, "state": "failed", "error": "a sentence"}   (with "full": true if a disk or a quota was full)
  *
  * "resource" is the position in the list of the work. For a removal this member is called "removal", and for a check

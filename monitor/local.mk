@@ -8,7 +8,7 @@ libnm_monitor_a_SOURCES = \
 	%D%/link.c \
 	%D%/linkparse.c \
 	%D%/monitor.h \
-	%D%/node.c \
+	%D%/node-sampler.c \
 	%D%/pagewalk.c %D%/pagewalk.h \
 	%D%/parse.c %D%/parse.h \
 	%D%/procmem.c %D%/procmem.h %D%/procmem-internal.h \

@@ -14,7 +14,7 @@
 #include "cgroup/cgroup.h"
 #include "util/macros.h"
 
-/* ---- node (monitor/node.c) ------------------------------------------------------------------------------- */
+/* ---- node (monitor/node-sampler.c) ------------------------------------------------------------------------------- */
 
 struct nm_node_sample {
     uint64_t at_usec; /* time of the sample */

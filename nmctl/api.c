@@ -46,7 +46,7 @@ static const char *where_log(void)
     return has_systemd() ? " ('journalctl -u nmd')" : "";
 }
 
-int nm_api_say_unreachable(const struct nm_ctl *ctl, int r)
+int nm_api_report_unreachable(const struct nm_ctl *ctl, int r)
 {
     const char *path = ctl->socket_path;
 
@@ -85,7 +85,7 @@ int nm_api_say_unreachable(const struct nm_ctl *ctl, int r)
 
 /* Prints nmd's message without additions, because the message already names the object, its value and what is allowed.
  * An answer without a message comes from a program other than nmd, such as a proxy. */
-int nm_api_say_refused(const struct nm_ctl *ctl, const struct nm_client_answer *a)
+int nm_api_report_refused(const struct nm_ctl *ctl, const struct nm_client_answer *a)
 {
     _cleanup_json_ json_t *j = json_loadb(a->body, a->len, 0, NULL);
     const char *message = nm_json_str(j, "error.message");
@@ -102,7 +102,7 @@ int nm_api_parse(const struct nm_ctl *ctl, const struct nm_client_answer *a, jso
     json_t *j = json_loadb(a->body, a->len, 0, NULL);
 
     if (!j)
-        return nm_api_say_unreachable(ctl, -EBADMSG);
+        return nm_api_report_unreachable(ctl, -EBADMSG);
     *ret = j;
     return NM_CTL_OK;
 }
@@ -111,9 +111,9 @@ int nm_api_parse(const struct nm_ctl *ctl, const struct nm_client_answer *a, jso
 static int take_answer(const struct nm_ctl *ctl, int r, const struct nm_client_answer *a, json_t **ret)
 {
     if (r < 0)
-        return nm_api_say_unreachable(ctl, r);
+        return nm_api_report_unreachable(ctl, r);
     if (a->status >= 300)
-        return nm_api_say_refused(ctl, a);
+        return nm_api_report_refused(ctl, a);
     return nm_api_parse(ctl, a, ret);
 }
 
@@ -207,7 +207,7 @@ static int get_parts(struct nm_ctl *ctl, bool all, uint64_t timeout_usec, size_t
             return r;
         if (!json_is_array(part)) {
             json_decref(part);
-            return timeout_usec > 0 ? -EBADMSG : nm_api_say_unreachable(ctl, -EBADMSG);
+            return timeout_usec > 0 ? -EBADMSG : nm_api_report_unreachable(ctl, -EBADMSG);
         }
     } while (add_part(list, part) && json_array_size(list) < max);
     *ret = STEAL_PTR(list);
@@ -257,43 +257,43 @@ void nm_api_print_json(const json_t *j, bool one_line)
  * messages in a log are repeated once a minute. */
 #define GIVE_UP_USEC (60 * NM_USEC_PER_SEC)
 
-bool nm_away_is_loss(int r)
+bool nm_reconnect_is_loss(int r)
 {
     return r == -ECONNRESET || r == -ECONNREFUSED || r == -ENOENT || r == -EPIPE || r == -ETIMEDOUT;
 }
 
 /* Updates the message once per second. Uses whole seconds, because constantly changing tenths would distract the
  * reader. */
-static void print_how_long(struct nm_away *a, uint64_t now)
+static void print_how_long(struct nm_reconnect *a, uint64_t now)
 {
     uint64_t passed = now - a->since_usec;
     char text[32];
 
-    if (now - a->said_usec < UPDATE_USEC || !nm_message_can_rewrite())
+    if (now - a->reported_usec < UPDATE_USEC || !nm_message_can_rewrite())
         return;
-    a->said_usec = now;
+    a->reported_usec = now;
     nm_message_again("waiting for nmd to return, for %s so far",
                      nm_format_duration(passed - passed % NM_USEC_PER_SEC, text, sizeof text));
 }
 
-int nm_away_lost(struct nm_away *a, const struct nm_ctl *ctl, int r, const char *goes_on)
+int nm_reconnect_wait(struct nm_reconnect *a, const struct nm_ctl *ctl, int r, const char *goes_on)
 {
     uint64_t now = nm_now_usec();
 
     a->retry_usec = now + RETRY_USEC;
     if (a->since_usec == 0) {
-        a->since_usec = a->said_usec = now;
+        a->since_usec = a->reported_usec = now;
         nm_message("lost the connection to nmd at %s; %s%swaiting for nmd to return", ctl->socket_path, goes_on,
                    *goes_on ? "; " : "");
         return NM_CTL_OK;
     }
     if (now - a->since_usec > GIVE_UP_USEC)
-        return nm_api_say_unreachable(ctl, r);
+        return nm_api_report_unreachable(ctl, r);
     print_how_long(a, now);
     return NM_CTL_OK;
 }
 
-void nm_away_back(struct nm_away *a)
+void nm_reconnect_done(struct nm_reconnect *a)
 {
     nm_message("nmd is back");
     a->since_usec = 0;

@@ -36,9 +36,9 @@ int nm_api_get_containers(struct nm_ctl *ctl, bool all, json_t **ret);
 int nm_api_try_get_containers(struct nm_ctl *ctl, bool all, uint64_t timeout_usec, json_t **ret);
 
 /* Prints why nmd can't be reached. r: an error of rpc/local/client/client.h. Returns NM_CTL_UNREACHABLE. */
-int nm_api_say_unreachable(const struct nm_ctl *ctl, int r);
+int nm_api_report_unreachable(const struct nm_ctl *ctl, int r);
 /* Prints the message of nmd's error answer. Returns NM_CTL_FAILED. */
-int nm_api_say_refused(const struct nm_ctl *ctl, const struct nm_client_answer *a);
+int nm_api_report_refused(const struct nm_ctl *ctl, const struct nm_client_answer *a);
 /* Parses the answer's JSON. Prints an error if it is invalid. */
 int nm_api_parse(const struct nm_ctl *ctl, const struct nm_client_answer *a, json_t **ret);
 
@@ -53,17 +53,17 @@ void nm_api_print_json(const json_t *j, bool one_line);
 /* Waits until nmd can be reached again: an upgrade restarts nmd while containers keep running. Every verb that follows
  * a stream or a container uses this code, so that messages and time limits are the same. */
 
-struct nm_away {
+struct nm_reconnect {
     uint64_t since_usec; /* CLOCK_BOOTTIME at which the connection was lost; 0: nmctl is connected */
     uint64_t retry_usec; /* time of the next attempt */
-    uint64_t said_usec;  /* time of the last message */
+    uint64_t reported_usec; /* time of the last message */
 };
 
 /* Returns whether r (from rpc/local/client/client.h) is an error that occurs while nmd ends or starts. */
-bool nm_away_is_loss(int r);
+bool nm_reconnect_is_loss(int r);
 /* Records that nmd can't be reached, with the error r. The first call prints a message that contains `goes_on` ("web is
  * not affected", or ""). Later calls update the message on a terminal. Returns NM_CTL_OK, or after one minute
  * NM_CTL_UNREACHABLE and prints an error message. */
-int nm_away_lost(struct nm_away *a, const struct nm_ctl *ctl, int r, const char *goes_on);
+int nm_reconnect_wait(struct nm_reconnect *a, const struct nm_ctl *ctl, int r, const char *goes_on);
 /* Prints that nmd is reachable again. */
-void nm_away_back(struct nm_away *a);
+void nm_reconnect_done(struct nm_reconnect *a);

@@ -141,7 +141,7 @@ const struct nm_option_type nm_args_env = {take_env, "K=V, or the name of a vari
 
 /* ---- parsing --------------------------------------------------------------------------------- */
 
-static void tell_unknown(const struct nm_option_fault *f, const struct nm_verb *verb)
+static void report_unknown(const struct nm_option_fault *f, const struct nm_verb *verb)
 {
     const char *name = verb ? verb->name : "", *near = f->nearest;
     const char *hint = nm_docker_hint_option(name, f->word);
@@ -153,7 +153,7 @@ static void tell_unknown(const struct nm_option_fault *f, const struct nm_verb *
                    near ? near : "", near ? "?" : "", name, verb ? " " : "");
 }
 
-/* Unlike nm_option_tell(), this function names the verb and replaces control characters in words from the command
+/* Unlike nm_option_report(), this function names the verb and replaces control characters in words from the command
  * line. */
 static void print_fault(const struct nm_option_fault *f, void *userdata)
 {
@@ -161,7 +161,7 @@ static void print_fault(const struct nm_option_fault *f, void *userdata)
 
     switch (f->kind) {
     case NM_OPTION_UNKNOWN:
-        tell_unknown(f, userdata);
+        report_unknown(f, userdata);
         break;
     case NM_OPTION_NO_VALUE:
         nm_message("--%s needs a value: %s", o->name, nm_option_allowed(o));
@@ -181,7 +181,7 @@ int nm_args_parse(struct nm_args *a, const struct nm_verb *verb, bool stop, int 
     const struct nm_option_parser p = {
         .tables = {{verb ? verb->options : NULL, a}, {nm_global_options, a}},
         .stops_at_operand = stop,
-        .tell = print_fault,
+        .report_cb = print_fault,
         .userdata = (void *)verb,
     };
     int first, r = nm_option_parse(&p, argc, argv, &first);

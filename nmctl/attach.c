@@ -37,7 +37,7 @@ struct stream {
     int out_fd;             /* -EBADF: the reader has closed the output, and further output is discarded */
     struct nm_client *call;
     uint64_t begin;         /* position in the output at which the stream began; NM_CTL_UNSET: unknown */
-    bool told;              /* begin is known from nmd's first answer */
+    bool reported;          /* begin is known from nmd's first answer */
     uint64_t received;      /* bytes of output received in all calls */
     size_t stamp_left;      /* remaining bytes of the time before a line; the time isn't part of the output */
     char buf[BUFFER_SIZE];
@@ -55,7 +55,7 @@ struct attach {
     struct nm_progress progress;
     int n_signals, signal;
     bool was_connected, kill_sent, until, until_over;
-    struct nm_away away;
+    struct nm_reconnect reconnect;
     uint64_t progress_usec; /* time of the last data or of the end */
     int status;             /* NM_CTL_OK until an error occurs */
 };
@@ -106,8 +106,8 @@ static int take_output(const char *data, size_t n, void *userdata)
  * position. */
 static void close_stream(struct stream *s)
 {
-    if (s->call && !s->told && nm_client_status(s->call) == 200)
-        s->told = nm_client_log_position(s->call, &s->begin) == 0;
+    if (s->call && !s->reported && nm_client_status(s->call) == 200)
+        s->reported = nm_client_log_position(s->call, &s->begin) == 0;
     s->call = nm_client_free(s->call);
 }
 
@@ -165,7 +165,7 @@ static bool may_return(const struct attach *a, int r)
 
     for (int i = 0; i < 2; i++)
         begins = begins && (!a->streams[i].wanted || a->streams[i].begin != NM_CTL_UNSET);
-    return a->was_connected && a->p->follow && begins && nm_away_is_loss(r);
+    return a->was_connected && a->p->follow && begins && nm_reconnect_is_loss(r);
 }
 
 /* Handles a failed or lost connection to nmd. */
@@ -179,13 +179,13 @@ static void lose(struct attach *a, int r)
     for (int i = 0; i < 2 && !a->container; i++)
         a->streams[i].ended = false;
     if (!may_return(a, r) || a->n_signals > 0) {
-        a->status = nm_api_say_unreachable(a->ctl, r);
+        a->status = nm_api_report_unreachable(a->ctl, r);
         if (a->n_signals > 0)
             nm_message("%s could not be killed and may continue", a->p->id);
         return;
     }
     (void)snprintf(goes_on, sizeof goes_on, "%s is not affected", a->p->id);
-    a->status = nm_away_lost(&a->away, a->ctl, r, goes_on);
+    a->status = nm_reconnect_wait(&a->reconnect, a->ctl, r, goes_on);
     if (a->status != NM_CTL_OK)
         nm_message("%s; see 'nmctl show %s' and 'nmctl logs %s'", goes_on, a->p->id, a->p->id);
 }
@@ -207,7 +207,7 @@ static void send_kill(struct attach *a, bool now)
     if (r < 0)
         lose(a, r);
     else if (answer.status >= 300 && answer.status != 409) /* 409: the container has just ended */
-        (void)nm_api_say_refused(a->ctl, &answer);
+        (void)nm_api_report_refused(a->ctl, &answer);
     /* An nmd that is stopping answers 503. Send the kill again later; a second kill is harmless. */
     a->kill_sent = r >= 0 && answer.status != 503;
 }
@@ -228,7 +228,7 @@ static void retry(struct attach *a)
         lose(a, r);
         return;
     }
-    nm_away_back(&a->away);
+    nm_reconnect_done(&a->reconnect);
     nm_progress_resume(&a->progress);
     if (!a->kill_sent && reader_is_gone(a))
         send_kill(a, false);
@@ -279,7 +279,7 @@ static void on_stream(struct attach *a, struct stream *s)
         if (nm_client_status(s->call) != 200) {
             s->refusal.status = nm_client_status(s->call);
             (void)nm_client_answer_gather("", 0, &s->refusal);
-            (void)nm_api_say_refused(a->ctl, &s->refusal);
+            (void)nm_api_report_refused(a->ctl, &s->refusal);
             if (a->p->signal_fd < 0)
                 a->status = NM_CTL_FAILED;
         }
@@ -305,7 +305,7 @@ static void on_end(struct attach *a)
         a->status = nm_api_parse(a->ctl, &a->end_answer, &a->container);
     else {
         (void)nm_client_answer_gather("", 0, &a->end_answer);
-        a->status = nm_api_say_refused(a->ctl, &a->end_answer);
+        a->status = nm_api_report_refused(a->ctl, &a->end_answer);
     }
     a->end_call = nm_client_free(a->end_call);
     a->progress_usec = nm_now_usec();
@@ -354,7 +354,7 @@ static void on_until(struct attach *a)
     a->until_over = true;
     for (int i = 0; i < 2 && !a->until && r == 0; i++) {
         a->streams[i].wanted = true;
-        if (a->away.since_usec == 0)
+        if (a->reconnect.since_usec == 0)
             r = open_stream(a, &a->streams[i]);
     }
     if (r < 0)
@@ -388,8 +388,8 @@ static int timeout_msec(const struct attach *a)
 {
     uint64_t now = nm_now_usec(), at = a->p->show_progress ? nm_progress_next(&a->progress) : NEVER;
 
-    if (a->away.since_usec > 0)
-        at = a->away.retry_usec;
+    if (a->reconnect.since_usec > 0)
+        at = a->reconnect.retry_usec;
     if (a->container)
         at = NM_MIN(at, a->progress_usec + DRAIN_USEC + NM_USEC_PER_MSEC);
     if (at == NEVER)
@@ -400,11 +400,11 @@ static int timeout_msec(const struct attach *a)
 /* Runs timed actions that are due. */
 static void look(struct attach *a)
 {
-    if (a->away.since_usec > 0) {
-        if (nm_now_usec() >= a->away.retry_usec)
+    if (a->reconnect.since_usec > 0) {
+        if (nm_now_usec() >= a->reconnect.retry_usec)
             retry(a);
     } else if (a->p->show_progress && !a->container && nm_now_usec() >= nm_progress_next(&a->progress))
-        nm_progress_look(&a->progress, a->ctl, a->p->id);
+        nm_progress_poll(&a->progress, a->ctl, a->p->id);
 }
 
 /* Runs one iteration of the loop. poll() ignores a descriptor of -1. This value is used for reading a stream while its

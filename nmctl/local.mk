@@ -6,7 +6,7 @@ libnm_nmctl_a_SOURCES = \
 	%D%/attach.c %D%/attach.h \
 	%D%/bar.c \
 	%D%/cli.c %D%/cli.h \
-	%D%/container.c %D%/container.h \
+	%D%/container-json.c %D%/container-json.h \
 	%D%/docker-hints.c \
 	%D%/help.c \
 	%D%/queue-reason.c \

@@ -13,7 +13,7 @@
 #include <errno.h>
 
 #include "nmctl/api.h"
-#include "nmctl/container.h"
+#include "nmctl/container-json.h"
 #include "nmctl/json.h"
 #include "nmctl/message.h"
 #include "util/clock.h"
@@ -59,7 +59,7 @@ nm_printf(4, 5) static void print_message(struct nm_progress *n, const json_t *c
     va_start(ap, format);
     text = nm_xvasprintf(format, ap);
     va_end(ap);
-    if (n->waits && (again || !*n->said_of))
+    if (n->waits && (again || !*n->reported_text))
         (void)snprintf(head, sizeof head, "%swaiting for %s, which %s ", again && !live ? "still " : "",
                        n->title, again && is_queued(c) ? "has been" : "is");
     if (*head && n->others > 0)
@@ -86,7 +86,7 @@ static void print_queued(struct nm_progress *n, struct nm_ctl *ctl, const json_t
     if (position > 0)
         (void)snprintf(at, sizeof at, " at position %llu", (unsigned long long)position);
     print_message(n, c, again, "queued%s%s%s%s", waited, at, *why ? ": " : "", why);
-    n->told_waiting = true;
+    n->reported_waiting = true;
 }
 
 static void print_paused(struct nm_progress *n, const json_t *c, bool again)
@@ -125,7 +125,7 @@ static void print_state(struct nm_progress *n, const json_t *c, bool again)
 static bool print_going_on(struct nm_progress *n, const json_t *c)
 {
     uint64_t submitted = nm_json_u64(c, "submitted_usec"), started = nm_json_u64(c, "started_usec");
-    bool starts = !n->started && n->told_waiting && started > submitted, resumes = n->paused && !is_paused(c);
+    bool starts = !n->started && n->reported_waiting && started > submitted, resumes = n->paused && !is_paused(c);
     char waited[32];
 
     if (starts)
@@ -140,34 +140,34 @@ static bool print_going_on(struct nm_progress *n, const json_t *c)
 /* Prints what has changed since the last message, or that the container still waits in the same state. */
 static void print_progress(struct nm_progress *n, struct nm_ctl *ctl, const json_t *c)
 {
-    bool queued = is_queued(c) && !n->started, paused = is_paused(c), live, changed, again, said;
+    bool queued = is_queued(c) && !n->started, paused = is_paused(c), live, changed, again, reported;
     const char *state = nm_json_str(c, "state");
     bool ended = nm_streq(state, "COMPLETED"); /* another message reports how the container ended */
     uint64_t now = nm_now_usec();
-    char of[sizeof n->said_of];
+    char of[sizeof n->reported_text];
 
     /* A container without a reason is new, and no round has processed it yet. The first round starts most
      * containers. */
     if (queued && !*nm_json_str(c, "hold") && now < nm_add_u64(n->begun_usec, NO_REASON_USEC))
         return;
-    said = !queued && print_going_on(n, c);
+    reported = !queued && print_going_on(n, c);
     n->started = n->started || (!queued && *state && !nm_streq(state, "LOCALIZING"));
     (void)snprintf(of, sizeof of, "%s %s %llu", paused ? "PAUSED" : state, nm_json_str(c, "hold"),
                    (unsigned long long)nm_json_u64(c, "queue_position"));
-    changed = !nm_streq(of, n->said_of);
+    changed = !nm_streq(of, n->reported_text);
     live = (queued || n->waits) && nm_message_can_rewrite();
     again = live || (!changed && (queued || n->waits) &&
-                     now >= nm_add_u64(n->said_usec, queued ? REPEAT_QUEUED_USEC : REPEAT_USEC));
+                     now >= nm_add_u64(n->reported_usec, queued ? REPEAT_QUEUED_USEC : REPEAT_USEC));
     if (queued && (changed || again))
         print_queued(n, ctl, c, again);
     else if (paused && (n->waits ? changed || again : !n->paused))
         print_paused(n, c, again);
-    else if (!queued && !paused && !ended && n->waits && (again || (changed && !said)))
+    else if (!queued && !paused && !ended && n->waits && (again || (changed && !reported)))
         print_state(n, c, again);
     n->paused = paused;
     if (changed || again) {
-        n->said_usec = now;
-        (void)snprintf(n->said_of, sizeof n->said_of, "%s", of);
+        n->reported_usec = now;
+        (void)snprintf(n->reported_text, sizeof n->reported_text, "%s", of);
     }
 }
 
@@ -185,7 +185,7 @@ static void plan(struct nm_progress *n)
 
 void nm_progress_done(void)
 {
-    nm_message_no_more();
+    nm_message_end();
 }
 
 /* Initializes the messages. Without a terminal, messages about pauses are omitted, because a log file should contain
@@ -208,17 +208,17 @@ uint64_t nm_progress_next(const struct nm_progress *n)
 }
 
 /* Reports that nmd doesn't answer, because otherwise the last message would seem to be current. */
-static void tell_silence(struct nm_progress *n, const char *id)
+static void report_silence(struct nm_progress *n, const char *id)
 {
     uint64_t now = nm_now_usec(), passed = nm_sub_u64(now, n->answered_usec);
     bool live = nm_message_can_rewrite();
     char text[32], others[32] = "";
 
-    if ((!n->waits && (!n->told_waiting || n->started)) || passed < SILENT_USEC ||
-        (!live && n->silent && now < nm_add_u64(n->said_usec, REPEAT_USEC)))
+    if ((!n->waits && (!n->reported_waiting || n->started)) || passed < SILENT_USEC ||
+        (!live && n->silent && now < nm_add_u64(n->reported_usec, REPEAT_USEC)))
         return;
     n->silent = true;
-    n->said_usec = now;
+    n->reported_usec = now;
     nm_format_duration(passed - passed % NM_USEC_PER_SEC, text, sizeof text);
     if (n->others > 0)
         (void)snprintf(others, sizeof others, " and %u more", n->others);
@@ -234,7 +234,7 @@ void nm_progress_resume(struct nm_progress *n)
 }
 
 /* Reports that nmd answers again. On a terminal the message about the current state replaces the message about nmd. */
-static void tell_answer(struct nm_progress *n)
+static void report_answer(struct nm_progress *n)
 {
     if (n->silent && !nm_message_can_rewrite())
         nm_message("nmd answers again");
@@ -243,7 +243,7 @@ static void tell_answer(struct nm_progress *n)
 
 /* Queries nmd. Doesn't report a lost connection. The code that follows the streams or waits for the container's end
  * reports it. */
-void nm_progress_look(struct nm_progress *n, struct nm_ctl *ctl, const char *id)
+void nm_progress_poll(struct nm_progress *n, struct nm_ctl *ctl, const char *id)
 {
     _cleanup_json_ json_t *c = NULL;
     char target[128];
@@ -252,9 +252,9 @@ void nm_progress_look(struct nm_progress *n, struct nm_ctl *ctl, const char *id)
     (void)snprintf(target, sizeof target, "/v1/containers/%s", id);
     r = nm_api_try_get(ctl, target, patience(n), &c);
     if (r == -ETIMEDOUT)
-        tell_silence(n, id);
+        report_silence(n, id);
     else
-        tell_answer(n);
+        report_answer(n);
     if (r == 0) {
         (void)nm_container_title(c, n->title, sizeof n->title);
         print_progress(n, ctl, c);

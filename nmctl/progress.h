@@ -10,9 +10,9 @@
 struct nm_progress {
     uint64_t begun_usec;     /* CLOCK_BOOTTIME of nm_progress_init() */
     uint64_t next_usec;      /* CLOCK_BOOTTIME of the next query */
-    uint64_t said_usec;      /* CLOCK_BOOTTIME of the last message */
-    char said_of[128];       /* state, position and reason in the last message; "": no message yet */
-    bool told_waiting, started, paused;
+    uint64_t reported_usec;  /* CLOCK_BOOTTIME of the last message */
+    char reported_text[128]; /* state, position and reason in the last message; "": no message yet */
+    bool reported_waiting, started, paused;
     /* the container existed before nmctl started, so messages contain the container's name and state and that the wait
      * continues */
     bool waits;
@@ -29,7 +29,7 @@ void nm_progress_init(struct nm_progress *n, bool waits);
 /* Returns the time of the next query; UINT64_MAX: no query is needed. */
 uint64_t nm_progress_next(const struct nm_progress *n);
 /* Queries nmd and prints what has changed. */
-void nm_progress_look(struct nm_progress *n, struct nm_ctl *ctl, const char *id);
+void nm_progress_poll(struct nm_progress *n, struct nm_ctl *ctl, const char *id);
 /* Resumes after nmd was unreachable. The caller has printed a message about the lost connection. */
 void nm_progress_resume(struct nm_progress *n);
 /* Erases the message that was being updated, because no further messages are printed. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See container.h. nmd sends the reason as a keyword, which stays the same while figures change with every sample. This
- * file adds the current figures. An unknown keyword of a newer nmd is printed unchanged.
+ * See container-json.h. nmd sends the reason as a keyword, which stays the same while figures change with every
+ * sample. This file adds the current figures. An unknown keyword of a newer nmd is printed unchanged.
  */
 
-#include "nmctl/container.h"
+#include "nmctl/container-json.h"
 
 #include "nmctl/json.h"
 #include "util/clock.h"

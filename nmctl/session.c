@@ -131,7 +131,7 @@ static void make_raw(struct session *s)
     s->raw = tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0 || s->raw;
 }
 
-static int hear_signal(struct session *s)
+static int read_signal_event(struct session *s)
 {
     struct signalfd_siginfo info;
 
@@ -157,7 +157,7 @@ static bool is_output(const struct session *s)
 /* Returns the descriptor to which the received frame must be written; -1: the frame contains no output. */
 static int output_fd(const struct session *s)
 {
-    if (s->in.len == 0 || nm_frame_wants(&s->in) > 0 || !is_output(s))
+    if (s->in.len == 0 || nm_frame_missing_bytes(&s->in) > 0 || !is_output(s))
         return -1;
     return nm_frame_type(&s->in) == NM_FRAME_STDOUT ? STDOUT_FILENO : STDERR_FILENO;
 }
@@ -170,7 +170,7 @@ static int write_output(struct session *s, int fd)
     ssize_t n;
     int r = 0;
 
-    nm_message_no_more(); /* erase the message first, otherwise it would erase lines of the output */
+    nm_message_end(); /* erase the message first, otherwise it would erase lines of the output */
     n = *gone ? (ssize_t)(size - s->written)
               : write(fd, nm_frame_body(&s->in) + s->written, NM_MIN(size - s->written, (size_t)PIPE_BUF));
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
@@ -207,16 +207,16 @@ static int take_frame(struct session *s)
     return r;
 }
 
-static int hear(struct session *s)
+static int read_server(struct session *s)
 {
-    ssize_t n = recv(s->p->fd, s->in.data + s->in.len, nm_frame_wants(&s->in), 0);
+    ssize_t n = recv(s->p->fd, s->in.data + s->in.len, nm_frame_missing_bytes(&s->in), 0);
     int r;
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
     if (n <= 0)
         return n < 0 ? -errno : -ECONNRESET;
-    r = nm_frame_took(&s->in, (size_t)n);
+    r = nm_frame_received(&s->in, (size_t)n);
     return r == NM_FRAME_E_WHOLE ? take_frame(s) : r;
 }
 
@@ -236,11 +236,11 @@ static int round_of(struct session *s)
     if (poll(p, N, -1) < 0)
         return errno == EINTR ? 0 : -errno;
     if (p[SIGNAL].revents)
-        r = hear_signal(s);
+        r = read_signal_event(s);
     if (r == 0 && p[OUTPUT].revents)
         r = write_output(s, out);
     if (r == 0 && p[CONNECTION].revents)
-        r = hear(s);
+        r = read_server(s);
     if (r == 0 && p[INPUT].revents && !s->ended)
         r = send_input(s);
     return r;
@@ -257,7 +257,7 @@ int nm_session_run(const struct nm_session_params *p, struct nm_frame_end *ret_e
         nm_message_oom();
     s->p = p;
     s->wants_input = p->input;
-    s->signal_fd = nm_signals_hold(signals, NM_ARRAY_SIZE(signals));
+    s->signal_fd = nm_signals_block(signals, NM_ARRAY_SIZE(signals));
     if (s->signal_fd < 0)
         r = s->signal_fd;
     if (r == 0 && p->terminal && p->input)
@@ -278,7 +278,7 @@ int nm_session_run(const struct nm_session_params *p, struct nm_frame_end *ret_e
 
 /* ---- signals --------------------------------------------------------------------------------- */
 
-int nm_signals_hold(const int *signals, size_t n)
+int nm_signals_block(const int *signals, size_t n)
 {
     sigset_t set;
     int fd;
@@ -328,10 +328,10 @@ static int wait_until_taken(int fd)
 
     while (r == 0) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
-        ssize_t n = recv(fd, f.data + f.len, nm_frame_wants(&f), 0);
+        ssize_t n = recv(fd, f.data + f.len, nm_frame_missing_bytes(&f), 0);
 
         if (n > 0)
-            r = nm_frame_took(&f, (size_t)n);
+            r = nm_frame_received(&f, (size_t)n);
         else if (n < 0 && errno == EAGAIN)
             (void)poll(&p, 1, -1);
         else if (n == 0 || errno != EINTR)

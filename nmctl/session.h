@@ -33,7 +33,7 @@ int nm_session_run(const struct nm_session_params *p, struct nm_frame_end *ret_e
 /* Blocks the signals and returns a signalfd for them, or -errno. Signals that are read from a descriptor don't
  * interrupt system calls. Signals that are ignored (nohup) stay ignored. Also ignores SIGPIPE, so that write() fails
  * with EPIPE if the reader has closed the pipe. */
-int nm_signals_hold(const int *signals, size_t n);
+int nm_signals_block(const int *signals, size_t n);
 
 /* Starts a child process that copies standard input to a container, while the parent follows the container's output.
  * `fd` is the connection, which the caller continues to own. Returns the child's pid or -errno. */

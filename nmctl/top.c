@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "nmctl/cli.h"
-#include "nmctl/container.h"
+#include "nmctl/container-json.h"
 #include "nmctl/json.h"
 #include "nmctl/message.h"
 #include "nmctl/screen.h"
@@ -30,7 +30,7 @@ static char *describe(const json_t *c)
 
     if (asprintf(&text, "%s\n%s\n%s\n%s\n%s\n%s\n%s", nm_json_str(c, "id"), nm_json_str(c, "name"),
                  nm_json_str(c, "app"), nm_json_str(c, "user"), nm_container_type_word(c),
-                 nm_container_shown_state(c, state, sizeof state), command) < 0)
+                 nm_container_display_state(c, state, sizeof state), command) < 0)
         nm_message_oom();
     return text;
 }
@@ -191,7 +191,7 @@ static bool scroll(struct nm_top *t, int key)
     return true;
 }
 
-static size_t place_of(const char *sort)
+static size_t sort_index(const char *sort)
 {
     for (size_t i = 0; i < nm_n_sort_keys; i++)
         if (nm_streq(nm_sort_keys[i], sort))
@@ -210,9 +210,9 @@ static bool choose_order(struct nm_top *t, int key)
             return true;
         }
     if (key == '>' || key == 's' || key == NM_KEY_RIGHT)
-        t->sort = nm_sort_keys[(place_of(t->sort) + 1) % n];
+        t->sort = nm_sort_keys[(sort_index(t->sort) + 1) % n];
     else if (key == '<' || key == NM_KEY_LEFT)
-        t->sort = nm_sort_keys[(place_of(t->sort) + n - 1) % n];
+        t->sort = nm_sort_keys[(sort_index(t->sort) + n - 1) % n];
     else if (key == 'r' || key == 'R')
         t->reverse = !t->reverse;
     else

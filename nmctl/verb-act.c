@@ -3,7 +3,7 @@
 /* Verbs that apply one operation to each named container: pause, resume, promote, demote, kill, update. */
 
 #include "nmctl/api.h"
-#include "nmctl/container.h"
+#include "nmctl/container-json.h"
 #include "nmctl/json.h"
 #include "nmctl/nmctl.h"
 #include "nmctl/message.h"
@@ -28,7 +28,7 @@ static void report(const struct nm_ctl *ctl, const json_t *c)
         return;
     }
     (void)snprintf(text, sizeof text, "%s: %s%s%s", nm_container_title(c, title, sizeof title),
-                   nm_container_shown_state(c, state, sizeof state), typed ? ", " : "",
+                   nm_container_display_state(c, state, sizeof state), typed ? ", " : "",
                    typed ? nm_container_type_word(c) : "");
     print_result(ctl, text);
 }

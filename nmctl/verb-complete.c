@@ -11,7 +11,7 @@
 
 #include "nmctl/api.h"
 #include "nmctl/cli.h"
-#include "nmctl/container.h"
+#include "nmctl/container-json.h"
 #include "nmctl/json.h"
 #include "nmctl/nmctl.h"
 
@@ -37,7 +37,7 @@ static void offer_containers(struct nm_ctl *ctl, const char *prefix, bool all)
         const char *name = nm_json_str(c, "name");
         char meaning[128], state[64];
 
-        (void)snprintf(meaning, sizeof meaning, "%s, %s", nm_container_shown_state(c, state, sizeof state),
+        (void)snprintf(meaning, sizeof meaning, "%s, %s", nm_container_display_state(c, state, sizeof state),
                        nm_container_type_word(c));
         if (*name)
             offer(prefix, name, meaning);

@@ -137,7 +137,7 @@ static int run(struct nm_ctl *ctl, int fd, const char *command)
     if (r == -ECONNRESET || r == -EPIPE)
         return print_lost(ctl, id);
     if (r < 0)
-        return nm_api_say_unreachable(ctl, r);
+        return nm_api_report_unreachable(ctl, r);
     if (end.stage != 0)
         return print_failed(id, command, &end);
     return end.signal > 0 ? 128 + end.signal : end.code;
@@ -169,8 +169,8 @@ int nm_exec_verb(struct nm_ctl *ctl)
     q.body = text;
     r = nm_client_upgrade(&q, NM_FRAME_PROTOCOL, NM_API_TIMEOUT_USEC, &fd, &answer);
     if (r == NM_CLIENT_E_REFUSED) {
-        (void)nm_api_say_refused(ctl, &answer);
+        (void)nm_api_report_refused(ctl, &answer);
         return NM_CTL_NOT_RUN;
     }
-    return r < 0 ? nm_api_say_unreachable(ctl, r) : run(ctl, fd, command[0]);
+    return r < 0 ? nm_api_report_unreachable(ctl, r) : run(ctl, fd, command[0]);
 }

@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "nmctl/api.h"
-#include "nmctl/container.h"
+#include "nmctl/container-json.h"
 #include "nmctl/json.h"
 #include "nmctl/nmctl.h"
 #include "nmctl/message.h"
@@ -143,7 +143,7 @@ static void print_now(struct nm_ctl *ctl, const json_t *c)
     else if (nm_streq(nm_json_str(c, "state"), "NEW") || nm_streq(nm_json_str(c, "state"), "LOCALIZING"))
         print_preparing(&term, c);
     else if (*nm_json_str(c, "message"))
-        print_now_text(&term, "now %s: %s", nm_container_shown_state(c, state, sizeof state),
+        print_now_text(&term, "now %s: %s", nm_container_display_state(c, state, sizeof state),
                        nm_json_str(c, "message"));
 }
 
@@ -168,7 +168,7 @@ static int get_decisions(struct nm_ctl *ctl, const char *path, uint64_t last, js
         if (r != NM_CTL_OK)
             return r;
         if (!json_is_array(nm_json_at(answer, "decisions")))
-            return nm_api_say_unreachable(ctl, -EBADMSG);
+            return nm_api_report_unreachable(ctl, -EBADMSG);
         part = json_copy((json_t *)nm_json_at(answer, "decisions"));
         n = json_array_size(part);
         if (!part || json_array_extend(part, list) < 0)

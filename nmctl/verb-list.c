@@ -6,7 +6,7 @@
 
 #include "nmctl/api.h"
 #include "nmctl/cli.h"
-#include "nmctl/container.h"
+#include "nmctl/container-json.h"
 #include "nmctl/json.h"
 #include "nmctl/message.h"
 #include "nmctl/nmctl.h"
@@ -26,7 +26,7 @@ void nm_container_add_names(struct nm_table *t, const json_t *c)
 void nm_container_add_state(struct nm_table *t, const json_t *c)
 {
     char buf[64];
-    const char *state = nm_container_shown_state(c, buf, sizeof buf);
+    const char *state = nm_container_display_state(c, buf, sizeof buf);
     enum nm_style style = nm_container_state_style(c);
 
     if (*nm_json_str(c, "progress"))
@@ -59,7 +59,7 @@ static void add_use(struct nm_table *t, const json_t *c)
 static bool is_in_state(const json_t *c, const char *wanted)
 {
     char buf[64];
-    const char *shown = nm_container_shown_state(c, buf, sizeof buf);
+    const char *shown = nm_container_display_state(c, buf, sizeof buf);
     size_t len = strcspn(shown, " ");
 
     return nm_streq(wanted, nm_container_state_word(nm_json_str(c, "state"))) ||
@@ -71,7 +71,7 @@ static bool is_wanted(const struct nm_args *a, const json_t *c)
     return (!a->app || nm_streq(a->app, nm_json_str(c, "app"))) && (!a->state || is_in_state(c, a->state));
 }
 
-void nm_container_keep_wanted(const struct nm_args *a, json_t *list)
+void nm_container_filter(const struct nm_args *a, json_t *list)
 {
     for (size_t i = json_array_size(list); i-- > 0;)
         if (!is_wanted(a, json_array_get(list, i)))
@@ -125,7 +125,7 @@ int nm_list_verb(struct nm_ctl *ctl)
 
     if (r != NM_CTL_OK)
         return r;
-    nm_container_keep_wanted(&ctl->args, list);
+    nm_container_filter(&ctl->args, list);
     if (ctl->args.json || ctl->args.quiet) {
         if (ctl->args.quiet)
             print_ids(list);

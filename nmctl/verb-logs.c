@@ -12,7 +12,7 @@
 
 #include "nmctl/api.h"
 #include "nmctl/attach.h"
-#include "nmctl/container.h"
+#include "nmctl/container-json.h"
 #include "nmctl/json.h"
 #include "nmctl/nmctl.h"
 #include "nmctl/message.h"
@@ -195,7 +195,7 @@ static int take_bytes(const char *data, size_t n, void *userdata)
 
 /* Returns whether the connection to nmd was lost. nmd ends the stream when it stops normally. If nmd is killed, the
  * connection is reset. */
-static bool nmd_has_gone(struct events *e, int r)
+static bool nmd_has_exited(struct events *e, int r)
 {
     e->connected = e->connected || nm_client_status(e->call) == 200;
     e->lost = e->on && e->connected && (r == NM_CLIENT_E_DONE || r == -ECONNRESET || r == -EPIPE || r == -ETIMEDOUT);
@@ -215,10 +215,10 @@ static int follow(struct events *e)
             continue;
         if (r == -EIO) /* stdout failed, which is reported at the end */
             return NM_CTL_OK;
-        if (r != 0 && (r < 0 || nm_client_status(e->call) == 200) && nmd_has_gone(e, r))
+        if (r != 0 && (r < 0 || nm_client_status(e->call) == 200) && nmd_has_exited(e, r))
             return NM_CTL_OK;
         if (r < 0)
-            return nm_api_say_unreachable(e->ctl, r);
+            return nm_api_report_unreachable(e->ctl, r);
         if (r == NM_CLIENT_E_DONE)
             break;
     }
@@ -226,7 +226,7 @@ static int follow(struct events *e)
         return NM_CTL_OK;
     e->refusal.status = nm_client_status(e->call);
     (void)nm_client_answer_gather("", 0, &e->refusal);
-    return nm_api_say_refused(e->ctl, &e->refusal);
+    return nm_api_report_refused(e->ctl, &e->refusal);
 }
 
 /* Reads one stream to its end: the events after number `after` (NM_CTL_UNSET: all events that nmd has), and with `on`
@@ -245,25 +245,25 @@ static int read_stream(struct events *e, uint64_t after, bool on)
     (void)snprintf(target, sizeof target, "/v1/events%s%s%s%s", on || *from ? "?" : "", on ? "follow=true" : "",
                    on && *from ? "&" : "", from);
     r = nm_client_new(&q, take_bytes, e, &e->call);
-    r = r < 0 ? nm_api_say_unreachable(e->ctl, r) : follow(e);
+    r = r < 0 ? nm_api_report_unreachable(e->ctl, r) : follow(e);
     e->call = nm_client_free(e->call);
     return r;
 }
 
 /* Waits until nmd can be reached again, which takes a few seconds in an upgrade. Doesn't check that it is the same nmd,
  * because event numbers continue after a restart. */
-static bool nmd_is_back(struct events *e)
+static bool nmd_has_returned(struct events *e)
 {
-    struct nm_away away = {0};
+    struct nm_reconnect reconnect = {0};
     int r = -ECONNRESET;
 
-    while (nm_away_lost(&away, e->ctl, r, "") == NM_CTL_OK) {
+    while (nm_reconnect_wait(&reconnect, e->ctl, r, "") == NM_CTL_OK) {
         _cleanup_json_ json_t *version = NULL;
 
         (void)poll(NULL, 0, RETRY_MSEC);
         r = nm_api_try_get(e->ctl, "/v1/version", RETRY_MSEC * NM_USEC_PER_MSEC, &version);
         if (r == 0) {
-            nm_away_back(&away);
+            nm_reconnect_done(&reconnect);
             return true;
         }
     }
@@ -278,7 +278,7 @@ static int follow_on(struct events *e, uint64_t after)
 
     e->newest = after;
     while ((r = read_stream(e, e->newest, true)) == NM_CTL_OK && e->lost)
-        if (!nmd_is_back(e))
+        if (!nmd_has_returned(e))
             return NM_CTL_UNREACHABLE;
     return r;
 }

@@ -28,7 +28,7 @@ static uint64_t left(const json_t *status)
  * status of the drained node. */
 static int wait_until_empty(struct nm_ctl *ctl, json_t **ret)
 {
-    uint64_t told = UINT64_MAX;
+    uint64_t reported = UINT64_MAX;
 
     for (;;) {
         _cleanup_json_ json_t *status = NULL;
@@ -47,9 +47,9 @@ static int wait_until_empty(struct nm_ctl *ctl, json_t **ret)
             return NM_CTL_FAILED;
         }
         n = left(status);
-        if (n != told)
+        if (n != reported)
             nm_message("drain: %" PRIu64 " container%s left", n, n == 1 ? "" : "s");
-        told = n;
+        reported = n;
         (void)poll(NULL, 0, DRAIN_LOOK_MSEC);
     }
 }
@@ -100,7 +100,7 @@ static json_t *keep_waiting(json_t *list)
 }
 
 /* Prints which containers will be discarded before the drain, because discarding can't be undone. */
-static int foretell(struct nm_ctl *ctl)
+static int preview_discards(struct nm_ctl *ctl)
 {
     _cleanup_json_ json_t *list = NULL;
     int r = nm_api_get_containers(ctl, false, &list);
@@ -147,7 +147,7 @@ int nm_drain_verb(struct nm_ctl *ctl)
 {
     _cleanup_json_ json_t *answer = NULL, *empty = NULL;
     json_t *body;
-    int r = foretell(ctl);
+    int r = preview_discards(ctl);
 
     if (r != NM_CTL_OK || ctl->args.dry_run)
         return r;
@@ -173,7 +173,7 @@ int nm_drain_verb(struct nm_ctl *ctl)
 }
 
 /* Sends a request without parameters. */
-static int tell_node(struct nm_ctl *ctl, const char *target, const char *done)
+static int report_node(struct nm_ctl *ctl, const char *target, const char *done)
 {
     _cleanup_json_ json_t *answer = NULL;
     int r = nm_api_call(ctl, "POST", target, NULL, &answer);
@@ -185,12 +185,12 @@ static int tell_node(struct nm_ctl *ctl, const char *target, const char *done)
 
 int nm_undrain_verb(struct nm_ctl *ctl)
 {
-    return tell_node(ctl, "/v1/undrain", "admitting containers again");
+    return report_node(ctl, "/v1/undrain", "admitting containers again");
 }
 
 int nm_close_breaker_verb(struct nm_ctl *ctl)
 {
-    return tell_node(ctl, "/v1/close-breaker", "the breaker is closed");
+    return report_node(ctl, "/v1/close-breaker", "the breaker is closed");
 }
 
 /* ---- config ---------------------------------------------------------------------------------- */

@@ -16,7 +16,7 @@
 
 #include "nmctl/api.h"
 #include "nmctl/attach.h"
-#include "nmctl/container.h"
+#include "nmctl/container-json.h"
 #include "nmctl/json.h"
 #include "nmctl/progress.h"
 #include "nmctl/nmctl.h"
@@ -25,7 +25,8 @@
 #include "util/error.h"
 #include "util/frame.h"
 
-#define REPLACE_SAID_MSEC 1000 /* time after which a message reports that the container to be replaced hasn't ended */
+#define REPLACE_MESSAGE_MSEC 1000 /* time after which a message reports that the container to be replaced hasn't ended
+                                     */
 #define SIGNALLED_TIMEOUT_MSEC                                                                     \
     5000 /* after a Ctrl-C, maximum time to wait for the answer with the id of the container to kill */
 
@@ -64,7 +65,7 @@ static int check(const struct nm_args *a)
 }
 
 /* Makes a JSON string. Reports invalid UTF-8, which json_string() rejects because JSON can't contain it. */
-static json_t *string_or_say(const char *what, const char *s)
+static json_t *string_or_report(const char *what, const char *s)
 {
     json_t *j = json_string(s);
 
@@ -76,7 +77,7 @@ static json_t *string_or_say(const char *what, const char *s)
 /* Adds a member unless value is NULL, so that nmd applies its default. */
 static int set_string(json_t *body, const char *member, const char *value)
 {
-    json_t *j = value ? string_or_say(member, value) : NULL;
+    json_t *j = value ? string_or_report(member, value) : NULL;
 
     if (!value)
         return 0;
@@ -90,7 +91,7 @@ static int set_command(json_t *body, const struct nm_ctl *ctl)
     int r = json_object_set_new(body, "command", command);
 
     for (unsigned i = 0; i < ctl->n_operands && r == 0; i++) {
-        json_t *word = string_or_say("the argument", ctl->operands[i]);
+        json_t *word = string_or_report("the argument", ctl->operands[i]);
         r = word ? json_array_append_new(command, word) : -1;
     }
     return r == 0 ? 0 : -EINVAL;
@@ -108,7 +109,7 @@ static int set_env(json_t *body, const struct nm_args *a)
     for (size_t i = 0; i < a->env.n && r == 0; i++) {
         const char *equals = strchr(a->env.list[i], '=');
         _cleanup_free_ char *name = strndup(a->env.list[i], (size_t)(equals - a->env.list[i]));
-        json_t *value = string_or_say("the value of an environment variable", equals + 1);
+        json_t *value = string_or_report("the value of an environment variable", equals + 1);
 
         if (!name)
             nm_message_oom();
@@ -234,13 +235,13 @@ static char *make_request(const struct nm_ctl *ctl)
 
 /* Returns the time limit for the answer. With --replace, this limit includes the grace period of the old container, and
  * more time if the old container's end is delayed. */
-static int patience_msec(const struct nm_args *a, bool signalled, bool said)
+static int patience_msec(const struct nm_args *a, bool signalled, bool reported)
 {
     if (signalled)
         return SIGNALLED_TIMEOUT_MSEC;
     if (!a->replace)
         return (int)(NM_API_TIMEOUT_USEC / 1000);
-    return said ? -1 : REPLACE_SAID_MSEC;
+    return reported ? -1 : REPLACE_MESSAGE_MSEC;
 }
 
 /* Waits for the answer of a call. Returns the results of nm_client_process(). Also returns -EINTR after a second
@@ -248,18 +249,18 @@ static int patience_msec(const struct nm_args *a, bool signalled, bool said)
  * was received during the wait, or 0. */
 static int await(struct nm_ctl *ctl, struct nm_client *call, int signal_fd, int *ret_signal)
 {
-    bool said = false;
+    bool reported = false;
     int r = 0;
 
     while (r == 0) {
         struct pollfd p[2] = {{nm_client_fd(call), nm_client_events(call), 0},
                               {signal_fd, POLLIN, 0}};
         struct signalfd_siginfo info;
-        int n = poll(p, 2, patience_msec(&ctl->args, *ret_signal, said));
+        int n = poll(p, 2, patience_msec(&ctl->args, *ret_signal, reported));
 
         if (n == 0 && ctl->args.replace && !*ret_signal) {
             nm_message("waiting for the end of the container with the name %s", ctl->args.name);
-            said = true;
+            reported = true;
             continue;
         }
         if (n == 0)
@@ -374,7 +375,7 @@ static int wait_for(struct nm_ctl *ctl, const json_t *container, int signal_fd, 
     return exit_status(ended, result.signal ?: signal);
 }
 
-/* Runs the container. After nm_signals_hold(), submit() and nm_attach_run() handle signals. With --detach, a signal
+/* Runs the container. After nm_signals_block(), submit() and nm_attach_run() handle signals. With --detach, a signal
  * received before the answer makes nmctl follow the container and kill it, because the user pressed Ctrl-C to cancel
  * the run. */
 int nm_run_verb(struct nm_ctl *ctl)
@@ -392,7 +393,7 @@ int nm_run_verb(struct nm_ctl *ctl)
     text = make_request(ctl);
     if (!text)
         return NM_CTL_USAGE;
-    signal_fd = nm_signals_hold(signals, NM_ARRAY_SIZE(signals));
+    signal_fd = nm_signals_block(signals, NM_ARRAY_SIZE(signals));
     r = signal_fd < 0 ? signal_fd : 0;
     if (r == 0)
         r = submit(ctl, text, signal_fd, &answer, &input_fd, &signal);
@@ -401,9 +402,9 @@ int nm_run_verb(struct nm_ctl *ctl)
         return 128 + signal;
     }
     if (r < 0)
-        return nm_api_say_unreachable(ctl, r);
+        return nm_api_report_unreachable(ctl, r);
     if (answer.status >= 300) {
-        (void)nm_api_say_refused(ctl, &answer);
+        (void)nm_api_report_refused(ctl, &answer);
         return NM_CTL_NOT_RUN;
     }
     r = nm_api_parse(ctl, &answer, &container);

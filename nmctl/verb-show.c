@@ -9,7 +9,7 @@
 #include <stdarg.h>
 
 #include "nmctl/api.h"
-#include "nmctl/container.h"
+#include "nmctl/container-json.h"
 #include "nmctl/json.h"
 #include "nmctl/nmctl.h"
 #include "nmctl/message.h"
@@ -56,16 +56,16 @@ static void line_time(const struct nm_term *term, const char *label, const json_
 {
     uint64_t at = nm_json_u64(c, member), now = nm_realtime_usec();
     time_t t = (time_t)(at / NM_USEC_PER_SEC);
-    char when[32] = "", away[32];
+    char when[32] = "", reconnect[32];
     struct tm tm;
 
     if (!nm_json_has(c, member) || !localtime_r(&t, &tm))
         return;
     (void)strftime(when, sizeof when, "%F %T", &tm);
     if (at > now)
-        line(term, label, "%s (in %s)", when, nm_format_duration(at - now, away, sizeof away));
+        line(term, label, "%s (in %s)", when, nm_format_duration(at - now, reconnect, sizeof reconnect));
     else
-        line(term, label, "%s (%s ago)", when, nm_format_duration(now - at, away, sizeof away));
+        line(term, label, "%s (%s ago)", when, nm_format_duration(now - at, reconnect, sizeof reconnect));
 }
 
 static void line_text(const struct nm_term *term, const char *label, const json_t *c,
@@ -104,7 +104,7 @@ static void show_state(struct nm_ctl *ctl, const struct nm_term *term, const jso
          nm_json_bool(c, "exempt") ? ", exempt from preemption" : "");
     printf("%s%-*s%s%s%s%s\n", nm_term_on(term, NM_STYLE_BOLD), LABEL, "state",
            nm_term_off(term, NM_STYLE_BOLD), nm_term_on(term, style),
-           nm_container_shown_state(c, state, sizeof state),
+           nm_container_display_state(c, state, sizeof state),
            nm_term_off(term, style));
     line_text(term, "progress", c, "progress");
     if (nm_json_has(c, "queue_position"))

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 
 #include "nmctl/api.h"
-#include "nmctl/container.h"
+#include "nmctl/container-json.h"
 #include "nmctl/json.h"
 #include "nmctl/message.h"
 #include "nmctl/nmctl.h"

@@ -6,7 +6,7 @@
 
 #include "nmctl/api.h"
 #include "nmctl/cli.h"
-#include "nmctl/container.h"
+#include "nmctl/container-json.h"
 #include "nmctl/json.h"
 #include "nmctl/message.h"
 #include "nmctl/nmctl.h"
@@ -164,7 +164,7 @@ static int get_list(struct nm_ctl *ctl, json_t **ret)
     int r = nm_api_get_containers(ctl, false, ret);
 
     if (r == NM_CTL_OK)
-        nm_container_keep_wanted(&ctl->args, *ret);
+        nm_container_filter(&ctl->args, *ret);
     return r;
 }
 

@@ -3,7 +3,7 @@
 /* `nmctl wait`. Looks up all containers first, so that a mistyped name is reported immediately and not hours later. */
 
 #include "nmctl/api.h"
-#include "nmctl/container.h"
+#include "nmctl/container-json.h"
 #include "nmctl/message.h"
 #include "nmctl/wait.h"
 #include "util/clock.h"

@@ -11,7 +11,7 @@
 #include <poll.h>
 
 #include "nmctl/api.h"
-#include "nmctl/container.h"
+#include "nmctl/container-json.h"
 #include "nmctl/json.h"
 #include "nmctl/progress.h"
 #include "nmctl/message.h"
@@ -32,7 +32,7 @@ struct wait {
     nm_wait_end_cb_t ended_cb;
     struct nm_progress progress;
     const struct nm_waited *shown; /* container that the messages name */
-    struct nm_away away;
+    struct nm_reconnect reconnect;
     int status; /* NM_CTL_OK while nmd can be reached */
 };
 
@@ -88,8 +88,9 @@ static void lose(struct wait *w, int r)
         close_call(&w->all[i]);
     (void)snprintf(goes_on, sizeof goes_on, n == 1 ? "%s is not affected" : "%s and the others are not affected",
                    nm_json_str(first->c, "id"));
-    w->status = nm_away_is_loss(r) ? nm_away_lost(&w->away, w->ctl, r, goes_on) : nm_api_say_unreachable(w->ctl, r);
-    if (w->status != NM_CTL_OK && w->away.since_usec > 0)
+    w->status = nm_reconnect_is_loss(r) ? nm_reconnect_wait(&w->reconnect, w->ctl, r,
+                                                            goes_on) : nm_api_report_unreachable(w->ctl, r);
+    if (w->status != NM_CTL_OK && w->reconnect.since_usec > 0)
         nm_message("%s; see 'nmctl show %s'", goes_on, nm_json_str(first->c, "id"));
 }
 
@@ -130,7 +131,7 @@ static void on_answer(struct wait *w, struct nm_waited *x)
         if (r == 0 && x->answer.status == 503)          /* nmd is stopping */
             r = -ECONNRESET;
         if (r == 0 && x->answer.status != 200) {
-            set_over(x, nm_api_say_refused(w->ctl, &x->answer));
+            set_over(x, nm_api_report_refused(w->ctl, &x->answer));
             return;
         }
         if (r == 0) {
@@ -154,7 +155,7 @@ static void retry(struct wait *w)
         lose(w, r);
         return;
     }
-    nm_away_back(&w->away);
+    nm_reconnect_done(&w->reconnect);
     nm_progress_resume(&w->progress);
 }
 
@@ -173,7 +174,7 @@ static void show_progress(struct wait *w)
     }
     w->progress.others = n - 1;
     if (nm_now_usec() >= nm_progress_next(&w->progress))
-        nm_progress_look(&w->progress, w->ctl, nm_json_str(first->c, "id"));
+        nm_progress_poll(&w->progress, w->ctl, nm_json_str(first->c, "id"));
 }
 
 /* Runs timed actions that are due. */
@@ -181,8 +182,8 @@ static void look(struct wait *w)
 {
     int r;
 
-    if (w->away.since_usec > 0) {
-        if (nm_now_usec() >= w->away.retry_usec)
+    if (w->reconnect.since_usec > 0) {
+        if (nm_now_usec() >= w->reconnect.retry_usec)
             retry(w);
         return;
     }
@@ -198,8 +199,8 @@ static int timeout_msec(const struct wait *w)
 {
     uint64_t now = nm_now_usec(), at = w->deadline_usec;
 
-    if (w->away.since_usec > 0)
-        at = NM_MIN(at, w->away.retry_usec);
+    if (w->reconnect.since_usec > 0)
+        at = NM_MIN(at, w->reconnect.retry_usec);
     else if (!w->ctl->args.json)
         at = NM_MIN(at, nm_progress_next(&w->progress));
     return at <= now ? 0 : (int)NM_MIN((at - now) / NM_USEC_PER_MSEC + 1, (uint64_t)MAX_POLL_MSEC);
@@ -234,7 +235,7 @@ static void print_timed_out(const struct nm_waited *x, bool fresh)
     nm_message("%s has not ended in time%s: it %s %s%s. 'nmctl explain %s' shows why, 'nmctl kill %s' ends it",
                nm_container_title(x->c, title, sizeof title), fresh ? "" : ", as far as nmctl knows", fresh ? "is"
                    : "was",
-               nm_container_shown_state(x->c, state, sizeof state),
+               nm_container_display_state(x->c, state, sizeof state),
                fresh ? ", and continues" : " when nmd answered last", id, id);
 }
 
@@ -243,7 +244,7 @@ static void print_timed_out(const struct nm_waited *x, bool fresh)
 static void give_up(struct wait *w)
 {
     uint64_t until = nm_now_usec() + LATE_USEC;
-    bool there = w->away.since_usec == 0 && !w->progress.silent;
+    bool there = w->reconnect.since_usec == 0 && !w->progress.silent;
 
     for (size_t i = 0; i < w->n; i++) {
         struct nm_waited *x = &w->all[i];

@@ -50,7 +50,7 @@ static void raise_priority(void)
 
 /* Logs the features that this kernel or host doesn't offer. The log needs them, because the status that nmd had at this
  * time can't be queried later. */
-static void tell_limits(struct nm_manager *m)
+static void report_limits(struct nm_manager *m)
 {
     struct nm_status s;
 
@@ -73,11 +73,11 @@ static int run(struct nm_daemon *d, sd_event *event, const struct nm_daemon_opti
     (void)sd_event_set_watchdog(event, true); /* no effect unless the unit sets WatchdogSec= */
     (void)sd_notifyf(0, "READY=1\nSTATUS=ready; admitting containers, listening on %s", o->socket);
     nm_info("nmd " NM_VERSION " is ready, listening on %s", o->socket);
-    tell_limits(d->manager);
+    report_limits(d->manager);
     r = sd_event_loop(event);
     (void)sd_notify(0, "STOPPING=1");
     if (r >= 0)
-        nm_manager_leave(d->manager);
+        nm_manager_prepare_exit(d->manager);
     nm_info("nmd is exiting; %s", d->signs_off ? "the node has unregistered from its cluster, whose containers end; "
                                                  "other containers keep running" : "containers keep running");
     return r;

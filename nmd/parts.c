@@ -65,7 +65,7 @@ struct nm_yarn_params nm_daemon_yarn_params(struct nm_daemon *d, sd_event *event
         .shuffle_program = nm_daemon_find_program("nm-shuffle", buffers->shuffle),
         .state_dir = o->state_dir,
         .runtime_dir = o->runtime_dir,
-        .tell = nm_daemon_tell_yarn,
+        .report_cb = nm_daemon_report_yarn,
         .http_address = find_http(d, config, &buffers->http) ? &buffers->http : NULL,
     };
 }
@@ -81,7 +81,7 @@ int nm_daemon_refuse(const char *what, int r, const char *message)
     return r;
 }
 
-void nm_daemon_tell_yarn(int level, const char *sentence)
+void nm_daemon_report_yarn(int level, const char *sentence)
 {
     nm_log(level, "YARN: %s", sentence);
 }
@@ -89,7 +89,7 @@ void nm_daemon_tell_yarn(int level, const char *sentence)
 void nm_daemon_warn_of_yarn(const char *sentence, void *userdata)
 {
     (void)userdata;
-    nm_daemon_tell_yarn(LOG_WARNING, sentence);
+    nm_daemon_report_yarn(LOG_WARNING, sentence);
 }
 
 int nm_daemon_check_server(const struct nm_daemon_options *o, const struct nm_config *c, bool beside_another)

@@ -79,7 +79,7 @@ int nm_daemon_check_server(const struct nm_daemon_options *o, const struct nm_co
  * message, logs strerror() of r. Returns r. */
 int nm_daemon_refuse(const char *what, int r, const char *message);
 /* Logs a sentence from yarn/. */
-void nm_daemon_tell_yarn(int level, const char *sentence);
+void nm_daemon_report_yarn(int level, const char *sentence);
 void nm_daemon_warn_of_yarn(const char *sentence, void *userdata);
 
 /* ---- start.c --------------------------------------------------------------------------------- */

@@ -21,7 +21,7 @@
 
 /* Warns if the socket's mode allows all users to connect, but the mode of its directory doesn't. The mode of an
  * existing directory isn't changed. */
-static void check_way_to_socket(const struct nm_daemon_options *o, mode_t socket_mode)
+static void check_socket_dirs(const struct nm_daemon_options *o, mode_t socket_mode)
 {
     _cleanup_free_ char *dir = strdup(o->socket);
     char *slash = dir ? strrchr(dir, '/') : NULL;
@@ -96,7 +96,7 @@ static int make_server(struct nm_daemon *d, sd_event *event, const struct nm_dae
     int r = nm_local_server_new(event, d->manager, &p, &d->server, &message);
 
     if (r >= 0 && p.listen_fd < 0)
-        check_way_to_socket(o, c->socket_mode);
+        check_socket_dirs(o, c->socket_mode);
     return nm_daemon_refuse(NM_DAEMON_NO_SERVER, r, message);
 }
 
@@ -150,7 +150,7 @@ static int lock_socket(const struct nm_daemon_options *o, const struct nm_config
     q = nm_daemon_check_server(o, c, false);
     if (q < 0 || r < 0)
         return q < 0 ? q : nm_daemon_refuse(NM_DAEMON_NO_START, r, message);
-    r = o->listen_fd >= 0 ? 0 : nm_local_server_look(o->socket, &listened);
+    r = o->listen_fd >= 0 ? 0 : nm_local_server_probe(o->socket, &listened);
     return nm_daemon_refuse(NM_DAEMON_NO_SERVER, r, listened);
 }
 
@@ -167,7 +167,7 @@ static int lock_all(struct nm_daemon *d, const struct nm_daemon_options *o, cons
     }
     if (r < 0 || !d->yarn_settings)
         return r;
-    r = nm_yarn_lock(d->yarn_settings, nm_daemon_tell_yarn, &dirs);
+    r = nm_yarn_lock(d->yarn_settings, nm_daemon_report_yarn, &dirs);
     return nm_daemon_refuse(NM_DAEMON_NO_NODE, r, dirs);
 }
 
@@ -198,7 +198,7 @@ static int on_term(sd_event_source *s, const struct signalfd_siginfo *si, void *
     sd_event *event = sd_event_source_get_event(s);
 
     (void)si;
-    d->signs_off = d->yarn && nm_yarn_leave(d->yarn, leave_loop, event);
+    d->signs_off = d->yarn && nm_yarn_unregister(d->yarn, leave_loop, event);
     if (!d->signs_off)
         leave_loop(event);
     return 0;

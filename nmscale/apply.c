@@ -126,7 +126,7 @@ static size_t look_at_targets(const struct nm_scale_model *m, struct nm_scale_re
 }
 
 /* Returns whether demand has returned. Returns false if no memory is left for the list; the time-out still applies. */
-static bool demand_is_back(const struct nm_scale_model *m, const struct nm_scale_result *res)
+static bool demand_has_returned(const struct nm_scale_model *m, const struct nm_scale_result *res)
 {
     _cleanup_free_ struct nm_scale_capacity *theirs = calloc(res->n + 1, sizeof *theirs);
     size_t n = 0;
@@ -137,7 +137,7 @@ static bool demand_is_back(const struct nm_scale_model *m, const struct nm_scale
         if (t->fate == NM_SCALE_WAITING)
             theirs[n++] = (struct nm_scale_capacity){.id = t->id, .label = t->label, .mb = t->mb, .vcores = t->vcores};
     }
-    return n > 0 && nm_scale_demand_is_back(m, theirs, n);
+    return n > 0 && nm_scale_demand_has_returned(m, theirs, n);
 }
 
 /* State that is kept between two polls of the ResourceManager. */
@@ -167,7 +167,7 @@ static void watch_once(const struct nm_scale_apply *a, struct nm_scale_result *r
     _cleanup_free_ char *message = NULL;
     uint64_t passed;
     char duration[32];
-    int r = nm_scale_rm_look(a->rm, NM_SCALE_BRIEF, &m, &message);
+    int r = nm_scale_rm_query(a->rm, NM_SCALE_BRIEF, &m, &message);
 
     if (r >= 0)
         w->n = look_at_targets(&m, res, &w->idle);
@@ -179,7 +179,7 @@ static void watch_once(const struct nm_scale_apply *a, struct nm_scale_result *r
     else if (is_gone_itself(r))
         end(res, NM_SCALE_PUT_BACK, "the ResourceManager has ended or is no longer active, and the next one would "
                                     "decommission the nodes by force");
-    else if (r >= 0 && w->n > 0 && demand_is_back(&m, res) && w->wanted)
+    else if (r >= 0 && w->n > 0 && demand_has_returned(&m, res) && w->wanted)
         end(res, NM_SCALE_DEMAND_BACK, "containers wait, and the other nodes have no room for them");
     else if (r >= 0 && w->n > 0 && w->n == w->idle && passed > NM_MIN(TAKEN_UP_USEC, a->options->timeout_usec))
         end(res, NM_SCALE_FAILED,
@@ -190,7 +190,7 @@ static void watch_once(const struct nm_scale_apply *a, struct nm_scale_result *r
         end(res, NM_SCALE_PUT_BACK,
             "not decommissioned after %s: containers run there, or data of running applications is needed",
             nm_format_duration(a->options->timeout_usec, duration, sizeof duration));
-    w->wanted = r >= 0 && demand_is_back(&m, res);
+    w->wanted = r >= 0 && demand_has_returned(&m, res);
 }
 
 /* Watches the targets. The first poll is made immediately, because empty nodes are decommissioned with their next
@@ -229,7 +229,7 @@ static void settle(const struct nm_scale_apply *a, struct nm_scale_result *res)
 
     for (;;) {
         _cleanup_(nm_scale_model_done) struct nm_scale_model m = {0};
-        bool known = nm_scale_rm_look(a->rm, NM_SCALE_BRIEF, &m, NULL) >= 0, late = nm_now_usec() > deadline;
+        bool known = nm_scale_rm_query(a->rm, NM_SCALE_BRIEF, &m, NULL) >= 0, late = nm_now_usec() > deadline;
         size_t waiting = 0;
 
         for (size_t i = 0; i < res->n; i++) {

@@ -42,10 +42,10 @@ static int compare_verdicts(const void *pa, const void *pb)
 
 /* If the NodeManager has answered, evaluates only its answer, because the node knows its own data. The node may still
  * list ended applications, which are ignored. */
-static enum nm_scale_reason told_by_node(const struct nm_scale_memory *memory, const struct nm_scale_answer *answer,
-                                         const char **ret_app)
+static enum nm_scale_reason reason_by_node(const struct nm_scale_memory *memory, const struct nm_scale_answer *answer,
+                                           const char **ret_app)
 {
-    if (answer->told == NM_SCALE_SILENT)
+    if (answer->reported == NM_SCALE_SILENT)
         return NM_SCALE_NODE_SILENT;
     for (size_t i = 0; i < answer->n_apps; i++) {
         const struct nm_scale_known_app *app = nm_scale_memory_app(memory, answer->apps[i]);
@@ -112,8 +112,8 @@ static int mark_shared_hosts(const struct nm_scale_model *m, bool **ret)
 
 /* Evaluates a node. Reports the first reason that applies: if a node has to stay anyway, data on the node doesn't
  * matter. */
-static void judge(const struct nm_scale_model *m, const struct nm_scale_memory *memory,
-                  const struct nm_scale_rules *rules, bool shared, struct nm_scale_verdict *v)
+static void assess(const struct nm_scale_model *m, const struct nm_scale_memory *memory,
+                   const struct nm_scale_rules *rules, bool shared, struct nm_scale_verdict *v)
 {
     const struct nm_scale_node *n = v->node;
     const struct nm_scale_answer *answer = m->answers ? &m->answers[n - m->nodes] : NULL;
@@ -127,8 +127,8 @@ static void judge(const struct nm_scale_model *m, const struct nm_scale_memory *
         v->reason = NM_SCALE_SHARED_HOST;
     else if (v->since_msec == 0 || memory->looked_msec - v->since_msec < rules->idle_for_msec)
         v->reason = NM_SCALE_IDLE_SHORT;
-    else if (answer && answer->told != NM_SCALE_NOT_ASKED)
-        v->reason = told_by_node(memory, answer, &v->app);
+    else if (answer && answer->reported != NM_SCALE_NOT_ASKED)
+        v->reason = reason_by_node(memory, answer, &v->app);
     else
         v->reason = seen_on_node(memory, n, rules, &v->app);
 }
@@ -215,7 +215,7 @@ int nm_scale_choose(const struct nm_scale_model *model, const struct nm_scale_me
         const struct nm_scale_node *n = &model->nodes[i];
 
         v[i].node = n;
-        judge(model, memory, rules, shared[i], &v[i]);
+        assess(model, memory, rules, shared[i], &v[i]);
         if (!nm_scale_is_running(n))
             continue;
         stock.running++;
@@ -277,7 +277,7 @@ static bool partition_wants(const struct nm_scale_model *model, const char *labe
 
 /* Returns whether demand has returned. `without` has the capacities from the time of the selection, because the
  * ResourceManager reports no free resources for a node that is being decommissioned. */
-bool nm_scale_demand_is_back(const struct nm_scale_model *model, const struct nm_scale_capacity *without, size_t n)
+bool nm_scale_demand_has_returned(const struct nm_scale_model *model, const struct nm_scale_capacity *without, size_t n)
 {
     for (size_t i = 0; i < model->n_waiting; i++)
         if (partition_wants(model, model->waiting[i].label, without, n))

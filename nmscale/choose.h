@@ -66,4 +66,5 @@ struct nm_scale_capacity {
     const char *id, *label;
     uint64_t mb, vcores;
 };
-bool nm_scale_demand_is_back(const struct nm_scale_model *model, const struct nm_scale_capacity *without, size_t n);
+bool nm_scale_demand_has_returned(const struct nm_scale_model *model, const struct nm_scale_capacity *without,
+                                  size_t n);

@@ -4,7 +4,7 @@ noinst_LIBRARIES += libnm-scale.a
 libnm_scale_a_SOURCES = \
 	%D%/apply.c %D%/apply.h \
 	%D%/choose.c %D%/choose.h \
-	%D%/command.c \
+	%D%/run-command.c \
 	%D%/exclude.c %D%/exclude.h \
 	%D%/file.c %D%/system.h \
 	%D%/http.c %D%/http.h \

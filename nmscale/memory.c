@@ -168,8 +168,8 @@ static int look_at_apps(const struct nm_scale_memory *old, struct nm_scale_memor
     return 0;
 }
 
-int nm_scale_memory_look(struct nm_scale_memory *m, const struct nm_scale_model *model, uint64_t now_msec,
-                         uint64_t max_gap_msec)
+int nm_scale_memory_update(struct nm_scale_memory *m, const struct nm_scale_model *model, uint64_t now_msec,
+                           uint64_t max_gap_msec)
 {
     _cleanup_(nm_scale_memory_done) struct nm_scale_memory new = {.looked_msec = now_msec};
     bool on = goes_on(m, now_msec, max_gap_msec);

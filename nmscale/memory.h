@@ -39,8 +39,8 @@ void nm_scale_memory_done(struct nm_scale_memory *m);
 void nm_scale_memory_sort(struct nm_scale_memory *m);
 
 /* Adds the results of a poll. On failure (-ENOMEM) the memory is unchanged. */
-int nm_scale_memory_look(struct nm_scale_memory *m, const struct nm_scale_model *model, uint64_t now_msec,
-                         uint64_t max_gap_msec);
+int nm_scale_memory_update(struct nm_scale_memory *m, const struct nm_scale_model *model, uint64_t now_msec,
+                           uint64_t max_gap_msec);
 
 /* Returns since when the node has been Low; 0: the node was not Low at the last poll. */
 uint64_t nm_scale_memory_idle_since(const struct nm_scale_memory *m, const char *node);

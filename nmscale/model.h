@@ -50,14 +50,14 @@ struct nm_scale_waiting {
 };
 
 /* Whether a NodeManager has answered the question for its applications. */
-enum nm_scale_told {
+enum nm_scale_reported {
     NM_SCALE_NOT_ASKED,
     NM_SCALE_SILENT, /* the NodeManager was asked, and gave no valid answer */
-    NM_SCALE_TOLD,
+    NM_SCALE_REPORTED,
 };
 
 struct nm_scale_answer {
-    enum nm_scale_told told;
+    enum nm_scale_reported reported;
     char **apps;
     size_t n_apps;
 };

@@ -207,7 +207,7 @@ static int ask_node(struct nm_scale_rm *rm, const struct nm_scale_node *n, struc
     if (r >= 0)
         r = nm_scale_parse_node_apps(p.body, p.size, &a->apps, &a->n_apps, NULL);
     if (r >= 0)
-        a->told = NM_SCALE_TOLD;
+        a->reported = NM_SCALE_REPORTED;
     return r == -ENOMEM || r == -ECANCELED ? r : 0;
 }
 
@@ -227,13 +227,13 @@ static int ask_nodes(struct nm_scale_rm *rm, struct nm_scale_model *m, char **re
 
         if (!nm_scale_is_low(&m->nodes[i]))
             continue;
-        a->told = NM_SCALE_SILENT;
+        a->reported = NM_SCALE_SILENT;
         if (silent >= SILENT_MOST)
             continue;
         r = ask_node(rm, &m->nodes[i], a);
         if (r < 0)
             return nm_fail(ret_message, r, "%s", strerror(-r));
-        silent = a->told == NM_SCALE_TOLD ? 0 : silent + 1;
+        silent = a->reported == NM_SCALE_REPORTED ? 0 : silent + 1;
     }
     return 0;
 }
@@ -272,8 +272,8 @@ static void collect(char **all, const char *one, int r)
     *all = joined;
 }
 
-int nm_scale_rm_look(struct nm_scale_rm *rm, enum nm_scale_depth depth, struct nm_scale_model *ret,
-                     char **ret_message)
+int nm_scale_rm_query(struct nm_scale_rm *rm, enum nm_scale_depth depth, struct nm_scale_model *ret,
+                      char **ret_message)
 {
     _cleanup_free_ char *all = NULL;
     bool standby = true;

@@ -26,5 +26,5 @@ enum nm_scale_depth {
     NM_SCALE_FULL,  /* fetch applications, their containers' nodes, and the NodeManagers' answers, too */
 };
 
-int nm_scale_rm_look(struct nm_scale_rm *rm, enum nm_scale_depth depth, struct nm_scale_model *ret,
-                     char **ret_message);
+int nm_scale_rm_query(struct nm_scale_rm *rm, enum nm_scale_depth depth, struct nm_scale_model *ret,
+                      char **ret_message);

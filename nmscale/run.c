@@ -110,8 +110,8 @@ static json_t *result_to_json(const struct nm_scale_result *res)
 }
 
 /* Prints one JSON document per poll, on a single line if more documents follow. */
-static enum nm_scale_exit tell_json(const struct run *run, const struct nm_scale_finding *f,
-                                    const struct nm_scale_result *res)
+static enum nm_scale_exit report_json(const struct run *run, const struct nm_scale_finding *f,
+                                      const struct nm_scale_result *res)
 {
     json_t *j = nm_scale_to_json(f);
     int r = j ? 0 : -ENOMEM;
@@ -128,7 +128,7 @@ static enum nm_scale_exit tell_json(const struct run *run, const struct nm_scale
 }
 
 /* Prints the result. The sentence goes to stderr, for cron's mail, and the table to stdout. */
-static void tell_result(const struct nm_scale_result *res)
+static void report_result(const struct nm_scale_result *res)
 {
     size_t gone = 0;
 
@@ -153,7 +153,7 @@ static void remember_result(struct run *run, const struct nm_scale_result *res)
 
 /* Prints and applies. A table is printed before applying, because a person wants to see the plan. JSON is printed
  * afterwards, because a program needs one complete document. */
-static enum nm_scale_exit tell_and_apply(struct run *run, const struct nm_scale_finding *f)
+static enum nm_scale_exit report_and_apply(struct run *run, const struct nm_scale_finding *f)
 {
     const struct nm_scale_options *o = run->options;
     const struct nm_scale_apply a = {.options = o, .rm = &run->rm, .stop = &stop};
@@ -170,9 +170,9 @@ static enum nm_scale_exit tell_and_apply(struct run *run, const struct nm_scale_
         e = save_memory(run);
     }
     if (o->json)
-        e = tell_json(run, f, &res) == NM_SCALE_OK ? e : NM_SCALE_FAILED;
+        e = report_json(run, f, &res) == NM_SCALE_OK ? e : NM_SCALE_FAILED;
     else if (o->apply)
-        tell_result(&res);
+        report_result(&res);
     if (fflush(stdout) != 0 || ferror(stdout))
         return fail(NM_SCALE_FAILED, "standard output can't be written", 0);
     return res.exit != NM_SCALE_OK ? res.exit : e;
@@ -188,14 +188,14 @@ static enum nm_scale_exit look(struct run *run)
     _cleanup_free_ char *message = NULL;
     uint64_t now_msec;
     enum nm_scale_exit e;
-    int r = nm_scale_rm_look(&run->rm, NM_SCALE_FULL, &model, &message);
+    int r = nm_scale_rm_query(&run->rm, NM_SCALE_FULL, &model, &message);
 
     if (r == -ECANCELED)
         return NM_SCALE_INTERRUPTED;
     if (r < 0)
         return fail(r == -ENOMEM ? NM_SCALE_FAILED : NM_SCALE_NO_RM, message, r);
     now_msec = nm_realtime_usec() / NM_USEC_PER_MSEC;
-    r = nm_scale_memory_look(&run->memory, &model, now_msec, o->max_gap_usec / NM_USEC_PER_MSEC);
+    r = nm_scale_memory_update(&run->memory, &model, now_msec, o->max_gap_usec / NM_USEC_PER_MSEC);
     if (r >= 0)
         r = nm_scale_choose(&model, &run->memory, &o->rules, &verdicts);
     if (r < 0)
@@ -203,7 +203,7 @@ static enum nm_scale_exit look(struct run *run)
     e = save_memory(run);
     if (e != NM_SCALE_OK)
         return e;
-    return tell_and_apply(run, &(struct nm_scale_finding){.model = &model,
+    return report_and_apply(run, &(struct nm_scale_finding){.model = &model,
                                                            .verdicts = verdicts,
                                                            .rules = &o->rules,
                                                            .rm = o->rms[run->rm.active],

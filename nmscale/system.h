@@ -27,7 +27,7 @@ int nm_scale_lock(const char *path, int *ret_fd);
 /* Makes the directories above a path. */
 int nm_scale_make_parents(const char *path);
 
-/* ---- command.c ------------------------------------------------------------------------------- */
+/* ---- run-command.c ------------------------------------------------------------------------------- */
 
 /*
  * Runs a command without a shell and waits for the command. Words are separated by blanks. Standard input is /dev/null,

@@ -240,7 +240,7 @@ static int wait_for_exec(const struct nm_shim_spec *spec, int report_fd, pid_t p
     do {
         n = read(report_fd, &f, sizeof f);
         if (n == sizeof f && f.stage == NM_LAUNCH_STAGE_NONE) {
-            nm_shim_namespaces_hold(pid, spec->terms.private_ipc);
+            nm_shim_namespaces_retain(pid, spec->terms.private_ipc);
             if (nm_shim_confine_child(report_fd, pid) < 0) /* the child must not wait forever */
                 (void)shutdown(report_fd, SHUT_WR);
         }

@@ -87,7 +87,7 @@ static void flush(void)
     flush();
 }
 
-static void tell_taken(void)
+static void report_taken(void)
 {
     owes_taken = true;
     if (out.len == 0)
@@ -126,7 +126,7 @@ static void put_pending(void)
         }
     }
     pending.len = put = 0;
-    tell_taken();
+    report_taken();
 }
 
 /* Handles a frame. Returns 0, or -EBADMSG for an invalid frame or the end of a pipe's input. */
@@ -139,7 +139,7 @@ static int take_frame(void)
             return -EBADMSG;
         nm_shim_terminal_resize(command, rows, columns);
         if (!is_heard)
-            tell_taken();
+            report_taken();
         return 0;
     }
     if (nm_frame_type(&in) != NM_FRAME_INPUT || pending.len > 0)
@@ -152,14 +152,14 @@ static int take_frame(void)
     return 0;
 }
 
-static void hear_client(void)
+static void read_client(void)
 {
-    ssize_t n = recv(client, in.data + in.len, nm_frame_wants(&in), MSG_DONTWAIT);
+    ssize_t n = recv(client, in.data + in.len, nm_frame_missing_bytes(&in), MSG_DONTWAIT);
     int r;
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    r = n > 0 ? nm_frame_took(&in, (size_t)n) : -EPIPE;
+    r = n > 0 ? nm_frame_received(&in, (size_t)n) : -EPIPE;
     if (r == NM_FRAME_E_WHOLE) {
         r = take_frame();
         in.len = 0;
@@ -179,7 +179,7 @@ void nm_shim_input_flush(void)
         else if (is_heard)
             flush();
         else
-            hear_client();
+            read_client();
     }
 }
 
@@ -205,5 +205,5 @@ void nm_shim_input_pass(const struct pollfd p[NM_SHIM_INPUT_POLLS])
     if (p[CLIENT].revents & POLLOUT)
         flush();
     if (p[CLIENT].revents & (POLLIN | POLLHUP | POLLERR) && client >= 0 && (is_terminal || pending.len == 0))
-        hear_client();
+        read_client();
 }

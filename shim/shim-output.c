@@ -144,7 +144,7 @@ static void take_terminal_rest(void)
 }
 
 /* Hangs up the terminal. Output written before is still copied to the log. */
-static void hang_up(void)
+static void close_terminal(void)
 {
     size_t left = TERMINAL_REST;
     ssize_t n;
@@ -159,7 +159,7 @@ static void hang_up(void)
 static int terminal_fd(void)
 {
     if (slave >= 0 && !nm_shim_input_has_client())
-        hang_up();
+        close_terminal();
     return slave >= 0 && nm_shim_input_may_show() ? NM_SHIM_FD_OUTPUT : -1;
 }
 
@@ -183,7 +183,7 @@ int nm_shim_output_pump(pid_t pid, int *ret_status, struct rusage *ret_usage)
             continue;
         nm_shim_input_pass(p + INPUT);
         if (p[CHILDREN].revents)
-            nm_shim_children_heard(children);
+            nm_shim_children_drain(children);
         for (int i = 0; i < NM_OUTPUT_N_STREAMS; i++)
             if (p[i].revents && (!is_terminal || nm_shim_input_may_show()) && pass_on(i, sizeof buffer) == 0)
                 p[i].fd = -1;

@@ -57,7 +57,7 @@ static void drop_input(void)
     s.input = -EBADF;
 }
 
-static void hang_up(void)
+static void close_terminal(void)
 {
     s.client = nm_close(s.client);
     s.out.len = 0;
@@ -83,7 +83,7 @@ static void flush(void)
         else if (n < 0 && errno == EAGAIN)
             return;
         else if (n < 0 && errno != EINTR)
-            hang_up();
+            close_terminal();
     }
     s.out.len = s.sent = 0;
     if (!s.owes_taken || s.client < 0)
@@ -168,20 +168,20 @@ static int take_frame(void)
 }
 
 /* Reads the client's frames. An invalid frame ends the connection. */
-static void hear_client(void)
+static void read_client(void)
 {
-    ssize_t n = recv(s.client, s.in.data + s.in.len, nm_frame_wants(&s.in), MSG_DONTWAIT);
+    ssize_t n = recv(s.client, s.in.data + s.in.len, nm_frame_missing_bytes(&s.in), MSG_DONTWAIT);
     int r;
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    r = n > 0 ? nm_frame_took(&s.in, (size_t)n) : -EPIPE;
+    r = n > 0 ? nm_frame_received(&s.in, (size_t)n) : -EPIPE;
     if (r == NM_FRAME_E_WHOLE) {
         r = take_frame();
         s.in.len = 0;
     }
     if (r < 0)
-        hang_up();
+        close_terminal();
 }
 
 /* ---- data from the command -------------------------------------------------------------------- */
@@ -230,12 +230,12 @@ static void begin_rest(void)
     }
 }
 
-static int hear_children(int fd)
+static int read_child_events(int fd)
 {
     struct rusage usage;
     int status, r;
 
-    nm_shim_children_heard(fd);
+    nm_shim_children_drain(fd);
     if (s.pid == 0)
         return 0;
     r = nm_shim_reap(s.pid, &status, &usage);
@@ -351,7 +351,7 @@ static void round_of(int children)
 
     if (poll(p, N, timeout_msec()) < 0)
         return;
-    if (p[CHILDREN].revents && hear_children(children) < 0)
+    if (p[CHILDREN].revents && read_child_events(children) < 0)
         end_failed(NM_LAUNCH_STAGE_SHIM, ECHILD); /* cannot happen: only this shim reaps its child */
     for (int i = 0; i < 2; i++)
         if (p[OUTPUT + i].revents && s.output[i] >= 0 && may_send())
@@ -359,7 +359,7 @@ static void round_of(int children)
     if (p[CLIENT].revents & POLLOUT)
         flush();
     if (p[CLIENT].revents & (POLLIN | POLLHUP | POLLERR) && s.client >= 0)
-        hear_client();
+        read_client();
     if (p[INPUT].revents & POLLERR && !s.is_terminal)
         drop_input();
     if (p[INPUT].revents && s.pending.len > 0)
@@ -377,7 +377,7 @@ _Noreturn void nm_shim_session_run(struct nm_shim_spec *spec)
     nm_shim_spec_done(spec);
     (void)close(NM_SHIM_FD_OWNER);
     nm_shim_drop_capabilities(1U << CAP_KILL); /* the shim needs CAP_KILL for signals that the client sends */
-    (void)hear_children(children); /* no signal announces children that have already ended */
+    (void)read_child_events(children); /* no signal announces children that have already ended */
     while (s.pid > 0 || s.output[0] >= 0 || s.output[1] >= 0)
         round_of(children);
     end();

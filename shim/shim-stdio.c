@@ -97,7 +97,7 @@ int nm_shim_children_open(void)
 }
 
 /* Consumes the signal. One signal may stand for several ended children. */
-void nm_shim_children_heard(int fd)
+void nm_shim_children_drain(int fd)
 {
     struct signalfd_siginfo si;
 

@@ -66,9 +66,9 @@ static int write_record(const char *text)
     return nm_write_file_atomic_at(NM_SHIM_FD_DIR, NM_LAUNCH_RECORD_FILE, text, 0600);
 }
 
-/* Writes the record for a later nmd, then sends it to the running nmd. Fails if the file is not written; *ret_told: the
- * running nmd has received the record. */
-static int publish(bool *ret_told)
+/* Writes the record for a later nmd, then sends it to the running nmd. Fails if the file is not written;
+ * *ret_reported: the running nmd has received the record. */
+static int publish(bool *ret_reported)
 {
     char text[NM_LAUNCH_RECORD_SIZE];
     int r = nm_launch_record_print(&record, text, sizeof text);
@@ -78,7 +78,7 @@ static int publish(bool *ret_told)
     r = write_record(text);
     if (record.phase == NM_LAUNCH_ENDED)
         NM_FAULT("shim-end-recorded");
-    *ret_told = send(NM_SHIM_FD_SOCKET, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
+    *ret_reported = send(NM_SHIM_FD_SOCKET, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
     return r;
 }
 
@@ -88,16 +88,16 @@ static int publish(bool *ret_told)
  */
 static _Noreturn void end(void)
 {
-    bool told = false;
+    bool reported = false;
 
     nm_shim_cgroup_read(cgroup_fd, &record);
     record.phase = NM_LAUNCH_ENDED;
     record.ended_usec = nm_now_usec();
     record.ended_realtime_usec = nm_realtime_usec();
     for (;;) {
-        int r = publish(&told);
+        int r = publish(&reported);
 
-        if (r == 0 || r == -ENOENT || told)
+        if (r == 0 || r == -ENOENT || reported)
             _exit(0);
         (void)sleep(1);
     }
@@ -250,7 +250,7 @@ int main(void)
     struct nm_shim_spec spec;
     char *text = NULL;
     int log_fd[2], error, r;
-    bool told;
+    bool reported;
 
     set_up_self();
     r = read_spec(&text, &spec);
@@ -268,7 +268,7 @@ int main(void)
         end_failed(NM_LAUNCH_STAGE_SHIM, r);
     start_command(&spec, log_fd);
     cgroup_fd = nm_shim_cgroup_open();
-    (void)publish(&told); /* if publishing fails, the record of the end replaces this record */
+    (void)publish(&reported); /* if publishing fails, the record of the end replaces this record */
     reserve_record();
     nm_shim_spec_done(&spec);
     free(text);

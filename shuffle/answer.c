@@ -127,7 +127,7 @@ struct request {
 
 /* Waits until the time is over. Returns -ECONNRESET if the other side closes or the connection is shut down before.
  * Received bytes stay in the socket, because they are the next request. */
-static int stay(int fd, uint64_t usec)
+static int sleep_or_stop(int fd, uint64_t usec)
 {
     const uint64_t end_usec = nm_now_usec() + usec;
     struct pollfd p = {.fd = fd, .events = POLLRDHUP};
@@ -150,11 +150,11 @@ static int stay(int fd, uint64_t usec)
 static int spend(const struct request *t, uint64_t work_usec)
 {
     uint64_t wait_usec;
-    int r = nm_shuffle_jobs_book(t->service->jobs, t->job->id, work_usec, nm_now_usec(), &wait_usec);
+    int r = nm_shuffle_jobs_charge(t->service->jobs, t->job->id, work_usec, nm_now_usec(), &wait_usec);
 
     if (r < 0)
         return r == -ENOENT ? -ECONNRESET : r; /* the job has ended since its request was accepted */
-    return stay(t->fd, wait_usec);
+    return sleep_or_stop(t->fd, wait_usec);
 }
 
 static int spend_on_sending(const struct request *t, uint64_t work_usec)
@@ -164,7 +164,7 @@ static int spend_on_sending(const struct request *t, uint64_t work_usec)
     while ((r = spend(t, work_usec)) == -EBUSY) {
         if (nm_now_usec() > t->deadline_usec)
             return -ETIMEDOUT;
-        r = stay(t->fd, BUSY_PAUSE_USEC);
+        r = sleep_or_stop(t->fd, BUSY_PAUSE_USEC);
         if (r < 0)
             return r;
     }
@@ -438,7 +438,7 @@ static int send_map(struct request *t, unsigned i, struct plan *p)
     int r;
 
     /* files are opened one at a time: a request has up to 256 */
-    if ((r = stay(t->fd, 0)) < 0 || (r = hold_lengths(t, i, p)) < 0 ||
+    if ((r = sleep_or_stop(t->fd, 0)) < 0 || (r = hold_lengths(t, i, p)) < 0 ||
         (r = nm_shuffle_output_open(&t->service->dirs, t->job, t->q->maps[i], &p->outputs[i], &file)) < 0 ||
         (r = send_heads(t, i, p, p->outputs[i].part.part_bytes > 0 || i + 1 < t->q->n_maps)) < 0)
         return r;

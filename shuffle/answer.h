@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "shuffle/jobs.h"
-#include "shuffle/output.h"
+#include "shuffle/map-output.h"
 #include "shuffle/connections.h"
 #include "shuffle/request.h"
 

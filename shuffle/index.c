@@ -201,7 +201,7 @@ static struct file file_of(const struct stat *st)
 }
 
 /* Inodes of one directory are often consecutive, and so are their slots. */
-static struct file *place_of(struct nm_shuffle_checked *c, const struct file *f)
+static struct file *slot_of(struct nm_shuffle_checked *c, const struct file *f)
 {
     return &c->at[(f->ino + f->dev * 1021) % NM_SHUFFLE_CHECKED_MAX];
 }
@@ -214,7 +214,7 @@ bool nm_shuffle_checked_has(struct nm_shuffle_checked *c, const struct stat *st)
     if (!c)
         return false;
     pthread_mutex_lock(&c->lock);
-    has = memcmp(place_of(c, &f), &f, sizeof f) == 0;
+    has = memcmp(slot_of(c, &f), &f, sizeof f) == 0;
     pthread_mutex_unlock(&c->lock);
     return has;
 }
@@ -226,6 +226,6 @@ void nm_shuffle_checked_add(struct nm_shuffle_checked *c, const struct stat *st)
     if (!c)
         return;
     pthread_mutex_lock(&c->lock);
-    *place_of(c, &f) = f;
+    *slot_of(c, &f) = f;
     pthread_mutex_unlock(&c->lock);
 }

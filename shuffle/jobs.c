@@ -149,8 +149,8 @@ static int book_locked(struct nm_shuffle_jobs *jobs, const char *id, uint64_t wo
     return 0;
 }
 
-int nm_shuffle_jobs_book(struct nm_shuffle_jobs *jobs, const char *id, uint64_t work_usec, uint64_t now_usec,
-                         uint64_t *ret_wait_usec)
+int nm_shuffle_jobs_charge(struct nm_shuffle_jobs *jobs, const char *id, uint64_t work_usec, uint64_t now_usec,
+                           uint64_t *ret_wait_usec)
 {
     int r;
 

@@ -40,8 +40,8 @@ int nm_shuffle_jobs_remove(struct nm_shuffle_jobs *jobs, const char *id);
 #define NM_SHUFFLE_BURST_USEC UINT64_C(1000000)
 #define NM_SHUFFLE_SHARE_PERCENT 25u
 #define NM_SHUFFLE_WAIT_MAX_USEC UINT64_C(30000000)
-int nm_shuffle_jobs_book(struct nm_shuffle_jobs *jobs, const char *id, uint64_t work_usec, uint64_t now_usec,
-                         uint64_t *ret_wait_usec);
+int nm_shuffle_jobs_charge(struct nm_shuffle_jobs *jobs, const char *id, uint64_t work_usec, uint64_t now_usec,
+                           uint64_t *ret_wait_usec);
 
 /* Returns a copy, so that the job may be removed while it is served. Returns -ENOENT if there is no such job. */
 int nm_shuffle_jobs_find(struct nm_shuffle_jobs *jobs, struct nm_bytes id, struct nm_shuffle_job *ret);

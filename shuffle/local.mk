@@ -5,7 +5,7 @@ libnm_shuffle_a_SOURCES = \
 	%D%/control.c \
 	%D%/index.c %D%/index.h \
 	%D%/jobs.c %D%/jobs.h \
-	%D%/output.c %D%/output.h \
+	%D%/map-output.c %D%/map-output.h \
 	%D%/connections.c %D%/connections.h \
 	%D%/request.c %D%/request.h \
 	%D%/run.c %D%/run.h \

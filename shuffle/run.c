@@ -8,7 +8,7 @@
 #include <pwd.h>
 #include <stdlib.h>
 
-#include "shuffle/output.h"
+#include "shuffle/map-output.h"
 #include "shuffle/server.h"
 #include "util/become.h"
 #include "util/error.h"

@@ -57,7 +57,7 @@ struct load {
 
 /* ---- error messages ------------------------------------------------------ */
 
-nm_printf(2, 3) static int complain(struct load *l, const char *format, ...)
+nm_printf(2, 3) static int fail(struct load *l, const char *format, ...)
 {
     _cleanup_free_ char *text = NULL;
     va_list ap;
@@ -77,16 +77,16 @@ nm_printf(2, 3) static int complain(struct load *l, const char *format, ...)
 }
 
 /* Reports a value with its event and member, because a line may be long. Only the beginning of the value is printed. */
-static int complain_value(struct load *l, const char *name, const json_t *value,
-                          const char *allowed)
+static int fail_value(struct load *l, const char *name, const json_t *value,
+                      const char *allowed)
 {
     _cleanup_free_ char *text =
         value ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
 
     if (!value)
-        return complain(l, "%s: \"%s\" is missing: it must be %s", l->event, name, allowed);
-    return complain(l, "%s: \"%s\" is %.60s: it must be %s", l->event, name, text ? text : "?",
-                    allowed);
+        return fail(l, "%s: \"%s\" is missing: it must be %s", l->event, name, allowed);
+    return fail(l, "%s: \"%s\" is %.60s: it must be %s", l->event, name, text ? text : "?",
+                allowed);
 }
 
 /* Reads an integer. jansson's integers are signed 64-bit numbers, so no limit may exceed INT64_MAX. */
@@ -99,7 +99,7 @@ static int take_number(struct load *l, const json_t *j, const char *name, uint64
     if (!json_is_integer(value) || json_integer_value(value) < 0 ||
         (uint64_t)json_integer_value(value) > max) {
         (void)snprintf(allowed, sizeof allowed, "a whole number from 0 to %" PRIu64, max);
-        return complain_value(l, name, value, allowed);
+        return fail_value(l, name, value, allowed);
     }
     *ret = (uint64_t)json_integer_value(value);
     return 0;
@@ -120,7 +120,7 @@ static int take_name(struct load *l, const json_t *j, const char *name, char buf
     if (!value)
         return 0;
     if (!text || !nm_name_is_valid(text))
-        return complain_value(l, name, value, "1 to 63 letters, digits, '.', '_' or '-'");
+        return fail_value(l, name, value, "1 to 63 letters, digits, '.', '_' or '-'");
     (void)snprintf(buf, NM_NAME_SIZE, "%s", text);
     return 0;
 }
@@ -133,7 +133,7 @@ static int take_request(struct load *l, const json_t *j, enum nm_execution_type 
 
     if (!json_is_string(type) ||
         nm_execution_type_from_string(json_string_value(type), ret_type) < 0)
-        return complain_value(l, "type", type, "GUARANTEED or OPPORTUNISTIC");
+        return fail_value(l, "type", type, "GUARANTEED or OPPORTUNISTIC");
     r = take_number(l, j, "memory", MEMORY_MAX, &ret->memory_bytes);
     return r < 0 ? r : take_number(l, j, "cpu", CPU_MAX, &ret->cpu_millicores);
 }
@@ -160,12 +160,12 @@ static int take_config(struct load *l, const json_t *j)
         if (!key || !nm_trace_has_section(section))
             continue; /* a newer nmd has keys that this nmsim doesn't know */
         if (!text || nm_config_set(c, key, text) < 0)
-            return complain_value(l, name, value, nm_config_allowed(key, allowed, sizeof allowed));
+            return fail_value(l, name, value, nm_config_allowed(key, allowed, sizeof allowed));
     }
     if (nm_config_check(c, NULL, &l->message) < 0) {
         _cleanup_free_ char *why = STEAL_PTR(l->message);
 
-        return complain(l, "the recorded configuration: %s", why ? why : "out of memory");
+        return fail(l, "the recorded configuration: %s", why ? why : "out of memory");
     }
     return 0;
 }
@@ -176,7 +176,7 @@ static int take_features(struct load *l, const json_t *j)
     size_t n = json_array_size(j);
 
     if (!json_is_array(j))
-        return complain_value(l, "features", j, "a list of words");
+        return fail_value(l, "features", j, "a list of words");
     for (size_t i = 0; i < n; i++) {
         const char *word = json_string_value(json_array_get(j, i));
 
@@ -194,7 +194,7 @@ static int take_node(struct load *l, const json_t *node)
     int r;
 
     if (!json_is_object(node))
-        return complain_value(l, "node", node, "an object with memory_bytes and cpus");
+        return fail_value(l, "node", node, "an object with memory_bytes and cpus");
     r = take_number(l, node, "memory_bytes", MEMORY_MAX, &h->memory_bytes);
     if (r >= 0)
         r = take_number(l, node, "cpus", CPUS_MAX, &cpus);
@@ -202,7 +202,7 @@ static int take_node(struct load *l, const json_t *node)
         r = take_optional(l, node, "swap_bytes", MEMORY_MAX, &h->swap_bytes);
     h->n_cpus = (uint32_t)cpus;
     if (r >= 0 && (h->memory_bytes == 0 || h->n_cpus == 0))
-        return complain(l, "the header: a node without memory or CPUs can't be simulated");
+        return fail(l, "the header: a node without memory or CPUs can't be simulated");
     return r;
 }
 
@@ -214,10 +214,10 @@ static int take_header(struct load *l, const json_t *j)
 
     l->event = "the header";
     if (!version)
-        return complain(l, "this is not a trace of nmd: the first line must be its header, {\"nmd_trace\":%d,...}",
-                        NM_TRACE_VERSION);
+        return fail(l, "this is not a trace of nmd: the first line must be its header, {\"nmd_trace\":%d,...}",
+                    NM_TRACE_VERSION);
     if (!json_is_integer(version) || json_integer_value(version) != NM_TRACE_VERSION)
-        return complain_value(l, "nmd_trace", version, "1, the only version that this nmsim supports");
+        return fail_value(l, "nmd_trace", version, "1, the only version that this nmsim supports");
     if (json_is_string(host))
         (void)snprintf(h->host, sizeof h->host, "%s", json_string_value(host));
     /* the host name becomes part of the title, which terminals and gnuplot interpret */
@@ -228,8 +228,8 @@ static int take_header(struct load *l, const json_t *j)
     if (r >= 0)
         r = take_number(l, j, "period_usec", 60 * NM_USEC_PER_SEC, &h->period_usec);
     if (r >= 0 && h->period_usec < 100 * NM_USEC_PER_MSEC)
-        r = complain_value(l, "period_usec", json_object_get(j, "period_usec"),
-                           "a whole number from 100000 to 60000000");
+        r = fail_value(l, "period_usec", json_object_get(j, "period_usec"),
+                       "a whole number from 100000 to 60000000");
     if (r >= 0)
         r = take_node(l, json_object_get(j, "node"));
     if (r >= 0)
@@ -277,8 +277,8 @@ static int find_job(struct load *l, const json_t *j, size_t *ret)
         return r;
     if (number == 0 || find_number(l, number, ret) < 0 ||
         l->w->jobs[*ret].end != NM_JOB_ALIVE)
-        return complain_value(l, "c", json_object_get(j, "c"),
-                              "the number of a container that was submitted and has not ended");
+        return fail_value(l, "c", json_object_get(j, "c"),
+                          "the number of a container that was submitted and has not ended");
     return 0;
 }
 
@@ -327,24 +327,24 @@ static int take_curve(struct load *l, const json_t *rows, struct nm_curve *c)
     uint64_t last = 0;
 
     if (!json_is_array(rows) || n == 0)
-        return complain_value(l, "curve", rows, "a list of [time, memory, millicores]");
+        return fail_value(l, "curve", rows, "a list of [time, memory, millicores]");
     for (size_t i = 0; i < n; i++) {
         const json_t *row = json_array_get(rows, i);
         uint64_t v[3];
         int r;
 
         if (json_array_size(row) != 3)
-            return complain_value(l, "curve", row, "rows of [time, memory, millicores]");
+            return fail_value(l, "curve", row, "rows of [time, memory, millicores]");
         for (size_t k = 0; k < 3; k++) {
             static const uint64_t max[] = {TIME_MAX, MEMORY_MAX, CPU_MAX};
             const json_t *x = json_array_get(row, k);
 
             v[k] = (uint64_t)json_integer_value(x);
             if (!json_is_integer(x) || json_integer_value(x) < 0 || v[k] > max[k])
-                return complain_value(l, "curve", row, "three whole numbers within their ranges");
+                return fail_value(l, "curve", row, "three whole numbers within their ranges");
         }
         if ((i == 0) != (v[0] == 0) || v[0] < last)
-            return complain_value(l, "curve", row, "later than the row before; the first is at 0");
+            return fail_value(l, "curve", row, "later than the row before; the first is at 0");
         last = v[0];
         r = nm_curve_add(c, &(struct nm_use){v[0], v[1], (uint32_t)v[2]});
         if (r < 0)
@@ -395,7 +395,7 @@ static int on_submit(struct load *l, const json_t *j)
     int r = take_number(l, j, "c", INT64_MAX, &job.number);
 
     if (r >= 0 && job.number <= last)
-        r = complain_value(l, "c", json_object_get(j, "c"), "larger than those before it");
+        r = fail_value(l, "c", json_object_get(j, "c"), "larger than those before it");
     if (r >= 0)
         r = fill_submit(l, j, &job);
     if (r >= 0)
@@ -424,7 +424,7 @@ static int on_start(struct load *l, const json_t *j)
     if (r < 0)
         return r;
     if (l->w->jobs[i].started)
-        return complain(l, "start: container %" PRIu64 " is already running", l->w->jobs[i].number);
+        return fail(l, "start: container %" PRIu64 " is already running", l->w->jobs[i].number);
     l->w->jobs[i].started = true;
     l->followers[i].running = true;
     l->followers[i].since_usec = l->now_usec;
@@ -490,7 +490,7 @@ static enum nm_job_end meaning_of(enum nm_exit_reason reason)
 
 /* Subtracts a job's last row from the sums. The sums consist of last rows, because the recording omits a row whose
  * values haven't changed. */
-static void forget_use(struct load *l, struct follower *f)
+static void drop_use(struct load *l, struct follower *f)
 {
     l->containers_memory -= f->use.memory_bytes;
     l->containers_cpu -= f->use.cpu_millicores;
@@ -509,7 +509,7 @@ static int on_end(struct load *l, const json_t *j)
     job = &l->w->jobs[i];
     if (!json_is_string(reason) ||
         nm_exit_reason_from_string(json_string_value(reason), &job->end_reason) < 0)
-        return complain_value(l, "reason", reason, "one of nmd's exit reasons");
+        return fail_value(l, "reason", reason, "one of nmd's exit reasons");
     r = take_optional(l, j, "memory", MEMORY_MAX, &job->peak_bytes);
     if (r >= 0)
         r = take_optional(l, j, "cpu_usec", INT64_MAX, &job->cpu_usec);
@@ -519,7 +519,7 @@ static int on_end(struct load *l, const json_t *j)
     job->run_usec = progress(&l->followers[i], l->now_usec);
     l->followers[i].progress_usec = job->run_usec;
     l->followers[i].running = false;
-    forget_use(l, &l->followers[i]);
+    drop_use(l, &l->followers[i]);
     return 0;
 }
 
@@ -531,17 +531,17 @@ static int take_row(struct load *l, const json_t *row, uint64_t v[4], size_t *re
     static const uint64_t max[] = {INT64_MAX, MEMORY_MAX, CPU_MAX, INT64_MAX};
 
     if (json_array_size(row) != 4)
-        return complain_value(l, "use", row, "rows of [c, memory, millicores, usec]");
+        return fail_value(l, "use", row, "rows of [c, memory, millicores, usec]");
     for (size_t k = 0; k < 4; k++) {
         const json_t *x = json_array_get(row, k);
 
         v[k] = (uint64_t)json_integer_value(x);
         if (!json_is_integer(x) || json_integer_value(x) < 0 || v[k] > max[k])
-            return complain_value(l, "use", row, "four whole numbers within their ranges");
+            return fail_value(l, "use", row, "four whole numbers within their ranges");
     }
     if (v[0] == 0 || find_number(l, v[0], ret) < 0 || !l->w->jobs[*ret].started ||
         l->w->jobs[*ret].end != NM_JOB_ALIVE)
-        return complain_value(l, "use", row, "of a container that has started and not ended");
+        return fail_value(l, "use", row, "of a container that has started and not ended");
     return 0;
 }
 
@@ -564,7 +564,7 @@ static int follow(struct load *l, size_t i, const uint64_t v[4])
     struct nm_use now = {progress(f, l->now_usec), v[1], (uint32_t)v[2]};
     int r = 0;
 
-    forget_use(l, f);
+    drop_use(l, f);
     f->use = now;
     l->containers_memory += now.memory_bytes;
     l->containers_cpu += now.cpu_millicores;
@@ -604,7 +604,7 @@ static int on_sample(struct load *l, const json_t *j)
     if (r < 0)
         return r;
     if (rows && !json_is_array(rows))
-        return complain_value(l, "use", rows, "a list");
+        return fail_value(l, "use", rows, "a list");
     for (size_t i = 0; i < n; i++) {
         uint64_t v[4];
         size_t job = 0;
@@ -654,15 +654,15 @@ static int take_event(struct load *l, const json_t *j)
     if (r < 0)
         return r;
     if (now < l->now_usec)
-        return complain_value(l, "t", json_object_get(j, "t"), "no earlier than the line before");
+        return fail_value(l, "t", json_object_get(j, "t"), "no earlier than the line before");
     l->now_usec = now;
     for (size_t i = 0; json_is_string(word) && i < NM_ARRAY_SIZE(events); i++)
         if (nm_streq(events[i].name, json_string_value(word))) {
             l->event = events[i].name;
             return events[i].take(l, j);
         }
-    return complain_value(l, "ev", word,
-                          "submit, refused, start, pause, resume, change, sample, end or stop");
+    return fail_value(l, "ev", word,
+                      "submit, refused, start, pause, resume, change, sample, end or stop");
 }
 
 static int take_line(struct load *l, const char *text, size_t len)
@@ -672,9 +672,9 @@ static int take_line(struct load *l, const char *text, size_t len)
     int r;
 
     if (!j)
-        return complain(l, "this is not a JSON object: %.100s", e.text);
+        return fail(l, "this is not a JSON object: %.100s", e.text);
     if (!json_is_object(j))
-        r = complain(l, "this is not a JSON object");
+        r = fail(l, "this is not a JSON object");
     else
         r = l->line == 1 ? take_header(l, j) : take_event(l, j);
     json_decref(j);
@@ -692,7 +692,7 @@ static int take_lines(struct load *l, FILE *f)
     while (r >= 0 && (n = getline(&text, &size, f)) > 0) {
         nm_progress_at(++l->line, 0);
         if (n > LINE_BYTES_MAX)
-            return complain(l, "the line is longer than 64 MiB");
+            return fail(l, "the line is longer than 64 MiB");
         if (text[n - 1] != '\n') {
             l->w->cut_off = true;
             break;
@@ -703,7 +703,7 @@ static int take_lines(struct load *l, FILE *f)
         return errno > 0 ? -errno : -EIO;
     if (r >= 0 && (l->line == 0 || (l->line == 1 && l->w->cut_off))) {
         l->line = 1;
-        return complain(l, "this is not a trace of nmd: it has no complete line");
+        return fail(l, "this is not a trace of nmd: it has no complete line");
     }
     return r;
 }

@@ -13,8 +13,8 @@ libnm_sim_a_SOURCES = \
 	%D%/run.c %D%/run.h \
 	%D%/save.c \
 	%D%/workload.c %D%/workload.h \
-	%D%/world.c %D%/world.h \
-	%D%/world-use.c %D%/world-use.h
+	%D%/sim-node.c %D%/sim-node.h \
+	%D%/sim-node-use.c %D%/sim-node-use.h
 sim_libs = libnm-sim.a $(JANSSON_LIBS) -lm $(agent_libs)
 
 bin_PROGRAMS += sim/nmsim

@@ -65,7 +65,7 @@ static void take_job(struct oracle *o, const struct nm_job *job, bool refused)
 }
 
 /* Gives guaranteed containers all that they want. */
-static void let_guaranteed_run(struct oracle *o, uint64_t step_usec, double left[2])
+static void run_guaranteed(struct oracle *o, uint64_t step_usec, double left[2])
 {
     for (size_t i = 0; i < o->n_guaranteed;) {
         struct pending *p = &o->guaranteed[i];
@@ -94,7 +94,7 @@ static double part_that_fits(const struct nm_use *u, const double left[2])
 }
 
 /* Gives the remaining capacity to jobs. Returns the millicores that the jobs get. */
-static double let_jobs_run(struct oracle *o, uint64_t step_usec, double left[2])
+static double run_jobs(struct oracle *o, uint64_t step_usec, double left[2])
 {
     double given = 0;
     size_t kept = 0, i = 0;
@@ -151,8 +151,8 @@ int nm_oracle_cpu_sec(const struct nm_workload *load, const struct nm_policy_set
                           beyond(o.system.memory_bytes, s->reserve.memory_bytes);
         left[NM_CPU] = (double)s->capacity.cpu_millicores -
                        beyond(o.system.cpu_millicores, s->reserve.cpu_millicores);
-        let_guaranteed_run(&o, step, left);
-        sum += let_jobs_run(&o, step, left) / 1000 * (double)step / 1e6;
+        run_guaranteed(&o, step, left);
+        sum += run_jobs(&o, step, left) / 1000 * (double)step / 1e6;
     }
     *ret = sum;
     return 0;

@@ -22,7 +22,7 @@ static struct {
     pthread_cond_t ends;
     pthread_t thread;
     bool runs, stop, terminal, drawn;
-    uint64_t begun_usec, said_usec;
+    uint64_t begun_usec, reported_usec;
     char step[160];
     _Atomic uint64_t done, whole;
 } progress = {.mutex = PTHREAD_MUTEX_INITIALIZER, .ends = PTHREAD_COND_INITIALIZER};
@@ -60,14 +60,14 @@ static void print_progress(uint64_t now_usec)
             progress.terminal ? "" : "\n");
     (void)fflush(stderr);
     progress.drawn = progress.terminal;
-    progress.said_usec = now_usec;
+    progress.reported_usec = now_usec;
 }
 
 /* Returns whether the progress should be printed now. A line that is already on the terminal is printed again more
  * often than every SILENCE_USEC. */
 static bool is_due(uint64_t now_usec)
 {
-    uint64_t silent = now_usec - progress.said_usec;
+    uint64_t silent = now_usec - progress.reported_usec;
 
     return progress.step[0] && (silent >= SILENCE_USEC || (progress.drawn && silent >= REDRAW_USEC));
 }
@@ -96,7 +96,7 @@ static void *watch(void *unused)
 
 void nm_progress_start(void)
 {
-    progress.begun_usec = progress.said_usec = nm_clock_usec(CLOCK_MONOTONIC);
+    progress.begun_usec = progress.reported_usec = nm_clock_usec(CLOCK_MONOTONIC);
     progress.terminal = isatty(STDERR_FILENO);
     progress.stop = false;
     progress.runs = pthread_create(&progress.thread, NULL, watch, NULL) == 0;

@@ -19,7 +19,7 @@
 #define BINS 2001 /* bins of a thousandth of the capacity, up to 200 % */
 
 struct run {
-    struct nm_world *w;
+    struct nm_sim_node *w;
     struct nm_sim_result *result;
     uint64_t bucket_usec;
     struct nm_policy_verdict verdict;
@@ -55,7 +55,7 @@ static double allocated_memory(const struct run *run)
  * a bucket is at least as long, so the error is at most one bucket, which isn't visible. */
 static void fill_bucket(struct run *run, uint64_t elapsed, double memory, double cpu)
 {
-    struct nm_world *w = run->w;
+    struct nm_sim_node *w = run->w;
     uint64_t i = (w->now_usec - w->begin_usec) / run->bucket_usec;
     struct nm_sim_bucket *b;
     double part = (double)elapsed;
@@ -73,7 +73,7 @@ static void fill_bucket(struct run *run, uint64_t elapsed, double memory, double
  * interference. */
 static void account_speed(struct run *run, uint64_t elapsed)
 {
-    const struct nm_world *w = run->w;
+    const struct nm_sim_node *w = run->w;
 
     for (size_t i = 0; i < w->n_live; i++) {
         const struct nm_sim_container *c = nm_sim_container_of(w->views[i]);
@@ -91,7 +91,7 @@ static void account_speed(struct run *run, uint64_t elapsed)
  * sample. The allocation is that of the last round. */
 static void account(struct run *run, uint64_t to_usec)
 {
-    const struct nm_world *w = run->w;
+    const struct nm_sim_node *w = run->w;
     const struct nm_policy_settings *s = &w->settings;
     const struct nm_resources *c = &s->capacity;
     uint64_t elapsed = to_usec - w->now_usec;
@@ -159,7 +159,7 @@ static void count_actions(struct run *run)
  * first violation is kept for the report, because later violations may result from it. */
 static void check(struct run *run)
 {
-    const struct nm_world *w = run->w;
+    const struct nm_sim_node *w = run->w;
     const char *broken = nm_policy_check_invariants(&w->settings, &w->input, &run->verdict);
 
     if (!broken)
@@ -173,7 +173,7 @@ static void check(struct run *run)
 /* Makes a round. The name has an underscore because libm has round(). */
 static void round_(struct run *run)
 {
-    struct nm_world *w = run->w;
+    struct nm_sim_node *w = run->w;
 
     nm_policy_decide(w->policy, &w->settings, &w->input, &run->verdict);
     check(run);
@@ -182,7 +182,7 @@ static void round_(struct run *run)
     run->result->n_decisions += w->input.n_views;
     if (run->verdict.n_actions > 0)
         count_actions(run);
-    nm_world_act(w, &run->verdict);
+    nm_sim_node_act(w, &run->verdict);
 }
 
 /* Counts running opportunistic containers for the picture. Counts only once per period, because rounds may be much more
@@ -195,17 +195,17 @@ static void count_opportunistic(struct run *run)
                                 run->w->views[i]->state == NM_RUNNING;
 }
 
-static int go(struct run *run)
+static int simulate(struct run *run)
 {
-    struct nm_world *w = run->w;
+    struct nm_sim_node *w = run->w;
 
     while (w->now_usec < w->end_usec) {
-        uint64_t to = nm_world_next(w);
+        uint64_t to = nm_sim_node_next(w);
         int r;
 
         account(run, to);
         nm_progress_at(w->now_usec - w->begin_usec, w->end_usec - w->begin_usec);
-        r = nm_world_advance(w, to);
+        r = nm_sim_node_advance(w, to);
         if (r < 0)
             return r;
         if (r > 0)
@@ -213,7 +213,7 @@ static int go(struct run *run)
         if (r > 0 && w->input.trigger == NM_TRIGGER_SAMPLE)
             count_opportunistic(run);
     }
-    nm_world_settle(w);
+    nm_sim_node_settle(w);
     return 0;
 }
 
@@ -340,7 +340,7 @@ static void sum_up_time(struct run *run)
 
 static int ask_oracle(struct run *run)
 {
-    const struct nm_world *w = run->w;
+    const struct nm_sim_node *w = run->w;
     _cleanup_free_ bool *refused = calloc(w->load->n_jobs + 1, sizeof *refused);
 
     if (!refused)
@@ -376,7 +376,7 @@ static int sum_up(struct run *run, nm_sim_job_cb_t cb, void *userdata)
 int nm_sim_run(const struct nm_workload *load, const struct nm_config *config, const char *name,
                nm_sim_job_cb_t cb, void *userdata, struct nm_sim_result *ret, char **ret_message)
 {
-    _cleanup_(nm_world_freep) struct nm_world *w = NULL;
+    _cleanup_(nm_sim_node_freep) struct nm_sim_node *w = NULL;
     _cleanup_free_ struct run *run = calloc(1, sizeof *run);
     uint64_t n_buckets, begun;
     int r;
@@ -384,7 +384,7 @@ int nm_sim_run(const struct nm_workload *load, const struct nm_config *config, c
     *ret_message = NULL;
     if (!run)
         return -ENOMEM;
-    r = nm_world_new(load, config, &w, ret_message);
+    r = nm_sim_node_new(load, config, &w, ret_message);
     if (r < 0)
         return r;
     *ret = (struct nm_sim_result){.settings = w->settings,
@@ -400,7 +400,7 @@ int nm_sim_run(const struct nm_workload *load, const struct nm_config *config, c
     run->bucket_usec = load->duration_usec / ret->n_buckets + 1;
     /* The real clock is used only for the reported speed, never for the replay itself. */
     begun = nm_clock_usec(CLOCK_MONOTONIC);
-    r = go(run);
+    r = simulate(run);
     ret->spent_usec = nm_clock_usec(CLOCK_MONOTONIC) - begun;
     return r < 0 ? r : sum_up(run, cb, userdata);
 }

@@ -8,7 +8,7 @@
 
 #include "agent/policy/policy.h"
 #include "sim/workload.h"
-#include "sim/world.h"
+#include "sim/sim-node.h"
 
 #define NM_SIM_BUCKETS 300 /* points of the curves that are plotted */
 
@@ -66,7 +66,7 @@ typedef void (*nm_sim_job_cb_t)(const struct nm_sim_container *c, uint64_t begin
                                 void *userdata);
 
 /* Replays the workload under the configuration. `ret` is too large for a thread's stack. Returns the errors of
- * nm_world_new(). */
+ * nm_sim_node_new(). */
 int nm_sim_run(const struct nm_workload *load, const struct nm_config *config, const char *name,
                nm_sim_job_cb_t cb, void *userdata, struct nm_sim_result *ret, char **ret_message);
 

@@ -130,7 +130,7 @@ struct run {
 
 /* Run times of jobs that ended by themselves, and mean use. The runs are one sorted array. The runs of a type, or of an
  * application of that type, are contiguous. */
-struct experience {
+struct run_times {
     struct run *runs; /* all runs, sorted by type, application, length */
     size_t n_runs;
     uint64_t median[2], median_of_all;            /* 0: no job has ended */
@@ -162,7 +162,7 @@ static uint64_t middle(struct run *runs, size_t n)
 }
 
 /* Computes the medians. middle() sorts its input by length, so that part of the array is sorted again afterwards. */
-static void learn_medians(struct experience *e)
+static void estimate_medians(struct run_times *e)
 {
     size_t n_guaranteed = 0;
 
@@ -176,7 +176,7 @@ static void learn_medians(struct experience *e)
 }
 
 /* Returns the first run that isn't before the key in the order. */
-static size_t lower_bound(const struct experience *e, const struct run *key)
+static size_t lower_bound(const struct run_times *e, const struct run *key)
 {
     size_t low = 0, high = e->n_runs;
 
@@ -191,7 +191,7 @@ static size_t lower_bound(const struct experience *e, const struct run *key)
     return low;
 }
 
-static uint64_t median_run(const struct experience *e, const struct nm_job *job)
+static uint64_t median_run(const struct run_times *e, const struct nm_job *job)
 {
     struct run key = {.type = job->type, .app = job->app};
     size_t from = lower_bound(e, &key), to;
@@ -223,7 +223,7 @@ static void mean_use(const struct nm_job *job, double *ret_memory, double *ret_c
 }
 
 /* Computes the shares of a type from sums, so that large jobs have more weight, as on the node. */
-static void learn_shares(const struct nm_workload *w, struct experience *e)
+static void estimate_shares(const struct nm_workload *w, struct run_times *e)
 {
     double used[2][2] = {0}, asked[2][2] = {0};
 
@@ -245,7 +245,7 @@ static void learn_shares(const struct nm_workload *w, struct experience *e)
     }
 }
 
-static int gather_experience(const struct nm_workload *w, struct experience *e)
+static int collect_runs(const struct nm_workload *w, struct run_times *e)
 {
     e->runs = calloc(w->n_jobs + 1, sizeof *e->runs);
     if (!e->runs)
@@ -256,8 +256,8 @@ static int gather_experience(const struct nm_workload *w, struct experience *e)
         if (job->started && job->end == NM_JOB_DONE && job->run_usec != NM_RUN_FOR_EVER)
             e->runs[e->n_runs++] = (struct run){job->type, job->app, job->ran_usec + job->run_usec};
     }
-    learn_medians(e);
-    learn_shares(w, e);
+    estimate_medians(e);
+    estimate_shares(w, e);
     return 0;
 }
 
@@ -289,7 +289,7 @@ static int extend(struct nm_job *job, uint64_t seen, uint64_t until)
     return 0;
 }
 
-static int make_up_use(struct nm_job *job, const struct experience *e)
+static int make_up_use(struct nm_job *job, const struct run_times *e)
 {
     double memory = (double)job->request.memory_bytes * e->memory_share[job->type];
     double cpu = (double)job->request.cpu_millicores * e->cpu_share[job->type];
@@ -320,7 +320,7 @@ static bool died_of_itself(const struct nm_job *job)
            (double)job->peak_bytes >= OWN_LIMIT * (double)job->request.memory_bytes;
 }
 
-static int complete(const struct nm_workload *w, struct nm_job *job, const struct experience *e)
+static int complete(const struct nm_workload *w, struct nm_job *job, const struct run_times *e)
 {
     uint64_t seen = job->run_usec, likely = job->expected_usec;
     int r;
@@ -405,7 +405,7 @@ static int smooth(const struct nm_workload *w, struct nm_curve *c)
 
 int nm_workload_finish(struct nm_workload *w)
 {
-    struct experience e = {0};
+    struct run_times e = {0};
     int r;
 
     /* Finished jobs come first, because the other jobs are completed with data from them. The smoothing comes last,
@@ -413,7 +413,7 @@ int nm_workload_finish(struct nm_workload *w)
     for (size_t i = 0; i < w->n_jobs; i++)
         if (died_of_itself(&w->jobs[i]))
             w->jobs[i].end = NM_JOB_DONE;
-    r = gather_experience(w, &e);
+    r = collect_runs(w, &e);
     for (size_t i = 0; r >= 0 && i < w->n_jobs; i++)
         r = complete(w, &w->jobs[i], &e);
     for (size_t i = 0; r >= 0 && i < w->n_jobs; i++)

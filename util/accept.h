@@ -22,7 +22,7 @@ static inline int nm_close_listener(int fd)
 
 /* Returns whether this error of accept4(2) concerns one connection only, so that the next call may succeed immediately.
  * accept4(2) also returns pending network errors of the new connection. */
-static inline bool nm_accept_lost_one(int error)
+static inline bool nm_accept_error_is_transient(int error)
 {
     switch (error) {
     case EINTR:

@@ -38,7 +38,7 @@
  * Finds the index of the item with the given name in a list sorted by strcmp(), or the index at which to insert it.
  * Each item has `size` bytes, and its first member is the name, a char *.
  */
-static inline size_t nm_place_of_name(const void *list, size_t n, size_t size, const char *name, bool *ret_there)
+static inline size_t nm_bsearch_name(const void *list, size_t n, size_t size, const char *name, bool *ret_there)
 {
     size_t low = 0, high = n;
 

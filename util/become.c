@@ -93,7 +93,7 @@ static int become_other(const struct nm_identity *who, const struct nm_become_te
 
 /* Checks that the process already has this identity. The process keeps its groups, because only root can change
  * them. */
-static int stay_self(const struct nm_identity *who, const struct nm_become_terms *t)
+static int keep_identity(const struct nm_identity *who, const struct nm_become_terms *t)
 {
     if (geteuid() != who->uid || getegid() != who->gid)
         return -EPERM;
@@ -119,7 +119,7 @@ int nm_become(const struct nm_identity *who, const struct nm_become_terms *terms
     int r, signal_number = 0;
 
     (void)prctl(PR_GET_PDEATHSIG, &signal_number, 0, 0, 0);
-    r = geteuid() == 0 ? become_other(who, terms) : stay_self(who, terms);
+    r = geteuid() == 0 ? become_other(who, terms) : keep_identity(who, terms);
     if (r >= 0)
         r = keep_parent_death_signal(signal_number, parent);
     if (r >= 0 && terms->no_new_privs)

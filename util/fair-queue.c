@@ -82,7 +82,7 @@ static void pass_key_on(struct nm_fair_queue *queue, struct nm_fair_item *t, str
     part_with(NM_FAIR_KEYS, t, heir);
 }
 
-void nm_fair_leave(struct nm_fair_queue *queue, struct nm_fair_item *t)
+void nm_fair_remove(struct nm_fair_queue *queue, struct nm_fair_item *t)
 {
     struct nm_fair_item *heir = other_than(NM_FAIR_ITEMS, t);
 
@@ -111,6 +111,6 @@ struct nm_fair_item *nm_fair_take(struct nm_fair_queue *queue)
             queue->first = of_part;
         part_with(NM_FAIR_KEYS, t, of_part);
     }
-    nm_fair_leave(queue, t);
+    nm_fair_remove(queue, t);
     return t;
 }

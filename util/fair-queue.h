@@ -48,4 +48,4 @@ void nm_fair_put(struct nm_fair_queue *queue, struct nm_fair_item *t, uint64_t k
 /* Removes the next item and returns it. Returns NULL if the queue is empty. */
 struct nm_fair_item *nm_fair_take(struct nm_fair_queue *queue);
 /* Removes this item before its turn. */
-void nm_fair_leave(struct nm_fair_queue *queue, struct nm_fair_item *t);
+void nm_fair_remove(struct nm_fair_queue *queue, struct nm_fair_item *t);

@@ -310,7 +310,7 @@ static bool is_safe_dir(const struct stat *st)
            (!(st->st_mode & (S_IWGRP | S_IWOTH)) || (st->st_mode & S_ISVTX));
 }
 
-int nm_check_way(int dir_fd)
+int nm_check_parent_dirs(int dir_fd)
 {
     _cleanup_close_ int at = RET_NERRNO(fcntl(dir_fd, F_DUPFD_CLOEXEC, 0));
     struct stat here, there;

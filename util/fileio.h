@@ -78,7 +78,7 @@ int nm_check_private_dir(int fd);
 /* Checks that only root and nmd's user can replace entries of this directory, the directory itself or one of its
  * parents. A directory that others may write to is accepted if it has the sticky bit. Returns 0, -EPERM or
  * another -errno. */
-int nm_check_way(int dir_fd);
+int nm_check_parent_dirs(int dir_fd);
 
 /* Closes this descriptor and all higher descriptors. Doesn't depend on closefrom() of the C library. */
 void nm_closefrom(int fd);
@@ -93,4 +93,4 @@ void nm_closefrom(int fd);
  */
 int nm_remove_tree_at(int dir_fd, const char *name);
 /* Removes the tree as nm_remove_tree_at() does, and calls `progress` for each entry. */
-int nm_remove_tree_telling(int dir_fd, const char *name, void (*progress)(void *userdata), void *userdata);
+int nm_remove_tree_with_progress(int dir_fd, const char *name, void (*progress)(void *userdata), void *userdata);

@@ -15,22 +15,22 @@ size_t nm_frame_size(const struct nm_frame *f)
     return (size_t)f->data[2] << 8 | f->data[3];
 }
 
-size_t nm_frame_wants(const struct nm_frame *f)
+size_t nm_frame_missing_bytes(const struct nm_frame *f)
 {
     if (f->len < NM_FRAME_HEAD)
         return NM_FRAME_HEAD - f->len;
     return NM_FRAME_HEAD + nm_frame_size(f) - f->len;
 }
 
-int nm_frame_took(struct nm_frame *f, size_t n)
+int nm_frame_received(struct nm_frame *f, size_t n)
 {
-    assert(n <= nm_frame_wants(f));
+    assert(n <= nm_frame_missing_bytes(f));
     f->len += n;
     if (f->len < NM_FRAME_HEAD)
         return 0;
     if (f->data[1] != 0 || nm_frame_size(f) > NM_FRAME_MAX)
         return -EBADMSG;
-    return nm_frame_wants(f) == 0 ? NM_FRAME_E_WHOLE : 0;
+    return nm_frame_missing_bytes(f) == 0 ? NM_FRAME_E_WHOLE : 0;
 }
 
 void nm_frame_make(struct nm_frame *f, enum nm_frame_type type, size_t n)

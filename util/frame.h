@@ -45,14 +45,14 @@ struct nm_frame {
     uint8_t data[NM_FRAME_HEAD + NM_FRAME_MAX];
 };
 
-/* Positive outcome of nm_frame_took(): the frame is whole. */
+/* Positive outcome of nm_frame_received(): the frame is whole. */
 enum { NM_FRAME_E_WHOLE = 1 };
 
 /* Returns how many bytes to read to data + len, so that the read stops at the end of this frame. */
-size_t nm_frame_wants(const struct nm_frame *f);
+size_t nm_frame_missing_bytes(const struct nm_frame *f);
 /* Adds n received bytes. Returns 0 if the frame needs more bytes, NM_FRAME_E_WHOLE, or -EBADMSG if the frame is
  * invalid. */
-int nm_frame_took(struct nm_frame *f, size_t n);
+int nm_frame_received(struct nm_frame *f, size_t n);
 
 static inline uint8_t nm_frame_type(const struct nm_frame *f)
 {

@@ -27,7 +27,7 @@ int nm_loop_add_work(sd_event *event, const char *description, sd_event_time_han
     return 0;
 }
 
-int nm_loop_want(sd_event_source *work)
+int nm_loop_schedule_work(sd_event_source *work)
 {
     return NM_MIN(sd_event_source_set_enabled(work, SD_EVENT_ONESHOT), 0);
 }

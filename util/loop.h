@@ -34,8 +34,8 @@
 
 #define NM_LOOP_TURN_USEC (10 * NM_USEC_PER_MSEC)
 
-/* Adds a work source with the priority NM_LOOP_WORK. The source is disabled until nm_loop_want(), and again after each
- * turn. */
+/* Adds a work source with the priority NM_LOOP_WORK. The source is disabled until nm_loop_schedule_work(), and again
+ * after each turn. */
 int nm_loop_add_work(sd_event *event, const char *description, sd_event_time_handler_t handler, void *userdata,
                      sd_event_source **ret);
-int nm_loop_want(sd_event_source *work);
+int nm_loop_schedule_work(sd_event_source *work);

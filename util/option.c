@@ -103,7 +103,7 @@ const char *nm_option_allowed(const struct nm_option *o)
     return o->type->allowed ? o->type->allowed : o->arg;
 }
 
-void nm_option_tell(const struct nm_option_fault *f)
+void nm_option_report(const struct nm_option_fault *f)
 {
     const struct nm_option *o = f->option;
 
@@ -130,10 +130,10 @@ void nm_option_tell(const struct nm_option_fault *f)
 
 static int fail(const struct nm_option_parser *p, const struct nm_option_fault *fault)
 {
-    if (p->tell)
-        p->tell(fault, p->userdata);
+    if (p->report_cb)
+        p->report_cb(fault, p->userdata);
     else
-        nm_option_tell(fault);
+        nm_option_report(fault);
     return -EINVAL;
 }
 

@@ -85,7 +85,7 @@ struct nm_option_parser {
         void *into;                      /* the struct whose members receive the values */
     } tables[NM_OPTION_TABLES_MAX];
     bool stops_at_operand;
-    void (*tell)(const struct nm_option_fault *fault, void *userdata); /* NULL: nm_option_tell() */
+    void (*report_cb)(const struct nm_option_fault *fault, void *userdata); /* NULL: nm_option_report() */
     void *userdata;
 };
 
@@ -94,7 +94,7 @@ struct nm_option_parser {
 int nm_option_parse(const struct nm_option_parser *p, int argc, char **argv, int *ret_first);
 
 /* Prints a message about a wrong option to stderr: its name, its value and the allowed values. */
-void nm_option_tell(const struct nm_option_fault *fault);
+void nm_option_report(const struct nm_option_fault *fault);
 /* Returns the description of the allowed values, or the name of the value if there is no description. */
 const char *nm_option_allowed(const struct nm_option *o);
 

@@ -138,7 +138,7 @@ void nm_quota_account_leave(struct nm_quota_account *a)
     a->n_places--;
 }
 
-unsigned nm_quota_account_places(const struct nm_quota_account *a)
+unsigned nm_quota_account_connections(const struct nm_quota_account *a)
 {
     return a->n_places;
 }
@@ -170,7 +170,7 @@ static void leave_round(struct nm_quota_account *a)
 
 void nm_turn_wait(struct nm_turn *t, struct nm_quota_account *a)
 {
-    assert(!t->account && t->go);
+    assert(!t->account && t->run_turn);
     if (!a->first)
         join_round(a);
     t->account = nm_quota_account_ref(a);
@@ -223,7 +223,7 @@ bool nm_quota_next_turn(struct nm_quota *r, uint64_t now_usec)
     leave_round(a);
     join_round(a);
     nm_turn_cancel(t);
-    t->go(t);
+    t->run_turn(t);
     return true;
 }
 

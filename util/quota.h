@@ -43,7 +43,7 @@ uint64_t nm_quota_account_bytes(const struct nm_quota_account *a);
 /* Count the account's places, that is, its open connections. */
 void nm_quota_account_enter(struct nm_quota_account *a);
 void nm_quota_account_leave(struct nm_quota_account *a);
-unsigned nm_quota_account_places(const struct nm_quota_account *a);
+unsigned nm_quota_account_connections(const struct nm_quota_account *a);
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
@@ -51,7 +51,7 @@ unsigned nm_quota_account_places(const struct nm_quota_account *a);
 struct nm_turn {
     struct nm_turn *next;
     struct nm_quota_account *account; /* account in whose queue the request waits; NULL: the request doesn't wait */
-    void (*go)(struct nm_turn *t);
+    void (*run_turn)(struct nm_turn *t);
 };
 
 /* Appends the request to the account's queue. */

@@ -100,7 +100,7 @@ static int remove_in(struct walk *w, int dir_fd, const char *name, unsigned dept
     return r < 0 ? r : RET_NERRNO(unlinkat(dir_fd, name, AT_REMOVEDIR));
 }
 
-int nm_remove_tree_telling(int dir_fd, const char *name, void (*progress)(void *userdata), void *userdata)
+int nm_remove_tree_with_progress(int dir_fd, const char *name, void (*progress)(void *userdata), void *userdata)
 {
     struct walk w = {.progress = progress, .userdata = userdata};
     _cleanup_close_ int top = -EBADF;
@@ -130,5 +130,5 @@ int nm_remove_tree_telling(int dir_fd, const char *name, void (*progress)(void *
 
 int nm_remove_tree_at(int dir_fd, const char *name)
 {
-    return nm_remove_tree_telling(dir_fd, name, NULL, NULL);
+    return nm_remove_tree_with_progress(dir_fd, name, NULL, NULL);
 }

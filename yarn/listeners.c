@@ -80,7 +80,7 @@ static void list(const struct nm_yarn_settings *s, const struct sockaddr_storage
         add(l, NM_YARN_WEB_ADDRESS, nm_yarn_web_bind_host(s), s->web.port, true);
 }
 
-void nm_yarn_tell_no_web(void (*tell)(int level, const char *sentence), const char *message)
+void nm_yarn_report_no_web(void (*report_cb)(int level, const char *sentence), const char *message)
 {
     _cleanup_free_ char *sentence = NULL;
 
@@ -88,7 +88,7 @@ void nm_yarn_tell_no_web(void (*tell)(int level, const char *sentence), const ch
                  message ?: NM_YARN_WEB_ADDRESS ": out of memory") < 0)
         sentence = NULL;
     else
-        tell(LOG_WARNING, sentence);
+        report_cb(LOG_WARNING, sentence);
 }
 
 /* Compares the listener `at` with all earlier listeners. *ret_message: the reason why this listener can't be opened, or
@@ -102,7 +102,7 @@ static void compare_with_earlier(const struct listeners *l, size_t at, char **re
 }
 
 int nm_yarn_listeners_check(const struct nm_yarn_settings *s, const struct sockaddr_storage *http,
-                            void (*tell)(int level, const char *sentence), struct nm_refusals *refusals)
+                            void (*report_cb)(int level, const char *sentence), struct nm_refusals *refusals)
 {
     struct listeners l = {.n = 0};
     int r = 0;
@@ -113,7 +113,7 @@ int nm_yarn_listeners_check(const struct nm_yarn_settings *s, const struct socka
 
         compare_with_earlier(&l, i, &message);
         if (message && l.all[i].is_optional)
-            nm_yarn_tell_no_web(tell, message);
+            nm_yarn_report_no_web(report_cb, message);
         else if (message)
             r = nm_refusals_add(refusals, -EADDRINUSE, STEAL_PTR(message));
     }

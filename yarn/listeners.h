@@ -22,6 +22,6 @@ uint16_t nm_yarn_http_port(const struct sockaddr_storage *http);
 /* Adds a refusal for each listener whose port an earlier listener uses. For the port of the web pages, calls tell
  * instead, because the node can run without web pages. Returns 0 or -ENOMEM. */
 int nm_yarn_listeners_check(const struct nm_yarn_settings *s, const struct sockaddr_storage *http,
-                            void (*tell)(int level, const char *sentence), struct nm_refusals *refusals);
+                            void (*report_cb)(int level, const char *sentence), struct nm_refusals *refusals);
 /* Warns that the node runs without its web pages. message: the reason, or NULL. */
-void nm_yarn_tell_no_web(void (*tell)(int level, const char *sentence), const char *message);
+void nm_yarn_report_no_web(void (*report_cb)(int level, const char *sentence), const char *message);

@@ -22,11 +22,11 @@ libnm_yarn_a_SOURCES = \
 	%D%/allocator/allocator.c %D%/allocator/allocator.h \
 	%D%/allocator/allocator-state.h \
 	%D%/allocator/ask-table.c \
-	%D%/allocator/choose.c \
+	%D%/allocator/choose-node.c \
 	%D%/allocator/names.c \
 	%D%/allocator/nodes.c \
 	%D%/allocator/pack.c \
-	%D%/allocator/why.c \
+	%D%/allocator/placement-reason.c \
 	%D%/conf/authority.c \
 	%D%/conf/conf.c %D%/conf/conf.h \
 	%D%/conf/conf-expand.c \
@@ -46,7 +46,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/launch/caches.c %D%/launch/caches.h \
 	%D%/launch/certificates.c \
 	%D%/launch/dirs.c %D%/launch/dirs.h \
-	%D%/launch/doubts.c %D%/launch/doubts.h \
+	%D%/launch/config-warnings.c %D%/launch/config-warnings.h \
 	%D%/launch/cleanup-queue.c %D%/launch/cleanup-queue.h \
 	%D%/launch/env.c \
 	%D%/launch/fetching.c \
@@ -78,7 +78,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/node/node-change.c \
 	%D%/node/node-end.c \
 	%D%/node/node-prepare.c \
-	%D%/node/node-keep.c \
+	%D%/node/node-store.c \
 	%D%/node/node-refuse.c \
 	%D%/node/node-report.c \
 	%D%/node/node-rest.c \
@@ -112,7 +112,7 @@ libnm_yarn_a_SOURCES = \
 	%D%/setup/reach.c \
 	%D%/setup/script.c \
 	%D%/setup/setup.c %D%/setup/setup.h \
-	%D%/setup/spot.c \
+	%D%/setup/path-facts.c \
 	%D%/setup/texts.c \
 	%D%/setup/undo.c %D%/setup/undo.h \
 	%D%/setup/unit.c %D%/setup/unit.h

@@ -12,7 +12,7 @@ static void on_application_ended(const struct nm_yarn_application_id *id, void *
 {
     struct nm_yarn_services *h = userdata;
 
-    nm_yarn_keyring_forget(h->keyring, id);
+    nm_yarn_keyring_drop(h->keyring, id);
     if (h->proxy)
         nm_yarn_proxy_end_application(h->proxy, id);
 }
@@ -52,14 +52,14 @@ static bool on_no_room(void *userdata)
 
 static void on_happened(int level, const char *sentence, void *userdata)
 {
-    nm_manager_tell(userdata, level, sentence);
+    nm_manager_report_event(userdata, level, sentence);
 }
 
 static int make_launcher(const struct nm_yarn_services_params *p, struct nm_yarn_services *h, char **ret_message)
 {
     const struct nm_yarn_launcher_params params = {
         .event = p->event, .settings = p->settings, .localizer_program = p->localizer_program,
-        .state_dir = p->state_dir, .tell = p->tell, .happened = on_happened, .userdata = p->manager};
+        .state_dir = p->state_dir, .report_cb = p->report_cb, .happened = on_happened, .userdata = p->manager};
 
     return nm_yarn_launcher_new(&params, &h->launcher, ret_message);
 }
@@ -68,7 +68,7 @@ static int make_shuffle(const struct nm_yarn_services_params *p, struct nm_yarn_
 {
     const struct nm_yarn_shuffle_params params = {
         .event = p->event, .manager = p->manager, .settings = p->settings, .program = p->shuffle_program,
-        .state_dir = p->state_dir, .tell = p->tell};
+        .state_dir = p->state_dir, .report_cb = p->report_cb};
 
     if (!nm_yarn_shuffle_is_wanted(p->settings))
         return 0;
@@ -80,7 +80,7 @@ static int make_node(const struct nm_yarn_services_params *p, struct nm_yarn_ser
     const struct nm_yarn_node_params params = {
         .event = p->event, .manager = p->manager, .settings = p->settings, .launcher = h->launcher,
         .shuffle = h->shuffle, .state_dir = p->state_dir, .news = on_news, .no_room = on_no_room,
-        .application_ended = on_application_ended, .userdata = h, .tell = p->tell};
+        .application_ended = on_application_ended, .userdata = h, .report_cb = p->report_cb};
 
     return nm_yarn_node_new(&params, &h->node);
 }
@@ -89,7 +89,7 @@ static int make_proxy(const struct nm_yarn_services_params *p, struct nm_yarn_se
 {
     const struct nm_yarn_proxy_params params = {.event = p->event, .settings = p->settings, .state = p->state,
                                                 .state_dir = p->state_dir, .runtime_dir = p->runtime_dir,
-                                                .tell = p->tell};
+                                                .report_cb = p->report_cb};
     struct nm_yarn_masters masters = {on_master_begins, on_master_abandoned, NULL};
     int r;
 
@@ -109,7 +109,7 @@ int nm_yarn_services_check(const struct nm_yarn_services_params *p, bool may_be_
     const struct nm_yarn_settings *s = p->settings;
     _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
     char *message = NULL;
-    int r = nm_yarn_launcher_check(s, p->localizer_program, p->tell, &message);
+    int r = nm_yarn_launcher_check(s, p->localizer_program, p->report_cb, &message);
 
     r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
     if (r == 0 && nm_yarn_shuffle_is_wanted(s)) {
@@ -172,7 +172,7 @@ struct nm_yarn_services *nm_yarn_services_free(struct nm_yarn_services *h)
     return NULL;
 }
 
-void nm_yarn_services_keep(struct nm_yarn_services *h)
+void nm_yarn_services_save(struct nm_yarn_services *h)
 {
     nm_yarn_key_store_save(h->key_store);
 }

@@ -18,7 +18,7 @@ struct nm_yarn_services_params {
     const struct nm_yarn_settings *settings;
     struct nm_yarn_state *state; /* contains the keys; keys that an earlier nmd has saved are restored into `state` */
     const char *localizer_program, *shuffle_program, *state_dir, *runtime_dir;
-    void (*tell)(int level, const char *sentence);
+    void (*report_cb)(int level, const char *sentence);
     void (*news)(void *userdata); /* called when the ResourceManager should get a heartbeat immediately */
     bool (*no_room)(void *userdata); /* same as in nm_yarn_node_params */
     void *userdata;
@@ -48,4 +48,4 @@ struct nm_yarn_services *nm_yarn_services_free(struct nm_yarn_services *h);
 NM_DEFINE_CLEANUP(struct nm_yarn_services *, nm_yarn_services_free)
 
 /* Saves changed keys and tokens, so that they survive a restart of nmd. Must be called regularly. */
-void nm_yarn_services_keep(struct nm_yarn_services *h);
+void nm_yarn_services_save(struct nm_yarn_services *h);

@@ -20,14 +20,14 @@ void nm_report_note_run(struct nm_report_memory *m, uint64_t usec)
 void nm_report_note_given_back(struct nm_report_memory *m, uint64_t now_usec, uint64_t usec)
 {
     if (now_usec >= m->no_room_until_usec)
-        m->no_room_told_usec = 0;
+        m->no_room_reported_usec = 0;
     m->no_room_until_usec = NM_MAX(m->no_room_until_usec, now_usec + usec);
 }
 
 bool nm_report_note_refused(struct nm_report_memory *m, uint64_t now_usec)
 {
     nm_report_note_given_back(m, now_usec, NM_REPORT_NO_ROOM_USEC);
-    return m->no_room_told_usec > 0 && now_usec - m->no_room_told_usec >= NM_REPORT_HEARD_USEC;
+    return m->no_room_reported_usec > 0 && now_usec - m->no_room_reported_usec >= NM_REPORT_HEARD_USEC;
 }
 
 void nm_report_note_start(struct nm_report_memory *m)
@@ -122,8 +122,8 @@ static void make_opportunistic(struct nm_report *r, struct nm_report_memory *m, 
     const uint64_t gib = UINT64_C(1) << 30;
     Yarn__OpportunisticStatus *o = &r->opportunistic;
 
-    if (has_no_room && m->no_room_told_usec == 0)
-        m->no_room_told_usec = now_usec;
+    if (has_no_room && m->no_room_reported_usec == 0)
+        m->no_room_reported_usec = now_usec;
     *o = (Yarn__OpportunisticStatus)YARN__OPPORTUNISTIC_STATUS__INIT;
     o->has_running = o->has_memory_gib = o->has_vcores = o->has_queued = o->has_wait_queue_length = 1;
     o->has_wait_msec = o->has_queue_capacity = 1;

@@ -19,7 +19,7 @@ struct nm_report_memory {
     uint64_t n_runs;
     uint64_t unhealthy_since_usec; /* when the node became unhealthy; 0 if the node is healthy */
     uint64_t no_room_until_usec;   /* the queue is reported as full until this time; 0: not reported as full */
-    uint64_t no_room_told_usec;    /* when a heartbeat first reported that the queue is full; 0: not yet */
+    uint64_t no_room_reported_usec; /* when a heartbeat first reported that the queue is full; 0: not yet */
 };
 
 /* Records the run time of an opportunistic container that exited without being ended by nmd or a user. */

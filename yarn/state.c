@@ -48,7 +48,7 @@ static struct nm_yarn_step retry(struct nm_yarn_state *s, bool reconnect, uint32
 {
     s->failures++;
     s->retries++;
-    return (struct nm_yarn_step){s->phase == NM_YARN_RUNNING ? NM_YARN_BEAT : NM_YARN_REGISTER, backoff(s, random),
+    return (struct nm_yarn_step){s->phase == NM_YARN_RUNNING ? NM_YARN_HEARTBEAT : NM_YARN_REGISTER, backoff(s, random),
                                  reconnect};
 }
 
@@ -146,11 +146,11 @@ struct nm_yarn_step nm_yarn_state_registered(struct nm_yarn_state *s, const Yarn
     take_key(&s->nm_keys, r->nm_token_key);
     take_resource(s, r->resource);
     (void)snprintf(s->rm_version, sizeof s->rm_version, "%s", r->rm_version ?: "");
-    return (struct nm_yarn_step){.task = NM_YARN_BEAT};
+    return (struct nm_yarn_step){.task = NM_YARN_HEARTBEAT};
 }
 
 /* Handles a valid answer to a heartbeat: resets the failure counters, and stores the answer's values. */
-static void take_beat(struct nm_yarn_state *s, const Yarn__HeartbeatResponse *r)
+static void take_heartbeat(struct nm_yarn_state *s, const Yarn__HeartbeatResponse *r)
 {
     s->response_id = r->response_id;
     s->retries = s->failures = s->resyncs = 0;
@@ -180,11 +180,11 @@ struct nm_yarn_step nm_yarn_state_answered(struct nm_yarn_state *s, const Yarn__
         return garbage(s, "to a heartbeat", random);
     if (r->response_id != (int32_t)(((uint32_t)s->response_id + 1) & INT32_MAX))
         return begin_anew(s, "its answer has an unexpected response id", random);
-    take_beat(s, r);
-    return (struct nm_yarn_step){NM_YARN_BEAT, s->interval_usec, false};
+    take_heartbeat(s, r);
+    return (struct nm_yarn_step){NM_YARN_HEARTBEAT, s->interval_usec, false};
 }
 
-struct nm_yarn_step nm_yarn_state_anew(struct nm_yarn_state *s)
+struct nm_yarn_step nm_yarn_state_restart(struct nm_yarn_state *s)
 {
     s->phase = NM_YARN_REGISTERING;
     s->rm_identifier = 0;
@@ -197,7 +197,7 @@ struct nm_yarn_step nm_yarn_state_resized(struct nm_yarn_state *s)
     s->sized = false;
     s->memory_mib = 0;
     s->vcores = 0;
-    return nm_yarn_state_anew(s);
+    return nm_yarn_state_restart(s);
 }
 
 struct nm_yarn_step nm_yarn_state_failed(struct nm_yarn_state *s, int error, const struct nm_exception *why,

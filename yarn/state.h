@@ -61,7 +61,7 @@ struct nm_yarn_state {
     char trouble[256]; /* the reason why the node isn't connected or registered; "" if it is */
 };
 
-enum nm_yarn_due { NM_YARN_REGISTER, NM_YARN_BEAT, NM_YARN_REST };
+enum nm_yarn_due { NM_YARN_REGISTER, NM_YARN_HEARTBEAT, NM_YARN_REST };
 
 struct nm_yarn_step {
     enum nm_yarn_due task;
@@ -81,7 +81,7 @@ struct nm_yarn_step nm_yarn_state_answered(struct nm_yarn_state *s, const Yarn__
  * is no longer valid. */
 struct nm_yarn_step nm_yarn_state_resized(struct nm_yarn_state *s);
 /* Requests a new registration, for a report that a heartbeat can't contain. */
-struct nm_yarn_step nm_yarn_state_anew(struct nm_yarn_state *s);
+struct nm_yarn_step nm_yarn_state_restart(struct nm_yarn_state *s);
 /* Handles a missing answer or a refusal. The arguments are those of nm_hadoop_reply. */
 struct nm_yarn_step nm_yarn_state_failed(struct nm_yarn_state *s, int error, const struct nm_exception *why,
                                          uint32_t random);

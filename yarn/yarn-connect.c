@@ -67,7 +67,7 @@ static void find_rm(struct nm_yarn *y)
         nm_yarn_step_failed(y, r, NULL);
 }
 
-void nm_yarn_connect_tell_name(struct nm_yarn *y)
+void nm_yarn_connect_report_name(struct nm_yarn *y)
 {
     nm_yarn_node_set_address(y->services->node, y->host, y->id.port, y->web_port);
     nm_yarn_cm_server_set_node(y->services->cm_server, y->host, y->id.port);
@@ -80,7 +80,7 @@ static void on_own_name(const struct nm_resolved *own, void *userdata)
 
     y->resolve = nm_resolve_free(y->resolve);
     (void)snprintf(y->host, sizeof y->host, "%s", *own->name ? own->name : "localhost");
-    nm_yarn_connect_tell_name(y);
+    nm_yarn_connect_report_name(y);
     if (!y->on_left)
         find_rm(y);
 }

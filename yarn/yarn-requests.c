@@ -43,9 +43,9 @@ static void limit_queue(struct nm_yarn *y)
 
 /* Resets the state after a registration. Some ResourceManagers ignore the health in a registration. A ResourceManager
  * that has its own value for the node's size returns this size and uses it. */
-static void begin_to_beat(struct nm_yarn *y, const Yarn__RegisterResponse *r)
+static void start_heartbeats(struct nm_yarn *y, const Yarn__RegisterResponse *r)
 {
-    const int64_t limit = y->limit_told_mib;
+    const int64_t limit = y->limit_reported_mib;
 
     y->empty_beats = 0;
     y->shown.unhealthy[0] = '\0';
@@ -59,7 +59,7 @@ static void on_registered(void *userdata, int error, const ProtobufCMessage *ans
 
     if (!accept_answer(y, error, why))
         return;
-    begin_to_beat(y, (const Yarn__RegisterResponse *)answer);
+    start_heartbeats(y, (const Yarn__RegisterResponse *)answer);
     nm_yarn_step_take(
         y, nm_yarn_state_registered(&y->state, (const Yarn__RegisterResponse *)answer, nm_yarn_jitter()));
 }
@@ -84,7 +84,7 @@ static void apply_answer(struct nm_yarn *y, const Yarn__HeartbeatResponse *answe
     }
 }
 
-static void on_beat(void *userdata, int error, const ProtobufCMessage *answer, const struct nm_exception *why)
+static void on_heartbeat(void *userdata, int error, const ProtobufCMessage *answer, const struct nm_exception *why)
 {
     struct nm_yarn *y = userdata;
     const Yarn__HeartbeatResponse *r = (const Yarn__HeartbeatResponse *)answer;
@@ -93,9 +93,9 @@ static void on_beat(void *userdata, int error, const ProtobufCMessage *answer, c
 
     if (!accept_answer(y, error, why))
         return;
-    if (y->beat_usec > 0)
-        nm_histogram_add(&y->shown.heartbeat, now - y->beat_usec);
-    y->beat_usec = now;
+    if (y->heartbeat_usec > 0)
+        nm_histogram_add(&y->shown.heartbeat, now - y->heartbeat_usec);
+    y->heartbeat_usec = now;
     y->shown.heartbeats++;
     y->shown.last_heartbeat_realtime_usec = nm_realtime_usec();
     step = nm_yarn_state_answered(&y->state, r, nm_yarn_jitter());
@@ -178,7 +178,7 @@ static int send_registration(struct nm_yarn *y)
 
     y->own_memory_mib = y->report.own_memory_mib;
     y->own_vcores = y->report.own_vcores;
-    y->limit_told_mib = y->limit_mib;
+    y->limit_reported_mib = y->limit_mib;
     request.node = &y->id;
     request.has_http_port = 1;
     request.http_port = y->web_port;
@@ -202,7 +202,7 @@ static Yarn__MasterKey *name_key(Yarn__MasterKey *message, const struct nm_yarn_
     return message;
 }
 
-static int send_beat(struct nm_yarn *y)
+static int send_heartbeat(struct nm_yarn *y)
 {
     Yarn__HeartbeatRequest request = YARN__HEARTBEAT_REQUEST__INIT;
     Yarn__MasterKey container_key, nm_key;
@@ -220,7 +220,7 @@ static int send_beat(struct nm_yarn *y)
     nm_arena_init(&a, REPORT_BYTES, NULL);
     r = nm_yarn_node_report(y->services->node, &a, &y->report.status);
     if (r == 0)
-        r = call(y, "nodeHeartbeat", &request.base, &yarn__heartbeat_response__descriptor, on_beat);
+        r = call(y, "nodeHeartbeat", &request.base, &yarn__heartbeat_response__descriptor, on_heartbeat);
     nm_arena_done(&a);
     return r;
 }
@@ -234,9 +234,9 @@ static bool is_resized(const struct nm_yarn *y)
 /* If the size has changed, replaces the due heartbeat by a registration. */
 static bool must_register(struct nm_yarn *y)
 {
-    if (y->step.task != NM_YARN_BEAT || (!is_resized(y) && y->limit_mib == y->limit_told_mib))
+    if (y->step.task != NM_YARN_HEARTBEAT || (!is_resized(y) && y->limit_mib == y->limit_reported_mib))
         return false;
-    y->step = is_resized(y) ? nm_yarn_state_resized(&y->state) : nm_yarn_state_anew(&y->state);
+    y->step = is_resized(y) ? nm_yarn_state_resized(&y->state) : nm_yarn_state_restart(&y->state);
     return true;
 }
 
@@ -249,7 +249,7 @@ void nm_yarn_request_due(struct nm_yarn *y)
         nm_yarn_cm_server_set_rm(y->services->cm_server, 0);
         make_report(y);
     }
-    r = y->step.task == NM_YARN_BEAT ? send_beat(y) : send_registration(y);
+    r = y->step.task == NM_YARN_HEARTBEAT ? send_heartbeat(y) : send_registration(y);
 
     if (r < 0)
         nm_yarn_step_failed(y, r, NULL);

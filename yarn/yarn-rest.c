@@ -15,7 +15,7 @@
 
 struct question {
     struct nm_yarn *y;
-    const struct nm_upstream_question *q;
+    const struct nm_upstream_query *q;
     struct nm_yarn_looker looker;
     struct nm_yarn_look look;
     struct nm_problem *problem;
@@ -40,7 +40,7 @@ bool nm_yarn_may_see(void *userdata, const char *container)
 }
 
 /* Returns 0, or NM_AGENT_E_NOT_FOUND if the node belongs to no cluster. */
-static int begin(struct question *a, void *userdata, const struct nm_upstream_question *q,
+static int begin(struct question *a, void *userdata, const struct nm_upstream_query *q,
                  struct nm_problem *ret_problem)
 {
     *a = (struct question){.y = userdata, .q = q, .problem = ret_problem};
@@ -59,7 +59,7 @@ static int begin(struct question *a, void *userdata, const struct nm_upstream_qu
 static int answer_node(const struct question *a, json_t **ret)
 {
     const struct nm_yarn *y = a->y;
-    const Yarn__Health *told = y->report.status.health;
+    const Yarn__Health *reported = y->report.status.health;
     struct nm_status s;
     struct nm_yarn_rest_node n = {
         .host = y->host,
@@ -69,9 +69,9 @@ static int answer_node(const struct question *a, json_t **ret)
     };
 
     nm_manager_get_status(y->manager, &s);
-    n.healthy = told ? told->healthy : s.healthy;
-    n.report = told ? told->report : s.health_reason;
-    n.reported_msec = told ? told->reported_msec : (int64_t)(nm_realtime_usec() / 1000);
+    n.healthy = reported ? reported->healthy : s.healthy;
+    n.report = reported ? reported->report : s.health_reason;
+    n.reported_msec = reported ? reported->reported_msec : (int64_t)(nm_realtime_usec() / 1000);
     n.started_msec = (int64_t)(s.started_realtime_usec / 1000);
     n.memory_mib = y->state.sized ? y->state.memory_mib : (int64_t)(s.configured.memory_bytes / NM_MIB);
     n.virtual_mib = n.memory_mib + (int64_t)(s.node.swap_total_bytes / NM_MIB);
@@ -129,7 +129,7 @@ static int answer_container(const struct question *a, json_t **ret)
 
 /* Defines the get() function of a view, show_NAME(). If the node belongs to a cluster, it calls answer_NAME(). */
 #define VIEW(name) \
-    static int show_##name(void *userdata, const struct nm_upstream_question *q, json_t **ret, \
+    static int show_##name(void *userdata, const struct nm_upstream_query *q, json_t **ret, \
                            struct nm_problem *ret_problem) \
     { \
         struct question a; \
@@ -146,7 +146,7 @@ VIEW(container)
 
 /* For a container that the caller may not see, the answer is the same as for a container that this node hasn't placed.
  * So the answer doesn't reveal whether the container exists. */
-static int show_placement(void *userdata, const struct nm_upstream_question *q, json_t **ret,
+static int show_placement(void *userdata, const struct nm_upstream_query *q, json_t **ret,
                           struct nm_problem *ret_problem)
 {
     struct nm_yarn *y = userdata;

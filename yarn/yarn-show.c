@@ -88,7 +88,7 @@ nm_printf(3, 4) static void log_message(struct nm_yarn *y, int level, const char
     va_start(ap, format);
     (void)vsnprintf(text, sizeof text, format, ap);
     va_end(ap);
-    y->tell(level, text);
+    y->report_cb(level, text);
 }
 
 void nm_yarn_show_change(struct nm_yarn *y)

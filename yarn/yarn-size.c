@@ -128,7 +128,7 @@ void nm_yarn_size_load(struct nm_yarn *y)
     pass_on(y);
 }
 
-void nm_yarn_size_forget(struct nm_yarn *y)
+void nm_yarn_size_drop(struct nm_yarn *y)
 {
     _cleanup_close_ int dir_fd = open_state_dir(y);
 

@@ -40,7 +40,7 @@ struct nm_yarn {
     struct nm_manager *manager;
     const char *state_dir; /* nmd's state directory */
     const struct nm_yarn_settings *settings;
-    nm_yarn_tell_t tell;
+    nm_yarn_report_t report_cb;
     struct nm_subscription *subscription;
     sd_event_source *timer;
     struct nm_resolve *resolve; /* the lookup in progress; NULL if no lookup is in progress */
@@ -50,7 +50,7 @@ struct nm_yarn {
     struct nm_yarn_state state;
     struct nm_yarn_step step; /* the step that the timer will start, or the step in progress */
     uint64_t due_usec;        /* when the timer fires; 0 while the step is in progress */
-    bool news;                /* a change was reported by nm_yarn_step_on_news() since the last heartbeat began */
+    bool news;                /* a change was reported by nm_yarn_step_on_change() since the last heartbeat began */
     bool repeats;             /* the current heartbeat was already sent before */
     struct nm_report_memory memory;
     struct nm_report report;
@@ -58,7 +58,7 @@ struct nm_yarn {
     int32_t own_vcores;
     struct nm_yarn_size size_passed_on; /* the size last passed on to the manager */
     int64_t limit_mib;           /* memory that a draining node offers; 0: the node's full size */
-    int64_t limit_told_mib;      /* value of limit_mib that the last registration contained */
+    int64_t limit_reported_mib;  /* value of limit_mib that the last registration contained */
     unsigned empty_beats;        /* number of answered heartbeats since the last container of the cluster was removed */
     char disks_trouble[200];
     Hadoop__NodeId id;
@@ -69,7 +69,7 @@ struct nm_yarn {
     unsigned attempts; /* number of connection attempts; selects the address to try next */
     unsigned tracker;  /* number of changes to another ResourceManager; selects the ResourceManager to try next */
     bool well, troubled; /* the state of the connection that was last logged; both false before the first log message */
-    uint64_t sent_usec, beat_usec;
+    uint64_t sent_usec, heartbeat_usec;
     struct nm_upstream shown;
 
     void (*on_left)(void *userdata);
@@ -110,7 +110,7 @@ void nm_yarn_size_limit(struct nm_yarn *y, bool is_draining);
 void nm_yarn_size_load(struct nm_yarn *y);
 /* Drops the ResourceManager's size after the node has unregistered, so that the node registers again with its
  * configured size. */
-void nm_yarn_size_forget(struct nm_yarn *y);
+void nm_yarn_size_drop(struct nm_yarn *y);
 
 /* ---- yarn-steps.c ---- */
 /* Returns a random number. It varies waiting times, so that the nodes of a cluster don't act at the same time. */
@@ -119,7 +119,7 @@ void nm_yarn_step_take(struct nm_yarn *y, struct nm_yarn_step step);
 /* Handles a failed step. why: the exception from the ResourceManager, or NULL if there is none. */
 void nm_yarn_step_failed(struct nm_yarn *y, int error, const struct nm_exception *why);
 /* Requests an early heartbeat, because the ResourceManager needs to be informed of a change. userdata: the node. */
-void nm_yarn_step_on_news(void *userdata);
+void nm_yarn_step_on_change(void *userdata);
 
 /* ---- yarn-requests.c ---- */
 /* Sends the due request on the existing connection. */
@@ -128,4 +128,4 @@ void nm_yarn_request_due(struct nm_yarn *y);
 /* ---- yarn-connect.c ---- */
 int nm_yarn_connect_on_due(sd_event_source *source, uint64_t usec, void *userdata);
 /* Passes the node's name on to the node and to the server of cm-server.h. Is called when the name is known. */
-void nm_yarn_connect_tell_name(struct nm_yarn *y);
+void nm_yarn_connect_report_name(struct nm_yarn *y);

@@ -33,11 +33,11 @@ static void advance_heartbeat(struct nm_yarn *y)
 {
     uint64_t now = nm_now_usec(), due = NM_MAX(now, y->sent_usec + NEWS_USEC);
 
-    if (y->news && y->due_usec > due && y->step.task == NM_YARN_BEAT && y->state.failures == 0 && !y->on_left)
+    if (y->news && y->due_usec > due && y->step.task == NM_YARN_HEARTBEAT && y->state.failures == 0 && !y->on_left)
         set_timer(y, due - now);
 }
 
-void nm_yarn_step_on_news(void *userdata)
+void nm_yarn_step_on_change(void *userdata)
 {
     struct nm_yarn *y = userdata;
 
@@ -63,7 +63,7 @@ void nm_yarn_step_take(struct nm_yarn *y, struct nm_yarn_step step)
     nm_yarn_show_change(y);
     nm_yarn_size_follow(y);
     nm_yarn_cm_server_set_rm(y->services->cm_server, y->state.rm_identifier);
-    nm_yarn_services_keep(y->services);
+    nm_yarn_services_save(y->services);
     if (step.task == NM_YARN_REST) {
         rest(y);
         return;

@@ -13,7 +13,7 @@
 #include "util/error.h"
 #include "util/host.h"
 #include "yarn/launch/dirs.h"
-#include "yarn/launch/doubts.h"
+#include "yarn/launch/config-warnings.h"
 #include "yarn/listeners.h"
 #include "yarn/port.h"
 #include "yarn/yarn-state.h"
@@ -49,7 +49,7 @@ static bool is_served_already(const struct nm_yarn_params *p)
            p->settings->web.port == nm_yarn_http_port(p->http_address);
 }
 
-static void tell_private_web(const struct nm_yarn_params *p)
+static void report_private_web(const struct nm_yarn_params *p)
 {
     char sentence[300];
 
@@ -59,7 +59,7 @@ static void tell_private_web(const struct nm_yarn_params *p)
                    "[interface] http-address uses port %u on a loopback address, so the cluster can't reach the "
                    "node's page at this port (" NM_YARN_WEB_ADDRESS "); choose another port for "
                    "http-address, or remove http-address", p->settings->web.port);
-    p->tell(LOG_WARNING, sentence);
+    p->report_cb(LOG_WARNING, sentence);
 }
 
 /* Opens the port of the web pages, after all ports that the node requires. If the port can't be opened, nmd logs a
@@ -71,11 +71,11 @@ static void open_web(struct nm_yarn *y, const struct nm_yarn_params *p)
 
     y->web_port = s->web.port;
     if (is_served_already(p))
-        tell_private_web(p);
+        report_private_web(p);
     else if (s->serves_web &&
              nm_yarn_port_open(nm_yarn_web_bind_host(s), s->web.port, NM_YARN_WEB_ADDRESS, NM_YARN_WEB_ADDRESS,
                                &y->web_fd, &y->web_port, &message) < 0)
-        nm_yarn_tell_no_web(p->tell, message);
+        nm_yarn_report_no_web(p->report_cb, message);
 }
 
 static void check_web(const struct nm_yarn_params *p, bool may_be_ours)
@@ -84,11 +84,11 @@ static void check_web(const struct nm_yarn_params *p, bool may_be_ours)
     _cleanup_free_ char *message = NULL;
 
     if (is_served_already(p))
-        tell_private_web(p);
+        report_private_web(p);
     else if (s->serves_web &&
              nm_yarn_port_check(nm_yarn_web_bind_host(s), s->web.port, NM_YARN_WEB_ADDRESS, NM_YARN_WEB_ADDRESS,
                                 may_be_ours, &message) < 0)
-        nm_yarn_tell_no_web(p->tell, message);
+        nm_yarn_report_no_web(p->report_cb, message);
 }
 
 int nm_yarn_take_web(struct nm_yarn *y)
@@ -98,16 +98,16 @@ int nm_yarn_take_web(struct nm_yarn *y)
 
 #define BIND_HOST "yarn.nodemanager.bind-host"
 
-int nm_yarn_lock(const struct nm_yarn_settings *settings, nm_yarn_tell_t tell, char **ret_message)
+int nm_yarn_lock(const struct nm_yarn_settings *settings, nm_yarn_report_t report_cb, char **ret_message)
 {
     *ret_message = NULL;
-    return nm_yarn_dirs_lock(settings->local_dirs, tell, ret_message);
+    return nm_yarn_dirs_lock(settings->local_dirs, report_cb, ret_message);
 }
 
 int nm_yarn_check(const struct nm_yarn_params *p, bool may_be_ours, char **ret_message)
 {
     const struct nm_yarn_services_params params = {.settings = p->settings, .localizer_program = p->localizer_program,
-                                                   .shuffle_program = p->shuffle_program, .tell = p->tell};
+                                                   .shuffle_program = p->shuffle_program, .report_cb = p->report_cb};
     _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
     char *message = NULL;
     int r = nm_yarn_port_check(nm_yarn_bind_host(p->settings), p->settings->node.port, BIND_HOST, NM_YARN_ADDRESS,
@@ -115,7 +115,7 @@ int nm_yarn_check(const struct nm_yarn_params *p, bool may_be_ours, char **ret_m
     const bool has_host = r != -EADDRNOTAVAIL;
 
     *ret_message = NULL;
-    nm_yarn_doubts_tell(p->settings, geteuid(), p->localizer_program, p->tell);
+    nm_yarn_config_warnings_report(p->settings, geteuid(), p->localizer_program, p->report_cb);
     r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
     if (r == 0)
         r = nm_yarn_services_check(&params, may_be_ours, &message);
@@ -123,7 +123,7 @@ int nm_yarn_check(const struct nm_yarn_params *p, bool may_be_ours, char **ret_m
     if (has_host) /* otherwise the web port would fail for the same reason, which the refusal contains already */
         check_web(p, may_be_ours);
     if (r == 0)
-        r = nm_yarn_listeners_check(p->settings, p->http_address, p->tell, &refusals);
+        r = nm_yarn_listeners_check(p->settings, p->http_address, p->report_cb, &refusals);
     return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
 }
 
@@ -132,7 +132,7 @@ static int host_containers(struct nm_yarn *y, const struct nm_yarn_params *p, ch
     const struct nm_yarn_services_params params = {
         .event = p->event, .manager = p->manager, .settings = p->settings, .state = &y->state,
         .localizer_program = p->localizer_program, .shuffle_program = p->shuffle_program, .state_dir = p->state_dir,
-        .runtime_dir = p->runtime_dir, .tell = p->tell, .news = nm_yarn_step_on_news, .no_room = on_no_room,
+        .runtime_dir = p->runtime_dir, .report_cb = p->report_cb, .news = nm_yarn_step_on_change, .no_room = on_no_room,
         .userdata = y};
     int fd, r;
 
@@ -148,7 +148,7 @@ static int host_containers(struct nm_yarn *y, const struct nm_yarn_params *p, ch
     open_web(y, p);
     if (!nm_streq(p->settings->node.host, "0.0.0.0")) {
         (void)snprintf(y->host, sizeof y->host, "%s", p->settings->node.host);
-        nm_yarn_connect_tell_name(y);
+        nm_yarn_connect_report_name(y);
     }
     return 0;
 }
@@ -163,7 +163,7 @@ int nm_yarn_new(const struct nm_yarn_params *p, struct nm_yarn **ret, char **ret
         return -ENOMEM;
     y->event = sd_event_ref(p->event);
     y->settings = p->settings;
-    y->tell = p->tell;
+    y->report_cb = p->report_cb;
     y->state_dir = p->state_dir;
     y->web_fd = -EBADF;
     nm_yarn_state_init(&y->state, p->settings->retry_usec);
@@ -177,7 +177,7 @@ int nm_yarn_new(const struct nm_yarn_params *p, struct nm_yarn **ret, char **ret
         r = nm_manager_subscribe(p->manager, on_event, y, &y->subscription);
     if (r < 0)
         return r;
-    nm_yarn_doubts_tell(p->settings, geteuid(), p->localizer_program, p->tell);
+    nm_yarn_config_warnings_report(p->settings, geteuid(), p->localizer_program, p->report_cb);
     y->manager = p->manager;
     nm_yarn_size_load(y);
     nm_yarn_show(y);
@@ -211,7 +211,7 @@ static void on_signed_off(void *userdata, int error, const ProtobufCMessage *ans
     y->on_left(y->on_left_userdata);
 }
 
-bool nm_yarn_leave(struct nm_yarn *y, void (*done)(void *userdata), void *userdata)
+bool nm_yarn_unregister(struct nm_yarn *y, void (*done)(void *userdata), void *userdata)
 {
     Yarn__UnregisterRequest request = YARN__UNREGISTER_REQUEST__INIT;
     bool comes_back = y->settings->recovery && y->settings->supervised;
@@ -221,7 +221,7 @@ bool nm_yarn_leave(struct nm_yarn *y, void (*done)(void *userdata), void *userda
     if (comes_back || y->state.phase != NM_YARN_RUNNING || !y->client)
         return false;
     request.node = &y->id;
-    nm_yarn_size_forget(y);
+    nm_yarn_size_drop(y);
     if (nm_hadoop_client_call(y->client, "unRegisterNodeManager", &request.base,
                               &yarn__unregister_response__descriptor, 0, LEAVE_USEC, on_signed_off, y) < 0)
         return false;

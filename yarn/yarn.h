@@ -16,7 +16,7 @@
 struct nm_yarn;
 
 /* Logs an event: a syslog level and a sentence. */
-typedef void (*nm_yarn_tell_t)(int level, const char *sentence);
+typedef void (*nm_yarn_report_t)(int level, const char *sentence);
 
 struct nm_yarn_params {
     sd_event *event;
@@ -24,13 +24,13 @@ struct nm_yarn_params {
     const struct nm_yarn_settings *settings;
     const char *localizer_program, *shuffle_program; /* paths of nm-localizer and nm-shuffle */
     const char *state_dir, *runtime_dir;             /* nmd's own directories */
-    nm_yarn_tell_t tell;
+    nm_yarn_report_t report_cb;
     const struct sockaddr_storage *http_address; /* address of nmd's own HTTP server; NULL if nmd has no HTTP server */
 };
 
 /* Locks the local directories until the process exits. Must be called before any other part of nmd starts. -EBUSY:
  * another nmd has locked a directory. *ret_message: as for nm_yarn_new(). */
-int nm_yarn_lock(const struct nm_yarn_settings *settings, nm_yarn_tell_t tell, char **ret_message);
+int nm_yarn_lock(const struct nm_yarn_settings *settings, nm_yarn_report_t report_cb, char **ret_message);
 /* All objects that params point to must outlive *ret. After a failure, *ret_message is a text that the caller frees, or
  * NULL. */
 int nm_yarn_new(const struct nm_yarn_params *params, struct nm_yarn **ret, char **ret_message);
@@ -50,4 +50,4 @@ int nm_yarn_take_web(struct nm_yarn *y);
 
 /* Unregisters the node before nmd exits, if nmd will not be restarted soon. Ends the node's containers, because the
  * cluster counts them as lost. True: done() will be called within two seconds. False: the caller need not wait. */
-bool nm_yarn_leave(struct nm_yarn *y, void (*done)(void *userdata), void *userdata);
+bool nm_yarn_unregister(struct nm_yarn *y, void (*done)(void *userdata), void *userdata);

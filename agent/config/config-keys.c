@@ -192,7 +192,7 @@ const struct nm_config_key nm_config_keys[] = {
 
     {"sampling", "period", NM_CONFIG_DURATION, FIELD(period_usec), .fallback = "3s",
      RANGE("100ms", "60s"), .meaning = "Time between two samples of the node and all containers."},
-    {"sampling", "glance", NM_CONFIG_BOOL, FIELD(glance), .fallback = "yes",
+    {"sampling", "glance", NM_CONFIG_BOOL, FIELD(growth_probe), .fallback = "yes",
      .meaning = "yes: read the node's free memory and the containers' CPU time between two samples while there are "
                 "opportunistic containers, so that use that may cross a preemption threshold is noticed in a fraction "
                 "of the period. A glance reads two small files, up to 50 times a second."},

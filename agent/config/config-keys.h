@@ -79,16 +79,16 @@ const char *nm_config_nearest_section(const char *section);
 /* Reads the text of one file into c. file: name of the file, for messages. places: an array with one entry per key, in
  * which the function stores file and line of each key that is set; or NULL. Returns 0, -EINVAL with *ret_message, or
  * -ENOMEM. */
-struct nm_config_place {
+struct nm_config_source {
     const char *file;
     unsigned line;    /* 0 if no file has set the key, so that the key has its default */
     bool is_unknown;  /* the value in c may not be the intended value, because a file or a value was refused */
 };
 int nm_config_read_text(struct nm_config *c, const char *file, const char *text, size_t len,
-                        struct nm_config_place *places, char **ret_message);
+                        struct nm_config_source *sources, char **ret_message);
 
 /* Checks the relations between keys whose values are known. Returns 0, or -EINVAL with *ret_message. */
-int nm_config_check(const struct nm_config *c, const struct nm_config_place *places,
+int nm_config_check(const struct nm_config *c, const struct nm_config_source *sources,
                     char **ret_message);
 
 /* Prints the KEYS part of nmd.conf(5) as man macros. */

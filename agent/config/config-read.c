@@ -23,7 +23,7 @@
 
 struct reading {
     struct nm_config *config;
-    struct nm_config_place *places;
+    struct nm_config_source *sources;
     const char *file;
     const char *at, *end;  /* rest of the text */
     const char *line_text; /* the current line */
@@ -77,11 +77,11 @@ static void fail_line(struct reading *s, const char *reason)
 }
 
 /* Marks the values of one key, or of all keys of a section, as unknown. */
-static void forget_values(struct reading *s, const char *section, const struct nm_config_key *key)
+static void drop_values(struct reading *s, const char *section, const struct nm_config_key *key)
 {
-    for (size_t i = 0; s->places && i < nm_config_n_keys; i++)
+    for (size_t i = 0; s->sources && i < nm_config_n_keys; i++)
         if (&nm_config_keys[i] == key || (section && nm_streq(nm_config_keys[i].section, section)))
-            s->places[i].is_unknown = true;
+            s->sources[i].is_unknown = true;
 }
 
 static void fail_section(struct reading *s, const char *section)
@@ -89,7 +89,7 @@ static void fail_section(struct reading *s, const char *section)
     char text[SHOWN_MAX], what[SHOWN_MAX + 4];
     const char *near = nm_config_nearest_section(section);
 
-    forget_values(s, near, NULL);
+    drop_values(s, near, NULL);
     (void)snprintf(what, sizeof what, "[%s]", shown(section, strlen(section), text, sizeof text));
     if (near)
         fail(s, what, "no such section, did you mean [%s]?", near);
@@ -176,7 +176,7 @@ static void fail_key(struct reading *s, const char *section, const char *name)
     char text[SHOWN_MAX], what[2 * SHOWN_MAX];
     const struct nm_config_key *near = nm_config_nearest_key(section, name);
 
-    forget_values(s, NULL, near);
+    drop_values(s, NULL, near);
     (void)snprintf(what, sizeof what, "[%s] %s", section,
                    shown(name, strlen(name), text, sizeof text));
     if (!*section)
@@ -224,24 +224,24 @@ static int take(void *userdata, const char *section, const char *name, const cha
         s->oom = true;
     else if (r < 0)
         fail_value(s, key, value);
-    if (r < 0 && s->places)
-        s->places[i].is_unknown = true;
+    if (r < 0 && s->sources)
+        s->sources[i].is_unknown = true;
     if (r < 0)
         return r != -ENOMEM;
     s->set_on_line[i] = s->line;
-    if (s->places)
-        s->places[i] = (struct nm_config_place){.file = s->file, .line = s->line};
+    if (s->sources)
+        s->sources[i] = (struct nm_config_source){.file = s->file, .line = s->line};
     return 1;
 }
 
 int nm_config_read_text(struct nm_config *c, const char *file, const char *text, size_t len,
-                        struct nm_config_place *places, char **ret_message)
+                        struct nm_config_source *sources, char **ret_message)
 {
     static const char bom[] = "\xef\xbb\xbf"; /* byte order mark that some editors write before UTF-8 text */
     _cleanup_free_ unsigned *set_on_line = calloc(nm_config_n_keys, sizeof *set_on_line);
     struct reading s = {
         .config = c,
-        .places = places,
+        .sources = sources,
         .file = file,
         .at = text,
         .end = text + len,

@@ -108,22 +108,22 @@ static double as_number(const struct nm_config *c, const struct nm_config_key *k
 
 /* Checks that the first key's value is smaller than the second key's value. The message names the file and line of a
  * key that a file sets. If files set both keys, it names those of the first key. */
-static int check_pair(const struct nm_config *c, const struct nm_config_place *places,
+static int check_pair(const struct nm_config *c, const struct nm_config_source *sources,
                       const struct nm_config_key *const k[2], const char *why, char **ret_message)
 {
     char value[2][32], where[4200] = "";
     unsigned at = 0;
 
     assert(k[0] && k[1]);
-    if (places && (places[k[0] - nm_config_keys].is_unknown || places[k[1] - nm_config_keys].is_unknown))
+    if (sources && (sources[k[0] - nm_config_keys].is_unknown || sources[k[1] - nm_config_keys].is_unknown))
         return 0;
     if (as_number(c, k[0]) < as_number(c, k[1]))
         return 0;
-    if (places) {
-        const struct nm_config_place *p = &places[k[0] - nm_config_keys];
+    if (sources) {
+        const struct nm_config_source *p = &sources[k[0] - nm_config_keys];
         if (!p->line) {
             at = 1;
-            p = &places[k[1] - nm_config_keys];
+            p = &sources[k[1] - nm_config_keys];
         }
         if (p->line)
             (void)snprintf(where, sizeof where, "%s:%u: ", p->file, p->line);
@@ -141,7 +141,7 @@ static int check_pair(const struct nm_config *c, const struct nm_config_place *p
                    k[!at]->section, k[!at]->name, value[!at], why);
 }
 
-int nm_config_check(const struct nm_config *c, const struct nm_config_place *places,
+int nm_config_check(const struct nm_config *c, const struct nm_config_source *sources,
                     char **ret_message)
 {
     _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
@@ -152,7 +152,7 @@ int nm_config_check(const struct nm_config *c, const struct nm_config_place *pla
             nm_config_find_key(ordered[i].section[0], ordered[i].name[0]),
             nm_config_find_key(ordered[i].section[1], ordered[i].name[1]),
         };
-        int r = check_pair(c, places, k, ordered[i].why, &message);
+        int r = check_pair(c, sources, k, ordered[i].why, &message);
 
         r = nm_refusals_add(&refusals, r, message);
         if (r < 0)
@@ -165,14 +165,14 @@ int nm_config_check(const struct nm_config *c, const struct nm_config_place *pla
 
 /* Marks the values of all keys as unknown, because the file that can't be read may set any key. If a later file sets a
  * key, its value is known again. */
-static void forget_all(struct nm_config_place *places)
+static void drop_all(struct nm_config_source *sources)
 {
     for (size_t i = 0; i < nm_config_n_keys; i++)
-        places[i].is_unknown = true;
+        sources[i].is_unknown = true;
 }
 
 static int read_one(struct nm_config *c, int dir_fd, const char *name, const char *shown_path,
-                    struct nm_config_place *places, char **ret_message)
+                    struct nm_config_source *sources, char **ret_message)
 {
     _cleanup_free_ char *text = malloc(FILE_MAX);
     size_t len = 0;
@@ -184,13 +184,13 @@ static int read_one(struct nm_config *c, int dir_fd, const char *name, const cha
     if (r == -ENOENT)
         return r; /* the caller decides whether a missing file is an error */
     if (r < 0)
-        forget_all(places);
+        drop_all(sources);
     if (r == -E2BIG)
         return nm_fail(ret_message, r, "%s: larger than %d KiB, which is too large for a configuration",
                        shown_path, FILE_MAX / 1024);
     if (r < 0)
         return nm_fail(ret_message, r, "%s: can't be read: %s", shown_path, strerror(-r));
-    return nm_config_read_text(c, shown_path, text, len, places, ret_message);
+    return nm_config_read_text(c, shown_path, text, len, sources, ret_message);
 }
 
 /* Accepts "*.conf", except hidden files and editors' backup files. */
@@ -226,7 +226,7 @@ static void names_done(struct names *s)
 }
 
 static int read_drop_ins(struct nm_config *c, const char *dir, struct names *names,
-                         struct nm_config_place *places, struct nm_refusals *refusals)
+                         struct nm_config_source *sources, struct nm_refusals *refusals)
 {
     char *message = NULL;
 
@@ -236,7 +236,7 @@ static int read_drop_ins(struct nm_config *c, const char *dir, struct names *nam
         names->n = 0;
         if (error == ENOENT)
             return 0;
-        forget_all(places);
+        drop_all(sources);
         error = nm_fail(&message, -error, "%s: can't be read: %s", dir, strerror(error));
         return nm_refusals_add(refusals, error, message);
     }
@@ -249,7 +249,7 @@ static int read_drop_ins(struct nm_config *c, const char *dir, struct names *nam
             names->paths[i] = NULL;
             return -ENOMEM;
         }
-        r = read_one(c, AT_FDCWD, names->paths[i], names->paths[i], places, &message);
+        r = read_one(c, AT_FDCWD, names->paths[i], names->paths[i], sources, &message);
         if (r == -ENOENT) /* the file was removed after the directory was read; ignore it */
             free(STEAL_PTR(message));
         else
@@ -261,14 +261,14 @@ static int read_drop_ins(struct nm_config *c, const char *dir, struct names *nam
 }
 
 /* Stores the file and line of each key, for `nmctl config`. */
-static int keep_sources(struct nm_config *c, const struct nm_config_place *places)
+static int keep_sources(struct nm_config *c, const struct nm_config_source *sources)
 {
     for (size_t i = 0; i < nm_config_n_keys; i++) {
         char *source;
 
-        if (!places[i].line)
+        if (!sources[i].line)
             continue;
-        if (asprintf(&source, "%s:%u", places[i].file, places[i].line) < 0)
+        if (asprintf(&source, "%s:%u", sources[i].file, sources[i].line) < 0)
             return -ENOMEM;
         free(c->sources[i]);
         c->sources[i] = source;
@@ -276,7 +276,7 @@ static int keep_sources(struct nm_config *c, const struct nm_config_place *place
     return 0;
 }
 
-static int take_default(struct nm_config *c, const struct nm_config_default *d, struct nm_config_place *places,
+static int take_default(struct nm_config *c, const struct nm_config_default *d, struct nm_config_source *sources,
                         char **ret_message)
 {
     const struct nm_config_key *k = nm_config_find_key(d->section, d->name);
@@ -286,7 +286,7 @@ static int take_default(struct nm_config *c, const struct nm_config_default *d, 
     if (!k)
         return nm_fail(ret_message, -EINVAL, "%s: there is no key %.80s in [%s]", d->source, d->name, d->section);
     r = nm_config_set(c, k, d->value);
-    places[k - nm_config_keys].is_unknown = r < 0;
+    sources[k - nm_config_keys].is_unknown = r < 0;
     if (r == -EINVAL || r == -ERANGE)
         return nm_fail(ret_message, r, "%s: as [%s] %s = %s: must be %s", d->source, k->section, k->name, d->value,
                        nm_config_allowed(k, allowed, sizeof allowed));
@@ -300,7 +300,7 @@ static int take_default(struct nm_config *c, const struct nm_config_default *d, 
     return 0;
 }
 
-static int take_defaults(struct nm_config *c, const struct nm_config_default *d, struct nm_config_place *places,
+static int take_defaults(struct nm_config *c, const struct nm_config_default *d, struct nm_config_source *sources,
                          struct nm_refusals *refusals)
 {
     int r = 0;
@@ -311,7 +311,7 @@ static int take_defaults(struct nm_config *c, const struct nm_config_default *d,
     for (; r == 0 && d && d->section; d++) {
         char *message = NULL;
 
-        r = take_default(c, d, places, &message);
+        r = take_default(c, d, sources, &message);
         r = nm_refusals_add(refusals, r, message);
     }
     return r;
@@ -321,7 +321,7 @@ int nm_config_examine(const char *path, bool must_exist, const struct nm_config_
                       struct nm_config **ret, char **ret_message)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = NULL;
-    _cleanup_free_ struct nm_config_place *places = calloc(nm_config_n_keys, sizeof *places);
+    _cleanup_free_ struct nm_config_source *sources = calloc(nm_config_n_keys, sizeof *sources);
     _cleanup_free_ char *dir = NULL;
     _cleanup_(names_done) struct names names = {0};
     _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
@@ -330,30 +330,30 @@ int nm_config_examine(const char *path, bool must_exist, const struct nm_config_
 
     assert(path && ret);
     *ret_message = NULL;
-    if (!places || asprintf(&dir, "%s.d", path) < 0) {
+    if (!sources || asprintf(&dir, "%s.d", path) < 0) {
         dir = NULL;
         return -ENOMEM;
     }
     r = nm_config_new_defaults(&c);
     if (r >= 0)
-        r = take_defaults(c, defaults, places, &refusals);
+        r = take_defaults(c, defaults, sources, &refusals);
     if (r < 0)
         return r;
-    r = read_one(c, AT_FDCWD, path, path, places, &message);
+    r = read_one(c, AT_FDCWD, path, path, sources, &message);
     if (r == -ENOENT && must_exist) {
         free(message);
         r = nm_fail(&message, r, "%s: no such file; leave out --config to run with the defaults", path);
     }
     r = nm_refusals_add(&refusals, r == -ENOENT && !must_exist ? 0 : r, message);
     if (r == 0)
-        r = read_drop_ins(c, dir, &names, places, &refusals);
+        r = read_drop_ins(c, dir, &names, sources, &refusals);
     if (r == 0) {
         message = NULL;
-        r = nm_config_check(c, places, &message);
+        r = nm_config_check(c, sources, &message);
         r = nm_refusals_add(&refusals, r, message);
     }
     if (r == 0)
-        r = keep_sources(c, places);
+        r = keep_sources(c, sources);
     if (r < 0)
         return r;
     *ret = STEAL_PTR(c);

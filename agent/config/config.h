@@ -53,7 +53,7 @@ struct nm_config {
     uint64_t kill_grace_usec; /* time from SIGTERM to SIGKILL for kills by users; preemption sends SIGKILL */
     /* [sampling] */
     uint64_t period_usec;
-    bool glance; /* measure memory and CPU between samples (growth probe) */
+    bool growth_probe; /* measure memory and CPU between samples (growth probe) */
     uint64_t pressure_stall_usec, pressure_window_usec; /* memory PSI trigger */
     uint64_t history_usec;
     double uplink_threshold;  /* 0: off */

@@ -2,7 +2,7 @@
 #pragma once
 
 /* Shared by the files of decision.c: text that is built piece by piece in a fixed buffer (decision-text.c) and the
- * wording (decision-words.c). */
+ * wording (decision-phrases.c). */
 
 #include <stdarg.h>
 
@@ -47,8 +47,8 @@ void nm_text_add_over_limit(struct nm_text *t, const struct nm_decision *d, enum
 void nm_text_add_container(struct nm_text *t, const char *id, const char *name);
 
 /* Appends the clause that follows the colon of the summary: the reason with its figures. */
-void nm_decision_words_why(struct nm_text *t, const struct nm_decision *d);
+void nm_decision_phrase_why(struct nm_text *t, const struct nm_decision *d);
 /* Appends sentences that advise the container's user, if there is any advice for this decision. */
-void nm_decision_words_advice(struct nm_text *t, const struct nm_decision *d);
+void nm_decision_phrase_advice(struct nm_text *t, const struct nm_decision *d);
 /* Returns the description of an order, to follow "in the order ...". */
-const char *nm_decision_words_order(enum nm_victim_order o);
+const char *nm_decision_phrase_order(enum nm_victim_order o);

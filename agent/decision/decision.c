@@ -2,7 +2,7 @@
 
 /*
  * A decision record in words: the one-line summary and the frame of the explanation (figures, candidates, outcome,
- * phases). The sentences with reasons and advice are in decision-words.c.
+ * phases). The sentences with reasons and advice are in decision-phrases.c.
  */
 
 #include <inttypes.h>
@@ -163,7 +163,7 @@ const char *nm_decision_summary(const struct nm_decision *d, char *buf, size_t s
     assert(size > 0);
     add_what(&t, d);
     nm_text_add(&t, ": ");
-    nm_decision_words_why(&t, d);
+    nm_decision_phrase_why(&t, d);
     return buf;
 }
 
@@ -196,7 +196,7 @@ static void add_heading(struct nm_text *t, const struct nm_decision *d)
     if (d->number > 0)
         nm_text_add(t, " (decision %" PRIu64 ")", d->number);
     nm_text_add(t, ".\n  Why: ");
-    nm_decision_words_why(t, d);
+    nm_decision_phrase_why(t, d);
     nm_text_add(t, ".\n");
 }
 
@@ -306,7 +306,7 @@ static void add_candidates(struct nm_text *t, const struct nm_decision *d)
     assert(d->n_candidates <= NM_DECISION_CANDIDATES_MAX && d->n_candidates <= d->n_candidates_total);
     if (n == 0)
         return;
-    nm_text_add(t, "  Considered, %s first (%s):\n", nm_decision_words_order(d->victim_order),
+    nm_text_add(t, "  Considered, %s first (%s):\n", nm_decision_phrase_order(d->victim_order),
                 nm_victim_order_name(d->victim_order));
     for (uint32_t i = 0; i < n; i++) {
         nm_text_add(t, "   %2" PRIu32 ". ", i + 1);
@@ -384,7 +384,7 @@ int nm_decision_explain(const struct nm_decision *d, char **ret)
     if (d->is_unsaved)
         nm_text_add(&t, "  This record is not on disk yet, because nmd's journal can't be written: if nmd is killed "
                         "now, the record is lost, or only an older version of it is left.\n");
-    nm_decision_words_advice(&t, d);
+    nm_decision_phrase_advice(&t, d);
     copy = strdup(buf);
     if (!copy)
         return -ENOMEM;

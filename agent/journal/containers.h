@@ -27,12 +27,12 @@ struct nm_live_container *nm_lists_live_of(const struct nm_container *c); /* NUL
 /* Returns the application's slot. Slot 0 is for containers without an application, and for new applications when all
  * slots are used. */
 uint32_t nm_lists_app(struct nm_manager *m, const char *name);
-void nm_lists_tell_unkillable(struct nm_manager *m); /* reports the number of unkillable containers to health */
+void nm_lists_report_unkillable(struct nm_manager *m); /* reports the number of unkillable containers to health */
 /* Removes an ended container with its row and its files, even if its result is kept for an owner. */
 void nm_lists_remove_ended(struct nm_manager *m, struct nm_container *c);
 /* Removes some ended containers that are older than the configured time or exceed the limits on their number. Returns
  * true if there may be more of them. */
-bool nm_lists_forget_ended(struct nm_manager *m, uint64_t now_usec);
+bool nm_lists_drop_ended(struct nm_manager *m, uint64_t now_usec);
 int nm_lists_reserve(struct nm_manager *m); /* makes the policies' workspaces as large as the lists */
 void nm_lists_done(struct nm_manager *m);
 
@@ -63,4 +63,4 @@ void nm_files_container_dir(const struct nm_manager *m, const char *id, char buf
 typedef void (*nm_files_cb_t)(const char *id, void *userdata);
 /* Calls cb for each directory whose name can be a container's id. Returns 0 or a negative errno. */
 int nm_files_foreach(const struct nm_manager *m, nm_files_cb_t cb, void *userdata);
-void nm_files_forget(struct nm_manager *m, const char *id); /* removes directory and logs */
+void nm_files_drop(struct nm_manager *m, const char *id); /* removes directory and logs */

@@ -29,7 +29,7 @@ const uint64_t nm_histogram_bounds_usec[NM_HISTOGRAM_BUCKETS] = {
 /* ---- decisions ----------------------------------------------------------- */
 
 /* An unwritable journal makes the node unhealthy, because no action may begin that cannot be journalled. */
-void nm_record_tell_health(struct nm_manager *m)
+void nm_record_report_health(struct nm_manager *m)
 {
     char reason[NM_HEALTH_REASON_SIZE] = "";
 
@@ -46,7 +46,7 @@ void nm_record_tell_health(struct nm_manager *m)
 void nm_record_store_result(struct nm_manager *m, int r)
 {
     assert(r <= 0);
-    nm_events_keep(m);
+    nm_events_write_unsaved(m);
     if (r == m->journal.error)
         return;
     m->journal.error = r;
@@ -63,7 +63,7 @@ void nm_record_store_result(struct nm_manager *m, int r)
         nm_info("the journal can be written again");
     }
     if (m->health)
-        nm_record_tell_health(m);
+        nm_record_report_health(m);
 }
 
 /* A decision may have been reported and then lost with its journal; its number must not be used for another
@@ -197,7 +197,7 @@ static void announce(struct nm_live_container *l)
     char text[400];
 
     save(l->m, d);
-    nm_events_tell_decision(l->m, l->c, d);
+    nm_events_publish_decision(l->m, l->c, d);
     nm_log_container(d->kind == NM_DECISION_KILL ? LOG_NOTICE : LOG_INFO, l->c->id,
                      nm_decision_kind_name(d->kind), nm_message_id_of_decision(d->kind), "%s",
                      nm_decision_summary(d, text, sizeof text));
@@ -305,7 +305,7 @@ void nm_record_shadow(struct nm_live_container *l, enum nm_decision_kind kind,
     fill_verdict(&d, v);
     fill_action(&d, a, v);
     save(l->m, &d);
-    nm_events_tell_decision(l->m, l->c, &d);
+    nm_events_publish_decision(l->m, l->c, &d);
     nm_log_container(LOG_INFO, l->c->id, nm_decision_kind_name(kind), NULL, "shadow: %s",
                      nm_decision_summary(&d, text, sizeof text));
 }
@@ -339,7 +339,7 @@ static void join_refusals(const struct nm_decision *last, struct nm_decision *d)
 
 /* Returns true for the first, the tenth, the hundredth, ... time: repeated refusals must not fill events and the
  * log. */
-static bool is_worth_telling(uint32_t n_times)
+static bool is_worth_reporting(uint32_t n_times)
 {
     while (n_times >= 10 && n_times % 10 == 0)
         n_times /= 10;
@@ -369,9 +369,9 @@ void nm_record_refusal(struct nm_manager *m, const struct nm_submit *s,
     m->decisions.refusal = d;
     nm_record_count(m, NM_COUNT_REFUSED, reason);
     save(m, &d);
-    if (!is_worth_telling(d.n_times))
+    if (!is_worth_reporting(d.n_times))
         return;
-    nm_events_tell_decision(m, NULL, &d);
+    nm_events_publish_decision(m, NULL, &d);
     nm_info("%s", nm_decision_summary(&d, text, sizeof text));
 }
 
@@ -404,14 +404,14 @@ void nm_record_squeeze(struct nm_manager *m, const struct nm_policy_verdict *v)
         d.stall_base_permille = v->stall_base_permille;
     }
     save(m, &d);
-    nm_events_tell_decision(m, NULL, &d);
+    nm_events_publish_decision(m, NULL, &d);
     nm_info("%s", nm_decision_summary(&d, text, sizeof text));
     if (v->squeeze_millicores == NM_NO_SQUEEZE)
         (void)snprintf(text, sizeof text, "opportunistic containers may use all free CPU again");
     else
         (void)snprintf(text, sizeof text, "opportunistic containers together are limited to %.2f CPUs: %s",
                        (double)v->squeeze_millicores / 1000, nm_reason_text(d.reason));
-    nm_events_tell_node(m, text);
+    nm_events_publish_node(m, text);
 }
 
 void nm_record_count(struct nm_manager *m, enum nm_counted what, enum nm_reason why)
@@ -433,7 +433,7 @@ void nm_record_acted(struct nm_live_container *l)
         l->decision.acted_usec = nm_now_usec();
 }
 
-void nm_record_told(struct nm_live_container *l)
+void nm_record_commit(struct nm_live_container *l)
 {
     if (!l->decision_open)
         return;

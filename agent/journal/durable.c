@@ -369,7 +369,7 @@ static void put_all(struct nm_manager *m)
     nm_record_store_result(m, nm_store_commit(m->store));
 }
 
-void nm_journal_tell_damage(struct nm_manager *m, const struct nm_store_opened *o, const char *rest)
+void nm_journal_report_damage(struct nm_manager *m, const struct nm_store_opened *o, const char *rest)
 {
     bool kept = access(o->set_aside, F_OK) == 0;
 
@@ -380,7 +380,7 @@ void nm_journal_tell_damage(struct nm_manager *m, const struct nm_store_opened *
                    kept ? o->set_aside : "", o->saved.n_containers, o->saved.n_decisions,
                    o->saved.incomplete ? ", and some others could not" : "", rest);
     nm_log_container(LOG_ERR, NULL, NULL, NM_MESSAGE_STORE, "%s", m->journal.note);
-    nm_events_tell_node(m, m->journal.note);
+    nm_events_publish_node(m, m->journal.note);
 }
 
 void nm_journal_replace(struct nm_manager *m)
@@ -397,7 +397,7 @@ void nm_journal_replace(struct nm_manager *m)
     if (r >= 0)
         m->journal.opened.epoch = o.epoch;
     put_all(m);
-    nm_journal_tell_damage(m, &o,
+    nm_journal_report_damage(m, &o,
                    r >= 0 ? "; a new journal has all containers that nmd knows"
                           : "; a new journal can't be created");
 }

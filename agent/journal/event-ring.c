@@ -74,7 +74,7 @@ static struct nm_event_record *next_record(struct nm_manager *m, enum nm_event_k
 }
 
 /* Logs when writes to the file begin to fail and when they succeed again. A failure has no other effect. */
-static void tell_error(struct nm_manager *m, int r)
+static void report_error(struct nm_manager *m, int r)
 {
     if (r == m->events->error)
         return;
@@ -98,11 +98,11 @@ uint64_t nm_events_load(struct nm_manager *m)
         if (e->ring[i].decision_number < INT64_MAX)
             last = NM_MAX(last, e->ring[i].decision_number);
     if (e->fd < 0)
-        tell_error(m, e->fd);
+        report_error(m, e->fd);
     return last;
 }
 
-void nm_events_keep(struct nm_manager *m)
+void nm_events_write_unsaved(struct nm_manager *m)
 {
     uint64_t first = m->events->next > NM_EVENT_RING ? m->events->next - NM_EVENT_RING : 1;
 
@@ -112,7 +112,7 @@ void nm_events_keep(struct nm_manager *m)
         struct nm_event_record *e = &m->events->ring[n % NM_EVENT_RING];
         int r = nm_event_file_put(m->events->fd, e);
 
-        tell_error(m, r);
+        report_error(m, r);
         if (r < 0)
             return;
         e->is_unsaved = false;
@@ -125,7 +125,7 @@ static void publish(struct nm_manager *m, const struct nm_event *e)
     struct nm_subscription *next;
 
     assert(e->number != 0);
-    nm_events_keep(m);
+    nm_events_write_unsaved(m);
     for (struct nm_subscription *s = m->events->subscriptions; s; s = next) {
         next = s->next; /* a subscriber may unsubscribe in its callback */
         s->cb(e, s->userdata);
@@ -151,7 +151,7 @@ static const char *end_message_id(const struct nm_container *c, enum nm_state to
 }
 
 /* Logs ends at a visible level, since readers of a log look for ends, and other state changes at debug. */
-void nm_events_tell_state(struct nm_live_container *l, enum nm_state from, enum nm_state to)
+void nm_events_publish_state(struct nm_live_container *l, enum nm_state from, enum nm_state to)
 {
     struct nm_event_record *r = next_record(l->m, NM_EVENT_STATE);
     struct nm_event e = {.number = r->number,
@@ -171,19 +171,19 @@ void nm_events_tell_state(struct nm_live_container *l, enum nm_state from, enum 
                        nm_container_end_text(l->c, end, sizeof end), l->c->message[0] ? ": " : "",
                        l->c->message);
     if (to == NM_COMPLETED)
-        nm_past_add_end(l->m, l->c);
+        nm_saved_history_add_end(l->m, l->c);
     nm_log_container(to == NM_COMPLETED ? LOG_INFO : LOG_DEBUG, l->c->id, NULL,
                      end_message_id(l->c, to), "%s: %s%s%s", label, nm_state_word(to),
                      r->text[0] ? ", " : "", r->text);
     publish(l->m, &e);
 }
 
-void nm_events_tell_node(struct nm_manager *m, const char *text)
+void nm_events_publish_node(struct nm_manager *m, const char *text)
 {
-    nm_events_tell_node_at(m, LOG_INFO, text);
+    nm_events_publish_node_at(m, LOG_INFO, text);
 }
 
-void nm_events_tell_node_at(struct nm_manager *m, int level, const char *text)
+void nm_events_publish_node_at(struct nm_manager *m, int level, const char *text)
 {
     struct nm_event_record *r = next_record(m, NM_EVENT_NODE);
     struct nm_event e = {.number = r->number,
@@ -197,7 +197,7 @@ void nm_events_tell_node_at(struct nm_manager *m, int level, const char *text)
     publish(m, &e);
 }
 
-void nm_events_tell_decision(struct nm_manager *m, const struct nm_container *c, const struct nm_decision *d)
+void nm_events_publish_decision(struct nm_manager *m, const struct nm_container *c, const struct nm_decision *d)
 {
     struct nm_event_record *r = next_record(m, NM_EVENT_DECISION);
     struct nm_event e = {.number = r->number,

@@ -26,21 +26,22 @@ void nm_journal_replace(struct nm_manager *m);
 /* Logs that the journal was damaged or removed and how many containers and decisions could be read from it, and
  * sends this as an event of the node. rest: appended to this sentence, such as "; a new one has all containers in it
  * that nmd knows". */
-void nm_journal_tell_damage(struct nm_manager *m, const struct nm_store_opened *o, const char *rest);
+void nm_journal_report_damage(struct nm_manager *m, const struct nm_store_opened *o, const char *rest);
 
-/* ---- past.c: history of the node's last day, and ended applications -------------------------- */
+/* ---- saved-history.c: history of the node's last day, and ended applications -------------------------- */
 
 /* Reads the files of an earlier nmd in the state directory and logs read errors. Returns -ENOMEM if memory is short. */
-int nm_past_load(struct nm_manager *m);
-struct nm_past *nm_past_free(struct nm_past *p);
+int nm_saved_history_load(struct nm_manager *m);
+struct nm_saved_history *nm_saved_history_free(struct nm_saved_history *p);
 
 /* Sets the span of the fine history from now on. */
-void nm_past_set_span(struct nm_past *p, uint64_t span_usec);
-void nm_past_add_point(struct nm_manager *m, const struct nm_history_point *point);
+void nm_saved_history_set_span(struct nm_saved_history *p, uint64_t span_usec);
+void nm_saved_history_add_point(struct nm_manager *m, const struct nm_history_point *point);
 /* Counts the end of a container for its application. */
-void nm_past_add_end(struct nm_manager *m, const struct nm_container *c);
+void nm_saved_history_add_end(struct nm_manager *m, const struct nm_container *c);
 /* Returns the history that covers the span; it is valid until the next point. */
-const struct nm_history *nm_past_history(const struct nm_manager *m, uint64_t span_usec);
+const struct nm_history *nm_saved_history_get(const struct nm_manager *m, uint64_t span_usec);
 /* Returns the application in slot i, from 0 to NM_ENDED_APPS - 1. NULL: the slot is empty, or its application ended
  * before since_usec. */
-const struct nm_ended_app *nm_past_ended_app(const struct nm_past *p, unsigned i, uint64_t since_usec);
+const struct nm_ended_app *nm_saved_history_ended_app(const struct nm_saved_history *p, unsigned i,
+                                                      uint64_t since_usec);

@@ -16,7 +16,7 @@
 #include "util/fault.h"
 #include "util/log.h"
 
-#define FORGET_PER_TURN 32u
+#define DROP_PER_TURN 32u
 
 static int by_id_cmp(const void *a, const void *b)
 {
@@ -103,14 +103,14 @@ static uint32_t least_wanted_app(const struct nm_manager *m)
     return least;
 }
 
-static void tell_apps_full(struct nm_manager *m, const char *name)
+static void report_apps_full(struct nm_manager *m, const char *name)
 {
-    if (!m->apps.full_told)
+    if (!m->apps.full_reported)
         nm_notice("%u applications have live containers, which is the maximum that nmd distinguishes: containers of %s "
                   "and of other new applications count as without an application, so their usual run time is not "
                   "learnt",
                   NM_APPS_MAX - 1, name);
-    m->apps.full_told = true;
+    m->apps.full_reported = true;
 }
 
 /* Returns the slot for a new application, or 0 if all slots are in use. The figures about a replaced application are
@@ -125,10 +125,10 @@ static uint32_t find_slot(struct nm_manager *m, const char *name)
     slot = least_wanted_app(m);
     if (slot == 0) {
         if (m->apps.n == NM_APPS_MAX)
-            tell_apps_full(m, name);
+            report_apps_full(m, name);
         return 0;
     }
-    m->apps.full_told = false;
+    m->apps.full_reported = false;
     (void)snprintf(key, sizeof key, NM_APP_KEY "%s", m->apps.all[slot].name);
     (void)nm_store_delete_value(m->store, key);
     return slot;
@@ -275,7 +275,7 @@ void nm_lists_release(struct nm_manager *m, struct nm_container *c)
     drop_blob(m, c);
 }
 
-void nm_lists_tell_unkillable(struct nm_manager *m)
+void nm_lists_report_unkillable(struct nm_manager *m)
 {
     unsigned n = 0;
 
@@ -313,7 +313,7 @@ void nm_lists_remove_live(struct nm_live_container *l)
         nm_container_free(c);
     }
     if (was_unkillable)
-        nm_lists_tell_unkillable(m);
+        nm_lists_report_unkillable(m);
 }
 
 /* Results kept for an owner are limited when a container is submitted (user-limits.c), and not in this file.
@@ -368,13 +368,13 @@ static bool is_excess(struct excess *e, uid_t uid)
     return false;
 }
 
-static void forget(struct nm_manager *m, struct nm_container *const *c, size_t n)
+static void drop(struct nm_manager *m, struct nm_container *const *c, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         (void)nm_store_delete_container(m->store, c[i]->id);
         NM_FAULT("row-deleted");
         (void)tdelete(c[i], &m->lives.by_id, by_id_cmp);
-        nm_files_forget(m, c[i]->id);
+        nm_files_drop(m, c[i]->id);
         nm_container_free(c[i]);
     }
 }
@@ -387,14 +387,14 @@ void nm_lists_remove_ended(struct nm_manager *m, struct nm_container *c)
     while (m->ended.all[i] != c)
         i++;
     memmove(m->ended.all + i, m->ended.all + i + 1, (--m->ended.n - i) * sizeof *m->ended.all);
-    forget(m, &c, 1);
+    drop(m, &c, 1);
 }
 
 /* Removes the oldest ended containers first, and few at a time: each container has files to remove, and a user may have
  * run thousands of containers. */
-bool nm_lists_forget_ended(struct nm_manager *m, uint64_t now_usec)
+bool nm_lists_drop_ended(struct nm_manager *m, uint64_t now_usec)
 {
-    struct nm_container *gone[FORGET_PER_TURN];
+    struct nm_container *gone[DROP_PER_TURN];
     struct excess excess;
     size_t n_gone = 0, kept = 0;
 
@@ -404,15 +404,15 @@ bool nm_lists_forget_ended(struct nm_manager *m, uint64_t now_usec)
         bool over = c->finished_usec + m->config->keep_ended_usec <= now_usec ||
                     m->ended.n - n_gone > NM_ENDED_MAX;
 
-        if (!c->keep_result && (over || is_excess(&excess, c->submitter_uid)) && n_gone < FORGET_PER_TURN)
+        if (!c->keep_result && (over || is_excess(&excess, c->submitter_uid)) && n_gone < DROP_PER_TURN)
             gone[n_gone++] = c;
         else
             m->ended.all[kept++] = c;
     }
     m->ended.n = kept;
     if (n_gone > 0)
-        forget(m, gone, n_gone);
-    return n_gone == FORGET_PER_TURN;
+        drop(m, gone, n_gone);
+    return n_gone == DROP_PER_TURN;
 }
 
 void nm_lists_done(struct nm_manager *m)

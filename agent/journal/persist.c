@@ -77,7 +77,7 @@ void nm_persist_set_state(struct nm_live_container *l, enum nm_state to)
     l->c->view.state_usec = nm_now_usec();
     l->c->view.state_samples = 0;
     (void)nm_persist_journal(l);
-    nm_events_tell_state(l, from, to);
+    nm_events_publish_state(l, from, to);
 }
 
 int nm_persist_refuse(const struct nm_manager *m, int error, struct nm_problem *ret_problem)
@@ -152,7 +152,7 @@ static int unlink_one(const char *path, const struct stat *st, int type, struct 
 
 /* Removes a few small files, which nmd or the shim have made. The container's user has no access: both directories
  * belong to root with mode 0700, which is checked before a start (nm_check_private_dir()). So no worker is needed. */
-void nm_files_forget(struct nm_manager *m, const char *id)
+void nm_files_drop(struct nm_manager *m, const char *id)
 {
     char path[NM_DIR_SIZE];
 

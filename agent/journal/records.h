@@ -25,7 +25,7 @@ void nm_record_by(struct nm_live_container *l, enum nm_decision_kind kind, enum 
  * container's end closes the record. */
 void nm_record_kernel_kill(struct nm_live_container *l);
 void nm_record_acted(struct nm_live_container *l);
-void nm_record_told(struct nm_live_container *l); /* notes that the action was taken, and stores the record in the
+void nm_record_commit(struct nm_live_container *l); /* notes that the action was taken, and stores the record in the
                                                      journal for the next nmd */
 void nm_record_effective(struct nm_live_container *l);
 void nm_record_failed(struct nm_live_container *l, const char *why);
@@ -43,7 +43,7 @@ void nm_record_begin_after(struct nm_manager *m, uint64_t number);
 /* Reports the result r of the newest journal write, when this result differs from the previous result. */
 void nm_record_store_result(struct nm_manager *m, int r);
 /* Reports the known result of journal writes to health, once health exists. */
-void nm_record_tell_health(struct nm_manager *m);
+void nm_record_report_health(struct nm_manager *m);
 
 /* ---- event-ring.c ---------------------------------------------------------------------------- */
 
@@ -61,14 +61,14 @@ uint64_t nm_events_load(struct nm_manager *m);
  * loop, in which no transaction is open. An event that cannot be written is shown as unsaved; this function, called
  * after each journal write, tries again.
  */
-void nm_events_keep(struct nm_manager *m);
+void nm_events_write_unsaved(struct nm_manager *m);
 
-void nm_events_tell_state(struct nm_live_container *l, enum nm_state from, enum nm_state to);
+void nm_events_publish_state(struct nm_live_container *l, enum nm_state from, enum nm_state to);
 /* c: the container; NULL: the decision concerns no container. */
-void nm_events_tell_decision(struct nm_manager *m, const struct nm_container *c, const struct nm_decision *d);
+void nm_events_publish_decision(struct nm_manager *m, const struct nm_container *c, const struct nm_decision *d);
 /* Adds an event of the node and logs it, at level info or at the given level. */
-void nm_events_tell_node(struct nm_manager *m, const char *text);
-void nm_events_tell_node_at(struct nm_manager *m, int level, const char *text);
+void nm_events_publish_node(struct nm_manager *m, const char *text);
+void nm_events_publish_node_at(struct nm_manager *m, int level, const char *text);
 
 bool nm_events_have_subscribers(const struct nm_events *e);
 /* Returns the newest event; the event's number is 0 before the first event. */

@@ -25,12 +25,12 @@ struct nm_output_drain {
 #define NM_OUTPUT_DRAIN_NONE ((struct nm_output_drain){.fd = {-EBADF, -EBADF}})
 
 /* Opens the output pipes of the shim `pid`. The caller then checks that the pid still belongs to this shim, and
- * otherwise calls nm_output_drain_drop(). A second call has no effect. */
-void nm_output_drain_hold(struct nm_output_drain *w, pid_t pid, const char *log_dir);
+ * otherwise calls nm_output_drain_close(). A second call has no effect. */
+void nm_output_drain_open(struct nm_output_drain *w, pid_t pid, const char *log_dir);
 /* Writes the remaining content of the pipes to the log, and closes the pipes. Is called after the shim has exited.
  * max_bytes: the log's limit for each stream. */
 void nm_output_drain_write(struct nm_output_drain *w, uint64_t max_bytes);
-void nm_output_drain_drop(struct nm_output_drain *w);
+void nm_output_drain_close(struct nm_output_drain *w);
 
 /* ---- launch.c and launch-spawn.c ------------------------------------------------------------- */
 
@@ -47,7 +47,7 @@ struct nm_launch {
     bool is_session;    /* the launch is a session, which has neither directory nor record */
     bool born_inside;
     bool has_gate;      /* nmd has not opened the shim's gate yet */
-    bool told_started;
+    bool reported_start;
     bool gone;
     struct nm_launch_record record; /* newest known record of the shim */
     struct nm_output_drain output_drain;
@@ -57,7 +57,7 @@ struct nm_launch {
 int nm_launch_alloc(const char *container_dir, sd_event *event, nm_launch_cb_t cb, void *userdata,
                     struct nm_launch **ret);
 int nm_launch_watch(struct nm_launch *l);
-int nm_launch_forget_at(int dir_fd);
+int nm_launch_drop_at(int dir_fd);
 /* Reads field 22 of /proc/PID/stat. Returns -ESRCH if there is no such process. */
 int nm_launch_read_start_ticks(pid_t pid, uint64_t *ret);
 struct nm_launch_record nm_launch_never_ran(int error);

@@ -101,7 +101,7 @@ static int prepare(const struct nm_launch_params *p, struct nm_launch *l, struct
     if (h->dir < 0)
         return h->dir;
     /* Remove the record of an earlier start, so that it is not read as the record of this start. */
-    r = nm_launch_forget_at(h->dir);
+    r = nm_launch_drop_at(h->dir);
     if (r < 0)
         return r;
     h->logs = open_dir(p->log_dir, h->dir);
@@ -277,7 +277,7 @@ static int become_shim(const struct nm_launch_params *p, const struct nm_shim_se
 }
 
 /* Sends the record that a shim would send after a failed start, so that nmd handles this failure in the same way. */
-static _Noreturn void tell_failure(const struct handover *h, int error)
+static _Noreturn void report_failure(const struct handover *h, int error)
 {
     const struct nm_launch_record r = {
         .phase = NM_LAUNCH_ENDED,
@@ -317,7 +317,7 @@ static int spawn(const struct nm_launch_params *p, const struct nm_shim_session 
     if (pid < 0)
         return -errno;
     if (pid == 0)
-        tell_failure(h, become_shim(p, session, h));
+        report_failure(h, become_shim(p, session, h));
     NM_FAULT("shim-forked");
     l->pid = pid;
     return 0;

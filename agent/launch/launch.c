@@ -63,9 +63,9 @@ int nm_launch_read_start_ticks(pid_t pid, uint64_t *ret)
 
 static void report_started(struct nm_launch *l)
 {
-    if (l->told_started)
+    if (l->reported_start)
         return;
-    l->told_started = true;
+    l->reported_start = true;
     l->inotify_source = sd_event_source_disable_unref(l->inotify_source);
     l->cb(l, NM_LAUNCH_STARTED, &l->record, l->userdata);
 }
@@ -267,15 +267,15 @@ bool nm_launch_shim_lives(pid_t shim_pid, uint64_t shim_start_ticks)
            ticks == shim_start_ticks;
 }
 
-void nm_launch_keep_output(struct nm_launch *l, const char *log_dir)
+void nm_launch_open_output(struct nm_launch *l, const char *log_dir)
 {
     if (l->gone || l->has_gate)
         return;
-    nm_output_drain_hold(&l->output_drain, l->pid, log_dir);
+    nm_output_drain_open(&l->output_drain, l->pid, log_dir);
     /* If the shim has exited meanwhile, the pid may belong to another process, and the pipes may be those of that
      * process. */
     if (!nm_launch_shim_lives(l->pid, l->start_ticks))
-        nm_output_drain_drop(&l->output_drain);
+        nm_output_drain_close(&l->output_drain);
 }
 
 int nm_launch_adopt(const char *container_dir, pid_t shim_pid, uint64_t shim_start_ticks, sd_event *event,
@@ -318,14 +318,14 @@ bool nm_launch_gate_was_open(const char *container_dir)
     return fd >= 0 && faccessat(fd, NM_LAUNCH_GATE_FILE, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-int nm_launch_forget(const char *container_dir)
+int nm_launch_drop(const char *container_dir)
 {
     _cleanup_close_ int fd = open(container_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    return fd >= 0 ? nm_launch_forget_at(fd) : errno == ENOENT ? 0 : -errno;
+    return fd >= 0 ? nm_launch_drop_at(fd) : errno == ENOENT ? 0 : -errno;
 }
 
-int nm_launch_forget_at(int dir_fd)
+int nm_launch_drop_at(int dir_fd)
 {
     if (unlinkat(dir_fd, NM_LAUNCH_RECORD_FILE, 0) < 0 && errno != ENOENT)
         return -errno;
@@ -371,7 +371,7 @@ static int on_forgotten_gone(sd_event_source *source, int fd, uint32_t revents, 
 }
 
 /* Leaves the child to a floating event source, which owns the pidfd and reaps the child when it exits. */
-static void leave_to_reaper(struct nm_launch *l)
+static void detach_shim(struct nm_launch *l)
 {
     _cleanup_(sd_event_source_unrefp) sd_event_source *source = NULL;
 
@@ -394,11 +394,11 @@ struct nm_launch *nm_launch_free(struct nm_launch *l)
     if (l->is_child && !l->gone) {
         if (l->has_gate) /* without SIGKILL, the shim would exit only after a slow name service has answered */
             (void)pidfd_send_signal(l->pidfd, SIGKILL, NULL, 0);
-        leave_to_reaper(l);
+        detach_shim(l);
     }
     (void)nm_close(l->pidfd);
     (void)nm_close(l->socket);
-    nm_output_drain_drop(&l->output_drain);
+    nm_output_drain_close(&l->output_drain);
     sd_event_unref(l->event);
     free(l->dir);
     free(l);

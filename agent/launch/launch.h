@@ -24,7 +24,7 @@
  * passing its gate has not run the command. */
 bool nm_launch_gate_was_open(const char *container_dir);
 /* Removes the files of a shim that has ended, before a new shim uses the directory. Returns 0 or -errno. */
-int nm_launch_forget(const char *container_dir);
+int nm_launch_drop(const char *container_dir);
 
 struct nm_launch_params {
     int shim_fd;               /* the shim's program, open (O_PATH); negative: the error of opening it */
@@ -86,7 +86,7 @@ int nm_launch_adopt(const char *container_dir, pid_t shim_pid, uint64_t shim_sta
                     nm_launch_cb_t cb, void *userdata, struct nm_launch **ret);
 /* Opens the shim's output pipes before its cgroup is killed. The killed shim may have left output in the pipes, and nmd
  * copies this output to the log. */
-void nm_launch_keep_output(struct nm_launch *l, const char *log_dir);
+void nm_launch_open_output(struct nm_launch *l, const char *log_dir);
 /* Returns whether the shim has exited: the ENDED callback was called or is being called. */
 bool nm_launch_is_gone(const struct nm_launch *l);
 /* Returns whether the kernel has created the shim in its cgroup. If not, the code that creates the cgroup must move the

@@ -28,7 +28,7 @@ static int open_pipe(pid_t shim, int number)
     return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode) ? STEAL_FD(fd) : -EBADF;
 }
 
-void nm_output_drain_hold(struct nm_output_drain *w, pid_t pid, const char *log_dir)
+void nm_output_drain_open(struct nm_output_drain *w, pid_t pid, const char *log_dir)
 {
     assert(pid > 1 && log_dir);
     if (w->log_dir)
@@ -103,10 +103,10 @@ void nm_output_drain_write(struct nm_output_drain *w, uint64_t max_bytes)
         drain(w->fd[i], &o);
         nm_output_close(&o);
     }
-    nm_output_drain_drop(w);
+    nm_output_drain_close(w);
 }
 
-void nm_output_drain_drop(struct nm_output_drain *w)
+void nm_output_drain_close(struct nm_output_drain *w)
 {
     for (int i = 0; i < NM_OUTPUT_N_STREAMS; i++)
         w->fd[i] = nm_close(w->fd[i]);

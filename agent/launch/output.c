@@ -165,7 +165,7 @@ static int make_room(struct nm_output *o)
     return r;
 }
 
-static int tell_loss(struct nm_output *o)
+static int report_loss(struct nm_output *o)
 {
     char text[160];
     int n, r;
@@ -216,7 +216,7 @@ void nm_output_write(struct nm_output *o, const char *data, size_t n)
         ssize_t k = r < 0 ? r : 0;
 
         if (k == 0)
-            k = tell_loss(o) ?: write_some(o, data, n);
+            k = report_loss(o) ?: write_some(o, data, n);
         if (k < 0) {
             lose(o, n, (int)k);
             return;
@@ -229,7 +229,7 @@ void nm_output_write(struct nm_output *o, const char *data, size_t n)
 void nm_output_close(struct nm_output *o)
 {
     if (o->fd >= 0)
-        (void)tell_loss(o);
+        (void)report_loss(o);
     o->fd = nm_close(o->fd);
     nm_output_times_close(&o->times);
 }

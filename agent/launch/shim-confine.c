@@ -97,7 +97,7 @@ int nm_shim_confine(int channel, bool private_ipc)
 
 /* ---- namespaces of a running container ------------------------------------------------------- */
 
-void nm_shim_namespaces_hold(pid_t pid, bool private_ipc)
+void nm_shim_namespaces_retain(pid_t pid, bool private_ipc)
 {
     static const char *const names[NM_SHIM_N_NAMESPACES] = {"user", "mnt", "ipc"};
 

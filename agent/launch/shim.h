@@ -161,7 +161,7 @@ int nm_shim_join(const int namespaces[NM_SHIM_N_NAMESPACES]);
 int nm_shim_namespaces_find(pid_t shim_pid, int shim_pidfd, int ret[NM_SHIM_N_NAMESPACES]);
 /* Opens the namespaces of a child that has not called exec yet, and keeps the descriptors open. Skips namespaces that
  * can't be opened. */
-void nm_shim_namespaces_hold(pid_t pid, bool private_ipc);
+void nm_shim_namespaces_retain(pid_t pid, bool private_ipc);
 
 /* The command's first three descriptors. */
 struct nm_shim_stdio {
@@ -193,10 +193,10 @@ int nm_shim_pipe_open(const struct nm_shim_spec *spec, int ours, int *ret_ours, 
 
 /* Reaps all exited children. Returns 1 if `pid` is one of them, 0 if not, or -errno. */
 int nm_shim_reap(pid_t pid, int *ret_status, struct rusage *ret_usage);
-/* nm_shim_children_open() opens a descriptor that is readable when a child has exited. nm_shim_children_heard() resets
+/* nm_shim_children_open() opens a descriptor that is readable when a child has exited. nm_shim_children_drain() resets
  * it. */
 int nm_shim_children_open(void);
-void nm_shim_children_heard(int fd);
+void nm_shim_children_drain(int fd);
 
 /* Runs the shim of a session: waits at the gate, runs the command, and exits. */
 _Noreturn void nm_shim_session_run(struct nm_shim_spec *spec);

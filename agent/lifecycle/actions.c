@@ -171,7 +171,7 @@ void nm_act_kill(struct nm_live_container *l, enum nm_exit_reason reason, bool n
         nm_act_discard(l, reason);
         return;
     }
-    if (nm_end_is_over(l))
+    if (nm_end_is_complete(l))
         return;
     if (v->state != NM_KILLING) {
         l->c->rerun = false;

@@ -25,7 +25,7 @@
 #include "util/log.h"
 #include "util/parse.h"
 
-#define STOP_WORD_USEC (250 * NM_USEC_PER_MSEC)
+#define STOP_ANSWER_USEC (250 * NM_USEC_PER_MSEC)
 
 static enum nm_exit_reason launch_failure(const struct nm_launch_record *r)
 {
@@ -188,12 +188,12 @@ static bool was_global_oom(const struct nm_live_container *l)
 static void settle_cause(struct nm_live_container *l)
 {
     struct nm_container *c = l->c;
-    bool told = l->decision.kind == NM_DECISION_KILL && l->decision.reason == NM_REASON_KERNEL_OOM;
+    bool reported = l->decision.kind == NM_DECISION_KILL && l->decision.reason == NM_REASON_KERNEL_OOM;
 
     if (c->exit_reason == c->kill_reason)
         return;
     c->exit_cause = c->exit_reason == NM_EXIT_OOM && was_global_oom(l) ? NM_REASON_KERNEL_OOM : NM_REASON_NONE;
-    c->exit_decision = c->exit_cause != NM_REASON_NONE && told ? l->decision.number : 0;
+    c->exit_decision = c->exit_cause != NM_REASON_NONE && reported ? l->decision.number : 0;
 }
 
 void nm_end_classify(struct nm_live_container *l)
@@ -257,14 +257,14 @@ void nm_end_classify(struct nm_live_container *l)
 
 /* Deletes the files of a container that never ran. Its snapshot has the state SCHEDULED. If the journal were lost, a
  * later nmd would read the snapshot and start the container. */
-static void forget_what_never_ran(const struct nm_live_container *l)
+static void drop_never_run(const struct nm_live_container *l)
 {
     char dir[NM_DIR_SIZE];
 
     nm_files_container_dir(l->m, l->c->id, dir);
     if (l->c->pid || l->c->shim_pid || nm_launch_gate_was_open(dir))
         return;
-    nm_files_forget(l->m, l->c->id);
+    nm_files_drop(l->m, l->c->id);
     NM_FAULT("waiting-forgotten");
 }
 
@@ -310,7 +310,7 @@ static void finish(struct nm_live_container *l)
     (void)nm_store_begin(m->store);
     if (c->exit_reason == NM_EXIT_NONE)
         nm_end_classify(l);
-    forget_what_never_ran(l);
+    drop_never_run(l);
     c->finished_usec = l->has_end && l->end.ended_usec ? l->end.ended_usec : nm_now_usec();
     c->finished_realtime_usec =
         l->has_end && l->end.ended_realtime_usec ? l->end.ended_realtime_usec : nm_realtime_usec();
@@ -334,7 +334,7 @@ static void finish(struct nm_live_container *l)
     remove_cgroup(l);
     NM_FAULT("cgroup-removed");
     nm_lists_remove_live(l);
-    nm_removable_look(m);
+    nm_removable_update(m);
     nm_round_request(m, NM_TRIGGER_CHANGE);
 }
 
@@ -351,7 +351,7 @@ static bool never_ran(const struct nm_live_container *l)
 }
 
 /* Resets the state of a start whose command did not run. */
-static void forget_start(struct nm_live_container *l)
+static void drop_start(struct nm_live_container *l)
 {
     bool was_unkillable = l->run.unkillable;
 
@@ -366,7 +366,7 @@ static void forget_start(struct nm_live_container *l)
     nm_lists_end_passes(l);
     l->cg = nm_cgroup_free(l->cg);
     if (was_unkillable)
-        nm_lists_tell_unkillable(l->m);
+        nm_lists_report_unkillable(l->m);
 }
 
 /* Queues a container again after a failed start. The next start waits for a sample, because the cause (a full disk, a
@@ -378,8 +378,8 @@ static void requeue(struct nm_live_container *l)
 
     assert(l->c->view.state == NM_SCHEDULED && l->c->view.admitted);
     l->retry_usec = l->run.adopted ? 0 : m->timers.sample_due_usec;
-    forget_start(l);
-    nm_container_forget_start(l->c);
+    drop_start(l);
+    nm_container_drop_start(l->c);
     (void)nm_persist_journal(l);
     NM_FAULT("queued-again");
     (void)nm_persist_write_snapshot(l);
@@ -417,15 +417,15 @@ static int run_again(struct nm_live_container *l)
     int r;
 
     nm_files_container_dir(m, l->c->id, dir);
-    r = nm_launch_forget(dir);
+    r = nm_launch_drop(dir);
     if (r < 0)
         return r;
     NM_FAULT("rerun-forgotten");
     l->has_end = false;
     l->retry_usec = 0;
-    forget_start(l);
+    drop_start(l);
     (void)nm_container_set_state(l->c, NM_NEW);
-    nm_container_forget_run(l->c);
+    nm_container_drop_run(l->c);
     l->c->view.state_usec = nm_now_usec();
     l->c->view.state_samples = 0;
     (void)nm_store_begin(m->store);
@@ -434,7 +434,7 @@ static int run_again(struct nm_live_container *l)
     nm_record_store_result(m, nm_store_commit(m->store));
     NM_FAULT("rerun-new");
     (void)nm_persist_write_snapshot(l);
-    nm_events_tell_state(l, from, NM_NEW);
+    nm_events_publish_state(l, from, NM_NEW);
     nm_round_request(m, NM_TRIGGER_CHANGE);
     return 0;
 }
@@ -455,11 +455,11 @@ static int on_end(sd_event_source *s, uint64_t usec, void *userdata)
 /*
  * Returns whether the container may have ended because systemd stopped its scope. systemd sends a D-Bus message about
  * the stop before it sends SIGTERM. Even so, nmd may receive the container's end before the message, so the handling of
- * the end must wait for STOP_WORD_USEC.
+ * the end must wait for STOP_ANSWER_USEC.
  */
 static bool may_have_been_stopped(const struct nm_live_container *l)
 {
-    if (!l->m->backend->tells_of_stops || l->run.stopped || l->c->kill_reason != NM_EXIT_NONE || l->c->rerun ||
+    if (!l->m->backend->reports_stops || l->run.stopped || l->c->kill_reason != NM_EXIT_NONE || l->c->rerun ||
         l->c->pid == 0)
         return false;
     return !l->has_end || l->end.exit_signal == SIGTERM || l->end.exit_signal == SIGKILL ||
@@ -470,7 +470,7 @@ static bool may_have_been_stopped(const struct nm_live_container *l)
  * round) may still use pointers to the container. */
 static bool finish_soon(struct nm_live_container *l)
 {
-    uint64_t delay = may_have_been_stopped(l) ? STOP_WORD_USEC : 0;
+    uint64_t delay = may_have_been_stopped(l) ? STOP_ANSWER_USEC : 0;
 
     assert(!l->end_source);
     l->kill_timer = sd_event_source_disable_unref(l->kill_timer);
@@ -480,7 +480,7 @@ static bool finish_soon(struct nm_live_container *l)
     return false;
 }
 
-bool nm_end_is_over(const struct nm_live_container *l)
+bool nm_end_is_complete(const struct nm_live_container *l)
 {
     return nm_run_phase_is_ending(l->phase) && l->c->view.state != NM_SCHEDULED;
 }
@@ -495,7 +495,7 @@ bool nm_end_is_over(const struct nm_live_container *l)
 /* A container that has neither ended nor released memory after this time is reported. */
 #define UNKILLABLE_USEC (10 * NM_USEC_PER_SEC)
 
-static void tell_unkillable(struct nm_live_container *l)
+static void report_unkillable(struct nm_live_container *l)
 {
     struct nm_cgroup_leftover_procs s = {0};
     char who[160];
@@ -505,20 +505,20 @@ static void tell_unkillable(struct nm_live_container *l)
     nm_cgroup_leftover_procs_print(&s, who, sizeof who);
     l->run.unkillable = true;
     l->m->counters.unkillable++;
-    nm_lists_tell_unkillable(l->m);
+    nm_lists_report_unkillable(l->m);
     nm_log_container(LOG_ERR, l->c->id, NULL, NM_MESSAGE_UNKILLABLE,
                      "%s can't be killed: 10 s after SIGKILL, and after %u more, %s; nmd keeps sending SIGKILL",
                      l->c->id, l->n_kills - 1, who);
 }
 
-static bool gets_on(const struct nm_live_container *l, uint64_t now)
+static bool kill_makes_progress(const struct nm_live_container *l, uint64_t now)
 {
     return now - NM_MAX(l->kill_usec, l->c->view.shrunk_usec) < UNKILLABLE_USEC;
 }
 
 static void look_again(struct nm_live_container *l);
 
-static void tell_kill_failed(const char *name, int r)
+static void report_kill_failed(const char *name, int r)
 {
     nm_err("cgroup %s can't be killed: %s; trying again", name, strerror(-r));
 }
@@ -534,10 +534,10 @@ static int on_look(sd_event_source *s, uint64_t usec, void *userdata)
         return 0;
     nm_sample_live(l, now);
     if (l->cg)
-        (void)nm_cgroup_kill_in(l->m->event, l->cg, tell_kill_failed);
+        (void)nm_cgroup_kill_in(l->m->event, l->cg, report_kill_failed);
     l->n_kills++;
-    if (!l->run.unkillable && !gets_on(l, now))
-        tell_unkillable(l);
+    if (!l->run.unkillable && !kill_makes_progress(l, now))
+        report_unkillable(l);
     look_again(l);
     return 0;
 }
@@ -553,7 +553,7 @@ static void look_again(struct nm_live_container *l)
 
 int nm_end_kill(struct nm_live_container *l)
 {
-    int r = l->cg ? nm_cgroup_kill_in(l->m->event, l->cg, tell_kill_failed) : -ENOENT;
+    int r = l->cg ? nm_cgroup_kill_in(l->m->event, l->cg, report_kill_failed) : -ENOENT;
 
     nm_run_phase_note_sigkill(&l->phase);
     l->n_kills = 1;
@@ -628,7 +628,7 @@ void nm_end_fail_launch(struct nm_live_container *l, enum nm_launch_stage stage,
     nm_end_check(l);
 }
 
-void nm_end_hold_launch(struct nm_live_container *l)
+void nm_end_postpone_launch(struct nm_live_container *l)
 {
     assert(l->c->view.admitted);
     nm_run_phase_set(&l->phase, NM_RUN_WITHDRAWN);

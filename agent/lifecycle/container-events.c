@@ -109,7 +109,7 @@ static void on_watch(enum nm_cgroup_watch_kind kind, bool gone, void *userdata)
 
 /* Tells the sampler which process is the shim, so that the shim is not in the container's figures. Without a pidfd, the
  * pid may now belong to another process of the container, so no process is excluded. */
-void nm_container_events_tell_shim(struct nm_live_container *l)
+void nm_container_events_exclude_shim(struct nm_live_container *l)
 {
     if (l->sampler)
         nm_cgroup_sampler_set_shim(
@@ -135,7 +135,7 @@ int nm_container_events_attach(struct nm_live_container *l, struct nm_cgroup *cg
     if (r < 0)
         return r;
     nm_limits_set_network(l);
-    nm_container_events_tell_shim(l);
+    nm_container_events_exclude_shim(l);
     nm_sample_live(l, nm_now_usec());
     return 0;
 }
@@ -172,7 +172,7 @@ void nm_container_events_launched(struct nm_launch *launch, enum nm_launch_phase
         return;
     NM_FAULT("end-heard");
     nm_run_phase_note_shim_end(&l->phase, r);
-    nm_container_events_tell_shim(l);
+    nm_container_events_exclude_shim(l);
     if (r) {
         l->end = *r;
         l->has_end = true;
@@ -199,7 +199,7 @@ void nm_container_events_stopped(const char *container_id, void *userdata)
         (void)snprintf(text, sizeof text,
                        "systemd stops %s and all containers in it without a request from nmd (systemctl stop, or "
                        "shutdown of the host)", m->backend->slice);
-        nm_events_tell_node(m, text);
+        nm_events_publish_node(m, text);
         return;
     }
     if (!l || !l->cg || l->run.stopped || c->kill_reason != NM_EXIT_NONE)
@@ -211,5 +211,5 @@ void nm_container_events_stopped(const char *container_id, void *userdata)
         (void)nm_persist_journal(l);
     (void)snprintf(text, sizeof text, "systemd stops the scope of %s without a request from nmd (systemctl stop, or "
                                       "shutdown of the host)", c->id);
-    nm_events_tell_node(m, text);
+    nm_events_publish_node(m, text);
 }

@@ -42,7 +42,7 @@ void nm_kill_all(struct nm_live_container *l)
     l->use_before = l->c->view.measured;
     if (l->cg)
         lift_cpu_limits(l);
-    nm_output_keep_last(l);
+    nm_output_read_last(l);
     r = nm_end_kill(l);
     NM_FAULT("after-kill");
     nm_record_acted(l);
@@ -80,7 +80,7 @@ static void on_signal_sent(int r, void *userdata)
     int signo = ffsll((long long)l->signals_due);
 
     if (r >= 0 && l->signal_sent == SIGTERM && (l->c->view.state == NM_KILLING || l->c->rerun))
-        nm_record_told(l);
+        nm_record_commit(l);
     if (signo == 0 || !l->cg)
         return;
     l->signals_due &= ~(UINT64_C(1) << (signo - 1));
@@ -99,23 +99,23 @@ int nm_kill_signal(struct nm_live_container *l, int signo)
 
 /* Returns whether an earlier nmd has already sent SIGTERM, according to the journal. Many programs skip their cleanup
  * at a second SIGTERM. */
-static bool was_told_to_end(const struct nm_live_container *l)
+static bool was_end_requested(const struct nm_live_container *l)
 {
     return l->run.adopted && l->decision_open && l->decision.acted_usec != 0 &&
            (l->decision.kind == NM_DECISION_KILL || l->decision.kind == NM_DECISION_RESTART);
 }
 
-static int tell_to_end(struct nm_live_container *l)
+static int request_end(struct nm_live_container *l)
 {
     int r;
 
-    if (was_told_to_end(l))
+    if (was_end_requested(l))
         return 0;
     NM_FAULT("before-term");
     r = nm_kill_signal(l, SIGTERM);
     NM_FAULT("after-term");
     if (r >= 0 && !nm_procs_pass_is_on(l->signal_pass))
-        nm_record_told(l);
+        nm_record_commit(l);
     NM_FAULT("term-journalled");
     return r;
 }
@@ -125,7 +125,7 @@ void nm_kill_terminate(struct nm_live_container *l)
     uint64_t now = nm_now_usec(), deadline = l->c->kill_deadline_usec;
 
     assert(l->c->view.state == NM_KILLING || l->c->rerun);
-    if (!l->cg || now >= deadline || tell_to_end(l) < 0) {
+    if (!l->cg || now >= deadline || request_end(l) < 0) {
         nm_kill_all(l);
         return;
     }

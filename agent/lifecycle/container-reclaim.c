@@ -28,7 +28,7 @@
 /* A worker that exceeds its time limit by this time hangs in the kernel, usually in a write to a slow disk. */
 #define LATE_USEC (500 * NM_USEC_PER_MSEC)
 /* The speed of a shorter reclaim is not recorded, since the kernel may not have begun to write. */
-#define TELLING_USEC (200 * NM_USEC_PER_MSEC)
+#define REPORT_MIN_USEC (200 * NM_USEC_PER_MSEC)
 /* Maximum age of a recorded speed, since the disk's speed may have changed. So after this time, nmd tries a reclaim
  * again even if the last one was slow. */
 #define SPEED_AGE_USEC (600 * NM_USEC_PER_SEC)
@@ -115,13 +115,13 @@ static void kill_worker(struct nm_live_container *l)
         (void)kill(pid, SIGKILL);
 }
 
-void nm_reclaim_overtaken(struct nm_live_container *l)
+void nm_reclaim_supersede(struct nm_live_container *l)
 {
     bool open = l->decision_open && l->decision.kind == NM_DECISION_RECLAIM;
 
     if (!l->reclaim_child || !open)
         return;
-    if (nm_now_usec() - l->reclaim_begun_usec >= TELLING_USEC)
+    if (nm_now_usec() - l->reclaim_begun_usec >= REPORT_MIN_USEC)
         note_lateness(l);
     kill_worker(l);
 }

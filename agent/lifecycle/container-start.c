@@ -58,7 +58,7 @@ static void created(int result, struct nm_cgroup *cg, const char *message, void 
     assert(!l->cg && l->launch && nm_run_phase_is_creating(l->phase));
     if (result == -ESHUTDOWN && !kill_pending) { /* the host shuts down; the container usually starts after the next
                                                     boot */
-        nm_end_hold_launch(l);
+        nm_end_postpone_launch(l);
         return;
     }
     if (result < 0) {
@@ -73,7 +73,7 @@ static void created(int result, struct nm_cgroup *cg, const char *message, void 
     }
     r = persist_before_gate(l, &copied);
     if (r < 0) {
-        nm_end_hold_launch(l);
+        nm_end_postpone_launch(l);
         return;
     }
     nm_run_phase_set(&l->phase, nm_launch_is_gone(l->launch) ? NM_RUN_SHIM_GONE : NM_RUN_LAUNCHED);
@@ -161,7 +161,7 @@ static void launch(struct nm_live_container *l)
     r = start_shim(l);
     NM_FAULT("shim-started");
     if (r == -ENOSPC || r == -EDQUOT) {
-        nm_end_hold_launch(l);
+        nm_end_postpone_launch(l);
         return;
     }
     if (r < 0) {
@@ -218,7 +218,7 @@ bool nm_start_cancel(struct nm_live_container *l)
 {
     if (!nm_start_is_due(l))
         return false;
-    nm_fair_leave(&l->m->starts.queue, &l->start);
+    nm_fair_remove(&l->m->starts.queue, &l->start);
     l->m->starts.n_opportunistic -= l->start_counts;
     return true;
 }
@@ -246,5 +246,5 @@ void nm_start_some(struct nm_manager *m)
     if (!m->round.is_on)
         nm_slice_follow(m); /* a round updates the slice's limits at its end */
     if (m->starts.queue.first)
-        (void)nm_loop_want(m->starts.source);
+        (void)nm_loop_schedule_work(m->starts.source);
 }

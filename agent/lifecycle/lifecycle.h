@@ -42,7 +42,7 @@ int nm_start_open_shim(struct nm_manager *m);
 
 int nm_container_events_attach(struct nm_live_container *l, struct nm_cgroup *cg); /* creates watches and sampler;
                                                                                       takes ownership of cg */
-void nm_container_events_tell_shim(struct nm_live_container *l); /* excludes the shim's own process from the
+void nm_container_events_exclude_shim(struct nm_live_container *l); /* excludes the shim's own process from the
                                                                     sampler's figures */
 void nm_container_events_launched(struct nm_launch *launch, enum nm_launch_phase phase,
                                   const struct nm_launch_record *r, void *userdata);
@@ -64,7 +64,7 @@ struct nm_reclaim *nm_reclaim_free(struct nm_reclaim *r);
 /* Is called before a container with a running reclaim is killed. Records the amount and speed of the reclaim now,
  * because the killed worker reports no result, and kills the worker. The worker exits as soon as its write to
  * memory.reclaim returns. */
-void nm_reclaim_overtaken(struct nm_live_container *l);
+void nm_reclaim_supersede(struct nm_live_container *l);
 /* Returns the average speed of the latest reclaims, or 0 if there was no recent reclaim. */
 uint64_t nm_reclaim_bytes_per_sec(const struct nm_manager *m);
 
@@ -78,7 +78,7 @@ void nm_end_check(struct nm_live_container *l);
 void nm_end_check_all(struct nm_manager *m);
 /* Returns whether the container has ended and has no process left, but its end is not handled yet. Returns false if the
  * container's start was given up, since the container will be queued again. */
-bool nm_end_is_over(const struct nm_live_container *l);
+bool nm_end_is_complete(const struct nm_live_container *l);
 /* Sets the members exit_* and message of the container. The source is the shim's record. If there is no record, the
  * function uses the number of OOM kills, nmd's own kill, and the shim's files. */
 void nm_end_classify(struct nm_live_container *l);

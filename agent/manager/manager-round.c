@@ -85,7 +85,7 @@ static void act(struct nm_live_container *l, const struct nm_policy_action *a,
                 const struct nm_policy_verdict *v)
 {
     assert(a->target == &l->c->view);
-    if (nm_end_is_over(l)) /* the container has ended after the sample that the policy used */
+    if (nm_end_is_complete(l)) /* the container has ended after the sample that the policy used */
         return;
     if (a->type == NM_ACTION_ADMIT && l->m->round.decided_usec < l->retry_usec)
         return;
@@ -97,7 +97,7 @@ static void act(struct nm_live_container *l, const struct nm_policy_action *a,
         return;
     }
     if (a->type == NM_ACTION_KILL)
-        nm_reclaim_overtaken(l);
+        nm_reclaim_supersede(l);
     nm_record_begin(l, kinds[a->type], a, v, a->reason);
     switch (a->type) {
     case NM_ACTION_ADMIT:
@@ -126,12 +126,12 @@ static void act(struct nm_live_container *l, const struct nm_policy_action *a,
 
 /* A reason for waiting is recorded at most once in this time, because on a node near a threshold the reason changes
  * with every sample. */
-#define TELL_AGAIN_USEC (10 * NM_USEC_PER_SEC)
+#define REPORT_AGAIN_USEC (10 * NM_USEC_PER_SEC)
 
 /* Records why a container waits, when the wait begins and when the reason changes. Does not record it in every
  * round. */
-static void tell_waiting(const struct nm_policy_verdict *v, enum nm_reason reason,
-                         const struct nm_policy_container *view)
+static void report_waiting(const struct nm_policy_verdict *v, enum nm_reason reason,
+                           const struct nm_policy_container *view)
 {
     uint64_t now = nm_now_usec();
     struct nm_live_container *l;
@@ -140,10 +140,10 @@ static void tell_waiting(const struct nm_policy_verdict *v, enum nm_reason reaso
     if (reason == NM_REASON_NONE || !view)
         return;
     l = view->owner;
-    if (l->queue_told == reason || (l->queue_told_usec && now - l->queue_told_usec < TELL_AGAIN_USEC))
+    if (l->queue_reported == reason || (l->queue_reported_usec && now - l->queue_reported_usec < REPORT_AGAIN_USEC))
         return;
-    l->queue_told = reason;
-    l->queue_told_usec = now;
+    l->queue_reported = reason;
+    l->queue_reported_usec = now;
     nm_record_begin(l, NM_DECISION_QUEUE, NULL, v, reason);
     nm_record_effective(l);
 }
@@ -152,8 +152,8 @@ static void record_queue_reasons(struct nm_manager *m, const struct nm_policy_ve
 {
     const struct nm_live_container *l;
 
-    tell_waiting(v, v->guaranteed_reason, v->guaranteed_head);
-    tell_waiting(v, v->queue_reason, v->queue_head);
+    report_waiting(v, v->guaranteed_reason, v->guaranteed_head);
+    report_waiting(v, v->queue_reason, v->queue_head);
     if (v->queue_reason == NM_REASON_BREAKER && m->round.queue_reason != NM_REASON_BREAKER)
         nm_log_container(LOG_NOTICE, NULL, NULL, NM_MESSAGE_BREAKER,
                          "no opportunistic container is admitted for some time, because containers were killed");
@@ -182,10 +182,10 @@ static void decide_in_shadow(struct nm_manager *m, const struct nm_policy_input 
         struct nm_live_container *l = v.actions[i].target->owner;
         enum nm_decision_kind kind = kinds[v.actions[i].type];
 
-        if (l->shadow_any && l->shadow_told == kind)
+        if (l->shadow_any && l->shadow_reported == kind)
             continue;
         l->shadow_any = true;
-        l->shadow_told = kind;
+        l->shadow_reported = kind;
         nm_record_shadow(l, kind, &v.actions[i], &v);
     }
 }
@@ -222,7 +222,7 @@ static void keep_history(struct nm_manager *m)
     p.pressure[NM_HISTORY_MEMORY_SOME] = permille(m->sampled.node.memory_pressure_some_avg10);
     p.pressure[NM_HISTORY_MEMORY_FULL] = permille(m->sampled.node.memory_pressure_full_avg10);
     p.pressure[NM_HISTORY_CPU_SOME] = permille(m->sampled.node.cpu_pressure_some_avg10);
-    nm_past_add_point(m, &p);
+    nm_saved_history_add_point(m, &p);
 }
 
 static void check_invariants(struct nm_manager *m, const struct nm_policy_settings *s,

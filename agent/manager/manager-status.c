@@ -45,7 +45,7 @@ static nm_printf(2, 3) void note(struct nm_status *s, const char *format, ...)
 
 /* Memory of the slice that belongs to no container is reported only from this size on. The kernel's structures for
  * recently removed cgroups take less. */
-#define LEFT_WORTH_TELLING (32 * NM_MIB)
+#define LEFT_WORTH_REPORTING (32 * NM_MIB)
 
 static void note_size(const struct nm_manager *m, struct nm_status *ret)
 {
@@ -78,7 +78,7 @@ static void fill_notes(const struct nm_manager *m, struct nm_status *ret)
         note(ret, "confine: containers have no namespaces of their own, because %s; a user's service manager "
                   "(systemd-run --user) can start processes for them outside of their limits",
              nm_launch_no_confinement(m->confinement));
-    if (m->sampled.slice_left_bytes >= LEFT_WORTH_TELLING)
+    if (m->sampled.slice_left_bytes >= LEFT_WORTH_REPORTING)
         note(ret, "%s in %s belong to no container (for example data that ended containers left in /dev/shm, another "
                   "tmpfs or System V segments) and count as used",
              nm_format_size(m->sampled.slice_left_bytes, left, sizeof left), b->slice);
@@ -243,8 +243,8 @@ void nm_manager_write_upstream_metrics(struct nm_manager *m, const struct nm_met
         m->owners.upstream->metrics(m->owners.upstream_userdata, w);
 }
 
-int nm_manager_ask_upstream(struct nm_manager *m, const struct nm_upstream_question *q, json_t **ret,
-                            struct nm_problem *ret_problem)
+int nm_manager_query_upstream(struct nm_manager *m, const struct nm_upstream_query *q, json_t **ret,
+                              struct nm_problem *ret_problem)
 {
     const struct nm_upstream_ops *ops = m->owners.upstream;
 
@@ -446,7 +446,7 @@ int nm_manager_open_log_times(struct nm_manager *m, const struct nm_caller *who,
 
 const struct nm_history *nm_manager_history(const struct nm_manager *m, uint64_t span_usec)
 {
-    return nm_past_history(m, span_usec);
+    return nm_saved_history_get(m, span_usec);
 }
 
 void nm_manager_foreach_ended_app(struct nm_manager *m, const struct nm_caller *who, nm_manager_app_cb_t cb,
@@ -455,7 +455,7 @@ void nm_manager_foreach_ended_app(struct nm_manager *m, const struct nm_caller *
     uint64_t since = nm_sub_u64(nm_realtime_usec(), NM_ENDED_APPS_USEC);
 
     for (unsigned i = 0; i < NM_ENDED_APPS; i++) {
-        const struct nm_ended_app *e = nm_past_ended_app(m->past, i, since);
+        const struct nm_ended_app *e = nm_saved_history_ended_app(m->saved_history, i, since);
 
         if (e && (!who || who->admin || who->uid == e->submitter_uid))
             cb(e, userdata);

@@ -84,7 +84,7 @@ static int on_sample(sd_event_source *s, uint64_t usec, void *userdata)
     return sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
 }
 
-static void keep_house(struct nm_manager *m)
+static void run_housekeeping(struct nm_manager *m)
 {
     nm_record_store_result(m, nm_store_flush(m->store));
     if (m->journal.error == -EUCLEAN)
@@ -101,11 +101,11 @@ static int on_housekeeping(sd_event_source *s, uint64_t usec, void *userdata)
 {
     struct nm_manager *m = userdata;
     uint64_t now = nm_now_usec(); /* housekeeping that was due several times during a suspend runs only once */
-    bool more = nm_lists_forget_ended(m, now);
+    bool more = nm_lists_drop_ended(m, now);
 
     (void)usec;
     if (now >= m->timers.housekeeping_due_usec) {
-        keep_house(m);
+        run_housekeeping(m);
         m->timers.housekeeping_due_usec = now + HOUSEKEEPING_USEC;
     }
     (void)sd_event_source_set_time(s, more ? now + FORGETTING_USEC : m->timers.housekeeping_due_usec);
@@ -245,7 +245,7 @@ static void on_health(bool healthy, const char *reason, void *userdata)
         (void)snprintf(text, sizeof text, "the node is healthy again");
     else
         (void)snprintf(text, sizeof text, "the node is unhealthy and admits no containers: %s", reason);
-    nm_events_tell_node(m, text);
+    nm_events_publish_node(m, text);
     nm_round_request(m, NM_TRIGGER_CHANGE);
 }
 
@@ -255,7 +255,7 @@ static int open_samplers(struct nm_manager *m, const char *node_proc_root, char 
 
     if (r < 0)
         return nm_preflight_refuse_figures(node_proc_root, r, ret_message);
-    r = nm_past_load(m);
+    r = nm_saved_history_load(m);
     if (r >= 0)
         r = nm_policy_new(&m->policy);
     if (r >= 0)
@@ -316,7 +316,7 @@ static int manager_fill(struct nm_manager *m, const struct nm_manager_params *p,
     if (r < 0)
         return r;
     nm_record_begin_after(m, nm_events_load(m));
-    nm_record_tell_health(m);
+    nm_record_report_health(m);
     r = nm_start_open_shim(m);
     if (r < 0)
         nm_err(NM_READY_NO_SHIM, m->starts.shim_path, strerror(-r));
@@ -393,7 +393,7 @@ struct nm_manager *nm_manager_free(struct nm_manager *m)
     free(m->orphans.all);
     nm_policy_free(m->policy);
     nm_policy_free(m->shadow_policy);
-    m->past = nm_past_free(m->past);
+    m->saved_history = nm_saved_history_free(m->saved_history);
     m->events = nm_events_free(m->events);
     nm_sampling_free(m->sampling);
     (void)nm_close(m->starts.shim_fd);

@@ -163,14 +163,14 @@ static void remember(struct nm_live_container *l)
 
 /* Returns whether the container's submission was recorded. A container that is being prepared is recorded only when it
  * enters the queue. */
-static bool is_told(const struct nm_live_container *l)
+static bool is_reported(const struct nm_live_container *l)
 {
     return l->recorded.request.memory_bytes > 0;
 }
 
 /* Records the submission of a container. For a container that ran before the recording began, includes its run time, so
  * that a replay does not treat the container as new. Reserves memory for the container's row in each sample. */
-static void tell_submit(struct nm_recorder *r, struct nm_live_container *l)
+static void report_submit(struct nm_recorder *r, struct nm_live_container *l)
 {
     const struct nm_container *c = l->c;
     uint64_t now = nm_now_usec(), ran = UINT64_MAX;
@@ -195,14 +195,14 @@ static void tell_submit(struct nm_recorder *r, struct nm_live_container *l)
 
 /* Records the start once. If a container runs again, the trace has no second start: it shows a container that uses less
  * for some time. */
-static void tell_start(struct nm_recorder *r, struct nm_live_container *l)
+static void report_start(struct nm_recorder *r, struct nm_live_container *l)
 {
     if (!l->recorded.started)
         put_event(r, "start", l->c);
     l->recorded.started = true;
 }
 
-static void tell_end(struct nm_recorder *r, const struct nm_container *c)
+static void report_end(struct nm_recorder *r, const struct nm_container *c)
 {
     if (!begin(r, "end", c))
         return;
@@ -214,7 +214,7 @@ static void tell_end(struct nm_recorder *r, const struct nm_container *c)
 }
 
 /* Records a refused request, which another configuration might have accepted. */
-static void tell_refused(struct nm_recorder *r, const struct nm_decision *d)
+static void report_refused(struct nm_recorder *r, const struct nm_decision *d)
 {
     if (!begin(r, "refused", NULL))
         return;
@@ -235,33 +235,33 @@ static void on_event(const struct nm_event *e, void *userdata)
     struct nm_live_container *l;
 
     if (e->kind == NM_EVENT_DECISION && e->decision->kind == NM_DECISION_REFUSE)
-        tell_refused(r, e->decision);
+        report_refused(r, e->decision);
     if (e->kind != NM_EVENT_STATE)
         return;
     l = e->container->view.owner;
-    if (e->to == NM_SCHEDULED && e->from < NM_SCHEDULED && !is_told(l))
-        tell_submit(r, l);
-    else if (!is_told(l))
+    if (e->to == NM_SCHEDULED && e->from < NM_SCHEDULED && !is_reported(l))
+        report_submit(r, l);
+    else if (!is_reported(l))
         return;
     else if (e->to == NM_COMPLETED)
-        tell_end(r, e->container);
+        report_end(r, e->container);
     else if (e->to == NM_PAUSED)
         put_event(r, "pause", e->container);
     else if (e->to == NM_RUNNING && e->from != NM_SCHEDULED)
         put_event(r, "resume", e->container);
     else if (e->to == NM_RUNNING)
-        tell_start(r, l);
+        report_start(r, l);
 }
 
 /* ---- samples ------------------------------------------------------------- */
 
 /* Records a promotion, demotion or change of size. Such changes cause no event, so they are detected at the next
  * sample. */
-static void tell_change(struct nm_recorder *r, struct nm_live_container *l)
+static void report_change(struct nm_recorder *r, struct nm_live_container *l)
 {
     const struct nm_policy_container *v = &l->c->view;
 
-    if (!is_told(l))
+    if (!is_reported(l))
         return;
     if (v->type == l->recorded.type &&
         v->request.memory_bytes == l->recorded.request.memory_bytes &&
@@ -285,7 +285,7 @@ static void put_use(struct nm_recorder *r, struct nm_live_container *l)
     const struct nm_policy_container *v = &l->c->view;
     struct nm_recorded *last = &l->recorded;
 
-    if (!is_told(l) || v->state < NM_RUNNING || v->state > NM_KILLING)
+    if (!is_reported(l) || v->state < NM_RUNNING || v->state > NM_KILLING)
         return;
     if (last->used && v->measured.memory_bytes == last->use.memory_bytes &&
         v->measured.cpu_millicores == last->use.cpu_millicores)
@@ -309,7 +309,7 @@ void nm_recorder_sample(struct nm_recorder *r)
     if (r->fd < 0 || !m->sampled.node_valid)
         return;
     for (size_t i = 0; i < m->lives.n; i++)
-        tell_change(r, m->lives.all[i]);
+        report_change(r, m->lives.all[i]);
     (void)begin(r, "sample", NULL);
     nm_trace_put(&r->buffer, "memory",
                  nm_sub_u64(n->memory_total_bytes, n->memory_available_bytes));
@@ -382,7 +382,7 @@ static int begin_recording(struct nm_recorder *r, const char *path, char **ret_m
         return rc;
     for (size_t i = 0; i < r->m->lives.n; i++)
         if (!nm_policy_container_is_prepared(r->m->lives.views[i]))
-            tell_submit(r, r->m->lives.all[i]);
+            report_submit(r, r->m->lives.all[i]);
     return 0;
 }
 

@@ -52,11 +52,11 @@ void nm_slice_lower(struct nm_manager *m);
 void nm_slice_follow(struct nm_manager *m);
 void nm_slice_check_drift(struct nm_manager *m);
 
-/* ---- helper-cgroup.c: the cgroup of nmd's helper; see nm_manager_place_helper() -------------- */
+/* ---- helper-cgroup.c: the cgroup of nmd's helper; see nm_manager_attach_helper() -------------- */
 
 struct nm_helper *nm_helper_new(void); /* NULL: out of memory */
 struct nm_helper *nm_helper_free(struct nm_helper *h);
-bool nm_helper_is_placed(const struct nm_helper *h);
+bool nm_helper_is_attached(const struct nm_helper *h);
 /* Sets the helper's CPU weight again. The weight is computed from the capacity, so call this function when the capacity
  * changes. */
 void nm_helper_follow(struct nm_manager *m);

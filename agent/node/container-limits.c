@@ -193,7 +193,7 @@ static uint64_t sum_of_squeezed(const struct nm_manager *m)
 }
 
 /* Records the begin and the end of a squeeze, and a change of its reason. */
-static void tell_squeeze(struct nm_manager *m, const struct nm_policy_verdict *v)
+static void report_squeeze(struct nm_manager *m, const struct nm_policy_verdict *v)
 {
     bool same = (m->round.squeeze_millicores == NM_NO_SQUEEZE) == (v->squeeze_millicores == NM_NO_SQUEEZE) &&
                 m->round.squeeze_reason == v->squeeze_reason;
@@ -240,7 +240,7 @@ void nm_limits_squeeze(struct nm_manager *m, const struct nm_policy_verdict *ver
         l->limits.cpu_quota_millicores = quota;
         set_limits(l);
     }
-    tell_squeeze(m, verdict);
+    report_squeeze(m, verdict);
 }
 
 /* ---- drift ----------------------------------------------------------------- */

@@ -23,9 +23,9 @@
 
 /* A glance detects a CPU surge if its whole interval lies in the surge. So a surge leads to an action after at most two
  * glances plus CPU_LOOK_USEC. */
-#define GLANCE_USEC (20 * NM_USEC_PER_MSEC)
+#define GROWTH_PROBE_USEC (20 * NM_USEC_PER_MSEC)
 #define FLUTTER_SHARE 1024 /* fraction of the capacity; smaller changes don't affect the threshold */
-#define CPU_GLANCE_USEC (15 * NM_USEC_PER_MSEC) /* CPU use over a shorter interval is not accurate */
+#define CPU_PROBE_USEC (15 * NM_USEC_PER_MSEC) /* CPU use over a shorter interval is not accurate */
 /* The time between the two samples of a look. In 50 ms, /proc/stat counts enough ticks for an accurate value. A longer
  * time would delay the action beyond 100 ms after the begin of the surge. */
 #define CPU_LOOK_USEC (50 * NM_USEC_PER_MSEC)
@@ -80,7 +80,7 @@ static bool worth_a_sample(const struct nm_manager *m, const struct nm_node_samp
 {
     uint64_t grown = NM_MAX(nm_sub_u64(used_bytes(now), used_bytes(&m->sampled.node)),
                             nm_sub_u64(now->memory_held_bytes, m->sampled.node.memory_held_bytes));
-    enum nm_growth growth = nm_policy_judge_growth(&m->settings, m->growth_probe->in_use_bytes, grown);
+    enum nm_growth growth = nm_policy_classify_growth(&m->settings, m->growth_probe->in_use_bytes, grown);
 
     if (growth == NM_GROWTH_CROSSES && grown > m->settings.capacity.memory_bytes / FLUTTER_SHARE)
         return true;
@@ -101,7 +101,7 @@ static bool cpu_surges(struct nm_manager *m, uint64_t now)
     uint64_t before = g->cpu_usec, passed = now - g->at_usec, usage_usec;
     unsigned slice;
 
-    if (passed < CPU_GLANCE_USEC || nm_sample_slice_cpu(m, &usage_usec, &slice) < 0)
+    if (passed < CPU_PROBE_USEC || nm_sample_slice_cpu(m, &usage_usec, &slice) < 0)
         return false;
     if (g->slice != slice)
         before = 0;
@@ -141,7 +141,7 @@ static void end_look(struct nm_manager *m)
  * a surge that has just begun hardly changes this average. A look therefore takes two samples, and the second sample
  * covers only the time between them. The second sample may be the first of the consecutive samples over the threshold
  * that the policy requires. The other required samples are taken at the normal period. */
-void nm_growth_probe_look_at_cpu(struct nm_manager *m)
+void nm_growth_probe_check_cpu(struct nm_manager *m)
 {
     if (m->growth_probe->event_usec != 0 || !m->growth_probe->look_timer)
         return;
@@ -154,13 +154,13 @@ void nm_growth_probe_look_at_cpu(struct nm_manager *m)
 static void arm(struct nm_manager *m)
 {
     assert(m->growth_probe->timer);
-    if (GLANCE_USEC >= m->config->period_usec)
+    if (GROWTH_PROBE_USEC >= m->config->period_usec)
         return;
-    (void)sd_event_source_set_time_relative(m->growth_probe->timer, GLANCE_USEC);
+    (void)sd_event_source_set_time_relative(m->growth_probe->timer, GROWTH_PROBE_USEC);
     (void)sd_event_source_set_enabled(m->growth_probe->timer, SD_EVENT_ONESHOT);
 }
 
-static int on_glance(sd_event_source *s, uint64_t usec, void *userdata)
+static int on_growth_probe(sd_event_source *s, uint64_t usec, void *userdata)
 {
     struct nm_manager *m = userdata;
     struct nm_node_sample now;
@@ -169,7 +169,7 @@ static int on_glance(sd_event_source *s, uint64_t usec, void *userdata)
     if (nm_sample_memory(m, usec, &now) < 0)
         return 0; /* the next full sample will report the error */
     if (cpu_surges(m, nm_now_usec()))
-        nm_growth_probe_look_at_cpu(m);
+        nm_growth_probe_check_cpu(m);
     else if (worth_a_sample(m, &now))
         nm_round_request(m, NM_TRIGGER_PRESSURE); /* nm_growth_probe_rearm() follows after the round */
     else
@@ -187,7 +187,7 @@ int nm_growth_probe_start(struct nm_manager *m)
     if (r < 0)
         return r;
     nm_sample_open_slice(m);
-    r = sd_event_add_time(m->event, &m->growth_probe->timer, CLOCK_BOOTTIME, UINT64_MAX, 1000, on_glance, m);
+    r = sd_event_add_time(m->event, &m->growth_probe->timer, CLOCK_BOOTTIME, UINT64_MAX, 1000, on_growth_probe, m);
     return r < 0 ? r : sd_event_source_set_priority(m->growth_probe->timer, NM_LOOP_WATCH);
 }
 
@@ -203,7 +203,7 @@ static bool could_take_back(const struct nm_manager *m)
 
 void nm_growth_probe_rearm(struct nm_manager *m, const struct nm_policy_verdict *v, bool sampled)
 {
-    bool wanted = m->config->glance && m->settings.over_allocation && could_take_back(m);
+    bool wanted = m->config->growth_probe && m->settings.over_allocation && could_take_back(m);
     int on = SD_EVENT_OFF;
 
     assert(v);
@@ -232,6 +232,6 @@ void nm_growth_probe_again(struct nm_manager *m)
     if (!m->growth_probe->timer)
         return;
     (void)sd_event_source_get_enabled(m->growth_probe->timer, &on);
-    if (on == SD_EVENT_OFF && m->config->glance && m->settings.over_allocation && could_take_back(m))
+    if (on == SD_EVENT_OFF && m->config->growth_probe && m->settings.over_allocation && could_take_back(m))
         arm(m);
 }

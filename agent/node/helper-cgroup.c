@@ -41,7 +41,7 @@ struct nm_helper *nm_helper_free(struct nm_helper *h)
     return NULL;
 }
 
-bool nm_helper_is_placed(const struct nm_helper *h)
+bool nm_helper_is_attached(const struct nm_helper *h)
 {
     return h->cg;
 }
@@ -69,22 +69,22 @@ static void on_placed(int result, struct nm_cgroup *cg, const char *message, voi
     m->helper->placed(result, message, m->helper->userdata);
 }
 
-bool nm_manager_can_place_helper(const struct nm_manager *m)
+bool nm_manager_can_attach_helper(const struct nm_manager *m)
 {
     return m->backend->feature[NM_CGROUP_CPU_WEIGHT];
 }
 
-int nm_manager_place_helper(struct nm_manager *m, const char *name, pid_t pid, nm_manager_placed_cb_t done,
-                            void *userdata)
+int nm_manager_attach_helper(struct nm_manager *m, const char *name, pid_t pid, nm_manager_placed_cb_t done,
+                             void *userdata)
 {
     const struct nm_cgroup_limits limits = limits_for(m);
 
     assert(name && pid > 1 && done);
-    if (!nm_manager_can_place_helper(m))
+    if (!nm_manager_can_attach_helper(m))
         return -EOPNOTSUPP;
     m->helper->placed = done;
     m->helper->userdata = userdata;
-    return m->backend->ops->place_helper(m->backend, name, pid, &limits, on_placed, m);
+    return m->backend->ops->attach_helper(m->backend, name, pid, &limits, on_placed, m);
 }
 
 /* Sets the weight of the helper again. A failure is ignored: either the helper has just ended, or systemd can't be

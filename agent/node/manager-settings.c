@@ -58,8 +58,8 @@ int nm_settings_resettle(struct nm_manager *m, struct nm_config *c, char **ret_m
     m->settings = s;
     note_node(m);
     m->round.shed_due = true;
-    if (m->past && history_changed)
-        nm_past_set_span(m->past, c->history_usec);
+    if (m->saved_history && history_changed)
+        nm_saved_history_set_span(m->saved_history, c->history_usec);
     if (m->timers.sample && period_changed) {
         m->timers.sample_due_usec = nm_now_usec() + c->period_usec;
         (void)sd_event_source_set_time(m->timers.sample, m->timers.sample_due_usec);
@@ -131,7 +131,7 @@ static bool node_has_changed(const struct nm_manager *m)
            (step > 0 && nm_now_usec() - m->settling.usec >= SMALL_STEP_USEC);
 }
 
-static void tell_node(struct nm_manager *m, const struct nm_policy_settings *before)
+static void report_node(struct nm_manager *m, const struct nm_policy_settings *before)
 {
     const struct nm_policy_settings *s = &m->settings;
     double vcores = nm_settings_millicores_vcores(m->config, &m->sampled.node, s->capacity.cpu_millicores) / 1000.0;
@@ -144,7 +144,7 @@ static void tell_node(struct nm_manager *m, const struct nm_policy_settings *bef
                    vcores > 0.999 && vcores < 1.001 ? "" : "s");
     if (s->capacity.memory_bytes != before->capacity.memory_bytes ||
         s->capacity.cpu_millicores != before->capacity.cpu_millicores)
-        nm_events_tell_node(m, text);
+        nm_events_publish_node(m, text);
 }
 
 void nm_settings_follow_node(struct nm_manager *m)
@@ -157,14 +157,14 @@ void nm_settings_follow_node(struct nm_manager *m)
     (void)scale_requests(m);
     m->settings = s;
     note_node(m);
-    tell_node(m, &before);
+    report_node(m, &before);
     refresh_limits(m);
     nm_round_request(m, NM_TRIGGER_CHANGE);
 }
 
 /* ---- an upstream's size ---------------------------------------------------- */
 
-static void tell_size(struct nm_manager *m, uint64_t memory_bytes, uint32_t vcores)
+static void report_size(struct nm_manager *m, uint64_t memory_bytes, uint32_t vcores)
 {
     char wanted[32], capacity[32], text[240];
 
@@ -175,7 +175,7 @@ static void tell_size(struct nm_manager *m, uint64_t memory_bytes, uint32_t vcor
         (void)snprintf(text, sizeof text,
                        "the upstream wants the node to have %s of memory and %u vcores: capacity is %s of memory",
                        nm_format_size(memory_bytes, wanted, sizeof wanted), (unsigned)vcores, capacity);
-    nm_events_tell_node(m, text);
+    nm_events_publish_node(m, text);
 }
 
 void nm_manager_set_size(struct nm_manager *m, uint64_t memory_bytes, uint32_t vcores)
@@ -198,7 +198,7 @@ void nm_manager_set_size(struct nm_manager *m, uint64_t memory_bytes, uint32_t v
     note_node(m);
     if (scale_requests(m) || before.memory_bytes != s.capacity.memory_bytes)
         refresh_limits(m);
-    tell_size(m, memory_bytes, vcores);
+    report_size(m, memory_bytes, vcores);
     nm_round_request(m, NM_TRIGGER_CHANGE);
 }
 
@@ -242,7 +242,7 @@ int nm_manager_reload(struct nm_manager *m, struct nm_problem *ret_problem)
         refresh_limits(m);
     (void)snprintf(text, sizeof text, "configuration reloaded%s%s",
                    restart[0] ? "; take effect only after a restart: " : "", restart);
-    nm_events_tell_node(m, text);
+    nm_events_publish_node(m, text);
     nm_round_request(m, NM_TRIGGER_CHANGE);
     return 0;
 }

@@ -198,7 +198,7 @@ static void on_set(int result, struct nm_cgroup *cg, const char *message, void *
 
 /* Returns the administrator's value of memory.low. If the slice was stopped, the file can't be read, and the noted
  * value is returned. */
-static uint64_t learn_own(struct nm_manager *m)
+static uint64_t read_own_low(struct nm_manager *m)
 {
     uint64_t is;
 
@@ -226,7 +226,7 @@ static void set(struct nm_manager *m)
         m->slice->again = true;
         return;
     }
-    own = learn_own(m);
+    own = read_own_low(m);
     m->slice->claimed_bytes = claimed(m);
     if (!m->slice->limit_due) /* otherwise keep the previous limit until nm_slice_lower() */
         max = m->settings.capacity.memory_bytes;
@@ -241,7 +241,7 @@ static void set(struct nm_manager *m)
         on_set(r, NULL, NULL, m);
 }
 
-static void learn_tasks(struct nm_manager *m)
+static void update_task_limits(struct nm_manager *m)
 {
     uint64_t node_tasks = 0;
 
@@ -252,7 +252,7 @@ static void learn_tasks(struct nm_manager *m)
 
 /* Reads the slice's memory.max. If the capacity was lowered while nmd was not running and more memory is in use,
  * memory.max is lowered later, as after nm_slice_set_capacity(). */
-static void learn_max(struct nm_manager *m)
+static void adopt_slice_max(struct nm_manager *m)
 {
     _cleanup_close_ int fd = -EBADF;
     uint64_t is, used;
@@ -275,13 +275,13 @@ void nm_slice_begin(struct nm_manager *m)
         nm_warning("can't read in %s which part of the slice's memory.low nmd has set: %s; its present value counts as "
                    "set by the administrator",
                    m->runtime_dir, strerror(-r));
-    learn_tasks(m);
-    learn_max(m);
+    update_task_limits(m);
+    adopt_slice_max(m);
 }
 
 void nm_slice_set(struct nm_manager *m)
 {
-    learn_tasks(m);
+    update_task_limits(m);
     set(m);
 }
 

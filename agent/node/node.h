@@ -55,4 +55,4 @@ void nm_output_ended(struct nm_manager *m, struct nm_container *c);
 void nm_output_tidy(struct nm_manager *m);
 /* Keeps the shim's pipes open, so that the latest output reaches the log. Must be called before the container's
  * processes are killed. */
-void nm_output_keep_last(struct nm_live_container *l);
+void nm_output_read_last(struct nm_live_container *l);

@@ -155,10 +155,10 @@ void nm_output_tidy(struct nm_manager *m)
         shorten(m, all - share);
 }
 
-void nm_output_keep_last(struct nm_live_container *l)
+void nm_output_read_last(struct nm_live_container *l)
 {
     char dir[PATH_MAX];
 
     if (l->launch && (size_t)snprintf(dir, sizeof dir, "%s/%s", l->m->log_dir, l->c->id) < sizeof dir)
-        nm_launch_keep_output(l->launch, dir);
+        nm_launch_open_output(l->launch, dir);
 }

@@ -47,7 +47,7 @@ static void on_cpu_pressure(void *userdata)
     struct nm_manager *m = userdata;
 
     m->counters.pressure_events++;
-    nm_growth_probe_look_at_cpu(m);
+    nm_growth_probe_check_cpu(m);
 }
 
 static uint64_t inode_of(int fd)

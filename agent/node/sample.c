@@ -115,10 +115,10 @@ static void note_unread(struct nm_live_container *l, uint64_t now_usec, int erro
     if (v->unread_usec == 0)
         /* for a container that was never measured, the time is 1, which counts as very old */
         v->unread_usec = NM_MAX(l->run.sample.at_usec, UINT64_C(1));
-    if (l->run.unread_told || error == -ENODEV || error == -ENOENT ||
+    if (l->run.unread_reported || error == -ENODEV || error == -ENOENT ||
         nm_sub_u64(now_usec, v->unread_usec) <= l->m->settings.sample_max_age_usec)
         return;
-    l->run.unread_told = true;
+    l->run.unread_reported = true;
     nm_log_container(LOG_WARNING, l->c->id, NULL, NM_MESSAGE_NO_SAMPLE,
                      "%s: its memory and CPU can't be read (%s); until they can be read, it counts with at least its "
                      "request",
@@ -128,9 +128,9 @@ static void note_unread(struct nm_live_container *l, uint64_t now_usec, int erro
 static void note_read(struct nm_live_container *l)
 {
     l->c->view.unread_usec = 0;
-    if (!l->run.unread_told)
+    if (!l->run.unread_reported)
         return;
-    l->run.unread_told = false;
+    l->run.unread_reported = false;
     nm_log_container(LOG_NOTICE, l->c->id, NULL, NM_MESSAGE_NO_SAMPLE, "%s: its memory and CPU can be read again",
                      l->c->id);
 }

@@ -50,7 +50,7 @@ struct nm_growth_probe *nm_growth_probe_free(struct nm_growth_probe *g);
 uint64_t nm_growth_probe_event_usec(const struct nm_growth_probe *g);
 int nm_growth_probe_start(struct nm_manager *m);
 /* Takes two CPU samples. Is called when a stall or a surge may have begun. */
-void nm_growth_probe_look_at_cpu(struct nm_manager *m);
+void nm_growth_probe_check_cpu(struct nm_manager *m);
 /* Arms the probe's timer again. Is called after a round has started its actions. sampled: the round took its own
  * sample. */
 void nm_growth_probe_rearm(struct nm_manager *m, const struct nm_policy_verdict *v, bool sampled);

@@ -299,7 +299,7 @@ static bool admit_next(struct nm_round *r, struct turn *t, uint32_t i)
         reason = NM_REASON_NEVER_FITS;
     } else {
         t->head = v;
-        t->closed = !nm_policy_hold_head(r, v, &t->set_aside);
+        t->closed = !nm_policy_head_may_be_passed(r, v, &t->set_aside);
     }
     if (!r->v->queue_head) {
         note_queue_reason(r, v, reason, resource);

@@ -62,7 +62,7 @@ static double share_in_use(const struct nm_round *r)
     return promised > 0 ? (double)r->guaranteed_measured / (double)promised : 0;
 }
 
-static void hold(struct nm_round *r)
+static void extend_margin(struct nm_round *r)
 {
     struct nm_policy_margin *m = &r->p->memory.margin;
     uint64_t until = nm_add_u64(r->in->now_usec, m->hold_usec);
@@ -117,7 +117,7 @@ void nm_policy_margin(struct nm_round *r)
     if (r->judging) {
         m->peak_permille = NM_MAX(m->peak_permille, (uint64_t)(share * 1000));
         if (share + NEARLY > (double)m->peak_permille / 1000)
-            hold(r);
+            extend_margin(r);
     }
     r->margin = beside_a_surge(r);
     r->v->margin_bytes = r->margin;
@@ -144,5 +144,5 @@ void nm_policy_margin_surprise(struct nm_round *r)
     if (now >= m->until_usec)
         m->peak_permille = 0;
     m->peak_permille = NM_MAX(m->peak_permille, (uint64_t)(share_in_use(r) * 1000));
-    hold(r);
+    extend_margin(r);
 }

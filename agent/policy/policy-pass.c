@@ -74,8 +74,8 @@ bool nm_policy_never_fits(const struct nm_round *r, const struct nm_policy_conta
 }
 
 /* Kills passing containers to make room for the head. Memory of containers that are already ending counts as room. */
-static void clear_the_way(struct nm_round *r, const struct nm_policy_container *head,
-                          const struct nm_resources *set_aside)
+static void kill_passing(struct nm_round *r, const struct nm_policy_container *head,
+                         const struct nm_resources *set_aside)
 {
     uint64_t used = r->used[NM_MEMORY], after = nm_add_u64(used, head->request.memory_bytes);
     struct nm_need room = {
@@ -98,8 +98,8 @@ static void clear_the_way(struct nm_round *r, const struct nm_policy_container *
         (void)nm_policy_take_back(r, &room);
 }
 
-bool nm_policy_hold_head(struct nm_round *r, const struct nm_policy_container *head,
-                         const struct nm_resources *set_aside)
+bool nm_policy_head_may_be_passed(struct nm_round *r, const struct nm_policy_container *head,
+                                  const struct nm_resources *set_aside)
 {
     struct nm_policy_head *h = &r->p->head;
     bool due = fits_without_passers(r, head, set_aside);
@@ -112,7 +112,7 @@ bool nm_policy_hold_head(struct nm_round *r, const struct nm_policy_container *h
     h->due = due;
     h->at_usec = r->in->now_usec;
     if (due && r->s->backfill_usec > 0 && h->delay_usec >= r->s->backfill_usec) {
-        clear_the_way(r, head, set_aside);
+        kill_passing(r, head, set_aside);
         *h = (struct nm_policy_head){.seq = head->seq};
     }
     return !due && r->s->backfill_usec > 0;

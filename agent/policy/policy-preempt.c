@@ -69,8 +69,8 @@ void nm_policy_preempt_tick(struct nm_round *r)
 
 #define LARGE_GROWTH_SHARE 64 /* growth is large if it exceeds the capacity divided by this number */
 
-enum nm_growth nm_policy_judge_growth(const struct nm_policy_settings *s, uint64_t in_use_bytes,
-                                      uint64_t grown_bytes)
+enum nm_growth nm_policy_classify_growth(const struct nm_policy_settings *s, uint64_t in_use_bytes,
+                                         uint64_t grown_bytes)
 {
     uint64_t capacity = s->capacity.memory_bytes;
     uint64_t beta = (uint64_t)((double)capacity * s->preemption_threshold.memory);

@@ -90,22 +90,22 @@ static bool is_judged(const struct nm_round *r, const struct nm_policy_container
 
 /* Applies the values learnt from the previous sample. A sample's own values count from the next sample on, so that all
  * rounds with the same sample see the same values. */
-static void turn_to(struct nm_stall *s, uint64_t sample_usec)
+static void begin_sample(struct nm_stall *s, uint64_t sample_usec)
 {
     if (s->at_usec == sample_usec)
         return;
     s->at_usec = sample_usec;
     s->base_permille = s->next_permille;
-    s->learnt = s->next_learnt;
+    s->has_base = s->has_next_base;
 }
 
-static void learn(struct nm_stall *s, uint32_t seen_permille)
+static void update_base(struct nm_stall *s, uint32_t seen_permille)
 {
-    if (!s->learnt || seen_permille > s->base_permille)
+    if (!s->has_base || seen_permille > s->base_permille)
         s->next_permille = seen_permille;
     else
         s->next_permille = s->base_permille - (s->base_permille - seen_permille) / FALL;
-    s->next_learnt = true;
+    s->has_next_base = true;
 }
 
 /* Returns whether opportunistic work can't be the cause of any stall in this sample. */
@@ -120,7 +120,7 @@ static bool is_quiet(const struct nm_round *r)
            r->opportunistic_cpu <= floor + floor / FLOOR_TOLERANCE + idle;
 }
 
-static void judge(const struct nm_round *r, const struct nm_policy_container *v, struct finding *f)
+static void assess(const struct nm_round *r, const struct nm_policy_container *v, struct finding *f)
 {
     uint32_t allowed = v->stall.base_permille + (uint32_t)(r->s->stall_margin * 1000);
     uint32_t excess = v->stall_permille > allowed ? v->stall_permille - allowed : 0;
@@ -144,10 +144,10 @@ static void survey_stalls(struct nm_round *r, struct finding *f)
             v->stall = (struct nm_stall){0};
         if (!is_judged(r, v))
             continue;
-        turn_to(&v->stall, r->in->node.at_usec);
-        judge(r, v, f);
+        begin_sample(&v->stall, r->in->node.at_usec);
+        assess(r, v, f);
         if (quiet)
-            learn(&v->stall, v->stall_permille);
+            update_base(&v->stall, v->stall_permille);
     }
 }
 
@@ -166,7 +166,7 @@ static void begin(struct nm_round *r, const struct finding *f)
         g->patience = LEAST_PATIENCE;
     assert(f->worst && g->quota_millicores == NM_NO_SQUEEZE);
     g->ceiling_millicores = r->opportunistic_cpu / 2;
-    g->quota_millicores = !f->worst->stall.learnt ? 0 : g->ceiling_millicores;
+    g->quota_millicores = !f->worst->stall.has_base ? 0 : g->ceiling_millicores;
     g->seq = f->worst->seq;
     g->stall_permille = f->worst->stall_permille;
     g->base_permille = f->worst->stall.base_permille;
@@ -196,7 +196,7 @@ static void tighten(struct nm_round *r, const struct finding *f)
     g->loosened = false;
     g->calm = 0;
     g->ceiling_millicores = NM_MIN(g->quota_millicores, r->opportunistic_cpu) / 2;
-    g->quota_millicores = !f->worst->stall.learnt ? 0 : g->ceiling_millicores;
+    g->quota_millicores = !f->worst->stall.has_base ? 0 : g->ceiling_millicores;
 }
 
 static void loosen(struct nm_round *r)

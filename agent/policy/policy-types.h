@@ -73,9 +73,9 @@ struct nm_policy_settings {
 struct nm_stall {
     uint64_t at_usec;       /* time of the sample that was evaluated last */
     uint32_t base_permille; /* stall (waiting for CPUs) without opportunistic work */
-    bool learnt;
+    bool has_base;
     uint32_t next_permille; /* values of base_permille and `learnt` from the next sample on */
-    bool next_learnt;
+    bool has_next_base;
 };
 
 /* The policy's view of one live container (NEW .. KILLING). Before SCHEDULED only the container's promise counts. The
@@ -337,8 +337,8 @@ enum nm_growth {
  * waits for a container that has released a substantial part of its memory since the last call. */
 void nm_policy_container_note_progress(struct nm_policy_container *v, uint64_t now_usec);
 
-enum nm_growth nm_policy_judge_growth(const struct nm_policy_settings *s, uint64_t in_use_bytes,
-                                      uint64_t grown_bytes);
+enum nm_growth nm_policy_classify_growth(const struct nm_policy_settings *s, uint64_t in_use_bytes,
+                                         uint64_t grown_bytes);
 
 /* Returns the estimate of one container (agent/policy/estimate.c), for status and tests. */
 struct nm_resources nm_estimate(const struct nm_policy_settings *s, const struct nm_policy_container *v,

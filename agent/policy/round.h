@@ -314,12 +314,12 @@ void nm_policy_add_pending(struct nm_round *r, uint32_t i, bool kill);
 /* Takes back the resources that the need asks for. Returns the expected gain. */
 uint64_t nm_policy_take_back(struct nm_round *r, const struct nm_need *need);
 
-/* policy-pass.c: nm_policy_hold_head() returns whether others may pass the head of the queue, nm_policy_may_pass()
- * whether one container may pass it */
+/* policy-pass.c: nm_policy_head_may_be_passed() returns whether others may pass the head of the queue,
+ * nm_policy_may_pass() whether one container may pass it */
 bool nm_policy_never_fits(const struct nm_round *r, const struct nm_policy_container *v,
                           enum nm_resource *ret_resource);
-bool nm_policy_hold_head(struct nm_round *r, const struct nm_policy_container *head,
-                         const struct nm_resources *set_aside);
+bool nm_policy_head_may_be_passed(struct nm_round *r, const struct nm_policy_container *head,
+                                  const struct nm_resources *set_aside);
 bool nm_policy_may_pass(const struct nm_round *r, const struct nm_policy_container *v,
                         const struct nm_policy_container *head,
                         const struct nm_resources *set_aside);

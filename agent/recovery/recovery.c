@@ -185,7 +185,7 @@ static void queue_anew(struct nm_container *c)
     uint64_t age = nm_sub_u64(nm_realtime_usec(), c->submitted_realtime_usec);
 
     c->view.submitted_usec = nm_sub_u64(nm_now_usec(), age);
-    nm_container_forget_start(c);
+    nm_container_drop_start(c);
 }
 
 /* ---- one container ------------------------------------------------------- */
@@ -253,7 +253,7 @@ static void end_run(struct nm_live_container *l, const struct nm_cgroup_events *
 }
 
 /* Determines the container's state. The kernel shows whether the container is frozen, and the journal has the intended
- * state. l->todo is set to the action that is still missing, and go_on() carries it out later. */
+ * state. l->todo is set to the action that is still missing, and continue_recovery() carries it out later. */
 static void settle_state(struct nm_live_container *l)
 {
     struct nm_cgroup_events e = {0};
@@ -340,7 +340,7 @@ static void adopt(struct finding *f, struct nm_live_container *l, const char *di
         nm_warning("%s: its cgroup can't be watched; ignoring", c->id);
     borrow_from_copy(l, dir);
     shim_gone = adopt_shim(l, dir) == -ESRCH;
-    nm_container_events_tell_shim(l);
+    nm_container_events_exclude_shim(l);
     at_gate = c->view.state <= NM_SCHEDULED && settle_launch(l, dir);
     nm_run_phase_set(&l->phase, at_gate ? (shim_gone ? NM_RUN_WITHDRAWN : NM_RUN_AT_GATE)
                                         : (shim_gone ? NM_RUN_SHIM_GONE : NM_RUN_LAUNCHED));
@@ -497,7 +497,7 @@ static void on_directory(const char *id, void *userdata)
     nm_container_free(c);
     /* The container was removed from the journal, but nmd died before it deleted the files. */
     if (!f->journal_lost && !lives)
-        nm_files_forget(f->m, id);
+        nm_files_drop(f->m, id);
 }
 
 static void keep_orphan(struct nm_manager *m, struct nm_cgroup *cg, const char *id, bool frozen)
@@ -518,7 +518,7 @@ static void keep_orphan(struct nm_manager *m, struct nm_cgroup *cg, const char *
     p[m->orphans.n++] = cg;
 }
 
-static void deal_with_orphans(struct finding *f)
+static void handle_orphans(struct finding *f)
 {
     struct nm_manager *m = f->m;
 
@@ -557,7 +557,7 @@ void nm_recovery_check_orphans(struct nm_manager *m)
         nm_cgroup_free(cg);
     }
     m->orphans.n = kept;
-    nm_removable_look(m);
+    nm_removable_update(m);
 }
 
 /* ---- the steps of recovery ----------------------------------------------- */
@@ -615,13 +615,13 @@ static int load(struct finding *f)
     nm_record_store_result(m, nm_store_commit(m->store));
     NM_FAULT("recovery-after-commit");
     if (r >= 0)
-        nm_store_take_into_use(m->store);
+        nm_store_mark_open(m->store);
     return r;
 }
 
 /* Carries out unfinished actions. Must run after all containers were adopted, because a kill may end a container
  * immediately. */
-static void go_on(struct nm_manager *m)
+static void continue_recovery(struct nm_manager *m)
 {
     for (size_t i = m->lives.n; i-- > 0;) {
         struct nm_live_container *l = m->lives.all[i];
@@ -637,7 +637,7 @@ static void go_on(struct nm_manager *m)
     if (!m->drain.is_on)
         return;
     (void)nm_drain_arm(m, m->drain.deadline_usec);
-    nm_events_tell_node(m, m->drain.until_restart
+    nm_events_publish_node(m, m->drain.until_restart
                                    ? "still draining: the previous nmd died during the drain"
                                    : "still draining, as before the restart; 'nmctl undrain' ends the drain");
     nm_drain_carry_out(m, NULL);
@@ -653,14 +653,14 @@ static void report_finding(struct finding *f)
             (void)snprintf(log, sizeof log, " (of the %u pages in its log, %u are intact)",
                            m->journal.opened.log_promised, m->journal.opened.log_frames);
         (void)snprintf(text, sizeof text, "%s; %u containers were rebuilt from their container.json", log, f->rebuilt);
-        nm_journal_tell_damage(m, &m->journal.opened, text);
+        nm_journal_report_damage(m, &m->journal.opened, text);
     }
     if (!f->adopted && !f->queued && !f->lost && !m->orphans.n)
         return;
     (void)snprintf(text, sizeof text,
                    "after the restart: %u containers adopted, %u still queued, %u lost, %zu unknown cgroups",
                    f->adopted, f->queued, f->lost, m->orphans.n);
-    nm_events_tell_node(m, text);
+    nm_events_publish_node(m, text);
 }
 
 int nm_recovery_run(struct nm_manager *m, char **ret_message)
@@ -678,9 +678,9 @@ int nm_recovery_run(struct nm_manager *m, char **ret_message)
     if (r >= 0)
         r = load(&f);
     if (r >= 0) {
-        deal_with_orphans(&f);
+        handle_orphans(&f);
         put_in_order(m);
-        go_on(m);
+        continue_recovery(m);
         nm_removable_recover(m);
         report_finding(&f);
     }

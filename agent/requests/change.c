@@ -21,7 +21,7 @@
 #include "util/parse.h"
 
 /* The values that the container is to have after the change, and which of them the request changes. */
-struct wish {
+struct change_request {
     const struct nm_caller *who; /* NULL if the owner sends the request */
     enum nm_execution_type type;
     struct nm_resources request;
@@ -30,10 +30,10 @@ struct wish {
     bool moves, sized; /* moves: the type changes. sized: the request has a size, even if it is the present size */
 };
 
-static struct wish wish_of(const struct nm_live_container *l, const struct nm_caller *who)
+static struct change_request change_request_of(const struct nm_live_container *l, const struct nm_caller *who)
 {
-    return (struct wish){.who = who, .type = l->c->view.type, .request = l->c->view.request,
-                         .vcores_milli = l->c->vcores_milli};
+    return (struct change_request){.who = who, .type = l->c->view.type, .request = l->c->view.request,
+                                   .vcores_milli = l->c->vcores_milli};
 }
 
 /* ---- refusals ----------------------------------------------------------------------------- */
@@ -54,7 +54,7 @@ static int check_shrink(const struct nm_live_container *l, uint64_t memory_bytes
 
 /* Writes to buf what the user can do if the change is refused. For a new request, nm_submit_refuse() has different
  * advice. */
-static void advise(const struct nm_live_container *l, const struct wish *w, char *buf, size_t size)
+static void advise(const struct nm_live_container *l, const struct change_request *w, char *buf, size_t size)
 {
     const char *id = l->c->id;
 
@@ -73,7 +73,7 @@ static void advise(const struct nm_live_container *l, const struct wish *w, char
 
 /* Checks the changed request like a new request; the container's present request is not counted. The queue's length is
  * checked only if the container enters the queue by this change. */
-static int check_room(struct nm_live_container *l, const struct wish *w, struct nm_problem *p)
+static int check_room(struct nm_live_container *l, const struct change_request *w, struct nm_problem *p)
 {
     static const struct nm_caller owner = {.admin = true};
     struct nm_manager *m = l->m;
@@ -99,7 +99,7 @@ static int check_blob(const struct nm_live_container *l, const struct nm_blob *b
     return r;
 }
 
-static int check(struct nm_live_container *l, const struct wish *w, struct nm_problem *p)
+static int check(struct nm_live_container *l, const struct change_request *w, struct nm_problem *p)
 {
     int r = check_room(l, w, p);
 
@@ -124,14 +124,14 @@ static int take_blob(struct nm_live_container *l, const struct nm_blob *blob)
     return r;
 }
 
-static void record(struct nm_live_container *l, enum nm_decision_kind kind, const struct wish *w)
+static void record(struct nm_live_container *l, enum nm_decision_kind kind, const struct change_request *w)
 {
     nm_record_by(l, kind, w->who ? NM_REASON_USER : NM_REASON_OWNER, w->who);
 }
 
 /* Records and journals the change. A container has only one open decision, so the decision about the size is closed
  * before the decision about the type is recorded. */
-static void keep(struct nm_live_container *l, const struct wish *w)
+static void commit(struct nm_live_container *l, const struct change_request *w)
 {
     struct nm_manager *m = l->m;
 
@@ -156,7 +156,7 @@ static void keep(struct nm_live_container *l, const struct wish *w)
         NM_FAULT("update-journalled");
 }
 
-static void carry_out(struct nm_live_container *l, const struct wish *w)
+static void carry_out(struct nm_live_container *l, const struct change_request *w)
 {
     struct nm_policy_container *v = &l->c->view;
 
@@ -167,7 +167,7 @@ static void carry_out(struct nm_live_container *l, const struct wish *w)
     nm_record_effective(l);
     /* A guaranteed container is never paused by the policy: resume a container that the policy has paused. */
     if (w->moves && w->type == NM_GUARANTEED && (v->state == NM_PAUSED || v->state == NM_PAUSING) && !v->user_paused) {
-        record(l, NM_DECISION_RESUME, &(struct wish){.who = w->who});
+        record(l, NM_DECISION_RESUME, &(struct change_request){.who = w->who});
         nm_act_resume(l);
     }
     nm_round_request(l->m, NM_TRIGGER_CHANGE);
@@ -175,7 +175,7 @@ static void carry_out(struct nm_live_container *l, const struct wish *w)
 
 /* Makes all changes of the request, or leaves the container unchanged. Steps that may fail for lack of memory come
  * first. */
-static int change(struct nm_live_container *l, const struct wish *w, struct nm_problem *p)
+static int change(struct nm_live_container *l, const struct change_request *w, struct nm_problem *p)
 {
     int r = check(l, w, p);
 
@@ -186,7 +186,7 @@ static int change(struct nm_live_container *l, const struct wish *w, struct nm_p
     l->c->view.type = w->type;
     l->c->view.request = w->request;
     l->c->vcores_milli = w->vcores_milli;
-    keep(l, w);
+    commit(l, w);
     if (w->sized || w->moves)
         carry_out(l, w);
     return 0;
@@ -209,12 +209,12 @@ static int change_type(struct nm_manager *m, const struct nm_caller *who, const 
                        enum nm_execution_type to, struct nm_problem *p)
 {
     struct nm_live_container *l;
-    struct wish w;
+    struct change_request w;
     int r = find(m, who, id, &l, p);
 
     if (r != 0)
         return r;
-    w = wish_of(l, who);
+    w = change_request_of(l, who);
     if (w.type == to)
         return nm_problem_set(p, NM_AGENT_E_CONFLICT, "execution_type", nm_execution_type_name(to),
                               "Container %s is %s already.", l->c->id, nm_execution_type_name(to));
@@ -236,7 +236,7 @@ int nm_manager_demote(struct nm_manager *m, const struct nm_caller *who, const c
     return change_type(m, who, id, NM_OPPORTUNISTIC, ret_problem);
 }
 
-static int set_size(struct nm_manager *m, struct wish *w, uint64_t memory_bytes, uint32_t vcores_milli,
+static int set_size(struct nm_manager *m, struct change_request *w, uint64_t memory_bytes, uint32_t vcores_milli,
                     struct nm_problem *p)
 {
     int r = memory_bytes ? nm_submit_check_memory(memory_bytes, p) : 0;
@@ -257,7 +257,7 @@ int nm_manager_update(struct nm_manager *m, const struct nm_caller *who, const c
                       uint64_t memory_bytes, uint32_t vcores_milli, struct nm_problem *ret_problem)
 {
     struct nm_live_container *l;
-    struct wish w;
+    struct change_request w;
     int r = find(m, who, id, &l, ret_problem);
 
     if (r != 0)
@@ -265,7 +265,7 @@ int nm_manager_update(struct nm_manager *m, const struct nm_caller *who, const c
     if (!memory_bytes && !vcores_milli)
         return nm_problem_set(ret_problem, NM_AGENT_E_INVALID, "memory_bytes", "",
                               "Nothing to change: give memory, vcores, or both.");
-    w = wish_of(l, who);
+    w = change_request_of(l, who);
     r = set_size(m, &w, memory_bytes, vcores_milli, ret_problem);
     if (r == 0)
         r = change(l, &w, ret_problem);
@@ -278,7 +278,7 @@ int nm_manager_update(struct nm_manager *m, const struct nm_caller *who, const c
  * unchanged. */
 int nm_change_owned(struct nm_live_container *l, const struct nm_change *c, struct nm_problem *ret_problem)
 {
-    struct wish w = wish_of(l, NULL);
+    struct change_request w = change_request_of(l, NULL);
     int r = nm_persist_check(l->m, ret_problem);
 
     if (r != 0)
@@ -297,7 +297,7 @@ int nm_change_owned(struct nm_live_container *l, const struct nm_change *c, stru
 
 /* Sets the container's directories and blob. Allocates all memory first, so that the container is unchanged if memory
  * is short. */
-static int take_place(struct nm_live_container *l, const struct nm_move *move)
+static int move_to(struct nm_live_container *l, const struct nm_move *move)
 {
     _cleanup_free_ char *workdir = strdup(move->workdir), *log_dir = strdup(move->log_dir);
     int r = workdir && log_dir ? take_blob(l, &move->blob) : -ENOMEM;
@@ -312,7 +312,7 @@ static int take_place(struct nm_live_container *l, const struct nm_move *move)
     return 0;
 }
 
-int nm_change_place(struct nm_live_container *l, const struct nm_move *move, struct nm_problem *ret_problem)
+int nm_change_move(struct nm_live_container *l, const struct nm_move *move, struct nm_problem *ret_problem)
 {
     struct nm_manager *m = l->m;
     int r = nm_persist_check(m, ret_problem);
@@ -322,7 +322,7 @@ int nm_change_place(struct nm_live_container *l, const struct nm_move *move, str
     if (r == 0)
         r = check_blob(l, &move->blob, ret_problem);
     if (r == 0)
-        r = take_place(l, move);
+        r = move_to(l, move);
     if (r != 0)
         return r;
     (void)nm_store_begin(m->store);

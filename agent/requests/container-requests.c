@@ -98,7 +98,7 @@ int nm_manager_kill(struct nm_manager *m, const struct nm_caller *who, const cha
         return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "id", id,
                               "Container %s has ended already (%s). 'nmctl explain' shows why, and 'nmctl rm' removes "
                               "its record and its logs.", c->id, nm_container_state_text(c, end, sizeof end));
-    if ((c->view.state == NM_KILLING && !now) || nm_end_is_over(l))
+    if ((c->view.state == NM_KILLING && !now) || nm_end_is_complete(l))
         return 0;
     if (c->view.state != NM_KILLING)
         nm_record_by(l, NM_DECISION_KILL, NM_REASON_USER, who);

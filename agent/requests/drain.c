@@ -23,7 +23,7 @@ static void kill_where(struct nm_manager *m, bool opportunistic_only, bool now,
         struct nm_live_container *l = m->lives.all[i];
         const struct nm_policy_container *v = &l->c->view;
 
-        if (v->state == NM_KILLING || nm_end_is_over(l) || (opportunistic_only && v->type != NM_OPPORTUNISTIC))
+        if (v->state == NM_KILLING || nm_end_is_complete(l) || (opportunistic_only && v->type != NM_OPPORTUNISTIC))
             continue;
         nm_record_by(l, NM_DECISION_KILL, reason, who);
         nm_act_kill(l, NM_EXIT_DRAINED, now);
@@ -35,7 +35,7 @@ static int on_drain_deadline(sd_event_source *s, uint64_t usec, void *userdata)
     struct nm_manager *m = userdata;
 
     (void)s, (void)usec;
-    nm_events_tell_node(m, "the deadline of the drain has passed: containers that still run are ended");
+    nm_events_publish_node(m, "the deadline of the drain has passed: containers that still run are ended");
     kill_where(m, false, false, NM_REASON_DRAIN_DEADLINE, NULL);
     return 0;
 }
@@ -78,7 +78,7 @@ static size_t count_waiting(const struct nm_manager *m)
     return n;
 }
 
-static void tell_draining(struct nm_manager *m, uint64_t deadline_usec)
+static void report_draining(struct nm_manager *m, uint64_t deadline_usec)
 {
     char text[220], when[32], discarded[64] = "";
     size_t n = count_waiting(m);
@@ -95,7 +95,7 @@ static void tell_draining(struct nm_manager *m, uint64_t deadline_usec)
         (void)snprintf(text, sizeof text, "draining: no more containers are admitted; containers that still run in %s "
                                           "are ended%s",
                        nm_format_duration(deadline_usec, when, sizeof when), discarded);
-    nm_events_tell_node(m, text);
+    nm_events_publish_node(m, text);
 }
 
 /* Starts a drain. Journals the drain before all other steps, so that a restarted nmd admits no containers if this nmd
@@ -116,7 +116,7 @@ int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, const st
     m->drain.opportunistic = order->kill_opportunistic;
     nm_durable_save_drain(m);
     NM_FAULT("drain-journalled");
-    tell_draining(m, deadline_usec);
+    report_draining(m, deadline_usec);
     nm_drain_carry_out(m, who);
     nm_round_request(m, NM_TRIGGER_CHANGE);
     return nm_persist_answer(m, "The node", "is draining", ret_problem);
@@ -142,13 +142,13 @@ int nm_manager_undrain(struct nm_manager *m, const struct nm_caller *who,
         return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "node", "running",
                               "The node is not draining: it admits containers.");
     end_drain(m);
-    nm_events_tell_node(m, "no longer draining: containers are admitted again");
+    nm_events_publish_node(m, "no longer draining: containers are admitted again");
     nm_round_request(m, NM_TRIGGER_CHANGE);
     return nm_persist_answer(m, "The node", "no longer drains", ret_problem);
 }
 
 /* Is called before nmd exits normally. If nmd dies without this call, the next nmd continues the drain. */
-void nm_manager_leave(struct nm_manager *m)
+void nm_manager_prepare_exit(struct nm_manager *m)
 {
     if (m->drain.until_restart)
         end_drain(m);
@@ -164,7 +164,7 @@ int nm_manager_close_breaker(struct nm_manager *m, const struct nm_caller *who,
     if (r != 0)
         return r;
     if (nm_policy_close_breaker(m->policy, nm_now_usec()))
-        nm_events_tell_node(m, "breaker closed by an administrator: opportunistic containers are admitted again");
+        nm_events_publish_node(m, "breaker closed by an administrator: opportunistic containers are admitted again");
     nm_durable_save(m);
     nm_round_request(m, NM_TRIGGER_CHANGE);
     return nm_persist_answer(m, "The breaker", "is closed", ret_problem);

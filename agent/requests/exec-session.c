@@ -37,7 +37,7 @@ struct nm_session {
     sd_event_source *over; /* frees the ended session in a later turn of the event loop */
 };
 
-static void forget(struct nm_session *s)
+static void drop(struct nm_session *s)
 {
     struct nm_session **p = &s->m->sessions->first;
 
@@ -58,7 +58,7 @@ struct nm_sessions *nm_sessions_new(void)
 struct nm_sessions *nm_sessions_free(struct nm_sessions *all)
 {
     while (all && all->first)
-        forget(all->first);
+        drop(all->first);
     free(all);
     return NULL;
 }
@@ -80,7 +80,7 @@ static struct nm_session *find(struct nm_manager *m, uint64_t number)
 static int on_over(sd_event_source *source, void *userdata)
 {
     (void)source;
-    forget(userdata);
+    drop(userdata);
     return 0;
 }
 
@@ -236,7 +236,7 @@ int nm_manager_exec(struct nm_manager *m, const struct nm_caller *who, const cha
     m->sessions->n++;
     r = launch(s, l, e, client_fd);
     if (r < 0) {
-        forget(s);
+        drop(s);
         return nm_problem_set(p, NM_AGENT_E_UNAVAILABLE, "exec", "", "No process could be started in container %s: %s.",
                               l->c->id, strerror(-r));
     }
@@ -261,5 +261,5 @@ void nm_manager_exec_drop(struct nm_manager *m, uint64_t number)
     struct nm_session *s = find(m, number);
 
     if (s && !s->over)
-        forget(s);
+        drop(s);
 }

@@ -49,7 +49,7 @@ int nm_manager_end(struct nm_manager *m, const char *owner, const char *id, cons
     assert(e && e->code != 0);
     if (!l)
         return ret_problem->outcome;
-    if ((l->c->view.state == NM_KILLING && !e->now) || nm_end_is_over(l))
+    if ((l->c->view.state == NM_KILLING && !e->now) || nm_end_is_complete(l))
         return 0;
     if (l->c->view.state != NM_KILLING) {
         l->c->owner_code = e->code;
@@ -62,7 +62,7 @@ int nm_manager_end(struct nm_manager *m, const char *owner, const char *id, cons
 
 static int kill_now(struct nm_manager *m, struct nm_live_container *l, struct nm_problem *p)
 {
-    if (nm_end_is_over(l))
+    if (nm_end_is_complete(l))
         return 0;
     if (l->c->view.state != NM_KILLING)
         nm_record_by(l, NM_DECISION_KILL, NM_REASON_OWNER, NULL);
@@ -79,7 +79,7 @@ static bool can_hear(const struct nm_live_container *l)
     case NM_RESUMING:
         return l->cg;
     case NM_KILLING:
-        return l->cg && !nm_run_phase_is_killed(l->phase) && !nm_end_is_over(l);
+        return l->cg && !nm_run_phase_is_killed(l->phase) && !nm_end_is_complete(l);
     default:
         return false;
     }
@@ -175,7 +175,7 @@ int nm_manager_move(struct nm_manager *m, const char *owner, const char *id, con
 {
     struct nm_live_container *l = find_prepared(m, owner, id, ret_problem);
 
-    return l ? nm_change_place(l, move, ret_problem) : (int)ret_problem->outcome;
+    return l ? nm_change_move(l, move, ret_problem) : (int)ret_problem->outcome;
 }
 
 int nm_manager_rerun(struct nm_manager *m, const char *owner, const char *id, const struct nm_rerun *rerun,
@@ -186,8 +186,8 @@ int nm_manager_rerun(struct nm_manager *m, const char *owner, const char *id, co
     return l ? nm_rerun_owned(l, rerun, ret_problem) : (int)ret_problem->outcome;
 }
 
-void nm_manager_ask_at_end(struct nm_manager *m, const char *owner,
-                           void (*ask)(const struct nm_container *c, void *userdata), void *userdata)
+void nm_manager_set_end_callback(struct nm_manager *m, const char *owner,
+                                 void (*ask)(const struct nm_container *c, void *userdata), void *userdata)
 {
     assert(owner && *owner && strlen(owner) < sizeof m->owners.asked);
     assert(!m->owners.ask || nm_streq(m->owners.asked, owner));
@@ -208,9 +208,9 @@ void nm_manager_set_queue_limit(struct nm_manager *m, const char *owner, uint32_
     nm_round_request(m, NM_TRIGGER_CHANGE);
 }
 
-void nm_manager_tell(struct nm_manager *m, int level, const char *text)
+void nm_manager_report_event(struct nm_manager *m, int level, const char *text)
 {
-    nm_events_tell_node_at(m, level, text);
+    nm_events_publish_node_at(m, level, text);
 }
 
 int nm_manager_acknowledge(struct nm_manager *m, const char *owner, const char *id, struct nm_problem *ret_problem)

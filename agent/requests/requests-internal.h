@@ -61,6 +61,6 @@ int nm_submit_refuse(struct nm_manager *m, enum nm_reason reason, const struct n
 /* Implements nm_manager_change(). The caller has checked the container's owner. */
 int nm_change_owned(struct nm_live_container *l, const struct nm_change *c, struct nm_problem *ret_problem);
 /* Implements nm_manager_move(). The caller has checked the container's owner. */
-int nm_change_place(struct nm_live_container *l, const struct nm_move *move, struct nm_problem *ret_problem);
+int nm_change_move(struct nm_live_container *l, const struct nm_move *move, struct nm_problem *ret_problem);
 /* Implements nm_manager_rerun(). The caller has checked the container's owner. */
 int nm_rerun_owned(struct nm_live_container *l, const struct nm_rerun *rerun, struct nm_problem *ret_problem);

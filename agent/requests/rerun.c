@@ -85,7 +85,7 @@ static int take(struct nm_live_container *l, const struct nm_rerun *rerun)
     return 0;
 }
 
-static void keep(struct nm_live_container *l, const struct nm_rerun *rerun)
+static void commit(struct nm_live_container *l, const struct nm_rerun *rerun)
 {
     struct nm_manager *m = l->m;
 
@@ -112,11 +112,11 @@ int nm_rerun_owned(struct nm_live_container *l, const struct nm_rerun *rerun, st
     if (r != 0)
         return r;
     if (l->phase == NM_RUN_ASKING_OWNER)
-        nm_container_forget_end(l->c);
+        nm_container_drop_end(l->c);
     l->c->rerun = true;
     l->c->kill_deadline_usec = grace ? nm_now_usec() + grace : 0;
     l->use_before = l->c->view.measured;
-    keep(l, rerun);
+    commit(l, rerun);
     if (l->phase != NM_RUN_ASKING_OWNER)
         nm_act_rerun(l);
     return 0;

@@ -397,7 +397,7 @@ static int make_container(struct nm_manager *m, const struct nm_caller *who,
     c->view.seq = m->journal.next_seq;
     if (s->id) {
         (void)snprintf(c->id, sizeof c->id, "%s", s->id);
-        nm_files_forget(m, c->id); /* files of an earlier container with this id must not be read as files of this
+        nm_files_drop(m, c->id); /* files of an earlier container with this id must not be read as files of this
                                       container */
     } else {
         nm_id_print(m->journal.opened.epoch, c->view.seq, c->id);
@@ -443,7 +443,7 @@ static int enter(struct nm_manager *m, struct nm_container *c, bool prepare, str
     if (r < 0)
         (void)nm_store_delete_container(m->store, c->id);
     else
-        nm_removable_look(m);
+        nm_removable_update(m);
     return r;
 }
 
@@ -504,7 +504,7 @@ int nm_manager_replace_begin(struct nm_manager *m, const struct nm_caller *who, 
     if (r != 0)
         return r;
     memcpy(ret_id, l->c->id, NM_ID_SIZE);
-    if (l->c->view.state == NM_KILLING || nm_end_is_over(l))
+    if (l->c->view.state == NM_KILLING || nm_end_is_complete(l))
         return 0;
     nm_record_by(l, NM_DECISION_KILL, NM_REASON_USER, who);
     nm_act_kill(l, NM_EXIT_KILLED, false);
@@ -540,7 +540,7 @@ int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const s
     l->rows = s->rows;
     l->columns = s->columns;
     m->counters.submitted++;
-    nm_events_tell_state(l, NM_NEW, s->prepare ? NM_NEW : NM_SCHEDULED);
+    nm_events_publish_state(l, NM_NEW, s->prepare ? NM_NEW : NM_SCHEDULED);
     nm_round_request(m, NM_TRIGGER_CHANGE);
     *ret = l->c;
     return 0;

@@ -63,7 +63,7 @@ struct nm_run {
     bool adopted;             /* an earlier nmd began the run */
     bool stopped;             /* systemd stops the container's scope without a request of nmd */
     bool unkillable;          /* the container is counted as unkillable */
-    bool unread_told;         /* nmd has logged that it can't measure the container */
+    bool unread_reported;     /* nmd has logged that it can't measure the container */
     bool oom_reported;            /* the cause of the container's oom kills was determined */
     bool global_oom;             /* the slice or the node was out of memory, not only the container */
     uint64_t oom_kill_usec;   /* time of the last oom kill that nmd saw; 0 if nmd saw no oom kill */
@@ -113,10 +113,10 @@ struct nm_live_container {
     struct nm_resources use_before;   /* use at the time of the action */
     struct nm_decision decision;      /* the newest decision about this container */
     enum nm_decision_kind
-        shadow_told; /* shadow mode: kind of the last recorded decision, so that it is recorded once */
+        shadow_reported; /* shadow mode: kind of the last recorded decision, so that it is recorded once */
     bool shadow_any;
-    enum nm_reason queue_told;        /* the last recorded reason for waiting, and the time of the record */
-    uint64_t queue_told_usec;
+    enum nm_reason queue_reported;    /* the last recorded reason for waiting, and the time of the record */
+    uint64_t queue_reported_usec;
     struct nm_recorded recorded;
 };
 
@@ -208,7 +208,7 @@ struct nm_apps {
     struct nm_app *all;
     struct nm_policy_app *views; /* in the same order */
     size_t n, size;
-    bool full_told;
+    bool full_reported;
 };
 
 /* Live cgroups in the slice that the journal does not know. */
@@ -287,7 +287,7 @@ struct nm_manager {
     struct nm_pressure *pressure;
     struct nm_timers timers;
     struct nm_health *health;
-    struct nm_past *past;
+    struct nm_saved_history *saved_history;
 
     struct nm_round_state round;
     struct nm_starts starts;
@@ -313,7 +313,7 @@ struct nm_manager {
 void nm_usage_fill(const struct nm_manager *m, struct nm_status *ret);
 /* Updates the time since which the node is removable. Must be called after a container or an orphan appears or is
  * removed. */
-void nm_removable_look(struct nm_manager *m);
+void nm_removable_update(struct nm_manager *m);
 /* Sets the initial value of that time. Is called once, after recovery has read m->removable_since_usec from the
  * journal. */
 void nm_removable_recover(struct nm_manager *m);

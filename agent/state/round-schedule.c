@@ -23,5 +23,5 @@ void nm_round_request(struct nm_manager *m, enum nm_policy_trigger trigger)
         return;
     (void)sd_event_source_set_priority(m->round.source,
                                        m->round.triggers == 1U << NM_TRIGGER_CHANGE ? NM_LOOP_WORK : NM_LOOP_URGENT);
-    (void)nm_loop_want(m->round.source);
+    (void)nm_loop_schedule_work(m->round.source);
 }

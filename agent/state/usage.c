@@ -92,7 +92,7 @@ static bool is_held(const struct nm_manager *m)
     return m->lives.n > 0 || m->orphans.n > 0;
 }
 
-void nm_removable_look(struct nm_manager *m)
+void nm_removable_update(struct nm_manager *m)
 {
     if (is_held(m))
         m->removable_since_usec = 0;
@@ -118,5 +118,5 @@ void nm_removable_recover(struct nm_manager *m)
     uint64_t since = NM_MAX(m->removable_since_usec, newest_end(m)), now = nm_realtime_usec();
 
     m->removable_since_usec = whole && m->removable_since_usec > 0 && since <= now ? since : 0;
-    nm_removable_look(m);
+    nm_removable_update(m);
 }

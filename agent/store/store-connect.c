@@ -172,7 +172,7 @@ int nm_store_connect(struct nm_store *s, const char *filename)
     return r == -EROFS ? -EUCLEAN : r;
 }
 
-static void forget_statements(struct nm_store *s)
+static void drop_statements(struct nm_store *s)
 {
     for (int i = 0; i < NM_STMT_COUNT; i++) {
         (void)sqlite3_finalize(s->stmt[i]);
@@ -182,7 +182,7 @@ static void forget_statements(struct nm_store *s)
 
 void nm_store_disconnect(struct nm_store *s)
 {
-    forget_statements(s);
+    drop_statements(s);
     nm_wal_mark_clear(&s->mark); /* closing checkpoints and removes the log */
     nm_wal_mark_done(&s->mark);
     (void)sqlite3_close(s->db);
@@ -195,7 +195,7 @@ sqlite3 *nm_store_detach(struct nm_store *s)
 
     assert(db && s->depth == 0);
     (void)sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    forget_statements(s);
+    drop_statements(s);
     nm_wal_mark_clear(&s->mark);
     nm_wal_mark_done(&s->mark);
     s->db = NULL;

@@ -232,7 +232,7 @@ int nm_store_restart(struct nm_store *s, struct nm_store_opened *ret_opened)
 
 /* Later writes are not synced and may be lost in a power cut. The mark that the file is in use must survive a power
  * cut, so the mark is synced. */
-void nm_store_take_into_use(struct nm_store *s)
+void nm_store_mark_open(struct nm_store *s)
 {
     s->in_use = true;
     (void)nm_store_exec(s->db, "PRAGMA synchronous = FULL");

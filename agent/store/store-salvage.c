@@ -29,7 +29,7 @@ struct table {
 };
 
 /* The last key read, if the next keys follow by counting: a decision's number, or a container's number in its epoch. */
-struct place {
+struct position {
     bool known, is_id;
     uint64_t epoch, number;
 };
@@ -39,7 +39,7 @@ struct salvage {
     sqlite3 *old;
     const struct table *t;
     sqlite3_stmt *insert;
-    struct place first_unread, last_unread;
+    struct position first_unread, last_unread;
     uint64_t until_usec;
     bool incomplete;
 };
@@ -49,15 +49,15 @@ static int out_of_time(void *userdata)
     return nm_now_usec() > *(const uint64_t *)userdata;
 }
 
-static struct place place_of(sqlite3_stmt *row)
+static struct position position_of(sqlite3_stmt *row)
 {
-    struct place p = {0};
+    struct position p = {0};
     const char *text;
 
     if (sqlite3_column_type(row, 0) == SQLITE_INTEGER) {
         int64_t n = sqlite3_column_int64(row, 0);
 
-        return (struct place){.known = n > 0, .number = (uint64_t)n};
+        return (struct position){.known = n > 0, .number = (uint64_t)n};
     }
     text = (const char *)sqlite3_column_text(row, 0);
     p.is_id = true;
@@ -65,7 +65,7 @@ static struct place place_of(sqlite3_stmt *row)
     return p;
 }
 
-static void bind_place(sqlite3_stmt *stmt, const struct place *p)
+static void bind_position(sqlite3_stmt *stmt, const struct position *p)
 {
     char id[NM_ID_SIZE];
 
@@ -128,7 +128,7 @@ static sqlite3_stmt *select_rows(struct salvage *v, const char *rest)
 }
 
 /* Reads rows in this direction. Returns whether the reading reached the other end of the table. */
-static bool read_from(struct salvage *v, const char *direction, struct place *ret_last)
+static bool read_from(struct salvage *v, const char *direction, struct position *ret_last)
 {
     char rest[64];
     sqlite3_stmt *row;
@@ -140,13 +140,13 @@ static bool read_from(struct salvage *v, const char *direction, struct place *re
         return false;
     while ((code = sqlite3_step(row)) == SQLITE_ROW && !out_of_time(&v->until_usec)) {
         keep_row(v, row);
-        *ret_last = place_of(row);
+        *ret_last = position_of(row);
     }
     (void)sqlite3_finalize(row);
     return code == SQLITE_DONE;
 }
 
-static void read_between(struct salvage *v, struct place from, const struct place *to)
+static void read_between(struct salvage *v, struct position from, const struct position *to)
 {
     char rest[64];
     sqlite3_stmt *row;
@@ -154,7 +154,7 @@ static void read_between(struct salvage *v, struct place from, const struct plac
     (void)snprintf(rest, sizeof rest, "AND %s = ?", v->t->key);
     row = select_rows(v, rest);
     while (row && ++from.number < to->number && !out_of_time(&v->until_usec)) {
-        bind_place(row, &from);
+        bind_position(row, &from);
         if (sqlite3_step(row) == SQLITE_ROW)
             keep_row(v, row);
         (void)sqlite3_reset(row);
@@ -166,7 +166,7 @@ static void read_between(struct salvage *v, struct place from, const struct plac
  * other end shows where to read. */
 static void read_gap(struct salvage *v)
 {
-    struct place from = v->first_unread, to = v->last_unread;
+    struct position from = v->first_unread, to = v->last_unread;
 
     if (!from.known && !to.known)
         return;
@@ -198,7 +198,7 @@ static void save_table(struct salvage *v, const struct table *t)
     if (lacks(v->old, t->name))
         return;
     v->t = t;
-    v->first_unread = v->last_unread = (struct place){0};
+    v->first_unread = v->last_unread = (struct position){0};
     if (!read_from(v, "ASC", &v->first_unread)) {
         v->incomplete = true;
         (void)read_from(v, "DESC", &v->last_unread);

@@ -62,7 +62,7 @@ int nm_store_open(const char *dir, const char *boot_id, struct nm_store **ret, s
 int nm_store_restart(struct nm_store *s, struct nm_store_opened *ret_opened);
 /* Marks the file as no longer closed, until nm_store_free(). Call it after the rows were processed, and before any
  * action that the rows do not record. */
-void nm_store_take_into_use(struct nm_store *s);
+void nm_store_mark_open(struct nm_store *s);
 /* Flushes once more and frees the store. A file that was not taken into use keeps its mark of being closed
  * as it was. */
 struct nm_store *nm_store_free(struct nm_store *s);

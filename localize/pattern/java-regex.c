@@ -138,7 +138,7 @@ static int group(struct nm_java_regex *r, bool *ret_repeats)
 /* ---- anchors and characters ------------------------------------------------------------------ */
 
 /* Translates an escape that is invalid in a class, after its backslash. Returns 1 for any other escape. */
-static int place(struct nm_java_regex *r, bool *ret_repeats)
+static int anchor_or_escape(struct nm_java_regex *r, bool *ret_repeats)
 {
     const char c = *r->at;
 
@@ -168,7 +168,7 @@ static int place(struct nm_java_regex *r, bool *ret_repeats)
 static int backslash(struct nm_java_regex *r, bool *ret_repeats)
 {
     struct nm_java_escape escape;
-    int e = place(r, ret_repeats);
+    int e = anchor_or_escape(r, ret_repeats);
 
     if (e <= 0)
         return e;

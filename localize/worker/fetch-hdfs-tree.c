@@ -30,10 +30,10 @@ struct listing {
 static int list(struct nm_fetch *f, void *what, char **ret_message)
 {
     struct listing *l = what;
-    const struct nm_hdfs_question q = {.path = l->walk->path, .path_len = strlen(l->walk->path), .op = "LISTSTATUS",
-                                       .fd = -EBADF, .most_bytes = LIST_BYTES};
+    const struct nm_hdfs_query q = {.path = l->walk->path, .path_len = strlen(l->walk->path), .op = "LISTSTATUS",
+                                    .fd = -EBADF, .most_bytes = LIST_BYTES};
     struct nm_http_answer answer;
-    int r = nm_hdfs_ask(f, l->walk->uri, &q, &answer, ret_message);
+    int r = nm_hdfs_query(f, l->walk->uri, &q, &answer, ret_message);
 
     if (r < 0)
         return r;
@@ -54,11 +54,11 @@ static int copy_bytes(struct nm_fetch *f, void *what, char **ret_message)
 {
     struct copying *c = what;
     struct nm_fetch_tree *t = c->walk->tree;
-    const struct nm_hdfs_question q = {.path = c->path, .path_len = strlen(c->path), .op = "OPEN", .fd = c->fd,
-                                       .most_bytes = f->work->limits.fetch_bytes - t->bytes,
-                                       .progress = nm_fetch_tree_progress, .userdata = t};
+    const struct nm_hdfs_query q = {.path = c->path, .path_len = strlen(c->path), .op = "OPEN", .fd = c->fd,
+                                    .most_bytes = f->work->limits.fetch_bytes - t->bytes,
+                                    .progress = nm_fetch_tree_progress, .userdata = t};
     struct nm_http_answer answer;
-    int r = nm_hdfs_ask(f, c->walk->uri, &q, &answer, ret_message);
+    int r = nm_hdfs_query(f, c->walk->uri, &q, &answer, ret_message);
 
     if (r < 0)
         return r;

@@ -95,7 +95,7 @@ static int follow(struct nm_fetch *f, struct nm_http_request *request, struct nm
                   char **ret_message)
 {
     _cleanup_free_ char *mended = NULL, *as_is = NULL;
-    int r = nm_webhdfs_mend_location(answer->location, f->work->user, &mended);
+    int r = nm_webhdfs_fix_location(answer->location, f->work->user, &mended);
 
     if (r == 0)
         as_is = strdup(answer->location); /* curl's string is valid only until the next request */
@@ -177,12 +177,12 @@ static int empty(int fd)
     return fd < 0 || (ftruncate(fd, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0) ? 0 : -errno;
 }
 
-static bool has_bytes(const struct nm_hdfs_question *q)
+static bool has_bytes(const struct nm_hdfs_query *q)
 {
     return nm_streq(q->op, "OPEN");
 }
 
-static int make_url(const struct nm_fetch *f, const struct nm_hdfs_question *q, const char *base, char **ret)
+static int make_url(const struct nm_fetch *f, const struct nm_hdfs_query *q, const char *base, char **ret)
 {
     _cleanup_free_ char *url = NULL;
     int r = nm_webhdfs_url(base, q->path, q->path_len, q->op, f->work->user, &url);
@@ -197,7 +197,7 @@ static int make_url(const struct nm_fetch *f, const struct nm_hdfs_question *q, 
 }
 
 /* Makes one request. node: the host of the data node to which the request was redirected, if it was redirected. */
-static int ask_once(struct nm_fetch *f, const struct nm_hdfs_question *q, const char *base, struct nm_http_answer *ret,
+static int ask_once(struct nm_fetch *f, const struct nm_hdfs_query *q, const char *base, struct nm_http_answer *ret,
                     char *node, size_t node_size, char **ret_message)
 {
     _cleanup_free_ char *url = NULL, *message = NULL;
@@ -235,7 +235,7 @@ static int ask_once(struct nm_fetch *f, const struct nm_hdfs_question *q, const 
 /* Asks one name node, and each data node to which the name node redirects. If all data nodes have failed, reports the
  * failure of the last data node instead of the name node's answer that no other data node exists. Then clears the list
  * of failed data nodes for the next attempt. */
-static int ask_one(struct nm_fetch *f, const struct nm_hdfs_question *q, const char *base, struct nm_http_answer *ret,
+static int ask_one(struct nm_fetch *f, const struct nm_hdfs_query *q, const char *base, struct nm_http_answer *ret,
                    char **ret_message)
 {
     char *failure = NULL;
@@ -271,7 +271,7 @@ static int ask_one(struct nm_fetch *f, const struct nm_hdfs_question *q, const c
 
 /* Asks another name node after one name node has answered. The deadline is shorter, because the other name node may
  * hang. */
-static int ask_another(struct nm_fetch *f, const struct nm_hdfs_question *q, const char *base,
+static int ask_another(struct nm_fetch *f, const struct nm_hdfs_query *q, const char *base,
                        struct nm_http_answer *ret, char **ret_message)
 {
     const uint64_t deadline_usec = f->deadline_usec;
@@ -288,8 +288,8 @@ static int ask_another(struct nm_fetch *f, const struct nm_hdfs_question *q, con
  * permission) is final, because the other name nodes would refuse too. An answer that the file doesn't exist may
  * come from a name node with outdated data, such as an observer. This answer is therefore final only if no other
  * name node has the file. */
-int nm_hdfs_ask(struct nm_fetch *f, const struct nm_uri *uri, const struct nm_hdfs_question *q,
-                struct nm_http_answer *ret, char **ret_message)
+int nm_hdfs_query(struct nm_fetch *f, const struct nm_uri *uri, const struct nm_hdfs_query *q,
+                  struct nm_http_answer *ret, char **ret_message)
 {
     json_t *list = find_name_nodes(f->work, uri);
     size_t n = list ? json_array_size(list) : 1;
@@ -333,10 +333,10 @@ int nm_hdfs_ask(struct nm_fetch *f, const struct nm_uri *uri, const struct nm_hd
 static int get_status(struct nm_fetch *f, const struct nm_uri *uri, size_t path_len, struct nm_webhdfs_status *ret,
                       char **ret_message)
 {
-    const struct nm_hdfs_question q = {.path = uri->path, .path_len = path_len, .op = "GETFILESTATUS", .fd = -EBADF,
-                                       .most_bytes = NM_WEBHDFS_MAX_BYTES};
+    const struct nm_hdfs_query q = {.path = uri->path, .path_len = path_len, .op = "GETFILESTATUS", .fd = -EBADF,
+                                    .most_bytes = NM_WEBHDFS_MAX_BYTES};
     struct nm_http_answer answer;
-    int r = nm_hdfs_ask(f, uri, &q, &answer, ret_message);
+    int r = nm_hdfs_query(f, uri, &q, &answer, ret_message);
 
     if (r < 0)
         return r;
@@ -379,8 +379,8 @@ static int check_public(struct nm_fetch *f, const struct nm_uri *uri, const stru
 int nm_fetch_hdfs(struct nm_fetch *f, const struct nm_resource *res, const struct nm_uri *uri, int fd,
                   char **ret_message)
 {
-    struct nm_hdfs_question q = {.path = uri->path, .path_len = strlen(uri->path), .op = "OPEN", .fd = fd,
-                                 .most_bytes = f->work->limits.fetch_bytes};
+    struct nm_hdfs_query q = {.path = uri->path, .path_len = strlen(uri->path), .op = "OPEN", .fd = fd,
+                              .most_bytes = f->work->limits.fetch_bytes};
     struct nm_webhdfs_status status;
     struct nm_http_answer answer;
     int r;
@@ -394,7 +394,7 @@ int nm_fetch_hdfs(struct nm_fetch *f, const struct nm_resource *res, const struc
     if (r >= 0 && status.is_directory)
         return NM_FETCH_E_DIRECTORY;
     if (r >= 0)
-        r = nm_hdfs_ask(f, uri, &q, &answer, ret_message);
+        r = nm_hdfs_query(f, uri, &q, &answer, ret_message);
     if (r < 0)
         return r;
     if (answer.bytes != status.length_bytes)

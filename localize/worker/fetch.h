@@ -103,7 +103,7 @@ void nm_fetch_tree_progress(void *userdata, uint64_t bytes, uint64_t total_bytes
 /* ---- fetch-hdfs.c ---------------------------------------------------------------------------- */
 
 /* A request to the name nodes of a URI's authority. */
-struct nm_hdfs_question {
+struct nm_hdfs_query {
     const char *path;
     size_t path_len;
     const char *op;
@@ -115,5 +115,5 @@ struct nm_hdfs_question {
 
 /* Asks each name node once, beginning with the one that answered last. The caller tries again if the failure is
  * temporary (nm_http_may_pass). */
-int nm_hdfs_ask(struct nm_fetch *f, const struct nm_uri *uri, const struct nm_hdfs_question *q,
-                struct nm_http_answer *ret, char **ret_message);
+int nm_hdfs_query(struct nm_fetch *f, const struct nm_uri *uri, const struct nm_hdfs_query *q,
+                  struct nm_http_answer *ret, char **ret_message);

@@ -108,7 +108,7 @@ static size_t count_header(char *data, size_t unit, size_t n, void *userdata)
 }
 
 /* Reports progress only for a body that goes to a file, because an answer that is kept in memory is short. */
-static int tell_progress(void *userdata, curl_off_t total, curl_off_t now, curl_off_t up_total, curl_off_t up_now)
+static int report_progress(void *userdata, curl_off_t total, curl_off_t now, curl_off_t up_total, curl_off_t up_now)
 {
     const struct nm_http *h = userdata;
 
@@ -143,7 +143,7 @@ int nm_http_new(const char *agent, struct nm_http **ret)
         return -ENOMEM;
     r = nm_curl_new(agent, h->reason, &h->curl);
     if (r >= 0)
-        r = nm_curl_set_callbacks(h->curl, take_body, tell_progress, h);
+        r = nm_curl_set_callbacks(h->curl, take_body, report_progress, h);
     if (r >= 0)
         r = keep_store(h);
     if (r < 0)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See place.h. An entry is a letter for the type (d, f, l), a number, the path in the target, and a NUL, which a name
+/* See install.h. An entry is a letter for the type (d, f, l), a number, the path in the target, and a NUL, which a name
  * can't contain: "f 1234 python.tgz/bin/python". The number is the size of a file, or the ctime of a directory. If the
  * ctime of a directory is unchanged, no file was removed from the directory, so one check of the directory replaces
  * checks of its files. A program that cleans up temporary files can restore other times, but not the ctime. The entry
  * of a directory is followed by the entries of the directory's own files, and then by the next directory. The target's
  * owner can write anything into the list, but the process that reads the list has only the owner's rights. */
 
-#include "localize/worker/place.h"
+#include "localize/worker/install.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -272,7 +272,7 @@ static int look_until(struct look *l, off_t end, char **ret_message)
 
 /* Checks the list from an arbitrary position to its end, and then from its beginning to this position. If the time is
  * too short for the whole list, different checks therefore cover different parts. */
-static int look_around(struct look *l, off_t size, char **ret_message)
+static int check_from_random_entry(struct look *l, off_t size, char **ret_message)
 {
     off_t begin = size > 0 ? (off_t)(nm_now_usec() % (uint64_t)size) : 0;
     int r;
@@ -325,11 +325,11 @@ int nm_listing_check(const char *target, uint64_t deadline_usec, char **ret_mess
         return r;
     l.file = file;
     l.spares_same = true;
-    r = look_around(&l, size, ret_message);
+    r = check_from_random_entry(&l, size, ret_message);
     l.spares_same = false;
     l.deadline_usec = NM_MIN(deadline_usec, nm_now_usec() + CUT_USEC);
     if (r == 0)
-        r = look_around(&l, size, ret_message);
+        r = check_from_random_entry(&l, size, ret_message);
     (void)nm_close(l.parent_fd);
     free(l.parent);
     free(l.entry);

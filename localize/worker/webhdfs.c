@@ -58,7 +58,7 @@ int nm_webhdfs_url(const char *base, const char *path, size_t path_len, const ch
     return 0;
 }
 
-int nm_webhdfs_mend_location(const char *location, const char *user, char **ret)
+int nm_webhdfs_fix_location(const char *location, const char *user, char **ret)
 {
     static const char key[] = "user.name=";
     _cleanup_(curl_freep) char *once = user ? curl_easy_escape(NULL, user, 0) : NULL;

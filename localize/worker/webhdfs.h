@@ -26,7 +26,7 @@ int nm_webhdfs_url(const char *base, const char *path, size_t path_len, const ch
 /* Corrects the location of a redirect. In a redirect to a data node, a name node encodes the user's name once too
  * often. The data node would then read the user as "alice%40corp". Returns 1: *ret is the corrected location, freed by
  * the caller. Returns 0: the location is already correct. */
-int nm_webhdfs_mend_location(const char *location, const char *user, char **ret);
+int nm_webhdfs_fix_location(const char *location, const char *user, char **ret);
 
 /* Parses the answer to GETFILESTATUS. -EBADMSG: the text is not such an answer. */
 int nm_webhdfs_parse_status(const char *text, size_t size, struct nm_webhdfs_status *ret);

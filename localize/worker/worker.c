@@ -11,7 +11,7 @@
 
 #include "localize/work.h"
 #include "localize/worker/fetch.h"
-#include "localize/worker/place.h"
+#include "localize/worker/install.h"
 #include "util/clock.h"
 #include "util/error.h"
 
@@ -75,7 +75,7 @@ static bool do_resource(struct nm_fetch *f, const struct nm_resource *res)
     _cleanup_free_ char *message = NULL;
     bool is_listed = false;
     uint64_t bytes = 0;
-    int r = nm_place(f, res, &bytes, &is_listed, &message);
+    int r = nm_install(f, res, &bytes, &is_listed, &message);
 
     if (r < 0)
         nm_report_failed(f->report, r, message ? message : strerror(-r));
@@ -88,7 +88,7 @@ static bool do_resource(struct nm_fetch *f, const struct nm_resource *res)
 static bool do_removal(struct nm_report *report, const char *target)
 {
     _cleanup_free_ char *message = NULL;
-    int r = nm_unplace(target, report, &message);
+    int r = nm_uninstall(target, report, &message);
 
     if (r < 0)
         nm_report_failed(report, r, message ? message : strerror(-r));

@@ -182,7 +182,7 @@ struct nm_hadoop_client *nm_hadoop_client_free(struct nm_hadoop_client *c)
 
 /* ---- calls -------------------------------------------------------------------------------- */
 
-static void speak(struct nm_hadoop_client *c, struct nm_packet_frame *f)
+static void send_frame(struct nm_hadoop_client *c, struct nm_packet_frame *f)
 {
     c->spoke_usec = nm_now_usec();
     nm_wire_send(&c->wire, f);
@@ -235,7 +235,7 @@ int nm_hadoop_client_call_for(struct nm_hadoop_client *c, struct nm_bytes contex
     *c->calls_end = call;
     c->calls_end = &call->next;
     if (c->phase == OPEN)
-        speak(c, STEAL_PTR(call->frame));
+        send_frame(c, STEAL_PTR(call->frame));
     rearm(c);
     return 0;
 }
@@ -267,7 +267,7 @@ static int fail(struct nm_hadoop_client *c, const struct nm_exception *why, int 
 }
 
 /* Sends the context and the calls that were made before the server accepted the client. */
-static int be_let_in(struct nm_hadoop_client *c)
+static int send_context(struct nm_hadoop_client *c)
 {
     struct nm_protocol_id id = {.call = NM_PROTOCOL_CONTEXT, .retry = -1};
     Hadoop__ConnectionContext__User user = HADOOP__CONNECTION_CONTEXT__USER__INIT;
@@ -282,10 +282,10 @@ static int be_let_in(struct nm_hadoop_client *c)
     if (r < 0)
         return r;
     c->phase = OPEN;
-    speak(c, f);
+    send_frame(c, f);
     for (struct call *call = c->calls; call; call = call->next)
         if (call->frame)
-            speak(c, STEAL_PTR(call->frame));
+            send_frame(c, STEAL_PTR(call->frame));
     rearm(c);
     return 0;
 }
@@ -297,7 +297,7 @@ static int send_sasl(struct nm_hadoop_client *c, const Hadoop__RpcSasl *out)
     int r = nm_protocol_request(&id, NULL, &out->base, &f);
 
     if (r == 0)
-        speak(c, f);
+        send_frame(c, f);
     return r;
 }
 
@@ -311,7 +311,7 @@ static int step_sasl(struct nm_hadoop_client *c, const Hadoop__RpcSasl *in)
         return r == -EACCES ? fail(c, &why, r) : r;
     if (out)
         r2 = send_sasl(c, out);
-    return r2 < 0 || r == 0 ? r2 : be_let_in(c);
+    return r2 < 0 || r == 0 ? r2 : send_context(c);
 }
 
 static int take_answer(struct nm_hadoop_client *c, struct call **p, struct nm_arena *a, struct nm_bytes packet)
@@ -416,7 +416,7 @@ static int send_preamble(struct nm_hadoop_client *c)
         return -ENOMEM;
     *f = (struct nm_packet_frame){.size = sizeof preamble};
     (void)memcpy(f->data, preamble, sizeof preamble);
-    speak(c, f);
+    send_frame(c, f);
     return 0;
 }
 
@@ -429,11 +429,11 @@ static int greet(struct nm_hadoop_client *c)
     if (r >= 0)
         r = send_preamble(c);
     if (r < 0 || !c->token)
-        return r < 0 ? r : be_let_in(c);
+        return r < 0 ? r : send_context(c);
     c->phase = SASL;
     if (gsasl_init(&c->library) != GSASL_OK)
         return -ENOMEM;
-    r = nm_sasl_client_new(c->library, c->token, c->o.simple_will_do, &c->sasl);
+    r = nm_sasl_client_new(c->library, c->token, c->o.accepts_simple_auth, &c->sasl);
     return r < 0 ? r : send_sasl(c, nm_sasl_client_begin(c->sasl));
 }
 
@@ -485,7 +485,7 @@ static void show_presence(struct nm_hadoop_client *c)
     id.call = NM_PROTOCOL_PING;
     id.retry = -1;
     if (nm_protocol_request(&id, NULL, NULL, &f) == 0)
-        speak(c, f);
+        send_frame(c, f);
 }
 
 static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)

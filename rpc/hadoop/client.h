@@ -38,7 +38,7 @@ struct nm_hadoop_client_options {
     uint64_t version;
     const char *user;             /* user name to send; must not be NULL without a token */
     const struct nm_token *token; /* NULL: no SASL */
-    bool simple_will_do;          /* a client with a token accepts a server that doesn't require tokens */
+    bool accepts_simple_auth;     /* a client with a token accepts a server that doesn't require tokens */
     /* Client id; NULL: random. A client that reconnects and repeats calls may reuse its id, so that the server
      * recognizes the repetition. */
     const uint8_t *client_id;

@@ -140,7 +140,7 @@ static int make_known(struct nm_server_connection *c)
     r = nm_quota_account_of(c->server->quota, name, false, &account);
     if (r < 0)
         return r;
-    if (nm_quota_account_places(account) >= c->server->o.connections_max / 4) {
+    if (nm_quota_account_connections(account) >= c->server->o.connections_max / 4) {
         struct nm_exception why;
 
         nm_quota_account_unref(account);
@@ -157,8 +157,8 @@ static int make_known(struct nm_server_connection *c)
         nm_quota_account_unref(account);
         return r;
     }
-    c->server->n_strangers--;
-    c->stranger = false;
+    c->server->n_unauthenticated--;
+    c->is_unauthenticated = false;
     c->phase = NM_SERVER_CONTEXT;
     return 0;
 }
@@ -210,9 +210,9 @@ static int take_context(struct nm_server_connection *c, const Hadoop__Connection
     c->user = strdup(c->sasl ? nm_sasl_server_user(c->sasl) : user ?: "");
     if (!c->user)
         return -ENOMEM;
-    if (c->stranger) { /* without SASL only the context identifies the client */
-        c->server->n_strangers--;
-        c->stranger = false;
+    if (c->is_unauthenticated) { /* without SASL only the context identifies the client */
+        c->server->n_unauthenticated--;
+        c->is_unauthenticated = false;
     }
     c->wire.in.max = c->server->o.frame_max;
     c->phase = NM_SERVER_OPEN;

@@ -14,7 +14,7 @@ struct nm_sasl_client {
     Gsasl *library;
     Gsasl_session *session;
     const struct nm_token *token;
-    bool simple_will_do;
+    bool accepts_simple_auth;
     enum phase phase;
     char *reply; /* text that libgsasl has allocated; `out` points to this text */
     Hadoop__RpcSasl out;
@@ -22,7 +22,7 @@ struct nm_sasl_client {
     char *words[2]; /* SASL service name and host name from the server's offer */
 };
 
-int nm_sasl_client_new(Gsasl *library, const struct nm_token *token, bool simple_will_do,
+int nm_sasl_client_new(Gsasl *library, const struct nm_token *token, bool accepts_simple_auth,
                        struct nm_sasl_client **ret)
 {
     struct nm_sasl_client *c = calloc(1, sizeof *c);
@@ -31,7 +31,7 @@ int nm_sasl_client_new(Gsasl *library, const struct nm_token *token, bool simple
         return -ENOMEM;
     c->library = library;
     c->token = token;
-    c->simple_will_do = simple_will_do;
+    c->accepts_simple_auth = accepts_simple_auth;
     *ret = c;
     return 0;
 }
@@ -188,7 +188,7 @@ static int negotiate(struct nm_sasl_client *c, const Hadoop__RpcSasl *in, struct
 
     if (offer)
         return answer_offer(c, offer, why);
-    if (!c->simple_will_do || !find(in, "SIMPLE", NULL))
+    if (!c->accepts_simple_auth || !find(in, "SIMPLE", NULL))
         return refuse(c, why, "The server offers no " NM_SASL_METHOD " with " NM_SASL_MECHANISM ".");
     c->out = (Hadoop__RpcSasl)HADOOP__RPC_SASL__INIT;
     c->out.state = HADOOP__RPC_SASL__STATE__INITIATE;
@@ -201,7 +201,7 @@ static int accepted(struct nm_sasl_client *c, const Hadoop__RpcSasl *in, struct 
 {
     int r;
 
-    if (c->phase == BEGUN && c->simple_will_do) {
+    if (c->phase == BEGUN && c->accepts_simple_auth) {
         c->phase = OVER;
         return NM_SASL_E_SIMPLE;
     }

@@ -74,7 +74,7 @@ const char *nm_sasl_server_user(const struct nm_sasl_server *s);
 struct nm_sasl_client;
 
 /* Creates a session. library and token must outlive the session. */
-int nm_sasl_client_new(Gsasl *library, const struct nm_token *token, bool simple_will_do,
+int nm_sasl_client_new(Gsasl *library, const struct nm_token *token, bool accepts_simple_auth,
                        struct nm_sasl_client **ret);
 struct nm_sasl_client *nm_sasl_client_free(struct nm_sasl_client *c);
 NM_DEFINE_CLEANUP(struct nm_sasl_client *, nm_sasl_client_free)

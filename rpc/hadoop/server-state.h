@@ -29,7 +29,7 @@ struct nm_hadoop_server {
     int listen_fd;
     sd_event_source *accept, *sweep, *turns;
     struct nm_server_connection *connections;
-    unsigned n_connections, n_strangers;
+    unsigned n_connections, n_unauthenticated;
 };
 
 struct nm_server_connection {
@@ -37,7 +37,7 @@ struct nm_server_connection {
     struct nm_hadoop_server *server;
     struct nm_server_connection *next, **prev_next;
     enum nm_server_phase phase;
-    bool stranger;
+    bool is_unauthenticated;
     struct nm_sasl_server *sasl; /* NULL: the client isn't authenticated */
     char *user;
     struct nm_turn turn; /* permission to process the frame that the wire keeps */

@@ -30,7 +30,7 @@ static struct nm_server_connection *of_wire(struct nm_wire *w)
     return (struct nm_server_connection *)w;
 }
 
-static void want_turns(struct nm_hadoop_server *s)
+static void schedule_turns(struct nm_hadoop_server *s)
 {
     uint64_t due = nm_quota_due_usec(s->quota);
 
@@ -60,13 +60,13 @@ static int handle(struct nm_server_connection *c, struct nm_bytes packet)
     return r;
 }
 
-static void go(struct nm_turn *t)
+static void run_turn(struct nm_turn *t)
 {
     struct nm_server_connection *c =
         (struct nm_server_connection *)((char *)t - offsetof(struct nm_server_connection, turn));
     int r = handle(c, (struct nm_bytes){c->wire.in.data, c->wire.in.size});
 
-    nm_wire_go_on(&c->wire);
+    nm_wire_resume(&c->wire);
     if (r < 0)
         nm_wire_abort(&c->wire, r);
 }
@@ -83,7 +83,7 @@ static int on_frame(struct nm_wire *w, struct nm_bytes packet)
     if (nm_quota_account_is_free(w->account, nm_now_usec()))
         return handle(c, packet);
     nm_turn_wait(&c->turn, w->account);
-    want_turns(c->server);
+    schedule_turns(c->server);
     return NM_WIRE_E_KEEP;
 }
 
@@ -95,7 +95,7 @@ static int on_turns(sd_event_source *source, uint64_t usec, void *userdata)
     (void)source, (void)usec;
     while (nm_quota_next_turn(s->quota, nm_now_usec()) && nm_now_usec() - begun < TURNS_USEC)
         continue;
-    want_turns(s);
+    schedule_turns(s);
     return 0;
 }
 
@@ -109,7 +109,7 @@ static void free_connection(struct nm_server_connection *c)
     if (c->next)
         c->next->prev_next = c->prev_next;
     s->n_connections--;
-    s->n_strangers -= c->stranger;
+    s->n_unauthenticated -= c->is_unauthenticated;
     nm_turn_cancel(&c->turn);
     nm_server_orphan_calls(c);
     nm_quota_account_leave(c->wire.account);
@@ -131,8 +131,8 @@ static const struct nm_wire_ops wire_ops = {.preamble = on_preamble, .frame = on
  * address a quarter, so that clients with a token can still connect. */
 static bool has_place(const struct nm_hadoop_server *s, const struct nm_quota_account *peer)
 {
-    return s->n_connections < s->o.connections_max && s->n_strangers < s->o.connections_max / 2 &&
-           nm_quota_account_places(peer) < NM_MAX(s->o.connections_max / 4, 1u);
+    return s->n_connections < s->o.connections_max && s->n_unauthenticated < s->o.connections_max / 2 &&
+           nm_quota_account_connections(peer) < NM_MAX(s->o.connections_max / 4, 1u);
 }
 
 static void link_connection(struct nm_hadoop_server *s, struct nm_server_connection *c)
@@ -146,7 +146,7 @@ static void link_connection(struct nm_hadoop_server *s, struct nm_server_connect
         (void)sd_event_source_set_time_relative(s->sweep, 0);
         (void)sd_event_source_set_enabled(s->sweep, SD_EVENT_ONESHOT);
     }
-    s->n_strangers++;
+    s->n_unauthenticated++;
     nm_quota_account_enter(c->wire.account);
 }
 
@@ -171,7 +171,7 @@ static int add_connection(struct nm_hadoop_server *s, int fd, const struct socka
     }
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     *c = (struct nm_server_connection){
-        .server = s, .stranger = true, .turn = {.go = go}, .since_usec = nm_now_usec()};
+        .server = s, .is_unauthenticated = true, .turn = {.run_turn = run_turn}, .since_usec = nm_now_usec()};
     r = nm_wire_init(&c->wire, &wire_ops, s->event, s->o.priority, STEAL_FD(own), account, NM_PROTOCOL_STRANGER_MAX);
     if (r < 0)
         free(c);
@@ -197,7 +197,7 @@ static int on_accept(sd_event_source *source, int fd, uint32_t revents, void *us
             (void)add_connection(s, client, &sa);
         } else if (errno == EAGAIN) {
             break;
-        } else if (!nm_accept_lost_one(errno)) {
+        } else if (!nm_accept_error_is_transient(errno)) {
             (void)sd_event_source_set_time_relative(s->sweep, NM_ACCEPT_PAUSE_USEC);
             (void)sd_event_source_set_enabled(s->sweep, SD_EVENT_ONESHOT);
             return sd_event_source_set_enabled(source, SD_EVENT_OFF);
@@ -213,7 +213,7 @@ static int on_accept(sd_event_source *source, int fd, uint32_t revents, void *us
  * client with a token needs far less time. */
 static uint64_t handshake_usec(const struct nm_hadoop_server *s)
 {
-    bool is_crowded = s->n_strangers > s->o.connections_max / 4;
+    bool is_crowded = s->n_unauthenticated > s->o.connections_max / 4;
 
     return is_crowded ? s->o.handshake_usec / CROWDED_PART : s->o.handshake_usec;
 }

@@ -287,7 +287,7 @@ void nm_wire_pause(struct nm_wire *w, bool pause)
     rearm(w);
 }
 
-void nm_wire_go_on(struct nm_wire *w)
+void nm_wire_resume(struct nm_wire *w)
 {
     assert(w->kept);
     w->kept = false;

@@ -16,7 +16,7 @@
 #include "rpc/hadoop/packet.h"
 
 enum {
-    NM_WIRE_E_KEEP = 1, /* frame() still needs the frame: reading stops until nm_wire_go_on() */
+    NM_WIRE_E_KEEP = 1, /* frame() still needs the frame: reading stops until nm_wire_resume() */
 };
 
 struct nm_wire;
@@ -66,7 +66,7 @@ static inline bool nm_wire_is_sending(const struct nm_wire *w)
 /* Stops or resumes reading of frames. */
 void nm_wire_pause(struct nm_wire *w, bool pause);
 /* Resumes reading after NM_WIRE_E_KEEP. */
-void nm_wire_go_on(struct nm_wire *w);
+void nm_wire_resume(struct nm_wire *w);
 
 /* Ends sending. Queued frames are sent, and then the sending direction is shut down. Bytes that the peer still sends
  * are discarded until the peer closes the connection too. Closing immediately would discard data that the peer hasn't

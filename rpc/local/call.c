@@ -13,7 +13,7 @@
 #include <strings.h>
 
 #include "rpc/local/messages.h"
-#include "rpc/local/names.h"
+#include "rpc/local/host-names.h"
 #include "util/clock.h"
 #include "util/parse.h"
 
@@ -43,12 +43,12 @@ void nm_call_wake(struct nm_call *call)
     if (!call->suspended || call->turn.account)
         return;
     nm_turn_wait(&call->turn, call->account);
-    nm_host_want_turns(call->host);
+    nm_local_state_schedule_turns(call->host);
 }
 
-bool nm_call_may_go(struct nm_call *call)
+bool nm_call_begin_turn(struct nm_call *call)
 {
-    if (call->its_turn || nm_host_has_time(call->host, call->account)) {
+    if (call->its_turn || nm_local_state_has_time(call->host, call->account)) {
         call->its_turn = false;
         call->went_usec = nm_now_usec();
         return true;
@@ -58,7 +58,7 @@ bool nm_call_may_go(struct nm_call *call)
     return false;
 }
 
-void nm_call_went(struct nm_call *call)
+void nm_call_end_turn(struct nm_call *call)
 {
     uint64_t now = nm_now_usec();
 
@@ -70,7 +70,7 @@ void nm_call_went(struct nm_call *call)
 
 /* Creates a call. Only the target of the request is known yet. An error in the target is stored in `early` and reported
  * in the last step, like all errors that are found earlier. */
-struct nm_call *nm_call_new(struct nm_host *host, const char *raw_target)
+struct nm_call *nm_call_new(struct nm_local_state *host, const char *raw_target)
 {
     struct nm_call *call = calloc(1, sizeof *call);
 
@@ -79,7 +79,7 @@ struct nm_call *nm_call_new(struct nm_host *host, const char *raw_target)
         return NULL;
     call->host = host;
     call->manager = host->manager;
-    call->turn.go = resume;
+    call->turn.run_turn = resume;
     call->is_hadoops = strncmp(raw_target, HADOOPS, strlen(HADOOPS)) == 0;
     call->early = nm_target_parse(raw_target, &call->target, &call->problem);
     return call;
@@ -222,7 +222,7 @@ static int answer_error(struct nm_call *call, int r)
  * limit. */
 static enum MHD_Result send_answer(struct nm_call *call)
 {
-    struct nm_connection *c = nm_host_connection(call->connection);
+    struct nm_connection *c = nm_local_connection(call->connection);
     enum MHD_Result r;
 
     c->heard = true;
@@ -374,7 +374,7 @@ static const char *header(struct nm_call *call, const char *name)
 static int check_browser(struct nm_call *call)
 {
     const char *origin = header(call, MHD_HTTP_HEADER_ORIGIN), *host = header(call, MHD_HTTP_HEADER_HOST);
-    int r = call->tcp ? 0 : nm_browser_judge(call->host->names, origin, host);
+    int r = call->tcp ? 0 : nm_browser_check(call->host->names, origin, host);
 
     if (r == NM_BROWSER_E_ORIGIN)
         return nm_messages_problem(&call->problem, NM_AGENT_E_FORBIDDEN, "Origin", origin,
@@ -393,7 +393,7 @@ static int check_browser(struct nm_call *call)
 enum MHD_Result nm_call_begin(struct nm_call *call, struct MHD_Connection *connection,
                               const char *method)
 {
-    const struct nm_connection *c = nm_host_connection(connection);
+    const struct nm_connection *c = nm_local_connection(connection);
     unsigned body_status;
     int r = call->early, body;
 
@@ -507,10 +507,10 @@ enum MHD_Result nm_call_finish(struct nm_call *call)
     enum MHD_Result r;
 
     assert(call->started && !call->answer);
-    if (!nm_call_may_go(call))
+    if (!nm_call_begin_turn(call))
         return MHD_YES;
     r = conclude(call, call->early != 0 ? call->early : handle(call));
-    nm_call_went(call);
+    nm_call_end_turn(call);
     return r;
 }
 

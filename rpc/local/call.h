@@ -14,7 +14,7 @@
 #include "agent/agent.h"
 #include "agent/status.h"
 #include "rpc/local/answer.h"
-#include "rpc/local/host.h"
+#include "rpc/local/local-state.h"
 #include "rpc/local/routes.h"
 
 #define NM_CALL_BODY_MAX (1u << 20)
@@ -22,7 +22,7 @@
 struct nm_stream;
 
 struct nm_call {
-    struct nm_host *host;
+    struct nm_local_state *host;
     struct nm_manager *manager;
     struct MHD_Connection *connection;
     struct nm_quota_account *account; /* the account of the connection */
@@ -61,7 +61,7 @@ struct nm_call {
     size_t data_len, data_size;
 };
 
-struct nm_call *nm_call_new(struct nm_host *host, const char *raw_target);
+struct nm_call *nm_call_new(struct nm_local_state *host, const char *raw_target);
 struct nm_call *nm_call_free(struct nm_call *call);
 
 /* The steps of a request, called by libmicrohttpd. All return the result of its access handler. */
@@ -74,9 +74,9 @@ enum MHD_Result nm_call_finish(struct nm_call *call);
 
 /* Returns whether the call may be processed now. Must be called before any expensive work. If it returns false, the
  * time of this run is used up, the connection is suspended, and libmicrohttpd calls again in the call's next turn. */
-bool nm_call_may_go(struct nm_call *call);
-/* Ends the work that began with nm_call_may_go(), and charges its time to the user. */
-void nm_call_went(struct nm_call *call);
+bool nm_call_begin_turn(struct nm_call *call);
+/* Ends the work that began with nm_call_begin_turn(), and charges its time to the user. */
+void nm_call_end_turn(struct nm_call *call);
 /* Suspends the connection until nm_call_wake(). */
 void nm_call_sleep(struct nm_call *call);
 /* Requests that the connection is resumed in its next turn. Has no effect on a connection that isn't suspended. */

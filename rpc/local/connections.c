@@ -24,9 +24,9 @@ static unsigned host_share(const struct nm_connections *all)
 /* Returns whether a new connection may be accepted. One user may not use all connections, and some are reserved for
  * administrators. One host may use a quarter of the connections for TCP, so that idle connections of one host can't
  * exclude other hosts. */
-static bool has_place(const struct nm_connections *all, const struct nm_connection *new)
+static bool has_room(const struct nm_connections *all, const struct nm_connection *new)
 {
-    unsigned same = nm_quota_account_places(new->account);
+    unsigned same = nm_quota_account_connections(new->account);
 
     if (all->n >= all->max)
         return false;
@@ -51,9 +51,9 @@ static void cut(struct nm_connection *c)
  * connections of the host with the most connections are candidates. A host can therefore only displace its own
  * connections, and only while their requests are incomplete. Visits all connections, at most all->max. Returns whether
  * the new connection can be accepted now. */
-static bool make_place(struct nm_connections *all, const struct nm_connection *new)
+static bool make_room(struct nm_connections *all, const struct nm_connection *new)
 {
-    const bool has_share = nm_quota_account_places(new->account) >= host_share(all);
+    const bool has_share = nm_quota_account_connections(new->account) >= host_share(all);
     struct nm_connection *oldest = NULL;
     unsigned most = 0;
 
@@ -61,7 +61,7 @@ static bool make_place(struct nm_connections *all, const struct nm_connection *n
     if (!new->tcp || all->n >= all->max || all->n_tcp >= 2 * tcp_max(all))
         return false;
     for (struct nm_connection *c = all->first; c; c = c->next) { /* newest first */
-        const unsigned places = nm_quota_account_places(c->account);
+        const unsigned places = nm_quota_account_connections(c->account);
 
         if (!c->tcp || c->heard || c->is_leaving || places < most || (has_share && c->account != new->account))
             continue;
@@ -71,7 +71,7 @@ static bool make_place(struct nm_connections *all, const struct nm_connection *n
     if (!oldest)
         return false;
     if (oldest->gate)
-        nm_gate_turn_away(oldest);
+        nm_gate_reject(oldest);
     else
         cut(oldest);
     return true;
@@ -109,7 +109,7 @@ int nm_connections_add(struct nm_connections *all, int fd, const struct sockaddr
         return -ENOMEM;
     *c = (struct nm_connection){.host = all->host, .fd = fd, .tcp = tcp};
     r = identify(all, c, sa);
-    if (r >= 0 && !has_place(all, c) && !make_place(all, c)) {
+    if (r >= 0 && !has_room(all, c) && !make_room(all, c)) {
         nm_answer_busy(fd);
         r = -EUSERS;
     }
@@ -152,7 +152,7 @@ static void give_up(const struct nm_connections *all, const struct nm_connection
                    "The request was not complete in time; all of it must arrive within %g s.",
                    (double)all->host->timeout_usec / NM_USEC_PER_SEC);
     if (!c->heard)
-        nm_answer_plainly(c->fd, "408 Request Timeout", "invalid", "request", message);
+        nm_answer_raw(c->fd, "408 Request Timeout", "invalid", "request", message);
     (void)shutdown(c->fd, SHUT_RDWR); /* libmicrohttpd reads the end and releases the connection */
 }
 

@@ -8,12 +8,12 @@
 
 #include <sys/socket.h>
 
-#include "rpc/local/host.h"
+#include "rpc/local/local-state.h"
 
 /* ---- places: connections.c ---------------------------------------------------------------- */
 
 struct nm_connections {
-    struct nm_host *host;
+    struct nm_local_state *host;
     gid_t admin_gid;
     unsigned n, max, n_tcp;
     struct nm_connection *first;
@@ -46,7 +46,7 @@ typedef void (*nm_gate_cb_t)(struct nm_connection *c, int r);
  * -EINPROGRESS, and the callback is called later from the event loop. */
 int nm_gate_enter(struct nm_connection *c, nm_gate_cb_t cb);
 /* Answers a waiting client that the server has too many connections, and calls the callback. */
-void nm_gate_turn_away(struct nm_connection *c);
+void nm_gate_reject(struct nm_connection *c);
 /* Ends the wait without calling the callback. */
 void nm_gate_leave(struct nm_connection *c);
 
@@ -57,7 +57,7 @@ void nm_gate_leave(struct nm_connection *c);
  * loop must not block. */
 
 /* Writes an error answer. The strings are inserted into JSON without escaping. */
-void nm_answer_plainly(int fd, const char *status, const char *code, const char *thing, const char *message);
+void nm_answer_raw(int fd, const char *status, const char *code, const char *thing, const char *message);
 
 /* Writes an answer with status 503. */
 void nm_answer_busy(int fd);

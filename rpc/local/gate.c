@@ -12,12 +12,12 @@
 
 #include "agent/upstream.h"
 #include "rpc/local/head.h"
-#include "rpc/local/names.h"
+#include "rpc/local/host-names.h"
 #include "util/loop.h"
 
 /* ---- answers without libmicrohttpd -------------------------------------------------------- */
 
-void nm_answer_plainly(int fd, const char *status, const char *code, const char *thing, const char *message)
+void nm_answer_raw(int fd, const char *status, const char *code, const char *thing, const char *message)
 {
     char body[320], answer[512];
     int n = snprintf(body, sizeof body,
@@ -36,8 +36,8 @@ void nm_answer_plainly(int fd, const char *status, const char *code, const char 
 
 void nm_answer_busy(int fd)
 {
-    nm_answer_plainly(fd, "503 Service Unavailable", "unavailable", "connection",
-                      "Too many clients are connected to nmd at the moment; try again.");
+    nm_answer_raw(fd, "503 Service Unavailable", "unavailable", "connection",
+                  "Too many clients are connected to nmd at the moment; try again.");
     (void)shutdown(fd, SHUT_WR);
 }
 
@@ -52,13 +52,13 @@ static int refuse(struct nm_connection *c, const char *status, const char *thing
 {
     char waste[HEAD_MAX];
 
-    nm_answer_plainly(c->fd, status, "invalid", thing, why);
+    nm_answer_raw(c->fd, status, "invalid", thing, why);
     (void)recv(c->fd, waste, sizeof waste, MSG_DONTWAIT);
     (void)shutdown(c->fd, SHUT_WR);
     return -EPROTO;
 }
 
-void nm_gate_turn_away(struct nm_connection *c)
+void nm_gate_reject(struct nm_connection *c)
 {
     char waste[HEAD_MAX];
 
@@ -70,7 +70,7 @@ void nm_gate_turn_away(struct nm_connection *c)
 
 /* Returns whether the cluster uses this name for this node. The cluster's name for the node may become known only after
  * the start. */
-static bool is_upstream_name(const struct nm_host *h, const char *name)
+static bool is_upstream_name(const struct nm_local_state *h, const char *name)
 {
     struct nm_upstream upstream = {};
     char *port;
@@ -103,7 +103,7 @@ static int look(struct nm_connection *c)
 
     if (n <= 0)
         return n < 0 && (errno == EAGAIN || errno == EINTR) ? -EINPROGRESS : n < 0 ? -errno : -ECONNRESET;
-    r = nm_head_judge(data, (size_t)n, &head);
+    r = nm_head_check(data, (size_t)n, &head);
     if (r == NM_HEAD_E_PARTIAL && (size_t)n == sizeof data)
         return refuse(c, "431 Request Header Fields Too Large", "request",
                       "The request's first line and headers have more than 8 KiB.");

@@ -39,7 +39,7 @@ int nm_handle_logs(struct nm_call *call);
 int nm_handle_events(struct nm_call *call);
 int nm_handle_history(struct nm_call *call);
 
-/* node.c */
+/* node-requests.c */
 int nm_handle_status(struct nm_call *call);
 int nm_handle_upstream(struct nm_call *call);
 int nm_handle_config(struct nm_call *call);

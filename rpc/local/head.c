@@ -10,12 +10,12 @@
 #include <string.h>
 #include <strings.h>
 
-struct judge {
+struct head_check {
     struct nm_head *head;
     bool version_1_1, length, encoding;
 };
 
-static int bad(struct judge *j, const char *why)
+static int bad(struct head_check *j, const char *why)
 {
     j->head->why = why;
     return NM_HEAD_E_BAD;
@@ -36,7 +36,7 @@ static bool is(const char *s, size_t size, const char *name)
 
 /* Parses Content-Length. Refuses a number that overflows: other parsers may read another value, and libmicrohttpd would
  * send two answers. */
-static int judge_length(struct judge *j, const char *value, size_t size)
+static int check_length(struct head_check *j, const char *value, size_t size)
 {
     int64_t length = 0;
 
@@ -53,7 +53,7 @@ static int judge_length(struct judge *j, const char *value, size_t size)
     return size > 0 ? 0 : bad(j, "The request's Content-Length is empty.");
 }
 
-static int judge_encoding(struct judge *j, const char *value, size_t size)
+static int check_encoding(struct head_check *j, const char *value, size_t size)
 {
     if (j->encoding || !is(value, size, "chunked"))
         return bad(j, "The only accepted Transfer-Encoding is chunked, and it may be given only once.");
@@ -61,7 +61,7 @@ static int judge_encoding(struct judge *j, const char *value, size_t size)
     return 0;
 }
 
-static int judge_host(struct judge *j, const char *value, size_t size)
+static int check_host(struct head_check *j, const char *value, size_t size)
 {
     if (j->head->host)
         return bad(j, "The request has more than one Host.");
@@ -70,7 +70,7 @@ static int judge_host(struct judge *j, const char *value, size_t size)
     return 0;
 }
 
-static int judge_header(struct judge *j, const char *line, size_t size)
+static int check_header(struct head_check *j, const char *line, size_t size)
 {
     const char *colon = memchr(line, ':', size), *value;
     size_t name_size = colon ? (size_t)(colon - line) : 0;
@@ -86,15 +86,15 @@ static int judge_header(struct judge *j, const char *line, size_t size)
     while (size > 0 && (value[size - 1] == ' ' || value[size - 1] == '\t'))
         size--;
     if (is(line, name_size, "Content-Length"))
-        return judge_length(j, value, size);
+        return check_length(j, value, size);
     if (is(line, name_size, "Transfer-Encoding"))
-        return judge_encoding(j, value, size);
-    return is(line, name_size, "Host") ? judge_host(j, value, size) : 0;
+        return check_encoding(j, value, size);
+    return is(line, name_size, "Host") ? check_host(j, value, size) : 0;
 }
 
 /* Checks the request line. libmicrohttpd would skip empty lines before it and multiple spaces in it, and would
  * therefore parse another line than the one checked here. */
-static int judge_first(struct judge *j, const char *line, size_t size)
+static int check_first_line(struct head_check *j, const char *line, size_t size)
 {
     const char *target = memchr(line, ' ', size), *version;
     size_t method_size = target ? (size_t)(target - line) : 0, target_size;
@@ -114,7 +114,7 @@ static int judge_first(struct judge *j, const char *line, size_t size)
     return 0;
 }
 
-static int judge_end(struct judge *j)
+static int check_end(struct head_check *j)
 {
     if (j->length && j->encoding)
         return bad(j, "The request has both Content-Length and Transfer-Encoding.");
@@ -126,7 +126,7 @@ static int judge_end(struct judge *j)
 }
 
 /* Takes the next line without its end of line. Refuses NUL and other control characters immediately. */
-static int take_line(struct judge *j, const char *data, size_t size, size_t *at, size_t *ret_size)
+static int take_line(struct head_check *j, const char *data, size_t size, size_t *at, size_t *ret_size)
 {
     for (size_t i = *at; i < size; i++) {
         char c = data[i];
@@ -144,25 +144,25 @@ static int take_line(struct judge *j, const char *data, size_t size, size_t *at,
     return NM_HEAD_E_PARTIAL;
 }
 
-int nm_head_judge(const char *data, size_t size, struct nm_head *ret)
+int nm_head_check(const char *data, size_t size, struct nm_head *ret)
 {
     struct nm_head head = {};
-    struct judge j = {.head = &head};
+    struct head_check j = {.head = &head};
     size_t at = 0, line_size;
     int r = take_line(&j, data, size, &at, &line_size);
 
     if (r == 0)
-        r = judge_first(&j, data, line_size);
+        r = check_first_line(&j, data, line_size);
     while (r == 0) {
         size_t begin = at;
 
         r = take_line(&j, data, size, &at, &line_size);
         if (r == 0 && line_size == 0) {
-            r = judge_end(&j);
+            r = check_end(&j);
             break;
         }
         if (r == 0)
-            r = judge_header(&j, data + begin, line_size);
+            r = check_header(&j, data + begin, line_size);
     }
     *ret = head;
     return r;

@@ -23,4 +23,4 @@ struct nm_head {
 };
 
 /* Returns 0 if the head is complete and valid, or a positive outcome. */
-int nm_head_judge(const char *data, size_t size, struct nm_head *ret);
+int nm_head_check(const char *data, size_t size, struct nm_head *ret);

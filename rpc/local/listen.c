@@ -95,7 +95,7 @@ static int look_for_listener(const struct sockaddr_un *sa, char **ret_message)
     return r > 0 ? refuse_live(sa->sun_path, pid, ret_message) : 0;
 }
 
-int nm_listen_look_unix(const char *path, char **ret_message)
+int nm_listen_probe_unix(const char *path, char **ret_message)
 {
     struct sockaddr_un sa = {.sun_family = AF_UNIX};
     int r = look_at(path, ret_message);

@@ -16,7 +16,7 @@ int nm_listen_unix(const char *path, mode_t mode, gid_t group, int *ret_fd, char
 
 /* Checks whether a process listens on the socket. If so, returns -EADDRINUSE and the sentence of nm_listen_unix().
  * Creates and removes no file. */
-int nm_listen_look_unix(const char *path, char **ret_message);
+int nm_listen_probe_unix(const char *path, char **ret_message);
 
 /* Creates a listening TCP socket on "ADDRESS:PORT", "[ADDRESS]:PORT" or "PORT" (loopback). ADDRESS is numeric or
  * "localhost". */

@@ -19,19 +19,19 @@ libnm_local_a_SOURCES = \
 	%D%/gate.c \
 	%D%/handlers.h \
 	%D%/head.c %D%/head.h \
-	%D%/host.c %D%/host.h \
+	%D%/local-state.c %D%/local-state.h \
 	%D%/listen.c %D%/listen.h \
 	%D%/log-reader.c %D%/log-reader.h \
 	%D%/metrics.c %D%/metrics.h \
-	%D%/names.c %D%/names.h \
-	%D%/node.c \
+	%D%/host-names.c %D%/host-names.h \
+	%D%/node-requests.c \
 	%D%/routes.c %D%/routes.h \
 	%D%/server.c %D%/server.h \
 	%D%/stream.c %D%/stream.h \
 	%D%/stream-events.c \
 	%D%/stream-history.c \
 	%D%/stream-logs.c \
-	%D%/table.c
+	%D%/route-table.c
 nodist_libnm_local_a_SOURCES = %D%/embedded.c
 local_libs = libnm-local.a $(MHD_LIBS) $(messages_libs)
 

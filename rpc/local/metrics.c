@@ -180,16 +180,16 @@ static void by_reason(FILE *f, const char *name, const char *help, const struct 
                              [NM_REASON_PAUSE_DEADLINE] = true},
         [NM_COUNT_SHED] = {[NM_REASON_SHED] = true, [NM_REASON_WAITED_TOO_LONG] = true},
     };
-    uint64_t told = 0;
+    uint64_t reported = 0;
 
     head(f, name, "counter", help);
     for (size_t r = 0; r < NM_REASON_COUNT; r++) {
-        told += c->by_reason[what][r];
+        reported += c->by_reason[what][r];
         if (usual[what][r] || c->by_reason[what][r] > 0)
             labelled(f, name, "reason", nm_reason_name((enum nm_reason)r), (double)c->by_reason[what][r]);
     }
-    if (sum > told)
-        labelled(f, name, "reason", "unrecorded", (double)(sum - told));
+    if (sum > reported)
+        labelled(f, name, "reason", "unrecorded", (double)(sum - reported));
 }
 
 /* The names follow the rules of Prometheus, which promtool checks: base units, and _total for values that only grow. */

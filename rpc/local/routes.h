@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Finds the route for a request's target: the parser of targets, the format of the table of routes (table.c), and the
- * search in the table. */
+/* Finds the route for a request's target: the parser of targets, the format of the table of routes (route-table.c),
+ * and the search in the table. */
 
 #include "agent/caller.h"
 

@@ -24,7 +24,7 @@
 #include "rpc/local/connections.h"
 #include "rpc/local/handlers.h"
 #include "rpc/local/listen.h"
-#include "rpc/local/names.h"
+#include "rpc/local/host-names.h"
 #include "rpc/local/stream.h"
 #include "util/accept.h"
 #include "util/clock.h"
@@ -46,7 +46,7 @@
 #define MEMORY_MAX (UINT64_C(48) << 20)
 
 struct nm_local_server {
-    struct nm_host host;
+    struct nm_local_state host;
     struct nm_connections connections;
     struct MHD_Daemon *daemon;
     sd_event_source *accept_unix, *accept_tcp, *accept_more, *accept_again, *run, *timer, *sweep;
@@ -133,7 +133,7 @@ static int on_turns(sd_event_source *source, uint64_t usec, void *userdata)
             break;
     }
     rearm(s);
-    nm_host_want_turns(&s->host);
+    nm_local_state_schedule_turns(&s->host);
     return 0;
 }
 
@@ -157,8 +157,8 @@ static void *on_target(void *userdata, const char *uri, struct MHD_Connection *c
 {
     struct nm_local_server *s = userdata;
 
-    nm_host_connection(c)->deadline_usec = nm_now_usec() + s->host.timeout_usec;
-    nm_host_connection(c)->heard = false;
+    nm_local_connection(c)->deadline_usec = nm_now_usec() + s->host.timeout_usec;
+    nm_local_connection(c)->heard = false;
     return nm_call_new(&s->host, uri);
 }
 
@@ -177,7 +177,7 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *c, cons
     if (!call->started)
         return nm_call_begin(call, c, method);
     if (*size == 0) {
-        nm_host_connection(c)->heard = true;
+        nm_local_connection(c)->heard = true;
         return nm_call_finish(call);
     }
     r = nm_call_take_body(call, data, *size);
@@ -195,8 +195,8 @@ static void on_request_completed(void *userdata, struct MHD_Connection *c, void 
     (void)code;
     nm_call_free(*request);
     *request = NULL;
-    nm_host_connection(c)->heard = true; /* the request counts as received until the next request begins */
-    nm_host_connection(c)->deadline_usec = nm_now_usec() + 2 * s->host.timeout_usec;
+    nm_local_connection(c)->heard = true; /* the request counts as received until the next request begins */
+    nm_local_connection(c)->deadline_usec = nm_now_usec() + 2 * s->host.timeout_usec;
 }
 
 /* Attaches nm_connection to the socket. MHD_add_connection() calls this function with STARTED and has no argument for
@@ -239,7 +239,7 @@ static void add_connection(struct nm_local_server *s, struct nm_connection *c)
         nm_connections_remove(&s->connections, STEAL_PTR(s->accepting));
 }
 
-static void let_in(struct nm_local_server *s, struct nm_connection *c, int r)
+static void admit_connection(struct nm_local_server *s, struct nm_connection *c, int r)
 {
     if (r == 0) {
         add_connection(s, c);
@@ -253,7 +253,7 @@ static void on_passed(struct nm_connection *c, int r)
 {
     struct nm_local_server *s = (struct nm_local_server *)((char *)c->host - offsetof(struct nm_local_server, host));
 
-    let_in(s, c, r);
+    admit_connection(s, c, r);
     if (r == 0)
         run(s);
 }
@@ -289,7 +289,7 @@ static int accept_one(struct nm_local_server *s, int listen_fd, bool tcp)
     if (fd < 0 && (errno == EMFILE || errno == ENFILE))
         return accept_out_of_fds(s, listen_fd);
     if (fd < 0)
-        return nm_accept_lost_one(errno) ? 0 : -errno;
+        return nm_accept_error_is_transient(errno) ? 0 : -errno;
     /* In a flood, the client may have already disconnected. Skip it before libmicrohttpd spends work on it. */
     if (recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
         return 0;
@@ -299,7 +299,7 @@ static int accept_one(struct nm_local_server *s, int listen_fd, bool tcp)
     (void)STEAL_FD(fd);
     r = tcp ? nm_gate_enter(c, on_passed) : 0;
     if (r != -EINPROGRESS)
-        let_in(s, c, r);
+        admit_connection(s, c, r);
     return 0;
 }
 
@@ -485,9 +485,9 @@ int nm_local_server_check(const struct nm_local_server_params *p, const char *co
     return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
 }
 
-int nm_local_server_look(const char *socket_path, char **ret_message)
+int nm_local_server_probe(const char *socket_path, char **ret_message)
 {
-    return nm_listen_look_unix(socket_path, ret_message);
+    return nm_listen_probe_unix(socket_path, ret_message);
 }
 
 /* Takes over an inherited socket. Makes the socket non-blocking and close-on-exec, because its previous owner may have
@@ -512,7 +512,7 @@ int nm_local_server_new(sd_event *event, struct nm_manager *m,
 
     if (!s)
         return nm_fail(ret_message, -ENOMEM, "out of memory");
-    s->host = (struct nm_host){
+    s->host = (struct nm_local_state){
         .event = sd_event_ref(event),
         .manager = m,
         .routes = nm_routes,
@@ -573,12 +573,12 @@ static void stop_library(struct nm_local_server *s)
     MHD_stop_daemon(s->daemon);
     while (s->connections.first) { /* these connections haven't been added to libmicrohttpd yet */
         nm_gate_leave(s->connections.first);
-        let_in(s, s->connections.first, -ECONNRESET);
+        admit_connection(s, s->connections.first, -ECONNRESET);
     }
 }
 
 /* Stops accepting first, then ends libmicrohttpd with the existing connections. The timer of turns is released last,
- * because streams that end still enable it (nm_host_want_turns()). */
+ * because streams that end still enable it (nm_local_state_schedule_turns()). */
 struct nm_local_server *nm_local_server_free(struct nm_local_server *s)
 {
     struct stat st;

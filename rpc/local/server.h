@@ -24,7 +24,8 @@ struct nm_local_server_params {
     const char *admin_group; /* group of administrators; NULL, "" or unknown: only root and nmd's own uid */
     const char
         *http_address; /* "127.0.0.1:8042", "[::1]:8042", "8042" (loopback); NULL or "": no TCP */
-    /* additional names by which clients may address this host over TCP (names.h); NULL or "": no additional names */
+    /* additional names by which clients may address this host over TCP (host-names.h); NULL or "": no additional
+     * names */
     const char *http_hosts;
     unsigned max_connections; /* 0: 2,048, or half of RLIMIT_NOFILE if this half is lower */
     /* time limit for receiving a request and for idle clients; 0: 30 s. Streams have no time limit */
@@ -41,8 +42,8 @@ int nm_local_server_new(sd_event *event, struct nm_manager *m,
  * then only the address is checked. */
 int nm_local_server_check(const struct nm_local_server_params *p, const char *const *dirs, bool may_be_ours,
                           char **ret_message);
-/* Checks whether a process listens on the socket. See nm_listen_look_unix(). */
-int nm_local_server_look(const char *socket_path, char **ret_message);
+/* Checks whether a process listens on the socket. See nm_listen_probe_unix(). */
+int nm_local_server_probe(const char *socket_path, char **ret_message);
 /* Ends all streams, closes all connections and removes the socket that nm_local_server_new() created. */
 struct nm_local_server *nm_local_server_free(struct nm_local_server *s);
 NM_DEFINE_CLEANUP(struct nm_local_server *, nm_local_server_free)

@@ -87,10 +87,10 @@ static ssize_t read_logs(void *userdata, uint64_t pos, char *buf, size_t max)
     (void)pos;
     if (nm_stream_stopped(s))
         return MHD_CONTENT_READER_END_OF_STREAM;
-    if (!nm_call_may_go(s->call))
+    if (!nm_call_begin_turn(s->call))
         return 0;
     n = read_more(s, buf, max);
-    nm_call_went(s->call);
+    nm_call_end_turn(s->call);
     if (n > 0)
         return n;
     if (n < 0)
@@ -262,7 +262,7 @@ static int begin_lines(struct nm_stream *s, const struct log_request *p, struct 
 /* Adds a header with the position of the first byte. A client that loses the connection counts the received bytes and
  * resumes at the position after them. A line that nmd inserted at the beginning (after a cut) counts too. If the first
  * byte is inside a line that isn't shown, no header is sent, because the position isn't known yet. */
-static void tell_position(const struct nm_stream *s)
+static void report_position(const struct nm_stream *s)
 {
     uint64_t next = s->log.piece.base + s->log.next;
     char position[24];
@@ -307,7 +307,7 @@ static int answer_logs(struct nm_call *call, const struct log_request *p)
         size = MHD_SIZE_UNKNOWN;
     r = nm_stream_answer(s, size, "application/octet-stream", lines ? read_lines : read_logs);
     if (r == 0)
-        tell_position(s);
+        report_position(s);
     return r;
 }
 

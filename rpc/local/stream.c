@@ -105,7 +105,7 @@ static int on_hangup(sd_event_source *source, int fd, uint32_t revents, void *us
  * the connection is still connected. */
 static int watch_hangup(struct nm_stream *s)
 {
-    int fd = nm_host_connection(s->call->connection)->fd;
+    int fd = nm_local_connection(s->call->connection)->fd;
     int r = sd_event_add_io(s->call->host->event, &s->hangup, fd, 0, on_hangup, s);
 
     if (r >= 0)
@@ -203,11 +203,11 @@ ssize_t nm_stream_read_text(struct nm_stream *s, int (*refill)(struct nm_stream 
 
     if (nm_stream_stopped(s))
         return MHD_CONTENT_READER_END_OF_STREAM;
-    if (!nm_call_may_go(s->call))
+    if (!nm_call_begin_turn(s->call))
         return 0;
     if (s->pending_pos == s->pending_len)
         r = refill_pending(s, refill);
-    nm_call_went(s->call);
+    nm_call_end_turn(s->call);
     if (r == -ENODATA && !s->follow)
         return MHD_CONTENT_READER_END_OF_STREAM;
     if (r == -ENODATA) {
@@ -237,7 +237,7 @@ int nm_stream_wait(struct nm_call *call, const struct nm_container *c)
     if (r < 0)
         return r;
     memcpy(call->stream->container_id, c->id, sizeof call->stream->container_id);
-    nm_host_connection(call->connection)->deadline_usec = UINT64_MAX;
+    nm_local_connection(call->connection)->deadline_usec = UINT64_MAX;
     nm_stream_sleep(call->stream);
     return 0;
 }

@@ -57,7 +57,7 @@ struct nm_stream {
 int nm_stream_new(struct nm_call *call, enum nm_stream_kind kind);
 void nm_stream_free(struct nm_stream *s);
 /* Makes the stream the answer of its call. size: number of bytes, or MHD_SIZE_UNKNOWN. The reader callback must first
- * call nm_call_may_go(). */
+ * call nm_call_begin_turn(). */
 int nm_stream_answer(struct nm_stream *s, uint64_t size, const char *content_type,
                      MHD_ContentReaderCallback reader);
 void nm_stream_sleep(struct nm_stream *s);

@@ -25,7 +25,7 @@ import urllib.request
 
 sys.dont_write_bytecode = True  # the demo leaves no files in the tree
 import progress
-from placed import Placements, age_of, name_of
+from placements import Placements, age_of, name_of
 
 HERE = pathlib.Path(__file__).resolve().parent
 GIB = 1 << 30

@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     f.len = 0;
     for (size_t at = 0; at < size;) {
-        size_t wants = nm_frame_wants(&f), n = NM_MIN(wants, size - at);
+        size_t wants = nm_frame_missing_bytes(&f), n = NM_MIN(wants, size - at);
         int r;
 
         if (wants == 0 || f.len + wants > sizeof f.data)
@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         n = NM_MIN(n, (size_t)(data[at] % 7 + 1));
         memcpy(f.data + f.len, data + at, n);
         at += n;
-        r = nm_frame_took(&f, n);
+        r = nm_frame_received(&f, n);
         if (r < 0)
             return 0;
         if (r != NM_FRAME_E_WHOLE)

@@ -18,7 +18,7 @@
  * Container tokens without a password are signed.
  */
 
-#include "tests/unit/proxy-world.h"
+#include "tests/unit/proxy-fixture.h"
 
 #include <arpa/inet.h>
 #include <sys/un.h>
@@ -453,7 +453,7 @@ static void at_containers(struct session *s, uint64_t how)
 
 /* ---- the proxy's port --------------------------------------------------------------------- */
 
-static int connect_to_proxy(const struct world *w)
+static int connect_to_proxy(const struct fixture *w)
 {
     const struct sockaddr_in sa = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
                                    .sin_port = htons(w->settings.proxy_address.port)};
@@ -468,7 +468,7 @@ static int connect_to_proxy(const struct world *w)
 
 static void at_masters(struct session *s, bool distributed, uint64_t how)
 {
-    struct world w;
+    struct fixture w;
 
     proxy_set_up(&w, distributed);
     w.rolls = how & WORLD_ROLLS;

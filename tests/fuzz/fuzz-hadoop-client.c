@@ -14,7 +14,7 @@
  * After the last reply, the ResourceManager closes the connection.
  */
 
-#include "tests/unit/proxy-world.h"
+#include "tests/unit/proxy-fixture.h"
 
 #include <errno.h>
 #include <sys/un.h>
@@ -243,7 +243,7 @@ static void on_closed(void *userdata, int error, const struct nm_exception *why)
 
 static void check(const struct nm_yarn_step *step)
 {
-    must(step->task == NM_YARN_REGISTER || step->task == NM_YARN_BEAT || step->task == NM_YARN_REST);
+    must(step->task == NM_YARN_REGISTER || step->task == NM_YARN_HEARTBEAT || step->task == NM_YARN_REST);
 }
 
 static bool may_be_heard(struct node *n, int error, const ProtobufCMessage *answer, const struct nm_exception *why)
@@ -270,7 +270,7 @@ static void on_registered(void *userdata, int error, const ProtobufCMessage *ans
     nm_yarn_cm_server_set_rm(n->cm_server, n->state.rm_identifier);
 }
 
-static void on_beat(void *userdata, int error, const ProtobufCMessage *answer, const struct nm_exception *why)
+static void on_heartbeat(void *userdata, int error, const ProtobufCMessage *answer, const struct nm_exception *why)
 {
     struct node *n = userdata;
     struct nm_yarn_step step;
@@ -292,7 +292,7 @@ static void ask(struct node *n)
     n->fake.heard[0] = '\0';
     if (n->state.phase == NM_YARN_RUNNING)
         r = nm_hadoop_client_call(n->client, "nodeHeartbeat", &beat.base, &yarn__heartbeat_response__descriptor, 0,
-                                  WAIT_USEC, on_beat, n);
+                                  WAIT_USEC, on_heartbeat, n);
     else
         r = nm_hadoop_client_call(n->client, "registerNodeManager", &registration.base,
                                   &yarn__register_response__descriptor, 0, WAIT_USEC, on_registered, n);
@@ -365,7 +365,7 @@ static void as_node(struct nm_bytes input, bool secure)
     h.listen_fd = listen_here(&sa, &size);
     o = (struct nm_hadoop_client_options){
         .address = (struct sockaddr *)&sa, .address_size = size, .protocol = TRACKER, .version = 1, .user = "nmd",
-        .token = secure ? &token : NULL, .simple_will_do = true, .closed = on_closed, .userdata = &n};
+        .token = secure ? &token : NULL, .accepts_simple_auth = true, .closed = on_closed, .userdata = &n};
     must(nm_hadoop_client_new(n.event, &o, &n.client) == 0);
     if (!has_replies(&h))
         h.listen_fd = nm_close(h.listen_fd); /* no server listens on the address */
@@ -376,7 +376,7 @@ static void as_node(struct nm_bytes input, bool secure)
 
 /* ---- the proxy ---------------------------------------------------------------------------- */
 
-static void call_next(struct world *w, unsigned n)
+static void call_next(struct fixture *w, unsigned n)
 {
     Masters__Anything m = MASTERS__ANYTHING__INIT;
 
@@ -394,7 +394,7 @@ static void as_proxy(struct nm_bytes input, bool distributed)
 {
     struct hostile h = {.input = input, .peer.fd = -EBADF};
     unsigned n = 0, still = 0;
-    struct world w;
+    struct fixture w;
 
     proxy_set_up(&w, distributed);
     proxy_stop_rm(&w);

@@ -96,7 +96,7 @@ static void to_client(sd_event *event, const uint8_t *data, size_t size, const s
     bool closed = false;
     struct nm_hadoop_client_options o = {
         .address = (struct sockaddr *)&sa, .address_size = sa_size, .protocol = "P", .version = 1, .user = "u",
-        .token = token, .simple_will_do = true, .closed = on_closed, .userdata = &closed};
+        .token = token, .accepts_simple_auth = true, .closed = on_closed, .userdata = &closed};
 
     if (nm_hadoop_client_new(event, &o, &c) < 0 || (fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC)) < 0 ||
         nm_hadoop_client_call(c, "echo", &request.base, &hadoop__node_id__descriptor, 0, NM_USEC_PER_SEC, on_reply,

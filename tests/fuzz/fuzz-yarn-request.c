@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define NOW 1500000000000
 
-struct world {
+struct fixture {
     struct nm_yarn_state state;
     struct nm_yarn_keyring *keyring;
     struct nm_yarn_used *used;
@@ -26,11 +26,11 @@ struct world {
     struct nm_exception why;
 };
 
-static void begin(struct world *w)
+static void begin(struct fixture *w)
 {
     const struct nm_yarn_master_key key = {.id = 5, .bytes = "eight...", .size = 8};
 
-    *w = (struct world){};
+    *w = (struct fixture){};
     nm_yarn_state_init(&w->state, NM_USEC_PER_SEC);
     w->state.container_keys.current = w->state.nm_keys.current = key;
     if (nm_yarn_keyring_new(&w->state, &w->keyring) < 0 || nm_yarn_used_new(&w->used) < 0)
@@ -38,13 +38,13 @@ static void begin(struct world *w)
     w->gate = (struct nm_yarn_gate){"node07", 4711, 1410901177871, w->keyring, w->used};
 }
 
-static void end(struct world *w)
+static void end(struct fixture *w)
 {
     nm_yarn_used_free(w->used);
     nm_yarn_keyring_free(w->keyring);
 }
 
-static void use(struct world *w, const Hadoop__ContainerTokenIdentifier *token)
+static void use(struct fixture *w, const Hadoop__ContainerTokenIdentifier *token)
 {
     struct nm_yarn_container_id id = nm_yarn_container_of(token->container);
     Hadoop__NMTokenIdentifier caller = HADOOP__NMTOKEN_IDENTIFIER__INIT;
@@ -60,7 +60,7 @@ static void use(struct world *w, const Hadoop__ContainerTokenIdentifier *token)
         abort(); /* a token must be accepted only once */
 }
 
-static void try_token(struct world *w, const Hadoop__Token *m, struct nm_arena *a)
+static void try_token(struct fixture *w, const Hadoop__Token *m, struct nm_arena *a)
 {
     const struct nm_yarn_master_key *key = &w->state.container_keys.current;
     const Hadoop__ContainerTokenIdentifier *token;
@@ -78,7 +78,7 @@ static void try_token(struct world *w, const Hadoop__Token *m, struct nm_arena *
         use(w, token);
 }
 
-static void try_start(struct world *w, struct nm_bytes bytes, struct nm_arena *a)
+static void try_start(struct fixture *w, struct nm_bytes bytes, struct nm_arena *a)
 {
     const Yarn__StartRequest *r =
         (const Yarn__StartRequest *)nm_arena_unpack(a, &yarn__start_request__descriptor, bytes);
@@ -88,7 +88,7 @@ static void try_start(struct world *w, struct nm_bytes bytes, struct nm_arena *a
             try_token(w, r->starts[i]->token, a);
 }
 
-static void try_ids(struct world *w, struct nm_bytes bytes, struct nm_arena *a)
+static void try_ids(struct fixture *w, struct nm_bytes bytes, struct nm_arena *a)
 {
     const Yarn__Ids *r = (const Yarn__Ids *)nm_arena_unpack(a, &yarn__ids__descriptor, bytes);
     Hadoop__NMTokenIdentifier caller = HADOOP__NMTOKEN_IDENTIFIER__INIT;
@@ -104,7 +104,7 @@ static void try_ids(struct world *w, struct nm_bytes bytes, struct nm_arena *a)
     }
 }
 
-static void try_bearer(struct world *w, struct nm_bytes bytes, struct nm_arena *a)
+static void try_bearer(struct fixture *w, struct nm_bytes bytes, struct nm_arena *a)
 {
     const struct nm_yarn_master_key *key;
     const Hadoop__NMTokenIdentifier *token;
@@ -112,14 +112,14 @@ static void try_bearer(struct world *w, struct nm_bytes bytes, struct nm_arena *
     if (nm_yarn_check_bearer(&w->gate, bytes, a, &token, &key, &w->why) != 0)
         return;
     if (strcmp(token->node->host, "node07") != 0 || token->node->port != 4711 ||
-        nm_yarn_keyring_remember(w->keyring, token) < 0)
+        nm_yarn_keyring_add(w->keyring, token) < 0)
         abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct nm_bytes whole = {data, size};
-    struct world w;
+    struct fixture w;
     struct nm_arena a;
 
     begin(&w);

@@ -34,7 +34,7 @@ monitor_fuzz = %D%/fuzz-cgroup-procs %D%/fuzz-cpu-stat %D%/fuzz-link-message %D%
 	%D%/fuzz-memory-stat %D%/fuzz-proc-stat %D%/fuzz-proc-status %D%/fuzz-route-message \
 	%D%/fuzz-smaps-rollup %D%/fuzz-statm
 # nmd.conf, files of an earlier nmd, and texts between nmd and its shims
-agent_fuzz = %D%/fuzz-config %D%/fuzz-event-file %D%/fuzz-launch-record %D%/fuzz-past %D%/fuzz-shim-spec \
+agent_fuzz = %D%/fuzz-config %D%/fuzz-event-file %D%/fuzz-launch-record %D%/fuzz-saved-history %D%/fuzz-shim-spec \
 	%D%/fuzz-store
 client_fuzz = %D%/fuzz-http-reply
 # bodies of requests
@@ -62,6 +62,6 @@ fuzz_programs = $(util_fuzz) $(cgroup_fuzz) $(monitor_fuzz) $(agent_fuzz) $(clie
 	$(localizer_fuzz) $(sim_fuzz) $(scale_fuzz)
 check_PROGRAMS += $(fuzz_programs)
 
-$(yarn_agent_fuzz): %D%/protobuf-wire.o %D%/rpc-peer.o %D%/fake-resolve.o tests/unit/proxy-world.o tests/unit/fake-yarn-node.o
+$(yarn_agent_fuzz): %D%/protobuf-wire.o %D%/rpc-peer.o %D%/fake-resolve.o tests/unit/proxy-fixture.o tests/unit/fake-yarn-node.o
 tests_unit_libfixtures_a_SOURCES += %D%/replay.c %D%/protobuf-wire.c %D%/rpc-peer.c %D%/fake-resolve.c
 noinst_HEADERS += %D%/protobuf-wire.h %D%/rpc-peer.h %D%/text.h

@@ -13,8 +13,8 @@ if [ -z "${NMD_DOCS_APART:-}" ] && unshare --mount --propagation private true 2>
 fi
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
-# shellcheck source=tests/docs/play.sh
-. "$here/../docs/play.sh"
+# shellcheck source=tests/docs/run-commands.sh
+. "$here/../docs/run-commands.sh"
 # shellcheck source=tests/docs/tree.sh
 . "$here/../docs/tree.sh"
 

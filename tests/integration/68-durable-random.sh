@@ -119,7 +119,7 @@ kill-grace = 50ms
 cpu-samples = 2
 END_CONF
 mkdir -p "$dir/state"
-try timeout 60 /usr/bin/python3 "$here/shown.py" "$NMD_SOCKET" "$node_proc" "$seed" 9 "$NMD" --config "$nmd_conf" \
+try timeout 60 /usr/bin/python3 "$here/durable-reads.py" "$NMD_SOCKET" "$node_proc" "$seed" 9 "$NMD" --config "$nmd_conf" \
     --socket "$NMD_SOCKET" --state-dir "$dir/state" --runtime-dir "$dir/run" --slice "$slice" --backend direct \
     --node-proc "$node_proc"
 diag "$(tail -n 1 <<<"$out")"

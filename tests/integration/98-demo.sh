@@ -39,7 +39,7 @@ demo=
 for story in "one" "impatient"; do
     # Runs the demo as on a terminal: in its own process group, and with the default action of SIGINT. Background jobs of a
     # shell ignore SIGINT.
-    env --default-signal=INT setsid /usr/bin/python3 "$dir/tree/tests/demo/story.py" --build . --plain \
+    env --default-signal=INT setsid /usr/bin/python3 "$dir/tree/tests/demo/scenario.py" --build . --plain \
         >"$dir/demo.out" 2>&1 </dev/null &
     demo=$!
     story_of "$story" || { not_ok "$story: the demo starts" "$(tail -n 20 "$dir/demo.out")"; exit 1; }
@@ -109,9 +109,9 @@ print(picture.used(c, 1024, 2), picture.bar(
 is "only runs with over-allocation mention that memory is lent" "$(python "import plan
 print([plan.phase_of(t, 24, over) for over in (True, False) for t in (1, 23)])")" "['services are quiet: what they hold and do not use \
 is lent out', 'services are quiet again', 'services are quiet: what they do not use lies idle', 'services are quiet again']"
-is "the sentence about the other work on the node appears only with over-allocation" "$(python "import story
+is "the sentence about the other work on the node appears only with over-allocation" "$(python "import scenario
 for over in (True, False):
-    cpu = story.Cpu(None, over)
+    cpu = scenario.Cpu(None, over)
     cpu.looks.extend([0] * 6)
     cpu.shares = lambda since=None: (0, 0.38)
     cpu.node = type('', (), {'own_cpu_seconds': lambda self: 0})()
@@ -135,7 +135,7 @@ for over in (True, False, False, True):
     r.put({'over_allocation': over, 'jobs': 30 if over else 10, 'failed': [], 'cpu': 0.3, 'foreign': 0.02, 'memory': 0.5, 'paused': 0,
            'killed': 0, 'wasted': 0, 'waited': 9.5, 'rate': 1000.0, 'share': 0.97, 'explain': ''})
 r.write()"
-/usr/bin/python3 -B "$here/../demo/story.py" --replay "$dir/made.jsonl" >"$dir/replay.out" 2>&1
+/usr/bin/python3 -B "$here/../demo/scenario.py" --replay "$dir/made.jsonl" >"$dir/replay.out" 2>&1
 is "a recording is replayed without delays if stdout is not a terminal" $? 0 || diag "$(tail -n 5 "$dir/replay.out")"
 "$here/../../demo" --replay --plain >"$dir/shipped.out" 2>&1
 is "the recording in the source tree can be replayed" $? 0 || diag "$(tail -n 5 "$dir/shipped.out")"
@@ -165,7 +165,7 @@ for talk_of in much little; do # with little output, only the thread that report
         "141 tidied up"
 done
 is "all three recorded demos use the same main program" \
-    "$(grep -lx '    progress.run(main)' "$here"/../demo/{story,packing,yarn}.py | wc -l)" 3
+    "$(grep -lx '    progress.run(main)' "$here"/../demo/{scenario,packing,yarn}.py | wc -l)" 3
 like "the recording in the source tree shows a gain" "$(tr -s '\n ' ' ' <"$dir/shipped.out")" \
     'Batch jobs: [0-9.]+ instead of [0-9.]+ were done \([0-9]+% more, ([2-9]|1\.[89])'
 like "the recording in the source tree has guaranteed work of equal speed within 2 %" "$(cat "$dir/shipped.out")" \
@@ -180,15 +180,15 @@ is "the replay refuses a file that is not a recording" \
     "$(python 'import recording; recording.load("/etc/hostname")' 2>&1 | tail -n 1 | cut -c 1-37)" \
     'demo: /etc/hostname can'"'"'t be replayed'
 
-# The demo checks --seconds before it installs or builds anything. story.py has the same message.
+# The demo checks --seconds before it installs or builds anything. scenario.py has the same message.
 for seconds in 5 19 x 20s -20 1e9; do
     try timeout 20 "$here/../../demo" --seconds "$seconds" --prepare --build "$dir/never"
     is "--seconds $seconds is refused before anything is built" \
         "$status $err" "2 demo: --seconds must be at least 20: the story has its phases"
 done
 check "no build directory is created for a refused --seconds" test ! -e "$dir/never"
-try /usr/bin/python3 -B "$here/../demo/story.py" --seconds 19 --build .
-is "story.py refuses the same --seconds with the same message" "$err" "demo: --seconds must be at least 20: the story has its phases"
+try /usr/bin/python3 -B "$here/../demo/scenario.py" --seconds 19 --build .
+is "scenario.py refuses the same --seconds with the same message" "$err" "demo: --seconds must be at least 20: the story has its phases"
 try "$here/../../demo" --seconds 20 --replay --plain
 is "with the smallest allowed --seconds, the demo has enough jobs" "$status" 0
 

@@ -6,8 +6,8 @@
 # wait_until and more.
 # shellcheck source=tests/tap.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../tap.sh"
-# shellcheck source=tests/ask.sh
-. "$(dirname "${BASH_SOURCE[0]}")/../ask.sh"
+# shellcheck source=tests/query.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../query.sh"
 
 : "${NMD_TEST_BUILD:?run me with tests/integration/run --build DIR}"
 NMD=$NMD_TEST_BUILD/nmd/nmd

@@ -40,7 +40,7 @@ const char *mark_run(const char *before, const char *after)
     return script;
 }
 
-void prepare_failing_shim(struct world *w, const struct failing_call *t, unsigned n)
+void prepare_failing_shim(struct fixture *w, const struct failing_call *t, unsigned n)
 {
     char path[160];
 
@@ -70,12 +70,12 @@ bool has_run(void)
 }
 
 /* Returns whether the hangup of the terminal killed the command. Such a command may not have written anything yet. */
-static bool was_hung_up(const struct world *w)
+static bool was_hung_up(const struct fixture *w)
 {
     return w->rows > 0 && w->ended.exit_signal == SIGHUP;
 }
 
-void assert_end_is_consistent(struct world *w, const char *expected_output)
+void assert_end_is_consistent(struct fixture *w, const char *expected_output)
 {
     struct nm_launch_record r;
 
@@ -105,7 +105,7 @@ unsigned most_of(const struct failing_call *t)
     return nm_streq(t->call, "malloc") ? 1 : MOST_CALLS;
 }
 
-unsigned run_with_each_failure(struct world *w, const struct failing_call *t, void (*run_it)(struct world *w))
+unsigned run_with_each_failure(struct fixture *w, const struct failing_call *t, void (*run_it)(struct fixture *w))
 {
     unsigned n = 0;
     bool failed;
@@ -147,8 +147,8 @@ static void receive(int fd, struct received *h)
 {
     ssize_t n;
 
-    while ((n = recv(fd, h->in.data + h->in.len, nm_frame_wants(&h->in), MSG_DONTWAIT)) > 0) {
-        int r = nm_frame_took(&h->in, (size_t)n);
+    while ((n = recv(fd, h->in.data + h->in.len, nm_frame_missing_bytes(&h->in), MSG_DONTWAIT)) > 0) {
+        int r = nm_frame_received(&h->in, (size_t)n);
 
         assert_true(r >= 0);
         if (r == NM_FRAME_E_WHOLE)
@@ -157,7 +157,7 @@ static void receive(int fd, struct received *h)
     h->is_over = h->is_over || n == 0 || errno != EAGAIN;
 }
 
-void receive_all(struct world *w, int fd, const unsigned *n_ended, struct received *h)
+void receive_all(struct fixture *w, int fd, const unsigned *n_ended, struct received *h)
 {
     uint64_t until = nm_now_usec() + DEADLINE_USEC;
 
@@ -184,7 +184,7 @@ void send_input(int fd, const char *text)
     send_frame(fd, &f);
 }
 
-void begin_container(struct world *w)
+void begin_container(struct fixture *w)
 {
     shell(w, "exec sleep 1000");
     assert_int_equal(launch(w), 0);
@@ -192,7 +192,7 @@ void begin_container(struct world *w)
     wait_for(w, &w->n_started);
 }
 
-void end_container(struct world *w)
+void end_container(struct fixture *w)
 {
     assert_int_equal(kill(nm_launch_shim_pid(w->launch), SIGKILL), 0);
     wait_for(w, &w->n_ended);

@@ -3,10 +3,10 @@
 
 /*
  * Launches with a shim in which the nth call of one function fails (failing-shim.c), and with a peer on the shim's
- * connection. The command writes a mark into a file when it runs. Link with launch-world.c.
+ * connection. The command writes a mark into a file when it runs. Link with launch-fixture.c.
  */
 
-#include "tests/unit/launch-world.h"
+#include "tests/unit/launch-fixture.h"
 #include "util/frame.h"
 
 #define MOST_CALLS 24 /* maximum number of tested calls of one function; not all of the shim's 64 resets of signals are
@@ -34,13 +34,13 @@ const char *mark_run(const char *before, const char *after);
 const char *failing_shim_id(void);
 
 /* Prepares a shim whose nth call fails, and a command that writes a mark when it runs. */
-void prepare_failing_shim(struct world *w, const struct failing_call *t, unsigned n);
+void prepare_failing_shim(struct fixture *w, const struct failing_call *t, unsigned n);
 
 bool has_failed(void);
 
 bool has_run(void);
 
-void assert_end_is_consistent(struct world *w, const char *expected_output);
+void assert_end_is_consistent(struct fixture *w, const char *expected_output);
 
 /* Returns the maximum number of calls to test. For malloc() the number is 1, because the shim allocates memory once.
  * Later allocations belong to the coverage runtime, which would abort without memory. */
@@ -48,13 +48,13 @@ unsigned most_of(const struct failing_call *t);
 
 /* Runs the shim repeatedly: first with the first call failing, then with the second, until no call fails any more.
  * Returns the number of failed calls. */
-unsigned run_with_each_failure(struct world *w, const struct failing_call *t, void (*run_it)(struct world *w));
+unsigned run_with_each_failure(struct fixture *w, const struct failing_call *t, void (*run_it)(struct fixture *w));
 
 /* Reads the connection until both the shim and the connection have ended. */
-void receive_all(struct world *w, int fd, const unsigned *n_ended, struct received *h);
+void receive_all(struct fixture *w, int fd, const unsigned *n_ended, struct received *h);
 
 void send_input(int fd, const char *text);
 
-void begin_container(struct world *w);
+void begin_container(struct fixture *w);
 
-void end_container(struct world *w);
+void end_container(struct fixture *w);

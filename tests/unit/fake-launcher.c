@@ -195,16 +195,17 @@ static void on_application_ended(const struct nm_yarn_application_id *id, void *
     fake_launcher.n_forgotten++;
 }
 
-static void on_tell(int level, const char *sentence)
+static void on_report(int level, const char *sentence)
 {
     assert_int_equal(level, LOG_NOTICE);
-    (void)snprintf(fake_launcher.told, sizeof fake_launcher.told, "%s", sentence);
+    (void)snprintf(fake_launcher.reported, sizeof fake_launcher.reported, "%s", sentence);
 }
 
-int fake_launcher_try_node(struct manager_world *w, struct nm_yarn_node **ret)
+int fake_launcher_try_node(struct manager_fixture *w, struct nm_yarn_node **ret)
 {
     struct nm_yarn_node_params p = {.event = w->event, .manager = w->m, .state_dir = w->m->state_dir, .news = on_news,
-                                    .no_room = on_no_room, .application_ended = on_application_ended, .tell = on_tell};
+                                    .no_room = on_no_room, .application_ended = on_application_ended,
+                                    .report_cb = on_report};
 
     /* The node only passes these pointers to the fake launcher, which doesn't use them, so any pointer will do. */
     p.settings = (const struct nm_yarn_settings *)(uintptr_t)&p;
@@ -213,7 +214,7 @@ int fake_launcher_try_node(struct manager_world *w, struct nm_yarn_node **ret)
     return nm_yarn_node_new(&p, ret);
 }
 
-struct nm_yarn_node *fake_launcher_node(struct manager_world *w)
+struct nm_yarn_node *fake_launcher_node(struct manager_fixture *w)
 {
     struct nm_yarn_node *n = NULL;
 

@@ -6,7 +6,7 @@
  * test decides when a preparation is ready. Include it after cmocka.h.
  */
 
-#include "tests/unit/manager-world.h"
+#include "tests/unit/manager-fixture.h"
 #include "yarn/launch/launcher.h"
 #include "yarn/node/node.h"
 
@@ -20,7 +20,7 @@ struct fake_launcher {
     struct nm_yarn_preparation *newest; /* the newest preparation; NULL if it was freed */
     unsigned n_preparations, ended_containers, ended_applications;
     unsigned n_news, n_no_room, n_forgotten; /* numbers of calls of the node's callbacks */
-    char told[1000];              /* the node's newest message for the log */
+    char reported[1000];          /* the node's newest message for the log */
     bool sent_all_the_same;       /* result of no_room(): whether the ResourceManager knew that the node is full */
     bool shuffles;                /* the node serves map outputs; the next members count added and ended applications */
     unsigned shuffle_added, shuffle_ended;
@@ -32,7 +32,7 @@ extern struct fake_launcher fake_launcher;
 
 void fake_launcher_reset(void); /* restores the state before the first request */
 /* Returns a node on this manager, in the cluster of tests/unit/yarn-tokens.h. */
-struct nm_yarn_node *fake_launcher_node(struct manager_world *w);
+struct nm_yarn_node *fake_launcher_node(struct manager_fixture *w);
 /* Calls nm_yarn_node_new() as fake_launcher_node() does, and returns the result of nm_yarn_node_new(). The node has no
  * address yet. */
-int fake_launcher_try_node(struct manager_world *w, struct nm_yarn_node **ret);
+int fake_launcher_try_node(struct manager_fixture *w, struct nm_yarn_node **ret);

@@ -16,7 +16,7 @@ struct fake_libcgroup fake_libcgroup;
 
 int fake_libcgroup_alone(void **state)
 {
-    int r = world_alone(state);
+    int r = fixture_alone(state);
 
     memset(&fake_libcgroup, 0, sizeof fake_libcgroup);
     fake_libcgroup.w = *state;
@@ -26,7 +26,7 @@ int fake_libcgroup_alone(void **state)
 int fake_libcgroup_started(void **state)
 {
     assert_int_equal(fake_libcgroup_alone(state), 0);
-    world_begin(fake_libcgroup.w);
+    fixture_begin(fake_libcgroup.w);
     assert_int_equal(fake_libcgroup.n_inits, 1);
     return 0;
 }

@@ -3,7 +3,7 @@
 
 /*
  * A fake libcgroup for tests of the direct backend. It replaces the functions of the library that would read mounts or
- * use the kernel. The replacements do the same to the plain files of direct-world.h, or fail with the library's real
+ * use the kernel. The replacements do the same to the plain files of direct-fixture.h, or fail with the library's real
  * errors. Functions that only use memory are not replaced. Include it after cmocka.h.
  */
 
@@ -11,11 +11,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "tests/unit/direct-world.h"
+#include "tests/unit/direct-fixture.h"
 
 struct fake_libcgroup {
-    struct world *w;
-    const char *mounted_at; /* NULL: the directory of direct-world.h */
+    struct fixture *w;
+    const char *mounted_at; /* NULL: the directory of direct-fixture.h */
     bool mounts_none;
     int init_fails;
     unsigned n_inits;

@@ -324,8 +324,8 @@ void nm_manager_get_upstream(struct nm_manager *m, struct nm_upstream *ret)
     *ret = (struct nm_upstream){.kind = "yarn", .state = "running", .node = "node.of.the.cluster:8041"};
 }
 
-int nm_manager_ask_upstream(struct nm_manager *m, const struct nm_upstream_question *q, json_t **ret,
-                            struct nm_problem *ret_problem)
+int nm_manager_query_upstream(struct nm_manager *m, const struct nm_upstream_query *q, json_t **ret,
+                              struct nm_problem *ret_problem)
 {
     json_t *answer = json_object_get(m->of_upstream, q->path);
 

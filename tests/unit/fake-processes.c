@@ -96,7 +96,7 @@ long __wrap_syscall(long number, ...)
 
 int fake_processes_set_up(void **state)
 {
-    struct world *w = calloc(1, sizeof *w);
+    struct fixture *w = calloc(1, sizeof *w);
 
     assert_non_null(w);
     memset(&kernel, 0, sizeof kernel);
@@ -109,7 +109,7 @@ int fake_processes_set_up(void **state)
 
 int fake_processes_tear_down(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     memset(&kernel, 0, sizeof kernel);
     nm_cgroup_free(w->cg);
@@ -118,7 +118,7 @@ int fake_processes_tear_down(void **state)
     return 0;
 }
 
-void write_processes(struct world *w, const char *name, int first, int n)
+void write_processes(struct fixture *w, const char *name, int first, int n)
 {
     char *text = malloc(8 * (size_t)n + 1);
     size_t len = 0;

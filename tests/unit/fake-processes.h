@@ -26,7 +26,7 @@ struct fake_process_kernel {
 };
 extern struct fake_process_kernel kernel;
 
-struct world {
+struct fixture {
     struct fake_tree dir;
     struct nm_cgroup *cg;
 };
@@ -35,4 +35,4 @@ int fake_processes_set_up(void **state);
 int fake_processes_tear_down(void **state);
 
 /* Lists n processes in this file, in ascending order. */
-void write_processes(struct world *w, const char *name, int first, int n);
+void write_processes(struct fixture *w, const char *name, int first, int n);

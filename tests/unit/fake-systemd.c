@@ -510,17 +510,17 @@ void fake_systemd_install_slice(struct fake_systemd *f, const char *slice)
     make_cgroup(f, slice);
 }
 
-static void do_say_job(struct fake_systemd *f, const void *unit)
+static void do_emit_job(struct fake_systemd *f, const void *unit)
 {
     send_job(f, "JobNew", 4711, unit, NULL);
 }
 
-void fake_systemd_say_job(struct fake_systemd *f, const char *unit)
+void fake_systemd_emit_job(struct fake_systemd *f, const char *unit)
 {
-    in_thread(f, do_say_job, unit);
+    in_thread(f, do_emit_job, unit);
 }
 
-static void do_say_reloading(struct fake_systemd *f, const void *begins)
+static void do_emit_reloading(struct fake_systemd *f, const void *begins)
 {
     _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = new_signal(f, "Reloading");
 
@@ -528,12 +528,12 @@ static void do_say_reloading(struct fake_systemd *f, const void *begins)
     send_message(f, m);
 }
 
-void fake_systemd_say_reloading(struct fake_systemd *f, bool begins)
+void fake_systemd_emit_reloading(struct fake_systemd *f, bool begins)
 {
-    in_thread(f, do_say_reloading, &begins);
+    in_thread(f, do_emit_reloading, &begins);
 }
 
-static void do_say_owner(struct fake_systemd *f, const void *owner)
+static void do_emit_owner(struct fake_systemd *f, const void *owner)
 {
     _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
 
@@ -544,12 +544,12 @@ static void do_say_owner(struct fake_systemd *f, const void *owner)
     send_message(f, m);
 }
 
-void fake_systemd_say_owner(struct fake_systemd *f, const char *owner)
+void fake_systemd_emit_owner(struct fake_systemd *f, const char *owner)
 {
-    in_thread(f, do_say_owner, owner);
+    in_thread(f, do_emit_owner, owner);
 }
 
-static void do_say_nonsense(struct fake_systemd *f, const void *signal)
+static void do_emit_nonsense(struct fake_systemd *f, const void *signal)
 {
     _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = new_signal(f, signal);
 
@@ -557,9 +557,9 @@ static void do_say_nonsense(struct fake_systemd *f, const void *signal)
     send_message(f, m);
 }
 
-void fake_systemd_say_nonsense(struct fake_systemd *f, const char *signal)
+void fake_systemd_emit_nonsense(struct fake_systemd *f, const char *signal)
 {
-    in_thread(f, do_say_nonsense, signal);
+    in_thread(f, do_emit_nonsense, signal);
 }
 
 static void do_leave(struct fake_systemd *f, const void *arg)
@@ -603,7 +603,7 @@ bool fake_systemd_heard(struct fake_systemd *f, const char *text)
     return fake_systemd_count(f, text) > 0;
 }
 
-void fake_systemd_forget(struct fake_systemd *f)
+void fake_systemd_drop(struct fake_systemd *f)
 {
     (void)pthread_mutex_lock(&f->lock);
     f->n_heard = 0;

@@ -46,11 +46,11 @@ void fake_systemd_install_slice(struct fake_systemd *f, const char *slice);
 void fake_systemd_set_job_type(struct fake_systemd *f, const char *type);
 
 /* Send signals: JobNew, Reloading and NameOwnerChanged. */
-void fake_systemd_say_job(struct fake_systemd *f, const char *unit);
-void fake_systemd_say_reloading(struct fake_systemd *f, bool begins);
-void fake_systemd_say_owner(struct fake_systemd *f, const char *owner);
+void fake_systemd_emit_job(struct fake_systemd *f, const char *unit);
+void fake_systemd_emit_reloading(struct fake_systemd *f, bool begins);
+void fake_systemd_emit_owner(struct fake_systemd *f, const char *owner);
 /* Sends a signal of the Manager interface with one string as its only argument, which is a wrong type. */
-void fake_systemd_say_nonsense(struct fake_systemd *f, const char *signal);
+void fake_systemd_emit_nonsense(struct fake_systemd *f, const char *signal);
 
 /* fake_systemd_leave() closes the connection. New connections are refused until fake_systemd_return(). */
 void fake_systemd_leave(struct fake_systemd *f);
@@ -60,7 +60,7 @@ void fake_systemd_return(struct fake_systemd *f);
 bool fake_systemd_heard(struct fake_systemd *f, const char *text);
 unsigned fake_systemd_count(struct fake_systemd *f, const char *text);
 /* Clears the list of calls. */
-void fake_systemd_forget(struct fake_systemd *f);
+void fake_systemd_drop(struct fake_systemd *f);
 
 /* Sets how far nm_now_usec() is ahead of the real time, so that tests need not wait for deadlines of a minute. Link
  * with --wrap=clock_gettime. */

@@ -8,7 +8,7 @@
 
 #include "yarn/message-ids.h"
 
-nm_printf(3, 4) static int hear(struct nm_yarn_node *n, struct nm_exception *why, const char *format, ...)
+nm_printf(3, 4) static int record_request(struct nm_yarn_node *n, struct nm_exception *why, const char *format, ...)
 {
     size_t at = strlen(n->heard);
     va_list args;
@@ -33,36 +33,37 @@ int nm_yarn_node_start(struct nm_yarn_node *n, struct nm_bytes identifier,
                        const Hadoop__ContainerTokenIdentifier *token, const Yarn__LaunchContext *context,
                        struct nm_exception *why)
 {
-    return hear(n, why, "start %s for %s, %zu bytes, %s%s%.*s\n", name(token->container), token->submitter,
-                NM_MIN(identifier.size, (size_t)1), context->n_command > 0 ? context->command[0] : "nothing",
-                context->has_tokens ? " with " : "", (int)context->tokens.len, (const char *)context->tokens.data);
+    return record_request(n, why, "start %s for %s, %zu bytes, %s%s%.*s\n", name(token->container), token->submitter,
+                          NM_MIN(identifier.size, (size_t)1), context->n_command > 0 ? context->command[0] : "nothing",
+                          context->has_tokens ? " with " : "", (int)context->tokens.len,
+                          (const char *)context->tokens.data);
 }
 
 int nm_yarn_node_update(struct nm_yarn_node *n, struct nm_bytes identifier,
                         const Hadoop__ContainerTokenIdentifier *token, struct nm_exception *why)
 {
     (void)identifier;
-    return hear(n, why, "update %s to %d\n", name(token->container), (int)token->resource->memory);
+    return record_request(n, why, "update %s to %d\n", name(token->container), (int)token->resource->memory);
 }
 
 int nm_yarn_node_stop(struct nm_yarn_node *n, const Hadoop__ContainerId *id, enum nm_yarn_exit code,
                       const char *message, struct nm_exception *why)
 {
     (void)message;
-    return hear(n, why, "stop %s with %d\n", name(id), code);
+    return record_request(n, why, "stop %s with %d\n", name(id), code);
 }
 
 int nm_yarn_node_signal(struct nm_yarn_node *n, const Hadoop__ContainerId *id, int32_t command,
                         struct nm_exception *why)
 {
-    return hear(n, why, "signal %s with %d\n", name(id), command);
+    return record_request(n, why, "signal %s with %d\n", name(id), command);
 }
 
 int nm_yarn_node_status(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_arena *arena,
                         Yarn__ContainerStatus **ret, struct nm_exception *why)
 {
     Yarn__ContainerStatus *s = nm_arena_alloc(arena, sizeof *s);
-    int r = hear(n, why, "status %s\n", name(id));
+    int r = record_request(n, why, "status %s\n", name(id));
 
     if (!s)
         return -ENOMEM;
@@ -78,14 +79,14 @@ int nm_yarn_node_status(struct nm_yarn_node *n, const Hadoop__ContainerId *id, s
 
 int nm_yarn_node_localize(struct nm_yarn_node *n, const Yarn__LocalizeRequest *r, struct nm_exception *why)
 {
-    return hear(n, why, "localize %s\n", name(r->id));
+    return record_request(n, why, "localize %s\n", name(r->id));
 }
 
 int nm_yarn_node_localization(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_arena *arena,
                               Yarn__ContainerLocalization **ret, struct nm_exception *why)
 {
     Yarn__ContainerLocalization *l = nm_arena_alloc(arena, sizeof *l);
-    int r = hear(n, why, "localization %s\n", name(id));
+    int r = record_request(n, why, "localization %s\n", name(id));
 
     if (!l)
         return -ENOMEM;
@@ -99,22 +100,22 @@ int nm_yarn_node_localization(struct nm_yarn_node *n, const Hadoop__ContainerId 
 
 int nm_yarn_node_restart(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_exception *why)
 {
-    return hear(n, why, "restart %s\n", name(id));
+    return record_request(n, why, "restart %s\n", name(id));
 }
 
 int nm_yarn_node_reinitialize(struct nm_yarn_node *n, const Yarn__ReinitializeRequest *r, struct nm_exception *why)
 {
-    return hear(n, why, "reinitialize %s\n", name(r->id));
+    return record_request(n, why, "reinitialize %s\n", name(r->id));
 }
 
 int nm_yarn_node_roll_back(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_exception *why)
 {
-    return hear(n, why, "roll back %s\n", name(id));
+    return record_request(n, why, "roll back %s\n", name(id));
 }
 
 int nm_yarn_node_commit(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_exception *why)
 {
-    return hear(n, why, "commit %s\n", name(id));
+    return record_request(n, why, "commit %s\n", name(id));
 }
 
 int nm_yarn_node_services(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__Data ***ret, size_t *ret_n)
@@ -137,10 +138,10 @@ int nm_yarn_node_services(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__
 
 void nm_yarn_node_end_application(struct nm_yarn_node *n, const Hadoop__ApplicationId *id)
 {
-    (void)hear(n, NULL, "end application %d\n", id->id);
+    (void)record_request(n, NULL, "end application %d\n", id->id);
 }
 
 void nm_yarn_node_acknowledge(struct nm_yarn_node *n, const Hadoop__ContainerId *id)
 {
-    (void)hear(n, NULL, "acknowledge %s\n", name(id));
+    (void)record_request(n, NULL, "acknowledge %s\n", name(id));
 }

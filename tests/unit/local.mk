@@ -45,13 +45,13 @@ yarn_agent_tests = %D%/test-yarn-check %D%/test-yarn-execution-type %D%/test-yar
 yarn_local_tests = %D%/test-yarn-proxy-stats %D%/test-yarn-rest
 shuffle_tests = %D%/test-shuffle-control %D%/test-shuffle-output %D%/test-shuffle-range %D%/test-shuffle-refusing \
 	%D%/test-shuffle-request %D%/test-shuffle-server %D%/test-shuffle-slots %D%/test-shuffle-work
-localize_tests = %D%/test-localize-cache %D%/test-localize-leftovers %D%/test-localize-line %D%/test-localizer \
+localize_tests = %D%/test-localize-cache %D%/test-localize-leftovers %D%/test-localize-user-queue %D%/test-localizer \
 	%D%/test-localizer-many %D%/test-localizer-trees %D%/test-localizer-users
 localizer_tests = %D%/test-localize-parts %D%/test-localize-pattern %D%/test-localize-servers \
 	%D%/test-localize-unpack %D%/test-localize-worker
 nmctl_tests = %D%/test-nmctl %D%/test-nmctl-top %D%/test-nmctl-verbs
 nmctl_agent_tests = %D%/test-nmctl-parts
-sim_tests = %D%/test-sim-cases %D%/test-sim-property %D%/test-sim-trace %D%/test-sim-world
+sim_tests = %D%/test-sim-cases %D%/test-sim-property %D%/test-sim-trace %D%/test-sim-node
 scale_tests = %D%/test-scale-choose %D%/test-scale-files %D%/test-scale-parse %D%/test-scale-property
 unit_tests = $(util_tests) $(cgroup_tests) $(monitor_tests) $(policy_tests) $(agent_tests) $(client_tests) \
 	$(messages_tests) $(local_tests) $(openapi_tests) $(hadoop_tests) $(yarn_tests) $(yarn_agent_tests) \
@@ -111,30 +111,30 @@ comma = ,
 # $(call fixture,FILES,TESTS): these tests use these files. The library only tells automake of the files; it is not built.
 fixture = $(eval $(2:%=%D%/test-%): $(1:%=%D%/%.o))
 EXTRA_LIBRARIES = %D%/libfixtures.a
-%C%_libfixtures_a_SOURCES = %D%/direct-world.c %D%/dirs-world.c %D%/fail-files.c %D%/fail-nth.c %D%/failing-calls.c \
+%C%_libfixtures_a_SOURCES = %D%/direct-fixture.c %D%/dirs-fixture.c %D%/fail-files.c %D%/fail-nth.c %D%/failing-calls.c \
 	%D%/failing-launch.c %D%/fake-launcher.c %D%/fake-libcgroup.c %D%/fake-manager.c %D%/fake-netlink.c \
 	%D%/fake-nmd.c %D%/fake-processes.c %D%/fake-systemd.c %D%/fake-yarn-node.c %D%/hadoop-fixture.c \
-	%D%/health-world.c %D%/http-fixture.c %D%/kept-cgroups.c %D%/launch-world.c %D%/launcher-world.c \
-	%D%/localizer-world.c %D%/manager-world.c %D%/nmctl-run.c %D%/openapi.c %D%/policy-fixture.c \
-	%D%/policy-oracle-facts.c %D%/policy-oracle-pass.c %D%/policy-oracle.c %D%/policy-world.c %D%/proxy-world.c \
-	%D%/refused-requests.c %D%/reinit-world.c %D%/sample-world.c %D%/shuffle-client.c \
-	%D%/shuffle-service-world.c %D%/shuffle-world.c %D%/sqlite-failures.c %D%/store-world.c %D%/systemd-world.c \
-	%D%/tracker-world.c
-noinst_HEADERS += %D%/canned-server.h %D%/counted-memory.h %D%/direct-world.h %D%/dirs-world.h %D%/each-room.h \
+	%D%/health-fixture.c %D%/http-fixture.c %D%/persistent-cgroups.c %D%/launch-fixture.c %D%/launcher-fixture.c \
+	%D%/localizer-fixture.c %D%/manager-fixture.c %D%/nmctl-run.c %D%/openapi.c %D%/policy-fixture.c \
+	%D%/policy-oracle-facts.c %D%/policy-oracle-pass.c %D%/policy-oracle.c %D%/policy-simulation.c %D%/proxy-fixture.c \
+	%D%/refused-requests.c %D%/reinit-fixture.c %D%/sample-fixture.c %D%/shuffle-client.c \
+	%D%/shuffle-service-fixture.c %D%/shuffle-fixture.c %D%/sqlite-failures.c %D%/store-fixture.c %D%/systemd-fixture.c \
+	%D%/tracker-fixture.c
+noinst_HEADERS += %D%/canned-server.h %D%/counted-memory.h %D%/direct-fixture.h %D%/dirs-fixture.h %D%/each-arena-size.h \
 	%D%/fail-nth.h %D%/failing-calls.h %D%/failure.h %D%/failing-launch.h %D%/fake-launcher.h %D%/fake-libcgroup.h \
 	%D%/fake-manager.h %D%/fake-netlink.h %D%/fake-nmd.h %D%/fake-processes.h %D%/fake-systemd.h %D%/fake-tree.h \
-	%D%/fake-yarn-node.h %D%/far-hosts.h %D%/hadoop-fixture.h %D%/health-world.h %D%/http-fixture.h \
-	%D%/kept-cgroups.h %D%/launch-world.h %D%/launcher-world.h %D%/localizer-world.h %D%/loopback.h \
-	%D%/manager-world.h %D%/message-copy.h %D%/nmctl-run.h %D%/open-descriptors.h %D%/openapi.h %D%/own-cgroup.h \
-	%D%/policy-fixture.h %D%/policy-oracle-facts.h %D%/policy-oracle.h %D%/policy-world.h \
-	%D%/proxy-stats-expected.h %D%/proxy-world.h %D%/refused-requests.h %D%/refusing-system.h %D%/reinit-world.h \
-	%D%/remove-tree.h %D%/run-until.h %D%/sample-world.h %D%/scale-world.h %D%/setup-root.h %D%/setup-settings.h \
-	%D%/shuffle-client.h %D%/shuffle-service-world.h %D%/shuffle-world.h %D%/sqlite-failures.h %D%/store-world.h \
-	%D%/systemd-world.h %D%/tracker-world.h %D%/worker-run.h %D%/yarn-default.h %D%/yarn-starts.h \
+	%D%/fake-yarn-node.h %D%/far-hosts.h %D%/hadoop-fixture.h %D%/health-fixture.h %D%/http-fixture.h \
+	%D%/persistent-cgroups.h %D%/launch-fixture.h %D%/launcher-fixture.h %D%/localizer-fixture.h %D%/loopback.h \
+	%D%/manager-fixture.h %D%/message-copy.h %D%/nmctl-run.h %D%/open-descriptors.h %D%/openapi.h %D%/own-cgroup.h \
+	%D%/policy-fixture.h %D%/policy-oracle-facts.h %D%/policy-oracle.h %D%/policy-simulation.h \
+	%D%/proxy-stats-expected.h %D%/proxy-fixture.h %D%/refused-requests.h %D%/refusing-system.h %D%/reinit-fixture.h \
+	%D%/remove-tree.h %D%/run-until.h %D%/sample-fixture.h %D%/scale-model.h %D%/setup-root.h %D%/setup-settings.h \
+	%D%/shuffle-client.h %D%/shuffle-service-fixture.h %D%/shuffle-fixture.h %D%/sqlite-failures.h %D%/store-fixture.h \
+	%D%/systemd-fixture.h %D%/tracker-fixture.h %D%/worker-run.h %D%/yarn-default.h %D%/yarn-starts.h \
 	%D%/yarn-tokens.h
 
-$(call fixture,direct-world,cgroup-files cgroup-nested libcg)
-$(call fixture,dirs-world,yarn-become yarn-node-dirs yarn-container-dirs)
+$(call fixture,direct-fixture,cgroup-files cgroup-nested libcg)
+$(call fixture,dirs-fixture,yarn-become yarn-node-dirs yarn-container-dirs)
 $(call fixture,fail-files,manager-memory yarn-container-dirs yarn-key-store yarn-launch-memory \
 	yarn-launcher-failures yarn-node-dirs yarn-setup-acts yarn-shuffle yarn-shuffle-failures \
 	yarn-shuffle-process)
@@ -156,32 +156,32 @@ $(call fixture,fake-nmd,client nmctl nmctl-verbs)
 $(call fixture,fake-processes,cgroup-procs cgroup-signal cgroup-pass netprio-probe)
 $(call fixture,fake-yarn-node,yarn-cm-memory yarn-cm-protocol)
 $(call fixture,hadoop-fixture,hadoop-abuse hadoop-memory hadoop-rpc)
-$(call fixture,health-world,health health-script)
+$(call fixture,health-fixture,health health-script)
 $(call fixture,http-fixture,local-abuse local-accept local-logs local-memory local-server local-start-memory \
 	local-streams local-web openapi)
-$(call fixture,kept-cgroups,manager-memory recovery)
-$(call fixture,launch-world,adopt launch launch-failures launch-nmd-failures launch-output session-failures)
-$(call fixture,launcher-world,yarn-launcher yarn-launcher-failures yarn-launcher-room)
-$(call fixture,localizer-world,localizer localizer-many localizer-trees localizer-users)
-$(call fixture,manager-world,acts durable ends limits log-dir manager manager-memory manager-settings owner \
+$(call fixture,persistent-cgroups,manager-memory recovery)
+$(call fixture,launch-fixture,adopt launch launch-failures launch-nmd-failures launch-output session-failures)
+$(call fixture,launcher-fixture,yarn-launcher yarn-launcher-failures yarn-launcher-room)
+$(call fixture,localizer-fixture,localizer localizer-many localizer-trees localizer-users)
+$(call fixture,manager-fixture,acts durable ends limits log-dir manager manager-memory manager-settings owner \
 	owner-steps recorder recovery rerun starts yarn-check yarn-execution-type yarn-health yarn-node \
 	yarn-refusals yarn-reinit yarn-reinit-limits yarn-rest yarn-size yarn-tracker)
 $(call fixture,nmctl-run,nmctl nmctl-verbs)
 $(call fixture,openapi,openapi yarn-proxy-stats yarn-rest)
 $(call fixture,policy-fixture,policy-admit policy-breaker policy-pass policy-preempt policy-reclaim policy-room \
 	policy-stall policy-time policy-victims)
-$(call fixture,policy-oracle policy-oracle-facts policy-oracle-pass policy-world,policy-property)
-$(call fixture,proxy-world,yarn-proxy yarn-proxy-failures)
+$(call fixture,policy-oracle policy-oracle-facts policy-oracle-pass policy-simulation,policy-property)
+$(call fixture,proxy-fixture,yarn-proxy yarn-proxy-failures)
 $(call fixture,refused-requests,local-memory)
-$(call fixture,reinit-world,yarn-reinit yarn-reinit-limits yarn-execution-type)
-$(call fixture,sample-world,cgsample pagewalk sampling-failures sampling-many)
+$(call fixture,reinit-fixture,yarn-reinit yarn-reinit-limits yarn-execution-type)
+$(call fixture,sample-fixture,cgsample pagewalk sampling-failures sampling-many)
 $(call fixture,shuffle-client,shuffle-server shuffle-work shuffle-refusing)
-$(call fixture,shuffle-service-world,yarn-shuffle yarn-shuffle-failures)
-$(call fixture,shuffle-world,shuffle-output shuffle-range shuffle-refusing shuffle-server shuffle-work)
+$(call fixture,shuffle-service-fixture,yarn-shuffle yarn-shuffle-failures)
+$(call fixture,shuffle-fixture,shuffle-output shuffle-range shuffle-refusing shuffle-server shuffle-work)
 $(call fixture,sqlite-failures,store-failures snapshot-failures)
-$(call fixture,store-world,snapshot-failures store store-backlog store-damage store-failures store-parts)
-$(call fixture,fake-systemd systemd-world,cgroup-choice systemd systemd-failures)
-$(call fixture,tracker-world,yarn-check yarn-health yarn-size yarn-tracker)
+$(call fixture,store-fixture,snapshot-failures store store-backlog store-damage store-failures store-parts)
+$(call fixture,fake-systemd systemd-fixture,cgroup-choice systemd systemd-failures)
+$(call fixture,tracker-fixture,yarn-check yarn-health yarn-size yarn-tracker)
 
 # ---- functions that are replaced ----
 fail_nth_wraps = malloc calloc realloc reallocarray strdup strndup asprintf __asprintf_chk sd_bus_new \
@@ -196,9 +196,9 @@ fail_files_wraps = access mkdir mkdirat fstat fstatat chmod fchmod fchmodat fcho
 failing_calls_wraps = chdir dup2 dup3 fchdir fchown fcntl fork fstat fstatfs fsync ftruncate getresuid getrlimit \
 	ioctl memfd_create mount pidfd_open pipe2 poll prctl pread pwrite read recv renameat send setgroups setns \
 	setresgid setresuid setsid signalfd socketpair syscall unlinkat unshare wait4 waitpid write
-kept_cgroups_wraps = nm_cgroup_backend_new
+persistent_cgroups_wraps = nm_cgroup_backend_new
 # The tests put the clock forward instead of waiting for deadlines of a minute. They test root's service manager and a user's.
-systemd_world_wraps = clock_gettime geteuid sd_booted
+systemd_fixture_wraps = clock_gettime geteuid sd_booted
 test_become_wraps = getgrouplist
 test_cgroup_choice_wraps = nm_mount_find
 test_cgroup_files_wraps = nm_procs_is_member nm_write_file_at

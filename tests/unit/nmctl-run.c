@@ -69,14 +69,14 @@ void nmctl_finish(struct nmctl_started *s, struct nmctl_result *ret)
 void nmctl_await(FILE *f, const char *text)
 {
     uint64_t end = nm_now_usec() + NMCTL_DEADLINE_USEC;
-    char said[4096];
+    char printed[4096];
 
     for (;;) {
-        read_back(f, said, sizeof said);
-        if (strstr(said, text))
+        read_back(f, printed, sizeof printed);
+        if (strstr(printed, text))
             return;
         if (nm_now_usec() > end)
-            fail_msg("nmctl did not print '%s', but '%s'", text, said);
+            fail_msg("nmctl did not print '%s', but '%s'", text, printed);
         (void)poll(NULL, 0, 1);
     }
 }

@@ -67,7 +67,7 @@ static void gather_view(struct facts *f, const struct nm_policy_container *v, do
     }
 }
 
-void facts_gather(struct oracle *o, struct facts *f, const struct world *w)
+void facts_gather(struct oracle *o, struct facts *f, const struct simulation *w)
 {
     const struct nm_policy_node *node = &w->in.node;
     double shown[2] = {0};

@@ -6,7 +6,7 @@
 #include "tests/unit/policy-oracle.h"
 
 struct facts {
-    const struct world *w;
+    const struct simulation *w;
     const struct nm_policy_settings *s;
     const struct nm_policy_input *in;
     const struct nm_policy_verdict *v;
@@ -52,4 +52,4 @@ static inline double resume_cpu(const struct facts *f, const struct nm_policy_co
 /* Returns the amount of swapped memory that returns when the container runs again, up to its memory limit. */
 double facts_returning(const struct facts *f, const struct nm_policy_container *v);
 double facts_estimate(const struct facts *f, const struct nm_policy_container *v, int k);
-void facts_gather(struct oracle *o, struct facts *f, const struct world *w);
+void facts_gather(struct oracle *o, struct facts *f, const struct simulation *w);

@@ -30,7 +30,7 @@ static double part(const struct nm_resources *r, int k)
 
 /* Returns whether the head would fit without the containers that passed it. The sums include the containers that this
  * round admitted before the head was considered, but not containers that pass the head in this round. */
-static bool only_passers_keep_out(const struct world *w, const struct nm_policy_container *head)
+static bool only_passers_keep_out(const struct simulation *w, const struct nm_policy_container *head)
 {
     const struct nm_policy_settings *s = &w->settings;
     bool any = false, plain = true, over = s->over_allocation;
@@ -66,7 +66,7 @@ static bool only_passers_keep_out(const struct world *w, const struct nm_policy_
     return any && (plain || over);
 }
 
-static bool looks_away(const struct world *w)
+static bool looks_away(const struct simulation *w)
 {
     if (w->settings.queue_order != NM_QUEUE_FIFO || w->verdict.margin_bytes > 0)
         return true;
@@ -83,7 +83,7 @@ static bool looks_away(const struct world *w)
     }
 }
 
-static const char *check_actions(const struct world *w, const struct nm_policy_container *due, bool *ret_cleared)
+static const char *check_actions(const struct simulation *w, const struct nm_policy_container *due, bool *ret_cleared)
 {
     for (size_t i = 0; i < w->verdict.n_actions; i++) {
         const struct nm_policy_action *a = &w->verdict.actions[i];
@@ -105,7 +105,7 @@ static const char *check_actions(const struct world *w, const struct nm_policy_c
     return NULL;
 }
 
-const char *oracle_check_passing(struct oracle_passing *o, const struct world *w)
+const char *oracle_check_passing(struct oracle_passing *o, const struct simulation *w)
 {
     const struct nm_policy_container *head = w->verdict.queue_head;
     bool away = looks_away(w), due = !away && only_passers_keep_out(w, head), cleared = false;
@@ -130,7 +130,7 @@ const char *oracle_check_passing(struct oracle_passing *o, const struct world *w
 
 /* Checks that at most 16 opportunistic containers start within 20 ms. The policy must request a round within 20 ms for
  * a container that this limit holds back, because the next sample would come too late. */
-const char *oracle_check_starts(struct oracle_starts *o, const struct world *w)
+const char *oracle_check_starts(struct oracle_starts *o, const struct simulation *w)
 {
     if (o->since == 0 || w->in.now_usec >= o->since + 20 * NM_USEC_PER_MSEC)
         *o = (struct oracle_starts){.since = w->in.now_usec};

@@ -779,7 +779,7 @@ static const char *check_figures(struct oracle *o, const struct facts *f)
     return NULL;
 }
 
-const char *oracle_check(struct oracle *o, const struct world *w)
+const char *oracle_check(struct oracle *o, const struct simulation *w)
 {
     struct facts f;
     const char *r;

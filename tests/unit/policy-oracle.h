@@ -7,7 +7,7 @@
  * gone).
  */
 
-#include "tests/unit/policy-world.h"
+#include "tests/unit/policy-simulation.h"
 
 struct oracle {
     double system[NM_RESOURCE_COUNT];
@@ -34,7 +34,7 @@ struct oracle {
 };
 
 /* Returns NULL, or the rule that is broken. Call it after nm_policy_decide() and before world_act(). */
-const char *oracle_check(struct oracle *o, const struct world *w);
+const char *oracle_check(struct oracle *o, const struct simulation *w);
 
 /* The time for which containers that passed the head of the queue have kept the head waiting (policy-oracle-pass.c). */
 struct oracle_passing {
@@ -48,5 +48,5 @@ struct oracle_starts {
     size_t n;
 };
 
-const char *oracle_check_starts(struct oracle_starts *o, const struct world *w);
-const char *oracle_check_passing(struct oracle_passing *o, const struct world *w);
+const char *oracle_check_starts(struct oracle_starts *o, const struct simulation *w);
+const char *oracle_check_passing(struct oracle_passing *o, const struct simulation *w);

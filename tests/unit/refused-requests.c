@@ -183,7 +183,7 @@ static char *check_answer(const struct client *c, const struct request *a, bool 
     return NULL;
 }
 
-static void forget_new_containers(struct nm_manager *m)
+static void drop_new_containers(struct nm_manager *m)
 {
     while (m->n_containers > 1)
         nm_container_free(m->containers[--m->n_containers]);
@@ -200,7 +200,7 @@ char *request_with_refusal(struct fixture *f, const struct request *a, unsigned 
     *ret_refused = serve(&c, a, n);
     content = check_answer(&c, a, *ret_refused, f->m->n_done > n_done);
     client_close(&c);
-    forget_new_containers(f->m);
+    drop_new_containers(f->m);
     return content;
 }
 

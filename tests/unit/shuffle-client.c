@@ -24,15 +24,16 @@ char reply[1 << 16];
 int shuffle_client_set_up(void **state)
 {
     (void)state;
-    shuffle_world_new(&shuffle_client.world);
+    shuffle_fixture_new(&shuffle_client.fixture);
     shuffle_client.service = (struct nm_shuffle_service){.request_usec = NM_SHUFFLE_REQUEST_USEC,
-                                          .dirs = {.names = {shuffle_world_local(&shuffle_client.world, "a")}, .n = 1}};
+                                          .dirs = {.names = {shuffle_fixture_local(&shuffle_client.fixture, "a")},
+                                                   .n = 1}};
     assert_int_equal(nm_shuffle_jobs_new(&shuffle_client.service.jobs), 0);
     assert_int_equal(nm_shuffle_checked_new(&shuffle_client.service.dirs.checked), 0);
     assert_int_equal(nm_shuffle_connections_new(MAX_SLOTS, &shuffle_client.service.connections), 0);
-    assert_int_equal(nm_shuffle_jobs_add(shuffle_client.service.jobs, &shuffle_client.world.job), 0);
-    shuffle_world_output(&shuffle_client.world, "a", ATTEMPT(0), (const char *const[]){"first", NULL});
-    shuffle_world_output(&shuffle_client.world, "a", ATTEMPT(1), (const char *const[]){"", NULL});
+    assert_int_equal(nm_shuffle_jobs_add(shuffle_client.service.jobs, &shuffle_client.fixture.job), 0);
+    shuffle_fixture_output(&shuffle_client.fixture, "a", ATTEMPT(0), (const char *const[]){"first", NULL});
+    shuffle_fixture_output(&shuffle_client.fixture, "a", ATTEMPT(1), (const char *const[]){"", NULL});
     assert_int_equal(nm_shuffle_server_new(&shuffle_client.service, "127.0.0.1:0", &shuffle_client.server, NULL), 0);
     return 0;
 }
@@ -46,7 +47,7 @@ int shuffle_client_tear_down(void **state)
     nm_shuffle_checked_free(shuffle_client.service.dirs.checked);
     nm_shuffle_connections_free(shuffle_client.service.connections);
     free((char *)shuffle_client.service.dirs.names[0]);
-    shuffle_world_done(&shuffle_client.world);
+    shuffle_fixture_done(&shuffle_client.fixture);
     return 0;
 }
 
@@ -89,7 +90,7 @@ const char *signed_for(const char *target)
     char message[NM_SHUFFLE_HEAD_MAX];
 
     snprintf(message, sizeof message, "%u%s", shuffle_client.service.port, target);
-    return hash((const char *)shuffle_client.world.job.key, message);
+    return hash((const char *)shuffle_client.fixture.job.key, message);
 }
 
 void ask(int fd, const char *target, const char *url_hash)
@@ -147,7 +148,7 @@ void large_output(uint64_t bytes)
     assert_non_null(part);
     memset(part, 'x', bytes);
     part[bytes] = '\0';
-    shuffle_world_output(&shuffle_client.world, "a", ATTEMPT(0), (const char *const[]){part, NULL});
+    shuffle_fixture_output(&shuffle_client.fixture, "a", ATTEMPT(0), (const char *const[]){part, NULL});
     free(part);
 }
 
@@ -164,7 +165,7 @@ void book_work(uint64_t work_usec, uint64_t expected_wait_usec)
 {
     uint64_t wait_usec;
 
-    assert_int_equal(nm_shuffle_jobs_book(shuffle_client.service.jobs, JOB, work_usec, nm_now_usec(), &wait_usec), 0);
+    assert_int_equal(nm_shuffle_jobs_charge(shuffle_client.service.jobs, JOB, work_usec, nm_now_usec(), &wait_usec), 0);
     assert_true(wait_usec <= expected_wait_usec);
 }
 
@@ -181,7 +182,7 @@ void assert_output_is_sent_to_the_byte(void)
     n = snprintf(expected, sizeof expected,
                  "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\nConnection: close\r\nReplyHash: %s\r\nname: mapreduce\r\n"
                  "version: 1.0.0\r\n\r\n", sizeof body - 1,
-                 hash((const char *)shuffle_client.world.job.key, signature));
+                 hash((const char *)shuffle_client.fixture.job.key, signature));
     assert_true(reply_begins(expected));
     assert_memory_equal(reply + n, body, sizeof body);
     assert_int_equal(shuffle_client.service.count.outputs_ok, 2);
@@ -212,7 +213,7 @@ void assert_cut_output_ends_the_connection(void)
     large_output(bytes);
     ask(fd, TARGET, signed_for(TARGET));
     come += receive(fd, 1000);
-    assert_int_equal(truncate(shuffle_world_path(&shuffle_client.world, "a", ATTEMPT(0), "file.out"), 1000), 0);
+    assert_int_equal(truncate(shuffle_fixture_path(&shuffle_client.fixture, "a", ATTEMPT(0), "file.out"), 1000), 0);
     while ((n = receive(fd, sizeof reply - 1)) > 0)
         come += n;
     close(fd);

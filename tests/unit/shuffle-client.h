@@ -4,10 +4,10 @@
 /*
  * A server of map outputs with real connections, and a reducer as its client. The server has the outputs of two
  * attempts of one job for one reducer: "first" and an empty one. Include it after cmocka.h. Link with
- * shuffle-world.c.
+ * shuffle-fixture.c.
  */
 
-#include "shuffle-world.h"
+#include "shuffle-fixture.h"
 #include "shuffle/server.h"
 
 #define MAX_SLOTS 16 /* at most four of the slots are for unknown clients of one host */
@@ -16,7 +16,7 @@
 #define TARGET "/mapOutput?job=" JOB "&reduce=0&map=" ATTEMPT(0)
 
 struct shuffle_client {
-    struct shuffle_world world;
+    struct shuffle_fixture fixture;
     struct nm_shuffle_service service;
     struct nm_shuffle_server *server;
 };

@@ -19,10 +19,10 @@
 #include "agent/journal/containers.h"
 #include "agent/recovery/recovery-decide.h"
 #include "cgroup/backend-fake.h"
-#include "tests/unit/manager-world.h"
+#include "tests/unit/manager-fixture.h"
 #include "util/clock.h"
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, manager_world_set_up, manager_world_tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, manager_fixture_set_up, manager_fixture_tear_down)
 
 /* Replaces a file of the cgroup by a directory, so that it can't be written. */
 static void spoil(const struct nm_live_container *l, const char *file)
@@ -56,8 +56,8 @@ static void assert_failed(const struct nm_live_container *l, const char *why)
 
 static void test_a_container_that_can_not_be_frozen_keeps_running(void **state)
 {
-    struct manager_world *w = *state;
-    struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
+    struct manager_fixture *w = *state;
+    struct nm_live_container *l = manager_fixture_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
 
     spoil(l, "cgroup.freeze");
     open_decision(l, NM_DECISION_PAUSE);
@@ -70,8 +70,8 @@ static void test_a_container_that_can_not_be_frozen_keeps_running(void **state)
 
 static void test_a_container_that_can_not_be_thawed_stays_paused(void **state)
 {
-    struct manager_world *w = *state;
-    struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSED);
+    struct manager_fixture *w = *state;
+    struct nm_live_container *l = manager_fixture_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSED);
 
     spoil(l, "cgroup.freeze");
     open_decision(l, NM_DECISION_RESUME);
@@ -82,8 +82,8 @@ static void test_a_container_that_can_not_be_thawed_stays_paused(void **state)
 
 static void test_a_freeze_that_takes_too_long_is_undone(void **state)
 {
-    struct manager_world *w = *state;
-    struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSING);
+    struct manager_fixture *w = *state;
+    struct nm_live_container *l = manager_fixture_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSING);
 
     open_decision(l, NM_DECISION_PAUSE);
     nm_freeze_given_up(l);
@@ -104,8 +104,8 @@ static bool is_reclaimed(const struct nm_live_container *l)
 /* A reclaim that frees no memory in its time succeeds. The decision records the measured gain. */
 static void test_a_reclaim_that_frees_no_memory_succeeds(void **state)
 {
-    struct manager_world *w = *state;
-    struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
+    struct manager_fixture *w = *state;
+    struct nm_live_container *l = manager_fixture_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
     char text[64];
 
     write_file(l, "memory.swap.current", "0\n");
@@ -115,7 +115,7 @@ static void test_a_reclaim_that_frees_no_memory_succeeds(void **state)
     assert_int_equal(w->m->counters.running_reclaims, 1);
     assert_true(l->c->view.reclaiming && l->reclaim_child && !l->c->view.reclaimed);
     nm_act_reclaim(l, 8 * MIB, 20 * NM_USEC_PER_MSEC); /* starts no second worker for the container */
-    manager_world_wait(w, l, is_reclaimed);
+    manager_fixture_wait(w, l, is_reclaimed);
     assert_false(l->c->view.reclaiming);
     assert_false(l->decision_open);
     assert_int_equal(l->decision.outcome, NM_OUTCOME_DONE);
@@ -126,23 +126,23 @@ static void test_a_reclaim_that_frees_no_memory_succeeds(void **state)
 
 static void test_a_failed_reclaim_is_reported(void **state)
 {
-    struct manager_world *w = *state;
-    struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSED);
+    struct manager_fixture *w = *state;
+    struct nm_live_container *l = manager_fixture_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSED);
 
     (void)unlinkat(l->cg->dir_fd, "memory.swap.current", 0); /* as on a kernel that doesn't account swap */
     open_decision(l, NM_DECISION_RECLAIM);
     nm_act_reclaim(l, 8 * MIB, 0);
     assert_true(l->c->view.reclaimed);
     assert_int_equal(w->m->counters.running_reclaims, 0); /* not counted, because the container is paused */
-    manager_world_wait(w, l, is_reclaimed);
+    manager_fixture_wait(w, l, is_reclaimed);
     assert_failed(l, strerror(EOPNOTSUPP));
 }
 
 /* Starts a worker that hangs in the kernel, as in a write to a slow disk. Here the worker opens a pipe without a
  * reader. */
-static struct nm_live_container *begin_to_hang(struct manager_world *w, uint64_t within_usec)
+static struct nm_live_container *begin_to_hang(struct manager_fixture *w, uint64_t within_usec)
 {
-    struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
+    struct nm_live_container *l = manager_fixture_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
 
     write_file(l, "memory.swap.current", "0\n");
     write_file(l, "memory.swap.max", "0\n");
@@ -156,10 +156,10 @@ static struct nm_live_container *begin_to_hang(struct manager_world *w, uint64_t
 
 static void test_a_reclaim_that_hangs_is_killed(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_live_container *l = begin_to_hang(w, NM_USEC_PER_MSEC);
 
-    manager_world_wait(w, l, is_reclaimed); /* nmd kills the worker at the end of its time */
+    manager_fixture_wait(w, l, is_reclaimed); /* nmd kills the worker at the end of its time */
     assert_true(l->reclaim_late);
     assert_failed(l, "swap is too slow: ");
     assert_int_equal(nm_reclaim_bytes_per_sec(w->m), 1);
@@ -169,20 +169,20 @@ static void test_a_reclaim_that_hangs_is_killed(void **state)
 /* The kill of a container ends its reclaim. The decision records the gain if the reclaim ran long enough. */
 static void test_the_kill_of_a_container_ends_its_reclaim(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_live_container *l;
 
     for (unsigned late = 0; late < 2; late++) {
         l = begin_to_hang(w, 3600 * NM_USEC_PER_SEC);
         if (late)
             l->reclaim_begun_usec -= NM_USEC_PER_SEC;
-        nm_reclaim_overtaken(l);
+        nm_reclaim_supersede(l);
         if (late)
             assert_failed(l, "swap is too slow: ");
-        manager_world_wait(w, l, is_reclaimed);
+        manager_fixture_wait(w, l, is_reclaimed);
         if (!late)
             assert_failed(l, "the worker was killed");
-        nm_reclaim_overtaken(l); /* has no effect, because no reclaim is running */
+        nm_reclaim_supersede(l); /* has no effect, because no reclaim is running */
         l->decision_open = false;
     }
 }
@@ -190,7 +190,7 @@ static void test_the_kill_of_a_container_ends_its_reclaim(void **state)
 /* The worker is reaped although its container no longer exists. */
 static void test_a_worker_of_an_ended_container_is_reaped(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_live_container *l = begin_to_hang(w, 3600 * NM_USEC_PER_SEC);
     siginfo_t gone = {0};
     pid_t pid;
@@ -201,7 +201,7 @@ static void test_a_worker_of_an_ended_container_is_reaped(void **state)
     nm_lists_remove_live(l);
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitid(P_PID, (id_t)pid, &gone, WEXITED | WNOWAIT), 0);
-    manager_world_settle(w);
+    manager_fixture_settle(w);
     assert_int_equal(waitid(P_PID, (id_t)pid, &gone, WEXITED | WNOWAIT), -1);
     assert_int_equal(errno, ECHILD);
 }
@@ -209,8 +209,8 @@ static void test_a_worker_of_an_ended_container_is_reaped(void **state)
 /* The worker is killed immediately if the event loop can't watch it. */
 static void test_a_reclaim_that_can_not_be_watched_is_killed(void **state)
 {
-    struct manager_world *w = *state;
-    struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
+    struct manager_fixture *w = *state;
+    struct nm_live_container *l = manager_fixture_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
 
     open_decision(l, NM_DECISION_RECLAIM);
     assert_true(sd_event_exit(w->event, 0) >= 0);
@@ -258,7 +258,7 @@ static const struct {
     {NM_DECISION_RECLAIM, NM_REASON_MEMORY_OVER_BETA, NM_OPPORTUNISTIC, NM_PAUSED, true, NOT_DONE},
 };
 
-static void put_pending(struct manager_world *w, const char *id, size_t row)
+static void put_pending(struct manager_fixture *w, const char *id, size_t row)
 {
     struct nm_decision d = {.number = 1000 + row, .kind = rows[row].kind, .reason = rows[row].reason,
                             .outcome = NM_OUTCOME_PENDING, .decided_usec = 1};
@@ -272,7 +272,7 @@ static void take(const struct nm_decision *d, void *userdata)
     *(struct nm_decision *)userdata = *d;
 }
 
-static struct nm_decision newest(struct manager_world *w, const char *id)
+static struct nm_decision newest(struct manager_fixture *w, const char *id)
 {
     struct nm_decision d = {0};
 
@@ -282,7 +282,7 @@ static struct nm_decision newest(struct manager_world *w, const char *id)
 
 static void test_a_restart_gives_each_open_decision_an_outcome(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(rows); i++) {
         char name[16];
@@ -291,7 +291,7 @@ static void test_a_restart_gives_each_open_decision_an_outcome(void **state)
         enum fate fate;
 
         (void)snprintf(name, sizeof name, "row%zu", i);
-        l = manager_world_add(w, name, rows[i].type, rows[i].state);
+        l = manager_fixture_add(w, name, rows[i].type, rows[i].state);
         l->c->view.admitted = rows[i].admitted;
         l->c->view.reclaimed = true;
         put_pending(w, l->c->id, i);
@@ -310,8 +310,8 @@ static void test_a_restart_gives_each_open_decision_an_outcome(void **state)
 
 static void test_a_restart_closes_open_decisions_of_ended_containers(void **state)
 {
-    struct manager_world *w = *state;
-    struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSED);
+    struct manager_fixture *w = *state;
+    struct nm_live_container *l = manager_fixture_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSED);
     struct nm_decision d;
 
     nm_recovery_reopen_decision(l); /* has no effect, because there is no open decision */
@@ -330,8 +330,8 @@ static void test_a_restart_closes_open_decisions_of_ended_containers(void **stat
 /* The container is paused, but no sample has shown yet how much the pause freed. */
 static void test_the_gain_of_a_pause_is_unknown_until_the_next_sample(void **state)
 {
-    struct manager_world *w = *state;
-    struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSED);
+    struct manager_fixture *w = *state;
+    struct nm_live_container *l = manager_fixture_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSED);
     struct nm_decision d = {.number = 1000, .kind = NM_DECISION_PAUSE, .outcome = NM_OUTCOME_DONE};
 
     (void)snprintf(d.container_id, sizeof d.container_id, "%s", l->c->id);

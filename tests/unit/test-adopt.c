@@ -6,7 +6,7 @@
  * root.
  */
 
-#include "tests/unit/launch-world.h"
+#include "tests/unit/launch-fixture.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -27,7 +27,7 @@ struct handed_over {
 
 /* Forks a process that takes the role of an nmd that dies by SIGKILL. The process launches the container, waits for
  * STARTED if `until_started`, and kills itself. */
-static struct handed_over launch_and_die(struct world *w, bool open_gate, bool until_started)
+static struct handed_over launch_and_die(struct fixture *w, bool open_gate, bool until_started)
 {
     struct handed_over h = {0};
     int fds[2], status;
@@ -59,12 +59,12 @@ static struct handed_over launch_and_die(struct world *w, bool open_gate, bool u
     return h;
 }
 
-static int adopt(struct world *w, const struct handed_over *h)
+static int adopt(struct fixture *w, const struct handed_over *h)
 {
     return nm_launch_adopt(w->dir, h->shim, h->ticks, w->event, on_launch, w, &w->launch);
 }
 
-static void release_command(const struct world *w)
+static void release_command(const struct fixture *w)
 {
     char path[128];
     int fd;
@@ -76,7 +76,7 @@ static void release_command(const struct world *w)
 }
 
 /* Sets a command that ends with 17 after release_command(). */
-static void use_waiting_command(struct world *w, char *script, size_t size)
+static void use_waiting_command(struct fixture *w, char *script, size_t size)
 {
     (void)snprintf(script, size, "while [ ! -e %s/go ]; do sleep 0.02; done; exit 17", w->root);
     shell(w, script);
@@ -84,7 +84,7 @@ static void use_waiting_command(struct world *w, char *script, size_t size)
 
 static void test_a_running_shim_is_adopted(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct handed_over h;
     char script[160];
 
@@ -105,7 +105,7 @@ static void test_a_running_shim_is_adopted(void **state)
  * directory. */
 static void test_a_shim_is_adopted_before_its_command_starts(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct handed_over h;
     char script[160];
 
@@ -121,7 +121,7 @@ static void test_a_shim_is_adopted_before_its_command_starts(void **state)
 
 static void test_a_shim_ends_if_nmd_dies_before_the_gate(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_launch_record r;
     struct handed_over h;
 
@@ -136,7 +136,7 @@ static void test_a_shim_ends_if_nmd_dies_before_the_gate(void **state)
 
 static void test_an_end_while_no_nmd_runs_is_reported_to_the_next_nmd(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_launch_record r;
     struct handed_over h;
 
@@ -154,7 +154,7 @@ static void test_an_end_while_no_nmd_runs_is_reported_to_the_next_nmd(void **sta
 
 static void test_a_killed_shim_has_no_exit_status(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct handed_over h;
 
     set_argv(w, (char *)"sleep", (char *)"1000");
@@ -168,7 +168,7 @@ static void test_a_killed_shim_has_no_exit_status(void **state)
 
 static void test_another_process_with_the_pid_of_a_shim_is_not_adopted(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct handed_over h = {.shim = getpid(), .ticks = 1};
 
     assert_int_equal(nm_mkdir_p(w->dir, 0700), 0);
@@ -183,7 +183,7 @@ static void test_another_process_with_the_pid_of_a_shim_is_not_adopted(void **st
 /* The end of the container is reported although another process has overwritten the record. */
 static void test_the_end_is_reported_although_the_record_was_overwritten(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct handed_over h;
     char path[128], script[160];
     int fd;
@@ -204,7 +204,7 @@ static void test_the_end_is_reported_although_the_record_was_overwritten(void **
 /* ---- a full disk --------------------------------------------------------------------- */
 
 /* Mounts a file system of 64 KiB at the container's directory, in a mount namespace of this process. */
-static void use_small_disk(struct world *w)
+static void use_small_disk(struct fixture *w)
 {
     if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0)
         skip();
@@ -213,7 +213,7 @@ static void use_small_disk(struct world *w)
     assert_int_equal(mount("none", w->dir, "tmpfs", 0, "size=64k,mode=700"), 0);
 }
 
-static void fill_disk(const struct world *w)
+static void fill_disk(const struct fixture *w)
 {
     static const char page[4096];
     char path[128];
@@ -228,7 +228,7 @@ static void fill_disk(const struct world *w)
     (void)close(fd);
 }
 
-static void free_disk(struct world *w)
+static void free_disk(struct fixture *w)
 {
     char path[128];
 
@@ -236,7 +236,7 @@ static void free_disk(struct world *w)
     (void)unlink(path);
 }
 
-static void wait_for_reserve(const struct world *w)
+static void wait_for_reserve(const struct fixture *w)
 {
     uint64_t until = nm_now_usec() + DEADLINE_USEC;
     char path[128];
@@ -253,7 +253,7 @@ static void wait_for_reserve(const struct world *w)
  * into a file that it reserved before. */
 static void test_the_exit_status_is_recorded_although_the_disk_is_full(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_launch_record r;
     struct handed_over h;
     char script[160];
@@ -274,7 +274,7 @@ static void test_the_exit_status_is_recorded_although_the_disk_is_full(void **st
  * connects. */
 static void test_on_a_full_disk_the_shim_runs_until_nmd_has_the_exit_status(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_launch_record r;
     struct handed_over h;
     char script[160];
@@ -297,7 +297,7 @@ static void test_on_a_full_disk_the_shim_runs_until_nmd_has_the_exit_status(void
 /* If an nmd is connected, it gets the exit status over the connection, also on a full disk. */
 static void test_a_connected_nmd_gets_the_exit_status_on_a_full_disk(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     use_small_disk(w);
     fill_disk(w);
@@ -310,7 +310,7 @@ static void test_a_connected_nmd_gets_the_exit_status_on_a_full_disk(void **stat
 
 /* ---- in a cgroup --------------------------------------------------------------------- */
 
-static int write_cgroup(const struct world *w, const char *file, const char *text)
+static int write_cgroup(const struct fixture *w, const char *file, const char *text)
 {
     char path[192];
 
@@ -319,14 +319,14 @@ static int write_cgroup(const struct world *w, const char *file, const char *tex
 }
 
 /* Makes a cgroup, which the teardown removes. */
-static void make_cgroup(struct world *w)
+static void make_cgroup(struct fixture *w)
 {
     make_own_cgroup(w->cgroup, sizeof w->cgroup);
     if (write_cgroup(w, "cgroup.freeze", "0") != 0)
         skip(); /* the kernel has no freezer */
 }
 
-static void enter_cgroup(struct world *w, pid_t pid)
+static void enter_cgroup(struct fixture *w, pid_t pid)
 {
     char text[16];
 
@@ -334,7 +334,7 @@ static void enter_cgroup(struct world *w, pid_t pid)
     assert_int_equal(write_cgroup(w, "cgroup.procs", text), 0);
 }
 
-static void wait_for_event(const struct world *w, const char *line)
+static void wait_for_event(const struct fixture *w, const char *line)
 {
     uint64_t until = nm_now_usec() + DEADLINE_USEC;
     char path[192], text[256];
@@ -350,7 +350,7 @@ static void wait_for_event(const struct world *w, const char *line)
  * unknown. */
 static void test_a_killed_cgroup_ends_without_an_exit_status(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     make_cgroup(w);
     shell(w, "sleep 1000 & sleep 1000");
@@ -367,7 +367,7 @@ static void test_a_killed_cgroup_ends_without_an_exit_status(void **state)
 /* nmd dies while the container is frozen. The next nmd adopts the frozen container and thaws it. */
 static void test_a_frozen_container_is_adopted_and_thawed(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct handed_over h;
     char script[160];
 
@@ -391,7 +391,7 @@ static void test_a_frozen_container_is_adopted_and_thawed(void **state)
 /* The shim is frozen at its gate and killed while frozen. */
 static void test_a_shim_killed_while_frozen_at_its_gate_has_run_no_command(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     make_cgroup(w);
     shell(w, "echo must not run");

@@ -11,7 +11,7 @@
 #include <systemd/sd-bus.h>
 
 #include "cgroup/backend.h"
-#include "tests/unit/systemd-world.h"
+#include "tests/unit/systemd-fixture.h"
 #include "util/error.h"
 
 static int mount_find_fails;
@@ -24,7 +24,7 @@ int __wrap_nm_mount_find(const char *mountinfo, char **ret)
     return mount_find_fails < 0 ? mount_find_fails : __real_nm_mount_find(mountinfo, ret);
 }
 
-static const char *chosen(struct world *w)
+static const char *chosen(struct fixture *w)
 {
     const struct nm_cgroup_backend_params params = {
         .kind = NM_CGROUP_BACKEND_AUTO, .slice = SLICE, .cgroup_root = w->root, .event = w->event};
@@ -40,21 +40,21 @@ static const char *chosen(struct world *w)
 
 static void test_the_backend_follows_the_configuration_and_the_host(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
-    world_set_booted(1);
+    fixture_set_booted(1);
     assert_string_equal(chosen(w), "systemd");
     fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit",
                                                           .error = SD_BUS_ERROR_ACCESS_DENIED});
     assert_string_equal(chosen(w), "direct"); /* systemd is running, but has no manager for this user */
-    world_set_booted(0);
+    fixture_set_booted(0);
     assert_string_equal(chosen(w), "direct");
-    world_set_booted(-ENOMEM);
+    fixture_set_booted(-ENOMEM);
     assert_int_equal(nm_systemd_available(), 0);
-    world_set_booted(1);
-    world_set_user(0);
+    fixture_set_booted(1);
+    fixture_set_user(0);
     assert_int_equal(nm_systemd_available(), 1);
-    world_set_user(1000);
+    fixture_set_user(1000);
     assert_int_equal(nm_systemd_available(), 1);
     fake_systemd_leave(w->systemd);
     assert_int_equal(nm_systemd_available(), 0); /* this user has no manager */
@@ -63,7 +63,7 @@ static void test_the_backend_follows_the_configuration_and_the_host(void **state
 }
 
 /* Returns the result of nm_cgroup_backend_check(). Asserts that the check made no file or directory. */
-static int check(struct world *w, enum nm_cgroup_backend_kind kind)
+static int check(struct fixture *w, enum nm_cgroup_backend_kind kind)
 {
     const struct nm_cgroup_backend_params params = {
         .kind = kind, .slice = SLICE, .cgroup_root = w->root, .event = w->event};
@@ -79,18 +79,18 @@ static int check(struct world *w, enum nm_cgroup_backend_kind kind)
 
 static void test_the_check_names_the_chosen_backend(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
-    world_set_booted(1);
+    fixture_set_booted(1);
     assert_int_equal(check(w, NM_CGROUP_BACKEND_SYSTEMD), 0);
     assert_int_equal(check(w, NM_CGROUP_BACKEND_AUTO), 0);
     assert_true(fake_systemd_heard(w->systemd, "Subscribe"));
-    world_set_booted(0);
-    fake_systemd_forget(w->systemd);
+    fixture_set_booted(0);
+    fake_systemd_drop(w->systemd);
     assert_int_equal(check(w, NM_CGROUP_BACKEND_AUTO), 0); /* the direct backend could start */
     assert_false(fake_systemd_heard(w->systemd, "Subscribe"));
     fake_systemd_leave(w->systemd);
-    world_set_booted(1);
+    fixture_set_booted(1);
     assert_int_equal(check(w, NM_CGROUP_BACKEND_AUTO), 0);
     assert_true(check(w, NM_CGROUP_BACKEND_SYSTEMD) < 0);
     assert_non_null(strstr(w->message, "no connection to the systemd user manager: "));
@@ -104,7 +104,7 @@ static void test_the_check_names_the_chosen_backend(void **state)
 static void test_without_a_mount_no_backend_starts(void **state)
 {
     struct nm_cgroup_backend_params params = {.kind = NM_CGROUP_BACKEND_DIRECT, .slice = SLICE};
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     mount_find_fails = -ENOENT;
     assert_int_equal(nm_cgroup_backend_new(&params, &w->b, &w->message), -ENOENT);
@@ -123,11 +123,11 @@ static void test_without_a_mount_no_backend_starts(void **state)
 /* Without an event loop the direct backend is chosen, even if systemd runs. */
 static void test_without_an_event_loop_the_direct_backend_is_chosen(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup_backend_params params = {
         .kind = NM_CGROUP_BACKEND_AUTO, .slice = SLICE, .cgroup_root = w->root};
 
-    world_set_booted(1);
+    fixture_set_booted(1);
     assert_int_equal(nm_cgroup_backend_check(&params, NULL), 0);
     assert_int_equal(nm_cgroup_backend_new(&params, &w->b, NULL), 0);
     assert_string_equal(w->b->ops->name, "direct");
@@ -136,7 +136,7 @@ static void test_without_an_event_loop_the_direct_backend_is_chosen(void **state
     assert_string_equal(w->message, "the systemd backend needs an event loop");
 }
 
-#define alone(f) cmocka_unit_test_setup_teardown(f, world_alone, world_teardown)
+#define alone(f) cmocka_unit_test_setup_teardown(f, fixture_alone, fixture_teardown)
 
 int main(void)
 {

@@ -406,7 +406,7 @@ static void test_a_restarted_nmd_reuses_the_cgroup_of_a_helper(void **state)
     for (unsigned i = 0; i < 2; i++) {
         struct answer a = {0};
 
-        assert_int_equal(f->b->ops->place_helper(f->b, "shuffle", pid, &NM_CGROUP_LIMITS_NONE, on_done, &a), 0);
+        assert_int_equal(f->b->ops->attach_helper(f->b, "shuffle", pid, &NM_CGROUP_LIMITS_NONE, on_done, &a), 0);
         if (a.n_calls != 1 || a.result != 0)
             fail_msg("%u calls, %d, %s", a.n_calls, a.result, a.message);
         assert_string_equal(a.cg->path, path);
@@ -420,7 +420,7 @@ static void test_a_restarted_nmd_reuses_the_cgroup_of_a_helper(void **state)
     {
         struct answer a = {0};
 
-        assert_int_equal(f->b->ops->place_helper(f->b, "shuffle", pid, &NM_CGROUP_LIMITS_NONE, on_done, &a), 0);
+        assert_int_equal(f->b->ops->attach_helper(f->b, "shuffle", pid, &NM_CGROUP_LIMITS_NONE, on_done, &a), 0);
         assert_int_equal(a.result, -ESRCH);
         assert_non_null(strstr(a.message, "the process has ended already"));
     }

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 
 #include "cgroup/procs.h"
-#include "tests/unit/direct-world.h"
+#include "tests/unit/direct-fixture.h"
 #include "tests/unit/fail-nth.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -44,7 +44,7 @@ int __wrap_nm_write_file_at(int dir_fd, const char *name, const char *text)
 
 static void test_each_limit_is_written_to_its_file(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup_limits l = some_limits();
     struct answer a = {0};
 
@@ -65,7 +65,7 @@ static void test_each_limit_is_written_to_its_file(void **state)
 
 static void test_limits_without_a_file_are_not_set(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup_limits l = some_limits();
     struct answer a = {0};
 
@@ -80,7 +80,7 @@ static void test_limits_without_a_file_are_not_set(void **state)
 
 static void test_a_refused_limit_is_reported(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup_limits l = some_limits();
     struct answer a = {0};
 
@@ -95,7 +95,7 @@ static void test_a_refused_limit_is_reported(void **state)
 /* A failed creation leaves no cgroup. Here the creation fails because a new plain directory has no files for limits. */
 static void test_a_failed_creation_leaves_no_cgroup(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup_limits l = some_limits();
     struct answer a = {0};
 
@@ -114,7 +114,7 @@ static void test_a_failed_creation_leaves_no_cgroup(void **state)
  * gate for ever. */
 static void test_a_process_whose_limits_fail_is_killed(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup_limits l = some_limits();
     struct answer a = {0};
 
@@ -136,7 +136,7 @@ static void test_a_process_whose_limits_fail_is_killed(void **state)
 /* A failed removal reports the reason. */
 static void test_a_failed_removal_reports_the_reason(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup *cg = NULL;
 
     assert_int_equal(w->b->ops->remove(w->b, w->cg), -EBUSY); /* a plain directory with plain files in it can't be
@@ -161,7 +161,7 @@ static void ignore(struct nm_cgroup *cg, const char *id, void *userdata)
 /* The backend makes the removed slice again with its limits, and makes the container's cgroup in the slice. */
 static void test_a_removed_slice_is_made_again_with_its_limits(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup_limits l = some_limits();
     struct nm_cgroup *cg = NULL;
     struct answer a = {0};
@@ -204,7 +204,7 @@ static void test_an_invalid_cgroup_file_is_an_error(void **state)
         {"cpu.weight", "\n"},      {"io.weight", "defaults 1\n"}, {"io.weight", "default x\n"},
         {"memory.oom.group", "-"},
     };
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup_limits l = some_limits();
     struct answer a;
     uint64_t v = 77;
@@ -237,7 +237,7 @@ static void test_a_missing_file_of_a_limit_is_reported(void **state)
         {"memory.max", -EOPNOTSUPP}, {"cpu.max", -EOPNOTSUPP}, {"cpu.weight", -EOPNOTSUPP},
         {"memory.oom.group", -EOPNOTSUPP}, {"io.weight", 0}, {"pids.max", 0},
     };
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup_limits l = some_limits();
     struct answer a;
 
@@ -275,7 +275,7 @@ static void test_drift_of_the_cpu_limits_depends_on_cpu_idle(void **state)
         {true, false, 1500, "250", "0", "150000 x", -EBADMSG},
         {true, false, 1500, "250", "0", "150000 0", -EBADMSG},
     };
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup_limits l = some_limits();
     struct answer a;
 
@@ -296,7 +296,7 @@ static void test_drift_of_the_cpu_limits_depends_on_cpu_idle(void **state)
 
 static void test_drift_of_the_slice_is_reported(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup_limits l = some_limits();
     struct answer a;
     uint64_t v = 77;
@@ -322,7 +322,7 @@ static void test_drift_of_the_slice_is_reported(void **state)
 /* Functions that write and read files of a cgroup independently of the backend that made it. */
 static void test_files_are_written_without_the_backend(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup_memory_events e = {.oom = 77};
     bool is_frozen = true;
 
@@ -354,7 +354,7 @@ static void test_files_are_written_without_the_backend(void **state)
 /* Linux before 6.8 doesn't accept swappiness in memory.reclaim, so the request is repeated without it. */
 static void test_a_reclaim_is_repeated_without_swappiness(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     fake_tree_write(&w->dir, SCOPE "memory.reclaim", "");
     assert_int_equal(nm_cgroup_reclaim(w->cg, 4096), 0);
@@ -393,7 +393,7 @@ static pid_t hanging(void)
 
 static void test_leftover_processes_are_described(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     uint64_t deadline = nm_now_usec() + 60 * NM_USEC_PER_SEC;
     struct nm_cgroup_leftover_procs s;
     char text[160], expected[160];
@@ -432,14 +432,14 @@ static void test_leftover_processes_are_described(void **state)
 
 static void test_a_failed_start_reports_the_reason(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     bool failed = true;
 
     for (unsigned n = 1; failed; n++) {
         int r;
 
         fail_nth(FAIL_MEMORY | FAIL_OPEN, n);
-        r = world_start(w);
+        r = fixture_start(w);
         failed = fail_stop();
         if (r != 0 && ((r != -ENOMEM && r != -EMFILE) || w->b))
             fail_msg("the %uth: %d", n, r);
@@ -451,7 +451,7 @@ static void test_a_failed_start_reports_the_reason(void **state)
 
 static void test_a_failed_operation_reports_the_reason(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup_limits l = some_limits();
     bool failed = true;
 
@@ -476,7 +476,7 @@ static void test_a_failed_operation_reports_the_reason(void **state)
 
 static void test_a_missing_cgroup_root_is_an_error(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup_backend_params params = {
         .kind = NM_CGROUP_BACKEND_DIRECT, .slice = SLICE, .cgroup_root = "/nonexistent/cgroup"};
 
@@ -494,8 +494,8 @@ static void test_a_missing_cgroup_root_is_an_error(void **state)
     assert_non_null(strstr(w->message, "two--steps.slice"));
 }
 
-#define started(f) cmocka_unit_test_setup_teardown(f, world_started, world_teardown)
-#define alone(f) cmocka_unit_test_setup_teardown(f, world_alone, world_teardown)
+#define started(f) cmocka_unit_test_setup_teardown(f, fixture_started, fixture_teardown)
+#define alone(f) cmocka_unit_test_setup_teardown(f, fixture_alone, fixture_teardown)
 
 int main(void)
 {

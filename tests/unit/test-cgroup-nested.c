@@ -14,7 +14,7 @@
 
 #include <sys/stat.h>
 
-#include "tests/unit/direct-world.h"
+#include "tests/unit/direct-fixture.h"
 #include "tests/unit/fail-nth.h"
 #include "util/error.h"
 
@@ -101,8 +101,8 @@ int __wrap_nm_write_file_at(int dir_fd, const char *name, const char *text)
 /* Setup of a test: an unprivileged user in a delegated scope. */
 static int in_session(void **state)
 {
-    struct world *w;
-    int r = world_alone(state);
+    struct fixture *w;
+    int r = fixture_alone(state);
 
     w = *state;
     memset(&here, 0, sizeof here);
@@ -116,7 +116,7 @@ static int in_session(void **state)
     return r;
 }
 
-static void populate(const struct world *w, const char *name, bool others)
+static void populate(const struct fixture *w, const char *name, bool others)
 {
     char text[32];
 
@@ -124,7 +124,7 @@ static void populate(const struct world *w, const char *name, bool others)
     fake_tree_write(&w->dir, name, text);
 }
 
-static void assert_says(const struct world *w, const char *name, const char *expected)
+static void assert_prints(const struct fixture *w, const char *name, const char *expected)
 {
     _cleanup_close_ int fd = open(w->dir.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     char text[64];
@@ -137,24 +137,25 @@ static void assert_says(const struct world *w, const char *name, const char *exp
 
 static void test_the_slice_is_below_nmds_own_cgroup(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char expected[128];
 
-    assert_int_equal(world_start(w), 0);
+    assert_int_equal(fixture_start(w), 0);
     (void)snprintf(expected, sizeof expected, "%s/root/session.scope/" SLICE, w->dir.path);
     assert_string_equal(w->b->slice_path, expected);
     assert_true(fake_tree_has(&w->dir, "root/session.scope/" SLICE));
-    assert_says(w, "root/session.scope/cgroup.subtree_control", "memory cpu "); /* the controllers that the scope has */
+    assert_prints(w, "root/session.scope/cgroup.subtree_control", "memory cpu "); /* the controllers that the scope
+                                                                                     has */
 }
 
 /* In a cgroup namespace the cgroup of this process is shown as the top of the mount. */
 static void test_at_the_top_of_a_namespace_the_slice_is_below_the_mount(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char expected[128];
 
     here.own = "/";
-    assert_int_equal(world_start(w), -EACCES);
+    assert_int_equal(fixture_start(w), -EACCES);
     (void)snprintf(expected, sizeof expected, "cgroup %s/root isn't delegated to this user: ", w->dir.path);
     assert_non_null(strstr(w->message, expected));
     assert_null(w->b);
@@ -162,68 +163,68 @@ static void test_at_the_top_of_a_namespace_the_slice_is_below_the_mount(void **s
 
 static void test_without_a_cgroup_of_nmd_only_a_writable_mount_is_used(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     here.own = NULL;
-    assert_int_equal(world_start(w), -ENOENT);
+    assert_int_equal(fixture_start(w), -ENOENT);
     assert_string_equal(w->message, "/proc/self/cgroup: no cgroup2 entry");
     assert_null(w->b);
     here.denied[0] = '\0'; /* a user who may write to the mount needs no permission there */
-    assert_int_equal(world_start(w), 0);
+    assert_int_equal(fixture_start(w), 0);
 }
 
 /* ---- processes that prevent controllers ------------------------------------------------------ */
 
 static void test_nmd_moves_itself_to_a_child_cgroup(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     populate(w, "root/session.scope/cgroup.procs", false);
-    assert_int_equal(world_start(w), 0);
+    assert_int_equal(fixture_start(w), 0);
     assert_int_equal(here.n_refused, 1);
     assert_true(fake_tree_has(&w->dir, "root/session.scope/nmd-daemon/cgroup.procs"));
-    assert_says(w, "root/session.scope/cgroup.procs", "");
-    assert_says(w, "root/session.scope/cgroup.subtree_control", "memory cpu ");
+    assert_prints(w, "root/session.scope/cgroup.procs", "");
+    assert_prints(w, "root/session.scope/cgroup.subtree_control", "memory cpu ");
     /* the child cgroup of an earlier start is used again */
     w->b = nm_cgroup_backend_free(w->b);
     populate(w, "root/session.scope/cgroup.procs", false);
-    assert_int_equal(world_start(w), 0);
-    assert_says(w, "root/session.scope/cgroup.procs", "");
+    assert_int_equal(fixture_start(w), 0);
+    assert_prints(w, "root/session.scope/cgroup.procs", "");
 }
 
 /* nmd doesn't move other processes. nmd starts without controllers then. */
 static void test_nmd_does_not_move_other_processes(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     populate(w, "root/session.scope/cgroup.procs", true);
-    assert_int_equal(world_start(w), 0);
+    assert_int_equal(fixture_start(w), 0);
     assert_int_equal(here.n_refused, 2); /* one per controller */
     assert_false(fake_tree_has(&w->dir, "root/session.scope/nmd-daemon"));
-    assert_says(w, "root/session.scope/cgroup.subtree_control", "");
+    assert_prints(w, "root/session.scope/cgroup.subtree_control", "");
     assert_false(w->b->feature[NM_CGROUP_MEMORY_LIMITS]);
     assert_non_null(w->b->missing[NM_CGROUP_MEMORY_LIMITS]);
 }
 
 static void test_nmd_starts_although_it_can_not_move_itself(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     populate(w, "root/session.scope/cgroup.procs", false);
     fake_tree_write(&w->dir, "root/session.scope/nmd-daemon", "a file");
-    assert_int_equal(world_start(w), 0);
+    assert_int_equal(fixture_start(w), 0);
     assert_int_equal(here.n_refused, 2);
     w->b = nm_cgroup_backend_free(w->b);
     fake_tree_unlink(&w->dir, "root/session.scope/cgroup.events"); /* the top of the mount has no cgroup.events, and nmd
                                                                       moves no process there */
     fake_tree_unlink(&w->dir, "root/session.scope/nmd-daemon");
-    assert_int_equal(world_start(w), 0);
+    assert_int_equal(fixture_start(w), 0);
     assert_false(fake_tree_has(&w->dir, "root/session.scope/nmd-daemon"));
 }
 
 static void test_each_failed_allocation_of_a_move_is_an_error(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     bool failed = true;
 
     for (unsigned n = 1; failed; n++) {
@@ -231,7 +232,7 @@ static void test_each_failed_allocation_of_a_move_is_an_error(void **state)
 
         populate(w, "root/session.scope/cgroup.procs", false);
         fail_nth(FAIL_MEMORY | FAIL_OPEN, n);
-        r = world_start(w);
+        r = fixture_start(w);
         failed = fail_stop();
         if (r != 0 && ((r != -ENOMEM && r != -EMFILE) || w->b))
             fail_msg("the %uth: %d", n, r);
@@ -241,7 +242,7 @@ static void test_each_failed_allocation_of_a_move_is_an_error(void **state)
     }
 }
 
-#define session(f) cmocka_unit_test_setup_teardown(f, in_session, world_teardown)
+#define session(f) cmocka_unit_test_setup_teardown(f, in_session, fixture_teardown)
 
 int main(void)
 {

@@ -62,7 +62,7 @@ static void begin_cases(struct passes *s)
     assert_true(sd_event_new(&s->event) >= 0);
 }
 
-static int begin_pass(struct passes *s, const struct world *w, unsigned rounds)
+static int begin_pass(struct passes *s, const struct fixture *w, unsigned rounds)
 {
     int data = COPIED, r = nm_procs_pass_begin(&s->p, s->event, w->cg->dir_fd, rounds, visit, &data, sizeof data);
 
@@ -80,7 +80,7 @@ static void end_cases(struct passes *s)
 static void test_a_pass_visits_each_process_once_per_round(void **state)
 {
     enum { N = 1000, BELOW = 300, ROUNDS = 2 };
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct passes s;
 
     begin_cases(&s);
@@ -102,7 +102,7 @@ static void test_a_pass_visits_each_process_once_per_round(void **state)
 /* The second pass is over a small cgroup, so it needs no further turn. */
 static void test_a_second_pass_replaces_the_first(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct passes s;
 
     begin_cases(&s);
@@ -118,7 +118,7 @@ static void test_a_second_pass_replaces_the_first(void **state)
 
 static void test_a_pass_over_a_removed_cgroup_is_an_error(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct passes s;
 
     begin_cases(&s);

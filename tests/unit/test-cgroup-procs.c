@@ -33,7 +33,7 @@ static void test_a_list_that_cannot_be_read_is_an_error(void **state)
         {{EIO}, -EIO, 77},
         {{0, EIO}, -EIO, 77},
     };
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
         unsigned n = 77;
@@ -58,7 +58,7 @@ static int stop_at_200(pid_t pid, void *userdata)
 
 static void test_a_callback_can_stop_the_walk_over_processes(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     pid_t last = 0;
 
     assert_int_equal(nm_procs_walk(w->cg->dir_fd, stop_at_200, &last), -ECANCELED);
@@ -79,7 +79,7 @@ static void test_a_callback_can_stop_the_walk_over_processes(void **state)
 static void test_a_malformed_list_is_an_error(void **state)
 {
     static const char *const lists[] = {"1\n-2\n", "1 2\n", "99999999999999999999\n", "2147483650\n", "x\n"};
-    struct world *w = *state;
+    struct fixture *w = *state;
     unsigned n = 77;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(lists); i++) {
@@ -92,7 +92,7 @@ static void test_a_malformed_list_is_an_error(void **state)
 /* The processes of subgroups are counted only down to a certain depth, but subgroups of any depth are removed. */
 static void test_deep_subgroups_are_counted_to_a_limit_and_removed_completely(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char name[128] = "", file[160];
     unsigned n = 0;
 
@@ -116,7 +116,7 @@ static void test_deep_subgroups_are_counted_to_a_limit_and_removed_completely(vo
 static void test_empty_subgroups_are_removed(void **state)
 {
     static const char *const names[] = {"a/b/c", "a/d", "e", "f/g/h", "f/g/i"};
-    struct world *w = *state;
+    struct fixture *w = *state;
     char path[128];
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(names); i++) {
@@ -134,7 +134,7 @@ static void test_empty_subgroups_are_removed(void **state)
 static void test_one_call_removes_a_limited_number_of_cgroups(void **state)
 {
     enum { N = 1100 };
-    struct world *w = *state;
+    struct fixture *w = *state;
     char path[128];
 
     for (int i = 0; i < N; i++) {
@@ -189,7 +189,7 @@ static void test_processes_in_uninterruptible_sleep_count_as_hanging(void **stat
         {"1 a D 1", false, ""},   {"1 (a D 1", false, ""},        {"1 )a( D", false, ""},   {"1 (a)D 1", false, ""},
         {"1 a) D", false, ""},
     };
-    struct world *w = *state;
+    struct fixture *w = *state;
     char text[16];
 
     (void)snprintf(text, sizeof text, "%d\n", (int)getpid()); /* the state of this process's threads is read */

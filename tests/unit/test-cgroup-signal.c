@@ -25,7 +25,7 @@
 /* ---- few processes --------------------------------------------------------------------------- */
 
 /* Sends SIGTERM to the few processes of the world, which takes one turn. */
-static int signal_all(struct world *w)
+static int signal_all(struct fixture *w)
 {
     struct nm_procs_pass *p = NULL;
     sd_event *event = NULL;
@@ -41,7 +41,7 @@ static int signal_all(struct world *w)
 
 static void test_a_signal_reaches_each_member(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     kernel.member = "0::/" NAME "\n";
     assert_int_equal(signal_all(w), 0);
@@ -55,7 +55,7 @@ static void test_a_failed_signal_is_reported_unless_the_process_has_ended(void *
     } cases[] = {
         {ESRCH, 0, 0}, {EMFILE, 0, -EMFILE}, {0, ESRCH, 0}, {0, EPERM, -EPERM},
     };
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     kernel.member = "0::/" NAME "\n";
     for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
@@ -70,7 +70,7 @@ static void test_a_failed_signal_is_reported_unless_the_process_has_ended(void *
 
 static void test_a_process_of_another_cgroup_gets_no_signal(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     kernel.member = "0::/somewhere-else\n";
     assert_int_equal(signal_all(w), 0);
@@ -81,7 +81,7 @@ static void test_a_process_of_another_cgroup_gets_no_signal(void **state)
  * repeat the call. */
 static void test_processes_that_remain_listed_are_killed_a_limited_number_of_times(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     kernel.member = "0::/" NAME "\n";
     assert_int_equal(nm_cgroup_kill(w->cg), 0);
@@ -93,7 +93,7 @@ static void test_processes_that_remain_listed_are_killed_a_limited_number_of_tim
 
 static void test_with_cgroup_kill_no_signal_is_sent(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     kernel.member = "0::/" NAME "\n";
     fake_tree_write(&w->dir, "cgroup.kill", "");
@@ -113,7 +113,7 @@ static void run_until_over(sd_event *event, const struct nm_procs_pass *p)
 static void test_a_signal_to_many_processes_can_exclude_one_process(void **state)
 {
     enum { N = 500 };
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_procs_pass *p = NULL;
     sd_event *event = NULL;
 
@@ -140,7 +140,7 @@ static void note_end(int r, void *userdata)
 static void test_a_failed_signal_to_one_of_many_processes_is_reported(void **state)
 {
     enum { N = 500 };
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_procs_pass *p = NULL;
     sd_event *event = NULL;
 
@@ -166,7 +166,7 @@ static void kill_has_failed(const char *name, int r)
     kill_error = r;
 }
 
-static void assert_was_killed(struct world *w)
+static void assert_was_killed(struct fixture *w)
 {
     char text[8];
 
@@ -199,7 +199,7 @@ static void end_to_watch_children(sd_event *event, const sigset_t *old)
  * reaped. */
 static void test_small_and_large_cgroups_are_killed(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     sigset_t old;
     sd_event *event = begin_to_watch_children(&old);
 
@@ -218,7 +218,7 @@ static void test_small_and_large_cgroups_are_killed(void **state)
 
 static void test_a_failed_kill_by_a_child_process_is_reported(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     sigset_t old;
     sd_event *event = begin_to_watch_children(&old);
 

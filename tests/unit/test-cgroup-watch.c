@@ -54,7 +54,7 @@ ssize_t __wrap_write(int fd, const void *data, size_t size)
     return -1;
 }
 
-struct world {
+struct fixture {
     struct fake_tree dir;
     struct nm_cgroup *cg;
     sd_event *event;
@@ -62,7 +62,7 @@ struct world {
 
 static int setup(void **state)
 {
-    struct world *w = calloc(1, sizeof *w);
+    struct fixture *w = calloc(1, sizeof *w);
     char path[80];
 
     assert_non_null(w);
@@ -82,7 +82,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     nm_cgroup_free(w->cg);
     sd_event_unref(w->event);
@@ -123,7 +123,7 @@ static void on_change(enum nm_cgroup_watch_kind kind, bool gone, void *userdata)
 
 static void test_a_watch_that_can_not_be_made_is_an_error(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct seen s = {0};
     bool failed = true;
 
@@ -150,7 +150,7 @@ static void test_a_watch_that_can_not_be_made_is_an_error(void **state)
 /* An empty cgroup is reported even if the watch for its removal can't be made. */
 static void test_an_empty_cgroup_is_reported_although_its_removal_can_not_be_watched(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup_watch *watch = NULL;
     struct seen s = {0};
 
@@ -179,7 +179,7 @@ static void test_an_empty_cgroup_is_reported_although_its_removal_can_not_be_wat
 static void test_a_removed_cgroup_is_reported(void **state)
 {
     struct nm_cgroup cg = {.dir_fd = -EBADF};
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct seen s = {0};
     char path[64];
 
@@ -201,7 +201,7 @@ static void on_pressure(void *userdata)
     ++*(unsigned *)userdata;
 }
 
-static int watch_pressure(struct world *w, uint64_t stall_usec, uint64_t window_usec, struct nm_psi_watch **ret)
+static int watch_pressure(struct fixture *w, uint64_t stall_usec, uint64_t window_usec, struct nm_psi_watch **ret)
 {
     static unsigned n;
 
@@ -211,7 +211,7 @@ static int watch_pressure(struct world *w, uint64_t stall_usec, uint64_t window_
 
 static void test_a_pressure_watch_that_can_not_be_made_is_an_error(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_psi_watch *watch = NULL;
     struct nm_psi psi = {.some.total_usec = 77};
     bool failed = true;
@@ -254,7 +254,7 @@ static void test_an_unprivileged_process_uses_a_longer_window(void **state)
         {{EINVAL, 0}, 150000, 4000000, -EINVAL, NULL}, /* already a multiple of 2 s */
         {{EOPNOTSUPP, 0}, 150000, 1000000, -EOPNOTSUPP, NULL},
     };
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
         struct nm_psi_watch *watch = NULL;
@@ -301,7 +301,7 @@ static pid_t spawn_spinner(const char *procs)
  * does not keep the loop busy. */
 static void test_pressure_of_the_real_kernel_is_reported(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_psi_watch *watch = NULL;
     char path[64], procs[96];
     unsigned n = 0;

@@ -21,7 +21,7 @@
 
 #include "monitor/monitor.h"
 #include "tests/unit/own-cgroup.h"
-#include "tests/unit/sample-world.h"
+#include "tests/unit/sample-fixture.h"
 #include "util/clock.h"
 
 /* ---- with the memory controller -------------------------------------------------------------- */

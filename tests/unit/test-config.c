@@ -379,12 +379,12 @@ static void test_contradicting_values_are_refused(void **state)
     for (size_t i = 0; i < NM_ARRAY_SIZE(rows); i++) {
         _cleanup_(nm_config_freep) struct nm_config *c = defaults();
         _cleanup_free_ char *message = NULL;
-        _cleanup_free_ struct nm_config_place *places = calloc(nm_config_n_keys, sizeof *places);
+        _cleanup_free_ struct nm_config_source *sources = calloc(nm_config_n_keys, sizeof *sources);
 
         assert_int_equal(
-            nm_config_read_text(c, "FILE", rows[i].text, strlen(rows[i].text), places, &message),
+            nm_config_read_text(c, "FILE", rows[i].text, strlen(rows[i].text), sources, &message),
             0);
-        assert_int_equal(nm_config_check(c, places, &message), rows[i].part ? -EINVAL : 0);
+        assert_int_equal(nm_config_check(c, sources, &message), rows[i].part ? -EINVAL : 0);
         if (rows[i].part && !strstr(message, rows[i].part))
             fail_msg("expected \"%s\", got \"%s\"", rows[i].part, message);
     }
@@ -551,7 +551,7 @@ static void test_a_contradiction_is_reported_beside_other_errors(void **state)
 {
     static const struct {
         const char *text;
-        bool told;
+        bool reported;
     } rows[] = {
         {"[queue]\npolicy = x\n[over-allocation]\nmemory-threshold = 0.97\n", true},
         {"[preemption]\nmemory-threshold = high\n[over-allocation]\nmemory-threshold = 0.97\n", false},
@@ -567,9 +567,9 @@ static void test_a_contradiction_is_reported_beside_other_errors(void **state)
 
         put("nmd.conf", rows[i].text);
         assert_int_equal(load(true, &c, &message), -EINVAL);
-        if ((strstr(message, "must be below") != NULL) != rows[i].told)
+        if ((strstr(message, "must be below") != NULL) != rows[i].reported)
             fail_msg("%s: %s", rows[i].text, message);
-        assert_int_equal(strchr(message, '\n') != NULL, rows[i].told); /* the message has a second line only if the
+        assert_int_equal(strchr(message, '\n') != NULL, rows[i].reported); /* the message has a second line only if the
                                                                           contradiction is reported */
     }
 }

@@ -20,12 +20,12 @@
 #include "agent/node/node-slice.h"
 #include "agent/store/store-internal.h"
 #include "cgroup/backend-fake.h"
-#include "tests/unit/manager-world.h"
+#include "tests/unit/manager-fixture.h"
 #include "util/clock.h"
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, manager_world_set_up, manager_world_tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, manager_fixture_set_up, manager_fixture_tear_down)
 
-static void put(struct manager_world *w, const char *key, const char *value)
+static void put(struct manager_fixture *w, const char *key, const char *value)
 {
     assert_int_equal(nm_store_put_value(w->m->store, key, value), 0);
 }
@@ -33,7 +33,7 @@ static void put(struct manager_world *w, const char *key, const char *value)
 /* All valid values are loaded, and invalid ones are ignored. */
 static void test_invalid_values_in_the_journal_are_ignored(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_policy_memory memory, none = {0};
     char text[80];
 
@@ -48,7 +48,7 @@ static void test_invalid_values_in_the_journal_are_ignored(void **state)
     put(w, "app.old", "3 2 5000000 1");
     put(w, "app../passwd", "3 2 5000000 18446744073709551000");
     nm_durable_load(w->m); /* so that the restart has no unsaved values to write */
-    manager_world_restart(w);
+    manager_fixture_restart(w);
     assert_int_equal(w->m->counters.paused, 7);
     assert_int_equal(w->m->counters.admitted, 5);
     assert_int_equal(w->m->counters.killed, 0);
@@ -63,7 +63,7 @@ static void test_invalid_values_in_the_journal_are_ignored(void **state)
 }
 
 /* Returns the number of the newest event that a restarted nmd would find. */
-static uint64_t newest_kept(const struct manager_world *w)
+static uint64_t newest_kept(const struct manager_fixture *w)
 {
     static struct nm_event_record ring[NM_EVENT_RING];
     _cleanup_close_ int fd = -EBADF;
@@ -79,18 +79,18 @@ static uint64_t newest_kept(const struct manager_world *w)
  * reported the events of these changes. */
 static void test_events_of_an_unfinished_transaction_are_not_reported(void **state)
 {
-    struct manager_world *w = *state;
-    struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
+    struct manager_fixture *w = *state;
+    struct nm_live_container *l = manager_fixture_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
     uint64_t before = nm_events_newest(w->m->events)->number + 1, number;
 
     (void)nm_store_begin(w->m->store);
     nm_record_by(l, NM_DECISION_KILL, NM_REASON_USER, NULL);
-    nm_events_tell_node(w->m, "something");
+    nm_events_publish_node(w->m, "something");
     assert_int_equal(nm_events_newest(w->m->events)->number, before + 1);
     assert_true(newest_kept(w) < before);
     nm_record_store_result(w->m, nm_store_commit(w->m->store));
     assert_int_equal(newest_kept(w), before + 1);
-    nm_events_tell_node(w->m, "something else");
+    nm_events_publish_node(w->m, "something else");
     assert_int_equal(newest_kept(w), before + 2);
 
     /* The number of a reported decision is never used again, even if the journal has lost the decision. */
@@ -98,20 +98,20 @@ static void test_events_of_an_unfinished_transaction_are_not_reported(void **sta
     w->m->decisions.next = number;
     nm_record_by(l, NM_DECISION_KILL, NM_REASON_USER, NULL);
     assert_int_equal(nm_store_exec(w->m->store->db, "DELETE FROM decisions"), 0);
-    manager_world_restart(w);
+    manager_fixture_restart(w);
     assert_true(w->m->decisions.next > number);
 }
 
 static void test_an_invalid_surge_margin_in_the_journal_is_ignored(void **state)
 {
     static const char *const margins[] = {"1 2", "1 2 x", ""};
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_policy_memory memory;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(margins); i++) {
         put(w, "policy", "123 456 789");
         put(w, "policy-margin", margins[i]);
-        manager_world_restart(w);
+        manager_fixture_restart(w);
         nm_policy_get_memory(w->m->policy, &memory);
         assert_int_equal(memory.breaker_until_usec, 123);
         assert_int_equal(memory.margin.until_usec + memory.margin.hold_usec, 0);
@@ -122,8 +122,8 @@ static void test_an_invalid_surge_margin_in_the_journal_is_ignored(void **state)
  * containers without an application. */
 static void test_too_many_applications_share_an_entry(void **state)
 {
-    struct manager_world *w = *state;
-    struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
+    struct manager_fixture *w = *state;
+    struct nm_live_container *l = manager_fixture_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
     uint32_t first = nm_lists_app(w->m, "first"), other;
     char name[32];
 
@@ -153,7 +153,7 @@ static bool has_note(const struct nm_status *s, const char *says)
 
 static void test_notes_of_the_status_name_leftover_memory_and_missing_features(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_status s;
 
     w->m->sampled.slice_left_bytes = 64 * MIB;
@@ -169,33 +169,33 @@ static void test_notes_of_the_status_name_leftover_memory_and_missing_features(v
 
 static void test_an_unknown_container_or_stream_has_no_log(void **state)
 {
-    struct manager_world *w = *state;
-    struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
+    struct manager_fixture *w = *state;
+    struct nm_live_container *l = manager_fixture_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
     struct nm_output_piece piece = {0};
     struct nm_problem p;
     char name[160];
     int fd;
 
-    assert_int_equal(nm_manager_open_log(w->m, &manager_world_admin, "container_1_9", "stdout", 0, &piece, &p),
+    assert_int_equal(nm_manager_open_log(w->m, &manager_fixture_admin, "container_1_9", "stdout", 0, &piece, &p),
                      NM_AGENT_E_NOT_FOUND);
-    assert_int_equal(nm_manager_open_log(w->m, &manager_world_admin, l->c->id, "stdin", 0, &piece, &p),
+    assert_int_equal(nm_manager_open_log(w->m, &manager_fixture_admin, l->c->id, "stdin", 0, &piece, &p),
                      NM_AGENT_E_INVALID);
-    assert_int_equal(nm_manager_open_log(w->m, &manager_world_admin, l->c->id, "stdout", 0, &piece, &p), -ENOENT);
+    assert_int_equal(nm_manager_open_log(w->m, &manager_fixture_admin, l->c->id, "stdout", 0, &piece, &p), -ENOENT);
     (void)snprintf(name, sizeof name, "state/logs/%s", l->c->id);
     fake_tree_write(&w->tree, name, "no directory");
-    assert_int_equal(nm_manager_open_log(w->m, &manager_world_admin, l->c->id, "stdout", 0, &piece, &p),
+    assert_int_equal(nm_manager_open_log(w->m, &manager_fixture_admin, l->c->id, "stdout", 0, &piece, &p),
                      NM_AGENT_E_CONFLICT);
     assert_non_null(strstr(p.message, "no longer the plain file that nmd made"));
     assert_int_equal(nm_container_set_log_dir(l->c, w->tree.path), 0);
-    assert_int_equal(nm_manager_open_log_times(w->m, &manager_world_admin, l->c->id, "stdout", &fd, &p),
+    assert_int_equal(nm_manager_open_log_times(w->m, &manager_fixture_admin, l->c->id, "stdout", &fd, &p),
                      NM_AGENT_E_CONFLICT);
-    assert_int_equal(nm_manager_open_log_times(w->m, &manager_world_admin, "container_1_9", "stdout", &fd, &p),
+    assert_int_equal(nm_manager_open_log_times(w->m, &manager_fixture_admin, "container_1_9", "stdout", &fd, &p),
                      NM_AGENT_E_NOT_FOUND);
     free(w->m->log_dir);
     w->m->log_dir = strdup("/nowhere");
     assert_int_equal(nm_container_set_log_dir(l->c, ""), 0);
-    assert_int_equal(nm_manager_open_log(w->m, &manager_world_admin, l->c->id, "stdout", 0, &piece, &p), -ENOENT);
-    assert_int_equal(nm_manager_open_log_times(w->m, &manager_world_admin, l->c->id, "stdout", &fd, &p), -ENOENT);
+    assert_int_equal(nm_manager_open_log(w->m, &manager_fixture_admin, l->c->id, "stdout", 0, &piece, &p), -ENOENT);
+    assert_int_equal(nm_manager_open_log_times(w->m, &manager_fixture_admin, l->c->id, "stdout", &fd, &p), -ENOENT);
 }
 
 /* ---- the slice --------------------------------------------------------------------------------- */
@@ -204,21 +204,21 @@ static void test_an_unknown_container_or_stream_has_no_log(void **state)
  * sets its own value again. */
 static void test_an_administrators_higher_memory_protection_is_kept(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     uint64_t is;
 
-    (void)manager_world_add(w, "it", NM_GUARANTEED, NM_RUNNING);
+    (void)manager_fixture_add(w, "it", NM_GUARANTEED, NM_RUNNING);
     nm_slice_set(w->m);
-    manager_world_settle(w);
+    manager_fixture_settle(w);
     assert_true(nm_write_file_at(w->m->backend->slice_fd, "memory.low", "536870912") >= 0);
     nm_slice_check_drift(w->m);
-    manager_world_settle(w);
+    manager_fixture_settle(w);
     assert_int_equal(nm_cgroup_slice_read_low(w->m->backend, &is), 0);
     assert_int_equal(is, 512 * MIB);
     assert_true(nm_write_file_at(w->m->backend->slice_fd, "memory.max", "536870912") >= 0);
     nm_slice_check_drift(w->m);
     nm_slice_check_drift(w->m); /* no check while the limits are being set */
-    manager_world_settle(w);
+    manager_fixture_settle(w);
     assert_int_equal(nm_cgroup_slice_read_max(w->m->backend, &is), 0);
     assert_int_equal(is, w->m->settings.capacity.memory_bytes);
     assert_int_equal(w->m->counters.drift_repairs, 1);
@@ -226,14 +226,14 @@ static void test_an_administrators_higher_memory_protection_is_kept(void **state
 
 static void test_the_owner_of_memory_low_is_not_saved_if_the_slice_can_not_be_set(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
 
     assert_int_equal(remove_tree(w->run), 0); /* the file for the owner of memory.low can't be saved either */
     nm_fake_fail_next(w->m->backend, NM_FAKE_SET_SLICE_LIMITS, -EIO);
-    (void)manager_world_add(w, "it", NM_GUARANTEED, NM_RUNNING);
+    (void)manager_fixture_add(w, "it", NM_GUARANTEED, NM_RUNNING);
     nm_slice_set(w->m);
     nm_slice_set(w->m); /* requests another setting after the first */
-    manager_world_settle(w);
+    manager_fixture_settle(w);
     assert_false(w->m->slice->is_busy || w->m->slice->again);
     assert_true(w->m->slice->note.unsaved);
     fake_tree_write(&w->tree, "run/.keep", "");

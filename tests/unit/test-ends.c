@@ -20,19 +20,19 @@
 #include "agent/node/cgroups.h"
 #include "agent/node/sampling.h"
 #include "cgroup/backend-fake.h"
-#include "tests/unit/manager-world.h"
+#include "tests/unit/manager-fixture.h"
 #include "util/clock.h"
 #include "util/fileio.h"
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, manager_world_set_up, manager_world_tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, manager_fixture_set_up, manager_fixture_tear_down)
 
 static char word[] = "/bin/it", where[] = "/nowhere", someone[] = "someone";
 static char *const words[] = {word, NULL};
 
-static struct nm_live_container *add(struct manager_world *w, const char *name)
+static struct nm_live_container *add(struct manager_fixture *w, const char *name)
 {
     const struct nm_command command = {.argv = (char **)(uintptr_t)words, .workdir = where, .user = someone};
-    struct nm_live_container *l = manager_world_add(w, name, NM_OPPORTUNISTIC, NM_RUNNING);
+    struct nm_live_container *l = manager_fixture_add(w, name, NM_OPPORTUNISTIC, NM_RUNNING);
 
     assert_int_equal(nm_command_copy(&command, &l->c->command), 0);
     return l;
@@ -71,9 +71,9 @@ static const struct {
     {NM_LAUNCH_STAGE_SHIM, EAGAIN, NM_EXIT_LAUNCH_FAILED, 125, "Resource temporarily unavailable"},
 };
 
-static void forget_end(struct nm_live_container *l)
+static void drop_end(struct nm_live_container *l)
 {
-    nm_container_forget_end(l->c);
+    nm_container_drop_end(l->c);
     l->c->message[0] = '\0';
     l->c->exit_reason = NM_EXIT_NONE;
     l->c->oom_kills = 0;
@@ -82,7 +82,7 @@ static void forget_end(struct nm_live_container *l)
 
 static void test_a_container_that_could_not_start_reports_the_reason(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_live_container *l = add(w, "it");
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(failures); i++) {
@@ -94,7 +94,7 @@ static void test_a_container_that_could_not_start_reports_the_reason(void **stat
         assert_int_equal(l->c->exit_code, failures[i].code);
         if (!strstr(l->c->message, failures[i].says))
             fail_msg("%zu: %s", i, l->c->message);
-        forget_end(l);
+        drop_end(l);
     }
 }
 
@@ -133,7 +133,7 @@ static const struct end_case end_cases[] = {
 
 static void test_each_kind_of_end_has_its_exit_reason_and_exit_code(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_live_container *l = add(w, "it");
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(end_cases); i++) {
@@ -151,13 +151,13 @@ static void test_each_kind_of_end_has_its_exit_reason_and_exit_code(void **state
             fail_msg("%zu: %s, %d", i, nm_exit_reason_name(l->c->exit_reason), l->c->exit_code);
         if (is->says[0] ? !strstr(l->c->message, is->says) : l->c->message[0] != '\0')
             fail_msg("%zu: %s", i, l->c->message);
-        forget_end(l);
+        drop_end(l);
         l->c->kill_reason = NM_EXIT_NONE;
     }
     l->c->pid = 0;
 }
 
-static void leave_file(struct manager_world *w, const char *id, const char *file, const char *text)
+static void leave_file(struct manager_fixture *w, const char *id, const char *file, const char *text)
 {
     char name[160];
 
@@ -172,13 +172,13 @@ static void assert_judged(struct nm_live_container *l, enum nm_exit_reason reaso
     assert_int_equal(l->c->exit_code, code);
     if (!strstr(l->c->message, says))
         fail_msg("%s", l->c->message);
-    forget_end(l);
+    drop_end(l);
 }
 
 /* A killed shim has reported no end. Its files show whether the command had started. */
 static void test_the_files_of_a_killed_shim_show_whether_the_command_started(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_live_container *l = add(w, "it");
 
     assert_judged(l, NM_EXIT_LOST, -1, "its shim's records were removed");
@@ -207,7 +207,7 @@ static void test_the_files_of_a_killed_shim_show_whether_the_command_started(voi
 /* If memory.events can't be watched, only the next sample detects the kill. */
 static void test_without_a_watch_a_sample_detects_a_kill_by_the_kernel(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_live_container *l = add(w, "it");
 
     l->memory_watch = nm_cgroup_watch_free(l->memory_watch);
@@ -228,7 +228,7 @@ static void test_without_a_watch_a_sample_detects_a_kill_by_the_kernel(void **st
 /* The slice was removed and made again. nmd reads the files of the new slice. */
 static void test_after_its_removal_the_files_of_the_new_slice_are_read(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
 
     uint64_t usec;
     unsigned slice, first;
@@ -264,12 +264,12 @@ static bool has_ended(const struct nm_live_container *l)
 
 static void test_a_container_that_can_not_be_killed_makes_the_node_unhealthy(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_live_container *l = add(w, "it");
     struct nm_status status;
     uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
 
-    assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, l->c->id, true, &(struct nm_problem){0}), 0);
+    assert_int_equal(nm_manager_kill(w->m, &manager_fixture_admin, l->c->id, true, &(struct nm_problem){0}), 0);
     assert_true(nm_run_phase_is_killed(l->phase) && l->kill_timer);
     l->kill_usec = 1; /* long ago */
     l->c->view.shrunk_usec = 0;
@@ -280,8 +280,8 @@ static void test_a_container_that_can_not_be_killed_makes_the_node_unhealthy(voi
     nm_manager_get_status(w->m, &status);
     assert_false(status.healthy);
     assert_int_equal(nm_fake_set_events(l->cg, false, false), 0); /* finally the processes have ended */
-    manager_world_wait(w, l, has_ended);
-    manager_world_settle(w);
+    manager_fixture_wait(w, l, has_ended);
+    manager_fixture_settle(w);
     nm_manager_get_status(w->m, &status);
     assert_true(status.healthy || !strstr(status.health_reason, "kill"));
 }
@@ -289,12 +289,12 @@ static void test_a_container_that_can_not_be_killed_makes_the_node_unhealthy(voi
 /* The container's cgroup.kill can't be written. The error is reported, and the kill is repeated. */
 static void test_a_failed_kill_is_reported_and_repeated(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_live_container *l = add(w, "it");
 
     assert_int_equal(unlinkat(l->cg->dir_fd, "cgroup.kill", 0), 0);
     assert_int_equal(mkdirat(l->cg->dir_fd, "cgroup.kill", 0700), 0);
-    assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, l->c->id, true, &(struct nm_problem){0}), 0);
+    assert_int_equal(nm_manager_kill(w->m, &manager_fixture_admin, l->c->id, true, &(struct nm_problem){0}), 0);
     assert_int_equal(l->c->view.state, NM_KILLING);
     assert_false(l->decision_open);
     assert_int_equal(l->decision.outcome, NM_OUTCOME_FAILED);
@@ -313,7 +313,7 @@ static void remove_cgroup(const struct nm_live_container *l)
 static void test_a_container_whose_cgroup_was_removed_ends(void **state)
 {
     static const enum nm_state states[] = {NM_RUNNING, NM_PAUSED, NM_KILLING};
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_problem p;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(states); i++) {
@@ -324,12 +324,12 @@ static void test_a_container_whose_cgroup_was_removed_ends(void **state)
         l->c->view.state = states[i];
         remove_cgroup(l);
         if (states[i] == NM_RUNNING)
-            assert_int_equal(nm_manager_pause(w->m, &manager_world_admin, c->id, &p), 0);
+            assert_int_equal(nm_manager_pause(w->m, &manager_fixture_admin, c->id, &p), 0);
         else if (states[i] == NM_PAUSED)
-            assert_int_equal(nm_manager_resume(w->m, &manager_world_admin, c->id, &p), 0);
+            assert_int_equal(nm_manager_resume(w->m, &manager_fixture_admin, c->id, &p), 0);
         else
             nm_kill_all(l);
-        manager_world_settle(w);
+        manager_fixture_settle(w);
         assert_int_equal(c->view.state, NM_COMPLETED);
     }
 }
@@ -338,17 +338,17 @@ static void test_a_container_whose_cgroup_was_removed_ends(void **state)
 
 static void test_a_container_whose_limits_can_not_be_set_keeps_running(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_live_container *l = add(w, "it");
 
     nm_fake_fail_next(w->m->backend, NM_FAKE_SET_LIMITS, -EIO);
     nm_limits_apply(l);
     assert_int_equal(l->limits_in_flight, 1);
-    manager_world_settle(w);
+    manager_fixture_settle(w);
     assert_int_equal(l->limits_in_flight, 0);
     nm_fake_fail_next(w->m->backend, NM_FAKE_SET_LIMITS, -ENOENT);
     nm_limits_apply(l);
-    manager_world_settle(w);
+    manager_fixture_settle(w);
     assert_int_equal(l->limits_in_flight, 0);
     assert_int_equal(l->c->view.state, NM_RUNNING);
 }
@@ -357,7 +357,7 @@ static void test_a_container_whose_limits_can_not_be_set_keeps_running(void **st
  * the answer. */
 static void test_a_container_is_not_freed_before_its_limits_are_answered(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_live_container *l = add(w, "it");
     const struct nm_container *c = l->c;
 
@@ -368,7 +368,7 @@ static void test_a_container_is_not_freed_before_its_limits_are_answered(void **
     nm_lists_remove_live(l);
     assert_int_equal(w->m->lives.n, 0);
     assert_true(l->phase == NM_RUN_REMOVED && l->limits_in_flight == 2);
-    manager_world_settle(w); /* frees the container exactly once */
+    manager_fixture_settle(w); /* frees the container exactly once */
     assert_ptr_equal(nm_lists_by_id(w->m, c->id), c);
 }
 
@@ -379,17 +379,17 @@ static void overwrite(const struct nm_live_container *l, const char *file, const
 
 static void test_limits_that_another_program_changed_are_restored(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_live_container *l = add(w, "it"), *dies = add(w, "dies"), *changes = add(w, "changes");
     char text[64];
 
-    manager_world_start(w);
+    manager_fixture_start(w);
     dies->c->view.state = NM_KILLING;
     changes->limits_in_flight++;
     overwrite(l, "memory.max", "1234567936");
     overwrite(dies, "memory.max", "1234567936");
     nm_limits_check_drift(w->m);
-    manager_world_settle(w);
+    manager_fixture_settle(w);
     assert_true(w->m->counters.drift_repairs >= 1);
     assert_file(l, "memory.max", "67108864");
     assert_int_equal(nm_fake_read(dies->cg, "memory.max", text, sizeof text), 0);
@@ -401,18 +401,18 @@ static void test_limits_that_another_program_changed_are_restored(void **state)
 /* A restarted nmd finds limits that an earlier nmd set for another type or capacity. */
 static void test_a_restarted_nmd_corrects_limits(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_live_container *l = add(w, "it");
 
     l->c->pid = getpid(); /* this process's OOM score is that of another type */
     overwrite(l, "memory.max", "1234567936");
     nm_limits_put_right(l);
-    manager_world_settle(w);
+    manager_fixture_settle(w);
     assert_file(l, "memory.max", "67108864");
     l->c->view.state = NM_KILLING;
     overwrite(l, "memory.max", "1234567936");
     nm_limits_put_right(l);
-    manager_world_settle(w);
+    manager_fixture_settle(w);
     assert_file(l, "memory.max", "1234567936");
     l->c->pid = 0;
 }
@@ -421,7 +421,7 @@ static void test_a_restarted_nmd_corrects_limits(void **state)
 
 static void test_the_diagnostics_name_a_stop_by_systemd(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_live_container *l = add(w, "it");
     const struct nm_event_record *e;
 
@@ -449,20 +449,20 @@ static int asked_freeze(const struct nm_live_container *l)
 /* nmd reverts a freeze or a thaw by another process, unless the whole slice was frozen. */
 static void test_a_freeze_by_another_process_is_undone(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_live_container *l = add(w, "runs"), *paused = add(w, "paused");
 
     paused->c->view.state = NM_PAUSED;
     overwrite(l, "cgroup.freeze", "1");
     assert_int_equal(nm_fake_set_events(l->cg, true, true), 0);
     assert_int_equal(nm_fake_set_events(paused->cg, true, false), 0);
-    manager_world_settle(w);
+    manager_fixture_settle(w);
     assert_int_equal(asked_freeze(l), '0');
     assert_int_equal(asked_freeze(paused), '1');
     assert_int_equal(w->m->counters.drift_repairs, 2);
     assert_int_equal(nm_fake_set_events(l->cg, true, true), 0); /* frozen by the slice's cgroup.freeze: the
                                                                    container's own file has 0 */
-    manager_world_settle(w);
+    manager_fixture_settle(w);
     assert_int_equal(w->m->counters.drift_repairs, 2);
     overwrite(l, "cgroup.events", "nonsense\n");
     nm_container_events_observe(l);

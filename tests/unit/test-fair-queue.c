@@ -45,8 +45,8 @@ static void test_a_removed_key_does_not_delay_other_keys(void **state)
     nm_fair_put(&queue, &b, 2, 0);
     nm_fair_put(&queue, &a[1], 1, 0);
     nm_fair_put(&queue, &c, 3, 0);
-    nm_fair_leave(&queue, &a[0]); /* the key keeps its position */
-    nm_fair_leave(&queue, &b);
+    nm_fair_remove(&queue, &a[0]); /* the key keeps its position */
+    nm_fair_remove(&queue, &b);
     assert_ptr_equal(nm_fair_take(&queue), &a[1]);
     assert_ptr_equal(nm_fair_take(&queue), &c);
     assert_null(nm_fair_take(&queue));
@@ -172,7 +172,7 @@ static void run_history(unsigned *seed, unsigned n_parts)
             assert_ptr_equal(nm_fair_take(&queue), take(&m));
         else if (nm_fair_waits(t)) {
             leave(&m, t);
-            nm_fair_leave(&queue, t);
+            nm_fair_remove(&queue, t);
         } else {
             put(&m, t, key, part);
             nm_fair_put(&queue, t, key, part);

@@ -18,13 +18,13 @@ static int feed(struct nm_frame *f, const void *data, size_t n, size_t piece)
     int r = 0;
 
     for (size_t at = 0; at < n && r == 0;) {
-        size_t part = NM_MIN(nm_frame_wants(f), piece);
+        size_t part = NM_MIN(nm_frame_missing_bytes(f), piece);
 
         part = NM_MIN(part, n - at);
         assert_true(part > 0);
         memcpy(f->data + f->len, p + at, part);
         at += part;
-        r = nm_frame_took(f, part);
+        r = nm_frame_received(f, part);
         if (r == NM_FRAME_E_WHOLE)
             assert_int_equal(at, n);
     }

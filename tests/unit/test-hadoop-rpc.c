@@ -75,9 +75,9 @@ static void call(struct nm_hadoop_client *c, const char *method, const char *hos
     assert_int_equal(call_for(c, method, host, 20 * NM_USEC_PER_SEC, o), 0);
 }
 
-static void echo_once(bool secure, const struct nm_token *token, bool simple_will_do)
+static void echo_once(bool secure, const struct nm_token *token, bool accepts_simple_auth)
 {
-    struct nm_hadoop_client_options options = {.token = token, .simple_will_do = simple_will_do};
+    struct nm_hadoop_client_options options = {.token = token, .accepts_simple_auth = accepts_simple_auth};
     struct outcome o = {};
     struct nm_hadoop_client *c;
     struct fixture f;

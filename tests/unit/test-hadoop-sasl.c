@@ -95,28 +95,28 @@ static int lookup(void *userdata, struct nm_bytes id, struct nm_sasl_bearer *ret
     return 0;
 }
 
-struct world {
+struct fixture {
     Gsasl *library;
     struct nm_sasl_server *server;
     const Hadoop__RpcSasl *out;
     struct nm_exception why;
 };
 
-static void set_up(struct world *w)
+static void set_up(struct fixture *w)
 {
-    *w = (struct world){};
+    *w = (struct fixture){};
     n_lookups = 0;
     assert_int_equal(gsasl_init(&w->library), GSASL_OK);
     assert_int_equal(nm_sasl_server_new(w->library, lookup, (void *)"no such token", &w->server), 0);
 }
 
-static void tear_down(struct world *w)
+static void tear_down(struct fixture *w)
 {
     nm_sasl_server_free(w->server);
     gsasl_done(w->library);
 }
 
-static int server_step(struct world *w, enum _Hadoop__RpcSasl__State state, const char *mechanism, const char *token)
+static int server_step(struct fixture *w, enum _Hadoop__RpcSasl__State state, const char *mechanism, const char *token)
 {
     Hadoop__RpcSasl__Auth auth = HADOOP__RPC_SASL__AUTH__INIT, *auths[] = {&auth};
     Hadoop__RpcSasl in = HADOOP__RPC_SASL__INIT;
@@ -136,7 +136,7 @@ static int server_step(struct world *w, enum _Hadoop__RpcSasl__State state, cons
 }
 
 /* Returns the nonce of a challenge. Asserts that the rest of the challenge equals that of a Java node. */
-static void get_nonce(struct world *w, char *nonce, size_t size)
+static void get_nonce(struct fixture *w, char *nonce, size_t size)
 {
     char challenge[256];
     int end = 0;
@@ -182,7 +182,7 @@ static void respond(const char *nonce, const uint8_t *id, size_t id_size, const 
 static void test_the_server_accepts_a_valid_response(void **state)
 {
     char nonce[128], response[1024], rspauth[33], proof[64];
-    struct world w;
+    struct fixture w;
 
     (void)state;
     set_up(&w);
@@ -222,7 +222,7 @@ static void test_the_server_refuses_an_invalid_response(void **state)
         enum _Hadoop__RpcSasl__State s = i == 6   ? HADOOP__RPC_SASL__STATE__RESPONSE
                                          : i == 8 ? HADOOP__RPC_SASL__STATE__NEGOTIATE
                                                   : HADOOP__RPC_SASL__STATE__INITIATE;
-        struct world w;
+        struct fixture w;
 
         print_message("# %s\n", cases[i].what);
         set_up(&w);
@@ -262,7 +262,7 @@ static void test_the_server_refuses_invalid_text(void **state)
     in.n_auths = 1;
     in.has_token = 1;
     for (unsigned i = 0; i < NM_ARRAY_SIZE(no_text); i++) {
-        struct world w;
+        struct fixture w;
 
         set_up(&w);
         get_nonce(&w, nonce, sizeof nonce);
@@ -276,7 +276,7 @@ static void test_the_server_refuses_invalid_text(void **state)
 
 static void test_the_server_first_sends_its_offer(void **state)
 {
-    struct world w;
+    struct fixture w;
 
     (void)state;
     set_up(&w);
@@ -305,7 +305,7 @@ static void test_client_and_server_authenticate_each_other(void **state)
     struct nm_sasl_client *c;
     const Hadoop__RpcSasl *out;
     Gsasl *library;
-    struct world w;
+    struct fixture w;
 
     (void)state;
     set_up(&w);
@@ -331,7 +331,7 @@ static void test_the_client_accepts_a_challenge_in_a_separate_message(void **sta
     struct nm_sasl_client *c;
     const Hadoop__RpcSasl *out;
     Gsasl *library;
-    struct world w;
+    struct fixture w;
 
     (void)state;
     set_up(&w);
@@ -361,7 +361,7 @@ static void test_the_client_accepts_a_challenge_in_a_separate_message(void **sta
 }
 
 /* A server must prove that it knows the client's secret. A server that requires no authentication is refused unless
- * simple_will_do. */
+ * accepts_simple_auth. */
 static void test_the_client_refuses_a_server_that_does_not_prove_its_identity(void **state)
 {
     Hadoop__RpcSasl in = HADOOP__RPC_SASL__INIT;
@@ -403,7 +403,7 @@ static void test_the_client_refuses_invalid_text(void **state)
             Hadoop__RpcSasl offer, in = HADOOP__RPC_SASL__INIT;
             struct nm_sasl_client *c;
             const Hadoop__RpcSasl *out;
-            struct world w;
+            struct fixture w;
 
             set_up(&w);
             assert_int_equal(nm_sasl_client_new(library, &token, false, &c), 0);
@@ -436,7 +436,7 @@ static void test_the_client_requires_the_final_proof(void **state)
     (void)state;
     assert_int_equal(gsasl_init(&library), GSASL_OK);
     for (unsigned i = 0; i < 2; i++) {
-        struct world w;
+        struct fixture w;
 
         set_up(&w);
         assert_int_equal(nm_sasl_client_new(library, &token, false, &c), 0);

@@ -19,10 +19,10 @@
 #include <unistd.h>
 
 #include "tests/unit/fail-nth.h"
-#include "tests/unit/health-world.h"
+#include "tests/unit/health-fixture.h"
 #include "util/fileio.h"
 
-static void run(struct health_world *f, const char *lines)
+static void run(struct health_fixture *f, const char *lines)
 {
     _cleanup_(nm_health_script_freep) struct nm_health_script *s = NULL;
     char path[128];
@@ -61,7 +61,7 @@ static void test_the_output_of_the_script_decides_the_health(void **state)
         {"read x; [ -z \"$x\" ] || echo ERROR input; [ \"$PWD\" = / ] || echo ERROR $PWD", "", 0,
          0},
     };
-    struct health_world *f = *state;
+    struct health_fixture *f = *state;
 
     assert_int_equal(setenv("HOME", "/root", 1), 0);
     for (size_t i = 0; i < NM_ARRAY_SIZE(rows); i++) {
@@ -77,7 +77,7 @@ static void test_the_output_of_the_script_decides_the_health(void **state)
 /* A very long line is shortened, and not split into two lines. */
 static void test_a_long_error_of_a_script_is_shortened(void **state)
 {
-    struct health_world *f = *state;
+    struct health_fixture *f = *state;
 
     run(f, "printf 'ERROR %0500d\\n' 1");
     assert_int_equal(strlen(f->verdict.error), sizeof f->verdict.error - 1);
@@ -87,7 +87,7 @@ static void test_a_long_error_of_a_script_is_shortened(void **state)
 static void test_endless_output_of_a_script_is_read_to_a_limit(void **state)
 {
     run(*state, "exec yes");
-    assert_int_equal(((struct health_world *)*state)->verdict.exit_signal, SIGPIPE);
+    assert_int_equal(((struct health_fixture *)*state)->verdict.exit_signal, SIGPIPE);
 }
 
 static bool is_gone(pid_t pid)
@@ -102,7 +102,7 @@ static bool is_gone(pid_t pid)
     return end && end[1] == ' ' && (end[2] == 'Z' || end[2] == 'X');
 }
 
-static pid_t read_pid(struct health_world *f)
+static pid_t read_pid(struct health_fixture *f)
 {
     char path[128], text[32];
 
@@ -115,7 +115,7 @@ static pid_t read_pid(struct health_world *f)
 /* Processes that the script leaves in its process group are killed, and don't delay its result. */
 static void test_processes_that_a_script_leaves_behind_are_killed(void **state)
 {
-    struct health_world *f = *state;
+    struct health_fixture *f = *state;
     char lines[256];
 
     (void)snprintf(lines, sizeof lines, "sleep 1000 & echo $! >%s/pid; echo ERROR x", f->directory);
@@ -128,7 +128,7 @@ static void test_processes_that_a_script_leaves_behind_are_killed(void **state)
 static void test_a_script_is_killed_after_its_timeout(void **state)
 {
     _cleanup_(nm_health_script_freep) struct nm_health_script *s = NULL;
-    struct health_world *f = *state;
+    struct health_fixture *f = *state;
     char path[128], lines[256];
 
     (void)snprintf(lines, sizeof lines,
@@ -147,7 +147,7 @@ static void test_a_script_is_killed_after_its_timeout(void **state)
 static void test_a_check_can_be_freed_while_its_script_runs(void **state)
 {
     _cleanup_(nm_health_script_freep) struct nm_health_script *s = NULL;
-    struct health_world *f = *state;
+    struct health_fixture *f = *state;
     char path[128], lines[256];
     pid_t pid;
 
@@ -164,7 +164,7 @@ static void test_a_check_can_be_freed_while_its_script_runs(void **state)
 static void test_a_script_that_can_not_be_run_is_reported(void **state)
 {
     struct nm_health_script *s = NULL;
-    struct health_world *f = *state;
+    struct health_fixture *f = *state;
     char path[128];
 
     assert_int_equal(nm_health_script_new(f->event, "/no/such/script", 1, on_verdict, f, &s),
@@ -199,7 +199,7 @@ static void fetch_children(void)
 /* If no event source can be made, the script isn't run, and no process remains. */
 static void test_if_an_event_source_can_not_be_made_no_script_is_run(void **state)
 {
-    struct health_world *f = *state;
+    struct health_fixture *f = *state;
     char path[128];
     bool failed = true;
 
@@ -225,7 +225,7 @@ static void test_if_an_event_source_can_not_be_made_no_script_is_run(void **stat
 
 static void test_if_descriptors_are_missing_no_script_is_run(void **state)
 {
-    struct health_world *f = *state;
+    struct health_fixture *f = *state;
     struct nm_health_script *s = NULL;
     struct rlimit before, few;
     char path[128];
@@ -250,7 +250,7 @@ static void test_if_descriptors_are_missing_no_script_is_run(void **state)
     fetch_children();
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, health_world_set_up, health_world_tear_down)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, health_fixture_set_up, health_fixture_tear_down)
 
 int main(void)
 {

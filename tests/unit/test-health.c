@@ -17,19 +17,19 @@
 #include <unistd.h>
 
 #include "tests/unit/fail-nth.h"
-#include "tests/unit/health-world.h"
+#include "tests/unit/health-fixture.h"
 #include "util/fileio.h"
 
 static void on_change(bool healthy, const char *reason, void *userdata)
 {
-    struct health_world *f = userdata;
+    struct health_fixture *f = userdata;
 
     f->n_changes++;
     f->healthy = healthy;
     (void)snprintf(f->reason, sizeof f->reason, "%s", reason);
 }
 
-static struct nm_health *start(struct health_world *f)
+static struct nm_health *start(struct health_fixture *f)
 {
     struct nm_health *h = NULL;
 
@@ -38,7 +38,7 @@ static struct nm_health *start(struct health_world *f)
     return h;
 }
 
-static void set_script(struct health_world *f, const char *path)
+static void set_script(struct health_fixture *f, const char *path)
 {
     free(f->config->health_script);
     f->config->health_script = strdup(path);
@@ -48,7 +48,7 @@ static void set_script(struct health_world *f, const char *path)
 static void test_the_health_follows_the_result_of_the_script(void **state)
 {
     _cleanup_(nm_health_freep) struct nm_health *h = NULL;
-    struct health_world *f = *state;
+    struct health_fixture *f = *state;
     char path[128], lines[256], flag[128];
     const char *reason;
 
@@ -76,7 +76,7 @@ static void test_the_health_follows_the_result_of_the_script(void **state)
 static void test_a_script_that_hangs_makes_the_node_unhealthy(void **state)
 {
     _cleanup_(nm_health_freep) struct nm_health *h = NULL;
-    struct health_world *f = *state;
+    struct health_fixture *f = *state;
     char path[128];
 
     f->config->health_timeout_usec = 200 * NM_USEC_PER_MSEC;
@@ -97,7 +97,7 @@ static void test_a_script_that_hangs_makes_the_node_unhealthy(void **state)
 static void test_a_script_that_fails_leaves_the_node_healthy(void **state)
 {
     _cleanup_(nm_health_freep) struct nm_health *h = NULL;
-    struct health_world *f = *state;
+    struct health_fixture *f = *state;
     char path[128], lines[256], count[128];
     struct stat st;
     const char *reason;
@@ -117,7 +117,7 @@ static void test_a_script_that_fails_leaves_the_node_healthy(void **state)
 static void test_containers_that_can_not_be_killed_make_the_node_unhealthy(void **state)
 {
     _cleanup_(nm_health_freep) struct nm_health *h = NULL;
-    struct health_world *f = *state;
+    struct health_fixture *f = *state;
 
     h = start(f);
     nm_health_set_unkillable(h, 0);
@@ -138,7 +138,7 @@ static void test_containers_that_can_not_be_killed_make_the_node_unhealthy(void 
 static void test_a_full_disk_makes_the_node_unhealthy(void **state)
 {
     _cleanup_(nm_health_freep) struct nm_health *h = NULL;
-    struct health_world *f = *state;
+    struct health_fixture *f = *state;
     const char *reason;
 
     f->config->disk_min_free = 1.01;
@@ -159,7 +159,7 @@ static void test_a_full_disk_makes_the_node_unhealthy(void **state)
 static void test_the_space_for_a_missing_directory_is_that_of_its_future_file_system(void **state)
 {
     _cleanup_(nm_health_freep) struct nm_health *h = NULL;
-    struct health_world *f = *state;
+    struct health_fixture *f = *state;
     char path[128];
     const char *reason;
 
@@ -173,7 +173,7 @@ static void test_the_space_for_a_missing_directory_is_that_of_its_future_file_sy
 static void test_all_reasons_of_an_unhealthy_node_are_reported(void **state)
 {
     _cleanup_(nm_health_freep) struct nm_health *h = NULL;
-    struct health_world *f = *state;
+    struct health_fixture *f = *state;
     char path[128];
 
     set_script(f, make_script(f, "s", "echo ERROR x", path, sizeof path));
@@ -186,7 +186,7 @@ static void test_all_reasons_of_an_unhealthy_node_are_reported(void **state)
 static int try_health(void *userdata)
 {
     _cleanup_(nm_health_freep) struct nm_health *h = NULL;
-    struct health_world *f = userdata;
+    struct health_fixture *f = userdata;
     int r = nm_health_new(f->event, f->config, f->directory, "/tmp", on_change, f, &h);
 
     return r < 0 ? r : nm_health_reconfigure(h, f->config);
@@ -197,7 +197,7 @@ static void test_each_failed_allocation_of_a_check_is_an_error(void **state)
     assert_true(fail_each(try_health, *state) >= 4);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, health_world_set_up, health_world_tear_down)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, health_fixture_set_up, health_fixture_tear_down)
 
 int main(void)
 {

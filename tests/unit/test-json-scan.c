@@ -100,13 +100,13 @@ static void test_the_predicted_memory_of_a_json_text_is_never_too_small(void **s
         for (size_t k = 0; k < NM_ARRAY_SIZE(numbers); k++) {
             _cleanup_free_ char *text =
                 repeat(shapes[i].begin, shapes[i].piece, shapes[i].end, numbers[k]);
-            size_t said = nm_json_scan(text, strlen(text)).tree_bytes,
+            size_t printed = nm_json_scan(text, strlen(text)).tree_bytes,
                    taken = parse(text, strlen(text));
             if (nm_json_scan(text, strlen(text)).n_containers > NM_JSON_CONTAINERS_MAX)
                 continue; /* the scan stopped before the end of the text */
-            if (said + 512 < taken || said > 6 * taken + 512)
+            if (printed + 512 < taken || printed > 6 * taken + 512)
                 fail_msg("%u times %s: %zu bytes are predicted, %zu are used", numbers[k],
-                         shapes[i].piece, said, taken);
+                         shapes[i].piece, printed, taken);
         }
 }
 

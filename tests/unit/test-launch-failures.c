@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <sys/socket.h>
 
-static void run_plain(struct world *w)
+static void run_plain(struct fixture *w)
 {
     assert_int_equal(launch(w), 0);
     (void)nm_launch_open_gate(w->launch);
@@ -46,7 +46,7 @@ static void test_the_reported_end_of_a_confined_launch_is_true_after_each_failur
         {"dup3", EMFILE},    {"fchown", EPERM},     {"setresuid", EAGAIN}, {"prctl", EPERM},    {"setgroups", EPERM},
         {"syscall", EPERM},  {"getresuid", EFAULT}, {"waitpid", EINTR},    {"fchdir", EACCES},
     };
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     use_user(w, "nobody");
     if (nm_launch_probe_confinement() < 0)
@@ -65,7 +65,7 @@ static void send_size(int fd)
 }
 
 /* If input can't be passed on, the input of the command ends, but the command continues. */
-static void run_with_input(struct world *w)
+static void run_with_input(struct fixture *w)
 {
     struct received h;
     int pair[2];
@@ -95,7 +95,7 @@ static void test_the_reported_end_of_a_launch_with_input_is_true_after_each_fail
         (void)run_with_each_failure(*state, &failures[i], run_with_input);
 }
 
-static void run_with_terminal(struct world *w)
+static void run_with_terminal(struct fixture *w)
 {
     struct received h;
     int pair[2];

@@ -19,7 +19,7 @@
 #define MOST_OF_CHILD 40 /* number of tested calls of nmd's forked child, because this process can't see the child's
                             failures */
 
-static void no_child_is_left(struct world *w)
+static void no_child_is_left(struct fixture *w)
 {
     uint64_t until = nm_now_usec() + DEADLINE_USEC;
     siginfo_t info;
@@ -32,7 +32,7 @@ static void no_child_is_left(struct world *w)
 }
 
 /* Asserts that after a failed launch no process remains and no command has run. */
-static void assert_launch_is_consistent(struct world *w, int r)
+static void assert_launch_is_consistent(struct fixture *w, int r)
 {
     if (r < 0) {
         assert_null(w->launch);
@@ -47,7 +47,7 @@ static void assert_launch_is_consistent(struct world *w, int r)
 }
 
 /* Launches the usual shim. Returns whether a call has failed. */
-static bool launch_with(struct world *w, const struct failure *f, unsigned n)
+static bool launch_with(struct fixture *w, const struct failure *f, unsigned n)
 {
     static const struct failing_call none = {"none", 0};
     bool failed;
@@ -92,7 +92,7 @@ static void on_adopted(struct nm_launch *l, enum nm_launch_phase phase, const st
 }
 
 /* Adopts the shim of the running container. Returns whether a call has failed. */
-static bool adopt_with(struct world *w, const struct failure *f, unsigned n)
+static bool adopt_with(struct fixture *w, const struct failure *f, unsigned n)
 {
     const pid_t shim = nm_launch_shim_pid(w->launch);
     const uint64_t start_ticks = nm_launch_shim_start_ticks(w->launch);
@@ -120,7 +120,7 @@ static void test_a_shim_outlives_a_failed_adoption(void **state)
         {FAIL_MEMORY, NULL, 0}, {FAIL_EVENT, NULL, 0}, {FAIL_OPEN, NULL, 0},
         {0, "pidfd_open", EMFILE}, {0, "pread", EIO},
     };
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     begin_container(w);
     for (size_t i = 0; i < NM_ARRAY_SIZE(failures); i++)

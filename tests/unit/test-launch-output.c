@@ -3,7 +3,7 @@
 /* The output of a container, with real commands and the real shim: the files, the limit of their size, a full disk, and
  * a killed shim. */
 
-#include "tests/unit/launch-world.h"
+#include "tests/unit/launch-fixture.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -22,7 +22,7 @@
 
 #define LIMIT NM_OUTPUT_MIN_BYTES
 
-static int open_logs(const struct world *w)
+static int open_logs(const struct fixture *w)
 {
     int fd = open(w->logs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -32,7 +32,7 @@ static int open_logs(const struct world *w)
 
 /* Returns all output of a stream that the files have, from the offset `from` on, as nmd reads the stream. *ret_base:
  * offset of the first file. */
-static char *read_all(const struct world *w, const char *stream, uint64_t from, uint64_t *ret_base)
+static char *read_all(const struct fixture *w, const char *stream, uint64_t from, uint64_t *ret_base)
 {
     _cleanup_close_ int dir = open_logs(w);
     char *text = calloc(1, 4 * LIMIT);
@@ -56,7 +56,7 @@ static char *read_all(const struct world *w, const char *stream, uint64_t from, 
     }
 }
 
-static uint64_t on_disk(const struct world *w)
+static uint64_t on_disk(const struct fixture *w)
 {
     _cleanup_close_ int dir = open_logs(w);
 
@@ -67,7 +67,7 @@ static uint64_t on_disk(const struct world *w)
 
 static void test_output_stays_within_its_limit(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     _cleanup_free_ char *text = NULL;
     char head[200], name[160];
     uint64_t base = 0;
@@ -100,7 +100,7 @@ static void test_output_stays_within_its_limit(void **state)
 /* While no output was discarded, the shim adds no line between the first and the second file. */
 static void test_below_the_limit_the_shim_adds_no_line_to_the_output(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     _cleanup_free_ char *text = NULL;
     uint64_t base = 1;
     size_t at = 0;
@@ -120,7 +120,7 @@ static void test_below_the_limit_the_shim_adds_no_line_to_the_output(void **stat
  * blocked. */
 static void test_fast_output_stays_within_its_limit(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     uint64_t until = nm_now_usec() + 700 * NM_USEC_PER_MSEC, most = 0;
     struct nm_output_piece p;
     _cleanup_close_ int dir = -EBADF;
@@ -145,7 +145,7 @@ static void test_fast_output_stays_within_its_limit(void **state)
  * /dev/stdout as usual. */
 static void test_the_command_has_a_pipe_instead_of_a_file(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char path[160];
     struct stat st;
 
@@ -167,7 +167,7 @@ static void test_the_command_has_a_pipe_instead_of_a_file(void **state)
  * end. */
 static void test_output_before_the_end_is_kept(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     _cleanup_free_ char *text = NULL;
 
     w->output_max_bytes = LIMIT;
@@ -184,7 +184,7 @@ static void test_output_before_the_end_is_kept(void **state)
  * then reads the rest. */
 static void test_output_of_a_killed_shim_is_read_by_nmd(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char path[128], text[64];
     uint64_t until = nm_now_usec() + DEADLINE_USEC;
     pid_t shim;
@@ -207,7 +207,7 @@ static void test_output_of_a_killed_shim_is_read_by_nmd(void **state)
         assert_int_equal(nm_read_file_at(AT_FDCWD, comm, text, sizeof text, NULL), 0);
     } while (!nm_streq(text, "sleep\n") && nm_now_usec() < until);
     assert_string_equal(output(w, "stdout"), "first\n");
-    nm_launch_keep_output(w->launch, w->logs);
+    nm_launch_open_output(w->launch, w->logs);
     assert_int_equal(kill(shim, SIGKILL), 0);
     wait_for(w, &w->n_ended);
     assert_true(w->without_record);
@@ -216,7 +216,7 @@ static void test_output_of_a_killed_shim_is_read_by_nmd(void **state)
 
 /* Returns whether the pipe is empty and the shim waits for more data. The shim has then written all data that it read
  * before, or has counted it as lost. */
-static bool all_is_passed_on(const struct world *w, int pipe_fd)
+static bool all_is_passed_on(const struct fixture *w, int pipe_fd)
 {
     char path[32], text[1024];
     int left = 1;
@@ -229,7 +229,7 @@ static bool all_is_passed_on(const struct world *w, int pipe_fd)
     return strstr(text, ") S ");
 }
 
-static void wait_for_the_shim(struct world *w)
+static void wait_for_the_shim(struct fixture *w)
 {
     uint64_t until = nm_now_usec() + DEADLINE_USEC;
     _cleanup_close_ int fd = -EBADF;
@@ -251,7 +251,7 @@ static void put_file(int dir, const char *name, const char *text)
 }
 
 /* Returns the drain of a shim that has ended, whose pipe contains this text. */
-static struct nm_output_drain make_drain(const struct world *w, const char *text)
+static struct nm_output_drain make_drain(const struct fixture *w, const char *text)
 {
     struct nm_output_drain drain = NM_OUTPUT_DRAIN_NONE;
     int ends[2];
@@ -268,7 +268,7 @@ static struct nm_output_drain make_drain(const struct world *w, const char *text
  * gets a new head. */
 static void test_output_is_appended_to_a_truncated_log(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_output_drain drain;
     _cleanup_close_ int dir = -EBADF;
     char line[203];
@@ -303,7 +303,7 @@ static unsigned count_descriptors(void)
 /* If only the descriptors are available that nmd reserves, or fewer, no output is lost. */
 static void test_with_few_descriptors_no_output_is_lost(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     int taken[1024], n, dir;
     struct rlimit rl, few;
 
@@ -335,7 +335,7 @@ static void test_with_few_descriptors_no_output_is_lost(void **state)
  * can be written. */
 static void test_a_full_disk_does_not_stop_the_command(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     uint64_t until = nm_now_usec() + DEADLINE_USEC;
     char path[160], go[128];
     int ballast;
@@ -384,7 +384,7 @@ static void test_a_full_disk_does_not_stop_the_command(void **state)
 
 /* ---- logs that are shortened after the end ---------------------------------------------------- */
 
-static void check_shortened(struct world *w, uint64_t total, const char *end)
+static void check_shortened(struct fixture *w, uint64_t total, const char *end)
 {
     _cleanup_close_ int dir = open_logs(w);
     _cleanup_free_ char *text = NULL;
@@ -408,7 +408,7 @@ static void check_shortened(struct world *w, uint64_t total, const char *end)
 
 static void test_a_log_is_shortened(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     shell(w, "seq 10000; echo err >&2");
     run(w);
@@ -418,7 +418,7 @@ static void test_a_log_is_shortened(void **state)
 
 static void test_a_log_of_two_files_is_shortened(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     w->output_max_bytes = LIMIT;
     shell(w, "seq 100000");
@@ -428,7 +428,7 @@ static void test_a_log_of_two_files_is_shortened(void **state)
 
 static void test_log_files_that_are_links_or_pipes_are_not_opened(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     _cleanup_close_ int dir = -EBADF;
     struct nm_output_piece p;
 

@@ -5,7 +5,7 @@
  * commands run as other users, too. Otherwise the test covers an unprivileged nmd and skips the other cases.
  */
 
-#include "tests/unit/launch-world.h"
+#include "tests/unit/launch-fixture.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -24,7 +24,7 @@
 
 static void test_the_exit_code_of_a_command_is_reported(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_launch_record r;
 
     shell(w, "echo out; echo err >&2; exit 42");
@@ -49,7 +49,7 @@ static void test_the_exit_code_of_a_command_is_reported(void **state)
 
 static void test_the_signal_that_killed_a_command_is_reported(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     shell(w, "kill -USR1 $$");
     run(w);
@@ -57,7 +57,7 @@ static void test_the_signal_that_killed_a_command_is_reported(void **state)
     assert_int_equal(w->ended.exit_signal, SIGUSR1);
 }
 
-static void check_failure(struct world *w, enum nm_launch_stage stage, int error)
+static void check_failure(struct fixture *w, enum nm_launch_stage stage, int error)
 {
     struct nm_launch_record r;
 
@@ -74,7 +74,7 @@ static void check_failure(struct world *w, enum nm_launch_stage stage, int error
 
 static void test_a_missing_command_is_reported(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     set_argv(w, (char *)"no-such-program-anywhere");
     check_failure(w, NM_LAUNCH_STAGE_EXEC, ENOENT);
@@ -82,7 +82,7 @@ static void test_a_missing_command_is_reported(void **state)
 
 static void test_a_command_missing_in_the_path_is_reported(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     set_argv(w, (char *)"/no/such/program");
     check_failure(w, NM_LAUNCH_STAGE_EXEC, ENOENT);
@@ -90,7 +90,7 @@ static void test_a_command_missing_in_the_path_is_reported(void **state)
 
 static void test_a_command_that_is_not_executable_is_reported(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     set_argv(w, (char *)"/etc/passwd");
     check_failure(w, NM_LAUNCH_STAGE_EXEC, EACCES);
@@ -99,7 +99,7 @@ static void test_a_command_that_is_not_executable_is_reported(void **state)
 /* The command is searched in the container's PATH. The first match can't be executed, so the second match is used. */
 static void test_a_command_is_searched_in_the_path_of_the_container(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char path[256], file[128];
     const char *const dirs[] = {"a", "b"};
 
@@ -119,7 +119,7 @@ static void test_a_command_is_searched_in_the_path_of_the_container(void **state
 
 static void test_a_command_without_an_executable_match_in_the_path_is_reported(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char path[128];
 
     (void)snprintf(path, sizeof path, "PATH=/etc:/nowhere");
@@ -130,7 +130,7 @@ static void test_a_command_without_an_executable_match_in_the_path_is_reported(v
 
 static void test_a_file_of_an_unknown_format_is_reported(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char file[128];
     int fd;
 
@@ -144,7 +144,7 @@ static void test_a_file_of_an_unknown_format_is_reported(void **state)
 
 static void test_a_missing_working_directory_is_reported(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     set_argv(w, (char *)"/bin/true");
     w->command.workdir = (char *)"/no/such/directory";
@@ -153,7 +153,7 @@ static void test_a_missing_working_directory_is_reported(void **state)
 
 static void test_the_working_directory_is_entered_as_the_user(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     set_argv(w, (char *)"/bin/true");
     use_user(w, "nobody");
@@ -163,7 +163,7 @@ static void test_the_working_directory_is_entered_as_the_user(void **state)
 
 static void test_an_unknown_user_is_reported(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     set_argv(w, (char *)"/bin/true");
     free(w->command.user);
@@ -173,7 +173,7 @@ static void test_an_unknown_user_is_reported(void **state)
 
 static void test_a_user_whose_uid_has_changed_is_reported(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     set_argv(w, (char *)"/bin/true");
     use_user(w, "nobody");
@@ -183,7 +183,7 @@ static void test_a_user_whose_uid_has_changed_is_reported(void **state)
 
 static void test_a_log_that_can_not_be_opened_is_reported(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char path[128];
 
     set_argv(w, (char *)"/bin/true");
@@ -195,7 +195,7 @@ static void test_a_log_that_can_not_be_opened_is_reported(void **state)
 
 static void test_the_command_has_its_environment(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     const struct passwd *pw = getpwuid(geteuid());
     char expected[1024];
 
@@ -216,7 +216,7 @@ static void test_the_command_has_its_environment(void **state)
 
 static void test_the_command_runs_as_its_user(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char expected[512], path[128];
     struct stat st;
 
@@ -244,7 +244,7 @@ static void test_the_command_runs_as_its_user(void **state)
 /* A user with supplementary groups gets them, and none of nmd's groups. */
 static void test_the_command_has_its_users_groups(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     const struct group *g;
     char name[64] = "", expected[64];
 
@@ -269,7 +269,7 @@ static void test_the_command_has_its_users_groups(void **state)
     assert_string_equal(output(w, "stdout"), expected);
 }
 
-static void confine(struct world *w)
+static void confine(struct fixture *w)
 {
     use_user(w, "nobody");
     if (nm_launch_probe_confinement() < 0)
@@ -281,7 +281,7 @@ static void confine(struct world *w)
  * privilege. */
 static void test_a_confined_command_has_no_privilege(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char expected[256];
 
     shell(w, "cat /proc/self/uid_map /proc/self/gid_map | tr -s ' '; stat -c %u:%g /etc/passwd .; id -u; id -g;"
@@ -302,7 +302,7 @@ static void test_a_confined_command_has_no_privilege(void **state)
  * the namespace of the host. */
 static void test_shared_memory_is_removed_with_the_ipc_namespace(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char path[64], ours[64] = "";
 
     shell(w, "readlink /proc/self/ns/ipc; touch /dev/shm/nm-test-left && ls /dev/shm");
@@ -318,7 +318,7 @@ static void test_shared_memory_is_removed_with_the_ipc_namespace(void **state)
 /* A confined command ends with its shim, although it uses no resource of the shim once it runs. */
 static void test_a_confined_command_ends_with_its_shim(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     set_argv(w, (char *)"sleep", (char *)"1000");
     confine(w);
@@ -334,7 +334,7 @@ static void test_a_confined_command_ends_with_its_shim(void **state)
  * in a user namespace. */
 static void test_a_privileged_container_gets_no_user_namespace(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char path[64], ours[64] = "";
 
     shell(w, "readlink /proc/self/ns/user");
@@ -354,7 +354,7 @@ static void test_a_privileged_container_gets_no_user_namespace(void **state)
 
 static void test_new_privileges_can_be_allowed(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     shell(w, "grep NoNewPrivs /proc/self/status");
     w->command.no_new_privs = false;
@@ -364,7 +364,7 @@ static void test_new_privileges_can_be_allowed(void **state)
 
 static void test_the_command_inherits_no_descriptors(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     int low = open("/dev/null", O_RDONLY), high = fcntl(low, F_DUPFD, 200); /* neither is close-on-exec */
 
     shell(w, "for f in /proc/$$/fd/*; do readlink $f >/dev/null && echo ${f##*/}; done; readlink "
@@ -377,7 +377,7 @@ static void test_the_command_inherits_no_descriptors(void **state)
 
 static void test_the_command_has_its_own_session_and_default_signals(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char expected[64];
 
     shell(w, "grep -E '^(SigBlk|SigIgn|SigCgt):' /proc/self/status; cut -d' ' -f5,6 /proc/$$/stat; "
@@ -395,7 +395,7 @@ static void test_the_command_has_its_own_session_and_default_signals(void **stat
 /* The command can't affect the shim, and the shim has no privileges. */
 static void test_the_command_can_not_affect_the_shim(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     uint64_t until = nm_now_usec() + DEADLINE_USEC;
     char path[64], text[4096];
     pid_t shim;
@@ -429,7 +429,7 @@ static void test_the_command_can_not_affect_the_shim(void **state)
 /* A container ends although background processes still run. The shim reaps orphans. */
 static void test_a_container_ends_although_background_processes_run(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     long left;
 
     shell(w, "(/bin/true &) ; sleep 1000 & echo $!; exit 5");
@@ -442,7 +442,7 @@ static void test_a_container_ends_although_background_processes_run(void **state
 
 static void test_while_the_gate_is_closed_no_command_runs(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     uint64_t until = nm_now_usec() + DEADLINE_USEC;
     struct nm_launch_record r;
     siginfo_t info;
@@ -466,7 +466,7 @@ static void test_while_the_gate_is_closed_no_command_runs(void **state)
 
 static void test_a_shim_killed_at_its_gate_has_run_no_command(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     shell(w, "echo must not run");
     assert_int_equal(launch(w), 0);
@@ -480,7 +480,7 @@ static void test_a_shim_killed_at_its_gate_has_run_no_command(void **state)
 
 static void test_a_missing_shim_is_reported(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     const struct nm_launch_params p = {
         .cgroup_fd = -EBADF,
         .shim_fd = -ENOENT,
@@ -511,7 +511,7 @@ static struct nm_cgroup_backend *make_slice(void)
  * cgroup, too. */
 static void test_the_shim_is_born_in_its_cgroup(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     _cleanup_(nm_cgroup_backend_freep) struct nm_cgroup_backend *b = make_slice();
     _cleanup_(nm_cgroup_freep) struct nm_cgroup *cg = NULL;
     pid_t shim;
@@ -537,7 +537,7 @@ static void test_the_shim_is_born_in_its_cgroup(void **state)
 /* The caller doesn't wait for the exec of the shim, so a failure of the exec is reported later. */
 static void test_a_shim_that_can_not_be_executed_is_reported(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     _cleanup_(nm_cgroup_backend_freep) struct nm_cgroup_backend *b = make_slice();
     _cleanup_(nm_cgroup_freep) struct nm_cgroup *cg = NULL;
     _cleanup_close_ int dir = open(w->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -569,7 +569,7 @@ static void test_a_shim_that_can_not_be_executed_is_reported(void **state)
 /* The shim is also started if the descriptor is not of a cgroup, or if the cgroup was removed. */
 static void test_a_shim_is_started_although_its_cgroup_is_missing(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     _cleanup_close_ int fd = open(w->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     w->cgroup_fd = fd;
@@ -581,7 +581,7 @@ static void test_a_shim_is_started_although_its_cgroup_is_missing(void **state)
 /* The record of an earlier attempt in the same directory is ignored. */
 static void test_the_record_of_an_earlier_attempt_is_ignored(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     set_argv(w, (char *)"no-such-program-anywhere");
     run(w);
@@ -595,7 +595,7 @@ static void test_the_record_of_an_earlier_attempt_is_ignored(void **state)
 
 static void test_a_command_ends_with_its_killed_shim(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     set_argv(w, (char *)"sleep", (char *)"1000");
     assert_int_equal(launch(w), 0);

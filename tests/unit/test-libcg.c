@@ -17,7 +17,7 @@
 
 #define SECOND "nmtest-c2.scope" /* the cgroup of the container c2 */
 
-static bool init(const struct world *w)
+static bool init(const struct fixture *w)
 {
     char root[80];
 
@@ -30,7 +30,7 @@ static bool init(const struct world *w)
 /* If the library fails to start, the backend starts without the library. */
 static void test_libcgroup_is_not_used_if_it_fails_to_start(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     assert_true(init(w));
     fake_libcgroup.init_fails = ECGFAIL;
@@ -39,7 +39,7 @@ static void test_libcgroup_is_not_used_if_it_fails_to_start(void **state)
 
 static void test_libcgroup_is_not_used_if_it_finds_another_mount(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     fake_libcgroup.mounted_at = "/sys/fs/cgroup/memory"; /* a version 1 mount beside cgroup2 */
     assert_false(init(w));
@@ -51,7 +51,7 @@ static void test_libcgroup_is_not_used_if_it_finds_another_mount(void **state)
 /* The library can't make cgroups without controllers, so the backend avoids the library's reading of all mounts. */
 static void test_without_controllers_libcgroup_is_not_started(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     fake_tree_write(&w->dir, "root/cgroup.controllers", "io rdma\n");
     assert_false(init(w));
@@ -80,7 +80,7 @@ static void test_messages_of_libcgroup_are_written_to_the_log(void **state)
 
 static void test_libcgroup_creates_and_removes_a_cgroup(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup *cg = NULL;
 
     assert_int_equal(w->b->ops->prepare(w->b, "c2", &cg), 0);
@@ -96,7 +96,7 @@ static void test_libcgroup_creates_and_removes_a_cgroup(void **state)
 
 static void test_libcgroup_writes_limits(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup_limits l = some_limits();
     struct answer a = {0};
 
@@ -114,7 +114,7 @@ static void test_libcgroup_writes_limits(void **state)
 /* The library reports success for an existing group, so the backend checks in the kernel whether the group existed. */
 static void test_a_cgroup_that_exists_is_not_created(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup *cg = NULL;
 
     assert_int_equal(w->b->ops->prepare(w->b, "c1", &cg), -EEXIST);
@@ -156,7 +156,7 @@ static void test_each_error_code_of_libcgroup_is_converted_to_an_errno(void **st
 /* After any failure of the library the backend uses plain files, and reports the error of this second attempt. */
 static void test_after_a_failure_of_libcgroup_plain_files_are_used(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup_limits l = some_limits();
     struct nm_cgroup *cg = NULL;
     struct answer a = {0};
@@ -174,7 +174,7 @@ static void test_after_a_failure_of_libcgroup_plain_files_are_used(void **state)
 
 static void test_a_second_failure_with_plain_files_is_reported(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup_limits l = some_limits();
     struct answer a = {0};
 
@@ -189,7 +189,7 @@ static void test_a_second_failure_with_plain_files_is_reported(void **state)
 
 static void test_a_cgroup_that_libcgroup_only_reported_as_created_is_an_error(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup *cg = NULL;
 
     fake_libcgroup.does_nothing = true;
@@ -200,7 +200,7 @@ static void test_a_cgroup_that_libcgroup_only_reported_as_created_is_an_error(vo
 /* The library reports success for a removal that it has not made. The backend checks this, and removes the group. */
 static void test_a_cgroup_that_libcgroup_only_reported_as_removed_is_removed(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup *cg = NULL;
 
     fake_libcgroup.fails = ECGFAIL;
@@ -251,8 +251,8 @@ static void test_after_a_failed_allocation_no_cgroup_is_created_or_removed(void 
     assert_int_equal(nm_libcg_create(SLICE "/c"), -ENOMEM);
 }
 
-#define alone_test(f) cmocka_unit_test_setup_teardown(f, fake_libcgroup_alone, world_teardown)
-#define started_test(f) cmocka_unit_test_setup_teardown(f, fake_libcgroup_started, world_teardown)
+#define alone_test(f) cmocka_unit_test_setup_teardown(f, fake_libcgroup_alone, fixture_teardown)
+#define started_test(f) cmocka_unit_test_setup_teardown(f, fake_libcgroup_started, fixture_teardown)
 
 int main(void)
 {

@@ -16,28 +16,28 @@
 #include "agent/node/cgroups.h"
 #include "agent/manager/manager-internal.h"
 #include "cgroup/backend-fake.h"
-#include "tests/unit/manager-world.h"
+#include "tests/unit/manager-fixture.h"
 #include "util/clock.h"
 #include "util/fileio.h"
 
 /* ---- squeeze --------------------------------------------------------------- */
 
-static void squeeze(struct manager_world *w, uint64_t millicores)
+static void squeeze(struct manager_fixture *w, uint64_t millicores)
 {
     struct nm_policy_verdict v = {.squeeze_millicores = millicores, .squeeze_reason = NM_REASON_CPU_OVER_BETA};
 
     nm_limits_squeeze(w->m, &v);
-    manager_world_settle(w);
+    manager_fixture_settle(w);
 }
 
 /* A paused container also gets the new quota. Otherwise the container would run without the quota later, because no
  * later step sets it. */
 static void test_a_paused_container_gets_the_new_quota(void **state)
 {
-    struct manager_world *w = *state;
-    struct nm_live_container *runs = manager_world_add(w, "runs", NM_OPPORTUNISTIC, NM_RUNNING);
-    struct nm_live_container *paused = manager_world_add(w, "paused", NM_OPPORTUNISTIC, NM_RUNNING);
-    struct nm_live_container *pausing = manager_world_add(w, "pausing", NM_OPPORTUNISTIC, NM_RUNNING);
+    struct manager_fixture *w = *state;
+    struct nm_live_container *runs = manager_fixture_add(w, "runs", NM_OPPORTUNISTIC, NM_RUNNING);
+    struct nm_live_container *paused = manager_fixture_add(w, "paused", NM_OPPORTUNISTIC, NM_RUNNING);
+    struct nm_live_container *pausing = manager_fixture_add(w, "pausing", NM_OPPORTUNISTIC, NM_RUNNING);
 
     squeeze(w, 900);
     assert_file(paused, "cpu.max", "30000 100000");
@@ -55,8 +55,8 @@ static void test_a_paused_container_gets_the_new_quota(void **state)
 /* A container in KILLING keeps its high CPU limits: no quota and no idle class is set again. */
 static void test_the_cpu_limits_of_a_killed_container_remain_high(void **state)
 {
-    struct manager_world *w = *state;
-    struct nm_live_container *l = manager_world_add(w, "dies", NM_OPPORTUNISTIC, NM_RUNNING);
+    struct manager_fixture *w = *state;
+    struct nm_live_container *l = manager_fixture_add(w, "dies", NM_OPPORTUNISTIC, NM_RUNNING);
 
     squeeze(w, 500);
     l->c->view.state = NM_KILLING;
@@ -67,7 +67,7 @@ static void test_the_cpu_limits_of_a_killed_container_remain_high(void **state)
 
 /* ---- promises ---------------------------------------------------------------- */
 
-static uint64_t slice_low(const struct manager_world *w)
+static uint64_t slice_low(const struct manager_fixture *w)
 {
     uint64_t is = 1;
 
@@ -78,16 +78,16 @@ static uint64_t slice_low(const struct manager_world *w)
 /* Changes of containers request a round. This round sets the slice's limits once for all changes. */
 static void test_the_limits_of_the_slice_are_set_once_per_round(void **state)
 {
-    struct manager_world *w = *state;
-    struct nm_live_container *l[] = {manager_world_add(w, "one", NM_OPPORTUNISTIC, NM_RUNNING),
-                                     manager_world_add(w, "two", NM_OPPORTUNISTIC, NM_RUNNING)};
+    struct manager_fixture *w = *state;
+    struct nm_live_container *l[] = {manager_fixture_add(w, "one", NM_OPPORTUNISTIC, NM_RUNNING),
+                                     manager_fixture_add(w, "two", NM_OPPORTUNISTIC, NM_RUNNING)};
     unsigned calls = nm_fake_n_calls(w->m->backend, NM_FAKE_SET_SLICE_LIMITS);
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(l); i++)
-        assert_int_equal(nm_manager_promote(w->m, &manager_world_admin, l[i]->c->id, &(struct nm_problem){0}), 0);
+        assert_int_equal(nm_manager_promote(w->m, &manager_fixture_admin, l[i]->c->id, &(struct nm_problem){0}), 0);
     assert_true(w->m->round.triggers != 0);
     nm_round_run_requested(w->m);
-    manager_world_settle(w);
+    manager_fixture_settle(w);
     assert_int_equal(slice_low(w), 128 * MIB);
     assert_int_equal(nm_fake_n_calls(w->m->backend, NM_FAKE_SET_SLICE_LIMITS), calls + 1);
 }
@@ -106,13 +106,13 @@ static bool runs(const struct nm_live_container *l)
 
 static bool has_ended(const struct nm_live_container *l)
 {
-    return manager_world_shim_is_gone(l);
+    return manager_fixture_shim_is_gone(l);
 }
 
-static void end(struct manager_world *w, const struct nm_live_container *l, pid_t pid)
+static void end(struct manager_fixture *w, const struct nm_live_container *l, pid_t pid)
 {
     assert_int_equal(kill(pid, SIGKILL), 0);
-    manager_world_wait(w, l, has_ended);
+    manager_fixture_wait(w, l, has_ended);
 }
 
 /* Waits for the command without running nmd's event loop. */
@@ -150,29 +150,29 @@ static long oom_score_adj(pid_t pid)
 
 /* Starts a guaranteed container until its cgroup exists and its gate is open. changed: demotes the container while the
  * cgroup is being created. */
-static struct nm_live_container *launch(struct manager_world *w, bool changed)
+static struct nm_live_container *launch(struct manager_fixture *w, bool changed)
 {
     static const char *const argv[] = {"/bin/sleep", "100", NULL};
-    struct nm_live_container *l = manager_world_submit(w, "early", NM_GUARANTEED, argv);
+    struct nm_live_container *l = manager_fixture_submit(w, "early", NM_GUARANTEED, argv);
 
     nm_round_run_requested(w->m);
     assert_true(nm_run_phase_is_creating(l->phase));
     if (changed)
-        assert_int_equal(nm_manager_demote(w->m, &manager_world_admin, "early", &(struct nm_problem){0}), 0);
-    manager_world_wait(w, l, has_cgroup);
+        assert_int_equal(nm_manager_demote(w->m, &manager_fixture_admin, "early", &(struct nm_problem){0}), 0);
+    manager_fixture_wait(w, l, has_cgroup);
     return l;
 }
 
 /* The container is demoted after its OOM score was set, and after the backend got its limits. */
 static void test_a_change_while_the_cgroup_is_created_takes_effect(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_live_container *l = launch(w, true);
     pid_t pid = wait_for_command(l);
 
     put_into_cgroup(l, pid);
-    manager_world_wait(w, l, runs);
-    manager_world_settle(w);
+    manager_fixture_wait(w, l, runs);
+    manager_fixture_settle(w);
     assert_file(l, "cpu.idle", "1");
     assert_file(l, "memory.low", "0");
     assert_int_equal(oom_score_adj(pid), 1000);
@@ -182,14 +182,14 @@ static void test_a_change_while_the_cgroup_is_created_takes_effect(void **state)
 /* The container is changed when its cgroup exists, but before the command is in the cgroup. */
 static void test_a_change_before_the_command_starts_takes_effect(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_live_container *l = launch(w, false);
     pid_t pid = wait_for_command(l);
 
-    assert_int_equal(nm_manager_demote(w->m, &manager_world_admin, "early", &(struct nm_problem){0}), 0);
+    assert_int_equal(nm_manager_demote(w->m, &manager_fixture_admin, "early", &(struct nm_problem){0}), 0);
     put_into_cgroup(l, pid);
     assert_true(oom_score_adj(pid) < 1000);
-    manager_world_wait(w, l, runs);
+    manager_fixture_wait(w, l, runs);
     assert_file(l, "cpu.idle", "1");
     assert_int_equal(oom_score_adj(pid), 1000);
     end(w, l, pid);
@@ -198,16 +198,16 @@ static void test_a_change_before_the_command_starts_takes_effect(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_paused_container_gets_the_new_quota, manager_world_set_up,
-                                        manager_world_tear_down),
-        cmocka_unit_test_setup_teardown(test_the_cpu_limits_of_a_killed_container_remain_high, manager_world_set_up,
-                                        manager_world_tear_down),
-        cmocka_unit_test_setup_teardown(test_the_limits_of_the_slice_are_set_once_per_round, manager_world_set_up,
-                                        manager_world_tear_down),
-        cmocka_unit_test_setup_teardown(test_a_change_while_the_cgroup_is_created_takes_effect, manager_world_set_up,
-                                        manager_world_tear_down),
-        cmocka_unit_test_setup_teardown(test_a_change_before_the_command_starts_takes_effect, manager_world_set_up,
-                                        manager_world_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_paused_container_gets_the_new_quota, manager_fixture_set_up,
+                                        manager_fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_the_cpu_limits_of_a_killed_container_remain_high, manager_fixture_set_up,
+                                        manager_fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_the_limits_of_the_slice_are_set_once_per_round, manager_fixture_set_up,
+                                        manager_fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_change_while_the_cgroup_is_created_takes_effect, manager_fixture_set_up,
+                                        manager_fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_change_before_the_command_starts_takes_effect, manager_fixture_set_up,
+                                        manager_fixture_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

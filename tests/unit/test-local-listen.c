@@ -48,13 +48,13 @@ WRAP_CALL(setsockopt, (int fd, int level, int name, const void *value, socklen_t
 
 /* ---- UNIX sockets ---------------------------------------------------------------------------- */
 
-struct world {
+struct fixture {
     char dir[64], path[96];
 };
 
 static int set_up(void **state)
 {
-    struct world *w = calloc(1, sizeof *w);
+    struct fixture *w = calloc(1, sizeof *w);
 
     strcpy(w->dir, "/tmp/nm-test-listen-XXXXXX");
     if (!mkdtemp(w->dir) || chmod(w->dir, 0777) < 0)
@@ -66,14 +66,14 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     remove_tree(w->dir);
     free(w);
     return 0;
 }
 
-static int bound(const struct world *w, int type)
+static int bound(const struct fixture *w, int type)
 {
     struct sockaddr_un sa = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
@@ -83,7 +83,7 @@ static int bound(const struct world *w, int type)
     return fd;
 }
 
-static void assert_refused(const struct world *w, gid_t group, int error, const char *words)
+static void assert_refused(const struct fixture *w, gid_t group, int error, const char *words)
 {
     char *message = NULL;
     int fd = -7;
@@ -97,7 +97,7 @@ static void assert_refused(const struct world *w, gid_t group, int error, const 
     free(message);
 }
 
-static void assert_listens(const struct world *w)
+static void assert_listens(const struct fixture *w)
 {
     int fd;
 
@@ -108,7 +108,7 @@ static void assert_listens(const struct world *w)
 /* The file of a socket isn't replaced if the socket may be in use. */
 static void test_a_socket_in_use_is_not_replaced(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char words[64];
     struct stat st;
     int fd = bound(w, SOCK_DGRAM);
@@ -119,11 +119,11 @@ static void test_a_socket_in_use_is_not_replaced(void **state)
     assert_listens(w);
     assert_int_equal(unlink(w->path), 0);
     fd = bound(w, SOCK_STREAM);
-    assert_int_equal(nm_listen_look_unix(w->path, NULL), 0);
+    assert_int_equal(nm_listen_probe_unix(w->path, NULL), 0);
     assert_int_equal(listen(fd, 1), 0);
     (void)snprintf(words, sizeof words, "in use by process %d;", (int)getpid());
     assert_refused(w, NM_LISTEN_NO_GROUP, -EADDRINUSE, words);
-    assert_int_equal(nm_listen_look_unix(w->path, NULL), -EADDRINUSE);
+    assert_int_equal(nm_listen_probe_unix(w->path, NULL), -EADDRINUSE);
     assert_int_equal(stat(w->path, &st), 0);
     (void)close(fd);
 }
@@ -132,7 +132,7 @@ static void test_a_socket_in_use_is_not_replaced(void **state)
  * end of the process. */
 static void test_the_socket_of_a_killed_nmd_is_replaced(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char c;
     int died[2];
     pid_t nmd;
@@ -158,7 +158,7 @@ static void test_the_socket_of_a_killed_nmd_is_replaced(void **state)
 /* If the backlog of a server is full, the server accepts no further client, but counts as alive. */
 static void test_a_server_with_a_full_backlog_is_not_replaced(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct sockaddr_un sa = {.sun_family = AF_UNIX};
     int fd = bound(w, SOCK_STREAM), waits[8], n = 0;
 
@@ -178,7 +178,7 @@ static void test_a_server_with_a_full_backlog_is_not_replaced(void **state)
  * user's file. */
 static void test_a_user_without_rights_can_not_use_the_group(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct stat st;
 
     if (geteuid() != 0) {
@@ -206,7 +206,7 @@ static void test_a_user_without_rights_can_not_use_the_group(void **state)
 static void test_a_failed_start_leaves_the_path_unchanged(void **state)
 {
     enum { NOTHING, STALE, LIVE, N };
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     for (int before = NOTHING; before < N; before++) {
         bool failed = true;
@@ -243,7 +243,7 @@ static void test_a_failed_start_leaves_the_path_unchanged(void **state)
 
 static void test_the_check_reports_the_error_that_a_start_would_have(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     const char *made[] = {"/nonexistent", w->dir, NULL}, *const none[] = {NULL};
     char path[128];
     char *message = NULL;

@@ -327,7 +327,7 @@ static void test_a_slow_reader_is_informed_of_missed_events(void **state)
     struct fixture *f = *state;
     struct client c;
     char text[200], *got;
-    uint64_t told = 0, lost = 0;
+    uint64_t reported = 0, lost = 0;
 
     start(f, NULL);
     memset(text, 'x', sizeof text - 1);
@@ -341,12 +341,12 @@ static void test_a_slow_reader_is_informed_of_missed_events(void **state)
     until(&c, strstr(c.data, "the end"));
     got = client_content(&c);
     for (const char *p = got; (p = strstr(p, "{\"number\"")); p++)
-        told++;
+        reported++;
     for (const char *p = got; (p = strstr(p, "{\"lost\":")); p++)
         lost += strtoull(p + 8, NULL, 10);
     free(got);
     assert_true(lost > 0);
-    assert_int_equal(told + lost, 20001);
+    assert_int_equal(reported + lost, 20001);
     client_close(&c);
 }
 

@@ -10,7 +10,7 @@
 #include "far-hosts.h"
 #include "http-fixture.h"
 #include "rpc/local/head.h"
-#include "rpc/local/names.h"
+#include "rpc/local/host-names.h"
 
 /* ---- heads of requests -------------------------------------------------------------------- */
 
@@ -84,7 +84,7 @@ static void test_invalid_request_heads_are_refused(void **state)
         bool was_bad = false;
 
         print_message("# %zu\n", i);
-        assert_int_equal(nm_head_judge(heads[i].head, heads[i].size, &head), heads[i].outcome);
+        assert_int_equal(nm_head_check(heads[i].head, heads[i].size, &head), heads[i].outcome);
         assert_int_equal(heads[i].outcome == NM_HEAD_E_BAD, head.why != NULL);
         /* passes each prefix of the head in a buffer of exactly its size */
         for (size_t n = 0; n < heads[i].size; n++) {
@@ -93,7 +93,7 @@ static void test_invalid_request_heads_are_refused(void **state)
 
             assert_non_null(part);
             memcpy(part, heads[i].head, n);
-            r = nm_head_judge(part, n, &head);
+            r = nm_head_check(part, n, &head);
             free(part);
             assert_true(r == NM_HEAD_E_PARTIAL || r == heads[i].outcome);
             assert_true(!was_bad || r == NM_HEAD_E_BAD);
@@ -206,7 +206,7 @@ static void test_requests_by_web_pages_of_other_origins_are_refused(void **state
     assert_int_equal(nm_names_add(n, "node07.example.com"), 0);
     for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
         print_message("# %zu\n", i);
-        assert_int_equal(nm_browser_judge(n, cases[i].origin, cases[i].host), cases[i].outcome);
+        assert_int_equal(nm_browser_check(n, cases[i].origin, cases[i].host), cases[i].outcome);
     }
     nm_names_free(n);
 }

@@ -89,9 +89,9 @@ static void test_a_failed_fetch_is_repeated(void **state)
     assert_int_equal(nm_cache_ask(c, &key, 1, &second), NM_CACHE_E_NEW);
     assert_int_not_equal(first, second);
     /* the users that waited for the failed fetch haven't released the resource yet */
-    assert_null(nm_cache_next_to_leave(c));
+    assert_null(nm_cache_next_to_evict(c));
     nm_cache_release(c, first, 2);
-    assert_int_equal(nm_cache_next_to_leave(c)->id, first);
+    assert_int_equal(nm_cache_next_to_evict(c)->id, first);
     nm_cache_removed(c, first);
     assert_null(nm_cache_find(c, first));
     assert_non_null(nm_cache_find(c, second));
@@ -104,15 +104,15 @@ static void test_the_least_recently_used_resource_is_removed(void **state)
     const struct nm_cache_key key = key_of("b");
 
     (void)state;
-    assert_null(nm_cache_next_to_leave(c)); /* all resources are in use */
+    assert_null(nm_cache_next_to_evict(c)); /* all resources are in use */
     nm_cache_release(c, a, 10);
     nm_cache_release(c, b, 5);
     nm_cache_release(c, d, 20);
-    assert_int_equal(nm_cache_next_to_leave(c)->id, b);
+    assert_int_equal(nm_cache_next_to_evict(c)->id, b);
     /* an entry that is being removed isn't found any more */
     assert_int_equal(nm_cache_ask(c, &key, 30, &next), NM_CACHE_E_NEW);
-    assert_int_equal(nm_cache_next_to_leave(c)->id, a);
-    assert_null(nm_cache_next_to_leave(c)); /* the cache has room for d */
+    assert_int_equal(nm_cache_next_to_evict(c)->id, a);
+    assert_null(nm_cache_next_to_evict(c)); /* the cache has room for d */
     assert_int_equal(nm_cache_bytes(c), 180);
     nm_cache_removed(c, a);
     nm_cache_removed(c, b);
@@ -135,10 +135,10 @@ static void test_the_end_of_an_application_removes_its_cached_resources(void **s
     nm_cache_fetched(c, other_id, 1);
     nm_cache_release(c, other_id, 1);
     nm_cache_end_application(c, "alice", "app1");
-    assert_null(nm_cache_next_to_leave(c));
+    assert_null(nm_cache_next_to_evict(c));
     nm_cache_release(c, id, 2);
-    assert_int_equal(nm_cache_next_to_leave(c)->id, id);
-    assert_null(nm_cache_next_to_leave(c));
+    assert_int_equal(nm_cache_next_to_evict(c)->id, id);
+    assert_null(nm_cache_next_to_evict(c));
     assert_int_equal(nm_cache_ask(c, &same_user, 3, &id), NM_CACHE_E_NEW);
 }
 
@@ -170,8 +170,8 @@ static void test_each_resource_has_a_separate_path(void **state)
     assert_int_equal(nm_cache_find(later, b)->used_usec, 2000002);
     assert_string_equal(nm_cache_find(later, b)->key.uri, "b");
     /* the incomplete entry is still listed and can be removed; the file that isn't a note was removed */
-    assert_int_equal(nm_cache_next_to_leave(later)->id, f);
-    assert_null(nm_cache_next_to_leave(later));
+    assert_int_equal(nm_cache_next_to_evict(later)->id, f);
+    assert_null(nm_cache_next_to_evict(later));
     assert_int_equal(faccessat(fd, "nonsense", F_OK, 0), -1);
     assert_int_equal(nm_cache_ask(later, &a_key, 5, &f), NM_CACHE_E_READY);
     assert_int_equal(f, a);
@@ -186,8 +186,8 @@ static void test_each_resource_has_a_separate_path(void **state)
     /* the ids of the unreadable files aren't used again, because directories with these ids may exist */
     assert_int_equal(f, 78);
     for (int i = 0; i < 2; i++)
-        assert_non_null(nm_cache_next_to_leave(next_boot));
-    assert_null(nm_cache_next_to_leave(next_boot));
+        assert_non_null(nm_cache_next_to_evict(next_boot));
+    assert_null(nm_cache_next_to_evict(next_boot));
     assert_int_equal(remove_tree(directory), 0);
 }
 
@@ -240,11 +240,11 @@ static void test_a_resource_has_the_same_note_file_until_its_removal(void **stat
         assert_int_equal(st.st_ino == first.st_ino, !is_old);
         assert_int_equal(bytes_and_use_after_restart(fd, id, &used), 42);
         assert_int_equal(used, 7000007);
-        nm_cache_doom(c, id);
+        nm_cache_invalidate(c, id);
         assert_int_equal(nm_cache_file_note(fd, c, id, "boot1"), 0);
         assert_int_equal(bytes_and_use_after_restart(fd, id, &used), UINT64_MAX);
         nm_cache_release(c, id, 8);
-        assert_int_equal(nm_cache_next_to_leave(c)->id, id);
+        assert_int_equal(nm_cache_next_to_evict(c)->id, id);
         assert_int_equal(nm_cache_file_remove(fd, id), 0);
         nm_cache_removed(c, id);
     }
@@ -358,43 +358,43 @@ static void end_a_fetch(struct account *a)
 
 /* The model's rule for removals, without a heap: first the entries with is_leaving; then, while the cache is too large,
  * the least recently used entries. */
-static bool has_to_leave(const struct account *a, bool *ret_doomed, uint64_t *ret_used_usec)
+static bool has_to_leave(const struct account *a, bool *ret_invalidated, uint64_t *ret_used_usec)
 {
     const struct nm_cache_entry *e;
     uint64_t leaving = 0;
     bool found = false;
 
-    *ret_doomed = false;
+    *ret_invalidated = false;
     for (size_t i = 0; (e = nm_cache_at(a->cache, i)); i++) {
         if (e->state == NM_CACHE_LEAVING)
             leaving += e->bytes;
         if (e->state != NM_CACHE_READY || e->users > 0)
             continue;
-        if (!found || e->is_leaving > *ret_doomed ||
-            (e->is_leaving == *ret_doomed && e->used_usec < *ret_used_usec)) {
-            *ret_doomed = e->is_leaving;
+        if (!found || e->is_leaving > *ret_invalidated ||
+            (e->is_leaving == *ret_invalidated && e->used_usec < *ret_used_usec)) {
+            *ret_invalidated = e->is_leaving;
             *ret_used_usec = e->used_usec;
         }
         found = true;
     }
-    return found && (*ret_doomed || nm_cache_bytes(a->cache) - leaving > MOST_BYTES);
+    return found && (*ret_invalidated || nm_cache_bytes(a->cache) - leaving > MOST_BYTES);
 }
 
 static void leave(struct account *a, bool is_at_once)
 {
     const struct nm_cache_entry *e;
     uint64_t used_usec;
-    bool doomed;
+    bool invalidated;
 
     for (;;) {
-        const bool has_to = has_to_leave(a, &doomed, &used_usec);
+        const bool has_to = has_to_leave(a, &invalidated, &used_usec);
         uint64_t id;
 
-        e = nm_cache_next_to_leave(a->cache);
+        e = nm_cache_next_to_evict(a->cache);
         assert_int_equal(e != NULL, has_to);
         if (!e)
             return;
-        assert_int_equal(e->is_leaving, doomed);
+        assert_int_equal(e->is_leaving, invalidated);
         assert_int_equal(e->used_usec, used_usec);
         id = e->id;
         assert_false(is_used(a, id));
@@ -518,7 +518,7 @@ static void test_look_ups_among_many_resources_are_fast(void **state)
     assert_int_equal(nm_cache_bytes(c), MANY);
     nm_cache_set_room(c, 0);
     for (unsigned i = 0; i < MANY; i++) {
-        assert_int_equal(nm_cache_next_to_leave(c)->id, NM_CACHE_FIRST_ID + i);
+        assert_int_equal(nm_cache_next_to_evict(c)->id, NM_CACHE_FIRST_ID + i);
         nm_cache_removed(c, NM_CACHE_FIRST_ID + i);
     }
     assert_int_equal(nm_cache_bytes(c), 0);
@@ -538,15 +538,15 @@ static void test_the_number_of_cached_entries_is_limited(void **state)
         nm_cache_release(c, have(c, uri, 0, i), i);
     }
     for (unsigned i = 0; i < MORE; i++)
-        assert_int_equal(nm_cache_next_to_leave(c)->id, NM_CACHE_FIRST_ID + i);
+        assert_int_equal(nm_cache_next_to_evict(c)->id, NM_CACHE_FIRST_ID + i);
     /* the number is already within the limit, although the removals aren't complete */
-    assert_null(nm_cache_next_to_leave(c));
+    assert_null(nm_cache_next_to_evict(c));
     for (unsigned i = 0; i < MORE; i++)
         nm_cache_removed(c, NM_CACHE_FIRST_ID + i);
-    assert_null(nm_cache_next_to_leave(c));
+    assert_null(nm_cache_next_to_evict(c));
     nm_cache_set_room(c, 0);
     for (unsigned i = 0; i < NM_CACHE_ENTRIES_MAX; i++)
-        nm_cache_removed(c, nm_cache_next_to_leave(c)->id);
+        nm_cache_removed(c, nm_cache_next_to_evict(c)->id);
     assert_null(nm_cache_at(c, 0));
 }
 
@@ -574,7 +574,7 @@ static void test_the_end_of_an_application_visits_only_its_own_resources(void **
         (void)snprintf(application, sizeof application, "%u", i);
         nm_cache_end_application(c, "alice", application);
         for (unsigned k = 0; k < 2; k++) {
-            const struct nm_cache_entry *e = nm_cache_next_to_leave(c);
+            const struct nm_cache_entry *e = nm_cache_next_to_evict(c);
 
             assert_string_equal(e->key.application, application);
             nm_cache_removed(c, e->id);

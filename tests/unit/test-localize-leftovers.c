@@ -17,7 +17,7 @@
 #define MOST_USEC (80 * NM_USEC_PER_MSEC)
 #define N 1000U
 
-struct world {
+struct fixture {
     sd_event *event;
     struct nm_leftovers *leftovers;
     uint64_t ids[4 * N], at_usec[4 * N]; /* the ids of the attempts, and the times of the attempts */
@@ -28,7 +28,7 @@ struct world {
 
 static void on_retry(uint64_t id, void *userdata)
 {
-    struct world *w = userdata;
+    struct fixture *w = userdata;
 
     assert_true(w->n < NM_ARRAY_SIZE(w->ids));
     w->ids[w->n] = id;
@@ -39,7 +39,7 @@ static void on_retry(uint64_t id, void *userdata)
 
 static int set_up(void **state)
 {
-    struct world *w = calloc(1, sizeof *w);
+    struct fixture *w = calloc(1, sizeof *w);
     struct nm_leftovers_params params = {.first_usec = FIRST_USEC, .most_usec = MOST_USEC, .retry = on_retry};
 
     assert_non_null(w);
@@ -54,7 +54,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     (void)nm_leftovers_free(w->leftovers);
     (void)sd_event_unref(w->event);
@@ -65,7 +65,7 @@ static int tear_down(void **state)
 #define RUN_UNTIL(w, condition) RUN_UNTIL_WITHIN(w, 20 * NM_USEC_PER_SEC, condition)
 
 /* Adds n items of this user. Only the first item of a user is reported as the user's first. */
-static void put(struct world *w, const char *user, uint64_t first, uint64_t n)
+static void put(struct fixture *w, const char *user, uint64_t first, uint64_t n)
 {
     for (uint64_t id = first; id < first + n; id++)
         assert_int_equal(nm_leftovers_put(w->leftovers, user, id), id == first ? NM_LEFTOVERS_E_FIRST : 0);
@@ -75,7 +75,7 @@ static void put(struct world *w, const char *user, uint64_t first, uint64_t n)
  * end of the list. */
 static void test_each_round_of_removals_has_a_limited_number_of_attempts(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     put(w, "alice", 1, 20);
     RUN_UNTIL(w, w->n > 0);
@@ -101,7 +101,7 @@ static void test_each_round_of_removals_has_a_limited_number_of_attempts(void **
 /* The pauses between attempts grow up to a maximum, and a success resets them. A user without items is forgotten. */
 static void test_pauses_between_attempts_grow_up_to_a_maximum(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     uint64_t begun_usec = nm_now_usec();
 
     w->fails_at_once = true;
@@ -126,7 +126,7 @@ static void test_pauses_between_attempts_grow_up_to_a_maximum(void **state)
 /* The items of one user don't delay the items of another user. */
 static void test_items_of_one_user_do_not_delay_items_of_other_users(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     uint64_t bobs = 0;
 
     w->fails_at_once = true;

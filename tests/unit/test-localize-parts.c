@@ -193,14 +193,14 @@ static void test_a_redirect_in_a_webhdfs_reply_is_parsed(void **state)
     _cleanup_free_ char *mended = NULL;
 
     (void)state;
-    assert_int_equal(nm_webhdfs_mend_location("http://d:1/w?op=OPEN&user.name=a%2540c%2524&o=0", "a@c$", &mended), 1);
+    assert_int_equal(nm_webhdfs_fix_location("http://d:1/w?op=OPEN&user.name=a%2540c%2524&o=0", "a@c$", &mended), 1);
     assert_string_equal(mended, "http://d:1/w?op=OPEN&user.name=a%40c%24&o=0");
-    assert_int_equal(nm_webhdfs_mend_location("http://d:1/w?user.name=a%40c", "a@c", &mended), 0);
-    assert_int_equal(nm_webhdfs_mend_location("http://d:1/w?user.name=a%2540cd", "a@c", &mended), 0);
-    assert_int_equal(nm_webhdfs_mend_location("http://d:1/w?user.name=alice", "alice", &mended), 0);
-    assert_int_equal(nm_webhdfs_mend_location("http://d:1/w?op=OPEN", "a@c", &mended), 0);
-    assert_int_equal(nm_webhdfs_mend_location("http://d:1/user.name=a%2540c", "a@c", &mended), 0);
-    assert_int_equal(nm_webhdfs_mend_location("http://d:1/w", NULL, &mended), 0);
+    assert_int_equal(nm_webhdfs_fix_location("http://d:1/w?user.name=a%40c", "a@c", &mended), 0);
+    assert_int_equal(nm_webhdfs_fix_location("http://d:1/w?user.name=a%2540cd", "a@c", &mended), 0);
+    assert_int_equal(nm_webhdfs_fix_location("http://d:1/w?user.name=alice", "alice", &mended), 0);
+    assert_int_equal(nm_webhdfs_fix_location("http://d:1/w?op=OPEN", "a@c", &mended), 0);
+    assert_int_equal(nm_webhdfs_fix_location("http://d:1/user.name=a%2540c", "a@c", &mended), 0);
+    assert_int_equal(nm_webhdfs_fix_location("http://d:1/w", NULL, &mended), 0);
 }
 
 #define STATUS(type, length, modified, mode) \

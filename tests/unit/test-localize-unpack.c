@@ -32,7 +32,7 @@ struct member {
 };
 
 /* The archive is unpacked into /tmp/X/in. */
-struct world {
+struct fixture {
     char root[32];
     int root_fd, in_fd, source_fd;
     struct nm_unpack_params params;
@@ -47,7 +47,7 @@ static void ignore(void *userdata, uint64_t bytes)
 
 static int set_up(void **state)
 {
-    struct world *w = calloc(1, sizeof *w);
+    struct fixture *w = calloc(1, sizeof *w);
 
     if (!w)
         return -1;
@@ -72,7 +72,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     (void)close(w->root_fd), (void)close(w->in_fd), (void)close(w->source_fd);
     free(w->message);
@@ -107,7 +107,7 @@ static void write_member(struct archive *a, const struct member *m)
     archive_entry_free(e);
 }
 
-static void pack(struct world *w, enum packing packing, const struct member *members, size_t n)
+static void pack(struct fixture *w, enum packing packing, const struct member *members, size_t n)
 {
     struct archive *a = archive_write_new();
 
@@ -126,7 +126,7 @@ static void pack(struct world *w, enum packing packing, const struct member *mem
     w->params.kind = packing == ZIP ? NM_ARCHIVE_ZIP : NM_ARCHIVE_TAR;
 }
 
-static int unpack(struct world *w)
+static int unpack(struct fixture *w)
 {
     return nm_unpack(w->source_fd, w->in_fd, &w->params, &w->bytes, &w->message);
 }
@@ -135,7 +135,7 @@ static int unpack(struct world *w)
     pack(w, packing, (const struct member[]){__VA_ARGS__}, \
          sizeof((const struct member[]){__VA_ARGS__}) / sizeof(struct member))
 
-static void assert_file(struct world *w, const char *name, const char *text)
+static void assert_file(struct fixture *w, const char *name, const char *text)
 {
     _cleanup_close_ int fd = openat(w->in_fd, name, O_RDONLY | O_CLOEXEC);
     char buf[256] = "";
@@ -146,7 +146,7 @@ static void assert_file(struct world *w, const char *name, const char *text)
     assert_string_equal(buf, text);
 }
 
-static unsigned mode_of(struct world *w, const char *name)
+static unsigned mode_of(struct fixture *w, const char *name)
 {
     struct stat st;
 
@@ -156,7 +156,7 @@ static unsigned mode_of(struct world *w, const char *name)
 
 /* Checks that the archive is refused, that the reason contains this text, and that no file is outside of the
  * directory. */
-static void assert_refused(struct world *w, int error, const char *reason)
+static void assert_refused(struct fixture *w, int error, const char *reason)
 {
     int n = 0;
     _cleanup_closedir_ DIR *d = opendir(w->root);
@@ -171,7 +171,7 @@ static void assert_refused(struct world *w, int error, const char *reason)
     assert_int_equal(w->bytes, 0);
 }
 
-static void check_good(struct world *w, enum packing packing)
+static void check_good(struct fixture *w, enum packing packing)
 {
     PACK(w, packing, {AE_IFDIR, "d/", NULL, 0, 0}, {AE_IFREG, "d/a", "one", 0, 06777}, {AE_IFREG, "x/y/b", "two", 0, 0},
          {AE_IFLNK, "x/link", "../d/a", 0, 0}, {AE_IFREG, "d/a", "three", 0, 0});
@@ -206,7 +206,7 @@ static void test_a_zip_is_unpacked(void **state)
 
 static void test_a_public_archive_is_readable_by_all(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct stat st;
 
     w->params.is_public = true;
@@ -220,7 +220,7 @@ static void test_a_public_archive_is_readable_by_all(void **state)
 
 static void test_a_hard_link_is_unpacked(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     PACK(w, TAR, {AE_IFREG, "d/a", "one", 0, 0}, {0, "e/b", "d/a", 0, 0});
     assert_int_equal(unpack(w), 0);
@@ -229,7 +229,7 @@ static void test_a_hard_link_is_unpacked(void **state)
 
 static void test_only_matching_entries_are_unpacked(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     _cleanup_(nm_pattern_freep) struct nm_pattern *p = NULL;
 
     assert_int_equal(nm_pattern_new("(?:classes/|lib/).*", &p, NULL), 0);
@@ -245,7 +245,7 @@ static void test_only_matching_entries_are_unpacked(void **state)
 /* A leading slash in a name is ignored, as tar and Java do. */
 static void test_a_leading_slash_of_a_name_is_ignored(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     PACK(w, TAR, {AE_IFREG, "a", "x", 0, 0}, {AE_IFREG, "/tmp/nmd-outside", "y", 0, 0});
     assert_int_equal(unpack(w), 0);
@@ -255,7 +255,7 @@ static void test_a_leading_slash_of_a_name_is_ignored(void **state)
 
 static void test_names_with_dots_that_stay_inside_are_accepted(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     PACK(w, ZIP, {AE_IFREG, "a/b", "x", 0, 0}, {AE_IFREG, "a/../c", "y", 0, 0});
     assert_int_equal(unpack(w), 0);
@@ -268,7 +268,7 @@ static void test_names_with_dots_that_lead_out_are_refused(void **state)
     assert_refused(*state, -EXDEV, "leads out of the archive");
 }
 
-static void assert_link(struct world *w, const char *name, const char *expected)
+static void assert_link(struct fixture *w, const char *name, const char *expected)
 {
     char target[256] = "";
 
@@ -278,7 +278,7 @@ static void assert_link(struct world *w, const char *name, const char *expected)
 
 /* The archive has symlinks as in a Python environment, and symlinks to outside. nm-localizer makes these symlinks but
  * doesn't follow them while unpacking. A process that follows them later needs its own access rights. */
-static void check_links(struct world *w, enum packing packing)
+static void check_links(struct fixture *w, enum packing packing)
 {
     PACK(w, packing, {AE_IFLNK, "bin/python3", "/usr/bin/python3", 0, 0}, {AE_IFLNK, "lib64", "lib", 0, 0},
          {AE_IFLNK, "d/a", "../../outside", 0, 0}, {AE_IFLNK, "e", "d/../f", 0, 0}, {AE_IFREG, "f", "one", 0, 0},
@@ -310,7 +310,7 @@ static void test_an_entry_below_a_symlink_that_leads_out_is_refused(void **state
 
 static void test_an_entry_below_an_absolute_symlink_is_refused(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     _cleanup_free_ char *target = NULL;
 
     assert_true(asprintf(&target, "%s/in", w->root) > 0);
@@ -333,7 +333,7 @@ static void test_an_entry_below_a_file_is_refused(void **state)
 /* An entry below a symlink is written through the symlink if its target is a directory of the archive, as tar does. */
 static void test_an_entry_below_a_symlink_that_stays_inside_is_unpacked(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     PACK(w, TAR, {AE_IFDIR, "x/d", NULL, 0, 0}, {AE_IFLNK, "x/a", "./d/", 0, 0}, {AE_IFLNK, "l", "x/a", 0, 0},
          {AE_IFREG, "x/a/b/c", "one", 0, 0}, {AE_IFREG, "l/e", "two", 0, 0}, {0, "h", "l/e", 0, 0});
@@ -347,7 +347,7 @@ static void test_an_entry_below_a_symlink_that_stays_inside_is_unpacked(void **s
 /* The file replaces the symlink. The symlink's target stays unchanged. */
 static void test_a_file_replaces_a_symlink(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     PACK(w, TAR, {AE_IFREG, "b", "kept", 0, 0}, {AE_IFLNK, "a", "b", 0, 0}, {AE_IFREG, "a", "new", 0, 0});
     assert_int_equal(unpack(w), 0);
@@ -370,7 +370,7 @@ static void test_an_absolute_target_of_a_hard_link_is_searched_inside_only(void 
 
 static void test_a_hard_link_to_a_symlink_is_unpacked(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     PACK(w, TAR, {AE_IFLNK, "d/a", "/etc/passwd", 0, 0}, {0, "c", "d/a", 0, 0});
     assert_int_equal(unpack(w), 0);
@@ -401,7 +401,7 @@ int __wrap_linkat(int from_fd, const char *from, int to_fd, const char *to, int 
 static void test_a_file_is_copied_if_the_file_system_has_no_hard_links(void **state)
 {
     static const int errors[] = {EPERM, EMLINK, EOPNOTSUPP};
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(errors); i++) {
         if (i > 0) {
@@ -424,7 +424,7 @@ static void test_a_file_is_copied_if_the_file_system_has_no_hard_links(void **st
 /* The bytes of copies count against the limit of all bytes. */
 static void test_copied_bytes_count_against_the_limit(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     w->params.most_bytes = 5;
     PACK(w, TAR, {AE_IFREG, "d/a", "one", 0, 0}, {0, "e/b", "d/a", 0, 0});
@@ -436,7 +436,7 @@ static void test_copied_bytes_count_against_the_limit(void **state)
 /* Names are used as bytes, even if the archive marks them as text. */
 static void test_names_in_a_tar_are_used_as_bytes(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0), before = uselocale(utf8);
 
     PACK(w, TAR, {AE_IFREG, "\xc3\xbc", "one", 0, 0}, {AE_IFREG, "u\xcc\x88", "two", 0, 0},
@@ -455,7 +455,7 @@ static void test_names_in_a_tar_are_used_as_bytes(void **state)
 
 /* Sets or clears the UTF-8 flag of all entries. The flags of a zip entry are at offset 6 of its local header, and at
  * offset 8 of its entry in the central directory. Bit 11 means UTF-8. Java sets bit 11. */
-static void say_utf8(struct world *w, bool is_utf8)
+static void set_utf8(struct fixture *w, bool is_utf8)
 {
     const off_t size = lseek(w->source_fd, 0, SEEK_END);
     char *map = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, w->source_fd, 0);
@@ -471,11 +471,11 @@ static void say_utf8(struct world *w, bool is_utf8)
 
 static void test_names_in_a_zip_with_the_utf8_flag_are_unpacked(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     PACK(w, ZIP, {AE_IFREG, "d\xc3\xbc/\xf0\x9f\x98\x80.txt", "one", 0, 0},
          {AE_IFREG, "\xe6\x97\xa5\xe6\x9c\xac", "two", 0, 0});
-    say_utf8(w, true);
+    set_utf8(w, true);
     assert_int_equal(unpack(w), 0);
     assert_file(w, "d\xc3\xbc/\xf0\x9f\x98\x80.txt", "one");
     assert_file(w, "\xe6\x97\xa5\xe6\x9c\xac", "two");
@@ -484,10 +484,10 @@ static void test_names_in_a_zip_with_the_utf8_flag_are_unpacked(void **state)
 /* A name without the UTF-8 flag is used as bytes. */
 static void test_names_in_a_zip_without_the_utf8_flag_are_used_as_bytes(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     PACK(w, ZIP, {AE_IFREG, "\xc3\xbc", "one", 0, 0}, {AE_IFREG, "\x81\xff", "two", 0, 0});
-    say_utf8(w, false);
+    set_utf8(w, false);
     assert_int_equal(unpack(w), 0);
     assert_file(w, "\xc3\xbc", "one");
     assert_file(w, "\x81\xff", "two");
@@ -496,7 +496,7 @@ static void test_names_in_a_zip_without_the_utf8_flag_are_used_as_bytes(void **s
 static void test_invalid_names_in_a_zip_are_refused(void **state)
 {
     PACK(*state, ZIP, {AE_IFREG, "\xc3\xff", "one", 0, 0});
-    say_utf8(*state, true);
+    set_utf8(*state, true);
     assert_refused(*state, -EBADMSG, "not in UTF-8 as the archive declares");
 }
 
@@ -526,7 +526,7 @@ static void test_an_archive_that_is_too_large_is_refused(void **state)
 
 static void test_files_that_are_too_large_together_are_refused(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     w->params.most_bytes = 100;
     PACK(w, ZIP, {AE_IFREG, "a", NULL, 60, 0}, {AE_IFREG, "b", NULL, 41, 0});
@@ -535,7 +535,7 @@ static void test_files_that_are_too_large_together_are_refused(void **state)
 
 static void test_an_archive_of_the_largest_size_is_unpacked(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     w->params.most_bytes = 100;
     w->params.most_entries = 2;
@@ -547,7 +547,7 @@ static void test_an_archive_of_the_largest_size_is_unpacked(void **state)
 /* Directories that the archive has no entry for, but that names of other entries contain, count as entries, too. */
 static void test_too_many_entries_are_refused(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     w->params.most_entries = 4;
     PACK(w, TAR, {AE_IFREG, "a/b/c/d/e", "x", 0, 0});
@@ -562,7 +562,7 @@ static void test_an_archive_that_is_compressed_twice_is_refused(void **state)
 
 static void test_unpacking_for_too_long_is_stopped(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     w->params.deadline_usec = nm_now_usec();
     PACK(w, TAR, {AE_IFREG, "a", "x", 0, 0});
@@ -571,7 +571,7 @@ static void test_unpacking_for_too_long_is_stopped(void **state)
 
 static void test_a_file_that_is_not_an_archive_is_refused(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     assert_int_equal(write(w->source_fd, "this is no archive", 18), 18);
     assert_refused(w, -EBADMSG, "can't unpack the archive");
@@ -579,7 +579,7 @@ static void test_a_file_that_is_not_an_archive_is_refused(void **state)
 
 static void test_a_truncated_archive_is_refused(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     PACK(w, TAR_GZ, {AE_IFREG, "a", NULL, 1 << 20, 0});
     assert_int_equal(ftruncate(w->source_fd, lseek(w->source_fd, 0, SEEK_END) / 2), 0);

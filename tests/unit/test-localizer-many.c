@@ -3,7 +3,7 @@
 /* localize/localizer.h: a container with the maximum number of resources doesn't cause a long turn of the event
  * loop. */
 
-#include "tests/unit/localizer-world.h"
+#include "tests/unit/localizer-fixture.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -23,7 +23,7 @@
 /* ---- counters of nmd's system calls ----------------------------------------------------------------------------- */
 
 static unsigned n_calls, most_calls, n_saved, n_forks;
-static unsigned n_told, most_told; /* calls of the callback that reports progress */
+static unsigned n_reported, most_reported; /* calls of the callback that reports progress */
 static pid_t worker;               /* the worker that was started last */
 
 int __real_utimensat(int fd, const char *path, const struct timespec times[2], int flags);
@@ -66,8 +66,8 @@ pid_t __wrap_fork(void)
 static void end_turn(void)
 {
     most_calls = NM_MAX(most_calls, n_calls);
-    most_told = NM_MAX(most_told, n_told);
-    n_calls = n_told = 0;
+    most_reported = NM_MAX(most_reported, n_reported);
+    n_calls = n_reported = 0;
 }
 
 #define RUN_TURNS_UNTIL(w, condition) \
@@ -85,7 +85,7 @@ static void end_turn(void)
 
 /* Requests the same file N times, each time with another pattern. A pattern has no effect on a file that isn't an
  * archive. */
-static void ask_many(struct world *w, struct owner *o, enum nm_visibility visibility, bool fails)
+static void ask_many(struct fixture *w, struct owner *o, enum nm_visibility visibility, bool fails)
 {
     const struct nm_localizer_user user = {
         .name = "alice", .application = "application_1_0001", .uid = worker_uid(), .gid = w->params.public_gid};
@@ -111,17 +111,17 @@ static void ask_many(struct world *w, struct owner *o, enum nm_visibility visibi
         };
     }
     *o = (struct owner){0};
-    assert_int_equal(nm_localizer_ask(w->localizer, &user, list, N, &listener, &o->ask), 0);
+    assert_int_equal(nm_localizer_request(w->localizer, &user, list, N, &listener, &o->ask), 0);
     free(list);
     free(patterns);
 }
 
 static int set_up(void **state)
 {
-    struct world *w;
+    struct fixture *w;
     int fd;
 
-    (void)world_set_up(state);
+    (void)fixture_set_up(state);
     w = *state;
     fd = openat(w->root_fd, "one", O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
     assert_int_equal(write(fd, "1", 1), 1);
@@ -130,7 +130,7 @@ static int set_up(void **state)
     w->params.cache_max_bytes = 2 * N;
     start(w);
     RUN_TURNS_UNTIL(w, true);
-    n_calls = most_calls = n_forks = n_told = most_told = 0;
+    n_calls = most_calls = n_forks = n_reported = most_reported = 0;
     return 0;
 }
 
@@ -144,7 +144,7 @@ static void check_turns(void)
 /* All resources are fetched, are found at the next request, and are removed. */
 static void test_all_resources_are_fetched_found_and_removed(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_localizer_counts counts;
     struct owner o;
 
@@ -171,7 +171,7 @@ static void test_all_resources_are_fetched_found_and_removed(void **state)
     assert_false(is_there(w, "state/10"));
 }
 
-static bool nothing_is_noted(struct world *w)
+static bool nothing_is_noted(struct fixture *w)
 {
     _cleanup_closedir_ DIR *d = NULL;
     unsigned n = 0;
@@ -187,7 +187,7 @@ static bool nothing_is_noted(struct world *w)
 static void test_the_first_failed_fetch_ends_the_request(void **state)
 {
     static const enum nm_visibility all[] = {NM_VISIBILITY_APPLICATION, NM_VISIBILITY_PUBLIC};
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner o;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(all); i++) {
@@ -207,7 +207,7 @@ static void test_the_first_failed_fetch_ends_the_request(void **state)
  * exit. */
 static void test_a_cancelled_request_starts_no_more_fetches(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner o;
 
     ask_many(w, &o, NM_VISIBILITY_PRIVATE, false);
@@ -225,19 +225,19 @@ static void test_a_cancelled_request_starts_no_more_fetches(void **state)
 
 #define FLOOD_LINES 1000 /* maximum number of lines that a worker may send in one piece */
 
-static void on_told(struct nm_localizer_ask *ask, const struct nm_localizer_progress *progress, void *userdata)
+static void on_reported(struct nm_localizer_request *ask, const struct nm_localizer_progress *progress, void *userdata)
 {
     on_progress(ask, progress, userdata);
-    n_told++;
+    n_reported++;
     assert_int_equal(progress->n_done, 0);
     assert_int_equal(progress->n, N);
 }
 
-static void ask_names(struct world *w, struct owner *o, enum nm_visibility visibility, const char *uri)
+static void ask_names(struct fixture *w, struct owner *o, enum nm_visibility visibility, const char *uri)
 {
     const struct nm_localizer_user user = {
         .name = "alice", .application = "application_1_0001", .uid = worker_uid(), .gid = w->params.public_gid};
-    const struct nm_localizer_listener listener = {.progress = on_told, .ended = on_ended, .userdata = o};
+    const struct nm_localizer_listener listener = {.progress = on_reported, .ended = on_ended, .userdata = o};
     struct nm_localizer_resource *list = calloc(N, sizeof *list);
     const uint64_t begun_usec = nm_now_usec();
 
@@ -246,8 +246,8 @@ static void ask_names(struct world *w, struct owner *o, enum nm_visibility visib
         list[i] = (struct nm_localizer_resource){
             .visibility = visibility, .uri = uri, .type = "FILE", .name = uri + strlen("x:")};
     *o = (struct owner){0};
-    n_told = most_told = n_forks = 0;
-    assert_int_equal(nm_localizer_ask(w->localizer, &user, list, N, &listener, &o->ask), 0);
+    n_reported = most_reported = n_forks = 0;
+    assert_int_equal(nm_localizer_request(w->localizer, &user, list, N, &listener, &o->ask), 0);
     free(list);
     /* waits until all resources have been requested */
     RUN_TURNS_UNTIL(w, n_forks > 0 && nm_now_usec() > begun_usec + NM_USEC_PER_SEC);
@@ -273,7 +273,7 @@ static void flood(unsigned lines)
 static void test_each_turn_of_the_event_loop_reports_progress_at_most_once(void **state)
 {
     static const enum nm_visibility all[] = {NM_VISIBILITY_PRIVATE, NM_VISIBILITY_PUBLIC};
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_localizer_counts counts;
     struct owner o;
 
@@ -281,10 +281,10 @@ static void test_each_turn_of_the_event_loop_reports_progress_at_most_once(void 
         ask_names(w, &o, all[i], "x:grow-4");
         flood(FLOOD_LINES);
         RUN_TURNS_UNTIL(w, o.ended);
-        print_message("progress was reported %u times, at most %u times in a turn\n", o.progress, most_told);
+        print_message("progress was reported %u times, at most %u times in a turn\n", o.progress, most_reported);
         assert_string_equal(o.message, "");
         assert_int_equal(o.result, 0);
-        assert_int_equal(most_told, 1);
+        assert_int_equal(most_reported, 1);
         assert_in_range(o.progress, 1, 200); /* progress was reported several times a second */
         for (size_t k = 0; k < N; k++) {
             _cleanup_free_ char *target = nm_localizer_target(o.ask, k);
@@ -303,18 +303,18 @@ static void test_each_turn_of_the_event_loop_reports_progress_at_most_once(void 
 /* A killed worker has left a full pipe. nmd reads it in one turn of the event loop. */
 static void test_the_pipe_of_a_killed_worker_is_read_in_one_turn(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner o;
 
     ask_names(w, &o, NM_VISIBILITY_PRIVATE, "x:hang-1");
-    n_told = most_told = 0;
+    n_reported = most_reported = 0;
     flood(UINT32_MAX);
     assert_int_equal(kill(worker, SIGKILL), 0);
     RUN_TURNS_UNTIL(w, o.ended);
-    print_message("progress was reported at most %u times in a turn\n", most_told);
+    print_message("progress was reported at most %u times in a turn\n", most_reported);
     assert_int_equal(o.result, -EIO);
     assert_non_null(strstr(o.message, "x:hang-1: nm-localizer was killed by signal 9"));
-    assert_true(most_told <= 1);
+    assert_true(most_reported <= 1);
     give_back(&o);
     RUN_TURNS_UNTIL(w, !is_there(w, "state/10"));
     check_turns();
@@ -324,7 +324,7 @@ static void test_the_pipe_of_a_killed_worker_is_read_in_one_turn(void **state)
  * fetch ends when its request is cancelled. */
 static void test_a_failed_fetch_is_repeated_for_the_next_request(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner o;
 
     ask_names(w, &o, NM_VISIBILITY_APPLICATION, "x:bad");
@@ -342,7 +342,7 @@ static void test_a_failed_fetch_is_repeated_for_the_next_request(void **state)
     check_turns();
 }
 
-#define TEST_MANY(f) cmocka_unit_test_setup_teardown(f, set_up, world_tear_down)
+#define TEST_MANY(f) cmocka_unit_test_setup_teardown(f, set_up, fixture_tear_down)
 
 int main(void)
 {

@@ -3,7 +3,7 @@
 /* Tests localize/localizer.h when another process changes a cached directory tree. Real workers copy the tree from this
  * host. */
 
-#include "tests/unit/localizer-world.h"
+#include "tests/unit/localizer-fixture.h"
 
 #include <sys/stat.h>
 
@@ -24,7 +24,7 @@ pid_t __wrap_fork(void)
     return __real_fork();
 }
 
-static void write_at(struct world *w, const char *name, const char *text)
+static void write_at(struct fixture *w, const char *name, const char *text)
 {
     _cleanup_close_ int fd = openat(w->root_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 
@@ -32,7 +32,7 @@ static void write_at(struct world *w, const char *name, const char *text)
     assert_int_equal(nm_write_all(fd, text, strlen(text)), 0);
 }
 
-static void make_source(struct world *w)
+static void make_source(struct fixture *w)
 {
     static const char *const dirs[] = {"src", "src/bin", "src/lib"};
 
@@ -45,14 +45,14 @@ static void make_source(struct world *w)
 }
 
 /* Starts a localizer that doesn't check a tree again for `usec` after a check. */
-static void start_with(struct world *w, uint64_t usec)
+static void start_with(struct fixture *w, uint64_t usec)
 {
     w->localizer = nm_localizer_free(w->localizer);
     w->params.checked_usec = usec;
     start(w);
 }
 
-static void ask_for_tree(struct world *w, const char *name, uid_t uid, enum nm_visibility visibility, struct owner *o)
+static void ask_for_tree(struct fixture *w, const char *name, uid_t uid, enum nm_visibility visibility, struct owner *o)
 {
     const struct nm_localizer_user user = {
         .name = name, .application = "application_1_0001", .uid = uid, .gid = w->params.public_gid};
@@ -64,17 +64,17 @@ static void ask_for_tree(struct world *w, const char *name, uid_t uid, enum nm_v
     assert_int_equal(fstatat(w->root_fd, "src", &st, 0), 0);
     res.timestamp_msec = (uint64_t)st.st_mtim.tv_sec * 1000 + (uint64_t)st.st_mtim.tv_nsec / 1000000;
     *o = (struct owner){0};
-    assert_int_equal(nm_localizer_ask(w->localizer, &user, &res, 1, &listener, &o->ask), 0);
+    assert_int_equal(nm_localizer_request(w->localizer, &user, &res, 1, &listener, &o->ask), 0);
     assert_int_equal(o->ended, 0);
 }
 
-static void ask_as_alice(struct world *w, struct owner *o)
+static void ask_as_alice(struct fixture *w, struct owner *o)
 {
     ask_for_tree(w, "alice", worker_uid(), NM_VISIBILITY_PRIVATE, o);
 }
 
 /* Requests the tree, and returns whether nmd supplies the cached directory with this number. */
-static bool gets(struct world *w, unsigned number)
+static bool gets(struct fixture *w, unsigned number)
 {
     _cleanup_free_ char *wanted = print("%s/usercache/alice/filecache/%u", w->local, number), *target = NULL;
     struct owner o;
@@ -88,23 +88,23 @@ static bool gets(struct world *w, unsigned number)
     return nm_streq(target, wanted);
 }
 
-static void remove_at(struct world *w, const char *name)
+static void remove_at(struct fixture *w, const char *name)
 {
     assert_int_equal(unlinkat(w->root_fd, name, 0), 0);
 }
 
-static void remove_old(struct world *w)
+static void remove_old(struct fixture *w)
 {
     remove_at(w, TARGET "10/src/lib/old.jar");
 }
 
-static void remove_link(struct world *w)
+static void remove_link(struct fixture *w)
 {
     remove_at(w, TARGET "10/src/lib/link.jar");
 }
 
 /* Removes old files and restores the modification times of their directories, as systemd-tmpfiles does. */
-static void remove_and_hide(struct world *w)
+static void remove_and_hide(struct fixture *w)
 {
     struct stat st;
 
@@ -114,25 +114,25 @@ static void remove_and_hide(struct world *w)
         utimensat(w->root_fd, TARGET "10/src/lib", (struct timespec[]){st.st_atim, st.st_mtim}, 0), 0);
 }
 
-static void remove_directory(struct world *w)
+static void remove_directory(struct fixture *w)
 {
     remove_at(w, TARGET "10/src/bin/x");
     assert_int_equal(unlinkat(w->root_fd, TARGET "10/src/bin", AT_REMOVEDIR), 0);
 }
 
-static void cut_one(struct world *w)
+static void cut_one(struct fixture *w)
 {
     assert_int_equal(fchmodat(w->root_fd, TARGET "10/src/lib/new.jar", 0700, 0), 0);
     write_at(w, TARGET "10/src/lib/new.jar", "cut");
 }
 
-static void replace_one(struct world *w)
+static void replace_one(struct fixture *w)
 {
     remove_old(w);
     assert_int_equal(symlinkat("new.jar", w->root_fd, TARGET "10/src/lib/old.jar"), 0);
 }
 
-static void remove_list(struct world *w)
+static void remove_list(struct fixture *w)
 {
     remove_at(w, TARGET "10/.nmd-list");
 }
@@ -141,16 +141,16 @@ static void remove_list(struct world *w)
  * also finds the tree incomplete. */
 static void test_an_incomplete_tree_is_fetched_again(void **state)
 {
-    static void (*const ways[])(struct world *) = {remove_old, remove_link, remove_and_hide, remove_directory,
+    static void (*const ways[])(struct fixture *) = {remove_old, remove_link, remove_and_hide, remove_directory,
                                                   cut_one,    replace_one, remove_list};
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     for (size_t i = 0; i < 2 * NM_ARRAY_SIZE(ways); i++) {
         struct owner a;
 
         if (i > 0) {
-            (void)world_tear_down(state);
-            (void)world_set_up(state);
+            (void)fixture_tear_down(state);
+            (void)fixture_set_up(state);
             w = *state;
         }
         make_source(w);
@@ -174,7 +174,7 @@ static void test_an_incomplete_tree_is_fetched_again(void **state)
  * invalid. */
 static void test_a_tree_with_additional_files_counts_as_complete(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     make_source(w);
     start_with(w, 1);
@@ -192,7 +192,7 @@ static void test_a_tree_with_additional_files_counts_as_complete(void **state)
  * empty. */
 static void test_a_tree_without_a_list_of_files_is_complete_unless_empty(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     make_source(w);
     start_with(w, 1);
@@ -211,7 +211,7 @@ static void test_a_tree_without_a_list_of_files_is_complete_unless_empty(void **
 /* A cached file is checked without a worker. A tree that was found complete a moment ago isn't checked again. */
 static void test_only_the_check_of_a_tree_starts_a_worker(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner a, b;
 
     make_source(w);
@@ -243,7 +243,7 @@ static void test_only_the_check_of_a_tree_starts_a_worker(void **state)
 static void test_a_public_tree_is_checked_as_the_user_who_comes_first(void **state)
 {
     const uid_t bob = geteuid() == 0 ? NOBODY - 1 : geteuid();
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner a, b;
 
     make_source(w);
@@ -268,7 +268,7 @@ static void test_a_public_tree_is_checked_as_the_user_who_comes_first(void **sta
 /* The user's fetches use all of the user's slots, and the request is cancelled before the check of its tree. */
 static void test_a_request_that_waits_for_a_check_can_be_cancelled(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner hang[3], a, b;
 
     make_source(w);
@@ -297,7 +297,7 @@ static void test_a_request_that_waits_for_a_check_can_be_cancelled(void **state)
 /* If the worker can't be started or is killed, the tree counts as complete, so that the container can start. */
 static void test_a_tree_counts_as_complete_if_its_check_fails(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     make_source(w);
     start_with(w, 1);

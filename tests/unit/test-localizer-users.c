@@ -3,7 +3,7 @@
 /* localize/localizer.h: the effect of one user's requests on other users. */
 
 #include "localize/worker-protocol.h"
-#include "tests/unit/localizer-world.h"
+#include "tests/unit/localizer-fixture.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -21,7 +21,7 @@ int __wrap_nm_worker_reply_parse(const char *text, size_t size, struct nm_worker
     return __real_nm_worker_reply_parse(text, size, ret);
 }
 
-static void ask_public(struct world *w, const char *name, struct owner *o, const char *const *uris, size_t n)
+static void ask_public(struct fixture *w, const char *name, struct owner *o, const char *const *uris, size_t n)
 {
     const uid_t bob = geteuid() == 0 ? NOBODY - 1 : geteuid();
 
@@ -29,7 +29,7 @@ static void ask_public(struct world *w, const char *name, struct owner *o, const
     assert_int_equal(ask_as(w, name, nm_streq(name, "bob") ? bob : worker_uid(), o, NM_VISIBILITY_PUBLIC, uris, n), 0);
 }
 
-static void one_worker(struct world *w)
+static void one_worker(struct fixture *w)
 {
     w->localizer = nm_localizer_free(w->localizer);
     w->params.max_workers = 1;
@@ -40,7 +40,7 @@ static void one_worker(struct world *w)
 static void test_a_public_resource_does_not_wait_for_a_fetch_that_hangs(void **state)
 {
     static const char *const uris[] = {"x:hang-1", popular};
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner alice, bob, again;
     pid_t pid;
 
@@ -63,7 +63,7 @@ static void test_a_public_resource_does_not_wait_for_a_fetch_that_hangs(void **s
 
 static void test_a_public_resource_does_not_wait_for_private_resources(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     const char *uri = popular;
     struct owner own[3], public, bob;
 
@@ -89,7 +89,7 @@ static void test_a_public_resource_does_not_wait_for_private_resources(void **st
 static void test_a_fetch_for_two_users_continues_if_one_cancels(void **state)
 {
     static const char *const hang[] = {"x:hang-1"}, *const other[] = {"x:hang-2"};
-    struct world *w = *state;
+    struct fixture *w = *state;
     const char *uri = popular;
     struct owner alice, public, bob, shared;
     pid_t pid;
@@ -115,7 +115,7 @@ static void test_a_fetch_for_two_users_continues_if_one_cancels(void **state)
 static void test_a_resource_is_not_fetched_if_both_users_cancel(void **state)
 {
     static const char *const hang[] = {"x:hang-1"}, *const other[] = {"x:hang-2"};
-    struct world *w = *state;
+    struct fixture *w = *state;
     const char *uri = popular;
     struct owner alice, public, bob, shared;
 
@@ -157,7 +157,7 @@ static pid_t begin_to_flood(pid_t worker)
 
 static void test_a_worker_that_writes_too_many_replies_is_killed(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner o;
     pid_t command, flood;
 
@@ -183,7 +183,7 @@ static void test_a_worker_that_writes_too_many_replies_is_killed(void **state)
  * whatever the file's name. */
 static void test_a_fetch_without_progress_is_ended(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner hangs, grows;
 
     w->localizer = nm_localizer_free(w->localizer);

@@ -5,7 +5,7 @@
  * root, the workers run as the user nobody, otherwise as the user of the test.
  */
 
-#include "tests/unit/localizer-world.h"
+#include "tests/unit/localizer-fixture.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -15,7 +15,7 @@
 
 static void test_a_resource_is_fetched_once_for_all_requests(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     _cleanup_free_ char *target = NULL, *wanted = NULL;
     struct owner a, b, c;
     struct stat st;
@@ -48,7 +48,7 @@ static void test_statistics_count_resources_as_fetched_or_cached(void **state)
 {
     static const char *const uris[] = {"x:f-10", "x:g-20", "x:f-10"};
     struct nm_localizer_counts n;
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner a, b = {0}, c;
 
     ask(w, &a, "x:f-10");
@@ -75,7 +75,7 @@ static void test_statistics_count_resources_as_fetched_or_cached(void **state)
 static void test_each_visibility_has_a_separate_directory(void **state)
 {
     static const char *const uris[] = {"x:f-10", "x:g-20"};
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner public = {0}, application = {0};
     struct stat st;
 
@@ -97,7 +97,7 @@ static void test_each_visibility_has_a_separate_directory(void **state)
 
 static void test_a_failed_fetch_is_reported(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner a, b;
 
     ask(w, &a, "x:bad");
@@ -121,10 +121,10 @@ static void test_an_invalid_request_is_refused(void **state)
     static const char *const uris[] = {"x:f-\xff"};
     const struct nm_localizer_listener listener = {.ended = on_ended};
     const struct nm_localizer_user dots = {.name = "..", .application = "a"};
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner a = {0};
 
-    assert_int_equal(nm_localizer_ask(w->localizer, &dots, NULL, 0, &listener, &a.ask), -EINVAL);
+    assert_int_equal(nm_localizer_request(w->localizer, &dots, NULL, 0, &listener, &a.ask), -EINVAL);
     assert_int_equal(try_ask(w, &a, NM_VISIBILITY_PRIVATE, uris, 1), -EINVAL);
     assert_null(a.ask);
     assert_int_equal(try_ask(w, &a, NM_VISIBILITY_PRIVATE, uris, 0), 0);
@@ -135,7 +135,7 @@ static void test_an_invalid_request_is_refused(void **state)
 
 static void test_the_least_recently_used_resource_is_removed(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner a, b, c;
 
     ask(w, &a, "x:a-400");
@@ -155,7 +155,7 @@ static void test_the_least_recently_used_resource_is_removed(void **state)
 /* A fetch that no request waits for is killed with all its processes, and its incomplete files are removed. */
 static void test_a_fetch_that_no_request_waits_for_is_killed(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner a, b;
     pid_t pid;
 
@@ -175,7 +175,7 @@ static void test_a_fetch_that_no_request_waits_for_is_killed(void **state)
 /* One account may use two of three workers. Queued fetches that no request needs any more are never started. */
 static void test_one_user_gets_two_of_three_workers(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner a, b, c, d;
 
     ask(w, &a, "x:hang-1");
@@ -214,7 +214,7 @@ int __wrap_getgrouplist(const char *user, gid_t group, gid_t *groups, int *n)
 static void test_a_file_readable_through_a_supplementary_group_is_fetched(void **state)
 {
     static const char *const accounts[] = {"member", "nobody"};
-    struct world *w = *state;
+    struct fixture *w = *state;
     _cleanup_free_ char *uri = print("file://%s/shared", w->root);
     _cleanup_close_ int fd = openat(w->root_fd, "shared", O_CREAT | O_WRONLY | O_CLOEXEC, 0640);
     struct stat st;
@@ -234,7 +234,7 @@ static void test_a_file_readable_through_a_supplementary_group_is_fetched(void *
         struct owner o = {0};
         const struct nm_localizer_listener listener = {.ended = on_ended, .userdata = &o};
 
-        assert_int_equal(nm_localizer_ask(w->localizer, &user, &res, 1, &listener, &o.ask), 0);
+        assert_int_equal(nm_localizer_request(w->localizer, &user, &res, 1, &listener, &o.ask), 0);
         RUN_UNTIL(w, o.ended);
         assert_string_equal(i == 0 ? o.message : strstr(o.message, "Permission denied") ?: o.message,
                             i == 0 ? "" : "Permission denied");
@@ -244,7 +244,7 @@ static void test_a_file_readable_through_a_supplementary_group_is_fetched(void *
 
 /* Starts as many endless fetches as possible, PRIVATE and PUBLIC, as a user that also stops its workers with
  * SIGSTOP. */
-static void begin_to_hog(struct world *w, struct owner own[4], struct owner public[2])
+static void begin_to_hog(struct fixture *w, struct owner own[4], struct owner public[2])
 {
     pid_t pid;
 
@@ -262,7 +262,7 @@ static void begin_to_hog(struct world *w, struct owner own[4], struct owner publ
     assert_int_equal(kill(-getpgid(pid), SIGSTOP), 0);
 }
 
-static uint64_t start_as_bob(struct world *w, const char *own_uri, const char *public_uri)
+static uint64_t start_as_bob(struct fixture *w, const char *own_uri, const char *public_uri)
 {
     const uid_t bob = geteuid() == 0 ? NOBODY - 1 : geteuid();
     const uint64_t begun_usec = nm_now_usec();
@@ -278,7 +278,7 @@ static uint64_t start_as_bob(struct world *w, const char *own_uri, const char *p
     return nm_now_usec() - begun_usec;
 }
 
-static void empty_log(struct world *w)
+static void empty_log(struct fixture *w)
 {
     _cleanup_close_ int fd = openat(w->root_fd, "log", O_WRONLY | O_TRUNC | O_CLOEXEC);
 
@@ -288,7 +288,7 @@ static void empty_log(struct world *w)
 /* Many fetches of one user don't delay the fetch of another user. */
 static void test_fetches_of_one_user_do_not_delay_another(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner own[4], public[2];
     uint64_t alone_usec = start_as_bob(w, "x:a-5", "x:b-5"), beside_usec;
 
@@ -313,7 +313,7 @@ static void on_removed(void *userdata)
  * wait for the removal. */
 static void test_a_removal_does_not_wait_for_fetches_of_its_user(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner own[4], public[2];
     _cleanup_free_ char *path = print("%s/old/10", w->root);
     bool is_removed = false;
@@ -337,7 +337,7 @@ static void test_a_removal_does_not_wait_for_fetches_of_its_user(void **state)
  * killed. */
 static void test_a_stopped_worker_is_killed(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner stopped, slow;
     pid_t pid;
 
@@ -364,7 +364,7 @@ static void test_a_stopped_worker_is_killed(void **state)
 /* A resource whose fetch is being cancelled isn't given to a new request while the worker is still running. */
 static void test_a_resource_whose_fetch_is_being_cancelled_is_fetched_again(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner a, b;
 
     ask(w, &a, "x:f-10");
@@ -380,12 +380,12 @@ static void test_a_resource_whose_fetch_is_being_cancelled_is_fetched_again(void
     give_back(&b);
 }
 
-static void remove_file(struct world *w)
+static void remove_file(struct fixture *w)
 {
     assert_int_equal(unlinkat(w->root_fd, "local/usercache/alice/filecache/10/f-10", 0), 0);
 }
 
-static void cut_file(struct world *w)
+static void cut_file(struct fixture *w)
 {
     _cleanup_close_ int fd = openat(w->root_fd, "local/usercache/alice/filecache/10/f-10", O_RDONLY | O_CLOEXEC);
 
@@ -396,7 +396,7 @@ static void cut_file(struct world *w)
 }
 
 /* Removes all files of the resource except an empty directory. */
-static void replace_by_empty_directory(struct world *w)
+static void replace_by_empty_directory(struct fixture *w)
 {
     assert_int_equal(fchmodat(w->root_fd, "local/usercache/alice/filecache/10", 0700, 0), 0);
     remove_file(w);
@@ -404,7 +404,7 @@ static void replace_by_empty_directory(struct world *w)
 }
 
 /* Removes files by age, as cleaners of temporary files do. They keep directories that are younger. */
-static void leave_directories(struct world *w)
+static void leave_directories(struct fixture *w)
 {
     static const char *const dirs[] = {"local/usercache/alice/filecache/10/f-10/a",
                                        "local/usercache/alice/filecache/10/f-10/a/b",
@@ -420,7 +420,7 @@ static void leave_directories(struct world *w)
     }
 }
 
-static void make_many_directories(struct world *w)
+static void make_many_directories(struct fixture *w)
 {
     char path[120];
     struct stat st;
@@ -435,14 +435,14 @@ static void make_many_directories(struct world *w)
     assert_int_equal(fchownat(w->root_fd, "local/usercache/alice/filecache/10/f-10", st.st_uid, st.st_gid, 0), 0);
 }
 
-static void remove_all(struct world *w)
+static void remove_all(struct fixture *w)
 {
     _cleanup_free_ char *path = print("%s/local/usercache/alice", w->root);
 
     (void)remove_tree(path);
 }
 
-static void replace_by_link(struct world *w)
+static void replace_by_link(struct fixture *w)
 {
     assert_int_equal(fchmodat(w->root_fd, "local/usercache/alice/filecache/10", 0700, 0), 0);
     remove_file(w);
@@ -453,15 +453,15 @@ static void replace_by_link(struct world *w)
  * next request fetches the resource again. The note on disk records this for the next nmd. */
 static void test_a_resource_removed_from_the_disk_is_fetched_again(void **state)
 {
-    static void (*const ways[])(struct world *) = {cut_file, replace_by_empty_directory, leave_directories,
+    static void (*const ways[])(struct fixture *) = {cut_file, replace_by_empty_directory, leave_directories,
                                                   make_many_directories, replace_by_link, remove_all};
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner a, b, c;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(ways); i++) {
         if (i > 0) {
-            (void)world_tear_down(state);
-            (void)world_set_up(state);
+            (void)fixture_tear_down(state);
+            (void)fixture_set_up(state);
             w = *state;
         }
         ask(w, &a, "x:f-10");
@@ -490,7 +490,7 @@ static void test_a_resource_removed_from_the_disk_is_fetched_again(void **state)
  * enough. */
 static void test_a_resource_with_many_directories_is_not_taken_for_empty(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char path[120];
     struct owner a, b;
 
@@ -515,7 +515,7 @@ static void test_a_resource_with_many_directories_is_not_taken_for_empty(void **
 /* The resource is removed after nmd has answered the request and before the container uses the resource. */
 static void test_a_resource_removed_after_its_request_was_answered_is_reported(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner a, b;
 
     ask(w, &a, "x:f-10");
@@ -531,19 +531,19 @@ static void test_a_resource_removed_after_its_request_was_answered_is_reported(v
     give_back(&b);
 }
 
-static unsigned n_told;
-static char told[600];
+static unsigned n_reported;
+static char reported[600];
 
-static void on_told(int level, const char *sentence)
+static void on_reported(int level, const char *sentence)
 {
     (void)level;
-    n_told++;
-    (void)snprintf(told, sizeof told, "%s", sentence);
+    n_reported++;
+    (void)snprintf(reported, sizeof reported, "%s", sentence);
 }
 
 /* Removes the write permission of the parent directory, so that the files in the target can be removed but not the
  * target. */
-static void set_undeletable(struct world *w, bool is)
+static void set_undeletable(struct fixture *w, bool is)
 {
     const char *above = "local/usercache/alice/filecache";
     const uid_t owner = is ? geteuid() : worker_uid();
@@ -556,23 +556,23 @@ static void set_undeletable(struct world *w, bool is)
 static void test_a_failed_removal_is_repeated(void **state)
 {
     static const char *const uris[] = {"x:a-1", "x:b-1"};
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner a = {0};
 
     w->localizer = nm_localizer_free(w->localizer);
-    w->params.tell = on_told;
+    w->params.report_cb = on_reported;
     w->params.retry_first_usec = 50 * NM_USEC_PER_MSEC;
     start(w);
-    n_told = 0;
+    n_reported = 0;
     assert_int_equal(try_ask(w, &a, NM_VISIBILITY_PRIVATE, uris, 2), 0);
     RUN_UNTIL(w, a.ended);
     assert_int_equal(a.result, 0);
     set_undeletable(w, true);
     nm_localizer_set_room(w->localizer, 0);
     give_back(&a);
-    RUN_UNTIL(w, n_told > 0);
-    assert_non_null(strstr(told, "/usercache/alice/filecache/1"));
-    assert_non_null(strstr(told, "; nmd retries at intervals"));
+    RUN_UNTIL(w, n_reported > 0);
+    assert_non_null(strstr(reported, "/usercache/alice/filecache/1"));
+    assert_non_null(strstr(reported, "; nmd retries at intervals"));
     for (int i = 0; i < 5; i++)
         assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
     assert_int_equal(nm_localizer_bytes(w->localizer), 2); /* the bytes count until the files have been removed */
@@ -580,12 +580,12 @@ static void test_a_failed_removal_is_repeated(void **state)
     RUN_UNTIL(w, nm_localizer_bytes(w->localizer) == 0);
     assert_false(is_there(w, "local/usercache/alice/filecache/10"));
     assert_false(is_there(w, "local/usercache/alice/filecache/11"));
-    assert_int_equal(n_told, 1);
+    assert_int_equal(n_reported, 1);
 }
 
 static void test_fetched_resources_survive_a_restart_of_nmd(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner a, b;
 
     ask(w, &a, "x:f-10");

@@ -16,15 +16,15 @@
 #include "util/error.h"
 #include "util/lockfile.h"
 
-struct world {
+struct fixture {
     char dir[64], path[80];
 };
 
 static int set_up(void **state)
 {
-    static struct world w;
+    static struct fixture w;
 
-    w = (struct world){.dir = "/tmp/nm-lockfile.XXXXXX"};
+    w = (struct fixture){.dir = "/tmp/nm-lockfile.XXXXXX"};
     if (!mkdtemp(w.dir))
         return -1;
     (void)snprintf(w.path, sizeof w.path, "%s/lock", w.dir);
@@ -34,7 +34,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    const struct world *w = *state;
+    const struct fixture *w = *state;
 
     (void)unlink(w->path);
     return rmdir(w->dir);
@@ -70,7 +70,7 @@ static void end(pid_t pid)
 
 static void test_a_refused_lock_names_the_process_that_holds_it(void **state)
 {
-    const struct world *w = *state;
+    const struct fixture *w = *state;
     char buf[NM_LOCKFILE_HOLDER_SIZE], expected[32];
     pid_t pid, holder = -1;
 
@@ -90,7 +90,7 @@ static void test_a_refused_lock_names_the_process_that_holds_it(void **state)
 /* The lock ends with the process that took it, even if a child of that process is still running. */
 static void test_a_lock_ends_when_the_process_exits(void **state)
 {
-    const struct world *w = *state;
+    const struct fixture *w = *state;
     pid_t holder, pid = fork();
     int status;
 
@@ -110,7 +110,7 @@ static void test_a_lock_ends_when_the_process_exits(void **state)
 
 static void test_a_process_can_wait_for_a_lock(void **state)
 {
-    const struct world *w = *state;
+    const struct fixture *w = *state;
     pid_t pid = hold(w->path), helper, holder;
     uint64_t begun = nm_now_usec();
 
@@ -128,7 +128,7 @@ static void test_a_process_can_wait_for_a_lock(void **state)
 
 static void test_a_lock_held_by_another_process_is_refused(void **state)
 {
-    const struct world *w = *state;
+    const struct fixture *w = *state;
     pid_t holder = 1;
 
     assert_int_equal(symlink("/nowhere", w->path), 0);
@@ -163,7 +163,7 @@ static int take_elsewhere(const char *path, int64_t place)
 /* Each byte of the file is a separate lock. One descriptor holds all locks of this process. */
 static void test_each_byte_of_the_file_is_a_separate_lock(void **state)
 {
-    const struct world *w = *state;
+    const struct fixture *w = *state;
     const int fd = open(w->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     pid_t holder = -1;
 

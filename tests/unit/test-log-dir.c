@@ -10,29 +10,29 @@
 #include <cmocka.h>
 #include <sys/stat.h>
 
-#include "tests/unit/manager-world.h"
+#include "tests/unit/manager-fixture.h"
 #include "agent/journal/containers.h"
 
 #define ID "container_a"
-#define TEST(name) cmocka_unit_test_setup_teardown(name, manager_world_set_up, manager_world_tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, manager_fixture_set_up, manager_fixture_tear_down)
 
-static int try_submit(struct manager_world *w, const char *log_dir, struct nm_problem *p)
+static int try_submit(struct manager_fixture *w, const char *log_dir, struct nm_problem *p)
 {
     static const char *const argv[] = {"/bin/true", NULL};
     struct nm_submit s = {.type = NM_GUARANTEED, .memory_bytes = MIB, .argv = argv, .owner = "upstream", .id = ID,
                           .log_dir = log_dir};
     const struct nm_container *c;
 
-    return manager_world_try(w, &s, &c, p);
+    return manager_fixture_try(w, &s, &c, p);
 }
 
-static const char *beneath(const struct manager_world *w, const char *name, char *buf, size_t size)
+static const char *beneath(const struct manager_fixture *w, const char *name, char *buf, size_t size)
 {
     assert_true((size_t)snprintf(buf, size, "%s/%s", w->tree.path, name) < size);
     return buf;
 }
 
-static void submit(struct manager_world *w)
+static void submit(struct manager_fixture *w)
 {
     struct nm_problem p;
     char dir[128];
@@ -40,12 +40,12 @@ static void submit(struct manager_world *w)
     assert_int_equal(try_submit(w, beneath(w, "owner/1", dir, sizeof dir), &p), 0);
 }
 
-static int read_log(struct manager_world *w, char *buf, size_t size)
+static int read_log(struct manager_fixture *w, char *buf, size_t size)
 {
     struct nm_output_piece piece;
     struct nm_problem p;
     ssize_t n;
-    int r = nm_manager_open_log(w->m, &manager_world_admin, ID, "stdout", 0, &piece, &p);
+    int r = nm_manager_open_log(w->m, &manager_fixture_admin, ID, "stdout", 0, &piece, &p);
 
     if (r != 0)
         return r;
@@ -57,7 +57,7 @@ static int read_log(struct manager_world *w, char *buf, size_t size)
     return 0;
 }
 
-static void assert_log(struct manager_world *w, const char *expected)
+static void assert_log(struct manager_fixture *w, const char *expected)
 {
     char text[64];
 
@@ -65,7 +65,7 @@ static void assert_log(struct manager_world *w, const char *expected)
     assert_string_equal(text, expected);
 }
 
-static void assert_no_log(struct manager_world *w, int r)
+static void assert_no_log(struct manager_fixture *w, int r)
 {
     char text[64];
 
@@ -75,7 +75,7 @@ static void assert_no_log(struct manager_world *w, int r)
 /* nmd opens only a plain file, and follows no symlink. The command may create the file late and may remove it. */
 static void test_only_a_plain_log_file_is_opened(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     char file[128];
 
     fake_tree_write(&w->tree, "owner/1/other", "not this");
@@ -92,14 +92,14 @@ static void test_only_a_plain_log_file_is_opened(void **state)
         assert_int_equal(mkfifo(file, 0600), 0); /* the pipe has no writer, and nmd doesn't wait for a writer */
         assert_no_log(w, NM_AGENT_E_CONFLICT);
         assert_int_equal(unlink(file), 0);
-        manager_world_restart(w);
+        manager_fixture_restart(w);
     }
 }
 
 /* The log is a hard link to a file of another user, or another directory has replaced the log directory. */
 static void test_a_log_file_of_another_user_is_not_opened(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     char dir[128], moved[128];
     struct nm_container *c;
 
@@ -122,27 +122,27 @@ static void test_a_log_file_of_another_user_is_not_opened(void **state)
  * any more. */
 static void test_output_to_the_shim_is_the_log_only_without_a_log_file(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_problem p;
 
     submit(w);
     fake_tree_write(&w->tree, "state/logs/" ID "/stdout", "what bash said");
     assert_no_log(w, -ENOENT);
-    assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, ID, true, &p), 0);
-    manager_world_settle(w);
+    assert_int_equal(nm_manager_kill(w->m, &manager_fixture_admin, ID, true, &p), 0);
+    manager_fixture_settle(w);
     /* nmd has removed this file, since the command hasn't run */
     fake_tree_write(&w->tree, "state/logs/" ID "/stdout", "what bash said");
     assert_log(w, "what bash said");
     fake_tree_write(&w->tree, "owner/1/stdout", "its own words");
     assert_log(w, "its own words");
-    (void)nm_lists_forget_ended(w->m, UINT64_MAX);
+    (void)nm_lists_drop_ended(w->m, UINT64_MAX);
     assert_true(fake_tree_has(&w->tree, "owner/1/stdout"));
 }
 
 static void test_an_invalid_log_directory_is_refused(void **state)
 {
     static const char *const bad[] = {"relative", "/with\na line"};
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_problem p;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++) {

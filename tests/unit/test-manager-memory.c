@@ -22,7 +22,7 @@
 #include "agent/manager/manager-internal.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/fail-nth.h"
-#include "tests/unit/kept-cgroups.h"
+#include "tests/unit/persistent-cgroups.h"
 #include "util/clock.h"
 
 #define OWNER "upstream"
@@ -36,19 +36,19 @@ static const char *const ends[] = {"/bin/sh", "-c", "exit 3", NULL};
 
 static int set_up(void **state)
 {
-    if (manager_world_set_up_real(state) < 0)
+    if (manager_fixture_set_up_real(state) < 0)
         return -1;
-    kept_cgroups(*state);
-    manager_world_restart(*state);
-    manager_world_start(*state);
+    persistent_cgroups(*state);
+    manager_fixture_restart(*state);
+    manager_fixture_start(*state);
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    int r = manager_world_tear_down_real(state);
+    int r = manager_fixture_tear_down_real(state);
 
-    kept_cgroups(NULL);
+    persistent_cgroups(NULL);
     return r;
 }
 
@@ -58,17 +58,17 @@ static bool is_running(const struct nm_live_container *l)
 }
 
 /* Acts as the kernel: marks the cgroup of an exited shim as empty. */
-static void empty_cgroups(struct manager_world *w)
+static void empty_cgroups(struct manager_fixture *w)
 {
     for (size_t i = 0; i < w->m->lives.n; i++) {
         struct nm_live_container *l = w->m->lives.all[i];
 
-        if (manager_world_shim_is_gone(l) && l->cg)
+        if (manager_fixture_shim_is_gone(l) && l->cg)
             assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
     }
 }
 
-static bool has_ended(struct manager_world *w, const char *id)
+static bool has_ended(struct manager_fixture *w, const char *id)
 {
     const struct nm_container *c = nm_lists_by_id(w->m, id);
 
@@ -76,7 +76,7 @@ static bool has_ended(struct manager_world *w, const char *id)
 }
 
 /* Runs the event loop, and triggers housekeeping and samples, until the container has ended. */
-static void run_to_end(struct manager_world *w, const char *id)
+static void run_to_end(struct manager_fixture *w, const char *id)
 {
     uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
 
@@ -93,14 +93,14 @@ static void run_to_end(struct manager_world *w, const char *id)
 
 /* ---- start of nmd ----------------------------------------------------------------------------- */
 
-static int begin(struct manager_world *w, unsigned kinds, unsigned n)
+static int begin(struct manager_fixture *w, unsigned kinds, unsigned n)
 {
     struct nm_manager_params p;
     char *message = NULL;
     int r;
 
     w->m = nm_manager_free(w->m);
-    manager_world_params(w, &p);
+    manager_fixture_params(w, &p);
     fail_nth(kinds, n);
     r = nm_manager_new(&p, &w->m, &message);
     if (r < 0) {
@@ -111,23 +111,23 @@ static int begin(struct manager_world *w, unsigned kinds, unsigned n)
     return nm_manager_start(w->m);
 }
 
-static void leave_all_sorts(struct manager_world *w, char ended[NM_ID_SIZE])
+static void leave_all_sorts(struct manager_fixture *w, char ended[NM_ID_SIZE])
 {
     const struct nm_submit prepared = {.type = NM_OPPORTUNISTIC, .name = "prepared", .app = "app", .argv = sleeps,
                                        .owner = OWNER, .id = PREPARED, .prepare = true,
                                        .blob = {(void *)(uintptr_t)"b", 1}};
-    struct nm_live_container *l = manager_world_submit(w, "ends", NM_GUARANTEED, ends);
+    struct nm_live_container *l = manager_fixture_submit(w, "ends", NM_GUARANTEED, ends);
 
     memcpy(ended, l->c->id, NM_ID_SIZE);
     run_to_end(w, ended);
-    manager_world_submit_as(w, &prepared);
-    manager_world_wait(w, manager_world_submit(w, "runs", NM_GUARANTEED, sleeps), is_running);
-    kept_cgroups_add(w, ORPHAN, true, false);
+    manager_fixture_submit_as(w, &prepared);
+    manager_fixture_wait(w, manager_fixture_submit(w, "runs", NM_GUARANTEED, sleeps), is_running);
+    persistent_cgroups_add(w, ORPHAN, true, false);
 }
 
-static void assert_all_there(struct manager_world *w, const char *ended)
+static void assert_all_there(struct manager_fixture *w, const char *ended)
 {
-    struct nm_live_container *l = manager_world_find(w, "runs");
+    struct nm_live_container *l = manager_fixture_find(w, "runs");
     const struct nm_container *c = nm_lists_by_id(w->m, ended);
 
     assert_non_null(c);
@@ -143,7 +143,7 @@ static void assert_all_there(struct manager_world *w, const char *ended)
 /* If a call fails, nmd fails to start, or starts with fewer functions. In both cases the next nmd finds all data. */
 static void test_a_start_of_nmd_without_memory_loses_no_data(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     char ended[NM_ID_SIZE];
 
     leave_all_sorts(w, ended);
@@ -153,7 +153,7 @@ static void test_a_start_of_nmd_without_memory_loses_no_data(void **state)
         do {
             int r = begin(w, all_kinds[k], ++n);
 
-            assert_true(r < 0 || manager_world_find(w, "runs"));
+            assert_true(r < 0 || manager_fixture_find(w, "runs"));
             if (!fail_stop()) {
                 assert_int_equal(r, 0);
                 break;
@@ -161,21 +161,21 @@ static void test_a_start_of_nmd_without_memory_loses_no_data(void **state)
             assert_true(r >= 0 || r == -ENOMEM || r == -EMFILE || r == -EIO);
         } while (true);
         assert_true(n > 3);
-        manager_world_restart(w);
+        manager_fixture_restart(w);
         assert_all_there(w, ended);
     }
 }
 
 /* ---- life of a container ---------------------------------------------------------------------- */
 
-static bool was_refused(struct manager_world *w, const struct nm_submit *s, char id[NM_ID_SIZE])
+static bool was_refused(struct manager_fixture *w, const struct nm_submit *s, char id[NM_ID_SIZE])
 {
     const struct nm_container *c = NULL;
     uint64_t seq = w->m->journal.next_seq;
     struct nm_problem problem;
     size_t n = w->m->lives.n;
 
-    if (manager_world_try(w, s, &c, &problem) == 0) {
+    if (manager_fixture_try(w, s, &c, &problem) == 0) {
         memcpy(id, c->id, NM_ID_SIZE);
         return false;
     }
@@ -186,7 +186,7 @@ static bool was_refused(struct manager_world *w, const struct nm_submit *s, char
 }
 
 /* Runs the event loop until the container has ended, or until the call that should fail isn't reached any more. */
-static void go_on(struct manager_world *w, const char *id)
+static void continue_after_restart(struct manager_fixture *w, const char *id)
 {
     for (unsigned i = 0; i < 200 && !has_ended(w, id); i++) {
         unsigned armed;
@@ -198,7 +198,7 @@ static void go_on(struct manager_world *w, const char *id)
     }
 }
 
-static void assert_end_is_told(struct manager_world *w, const char *id)
+static void assert_end_is_reported(struct manager_fixture *w, const char *id)
 {
     const struct nm_container *c = nm_lists_by_id(w->m, id);
 
@@ -211,7 +211,7 @@ static void assert_end_is_told(struct manager_world *w, const char *id)
         assert_true(c->message[0] != '\0');
 }
 
-static void live_and_die(struct manager_world *w, unsigned kind)
+static void live_and_die(struct manager_fixture *w, unsigned kind)
 {
     struct nm_submit s = {.memory_bytes = 32 * MIB, .vcores_milli = 100, .argv = ends, .app = NULL,
                           .env = (const char *const[]){"A=b", NULL}, .blob = {(void *)(uintptr_t)"b", 1}};
@@ -227,11 +227,11 @@ static void live_and_die(struct manager_world *w, unsigned kind)
         fail_nth(kind, n);
         refused = was_refused(w, &s, id);
         if (!refused)
-            go_on(w, id);
+            continue_after_restart(w, id);
         failed = fail_stop();
         if (!refused) {
             run_to_end(w, id);
-            assert_end_is_told(w, id);
+            assert_end_is_reported(w, id);
         }
         assert_int_equal(w->m->lives.n, 0);
     }
@@ -262,7 +262,7 @@ static void test_with_failing_files_no_container_is_lost(void **state)
 #define BEFORE 64 /* number of bytes of the blob before and after the request */
 
 struct request {
-    struct manager_world *w;
+    struct manager_fixture *w;
     const char *id;
     int client_fd;
     struct nm_problem problem;
@@ -272,7 +272,7 @@ static int list(struct request *q)
 {
     bool more;
 
-    return nm_manager_foreach(q->w->m, &manager_world_admin, &(struct nm_page){.limit = 0, .all = true}, NULL, NULL,
+    return nm_manager_foreach(q->w->m, &manager_fixture_admin, &(struct nm_page){.limit = 0, .all = true}, NULL, NULL,
                               &more);
 }
 
@@ -290,7 +290,7 @@ static int exec(struct request *q)
     const struct nm_exec e = {.argv = ends, .env = (const char *const[]){"C=d", NULL}};
     unsigned n = nm_sessions_count(q->w->m->sessions);
     uint64_t number = 0;
-    int r = nm_manager_exec(q->w->m, &manager_world_admin, q->id, &e, q->client_fd, &number, &q->problem);
+    int r = nm_manager_exec(q->w->m, &manager_fixture_admin, q->id, &e, q->client_fd, &number, &q->problem);
 
     assert_int_equal(nm_sessions_count(q->w->m->sessions), r == 0 ? n + 1 : n);
     nm_manager_exec_drop(q->w->m, number);
@@ -324,11 +324,12 @@ static int set_blob(struct request *q)
 
 static int drain(struct request *q)
 {
-    int r = nm_manager_drain(q->w->m, &manager_world_admin, manager_world_drain(3600 * NM_USEC_PER_SEC), &q->problem);
+    int r = nm_manager_drain(q->w->m, &manager_fixture_admin, manager_fixture_drain(3600 * NM_USEC_PER_SEC),
+                             &q->problem);
 
     assert_int_equal(q->w->m->drain.is_on, r == 0);
     if (r == 0)
-        (void)nm_manager_undrain(q->w->m, &manager_world_admin, &q->problem);
+        (void)nm_manager_undrain(q->w->m, &manager_fixture_admin, &q->problem);
     return r;
 }
 
@@ -337,12 +338,12 @@ static int pause_and_resume(struct request *q)
     const struct nm_live_container *l = nm_lists_live_of(nm_lists_by_id(q->w->m, q->id));
     unsigned armed;
 
-    (void)nm_manager_pause(q->w->m, &manager_world_admin, q->id, &q->problem);
+    (void)nm_manager_pause(q->w->m, &manager_fixture_admin, q->id, &q->problem);
     armed = fail_pause();
     /* the freeze has failed, or the kernel hasn't confirmed it */
     assert_true(is_running(l) || l->c->view.state == NM_PAUSING);
     if (!is_running(l))
-        assert_int_equal(nm_manager_resume(q->w->m, &manager_world_admin, q->id, &q->problem), 0);
+        assert_int_equal(nm_manager_resume(q->w->m, &manager_fixture_admin, q->id, &q->problem), 0);
     fail_resume(armed);
     return 0;
 }
@@ -351,8 +352,8 @@ static int promote_and_demote(struct request *q)
 {
     const struct nm_live_container *l = nm_lists_live_of(nm_lists_by_id(q->w->m, q->id));
 
-    (void)nm_manager_demote(q->w->m, &manager_world_admin, q->id, &q->problem);
-    (void)nm_manager_promote(q->w->m, &manager_world_admin, q->id, &q->problem);
+    (void)nm_manager_demote(q->w->m, &manager_fixture_admin, q->id, &q->problem);
+    (void)nm_manager_promote(q->w->m, &manager_fixture_admin, q->id, &q->problem);
     return l->c->view.type == NM_GUARANTEED ? 0 : -EPROTO;
 }
 
@@ -363,7 +364,7 @@ static int check(struct request *q)
     unsigned armed = fail_pause();
     int r;
 
-    manager_world_params(q->w, &p);
+    manager_fixture_params(q->w, &p);
     fail_resume(armed);
     r = nm_manager_check(&p, &message);
     nm_config_free(p.config);
@@ -378,12 +379,12 @@ static int (*const requests[])(struct request *q) = {list,  reload,           ex
  * succeeds. */
 static void test_each_request_is_carried_out_or_has_no_effect(void **state)
 {
-    struct manager_world *w = *state;
-    struct nm_live_container *l = manager_world_submit(w, "runs", NM_GUARANTEED, sleeps);
+    struct manager_fixture *w = *state;
+    struct nm_live_container *l = manager_fixture_submit(w, "runs", NM_GUARANTEED, sleeps);
     struct request q = {.w = w, .id = l->c->id};
     int fds[2];
 
-    manager_world_wait(w, l, is_running);
+    manager_fixture_wait(w, l, is_running);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
     q.client_fd = fds[0];
     for (size_t i = 0; i < NM_ARRAY_SIZE(requests); i++) {
@@ -398,7 +399,7 @@ static void test_each_request_is_carried_out_or_has_no_effect(void **state)
             }
             if (requests[i](&q) != 0)
                 fail_msg("request %zu: %s", i, q.problem.message);
-            manager_world_settle(w);
+            manager_fixture_settle(w);
         }
     }
     assert_int_equal(nm_sessions_count(w->m->sessions), 0);

@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 
 #include "agent/requests/requests.h"
-#include "tests/unit/manager-world.h"
+#include "tests/unit/manager-fixture.h"
 #include "tests/unit/run-until.h"
 #include "agent/journal/containers.h"
 #include "agent/journal/records.h"
@@ -31,27 +31,27 @@
 
 #define DEADLINE_USEC (60 * NM_USEC_PER_SEC)
 #define HOUR_USEC (3600 * NM_USEC_PER_SEC)
-#define TEST(name) cmocka_unit_test_setup_teardown(name, manager_world_set_up_real, manager_world_tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, manager_fixture_set_up_real, manager_fixture_tear_down)
 
 static const struct nm_caller admin = {.admin = true};
 
 #define RUN_UNTIL(w, condition) RUN_UNTIL_WITHIN(w, DEADLINE_USEC, condition)
 
 /* Ends the event loop, so that it accepts no more sources. */
-static void end_loop(struct manager_world *w)
+static void end_loop(struct manager_fixture *w)
 {
     assert_true(sd_event_exit(w->event, 0) >= 0);
     assert_true(sd_event_loop(w->event) >= 0);
 }
 
-static struct nm_live_container *submit(struct manager_world *w, const char *script)
+static struct nm_live_container *submit(struct manager_fixture *w, const char *script)
 {
     const char *argv[] = {"/bin/sh", "-c", script, NULL};
 
-    return manager_world_submit(w, "it", NM_GUARANTEED, argv);
+    return manager_fixture_submit(w, "it", NM_GUARANTEED, argv);
 }
 
-static struct nm_live_container *run(struct manager_world *w, const char *script)
+static struct nm_live_container *run(struct manager_fixture *w, const char *script)
 {
     struct nm_live_container *l = submit(w, script);
 
@@ -71,7 +71,7 @@ static void limit_files(rlim_t bytes)
 
 /* ---- timers -------------------------------------------------------------------------------------- */
 
-static unsigned n_turns_of(struct manager_world *w, sd_event_source *timer)
+static unsigned n_turns_of(struct manager_fixture *w, sd_event_source *timer)
 {
     uint64_t due = 0, now = nm_now_usec();
     unsigned n = 0;
@@ -86,10 +86,10 @@ static unsigned n_turns_of(struct manager_world *w, sd_event_source *timer)
 /* The host was suspended for eight hours. The timer expired during the suspend, and housekeeping runs once. */
 static void test_housekeeping_runs_once_after_a_suspend(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     uint64_t due;
 
-    manager_world_start(w);
+    manager_fixture_start(w);
     due = nm_sub_u64(nm_now_usec(), 8 * HOUR_USEC);
     w->m->timers.housekeeping_due_usec = due;
     assert_true(sd_event_source_set_time(w->m->timers.housekeeping, due) >= 0);
@@ -100,10 +100,10 @@ static void test_housekeeping_runs_once_after_a_suspend(void **state)
 /* If nmd can't make the timer of the grace period, it kills immediately. Otherwise the kill would never continue. */
 static void test_a_kill_whose_timer_can_not_be_made_skips_the_grace_period(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_live_container *l;
 
-    manager_world_start(w);
+    manager_fixture_start(w);
     l = run(w, "exec sleep 1000");
     end_loop(w);
     l->c->view.state = NM_KILLING;
@@ -116,25 +116,25 @@ static void test_a_kill_whose_timer_can_not_be_made_skips_the_grace_period(void 
 /* A drain is refused if no timer for its deadline can be made. The refused request changes no state. */
 static void test_a_drain_whose_timer_can_not_be_made_is_refused(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_problem problem;
 
-    manager_world_start(w);
-    assert_int_equal(nm_manager_drain(w->m, &admin, manager_world_drain(HOUR_USEC), &problem), 0);
+    manager_fixture_start(w);
+    assert_int_equal(nm_manager_drain(w->m, &admin, manager_fixture_drain(HOUR_USEC), &problem), 0);
     assert_int_equal(nm_manager_undrain(w->m, &admin, &problem), 0);
     end_loop(w);
     assert_true(nm_manager_drain(w->m, &admin, &(struct nm_drain_order){HOUR_USEC, true, false}, &problem) < 0);
     assert_false(w->m->drain.is_on);
     assert_true(w->m->drain.deadline_usec == UINT64_MAX);
-    assert_int_equal(nm_manager_drain(w->m, &admin, manager_world_drain(UINT64_MAX), &problem), 0);
+    assert_int_equal(nm_manager_drain(w->m, &admin, manager_fixture_drain(UINT64_MAX), &problem), 0);
     assert_true(w->m->drain.is_on);
 }
 
-static void restart_amid_drain(struct manager_world *w, bool crash)
+static void restart_amid_drain(struct manager_fixture *w, bool crash)
 {
     if (!crash)
-        nm_manager_leave(w->m);
-    manager_world_restart(w);
+        nm_manager_prepare_exit(w->m);
+    manager_fixture_restart(w);
 }
 
 /* A drain with the option "until restart" ends when nmd exits normally, and continues after a crash of nmd. A drain
@@ -147,12 +147,12 @@ static void test_a_drain_until_a_restart_survives_a_crash(void **state)
         {true, true, false, false}, {true, true, true, true}, {true, false, false, true}, {false, true, false, true},
     };
     struct nm_drain_order order = {.deadline_usec = UINT64_MAX};
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_problem problem;
     struct nm_status status;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
-        manager_world_start(w);
+        manager_fixture_start(w);
         order.until_restart = cases[i].first;
         assert_int_equal(nm_manager_drain(w->m, &admin, &order, &problem), 0);
         order.until_restart = cases[i].until_restart;
@@ -185,11 +185,11 @@ static uint64_t counted_bytes(const struct nm_live_container *l, uint64_t now_us
 /* A file is too long to be read for some time. The last measured figures count only for a limited time. */
 static void test_the_last_figures_count_for_a_limited_time_if_a_file_is_too_long(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_live_container *l;
     uint64_t at, stale;
 
-    manager_world_start(w);
+    manager_fixture_start(w);
     l = run(w, "exec sleep 1000");
     l->c->view.n_samples = l->c->view.state_samples = 1000; /* the figures are no longer new */
     l->c->view.started_usec = l->c->view.state_usec = 1;
@@ -201,16 +201,16 @@ static void test_the_last_figures_count_for_a_limited_time_if_a_file_is_too_long
     nm_sample_live(l, at + 1);
     nm_sample_live(l, stale - 1);
     assert_int_equal(l->c->view.unread_usec, at);
-    assert_false(l->run.unread_told);
+    assert_false(l->run.unread_reported);
     assert_true(counted_bytes(l, stale - 1) < l->c->view.request.memory_bytes);
     nm_sample_live(l, stale);
     assert_int_equal(l->c->view.unread_usec, at);
-    assert_true(l->run.unread_told);
+    assert_true(l->run.unread_reported);
     assert_int_equal(counted_bytes(l, stale), l->c->view.request.memory_bytes);
     write_cpu_stat(l, 1);
     nm_sample_live(l, stale + 1);
     assert_int_equal(l->c->view.unread_usec, 0);
-    assert_false(l->run.unread_told);
+    assert_false(l->run.unread_reported);
     assert_true(counted_bytes(l, stale + 1) < l->c->view.request.memory_bytes);
 }
 
@@ -218,13 +218,13 @@ static void test_the_last_figures_count_for_a_limited_time_if_a_file_is_too_long
 
 static void test_nmd_starts_although_the_disk_is_full(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_status status;
 
     w->m = nm_manager_free(w->m);
     fake_tree_unlink(&w->tree, "state/nmd.db");
     limit_files(JOURNAL_IS_FULL);
-    manager_world_restart(w);
+    manager_fixture_restart(w);
     limit_files(RLIM_INFINITY);
     assert_int_equal(w->m->journal.error, -EFBIG);
     nm_manager_get_status(w->m, &status);
@@ -238,7 +238,7 @@ static void test_nmd_starts_although_the_disk_is_full(void **state)
 static void test_the_breaker_can_be_closed_although_the_disk_is_full(void **state)
 {
     struct nm_policy_memory memory = {.kills_usec = {1}};
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_problem problem;
 
     assert_int_equal(nm_manager_close_breaker(w->m, &admin, &problem), 0);
@@ -256,7 +256,7 @@ static void test_the_breaker_can_be_closed_although_the_disk_is_full(void **stat
 /* ---- failed starts ------------------------------------------------------------------------------- */
 
 /* Runs the event loop while systemd refuses all new units. */
-static unsigned turns_while_shut_down(struct manager_world *w, unsigned most)
+static unsigned turns_while_shut_down(struct manager_fixture *w, unsigned most)
 {
     unsigned n = 0;
 
@@ -270,11 +270,11 @@ static unsigned turns_while_shut_down(struct manager_world *w, unsigned most)
 
 static void test_a_failed_start_is_repeated_with_the_next_sample(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     const struct nm_container *c;
     struct nm_live_container *l;
 
-    manager_world_start(w);
+    manager_fixture_start(w);
     l = submit(w, "exit 0");
     c = l->c;
     assert_in_range(turns_while_shut_down(w, 500), 1, 100);
@@ -289,7 +289,7 @@ static void test_a_failed_start_is_repeated_with_the_next_sample(void **state)
     assert_true(sd_event_source_set_time(w->m->timers.sample, l->retry_usec) >= 0);
     RUN_UNTIL(w, l->cg);
     assert_int_equal(nm_fake_n_calls(w->m->backend, NM_FAKE_CREATE), 2);
-    RUN_UNTIL(w, manager_world_shim_is_gone(l));
+    RUN_UNTIL(w, manager_fixture_shim_is_gone(l));
     assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
     RUN_UNTIL(w, c->view.state == NM_COMPLETED);
     assert_int_equal(c->exit_reason, NM_EXIT_EXITED);
@@ -298,18 +298,18 @@ static void test_a_failed_start_is_repeated_with_the_next_sample(void **state)
 /* After a start that has run no command, the messages and figures of this start don't affect the next start. */
 static void test_a_failed_start_does_not_affect_the_next_start(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     const struct nm_container *c;
     struct nm_status status;
     struct nm_live_container *l;
 
-    manager_world_start(w);
+    manager_fixture_start(w);
     l = submit(w, "exit 0");
     c = l->c;
     nm_fake_fail_next(w->m->backend, NM_FAKE_CREATE, -ESHUTDOWN);
     RUN_UNTIL(w, nm_run_phase_is_ending(l->phase));
     l->run.unkillable = l->run.stopped = l->run.oom_reported = l->run.global_oom = true;
-    nm_lists_tell_unkillable(w->m);
+    nm_lists_report_unkillable(w->m);
     nm_manager_get_status(w->m, &status);
     assert_false(status.healthy);
     l->run.claim.bytes = l->run.sample.memory_bytes = 1;
@@ -330,7 +330,7 @@ static void test_a_failed_start_does_not_affect_the_next_start(void **state)
 
 /* ---- commands in containers ---------------------------------------------------------------------- */
 
-static int exec(struct manager_world *w, const struct nm_live_container *l, bool is_admin, struct nm_problem *p)
+static int exec(struct manager_fixture *w, const struct nm_live_container *l, bool is_admin, struct nm_problem *p)
 {
     static const char *const argv[] = {"/bin/true", NULL};
     const struct nm_caller who = {.uid = geteuid(), .gid = getegid(), .pid = getpid(), .admin = is_admin};
@@ -348,13 +348,13 @@ static int exec(struct manager_world *w, const struct nm_live_container *l, bool
  * user. */
 static void test_the_number_of_commands_run_in_containers_is_limited(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_problem p;
     struct nm_live_container *l;
 
-    manager_world_configure(w, "[node]\nsystem-reserved-memory = 200M\nvcores = 16\n[health]\ndisk-min-free = 0\n");
-    manager_world_restart(w);
-    manager_world_start(w);
+    manager_fixture_configure(w, "[node]\nsystem-reserved-memory = 200M\nvcores = 16\n[health]\ndisk-min-free = 0\n");
+    manager_fixture_restart(w);
+    manager_fixture_start(w);
     for (unsigned i = 0; i < 4; i++) {
         l = run(w, "exec sleep 1000");
         (void)snprintf(l->c->name, sizeof l->c->name, "it%u", i);
@@ -377,12 +377,12 @@ static void test_the_number_of_commands_run_in_containers_is_limited(void **stat
 
 static void test_a_command_is_refused_if_nmd_has_no_descriptors(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct rlimit before, few;
     struct nm_problem p;
     struct nm_live_container *l;
 
-    manager_world_start(w);
+    manager_fixture_start(w);
     l = run(w, "exec sleep 1000");
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     few = before;
@@ -398,7 +398,7 @@ static void test_a_command_is_refused_if_nmd_has_no_descriptors(void **state)
 /* ---- rounds between samples ---------------------------------------------------------------------- */
 
 /* Changes memory.events just after a sample that took this long. Returns whether the change requests a round. */
-static bool is_looked_at(struct manager_world *w, const struct nm_live_container *l,
+static bool is_looked_at(struct manager_fixture *w, const struct nm_live_container *l,
                          const struct nm_cgroup_memory_events *e,
                          uint64_t cost_usec)
 {
@@ -406,15 +406,15 @@ static bool is_looked_at(struct manager_world *w, const struct nm_live_container
     w->m->sampled.at_usec = nm_now_usec();
     w->m->sampled.cost_usec = cost_usec;
     assert_int_equal(nm_fake_set_memory_events(l->cg, e), 0);
-    manager_world_settle(w);
+    manager_fixture_settle(w);
     return w->m->round.triggers & 1U << NM_TRIGGER_PRESSURE;
 }
 
 /* The memory.events of a container that reads files at its memory limit change all the time. */
 static void test_rounds_for_memory_events_are_limited(void **state)
 {
-    struct manager_world *w = *state;
-    struct nm_live_container *l = manager_world_add(w, "reads", NM_OPPORTUNISTIC, NM_RUNNING);
+    struct manager_fixture *w = *state;
+    struct nm_live_container *l = manager_fixture_add(w, "reads", NM_OPPORTUNISTIC, NM_RUNNING);
 
     assert_true(is_looked_at(w, l, &(struct nm_cgroup_memory_events){.max = 1}, 0));
     assert_false(is_looked_at(w, l, &(struct nm_cgroup_memory_events){.max = 20}, HOUR_USEC));
@@ -428,23 +428,23 @@ static void test_rounds_for_memory_events_are_limited(void **state)
 static void test_an_oom_kill_is_recorded_instead_of_a_kill_for_a_deadline(void **state)
 {
     const struct nm_cgroup_memory_events killed = {.max = 1, .oom_kill = 1};
-    struct manager_world *w = *state;
-    struct nm_live_container *l = manager_world_add(w, "paused", NM_OPPORTUNISTIC, NM_PAUSED);
+    struct manager_fixture *w = *state;
+    struct nm_live_container *l = manager_fixture_add(w, "paused", NM_OPPORTUNISTIC, NM_PAUSED);
 
     assert_int_equal(nm_cgroup_freeze(l->cg, true), 0);
-    manager_world_settle(w);
+    manager_fixture_settle(w);
     l->memory_watch = nm_cgroup_watch_free(l->memory_watch);
     assert_int_equal(nm_fake_set_memory_events(l->cg, &killed), 0);
     /* the expired deadline is another reason to kill the container */
     l->c->view.paused_usec = l->c->view.pause_deadline_usec = 1;
     nm_round(w->m, NM_TRIGGER_CHANGE);
-    manager_world_settle(w);
+    manager_fixture_settle(w);
     assert_int_equal(l->decision.kind, NM_DECISION_KILL);
     assert_int_equal(l->decision.reason, NM_REASON_KERNEL_OOM);
     assert_int_equal(l->c->view.state, NM_PAUSED);
     l->run.oom_kill_usec = 1; /* processes still exist long after the kill */
     nm_round(w->m, NM_TRIGGER_CHANGE);
-    manager_world_settle(w);
+    manager_fixture_settle(w);
     assert_int_equal(l->decision.reason, NM_REASON_PAUSE_DEADLINE);
 }
 
@@ -456,8 +456,8 @@ static void assert_by(struct nm_live_container *l, const char *name)
 
 static void test_user_and_group_names_are_looked_up_once(void **state)
 {
-    struct manager_world *w = *state;
-    struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
+    struct manager_fixture *w = *state;
+    struct nm_live_container *l = manager_fixture_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
 
     assert_by(l, "4000000001");
     (void)snprintf(w->m->decisions.name, sizeof w->m->decisions.name, "somebody");
@@ -468,7 +468,7 @@ static void test_user_and_group_names_are_looked_up_once(void **state)
 
 /* ---- removable nodes ----------------------------------------------------------------------------- */
 
-static uint64_t removable_since(struct manager_world *w)
+static uint64_t removable_since(struct manager_fixture *w)
 {
     struct nm_status status;
 
@@ -478,21 +478,21 @@ static uint64_t removable_since(struct manager_world *w)
 
 static void test_an_empty_node_is_removable(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     const struct nm_container *c;
     uint64_t first = removable_since(w);
     struct nm_problem problem;
     struct nm_live_container *l;
 
     assert_true(first > 0 && first <= nm_realtime_usec());
-    manager_world_start(w);
-    assert_int_equal(nm_manager_drain(w->m, &admin, manager_world_drain(UINT64_MAX), &problem), 0);
+    manager_fixture_start(w);
+    assert_int_equal(nm_manager_drain(w->m, &admin, manager_fixture_drain(UINT64_MAX), &problem), 0);
     assert_int_equal(removable_since(w), first); /* draining doesn't change whether the node is removable */
     assert_int_equal(nm_manager_undrain(w->m, &admin, &problem), 0);
     l = submit(w, "exit 0");
     c = l->c;
     assert_int_equal(removable_since(w), 0); /* the container is queued */
-    RUN_UNTIL(w, manager_world_shim_is_gone(l));
+    RUN_UNTIL(w, manager_fixture_shim_is_gone(l));
     assert_int_equal(removable_since(w), 0); /* processes that the command has left are still in the cgroup */
     assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
     RUN_UNTIL(w, c->view.state == NM_COMPLETED);
@@ -502,50 +502,50 @@ static void test_an_empty_node_is_removable(void **state)
 
 static void test_the_time_since_which_the_node_is_removable_survives_a_restart(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     uint64_t since = nm_realtime_usec() - HOUR_USEC;
 
     w->m->removable_since_usec = since;
     nm_durable_save(w->m);
-    manager_world_restart(w);
+    manager_fixture_restart(w);
     assert_int_equal(removable_since(w), since);
     /* the clock was set back: since when the node is removable is unknown */
     w->m->removable_since_usec = nm_realtime_usec() + HOUR_USEC;
     nm_durable_save(w->m);
-    manager_world_restart(w);
+    manager_fixture_restart(w);
     assert_in_range(removable_since(w), since + HOUR_USEC, nm_realtime_usec());
 }
 
 /* A container started and ended, and nmd crashed before a round had saved this. */
 static void test_a_removable_time_that_was_not_saved_is_not_used(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     const struct nm_container *c;
     struct nm_live_container *l;
     uint64_t ended;
 
-    manager_world_start(w);
+    manager_fixture_start(w);
     l = submit(w, "exit 0");
     c = l->c;
-    RUN_UNTIL(w, manager_world_shim_is_gone(l));
+    RUN_UNTIL(w, manager_fixture_shim_is_gone(l));
     assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
     RUN_UNTIL(w, c->view.state == NM_COMPLETED);
     ended = c->finished_realtime_usec;
     w->m->removable_since_usec = ended - HOUR_USEC;
     nm_durable_save(w->m);
-    manager_world_restart(w);
+    manager_fixture_restart(w);
     assert_int_equal(removable_since(w), ended);
 }
 
 static void test_a_node_with_unknown_cgroups_is_not_removable(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
 
     w->m->orphans.n = 1; /* an unknown cgroup with processes */
-    nm_removable_look(w->m);
+    nm_removable_update(w->m);
     assert_int_equal(w->m->removable_since_usec, 0);
     w->m->orphans.n = 0;
-    nm_removable_look(w->m);
+    nm_removable_update(w->m);
     assert_true(w->m->removable_since_usec > 0);
 }
 
@@ -555,7 +555,7 @@ static void print_event(const struct nm_event_record *e, void *userdata)
     fprintf(userdata, "%s%u%s", ftell(userdata) > 0 ? " " : "", (unsigned)e->number, e->is_unsaved ? "!" : "");
 }
 
-static void assert_events(struct manager_world *w, uint64_t after, const char *expected)
+static void assert_events(struct manager_fixture *w, uint64_t after, const char *expected)
 {
     char text[256] = "";
     FILE *f = fmemopen(text, sizeof text, "w");
@@ -586,16 +586,16 @@ static int find_descriptor(const char *end)
 /* An event that can't be written is marked in the list, and is written as soon as the disk permits. */
 static void test_an_unsaved_event_is_marked_and_written_later(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     const uint64_t before = nm_events_newest(w->m->events)->number;
     const int fd = find_descriptor("/events"), copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
     const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
     char expected[256];
 
-    nm_events_tell_node(w->m, "one");
+    nm_events_publish_node(w->m, "one");
     assert_int_equal(dup2(full, fd), fd);
-    nm_events_tell_node(w->m, "two");
-    nm_events_tell_node(w->m, "three");
+    nm_events_publish_node(w->m, "two");
+    nm_events_publish_node(w->m, "three");
     (void)snprintf(expected, sizeof expected, "%u %u! %u!", (unsigned)before + 1, (unsigned)before + 2,
                    (unsigned)before + 3);
     assert_events(w, before, expected);
@@ -605,7 +605,7 @@ static void test_an_unsaved_event_is_marked_and_written_later(void **state)
     (void)snprintf(expected, sizeof expected, "%u %u %u", (unsigned)before + 1, (unsigned)before + 2,
                    (unsigned)before + 3);
     assert_events(w, before, expected);
-    manager_world_restart(w);
+    manager_fixture_restart(w);
     assert_events(w, before, expected);
 }
 

@@ -27,7 +27,7 @@ static const struct {
     {{0, EINVAL}, "CONFIG_CGROUP_BPF"},
 };
 
-static struct nm_cgroup_backend probe(const struct world *w, const int fails[2])
+static struct nm_cgroup_backend probe(const struct fixture *w, const int fails[2])
 {
     struct nm_cgroup_backend b = {.slice_fd = w->cg->dir_fd, .net_priority_fd = -EBADF};
 
@@ -39,7 +39,7 @@ static struct nm_cgroup_backend probe(const struct world *w, const int fails[2])
 
 static void test_a_failed_probe_names_the_missing_feature(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(probes); i++) {
         struct nm_cgroup_backend b = probe(w, probes[i].fails);
@@ -62,7 +62,7 @@ static void test_a_removed_program_is_an_error_only_if_low_priority_is_requested
         bool background;
         int expected;
     } cases[] = {{ENOENT, true, -ENOENT}, {ENOENT, false, 0}, {EPERM, false, -EPERM}};
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup_backend b = probe(w, (const int[2]){0, 0});
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {

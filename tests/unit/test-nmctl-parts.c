@@ -10,7 +10,7 @@
 
 #include <locale.h>
 
-#include "nmctl/container.h"
+#include "nmctl/container-json.h"
 #include "agent/policy/policy.h"
 #include "nmctl/json.h"
 #include "nmctl/nmctl.h"

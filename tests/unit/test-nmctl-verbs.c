@@ -130,7 +130,7 @@ static void test_nmctl_wait_repeats_its_progress_line(void **state)
         {"GET /v1/containers/", NULL, NULL}, /* the reply that the container has ended */
     };
     static const struct {
-        const char *id, *said;
+        const char *id, *printed;
         uint64_t later_usec;
     } looks[] = {
         {"queued", "nmctl: waiting for " ID ", which is queued at position 2: 82 % of", 0},
@@ -156,15 +156,15 @@ static void test_nmctl_wait_repeats_its_progress_line(void **state)
     for (size_t i = 0; i < NM_ARRAY_SIZE(looks); i++) {
         _cleanup_free_ char *text = NULL;
         size_t size = 0;
-        FILE *said = open_memstream(&text, &size);
+        FILE *printed = open_memstream(&text, &size);
 
-        n.said_usec = nm_now_usec() - looks[i].later_usec;
-        nm_message_to(said, 0);
-        nm_progress_look(&n, &ctl, looks[i].id);
+        n.reported_usec = nm_now_usec() - looks[i].later_usec;
+        nm_message_to(printed, 0);
+        nm_progress_poll(&n, &ctl, looks[i].id);
         nm_message_to(NULL, 0);
-        assert_int_equal(fclose(said), 0);
-        if (*looks[i].said)
-            nmctl_expect(text, looks[i].said);
+        assert_int_equal(fclose(printed), 0);
+        if (*looks[i].printed)
+            nmctl_expect(text, looks[i].printed);
         else
             assert_string_equal(text, "");
         assert_true(nm_progress_next(&n) <= nm_now_usec() + 2 * NM_USEC_PER_SEC);
@@ -184,7 +184,7 @@ static void test_nmctl_run_reports_a_queued_container_without_a_reason(void **st
     };
     static const struct {
         uint64_t begun_usec, later_usec;
-        const char *said;
+        const char *printed;
     } looks[] = {
         {0, 0, ""},
         {2 * NM_USEC_PER_SEC, 0, "nmctl: queued at position 1\n"},
@@ -202,16 +202,16 @@ static void test_nmctl_run_reports_a_queued_container_without_a_reason(void **st
     for (size_t i = 0; i < NM_ARRAY_SIZE(looks); i++) {
         _cleanup_free_ char *text = NULL;
         size_t size = 0;
-        FILE *said = open_memstream(&text, &size);
+        FILE *printed = open_memstream(&text, &size);
 
         n.begun_usec = nm_now_usec() - looks[i].begun_usec;
-        n.said_usec = nm_now_usec() - looks[i].later_usec;
-        nm_message_to(said, 0);
-        nm_progress_look(&n, &ctl, "new");
+        n.reported_usec = nm_now_usec() - looks[i].later_usec;
+        nm_message_to(printed, 0);
+        nm_progress_poll(&n, &ctl, "new");
         nm_message_to(NULL, 0);
-        assert_int_equal(fclose(said), 0);
-        if (*looks[i].said)
-            nmctl_expect(text, looks[i].said);
+        assert_int_equal(fclose(printed), 0);
+        if (*looks[i].printed)
+            nmctl_expect(text, looks[i].printed);
         else
             assert_string_equal(text, "");
     }
@@ -318,7 +318,7 @@ static void test_nmctl_wait_reports_that_nmd_hangs(void **state)
         {"GET /v1/containers/", NULL, NULL},
     };
     static const struct {
-        const char *id, *said;
+        const char *id, *printed;
         uint64_t silent_usec, later_usec;
     } looks[] = {
         {"runs", "nmctl: waiting for container_1_7 (web), which is RUNNING, for ", 0, 0},
@@ -343,21 +343,21 @@ static void test_nmctl_wait_reports_that_nmd_hangs(void **state)
     for (size_t i = 0; i < NM_ARRAY_SIZE(looks); i++) {
         _cleanup_free_ char *text = NULL;
         size_t size = 0;
-        FILE *said = open_memstream(&text, &size);
+        FILE *printed = open_memstream(&text, &size);
 
-        n.said_usec = nm_now_usec() - looks[i].later_usec;
+        n.reported_usec = nm_now_usec() - looks[i].later_usec;
         n.answered_usec = nm_now_usec() - looks[i].silent_usec;
         /* a request to nmd ends at this deadline at the latest */
         n.deadline_usec = nm_now_usec() + 50 * NM_USEC_PER_MSEC;
         if (looks[i].id[0] != 'h')
             n.deadline_usec = UINT64_MAX;
-        nm_message_to(said, 0);
-        nm_progress_look(&n, &ctl, looks[i].id);
+        nm_message_to(printed, 0);
+        nm_progress_poll(&n, &ctl, looks[i].id);
         nm_message_to(NULL, 0);
         assert_true(n.deadline_usec == UINT64_MAX || nm_now_usec() < n.deadline_usec + 900 * NM_USEC_PER_MSEC);
-        assert_int_equal(fclose(said), 0);
-        if (*looks[i].said)
-            nmctl_expect(text, looks[i].said);
+        assert_int_equal(fclose(printed), 0);
+        if (*looks[i].printed)
+            nmctl_expect(text, looks[i].printed);
         else
             assert_string_equal(text, "");
     }

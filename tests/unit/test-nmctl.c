@@ -469,7 +469,7 @@ static void test_nmctl_reload_prints_the_result(void **state)
 
 /* ---- nmctl run ------------------------------------------------------------------------------- */
 
-static void run_and_check(const char *end, int status, const char *said)
+static void run_and_check(const char *end, int status, const char *printed)
 {
     const struct fake_exchange x[] = {
         {"POST /v1/containers HTTP", CREATED(RUNNING), "\"command\":[\"echo\",\"-m\"]"},
@@ -485,7 +485,7 @@ static void run_and_check(const char *end, int status, const char *said)
     assert_int_equal(r.status, status);
     assert_string_equal(r.out, "out\n");
     nmctl_expect(r.err, "err\n");
-    nmctl_expect(r.err, said);
+    nmctl_expect(r.err, printed);
     fake_nmd_stop(&f);
 }
 

@@ -80,7 +80,7 @@ static int parse(struct run *run, bool stops, const char *line)
     const struct nm_option_parser p = {
         .tables = {{table, &run->values}, {other_table, &run->other}},
         .stops_at_operand = stops,
-        .tell = note_fault,
+        .report_cb = note_fault,
         .userdata = run,
     };
 
@@ -182,7 +182,7 @@ static void test_each_invalid_command_line_has_its_error(void **state)
 }
 
 /* Checks the message for the error, which is written to a file instead of stderr. */
-static void assert_told(const struct nm_option_fault *fault, const char *expected)
+static void assert_reported(const struct nm_option_fault *fault, const char *expected)
 {
     _cleanup_fclose_ FILE *f = tmpfile();
     int old = dup(STDERR_FILENO);
@@ -191,7 +191,7 @@ static void assert_told(const struct nm_option_fault *fault, const char *expecte
     assert_non_null(f);
     assert_true(old >= 0);
     assert_true(dup2(fileno(f), STDERR_FILENO) >= 0);
-    nm_option_tell(fault);
+    nm_option_report(fault);
     (void)fflush(stderr);
     assert_true(dup2(old, STDERR_FILENO) >= 0);
     (void)close(old);
@@ -204,20 +204,20 @@ static void test_each_error_message_is_complete(void **state)
     const struct nm_option *all = &table[0], *file = &table[2], *count = &table[4], *word = &table[8];
 
     (void)state;
-    assert_told(&(struct nm_option_fault){NM_OPTION_UNKNOWN, NULL, "--cuont", "count"},
-                "test-option: unknown option --cuont; did you mean --count?; see 'test-option --help'\n");
-    assert_told(&(struct nm_option_fault){NM_OPTION_UNKNOWN, NULL, "-x", NULL},
-                "test-option: unknown option -x; see 'test-option --help'\n");
-    assert_told(&(struct nm_option_fault){NM_OPTION_NO_VALUE, count, NULL, NULL},
-                "test-option: --count needs a value: a number from 2 to 9\n");
-    assert_told(&(struct nm_option_fault){NM_OPTION_NO_VALUE, file, NULL, NULL},
-                "test-option: --file needs a value: FILE\n");
-    assert_told(&(struct nm_option_fault){NM_OPTION_NEEDLESS_VALUE, all, NULL, NULL},
-                "test-option: --all takes no value\n");
-    assert_told(&(struct nm_option_fault){NM_OPTION_OUT_OF_RANGE, count, "10", NULL},
-                "test-option: --count '10': it must be a number from 2 to 9\n");
-    assert_told(&(struct nm_option_fault){NM_OPTION_TOO_OFTEN, word, "3", NULL},
-                "test-option: --word '3': it can be given at most 2 times\n");
+    assert_reported(&(struct nm_option_fault){NM_OPTION_UNKNOWN, NULL, "--cuont", "count"},
+                    "test-option: unknown option --cuont; did you mean --count?; see 'test-option --help'\n");
+    assert_reported(&(struct nm_option_fault){NM_OPTION_UNKNOWN, NULL, "-x", NULL},
+                    "test-option: unknown option -x; see 'test-option --help'\n");
+    assert_reported(&(struct nm_option_fault){NM_OPTION_NO_VALUE, count, NULL, NULL},
+                    "test-option: --count needs a value: a number from 2 to 9\n");
+    assert_reported(&(struct nm_option_fault){NM_OPTION_NO_VALUE, file, NULL, NULL},
+                    "test-option: --file needs a value: FILE\n");
+    assert_reported(&(struct nm_option_fault){NM_OPTION_NEEDLESS_VALUE, all, NULL, NULL},
+                    "test-option: --all takes no value\n");
+    assert_reported(&(struct nm_option_fault){NM_OPTION_OUT_OF_RANGE, count, "10", NULL},
+                    "test-option: --count '10': it must be a number from 2 to 9\n");
+    assert_reported(&(struct nm_option_fault){NM_OPTION_TOO_OFTEN, word, "3", NULL},
+                    "test-option: --word '3': it can be given at most 2 times\n");
 }
 
 static void test_an_option_is_found_by_its_long_and_short_name(void **state)

@@ -14,14 +14,14 @@
 #include <signal.h>
 #include <sys/stat.h>
 
-#include "tests/unit/manager-world.h"
+#include "tests/unit/manager-fixture.h"
 #include "agent/journal/containers.h"
 #include "cgroup/backend-fake.h"
 #include "util/fault.h"
 
 #define OWNER "upstream"
 #define ID "container_e17_1410901177871_0001_01_000005"
-#define TEST(name) cmocka_unit_test_setup_teardown(name, manager_world_set_up_real, manager_world_tear_down_real)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, manager_fixture_set_up_real, manager_fixture_tear_down_real)
 
 #ifdef NM_FAULT_INJECTION
 static bool is_running(const struct nm_live_container *l)
@@ -30,17 +30,17 @@ static bool is_running(const struct nm_live_container *l)
 }
 
 /* Each run of the command appends one byte to a file of the test. */
-static struct nm_container *find_or_submit(struct manager_world *w)
+static struct nm_container *find_or_submit(struct manager_fixture *w)
 {
     const char *const argv[] = {"/bin/sh", "-c", "printf x >>\"$0/runs\"; exec sleep 1000", w->tree.path, NULL};
     const struct nm_submit s = {.type = NM_GUARANTEED, .memory_bytes = 64 * MIB, .vcores_milli = 1000, .argv = argv,
                                 .owner = OWNER, .id = ID, .blob = {(void *)(uintptr_t)"one", 3}, .prepare = true,
                                 .keep_result = true};
 
-    return nm_lists_by_id(w->m, ID) ?: manager_world_submit_as(w, &s)->c;
+    return nm_lists_by_id(w->m, ID) ?: manager_fixture_submit_as(w, &s)->c;
 }
 
-static long runs(const struct manager_world *w)
+static long runs(const struct manager_fixture *w)
 {
     char path[96];
     struct stat st;
@@ -49,29 +49,29 @@ static long runs(const struct manager_world *w)
     return stat(path, &st) == 0 ? st.st_size : 0;
 }
 
-static void end_it(struct manager_world *w, struct nm_live_container *l)
+static void end_it(struct manager_fixture *w, struct nm_live_container *l)
 {
     const struct nm_end end = {.code = -106};
     struct nm_problem p;
 
-    manager_world_wait(w, l, is_running);
+    manager_fixture_wait(w, l, is_running);
     while (runs(w) == 0 && kill(l->c->pid, 0) == 0)
         (void)usleep(1000);
     assert_int_equal(nm_manager_end(w->m, OWNER, ID, &end, &p), 0);
     assert_int_equal(kill(l->c->pid, SIGKILL), 0); /* the fake cgroup's kill sends no signal to processes */
-    manager_world_wait(w, l, manager_world_shim_is_gone);
+    manager_fixture_wait(w, l, manager_fixture_shim_is_gone);
     if (l->cg) /* NULL if a former nmd created the cgroup */
         assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
-    manager_world_settle(w);
+    manager_fixture_settle(w);
 }
 
-static void go_on(struct manager_world *w)
+static void continue_after_death(struct manager_fixture *w)
 {
     const struct nm_move move = {.workdir = "/", .log_dir = w->tree.path, .blob = {(void *)(uintptr_t)"two", 3}};
     struct nm_container *c;
     struct nm_problem p;
 
-    manager_world_start(w);
+    manager_fixture_start(w);
     c = find_or_submit(w);
     if (nm_policy_container_is_prepared(&c->view) && !c->log_dir)
         assert_int_equal(nm_manager_move(w->m, OWNER, ID, &move, &p), 0);
@@ -83,7 +83,7 @@ static void go_on(struct manager_world *w)
     assert_int_equal(c->owner_code, -106);
     if (c->keep_result)
         assert_int_equal(nm_manager_acknowledge(w->m, OWNER, ID, &p), 0);
-    (void)nm_lists_forget_ended(w->m, UINT64_MAX);
+    (void)nm_lists_drop_ended(w->m, UINT64_MAX);
     assert_null(nm_lists_by_id(w->m, ID));
 }
 
@@ -93,12 +93,12 @@ struct death {
     bool kept; /* nmd keeps the result until the owner acknowledges it */
 };
 
-static void finish_after(struct manager_world *w, const struct death *d)
+static void finish_after(struct manager_fixture *w, const struct death *d)
 {
     const struct nm_container *c;
 
-    manager_world_die(w, d->step, go_on);
-    manager_world_restart(w);
+    manager_fixture_die(w, d->step, continue_after_death);
+    manager_fixture_restart(w);
     c = nm_lists_by_id(w->m, ID);
     assert_non_null(c);
     assert_int_equal(c->view.state, d->found);
@@ -107,7 +107,7 @@ static void finish_after(struct manager_world *w, const struct death *d)
     if (d->kept)
         assert_memory_equal(c->blob.data, c->log_dir ? "two" : "one", 3);
     assert_int_equal(c->log_dir != NULL, !nm_streq(d->step, "submit-journalled"));
-    go_on(w);
+    continue_after_death(w);
     assert_int_equal(runs(w), 1);
     fake_tree_unlink(&w->tree, "runs");
 }

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include <signal.h>
 
-#include "tests/unit/manager-world.h"
+#include "tests/unit/manager-fixture.h"
 #include "agent/journal/containers.h"
 #include "agent/manager/manager-internal.h"
 #include "cgroup/backend-fake.h"
@@ -21,7 +21,7 @@
 
 #define OWNER "upstream"
 #define YARNS "container_e17_1410901177871_0001_01_000005"
-#define TEST(name) cmocka_unit_test_setup_teardown(name, manager_world_set_up_real, manager_world_tear_down_real)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, manager_fixture_set_up_real, manager_fixture_tear_down_real)
 
 static struct nm_submit request(enum nm_execution_type type)
 {
@@ -31,7 +31,7 @@ static struct nm_submit request(enum nm_execution_type type)
         .type = type, .memory_bytes = 64 * MIB, .vcores_milli = 1000, .argv = argv, .owner = OWNER};
 }
 
-static struct nm_container *known(struct manager_world *w, const char *id)
+static struct nm_container *known(struct manager_fixture *w, const char *id)
 {
     struct nm_container *c = nm_lists_by_id(w->m, id);
 
@@ -46,17 +46,17 @@ static bool is_running(const struct nm_live_container *l)
 
 /* ---- causes of a container's end ----------------------------------------------------------------- */
 
-static struct nm_container *end_it(struct manager_world *w, struct nm_live_container *l)
+static struct nm_container *end_it(struct manager_fixture *w, struct nm_live_container *l)
 {
     struct nm_container *c = l->c;
 
-    manager_world_settle(w);
+    manager_fixture_settle(w);
     if (c->view.state != NM_COMPLETED) { /* the container is running */
         assert_int_equal(kill(l->c->pid, SIGKILL), 0); /* the fake cgroup's kill sends no signal to processes */
-        manager_world_wait(w, l, manager_world_shim_is_gone);
+        manager_fixture_wait(w, l, manager_fixture_shim_is_gone);
         assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
     }
-    manager_world_settle(w);
+    manager_fixture_settle(w);
     assert_int_equal(c->view.state, NM_COMPLETED);
     return c;
 }
@@ -65,15 +65,15 @@ static void test_a_container_ended_by_its_owner_has_the_owners_code(void **state
 {
     struct nm_end first = {.code = -105, .message = "its master asked for it"}, second = {.code = -106, .now = true};
     struct nm_submit s = request(NM_GUARANTEED);
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_problem p;
     struct nm_live_container *l;
     char id[NM_ID_SIZE];
 
-    manager_world_start(w);
-    l = manager_world_submit_as(w, &s);
+    manager_fixture_start(w);
+    l = manager_fixture_submit_as(w, &s);
     strcpy(id, l->c->id);
-    manager_world_wait(w, l, is_running);
+    manager_fixture_wait(w, l, is_running);
     assert_int_equal(nm_manager_end(w->m, "another", id, &first, &p), NM_AGENT_E_NOT_FOUND);
     assert_int_equal(nm_manager_end(w->m, OWNER, "container_1_000099", &first, &p), NM_AGENT_E_NOT_FOUND);
     assert_int_equal(nm_manager_end(w->m, OWNER, id, &first, &p), 0);
@@ -88,7 +88,7 @@ static void test_a_container_ended_by_its_owner_has_the_owners_code(void **state
         assert_true(c->exit_decision > 0);
         assert_string_equal(c->message, "its master asked for it");
         assert_int_equal(nm_manager_end(w->m, OWNER, id, &first, &p), NM_AGENT_E_CONFLICT);
-        manager_world_restart(w);
+        manager_fixture_restart(w);
     }
 }
 
@@ -97,13 +97,13 @@ static void test_a_container_ended_by_its_owner_has_the_owners_code(void **state
 static void test_a_container_ended_by_a_user_has_the_cause_user(void **state)
 {
     struct nm_submit s = request(NM_GUARANTEED);
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     const struct nm_container *c;
     struct nm_problem p;
     struct nm_live_container *l;
 
-    l = manager_world_submit_as(w, &s);
-    assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, l->c->id, false, &p), 0);
+    l = manager_fixture_submit_as(w, &s);
+    assert_int_equal(nm_manager_kill(w->m, &manager_fixture_admin, l->c->id, false, &p), 0);
     c = end_it(w, l);
     assert_int_equal(c->exit_reason, NM_EXIT_KILLED);
     assert_int_equal(c->exit_cause, NM_REASON_USER);
@@ -114,28 +114,28 @@ static void test_a_container_ended_by_a_user_has_the_cause_user(void **state)
 static void test_a_kill_by_the_policy_is_reported_with_its_figures(void **state)
 {
     struct nm_submit guaranteed = request(NM_GUARANTEED), opportunistic = request(NM_OPPORTUNISTIC);
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     const struct nm_container *c;
     struct nm_live_container *l, *waits;
 
-    manager_world_start(w);
+    manager_fixture_start(w);
     opportunistic.memory_bytes = 600 * MIB;
-    l = manager_world_submit_as(w, &opportunistic);
-    manager_world_wait(w, l, is_running);
+    l = manager_fixture_submit_as(w, &opportunistic);
+    manager_fixture_wait(w, l, is_running);
     guaranteed.memory_bytes = 700 * MIB;
-    waits = manager_world_submit_as(w, &guaranteed);
-    manager_world_settle(w);
+    waits = manager_fixture_submit_as(w, &guaranteed);
+    manager_fixture_settle(w);
     assert_int_equal(l->c->view.state, NM_KILLING);
     assert_int_equal(l->c->exit_decision, l->decision.number);
     c = end_it(w, l);
     assert_int_equal(c->exit_reason, NM_EXIT_PREEMPTED);
     assert_int_equal(c->exit_cause, NM_REASON_ROOM_FOR_GUARANTEED);
-    manager_world_wait(w, waits, is_running);
+    manager_fixture_wait(w, waits, is_running);
 }
 
 /* ---- signals ------------------------------------------------------------------------------------- */
 
-static int signal_it(struct manager_world *w, const struct nm_live_container *l, int signo, struct nm_problem *p)
+static int signal_it(struct manager_fixture *w, const struct nm_live_container *l, int signo, struct nm_problem *p)
 {
     return nm_manager_signal(w->m, OWNER, l->c->id, signo, p);
 }
@@ -145,19 +145,19 @@ static int signal_it(struct manager_world *w, const struct nm_live_container *l,
 static void test_a_signal_reaches_the_container(void **state)
 {
     struct nm_submit s = request(NM_OPPORTUNISTIC);
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_problem p;
     struct nm_live_container *l;
 
-    l = manager_world_submit_as(w, &s);
+    l = manager_fixture_submit_as(w, &s);
     assert_int_equal(signal_it(w, l, SIGQUIT, &p), NM_AGENT_E_CONFLICT); /* the container is queued */
     assert_non_null(strstr(p.message, "SIGQUIT"));
-    manager_world_start(w);
-    manager_world_wait(w, l, is_running);
+    manager_fixture_start(w);
+    manager_fixture_wait(w, l, is_running);
     assert_int_equal(nm_manager_signal(w->m, "another", l->c->id, SIGQUIT, &p), NM_AGENT_E_NOT_FOUND);
     assert_int_equal(signal_it(w, l, SIGQUIT, &p), 0);
     assert_int_equal(l->c->view.state, NM_RUNNING);
-    assert_int_equal(nm_manager_pause(w->m, &manager_world_admin, l->c->id, &p), 0);
+    assert_int_equal(nm_manager_pause(w->m, &manager_fixture_admin, l->c->id, &p), 0);
     assert_int_equal(signal_it(w, l, SIGQUIT, &p), NM_AGENT_E_CONFLICT);
     assert_int_equal(signal_it(w, l, SIGKILL, &p), 0);
     assert_int_equal(l->c->view.state, NM_KILLING);
@@ -171,15 +171,15 @@ static void test_a_signal_reaches_the_container(void **state)
 static void test_a_signal_kills_a_queued_container(void **state)
 {
     struct nm_submit s = request(NM_OPPORTUNISTIC);
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     const struct nm_container *c;
     struct nm_problem p;
     struct nm_live_container *l;
 
-    l = manager_world_submit_as(w, &s);
+    l = manager_fixture_submit_as(w, &s);
     c = l->c;
     assert_int_equal(signal_it(w, l, SIGKILL, &p), 0);
-    manager_world_settle(w);
+    manager_fixture_settle(w);
     assert_int_equal(c->view.state, NM_COMPLETED);
     assert_int_equal(c->exit_cause, NM_REASON_OWNER);
     assert_int_equal(nm_manager_signal(w->m, OWNER, c->id, SIGKILL, &p), NM_AGENT_E_CONFLICT);
@@ -187,15 +187,15 @@ static void test_a_signal_kills_a_queued_container(void **state)
 
 /* ---- ids chosen by owners ------------------------------------------------------------------------ */
 
-static struct nm_live_container *submit_id(struct manager_world *w, const char *id)
+static struct nm_live_container *submit_id(struct manager_fixture *w, const char *id)
 {
     struct nm_submit s = request(NM_GUARANTEED);
 
     s.id = id;
-    return manager_world_submit_as(w, &s);
+    return manager_fixture_submit_as(w, &s);
 }
 
-static int try_id(struct manager_world *w, const char *id)
+static int try_id(struct manager_fixture *w, const char *id)
 {
     struct nm_submit s = request(NM_GUARANTEED);
     const struct nm_container *c;
@@ -203,7 +203,7 @@ static int try_id(struct manager_world *w, const char *id)
     int r;
 
     s.id = id;
-    r = manager_world_try(w, &s, &c, &p);
+    r = manager_fixture_try(w, &s, &c, &p);
     assert_string_equal(p.thing, "id");
     return r;
 }
@@ -215,7 +215,7 @@ static void test_invalid_ids_are_refused(void **state)
         "container_a-b", "Container_a", "container_1_000001", /* ids in the form of those that nmd assigns */
         "container_e1234567_1410901177871_1234567890_12345_1099511627775_",
     };
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++)
         assert_int_equal(try_id(w, bad[i]), NM_AGENT_E_INVALID);
@@ -230,22 +230,22 @@ static void test_invalid_ids_are_refused(void **state)
  * this container. */
 static void test_an_id_chosen_by_an_owner_survives_a_restart(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_live_container *l, *own;
     struct nm_problem p;
     uint64_t seq;
 
-    manager_world_start(w);
+    manager_fixture_start(w);
     l = submit_id(w, YARNS);
     seq = l->c->view.seq;
     assert_int_equal(try_id(w, YARNS), NM_AGENT_E_CONFLICT);
-    manager_world_wait(w, l, is_running);
+    manager_fixture_wait(w, l, is_running);
     assert_non_null(strstr(l->cg->name, YARNS));
     assert_true(fake_tree_has(&w->tree, "state/containers/" YARNS "/gate"));
-    assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, YARNS, true, &p), 0);
+    assert_int_equal(nm_manager_kill(w->m, &manager_fixture_admin, YARNS, true, &p), 0);
     (void)end_it(w, l);
     assert_int_equal(try_id(w, YARNS), NM_AGENT_E_CONFLICT);
-    manager_world_restart(w);
+    manager_fixture_restart(w);
     assert_int_equal(known(w, YARNS)->view.seq, seq);
     assert_int_equal(try_id(w, YARNS), NM_AGENT_E_CONFLICT);
     own = submit_id(w, NULL); /* the numbers that nmd assigns to containers continue after the restart */
@@ -255,39 +255,39 @@ static void test_an_id_chosen_by_an_owner_survives_a_restart(void **state)
 /* After a container has been removed, no file remains that a new container with the same id could use by mistake. */
 static void test_an_id_can_be_used_again_after_a_removal(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_problem p;
     struct nm_live_container *l;
 
-    manager_world_start(w);
+    manager_fixture_start(w);
     l = submit_id(w, YARNS);
-    manager_world_wait(w, l, is_running);
-    assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, YARNS, true, &p), 0);
+    manager_fixture_wait(w, l, is_running);
+    assert_int_equal(nm_manager_kill(w->m, &manager_fixture_admin, YARNS, true, &p), 0);
     (void)end_it(w, l);
-    (void)nm_lists_forget_ended(w->m, UINT64_MAX);
+    (void)nm_lists_drop_ended(w->m, UINT64_MAX);
     fake_tree_write(&w->tree, "state/containers/" YARNS "/gate", ""); /* a former removal of this file has failed */
     l = submit_id(w, YARNS);
     assert_false(fake_tree_has(&w->tree, "state/containers/" YARNS "/gate"));
-    manager_world_wait(w, l, is_running);
+    manager_fixture_wait(w, l, is_running);
     assert_true(fake_tree_has(&w->tree, "state/containers/" YARNS "/gate"));
 }
 
 /* The journal is lost. The snapshot of the container contains the id as well. */
 static void test_an_id_chosen_by_an_owner_survives_the_loss_of_the_journal(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
 
-    manager_world_start(w);
-    manager_world_wait(w, submit_id(w, YARNS), is_running);
+    manager_fixture_start(w);
+    manager_fixture_wait(w, submit_id(w, YARNS), is_running);
     w->m = nm_manager_free(w->m);
     fake_tree_unlink(&w->tree, "state/nmd.db");
-    manager_world_restart(w);
+    manager_fixture_restart(w);
     assert_string_equal(known(w, YARNS)->owner, OWNER);
 }
 
 /* ---- blobs --------------------------------------------------------------------------------------- */
 
-static void assert_blob(struct manager_world *w, const char *id, const char *text)
+static void assert_blob(struct manager_fixture *w, const char *id, const char *text)
 {
     const struct nm_container *c = known(w, id);
 
@@ -309,7 +309,7 @@ static void count(const struct nm_container *c, void *userdata)
     ++*n;
 }
 
-static unsigned n_of(struct manager_world *w, const char *owner)
+static unsigned n_of(struct manager_fixture *w, const char *owner)
 {
     unsigned n = 0;
 
@@ -322,23 +322,23 @@ static void test_a_blob_survives_a_restart_and_the_loss_of_the_journal(void **st
 {
     const struct nm_blob other = blob_of("another"), none = {0};
     struct nm_submit s = request(NM_GUARANTEED);
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_problem p;
 
-    manager_world_start(w);
+    manager_fixture_start(w);
     s.id = YARNS;
     s.blob = blob_of("one");
-    manager_world_wait(w, manager_world_submit_as(w, &s), is_running);
+    manager_fixture_wait(w, manager_fixture_submit_as(w, &s), is_running);
     assert_blob(w, YARNS, "one");
-    manager_world_restart(w);
+    manager_fixture_restart(w);
     assert_blob(w, YARNS, "one");
     assert_int_equal(nm_manager_set_blob(w->m, "somebody", YARNS, &other, &p), NM_AGENT_E_NOT_FOUND);
     assert_int_equal(nm_manager_set_blob(w->m, OWNER, YARNS, &other, &p), 0);
     w->m = nm_manager_free(w->m);
     fake_tree_unlink(&w->tree, "state/nmd.db");
-    manager_world_restart(w);
+    manager_fixture_restart(w);
     assert_blob(w, YARNS, "another");
-    manager_world_restart(w); /* the new journal contains the blob */
+    manager_fixture_restart(w); /* the new journal contains the blob */
     assert_blob(w, YARNS, "another");
     assert_int_equal(n_of(w, OWNER), 1);
     assert_int_equal(n_of(w, "local"), 0);
@@ -350,18 +350,18 @@ static void test_a_blob_is_removed_with_its_container(void **state)
 {
     const struct nm_blob other = blob_of("another");
     struct nm_submit s = request(NM_GUARANTEED);
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_problem p;
     struct nm_live_container *l;
 
     s.id = YARNS;
     s.blob = blob_of("one");
-    l = manager_world_submit_as(w, &s);
-    assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, YARNS, true, &p), 0);
+    l = manager_fixture_submit_as(w, &s);
+    assert_int_equal(nm_manager_kill(w->m, &manager_fixture_admin, YARNS, true, &p), 0);
     (void)end_it(w, l);
     assert_blob(w, YARNS, "");
     assert_int_equal(nm_manager_set_blob(w->m, OWNER, YARNS, &other, &p), NM_AGENT_E_CONFLICT);
-    manager_world_restart(w);
+    manager_fixture_restart(w);
     assert_blob(w, YARNS, "");
 }
 
@@ -371,7 +371,7 @@ static void test_the_total_size_of_blobs_is_limited(void **state)
     char *large = calloc(1, NM_BLOB_MAX + 1);
     struct nm_blob blob = {.data = large, .bytes = NM_BLOB_MAX + 1};
     struct nm_submit s = request(NM_OPPORTUNISTIC);
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     const struct nm_container *c;
     struct nm_problem p = {0};
     struct nm_live_container *small;
@@ -380,13 +380,13 @@ static void test_the_total_size_of_blobs_is_limited(void **state)
 
     assert_non_null(large);
     w->m->config->max_containers = w->m->settings.queue_max_length = 100;
-    small = manager_world_submit_as(w, &s);
+    small = manager_fixture_submit_as(w, &s);
     assert_int_equal(nm_manager_set_blob(w->m, OWNER, small->c->id, &blob, &p), NM_AGENT_E_INVALID);
     s.blob = blob;
-    assert_int_equal(manager_world_try(w, &s, &c, &p), NM_AGENT_E_INVALID);
+    assert_int_equal(manager_fixture_try(w, &s, &c, &p), NM_AGENT_E_INVALID);
     assert_string_equal(p.thing, "blob");
     s.blob.bytes = blob.bytes = NM_BLOB_MAX;
-    while ((r = manager_world_try(w, &s, &c, &p)) == 0)
+    while ((r = manager_fixture_try(w, &s, &c, &p)) == 0)
         n++;
     assert_int_equal(r, NM_AGENT_E_UNAVAILABLE);
     assert_in_range(n, 32, 64);
@@ -402,24 +402,24 @@ static void test_a_result_is_kept_until_its_acknowledgement(void **state)
 {
     struct nm_status status;
     struct nm_submit s = request(NM_GUARANTEED);
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_problem p;
     struct nm_live_container *l;
 
     s.id = YARNS;
     s.blob = blob_of("one");
     s.keep_result = true;
-    l = manager_world_submit_as(w, &s);
+    l = manager_fixture_submit_as(w, &s);
     assert_int_equal(nm_manager_acknowledge(w->m, OWNER, YARNS, &p), NM_AGENT_E_CONFLICT);
-    assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, YARNS, true, &p), 0);
+    assert_int_equal(nm_manager_kill(w->m, &manager_fixture_admin, YARNS, true, &p), 0);
     (void)end_it(w, l);
     for (int i = 0; i < 2; i++) {
-        (void)nm_lists_forget_ended(w->m, UINT64_MAX);
+        (void)nm_lists_drop_ended(w->m, UINT64_MAX);
         assert_int_equal(known(w, YARNS)->exit_reason, NM_EXIT_KILLED);
         assert_blob(w, YARNS, "one");
         nm_manager_get_status(w->m, &status);
         assert_int_equal(status.kept_results, 1);
-        manager_world_restart(w);
+        manager_fixture_restart(w);
     }
     assert_int_equal(nm_manager_acknowledge(w->m, "somebody", YARNS, &p), NM_AGENT_E_NOT_FOUND);
     assert_int_equal(nm_manager_acknowledge(w->m, OWNER, YARNS, &p), 0);
@@ -428,9 +428,9 @@ static void test_a_result_is_kept_until_its_acknowledgement(void **state)
     assert_int_equal(status.kept_results, 0);
     assert_int_equal(w->m->ended.results_bytes, 0);
     assert_blob(w, YARNS, "");
-    manager_world_restart(w); /* the next nmd knows of the acknowledgement, too */
+    manager_fixture_restart(w); /* the next nmd knows of the acknowledgement, too */
     assert_false(known(w, YARNS)->keep_result);
-    (void)nm_lists_forget_ended(w->m, UINT64_MAX);
+    (void)nm_lists_drop_ended(w->m, UINT64_MAX);
     assert_null(nm_lists_by_id(w->m, YARNS));
 }
 
@@ -439,63 +439,63 @@ static void test_a_result_is_kept_until_its_acknowledgement(void **state)
 static void test_the_number_of_unacknowledged_results_is_limited(void **state)
 {
     struct nm_submit s = request(NM_OPPORTUNISTIC);
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     const struct nm_container *c;
     struct nm_problem p = {0};
 
     w->m->ended.n_results = NM_RESULTS_MAX;
     s.keep_result = true;
-    assert_int_equal(manager_world_try(w, &s, &c, &p), NM_AGENT_E_UNAVAILABLE);
+    assert_int_equal(manager_fixture_try(w, &s, &c, &p), NM_AGENT_E_UNAVAILABLE);
     assert_string_equal(p.thing, "results");
     w->m->ended.n_results--;
-    (void)manager_world_submit_as(w, &s);
-    assert_int_equal(manager_world_try(w, &s, &c, &p), NM_AGENT_E_UNAVAILABLE);
+    (void)manager_fixture_submit_as(w, &s);
+    assert_int_equal(manager_fixture_try(w, &s, &c, &p), NM_AGENT_E_UNAVAILABLE);
     s.keep_result = false;
-    (void)manager_world_submit_as(w, &s);
+    (void)manager_fixture_submit_as(w, &s);
 }
 
 /* ---- preparation before the queue ---------------------------------------------------------------- */
 
-static struct nm_live_container *prepare(struct manager_world *w, enum nm_execution_type type)
+static struct nm_live_container *prepare(struct manager_fixture *w, enum nm_execution_type type)
 {
     struct nm_submit s = request(type);
     struct nm_live_container *l;
 
     s.prepare = true;
-    l = manager_world_submit_as(w, &s);
-    manager_world_settle(w);
+    l = manager_fixture_submit_as(w, &s);
+    manager_fixture_settle(w);
     assert_int_equal(l->c->view.state, NM_NEW);
     return l;
 }
 
 static void on_state(const struct nm_event *e, void *userdata)
 {
-    char *told = userdata;
+    char *reported = userdata;
 
     if (e->kind != NM_EVENT_STATE)
         return;
-    strcat(told, " ");
-    strcat(told, nm_state_name(e->to));
+    strcat(reported, " ");
+    strcat(reported, nm_state_name(e->to));
 }
 
 static void test_a_container_starts_after_its_owner_has_prepared_it(void **state)
 {
     _cleanup_(nm_subscription_freep) struct nm_subscription *subscription = NULL;
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_status status;
-    char told[200] = "", id[NM_ID_SIZE];
+    char reported[200] = "", id[NM_ID_SIZE];
     struct nm_problem p;
     struct nm_live_container *l;
 
-    manager_world_start(w);
-    assert_int_equal(nm_manager_subscribe(w->m, on_state, told, &subscription), 0);
+    manager_fixture_start(w);
+    assert_int_equal(nm_manager_subscribe(w->m, on_state, reported, &subscription), 0);
     l = prepare(w, NM_GUARANTEED);
     strcpy(id, l->c->id);
     assert_int_equal(nm_manager_progress(w->m, OWNER, id, "1 of 2 files", &p), 0);
     assert_int_equal(nm_manager_progress(w->m, OWNER, id, "2 of 2 files", &p), 0);
     assert_string_equal(l->c->progress, "2 of 2 files");
     nm_round(w->m, NM_TRIGGER_SAMPLE);
-    manager_world_settle(w);
+    manager_fixture_settle(w);
     assert_int_equal(l->c->view.state, NM_LOCALIZING);
     nm_manager_get_status(w->m, &status);
     assert_int_equal(status.preparing, 1);
@@ -505,38 +505,38 @@ static void test_a_container_starts_after_its_owner_has_prepared_it(void **state
     assert_int_equal(nm_manager_prepared(w->m, "somebody", id, &p), NM_AGENT_E_NOT_FOUND);
     assert_int_equal(nm_manager_prepared(w->m, OWNER, id, &p), 0);
     assert_string_equal(l->c->progress, "");
-    manager_world_wait(w, l, is_running);
+    manager_fixture_wait(w, l, is_running);
     assert_int_equal(nm_manager_prepared(w->m, OWNER, id, &p), NM_AGENT_E_CONFLICT);
     assert_int_equal(nm_manager_progress(w->m, OWNER, id, "3 of 2 files", &p), NM_AGENT_E_CONFLICT);
-    assert_string_equal(told, " NEW LOCALIZING SCHEDULED RUNNING");
+    assert_string_equal(reported, " NEW LOCALIZING SCHEDULED RUNNING");
 }
 
 /* The command of the container has not been started, so there is no process to kill. */
 static void test_a_container_in_preparation_is_ended_without_a_kill(void **state)
 {
     struct nm_submit s = request(NM_OPPORTUNISTIC);
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     const struct nm_container *c;
     struct nm_problem p;
 
     s.prepare = true;
-    c = manager_world_submit_as(w, &s)->c;
+    c = manager_fixture_submit_as(w, &s)->c;
     assert_int_equal(nm_manager_progress(w->m, OWNER, c->id, "", &p), 0);
     assert_int_equal(nm_manager_prepare_failed(w->m, OWNER, c->id, "no such file", &p), 0);
-    manager_world_settle(w);
+    manager_fixture_settle(w);
     assert_int_equal(c->view.state, NM_COMPLETED);
     assert_int_equal(c->exit_reason, NM_EXIT_LOCALIZATION_FAILED);
     assert_int_equal(c->exit_cause, NM_REASON_NONE);
     assert_int_equal(c->exit_code, -1);
     assert_string_equal(c->message, "no such file");
     c = prepare(w, NM_GUARANTEED)->c;
-    assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, c->id, false, &p), 0);
+    assert_int_equal(nm_manager_kill(w->m, &manager_fixture_admin, c->id, false, &p), 0);
     assert_int_equal(nm_manager_prepared(w->m, OWNER, c->id, &p), NM_AGENT_E_CONFLICT);
-    manager_world_settle(w);
+    manager_fixture_settle(w);
     assert_int_equal(c->exit_reason, NM_EXIT_KILLED);
     c = prepare(w, NM_OPPORTUNISTIC)->c;
-    assert_int_equal(nm_manager_drain(w->m, &manager_world_admin, manager_world_drain(UINT64_MAX), &p), 0);
-    manager_world_settle(w);
+    assert_int_equal(nm_manager_drain(w->m, &manager_fixture_admin, manager_fixture_drain(UINT64_MAX), &p), 0);
+    manager_fixture_settle(w);
     assert_int_equal(c->exit_reason, NM_EXIT_DRAINED);
 }
 
@@ -545,53 +545,53 @@ static void test_a_container_in_preparation_is_ended_without_a_kill(void **state
 static void test_a_prepared_container_is_restored_after_a_restart(void **state)
 {
     struct nm_submit s = request(NM_GUARANTEED);
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_problem p;
 
-    manager_world_start(w);
+    manager_fixture_start(w);
     s.id = YARNS;
     s.blob = blob_of("one");
     s.prepare = true;
-    (void)manager_world_submit_as(w, &s);
+    (void)manager_fixture_submit_as(w, &s);
     assert_int_equal(nm_manager_progress(w->m, OWNER, YARNS, "half", &p), 0);
-    assert_int_equal(nm_manager_demote(w->m, &manager_world_admin, YARNS, &p), 0);
-    manager_world_settle(w);
+    assert_int_equal(nm_manager_demote(w->m, &manager_fixture_admin, YARNS, &p), 0);
+    manager_fixture_settle(w);
     for (int i = 0; i < 2; i++) {
         w->m = nm_manager_free(w->m);
         if (i == 1)
             fake_tree_unlink(&w->tree, "state/nmd.db");
-        manager_world_restart(w);
+        manager_fixture_restart(w);
         assert_int_equal(known(w, YARNS)->view.state, NM_NEW);
         assert_int_equal(known(w, YARNS)->view.type, NM_OPPORTUNISTIC);
         assert_blob(w, YARNS, "one");
     }
-    manager_world_start(w);
-    assert_int_equal(nm_manager_promote(w->m, &manager_world_admin, YARNS, &p), 0);
+    manager_fixture_start(w);
+    assert_int_equal(nm_manager_promote(w->m, &manager_fixture_admin, YARNS, &p), 0);
     assert_int_equal(nm_manager_prepared(w->m, OWNER, YARNS, &p), 0);
-    manager_world_wait(w, nm_lists_live_of(known(w, YARNS)), is_running);
+    manager_fixture_wait(w, nm_lists_live_of(known(w, YARNS)), is_running);
 }
 
 /* ---- limits of the upstream ---------------------------------------------------------------------- */
 
-static void decide(struct manager_world *w)
+static void decide(struct manager_fixture *w)
 {
     nm_round(w->m, NM_TRIGGER_CHANGE);
-    manager_world_settle(w);
+    manager_fixture_settle(w);
 }
 
 /* On an unhealthy node no container starts. Requests to end a container are carried out. */
 static void test_an_unhealthy_node_starts_no_container(void **state)
 {
     struct nm_submit s = request(NM_OPPORTUNISTIC), locals = request(NM_OPPORTUNISTIC);
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     const struct nm_container *c[3], *others;
     struct nm_status status;
 
     nm_health_set_journal(w->m->health, "this test says so");
     locals.owner = "local";
     for (size_t i = 0; i < NM_ARRAY_SIZE(c); i++)
-        c[i] = manager_world_submit_as(w, &s)->c;
-    others = manager_world_submit_as(w, &locals)->c;
+        c[i] = manager_fixture_submit_as(w, &s)->c;
+    others = manager_fixture_submit_as(w, &locals)->c;
     nm_manager_set_queue_limit(w->m, OWNER, 1);
     decide(w);
     assert_int_equal(c[0]->view.state, NM_SCHEDULED);
@@ -604,14 +604,14 @@ static void test_an_unhealthy_node_starts_no_container(void **state)
     nm_manager_get_status(w->m, &status);
     assert_int_equal(status.queue_limit, 1);
     assert_int_equal(status.counters.shed, 2);
-    c[1] = manager_world_submit_as(w, &s)->c; /* the upstream didn't know of this container when it set the limit */
+    c[1] = manager_fixture_submit_as(w, &s)->c; /* the upstream didn't know of this container when it set the limit */
     decide(w);
     assert_int_equal(c[1]->view.state, NM_SCHEDULED);
     nm_manager_set_queue_limit(w->m, OWNER, 1);
     decide(w);
     assert_int_equal(c[1]->exit_reason, NM_EXIT_SHED);
     nm_manager_set_queue_limit(w->m, OWNER, UINT32_MAX);
-    c[1] = manager_world_submit_as(w, &s)->c;
+    c[1] = manager_fixture_submit_as(w, &s)->c;
     decide(w);
     assert_int_equal(c[1]->view.state, NM_SCHEDULED);
 }
@@ -625,20 +625,20 @@ static bool is_paused(const struct nm_live_container *l)
 static void test_a_queue_limit_of_zero_affects_only_queued_containers(void **state)
 {
     struct nm_submit s = request(NM_OPPORTUNISTIC);
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_live_container *l[2];
     struct nm_problem p;
 
-    manager_world_start(w);
+    manager_fixture_start(w);
     nm_manager_set_queue_limit(w->m, OWNER, 0);
     for (size_t i = 0; i < NM_ARRAY_SIZE(l); i++) {
-        l[i] = manager_world_submit_as(w, &s);
+        l[i] = manager_fixture_submit_as(w, &s);
         decide(w);
-        manager_world_wait(w, l[i], is_running);
+        manager_fixture_wait(w, l[i], is_running);
     }
-    assert_int_equal(nm_manager_pause(w->m, &manager_world_admin, l[1]->c->id, &p), 0);
+    assert_int_equal(nm_manager_pause(w->m, &manager_fixture_admin, l[1]->c->id, &p), 0);
     assert_int_equal(nm_fake_set_events(l[1]->cg, true, true), 0);
-    manager_world_wait(w, l[1], is_paused);
+    manager_fixture_wait(w, l[1], is_paused);
     nm_manager_set_queue_limit(w->m, OWNER, 0);
     decide(w);
     assert_int_equal(l[1]->c->view.state, NM_PAUSED);
@@ -648,23 +648,23 @@ static void test_a_queue_limit_of_zero_affects_only_queued_containers(void **sta
 
 /* ---- crash of nmd -------------------------------------------------------------------------------- */
 
-static void in_another_nmd(struct manager_world *w, void (*story)(struct manager_world *w))
+static void in_another_nmd(struct manager_fixture *w, void (*story)(struct manager_fixture *w))
 {
-    manager_world_die(w, NULL, story);
-    manager_world_restart(w);
+    manager_fixture_die(w, NULL, story);
+    manager_fixture_restart(w);
 }
 
-static void submit_and_die(struct manager_world *w)
+static void submit_and_die(struct manager_fixture *w)
 {
     struct nm_submit s = request(NM_OPPORTUNISTIC);
 
     s.id = YARNS;
     s.blob = blob_of("one");
     s.prepare = s.keep_result = true;
-    (void)manager_world_submit_as(w, &s);
+    (void)manager_fixture_submit_as(w, &s);
 }
 
-static void begin_and_die(struct manager_world *w)
+static void begin_and_die(struct manager_fixture *w)
 {
     const struct nm_blob other = blob_of("another");
     struct nm_problem p;
@@ -673,14 +673,14 @@ static void begin_and_die(struct manager_world *w)
     assert_int_equal(nm_manager_set_blob(w->m, OWNER, YARNS, &other, &p), 0);
 }
 
-static void prepare_and_die(struct manager_world *w)
+static void prepare_and_die(struct manager_fixture *w)
 {
     struct nm_problem p;
 
     assert_int_equal(nm_manager_prepared(w->m, OWNER, YARNS, &p), 0);
 }
 
-static void end_and_die(struct manager_world *w)
+static void end_and_die(struct manager_fixture *w)
 {
     const struct nm_end e = {.code = -106};
     struct nm_problem p;
@@ -688,7 +688,7 @@ static void end_and_die(struct manager_world *w)
     assert_int_equal(nm_manager_end(w->m, OWNER, YARNS, &e, &p), 0);
 }
 
-static void acknowledge_and_die(struct manager_world *w)
+static void acknowledge_and_die(struct manager_fixture *w)
 {
     struct nm_problem p;
 
@@ -698,7 +698,7 @@ static void acknowledge_and_die(struct manager_world *w)
 /* A change that nmd has reported to the owner as done is still done after a crash of nmd. */
 static void test_a_change_reported_to_the_owner_survives_a_crash_of_nmd(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
 
     in_another_nmd(w, submit_and_die);
     assert_int_equal(known(w, YARNS)->view.state, NM_NEW);
@@ -709,7 +709,7 @@ static void test_a_change_reported_to_the_owner_survives_a_crash_of_nmd(void **s
     in_another_nmd(w, prepare_and_die);
     assert_int_equal(known(w, YARNS)->view.state, NM_SCHEDULED);
     in_another_nmd(w, end_and_die);
-    manager_world_settle(w);
+    manager_fixture_settle(w);
     assert_int_equal(known(w, YARNS)->exit_reason, NM_EXIT_KILLED);
     assert_int_equal(known(w, YARNS)->owner_code, -106);
     assert_true(known(w, YARNS)->keep_result);

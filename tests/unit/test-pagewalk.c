@@ -16,7 +16,7 @@
 
 #include "monitor/pagewalk.h"
 #include "monitor/procmem.h"
-#include "tests/unit/sample-world.h"
+#include "tests/unit/sample-fixture.h"
 #include "util/clock.h"
 
 static bool children_end_slowly;

@@ -445,9 +445,9 @@ static void test_growth_of_use_over_beta_between_samples_is_noticed(void **state
     const struct node *n = *state;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++)
-        assert_int_equal(nm_policy_judge_growth(&n->settings,
-                                                (uint64_t)(cases[i].in_use * (double)PERCENT_MEMORY),
-                                                (uint64_t)(cases[i].grown * (double)PERCENT_MEMORY)),
+        assert_int_equal(nm_policy_classify_growth(&n->settings,
+                                                   (uint64_t)(cases[i].in_use * (double)PERCENT_MEMORY),
+                                                   (uint64_t)(cases[i].grown * (double)PERCENT_MEMORY)),
                          cases[i].want);
 }
 

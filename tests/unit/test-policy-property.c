@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Random histories of the policy on a simulated node (policy-world.c). An oracle that shares no code with the policy
+ * Random histories of the policy on a simulated node (policy-simulation.c). An oracle that shares no code with the
+ * policy
  * (policy-oracle.c) and nm_policy_check_invariants() check every round. Each history ends with an idle node, on which
  * no container may still be paused, queued or squeezed. In some histories a second policy gets the containers in
  * another order and must make the same decisions.
@@ -28,7 +29,7 @@ static bool verbose;
 
 static const char *const action_names[] = {"admit", "pause", "resume", "reclaim", "kill", "shed"};
 
-static void print_round(const struct world *w)
+static void print_round(const struct simulation *w)
 {
     static const char *const triggers[] = {"sample", "look", "pressure", "change"};
 
@@ -60,7 +61,7 @@ static void print_round(const struct world *w)
 }
 
 /* Passes the containers to the second policy in reverse order. Its actions must be the same. */
-static const char *check_order_independence(struct world *w, struct nm_policy *twin)
+static const char *check_order_independence(struct simulation *w, struct nm_policy *twin)
 {
     struct nm_policy_container *backwards[WORLD_MAX];
     struct nm_policy_input in = w->in;
@@ -80,12 +81,12 @@ static const char *check_order_independence(struct world *w, struct nm_policy *t
     return NULL;
 }
 
-static const char *one_round(struct world *w, struct oracle *o, struct oracle_passing *passing,
+static const char *one_round(struct simulation *w, struct oracle *o, struct oracle_passing *passing,
                              struct oracle_starts *starts, struct nm_policy *twin)
 {
     const char *r;
 
-    world_next(w);
+    simulation_next(w);
     nm_policy_decide(w->policy, &w->settings, &w->in, &w->verdict);
     r = oracle_check(o, w);
     if (!r)
@@ -99,14 +100,14 @@ static const char *one_round(struct world *w, struct oracle *o, struct oracle_pa
     if (verbose || r)
         print_round(w);
     if (!r)
-        world_act(w);
+        simulation_act(w);
     return r;
 }
 
 /* In the idle phase at the end of a history, each queued container must have been admitted, except containers that a
  * user paused. The actions of the last round are applied first. A container that the last round has shed is no longer
  * queued, and the oracle checks whether the policy had to shed it. */
-static const char *check_calm(const struct world *w)
+static const char *check_calm(const struct simulation *w)
 {
     for (size_t i = 0; i < WORLD_MAX; i++) {
         const struct nm_policy_container *v = &w->all[i].view;
@@ -125,7 +126,7 @@ static const char *check_calm(const struct world *w)
 #define ROUNDS 60
 #define CALM_ROUNDS 4000
 
-static bool busy(const struct world *w)
+static bool busy(const struct simulation *w)
 {
     for (size_t i = 0; i < WORLD_MAX; i++)
         if (w->all[i].alive && !(w->all[i].view.state == NM_PAUSED && w->all[i].view.user_paused))
@@ -133,14 +134,14 @@ static bool busy(const struct world *w)
     return false;
 }
 
-static const char *history(struct world *w, struct nm_policy *twin)
+static const char *history(struct simulation *w, struct nm_policy *twin)
 {
     struct oracle_passing passing = {0};
     struct oracle_starts starts = {0};
     /* A system sleep before the first round doesn't count, because the policy can't have noticed it. */
     struct oracle o = {.awake_samples = UINT32_MAX / 2, .suspended = UINT64_MAX - NM_USEC_PER_SEC};
     const char *r = NULL;
-    unsigned rounds = 20 + (unsigned)world_below(w, 2 * ROUNDS);
+    unsigned rounds = 20 + (unsigned)simulation_below(w, 2 * ROUNDS);
 
     if (twin) {
         struct nm_policy_memory memory;
@@ -150,9 +151,9 @@ static const char *history(struct world *w, struct nm_policy *twin)
     }
     for (unsigned i = 0; i < rounds && !r; i++)
         r = one_round(w, &o, &passing, &starts, twin);
-    world_calm(w);
+    simulation_calm(w);
     for (unsigned i = 0; i < CALM_ROUNDS && !r && (i == 0 || busy(w)); i++) {
-        world_calm(w);
+        simulation_calm(w);
         r = one_round(w, &o, &passing, &starts, twin);
     }
     return r ? r : w->wrong ? w->wrong : check_calm(w);
@@ -161,10 +162,10 @@ static const char *history(struct world *w, struct nm_policy *twin)
 static bool run(uint64_t seed, struct totals *t)
 {
     _cleanup_(nm_policy_freep) struct nm_policy *twin = NULL;
-    struct world w;
+    struct simulation w;
     const char *r;
 
-    if (world_init(&w, seed) < 0 || nm_policy_reserve(w.policy, WORLD_MAX, WORLD_APPS) < 0)
+    if (simulation_init(&w, seed) < 0 || nm_policy_reserve(w.policy, WORLD_MAX, WORLD_APPS) < 0)
         abort();
     if (seed % 8 == 0 &&
         (nm_policy_new(&twin) < 0 || nm_policy_reserve(twin, WORLD_MAX, WORLD_APPS) < 0))
@@ -183,7 +184,7 @@ static bool run(uint64_t seed, struct totals *t)
     t->squeezed += w.n_squeezed;
     for (size_t i = 0; i < NM_REASON_COUNT; i++)
         t->requests[i] += w.n_requests[i];
-    world_done(&w);
+    simulation_done(&w);
     return r == NULL;
 }
 

@@ -83,7 +83,7 @@ static void test_accounts_are_charged_and_released(void **state)
     b = account(r, 7, false);
     assert_ptr_equal(a, b);
     nm_quota_account_enter(a);
-    assert_int_equal(nm_quota_account_places(b), 1);
+    assert_int_equal(nm_quota_account_connections(b), 1);
     nm_quota_account_leave(b);
     nm_quota_account_unref(b);
     b = account(r, 8, false);
@@ -107,7 +107,7 @@ static void test_accounts_are_charged_and_released(void **state)
 static struct nm_turn *gone[64];
 static unsigned n_gone;
 
-static void go(struct nm_turn *t)
+static void run_turn(struct nm_turn *t)
 {
     gone[n_gone++] = t;
 }
@@ -115,7 +115,7 @@ static void go(struct nm_turn *t)
 /* Ten requests of one user are waiting when a request of another user arrives. The new request is second. */
 static void test_requests_of_different_users_take_turns(void **state)
 {
-    struct nm_turn many[10] = {}, one = {.go = go}, two = {.go = go};
+    struct nm_turn many[10] = {}, one = {.run_turn = run_turn}, two = {.run_turn = run_turn};
     struct nm_quota_account *a, *b;
     struct nm_quota *r;
 
@@ -125,7 +125,7 @@ static void test_requests_of_different_users_take_turns(void **state)
     b = account(r, 2, false);
     assert_int_equal(nm_quota_due_usec(r), UINT64_MAX);
     for (unsigned i = 0; i < 10; i++) {
-        many[i].go = go;
+        many[i].run_turn = run_turn;
         nm_turn_wait(&many[i], a);
     }
     nm_turn_wait(&one, b);
@@ -165,7 +165,7 @@ static void test_requests_of_different_users_take_turns(void **state)
 /* A user whose requests have used time waits for a multiple of this time. Other users don't wait. */
 static void test_a_user_whose_requests_used_time_waits(void **state)
 {
-    struct nm_turn one = {.go = go}, two = {.go = go}, three = {.go = go};
+    struct nm_turn one = {.run_turn = run_turn}, two = {.run_turn = run_turn}, three = {.run_turn = run_turn};
     struct nm_quota_account *a, *b, *root;
     struct nm_quota *r;
 

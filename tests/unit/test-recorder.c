@@ -16,14 +16,14 @@
 #include "agent/journal/containers.h"
 #include "agent/journal/records.h"
 #include "agent/manager/manager-internal.h"
-#include "tests/unit/manager-world.h"
+#include "tests/unit/manager-fixture.h"
 #include "util/clock.h"
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, manager_world_set_up, manager_world_tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, manager_fixture_set_up, manager_fixture_tear_down)
 
 static char path[128], text[1 << 16];
 
-static const char *at(struct manager_world *w, const char *name)
+static const char *at(struct manager_fixture *w, const char *name)
 {
     (void)snprintf(path, sizeof path, "%s/%s", w->tree.path, name);
     return path;
@@ -37,13 +37,13 @@ static void limit_files(rlim_t bytes)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &rl), 0);
 }
 
-static const char *read_trace(struct manager_world *w)
+static const char *read_trace(struct manager_fixture *w)
 {
     assert_int_equal(nm_read_file_at(AT_FDCWD, at(w, "trace"), text, sizeof text, NULL), 0);
     return text;
 }
 
-static void begin(struct manager_world *w)
+static void begin(struct manager_fixture *w)
 {
     char *message = NULL;
 
@@ -51,7 +51,7 @@ static void begin(struct manager_world *w)
         fail_msg("%s", message);
 }
 
-static void end(struct manager_world *w)
+static void end(struct manager_fixture *w)
 {
     w->m->recorder = nm_recorder_free(w->m->recorder);
 }
@@ -59,7 +59,7 @@ static void end(struct manager_world *w)
 /* ---- the file of a recording ------------------------------------------------------------------- */
 
 /* nmd --check-config reports the same error as the start of nmd. */
-static void assert_refused(struct manager_world *w, const char *name, int r, const char *says)
+static void assert_refused(struct manager_fixture *w, const char *name, int r, const char *says)
 {
     char *message = NULL;
 
@@ -77,7 +77,7 @@ static void assert_refused(struct manager_world *w, const char *name, int r, con
 
 static void test_a_file_that_is_not_a_trace_is_not_overwritten(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
 
     fake_tree_write(&w->tree, "letter", "Dear nmd,\n");
     assert_refused(w, "letter", -EEXIST, "the file exists and is not a trace");
@@ -92,7 +92,7 @@ static void test_a_file_that_is_not_a_trace_is_not_overwritten(void **state)
 
 static void test_an_existing_trace_is_renamed_by_a_new_recording(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     char *message = NULL;
 
     fake_tree_write(&w->tree, "empty", "");
@@ -113,7 +113,7 @@ static void test_an_existing_trace_is_renamed_by_a_new_recording(void **state)
 
 static void test_without_space_on_the_disk_no_recording_is_started(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     char *message = NULL;
 
     limit_files(10);
@@ -128,8 +128,8 @@ static void test_without_space_on_the_disk_no_recording_is_started(void **state)
 /* The file has only complete lines and can be replayed. nmd keeps running. */
 static void test_a_recording_that_runs_out_of_space_can_be_replayed(void **state)
 {
-    struct manager_world *w = *state;
-    struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
+    struct manager_fixture *w = *state;
+    struct nm_live_container *l = manager_fixture_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
     struct stat st;
     off_t size;
 
@@ -147,7 +147,7 @@ static void test_a_recording_that_runs_out_of_space_can_be_replayed(void **state
     limit_files(RLIM_INFINITY);
     assert_int_equal(stat(at(w, "trace"), &st), 0);
     assert_int_equal(st.st_size, size);
-    assert_non_null(manager_world_add(w, "later", NM_OPPORTUNISTIC, NM_RUNNING));
+    assert_non_null(manager_fixture_add(w, "later", NM_OPPORTUNISTIC, NM_RUNNING));
     nm_persist_set_state(l, NM_RESUMING);
     nm_persist_set_state(l, NM_RUNNING);
     l->c->view.type = NM_GUARANTEED;
@@ -175,19 +175,19 @@ static void test_each_event_is_recorded(void **state)
                                         .vcores_milli = 1000, .argv = argv};
     const struct nm_submit prepared = {.type = NM_OPPORTUNISTIC, .name = "prepared", .argv = argv, .owner = "upstream",
                                        .prepare = true};
-    struct manager_world *w = *state;
-    struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING), *frozen, *p;
+    struct manager_fixture *w = *state;
+    struct nm_live_container *l = manager_fixture_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING), *frozen, *p;
     const struct nm_container *c;
     struct nm_problem problem;
     const char *trace;
 
-    frozen = manager_world_add(w, "frozen", NM_OPPORTUNISTIC, NM_RUNNING);
-    manager_world_start(w);
+    frozen = manager_fixture_add(w, "frozen", NM_OPPORTUNISTIC, NM_RUNNING);
+    manager_fixture_start(w);
     frozen->c->view.state = NM_PAUSED;
     begin(w);
     frozen->c->view.state = NM_RUNNING;
-    assert_int_equal(manager_world_try(w, &too_large, &c, &problem), NM_AGENT_E_TOO_LARGE);
-    p = manager_world_submit_as(w, &prepared);
+    assert_int_equal(manager_fixture_try(w, &too_large, &c, &problem), NM_AGENT_E_TOO_LARGE);
+    p = manager_fixture_submit_as(w, &prepared);
     nm_act_pause(l, true);
     nm_persist_set_state(l, NM_PAUSED);
     nm_persist_set_state(l, NM_RESUMING);
@@ -197,7 +197,7 @@ static void test_each_event_is_recorded(void **state)
     nm_round(w->m, NM_TRIGGER_SAMPLE);
     nm_recorder_sample(w->m->recorder);
     nm_act_discard(p, NM_EXIT_KILLED); /* the preparation of the container was not recorded */
-    manager_world_settle(w);
+    manager_fixture_settle(w);
     /* without a valid sample, the round is not recorded, since it can't be replayed */
     w->m->sampled.node_valid = false;
     nm_recorder_sample(w->m->recorder);

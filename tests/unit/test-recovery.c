@@ -19,7 +19,7 @@
 #include "agent/recovery/recovery.h"
 #include "agent/store/container-snapshot.h"
 #include "cgroup/backend-fake.h"
-#include "tests/unit/kept-cgroups.h"
+#include "tests/unit/persistent-cgroups.h"
 #include "util/clock.h"
 #include "util/fileio.h"
 
@@ -31,17 +31,17 @@ static char *words[] = {word, NULL};
 
 static int set_up(void **state)
 {
-    if (manager_world_set_up(state) < 0)
+    if (manager_fixture_set_up(state) < 0)
         return -1;
-    kept_cgroups(*state);
-    manager_world_restart(*state);
+    persistent_cgroups(*state);
+    manager_fixture_restart(*state);
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    kept_cgroups(NULL);
-    return manager_world_tear_down(state);
+    persistent_cgroups(NULL);
+    return manager_fixture_tear_down(state);
 }
 
 static uint64_t own_start_ticks(void)
@@ -67,18 +67,18 @@ static void fill(struct nm_container *c, bool lives)
 }
 
 /* Adds a container to the journal, and makes its cgroup. */
-static struct nm_live_container *add(struct manager_world *w, const char *name, enum nm_execution_type type,
+static struct nm_live_container *add(struct manager_fixture *w, const char *name, enum nm_execution_type type,
                                      enum nm_state state,
                                      bool shim_lives)
 {
-    struct nm_live_container *l = manager_world_add(w, name, type, state);
+    struct nm_live_container *l = manager_fixture_add(w, name, type, state);
 
     fill(l->c, shim_lives);
     assert_int_equal(nm_persist_journal(l), 0);
     return l;
 }
 
-static void leave_file(struct manager_world *w, const char *id, const char *file, const char *text)
+static void leave_file(struct manager_fixture *w, const char *id, const char *file, const char *text)
 {
     char name[160];
 
@@ -86,7 +86,7 @@ static void leave_file(struct manager_world *w, const char *id, const char *file
     fake_tree_write(&w->tree, name, text);
 }
 
-static void leave_record(struct manager_world *w, const char *id, const struct nm_launch_record *r)
+static void leave_record(struct manager_fixture *w, const char *id, const struct nm_launch_record *r)
 {
     char text[NM_LAUNCH_RECORD_SIZE];
 
@@ -94,7 +94,7 @@ static void leave_record(struct manager_world *w, const char *id, const struct n
     leave_file(w, id, NM_LAUNCH_RECORD_FILE, text);
 }
 
-static bool has_dir(struct manager_world *w, const char *id)
+static bool has_dir(struct manager_fixture *w, const char *id)
 {
     char name[160];
 
@@ -102,13 +102,13 @@ static bool has_dir(struct manager_world *w, const char *id)
     return fake_tree_has(&w->tree, name);
 }
 
-static const struct nm_container *named(struct manager_world *w, const char *name)
+static const struct nm_container *named(struct manager_fixture *w, const char *name)
 {
     for (size_t i = 0; i < w->m->ended.n; i++)
         if (nm_streq(w->m->ended.all[i]->name, name))
             return w->m->ended.all[i];
-    assert_non_null(manager_world_find(w, name));
-    return manager_world_find(w, name)->c;
+    assert_non_null(manager_fixture_find(w, name));
+    return manager_fixture_find(w, name)->c;
 }
 
 /* ---- states ------------------------------------------------------------------------------------ */
@@ -139,7 +139,7 @@ static const struct {
 
 static void test_each_container_state_is_restored(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(states); i++) {
         struct nm_live_container *l = add(w, states[i].name, states[i].type, states[i].state, true);
@@ -152,10 +152,10 @@ static void test_each_container_state_is_restored(void **state)
         assert_int_equal(nm_fake_set_events(l->cg, true, states[i].frozen), 0);
         assert_int_equal(nm_persist_journal(l), 0);
     }
-    manager_world_restart(w);
+    manager_fixture_restart(w);
     assert_int_equal(w->m->lives.n, NM_ARRAY_SIZE(states));
     for (size_t i = 0; i < NM_ARRAY_SIZE(states); i++) {
-        struct nm_live_container *l = manager_world_find(w, states[i].name);
+        struct nm_live_container *l = manager_fixture_find(w, states[i].name);
         char text[16];
 
         if (l->c->view.state != states[i].after || nm_run_phase_is_killed(l->phase) != states[i].killed)
@@ -165,13 +165,13 @@ static void test_each_container_state_is_restored(void **state)
         if (text[0] != states[i].freeze)
             fail_msg("%s: %c", states[i].name, text[0]);
     }
-    assert_true(manager_world_find(w, "runs-frozen")->c->view.pause_deadline_usec < UINT64_MAX);
-    assert_non_null(manager_world_find(w, "told-to-end")->kill_timer);
+    assert_true(manager_fixture_find(w, "runs-frozen")->c->view.pause_deadline_usec < UINT64_MAX);
+    assert_non_null(manager_fixture_find(w, "told-to-end")->kill_timer);
 }
 
 /* ---- interrupted starts ------------------------------------------------------------------------ */
 
-static struct nm_live_container *add_admitted(struct manager_world *w, const char *name)
+static struct nm_live_container *add_admitted(struct manager_fixture *w, const char *name)
 {
     return add(w, name, NM_GUARANTEED, NM_SCHEDULED, false);
 }
@@ -182,7 +182,7 @@ static void test_starts_that_a_restart_interrupted_are_continued(void **state)
                                            .started_realtime_usec = 8};
     const struct nm_launch_record failed = {.phase = NM_LAUNCH_ENDED, .failed_stage = NM_LAUNCH_STAGE_EXEC,
                                             .failed_errno = ENOENT};
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_live_container *began_l = add_admitted(w, "began"), *past_gate = add_admitted(w, "past-gate"),
                    *could_not = add_admitted(w, "could-not"), *nothing = add_admitted(w, "nothing");
 
@@ -193,18 +193,18 @@ static void test_starts_that_a_restart_interrupted_are_continued(void **state)
     assert_int_equal(nm_fake_set_events(nothing->cg, false, false), 0);
     for (size_t i = 0; i < w->m->lives.n; i++)
         assert_int_equal(nm_persist_journal(w->m->lives.all[i]), 0);
-    manager_world_restart(w);
-    assert_int_equal(manager_world_find(w, "began")->c->pid, 1000000000);
-    assert_int_equal(manager_world_find(w, "began")->c->view.started_usec, 7);
+    manager_fixture_restart(w);
+    assert_int_equal(manager_fixture_find(w, "began")->c->pid, 1000000000);
+    assert_int_equal(manager_fixture_find(w, "began")->c->view.started_usec, 7);
     assert_int_equal(named(w, "began")->view.state, NM_RUNNING);
     /* nm-shim has exited, and processes of the command remain */
-    assert_true(nm_run_phase_is_killed(manager_world_find(w, "began")->phase));
+    assert_true(nm_run_phase_is_killed(manager_fixture_find(w, "began")->phase));
     assert_int_equal(named(w, "past-gate")->view.state, NM_RUNNING);
     assert_int_equal(named(w, "could-not")->view.state, NM_COMPLETED);
     assert_int_equal(named(w, "could-not")->exit_reason, NM_EXIT_NOT_FOUND);
     assert_int_equal(named(w, "nothing")->view.state, NM_SCHEDULED);
     assert_false(named(w, "nothing")->view.admitted);
-    manager_world_find(w, "began")->c->pid = 0;
+    manager_fixture_find(w, "began")->c->pid = 0;
 }
 
 /* ---- cgroups ----------------------------------------------------------------------------------- */
@@ -212,48 +212,48 @@ static void test_starts_that_a_restart_interrupted_are_continued(void **state)
 /* The cgroup with the container's name has another inode number, so another program has created it. */
 static void test_a_cgroup_with_another_inode_is_not_adopted(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_live_container *l = add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING, true);
     char id[NM_ID_SIZE];
 
     memcpy(id, l->c->id, sizeof id);
     l->c->cgroup_inode++;
     assert_int_equal(nm_persist_journal(l), 0);
-    manager_world_restart(w);
-    l = manager_world_find(w, "it");
+    manager_fixture_restart(w);
+    l = manager_fixture_find(w, "it");
     assert_non_null(l);
     assert_null(l->cg);
-    assert_true(kept_cgroups_has(w, id));
+    assert_true(persistent_cgroups_has(w, id));
     assert_int_equal(w->m->orphans.n, 0);
 }
 
 static void test_cgroups_without_a_row_in_the_journal_are_reported(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     const struct nm_submit s = {.id = "container_e1_1_0001", .owner = "upstream", .argv = (const char *const *)words};
     const struct nm_container *c;
     struct nm_problem problem;
     struct nm_status status;
     char text[16];
 
-    kept_cgroups_add(w, "container_99_000001", true, true);
-    kept_cgroups_add(w, "container_99_000002", false, false);
-    kept_cgroups_add(w, "container_e1_1_0001", true, false);
-    manager_world_restart(w);
+    persistent_cgroups_add(w, "container_99_000001", true, true);
+    persistent_cgroups_add(w, "container_99_000002", false, false);
+    persistent_cgroups_add(w, "container_e1_1_0001", true, false);
+    manager_fixture_restart(w);
     assert_int_equal(w->m->orphans.n, 2);
-    assert_false(kept_cgroups_has(w, "container_99_000002")); /* a cgroup without processes is removed */
+    assert_false(persistent_cgroups_has(w, "container_99_000002")); /* a cgroup without processes is removed */
     for (size_t i = 0; i < w->m->orphans.n; i++) {
         assert_int_equal(nm_fake_read(w->m->orphans.all[i], "cgroup.freeze", text, sizeof text), 0);
         assert_int_equal(text[0], '0');
     }
     nm_manager_get_status(w->m, &status);
     assert_int_equal(status.removable_since_realtime_usec, 0);
-    assert_int_equal(manager_world_try(w, &s, &c, &problem), NM_AGENT_E_CONFLICT);
-    kept_cgroups_set(w, "container_99_000001", false, false);
+    assert_int_equal(manager_fixture_try(w, &s, &c, &problem), NM_AGENT_E_CONFLICT);
+    persistent_cgroups_set(w, "container_99_000001", false, false);
     nm_recovery_check_orphans(w->m);
     assert_int_equal(w->m->orphans.n, 1);
-    assert_false(kept_cgroups_has(w, "container_99_000001"));
-    kept_cgroups_set(w, "container_e1_1_0001", false, false);
+    assert_false(persistent_cgroups_has(w, "container_99_000001"));
+    persistent_cgroups_set(w, "container_e1_1_0001", false, false);
     nm_recovery_check_orphans(w->m);
     nm_manager_get_status(w->m, &status);
     assert_true(status.removable_since_realtime_usec > 0);
@@ -261,17 +261,17 @@ static void test_cgroups_without_a_row_in_the_journal_are_reported(void **state)
 
 /* ---- files without a row in the journal -------------------------------------------------------- */
 
-static void remove_journal(struct manager_world *w)
+static void remove_journal(struct manager_fixture *w)
 {
     w->m = nm_manager_free(w->m);
     fake_tree_unlink(&w->tree, "state/nmd.db");
-    manager_world_restart(w);
+    manager_fixture_restart(w);
 }
 
 /* After the journal is lost, the snapshots in the containers' directories still exist. */
 static void test_after_the_loss_of_the_journal_snapshots_are_used(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_live_container *runs = add(w, "runs", NM_OPPORTUNISTIC, NM_RUNNING, true);
     struct nm_live_container *waits = add(w, "waits", NM_OPPORTUNISTIC, NM_SCHEDULED, false);
     char foreign[NM_ID_SIZE], boot_id[sizeof w->m->journal.boot_id];
@@ -288,12 +288,12 @@ static void test_after_the_loss_of_the_journal_snapshots_are_used(void **state)
     leave_file(w, foreign, NM_COPY_FILE, "{}");
     remove_journal(w);
     assert_int_equal(named(w, "runs")->view.state, NM_RUNNING);
-    assert_non_null(manager_world_find(w, "runs")->cg);
+    assert_non_null(manager_fixture_find(w, "runs")->cg);
     assert_int_equal(named(w, "of-before")->view.state, NM_COMPLETED);
     assert_int_equal(named(w, "of-before")->exit_reason, NM_EXIT_LOST);
     assert_string_equal(named(w, "of-before")->message, "the host was rebooted while it ran");
     assert_true(has_dir(w, foreign)); /* if the journal is lost, an unknown directory may belong to a container */
-    manager_world_restart(w);
+    manager_fixture_restart(w);
     assert_int_equal(named(w, "runs")->view.state, NM_RUNNING);
     assert_int_equal(named(w, "of-before")->exit_reason, NM_EXIT_LOST);
 }
@@ -301,16 +301,16 @@ static void test_after_the_loss_of_the_journal_snapshots_are_used(void **state)
 /* nmd crashed after writing the row and before creating the container's directory. */
 static void test_a_container_without_a_directory_is_restored_from_its_row(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     char id[NM_ID_SIZE];
 
     nm_id_print(w->m->journal.opened.epoch, 1, id);
     (void)add(w, "later", NM_OPPORTUNISTIC, NM_RUNNING, true);
     (void)add(w, "last", NM_OPPORTUNISTIC, NM_RUNNING, true);
-    manager_world_restart(w);
+    manager_fixture_restart(w);
     nm_id_print(w->m->journal.opened.epoch, 0, id);
     leave_file(w, id, NM_LAUNCH_GATE_FILE, "");
-    manager_world_restart(w);
+    manager_fixture_restart(w);
     assert_false(has_dir(w, id));
     assert_int_equal(w->m->lives.n, 2);
 }
@@ -335,7 +335,7 @@ static const struct {
 };
 
 /* Leaves a journal of an earlier boot. The nmd of that boot has either closed the journal or crashed. */
-static void leave_journal(struct manager_world *w, bool crashed)
+static void leave_journal(struct manager_fixture *w, bool crashed)
 {
     struct nm_store_opened opened;
     struct nm_store *store;
@@ -365,13 +365,13 @@ static void leave_journal(struct manager_world *w, bool crashed)
             leave_record(w, c->id, &ended);
         assert_int_equal(nm_store_put_container(store, c), 0);
     }
-    nm_store_take_into_use(store);
+    nm_store_mark_open(store);
     if (!crashed)
         nm_store_free(store);
 }
 
 /* Leaves a journal whose nmd crashed. A process that is killed doesn't close its store. */
-static void leave_journal_in_a_crash(struct manager_world *w)
+static void leave_journal_in_a_crash(struct manager_fixture *w)
 {
     int status;
     pid_t pid;
@@ -386,7 +386,7 @@ static void leave_journal_in_a_crash(struct manager_world *w)
     assert_true(WIFSIGNALED(status));
 }
 
-static void assert_boot(struct manager_world *w, size_t i, const char *lost)
+static void assert_boot(struct manager_fixture *w, size_t i, const char *lost)
 {
     const struct nm_container *c = named(w, boots[i].name);
 
@@ -402,21 +402,21 @@ static void assert_boot(struct manager_world *w, size_t i, const char *lost)
 
 static void test_after_a_reboot_running_containers_are_reported_as_lost(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
 
     for (unsigned crashed = 0; crashed < 2; crashed++) {
         if (crashed)
             leave_journal_in_a_crash(w);
         else
             leave_journal(w, false);
-        manager_world_restart(w);
+        manager_fixture_restart(w);
         for (size_t i = 0; i < NM_ARRAY_SIZE(boots); i++)
             assert_boot(w, i, boots[i].lost ?: crashed ? boots[i].crashed : NULL);
         assert_int_equal(named(w, "ended")->exit_code, 5);
         assert_int_equal(named(w, "ended")->exit_reason, NM_EXIT_EXITED);
         assert_true(named(w, "ended")->finished_usec <= nm_now_usec());
     }
-    manager_world_restart(w); /* another restart of nmd changes no data */
+    manager_fixture_restart(w); /* another restart of nmd changes no data */
     assert_int_equal(named(w, "ended")->exit_code, 5);
 }
 

@@ -14,7 +14,7 @@
 
 #include "monitor/procmem.h"
 #include "tests/unit/fail-nth.h"
-#include "tests/unit/sample-world.h"
+#include "tests/unit/sample-fixture.h"
 
 static bool fork_fails, pipe_fails;
 static unsigned pread_interrupted; /* number of reads that a signal interrupts */

@@ -11,7 +11,7 @@
 
 #include "monitor/procmem.h"
 #include "tests/unit/fail-nth.h"
-#include "tests/unit/sample-world.h"
+#include "tests/unit/sample-fixture.h"
 
 /* limits for one sample: reads through descriptors that stay open, and other reads */
 enum { OPEN_PROCESSES = 64, READS = 128 };

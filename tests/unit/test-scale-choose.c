@@ -4,11 +4,11 @@
  * are needed again. */
 
 #include "nmscale/choose.h"
-#include "tests/unit/scale-world.h"
+#include "tests/unit/scale-model.h"
 
 static const struct nm_scale_rules rules = {.idle_for_msec = 60 * SECOND, .min_per_label = 1, .at_most = UINT64_MAX};
 
-struct world {
+struct model {
     struct nm_scale_model model;
     struct nm_scale_memory memory;
     struct nm_scale_verdict *verdicts;
@@ -17,7 +17,7 @@ struct world {
 
 static int set_up(void **state)
 {
-    struct world *w = calloc(1, sizeof *w);
+    struct model *w = calloc(1, sizeof *w);
 
     w->now = 1000 * SECOND;
     *state = w;
@@ -26,7 +26,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    struct world *w = *state;
+    struct model *w = *state;
 
     free(w->verdicts);
     nm_scale_model_done(&w->model);
@@ -35,20 +35,20 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void look(struct world *w, uint64_t later)
+static void look(struct model *w, uint64_t later)
 {
     w->now += later;
-    assert_int_equal(nm_scale_memory_look(&w->memory, &w->model, w->now, 600 * SECOND), 0);
+    assert_int_equal(nm_scale_memory_update(&w->memory, &w->model, w->now, 600 * SECOND), 0);
 }
 
-static void choose(struct world *w, const struct nm_scale_rules *r)
+static void choose(struct model *w, const struct nm_scale_rules *r)
 {
     free(w->verdicts);
     w->verdicts = NULL;
     assert_int_equal(nm_scale_choose(&w->model, &w->memory, r, &w->verdicts), 0);
 }
 
-static const struct nm_scale_verdict *verdict(const struct world *w, const char *node)
+static const struct nm_scale_verdict *verdict(const struct model *w, const char *node)
 {
     for (size_t i = 0; i < w->model.n_nodes; i++)
         if (nm_streq(w->verdicts[i].node->host, node))
@@ -57,7 +57,7 @@ static const struct nm_scale_verdict *verdict(const struct world *w, const char 
     return NULL;
 }
 
-static void expect(const struct world *w, const char *node, enum nm_scale_reason reason)
+static void expect(const struct model *w, const char *node, enum nm_scale_reason reason)
 {
     const struct nm_scale_verdict *v = verdict(w, node);
 
@@ -66,7 +66,7 @@ static void expect(const struct world *w, const char *node, enum nm_scale_reason
 }
 
 /* Checks that these nodes are given back, in this order: "a b". */
-static void expect_given(const struct world *w, const char *names)
+static void expect_given(const struct model *w, const char *names)
 {
     char got[512] = "";
 
@@ -77,9 +77,9 @@ static void expect_given(const struct world *w, const char *names)
 
 static void test_a_node_is_removable_after_its_idle_time(void **state)
 {
-    struct world *w = *state;
+    struct model *w = *state;
 
-    world_node(&w->model, "a");
+    model_node(&w->model, "a");
     look(w, 0);
     choose(w, &rules);
     expect(w, "a", NM_SCALE_IDLE_SHORT);
@@ -95,11 +95,11 @@ static void test_a_node_is_removable_after_its_idle_time(void **state)
 /* The node was used meanwhile, so its idle time begins again. */
 static void test_use_of_a_node_restarts_its_idle_time(void **state)
 {
-    struct world *w = *state;
-    struct nm_scale_node *n = world_node(&w->model, "a");
+    struct model *w = *state;
+    struct nm_scale_node *n = model_node(&w->model, "a");
 
     look(w, 0);
-    world_use(n, 1024, 1);
+    model_use(n, 1024, 1);
     look(w, 50 * SECOND);
     choose(w, &rules);
     expect(w, "a", NM_SCALE_IN_USE);
@@ -111,9 +111,9 @@ static void test_use_of_a_node_restarts_its_idle_time(void **state)
 
 static void test_a_long_time_between_observations_restarts_the_idle_time(void **state)
 {
-    struct world *w = *state;
+    struct model *w = *state;
 
-    world_node(&w->model, "a");
+    model_node(&w->model, "a");
     look(w, 0);
     look(w, 600 * SECOND + 1);
     choose(w, &rules);
@@ -122,9 +122,9 @@ static void test_a_long_time_between_observations_restarts_the_idle_time(void **
 
 static void test_a_clock_set_back_restarts_the_idle_time(void **state)
 {
-    struct world *w = *state;
+    struct model *w = *state;
 
-    world_node(&w->model, "a");
+    model_node(&w->model, "a");
     look(w, 0);
     w->now -= 500 * SECOND;
     look(w, 0);
@@ -137,10 +137,10 @@ static void test_only_running_nodes_are_given_back(void **state)
 {
     static const char *const states[] = {
         "DECOMMISSIONING", "DECOMMISSIONED", "UNHEALTHY", "LOST", "SHUTDOWN", "NEW", "x"};
-    struct world *w = *state;
+    struct model *w = *state;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(states); i++)
-        world_set(&world_node(&w->model, states[i])->state, states[i]);
+        model_set(&model_node(&w->model, states[i])->state, states[i]);
     look(w, 0);
     look(w, 100 * SECOND);
     choose(w, &rules);
@@ -151,13 +151,13 @@ static void test_only_running_nodes_are_given_back(void **state)
 /* Each of these figures alone makes a node count as used. Hadoop's REST interface reports them separately. */
 static void test_a_node_in_use_is_kept(void **state)
 {
-    struct world *w = *state;
+    struct model *w = *state;
 
-    world_node(&w->model, "containers")->containers = 1;
-    world_node(&w->model, "memory")->used_mb = 1;
-    world_node(&w->model, "vcores")->used_vcores = 1;
-    world_node(&w->model, "opportunistic")->opportunistic = 1;
-    world_node(&w->model, "queued")->queued = 1;
+    model_node(&w->model, "containers")->containers = 1;
+    model_node(&w->model, "memory")->used_mb = 1;
+    model_node(&w->model, "vcores")->used_vcores = 1;
+    model_node(&w->model, "opportunistic")->opportunistic = 1;
+    model_node(&w->model, "queued")->queued = 1;
     look(w, 0);
     look(w, 100 * SECOND);
     choose(w, &rules);
@@ -167,13 +167,13 @@ static void test_a_node_in_use_is_kept(void **state)
 
 static void test_nodes_that_share_a_host_are_kept(void **state)
 {
-    struct world *w = *state;
+    struct model *w = *state;
 
-    world_node(&w->model, "a");
-    world_set(&world_node(&w->model, "a2")->host, "a");
-    world_node(&w->model, "b");
-    world_set(&w->model.nodes[world_node(&w->model, "b-old") - w->model.nodes].host, "b");
-    world_set(&w->model.nodes[3].state, "LOST");
+    model_node(&w->model, "a");
+    model_set(&model_node(&w->model, "a2")->host, "a");
+    model_node(&w->model, "b");
+    model_set(&w->model.nodes[model_node(&w->model, "b-old") - w->model.nodes].host, "b");
+    model_set(&w->model.nodes[3].state, "LOST");
     look(w, 0);
     look(w, 100 * SECOND);
     choose(w, &rules);
@@ -183,15 +183,15 @@ static void test_nodes_that_share_a_host_are_kept(void **state)
 
 static void test_the_least_useful_node_is_given_back_first(void **state)
 {
-    struct world *w = *state;
+    struct model *w = *state;
     struct nm_scale_node *n;
 
-    world_use(world_node(&w->model, "late"), 1, 1);
-    world_node(&w->model, "b");
-    world_node(&w->model, "a");
-    n = world_node(&w->model, "few");
+    model_use(model_node(&w->model, "late"), 1, 1);
+    model_node(&w->model, "b");
+    model_node(&w->model, "a");
+    n = model_node(&w->model, "few");
     n->free_vcores = 4;
-    n = world_node(&w->model, "small");
+    n = model_node(&w->model, "small");
     n->free_mb = 1024;
     look(w, 0);
     n = &w->model.nodes[0];
@@ -205,14 +205,14 @@ static void test_the_least_useful_node_is_given_back_first(void **state)
 
 static void test_a_minimum_number_of_nodes_is_kept(void **state)
 {
-    struct world *w = *state;
+    struct model *w = *state;
     struct nm_scale_rules r = rules;
 
-    world_node(&w->model, "a");
-    world_node(&w->model, "b");
-    world_node(&w->model, "c");
-    world_use(world_node(&w->model, "d"), 1024, 1);
-    world_set(&world_node(&w->model, "lost")->state, "LOST");
+    model_node(&w->model, "a");
+    model_node(&w->model, "b");
+    model_node(&w->model, "c");
+    model_use(model_node(&w->model, "d"), 1024, 1);
+    model_set(&model_node(&w->model, "lost")->state, "LOST");
     look(w, 0);
     look(w, 100 * SECOND);
     r.min_nodes = 2;
@@ -231,16 +231,16 @@ static void test_a_minimum_number_of_nodes_is_kept(void **state)
 
 static void test_a_minimum_number_of_nodes_is_kept_in_each_partition(void **state)
 {
-    struct world *w = *state;
+    struct model *w = *state;
     struct nm_scale_rules r = rules;
 
     for (int i = 0; i < 3; i++) {
         char name[16];
 
         (void)snprintf(name, sizeof name, "g%d", i);
-        world_set(&world_node(&w->model, name)->label, "gpu");
+        model_set(&model_node(&w->model, name)->label, "gpu");
     }
-    world_node(&w->model, "x");
+    model_node(&w->model, "x");
     look(w, 0);
     look(w, 100 * SECOND);
     choose(w, &r);
@@ -255,40 +255,40 @@ static void test_a_minimum_number_of_nodes_is_kept_in_each_partition(void **stat
  * back. */
 static void test_demand_counts_only_in_its_partition(void **state)
 {
-    struct world *w = *state;
+    struct model *w = *state;
     struct nm_scale_rules r = rules;
     const struct nm_scale_capacity g1 = {.id = "g1:1", .label = "gpu"}, x = {.id = "x:1", .label = ""};
 
     r.min_per_label = 0;
-    world_set(&world_node(&w->model, "g0")->label, "gpu");
-    world_set(&world_node(&w->model, "g1")->label, "gpu");
-    world_node(&w->model, "x");
+    model_set(&model_node(&w->model, "g0")->label, "gpu");
+    model_set(&model_node(&w->model, "g1")->label, "gpu");
+    model_node(&w->model, "x");
     w->model.waiting = calloc(1, sizeof *w->model.waiting);
     assert_non_null(w->model.waiting);
-    w->model.waiting[0] = (struct nm_scale_waiting){.label = world_copy("gpu"), .mb = 10240, .vcores = 10};
+    w->model.waiting[0] = (struct nm_scale_waiting){.label = model_copy("gpu"), .mb = 10240, .vcores = 10};
     w->model.n_waiting = 1;
     look(w, 0);
     look(w, 100 * SECOND);
     choose(w, &r);
     expect_given(w, "g0 x");
     expect(w, "g1", NM_SCALE_DEMAND);
-    assert_false(nm_scale_demand_is_back(&w->model, &g1, 1)); /* node g0 has room for the demand */
+    assert_false(nm_scale_demand_has_returned(&w->model, &g1, 1)); /* node g0 has room for the demand */
     w->model.waiting[0].vcores++;
     choose(w, &r);
     expect_given(w, "x");
-    assert_true(nm_scale_demand_is_back(&w->model, &g1, 1));
-    assert_false(nm_scale_demand_is_back(&w->model, &x, 1));
+    assert_true(nm_scale_demand_has_returned(&w->model, &g1, 1));
+    assert_false(nm_scale_demand_has_returned(&w->model, &x, 1));
 }
 
 static void test_a_node_with_data_of_an_application_is_kept(void **state)
 {
-    struct world *w = *state;
+    struct model *w = *state;
 
-    world_node(&w->model, "a");
-    world_node(&w->model, "b");
+    model_node(&w->model, "a");
+    model_node(&w->model, "b");
     look(w, 0);
     /* the application begins after the first look, so nmscale knows all its nodes */
-    world_app(&w->model, "app1", "a:1");
+    model_app(&w->model, "app1", "a:1");
     look(w, 10 * SECOND);
     nm_scale_words_free(w->model.apps[0].nodes, 1);
     w->model.apps[0].nodes = NULL;
@@ -308,11 +308,11 @@ static void test_a_node_with_data_of_an_application_is_kept(void **state)
 /* The application began before nmscale, so nmscale doesn't know on which nodes it has run. */
 static void test_a_node_that_may_have_data_is_kept(void **state)
 {
-    struct world *w = *state;
+    struct model *w = *state;
     struct nm_scale_rules r = rules;
 
-    world_node(&w->model, "a");
-    world_app(&w->model, "app1", NULL);
+    model_node(&w->model, "a");
+    model_app(&w->model, "app1", NULL);
     look(w, 0);
     look(w, 100 * SECOND);
     choose(w, &r);
@@ -325,11 +325,11 @@ static void test_a_node_that_may_have_data_is_kept(void **state)
 /* nmscale knows the application from its beginning, but one query about the application failed. */
 static void test_after_a_failed_query_a_node_may_have_data(void **state)
 {
-    struct world *w = *state;
+    struct model *w = *state;
 
-    world_node(&w->model, "a");
+    model_node(&w->model, "a");
     look(w, 0);
-    world_app(&w->model, "app1", NULL);
+    model_app(&w->model, "app1", NULL);
     look(w, 10 * SECOND);
     w->model.apps[0].seen = false;
     look(w, 50 * SECOND);
@@ -341,10 +341,10 @@ static void test_after_a_failed_query_a_node_may_have_data(void **state)
 
 static void test_an_application_without_containers_keeps_no_node(void **state)
 {
-    struct world *w = *state;
+    struct model *w = *state;
 
-    world_node(&w->model, "a");
-    world_app(&w->model, "app1", NULL)->fresh = true;
+    model_node(&w->model, "a");
+    model_app(&w->model, "app1", NULL)->fresh = true;
     look(w, 0);
     look(w, 100 * SECOND);
     choose(w, &rules);
@@ -353,18 +353,18 @@ static void test_an_application_without_containers_keeps_no_node(void **state)
 
 static void test_a_node_that_reports_its_own_data_is_believed(void **state)
 {
-    struct world *w = *state;
+    struct model *w = *state;
     char ended[] = "ended", app1[] = "app1", *kept[] = {ended, app1};
     struct nm_scale_answer answers[] = {
-        {.told = NM_SCALE_TOLD, .apps = kept, .n_apps = 2},
-        {.told = NM_SCALE_TOLD, .apps = kept, .n_apps = 1},
-        {.told = NM_SCALE_SILENT},
+        {.reported = NM_SCALE_REPORTED, .apps = kept, .n_apps = 2},
+        {.reported = NM_SCALE_REPORTED, .apps = kept, .n_apps = 1},
+        {.reported = NM_SCALE_SILENT},
     };
 
-    world_node(&w->model, "keeps");
-    world_node(&w->model, "clear");
-    world_node(&w->model, "silent");
-    world_app(&w->model, "app1", "clear:1"); /* the node reports that it has no data of the application any more */
+    model_node(&w->model, "keeps");
+    model_node(&w->model, "clear");
+    model_node(&w->model, "silent");
+    model_app(&w->model, "app1", "clear:1"); /* the node reports that it has no data of the application any more */
     look(w, 0);
     look(w, 100 * SECOND);
     w->model.answers = answers;
@@ -377,11 +377,11 @@ static void test_a_node_that_reports_its_own_data_is_believed(void **state)
 
 static void test_nodes_that_the_demand_needs_are_kept(void **state)
 {
-    struct world *w = *state;
+    struct model *w = *state;
 
-    world_node(&w->model, "a");
-    world_node(&w->model, "b");
-    world_node(&w->model, "c");
+    model_node(&w->model, "a");
+    model_node(&w->model, "b");
+    model_node(&w->model, "c");
     look(w, 0);
     look(w, 100 * SECOND);
     w->model.demand = (struct nm_scale_demand){.containers = 15, .mb = 15 * 1024, .vcores = 15};
@@ -396,22 +396,22 @@ static void test_nodes_that_the_demand_needs_are_kept(void **state)
 
 static void test_demand_brings_back_nodes_that_are_being_given_back(void **state)
 {
-    struct world *w = *state;
+    struct model *w = *state;
     const struct nm_scale_capacity b = {.id = "b:1", .label = "", .mb = 10240, .vcores = 10};
 
-    world_node(&w->model, "a");
-    world_set(&world_node(&w->model, "b")->state, "DECOMMISSIONING");
-    assert_false(nm_scale_demand_is_back(&w->model, &b, 1));
+    model_node(&w->model, "a");
+    model_set(&model_node(&w->model, "b")->state, "DECOMMISSIONING");
+    assert_false(nm_scale_demand_has_returned(&w->model, &b, 1));
     w->model.demand = (struct nm_scale_demand){.containers = 10, .mb = 10240, .vcores = 10};
-    assert_false(nm_scale_demand_is_back(&w->model, &b, 1)); /* node a has room for the demand */
+    assert_false(nm_scale_demand_has_returned(&w->model, &b, 1)); /* node a has room for the demand */
     w->model.demand = (struct nm_scale_demand){.containers = 11, .mb = 11 * 1024, .vcores = 11};
-    assert_true(nm_scale_demand_is_back(&w->model, &b, 1));
+    assert_true(nm_scale_demand_has_returned(&w->model, &b, 1));
     w->model.demand = (struct nm_scale_demand){.containers = 1, .mb = 10241, .vcores = 1};
-    assert_false(nm_scale_demand_is_back(&w->model, &b, 1)); /* node b has no room for the demand either */
+    assert_false(nm_scale_demand_has_returned(&w->model, &b, 1)); /* node b has no room for the demand either */
     /* node b doesn't count as room for the demand before nmscale has brought it back */
-    world_set(&w->model.nodes[1].state, "RUNNING");
+    model_set(&w->model.nodes[1].state, "RUNNING");
     w->model.demand = (struct nm_scale_demand){.containers = 11, .mb = 11 * 1024, .vcores = 11};
-    assert_true(nm_scale_demand_is_back(&w->model, &b, 1));
+    assert_true(nm_scale_demand_has_returned(&w->model, &b, 1));
 }
 
 static void test_only_requests_that_fit_a_node_count_as_demand(void **state)

@@ -10,7 +10,7 @@
 #include "nmscale/memory.h"
 #include "nmscale/system.h"
 #include "tests/unit/remove-tree.h"
-#include "tests/unit/scale-world.h"
+#include "tests/unit/scale-model.h"
 #include "util/fileio.h"
 #include "util/inherited.h"
 
@@ -159,12 +159,12 @@ static void fill_memory(struct nm_scale_memory *m)
 {
     _cleanup_(nm_scale_model_done) struct nm_scale_model model = {0};
 
-    world_node(&model, "b");
-    world_node(&model, "a");
-    assert_int_equal(nm_scale_memory_look(m, &model, 1000, 5000), 0);
-    world_app(&model, "app2", "b:1");
-    world_app(&model, "app1", "a:1");
-    assert_int_equal(nm_scale_memory_look(m, &model, 2000, 5000), 0);
+    model_node(&model, "b");
+    model_node(&model, "a");
+    assert_int_equal(nm_scale_memory_update(m, &model, 1000, 5000), 0);
+    model_app(&model, "app2", "b:1");
+    model_app(&model, "app1", "a:1");
+    assert_int_equal(nm_scale_memory_update(m, &model, 2000, 5000), 0);
 }
 
 static void test_the_state_is_read_as_it_was_written(void **state)

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "nmscale/parse.h"
-#include "tests/unit/scale-world.h"
+#include "tests/unit/scale-model.h"
 
 #define NODE(id, more) \
     "{\"id\":\"" id "\",\"nodeHostName\":\"h\",\"nodeHTTPAddress\":\"h:8042\",\"state\":\"RUNNING\"," \

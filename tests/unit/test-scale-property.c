@@ -10,7 +10,7 @@
 #include <inttypes.h>
 
 #include "nmscale/choose.h"
-#include "tests/unit/scale-world.h"
+#include "tests/unit/scale-model.h"
 #include "util/parse.h"
 
 #define HISTORIES 2000
@@ -44,11 +44,11 @@ static void make_cluster(struct nm_scale_model *m, size_t n)
         struct nm_scale_node *node;
 
         (void)snprintf(name, sizeof name, "n%zu", i);
-        node = world_node(m, name);
+        node = model_node(m, name);
         node->free_mb = 1024 * (1 + any(3));
         node->free_vcores = 1 + any(3);
         if (any(4) == 0)
-            world_set(&node->label, any(2) ? "gpu" : "fast");
+            model_set(&node->label, any(2) ? "gpu" : "fast");
     }
 }
 
@@ -75,9 +75,9 @@ static void change_nodes(struct nm_scale_model *m)
         n->free_vcores += n->used_vcores;
         n->used_mb = n->used_vcores = n->containers = n->queued = 0;
         if (any(6) == 0)
-            world_use(n, 512, 1);
+            model_use(n, 512, 1);
         n->queued = any(30) == 0;
-        world_set(&n->state, states[any(any(3) ? 1 : NM_ARRAY_SIZE(states))]);
+        model_set(&n->state, states[any(any(3) ? 1 : NM_ARRAY_SIZE(states))]);
     }
 }
 
@@ -100,7 +100,7 @@ static void change_apps(struct nm_scale_model *m, struct truth *t, bool first, b
         (void)snprintf(node, sizeof node, "n%zu:1", on);
         if (any(2))
             t->was_on[i][on] = true;
-        world_app(m, id, t->was_on[i][on] ? node : NULL);
+        model_app(m, id, t->was_on[i][on] ? node : NULL);
     }
 }
 
@@ -114,7 +114,7 @@ static void note_nodes(struct truth *t, const struct nm_scale_model *m, uint64_t
     }
 }
 
-static void judge_one(const struct nm_scale_model *m, const struct truth *t, const struct nm_scale_rules *rules,
+static void check_one(const struct nm_scale_model *m, const struct truth *t, const struct nm_scale_rules *rules,
                       const struct nm_scale_node *n, uint64_t now)
 {
     size_t i = (size_t)(n - m->nodes);
@@ -148,7 +148,7 @@ static uint64_t placed(const struct nm_scale_model *m, const bool *gone)
     return n;
 }
 
-static void judge_all(const struct nm_scale_model *m, const struct truth *t, const struct nm_scale_rules *rules,
+static void check_all(const struct nm_scale_model *m, const struct truth *t, const struct nm_scale_rules *rules,
                       const struct nm_scale_verdict *v, uint64_t now)
 {
     bool gone[NODES] = {0};
@@ -165,7 +165,7 @@ static void judge_all(const struct nm_scale_model *m, const struct truth *t, con
         gpu += nm_streq(n->state, "RUNNING") && on_gpu;
         if (!give)
             continue;
-        judge_one(m, t, rules, n, now);
+        check_one(m, t, rules, n, now);
         gone[n - m->nodes] = true;
         given++;
         gpu_given += on_gpu;
@@ -204,9 +204,9 @@ static uint64_t history(uint64_t seed)
         m.demand.mb = m.demand.containers * 512 * (1 + any(3));
         m.demand.vcores = m.demand.containers;
         note_nodes(&t, &m, now, goes_on);
-        assert_int_equal(nm_scale_memory_look(&memory, &m, now, GAP), 0);
+        assert_int_equal(nm_scale_memory_update(&memory, &m, now, GAP), 0);
         assert_int_equal(nm_scale_choose(&m, &memory, &rules, &v), 0);
-        judge_all(&m, &t, &rules, v, now);
+        check_all(&m, &t, &rules, v, now);
         for (size_t k = 0; k < m.n_nodes; k++)
             given += v[k].reason == NM_SCALE_GIVE;
     }
@@ -215,7 +215,7 @@ static uint64_t history(uint64_t seed)
 
 static uint64_t only_seed, current_seed;
 
-static int tell_seed(void **state)
+static int print_seed(void **state)
 {
     (void)state;
     print_message("last seed: %" PRIu64 "\n", current_seed);
@@ -241,7 +241,7 @@ static void test_random_histories_break_no_rule(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_random_histories_break_no_rule, tell_seed)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_random_histories_break_no_rule, print_seed)};
 
     if (argc > 1 && nm_parse_u64(argv[1], &only_seed) < 0) {
         fprintf(stderr, "usage: test-scale-property [SEED]\n");

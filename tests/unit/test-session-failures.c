@@ -28,7 +28,7 @@ static void on_session(struct nm_launch *l, enum nm_launch_phase phase, const st
     n_sessions_ended++;
 }
 
-static struct nm_launch *begin_session(struct world *w, const char *shim, const char *command, int client_fd)
+static struct nm_launch *begin_session(struct fixture *w, const char *shim, const char *command, int client_fd)
 {
     char *argv[] = {(char *)"/bin/sh", (char *)"-c", (char *)command, NULL}, *env[] = {(char *)"MORE=1", NULL};
     _cleanup_close_ int shim_fd = open(shim, O_PATH | O_CLOEXEC);
@@ -71,7 +71,7 @@ static void assert_session_end_is_consistent(const struct received *h)
     assert_int_equal(h->end.code, 0);
 }
 
-static bool try_session(struct world *w, const struct failing_call *t, unsigned n)
+static bool try_session(struct fixture *w, const struct failing_call *t, unsigned n)
 {
     struct nm_launch *l;
     const char *script;
@@ -105,7 +105,7 @@ static const struct failing_call session_failures[] = {
     {"write", EINTR},     {"read", EINTR},   {"poll", EINTR},        {"ioctl", EIO},
 };
 
-static void try_sessions(struct world *w)
+static void try_sessions(struct fixture *w)
 {
     begin_container(w);
     for (size_t i = 0; i < NM_ARRAY_SIZE(session_failures); i++)
@@ -128,7 +128,7 @@ static void test_a_session_with_a_terminal_ends_consistently_after_each_failed_c
 
 static void test_a_confined_session_ends_consistently_after_each_failed_call(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     use_user(w, "nobody");
     if (nm_launch_probe_confinement() < 0)
@@ -153,7 +153,7 @@ static void test_a_session_ends_when_the_peer_sends_an_invalid_frame(void **stat
         {"a frame longer than the data", "I\0\177\377", 4},
         {"an end frame from the peer", "X\0\0\4\0\0\0\0", 8},
     };
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     begin_container(w);
     for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++) {

@@ -14,21 +14,22 @@
 #include <cmocka.h>
 #include <zlib.h>
 
-#include "shuffle-world.h"
+#include "shuffle-fixture.h"
 #include "util/error.h"
 #include "util/fileio.h"
 
-static struct shuffle_world world;
+static struct shuffle_fixture fixture;
 static struct nm_shuffle_dirs dirs;
 static struct nm_shuffle_output output;
 
 static int set_up(void **state)
 {
     (void)state;
-    shuffle_world_new(&world);
+    shuffle_fixture_new(&fixture);
     dirs = (struct nm_shuffle_dirs){
-        .names = {shuffle_world_local(&world, "a"), shuffle_world_local(&world, "b"), "/no/such/directory"}, .n = 3};
-    shuffle_world_output(&world, "b", ATTEMPT(0), (const char *const[]){"first", "", "the third", NULL});
+        .names = {shuffle_fixture_local(&fixture, "a"), shuffle_fixture_local(&fixture, "b"), "/no/such/directory"},
+        .n = 3};
+    shuffle_fixture_output(&fixture, "b", ATTEMPT(0), (const char *const[]){"first", "", "the third", NULL});
     return 0;
 }
 
@@ -37,7 +38,7 @@ static int tear_down(void **state)
     (void)state;
     free((char *)dirs.names[0]);
     free((char *)dirs.names[1]);
-    shuffle_world_done(&world);
+    shuffle_fixture_done(&fixture);
     return 0;
 }
 
@@ -45,7 +46,7 @@ static struct nm_shuffle_lengths lengths[3];
 
 static int find_range(uint32_t first, uint32_t n)
 {
-    return nm_shuffle_output_find(&dirs, &world.job, nm_bytes_of(ATTEMPT(0)), (struct nm_shuffle_range){first, n},
+    return nm_shuffle_output_find(&dirs, &fixture.job, nm_bytes_of(ATTEMPT(0)), (struct nm_shuffle_range){first, n},
                                   NULL, lengths, &output);
 }
 
@@ -56,7 +57,7 @@ static int find(uint32_t reduce)
 
 static const char *path_of(const char *name)
 {
-    return shuffle_world_path(&world, "b", ATTEMPT(0), name);
+    return shuffle_fixture_path(&fixture, "b", ATTEMPT(0), name);
 }
 
 static void test_an_output_is_found(void **state)
@@ -70,7 +71,7 @@ static void test_an_output_is_found(void **state)
     assert_int_equal(output.part.start_bytes, 5);
     assert_int_equal(output.part.raw_bytes, 18);
     assert_int_equal(output.part.part_bytes, 9);
-    assert_int_equal(nm_shuffle_output_open(&dirs, &world.job, nm_bytes_of(ATTEMPT(0)), &output, &fd), 0);
+    assert_int_equal(nm_shuffle_output_open(&dirs, &fixture.job, nm_bytes_of(ATTEMPT(0)), &output, &fd), 0);
     assert_int_equal(pread(fd, text, 9, 5), 9);
     assert_string_equal(text, "the third");
     nm_close(fd);
@@ -78,7 +79,7 @@ static void test_an_output_is_found(void **state)
     assert_int_equal(output.part.part_bytes, 0);
     assert_int_equal(find(3), -ERANGE);
     assert_int_equal(find(UINT32_MAX), -ERANGE);
-    assert_int_equal(nm_shuffle_output_find(&dirs, &world.job, nm_bytes_of(ATTEMPT(1)),
+    assert_int_equal(nm_shuffle_output_find(&dirs, &fixture.job, nm_bytes_of(ATTEMPT(1)),
                                             (struct nm_shuffle_range){0, 1}, NULL, lengths, &output), -ENOENT);
 }
 
@@ -105,8 +106,8 @@ static void test_a_range_of_parts_is_found(void **state)
 static void test_a_range_uses_the_index_that_matches_its_data(void **state)
 {
     (void)state;
-    shuffle_world_output(&world, "a", ATTEMPT(0), (const char *const[]){"0123456789", "0123456789", "", NULL});
-    assert_int_equal(unlink(shuffle_world_path(&world, "a", ATTEMPT(0), "file.out")), 0);
+    shuffle_fixture_output(&fixture, "a", ATTEMPT(0), (const char *const[]){"0123456789", "0123456789", "", NULL});
+    assert_int_equal(unlink(shuffle_fixture_path(&fixture, "a", ATTEMPT(0), "file.out")), 0);
     assert_int_equal(find_range(0, 3), 0);
     assert_int_equal(output.dir, 1);
     assert_int_equal(output.part.part_bytes, 14);
@@ -128,9 +129,9 @@ static void test_a_flipped_byte_of_an_index_is_detected(void **state)
         good = (uint8_t)fgetc(f);
         fclose(f);
         bad = good ^ 0x10;
-        shuffle_world_poke(path_of("file.out.index"), at, &bad, 1);
+        shuffle_fixture_poke(path_of("file.out.index"), at, &bad, 1);
         assert_int_equal(find(0), -EBADMSG);
-        shuffle_world_poke(path_of("file.out.index"), at, &good, 1);
+        shuffle_fixture_poke(path_of("file.out.index"), at, &good, 1);
         assert_int_equal(find(0), 0);
     }
 }
@@ -142,7 +143,7 @@ static void test_a_file_shorter_than_its_index_is_refused(void **state)
     (void)state;
     assert_int_equal(find(2), 0);
     assert_int_equal(truncate(path_of("file.out"), 13), 0);
-    assert_int_equal(nm_shuffle_output_open(&dirs, &world.job, nm_bytes_of(ATTEMPT(0)), &output, &fd), -EBADMSG);
+    assert_int_equal(nm_shuffle_output_open(&dirs, &fixture.job, nm_bytes_of(ATTEMPT(0)), &output, &fd), -EBADMSG);
     assert_int_equal(find(2), -EBADMSG);
     assert_int_equal(find(0), 0);
     assert_int_equal(truncate(path_of("file.out.index"), 79), 0);
@@ -164,7 +165,7 @@ static void test_an_index_with_wrong_offsets_is_refused(void **state)
 
         index[3] = htobe64(crc32(0, (const Bytef *)index, 24));
         assert_int_equal(truncate(path_of("file.out.index"), sizeof index), 0);
-        shuffle_world_poke(path_of("file.out.index"), 0, index, sizeof index);
+        shuffle_fixture_poke(path_of("file.out.index"), 0, index, sizeof index);
         assert_int_equal(find(0), -EBADMSG);
     }
 }
@@ -186,7 +187,7 @@ static void test_a_symlink_in_place_of_a_directory_is_refused(void **state)
 
     (void)state;
     snprintf(old, sizeof old, "%s", path_of(""));
-    assert_int_equal(rename(old, shuffle_world_path(&world, "b", "moved", "")), 0);
+    assert_int_equal(rename(old, shuffle_fixture_path(&fixture, "b", "moved", "")), 0);
     assert_int_equal(symlink("moved", old), 0);
     assert_int_equal(find(0), -ELOOP);
 }
@@ -204,7 +205,7 @@ static void test_a_fifo_is_refused_without_a_wait(void **state)
 static void test_a_file_of_another_user_is_refused(void **state)
 {
     (void)state;
-    world.job.uid++;
+    fixture.job.uid++;
     assert_int_equal(find(0), -EPERM);
 }
 
@@ -213,8 +214,8 @@ static void test_a_file_of_another_user_is_refused(void **state)
 static void test_an_output_is_also_found_in_the_second_directory(void **state)
 {
     (void)state;
-    shuffle_world_output(&world, "a", ATTEMPT(0), (const char *const[]){"wrong", NULL});
-    assert_int_equal(truncate(shuffle_world_path(&world, "a", ATTEMPT(0), "file.out"), 1), 0);
+    shuffle_fixture_output(&fixture, "a", ATTEMPT(0), (const char *const[]){"wrong", NULL});
+    assert_int_equal(truncate(shuffle_fixture_path(&fixture, "a", ATTEMPT(0), "file.out"), 1), 0);
     assert_int_equal(find(0), 0);
     assert_int_equal(output.dir, 1);
 }
@@ -225,8 +226,8 @@ static void move_to_a(const char *name)
     char old[512];
 
     snprintf(old, sizeof old, "%s", path_of(name));
-    assert_int_equal(nm_mkdir_p(shuffle_world_path(&world, "a", ATTEMPT(0), ""), 0755), 0);
-    assert_int_equal(rename(old, shuffle_world_path(&world, "a", ATTEMPT(0), name)), 0);
+    assert_int_equal(nm_mkdir_p(shuffle_fixture_path(&fixture, "a", ATTEMPT(0), ""), 0755), 0);
+    assert_int_equal(rename(old, shuffle_fixture_path(&fixture, "a", ATTEMPT(0), name)), 0);
 }
 
 /* MapReduce may put data and index on different disks of a node. */
@@ -239,7 +240,7 @@ static void test_data_and_index_may_be_in_two_directories(void **state)
     move_to_a("file.out.index");
     assert_int_equal(find(2), 0);
     assert_int_equal(output.dir, 1);
-    assert_int_equal(nm_shuffle_output_open(&dirs, &world.job, nm_bytes_of(ATTEMPT(0)), &output, &fd), 0);
+    assert_int_equal(nm_shuffle_output_open(&dirs, &fixture.job, nm_bytes_of(ATTEMPT(0)), &output, &fd), 0);
     assert_int_equal(pread(fd, text, 9, 5), 9);
     assert_string_equal(text, "the third");
     nm_close(fd);
@@ -247,7 +248,8 @@ static void test_data_and_index_may_be_in_two_directories(void **state)
     move_to_a("file.out");
     assert_int_equal(find(2), 0);
     assert_int_equal(output.dir, 0);
-    assert_int_equal(rename(shuffle_world_path(&world, "a", ATTEMPT(0), "file.out.index"), path_of("file.out.index")),
+    assert_int_equal(rename(shuffle_fixture_path(&fixture, "a", ATTEMPT(0), "file.out.index"),
+                            path_of("file.out.index")),
                      0);
     assert_int_equal(find(2), 0);
     assert_int_equal(output.dir, 0);
@@ -269,8 +271,8 @@ static void test_a_directory_that_appears_later_is_used(void **state)
     char old[512], new[512];
 
     (void)state;
-    snprintf(old, sizeof old, "%s/b", world.dir);
-    snprintf(new, sizeof new, "%s/c", world.dir);
+    snprintf(old, sizeof old, "%s/b", fixture.dir);
+    snprintf(new, sizeof new, "%s/c", fixture.dir);
     assert_int_equal(rename(old, new), 0);
     assert_int_equal(find(0), -ENOENT);
     dirs.names[2] = new;
@@ -286,17 +288,17 @@ static int answer;
 
 static int on_spend(uint64_t bytes, void *userdata)
 {
-    assert_ptr_equal(userdata, &world);
+    assert_ptr_equal(userdata, &fixture);
     spent_bytes += bytes;
     return answer;
 }
 
 static int find_range_and_pay(uint32_t n)
 {
-    const struct nm_shuffle_payer payer = {on_spend, &world};
+    const struct nm_shuffle_payer payer = {on_spend, &fixture};
 
     spent_bytes = 0;
-    return nm_shuffle_output_find(&dirs, &world.job, nm_bytes_of(ATTEMPT(0)), (struct nm_shuffle_range){0, n}, &payer,
+    return nm_shuffle_output_find(&dirs, &fixture.job, nm_bytes_of(ATTEMPT(0)), (struct nm_shuffle_range){0, n}, &payer,
                                   lengths, &output);
 }
 
@@ -327,7 +329,7 @@ static void test_an_index_is_checked_once_until_it_changes(void **state)
     assert_int_equal(spent_bytes, 2 * 24); /* the cost of the further records of the index */
     assert_int_equal(stat(path_of("file.out.index"), &before), 0);
     do { /* a file's timestamp may stay the same for some milliseconds */
-        shuffle_world_poke(path_of("file.out.index"), 30, &byte, 1);
+        shuffle_fixture_poke(path_of("file.out.index"), 30, &byte, 1);
         assert_int_equal(stat(path_of("file.out.index"), &after), 0);
     } while (after.st_ctim.tv_sec == before.st_ctim.tv_sec && after.st_ctim.tv_nsec == before.st_ctim.tv_nsec);
     assert_int_equal(find_and_pay(), -EBADMSG);

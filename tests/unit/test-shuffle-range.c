@@ -19,7 +19,7 @@
 
 #include "rpc/hadoop/digest.h"
 #include "rpc/hadoop/writable.h"
-#include "shuffle-world.h"
+#include "shuffle-fixture.h"
 #include "shuffle/answer.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -29,7 +29,7 @@
 #define TARGET "/mapOutput?job=" JOB "&dag=1&reduce="
 #define HEAD(n, lengths) "\x25" ATTEMPT(n) lengths
 
-static struct shuffle_world world;
+static struct shuffle_fixture fixture;
 static struct nm_shuffle_service service;
 static uint8_t reply[4 << 20];
 static size_t reply_size;
@@ -46,15 +46,15 @@ static struct {
 static int set_up(void **state)
 {
     (void)state;
-    shuffle_world_new(&world);
+    shuffle_fixture_new(&fixture);
     service = (struct nm_shuffle_service){
-        .port = PORT, .dirs = {.names = {"/no/such/directory", shuffle_world_local(&world, "a")}, .n = 2}};
+        .port = PORT, .dirs = {.names = {"/no/such/directory", shuffle_fixture_local(&fixture, "a")}, .n = 2}};
     assert_int_equal(nm_shuffle_jobs_new(&service.jobs), 0);
     assert_int_equal(nm_shuffle_checked_new(&service.dirs.checked), 0);
     assert_int_equal(nm_shuffle_connections_new(4, &service.connections), 0);
-    assert_int_equal(nm_shuffle_jobs_add(service.jobs, &world.job), 0);
-    shuffle_world_output(&world, "a", ATTEMPT(0), (const char *const[]){"first", "", "the third", "4", NULL});
-    shuffle_world_output(&world, "a", ATTEMPT(1), (const char *const[]){"", "", "", "", NULL});
+    assert_int_equal(nm_shuffle_jobs_add(service.jobs, &fixture.job), 0);
+    shuffle_fixture_output(&fixture, "a", ATTEMPT(0), (const char *const[]){"first", "", "the third", "4", NULL});
+    shuffle_fixture_output(&fixture, "a", ATTEMPT(1), (const char *const[]){"", "", "", "", NULL});
     return 0;
 }
 
@@ -65,7 +65,7 @@ static int tear_down(void **state)
     nm_shuffle_checked_free(service.dirs.checked);
     nm_shuffle_connections_free(service.connections);
     free((char *)service.dirs.names[1]);
-    shuffle_world_done(&world);
+    shuffle_fixture_done(&fixture);
     return 0;
 }
 
@@ -85,7 +85,7 @@ static void ask(const char *target)
     uint8_t digest[NM_DIGEST_SIZE];
 
     snprintf(message, sizeof message, "%d%s", PORT, target);
-    assert_int_equal(nm_digest_hmac(world.job.key, 8, (const uint8_t *)message, strlen(message), digest), 0);
+    assert_int_equal(nm_digest_hmac(fixture.job.key, 8, (const uint8_t *)message, strlen(message), digest), 0);
     nm_digest_text(digest, hash);
     assert_true(snprintf(asked.head, sizeof asked.head,
                          "GET %s HTTP/1.1\r\nname: mapreduce\r\nversion: 1.0.0\r\nUrlHash: %s\r\n\r\n", target,
@@ -191,12 +191,12 @@ static void test_parts_that_are_not_adjacent_are_sent_only_one_by_one(void **sta
 {
     uint64_t index[] = {0, htobe64(1), htobe64(5), htobe64(6), htobe64(1), htobe64(4), 0};
     const char second[] = HEAD(0, "\x04\x01\x01") "he t";
-    const char *path = shuffle_world_path(&world, "a", ATTEMPT(0), "file.out.index");
+    const char *path = shuffle_fixture_path(&fixture, "a", ATTEMPT(0), "file.out.index");
 
     (void)state;
     index[6] = htobe64(crc32(0, (const Bytef *)index, 48));
     assert_int_equal(truncate(path, sizeof index), 0);
-    shuffle_world_poke(path, 0, index, sizeof index);
+    shuffle_fixture_poke(path, 0, index, sizeof index);
     assert_true(is_answer(TARGET "1&map=" ATTEMPT(0), second, sizeof second - 1));
     assert_true(is_refused(TARGET "0-1&map=" ATTEMPT(0), "The output of " ATTEMPT(0) " for reducers 0-1: its index "
                                                          "doesn't match its checksum or its file\n"));
@@ -208,7 +208,7 @@ static void book(uint64_t work_usec)
 {
     uint64_t wait_usec;
 
-    assert_int_equal(nm_shuffle_jobs_book(service.jobs, JOB, work_usec, nm_now_usec(), &wait_usec), 0);
+    assert_int_equal(nm_shuffle_jobs_charge(service.jobs, JOB, work_usec, nm_now_usec(), &wait_usec), 0);
 }
 
 static void test_the_longest_range_is_sent(void **state)
@@ -217,7 +217,7 @@ static void test_the_longest_range_is_sent(void **state)
     int64_t n;
 
     (void)state;
-    shuffle_world_empty_index(&world, "a", ATTEMPT(0), 12000);
+    shuffle_fixture_empty_index(&fixture, "a", ATTEMPT(0), 12000);
     body = fetch(TARGET "7000-11095&map=" ATTEMPT(0));
     assert_int_equal(nm_writable_vint(&body, &n), 0);
     assert_int_equal(n, NM_SHUFFLE_PARTS_MAX);
@@ -268,7 +268,7 @@ static void first_of_many(const char *name, const char *text, uint32_t n)
     for (uint32_t i = 0; i < n; i++)
         parts[i] = i == 0 ? text : "";
     parts[n] = NULL;
-    shuffle_world_output(&world, "a", name, parts);
+    shuffle_fixture_output(&fixture, "a", name, parts);
 }
 
 /* The buffer holds the lengths of the parts of one map at a time. The answer is complete in spite of this. */
@@ -305,12 +305,12 @@ static void test_the_cost_of_each_part_is_charged(void **state)
     (void)state;
     for (unsigned i = 1; i < NM_SHUFFLE_MAPS_MAX; i++)
         strcat(target, "," ATTEMPT(0));
-    shuffle_world_empty_index(&world, "a", ATTEMPT(0), 16);
+    shuffle_fixture_empty_index(&fixture, "a", ATTEMPT(0), 16);
     book(NM_SHUFFLE_BURST_USEC);
     fetch(target);
     assert_int_equal(memcmp(reply, "HTTP/1.1 200 OK\r\n", 17), 0);
     book(NM_SHUFFLE_BURST_USEC);
-    assert_int_equal(nm_shuffle_jobs_book(service.jobs, JOB, 0, nm_now_usec(), &wait_usec), 0);
+    assert_int_equal(nm_shuffle_jobs_charge(service.jobs, JOB, 0, nm_now_usec(), &wait_usec), 0);
     assert_true(nm_now_usec() + wait_usec >=
                 begun_usec + (NM_SHUFFLE_BURST_USEC + price_usec) * 100 / NM_SHUFFLE_SHARE_PERCENT);
 }
@@ -323,7 +323,7 @@ static void test_a_request_that_waits_ends_when_the_reducer_disconnects(void **s
     uint64_t wait_usec;
 
     (void)state;
-    shuffle_world_empty_index(&world, "a", ATTEMPT(0), NM_SHUFFLE_PARTS_MAX);
+    shuffle_fixture_empty_index(&fixture, "a", ATTEMPT(0), NM_SHUFFLE_PARTS_MAX);
     book(NM_SHUFFLE_BURST_USEC);
     book(5 * NM_USEC_PER_SEC); /* the request must wait for this time */
     ask(TARGET "0-4095&map=" ATTEMPT(0));
@@ -334,7 +334,7 @@ static void test_a_request_that_waits_ends_when_the_reducer_disconnects(void **s
     assert_true(nm_now_usec() - begun_usec < 10 * NM_USEC_PER_SEC);
     assert_int_equal(service.count.outputs_ok, 0);
     assert_int_equal(service.count.outputs_failed, 0);
-    assert_int_equal(nm_shuffle_jobs_book(service.jobs, JOB, 0, nm_now_usec(), &wait_usec), 0);
+    assert_int_equal(nm_shuffle_jobs_charge(service.jobs, JOB, 0, nm_now_usec(), &wait_usec), 0);
     assert_true(nm_now_usec() + wait_usec < begun_usec + 5 * 4 * NM_USEC_PER_SEC + 100 * NM_USEC_PER_MSEC);
 }
 

@@ -39,7 +39,7 @@ static void test_one_map_named_256_times_is_checked_once(void **state)
     uint64_t begun_usec;
 
     (void)state;
-    shuffle_world_empty_index(&shuffle_client.world, "a", ATTEMPT(0), 1000000); /* writes the longest valid index */
+    shuffle_fixture_empty_index(&shuffle_client.fixture, "a", ATTEMPT(0), 1000000); /* writes the longest valid index */
     for (unsigned i = 1; i < NM_SHUFFLE_MAPS_MAX; i++)
         strcat(target, "," ATTEMPT(0));
     begun_usec = cpu_usec();
@@ -188,7 +188,7 @@ static void test_sent_bytes_are_charged(void **state)
     close(fd);
     assert_true(come > bytes && all_connections_have_ended());
     book_work(NM_SHUFFLE_BURST_USEC, UINT64_MAX);
-    assert_int_equal(nm_shuffle_jobs_book(shuffle_client.service.jobs, JOB, 0, nm_now_usec(), &wait_usec), 0);
+    assert_int_equal(nm_shuffle_jobs_charge(shuffle_client.service.jobs, JOB, 0, nm_now_usec(), &wait_usec), 0);
     assert_true(nm_now_usec() + wait_usec >=
                 begun_usec + (NM_SHUFFLE_BURST_USEC + price_usec) * 100 / NM_SHUFFLE_SHARE_PERCENT);
 }
@@ -196,7 +196,7 @@ static void test_sent_bytes_are_charged(void **state)
 /* A request that would wait beyond the limit is refused. Another job isn't affected. */
 static void test_a_job_beyond_its_share_is_refused(void **state)
 {
-    struct nm_shuffle_job other = shuffle_client.world.job;
+    struct nm_shuffle_job other = shuffle_client.fixture.job;
     const char *target = "/mapOutput?job=job_1410901177871_0002&reduce=0&map=" ATTEMPT(2);
 
     (void)state;

@@ -76,7 +76,7 @@ static void no_rule_is_broken(void **state)
                     w->config->queue_order = (enum nm_queue_order)((v + how) % 4);
                     w->config->pause = how != 1;
                     w->config->squeeze = how != 2;
-                    w->config->glance = how != 2;
+                    w->config->growth_probe = how != 2;
                     w->config->over_allocation = how != 3;
                     replay(w, w->config, r);
                     assert_sane(w, r);

@@ -5,7 +5,7 @@
  * snapshot or the new one.
  */
 
-#include "tests/unit/store-world.h"
+#include "tests/unit/store-fixture.h"
 
 #include <errno.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static void test_a_failed_write_leaves_the_old_snapshot(void **state)
         {FAIL_MEMORY, NULL, ENOMEM}, {FAIL_OPEN, NULL, EMFILE}, {0, "write", ENOSPC}, {0, "fsync", EIO},
         {0, "renameat", EIO},        {0, "pread", EIO},         {0, "read", EIO},     {0, "fstat", EIO},
     };
-    struct world *w = *state;
+    struct fixture *w = *state;
     _cleanup_(nm_container_freep) struct nm_container *c = make(1);
     char dir[160];
 

@@ -15,38 +15,38 @@
 #include "agent/manager/manager-internal.h"
 #include "agent/lifecycle/lifecycle-internal.h"
 #include "cgroup/backend-fake.h"
-#include "tests/unit/manager-world.h"
+#include "tests/unit/manager-fixture.h"
 #include "util/clock.h"
 #include "util/loop.h"
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, manager_world_tear_down_real)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, manager_fixture_tear_down_real)
 
 static int set_up(void **state)
 {
-    if (manager_world_set_up_real(state) < 0)
+    if (manager_fixture_set_up_real(state) < 0)
         return -1;
-    manager_world_start(*state);
+    manager_fixture_start(*state);
     return 0;
 }
 
 /* Submits a container whose command creates a file if it runs. */
-static struct nm_live_container *submit(struct manager_world *w)
+static struct nm_live_container *submit(struct manager_fixture *w)
 {
     static char script[128];
     static const char *argv[] = {"/bin/sh", "-c", script, NULL};
 
     (void)snprintf(script, sizeof script, "> %s/ran", w->tree.path);
-    return manager_world_submit(w, "it", NM_GUARANTEED, argv);
+    return manager_fixture_submit(w, "it", NM_GUARANTEED, argv);
 }
 
-static void run_to_end(struct manager_world *w, const struct nm_container *c)
+static void run_to_end(struct manager_fixture *w, const struct nm_container *c)
 {
     uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
 
     while (c->view.state != NM_COMPLETED && nm_now_usec() < deadline) {
         const struct nm_live_container *l = nm_lists_live_of(c);
 
-        if (l->cg && (manager_world_shim_is_gone(l) || nm_run_phase_is_killed(l->phase)))
+        if (l->cg && (manager_fixture_shim_is_gone(l) || nm_run_phase_is_killed(l->phase)))
             assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
         assert_true(sd_event_run(w->event, 10 * NM_USEC_PER_MSEC) >= 0);
     }
@@ -54,7 +54,7 @@ static void run_to_end(struct manager_world *w, const struct nm_container *c)
     assert_false(fake_tree_has(&w->tree, "ran"));
 }
 
-static void assert_launch_failed(struct manager_world *w, const struct nm_container *c, const char *says)
+static void assert_launch_failed(struct manager_fixture *w, const struct nm_container *c, const char *says)
 {
     run_to_end(w, c);
     assert_int_equal(c->exit_reason, NM_EXIT_LAUNCH_FAILED);
@@ -64,13 +64,13 @@ static void assert_launch_failed(struct manager_world *w, const struct nm_contai
 
 static void test_a_kill_during_the_creation_of_the_cgroup_ends_the_container(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_live_container *l = submit(w);
     const struct nm_container *c = l->c;
 
     nm_round_run_requested(w->m);
     assert_true(nm_run_phase_is_creating(l->phase));
-    assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, c->id, true, &(struct nm_problem){0}), 0);
+    assert_int_equal(nm_manager_kill(w->m, &manager_fixture_admin, c->id, true, &(struct nm_problem){0}), 0);
     assert_int_equal(l->phase, NM_RUN_KILL_PENDING);
     run_to_end(w, c);
     assert_int_equal(c->exit_reason, NM_EXIT_KILLED);
@@ -78,7 +78,7 @@ static void test_a_kill_during_the_creation_of_the_cgroup_ends_the_container(voi
 
 static void test_a_cgroup_that_can_not_be_made_ends_the_container(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     const struct nm_container *c = submit(w)->c;
 
     nm_fake_fail_next(w->m->backend, NM_FAKE_CREATE, -EIO);
@@ -90,7 +90,7 @@ static void test_a_cgroup_that_can_not_be_made_ends_the_container(void **state)
 static void test_no_command_is_started_if_its_shim_can_not_be_recorded(void **state)
 {
     const struct rlimit none = {0, RLIM_INFINITY}, any = {RLIM_INFINITY, RLIM_INFINITY};
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_live_container *l = submit(w);
     uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
 
@@ -114,7 +114,7 @@ static void test_no_command_is_started_if_its_shim_can_not_be_recorded(void **st
 
 static void test_a_container_without_a_path_for_logs_does_not_start(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     const struct nm_container *c = submit(w)->c;
     char *longest = malloc(4090);
 
@@ -127,7 +127,7 @@ static void test_a_container_without_a_path_for_logs_does_not_start(void **state
 
 static void test_a_missing_nm_shim_program_ends_the_container(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     const struct nm_container *c = submit(w)->c;
 
     w->m->starts.shim_fd = nm_close(w->m->starts.shim_fd);
@@ -139,7 +139,7 @@ static void test_a_missing_nm_shim_program_ends_the_container(void **state)
 /* The administrator made the rules for users stricter while the container was queued. */
 static void test_a_queued_container_of_a_user_no_longer_allowed_is_not_started(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_live_container *l = submit(w);
     const struct nm_container *c = l->c;
 
@@ -155,7 +155,7 @@ static void test_a_queued_container_of_a_user_no_longer_allowed_is_not_started(v
 /* more containers than any machine can start in one turn of the event loop */
 #define MANY 60U
 
-static struct nm_live_container **submit_many(struct manager_world *w)
+static struct nm_live_container **submit_many(struct manager_fixture *w)
 {
     static const char *argv[] = {"/bin/sleep", "600", NULL};
     static struct nm_live_container *all[MANY];
@@ -166,7 +166,7 @@ static struct nm_live_container **submit_many(struct manager_world *w)
             .type = NM_GUARANTEED, .name = name, .memory_bytes = MIB, .vcores_milli = 10, .argv = argv};
 
         (void)snprintf(name, sizeof name, "many-%u", i);
-        all[i] = manager_world_submit_as(w, &s);
+        all[i] = manager_fixture_submit_as(w, &s);
     }
     return all;
 }
@@ -190,7 +190,7 @@ static int on_request(sd_event_source *s, uint64_t usec, void *userdata)
 
     (void)usec;
     ++*n;
-    return nm_loop_want(s);
+    return nm_loop_schedule_work(s);
 }
 
 /* Between the starts, a work source that is always ready and a sample that is due get their turns. Neither of them
@@ -198,7 +198,7 @@ static int on_request(sd_event_source *s, uint64_t usec, void *userdata)
 static void test_other_work_gets_turns_between_many_starts(void **state)
 {
     _cleanup_(sd_event_source_disable_unrefp) sd_event_source *request = NULL;
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_live_container **all = submit_many(w);
     unsigned due, before, requests = 0, turns = 0, samples = 0;
     uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
@@ -207,7 +207,7 @@ static void test_other_work_gets_turns_between_many_starts(void **state)
     due = before = count_due(all);
     assert_in_range(due, 1, MANY - 1);
     assert_int_equal(nm_loop_add_work(w->event, "request", on_request, &requests, &request), 0);
-    assert_int_equal(nm_loop_want(request), 0);
+    assert_int_equal(nm_loop_schedule_work(request), 0);
     nm_round_request(w->m, NM_TRIGGER_LOOK);
     for (; due > 0 && nm_now_usec() < deadline; before = due) {
         uint64_t sampled = w->m->counters.samples;
@@ -225,14 +225,14 @@ static void test_other_work_gets_turns_between_many_starts(void **state)
 
 static void test_a_container_killed_before_its_start_runs_no_command(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_live_container **all = submit_many(w);
     const struct nm_container *last = all[MANY - 1]->c, *other = all[MANY - 2]->c;
     uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
 
     nm_round_run_requested(w->m);
     assert_true(nm_start_is_due(all[MANY - 1]));
-    assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, last->id, false, &(struct nm_problem){0}), 0);
+    assert_int_equal(nm_manager_kill(w->m, &manager_fixture_admin, last->id, false, &(struct nm_problem){0}), 0);
     while ((last->view.state != NM_COMPLETED || !other->pid) && nm_now_usec() < deadline)
         assert_true(sd_event_run(w->event, 10 * NM_USEC_PER_MSEC) >= 0);
     assert_int_equal(last->view.state, NM_COMPLETED);
@@ -247,7 +247,7 @@ static void test_a_container_killed_before_its_start_runs_no_command(void **stat
  * The same applies to applications. */
 static void test_starts_of_different_users_take_turns(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_live_container **all = submit_many(w);
     const struct nm_container *first = all[0]->c, *second = all[1]->c;
     struct nm_container *other = all[MANY - 1]->c, *of_app = all[MANY - 2]->c;
@@ -267,7 +267,7 @@ static void test_starts_of_different_users_take_turns(void **state)
 }
 
 /* A user gets the same number of turns with many applications as with one application. */
-static void assert_turns_of_users(struct manager_world *w, uid_t submitter_of_others)
+static void assert_turns_of_users(struct manager_fixture *w, uid_t submitter_of_others)
 {
     struct nm_live_container **all = submit_many(w);
     struct nm_container *c[4] = {all[0]->c, all[1]->c, all[MANY - 2]->c, all[MANY - 1]->c};

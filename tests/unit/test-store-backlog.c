@@ -2,7 +2,7 @@
 
 /* The journal when it can't be written, on a full disk or without memory. */
 
-#include "tests/unit/store-world.h"
+#include "tests/unit/store-fixture.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -24,7 +24,7 @@ static void limit_files(rlim_t bytes)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &rl), 0);
 }
 
-static void limit_files_to_log(const struct world *w)
+static void limit_files_to_log(const struct fixture *w)
 {
     char log[128];
     struct stat st;
@@ -36,7 +36,7 @@ static void limit_files_to_log(const struct world *w)
 
 static void test_rows_are_kept_in_memory_while_the_disk_is_full(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     _cleanup_(nm_container_freep) struct nm_container *c = make(1);
 
     open_store(w, "boot");
@@ -70,7 +70,7 @@ static void test_rows_are_kept_in_memory_while_the_disk_is_full(void **state)
 /* A write fails inside a transaction after the first write of the transaction has succeeded. */
 static void test_a_failed_transaction_is_kept_in_memory(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     open_store(w, "boot");
     put(w, 1, 0);
@@ -92,7 +92,7 @@ static void test_a_failed_transaction_is_kept_in_memory(void **state)
 
 static void test_a_store_opens_on_a_full_disk(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     limit_files(0);
     open_store(w, "boot");
@@ -119,7 +119,7 @@ static void test_a_store_opens_on_a_full_disk(void **state)
  * space again. The next nmd finds all rows unchanged. */
 static void test_a_failed_start_on_a_full_disk_loses_no_row(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char log[128];
 
     open_store(w, "boot");
@@ -164,24 +164,24 @@ IN_PLACE int fsync(int fd)
  * No other write waits for a sync. */
 static void test_the_mark_that_the_journal_is_in_use_is_synced(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     unsigned before;
 
     open_store(w, "boot");
-    nm_store_take_into_use(w->store);
+    nm_store_mark_open(w->store);
     close_store(w);
     open_store(w, "boot");
     assert_true(w->opened.was_closed);
     put(w, 1, 0); /* SQLite always syncs the first write of a log */
     before = n_syncs;
-    nm_store_take_into_use(w->store);
+    nm_store_mark_open(w->store);
     assert_true(n_syncs > before);
     close_store(w);
     open_store(w, "boot");
     assert_true(w->opened.was_closed);
     put(w, 2, 0);
     limit_files_to_log(w);
-    nm_store_take_into_use(w->store);
+    nm_store_mark_open(w->store);
     limit_files(RLIM_INFINITY);
     before = n_syncs;
     assert_int_equal(nm_store_flush(w->store), 0);
@@ -202,7 +202,7 @@ void *reallocarray(void *old, size_t n, size_t size)
     return NULL;
 }
 
-static void begin_with(struct world *w, unsigned first, unsigned last)
+static void begin_with(struct fixture *w, unsigned first, unsigned last)
 {
     (void)nm_store_begin(w->store);
     for (unsigned i = first; i <= last; i++) {
@@ -216,7 +216,7 @@ static void begin_with(struct world *w, unsigned first, unsigned last)
  * All other rows are reported as lost. */
 static void test_rows_kept_in_memory_need_no_further_allocation(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     open_store(w, "boot");
     put(w, 1, 0);
@@ -243,7 +243,7 @@ static void test_rows_kept_in_memory_need_no_further_allocation(void **state)
  * transactions. */
 static void test_the_backlog_keeps_the_newest_state_of_each_row(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     _cleanup_(nm_container_freep) struct nm_container *c = make(1);
 
     open_store(w, "boot");
@@ -281,7 +281,7 @@ static void test_the_backlog_keeps_the_newest_state_of_each_row(void **state)
  * error. */
 static void test_rows_are_kept_in_memory_on_a_file_system_that_is_really_full(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char path[128];
     unsigned n = 0;
     int r = 0, fd;
@@ -317,7 +317,7 @@ static void test_rows_are_kept_in_memory_on_a_file_system_that_is_really_full(vo
  * containers. */
 static void test_a_long_backlog_needs_a_limited_amount_of_memory(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     open_store(w, "boot");
     put(w, 1, 0);
@@ -336,7 +336,7 @@ static void test_a_long_backlog_needs_a_limited_amount_of_memory(void **state)
 
 /* Compares the numbers of the decisions with a text such as "1 2! 3!". A "!" marks a decision that is not on disk
  * yet. */
-static void assert_shown(struct world *w, const char *id, unsigned max, const char *expected)
+static void assert_shown(struct fixture *w, const char *id, unsigned max, const char *expected)
 {
     char text[256] = "";
     size_t n = 0;
@@ -354,7 +354,7 @@ static void test_decisions_not_on_disk_yet_are_marked(void **state)
 {
     const struct nm_decision known = {
         .number = 2, .kind = NM_DECISION_PAUSE, .container_id = "c_b", .outcome = NM_OUTCOME_DONE};
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     open_store(w, "boot");
     put_decision(w, 1, "c_a", 0);

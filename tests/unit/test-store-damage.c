@@ -2,7 +2,7 @@
 
 /* The journal when its files are damaged, belong to another program, or contain invalid rows. */
 
-#include "tests/unit/store-world.h"
+#include "tests/unit/store-fixture.h"
 
 #include <errno.h>
 #include <glob.h>
@@ -13,7 +13,7 @@
 
 /* ---- damaged files ------------------------------------------------------------------- */
 
-static void fill_and_close(struct world *w)
+static void fill_and_close(struct fixture *w)
 {
     open_store(w, "boot");
     for (unsigned i = 1; i <= 500; i++)
@@ -21,7 +21,7 @@ static void fill_and_close(struct world *w)
     close_store(w);
 }
 
-static void open_damaged(struct world *w)
+static void open_damaged(struct fixture *w)
 {
     struct stat st;
 
@@ -33,7 +33,7 @@ static void open_damaged(struct world *w)
 }
 
 /* Checks that no container of the file can be used. */
-static void check_set_aside(struct world *w)
+static void check_set_aside(struct fixture *w)
 {
     open_damaged(w);
     assert_true(w->opened.saved.incomplete);
@@ -46,7 +46,7 @@ static void check_set_aside(struct world *w)
     assert_int_equal(w->n_loaded, 1);
 }
 
-static void overwrite(const struct world *w, off_t offset, size_t n, int byte)
+static void overwrite(const struct fixture *w, off_t offset, size_t n, int byte)
 {
     int fd = open(w->file, O_WRONLY | O_CLOEXEC);
     char *junk = malloc(n);
@@ -59,7 +59,7 @@ static void overwrite(const struct world *w, off_t offset, size_t n, int byte)
 
 static void test_a_file_with_a_damaged_header_is_set_aside(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     fill_and_close(w);
     overwrite(w, 0, 64, 0xa5);
@@ -69,7 +69,7 @@ static void test_a_file_with_a_damaged_header_is_set_aside(void **state)
 /* The root pages of all tables are on these pages. */
 static void test_a_file_with_damaged_root_pages_is_set_aside(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     fill_and_close(w);
     overwrite(w, 4096, 8 * 4096, 0xa5);
@@ -78,7 +78,7 @@ static void test_a_file_with_damaged_root_pages_is_set_aside(void **state)
 
 static void test_a_truncated_file_is_reported(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct stat st;
 
     fill_and_close(w);
@@ -91,7 +91,7 @@ static void test_a_truncated_file_is_reported(void **state)
 
 /* Returns the offset of the leaf page with this container in the table of containers. The container is recognized by
  * its state and by a missing command. Returns -1 if the row is between two leaf pages of the B-tree. */
-static off_t leaf_of(const struct world *w, unsigned seq)
+static off_t leaf_of(const struct fixture *w, unsigned seq)
 {
     int fd = open(w->file, O_RDONLY | O_CLOEXEC);
     char page[4096], id[NM_ID_SIZE];
@@ -110,7 +110,7 @@ static off_t leaf_of(const struct world *w, unsigned seq)
 
 /* Overwrites the leaf page of this container, or of the next container that is on a leaf page. Returns the number of
  * that container. */
-static unsigned overwrite_leaf(const struct world *w, unsigned seq)
+static unsigned overwrite_leaf(const struct fixture *w, unsigned seq)
 {
     off_t leaf;
 
@@ -120,7 +120,7 @@ static unsigned overwrite_leaf(const struct world *w, unsigned seq)
     return seq;
 }
 
-static bool is_loaded(const struct world *w, uint64_t seq)
+static bool is_loaded(const struct fixture *w, uint64_t seq)
 {
     for (unsigned i = 0; i < w->n_loaded; i++)
         if (w->loaded[i]->view.seq == seq)
@@ -132,7 +132,7 @@ static bool is_loaded(const struct world *w, uint64_t seq)
  * the values. */
 static void test_rows_outside_of_damaged_pages_are_recovered(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     unsigned first, second;
     uint64_t epoch;
     char text[8];
@@ -164,7 +164,7 @@ static void test_rows_outside_of_damaged_pages_are_recovered(void **state)
 /* The boot id of the rows is unknown, so only containers that have ended are taken over. */
 static void test_if_the_boot_id_is_lost_only_ended_containers_are_kept(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     _cleanup_(nm_container_freep) struct nm_container *c = make(1);
 
     fill_and_close(w);
@@ -181,7 +181,7 @@ static void test_if_the_boot_id_is_lost_only_ended_containers_are_kept(void **st
 
 static void test_a_file_truncated_within_a_page_is_set_aside(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     fill_and_close(w);
     assert_int_equal(truncate(w->file, 100), 0);
@@ -190,7 +190,7 @@ static void test_a_file_truncated_within_a_page_is_set_aside(void **state)
 
 static void test_a_file_that_is_not_a_database_is_replaced(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     int fd = open(w->file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
     assert_int_equal(
@@ -201,7 +201,7 @@ static void test_a_file_that_is_not_a_database_is_replaced(void **state)
 
 static void test_a_journal_of_a_later_version_is_replaced(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     fill_and_close(w);
     run_sql(w, "PRAGMA user_version = 4711");
@@ -210,7 +210,7 @@ static void test_a_journal_of_a_later_version_is_replaced(void **state)
 
 static void test_a_database_with_wrong_tables_is_replaced(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     fill_and_close(w);
     run_sql(w, "ALTER TABLE containers DROP COLUMN message");
@@ -219,7 +219,7 @@ static void test_a_database_with_wrong_tables_is_replaced(void **state)
 
 static void test_a_database_of_another_program_is_replaced(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     run_sql(w, "CREATE TABLE t (x)");
     check_set_aside(w);
@@ -227,7 +227,7 @@ static void test_a_database_of_another_program_is_replaced(void **state)
 
 static void test_a_directory_in_place_of_the_file_is_set_aside(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     assert_int_equal(mkdir(w->file, 0700), 0);
     check_set_aside(w);
@@ -235,7 +235,7 @@ static void test_a_directory_in_place_of_the_file_is_set_aside(void **state)
 
 static void test_a_symlink_in_place_of_the_file_is_not_followed(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char target[96];
 
     (void)snprintf(target, sizeof target, "%s/elsewhere", w->dir);
@@ -247,7 +247,7 @@ static void test_a_symlink_in_place_of_the_file_is_not_followed(void **state)
 /* If the journal is found damaged twice within the same second, both damaged files are kept. */
 static void test_two_files_damaged_within_a_second_are_both_kept(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char pattern[128];
     glob_t g;
 
@@ -269,7 +269,7 @@ static void test_two_files_damaged_within_a_second_are_both_kept(void **state)
 /* A log that was written partially, or that was partially overwritten, loses only its last transactions. */
 static void test_a_damaged_log_loses_only_its_last_transactions(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char log[128];
     pid_t pid = fork();
     int status, fd;
@@ -292,7 +292,7 @@ static void test_a_damaged_log_loses_only_its_last_transactions(void **state)
     assert_int_equal(w->n_loaded, 1);
 }
 
-static off_t log_size(const struct world *w, char log[static 128])
+static off_t log_size(const struct fixture *w, char log[static 128])
 {
     struct stat st;
 
@@ -317,7 +317,7 @@ static void flip(const char *file, off_t at)
  * position: in the header, in the first frame, and in the last frame. */
 static void test_a_flipped_byte_in_the_log_is_detected(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     const int percent[] = {0, 1, 50, 99};
     char log[128], path[300];
 
@@ -346,7 +346,7 @@ static void test_a_flipped_byte_in_the_log_is_detected(void **state)
 
 static void test_a_removed_log_is_detected(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char log[128];
 
     leave_log(w, 5);
@@ -362,7 +362,7 @@ static void test_a_removed_log_is_detected(void **state)
  * invalid mark. */
 static void test_a_log_left_by_a_killed_nmd_is_not_reported_as_damaged(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char log[128], mark[160];
     int fd;
 
@@ -400,7 +400,7 @@ static void test_a_log_left_by_a_killed_nmd_is_not_reported_as_damaged(void **st
  * unchanged. */
 static void test_a_lack_of_descriptors_is_not_reported_as_damage(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct rlimit rl, few;
     int r;
 
@@ -429,7 +429,7 @@ static void test_a_lack_of_descriptors_is_not_reported_as_damage(void **state)
  * id can be written. */
 static void test_an_unreadable_row_is_reported_once(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     open_store(w, "boot");
     put(w, 1, 0);
@@ -453,7 +453,7 @@ static void test_an_unreadable_row_is_reported_once(void **state)
 
 static void test_a_damaged_file_is_replaced_while_nmd_is_running(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     uint64_t epoch;
 
     open_store(w, "boot");
@@ -474,7 +474,7 @@ static void test_a_damaged_file_is_replaced_while_nmd_is_running(void **state)
 /* The file has been removed while the store has it open. The store still recovers its contents. */
 static void test_the_contents_of_a_removed_file_are_recovered(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char log[128];
 
     open_store(w, "boot");
@@ -497,7 +497,7 @@ static void test_the_contents_of_a_removed_file_are_recovered(void **state)
 
 static void test_unreadable_rows_are_moved_to_another_table(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     static const char *const damages[] = {
         "UPDATE containers SET state = 'SLEEPING' WHERE seq = 1",
         "UPDATE containers SET type = 'guaranteed ' WHERE seq = 2",
@@ -543,7 +543,7 @@ static void test_unreadable_rows_are_moved_to_another_table(void **state)
 
 static void test_text_that_is_not_utf8_is_refused(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     _cleanup_(nm_container_freep) struct nm_container *c = make(1);
 
     open_store(w, "boot");

@@ -5,7 +5,7 @@
  * reported as done are found, no row is incomplete, and a lack of memory isn't reported as damage.
  */
 
-#include "tests/unit/store-world.h"
+#include "tests/unit/store-fixture.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -28,8 +28,8 @@ struct reported {
 };
 
 struct story {
-    void (*prepare)(struct world *w);
-    void (*live)(struct world *w, struct reported *t); /* called while a call of the store fails */
+    void (*prepare)(struct fixture *w);
+    void (*live)(struct fixture *w, struct reported *t); /* called while a call of the store fails */
     bool damaged; /* earlier rows may be missing only if the store has reported this */
 };
 
@@ -57,16 +57,16 @@ static int drop_containers(void **state)
     return 0;
 }
 
-static void empty(struct world *w)
+static void empty(struct fixture *w)
 {
     assert_int_equal(remove_tree(w->dir), 0);
     assert_int_equal(mkdir(w->dir, 0700), 0);
 }
 
-static void fill(struct world *w)
+static void fill(struct fixture *w)
 {
     open_store(w, "boot");
-    nm_store_take_into_use(w->store);
+    nm_store_mark_open(w->store);
     for (unsigned i = 1; i <= N_BEFORE; i++)
         put(w, i, 0);
     put_decision(w, 1, "c", 0);
@@ -99,7 +99,7 @@ static void count_value(const char *key, const char *value, void *userdata)
 }
 
 /* A read returns all rows or an error. */
-static void read_all(struct world *w)
+static void read_all(struct fixture *w)
 {
     unsigned n = 0, n_bad = 0, n_decisions = 0, n_values = 0;
     char text[16];
@@ -115,7 +115,7 @@ static void read_all(struct world *w)
     assert_true(r < 0 || nm_streq(text, "v"));
 }
 
-static void write_in_ways(struct world *w, struct reported *t)
+static void write_in_ways(struct fixture *w, struct reported *t)
 {
     const struct nm_decision d = {.number = 2, .kind = NM_DECISION_KILL};
 
@@ -130,26 +130,26 @@ static void write_in_ways(struct world *w, struct reported *t)
 }
 
 /* A store is opened, read, written in several ways, and closed. */
-static void live(struct world *w, struct reported *t)
+static void live(struct fixture *w, struct reported *t)
 {
     t->open = nm_store_open(w->dir, "boot", &w->store, &w->opened);
     if (t->open < 0) {
         assert_null(w->store);
         return;
     }
-    nm_store_take_into_use(w->store);
+    nm_store_mark_open(w->store);
     read_all(w);
     write_in_ways(w, t);
     close_store(w);
 }
 
 /* A store whose file is set aside as damaged while the store is open. */
-static void live_and_restart(struct world *w, struct reported *t)
+static void live_and_restart(struct fixture *w, struct reported *t)
 {
     t->open = nm_store_open(w->dir, "boot", &w->store, &w->opened);
     if (t->open < 0)
         return;
-    nm_store_take_into_use(w->store);
+    nm_store_mark_open(w->store);
     if (nm_store_restart(w->store, &w->opened) < 0)
         w->opened.saved.incomplete = true;
     for (unsigned i = 0; i < N_BEFORE; i++) /* writes all known containers again, as the manager does */
@@ -160,7 +160,7 @@ static void live_and_restart(struct world *w, struct reported *t)
 }
 
 /* Opens the file again while no call fails. */
-static void check_after(struct world *w, const struct story *story, const struct reported *t)
+static void check_after(struct fixture *w, const struct story *story, const struct reported *t)
 {
     bool may_lack = story->damaged && (t->open < 0 || w->opened.saved.incomplete);
     unsigned n_new = 0;
@@ -181,7 +181,7 @@ static void check_after(struct world *w, const struct story *story, const struct
     close_store(w);
 }
 
-static void begin(struct world *w, const struct story *story, struct reported *t)
+static void begin(struct fixture *w, const struct story *story, struct reported *t)
 {
     empty(w);
     if (story->prepare)
@@ -191,13 +191,13 @@ static void begin(struct world *w, const struct story *story, struct reported *t
     w->opened = (struct nm_store_opened){0};
 }
 
-static void lose_a_table(struct world *w)
+static void lose_a_table(struct fixture *w)
 {
     fill(w);
     run_sql(w, "DROP TABLE decisions");
 }
 
-static void grow_older(struct world *w)
+static void grow_older(struct fixture *w)
 {
     fill(w);
     run_sql(w, "ALTER TABLE containers DROP COLUMN log_dir; DROP TABLE owner_blobs;"
@@ -221,7 +221,7 @@ static unsigned next(unsigned n)
     return n + 1 + n / 100;
 }
 
-static void run_without_memory(struct world *w, const struct story *story)
+static void run_without_memory(struct fixture *w, const struct story *story)
 {
     struct reported reported;
     bool failed;
@@ -252,7 +252,7 @@ struct trouble {
     int error;
 };
 
-static void run_with(struct world *w, const struct story *story, const struct trouble *trouble)
+static void run_with(struct fixture *w, const struct story *story, const struct trouble *trouble)
 {
     struct reported reported;
     bool failed;
@@ -302,12 +302,12 @@ static void test_the_advice_mentions_disk_space_only_if_space_is_missing(void **
 static void test_a_write_that_fails_once_is_kept_in_memory(void **state)
 {
     static const int errors[] = {EIO, ENOSPC, EDQUOT, EFBIG};
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(errors); i++) {
         empty(w);
         open_store(w, "boot");
-        nm_store_take_into_use(w->store);
+        nm_store_mark_open(w->store);
 
         fail_call("sqlite-write", 1, errors[i]);
         assert_int_equal(nm_store_put_value(w->store, "k", "v"), -errors[i]);
@@ -321,14 +321,14 @@ static void test_a_write_that_fails_once_is_kept_in_memory(void **state)
 
 /* ---- invalid rows ------------------------------------------------------------------------------------------- */
 
-static void damage_a_row(struct world *w)
+static void damage_a_row(struct fixture *w)
 {
     fill(w);
     run_sql(w, "UPDATE containers SET vcores_milli = -1 WHERE seq = 2");
 }
 
 /* The row is moved from the table containers to bad_containers, and its command is moved to bad_commands. */
-static void assert_bad_row_is_moved(struct world *w)
+static void assert_bad_row_is_moved(struct fixture *w)
 {
     assert_int_equal(w->n_loaded, N_BEFORE - 1);
     assert_int_equal(query(w, "SELECT count(*) FROM containers"), N_BEFORE - 1);
@@ -340,7 +340,7 @@ static void assert_bad_row_is_moved(struct world *w)
 static void test_an_unreadable_row_is_moved_completely_or_not_at_all(void **state)
 {
     static const struct story story = {damage_a_row, NULL, false};
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct reported reported;
     bool failed = true;
 

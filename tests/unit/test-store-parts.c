@@ -3,7 +3,7 @@
 /* Parts of the journal whose files another program has written: the snapshot of a container, and the log with its mark.
  * The test also covers the conversion of SQLite's errors. */
 
-#include "tests/unit/store-world.h"
+#include "tests/unit/store-fixture.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -21,7 +21,7 @@
 
 static char copy_dir[160], copy_file[192], blob_file[192];
 
-static void write_copy(struct world *w)
+static void write_copy(struct fixture *w)
 {
     _cleanup_(nm_container_freep) struct nm_container *c = make(1);
 
@@ -105,7 +105,7 @@ static void test_an_invalid_change_of_a_snapshot_is_refused(void **state)
         {"container.command.gid", "4294967295"},
         {"container.command.no_new_privs", "1"},
     };
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(changes); i++) {
         int r;
@@ -130,7 +130,7 @@ static void test_a_snapshot_of_an_earlier_version_is_read(void **state)
 
 static void test_a_snapshot_that_is_not_a_regular_file_is_refused(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     write_copy(w);
     assert_int_equal(unlink(blob_file), 0);
@@ -156,7 +156,7 @@ static void test_a_snapshot_that_is_not_a_regular_file_is_refused(void **state)
 static void test_a_snapshot_that_is_not_utf8_is_not_written(void **state)
 {
     static char bad[] = "\xff\xfe";
-    struct world *w = *state;
+    struct fixture *w = *state;
     _cleanup_(nm_container_freep) struct nm_container *c = make(1);
     char **words[] = {&c->command.workdir, &c->command.user};
 
@@ -180,7 +180,7 @@ static void test_a_snapshot_that_is_not_utf8_is_not_written(void **state)
 /* The directory of the snapshot can't be created. */
 static void test_a_snapshot_that_can_not_be_written_is_an_error(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     _cleanup_(nm_container_freep) struct nm_container *c = make(1);
     char path[128];
 
@@ -215,7 +215,7 @@ static void set_number(const char *file, off_t at, uint32_t v)
     (void)close(fd);
 }
 
-static int check_mark(const struct world *w, uint32_t *ret_frames)
+static int check_mark(const struct fixture *w, uint32_t *ret_frames)
 {
     uint32_t promised = 0;
     int r;
@@ -235,7 +235,7 @@ static void test_a_changed_log_is_detected(void **state)
         {MAGIC, 0x100}, {PAGE, 4096 ^ 100},    {PAGE, 4096 ^ 516}, {PAGE, 4096 ^ 131072}, {SALT, 0x1000},
         {SALT_2, 1},    {SUM, 1},              {SUM_2, 1},         {FRAME_SALT, 1},       {FRAME_SUM_2, 1},
     };
-    struct world *w = *state;
+    struct fixture *w = *state;
     char log[128];
     uint32_t frames, v;
 
@@ -267,7 +267,7 @@ static void set_time(const char *file, time_t sec, long nsec)
 /* An empty log has lost transactions, unless a checkpoint has copied its contents to the database since the mark. */
 static void test_an_emptied_log_is_detected(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char log[128], mark[128];
     uint32_t frames;
 
@@ -293,7 +293,7 @@ static void test_an_emptied_log_is_detected(void **state)
 
 static void test_a_changed_mark_is_detected(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char mark[128], log[128];
     uint32_t frames, v;
 
@@ -315,7 +315,7 @@ static void test_a_changed_mark_is_detected(void **state)
 static void test_without_a_mark_the_state_of_the_log_is_unknown(void **state)
 {
     struct nm_wal_mark k = NM_STORE_MARK_NULL;
-    struct world *w = *state;
+    struct fixture *w = *state;
     uint32_t frames, promised;
     char path[600];
 

@@ -3,7 +3,7 @@
 /* The journal with real files: rows are read as they were written, also after a SIGKILL and after a reboot. The test
  * also measures the cost of writes. */
 
-#include "tests/unit/store-world.h"
+#include "tests/unit/store-fixture.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -76,7 +76,7 @@ static struct nm_container *make_full(void)
 
 static void test_rows_are_read_as_they_were_written(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     _cleanup_(nm_container_freep) struct nm_container *c = make_full();
     struct stat st;
 
@@ -101,7 +101,7 @@ static void test_rows_are_read_as_they_were_written(void **state)
  * version writes after a downgrade. */
 static void test_a_journal_of_the_first_version_is_read(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     _cleanup_(nm_container_freep) struct nm_container *c = make_full();
 
     open_store(w, "boot");
@@ -138,7 +138,7 @@ static void test_a_journal_of_the_first_version_is_read(void **state)
 
 static void test_a_blob_is_read_as_it_was_written(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     _cleanup_(nm_container_freep) struct nm_container *c = make(1);
     char *large = calloc(1, NM_BLOB_MAX);
 
@@ -174,7 +174,7 @@ static void test_a_blob_is_read_as_it_was_written(void **state)
 /* If a sentence was cut within a character, only the incomplete character is dropped. */
 static void test_a_sentence_cut_within_a_character_loses_only_this_character(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     _cleanup_(nm_container_freep) struct nm_container *c = make(1), *again = NULL;
     char dir[128];
     bool same_boot;
@@ -191,7 +191,7 @@ static void test_a_sentence_cut_within_a_character_loses_only_this_character(voi
 
 static void test_rows_are_updated_and_deleted(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     _cleanup_(nm_container_freep) struct nm_container *c = make(2);
 
     open_store(w, "boot");
@@ -223,7 +223,7 @@ static void test_rows_are_updated_and_deleted(void **state)
 /* nmd is killed with SIGKILL while the store is open. All committed rows are found afterwards. */
 static void test_a_kill_of_nmd_loses_no_committed_row(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     int status;
     pid_t pid = fork();
 
@@ -247,7 +247,7 @@ static void test_a_kill_of_nmd_loses_no_committed_row(void **state)
 
 static void test_the_store_recognizes_another_boot_of_the_host(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     uint64_t epoch;
 
     open_store(w, "one");
@@ -278,7 +278,7 @@ static void test_the_store_recognizes_another_boot_of_the_host(void **state)
  * fails to start doesn't change this. */
 static void test_the_store_knows_whether_it_was_closed_properly(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     leave_log(w, 1);
     for (int i = 0; i < 2; i++) {
@@ -287,7 +287,7 @@ static void test_the_store_knows_whether_it_was_closed_properly(void **state)
         close_store(w);
     }
     open_store(w, "another boot");
-    nm_store_take_into_use(w->store);
+    nm_store_mark_open(w->store);
     close_store(w);
     for (int i = 0; i < 2; i++) {
         open_store(w, "another boot");
@@ -298,7 +298,7 @@ static void test_the_store_knows_whether_it_was_closed_properly(void **state)
 
 static void test_values_are_read_as_they_were_written(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char buf[8], long_key[NM_STORE_KEY_SIZE + 1] = "";
 
     open_store(w, "boot");
@@ -314,7 +314,7 @@ static void test_values_are_read_as_they_were_written(void **state)
 
 static void test_a_transaction_is_written_completely_or_not_at_all(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     open_store(w, "boot");
     assert_int_equal(nm_store_commit(w->store), -EPROTO);
@@ -332,7 +332,7 @@ static void test_a_transaction_is_written_completely_or_not_at_all(void **state)
 
 static void test_decisions_are_read_as_they_were_written(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     open_store(w, "boot");
     for (uint64_t i = 1; i <= 10; i++)
@@ -360,7 +360,7 @@ static void test_decisions_are_read_as_they_were_written(void **state)
 
 static void test_a_second_process_can_not_open_the_store(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_store *other;
     struct nm_store_opened opened;
 
@@ -372,7 +372,7 @@ static void test_a_second_process_can_not_open_the_store(void **state)
 
 static void test_a_missing_directory_is_an_error(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     assert_int_equal(nm_store_open("/no/such/dir", "boot", &w->store, &w->opened), -ENOENT);
     assert_null(w->store);
@@ -384,17 +384,17 @@ static void test_a_missing_directory_is_an_error(void **state)
  * to time. The test prints the measured time but doesn't check it, since the machine may be busy. */
 static void test_a_write_of_the_journal_does_not_sync_the_file(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     _cleanup_(nm_container_freep) struct nm_container *c = make(1);
     uint64_t best = UINT64_MAX;
 
     open_store(w, "boot");
     /* so that closing the store leaves a mark, which the next use of the store removes */
-    nm_store_take_into_use(w->store);
+    nm_store_mark_open(w->store);
     close_store(w);
     open_store(w, "boot");
     n_synced = 0;
-    nm_store_take_into_use(w->store);
+    nm_store_mark_open(w->store);
     assert_true(n_synced > 0); /* the mark was synced, and the test counts syncs */
     for (unsigned i = 1; i <= 500; i++)
         put(w, i, 0);
@@ -412,7 +412,7 @@ static void test_a_write_of_the_journal_does_not_sync_the_file(void **state)
     assert_in_range(n_synced, 0, 20);
 }
 
-static clock_t cost_of(struct world *w, unsigned first, unsigned n)
+static clock_t cost_of(struct fixture *w, unsigned first, unsigned n)
 {
     clock_t begin = clock();
     char key[32];
@@ -428,7 +428,7 @@ static clock_t cost_of(struct world *w, unsigned first, unsigned n)
  * time than in a short one. */
 static void test_a_long_transaction_does_not_slow_writes(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     clock_t first, last;
 
     open_store(w, "boot");

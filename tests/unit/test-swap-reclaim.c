@@ -23,14 +23,14 @@
 #define HELD (64 * NM_MIB)
 #define SWAPPED (5 * NM_MIB) /* bytes in swap at the beginning */
 
-struct world {
+struct fixture {
     char path[64];
     struct nm_cgroup cg;
     pid_t kernel;
 };
 
 /* Writes a file in one call, so that readers never see an incomplete file. */
-static void put(const struct world *w, const char *file, const char *text)
+static void put(const struct fixture *w, const char *file, const char *text)
 {
     int fd = openat(w->cg.dir_fd, file, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 
@@ -39,7 +39,7 @@ static void put(const struct world *w, const char *file, const char *text)
     (void)close(fd);
 }
 
-static void hold(const struct world *w, uint64_t anon, uint64_t swap)
+static void hold(const struct fixture *w, uint64_t anon, uint64_t swap)
 {
     char text[200];
 
@@ -54,7 +54,7 @@ static void hold(const struct world *w, uint64_t anon, uint64_t swap)
     put(w, "memory.current", text);
 }
 
-static uint64_t limit_of(const struct world *w)
+static uint64_t limit_of(const struct fixture *w)
 {
     char text[32];
 
@@ -62,7 +62,7 @@ static uint64_t limit_of(const struct world *w)
 }
 
 /* Swaps the requested amount, up to memory.swap.max, and records requests for more than one piece. */
-static _Noreturn void be_kernel(const struct world *w, int fifo)
+static _Noreturn void be_kernel(const struct fixture *w, int fifo)
 {
     uint64_t anon = HELD, swap = SWAPPED;
     char text[64];
@@ -84,7 +84,7 @@ static _Noreturn void be_kernel(const struct world *w, int fifo)
 
 static int set_up(void **state)
 {
-    struct world *w = calloc(1, sizeof *w);
+    struct fixture *w = calloc(1, sizeof *w);
 
     assert_non_null(w);
     (void)snprintf(w->path, sizeof w->path, "/tmp/nmd-test-push-XXXXXX");
@@ -100,7 +100,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     if (w->kernel > 0) {
         (void)kill(w->kernel, SIGKILL);
@@ -112,7 +112,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void with_kernel(struct world *w)
+static void with_kernel(struct fixture *w)
 {
     int fifo;
 
@@ -126,7 +126,7 @@ static void with_kernel(struct world *w)
     (void)close(fifo);
 }
 
-static void assert_unlimited(const struct world *w)
+static void assert_unlimited(const struct fixture *w)
 {
     char text[32];
 
@@ -136,7 +136,7 @@ static void assert_unlimited(const struct world *w)
 
 static void test_memory_is_reclaimed_in_pieces(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     uint64_t swap = 0;
 
     with_kernel(w);
@@ -150,7 +150,7 @@ static void test_memory_is_reclaimed_in_pieces(void **state)
 /* The kernel can't swap locked memory. */
 static void test_locked_memory_is_not_reclaimed(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     put(w, "memory.reclaim", "");
     put(w, "memory.swap.current", "000000000000\n");
@@ -160,13 +160,13 @@ static void test_locked_memory_is_not_reclaimed(void **state)
 
 static void test_a_cgroup_without_memory_stat_is_an_error(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     assert_int_equal(unlinkat(w->cg.dir_fd, "memory.stat", 0), 0);
     assert_true(nm_swap_reclaim(&w->cg, NM_MIB, 0) < 0);
 }
 
-static void spoil(const struct world *w, const char *file)
+static void spoil(const struct fixture *w, const char *file)
 {
     assert_int_equal(unlinkat(w->cg.dir_fd, file, 0), 0);
     assert_int_equal(mkdirat(w->cg.dir_fd, file, 0700), 0);
@@ -176,7 +176,7 @@ static void spoil(const struct world *w, const char *file)
  * cgroup. */
 static void test_if_swap_can_not_be_limited_no_memory_is_reclaimed(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     char text[32];
 
@@ -189,7 +189,7 @@ static void test_if_swap_can_not_be_limited_no_memory_is_reclaimed(void **state)
 
 static void test_a_failed_reclaim_restores_the_swap_limit(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     put(w, "memory.reclaim", "");
     spoil(w, "memory.reclaim");
@@ -199,7 +199,7 @@ static void test_a_failed_reclaim_restores_the_swap_limit(void **state)
 
 static void test_without_swap_accounting_no_memory_is_reclaimed(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     put(w, "memory.reclaim", "untouched");
     spoil(w, "memory.swap.current");

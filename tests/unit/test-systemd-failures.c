@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/fail-nth.h"
-#include "tests/unit/systemd-world.h"
+#include "tests/unit/systemd-fixture.h"
 #include "util/clock.h"
 #include "util/error.h"
 
@@ -26,14 +26,14 @@ static bool is_shortage(int r)
 
 static void test_each_failed_call_during_the_start_of_the_backend_is_an_error(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     bool failed = true;
 
     for (unsigned n = 1; failed; n++) {
         int r;
 
         fail_nth(FAIL_ALL, n);
-        r = world_start(w);
+        r = fixture_start(w);
         failed = fail_stop();
         if (r != 0 && (!is_shortage(r) || w->b))
             fail_msg("failure of call %u: %d", n, r);
@@ -43,12 +43,12 @@ static void test_each_failed_call_during_the_start_of_the_backend_is_an_error(vo
         if (fake_tree_has(&w->dir, "root/" SLICE))
             drop_cgroup(w, "");
     }
-    assert_int_equal(world_start(w), 0);
+    assert_int_equal(fixture_start(w), 0);
 }
 
 /* Checks that the operation either failed to begin or completes once. Without a timer for its deadline, the operation
  * may complete only at its deadline. */
-static void ends_once(struct world *w, int r, const struct answer *a)
+static void ends_once(struct fixture *w, int r, const struct answer *a)
 {
     if (r < 0) {
         assert_true(is_shortage(r));
@@ -62,7 +62,7 @@ static void ends_once(struct world *w, int r, const struct answer *a)
         fail_msg("the operation ended with %d, %s", a->result, a->message);
 }
 
-static void create_or_fail(struct world *w, bool job_is_early)
+static void create_or_fail(struct fixture *w, bool job_is_early)
 {
     struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
     bool failed = true;
@@ -86,7 +86,7 @@ static void create_or_fail(struct world *w, bool job_is_early)
         nm_cgroup_free(a.cg);
         if (fake_tree_has(&w->dir, "root/" SLICE "/nmtest-c1.scope"))
             drop_cgroup(w, "nmtest-c1.scope");
-        fake_systemd_forget(w->systemd);
+        fake_systemd_drop(w->systemd);
     }
     nm_cgroup_free(created(w, "c2"));
 }
@@ -105,7 +105,7 @@ static void test_the_end_of_a_job_is_remembered_until_its_name_is_known(void **s
 
 static void test_each_failed_call_while_setting_limits_is_an_error(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup *cg = created(w, "c1");
     struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
     bool failed = true;
@@ -122,7 +122,7 @@ static void test_each_failed_call_while_setting_limits_is_an_error(void **state)
         failed = fail_stop();
         ends_once(w, r, &a);
         assert_null(a.cg);
-        fake_systemd_forget(w->systemd);
+        fake_systemd_drop(w->systemd);
     }
     nm_cgroup_free(cg);
 }
@@ -130,10 +130,10 @@ static void test_each_failed_call_while_setting_limits_is_an_error(void **state)
 /* A step of the reconnection that has failed is repeated. */
 static void test_each_failed_step_of_a_reconnection_is_repeated(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     bool failed = true;
 
-    fake_systemd_forget(w->systemd);
+    fake_systemd_drop(w->systemd);
     for (unsigned n = 1; failed; n++) {
         struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
         struct answer a = {0};
@@ -148,7 +148,7 @@ static void test_each_failed_step_of_a_reconnection_is_repeated(void **state)
         if (fake_tree_has(&w->dir, "root/" SLICE "/nmtest-c1.scope"))
             drop_cgroup(w, "nmtest-c1.scope");
         nm_cgroup_free(a.cg);
-        fake_systemd_forget(w->systemd);
+        fake_systemd_drop(w->systemd);
     }
     nm_cgroup_free(created(w, "c2"));
 }
@@ -156,12 +156,12 @@ static void test_each_failed_step_of_a_reconnection_is_repeated(void **state)
 /* A subscription that has failed is repeated, since systemd sends no signals without a subscription. */
 static void test_a_failed_subscription_is_repeated(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     bool failed = true;
 
     for (unsigned n = 1; failed; n++) {
-        fake_systemd_forget(w->systemd);
-        fake_systemd_say_owner(w->systemd, ":1.9");
+        fake_systemd_drop(w->systemd);
+        fake_systemd_emit_owner(w->systemd, ":1.9");
         fail_nth(FAIL_ALL, n);
         run_until_heard(w, "Subscribe", 1);
         failed = fail_stop();
@@ -182,7 +182,7 @@ static void take(struct nm_cgroup *cg, const char *id, void *userdata)
 /* Tests the operations that complete without waiting for systemd. */
 static void test_each_failed_call_of_immediate_operations_is_an_error(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup *cg = created(w, "c1");
     bool failed = true;
 
@@ -202,18 +202,19 @@ static void test_each_failed_call_of_immediate_operations_is_an_error(void **sta
     nm_cgroup_free(cg);
 }
 
-#define started(f) cmocka_unit_test_setup_teardown(f, world_private, world_teardown)
+#define started(f) cmocka_unit_test_setup_teardown(f, fixture_private, fixture_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_each_failed_call_during_the_start_of_the_backend_is_an_error,
-                                        world_alone, world_teardown),
+                                        fixture_alone, fixture_teardown),
         started(test_each_failed_call_during_the_creation_of_a_scope_is_an_error),
         started(test_the_end_of_a_job_is_remembered_until_its_name_is_known),
         started(test_each_failed_call_while_setting_limits_is_an_error),
-        cmocka_unit_test_setup_teardown(test_each_failed_step_of_a_reconnection_is_repeated, world_bus, world_teardown),
-        cmocka_unit_test_setup_teardown(test_a_failed_subscription_is_repeated, world_bus, world_teardown),
+        cmocka_unit_test_setup_teardown(test_each_failed_step_of_a_reconnection_is_repeated, fixture_bus,
+                                        fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_a_failed_subscription_is_repeated, fixture_bus, fixture_teardown),
         started(test_each_failed_call_of_immediate_operations_is_an_error),
     };
 

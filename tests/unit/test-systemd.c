@@ -19,7 +19,7 @@
 #include <systemd/sd-bus.h>
 
 #include "tests/unit/own-cgroup.h"
-#include "tests/unit/systemd-world.h"
+#include "tests/unit/systemd-fixture.h"
 #include "util/clock.h"
 #include "util/error.h"
 
@@ -27,11 +27,11 @@
 
 static void test_the_backend_starts_the_slice_and_finds_its_features(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
-    assert_int_equal(world_start(w), 0);
+    assert_int_equal(fixture_start(w), 0);
     assert_string_equal(w->b->ops->name, "systemd");
-    assert_true(w->b->user_manager && w->b->tells_of_stops);
+    assert_true(w->b->user_manager && w->b->reports_stops);
     assert_true(w->b->feature[NM_CGROUP_CPU_IDLE]);
     assert_true(w->b->feature[NM_CGROUP_FREEZE]);
     assert_false(w->b->feature[NM_CGROUP_RECLAIM]); /* the kernel has no file for this feature */
@@ -43,13 +43,13 @@ static void test_the_backend_starts_the_slice_and_finds_its_features(void **stat
 
 static void test_an_older_systemd_is_accepted(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
     struct answer a = {0};
     struct nm_cgroup *cg;
 
     fake_systemd_set_version(w->systemd, "v249.11-0ubuntu3");
-    assert_int_equal(world_start(w), 0);
+    assert_int_equal(fixture_start(w), 0);
     assert_false(w->b->feature[NM_CGROUP_CPU_IDLE]);
     assert_non_null(strstr(w->b->missing[NM_CGROUP_CPU_IDLE], "252"));
     cg = created(w, "c1");
@@ -63,10 +63,10 @@ static void test_an_older_systemd_is_accepted(void **state)
 
 static void test_an_installed_slice_unit_is_used(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     fake_systemd_install_slice(w->systemd, SLICE);
-    assert_int_equal(world_start(w), 0);
+    assert_int_equal(fixture_start(w), 0);
     assert_true(fake_systemd_heard(w->systemd, "StartUnit nmtest.slice"));
     assert_true(fake_systemd_heard(w->systemd, "SetUnitProperties nmtest.slice MemoryAccounting=yes"));
     w->b = nm_cgroup_backend_free(w->b);
@@ -94,14 +94,14 @@ static void test_a_failed_start_of_the_backend_leaves_no_resources(void **state)
         {{.method = "SetUnitProperties", .error = SD_BUS_ERROR_INVALID_ARGS}, -EINVAL, "the cgroup of nmtest.slice"},
         {{.method = "SetUnitProperties", .hangs_up = true}, -ECONNRESET, "the cgroup of nmtest.slice"},
     };
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
         int r;
 
         fake_systemd_set_clock_ahead(0);
         fake_systemd_answer(w->systemd, &cases[i].answer);
-        r = world_start(w);
+        r = fixture_start(w);
         if (r != cases[i].r || !w->message || !strstr(w->message, cases[i].message) || w->b)
             fail_msg("case %zu: %d, %s", i, r, w->message ? w->message : "no message");
         free(w->message);
@@ -109,12 +109,12 @@ static void test_a_failed_start_of_the_backend_leaves_no_resources(void **state)
         if (fake_tree_has(&w->dir, "root/" SLICE))
             drop_cgroup(w, "");
     }
-    assert_int_equal(world_start(w), 0); /* the next start of the backend succeeds */
+    assert_int_equal(fixture_start(w), 0); /* the next start of the backend succeeds */
 }
 
 static void test_without_systemd_no_backend_starts(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup_backend_params params = {
         .kind = NM_CGROUP_BACKEND_SYSTEMD, .slice = SLICE, .cgroup_root = w->root};
 
@@ -122,25 +122,25 @@ static void test_without_systemd_no_backend_starts(void **state)
     assert_non_null(strstr(w->message, "event loop"));
     free(w->message);
     fake_systemd_leave(w->systemd);
-    assert_true(world_start(w) < 0);
+    assert_true(fixture_start(w) < 0);
     assert_non_null(strstr(w->message, "no connection to the systemd user manager"));
     free(w->message);
     assert_int_equal(unsetenv("XDG_RUNTIME_DIR"), 0);
-    assert_int_equal(world_start(w), -ENOENT);
+    assert_int_equal(fixture_start(w), -ENOENT);
 }
 
 static void test_closing_the_backend_stops_only_an_empty_slice(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup *cg = created(w, "c1");
 
-    fake_systemd_forget(w->systemd);
+    fake_systemd_drop(w->systemd);
     w->b = nm_cgroup_backend_free(w->b);
     /* the containers keep running after the backend is closed */
     assert_false(fake_systemd_heard(w->systemd, "StopUnit"));
     nm_cgroup_free(cg);
     drop_cgroup(w, "nmtest-c1.scope");
-    assert_int_equal(world_start(w), 0);
+    assert_int_equal(fixture_start(w), 0);
     fake_tree_write(&w->dir, "root/" SLICE "/cgroup.events", "populated 0\nfrozen 0\n");
     w->b = nm_cgroup_backend_free(w->b);
     assert_true(fake_systemd_heard(w->systemd, "StopUnit nmtest.slice"));
@@ -150,7 +150,7 @@ static void test_closing_the_backend_stops_only_an_empty_slice(void **state)
 
 static void test_a_scope_is_created(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup_limits l = {.memory_max_bytes = 1 << 20, .memory_low_bytes = 4096, .memory_min_bytes = 0,
                                  .cpu_weight = 250, .cpu_quota_millicores = 1500, .pids_max = 100, .io_weight = 7,
                                  .oom_group = true};
@@ -164,7 +164,7 @@ static void test_a_scope_is_created(void **state)
     run_until_called(w, &a);
     assert_int_equal(a.result, 0);
     assert_string_equal(a.cg->name, "nmtest-c1.scope");
-    assert_true(file_says(a.cg, "memory.oom.group", "1"));
+    assert_true(file_contains(a.cg, "memory.oom.group", "1"));
     assert_true(fake_systemd_heard(w->systemd, "StartTransientUnit nmtest-c1.scope Description=a \"job\" ?? of 100%"));
     assert_true(fake_systemd_heard(w->systemd, expected));
     assert_true(fake_systemd_heard(w->systemd, " MemoryMax=1048576 MemoryLow=4096 MemoryMin=0 CPUWeight=250 "
@@ -186,7 +186,7 @@ static void test_a_helper_gets_a_separate_scope(void **state)
 {
     static const struct fake_answer taken = {.method = "StartTransientUnit",
                                              .error = "org.freedesktop.systemd1.UnitExists"};
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
     unsigned n_listed = 0;
     struct answer a = {0};
@@ -195,7 +195,7 @@ static void test_a_helper_gets_a_separate_scope(void **state)
     l.cpu_weight = 25;
     (void)snprintf(expected, sizeof expected, " Slice=-.slice PIDs=%d CollectMode=", (int)getpid());
     fake_systemd_answer(w->systemd, &taken);
-    assert_int_equal(w->b->ops->place_helper(w->b, "shuffle", getpid(), &l, on_done, &a), 0);
+    assert_int_equal(w->b->ops->attach_helper(w->b, "shuffle", getpid(), &l, on_done, &a), 0);
     run_until_called(w, &a);
     assert_int_equal(a.result, 0);
     assert_string_equal(a.cg->name, "nmtest_shuffle.scope");
@@ -206,12 +206,12 @@ static void test_a_helper_gets_a_separate_scope(void **state)
     assert_int_equal(w->b->ops->list(w->b, count_listed, &n_listed), 0);
     assert_int_equal(n_listed, 0);
     nm_cgroup_free(a.cg);
-    assert_int_equal(w->b->ops->place_helper(w->b, "a/b", getpid(), &l, on_done, &a), -EINVAL);
+    assert_int_equal(w->b->ops->attach_helper(w->b, "a/b", getpid(), &l, on_done, &a), -EINVAL);
 }
 
 static void test_the_end_of_a_job_is_remembered_until_its_name_is_known(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit", .job_is_early = true});
     nm_cgroup_free(created(w, "c1"));
@@ -250,7 +250,7 @@ static void test_a_failed_creation_of_a_scope_reports_its_reason(void **state)
         {{.is_garbage = true}, false, -ENXIO, "nmtest-c1.scope"},
         {{.makes_nothing = true}, false, -ESRCH, "the process has ended already"}, /* the process exited immediately */
     };
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
     pid_t dead = dead_pid();
 
@@ -276,7 +276,7 @@ static void test_a_failed_creation_of_a_scope_reports_its_reason(void **state)
 /* systemd reports only "failed". The files of the cgroup tree show that the tree is full. */
 static void test_a_full_cgroup_tree_is_recognized(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct answer a;
 
     fake_tree_write(&w->dir, "root/" SLICE "/cgroup.max.descendants", "3\n");
@@ -297,7 +297,7 @@ static void test_a_name_that_is_in_use_is_refused(void **state)
 {
     static const struct fake_answer taken = {.method = "StartTransientUnit",
                                              .error = "org.freedesktop.systemd1.UnitExists"};
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct fake_answer late = taken;
     struct answer a;
 
@@ -315,7 +315,7 @@ static void test_a_property_unknown_to_systemd_is_left_out(void **state)
 {
     static const struct fake_answer unknown = {.method = "StartTransientUnit",
                                                .error = SD_BUS_ERROR_PROPERTY_READ_ONLY};
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct answer a;
 
     fake_systemd_answer(w->systemd, &unknown);
@@ -334,7 +334,7 @@ static void test_a_property_unknown_to_systemd_is_left_out(void **state)
 /* A stopped slice is started again with its limits, for the next container. */
 static void test_a_stopped_slice_is_started_again(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
     struct answer a = {0};
 
@@ -343,7 +343,7 @@ static void test_a_stopped_slice_is_started_again(void **state)
     run_until_called(w, &a);
     assert_int_equal(a.result, 0);
     drop_cgroup(w, "");
-    fake_systemd_forget(w->systemd);
+    fake_systemd_drop(w->systemd);
     fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit",
                                                           .error = "org.freedesktop.systemd1.NoSuchUnit"});
     nm_cgroup_free(created(w, "c1"));
@@ -357,12 +357,12 @@ static void test_two_creations_wait_for_the_start_of_one_slice(void **state)
 {
     static const struct fake_answer gone = {.method = "StartTransientUnit",
                                             .error = "org.freedesktop.systemd1.NoSuchUnit"};
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
     struct answer a = {0}, c = {0};
 
     drop_cgroup(w, "");
-    fake_systemd_forget(w->systemd);
+    fake_systemd_drop(w->systemd);
     fake_systemd_answer(w->systemd, &gone);
     fake_systemd_answer(w->systemd, &gone);
     assert_int_equal(w->b->ops->create(w->b, "c1", "", getpid(), &l, on_done, &a), 0);
@@ -377,7 +377,7 @@ static void test_two_creations_wait_for_the_start_of_one_slice(void **state)
 
 static void test_an_answer_after_the_deadline_is_an_error(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct answer a;
 
     fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit", .is_silent = true,
@@ -388,7 +388,7 @@ static void test_an_answer_after_the_deadline_is_an_error(void **state)
 
 /* ---- limits of scopes ------------------------------------------------------------------------ */
 
-static int set_limits(struct world *w, const struct nm_cgroup *cg, struct answer *a)
+static int set_limits(struct fixture *w, const struct nm_cgroup *cg, struct answer *a)
 {
     struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
     int r;
@@ -405,18 +405,18 @@ static int set_limits(struct world *w, const struct nm_cgroup *cg, struct answer
 
 static void test_limits_are_set_through_systemd(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup *cg = created(w, "c1");
     struct answer a;
 
-    fake_systemd_forget(w->systemd);
+    fake_systemd_drop(w->systemd);
     assert_int_equal(set_limits(w, cg, &a), 0);
     assert_null(a.cg);
     assert_true(fake_systemd_heard(w->systemd, "MemoryMax=18446744073709551615"));
     assert_true(fake_systemd_heard(w->systemd, "CPUWeight=0 CPUQuotaPerSecUSec=18446744073709551615"));
     /* the backend writes these files after the reply to this request */
     assert_true(fake_systemd_heard(w->systemd, "\nPing\n"));
-    assert_true(file_says(cg, "memory.oom.group", "0"));
+    assert_true(file_contains(cg, "memory.oom.group", "0"));
     fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "SetUnitProperties",
                                                           .error = "org.freedesktop.systemd1.NoSuchUnit"});
     assert_int_equal(set_limits(w, cg, &a), -ENOENT);
@@ -430,7 +430,7 @@ static void test_limits_are_set_through_systemd(void **state)
 
 static void test_limits_can_be_set_after_a_lack_of_descriptors(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup *cg = created(w, "c1");
     struct rlimit limit, low;
     struct answer a;
@@ -451,7 +451,7 @@ static void test_limits_can_be_set_after_a_lack_of_descriptors(void **state)
 
 static void test_a_broken_connection_is_restored(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup *cg;
     struct answer a;
 
@@ -467,7 +467,7 @@ static void test_a_broken_connection_is_restored(void **state)
 
 static void test_a_connection_that_stays_broken_is_reported(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup *cg = created(w, "c1");
     struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
     struct answer a = {0};
@@ -497,7 +497,7 @@ static void test_a_connection_that_stays_broken_is_reported(void **state)
  * kernel's list of the scope's processes shows whether it is the requested scope. */
 static void test_a_lost_answer_is_recovered(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
     struct answer a = {0};
     char path[64], scope[128], text[16];
@@ -537,7 +537,7 @@ static void test_a_reexecution_of_systemd_does_not_break_the_connection(void **s
 {
     static const char *const errors[] = {SD_BUS_ERROR_NAME_HAS_NO_OWNER, SD_BUS_ERROR_SERVICE_UNKNOWN,
                                          "org.freedesktop.DBus.Error.Spawn.ChildExited"};
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     assert_false(w->b->user_manager);
     for (size_t i = 0; i < NM_ARRAY_SIZE(errors); i++) {
@@ -549,14 +549,14 @@ static void test_a_reexecution_of_systemd_does_not_break_the_connection(void **s
         fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit", .error = errors[i]});
         assert_int_equal(w->b->ops->create(w->b, id, "", getpid(), &l, on_done, &a), 0);
         run_until_heard(w, "StartTransientUnit nmtest-c", 1);
-        fake_systemd_forget(w->systemd);
-        fake_systemd_say_owner(w->systemd, ""); /* systemd's bus name has no owner for a moment */
-        fake_systemd_say_owner(w->systemd, ":1.9");
+        fake_systemd_drop(w->systemd);
+        fake_systemd_emit_owner(w->systemd, ""); /* systemd's bus name has no owner for a moment */
+        fake_systemd_emit_owner(w->systemd, ":1.9");
         run_until_called(w, &a);
         assert_int_equal(a.result, 0);
         nm_cgroup_free(a.cg);
         assert_true(fake_systemd_count(w->systemd, "Subscribe") == 1);
-        fake_systemd_forget(w->systemd);
+        fake_systemd_drop(w->systemd);
     }
 }
 
@@ -570,7 +570,7 @@ static void test_a_subscription_that_systemd_does_not_answer_is_repeated(void **
         {.method = "Subscribe", .error = SD_BUS_ERROR_SERVICE_UNKNOWN},
         {.method = "Subscribe", .hangs_up = true}, /* sd-bus reports the end of the connection twice */
     };
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(answers); i++) {
         struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
@@ -578,12 +578,12 @@ static void test_a_subscription_that_systemd_does_not_answer_is_repeated(void **
         char id[8];
 
         (void)snprintf(id, sizeof id, "c%zu", i);
-        fake_systemd_forget(w->systemd);
+        fake_systemd_drop(w->systemd);
         fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit", .is_silent = true});
         assert_int_equal(w->b->ops->create(w->b, id, "", getpid(), &l, on_done, &a), 0);
         run_until_heard(w, "StartTransientUnit", 1);
         fake_systemd_answer(w->systemd, &answers[i]);
-        fake_systemd_say_owner(w->systemd, ":1.9");
+        fake_systemd_emit_owner(w->systemd, ":1.9");
         run_until_heard(w, "Subscribe", 2);
         run_until_called(w, &a); /* pending calls are repeated over the new connection */
         assert_int_equal(a.result, 0);
@@ -597,20 +597,20 @@ static void test_a_subscription_that_systemd_does_not_answer_is_repeated(void **
 
 static void test_files_that_a_reload_of_systemd_changed_are_restored(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup *cg = created(w, "c1"), *other = created(w, "c2"), *third = created(w, "c3");
     struct answer a;
 
     assert_int_equal(set_limits(w, other, &a), 0); /* systemd's reload sets memory.oom.group to 0 */
     fake_tree_write(&w->dir, "root/" SLICE "/nmtest-c1.scope/memory.oom.group", "0\n");
     drop_cgroup(w, "nmtest-c3.scope");
-    fake_systemd_say_reloading(w->systemd, true);
+    fake_systemd_emit_reloading(w->systemd, true);
     run_a_while(w);
-    assert_true(file_says(cg, "memory.oom.group", "0"));
-    fake_systemd_say_reloading(w->systemd, false);
+    assert_true(file_contains(cg, "memory.oom.group", "0"));
+    fake_systemd_emit_reloading(w->systemd, false);
     run_a_while(w);
-    assert_true(file_says(cg, "memory.oom.group", "1"));
-    assert_true(file_says(other, "memory.oom.group", "0"));
+    assert_true(file_contains(cg, "memory.oom.group", "1"));
+    assert_true(file_contains(other, "memory.oom.group", "0"));
     nm_cgroup_free(cg);
     nm_cgroup_free(other);
     nm_cgroup_free(third);
@@ -631,45 +631,45 @@ static void on_stopped(const char *container_id, void *userdata)
 
 static void test_a_stop_of_a_scope_is_reported(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct stops s = {0};
 
     w->b->stopped_cb = on_stopped;
     w->b->stopped_userdata = &s;
     nm_cgroup_free(created(w, "c1"));
     assert_int_equal(s.n_calls, 0); /* the end of a job that the backend itself requested isn't reported */
-    fake_systemd_say_job(w->systemd, "nmtest-c1.scope");
+    fake_systemd_emit_job(w->systemd, "nmtest-c1.scope");
     run_a_while(w);
     assert_int_equal(s.n_calls, 1);
     assert_string_equal(s.of, "c1");
-    fake_systemd_say_job(w->systemd, "sshd.service");
-    fake_systemd_say_job(w->systemd, SLICE); /* this job is a start, so its end isn't reported */
+    fake_systemd_emit_job(w->systemd, "sshd.service");
+    fake_systemd_emit_job(w->systemd, SLICE); /* this job is a start, so its end isn't reported */
     run_until_heard(w, "Get JobType", 1);
     run_a_while(w);
     assert_int_equal(s.n_calls, 1);
     fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "Get", .error = SD_BUS_ERROR_UNKNOWN_OBJECT});
-    fake_systemd_say_job(w->systemd, SLICE); /* the job ends before the backend has read its type */
+    fake_systemd_emit_job(w->systemd, SLICE); /* the job ends before the backend has read its type */
     run_until_heard(w, "Get JobType", 2);
     run_a_while(w);
     assert_int_equal(s.n_calls, 1);
     for (unsigned i = 0; i < 2; i++) {
         s.of[0] = '\0';
         fake_systemd_set_job_type(w->systemd, i == 0 ? "stop" : "restart");
-        fake_systemd_say_job(w->systemd, SLICE);
+        fake_systemd_emit_job(w->systemd, SLICE);
         run_until_heard(w, "Get JobType", 3 + i);
         run_a_while(w);
         assert_int_equal(s.n_calls, 2 + i);
         assert_string_equal(s.of, "all");
     }
     w->b->stopped_cb = NULL; /* a backend without a callback for stopped scopes */
-    fake_systemd_say_job(w->systemd, "nmtest-c1.scope");
+    fake_systemd_emit_job(w->systemd, "nmtest-c1.scope");
     run_a_while(w);
 }
 
 static void test_invalid_messages_of_systemd_are_ignored(void **state)
 {
     static const char *const signals[] = {"JobNew", "JobRemoved", "Reloading", "Never"};
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct stops s = {0};
     struct nm_cgroup *cg = created(w, "c1");
 
@@ -677,10 +677,10 @@ static void test_invalid_messages_of_systemd_are_ignored(void **state)
     w->b->stopped_userdata = &s;
     fake_tree_write(&w->dir, "root/" SLICE "/nmtest-c1.scope/memory.oom.group", "0\n");
     for (size_t i = 0; i < NM_ARRAY_SIZE(signals); i++)
-        fake_systemd_say_nonsense(w->systemd, signals[i]);
+        fake_systemd_emit_nonsense(w->systemd, signals[i]);
     run_a_while(w);
     assert_int_equal(s.n_calls, 0);
-    assert_true(file_says(cg, "memory.oom.group", "0"));
+    assert_true(file_contains(cg, "memory.oom.group", "0"));
     nm_cgroup_free(cg);
     nm_cgroup_free(created(w, "c2"));
 }
@@ -689,10 +689,10 @@ static void test_invalid_messages_of_systemd_are_ignored(void **state)
 
 static void test_a_scope_is_removed(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup *cg = created(w, "c1");
 
-    fake_systemd_forget(w->systemd);
+    fake_systemd_drop(w->systemd);
     assert_int_equal(w->b->ops->remove(w->b, cg), -EBUSY);
     fake_tree_write(&w->dir, "root/" SLICE "/nmtest-c1.scope/cgroup.events", "nonsense\n");
     assert_int_equal(w->b->ops->remove(w->b, cg), -EBADMSG);
@@ -718,7 +718,7 @@ static void on_listed(struct nm_cgroup *cg, const char *id, void *userdata)
 /* After a restart, nmd reads memory.oom.group from the existing cgroup. */
 static void test_existing_scopes_are_listed_after_a_restart(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_cgroup *cg;
     char ids[64] = "";
 
@@ -727,19 +727,19 @@ static void test_existing_scopes_are_listed_after_a_restart(void **state)
     assert_int_equal(w->b->ops->list(w->b, on_listed, ids), 0);
     assert_string_equal(ids, "c7 ");
     fake_tree_write(&w->dir, "root/" SLICE "/nmtest-c7.scope/memory.oom.group", "0\n");
-    fake_systemd_say_reloading(w->systemd, false);
+    fake_systemd_emit_reloading(w->systemd, false);
     run_a_while(w);
     assert_int_equal(nm_backend_open_scope(w->b, "nmtest-c7.scope", &cg), 0);
-    assert_true(file_says(cg, "memory.oom.group", "1"));
+    assert_true(file_contains(cg, "memory.oom.group", "1"));
     nm_cgroup_free(cg);
     drop_cgroup(w, "");
     assert_int_equal(w->b->ops->list(w->b, on_listed, ids), 0);
     assert_string_equal(ids, "c7 ");
 }
 
-#define started(f) cmocka_unit_test_setup_teardown(f, world_private, world_teardown)
-#define alone(f) cmocka_unit_test_setup_teardown(f, world_alone, world_teardown)
-#define over_bus(f) cmocka_unit_test_setup_teardown(f, world_bus, world_teardown)
+#define started(f) cmocka_unit_test_setup_teardown(f, fixture_private, fixture_teardown)
+#define alone(f) cmocka_unit_test_setup_teardown(f, fixture_alone, fixture_teardown)
+#define over_bus(f) cmocka_unit_test_setup_teardown(f, fixture_bus, fixture_teardown)
 
 int main(void)
 {

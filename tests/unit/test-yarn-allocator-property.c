@@ -48,7 +48,7 @@ struct listed {
     int32_t room;
 };
 
-struct world {
+struct fixture {
     uint64_t seed, random, now_usec;
     struct nm_yarn_allocator *a, *twin;
     struct nm_yarn_alloc_limits limits;
@@ -74,7 +74,7 @@ static struct totals totals;
         } \
     } while (0)
 
-static uint64_t random_number(struct world *w, uint64_t below)
+static uint64_t random_number(struct fixture *w, uint64_t below)
 {
     /* splitmix64, which also gives independent numbers for consecutive seeds */
     uint64_t z = (w->random += UINT64_C(0x9e3779b97f4a7c15));
@@ -84,14 +84,14 @@ static uint64_t random_number(struct world *w, uint64_t below)
     return (z ^ (z >> 31)) % below;
 }
 
-static bool one_in(struct world *w, uint64_t n)
+static bool one_in(struct fixture *w, uint64_t n)
 {
     return random_number(w, n) == 0;
 }
 
 /* ---- random events -------------------------------------------------------------------------------- */
 
-static struct nm_yarn_ask ask_of(struct world *w, size_t k)
+static struct nm_yarn_ask ask_of(struct fixture *w, size_t k)
 {
     return (struct nm_yarn_ask){
         .priority = keys[k].priority,
@@ -104,7 +104,7 @@ static struct nm_yarn_ask ask_of(struct world *w, size_t k)
 }
 
 /* Sets all members of an ask except its count and its locations. */
-static void forget_the_empty(struct wanted *want)
+static void drop_empty(struct wanted *want)
 {
     if (want->count > 0)
         return;
@@ -117,7 +117,7 @@ static void forget_the_empty(struct wanted *want)
     *want = (struct wanted){.relax = true, .partition = ""};
 }
 
-static void random_ask(struct world *w, struct nm_yarn_ask *ret)
+static void random_ask(struct fixture *w, struct nm_yarn_ask *ret)
 {
     size_t k = random_number(w, N_KEYS), i;
     struct wanted *want = &w->wanted[k];
@@ -141,11 +141,11 @@ static void random_ask(struct world *w, struct nm_yarn_ask *ret)
         want->relax = ask.relax;
         want->partition = ask.partition;
     }
-    forget_the_empty(want);
+    drop_empty(want);
     *ret = ask;
 }
 
-static void ask_both(struct world *w)
+static void ask_both(struct fixture *w)
 {
     struct nm_yarn_ask asks[6];
     const char *more[2], *fewer[2];
@@ -170,7 +170,7 @@ static void ask_both(struct world *w)
     CHECK(w, nm_yarn_allocator_ask(w->twin, &r, w->now_usec) == 0);
 }
 
-static bool is_listed(const struct world *w, int host)
+static bool is_listed(const struct fixture *w, int host)
 {
     for (size_t i = 0; i < w->n_list; i++)
         if (w->list[i].host == host)
@@ -178,7 +178,7 @@ static bool is_listed(const struct world *w, int host)
     return false;
 }
 
-static void new_list(struct world *w)
+static void new_list(struct fixture *w)
 {
     struct nm_yarn_alloc_node nodes[N_HOSTS] = {};
     size_t n = random_number(w, N_HOSTS + 1);
@@ -201,7 +201,7 @@ static void new_list(struct world *w)
     CHECK(w, nm_yarn_allocator_set_nodes(w->twin, nodes, n) == 0);
 }
 
-static void new_limits(struct world *w)
+static void new_limits(struct fixture *w)
 {
     w->limits = (struct nm_yarn_alloc_limits){
         .min = {1024, 1},
@@ -218,7 +218,7 @@ static void new_limits(struct world *w)
 
 /* ---- expected placements --------------------------------------------------------------------------- */
 
-static int64_t room_of(const struct world *w, const struct listed *l)
+static int64_t room_of(const struct fixture *w, const struct listed *l)
 {
     const uint64_t quarter = w->limits.window_usec / 4;
     int64_t most = l->room >= 0 ? l->room : w->limits.fill && w->limits.queue_length > 0 ? w->limits.queue_length : -1;
@@ -230,7 +230,7 @@ static int64_t room_of(const struct world *w, const struct listed *l)
     return most > 0 ? most : 0;
 }
 
-static bool may_go(const struct world *w, const struct wanted *want, const struct listed *l, int rule)
+static bool may_go(const struct fixture *w, const struct wanted *want, const struct listed *l, int rule)
 {
     bool lifted = w->limits.fill && room_of(w, l) >= 0;
 
@@ -243,7 +243,7 @@ static bool may_go(const struct world *w, const struct wanted *want, const struc
     return rule == NM_YARN_ALLOC_ANY ? want->relax : want->at_rack[l->rack] > 0 && want->rack_relaxes[l->rack];
 }
 
-static const struct listed *expected(const struct world *w, const struct wanted *want, int *ret_rule)
+static const struct listed *expected(const struct fixture *w, const struct wanted *want, int *ret_rule)
 {
     for (int rule = 0; rule < NM_YARN_ALLOC_N_RULES; rule++)
         for (uint32_t used = 0; used <= NM_YARN_ALLOC_HEARTBEAT_MAX; used++)
@@ -255,7 +255,8 @@ static const struct listed *expected(const struct world *w, const struct wanted 
     return NULL;
 }
 
-static void judge(const struct world *w, size_t k, const struct listed *l, int rule, const struct nm_yarn_placement *p)
+static void judge(const struct fixture *w, size_t k, const struct listed *l, int rule,
+                  const struct nm_yarn_placement *p)
 {
     uint32_t passed = 0;
 
@@ -274,7 +275,7 @@ static void judge(const struct world *w, size_t k, const struct listed *l, int r
     totals.placed[rule]++;
 }
 
-static void take(struct world *w, struct wanted *want, const struct listed *l, int rule)
+static void take(struct fixture *w, struct wanted *want, const struct listed *l, int rule)
 {
     w->used[l->host]++;
     CHECK(w, w->n_placed[l->host] < 4096);
@@ -287,7 +288,7 @@ static void take(struct world *w, struct wanted *want, const struct listed *l, i
     want->at_rack[l->rack] -= rule == NM_YARN_ALLOC_RACK_LOCAL;
 }
 
-static void play(struct world *w, const struct nm_yarn_placement *placed, size_t n)
+static void play(struct fixture *w, const struct nm_yarn_placement *placed, size_t n)
 {
     size_t done = 0, before;
     size_t most = w->limits.per_heartbeat > 0 ? (size_t)w->limits.per_heartbeat : NM_YARN_ALLOC_HEARTBEAT_MAX;
@@ -311,7 +312,7 @@ static void play(struct world *w, const struct nm_yarn_placement *placed, size_t
         totals.full += room_of(w, &w->list[i]) == 0;
 }
 
-static void compare(const struct world *w, const struct nm_yarn_placement *a, const struct nm_yarn_placement *b,
+static void compare(const struct fixture *w, const struct nm_yarn_placement *a, const struct nm_yarn_placement *b,
                     size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -324,7 +325,7 @@ static void compare(const struct world *w, const struct nm_yarn_placement *a, co
 
 /* Saves and restores the second allocator. All its state must be the same, except for the list of nodes, which is set
  * again. */
-static void restore_twin(struct world *w)
+static void restore_twin(struct fixture *w)
 {
     uint8_t *one, *other, *again;
     size_t size_one, size_other, size_again;
@@ -345,7 +346,7 @@ static void restore_twin(struct world *w)
     totals.restored++;
 }
 
-static void heartbeat(struct world *w)
+static void heartbeat(struct fixture *w)
 {
     const struct nm_yarn_placement *placed, *twins;
     uint64_t asked = 0;
@@ -376,11 +377,11 @@ static void heartbeat(struct world *w)
 
 static void history(uint64_t seed)
 {
-    struct world w = {.seed = seed, .random = seed, .now_usec = 1000000000};
+    struct fixture w = {.seed = seed, .random = seed, .now_usec = 1000000000};
 
     CHECK(&w, nm_yarn_allocator_new(&w.a) == 0 && nm_yarn_allocator_new(&w.twin) == 0);
     for (size_t k = 0; k < N_KEYS; k++)
-        forget_the_empty(&w.wanted[k]);
+        drop_empty(&w.wanted[k]);
     new_limits(&w);
     new_list(&w);
     for (size_t i = 0; i < HEARTBEATS; i++)

@@ -28,7 +28,7 @@ static const struct nm_yarn_alloc_node three[] = {
     {"six", 4503, "six:8042", "/right", "", -1},
 };
 
-struct world {
+struct fixture {
     struct nm_yarn_allocator *a;
     uint64_t now_usec;
     const struct nm_yarn_placement *placed;
@@ -37,7 +37,7 @@ struct world {
 
 static int set_up(void **state)
 {
-    struct world *w = calloc(1, sizeof *w);
+    struct fixture *w = calloc(1, sizeof *w);
 
     assert_non_null(w);
     assert_int_equal(nm_yarn_allocator_new(&w->a), 0);
@@ -50,7 +50,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     nm_yarn_allocator_free(w->a);
     free(w);
@@ -63,32 +63,32 @@ static struct nm_yarn_ask want(int32_t count, const char *where)
         .priority = 20, .request_id = -1, .size = {512, 1}, .count = count, .where = where, .relax = true};
 }
 
-static int ask_for(struct world *w, struct nm_yarn_ask ask)
+static int ask_for(struct fixture *w, struct nm_yarn_ask ask)
 {
     return nm_yarn_allocator_ask(w->a, &(struct nm_yarn_alloc_request){.asks = &ask, .n_asks = 1}, w->now_usec);
 }
 
-static void ask(struct world *w, int32_t count, const char *where)
+static void ask(struct fixture *w, int32_t count, const char *where)
 {
     assert_int_equal(ask_for(w, want(count, where)), 0);
 }
 
 /* Makes a heartbeat of the application master, one second after the last heartbeat. */
-static size_t beat(struct world *w)
+static size_t beat(struct fixture *w)
 {
     w->now_usec += NM_USEC_PER_SEC;
     assert_int_equal(nm_yarn_allocator_allocate(w->a, w->now_usec, &w->placed, &w->n), 0);
     return w->n;
 }
 
-static void at(const struct world *w, size_t i, const char *host, enum nm_yarn_alloc_rule rule)
+static void at(const struct fixture *w, size_t i, const char *host, enum nm_yarn_alloc_rule rule)
 {
     assert_true(i < w->n);
     assert_string_equal(w->placed[i].node->host, host);
     assert_int_equal(w->placed[i].why.rule, rule);
 }
 
-static uint64_t outstanding(const struct world *w)
+static uint64_t outstanding(const struct fixture *w)
 {
     return nm_yarn_allocator_figures(w->a).outstanding;
 }
@@ -97,7 +97,7 @@ static uint64_t outstanding(const struct world *w)
 
 static void test_the_count_of_an_ask_replaces_the_former_count(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     ask(w, 5, "*");
     ask(w, 2, "*");
@@ -110,7 +110,7 @@ static void test_the_count_of_an_ask_replaces_the_former_count(void **state)
 
 static void test_asks_for_hosts_and_racks_alone_place_no_containers(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     ask(w, 3, "two");
     ask(w, 3, "/left");
@@ -129,7 +129,7 @@ static void test_requested_sizes_are_rounded_and_limited(void **state)
         {{512, 1}, {1024, 1}},   {{0, 0}, {1024, 1}},     {{1025, 2}, {2048, 2}},
         {{8192, 4}, {8192, 4}},  {{9000, 9}, {8192, 4}},  {{INT64_MAX, INT32_MAX}, {8192, 4}},
     };
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(sizes); i++) {
         struct nm_yarn_ask a = want(1, "*");
@@ -144,7 +144,7 @@ static void test_requested_sizes_are_rounded_and_limited(void **state)
 
 static void test_with_an_increment_of_zero_sizes_are_not_rounded(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_yarn_alloc_limits limits = usual;
 
     limits.increment = (struct nm_yarn_alloc_size){0, 0};
@@ -158,7 +158,7 @@ static void test_with_an_increment_of_zero_sizes_are_not_rounded(void **state)
 static void test_invalid_asks_are_refused(void **state)
 {
     char longest[NM_YARN_ALLOC_NAME_MAX + 2];
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_yarn_ask bad[] = {want(-1, "*"), want(1, ""), want(1, NULL), want(1, longest), want(1, "*"),
                                 want(1, "*"),  want(1, "*")};
 
@@ -176,7 +176,7 @@ static void test_invalid_asks_are_refused(void **state)
 
 static void test_the_number_of_asks_of_one_application_master_is_limited(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_yarn_ask a = want(INT32_MAX, "*");
     const char *name[1];
     char host[16];
@@ -212,7 +212,7 @@ static void test_the_number_of_asks_of_one_application_master_is_limited(void **
  * node. */
 static void test_a_host_gets_one_container_per_heartbeat(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     assert_int_equal(nm_yarn_allocator_set_nodes(w->a, three, 1), 0);
     ask(w, 8, "*");
@@ -225,7 +225,7 @@ static void test_a_host_gets_one_container_per_heartbeat(void **state)
 
 static void test_with_fill_a_host_gets_several_containers_per_heartbeat(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_yarn_alloc_limits limits = usual;
 
     limits.fill = true;
@@ -247,7 +247,7 @@ static void test_with_fill_a_host_gets_several_containers_per_heartbeat(void **s
 
 static void test_with_fill_containers_are_placed_while_queues_have_room(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_yarn_alloc_limits limits = usual;
     struct nm_yarn_alloc_node nodes[] = {three[0], three[1]};
 
@@ -273,7 +273,7 @@ static void test_with_fill_containers_are_placed_while_queues_have_room(void **s
 
 static void test_named_hosts_are_served_before_racks_and_any_host(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     ask(w, 4, "*");
     ask(w, 1, "six");
@@ -292,7 +292,7 @@ static void test_named_hosts_are_served_before_racks_and_any_host(void **state)
  * placements, more containers are placed. */
 static void test_a_new_list_of_nodes_permits_further_placements(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_yarn_alloc_limits limits = usual;
     size_t n = 0;
 
@@ -330,7 +330,7 @@ static void test_a_new_list_of_nodes_permits_further_placements(void **state)
 /* A host that asks name gets all containers of these asks in one heartbeat. */
 static void test_a_host_named_in_asks_gets_several_containers_per_heartbeat(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     ask(w, 5, "*");
     ask(w, 3, "six");
@@ -343,7 +343,7 @@ static void test_a_host_named_in_asks_gets_several_containers_per_heartbeat(void
 
 static void test_without_relaxed_locality_containers_are_placed_only_as_asked(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_yarn_ask any = want(2, "*"), rack = want(2, "/right");
 
     any.relax = rack.relax = false;
@@ -359,7 +359,7 @@ static void test_without_relaxed_locality_containers_are_placed_only_as_asked(vo
 
 static void test_asks_match_only_nodes_of_their_partition(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_yarn_alloc_node nodes[] = {three[0], three[1]};
     struct nm_yarn_ask a = want(2, "*");
 
@@ -379,7 +379,7 @@ static void test_asks_match_only_nodes_of_their_partition(void **state)
 static void test_blacklisted_hosts_get_no_container(void **state)
 {
     static const char *const hosts[] = {"one", "six"};
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_yarn_alloc_request r = {.blacklist = hosts, .n_blacklist = 2};
 
     ask(w, 5, "*");
@@ -399,7 +399,7 @@ static void test_blacklisted_hosts_get_no_container(void **state)
 
 static void test_asks_with_a_smaller_priority_number_are_served_first(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_yarn_ask later = want(2, "*"), sooner = want(2, "*"), last = want(2, "*");
     struct nm_yarn_alloc_limits limits = usual;
 
@@ -427,7 +427,7 @@ static void test_a_new_list_of_nodes_replaces_the_former_list(void **state)
         three[2], {.host = "six", .port = 1}, {.host = "", .port = 1}, {.host = "x", .port = 0},
         {.host = NULL, .port = 1}, {.host = "bare", .port = 65535, .room = -1},
     };
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     assert_int_equal(nm_yarn_allocator_set_nodes(w->a, odd, NM_ARRAY_SIZE(odd)), 0);
     ask(w, 9, "*");
@@ -441,7 +441,7 @@ static void test_a_new_list_of_nodes_replaces_the_former_list(void **state)
 
 static void test_without_limits_no_container_is_placed(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     nm_yarn_allocator_free(w->a);
     assert_int_equal(nm_yarn_allocator_new(&w->a), 0);
@@ -454,7 +454,7 @@ static void test_without_limits_no_container_is_placed(void **state)
 
 static void test_each_placement_records_its_reason(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     const struct nm_yarn_alloc_why *why;
     struct nm_yarn_ask other = want(1, "*");
 
@@ -477,7 +477,7 @@ static void test_each_placement_records_its_reason(void **state)
 
 static void test_a_full_table_of_asks_can_be_restored(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_yarn_ask a = want(1, "*");
     _cleanup_(nm_yarn_allocator_freep) struct nm_yarn_allocator *again = NULL;
     _cleanup_free_ uint8_t *packed = NULL, *packed_again = NULL;
@@ -519,7 +519,7 @@ static void test_invalid_saved_asks_are_refused(void **state)
 
 static void test_each_change_of_the_asks_is_counted(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     uint64_t before;
 
     ask(w, 1, "*");

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "fail-nth.h"
-#include "tests/unit/dirs-world.h"
+#include "tests/unit/dirs-fixture.h"
 #include "util/macros.h"
 #include "yarn/launch/as-user.h"
 #include "yarn/launch/user.h"
@@ -137,7 +137,7 @@ static void set_capability(unsigned capability, bool has)
 static void test_without_the_right_to_become_the_user_no_file_is_made(void **state)
 {
     static const unsigned capabilities[] = {CAP_SETGID, CAP_SETUID};
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_yarn_self self;
 
     if (geteuid() != 0)
@@ -163,7 +163,7 @@ static void test_without_the_right_to_become_the_user_no_file_is_made(void **sta
 static void test_the_groups_of_nmd_are_restored_after_an_operation(void **state)
 {
     const gid_t groups[] = {54321, 54322}, own[] = {4, 7};
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_identity who = w->tenant.as;
     gid_t as_user[8] = {0}, afterwards[8] = {0};
     struct nm_yarn_self self;
@@ -188,7 +188,7 @@ static void test_the_groups_of_nmd_are_restored_after_an_operation(void **state)
 /* A process that isn't root can't become another user. */
 static void test_a_process_that_is_not_root_can_not_become_another_user(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     const uid_t own = geteuid();
     struct nm_yarn_self self;
     int as_own, as_other;
@@ -209,7 +209,7 @@ static void test_a_process_that_is_not_root_can_not_become_another_user(void **s
 
 static int become(void *userdata)
 {
-    struct world *w = userdata;
+    struct fixture *w = userdata;
     struct nm_yarn_self self;
     int r = nm_yarn_become(&w->tenant.as, &self);
 
@@ -224,7 +224,7 @@ static void test_without_memory_the_user_is_not_changed(void **state)
     assert_int_equal(fail_each(become, *state), geteuid() == 0);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, dirs_world_set_up, dirs_world_tear_down)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, dirs_fixture_set_up, dirs_fixture_tear_down)
 
 int main(void)
 {

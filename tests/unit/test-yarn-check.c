@@ -19,41 +19,41 @@
 #include "tests/unit/fail-nth.h"
 #include "tests/unit/loopback.h"
 #include "tests/unit/open-descriptors.h"
-#include "tests/unit/tracker-world.h"
+#include "tests/unit/tracker-fixture.h"
 #include "tests/unit/yarn-tokens.h"
 #include "util/clock.h"
 #include "yarn/yarn-state.h"
 
-static void assert_told(const char *part)
+static void assert_reported(const char *part)
 {
-    if (!strstr(tracker_told.all, part))
-        fail_msg("'%s' was not logged, but: %s", part, tracker_told.all);
+    if (!strstr(tracker_reported.all, part))
+        fail_msg("'%s' was not logged, but: %s", part, tracker_reported.all);
 }
 
 /* ---- invalid configurations --------------------------------------------------------------- */
 
 /* nmd --check-config reports the same error as a start. Neither of them leaves open resources. */
-static void assert_refused(struct tracker_world *w, int error, const char *message)
+static void assert_refused(struct tracker_fixture *w, int error, const char *message)
 {
     const struct nm_yarn_params p = tracker_params(w);
     const unsigned before = open_descriptors();
     struct nm_yarn *untouched = (struct nm_yarn *)w, *y = untouched;
-    char *checked = NULL, *said = NULL;
+    char *checked = NULL, *printed = NULL;
 
     assert_int_equal(nm_yarn_check(&p, false, &checked), error);
     assert_non_null(checked);
     if (!strstr(checked, message))
         fail_msg("%s", checked);
-    assert_int_equal(nm_yarn_new(&p, &y, &said), error);
+    assert_int_equal(nm_yarn_new(&p, &y, &printed), error);
     assert_ptr_equal(y, untouched);
-    assert_string_equal(said ?: "", checked);
+    assert_string_equal(printed ?: "", checked);
     assert_int_equal(open_descriptors(), before);
     assert_string_equal(tracker_shown(w).kind ?: "none", "none");
     free(checked);
-    free(said);
+    free(printed);
 }
 
-static bool check_ours(struct tracker_world *w)
+static bool check_ours(struct tracker_fixture *w)
 {
     const struct nm_yarn_params p = tracker_params(w);
     char *message = NULL;
@@ -65,7 +65,7 @@ static bool check_ours(struct tracker_world *w)
 
 static void test_a_port_of_the_node_that_is_in_use_is_reported(void **state)
 {
-    struct tracker_world *w = *state;
+    struct tracker_fixture *w = *state;
     char properties[400], message[100];
     uint16_t port = 0;
     int fd = listen_on_loopback(&port);
@@ -89,7 +89,7 @@ static void test_a_port_of_the_node_that_is_in_use_is_reported(void **state)
 /* The check finds that two listeners are configured for the same port, although neither of them has opened the port. */
 static void test_the_check_finds_two_listeners_with_the_same_port(void **state)
 {
-    struct tracker_world *w = *state;
+    struct tracker_fixture *w = *state;
     char properties[400], message[100];
     uint16_t port = 0;
 
@@ -117,33 +117,33 @@ static struct sockaddr_storage http_at(in_addr_t address, uint16_t port)
 static void test_a_port_configured_twice_is_reported(void **state)
 {
     const struct sockaddr_storage http = http_at(INADDR_LOOPBACK, 4711), other = http_at(INADDR_ANY, 4712);
-    struct tracker_world *w = *state;
+    struct tracker_fixture *w = *state;
     struct nm_yarn_params p;
-    char properties[400], *said = NULL;
+    char properties[400], *printed = NULL;
 
     (void)snprintf(properties, sizeof properties, TRACKER_PROXIED, 4711);
     tracker_configure(w, properties);
     w->settings->node.port = w->settings->web.port = 4711;
     p = tracker_params(w);
     p.http_address = &other;
-    assert_int_equal(nm_yarn_check(&p, false, &said), -EADDRINUSE);
-    assert_string_equal(said, TAKEN("yarn.nodemanager.amrmproxy.address"));
-    free(said);
-    assert_non_null(strstr(tracker_told.all,
+    assert_int_equal(nm_yarn_check(&p, false, &printed), -EADDRINUSE);
+    assert_string_equal(printed, TAKEN("yarn.nodemanager.amrmproxy.address"));
+    free(printed);
+    assert_non_null(strstr(tracker_reported.all,
                            TAKEN("yarn.nodemanager.webapp.address") "; nmd continues without its page"));
 
     w->settings->proxy_address.port = 0;
     p.http_address = &http; /* opens the port for nmd's own web pages, which is also the node's port */
-    assert_int_equal(nm_yarn_check(&p, false, &said), -EADDRINUSE);
-    assert_string_equal(said, TAKEN("yarn.nodemanager.address"));
-    free(said);
+    assert_int_equal(nm_yarn_check(&p, false, &printed), -EADDRINUSE);
+    assert_string_equal(printed, TAKEN("yarn.nodemanager.address"));
+    free(printed);
 }
 
 static void test_the_port_of_the_web_pages_is_checked(void **state)
 {
-    struct tracker_world *w = *state;
+    struct tracker_fixture *w = *state;
     struct nm_yarn_params p;
-    char *said = NULL;
+    char *printed = NULL;
     uint16_t port = 0;
     int fd;
 
@@ -151,18 +151,18 @@ static void test_the_port_of_the_web_pages_is_checked(void **state)
     fd = listen_on_loopback(&port);
     w->settings->web.port = port;
     p = tracker_params(w);
-    assert_int_equal(nm_yarn_check(&p, true, &said), 0);
-    assert_null(strstr(tracker_told.all, "nmd continues without its page"));
-    assert_int_equal(nm_yarn_check(&p, false, &said), 0);
-    assert_non_null(strstr(tracker_told.all, "nmd continues without its page"));
+    assert_int_equal(nm_yarn_check(&p, true, &printed), 0);
+    assert_null(strstr(tracker_reported.all, "nmd continues without its page"));
+    assert_int_equal(nm_yarn_check(&p, false, &printed), 0);
+    assert_non_null(strstr(tracker_reported.all, "nmd continues without its page"));
     (void)close(fd);
 }
 
 static void test_the_port_of_nm_shuffle_is_checked(void **state)
 {
-    struct tracker_world *w = *state;
+    struct tracker_fixture *w = *state;
     struct nm_yarn_params p;
-    char message[100], *said = NULL;
+    char message[100], *printed = NULL;
     uint16_t port = 0;
     int fd = listen_on_loopback(&port);
 
@@ -170,20 +170,20 @@ static void test_the_port_of_nm_shuffle_is_checked(void **state)
     w->settings->shuffle_port = port;
     p = tracker_params(w);
     (void)snprintf(message, sizeof message, "mapreduce.shuffle.port: port %u: Address already in use", port);
-    assert_int_equal(nm_yarn_check(&p, false, &said), -EADDRINUSE);
-    assert_string_equal(said, message);
-    free(said);
+    assert_int_equal(nm_yarn_check(&p, false, &printed), -EADDRINUSE);
+    assert_string_equal(printed, message);
+    free(printed);
     assert_true(check_ours(w));
     (void)close(fd);
     w->settings->node.port = port;
-    assert_int_equal(nm_yarn_check(&p, true, &said), -EADDRINUSE);
-    assert_string_equal(said, message);
-    free(said);
+    assert_int_equal(nm_yarn_check(&p, true, &printed), -EADDRINUSE);
+    assert_string_equal(printed, message);
+    free(printed);
 }
 
 static void test_a_listener_with_an_address_of_another_host_is_reported(void **state)
 {
-    struct tracker_world *w = *state;
+    struct tracker_fixture *w = *state;
 
     free(w->settings->bind_host);
     w->settings->bind_host = strdup("a..b");
@@ -193,7 +193,7 @@ static void test_a_listener_with_an_address_of_another_host_is_reported(void **s
 
 static void test_missing_programs_are_reported(void **state)
 {
-    struct tracker_world *w = *state;
+    struct tracker_fixture *w = *state;
 
     (void)snprintf(w->localizer, sizeof w->localizer, "/nonexistent/nm-localizer");
     assert_refused(w, -ENOENT, "/nonexistent/nm-localizer: No such file or directory");
@@ -206,7 +206,7 @@ static void test_missing_programs_are_reported(void **state)
 
 static void test_an_unknown_stage_of_the_proxy_is_reported(void **state)
 {
-    struct tracker_world *w = *state;
+    struct tracker_fixture *w = *state;
 
     tracker_configure(w, TRACKER_PROPERTY("yarn.nodemanager.amrmproxy.enabled", "true")
                       TRACKER_PROPERTY("yarn.nodemanager.amrmproxy.address", "127.0.0.1:0")
@@ -219,7 +219,7 @@ static void test_an_unknown_stage_of_the_proxy_is_reported(void **state)
 static void test_a_file_in_place_of_a_state_directory_is_reported(void **state)
 {
     static const char *const names[] = {"run/masters", "state/applications", "state/early-ends"};
-    struct tracker_world *w = *state;
+    struct tracker_fixture *w = *state;
     char properties[400], *message = NULL;
     struct nm_yarn *y = NULL;
     unsigned before;
@@ -248,7 +248,7 @@ static void test_an_invalid_saved_state_does_not_prevent_a_start(void **state)
     static const char *const names[] = {
         "run/masters/appattempt_1_0001_000001", "state/applications/application_1_0001", "state/applications/strange",
         "state/early-ends/container_1_0001_01_000001", "state/master-keys", "state/placements", "state/yarn-keys"};
-    struct tracker_world *w = *state;
+    struct tracker_fixture *w = *state;
     char properties[400];
     json_t *masters;
 
@@ -259,7 +259,7 @@ static void test_an_invalid_saved_state_does_not_prevent_a_start(void **state)
     tracker_join(w);
     tracker_run_beats(w, 1);
     assert_int_equal(w->n_containers, 0);
-    masters = tracker_masters(w, &manager_world_admin);
+    masters = tracker_masters(w, &manager_fixture_admin);
     assert_true(json_is_integer(json_object_get(masters, "attempts")));
     assert_int_equal(json_integer_value(json_object_get(masters, "attempts")), 0);
     json_decref(masters);
@@ -269,7 +269,7 @@ static void test_an_invalid_saved_state_does_not_prevent_a_start(void **state)
 
 static void test_the_web_pages_are_served(void **state)
 {
-    struct tracker_world *w = *state;
+    struct tracker_fixture *w = *state;
     uint16_t port = 0;
     int fd;
 
@@ -286,9 +286,9 @@ static void test_the_web_pages_are_served(void **state)
     w->settings->web.port = port;
     w->registrations = 0;
     tracker_join(w);
-    assert_int_equal(tracker_told.level, LOG_WARNING);
-    assert_told("yarn.nodemanager.webapp.address: port ");
-    assert_told("nmd continues without its page and its web services there");
+    assert_int_equal(tracker_reported.level, LOG_WARNING);
+    assert_reported("yarn.nodemanager.webapp.address: port ");
+    assert_reported("nmd continues without its page and its web services there");
     assert_true(nm_yarn_take_web(w->yarn) < 0);
     tracker_run_until(w, tracker_is_running);
     assert_int_equal(w->http_port, port);
@@ -303,7 +303,7 @@ static void test_the_web_pages_are_served(void **state)
 /* If yarn.nodemanager.webapp.address contains a host name, the node listens for its web pages on all addresses. */
 static void test_web_pages_with_a_host_name_are_served_on_all_addresses(void **state)
 {
-    struct tracker_world *w = *state;
+    struct tracker_fixture *w = *state;
     const struct sockaddr_storage everywhere = http_at(INADDR_ANY, 4711), here = http_at(INADDR_LOOPBACK, 4711);
     struct nm_yarn_params p;
     char *message = NULL;
@@ -318,12 +318,12 @@ static void test_web_pages_with_a_host_name_are_served_on_all_addresses(void **s
     p.http_address = &everywhere;
     assert_int_equal(nm_yarn_new(&p, &w->yarn, &message), 0);
     assert_true(nm_yarn_take_web(w->yarn) < 0);
-    assert_null(strstr(tracker_told.all, "4711"));
+    assert_null(strstr(tracker_reported.all, "4711"));
     w->yarn = nm_yarn_free(w->yarn);
     p.http_address = &here; /* an address that other hosts of the cluster can't reach */
     assert_int_equal(nm_yarn_new(&p, &w->yarn, &message), 0);
     assert_true(nm_yarn_take_web(w->yarn) < 0);
-    assert_non_null(strstr(tracker_told.all, "port 4711 on a loopback address"));
+    assert_non_null(strstr(tracker_reported.all, "port 4711 on a loopback address"));
 }
 
 int main(void)

@@ -91,7 +91,7 @@ void nm_hadoop_call_refuse(struct nm_hadoop_call *call, const struct nm_exceptio
 
 /* ---- the data of a test ------------------------------------------------------------------- */
 
-struct world {
+struct fixture {
     struct nm_yarn_state state;
     struct nm_yarn_keyring *keyring;
     struct nm_yarn_used *used;
@@ -107,7 +107,7 @@ struct world {
 
 static int set_up(void **state)
 {
-    struct world *w = calloc(1, sizeof *w);
+    struct fixture *w = calloc(1, sizeof *w);
 
     assert_non_null(w);
     tokens_state(&w->state);
@@ -130,7 +130,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     tokens_done(&w->caller);
     tokens_done(&w->good);
@@ -144,7 +144,7 @@ static int tear_down(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
-static void handle(struct world *w, struct nm_hadoop_call *call)
+static void handle(struct fixture *w, struct nm_hadoop_call *call)
 {
     const struct nm_hadoop_protocol *p = w->cm_server->server->options.protocols;
 
@@ -158,7 +158,7 @@ static void handle(struct world *w, struct nm_hadoop_call *call)
 }
 
 /* Makes the call. Returns the size of its answer, or 0 after a refusal, whose reason is stored in *ret_why. */
-static size_t call_with(struct world *w, size_t limit, struct nm_exception *ret_why)
+static size_t call_with(struct fixture *w, size_t limit, struct nm_exception *ret_why)
 {
     struct nm_hadoop_call call = {.request = w->request, .identifier = w->caller.signed_nm->identifier};
     unsigned kinds;
@@ -182,7 +182,7 @@ static size_t call_with(struct world *w, size_t limit, struct nm_exception *ret_
 
 static void call_without_memory(void *userdata)
 {
-    struct world *w = userdata;
+    struct fixture *w = userdata;
     struct nm_exception why;
     size_t size = call_with(w, NM_MIB, &why);
 
@@ -194,7 +194,7 @@ static void call_without_memory(void *userdata)
 
 /* Repeats the call with arenas of increasing size until one is large enough. Then repeats the call with failing
  * allocations. */
-static void each(struct world *w, const char *method, const ProtobufCMessage *request)
+static void each(struct fixture *w, const char *method, const ProtobufCMessage *request)
 {
     struct nm_exception why;
     unsigned refused = 0;
@@ -215,7 +215,7 @@ static void each(struct world *w, const char *method, const ProtobufCMessage *re
 static void test_a_call_for_several_containers_without_memory_is_an_error(void **state)
 {
     Yarn__Ids request = YARN__IDS__INIT;
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     request.ids = w->ids; /* one of the two ids is answered, and the other one is refused */
     request.n_ids = 2;
@@ -231,7 +231,7 @@ static void test_a_request_without_memory_is_an_error(void **state)
     Yarn__SignalRequest signal = YARN__SIGNAL_REQUEST__INIT;
     Yarn__LaunchContext context = YARN__LAUNCH_CONTEXT__INIT;
     struct nm_exception why;
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     again.id = more.id = signal.id = w->ids[0];
     again.context = &context;
@@ -258,7 +258,7 @@ static void test_a_start_without_memory_starts_no_container(void **state)
     Yarn__StartRequest request = YARN__START_REQUEST__INIT;
     Yarn__LaunchContext context = YARN__LAUNCH_CONTEXT__INIT;
     Yarn__StartOne one[] = {YARN__START_ONE__INIT, YARN__START_ONE__INIT}, *list[] = {&one[0], &one[1]};
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     one[0].context = one[1].context = &context;
     one[0].token = &w->good.message;
@@ -271,7 +271,7 @@ static void test_a_start_without_memory_starts_no_container(void **state)
 static void test_an_update_without_memory_does_not_change_the_container(void **state)
 {
     Yarn__UpdateRequest request = YARN__UPDATE_REQUEST__INIT;
-    struct world *w = *state;
+    struct fixture *w = *state;
     Hadoop__Token *tokens[] = {&w->good.message, &w->strange.message};
 
     request.tokens = tokens;
@@ -284,7 +284,7 @@ static void test_too_many_containers_are_refused(void **state)
 {
     Yarn__UpdateRequest update = YARN__UPDATE_REQUEST__INIT;
     Yarn__StartRequest start = YARN__START_REQUEST__INIT;
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_exception why;
 
     update.n_tokens = start.n_starts = NM_CM_CONTAINERS_MAX + 1;
@@ -308,7 +308,7 @@ static void test_too_many_containers_are_refused(void **state)
 
 static void look_up(void *userdata)
 {
-    struct world *w = userdata;
+    struct fixture *w = userdata;
     struct nm_sasl_bearer bearer = {.password_size = 77};
     struct nm_exception why;
     int r = w->cm_server->server->options.lookup(w->cm_server, w->caller.signed_nm->identifier, &bearer, &why);
@@ -352,9 +352,9 @@ static void test_a_server_without_memory_is_not_made(void **state)
 
 static int remember(void *userdata)
 {
-    struct world *w = userdata;
+    struct fixture *w = userdata;
     const uint64_t changes = nm_yarn_keyring_changes(w->keyring);
-    int r = nm_yarn_keyring_remember(w->keyring, &w->caller.nm);
+    int r = nm_yarn_keyring_add(w->keyring, &w->caller.nm);
 
     assert_int_equal(nm_yarn_keyring_changes(w->keyring), changes + (r == 0));
     return r;
@@ -362,7 +362,7 @@ static int remember(void *userdata)
 
 static void test_a_key_without_memory_is_not_remembered(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     assert_int_equal(fail_each(remember, w), 1);
 }

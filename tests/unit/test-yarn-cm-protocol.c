@@ -15,7 +15,7 @@
 
 #define PROTOCOL "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB"
 
-struct world {
+struct cm_fixture {
     sd_event *event;
     struct nm_yarn_state state;
     struct nm_yarn_keyring *keyring;
@@ -32,12 +32,12 @@ struct world {
     ProtobufCMessage *answer;
 };
 
-static void set_up(struct world *w)
+static void set_up(struct cm_fixture *w)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     socklen_t size = sizeof w->address;
 
-    *w = (struct world){.address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)}};
+    *w = (struct cm_fixture){.address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)}};
     assert_int_equal(bind(fd, (struct sockaddr *)&w->address, size), 0);
     assert_int_equal(listen(fd, 64), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&w->address, &size), 0);
@@ -51,14 +51,14 @@ static void set_up(struct world *w)
     w->later_msec = (int64_t)(nm_realtime_usec() / 1000) + 600000;
 }
 
-static void drop_answer(struct world *w)
+static void drop_answer(struct cm_fixture *w)
 {
     if (w->answer)
         protobuf_c_message_free_unpacked(w->answer, NULL);
     w->answer = NULL;
 }
 
-static void tear_down(struct world *w)
+static void tear_down(struct cm_fixture *w)
 {
     drop_answer(w);
     nm_hadoop_client_free(w->client);
@@ -69,7 +69,7 @@ static void tear_down(struct world *w)
 }
 
 /* Connects a client that authenticates with the NMToken of t. */
-static void connect_as(struct world *w, struct tokens_id *t, const struct nm_yarn_master_key *key)
+static void connect_as(struct cm_fixture *w, struct tokens_id *t, const struct nm_yarn_master_key *key)
 {
     struct nm_hadoop_client_options o = {.address = (struct sockaddr *)&w->address, .address_size = sizeof w->address,
                                          .protocol = PROTOCOL, .version = 1};
@@ -83,7 +83,7 @@ static void connect_as(struct world *w, struct tokens_id *t, const struct nm_yar
 
 static void on_reply(void *userdata, int error, const ProtobufCMessage *answer, const struct nm_exception *why)
 {
-    struct world *w = userdata;
+    struct cm_fixture *w = userdata;
 
     w->done = true;
     w->error = error;
@@ -93,7 +93,7 @@ static void on_reply(void *userdata, int error, const ProtobufCMessage *answer, 
 }
 
 /* Makes a call. Returns the answer, or NULL after a refusal. The reason of a refusal is in w->why. */
-static const void *call(struct world *w, const char *method, const ProtobufCMessage *request,
+static const void *call(struct cm_fixture *w, const char *method, const ProtobufCMessage *request,
                         const ProtobufCMessageDescriptor *answer)
 {
     uint64_t deadline = nm_now_usec() + 20 * NM_USEC_PER_SEC;
@@ -109,7 +109,7 @@ static const void *call(struct world *w, const char *method, const ProtobufCMess
     return w->answer;
 }
 
-static void assert_heard(struct world *w, const char *text)
+static void assert_heard(struct cm_fixture *w, const char *text)
 {
     assert_string_equal(w->node.heard, text);
     w->node.heard[0] = '\0';
@@ -143,7 +143,7 @@ static void add_start(struct starts *s, Hadoop__Token *token)
     s->list[i] = &s->one[i];
 }
 
-static const Yarn__StartAnswer *start(struct world *w, struct starts *s)
+static const Yarn__StartAnswer *start(struct cm_fixture *w, struct starts *s)
 {
     return call(w, "startContainers", &s->request.base, &yarn__start_answer__descriptor);
 }
@@ -153,7 +153,7 @@ static void test_a_start_request_reaches_the_node(void **state)
     struct tokens_id caller, a, b, c;
     const Yarn__StartAnswer *answer;
     struct starts s;
-    struct world w;
+    struct cm_fixture w;
 
     (void)state;
     set_up(&w);
@@ -190,7 +190,7 @@ static void test_a_call_with_a_forged_token_is_refused_as_a_whole(void **state)
 {
     struct tokens_id caller, a, b;
     struct starts s;
-    struct world w;
+    struct cm_fixture w;
 
     (void)state;
     set_up(&w);
@@ -223,7 +223,7 @@ static void test_a_refused_start_can_be_repeated_with_the_same_token(void **stat
     const Yarn__StartAnswer *answer;
     struct tokens_id caller, a;
     struct starts s;
-    struct world w;
+    struct cm_fixture w;
 
     (void)state;
     set_up(&w);
@@ -298,7 +298,7 @@ static void test_an_application_master_is_launched_with_the_context_of_the_proxy
     const Yarn__StartAnswer *answer;
     struct tokens_id caller, a, b;
     struct starts s;
-    struct world w;
+    struct cm_fixture w;
 
     (void)state;
     set_up(&w);
@@ -349,7 +349,7 @@ static void test_the_proxy_decides_on_an_application_master_without_credentials(
     struct masters m = {.ops = {on_begin, on_abandon, &m}, .result = -EIO};
     struct tokens_id caller, a;
     struct starts s;
-    struct world w;
+    struct cm_fixture w;
 
     (void)state;
     set_up(&w);
@@ -373,7 +373,7 @@ static void test_the_proxy_decides_on_an_application_master_without_credentials(
 
 /* ---- authentication ----------------------------------------------------------------------- */
 
-static void refused_at_the_door(struct world *w, struct tokens_id *t, const struct nm_yarn_master_key *key,
+static void refused_at_the_door(struct cm_fixture *w, struct tokens_id *t, const struct nm_yarn_master_key *key,
                                 const char *class_name)
 {
     Yarn__Ids request = YARN__IDS__INIT;
@@ -387,7 +387,7 @@ static void refused_at_the_door(struct world *w, struct tokens_id *t, const stru
 static void test_only_a_valid_token_is_accepted(void **state)
 {
     struct tokens_id t;
-    struct world w;
+    struct cm_fixture w;
 
     (void)state;
     set_up(&w);
@@ -412,7 +412,7 @@ static void test_an_attempt_with_a_container_may_use_its_old_key(void **state)
     Yarn__Ids request = YARN__IDS__INIT;
     struct tokens_id caller, a;
     struct starts s;
-    struct world w;
+    struct cm_fixture w;
 
     (void)state;
     set_up(&w);
@@ -442,7 +442,7 @@ static void test_calls_with_incomplete_ids_are_refused(void **state)
     const Yarn__LocalizationAnswer *localization;
     const Yarn__StatusAnswer *statuses;
     const Yarn__Outcome *outcome;
-    struct world w;
+    struct cm_fixture w;
 
     (void)state;
     set_up(&w);
@@ -476,7 +476,7 @@ static void test_calls_with_incomplete_ids_are_refused(void **state)
     tear_down(&w);
 }
 
-static void ask_for_many(struct world *w, size_t n)
+static void ask_for_many(struct cm_fixture *w, size_t n)
 {
     Hadoop__ContainerId **list = calloc(n, sizeof *list);
     Yarn__Ids request = YARN__IDS__INIT;
@@ -494,7 +494,7 @@ static void ask_for_many(struct world *w, size_t n)
 static void test_too_many_containers_are_refused(void **state)
 {
     struct tokens_id caller;
-    struct world w;
+    struct cm_fixture w;
 
     (void)state;
     set_up(&w);
@@ -516,7 +516,7 @@ static void test_an_update_request_reaches_the_node(void **state)
     struct tokens_id caller, a, b;
     Hadoop__Token *list[2];
     const Yarn__Outcome *outcome;
-    struct world w;
+    struct cm_fixture w;
 
     (void)state;
     set_up(&w);
@@ -546,7 +546,7 @@ static void test_an_update_request_reaches_the_node(void **state)
 
 /* ---- requests for one container ----------------------------------------------------------- */
 
-static void ask(struct world *w, const char *method, const ProtobufCMessage *request, const char *heard)
+static void ask(struct cm_fixture *w, const char *method, const ProtobufCMessage *request, const char *heard)
 {
     assert_non_null(call(w, method, request, &yarn__nothing__descriptor));
     assert_heard(w, heard);
@@ -561,7 +561,7 @@ static void test_each_request_for_one_container_reaches_the_node(void **state)
     Yarn__LocalizeRequest more = YARN__LOCALIZE_REQUEST__INIT;
     Yarn__SignalRequest signal = YARN__SIGNAL_REQUEST__INIT;
     struct tokens_id caller, own;
-    struct world w;
+    struct cm_fixture w;
 
     (void)state;
     set_up(&w);
@@ -604,7 +604,7 @@ static void test_actions_requested_by_the_resourcemanager_reach_the_node(void **
     struct tokens_id own, other, half, a, b;
     Hadoop__ContainerId *containers[] = {&own.container, &half.container, &other.container};
     Hadoop__ApplicationId *applications[] = {&own.application, &half.application};
-    struct world w;
+    struct cm_fixture w;
 
     (void)state;
     set_up(&w);

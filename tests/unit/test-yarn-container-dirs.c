@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "fail-nth.h"
-#include "tests/unit/dirs-world.h"
+#include "tests/unit/dirs-fixture.h"
 #include "tests/unit/remove-tree.h"
 #include "util/fileio.h"
 
@@ -33,7 +33,7 @@ int __wrap_setfsuid(uid_t uid)
 }
 
 /* Makes all directories and files as for the start of a container. Returns 0 or the first error. */
-static int make_all(struct world *w)
+static int make_all(struct fixture *w)
 {
     int r = nm_yarn_dirs_make_local(w->fd, &w->tenant, true);
     _cleanup_close_ int work = r < 0 ? r : nm_yarn_dirs_open_work(w->fd, &w->tenant);
@@ -50,7 +50,7 @@ static int make_all(struct world *w)
 
 #define WORK "usercache/alice/appcache/application_1/container_1"
 
-static void check_made(struct world *w)
+static void check_made(struct fixture *w)
 {
     char text[20];
     struct stat st;
@@ -66,7 +66,7 @@ static void check_made(struct world *w)
     assert_true(is_there(w, WORK "/sub/link"));
 }
 
-static void remove_all(struct world *w)
+static void remove_all(struct fixture *w)
 {
     (void)remove_tree(path_in(w, "usercache"));
     (void)remove_tree(path_in(w, "application_1"));
@@ -75,7 +75,7 @@ static void remove_all(struct world *w)
 /* If no error was returned, all files and directories must exist. */
 static void make_with_failures(void *userdata)
 {
-    struct world *w = userdata;
+    struct fixture *w = userdata;
     int r = make_all(w);
     unsigned kinds = fail_pause();
 
@@ -88,7 +88,7 @@ static void make_with_failures(void *userdata)
 
 static void test_all_directories_of_a_container_are_made_or_an_error_is_returned(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     assert_int_equal(make_all(w), 0);
     check_made(w);
@@ -99,7 +99,7 @@ static void test_all_directories_of_a_container_are_made_or_an_error_is_returned
 
 static void test_a_symlink_of_a_resource_stays_inside_and_replaces_only_a_symlink(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char target[PATH_MAX];
     ssize_t n;
 
@@ -127,7 +127,7 @@ static void test_a_symlink_of_a_resource_stays_inside_and_replaces_only_a_symlin
 static void test_many_symlinks_are_made_with_one_change_of_user(void **state)
 {
     enum { MANY = 100 };
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_yarn_link links[MANY];
     char names[MANY][8];
     size_t made;
@@ -152,7 +152,7 @@ static void test_many_symlinks_are_made_with_one_change_of_user(void **state)
 
 static void test_a_directory_that_is_missing_or_of_another_user_is_an_error(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     uid_t uid = 7;
     gid_t gid = 7;
 
@@ -168,7 +168,7 @@ static void test_a_directory_that_is_missing_or_of_another_user_is_an_error(void
     assert_int_equal(nm_yarn_dirs_make_local(w->fd, &w->tenant, true), -ENOTDIR);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, dirs_world_set_up, dirs_world_tear_down)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, dirs_fixture_set_up, dirs_fixture_tear_down)
 
 int main(void)
 {

@@ -8,9 +8,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tests/unit/reinit-world.h"
+#include "tests/unit/reinit-fixture.h"
 
-static int32_t type_in_heartbeat(struct reinit_world *o)
+static int32_t type_in_heartbeat(struct reinit_fixture *o)
 {
     Yarn__NodeStatus status = YARN__NODE_STATUS__INIT;
     struct nm_arena arena;
@@ -24,7 +24,7 @@ static int32_t type_in_heartbeat(struct reinit_world *o)
     return type;
 }
 
-static void assert_type_elsewhere(struct reinit_world *o, int32_t type)
+static void assert_type_elsewhere(struct reinit_fixture *o, int32_t type)
 {
     Yarn__RegisterRequest request = YARN__REGISTER_REQUEST__INIT;
     struct nm_arena arena;
@@ -43,7 +43,7 @@ static void assert_type_elsewhere(struct reinit_world *o, int32_t type)
 static void test_only_heartbeats_report_an_opportunistic_container_as_guaranteed(void **state)
 {
     enum { GUARANTEED = 1, OPPORTUNISTIC = 2 };
-    struct reinit_world o;
+    struct reinit_fixture o;
 
     start_container(&o, *state, true, SLEEPS);
     assert_int_equal(type_in_heartbeat(&o), GUARANTEED);
@@ -56,7 +56,7 @@ static void test_only_heartbeats_report_an_opportunistic_container_as_guaranteed
     nm_yarn_node_free(o.n);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, reinit_world_set_up, manager_world_tear_down_real)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, reinit_fixture_set_up, manager_fixture_tear_down_real)
 
 int main(void)
 {

@@ -9,19 +9,19 @@
 #include <cmocka.h>
 #include <sys/stat.h>
 
-#include "tests/unit/tracker-world.h"
+#include "tests/unit/tracker-fixture.h"
 #include "tests/unit/yarn-starts.h"
 #include "util/clock.h"
 #include "yarn/launch/launcher-state.h"
 #include "yarn/node/node-state.h"
 #include "yarn/yarn-state.h"
 
-static bool is_unhealthy(const struct tracker_world *w)
+static bool is_unhealthy(const struct tracker_fixture *w)
 {
     return !w->healthy;
 }
 
-static bool is_healthy(const struct tracker_world *w)
+static bool is_healthy(const struct tracker_fixture *w)
 {
     return w->healthy;
 }
@@ -39,7 +39,7 @@ static void assert_begins(const char *text, const char *words)
  * time for which other causes of bad health must last. */
 static void test_a_node_without_a_good_directory_is_unhealthy(void **state)
 {
-    struct tracker_world *w = *state;
+    struct tracker_fixture *w = *state;
     char path[300], elsewhere[300];
     uint64_t began_usec;
 
@@ -51,14 +51,14 @@ static void test_a_node_without_a_good_directory_is_unhealthy(void **state)
     (void)snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", w->node->tree.path);
     assert_int_equal(rename(path, elsewhere), 0);
     began_usec = nm_now_usec();
-    nm_yarn_dirs_doubt(&w->yarn->services->launcher->local);
+    nm_yarn_dirs_schedule_check(&w->yarn->services->launcher->local);
     tracker_run_until(w, is_unhealthy);
     assert_in_range(nm_now_usec() - began_usec, 0, NM_REPORT_UNHEALTHY_USEC - 1);
     assert_begins(w->health, "0 of 1 yarn.nodemanager.local-dirs are good; ");
     tracker_run_beats(w, 2);
     assert_true(w->yarn->services->node->is_out);
     assert_int_equal(rename(elsewhere, path), 0);
-    nm_yarn_dirs_doubt(&w->yarn->services->launcher->local);
+    nm_yarn_dirs_schedule_check(&w->yarn->services->launcher->local);
     tracker_run_until(w, is_healthy);
     tracker_run_beats(w, 2);
     assert_false(w->yarn->services->node->is_out);
@@ -67,7 +67,7 @@ static void test_a_node_without_a_good_directory_is_unhealthy(void **state)
 
 /* ---- draining nodes ----------------------------------------------------------------------- */
 
-static void start_one(struct tracker_world *w, struct wanted *a, int64_t number, int64_t mib, bool opportunistic)
+static void start_one(struct tracker_fixture *w, struct wanted *a, int64_t number, int64_t mib, bool opportunistic)
 {
     struct nm_exception why;
 
@@ -77,7 +77,7 @@ static void start_one(struct tracker_world *w, struct wanted *a, int64_t number,
 }
 
 /* Returns the exit status of a container that has ended, or 0 while the container has not ended. */
-static int32_t end_of(struct tracker_world *w, const struct wanted *a)
+static int32_t end_of(struct tracker_fixture *w, const struct wanted *a)
 {
     Yarn__ContainerStatus *s = NULL;
     struct nm_exception why;
@@ -91,7 +91,7 @@ static int32_t end_of(struct tracker_world *w, const struct wanted *a)
     return code;
 }
 
-static void stop(struct tracker_world *w, const struct wanted *a)
+static void stop(struct tracker_fixture *w, const struct wanted *a)
 {
     struct nm_exception why;
 
@@ -99,7 +99,7 @@ static void stop(struct tracker_world *w, const struct wanted *a)
                                        &why), 0);
 }
 
-static void run_until_registered(struct tracker_world *w, unsigned n)
+static void run_until_registered(struct tracker_fixture *w, unsigned n)
 {
     while (w->registrations < n)
         tracker_run_beats(w, 1);
@@ -107,7 +107,7 @@ static void run_until_registered(struct tracker_world *w, unsigned n)
     assert_int_equal(w->registrations, n);
 }
 
-static void join_with_one(struct tracker_world *w, struct wanted *a)
+static void join_with_one(struct tracker_fixture *w, struct wanted *a)
 {
     /* the container's user must be able to traverse this directory */
     assert_int_equal(chmod(w->node->tree.path, 0755), 0);
@@ -124,7 +124,7 @@ static void join_with_one(struct tracker_world *w, struct wanted *a)
  * are sent back, and don't count as failed. */
 static void test_a_draining_node_offers_only_the_memory_of_its_containers(void **state)
 {
-    struct tracker_world *w = *state;
+    struct tracker_fixture *w = *state;
     struct wanted a, b, c;
 
     join_with_one(w, &a);
@@ -153,7 +153,7 @@ static void test_a_draining_node_offers_only_the_memory_of_its_containers(void *
  * begins, it becomes unhealthy immediately. */
 static void test_an_empty_draining_node_is_unhealthy(void **state)
 {
-    struct tracker_world *w = *state;
+    struct tracker_fixture *w = *state;
     struct wanted a;
 
     tracker_join(w);
@@ -179,7 +179,7 @@ static void test_an_empty_draining_node_is_unhealthy(void **state)
  * failures. */
 static void test_a_draining_node_refuses_further_containers(void **state)
 {
-    struct tracker_world *w = *state;
+    struct tracker_fixture *w = *state;
     struct wanted a, b;
 
     join_with_one(w, &a);

@@ -16,7 +16,7 @@
 #include "yarn/cm-protocol/key-store.h"
 #include "yarn/message-ids.h"
 
-struct world {
+struct fixture {
     char dir[64], file[96];
     struct nm_yarn_state state;
     struct nm_yarn_keyring *keyring;
@@ -24,7 +24,7 @@ struct world {
     struct nm_yarn_key_store *key_store;
 };
 
-static void begin(struct world *w)
+static void begin(struct fixture *w)
 {
     nm_yarn_state_init(&w->state, NM_USEC_PER_SEC);
     assert_int_equal(nm_yarn_keyring_new(&w->state, &w->keyring), 0);
@@ -32,22 +32,22 @@ static void begin(struct world *w)
     assert_int_equal(nm_yarn_key_store_new(w->dir, &w->state, w->keyring, w->used, &w->key_store), 0);
 }
 
-static void end(struct world *w)
+static void end(struct fixture *w)
 {
     w->key_store = nm_yarn_key_store_free(w->key_store);
     w->used = nm_yarn_used_free(w->used);
     w->keyring = nm_yarn_keyring_free(w->keyring);
 }
 
-static void set_up(struct world *w)
+static void set_up(struct fixture *w)
 {
-    *w = (struct world){.dir = "/tmp/nmd-test-kept.XXXXXX"};
+    *w = (struct fixture){.dir = "/tmp/nmd-test-kept.XXXXXX"};
     assert_non_null(mkdtemp(w->dir));
     (void)snprintf(w->file, sizeof w->file, "%s/" NM_YARN_KEY_STORE_FILE, w->dir);
     begin(w);
 }
 
-static void tear_down(struct world *w)
+static void tear_down(struct fixture *w)
 {
     end(w);
     remove_tree(w->dir);
@@ -55,21 +55,21 @@ static void tear_down(struct world *w)
 
 /* Adds the keys of a cluster, an attempt whose key is older than the last two keys, and a container that this attempt
  * has started. */
-static void fill(struct world *w, struct tokens_id *t)
+static void fill(struct fixture *w, struct tokens_id *t)
 {
     struct nm_yarn_container_id id;
 
     tokens_make(t, 1, 2, 3, 1000);
     id = nm_yarn_container_of(&t->container);
     tokens_state(&w->state);
-    assert_int_equal(nm_yarn_keyring_remember(w->keyring, &t->nm), 0);
+    assert_int_equal(nm_yarn_keyring_add(w->keyring, &t->nm), 0);
     w->state.nm_keys.previous = tokens_key(100, 100);
     w->state.nm_keys.current = tokens_key(101, 110);
     assert_int_equal(nm_yarn_used_make_room(w->used, 0), 0);
     nm_yarn_used_add(w->used, &id, 1000);
 }
 
-static void assert_known(struct world *w, const struct tokens_id *t)
+static void assert_known(struct fixture *w, const struct tokens_id *t)
 {
     struct nm_yarn_container_id id = nm_yarn_container_of(&t->container);
     const struct nm_yarn_master_key *key = nm_yarn_keyring_for_attempt(w->keyring, &t->nm);
@@ -87,7 +87,7 @@ static void assert_known(struct world *w, const struct tokens_id *t)
 static void test_keys_survive_a_restart(void **state)
 {
     struct tokens_id t;
-    struct world w;
+    struct fixture w;
     struct stat st;
 
     (void)state;
@@ -110,7 +110,7 @@ static void test_the_file_of_keys_is_written_only_after_a_change(void **state)
 {
     struct nm_yarn_application_id application;
     struct tokens_id t;
-    struct world w;
+    struct fixture w;
 
     (void)state;
     set_up(&w);
@@ -122,7 +122,7 @@ static void test_the_file_of_keys_is_written_only_after_a_change(void **state)
     nm_yarn_key_store_save(w.key_store);
     assert_int_equal(access(w.file, F_OK), -1);
     application = nm_yarn_application_of(&t.application);
-    nm_yarn_keyring_forget(w.keyring, &application);
+    nm_yarn_keyring_drop(w.keyring, &application);
     nm_yarn_key_store_save(w.key_store);
     assert_int_equal(access(w.file, F_OK), 0);
     assert_int_equal(unlink(w.file), 0);
@@ -135,7 +135,7 @@ static void test_the_file_of_keys_is_written_only_after_a_change(void **state)
     tear_down(&w);
 }
 
-static void put(const struct world *w, const char *data, size_t size)
+static void put(const struct fixture *w, const char *data, size_t size)
 {
     _cleanup_close_ int fd = open(w->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -147,7 +147,7 @@ static void test_a_damaged_file_of_keys_does_not_prevent_a_start(void **state)
 {
     struct tokens_id t;
     char data[2000];
-    struct world w;
+    struct fixture w;
     size_t size;
 
     (void)state;
@@ -182,7 +182,7 @@ static void test_a_damaged_file_of_keys_does_not_prevent_a_start(void **state)
 
 #define MANY 300
 
-static void fill_much(struct world *w, struct tokens_id *t)
+static void fill_much(struct fixture *w, struct tokens_id *t)
 {
     struct nm_yarn_container_id id;
 
@@ -190,7 +190,7 @@ static void fill_much(struct world *w, struct tokens_id *t)
     for (int i = 0; i < MANY; i++) {
         t->attempt.attempt = 100 + i;
         t->nm.key_id = 101;
-        assert_int_equal(nm_yarn_keyring_remember(w->keyring, &t->nm), 0);
+        assert_int_equal(nm_yarn_keyring_add(w->keyring, &t->nm), 0);
         t->container.id = 100 + i;
         id = nm_yarn_container_of(&t->container);
         assert_int_equal(nm_yarn_used_make_room(w->used, 0), 0);
@@ -200,10 +200,10 @@ static void fill_much(struct world *w, struct tokens_id *t)
 
 /* Reads the file as the next nmd does. Returns the last byte of the current key, and checks that all other data is
  * complete. */
-static uint8_t look(const struct world *w)
+static uint8_t look(const struct fixture *w)
 {
     const struct nm_yarn_master_key *key;
-    struct world other = *w;
+    struct fixture other = *w;
     struct nm_yarn_container_id id;
     struct nm_yarn_attempt_id attempt;
     int64_t expires_msec;
@@ -219,7 +219,7 @@ static uint8_t look(const struct world *w)
 
 static void save_with_failures(void *userdata)
 {
-    struct world *w = userdata;
+    struct fixture *w = userdata;
     uint8_t *last = &w->state.nm_keys.current.bytes[7], seen;
     unsigned kinds;
 
@@ -237,7 +237,7 @@ static void save_with_failures(void *userdata)
 static void try_with_failures(void (*try)(void *userdata), unsigned memory_least, unsigned files_least)
 {
     struct tokens_id t;
-    struct world w;
+    struct fixture w;
 
     set_up(&w);
     fill_much(&w, &t);
@@ -257,7 +257,7 @@ static void test_saving_the_keys_is_repeated_after_a_failure(void **state)
 /* Starts an nmd. If the file can't be read, nmd doesn't remove it. */
 static void take_over_with_failures(void *userdata)
 {
-    struct world *w = userdata, other = *w;
+    struct fixture *w = userdata, other = *w;
     unsigned kinds = fail_pause();
     int r;
 
@@ -297,7 +297,7 @@ static void test_incomplete_entries_of_the_file_are_skipped(void **state)
     struct tokens_id t;
     int64_t expires_msec;
     uint8_t packed[500];
-    struct world w;
+    struct fixture w;
 
     (void)state;
     tokens_ids(&t, 1, 2, 3);

@@ -14,7 +14,7 @@
 
 #include "yarn/launch/dirs.h"
 #include "yarn/conf/settings-parts.h"
-#include "yarn/launch/doubts.h"
+#include "yarn/launch/config-warnings.h"
 #include "yarn/launch/resources.h"
 #include "yarn/launch/launcher.h"
 #include "yarn/launch/variables.h"
@@ -147,19 +147,19 @@ static void test_settings_for_hadoops_fetch_commands_are_found(void **state)
     json_decref(s.name_nodes);
 }
 
-static char said[4096]; /* the warnings of the last call */
+static char printed[4096]; /* the warnings of the last call */
 
-static void note_doubt(int level, const char *sentence)
+static void note_warning(int level, const char *sentence)
 {
     assert_int_equal(level, LOG_WARNING);
-    assert_string_equal(said, "");
-    (void)snprintf(said, sizeof said, "%s", sentence);
+    assert_string_equal(printed, "");
+    (void)snprintf(printed, sizeof printed, "%s", sentence);
 }
 
-static void tell_doubts(const struct nm_yarn_settings *s)
+static void report_warnings(const struct nm_yarn_settings *s)
 {
-    *said = '\0';
-    nm_yarn_doubts_tell(s, 1000, "./nm-localizer", note_doubt);
+    *printed = '\0';
+    nm_yarn_config_warnings_report(s, 1000, "./nm-localizer", note_warning);
 }
 
 /* A command is searched in the directories in which nm-localizer searches it, beginning with $HADOOP_HOME/bin. */
@@ -174,18 +174,18 @@ static void test_a_missing_fetch_command_is_reported(void **state)
     (void)snprintf(bin, sizeof bin, "%s/bin", home);
     (void)snprintf(program, sizeof program, "%s/no-such-hadoop", bin);
     assert_int_equal(unsetenv("HADOOP_HOME"), 0);
-    tell_doubts(&s);
-    assert_non_null(strstr(said, "nmd.fetch-command.s3a: the program 'no-such-hadoop' doesn't exist in "
+    report_warnings(&s);
+    assert_non_null(strstr(printed, "nmd.fetch-command.s3a: the program 'no-such-hadoop' doesn't exist in "
                                  "/usr/local/sbin:"));
     assert_int_equal(setenv("HADOOP_HOME", home, 1), 0);
-    tell_doubts(&s);
-    assert_non_null(strstr(said, "the program 'no-such-hadoop' doesn't exist in /tmp/nmd-test-parts."));
-    assert_non_null(strstr(said, "/bin:/usr/local/sbin:"));
+    report_warnings(&s);
+    assert_non_null(strstr(printed, "the program 'no-such-hadoop' doesn't exist in /tmp/nmd-test-parts."));
+    assert_non_null(strstr(printed, "/bin:/usr/local/sbin:"));
     assert_int_equal(mkdir(bin, 0755), 0);
     fd = open(program, O_CREAT | O_WRONLY | O_CLOEXEC, 0755);
     assert_true(fd >= 0);
-    tell_doubts(&s);
-    assert_string_equal(said, "");
+    report_warnings(&s);
+    assert_string_equal(printed, "");
     assert_int_equal(unlink(program) | rmdir(bin) | rmdir(home), 0);
     json_decref(s.commands);
 }
@@ -246,9 +246,9 @@ static void test_an_invalid_certificate_is_reported(void **state)
 
         assert_int_equal(ftruncate(fd, 0), 0);
         assert_int_equal(pwrite(fd, cases[i].text, size, 0), size);
-        tell_doubts(&s);
-        if (cases[i].good ? *said : !strstr(said, "it contains no certificate in PEM format"))
-            fail_msg("%s: %s", cases[i].text, said);
+        report_warnings(&s);
+        if (cases[i].good ? *printed : !strstr(printed, "it contains no certificate in PEM format"))
+            fail_msg("%s: %s", cases[i].text, printed);
     }
     assert_int_equal(unlink(path), 0);
 }
@@ -278,29 +278,29 @@ static void test_a_certificate_in_a_private_directory_is_reported(void **state)
     (void)snprintf(words, sizeof words, "not all users may enter %s, but the file is read as the user of each", dir);
     write_certificate(path);
     assert_int_equal(symlink(path, link), 0);
-    tell_doubts(&s);
-    assert_non_null(strstr(said, words));
+    report_warnings(&s);
+    assert_non_null(strstr(printed, words));
     s.webhdfs_ca_file = link;
-    tell_doubts(&s);
-    assert_non_null(strstr(said, words));
+    report_warnings(&s);
+    assert_non_null(strstr(printed, words));
     assert_int_equal(chmod(dir, 0711), 0);
-    tell_doubts(&s);
-    assert_string_equal(said, "");
+    report_warnings(&s);
+    assert_string_equal(printed, "");
     assert_int_equal(unlink(link) | unlink(path) | rmdir(dir), 0);
 }
 
 /* Returns whether a warning says that resources in the default file system can't be fetched. */
-static bool is_doubted(const char *default_fs, json_t *commands, const char *scheme)
+static bool is_suspected(const char *default_fs, json_t *commands, const char *scheme)
 {
     const struct nm_yarn_settings s = {.default_fs = (char *)default_fs, .commands = commands};
     char words[200];
 
-    tell_doubts(&s);
+    report_warnings(&s);
     (void)snprintf(words, sizeof words, "fs.defaultFS = '%s': this node can't fetch %s: URIs, so containers with files "
                    "there fail; to fetch them with Hadoop's client, set nmd.fetch-command.%s = hadoop fs", default_fs,
                    scheme, scheme);
-    assert_true(!*said || strstr(said, words) == said);
-    return *said;
+    assert_true(!*printed || strstr(printed, words) == printed);
+    return *printed;
 }
 
 static void test_the_default_file_system_is_used(void **state)
@@ -313,11 +313,11 @@ static void test_the_default_file_system_is_used(void **state)
 
     (void)state;
     for (size_t i = 0; i < NM_ARRAY_SIZE(fetched); i++)
-        assert_false(is_doubted(fetched[i], NULL, ""));
-    assert_true(is_doubted("viewfs://cluster/", commands, "viewfs"));
-    assert_true(is_doubted("S3A://bucket", NULL, "s3a"));
-    assert_false(is_doubted("S3A://bucket", commands, "s3a"));
-    assert_false(is_doubted(NULL, commands, ""));
+        assert_false(is_suspected(fetched[i], NULL, ""));
+    assert_true(is_suspected("viewfs://cluster/", commands, "viewfs"));
+    assert_true(is_suspected("S3A://bucket", NULL, "s3a"));
+    assert_false(is_suspected("S3A://bucket", commands, "s3a"));
+    assert_false(is_suspected(NULL, commands, ""));
     json_decref(commands);
 }
 
@@ -344,9 +344,9 @@ static void test_a_name_node_without_an_address_is_reported_once(void **state)
         assert_int_equal(nm_yarn_conf_read_text(c, -EBADF, "site.xml", text, strlen(text), &message), 0);
         assert_int_equal(nm_yarn_sources_read(c, &name_nodes, &webhdfs, &commands, &s.lacking_name_nodes), 0);
         assert_int_equal(json_array_size(s.lacking_name_nodes), 1);
-        tell_doubts(&s);
-        assert_non_null(strstr(said, "dfs.namenode.rpc-address.a.n2 isn't set"));
-        assert_non_null(strstr(said, "which is listed in dfs.ha.namenodes.a"));
+        report_warnings(&s);
+        assert_non_null(strstr(printed, "dfs.namenode.rpc-address.a.n2 isn't set"));
+        assert_non_null(strstr(printed, "which is listed in dfs.ha.namenodes.a"));
         json_decref(name_nodes);
         json_decref(webhdfs);
         json_decref(commands);
@@ -417,10 +417,10 @@ static void test_an_invalid_address_is_reported_with_its_value(void **state)
         assert_int_equal(nm_yarn_conf_new(&c), 0);
         assert_int_equal(nm_yarn_conf_read_text(c, -EBADF, "site.xml", text, strlen(text), NULL), 0);
         assert_int_equal(nm_yarn_sources_read(c, &name_nodes, &webhdfs, &commands, &s.lacking_name_nodes), 0);
-        tell_doubts(&s);
-        if ((strstr(said, part) != NULL) != cases[i].odd)
-            fail_msg("%s = %s: %s", cases[i].name, cases[i].value, said);
-        assert_null(strstr(said, "isn't set"));
+        report_warnings(&s);
+        if ((strstr(printed, part) != NULL) != cases[i].odd)
+            fail_msg("%s = %s: %s", cases[i].name, cases[i].value, printed);
+        assert_null(strstr(printed, "isn't set"));
         json_decref(name_nodes);
         json_decref(webhdfs);
         json_decref(commands);
@@ -430,7 +430,7 @@ static void test_an_invalid_address_is_reported_with_its_value(void **state)
 }
 
 /* Parses "NAME=VALUE NAME=VALUE" as a configuration, and collects the warnings. */
-static void tell_doubts_of(const char *properties)
+static void report_warnings_of(const char *properties)
 {
     json_t *name_nodes = NULL, *webhdfs = NULL, *commands = NULL;
     char text[2000] = "<configuration>", all[600], *at = all, *word;
@@ -449,7 +449,7 @@ static void tell_doubts_of(const char *properties)
     assert_int_equal(nm_yarn_conf_new(&c), 0);
     assert_int_equal(nm_yarn_conf_read_text(c, -EBADF, "site.xml", text, strlen(text), NULL), 0);
     assert_int_equal(nm_yarn_sources_read(c, &name_nodes, &webhdfs, &commands, &s.lacking_name_nodes), 0);
-    tell_doubts(&s);
+    report_warnings(&s);
     json_decref(name_nodes);
     json_decref(webhdfs);
     json_decref(commands);
@@ -493,9 +493,9 @@ static void test_settings_that_make_containers_fail_are_reported(void **state)
 
     (void)state;
     for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
-        tell_doubts_of(cases[i].properties);
-        if (*cases[i].part ? !strstr(said, cases[i].part) : *said)
-            fail_msg("%s: %s", cases[i].properties, said);
+        report_warnings_of(cases[i].properties);
+        if (*cases[i].part ? !strstr(printed, cases[i].part) : *printed)
+            fail_msg("%s: %s", cases[i].properties, printed);
     }
 }
 

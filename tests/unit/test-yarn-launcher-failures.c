@@ -5,7 +5,7 @@
  * users and directories, and with files that users have put in the way.
  */
 
-#include "launcher-world.h"
+#include "launcher-fixture.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -20,7 +20,7 @@
 #define P(name, value) "<property><name>" name "</name><value>" value "</value></property>"
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
-static void put_file(struct world *w, const char *name, const char *text)
+static void put_file(struct fixture *w, const char *name, const char *text)
 {
     int fd = openat(w->root_fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
@@ -32,7 +32,7 @@ static void put_file(struct world *w, const char *name, const char *text)
 /* ---- start of the launcher ---------------------------------------------------------------- */
 
 /* Starts the launcher and stops it again. A message is returned only with an error. */
-static int begin(struct world *w)
+static int begin(struct fixture *w)
 {
     char *message = NULL;
     int r = try_start(w, &message);
@@ -61,7 +61,7 @@ static void begin_with_failures(void *userdata)
 
 static void test_a_failed_start_of_the_launcher_leaves_no_resources(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner o;
 
     add_file(w, "a", "a", "kept", 1);
@@ -83,7 +83,7 @@ static void test_a_failed_start_of_the_launcher_leaves_no_resources(void **state
     give_back(&o);
 }
 
-static void refused(struct world *w, const char *more, int error, const char *sentence)
+static void refused(struct fixture *w, const char *more, int error, const char *sentence)
 {
     char *message = NULL;
 
@@ -103,7 +103,7 @@ static void refused(struct world *w, const char *more, int error, const char *se
 /* nmd --check-config and a start report the same error. */
 static void test_the_check_reports_the_error_of_a_start(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char *message = NULL;
 
     assert_int_equal(nm_yarn_launcher_check(w->settings, "./nm-localizer", NULL, NULL), 0);
@@ -127,11 +127,11 @@ static void test_the_check_reports_the_error_of_a_start(void **state)
 
 static void test_an_unknown_version_of_java_does_not_prevent_a_start(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner o;
 
     assert_int_equal(setenv("JAVA_HOME", w->root, 1), 0);
-    told[0] = '\0';
+    reported[0] = '\0';
     start(w, P("nmd.yarn.java-version", "0"));
     set_command(w, "echo <ADD_OPENS> >opens");
     prepare_all(w, &o);
@@ -140,21 +140,21 @@ static void test_an_unknown_version_of_java_does_not_prevent_a_start(void **stat
     give_back(&o);
     put_file(w, "release", "JAVA_VERSION=\"21\"\n");
     start(w, P("nmd.yarn.java-version", "0"));
-    assert_string_equal(told, "");
+    assert_string_equal(reported, "");
     assert_int_equal(unsetenv("JAVA_HOME"), 0);
     prepare_all(w, &o);
     assert_int_equal(run(w), 0);
     assert_non_null(strstr(text_of(w, WORK_DIR "/opens"), "--add-opens"));
     give_back(&o);
     start(w, P("nmd.yarn.java-version", "0"));
-    assert_non_null(strstr(told, "JAVA_HOME isn't set for nmd"));
+    assert_non_null(strstr(reported, "JAVA_HOME isn't set for nmd"));
 }
 
 /* One of two disks fails. The failure is reported, and the other directory stays in use with its cache of resources. */
 static void test_a_directory_on_a_failed_disk_is_reported(void **state)
 {
     struct nm_yarn_container_dirs dirs;
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner o;
     char path[PATH_MAX], why[300];
 
@@ -163,7 +163,7 @@ static void test_a_directory_on_a_failed_disk_is_reported(void **state)
     assert_int_equal(remove_tree(path), 0);
     put_file(w, "local", "");
     start(w, "");
-    assert_true(strstr(told, "Containers don't use ") && strstr(told, "/local: Not a directory"));
+    assert_true(strstr(reported, "Containers don't use ") && strstr(reported, "/local: Not a directory"));
     assert_int_equal(nm_yarn_launcher_choose_dirs(w->launcher, &dirs, NULL), 0);
     assert_non_null(strstr(dirs.local_dir, "/second"));
     assert_true(nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
@@ -192,7 +192,7 @@ static void test_a_directory_on_a_failed_disk_is_reported(void **state)
 
 /* ---- preparation of a container ----------------------------------------------------------- */
 
-static int ready(struct world *w, enum way way)
+static int ready(struct fixture *w, enum way way)
 {
     struct owner o;
     int r = try_to_prepare(w, &o, way);
@@ -217,7 +217,7 @@ static int ready(struct world *w, enum way way)
 /* The preparation either fails with a message, or all files exist. */
 static void prepare_with_failures(void *userdata)
 {
-    struct world *w = userdata;
+    struct fixture *w = userdata;
     int r = ready(w, MAKE);
     unsigned kinds = fail_pause();
     char path[PATH_MAX];
@@ -239,7 +239,7 @@ static void prepare_with_failures(void *userdata)
 
 static void test_a_preparation_fails_with_a_message_or_is_complete(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     add_file(w, "a", "a", "hello", 2);
     set_command(w, "cat a");
@@ -255,7 +255,7 @@ static void test_a_preparation_fails_with_a_message_or_is_complete(void **state)
 
 static void link_with_failures(void *userdata)
 {
-    struct world *w = userdata;
+    struct fixture *w = userdata;
     int r = ready(w, LINK);
     unsigned kinds = fail_pause();
 
@@ -268,7 +268,7 @@ static void link_with_failures(void *userdata)
 
 static void test_a_symlink_that_can_not_be_made_ends_the_preparation(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     set_command(w, "true");
     assert_int_equal(ready(w, MAKE), 0);
@@ -281,7 +281,7 @@ static void test_a_symlink_that_can_not_be_made_ends_the_preparation(void **stat
 
 static void test_a_missing_user_ends_the_preparation(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner o;
 
     free(w->user);
@@ -305,7 +305,7 @@ static void test_the_message_names_the_failed_step(void **state)
         {"logs/" APPLICATION, MAKING, "/logs: Not a directory"},
         {WORK_DIR "/launch_container.sh", "Can't write the container's script: ", "Is a directory"},
     };
-    struct world *w = *state;
+    struct fixture *w = *state;
     char path[PATH_MAX];
     struct owner o;
 
@@ -333,7 +333,7 @@ static void test_progress_counts_resources_and_bytes(void **state)
 {
     const size_t size = 3 * 1000 * 1000;
     char *text = malloc(size + 1);
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner o;
 
     assert_non_null(text);
@@ -354,7 +354,7 @@ static void test_progress_counts_resources_and_bytes(void **state)
 
 /* ---- diagnostics from the logs ------------------------------------------------------------ */
 
-static const char *diagnostics(struct world *w, size_t limit)
+static const char *diagnostics(struct fixture *w, size_t limit)
 {
     static char text[4000];
     struct nm_arena arena;
@@ -371,7 +371,7 @@ static const char *diagnostics(struct world *w, size_t limit)
 /* The last output is found among many files whose names match the pattern. */
 static void test_the_last_output_is_found_among_many_files(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char command[PATH_MAX + 100];
     struct owner o;
 
@@ -387,7 +387,7 @@ static void test_the_last_output_is_found_among_many_files(void **state)
     assert_false(fail_stop()); /* fewer system calls were made */
 }
 
-static size_t count_logs(struct world *w)
+static size_t count_logs(struct fixture *w)
 {
     char logs[PATH_MAX];
     json_t *files;
@@ -417,7 +417,7 @@ static void test_the_diagnostics_are_from_files_that_match_the_pattern(void **st
         {PATTERN("{empty,*.link,*.dir,*.pipe}"), ""},
         {TAIL("0"), ""},
     };
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner o;
 
     set_command(w, "cd <LOG_DIR>; echo old >stderr; touch -d '2 hours ago' stderr; echo new >STDERR; "
@@ -435,7 +435,7 @@ static void test_the_diagnostics_are_from_files_that_match_the_pattern(void **st
 /* If a call fails, the last output in the diagnostics is shorter or empty, and nmd returns to its own identity. */
 static void diagnostics_with_failures(void *userdata)
 {
-    struct world *w = userdata;
+    struct fixture *w = userdata;
     const char *words = diagnostics(w, NM_MIB);
 
     assert_true(!*words || strncmp(words, "Last bytes of ", 14) == 0);
@@ -444,7 +444,7 @@ static void diagnostics_with_failures(void *userdata)
 
 static void test_errors_in_reading_diagnostics_do_not_prevent_the_containers_end(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner o;
 
     start(w, "");
@@ -475,7 +475,7 @@ static void test_errors_in_reading_diagnostics_do_not_prevent_the_containers_end
 #define NOTE "state/ended/" APPLICATION
 #define WITHOUT_LOGS P("yarn.nodemanager.log.retain-seconds", "0")
 
-static void end_application(struct world *w)
+static void end_application(struct fixture *w)
 {
     nm_yarn_launcher_end_application(w->launcher, "alice@corp$", APPLICATION);
 }
@@ -483,7 +483,7 @@ static void end_application(struct world *w)
 /* A request to remove files with invalid names in it removes no file. */
 static void test_a_removal_with_invalid_names_removes_no_file(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     set_command(w, "true");
     assert_int_equal(ready(w, MAKE), 0);
@@ -498,7 +498,7 @@ static void test_a_removal_with_invalid_names_removes_no_file(void **state)
 /* With a delay of -1 the files are never removed, for debugging. */
 static void test_with_a_delay_of_minus_one_files_are_never_removed(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     start(w, P("yarn.nodemanager.delete.debug-delay-sec", "-1"));
     set_command(w, "true");
@@ -515,7 +515,7 @@ static void test_damaged_notes_of_ended_applications_are_ignored(void **state)
         "", "{", "[]", "{\"submitter\": \"alice@corp$\"}", "{\"submitter\": \"..\", \"ended_usec\": 1}",
         "{\"submitter\": \"alice@corp$\", \"ended_usec\": -1}", "{\"submitter\": 7, \"ended_usec\": 1}",
     };
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     set_command(w, "true");
     assert_int_equal(ready(w, MAKE), 0);
@@ -536,7 +536,7 @@ static void test_damaged_notes_of_ended_applications_are_ignored(void **state)
  * files all the same. */
 static void test_files_are_removed_although_the_note_can_not_be_written(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     set_command(w, "true");
     assert_int_equal(ready(w, MAKE), 0);
@@ -548,7 +548,7 @@ static void test_files_are_removed_although_the_note_can_not_be_written(void **s
 /* Files that the user can't remove are left, and their removal is repeated later. All other files are removed. */
 static void test_a_failed_removal_is_repeated(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     if (geteuid() != 0)
         skip();
@@ -570,7 +570,7 @@ static void test_a_failed_removal_is_repeated(void **state)
 static void test_files_are_kept_for_the_configured_time(void **state)
 {
     static const char more[] = WITHOUT_LOGS P("yarn.nodemanager.delete.debug-delay-sec", "2");
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     start(w, more);
     set_command(w, "true");
@@ -597,7 +597,7 @@ static void test_files_are_kept_for_the_configured_time(void **state)
 
 static void end_with_failures(void *userdata)
 {
-    struct world *w = userdata;
+    struct fixture *w = userdata;
     unsigned kinds = fail_pause();
 
     assert_int_equal(ready(w, MAKE), 0);
@@ -616,7 +616,7 @@ static void end_with_failures(void *userdata)
 
 static void test_a_failed_end_of_an_application_is_repeated(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     set_command(w, "true");
     start(w, WITHOUT_LOGS);

@@ -5,7 +5,7 @@
  * disk of 2 MiB, the second local directory on a disk of 8 MiB.
  */
 
-#include "launcher-world.h"
+#include "launcher-fixture.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -18,7 +18,7 @@
 #define PUBLIC 1
 #define PRIVATE 2
 
-static void mount_at(struct world *w, const char *name, const char *options)
+static void mount_at(struct fixture *w, const char *name, const char *options)
 {
     char path[PATH_MAX];
 
@@ -30,7 +30,7 @@ static void mount_at(struct world *w, const char *name, const char *options)
 
 static int set_up_disks(void **state)
 {
-    struct world *w;
+    struct fixture *w;
 
     (void)set_up(state);
     w = *state;
@@ -49,7 +49,7 @@ static int set_up_disks(void **state)
 
 static int tear_down_disks(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char path[PATH_MAX];
 
     w->launcher = nm_yarn_launcher_free(w->launcher);
@@ -60,7 +60,7 @@ static int tear_down_disks(void **state)
     return tear_down(state);
 }
 
-static bool has_disks(const struct world *w)
+static bool has_disks(const struct fixture *w)
 {
     struct stat a, b;
 
@@ -69,7 +69,7 @@ static bool has_disks(const struct world *w)
 }
 
 /* Replaces the list of resources by one file of this size. The request claims another size. */
-static void name_file(struct world *w, const char *name, off_t bytes, int64_t said_bytes, int32_t visibility)
+static void name_file(struct fixture *w, const char *name, off_t bytes, int64_t declared_bytes, int32_t visibility)
 {
     char path[PATH_MAX];
 
@@ -94,11 +94,11 @@ static void name_file(struct world *w, const char *name, off_t bytes, int64_t sa
         w->resources[0]->value->timestamp_msec =
             (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
     }
-    w->resources[0]->value->size = said_bytes;
+    w->resources[0]->value->size = declared_bytes;
 }
 
 /* Returns whether the container's preparation succeeds and its resource is below this directory. */
-static bool comes_to(struct world *w, const char *dir, const char *name)
+static bool comes_to(struct fixture *w, const char *dir, const char *name)
 {
     struct owner o;
     char path[100];
@@ -119,7 +119,7 @@ static bool comes_to(struct world *w, const char *dir, const char *name)
  * further space. */
 static void test_a_resource_of_known_size_is_placed_on_a_disk_with_enough_space(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     if (!has_disks(w))
         skip();
@@ -146,7 +146,7 @@ static void test_a_resource_of_known_size_is_placed_on_a_disk_with_enough_space(
  * is tried. */
 static void test_when_a_disk_becomes_full_the_next_disk_is_tried(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner o;
 
     if (!has_disks(w))
@@ -167,13 +167,13 @@ static void test_when_a_disk_becomes_full_the_next_disk_is_tried(void **state)
 }
 
 /* A resource that a running container uses needs no further space, however little free space is left. */
-static void share(struct world *w, int64_t said_bytes)
+static void share(struct fixture *w, int64_t declared_bytes)
 {
     struct owner first;
 
     if (!has_disks(w))
         skip();
-    name_file(w, "a", 7 << 20, said_bytes, PUBLIC);
+    name_file(w, "a", 7 << 20, declared_bytes, PUBLIC);
     prepare_all(w, &first);
     assert_int_equal(first.result, 0);
     assert_true(comes_to(w, LARGE, "a"));
@@ -193,7 +193,7 @@ static void test_a_cached_resource_of_unknown_size_needs_no_further_space(void *
 /* The resource is larger than each disk. Each disk is tried once, and the message states the reason. */
 static void test_a_resource_larger_than_each_disk_is_refused(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner o;
 
     if (!has_disks(w))
@@ -212,7 +212,7 @@ static void test_a_resource_larger_than_each_disk_is_refused(void **state)
 /* The first disk has by far more free bytes, but few free inodes. */
 static void test_a_disk_without_free_inodes_is_not_used(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char path[PATH_MAX], name[20];
     struct owner o;
 

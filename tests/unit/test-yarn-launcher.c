@@ -2,7 +2,7 @@
 
 /* yarn/launch/launcher.h: preparation of the containers that applications request. */
 
-#include "launcher-world.h"
+#include "launcher-fixture.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -14,7 +14,7 @@
 
 static void test_the_preparation_of_a_container_succeeds(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     const uid_t own = geteuid();
     struct owner o;
     const char *why;
@@ -45,7 +45,7 @@ static void test_the_preparation_of_a_container_succeeds(void **state)
 
 static void test_the_environment_has_hadoops_variables(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char line[PATH_MAX];
     const char *text;
     struct owner o;
@@ -89,7 +89,7 @@ static void test_the_environment_has_hadoops_variables(void **state)
 static void test_credentials_reach_the_container_unchanged(void **state)
 {
     static uint8_t tokens[] = {'H', 'D', 'T', 'S', 0, 1, 4, 'a', '\n', 0, '\'', 0xff, '"', '$', 'x', 0, 1, 0x8f};
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner o;
 
     set_command(w, "od -An -v -tx1 \\$HADOOP_TOKEN_FILE_LOCATION >tokens");
@@ -105,7 +105,7 @@ static void test_credentials_reach_the_container_unchanged(void **state)
 /* The counters of a container distinguish fetched resources from resources found in the cache. */
 static void test_counters_distinguish_fetched_and_cached_resources(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner first, o;
 
     add_file(w, "a", "a", "four", 2);
@@ -121,7 +121,7 @@ static void test_counters_distinguish_fetched_and_cached_resources(void **state)
     give_back(&first);
 }
 
-static void remove_cached(struct world *w, unsigned id)
+static void remove_cached(struct fixture *w, unsigned id)
 {
     char name[100];
 
@@ -135,7 +135,7 @@ static void remove_cached(struct world *w, unsigned id)
  * request, or while other resources of the container are fetched. */
 static void test_no_container_gets_a_dangling_symlink_to_a_resource(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner first, second, third;
 
     add_file(w, "a", "a", "four", 2);
@@ -163,7 +163,7 @@ static void test_no_container_gets_a_dangling_symlink_to_a_resource(void **state
 /* A running container gets additional resources, and replacements of existing ones. */
 static void test_a_running_container_gets_additional_resources(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner first, o;
 
     add_file(w, "a", "a", "old", 2);
@@ -194,7 +194,7 @@ static void test_a_running_container_gets_additional_resources(void **state)
     give_back(&first);
 }
 
-static unsigned count_names(struct world *w, const char *path)
+static unsigned count_names(struct fixture *w, const char *path)
 {
     int fd = openat(w->root_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     _cleanup_closedir_ DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -209,7 +209,7 @@ static unsigned count_names(struct world *w, const char *path)
 static void test_symlinks_to_many_resources_are_made_in_several_turns(void **state)
 {
     enum { MANY = 100 };
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner first, o;
     unsigned before = 0, most = 0;
 
@@ -236,7 +236,7 @@ static void test_symlinks_to_many_resources_are_made_in_several_turns(void **sta
 
 static void test_an_invalid_preparation_is_refused(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner o;
     const char *why = NULL;
 
@@ -265,7 +265,7 @@ static void test_an_invalid_preparation_is_refused(void **state)
 /* Files that a user puts in the way never affect the files of another user. */
 static void test_files_put_in_the_way_do_not_affect_other_users(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner o;
     char path[PATH_MAX];
 
@@ -301,7 +301,7 @@ static void test_files_put_in_the_way_do_not_affect_other_users(void **state)
 
 static void test_files_are_removed_after_the_end_of_the_application(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner o;
 
     start(w, "<property><name>yarn.nodemanager.log.retain-seconds</name><value>2</value></property>");
@@ -327,7 +327,7 @@ static void test_files_are_removed_after_the_end_of_the_application(void **state
 
 static void test_the_last_output_of_a_container_is_found(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     json_t *files;
     char logs[PATH_MAX], big[PATH_MAX + 100];
     const char *words;
@@ -358,7 +358,7 @@ static void test_each_user_has_separate_directories(void **state)
 {
     static const char all[] = "<property><name>yarn.nodemanager.linux-container-executor.nonsecure-mode.limit-users"
                               "</name><value>false</value></property>";
-    struct world *w = *state;
+    struct fixture *w = *state;
     char *user = NULL, *message = NULL;
 
     assert_int_equal(nm_yarn_launcher_user(w->launcher, "alice@corp$", &user, &message), 0);
@@ -402,7 +402,7 @@ static void test_each_user_has_separate_directories(void **state)
 /* The two directories are used alternately if both have enough free space. */
 static void test_directories_with_free_space_are_used_alternately(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_yarn_container_dirs dirs;
     char *message = NULL;
     unsigned first = 0;
@@ -452,7 +452,7 @@ static void test_directories_with_free_space_are_used_alternately(void **state)
 /* Directories that another NodeManager has left don't prevent the start. The cache of this node survives a restart. */
 static void test_directories_left_by_another_nodemanager_are_replaced(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner o;
     char path[PATH_MAX];
 
@@ -484,7 +484,7 @@ static void test_directories_left_by_another_nodemanager_are_replaced(void **sta
 
 static void test_directories_that_can_not_be_used_are_reported(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char *message = NULL;
 
     w->launcher = nm_yarn_launcher_free(w->launcher);
@@ -505,7 +505,7 @@ static void test_directories_that_can_not_be_used_are_reported(void **state)
     "<property><name>yarn.nodemanager.disk-health-checker.enable</name><value>true</value></property>"
 
 /* Makes a mount namespace. Opens the root directory again, since the old descriptor refers to the old mounts. */
-static bool has_own_mounts(struct world *w)
+static bool has_own_mounts(struct fixture *w)
 {
     if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
         return false;
@@ -514,7 +514,7 @@ static bool has_own_mounts(struct world *w)
     return w->root_fd >= 0;
 }
 
-static void mount_at(struct world *w, const char *name, unsigned long flags)
+static void mount_at(struct fixture *w, const char *name, unsigned long flags)
 {
     char path[PATH_MAX];
 
@@ -524,7 +524,7 @@ static void mount_at(struct world *w, const char *name, unsigned long flags)
         fail_msg("%s: %s", path, strerror(errno));
 }
 
-static void fill(struct world *w, const char *name)
+static void fill(struct fixture *w, const char *name)
 {
     static const char block[65536];
     int fd = openat(w->root_fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -536,7 +536,7 @@ static void fill(struct world *w, const char *name)
 }
 
 /* Returns whether the next three choices are these directories. NULL stands for any directory. */
-static bool places_are(struct world *w, const char *local, const char *log)
+static bool places_are(struct fixture *w, const char *local, const char *log)
 {
     struct nm_yarn_container_dirs dirs = {};
 
@@ -549,7 +549,7 @@ static bool places_are(struct world *w, const char *local, const char *log)
     return true;
 }
 
-static bool runs_in(struct world *w, const char *local_dir, const char *kept)
+static bool runs_in(struct fixture *w, const char *local_dir, const char *kept)
 {
     struct owner o = {};
     bool ok;
@@ -564,7 +564,7 @@ static bool runs_in(struct world *w, const char *local_dir, const char *kept)
 }
 
 /* Returns whether a container whose disk has just failed may move to these directories. */
-static bool may_go_to(struct world *w, const char *local, const char *log)
+static bool may_go_to(struct fixture *w, const char *local, const char *log)
 {
     struct nm_yarn_container_dirs dirs = {};
     struct owner o = {};
@@ -588,7 +588,7 @@ static bool may_go_to(struct world *w, const char *local, const char *log)
  * reported. */
 static void test_a_disk_that_has_just_failed_is_not_used(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char text[1000], path[PATH_MAX];
 
     if (!has_own_mounts(w))
@@ -643,7 +643,7 @@ static void test_a_disk_that_has_just_failed_is_not_used(void **state)
 /* One of two disks is full, read-only, or missing at the start. The node uses the other disk, and later both again. */
 static void test_if_one_of_two_disks_is_bad_the_other_one_is_used(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char why[300];
 
     if (!has_own_mounts(w))
@@ -699,7 +699,7 @@ static void test_if_one_of_two_disks_is_bad_the_other_one_is_used(void **state)
 /* A new nmd starts with a read-only disk that nmd has never used. The disk becomes writable later. */
 static void test_a_disk_that_was_bad_at_the_start_is_used_later(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char path[PATH_MAX], why[300];
 
     if (!has_own_mounts(w))
@@ -722,7 +722,7 @@ static void test_a_disk_that_was_bad_at_the_start_is_used_later(void **state)
     assert_int_equal(umount2(path, MNT_DETACH), 0);
 }
 
-static void set_retry(struct world *w, int32_t policy, int32_t max, int32_t code)
+static void set_retry(struct fixture *w, int32_t policy, int32_t max, int32_t code)
 {
     Yarn__RetryContext *r = nm_arena_alloc(&w->arena, sizeof *r);
 
@@ -735,7 +735,7 @@ static void set_retry(struct world *w, int32_t policy, int32_t max, int32_t code
     w->context.retry = r;
 }
 
-static unsigned attempts(struct world *w, int expected)
+static unsigned attempts(struct fixture *w, int expected)
 {
     unsigned n = 0;
 
@@ -748,7 +748,7 @@ static unsigned attempts(struct world *w, int expected)
 
 static void test_a_failed_command_is_retried_as_the_context_requests(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct owner o;
 
     set_command(w, "echo >>attempts; exit 3");

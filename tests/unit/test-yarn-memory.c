@@ -353,14 +353,14 @@ static void leave_behind(const char *dir)
 /* A lack of memory must not be returned as -EBADMSG, since nmd would then end the container as unreadable. */
 static int read_record(void *userdata)
 {
-    struct nm_yarn_held *held = NULL;
-    int r = nm_yarn_held_new(*(const struct nm_bytes *)userdata, &held);
+    struct nm_yarn_record_version *held = NULL;
+    int r = nm_yarn_record_version_new(*(const struct nm_bytes *)userdata, &held);
 
     if (r == 0)
         assert_string_equal(held->record->context->command[0], "true");
     else
         assert_null(held);
-    nm_yarn_held_free(held);
+    nm_yarn_record_version_free(held);
     return r;
 }
 

@@ -24,7 +24,7 @@
 #define HOST "yarn.nodemanager.bind-host"
 #define PORT "yarn.nodemanager.address"
 
-struct world {
+struct fixture {
     sd_event *event;
     struct nm_resolve *resolve;
     struct nm_resolved answer;
@@ -33,7 +33,7 @@ struct world {
 
 static int set_up(void **state)
 {
-    struct world *w = calloc(1, sizeof *w);
+    struct fixture *w = calloc(1, sizeof *w);
     sigset_t mask;
 
     assert_non_null(w);
@@ -47,7 +47,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     nm_resolve_free(w->resolve);
     sd_event_unref(w->event);
@@ -57,14 +57,14 @@ static int tear_down(void **state)
 
 static void on_resolved(const struct nm_resolved *answer, void *userdata)
 {
-    struct world *w = userdata;
+    struct fixture *w = userdata;
 
     w->answer = *answer;
     w->heard = true;
     w->resolve = nm_resolve_free(w->resolve);
 }
 
-static void wait_for_answer(struct world *w)
+static void wait_for_answer(struct fixture *w)
 {
     const uint64_t deadline = nm_now_usec() + 60 * NM_USEC_PER_SEC;
 
@@ -75,7 +75,7 @@ static void wait_for_answer(struct world *w)
     w->heard = false;
 }
 
-static void resolve(struct world *w, const char *host)
+static void resolve(struct fixture *w, const char *host)
 {
     assert_int_equal(nm_resolve_new(w->event, host, 4711, on_resolved, w, &w->resolve), 0);
 }
@@ -84,7 +84,7 @@ static void resolve(struct world *w, const char *host)
 
 static void test_names_and_addresses_are_resolved(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     resolve(w, "127.0.0.1");
     wait_for_answer(w);
@@ -118,7 +118,7 @@ static pid_t child(void)
 /* If the look-up process is killed, the look-up fails temporarily. */
 static void test_if_the_look_up_process_is_killed_the_failure_is_temporary(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     pid_t pid;
 
     resolve(w, "127.0.0.1");
@@ -143,7 +143,7 @@ static void limit_descriptors(rlim_t n, struct rlimit *before)
 /* After a failed start of a look-up, neither a process nor a descriptor remains. */
 static void test_a_failed_start_of_a_look_up_leaves_no_resources(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct rlimit before;
     struct nm_resolve *untouched = (struct nm_resolve *)w, *r = untouched;
     const unsigned open_before = open_descriptors();
@@ -173,18 +173,18 @@ static void test_a_failed_start_of_a_look_up_leaves_no_resources(void **state)
 static void assert_refused(const char *host, uint16_t port, int error, const char *words)
 {
     int32_t untouched = 77;
-    char *checked = NULL, *said = NULL;
+    char *checked = NULL, *printed = NULL;
     int fd = -77;
 
     assert_int_equal(nm_yarn_port_check(host, port, HOST, PORT, false, &checked), error);
     if (!strstr(checked, words))
         fail_msg("%s", checked);
-    assert_int_equal(nm_yarn_port_open(host, port, HOST, PORT, &fd, &untouched, &said), error);
-    assert_string_equal(said, checked);
+    assert_int_equal(nm_yarn_port_open(host, port, HOST, PORT, &fd, &untouched, &printed), error);
+    assert_string_equal(printed, checked);
     assert_int_equal(fd, -77);
     assert_int_equal(untouched, 77);
     free(checked);
-    free(said);
+    free(printed);
 }
 
 static void test_a_port_is_opened_or_the_error_names_it(void **state)

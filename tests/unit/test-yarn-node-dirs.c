@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "fail-nth.h"
-#include "tests/unit/dirs-world.h"
+#include "tests/unit/dirs-fixture.h"
 #include "tests/unit/remove-tree.h"
 #include "util/fileio.h"
 #include "yarn/launch/caches.h"
@@ -40,7 +40,7 @@ static unsigned count_reported(const char *first, const char *second)
     char *const names[] = {(char *)first, (char *)second, NULL};
     unsigned n = 0;
 
-    (void)nm_yarn_dirs_look(names, count_bad, &n, NULL);
+    (void)nm_yarn_dirs_examine(names, count_bad, &n, NULL);
     return n;
 }
 
@@ -48,13 +48,13 @@ static int look(const char *first, const char *second, char **ret_message)
 {
     char *const names[] = {(char *)first, (char *)second, NULL};
 
-    return nm_yarn_dirs_look(names, NULL, NULL, ret_message);
+    return nm_yarn_dirs_examine(names, NULL, NULL, ret_message);
 }
 
 /* nmd --check-config reports the same errors as a start, and creates no file. */
 static void test_a_check_reports_bad_directories_and_creates_no_file(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char *message = NULL, other[PATH_MAX], file[PATH_MAX];
 
     (void)strcpy(file, path_in(w, "file"));
@@ -91,7 +91,7 @@ static int open_dirs(const char *first, const char *second, struct nm_yarn_dirs 
 
 static void test_one_good_directory_is_enough_to_start(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_yarn_dirs dirs = {.n = 7};
     char file[PATH_MAX], *message = NULL;
     struct stat st;
@@ -118,7 +118,7 @@ static void test_one_good_directory_is_enough_to_start(void **state)
 /* Other users could replace a directory whose parent directory they can write to. */
 static void test_a_directory_that_others_can_replace_is_refused(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_yarn_dirs dirs;
     char deep[PATH_MAX], *message = NULL;
 
@@ -146,7 +146,7 @@ static void test_a_directory_that_others_can_replace_is_refused(void **state)
 
 /* Each attempt uses a new name, since a directory that exists already isn't created. */
 struct opening {
-    struct world *w;
+    struct fixture *w;
     unsigned n;
 };
 
@@ -197,7 +197,7 @@ static void test_a_failing_disk_is_left_out_and_a_lack_of_memory_is_an_error(voi
 static void test_a_disk_that_fails_later_is_reported_as_bad(void **state)
 {
     struct nm_yarn_settings s = {.checks_disks = true};
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_yarn_dir dir = {.name = w->root, .fd = w->fd};
     struct nm_yarn_dirs dirs = {.all = &dir, .n = 1, .settings = &s};
     unsigned failures = 0;
@@ -281,7 +281,7 @@ static unsigned check_now(struct nm_yarn_dirs *dirs, struct report *t)
     t->n = 0;
     dirs->checked_usec = 0;
     nm_yarn_dirs_check(dirs);
-    nm_yarn_dirs_tell(dirs, on_report, t);
+    nm_yarn_dirs_report(dirs, on_report, t);
     return t->n;
 }
 
@@ -289,7 +289,7 @@ static unsigned check_now(struct nm_yarn_dirs *dirs, struct report *t)
 static void test_a_directory_that_appears_later_is_locked_and_reported_once(void **state)
 {
     const struct nm_yarn_settings s = {.checks_disks = true};
-    struct world *w = *state;
+    struct fixture *w = *state;
     char late[PATH_MAX], first[PATH_MAX], *names[] = {first, late, NULL}, *message = NULL;
     struct nm_yarn_dirs dirs;
     struct report t;
@@ -330,7 +330,7 @@ static void test_a_directory_that_appears_later_is_locked_and_reported_once(void
 
 static void claim_with_failures(void *userdata)
 {
-    struct world *w = userdata;
+    struct fixture *w = userdata;
     struct nm_yarn_dir dir = {.name = w->root, .fd = w->fd};
     char state[PATH_MAX], *const untouched = w->root, *path = untouched;
     unsigned kinds = fail_pause();
@@ -358,7 +358,7 @@ static void test_if_a_directory_can_not_be_claimed_its_path_is_unchanged(void **
     assert_true(fail_each_of(FAIL_FILES | FAIL_MEMORY, claim_with_failures, *state) > 5);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, dirs_world_set_up, dirs_world_tear_down)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, dirs_fixture_set_up, dirs_fixture_tear_down)
 
 int main(void)
 {

@@ -20,14 +20,14 @@
 #include "yarn/message-ids.h"
 #include "util/clock.h"
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, manager_world_tear_down_real)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, manager_fixture_tear_down_real)
 
 static int set_up(void **state)
 {
-    if (manager_world_set_up_real(state) < 0)
+    if (manager_fixture_set_up_real(state) < 0)
         return -1;
     fake_launcher_reset();
-    manager_world_start(*state);
+    manager_fixture_start(*state);
     return 0;
 }
 
@@ -73,29 +73,29 @@ static bool is_running(const struct nm_live_container *l)
     return l->c->view.state == NM_RUNNING;
 }
 
-static struct nm_live_container *run(struct manager_world *w)
+static struct nm_live_container *run(struct manager_fixture *w)
 {
     struct nm_live_container *l = w->m->lives.all[0];
 
     make_ready();
-    manager_world_wait(w, l, is_running);
+    manager_fixture_wait(w, l, is_running);
     return l;
 }
 
 /* Acts as the kernel: ends the process of the container. */
-static void end_it(struct manager_world *w, struct nm_live_container *l)
+static void end_it(struct manager_fixture *w, struct nm_live_container *l)
 {
     (void)kill(l->c->pid, SIGKILL);
-    manager_world_wait(w, l, manager_world_shim_is_gone);
+    manager_fixture_wait(w, l, manager_fixture_shim_is_gone);
     assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
-    manager_world_settle(w);
+    manager_fixture_settle(w);
 }
 
 /* ---- tests -------------------------------------------------------------------------------- */
 
 static void test_a_container_of_the_cluster_starts_runs_and_ends(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_exception why;
     struct nm_live_container *l;
@@ -158,7 +158,7 @@ static void test_a_refused_start_leaves_no_container(void **state)
         int64_t mib;
         int32_t vcores;
     } sizes[] = {{0, 1}, {-1, 1}, {INT64_C(1) << 40, 1}, {64, 0}, {64, -1}, {64, INT32_MAX}};
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
     Yarn__LaunchContext context = YARN__LAUNCH_CONTEXT__INIT;
     Yarn__Data service = YARN__DATA__INIT, *services[] = {&service};
@@ -230,7 +230,7 @@ static void test_a_container_with_an_unsupported_runtime_ends(void **state)
 /* The ResourceManager no longer accepts this node. */
 static void test_when_the_node_is_shut_down_all_containers_end(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_yarn_application_id application;
     struct nm_exception why;
@@ -245,7 +245,7 @@ static void test_when_the_node_is_shut_down_all_containers_end(void **state)
     assert_true(nm_yarn_node_has_application(n, &application));
     nm_yarn_node_end_all(n, NM_YARN_KILLED_BY_RM, "It was lost.");
     nm_yarn_node_end_all(n, NM_YARN_ABORTED, "Who is first says why.");
-    manager_world_settle(w);
+    manager_fixture_settle(w);
     assert_int_equal(count(n), 2);
     nm_yarn_node_acknowledge(n, &b.ids.container);
     assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_KILLED_BY_RM);
@@ -271,7 +271,7 @@ static void test_a_container_that_can_not_run_is_reported_as_ended(void **state)
     assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_INVALID);
     assert_non_null(strstr(status_of(n, NULL).diagnostics, fake_launcher.no_dirs));
     /* The node keeps no record of this container, so the reason is logged for operators. */
-    assert_non_null(strstr(fake_launcher.told,
+    assert_non_null(strstr(fake_launcher.reported,
                            "was not started, and ends with exit code -1000: No directory is good."));
     nm_yarn_node_acknowledge(n, &a.ids.container);
     fake_launcher.no_dirs = NULL;
@@ -288,7 +288,7 @@ static void test_a_container_that_can_not_run_is_reported_as_ended(void **state)
 
 static void test_a_failed_preparation_ends_the_container(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_exception why;
     struct wanted a;
@@ -297,7 +297,7 @@ static void test_a_failed_preparation_ends_the_container(void **state)
     assert_int_equal(start(n, &a, "true", &why), 0);
     fake_launcher.newest->listener.ended(fake_launcher.newest, -EIO, "There is no such file.",
                                          fake_launcher.newest->listener.userdata);
-    manager_world_settle(w);
+    manager_fixture_settle(w);
     assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_INVALID);
     assert_int_equal(status_of(n, NULL).state, 3);
     assert_non_null(strstr(status_of(n, NULL).diagnostics, "There is no such file."));
@@ -307,7 +307,7 @@ static void test_a_failed_preparation_ends_the_container(void **state)
 
 static void test_an_update_changes_the_size_and_the_execution_type(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_exception why;
     struct nm_live_container *l;
@@ -338,7 +338,7 @@ static void test_an_update_changes_the_size_and_the_execution_type(void **state)
 /* A signal to a container has the same effect as in Hadoop. Signals to containers without processes are ignored. */
 static void test_a_signal_reaches_the_container(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_exception why;
     struct nm_problem p;
@@ -351,7 +351,7 @@ static void test_a_signal_reaches_the_container(void **state)
     assert_int_equal(nm_yarn_node_signal(n, &a.ids.container, 2, &why), 0);
     l = run(w);
     assert_int_equal(nm_yarn_node_signal(n, &a.ids.container, 1, &why), 0);
-    assert_int_equal(nm_manager_pause(w->m, &manager_world_admin, l->c->id, &p), 0);
+    assert_int_equal(nm_manager_pause(w->m, &manager_fixture_admin, l->c->id, &p), 0);
     assert_int_equal(nm_yarn_node_signal(n, &a.ids.container, 1, &why), 0);
     assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_INVALID);
     assert_int_equal(nm_yarn_node_signal(n, &a.ids.container, 3, &why), 0);
@@ -367,7 +367,7 @@ static void test_a_signal_reaches_the_container(void **state)
 static void test_an_update_makes_all_changes_or_none(void **state)
 {
     static const char *const argv[] = {"/bin/sleep", "1000", NULL};
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_exception why;
     struct nm_live_container *l;
@@ -377,7 +377,7 @@ static void test_an_update_makes_all_changes_or_none(void **state)
     want(&a, 14, 64, true, 0);
     assert_int_equal(start(n, &a, "exec sleep 1000", &why), 0);
     l = run(w);
-    manager_world_wait(w, manager_world_submit_as(w, &(struct nm_submit){
+    manager_fixture_wait(w, manager_fixture_submit_as(w, &(struct nm_submit){
         .type = NM_GUARANTEED, .memory_bytes = 400 * MIB, .vcores_milli = 1000, .argv = argv, .owner = "local"}),
         is_running);
     want(&a, 14, 700, false, 1); /* this size would fit, but can't be guaranteed */
@@ -399,7 +399,7 @@ static void test_an_update_makes_all_changes_or_none(void **state)
  * if no container of the application is known any more. The name of the submitter is kept as well. */
 static void test_an_application_survives_a_restart_of_nmd(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_exception why;
     struct nm_live_container *l;
@@ -416,7 +416,7 @@ static void test_an_application_survives_a_restart_of_nmd(void **state)
     for (size_t still = 1;; still--) {
         assert_int_equal(count_applications(n), still);
         nm_yarn_node_free(n);
-        manager_world_restart(w);
+        manager_fixture_restart(w);
         n = fake_launcher_node(w);
         assert_int_equal(count_applications(n), still);
         if (still == 0)
@@ -431,7 +431,7 @@ static void test_an_application_survives_a_restart_of_nmd(void **state)
 /* A container that was never submitted to the manager has ended. The next nmd must know of its end as well. */
 static void test_the_end_of_a_container_never_submitted_survives_a_restart(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_exception why;
     struct wanted a;
@@ -441,7 +441,7 @@ static void test_the_end_of_a_container_never_submitted_survives_a_restart(void 
     assert_int_equal(start(n, &a, "true", &why), 0);
     for (int i = 0; i < 2; i++) {
         nm_yarn_node_free(n);
-        manager_world_restart(w);
+        manager_fixture_restart(w);
         n = fake_launcher_node(w);
         assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_INVALID);
         assert_non_null(strstr(status_of(n, NULL).diagnostics, fake_launcher.no_dirs));
@@ -449,7 +449,7 @@ static void test_the_end_of_a_container_never_submitted_survives_a_restart(void 
     }
     nm_yarn_node_acknowledge(n, &a.ids.container);
     nm_yarn_node_free(n);
-    manager_world_restart(w);
+    manager_fixture_restart(w);
     n = fake_launcher_node(w);
     assert_int_equal(count(n), 0);
     nm_yarn_node_free(n);
@@ -532,7 +532,7 @@ static void test_ends_that_do_not_fit_are_reported_in_the_next_heartbeat(void **
 
 static void test_the_end_of_an_application_ends_its_containers(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_exception why;
     struct nm_live_container *l;
@@ -555,7 +555,7 @@ static void test_the_end_of_an_application_ends_its_containers(void **state)
 static void test_after_a_restart_the_node_reports_the_same_containers(void **state)
 {
     Yarn__RegisterRequest request = YARN__REGISTER_REQUEST__INIT;
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_exception why;
     struct nm_arena arena;
@@ -564,7 +564,7 @@ static void test_after_a_restart_the_node_reports_the_same_containers(void **sta
     want(&a, 13, 64, false, 0);
     assert_int_equal(start(n, &a, "exec sleep 1000", &why), 0);
     nm_yarn_node_free(n);
-    manager_world_restart(w);
+    manager_fixture_restart(w);
     n = fake_launcher_node(w);
     assert_false(fake_launcher.newest->is_running); /* the preparation starts again */
     nm_arena_init(&arena, 1 << 20, NULL);
@@ -576,10 +576,10 @@ static void test_after_a_restart_the_node_reports_the_same_containers(void **sta
     assert_int_equal(request.applications[0]->id, 1);
     nm_arena_done(&arena);
     assert_int_equal(nm_yarn_node_stop(n, &a.ids.container, NM_YARN_KILLED_BY_RM, "Away.", &why), 0);
-    manager_world_settle(w);
+    manager_fixture_settle(w);
     assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_KILLED_BY_RM);
     nm_yarn_node_free(n);
-    manager_world_restart(w);
+    manager_fixture_restart(w);
     n = fake_launcher_node(w);
     /* the end is kept until its acknowledgement */
     assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_KILLED_BY_RM);
@@ -594,7 +594,7 @@ static void test_after_a_restart_the_node_reports_the_same_containers(void **sta
 static void test_two_container_numbers_with_the_same_text_are_distinguished(void **state)
 {
     Yarn__RegisterRequest request = YARN__REGISTER_REQUEST__INIT;
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
     struct wanted a, other;
     struct nm_exception why;
@@ -606,7 +606,7 @@ static void test_two_container_numbers_with_the_same_text_are_distinguished(void
     assert_int_equal(start(n, &other, "exec sleep 1000", &why), NM_YARN_REFUSED);
     assert_string_equal(w->m->lives.all[0]->c->id, "container_1410901177871_0001_01_1099511627775");
     nm_yarn_node_free(n);
-    manager_world_restart(w);
+    manager_fixture_restart(w);
     n = fake_launcher_node(w);
     nm_arena_init(&arena, 1 << 20, NULL);
     assert_int_equal(nm_yarn_node_report_all(n, &arena, &request), 0);
@@ -618,7 +618,7 @@ static void test_two_container_numbers_with_the_same_text_are_distinguished(void
     nm_yarn_node_acknowledge(n, &other.ids.container);
     assert_int_equal(count(n), 1);
     assert_int_equal(nm_yarn_node_stop(n, &a.ids.container, NM_YARN_KILLED_BY_RM, "Away.", &why), 0);
-    manager_world_settle(w);
+    manager_fixture_settle(w);
     assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_KILLED_BY_RM);
     nm_yarn_node_acknowledge(n, &a.ids.container);
     assert_int_equal(count(n), 0);
@@ -636,7 +636,7 @@ static void count_live(const struct nm_container *c, void *userdata)
  * is reported. */
 static void test_a_start_without_memory_is_refused_or_complete(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_exception why;
     struct wanted a;
@@ -654,7 +654,7 @@ static void test_a_start_without_memory_is_refused_or_complete(void **state)
         assert_int_equal(count(n), r == 0);
         assert_int_equal(nm_yarn_node_stop(n, &a.ids.container, NM_YARN_KILLED_BY_RM, "Away.", &why),
                          r == 0 ? 0 : NM_YARN_REFUSED);
-        manager_world_settle(w);
+        manager_fixture_settle(w);
         if (r == 0)
             assert_int_equal(status_of(n, NULL).state, 3);
         nm_yarn_node_acknowledge(n, &a.ids.container);
@@ -669,7 +669,7 @@ static void test_a_start_without_memory_is_refused_or_complete(void **state)
 /* After a lack of memory at any point, an update has either been done or has changed nothing. */
 static void test_an_update_without_memory_is_complete_or_has_no_effect(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_exception why;
     bool failed = true;
@@ -694,7 +694,7 @@ static void test_an_update_without_memory_is_complete_or_has_no_effect(void **st
 /* After a failed start of nmd, the state of the former nmd still exists for the next nmd. */
 static void test_a_failed_start_of_nmd_keeps_the_saved_state(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_exception why;
     bool failed = true;
@@ -708,7 +708,7 @@ static void test_a_failed_start_of_nmd_keeps_the_saved_state(void **state)
         assert_int_equal(start(n, &a, "exec sleep 1000", &why), 0);
         if (number == 5)
             assert_int_equal(nm_yarn_node_stop(n, &a.ids.container, NM_YARN_KILLED_BY_RM, "Away.", &why), 0);
-        manager_world_settle(w);
+        manager_fixture_settle(w);
     }
     nm_yarn_node_free(n);
     for (unsigned k = 1; failed; k++) {
@@ -724,7 +724,7 @@ static void test_a_failed_start_of_nmd_keeps_the_saved_state(void **state)
     assert_int_equal(count(n), 3);
     assert_int_equal(count_applications(n), 1);
     assert_int_equal(nm_yarn_node_stop(n, &a.ids.container, NM_YARN_KILLED_BY_RM, "Away.", &why), 0);
-    manager_world_settle(w);
+    manager_fixture_settle(w);
     nm_yarn_node_free(n);
 }
 

@@ -13,7 +13,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "each-room.h"
+#include "each-arena-size.h"
 #include "remove-tree.h"
 #include "util/clock.h"
 #include "yarn-tokens.h"
@@ -22,7 +22,7 @@
 /* twice the maximum number of asks */
 #define MOST (2 * (NM_YARN_ALLOC_ASKS_MAX + NM_YARN_ALLOC_LOCATIONS_MAX))
 
-struct world {
+struct fixture {
     struct nm_distribute d;
     struct nm_stage_call c;
     struct nm_quota *quota;
@@ -34,7 +34,7 @@ struct world {
 
 static int set_up(void **state)
 {
-    struct world *w = calloc(1, sizeof *w);
+    struct fixture *w = calloc(1, sizeof *w);
 
     assert_non_null(w);
     assert_int_equal(nm_yarn_allocator_new(&w->d.allocator), 0);
@@ -54,7 +54,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     nm_arena_done(&w->c.arena);
     assert_int_equal(nm_quota_account_bytes(w->c.account), 0);
@@ -68,7 +68,7 @@ static int tear_down(void **state)
 }
 
 /* Makes n asks for one container each. The last asks are guaranteed, and the others are opportunistic. */
-static void ask(struct world *w, size_t n, size_t guaranteed)
+static void ask(struct fixture *w, size_t n, size_t guaranteed)
 {
     w->asks = calloc(n, sizeof *w->asks);
     w->list = calloc(n, sizeof(*w->list));
@@ -86,7 +86,7 @@ static void ask(struct world *w, size_t n, size_t guaranteed)
     w->request.n_asks = n;
 }
 
-static uint64_t outstanding(const struct world *w)
+static uint64_t outstanding(const struct fixture *w)
 {
     return nm_yarn_allocator_figures(w->d.allocator).outstanding;
 }
@@ -94,7 +94,7 @@ static uint64_t outstanding(const struct world *w)
 static void test_asks_are_split_by_execution_type(void **state)
 {
     Masters__AllocateRequest *rest;
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_exception why;
 
     ask(w, 5, 3);
@@ -109,7 +109,7 @@ static void test_asks_are_split_by_execution_type(void **state)
 /* The maximum number of asks is accepted, even if many of them are equal. Guaranteed asks don't count. */
 static void test_the_maximum_number_of_asks_is_accepted(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_exception why;
 
     ask(w, MOST + 100, 100);
@@ -120,7 +120,7 @@ static void test_the_maximum_number_of_asks_is_accepted(void **state)
 /* With one ask more than the maximum, no ask is accepted and no memory is charged. */
 static void test_one_ask_more_than_the_maximum_refuses_the_call(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_exception why;
 
     ask(w, MOST + 1, 0);
@@ -135,7 +135,7 @@ static void test_one_ask_more_than_the_maximum_refuses_the_call(void **state)
 static void test_a_call_fails_temporarily_while_other_calls_use_all_memory(void **state)
 {
     struct nm_quota_account *other;
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_exception why;
     size_t held = 0;
 
@@ -157,7 +157,7 @@ static void test_a_call_fails_temporarily_while_other_calls_use_all_memory(void 
 
 static void test_invalid_asks_are_refused(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_exception why;
 
     ask(w, 2, 0);
@@ -179,7 +179,7 @@ static void test_additions_to_the_blacklist_are_kept_until_removed(void **state)
 {
     char *names[] = {(char *)"a.host", (char *)"b.host"};
     Masters__Blacklist list = MASTERS__BLACKLIST__INIT;
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_exception why;
 
     w->request.blacklist = &list;
@@ -201,7 +201,7 @@ static void test_containers_delivered_since_an_ask_are_subtracted_from_it(void *
     Hadoop__Priority priorities[2] = {HADOOP__PRIORITY__INIT, HADOOP__PRIORITY__INIT};
     Hadoop__Resource small = HADOOP__RESOURCE__INIT, narrow;
     Masters__Container made[7], *delivered[7];
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_exception why;
 
     small.memory = 100;
@@ -233,7 +233,7 @@ static void test_containers_delivered_since_an_ask_are_subtracted_from_it(void *
 /* ---- lack of memory in a call ------------------------------------------------------------------- */
 
 /* Calls `operation` with memory from this arena. */
-static int in(struct nm_arena *arena, struct world *w, int (*operation)(struct world *w))
+static int in(struct nm_arena *arena, struct fixture *w, int (*operation)(struct fixture *w))
 {
     const struct nm_arena before = w->c.arena;
     int r;
@@ -247,21 +247,21 @@ static int in(struct nm_arena *arena, struct world *w, int (*operation)(struct w
     return r;
 }
 
-static int ask_now(struct world *w)
+static int ask_now(struct fixture *w)
 {
     struct nm_exception why;
 
     return nm_distribute_ask(&w->d, &w->c, NULL, 0, &why);
 }
 
-static int split_now(struct world *w)
+static int split_now(struct fixture *w)
 {
     Masters__AllocateRequest *rest;
 
     return nm_distribute_split(&w->c, &rest);
 }
 
-static int grant_now(struct world *w)
+static int grant_now(struct fixture *w)
 {
     static const struct nm_yarn_alloc_node node = {"a.host", 1, "a.host:2", "/r", "", 5};
     const struct nm_yarn_placement p = {&node, {512, 1}, 1, -1, {.rule = NM_YARN_ALLOC_ANY}};
@@ -295,10 +295,10 @@ static int grant_in(struct nm_arena *arena, void *userdata)
 static void test_after_each_failed_allocation_the_asks_are_unchanged(void **state)
 {
     char path[] = "/tmp/nmd-test-asks.XXXXXX";
-    struct nm_stage_world around = {};
+    struct nm_stage_context around = {};
     struct nm_yarn_state keys = {};
-    struct nm_stage_master m = {.world = &around, .submitter = (char *)"ada"};
-    struct world *w = *state;
+    struct nm_stage_master m = {.context = &around, .submitter = (char *)"ada"};
+    struct fixture *w = *state;
     int dir_fd;
 
     assert_non_null(mkdtemp(path));

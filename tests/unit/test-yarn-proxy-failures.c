@@ -5,7 +5,7 @@
  * containers that it has asked for, and each of them once.
  */
 
-#include "proxy-world.h"
+#include "proxy-fixture.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -22,7 +22,7 @@
 #define STANDBY "org.apache.hadoop.ipc.StandbyException"
 #define FIRST "container_1410901177871_0001_01_1099511627775" /* the first container that the proxy places */
 
-static struct nm_masters shown(const struct world *w)
+static struct nm_masters shown(const struct fixture *w)
 {
     struct nm_masters m;
 
@@ -54,7 +54,7 @@ static void test_an_application_master_without_its_token_is_refused(void **state
         {{(const uint8_t *)"none", 4}, "Invalid credentials in the start container request for "
                                        "application:appattempt_1410901177871_0001_000001"},
     };
-    struct world w;
+    struct fixture w;
 
     (void)state;
     proxy_set_up(&w, true);
@@ -83,7 +83,7 @@ static void test_an_application_master_without_its_token_is_refused(void **state
 static void test_the_token_of_an_ended_application_master_is_invalid(void **state)
 {
     struct tokens_id t;
-    struct world w;
+    struct fixture w;
 
     (void)state;
     proxy_set_up(&w, true);
@@ -111,7 +111,7 @@ static void test_an_invalid_token_identifier_is_refused(void **state)
 {
     const struct nm_token strange = {nm_bytes_of("\xff\xff"), nm_bytes_of("secret"), nm_bytes_of(NM_TOKEN_KIND_AMRM),
                                      nm_bytes_of("")};
-    struct world w;
+    struct fixture w;
 
     (void)state;
     proxy_set_up(&w, true);
@@ -129,7 +129,7 @@ static void test_an_invalid_token_identifier_is_refused(void **state)
  * state is lost. */
 static void test_an_operation_whose_result_can_not_be_saved_fails(void **state)
 {
-    struct world w;
+    struct fixture w;
 
     (void)state;
     proxy_set_up(&w, true);
@@ -142,7 +142,7 @@ static void test_an_operation_whose_result_can_not_be_saved_fails(void **state)
     fill_disk(true);
     /* a refusal would block the application master, which the ResourceManager has already registered */
     proxy_register_master(&w);
-    assert_non_null(strstr(proxy_told, "can't save the registration of an application master"));
+    assert_non_null(strstr(proxy_reported, "can't save the registration of an application master"));
     assert_null(proxy_allocate(&w, 0, 2));
     assert_string_equal(w.why.class_name, NM_EXCEPTION_RETRY);
     assert_non_null(strstr(w.why.message, "This node can't do this at the moment: "));
@@ -160,7 +160,7 @@ static void test_an_operation_whose_result_can_not_be_saved_fails(void **state)
     proxy_tear_down(&w);
 }
 
-static bool has_new_token(struct world *w, int32_t response_id)
+static bool has_new_token(struct fixture *w, int32_t response_id)
 {
     const Masters__AllocateAnswer *answer = proxy_allocate(w, response_id, -1);
 
@@ -173,7 +173,7 @@ static void test_a_new_key_is_used_only_after_it_has_been_saved(void **state)
 {
     const uint64_t deadline = nm_now_usec() + 60 * NM_USEC_PER_SEC;
     int32_t response_id = 0;
-    struct world w;
+    struct fixture w;
 
     (void)state;
     proxy_set_up(&w, false);
@@ -184,7 +184,7 @@ static void test_a_new_key_is_used_only_after_it_has_been_saved(void **state)
     proxy_launch(&w, 1);
     proxy_register_master(&w);
     fill_disk(true);
-    while (!strstr(proxy_told, "continues with the current one")) {
+    while (!strstr(proxy_reported, "continues with the current one")) {
         assert_true(nm_now_usec() < deadline);
         assert_true(sd_event_run(w.event, 100 * NM_USEC_PER_MSEC) >= 0);
     }
@@ -201,7 +201,7 @@ static void test_a_new_key_is_used_only_after_it_has_been_saved(void **state)
  * resolved. The call succeeds afterwards. */
 static void test_calls_are_retried_while_the_resourcemanager_is_unavailable(void **state)
 {
-    struct world w;
+    struct fixture w;
 
     (void)state;
     proxy_set_up(&w, true);
@@ -247,7 +247,7 @@ static void test_calls_are_retried_while_the_resourcemanager_is_unavailable(void
 
 static void count_reply(void *userdata, int error, const ProtobufCMessage *answer, const struct nm_exception *why)
 {
-    struct world *w = userdata;
+    struct fixture *w = userdata;
 
     assert_null(answer);
     assert_int_equal(error, -EREMOTEIO);
@@ -260,7 +260,7 @@ static void count_reply(void *userdata, int error, const ProtobufCMessage *answe
 static void test_pending_calls_of_an_application_master_are_limited(void **state)
 {
     Masters__Anything m = MASTERS__ANYTHING__INIT;
-    struct world w;
+    struct fixture w;
 
     (void)state;
     proxy_set_up(&w, false);
@@ -281,7 +281,7 @@ static void test_pending_calls_of_an_application_master_are_limited(void **state
 /* If the ResourceManager supplies a token for this node, the proxy adds no other token for it, also after a restart. */
 static void test_a_token_of_the_resourcemanager_is_not_replaced(void **state)
 {
-    struct world w;
+    struct fixture w;
 
     (void)state;
     proxy_set_up(&w, true);
@@ -311,7 +311,7 @@ static void test_an_application_master_with_invalid_data_is_not_restored(void **
     struct nm_yarn_stored_master m = {
         .attempt = {{TOKENS_RM, 9}, 1}, .submitter = "ada",
         .token = {nm_bytes_of("id"), nm_bytes_of("pw"), nm_bytes_of(NM_TOKEN_KIND_AMRM), nm_bytes_of("")}};
-    struct world w;
+    struct fixture w;
 
     (void)state;
     proxy_set_up(&w, true);
@@ -325,9 +325,9 @@ static void test_an_application_master_with_invalid_data_is_not_restored(void **
         assert_int_equal(nm_yarn_proxy_store_open(w.dir, w.dir, &keep), 0);
         assert_int_equal(nm_yarn_proxy_store_master(&keep, &m), 0);
         nm_yarn_proxy_store_done(&keep);
-        *proxy_told = '\0';
+        *proxy_reported = '\0';
         proxy_start(&w);
-        assert_string_equal(proxy_told, "The proxy can't restore the saved state of an application master.");
+        assert_string_equal(proxy_reported, "The proxy can't restore the saved state of an application master.");
         assert_int_equal(shown(&w).pipelines, 1);
         assert_int_equal(shown(&w).failed[NM_MASTER_RECOVER], 1);
     }
@@ -343,7 +343,7 @@ static bool everything(void *userdata, const char *master)
 /* Another kind of file has the name of the file for placements. The proxy reports this and works without the file. */
 static void test_the_proxy_works_without_a_placements_file(void **state)
 {
-    struct world w;
+    struct fixture w;
     char path[96];
     json_t *place;
 
@@ -354,7 +354,8 @@ static void test_the_proxy_works_without_a_placements_file(void **state)
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkdir(path, 0700), 0);
     proxy_start(&w);
-    assert_string_equal(proxy_told, "The proxy can't save the reasons of placements in its file \"placements\" (Is a "
+    assert_string_equal(proxy_reported,
+                        "The proxy can't save the reasons of placements in its file \"placements\" (Is a "
                                     "directory); they are lost when nmd restarts.");
     proxy_launch(&w, 1);
     proxy_register_master(&w);
@@ -372,11 +373,11 @@ static void ignore(int level, const char *sentence)
     (void)level, (void)sentence;
 }
 
-static int begin_proxy(struct world *w, unsigned kinds, unsigned n, bool *ret_failed)
+static int begin_proxy(struct fixture *w, unsigned kinds, unsigned n, bool *ret_failed)
 {
     const struct nm_yarn_proxy_params params = {
         .event = w->event, .settings = &w->settings, .state = &w->state, .state_dir = w->dir, .runtime_dir = w->dir,
-        .tell = ignore};
+        .report_cb = ignore};
     const unsigned before = open_descriptors();
     struct nm_yarn_proxy *p = NULL;
     char *message = NULL;
@@ -396,7 +397,7 @@ static int begin_proxy(struct world *w, unsigned kinds, unsigned n, bool *ret_fa
 static void test_a_failed_start_of_the_proxy_keeps_the_saved_state(void **state)
 {
     static const unsigned kinds[] = {FAIL_MEMORY, FAIL_EVENT, FAIL_OPEN};
-    struct world w;
+    struct fixture w;
 
     (void)state;
     proxy_set_up(&w, true);
@@ -434,7 +435,7 @@ static void on_begin(bool over)
 /* After a failed start of an application master there is no pipeline, and the next start succeeds. */
 static void test_a_failed_start_of_an_application_master_leaves_no_pipeline(void **state)
 {
-    struct world w;
+    struct fixture w;
     int r;
 
     (void)state;
@@ -454,7 +455,7 @@ static void test_a_failed_start_of_an_application_master_leaves_no_pipeline(void
 }
 
 /* Repeats the call until it is answered, as application masters do. */
-static const Masters__AllocateAnswer *insist(struct world *w, int32_t response_id, int32_t opportunistic)
+static const Masters__AllocateAnswer *insist(struct fixture *w, int32_t response_id, int32_t opportunistic)
 {
     const uint64_t deadline = nm_now_usec() + 60 * NM_USEC_PER_SEC;
     const Masters__AllocateAnswer *answer = NULL;
@@ -467,7 +468,7 @@ static const Masters__AllocateAnswer *insist(struct world *w, int32_t response_i
 }
 
 /* The first call may have been answered. In total there are three different containers. */
-static void collect(struct world *w)
+static void collect(struct fixture *w)
 {
     int64_t numbers[3];
     size_t got = 0;
@@ -491,7 +492,7 @@ static void collect(struct world *w)
 static void test_an_application_master_can_repeat_a_failed_call(void **state)
 {
     int32_t attempt = 0;
-    struct world w;
+    struct fixture w;
 
     (void)state;
     proxy_set_up(&w, true);

@@ -84,9 +84,9 @@ static void test_the_explanation_of_a_placement_contains_its_facts(void **state)
         const struct nm_yarn_placement p = {&node, {1024, 1}, 20, -1, cases[i].why};
         char text[NM_YARN_WHY_SIZE];
 
-        nm_yarn_why_summary(&p, text, sizeof text);
+        nm_yarn_placement_summary(&p, text, sizeof text);
         assert_string_equal(text, cases[i].summary);
-        nm_yarn_why_explain(&p, text, sizeof text);
+        nm_yarn_placement_explain(&p, text, sizeof text);
         assert_string_equal(text, cases[i].explanation);
     }
 }
@@ -103,7 +103,7 @@ static void test_the_longest_explanation_fits_into_the_buffer(void **state)
     (void)state;
     memset(name, 'x', sizeof name - 1);
     name[sizeof name - 1] = 0;
-    nm_yarn_why_explain(&p, text, sizeof text);
+    nm_yarn_placement_explain(&p, text, sizeof text);
     assert_true(strlen(text) < sizeof text - 1);
     assert_int_equal(text[strlen(text) - 1], '\n');
 }

@@ -20,7 +20,7 @@
 #include "yarn/message-ids.h"
 #include "yarn/proxy/proxy-store.h"
 
-struct world {
+struct fixture {
     char dir[64];
     struct nm_yarn_proxy_store store;
     /* the application master that was loaded last */
@@ -31,7 +31,7 @@ struct world {
 
 static int set_up(void **state)
 {
-    struct world *w = calloc(1, sizeof *w);
+    struct fixture *w = calloc(1, sizeof *w);
 
     assert_non_null(w);
     (void)strcpy(w->dir, "/tmp/nmd-test-keep.XXXXXX");
@@ -43,7 +43,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     nm_yarn_proxy_store_done(&w->store);
     remove_tree(w->dir);
@@ -87,7 +87,7 @@ static void copy(char *to, size_t size, struct nm_bytes b)
 
 static void on_master(const struct nm_yarn_stored_master *m, void *userdata)
 {
-    struct world *w = userdata;
+    struct fixture *w = userdata;
 
     w->loaded++;
     w->seen = *m;
@@ -102,7 +102,7 @@ static void on_master(const struct nm_yarn_stored_master *m, void *userdata)
 }
 
 /* Loads the state as the next nmd does. Returns the number of application masters. */
-static unsigned load(struct world *w)
+static unsigned load(struct fixture *w)
 {
     struct nm_yarn_proxy_store next;
 
@@ -116,7 +116,7 @@ static unsigned load(struct world *w)
 static void test_an_application_master_is_read_as_it_was_saved(void **state)
 {
     struct nm_yarn_stored_master m = make_master();
-    struct world *w = *state;
+    struct fixture *w = *state;
     char path[160];
     struct stat st;
 
@@ -153,7 +153,7 @@ static void test_an_application_master_is_read_as_it_was_saved(void **state)
 static void test_application_masters_are_saved_and_removed(void **state)
 {
     struct nm_yarn_stored_master m = {.attempt = attempt, .submitter = "ada"};
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     assert_int_equal(nm_yarn_proxy_store_master(&w->store, &m), 0);
     assert_int_equal(load(w), 1);
@@ -177,7 +177,7 @@ static void test_state_that_is_too_large_is_not_saved(void **state)
 {
     _cleanup_free_ uint8_t *much = calloc(1, NM_YARN_KEEP_MAX_BYTES);
     struct nm_yarn_stored_master m = make_master();
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     assert_int_equal(nm_yarn_proxy_store_master(&w->store, &m), 0);
     m.asks = (struct nm_bytes){much, NM_YARN_KEEP_MAX_BYTES};
@@ -192,7 +192,7 @@ static void test_a_file_with_a_wrong_name_is_removed(void **state)
     static const char *const names[] = {"appattempt_1_0001_000001", "something",
                                         "appattempt_1410901177871_0007_000003"};
     struct nm_yarn_stored_master m = make_master();
-    struct world *w = *state;
+    struct fixture *w = *state;
     char good[4096];
     size_t size;
 
@@ -217,7 +217,7 @@ static void test_a_file_with_a_wrong_name_is_removed(void **state)
 static void test_keys_are_read_as_they_were_saved(void **state)
 {
     struct nm_yarn_local_keys k = {.every_usec = 5, .delay_usec = 2}, read = {.every_usec = 9, .delay_usec = 3};
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct stat st;
 
     assert_int_equal(nm_yarn_proxy_store_load_keys(&w->store, &read), 0);
@@ -248,7 +248,7 @@ static void test_keys_are_read_as_they_were_saved(void **state)
 
 #ifdef NM_FAULT_INJECTION
 /* Runs `operation` in a child process that is killed at this step. */
-static void die_at(struct world *w, const char *step, void (*operation)(struct world *w))
+static void die_at(struct fixture *w, const char *step, void (*operation)(struct fixture *w))
 {
     pid_t pid = fork();
     int status;
@@ -263,7 +263,7 @@ static void die_at(struct world *w, const char *step, void (*operation)(struct w
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
-static void write_next(struct world *w)
+static void write_next(struct fixture *w)
 {
     struct nm_yarn_stored_master m = make_master();
 
@@ -273,14 +273,14 @@ static void write_next(struct world *w)
     (void)nm_yarn_proxy_store_master(&w->store, &m);
 }
 
-static void write_keys(struct world *w)
+static void write_keys(struct fixture *w)
 {
     struct nm_yarn_local_keys k = {.current = tokens_key(4, 4), .next = tokens_key(5, 5), .rolled_usec = 8};
 
     (void)nm_yarn_proxy_store_keys(&w->store, &k);
 }
 
-static void drop(struct world *w)
+static void drop(struct fixture *w)
 {
     nm_yarn_proxy_store_drop(&w->store, &attempt);
 }
@@ -290,7 +290,7 @@ static void test_after_a_crash_at_each_step_the_saved_state_is_consistent(void *
 {
     struct nm_yarn_local_keys keys = {.current = tokens_key(4, 4), .rolled_usec = 7};
     struct nm_yarn_stored_master m = make_master();
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     assert_int_equal(nm_yarn_proxy_store_master(&w->store, &m), 0);
     die_at(w, "before-master-kept", write_next);

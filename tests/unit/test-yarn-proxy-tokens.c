@@ -169,7 +169,7 @@ static void test_credentials_without_the_token_of_the_resourcemanager_are_refuse
 /* ---- containers on other nodes ------------------------------------------------------------ */
 
 /* The other node, which checks the tokens. */
-struct world {
+struct fixture {
     struct nm_yarn_state state;
     struct nm_yarn_keyring *keyring;
     struct nm_yarn_used *used;
@@ -179,9 +179,9 @@ struct world {
     struct nm_exception why;
 };
 
-static void set_up(struct world *w)
+static void set_up(struct fixture *w)
 {
-    *w = (struct world){};
+    *w = (struct fixture){};
     tokens_state(&w->state);
     w->state.rm_identifier = TOKENS_RM;
     assert_int_equal(nm_yarn_keyring_new(&w->state, &w->keyring), 0);
@@ -191,7 +191,7 @@ static void set_up(struct world *w)
     nm_arena_init(&w->arena, 1 << 20, NULL);
 }
 
-static void tear_down(struct world *w)
+static void tear_down(struct fixture *w)
 {
     nm_arena_done(&w->arena);
     nm_yarn_used_free(w->used);
@@ -214,7 +214,7 @@ static void test_the_token_of_a_container_on_another_node_is_signed(void **state
     struct nm_yarn_grant g = grant();
     Hadoop__Token *token, *nm;
     struct nm_bytes bearer;
-    struct world w;
+    struct fixture w;
 
     (void)state;
     set_up(&w);
@@ -245,7 +245,7 @@ static void test_a_new_key_is_used_for_signing_after_a_delay(void **state)
     const Hadoop__ContainerTokenIdentifier *id;
     struct nm_yarn_grant g = grant();
     Hadoop__Token *token;
-    struct world here, late;
+    struct fixture here, late;
 
     (void)state;
     set_up(&here);
@@ -270,7 +270,7 @@ static void test_without_a_key_no_token_is_signed(void **state)
 {
     struct nm_yarn_grant g = grant();
     Hadoop__Token *token = NULL;
-    struct world w;
+    struct fixture w;
 
     (void)state;
     set_up(&w);

@@ -2,7 +2,7 @@
 
 /* The proxy between an application master and a ResourceManager. */
 
-#include "proxy-world.h"
+#include "proxy-fixture.h"
 
 #include <errno.h>
 
@@ -16,7 +16,7 @@ static void test_a_call_is_forwarded_to_the_resourcemanager(void **state)
 {
     const Masters__AllocateAnswer *answer;
     Masters__Anything m = MASTERS__ANYTHING__INIT;
-    struct world w;
+    struct fixture w;
 
     (void)state;
     proxy_set_up(&w, false);
@@ -41,7 +41,7 @@ static void test_a_call_is_forwarded_to_the_resourcemanager(void **state)
 static void test_opportunistic_asks_are_placed_by_the_proxy(void **state)
 {
     const Masters__AllocateAnswer *answer;
-    struct world w;
+    struct fixture w;
 
     (void)state;
     proxy_set_up(&w, true);
@@ -74,7 +74,7 @@ static void test_opportunistic_asks_are_placed_by_the_proxy(void **state)
 static void test_all_containers_are_placed_in_one_call(void **state)
 {
     const Masters__AllocateAnswer *answer;
-    struct world w;
+    struct fixture w;
 
     (void)state;
     proxy_set_up(&w, true);
@@ -96,7 +96,7 @@ static void test_all_containers_are_placed_in_one_call(void **state)
 static void test_a_renewed_token_is_used_by_the_proxy_and_not_forwarded(void **state)
 {
     const Masters__AllocateAnswer *answer;
-    struct world w;
+    struct fixture w;
 
     (void)state;
     proxy_set_up(&w, true);
@@ -123,7 +123,7 @@ static void test_calls_without_a_valid_token_are_refused(void **state)
 {
     static const struct nm_yarn_attempt_id first = {{TOKENS_RM, 1}, 1}, nobody = {{TOKENS_RM, 9}, 1};
     struct nm_yarn_master_key key = tokens_key(12345, 1);
-    struct world w;
+    struct fixture w;
 
     (void)state;
     proxy_set_up(&w, true);
@@ -145,7 +145,7 @@ static void test_a_second_attempt_replaces_the_first_one(void **state)
 {
     struct nm_hadoop_client *former;
     struct nm_token *token;
-    struct world w;
+    struct fixture w;
 
     (void)state;
     proxy_set_up(&w, true);
@@ -177,7 +177,7 @@ static void test_a_second_attempt_replaces_the_first_one(void **state)
 static void test_a_call_waits_while_the_resourcemanager_is_unavailable(void **state)
 {
     uint64_t away_until_usec;
-    struct world w;
+    struct fixture w;
 
     (void)state;
     proxy_set_up(&w, true);
@@ -203,7 +203,7 @@ static void test_a_call_waits_while_the_resourcemanager_is_unavailable(void **st
  * application master registers again and repeats its asks. */
 static void test_after_a_restart_of_the_resourcemanager_asks_are_repeated(void **state)
 {
-    struct world w;
+    struct fixture w;
 
     (void)state;
     proxy_set_up(&w, true);
@@ -227,7 +227,7 @@ static void test_after_a_restart_of_the_resourcemanager_asks_are_repeated(void *
  * the application master. The application master gets the same container later. */
 static void test_a_restarted_nmd_delivers_containers_not_yet_delivered(void **state)
 {
-    struct world w;
+    struct fixture w;
 
     (void)state;
     proxy_set_up(&w, true);
@@ -260,7 +260,7 @@ static bool lives(void *userdata, const struct nm_yarn_application_id *applicati
     return *(const bool *)userdata;
 }
 
-static unsigned pipelines_of(const struct world *w)
+static unsigned pipelines_of(const struct fixture *w)
 {
     struct nm_masters m;
 
@@ -272,7 +272,7 @@ static unsigned pipelines_of(const struct world *w)
 static void test_state_of_a_removed_application_is_removed(void **state)
 {
     bool there = true;
-    struct world w;
+    struct fixture w;
 
     (void)state;
     proxy_set_up(&w, true);
@@ -309,7 +309,7 @@ static bool nothing(void *userdata, const char *master)
 static void test_application_masters_are_reported(void **state)
 {
     struct nm_masters m;
-    struct world w;
+    struct fixture w;
     json_t *list, *place;
 
     (void)state;

@@ -15,14 +15,14 @@
 #include "tests/unit/fake-launcher.h"
 #include "tests/unit/yarn-starts.h"
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, manager_world_tear_down_real)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, manager_fixture_tear_down_real)
 
 static int set_up(void **state)
 {
-    if (manager_world_set_up_real(state) < 0)
+    if (manager_fixture_set_up_real(state) < 0)
         return -1;
     fake_launcher_reset();
-    manager_world_start(*state);
+    manager_fixture_start(*state);
     return 0;
 }
 
@@ -63,7 +63,7 @@ static void test_a_container_larger_than_the_node_counts_as_a_failure(void **sta
  * of it and sends the container all the same. */
 static void test_a_temporary_lack_of_room_does_not_count_as_a_failure(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
     struct wanted a;
 
@@ -100,7 +100,7 @@ static void test_without_a_good_directory_a_start_counts_as_a_failure(void **sta
 /* The ResourceManager can know of only one limit of a node: that there is no room for opportunistic containers. */
 static void test_only_a_lack_of_room_for_opportunistic_containers_is_reported(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_exception why;
     struct wanted a;
@@ -135,7 +135,7 @@ static void test_only_a_lack_of_room_for_opportunistic_containers_is_reported(vo
  * stop sending them. Otherwise it counts. */
 static void test_a_refusal_by_a_draining_node_counts_if_containers_keep_arriving(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_exception why;
     struct wanted a, first;

@@ -16,12 +16,12 @@
 #include <time.h>
 
 #include "tests/unit/fail-nth.h"
-#include "tests/unit/reinit-world.h"
+#include "tests/unit/reinit-fixture.h"
 #include "util/clock.h"
 #include "yarn/node/node-state.h"
 
 /* After each failed allocation the request fails and the container keeps running. In the end the request succeeds. */
-static void request_in_spite_of_failures(struct reinit_world *o, int (*operation)(struct reinit_world *o))
+static void request_in_spite_of_failures(struct reinit_fixture *o, int (*operation)(struct reinit_fixture *o))
 {
     int r = -ENOMEM;
 
@@ -39,7 +39,7 @@ static void request_in_spite_of_failures(struct reinit_world *o, int (*operation
 
 /* The resources have been fetched, but a failed allocation prevents that they are recorded. The request is repeated
  * until it succeeds. */
-static void fetch_in_spite_of_failures(struct reinit_world *o, int (*operation)(struct reinit_world *o))
+static void fetch_in_spite_of_failures(struct reinit_fixture *o, int (*operation)(struct reinit_fixture *o))
 {
     bool failed = true;
 
@@ -55,7 +55,7 @@ static void fetch_in_spite_of_failures(struct reinit_world *o, int (*operation)(
 
 static void test_each_request_succeeds_after_failed_allocations(void **state)
 {
-    struct reinit_world o;
+    struct reinit_fixture o;
 
     start_container(&o, *state, false, SLEEPS);
     fetch_in_spite_of_failures(&o, request_localize);
@@ -78,7 +78,7 @@ static void test_each_request_succeeds_after_failed_allocations(void **state)
 /* The number of localization requests during one run is limited. */
 static void test_localization_requests_during_one_run_are_limited(void **state)
 {
-    struct reinit_world o;
+    struct reinit_fixture o;
 
     start_container(&o, *state, false, SLEEPS);
     for (unsigned i = 0; i < 64; i++) {
@@ -119,7 +119,7 @@ static Yarn__NamedResource *make_many(Yarn__LaunchContext *context, char letter)
 }
 
 /* Returns the CPU time that the event loop needs to record MANY fetched resources. */
-static uint64_t usec_of_many(struct reinit_world *o, char letter)
+static uint64_t usec_of_many(struct reinit_fixture *o, char letter)
 {
     struct timespec before, after;
     Yarn__LaunchContext context;
@@ -140,7 +140,7 @@ static uint64_t usec_of_many(struct reinit_world *o, char letter)
  * merged in the event loop, and the container's user determines their lengths. */
 static void test_two_long_lists_of_resources_are_merged_in_linear_time(void **state)
 {
-    struct reinit_world o;
+    struct reinit_fixture o;
     uint64_t few, many;
 
     start_container(&o, *state, false, SLEEPS);
@@ -151,7 +151,7 @@ static void test_two_long_lists_of_resources_are_merged_in_linear_time(void **st
     nm_yarn_node_free(o.n);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, reinit_world_set_up, manager_world_tear_down_real)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, reinit_fixture_set_up, manager_fixture_tear_down_real)
 
 int main(void)
 {

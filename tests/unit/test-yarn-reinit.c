@@ -12,7 +12,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "tests/unit/reinit-world.h"
+#include "tests/unit/reinit-fixture.h"
 
 /* Makes the preparation that was started last fail. During a re-initialization the container keeps running. If the
  * re-initialization fails, the container keeps its resources. */
@@ -26,7 +26,7 @@ static void fail_preparation(void)
 
 static void test_a_restart_runs_the_command_again(void **state)
 {
-    struct reinit_world o;
+    struct reinit_fixture o;
     pid_t pid;
 
     start_container(&o, *state, false, SLEEPS);
@@ -47,20 +47,20 @@ static void test_a_restart_runs_the_command_again(void **state)
  * restarted nmd knows the new directories. */
 static void test_a_restarted_container_moves_to_a_directory_on_a_good_disk(void **state)
 {
-    struct manager_world *w = *state;
-    struct reinit_world o;
+    struct manager_fixture *w = *state;
+    struct reinit_fixture o;
 
     start_container(&o, w, false, SLEEPS);
     assert_int_equal(request_restart(&o), 0);
     wait_for_end(&o, true);
-    manager_world_wait(w, o.l, is_new);
+    manager_fixture_wait(w, o.l, is_new);
     fake_launcher.elsewhere = "/var/tmp";
     fail_preparation();
     assert_non_null(fake_launcher.newest);
     assert_string_equal(o.l->c->command.workdir, "/var/tmp");
     assert_string_equal(o.l->c->log_dir, "/var/tmp");
     nm_yarn_node_free(o.n);
-    manager_world_restart(w);
+    manager_fixture_restart(w);
     o.n = fake_launcher_node(w);
     o.l = w->m->lives.all[0];
     assert_string_equal(o.l->c->command.workdir, "/var/tmp");
@@ -69,7 +69,7 @@ static void test_a_restarted_container_moves_to_a_directory_on_a_good_disk(void 
     fail_preparation();
     assert_string_equal(o.l->c->log_dir, "/tmp");
     fail_preparation();
-    manager_world_settle(w);
+    manager_fixture_settle(w);
     assert_int_equal(fake_launcher.n_preparations, 0);
     nm_yarn_node_free(o.n);
 }
@@ -78,7 +78,7 @@ static void test_a_committed_reinitialization_is_final(void **state)
 {
     static const char *const names[] = {"b", "c", NULL};
     struct context c;
-    struct reinit_world o;
+    struct reinit_fixture o;
 
     start_container(&o, *state, false, SLEEPS);
     assert_int_equal(request_reinit(&o, make_context(&c, OTHER_COMMAND, names), false), 0);
@@ -99,7 +99,7 @@ static void test_a_committed_reinitialization_is_final(void **state)
 static void test_a_roll_back_restores_the_former_command(void **state)
 {
     struct context c;
-    struct reinit_world o;
+    struct reinit_fixture o;
 
     start_container(&o, *state, false, SLEEPS);
     assert_int_equal(request_reinit(&o, make_context(&c, OTHER_COMMAND, NULL), false), 0);
@@ -118,7 +118,7 @@ static void test_a_roll_back_restores_the_former_command(void **state)
 static void test_an_automatic_commit_is_final(void **state)
 {
     struct context c;
-    struct reinit_world o;
+    struct reinit_fixture o;
 
     start_container(&o, *state, false, SLEEPS);
     assert_int_equal(request_reinit(&o, make_context(&c, "sleep 0.3; exit 5", NULL), true), 0);
@@ -134,7 +134,7 @@ static void test_an_automatic_commit_is_final(void **state)
 static void test_a_container_that_fails_before_the_commit_is_rolled_back_once(void **state)
 {
     struct context c;
-    struct reinit_world o;
+    struct reinit_fixture o;
 
     start_container(&o, *state, false, SLEEPS);
     assert_int_equal(request_reinit(&o, make_context(&c, "sleep 0.3; exit 5", NULL), false), 0);
@@ -155,7 +155,7 @@ static void test_a_container_that_fails_before_the_commit_is_rolled_back_once(vo
 static void test_a_container_killed_before_the_commit_is_not_rolled_back(void **state)
 {
     struct context c;
-    struct reinit_world o;
+    struct reinit_fixture o;
 
     start_container(&o, *state, false, SLEEPS);
     assert_int_equal(request_reinit(&o, make_context(&c, OTHER_COMMAND, NULL), false), 0);
@@ -170,7 +170,7 @@ static void test_a_failed_localization_does_not_change_the_container(void **stat
 {
     static const char *const names[] = {"c", NULL};
     struct context c;
-    struct reinit_world o;
+    struct reinit_fixture o;
     pid_t pid;
 
     start_container(&o, *state, false, SLEEPS);
@@ -191,7 +191,7 @@ static void test_resources_localized_later_are_available_after_a_restart(void **
 {
     static const char *const more[] = {"c", NULL}, *const wrong[] = {"d", NULL};
     struct context c;
-    struct reinit_world o;
+    struct reinit_fixture o;
 
     start_container(&o, *state, false, SLEEPS);
     assert_int_equal(request_localization(&o, make_context(&c, NULL, more)), 0);
@@ -210,7 +210,7 @@ static void test_resources_localized_later_are_available_after_a_restart(void **
 static void test_requests_for_a_queued_or_unknown_container_are_refused(void **state)
 {
     struct context c;
-    struct reinit_world o;
+    struct reinit_fixture o;
 
     start_container(&o, *state, true, SLEEPS);
     assert_refused(&o, request_localization(&o, make_context(&c, NULL, NULL)),
@@ -226,28 +226,28 @@ static void test_requests_for_a_queued_or_unknown_container_are_refused(void **s
 /* nmd is restarted while the former run ends. The new nmd prepares the run that was requested before. */
 static void test_a_restarted_nmd_prepares_the_requested_run(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct context c;
-    struct reinit_world o;
+    struct reinit_fixture o;
 
     start_container(&o, w, false, SLEEPS);
     assert_int_equal(request_reinit(&o, make_context(&c, OTHER_COMMAND, NULL), false), 0);
     finish_fetching(0);
     nm_yarn_node_free(o.n);
-    manager_world_restart(w);
+    manager_fixture_restart(w);
     o.n = fake_launcher_node(w);
     o.l = w->m->lives.all[0];
     assert_true(fake_launcher.newest->is_running);
-    manager_world_start(w);
+    manager_fixture_start(w);
     (void)kill(o.l->c->pid, SIGKILL);
-    manager_world_wait(w, o.l, is_new);
+    manager_fixture_wait(w, o.l, is_new);
     finish_preparation(&o);
     assert_string_equal(o.l->c->command.argv[2], OTHER_COMMAND);
     assert_int_equal(request_roll_back(&o), 0);
     nm_yarn_node_free(o.n);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, reinit_world_set_up, manager_world_tear_down_real)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, reinit_fixture_set_up, manager_fixture_tear_down_real)
 
 int main(void)
 {

@@ -11,7 +11,7 @@
 #include <errno.h>
 
 #include "rpc/local/embedded.h"
-#include "tests/unit/each-room.h"
+#include "tests/unit/each-arena-size.h"
 #include "tests/unit/fail-nth.h"
 #include "tests/unit/fake-launcher.h"
 #include "tests/unit/openapi.h"
@@ -24,10 +24,10 @@
 
 static int set_up(void **state)
 {
-    if (manager_world_set_up_real(state) < 0)
+    if (manager_fixture_set_up_real(state) < 0)
         return -1;
     fake_launcher_reset();
-    manager_world_start(*state);
+    manager_fixture_start(*state);
     return 0;
 }
 
@@ -142,8 +142,8 @@ static json_t *container_of(struct nm_yarn_node *n, const struct nm_yarn_look *l
     return j;
 }
 
-#define CONTAINER(id, state, code, said, user, type, files) \
-    "{\"id\":\"" id "\",\"state\":\"" state "\",\"exitCode\":" code ",\"diagnostics\":" said ",\"user\":" user \
+#define CONTAINER(id, state, code, printed, user, type, files) \
+    "{\"id\":\"" id "\",\"state\":\"" state "\",\"exitCode\":" code ",\"diagnostics\":" printed ",\"user\":" user \
     ",\"totalMemoryNeededMB\":64,\"totalVCoresNeeded\":2,\"executionType\":\"" type "\",\"containerLogsLink\":null," \
     "\"nodeId\":\"node07:4711\",\"containerLogFiles\":" files "}"
 #define APPLICATION(state, user, ids) \
@@ -151,7 +151,7 @@ static json_t *container_of(struct nm_yarn_node *n, const struct nm_yarn_look *l
 
 static void test_containers_are_listed(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_yarn_look all = {.all = true, .with_users = true}, net = {.all = true};
     struct nm_yarn_look one = {.may_see = sees_nothing_but, .userdata = (void *)(uintptr_t)FIRST};
@@ -173,7 +173,7 @@ static void test_containers_are_listed(void **state)
     assert_false(nm_yarn_node_show_container(n, &all, "container_1_1_1_1", &j));
     tokens_ids(&ids, 1, 1, 5);
     assert_int_equal(nm_yarn_node_stop(n, &ids.container, NM_YARN_KILLED_BY_MASTER, "Enough.", &why), 0);
-    manager_world_settle(w);
+    manager_fixture_settle(w);
     j = container_of(n, &net, FIRST);
     assert_string_equal(json_string_value(json_object_get(json_object_get(j, "container"), "state")), "DONE");
     assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "container"), "exitCode")), -105);
@@ -189,7 +189,7 @@ static void test_containers_are_listed(void **state)
 
 static void test_applications_are_listed(void **state)
 {
-    struct manager_world *w = *state;
+    struct manager_fixture *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_yarn_look all = {.all = true, .with_users = true}, net = {.all = true};
     struct nm_yarn_look one = {.may_see = sees_nothing_but, .userdata = (void *)(uintptr_t)FIRST};
@@ -255,7 +255,7 @@ static void test_the_shuffle_service_is_reported(void **state)
     nm_arena_done(&arena);
     tokens_ids(&ids, 1, 1, 5);
     nm_yarn_node_end_application(n, &ids.application);
-    manager_world_settle(*state);
+    manager_fixture_settle(*state);
     assert_int_equal(fake_launcher.shuffle_ended, 1);
     nm_yarn_node_free(n);
 }
@@ -318,7 +318,7 @@ static int report_all(struct nm_arena *arena, void *userdata)
     return r;
 }
 
-static int tell_status(struct nm_arena *arena, void *userdata)
+static int report_status(struct nm_arena *arena, void *userdata)
 {
     Yarn__ContainerStatus *status;
     struct nm_exception why;
@@ -328,7 +328,7 @@ static int tell_status(struct nm_arena *arena, void *userdata)
     return nm_yarn_node_status(userdata, &ids.container, arena, &status, &why);
 }
 
-static int tell_localization(struct nm_arena *arena, void *userdata)
+static int report_localization(struct nm_arena *arena, void *userdata)
 {
     Yarn__ContainerLocalization *localization;
     struct nm_exception why;
@@ -338,7 +338,7 @@ static int tell_localization(struct nm_arena *arena, void *userdata)
     return nm_yarn_node_localization(userdata, &ids.container, arena, &localization, &why);
 }
 
-static int tell_services(struct nm_arena *arena, void *userdata)
+static int report_services(struct nm_arena *arena, void *userdata)
 {
     Yarn__Data **services;
     size_t n;
@@ -351,8 +351,8 @@ static void test_without_memory_an_answer_is_complete_or_an_error(void **state)
 {
     static int (*const shows[])(void *userdata) = {show_containers, show_applications, show_container,
                                                    show_application};
-    static int (*const tells[])(struct nm_arena *arena, void *userdata) = {report, report_all, tell_status,
-                                                                           tell_localization, tell_services};
+    static int (*const tells[])(struct nm_arena *arena, void *userdata) = {report, report_all, report_status,
+                                                                           report_localization, report_services};
     struct nm_yarn_node *n = fake_launcher_node(*state);
 
     start(n, 5, false);
@@ -364,7 +364,7 @@ static void test_without_memory_an_answer_is_complete_or_an_error(void **state)
     nm_yarn_node_free(n);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, manager_world_tear_down_real)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, manager_fixture_tear_down_real)
 
 int main(void)
 {

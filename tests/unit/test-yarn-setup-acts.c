@@ -46,13 +46,13 @@ static int set_up(void **state)
 
 /* ---- running a setup ------------------------------------------------------------------------ */
 
-static int run(int (*what)(const struct nm_yarn_setup_params *, FILE *, char **), bool is_dry, char **ret_said,
+static int run(int (*what)(const struct nm_yarn_setup_params *, FILE *, char **), bool is_dry, char **ret_output,
                char **ret_message)
 {
     struct nm_yarn_setup_params p = params(is_dry);
     unsigned kinds = fail_pause();
     size_t size;
-    FILE *out = open_memstream(ret_said, &size);
+    FILE *out = open_memstream(ret_output, &size);
     int r;
 
     fail_resume(kinds);
@@ -64,24 +64,24 @@ static int run(int (*what)(const struct nm_yarn_setup_params *, FILE *, char **)
 }
 
 static void assert_run(int (*what)(const struct nm_yarn_setup_params *, FILE *, char **), bool is_dry, int wanted,
-                       char **ret_said)
+                       char **ret_output)
 {
-    char *said = NULL, *message = NULL;
-    int r = run(what, is_dry, &said, &message);
+    char *printed = NULL, *message = NULL;
+    int r = run(what, is_dry, &printed, &message);
 
     if (r != wanted)
-        fail_msg("%d, not %d: %s\n%s", r, wanted, message ?: "", said);
+        fail_msg("%d, not %d: %s\n%s", r, wanted, message ?: "", printed);
     free(message);
-    if (ret_said)
-        *ret_said = said;
+    if (ret_output)
+        *ret_output = printed;
     else
-        free(said);
+        free(printed);
 }
 
-static void assert_says(const char *said, const char *words)
+static void assert_prints(const char *printed, const char *words)
 {
-    if (!strstr(said, words))
-        fail_msg("'%s' isn't in\n%s", words, said);
+    if (!strstr(printed, words))
+        fail_msg("'%s' isn't in\n%s", words, printed);
 }
 
 /* Replaces the words of a dry run by the words of a real run. The caller frees the result. */
@@ -159,17 +159,17 @@ static void test_an_undo_restores_the_state_before_the_setup(void **state)
     done = as_done(dry);
     assert_string_equal(done, real);
     free(done);
-    assert_says(dry, "  make    " UNIT);
-    assert_says(real, "  made    " UNIT);
-    assert_says(real, "  changed /data/old");
-    assert_says(real, "\nThe setup is done. Now stop Hadoop's NodeManager on this host, and run\n"
+    assert_prints(dry, "  make    " UNIT);
+    assert_prints(real, "  made    " UNIT);
+    assert_prints(real, "  changed /data/old");
+    assert_prints(real, "\nThe setup is done. Now stop Hadoop's NodeManager on this host, and run\n"
                       "  systemctl daemon-reload");
-    assert_says(real, "127.0.0.1:1 (127.0.0.1): can't be reached: no program listens on this port. Check that the ");
-    assert_says(real, "127.0.0.1:2 (127.0.0.1): can't be reached: no program listens on this port, so files of jobs");
-    assert_says(real, "Java 17.0.9: /opt/java (hadoop-env.sh)");
-    assert_says(real, "Environment=JAVA_HOME=/opt/java");
+    assert_prints(real, "127.0.0.1:1 (127.0.0.1): can't be reached: no program listens on this port. Check that the ");
+    assert_prints(real, "127.0.0.1:2 (127.0.0.1): can't be reached: no program listens on this port, so files of jobs");
+    assert_prints(real, "Java 17.0.9: /opt/java (hadoop-env.sh)");
+    assert_prints(real, "Environment=JAVA_HOME=/opt/java");
     assert_null(strstr(real, "# Written by"));
-    assert_says(real, "Decisions that you have to make");
+    assert_prints(real, "Decisions that you have to make");
     assert_true(is_there(UNIT) && is_there(CONFIG) && is_there(MANIFEST) && is_there("/data/new/local"));
     assert_int_equal(stat(in_root("/data/old"), &st), 0);
     assert_int_equal(st.st_mode & 07777, 0755);
@@ -180,7 +180,7 @@ static void test_an_undo_restores_the_state_before_the_setup(void **state)
     assert_run(nm_yarn_setup, false, 0, &again); /* a second run of the setup changes no file */
     after = picture();
     assert_string_equal(after_dry, after);
-    assert_says(again, "kept    " UNIT);
+    assert_prints(again, "kept    " UNIT);
     assert_null(strstr(again, "  made "));
     assert_null(strstr(again, "  make "));
     free(after);
@@ -194,16 +194,16 @@ static void test_an_undo_restores_the_state_before_the_setup(void **state)
     done = as_done(dry);
     assert_string_equal(done, real);
     free(done);
-    assert_says(dry, "  remove   " UNIT);
-    assert_says(real, "  removed  " UNIT);
-    assert_says(real, "If the node isn't decommissioned in the ResourceManager yet, decommission the node now, wait "
+    assert_prints(dry, "  remove   " UNIT);
+    assert_prints(real, "  removed  " UNIT);
+    assert_prints(real, "If the node isn't decommissioned in the ResourceManager yet, decommission the node now, wait "
                       "until its\ncontainers have ended, and run\n  systemctl stop nmd.service\nAfter the undo, before "
                       "Hadoop's NodeManager starts, run\n  systemctl daemon-reload && systemctl restart nmd.service\n");
     after = picture();
     assert_string_equal(before, after);
     free(real);
     assert_run(nm_yarn_setup_undo, false, 0, &real);
-    assert_says(real, "No setup was found");
+    assert_prints(real, "No setup was found");
     free(before);
     free(dry);
     free(real);
@@ -216,49 +216,49 @@ static void test_an_undo_restores_the_state_before_the_setup(void **state)
  * changed after that setup is not replaced. */
 static void test_a_later_setup_replaces_only_unchanged_files(void **state)
 {
-    char *said = NULL;
+    char *printed = NULL;
 
     (void)state;
     assert_run(nm_yarn_setup, false, 0, NULL);
     put("/etc/hadoop/conf/hadoop-env.sh", "");
     make_hadoop();
-    assert_run(nm_yarn_setup, false, 0, &said);
-    assert_says(said, "changed " UNIT);
-    assert_says(said, "Environment=HADOOP_HOME=/opt/hadoop");
-    free(said);
+    assert_run(nm_yarn_setup, false, 0, &printed);
+    assert_prints(printed, "changed " UNIT);
+    assert_prints(printed, "Environment=HADOOP_HOME=/opt/hadoop");
+    free(printed);
     put(UNIT, "[Service]\nIPAddressAllow=any\n");
-    assert_run(nm_yarn_setup, false, -EEXIST, &said);
-    assert_says(said, "The setup is done, except for the paths that are left unchanged. Now stop");
-    assert_says(said, "left    " UNIT ": it was changed after the setup wrote it");
-    assert_says(said, "move the file away");
-    free(said);
+    assert_run(nm_yarn_setup, false, -EEXIST, &printed);
+    assert_prints(printed, "The setup is done, except for the paths that are left unchanged. Now stop");
+    assert_prints(printed, "left    " UNIT ": it was changed after the setup wrote it");
+    assert_prints(printed, "move the file away");
+    free(printed);
     put("/data/new/local/usercache", "");
     assert_int_equal(chmod(in_root("/data/old"), 0700), 0);
-    assert_run(nm_yarn_setup_undo, false, -EEXIST, &said);
-    assert_says(said, "left     " UNIT ": it was changed after the setup wrote it");
-    assert_says(said, "left     /data/new/local: it isn't empty (usercache)");
-    assert_says(said, "left     /data/old: its owner or mode was changed");
+    assert_run(nm_yarn_setup_undo, false, -EEXIST, &printed);
+    assert_prints(printed, "left     " UNIT ": it was changed after the setup wrote it");
+    assert_prints(printed, "left     /data/new/local: it isn't empty (usercache)");
+    assert_prints(printed, "left     /data/old: its owner or mode was changed");
     assert_true(is_there(UNIT) && is_there("/data/new/local/usercache"));
     assert_false(is_there(CONFIG) || is_there("/data/new/logs"));
     assert_true(is_there(MANIFEST));
-    assert_says(said, "left     /var/lib/nmd: it isn't empty (yarn-setup)");
-    free(said);
+    assert_prints(printed, "left     /var/lib/nmd: it isn't empty (yarn-setup)");
+    free(printed);
 
     assert_int_equal(unlink(in_root(UNIT)), 0); /* entries that were left stay in the manifest for a later undo */
     assert_int_equal(unlink(in_root("/data/new/local/usercache")), 0);
     assert_int_equal(chmod(in_root("/data/old"), 0755), 0);
-    assert_run(nm_yarn_setup_undo, false, 0, &said);
-    assert_says(said, "removed  /data/new/local\n");
-    assert_says(said, "restored /data/old");
-    assert_null(strstr(said, CONFIG));
+    assert_run(nm_yarn_setup_undo, false, 0, &printed);
+    assert_prints(printed, "removed  /data/new/local\n");
+    assert_prints(printed, "restored /data/old");
+    assert_null(strstr(printed, CONFIG));
     assert_false(is_there(MANIFEST) || is_there("/var") || is_there("/data/new"));
-    free(said);
+    free(printed);
 }
 
 /* A setup that was interrupted while writing its files can be undone. */
 static void test_an_interrupted_setup_can_be_undone(void **state)
 {
-    char *said = NULL, *before = picture(), *after;
+    char *printed = NULL, *before = picture(), *after;
 
     (void)state;
     assert_run(nm_yarn_setup, false, 0, NULL);
@@ -266,11 +266,11 @@ static void test_an_interrupted_setup_can_be_undone(void **state)
     put("/etc/nmd/nmd.conf.d/.50-yarn.conf.new", "");
     put("/var/lib/nmd/.yarn-setup.new", "");
     assert_int_equal(unlink(in_root(CONFIG)), 0);
-    assert_run(nm_yarn_setup_undo, false, 0, &said);
-    assert_says(said, "removed  /etc/nmd/nmd.conf.d/.50-yarn.conf.new\n");
+    assert_run(nm_yarn_setup_undo, false, 0, &printed);
+    assert_prints(printed, "removed  /etc/nmd/nmd.conf.d/.50-yarn.conf.new\n");
     after = picture();
     assert_string_equal(before, after);
-    free(said);
+    free(printed);
     free(before);
     free(after);
 }
@@ -279,7 +279,7 @@ static void test_an_interrupted_setup_can_be_undone(void **state)
  * owner of a directory, so the test needs root. */
 static void test_an_undo_reports_files_that_keep_another_owner(void **state)
 {
-    char *said = NULL;
+    char *printed = NULL;
     struct stat st;
 
     (void)state;
@@ -292,20 +292,21 @@ static void test_an_undo_reports_files_that_keep_another_owner(void **state)
     make_dir("/data/old/lost+found", 0700);
     make_dir("/data/old/theirs", 0755);
     assert_int_equal(chown(in_root("/data/old/theirs"), 12345, 23456), 0);
-    assert_run(nm_yarn_setup_undo, false, 0, &said);
-    assert_says(said, "restored /data/old: to owner 12345:23456 and mode 0775: files of jobs in it still belong to "
+    assert_run(nm_yarn_setup_undo, false, 0, &printed);
+    assert_prints(printed,
+                  "restored /data/old: to owner 12345:23456 and mode 0775: files of jobs in it still belong to "
                       "root (usercache): before Hadoop's NodeManager starts, run chown -R 12345:23456 /data/old, or "
                       "empty it");
     assert_int_equal(stat(in_root("/data/old"), &st), 0);
     assert_int_equal(st.st_uid, 12345);
     assert_false(is_there(MANIFEST));
-    free(said);
+    free(printed);
 }
 
 /* The setup doesn't write through a symlink, whatever its target. */
 static void test_no_file_is_written_through_a_symlink(void **state)
 {
-    char *said = NULL;
+    char *printed = NULL;
 
     (void)state;
     make_dir("/elsewhere", 0755);
@@ -314,20 +315,20 @@ static void test_no_file_is_written_through_a_symlink(void **state)
     assert_int_equal(symlink(in_root("/elsewhere/file"), in_root(CONFIG)), 0);
     assert_int_equal(symlink(in_root("/elsewhere"), in_root("/etc/systemd/system/nmd.service.d")), 0);
     assert_int_equal(symlink("/elsewhere", in_root("/data/new")), 0);
-    assert_run(nm_yarn_setup, false, -EEXIST, &said);
-    assert_says(said, "left    " CONFIG ": the path is or contains a symbolic link");
-    assert_says(said, "left    " UNIT ": the path is or contains a symbolic link");
-    assert_says(said, "left    /data/new/local: the path is or contains a symbolic link");
+    assert_run(nm_yarn_setup, false, -EEXIST, &printed);
+    assert_prints(printed, "left    " CONFIG ": the path is or contains a symbolic link");
+    assert_prints(printed, "left    " UNIT ": the path is or contains a symbolic link");
+    assert_prints(printed, "left    /data/new/local: the path is or contains a symbolic link");
     assert_false(is_there("/elsewhere/50-yarn.conf") || is_there("/elsewhere/local"));
-    free(said);
+    free(printed);
     assert_run(nm_yarn_setup_undo, false, 0, NULL);
     assert_true(is_there("/elsewhere/file"));
 }
 
 /* Joins the lines of each sentence into one line. */
-static void unwrap(char *said)
+static void unwrap(char *printed)
 {
-    for (char *p = said; (p = strstr(p, "\n    "));) {
+    for (char *p = printed; (p = strstr(p, "\n    "));) {
         memmove(p, p + 4, strlen(p + 4) + 1);
         *p = ' ';
     }
@@ -336,21 +337,22 @@ static void unwrap(char *said)
 /* If other users can write to a parent directory, the advice names this parent directory. */
 static void test_a_parent_directory_that_others_can_write_to_is_reported(void **state)
 {
-    char *said = NULL;
+    char *printed = NULL;
 
     (void)state;
     make_dir("/data/new", 0777);
     assert_int_equal(chmod(in_root("/etc/systemd/system"), 0777), 0);
-    assert_run(nm_yarn_setup, false, -EEXIST, &said);
-    assert_says(said, "  left    /data/new/local: users other than root can change /data/new, which is above it");
-    unwrap(said);
-    assert_says(said, "/data/new/local is left unchanged because users other than root can change /data/new, which "
+    assert_run(nm_yarn_setup, false, -EEXIST, &printed);
+    assert_prints(printed, "  left    /data/new/local: users other than root can change /data/new, which is above it");
+    unwrap(printed);
+    assert_prints(printed,
+                  "/data/new/local is left unchanged because users other than root can change /data/new, which "
                       "is above it (to fix this, run chown root and chmod go-w on it, unless other users need to "
                       "write there). Choose another directory in yarn-site.xml, such as /srv/nmd/local, or make root "
                       "the owner of /data/new, too.\n");
-    assert_says(said, UNIT " is left unchanged because users other than root can change /etc/systemd/system, ");
-    assert_says(said, "Make root the owner of /etc/systemd/system, and run this command again.\n");
-    free(said);
+    assert_prints(printed, UNIT " is left unchanged because users other than root can change /etc/systemd/system, ");
+    assert_prints(printed, "Make root the owner of /etc/systemd/system, and run this command again.\n");
+    free(printed);
     assert_int_equal(chmod(in_root("/data/new"), 0755), 0); /* both parent directories have been repaired */
     assert_int_equal(chmod(in_root("/etc/systemd/system"), 0755), 0);
     assert_run(nm_yarn_setup, false, 0, NULL);
@@ -364,7 +366,7 @@ static void assert_refused(struct nm_yarn_setup_params p, const char *words)
 
     assert_true(nm_yarn_setup(&p, out, &message) < 0);
     assert_non_null(message);
-    assert_says(message, words);
+    assert_prints(message, words);
     after = picture();
     assert_string_equal(before, after);
     fclose(out);
@@ -406,21 +408,21 @@ static void test_an_invalid_setup_request_is_refused(void **state)
 
 static void assert_java(const char *script, const char *other_script, const char *words)
 {
-    char *said = NULL;
+    char *printed = NULL;
 
     put("/etc/hadoop/conf/hadoop-env.sh", script);
     put("/etc/hadoop/conf/yarn-env.sh", other_script);
-    assert_run(nm_yarn_setup, true, 0, &said);
-    unwrap(said);
-    assert_says(said, words);
-    free(said);
+    assert_run(nm_yarn_setup, true, 0, &printed);
+    unwrap(printed);
+    assert_prints(printed, words);
+    free(printed);
 }
 
 /* A script that sets another JAVA_HOME than the one in use is reported. */
 static void test_another_java_in_a_script_is_reported(void **state)
 {
     struct nm_yarn_setup_params p = params(true);
-    char *said = NULL, *message = NULL;
+    char *printed = NULL, *message = NULL;
     size_t size;
     FILE *out;
 
@@ -438,26 +440,26 @@ static void test_another_java_in_a_script_is_reported(void **state)
     assert_java("JAVA_HOME=$J/8\n", "", "The unit gets /usr/lib/jvm/default");
     assert_java("JAVA_HOME=$J/8\n", "", "--java-home DIR");
     assert_java("HADOOP_HOME=$J/8\n", "", "hadoop-env.sh sets HADOOP_HOME in a way that nmd can't");
-    assert_run(nm_yarn_setup, true, 0, &said);
-    assert_null(strstr(said, "sets JAVA_HOME"));
-    free(said);
+    assert_run(nm_yarn_setup, true, 0, &printed);
+    assert_null(strstr(printed, "sets JAVA_HOME"));
+    free(printed);
 
     put("/etc/hadoop/conf/hadoop-env.sh", "JAVA_HOME=/opt/no\n");
     p.java_home = "/opt/java"; /* an explicit option takes precedence over the scripts */
-    out = open_memstream(&said, &size);
+    out = open_memstream(&printed, &size);
     assert_int_equal(nm_yarn_setup(&p, out, &message), 0);
     fclose(out);
-    assert_null(strstr(said, "sets JAVA_HOME"));
-    free(said);
+    assert_null(strstr(printed, "sets JAVA_HOME"));
+    free(printed);
 }
 
 /* The commands that the setup prints refer to the same setup. */
 static void test_printed_commands_refer_to_the_same_setup(void **state)
 {
     struct nm_yarn_setup_params p = params(true);
-    char *said = NULL, *message = NULL, words[1500], link[300];
+    char *printed = NULL, *message = NULL, words[1500], link[300];
     size_t size;
-    FILE *out = open_memstream(&said, &size);
+    FILE *out = open_memstream(&printed, &size);
 
     (void)state;
     p.config_path = "/etc/other/nmd.conf";
@@ -466,22 +468,22 @@ static void test_printed_commands_refer_to_the_same_setup(void **state)
     fclose(out);
     (void)snprintf(words, sizeof words, "  nmd --yarn-setup /etc/hadoop/conf --undo --root %s --config "
                    "/etc/other/nmd.conf --state-dir /var/other\n", root);
-    assert_says(said, words);
+    assert_prints(printed, words);
     (void)snprintf(words, sizeof words, "nmd --check-config --root %s --yarn-conf %s/etc/hadoop/conf --config "
                    "%s/etc/other/nmd.conf --state-dir %s/var/other &&", root, root, root, root);
-    assert_says(said, words);
-    free(said);
+    assert_prints(printed, words);
+    free(printed);
 
     (void)snprintf(link, sizeof link, "%s it's", root); /* a path that must be quoted for a shell */
     assert_int_equal(rename(root, link), 0);
     p.root = link;
-    out = open_memstream(&said, &size);
+    out = open_memstream(&printed, &size);
     assert_int_equal(nm_yarn_setup(&p, out, &message), 0);
     fclose(out);
     assert_int_equal(rename(link, root), 0);
     (void)snprintf(words, sizeof words, "--undo --root '%s it'\\''s' --config", root);
-    assert_says(said, words);
-    free(said);
+    assert_prints(printed, words);
+    free(printed);
 }
 
 /* Root can write to any directory, except immutable ones and those on read-only file systems. So the test runs the
@@ -504,8 +506,8 @@ static void run_unwritable(void)
     char *dry = NULL, *real = NULL, *dry_message = NULL, *message = NULL;
 
     assert_int_equal(run(nm_yarn_setup, true, &dry, &dry_message), -EACCES);
-    assert_says(dry_message, UNIT " can't be written: Permission denied");
-    assert_says(dry_message, "can't write " MANIFEST ", the list that --undo needs");
+    assert_prints(dry_message, UNIT " can't be written: Permission denied");
+    assert_prints(dry_message, "can't write " MANIFEST ", the list that --undo needs");
     assert_int_equal(run(nm_yarn_setup, false, &real, &message), -EACCES);
     assert_string_equal(dry, real);
     free(dry);
@@ -567,7 +569,7 @@ static void assert_checked(const char *words)
 {
     char *text = checked();
 
-    assert_says(text, words);
+    assert_prints(text, words);
     free(text);
 }
 
@@ -592,15 +594,15 @@ static void test_the_check_reports_each_missing_part(void **state)
     make_hadoop();
     put_site("/data/old,/usr/local/tmp");
     text = checked();
-    assert_says(text, "JAVA_HOME isn't set for containers");
-    assert_says(text, "Environment=HADOOP_HOME=/opt/hadoop HADOOP_COMMON_HOME=/opt/hadoop");
-    assert_says(text, "HADOOP_CONF_DIR=/etc/hadoop/conf\n");
-    assert_says(text, "can't write to the directory /usr/local/tmp: it is protected");
-    assert_says(text, "the directory /usr/local/tmp doesn't exist");
-    assert_says(text, "the directory /data/new/logs doesn't exist");
+    assert_prints(text, "JAVA_HOME isn't set for containers");
+    assert_prints(text, "Environment=HADOOP_HOME=/opt/hadoop HADOOP_COMMON_HOME=/opt/hadoop");
+    assert_prints(text, "HADOOP_CONF_DIR=/etc/hadoop/conf\n");
+    assert_prints(text, "can't write to the directory /usr/local/tmp: it is protected");
+    assert_prints(text, "the directory /usr/local/tmp doesn't exist");
+    assert_prints(text, "the directory /data/new/logs doesn't exist");
     assert_null(strstr(text, "the directory /data/new doesn't"));
     assert_null(strstr(text, "nmd.conf.d"));
-    assert_says(text, "the directory /data/old has owner");
+    assert_prints(text, "the directory /data/old has owner");
     free(text);
 
     assert_run(nm_yarn_setup, false, 0, NULL);
@@ -615,7 +617,7 @@ static void test_the_check_reports_each_missing_part(void **state)
     assert_checked("the directory /data/new/logs doesn't exist");
     put(UNIT, "[Service]\nEnvironment=JAVA_HOME=/x HADOOP_HOME=/x\nReadWritePaths=/usr/local\n");
     text = checked();
-    assert_says(text, "Environment=HADOOP_COMMON_HOME=/opt/hadoop");
+    assert_prints(text, "Environment=HADOOP_COMMON_HOME=/opt/hadoop");
     assert_null(strstr(text, "can't write"));
     free(text);
 }
@@ -630,22 +632,22 @@ static int try_check(void *userdata)
 /* A setup can be undone, whatever call has failed and wherever the setup has stopped. */
 static void try_once(void *userdata)
 {
-    char *said = NULL, *message = NULL, *after;
+    char *printed = NULL, *message = NULL, *after;
     unsigned kinds;
-    int r = run(nm_yarn_setup, false, &said, &message);
+    int r = run(nm_yarn_setup, false, &printed, &message);
 
     kinds = fail_pause();
     if (r < 0 && r != -EEXIST && r != -ENOMEM)
         assert_non_null(message);
-    free(said);
+    free(printed);
     free(message);
-    said = message = NULL;
-    r = run(nm_yarn_setup_undo, false, &said, &message);
+    printed = message = NULL;
+    r = run(nm_yarn_setup_undo, false, &printed, &message);
     if (r != 0)
-        fail_msg("the way back: %d: %s\n%s", r, message ?: "", said);
+        fail_msg("the way back: %d: %s\n%s", r, message ?: "", printed);
     after = picture();
     assert_string_equal(after, userdata);
-    free(said);
+    free(printed);
     free(message);
     free(after);
     fail_resume(kinds);
@@ -664,22 +666,22 @@ static void test_a_failed_setup_can_be_undone(void **state)
 static void try_back(void *userdata)
 {
     unsigned kinds = fail_pause();
-    char *said = NULL, *message = NULL, *after;
+    char *printed = NULL, *message = NULL, *after;
     int r;
 
     assert_run(nm_yarn_setup, false, 0, NULL);
     fail_resume(kinds);
-    (void)run(nm_yarn_setup_undo, false, &said, &message);
+    (void)run(nm_yarn_setup_undo, false, &printed, &message);
     kinds = fail_pause();
-    free(said);
+    free(printed);
     free(message);
-    said = message = NULL;
-    r = run(nm_yarn_setup_undo, false, &said, &message);
+    printed = message = NULL;
+    r = run(nm_yarn_setup_undo, false, &printed, &message);
     if (r != 0)
-        fail_msg("the second time: %d: %s\n%s", r, message ?: "", said);
+        fail_msg("the second time: %d: %s\n%s", r, message ?: "", printed);
     after = picture();
     assert_string_equal(after, userdata);
-    free(said);
+    free(printed);
     free(message);
     free(after);
     fail_resume(kinds);

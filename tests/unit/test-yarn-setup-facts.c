@@ -193,11 +193,11 @@ static void test_each_host_is_listed_once(void **state)
     nm_yarn_settings_free(s);
 }
 
-static char told[1000];
+static char reported[1000];
 
-static void tell(const char *text)
+static void report_cb(const char *text)
 {
-    (void)snprintf(told + strlen(told), sizeof told - strlen(told), "%s\n", text);
+    (void)snprintf(reported + strlen(reported), sizeof reported - strlen(reported), "%s\n", text);
 }
 
 /* Returns a port at which connections are neither accepted nor refused, since its queue of connections is full. */
@@ -226,7 +226,7 @@ static void test_all_hosts_are_tried_at_the_same_time(void **state)
     int fds[N_SILENT + 1][4];
     struct nm_setup_host hosts[N_SILENT + 1];
     struct nm_setup_facts f = {.hosts = hosts, .n_hosts = N_SILENT + 1};
-    const struct nm_setup_wish w = {.progress = tell};
+    const struct nm_setup_request w = {.progress = report_cb};
     const uint64_t begin_usec = nm_now_usec();
 
     (void)state;
@@ -248,8 +248,8 @@ static void test_all_hosts_are_tried_at_the_same_time(void **state)
     assert_string_equal(hosts[N_SILENT].answered, "127.0.0.1");
     assert_int_equal(hosts[N_SILENT].error, 0);
     assert_true(nm_now_usec() - begin_usec < 2 * 3 * NM_USEC_PER_SEC);
-    if (!strstr(told, "waiting for an answer of silent:") || !strstr(told, "1 of 6 hosts are done"))
-        fail_msg("%s", told);
+    if (!strstr(reported, "waiting for an answer of silent:") || !strstr(reported, "1 of 6 hosts are done"))
+        fail_msg("%s", reported);
     for (size_t i = 0; i <= N_SILENT; i++)
         for (size_t k = 0; k < 4; k++)
             if (i < N_SILENT || k == 0)
@@ -265,7 +265,7 @@ static void test_each_name_is_looked_up_once(void **state)
         {.name = "0.0.0.0", .addresses = room[2]}, {.name = "127.0.0.7", .addresses = room[3]},
     };
     struct nm_setup_facts f = {.hosts = hosts, .n_hosts = NM_ARRAY_SIZE(hosts)};
-    const struct nm_setup_wish w = {.root = "/nonexistent"};
+    const struct nm_setup_request w = {.root = "/nonexistent"};
     struct nm_arena a;
 
     (void)state;

@@ -30,10 +30,10 @@ static int set_up(void **state)
     return 0;
 }
 
-static void assert_says(const char *said, const char *words)
+static void assert_prints(const char *printed, const char *words)
 {
-    if (!strstr(said, words))
-        fail_msg("'%s' isn't in\n%s", words, said);
+    if (!strstr(printed, words))
+        fail_msg("'%s' isn't in\n%s", words, printed);
 }
 
 static pid_t held_by;
@@ -51,18 +51,18 @@ static void assert_next(int (*what)(const struct nm_yarn_setup_params *, FILE *,
                         const char *words)
 {
     struct nm_yarn_setup_params p = params(false);
-    char *said = NULL, *message = NULL;
+    char *printed = NULL, *message = NULL;
     size_t size;
-    FILE *out = open_memstream(&said, &size);
+    FILE *out = open_memstream(&printed, &size);
 
     held_by = pid;
     p.holder = holder;
     assert_int_equal(what(&p, out, &message), 0);
     fclose(out);
-    assert_says(said, words);
+    assert_prints(printed, words);
     if (!strstr(words, "systemctl"))
-        assert_null(strstr(said, "systemctl"));
-    free(said);
+        assert_null(strstr(printed, "systemctl"));
+    free(printed);
 }
 
 #define BY_HAND "\nsystemd doesn't run on this host. Stop Hadoop's NodeManager, and check the setup:\n"

@@ -24,34 +24,34 @@
 #define MANIFEST "/var/lib/nmd/yarn-setup"
 #define RM_ADDRESSES 2
 
-struct world {
+struct fixture {
     struct nm_arena arena;
     struct nm_yarn_settings *settings;
-    struct nm_setup_wish wish;
+    struct nm_setup_request wish;
     struct nm_setup_facts facts;
     struct nm_setup_plan plan;
     struct nm_setup_host hosts[2];
-    struct nm_setup_spot dirs[3];
+    struct nm_setup_path dirs[3];
     const char *rm[RM_ADDRESSES], *nn[1], *name_servers[2], *allow[2];
 };
 
 /* A host before a setup, with the directories of nmd and those of Hadoop's NodeManager. */
-static void world_init(struct world *w, const char *properties)
+static void fixture_init(struct fixture *w, const char *properties)
 {
     static const char *const paths[] = {"/data/1/yarn", "/usr/local/hadoop/tmp", "/data/1/logs"};
 
-    *w = (struct world){.settings = settings_of(properties), .rm = {"10.1.2.3", "127.0.0.1"}, .nn = {"10.1.2.4"},
-                        .name_servers = {"10.1.0.53", "127.0.0.53"}};
+    *w = (struct fixture){.settings = settings_of(properties), .rm = {"10.1.2.3", "127.0.0.1"}, .nn = {"10.1.2.4"},
+                          .name_servers = {"10.1.0.53", "127.0.0.53"}};
     nm_arena_init(&w->arena, 4 << 20, NULL);
-    w->wish = (struct nm_setup_wish){.root = "", .conf_dir = "/etc/hadoop/conf", .config_path = CONFIG,
-                                     .unit_path = UNIT, .state_dir = "/var/lib/nmd", .manifest_path = MANIFEST,
-                                     .options = " --root /r", .check_options = "", .allow = w->allow};
+    w->wish = (struct nm_setup_request){.root = "", .conf_dir = "/etc/hadoop/conf", .config_path = CONFIG,
+                                        .unit_path = UNIT, .state_dir = "/var/lib/nmd", .manifest_path = MANIFEST,
+                                        .options = " --root /r", .check_options = "", .allow = w->allow};
     w->hosts[0] = (struct nm_setup_host){.role = NM_SETUP_RESOURCE_MANAGER, .name = "rm", .port = 8031,
                                          .addresses = w->rm, .n_addresses = RM_ADDRESSES};
     w->hosts[1] = (struct nm_setup_host){.role = NM_SETUP_NAME_NODE, .name = "nn", .port = 9870, .addresses = w->nn,
                                          .n_addresses = 1};
     for (size_t i = 0; i < NM_ARRAY_SIZE(paths); i++)
-        w->dirs[i] = (struct nm_setup_spot){.path = paths[i]};
+        w->dirs[i] = (struct nm_setup_path){.path = paths[i]};
     w->facts = (struct nm_setup_facts){
         .hosts = w->hosts, .n_hosts = 2, .name_servers = w->name_servers, .n_name_servers = 2, .dirs = w->dirs,
         .n_dirs = 3, .node_name = "node1", .has_local_user = true, .java_home = "/opt/java", .java_from = "x",
@@ -59,18 +59,18 @@ static void world_init(struct world *w, const char *properties)
         .state = {.path = "/var/lib/nmd", .kind = NM_SETUP_DIR, .mode = 0700, .is_usable = true}};
 }
 
-static void plan(struct world *w)
+static void plan(struct fixture *w)
 {
     assert_int_equal(nm_setup_plan_make(&w->wish, w->settings, &w->facts, &w->arena, &w->plan), 0);
 }
 
-static void world_done(struct world *w)
+static void fixture_done(struct fixture *w)
 {
     nm_arena_done(&w->arena);
     nm_yarn_settings_free(w->settings);
 }
 
-static const struct nm_setup_step *step_of(const struct world *w, const char *path)
+static const struct nm_setup_step *step_of(const struct fixture *w, const char *path)
 {
     for (size_t i = 0; i < w->plan.n_steps; i++)
         if (nm_streq(w->plan.steps[i].path, path))
@@ -79,7 +79,7 @@ static const struct nm_setup_step *step_of(const struct world *w, const char *pa
     return NULL;
 }
 
-static void assert_left(const struct world *w, const char *path, const char *why)
+static void assert_left(const struct fixture *w, const char *path, const char *why)
 {
     const struct nm_setup_step *s = step_of(w, path);
 
@@ -88,7 +88,7 @@ static void assert_left(const struct world *w, const char *path, const char *why
         fail_msg("'%s' isn't about '%s'", s->why, why);
 }
 
-static bool advises(const struct world *w, const char *words)
+static bool advises(const struct fixture *w, const char *words)
 {
     for (size_t i = 0; i < w->plan.n_advice; i++)
         if (strstr(w->plan.advice[i].text, words))
@@ -109,10 +109,10 @@ static void test_a_setup_of_a_new_host_writes_all_files(void **state)
         "Environment=HADOOP_YARN_HOME=/opt/hadoop\nEnvironment=HADOOP_CONF_DIR=/etc/hadoop/conf\n"
         "ReadWritePaths=-/usr/local/hadoop/tmp\n";
     const char *const missing[] = {"/data", "/data/1"}, *const no_tmp[] = {"/tmp"};
-    struct world w;
+    struct fixture w;
 
     (void)state;
-    world_init(&w, DIRS);
+    fixture_init(&w, DIRS);
     w.allow[0] = "10.1.0.0/16";
     w.dirs[0].missing = w.dirs[2].missing = (const char **)(uintptr_t)missing;
     w.dirs[0].n_missing = w.dirs[2].n_missing = 2;
@@ -127,21 +127,21 @@ static void test_a_setup_of_a_new_host_writes_all_files(void **state)
         assert_int_equal(w.plan.steps[i].act, NM_SETUP_MAKE);
     /* this file is the last one, since it makes nmd a node of the cluster */
     assert_string_equal(w.plan.steps[6].path, CONFIG);
-    w.dirs[1] = (struct nm_setup_spot){.path = "/tmp/local", .missing = (const char **)(uintptr_t)no_tmp,
+    w.dirs[1] = (struct nm_setup_path){.path = "/tmp/local", .missing = (const char **)(uintptr_t)no_tmp,
                                        .n_missing = 1};
     plan(&w);
     assert_int_equal(step_of(&w, "/tmp")->mode, 01777);
     assert_int_equal(step_of(&w, "/tmp/local")->mode, 0755);
-    world_done(&w);
+    fixture_done(&w);
 }
 
-static void be_file(struct world *w, struct nm_setup_spot *spot, const char *text)
+static void be_file(struct fixture *w, struct nm_setup_path *spot, const char *text)
 {
     spot->kind = NM_SETUP_FILE;
-    spot->sha256 = nm_setup_sum(&w->arena, text, strlen(text));
+    spot->sha256 = nm_setup_sha256(&w->arena, text, strlen(text));
 }
 
-static void note(struct world *w, struct nm_setup_entry *entries, size_t n)
+static void note(struct fixture *w, struct nm_setup_entry *entries, size_t n)
 {
     w->facts.manifest = (struct nm_setup_manifest){.conf_dir = "/etc/hadoop/conf", .entries = entries, .n = n};
 }
@@ -150,10 +150,10 @@ static void note(struct world *w, struct nm_setup_entry *entries, size_t n)
 static void test_files_with_the_right_contents_are_kept(void **state)
 {
     struct nm_setup_entry e = {.kind = NM_SETUP_WROTE_FILE, .path = UNIT};
-    struct world w;
+    struct fixture w;
 
     (void)state;
-    world_init(&w, DIRS);
+    fixture_init(&w, DIRS);
     be_file(&w, &w.facts.unit, nm_setup_unit_text(&w.wish, w.settings, &w.facts, &w.arena));
     be_file(&w, &w.facts.config, nm_setup_config_text(&w.wish, &w.arena));
     for (size_t i = 0; i < 3; i++)
@@ -176,23 +176,23 @@ static void test_files_with_the_right_contents_are_kept(void **state)
     w.facts.unit.kind = NM_SETUP_LINK;
     plan(&w);
     assert_left(&w, UNIT, "symbolic link");
-    w.facts.unit = (struct nm_setup_spot){.path = UNIT, .weak = (const char *[]){"/etc/systemd"}, .n_weak = 1};
+    w.facts.unit = (struct nm_setup_path){.path = UNIT, .weak = (const char *[]){"/etc/systemd"}, .n_weak = 1};
     plan(&w);
     assert_left(&w, UNIT, "users other than root can change /etc/systemd");
-    world_done(&w);
+    fixture_done(&w);
 }
 
 static void test_directories_with_the_right_owner_and_mode_are_kept(void **state)
 {
-    struct world w;
+    struct fixture w;
 
     (void)state;
-    world_init(&w, DIRS);
-    w.dirs[0] = (struct nm_setup_spot){.path = "/data/1/yarn", .kind = NM_SETUP_DIR, .uid = 107, .gid = 110,
+    fixture_init(&w, DIRS);
+    w.dirs[0] = (struct nm_setup_path){.path = "/data/1/yarn", .kind = NM_SETUP_DIR, .uid = 107, .gid = 110,
                                        .mode = 0775};
     w.dirs[1].weak = (const char *[]){"/usr/local/hadoop"};
     w.dirs[1].n_weak = 1;
-    w.dirs[2] = (struct nm_setup_spot){.path = "/data/1/logs", .kind = NM_SETUP_LINK, .is_usable = true};
+    w.dirs[2] = (struct nm_setup_path){.path = "/data/1/logs", .kind = NM_SETUP_LINK, .is_usable = true};
     plan(&w);
     assert_int_equal(step_of(&w, "/data/1/yarn")->act, NM_SETUP_CHANGE);
     assert_int_equal(step_of(&w, "/data/1/yarn")->old_uid, 107);
@@ -200,11 +200,11 @@ static void test_directories_with_the_right_owner_and_mode_are_kept(void **state
     assert_left(&w, "/usr/local/hadoop/tmp", "users other than root can change /usr/local/hadoop");
     assert_int_equal(step_of(&w, "/data/1/logs")->act, NM_SETUP_KEEP);
     w.dirs[2].is_usable = false;
-    w.dirs[1] = (struct nm_setup_spot){.path = "/data/1/logs/file", .kind = NM_SETUP_FILE};
+    w.dirs[1] = (struct nm_setup_path){.path = "/data/1/logs/file", .kind = NM_SETUP_FILE};
     plan(&w);
     assert_left(&w, "/data/1/logs", "symbolic link");
     assert_left(&w, "/data/1/logs/file", "it is a file");
-    world_done(&w);
+    fixture_done(&w);
 }
 
 /* The plan repairs a directory that other users can change. Directories below it can then be used, whatever their order
@@ -212,14 +212,14 @@ static void test_directories_with_the_right_owner_and_mode_are_kept(void **state
 static void test_directories_below_a_repaired_directory_can_be_used(void **state)
 {
     const char *const way[] = {"/data/1"}, *const other_way[] = {"/data/1", "/data/1/x"};
-    struct world w;
+    struct fixture w;
 
     (void)state;
-    world_init(&w, DIRS);
-    w.dirs[0] = (struct nm_setup_spot){.path = "/data/1/logs", .weak = (const char **)(uintptr_t)way, .n_weak = 1};
-    w.dirs[1] = (struct nm_setup_spot){.path = "/data/1/own", .kind = NM_SETUP_DIR, .is_private = true,
+    fixture_init(&w, DIRS);
+    w.dirs[0] = (struct nm_setup_path){.path = "/data/1/logs", .weak = (const char **)(uintptr_t)way, .n_weak = 1};
+    w.dirs[1] = (struct nm_setup_path){.path = "/data/1/own", .kind = NM_SETUP_DIR, .is_private = true,
                                        .weak = (const char **)(uintptr_t)way, .n_weak = 1};
-    w.dirs[2] = (struct nm_setup_spot){.path = "/data/1", .kind = NM_SETUP_DIR, .uid = 107, .mode = 0755};
+    w.dirs[2] = (struct nm_setup_path){.path = "/data/1", .kind = NM_SETUP_DIR, .uid = 107, .mode = 0755};
     plan(&w);
     assert_int_equal(w.plan.n_left, 0);
     assert_int_equal(step_of(&w, "/data/1")->act, NM_SETUP_CHANGE);
@@ -236,7 +236,7 @@ static void test_directories_below_a_repaired_directory_can_be_used(void **state
     plan(&w);
     assert_left(&w, "/data/1/logs", "users other than root can change /data/1 and /data/1/x, which are above");
     assert_string_equal(step_of(&w, "/data/1/logs")->weak, "/data/1 and /data/1/x");
-    world_done(&w);
+    fixture_done(&w);
 }
 
 static void test_paths_are_normalized(void **state)
@@ -264,28 +264,28 @@ static void test_paths_are_normalized(void **state)
 /* An error in yarn-site.xml must not change the owner of a directory that other programs use. */
 static void test_a_shared_directory_keeps_its_owner(void **state)
 {
-    struct world w;
+    struct fixture w;
 
     (void)state;
-    world_init(&w, DIRS);
-    w.dirs[0] = (struct nm_setup_spot){.path = "/var/tmp", .kind = NM_SETUP_DIR, .mode = 01777};
-    w.dirs[1] = (struct nm_setup_spot){.path = "/home/bob", .kind = NM_SETUP_DIR, .uid = 1000, .mode = 0755};
-    w.dirs[2] = (struct nm_setup_spot){.path = "/srv", .kind = NM_SETUP_DIR, .uid = 1000, .mode = 0755};
+    fixture_init(&w, DIRS);
+    w.dirs[0] = (struct nm_setup_path){.path = "/var/tmp", .kind = NM_SETUP_DIR, .mode = 01777};
+    w.dirs[1] = (struct nm_setup_path){.path = "/home/bob", .kind = NM_SETUP_DIR, .uid = 1000, .mode = 0755};
+    w.dirs[2] = (struct nm_setup_path){.path = "/srv", .kind = NM_SETUP_DIR, .uid = 1000, .mode = 0755};
     plan(&w);
     assert_left(&w, "/var/tmp", "all users");
     assert_left(&w, "/home/bob", "home");
     assert_left(&w, "/srv", "directly below the root");
-    world_done(&w);
+    fixture_done(&w);
 }
 
 /* ---- advice after a setup ------------------------------------------------------------------- */
 
 static void test_each_decision_left_to_the_administrator_is_in_the_advice(void **state)
 {
-    struct world w;
+    struct fixture w;
 
     (void)state;
-    world_init(&w, DIRS);
+    fixture_init(&w, DIRS);
     w.facts.network = "10.1.0.0/16";
     w.facts.interface = "eth0";
     w.facts.java_home = w.facts.hadoop_home = NULL;
@@ -314,15 +314,15 @@ static void test_each_decision_left_to_the_administrator_is_in_the_advice(void *
     assert_true(advises(&w, "yarn.resourcemanager.hostname isn't set"));
     assert_true(advises(&w, "/tmp/hadoop-root/nm-local-dir: old files there are removed"));
     assert_null(strstr(step_of(&w, UNIT)->text, "JAVA_HOME"));
-    world_done(&w);
+    fixture_done(&w);
 }
 
 static void test_a_complete_setup_has_no_advice(void **state)
 {
-    struct world w;
+    struct fixture w;
 
     (void)state;
-    world_init(&w, DIRS PROPERTY("yarn.nodemanager.linux-container-executor.nonsecure-mode.limit-users", "false")
+    fixture_init(&w, DIRS PROPERTY("yarn.nodemanager.linux-container-executor.nonsecure-mode.limit-users", "false")
                        PROPERTY("yarn.nodemanager.opportunistic-containers-max-queue-length", "10")
                        PROPERTY("yarn.nodemanager.opportunistic-containers-use-pause-for-preemption", "true")
                        PROPERTY("yarn.nodemanager.recovery.enabled", "true")
@@ -337,7 +337,7 @@ static void test_a_complete_setup_has_no_advice(void **state)
         assert_int_equal(w.plan.advice[i].subject, NM_SETUP_REMINDER);
     assert_true(advises(&w, "uid below 500"));
     assert_true(advises(&w, "45454 (yarn.nodemanager.address), 8042 (pages), 13562 (shuffle)"));
-    world_done(&w);
+    fixture_done(&w);
 }
 
 /* ---- the manifest --------------------------------------------------------------------------- */
@@ -410,14 +410,14 @@ static void test_each_change_is_in_the_manifest_before_it_is_made(void **state)
     };
     struct nm_setup_manifest m;
     const struct nm_setup_entry *e;
-    struct world w;
+    struct fixture w;
 
     (void)state;
-    world_init(&w, DIRS);
+    fixture_init(&w, DIRS);
     be_file(&w, &w.facts.unit, "of an earlier setup");
     before[0].sums[0] = w.facts.unit.sha256;
     note(&w, before, 2);
-    w.dirs[0] = (struct nm_setup_spot){.path = "/data/1/yarn", .kind = NM_SETUP_DIR, .uid = 1, .mode = 0700};
+    w.dirs[0] = (struct nm_setup_path){.path = "/data/1/yarn", .kind = NM_SETUP_DIR, .uid = 1, .mode = 0700};
     plan(&w);
     assert_int_equal(nm_setup_plan_note(&w.wish, &w.facts.manifest, &w.plan, false, &w.arena, &m), 0);
     e = nm_setup_manifest_find(&m, NM_SETUP_WROTE_FILE, UNIT);
@@ -428,7 +428,7 @@ static void test_each_change_is_in_the_manifest_before_it_is_made(void **state)
     assert_non_null(nm_setup_manifest_find(&m, NM_SETUP_WROTE_FILE, CONFIG));
     assert_int_equal(nm_setup_plan_note(&w.wish, &w.facts.manifest, &w.plan, true, &w.arena, &m), 0);
     assert_false(nm_setup_entry_has(nm_setup_manifest_find(&m, NM_SETUP_WROTE_FILE, UNIT), before[0].sums[0]));
-    world_done(&w);
+    fixture_done(&w);
 }
 
 /* Another program has removed a directory or file of the manifest and made it again. The new one doesn't belong to the
@@ -441,12 +441,12 @@ static void test_a_file_replaced_by_another_program_is_not_changed(void **state)
         {.kind = NM_SETUP_WROTE_FILE, .path = UNIT, .sums = {SUM}},
     };
     struct nm_setup_manifest m;
-    struct world w;
+    struct fixture w;
 
     (void)state;
-    world_init(&w, DIRS);
+    fixture_init(&w, DIRS);
     note(&w, before, NM_ARRAY_SIZE(before));
-    w.dirs[0] = (struct nm_setup_spot){.path = "/data/1/yarn", .kind = NM_SETUP_DIR, .uid = 55, .mode = 0755};
+    w.dirs[0] = (struct nm_setup_path){.path = "/data/1/yarn", .kind = NM_SETUP_DIR, .uid = 55, .mode = 0755};
     be_file(&w, &w.facts.unit, "of somebody else");
     plan(&w);
     for (int done = 0; done < 2; done++) {
@@ -458,7 +458,7 @@ static void test_a_file_replaced_by_another_program_is_not_changed(void **state)
         assert_false(nm_setup_entry_has(nm_setup_manifest_find(&m, NM_SETUP_WROTE_FILE, UNIT), w.facts.unit.sha256));
         assert_int_equal(m.n, 5); /* the other entries are /usr/local/hadoop/tmp, UNIT and CONFIG */
     }
-    world_done(&w);
+    fixture_done(&w);
 }
 
 /* ---- undo ----------------------------------------------------------------------------------- */
@@ -583,7 +583,7 @@ static void test_an_undo_names_contents_that_keep_their_owner(void **state)
     assert_int_equal(u.kept.n, 0);
     assert_non_null(strstr(u.steps[0].why, "(usercache, filecache, nmPrivate, a and more)"));
     assert_non_null(strstr(u.steps[0].why, "chown -R 107:110 /d, or empty it"));
-    left.spot = (struct nm_setup_spot){.kind = NM_SETUP_DIR, .uid = 107, .gid = 110, .mode = 0775};
+    left.spot = (struct nm_setup_path){.kind = NM_SETUP_DIR, .uid = 107, .gid = 110, .mode = 0775};
     names[4] = NULL;
     assert_int_equal(nm_setup_undo_plan(&m, &left, 0, 0, "/v", &a, &u), 0);
     assert_int_equal(u.steps[0].act, NM_SETUP_GONE);
@@ -592,7 +592,7 @@ static void test_an_undo_names_contents_that_keep_their_owner(void **state)
     assert_int_equal(nm_setup_undo_plan(&m, &left, 0, 0, "/v", &a, &u), 0);
     assert_null(u.steps[0].why);
     e.uid = 0; /* only the mode of the directory was changed */
-    left.spot = (struct nm_setup_spot){.kind = NM_SETUP_DIR, .mode = 0755};
+    left.spot = (struct nm_setup_path){.kind = NM_SETUP_DIR, .mode = 0755};
     names[0] = "usercache";
     assert_int_equal(nm_setup_undo_plan(&m, &left, 0, 0, "/v", &a, &u), 0);
     assert_null(u.steps[0].why);

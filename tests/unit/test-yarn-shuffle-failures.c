@@ -15,11 +15,11 @@
 #include <string.h>
 
 #include "tests/unit/fail-nth.h"
-#include "tests/unit/shuffle-service-world.h"
+#include "tests/unit/shuffle-service-fixture.h"
 
 static void start_with_failures(void *userdata)
 {
-    struct world *w = userdata;
+    struct fixture *w = userdata;
     char *message = NULL;
     int r = try_service(w, &message);
     unsigned kinds = fail_pause();
@@ -39,7 +39,7 @@ static void start_with_failures(void *userdata)
 /* A start either succeeds completely or fails. A later start knows all jobs. */
 static void test_a_failed_start_of_nm_shuffle_loses_no_job(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     assert_int_equal(add_job(w, w->user, KEY), 0);
     w->shuffle = nm_yarn_shuffle_free(w->shuffle);
@@ -52,7 +52,7 @@ static void test_a_failed_start_of_nm_shuffle_loses_no_job(void **state)
 
 static void add_with_failures(void *userdata)
 {
-    struct world *w = userdata;
+    struct fixture *w = userdata;
     int r = add_job(w, w->user, KEY);
     unsigned kinds = fail_pause();
 
@@ -74,7 +74,7 @@ static void add_with_failures(void *userdata)
 /* Whatever call fails, accepted jobs are served and ended jobs are not served. */
 static void test_accepted_jobs_are_served_whatever_call_fails(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     assert_true(fail_each_of(FAIL_MEMORY, add_with_failures, w) > 5);
     assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, add_with_failures, w) > 2);
@@ -83,7 +83,7 @@ static void test_accepted_jobs_are_served_whatever_call_fails(void **state)
 /* The start is repeated until it succeeds. Then the jobs are added. */
 static void test_a_failed_restart_of_nm_shuffle_is_repeated(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     const uint16_t port = port_of(w);
 
     for (unsigned n = 1; n <= 2; n++) {

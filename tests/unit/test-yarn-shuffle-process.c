@@ -34,7 +34,7 @@
 /* opens the program at the lowest free descriptor, which is the descriptor that the child process needs */
 static int shell_fd;
 
-struct world {
+struct fixture {
     char root[40], path[PATH_MAX];
     int fd;
     sd_event *event;
@@ -46,7 +46,7 @@ struct world {
 
 static void on_listening(uint16_t port, void *userdata)
 {
-    struct world *w = userdata;
+    struct fixture *w = userdata;
 
     w->n_listening++;
     w->port = port;
@@ -54,14 +54,14 @@ static void on_listening(uint16_t port, void *userdata)
 
 static void on_refused(const char *error, void *userdata)
 {
-    struct world *w = userdata;
+    struct fixture *w = userdata;
 
     (void)snprintf(w->refused, sizeof w->refused, "%s", error);
 }
 
 static void on_ended(const char *why, void *userdata)
 {
-    struct world *w = userdata;
+    struct fixture *w = userdata;
 
     assert_int_equal(w->n_ended++, 0);
     (void)snprintf(w->why, sizeof w->why, "%s", why);
@@ -69,7 +69,7 @@ static void on_ended(const char *why, void *userdata)
 
 static int set_up(void **state)
 {
-    struct world *w = calloc(1, sizeof *w);
+    struct fixture *w = calloc(1, sizeof *w);
 
     assert_non_null(w);
     (void)strcpy(w->root, "/tmp/nmd-test-sprocess.XXXXXX");
@@ -82,7 +82,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     (void)nm_yarn_shuffle_process_free(w->process);
     (void)sd_event_unref(w->event);
@@ -96,7 +96,7 @@ static int tear_down(void **state)
 
 #define RUN_UNTIL(w, condition) RUN_UNTIL_WITHIN(w, SECONDS * NM_USEC_PER_SEC, condition)
 
-static int try_start(struct world *w, int program_fd, const char *script)
+static int try_start(struct fixture *w, int program_fd, const char *script)
 {
     const char *const argv[] = {"sh", "-c", script, w->root, NULL}; /* $0 is the directory of the test */
     const struct nm_yarn_shuffle_process_params p = {
@@ -106,7 +106,7 @@ static int try_start(struct world *w, int program_fd, const char *script)
     return nm_yarn_shuffle_process_new(&p, &w->process);
 }
 
-static void start(struct world *w, const char *script)
+static void start(struct fixture *w, const char *script)
 {
     w->process = nm_yarn_shuffle_process_free(w->process);
     w->n_listening = w->n_ended = 0;
@@ -114,7 +114,7 @@ static void start(struct world *w, const char *script)
     assert_int_equal(try_start(w, shell_fd, script), 0);
 }
 
-static void touch(struct world *w, const char *name)
+static void touch(struct fixture *w, const char *name)
 {
     assert_int_equal(nm_write_file_atomic_at(w->fd, name, "", 0600), 0);
 }
@@ -122,11 +122,11 @@ static void touch(struct world *w, const char *name)
 /* ---- messages from nm-shuffle ------------------------------------------------------------- */
 
 #define IDLE "; exec cat >/dev/null"
-#define SAY_PORT "printf '{\"listening\": 7'; echo '}'"
+#define ADVISE_PORT "printf '{\"listening\": 7'; echo '}'"
 
 static void test_an_invalid_line_of_nm_shuffle_is_ignored(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     start(w, "echo '{\"listening\": 0}'; echo '{\"listening\": 65536}'; echo '{\"listening\": \"x\"}'; echo '[]'; "
              "echo '{\"error\": 5}'; echo '{\"error\": \"no port\"}'" IDLE);
@@ -134,7 +134,7 @@ static void test_an_invalid_line_of_nm_shuffle_is_ignored(void **state)
     assert_string_equal(w->refused, "no port");
     assert_int_equal(w->n_listening, 0);
     *w->refused = '\0';
-    start(w, SAY_PORT "; echo nonsense; echo; echo '{\"error\": \"no such job\"}'" IDLE);
+    start(w, ADVISE_PORT "; echo nonsense; echo; echo '{\"error\": \"no such job\"}'" IDLE);
     RUN_UNTIL(w, *w->refused);
     assert_string_equal(w->refused, "no such job");
     assert_int_equal(w->n_ended, 0);
@@ -143,12 +143,12 @@ static void test_an_invalid_line_of_nm_shuffle_is_ignored(void **state)
 /* If the first line is invalid, nmd kills the process, since the line may have contained the port. */
 static void test_an_invalid_first_line_ends_the_process(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     start(w, "echo nonsense" IDLE);
     RUN_UNTIL(w, w->n_ended);
     assert_string_equal(w->why, "nm-shuffle was killed by signal 9");
-    start(w, SAY_PORT IDLE);
+    start(w, ADVISE_PORT IDLE);
     fail_nth(FAIL_MEMORY, 1);
     RUN_UNTIL(w, w->n_ended);
     assert_true(fail_stop());
@@ -159,12 +159,12 @@ static void test_an_invalid_first_line_ends_the_process(void **state)
 static void test_after_a_line_of_any_length_the_next_line_is_read(void **state)
 {
     static const unsigned sizes[] = {4000, 4094, 4095, 4096, 9000};
-    struct world *w = *state;
+    struct fixture *w = *state;
     char script[300];
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(sizes); i++) {
         (void)snprintf(script, sizeof script,
-                       SAY_PORT "; head -c %u /dev/zero | tr '\\0' x; echo; " SAY_PORT IDLE, sizes[i]);
+                       ADVISE_PORT "; head -c %u /dev/zero | tr '\\0' x; echo; " ADVISE_PORT IDLE, sizes[i]);
         start(w, script);
         RUN_UNTIL(w, w->n_listening == 2);
         assert_int_equal(w->port, 7);
@@ -181,13 +181,13 @@ static void test_the_exit_of_nm_shuffle_is_reported(void **state)
         {"echo words >&2; kill -9 $$", "nm-shuffle was killed by signal 9"},
         {"exec >&- 2>&-; exit 5", "nm-shuffle exited with status 5"},
     };
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
         start(w, cases[i].script);
         RUN_UNTIL(w, w->n_ended);
         assert_string_equal(w->why, cases[i].why);
-        assert_int_equal(nm_yarn_shuffle_process_tell(w->process, "x"), -EPIPE);
+        assert_int_equal(nm_yarn_shuffle_process_send(w->process, "x"), -EPIPE);
     }
     start(w, "head -c 2000 /dev/zero | tr '\\0' x >&2; echo >&2; exit 3");
     RUN_UNTIL(w, w->n_ended);
@@ -197,7 +197,7 @@ static void test_the_exit_of_nm_shuffle_is_reported(void **state)
 /* Waits for the start without the event loop, as nmd does when it starts. */
 static void test_nmd_can_wait_for_the_start_of_the_process(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     char why[20] = "before";
 
     start(w, "exec sleep 1000");
@@ -218,10 +218,10 @@ static void test_nmd_can_wait_for_the_start_of_the_process(void **state)
 
 /* ---- messages to nm-shuffle --------------------------------------------------------------- */
 
-#define WAIT_FOR_GO "while [ ! -e $0/go ]; do sleep 0.01; done; "
+#define WAIT_FOR_GATE "while [ ! -e $0/go ]; do sleep 0.01; done; "
 #define LINE_SIZE 4000
 
-static bool has_taken(struct world *w, size_t size)
+static bool has_taken(struct fixture *w, size_t size)
 {
     struct stat st;
 
@@ -232,13 +232,13 @@ static bool has_taken(struct world *w, size_t size)
 static void test_a_process_that_reads_late_gets_all_lines(void **state)
 {
     enum { N = 60 };
-    struct world *w = *state;
+    struct fixture *w = *state;
     char line[LINE_SIZE + 1] = "", *text;
 
-    start(w, WAIT_FOR_GO "exec cat >$0/taken");
+    start(w, WAIT_FOR_GATE "exec cat >$0/taken");
     for (int i = 0; i < N; i++) {
         (void)memset(line, 'A' + i % 26, LINE_SIZE);
-        assert_int_equal(nm_yarn_shuffle_process_tell(w->process, line), 0);
+        assert_int_equal(nm_yarn_shuffle_process_send(w->process, line), 0);
     }
     touch(w, "go");
     RUN_UNTIL(w, has_taken(w, N * (LINE_SIZE + 1)));
@@ -257,7 +257,7 @@ static void test_a_process_that_hangs_is_killed(void **state)
 {
     const size_t size = NM_MIB;
     char *line = malloc(size + 1);
-    struct world *w = *state;
+    struct fixture *w = *state;
     unsigned n = 0;
     int r;
 
@@ -265,7 +265,7 @@ static void test_a_process_that_hangs_is_killed(void **state)
     (void)memset(line, 'x', size);
     line[size] = '\0';
     start(w, "exec sleep 1000");
-    while ((r = nm_yarn_shuffle_process_tell(w->process, line)) == 0)
+    while ((r = nm_yarn_shuffle_process_send(w->process, line)) == 0)
         assert_true(n++ < 32);
     assert_int_equal(r, -EPIPE);
     assert_in_range(n, 15, 16);
@@ -277,11 +277,11 @@ static void test_a_process_that_hangs_is_killed(void **state)
 /* If memory for a line can't be allocated, nmd kills the process. The next process gets all jobs. */
 static void test_a_line_without_memory_restarts_the_process(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     start(w, "exec sleep 1000");
     fail_nth(FAIL_MEMORY, 1);
-    assert_int_equal(nm_yarn_shuffle_process_tell(w->process, "x"), -EPIPE);
+    assert_int_equal(nm_yarn_shuffle_process_send(w->process, "x"), -EPIPE);
     assert_true(fail_stop());
     RUN_UNTIL(w, w->n_ended);
     assert_string_equal(w->why, "nm-shuffle was killed by signal 9");
@@ -291,17 +291,17 @@ static void test_a_line_without_memory_restarts_the_process(void **state)
 static void test_a_process_without_stdin_is_killed(void **state)
 {
     char line[LINE_SIZE + 1] = "";
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     start(w, "exec <&-; echo '{\"listening\": 1}'; exec sleep 1000");
     RUN_UNTIL(w, w->n_listening);
-    assert_int_equal(nm_yarn_shuffle_process_tell(w->process, "x"), -EPIPE);
+    assert_int_equal(nm_yarn_shuffle_process_send(w->process, "x"), -EPIPE);
     RUN_UNTIL(w, w->n_ended);
     /* The process is also killed if lines are still in the buffer. */
     (void)memset(line, 'x', LINE_SIZE);
-    start(w, WAIT_FOR_GO "exec <&-; echo '{\"listening\": 1}'; exec sleep 1000");
+    start(w, WAIT_FOR_GATE "exec <&-; echo '{\"listening\": 1}'; exec sleep 1000");
     for (int i = 0; i < 40; i++)
-        assert_int_equal(nm_yarn_shuffle_process_tell(w->process, line), 0);
+        assert_int_equal(nm_yarn_shuffle_process_send(w->process, line), 0);
     touch(w, "go");
     RUN_UNTIL(w, w->n_ended);
     assert_string_equal(w->why, "nm-shuffle was killed by signal 9");
@@ -324,7 +324,7 @@ static unsigned count_descriptors(void)
 
 static int begin(void *userdata)
 {
-    struct world *w = userdata;
+    struct fixture *w = userdata;
     const unsigned descriptors = count_descriptors();
     int r = try_start(w, shell_fd, "exit 0");
 
@@ -346,7 +346,7 @@ static void begin_with_failures(void *userdata)
 
 static void test_a_failed_start_leaves_no_resources(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     assert_int_equal(fail_each(begin, w), 1);
     assert_int_equal(fail_each_of(FAIL_PROCESS, begin_with_failures, w), 5);
@@ -360,7 +360,7 @@ static void test_a_failed_start_leaves_no_resources(void **state)
 static void test_a_failed_exec_of_nm_shuffle_is_reported(void **state)
 {
     _cleanup_close_ int no_program = open("/", O_PATH | O_CLOEXEC);
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     assert_int_equal(try_start(w, no_program, "exit 0"), 0);
     RUN_UNTIL(w, w->n_ended);
@@ -378,7 +378,7 @@ static void test_a_failed_exec_of_nm_shuffle_is_reported(void **state)
 
 /* ---- jobs --------------------------------------------------------------------------------- */
 
-static void open_jobs(struct world *w, struct nm_yarn_shuffle_jobs *ret)
+static void open_jobs(struct fixture *w, struct nm_yarn_shuffle_jobs *ret)
 {
     assert_int_equal(nm_yarn_shuffle_jobs_open(w->root, ret), 0);
 }
@@ -404,7 +404,7 @@ static void test_a_damaged_job_file_is_ignored(void **state)
         "{\"submitter\": \"alice\", \"uid\": 7, \"uid\": 8, \"key\": \"0aff\"}",
     };
     struct nm_yarn_shuffle_jobs jobs;
-    struct world *w = *state;
+    struct fixture *w = *state;
     char text[400];
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++) {
@@ -426,7 +426,7 @@ static void test_a_damaged_job_file_is_ignored(void **state)
 static void read_with_failures(void *userdata)
 {
     struct nm_yarn_shuffle_jobs jobs;
-    struct world *w = userdata;
+    struct fixture *w = userdata;
     int r = nm_yarn_shuffle_jobs_open(w->root, &jobs);
 
     assert_true(r == 0 || r == -EIO || r == -EMFILE);
@@ -440,7 +440,7 @@ static void read_with_failures(void *userdata)
 static void test_an_unreadable_job_file_is_not_removed(void **state)
 {
     struct nm_yarn_shuffle_jobs jobs;
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     assert_int_equal(nm_write_file_atomic_at(w->fd, APPLICATION, GOOD, 0600), 0);
     assert_true(fail_each_of(FAIL_MEMORY, read_with_failures, w) > 5);
@@ -477,7 +477,7 @@ static int change(void *userdata)
  * it. */
 static void test_a_job_file_is_kept_if_its_new_key_can_not_be_saved(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct adding a;
     char line[NM_YARN_SHUFFLE_LINE_SIZE];
     struct stat st;

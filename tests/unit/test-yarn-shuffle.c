@@ -19,12 +19,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "tests/unit/shuffle-service-world.h"
+#include "tests/unit/shuffle-service-fixture.h"
 #include "util/fileio.h"
 
 static void test_jobs_are_added_and_removed(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     assert_true(port_of(w) > 0);
     assert_int_equal(request_status(w, KEY), UNKNOWN);
@@ -40,7 +40,7 @@ static void test_jobs_are_added_and_removed(void **state)
 
 static void test_invalid_data_of_a_job_is_refused(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     assert_int_equal(nm_yarn_shuffle_add(w->shuffle, "alice", w->user, APPLICATION, nm_bytes_of("no token")), -EBADMSG);
     assert_int_equal(add_job(w, w->user, ""), -EBADMSG);
@@ -55,7 +55,7 @@ static void test_invalid_data_of_a_job_is_refused(void **state)
 /* nm-shuffle is killed, and then nmd is restarted. The jobs and the port remain the same. */
 static void test_jobs_and_port_survive_restarts(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     const uint16_t port = port_of(w);
     const pid_t pid = find_child();
 
@@ -75,7 +75,7 @@ static void test_jobs_and_port_survive_restarts(void **state)
 /* nm-shuffle gets a nice value, since this test has no manager that could give it a CPU weight. */
 static void test_without_a_manager_nm_shuffle_gets_a_nice_value(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     w->shuffle = nm_yarn_shuffle_free(w->shuffle);
     start_service(w);
@@ -85,7 +85,7 @@ static void test_without_a_manager_nm_shuffle_gets_a_nice_value(void **state)
 
 static void test_a_port_of_the_shuffle_that_is_in_use_is_reported(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_yarn_settings *other = read_settings(w->root, port_of(w)), *own = w->settings;
     struct nm_yarn_shuffle *first = w->shuffle;
     char *message = NULL;
@@ -99,7 +99,7 @@ static void test_a_port_of_the_shuffle_that_is_in_use_is_reported(void **state)
     (void)nm_yarn_settings_free(other);
 }
 
-static void write_port(const struct world *w, const char *text)
+static void write_port(const struct fixture *w, const char *text)
 {
     char path[100];
     FILE *f;
@@ -115,7 +115,7 @@ static void write_port(const struct world *w, const char *text)
 static void test_an_invalid_saved_port_is_ignored(void **state)
 {
     static const char *const bad[] = {"", "x\n", "70000\n", "-1\n", "99999999999999999999\n", "0\n"};
-    struct world *w = *state;
+    struct fixture *w = *state;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++) {
         w->shuffle = nm_yarn_shuffle_free(w->shuffle);
@@ -128,7 +128,7 @@ static void test_an_invalid_saved_port_is_ignored(void **state)
 /* Another process has opened the saved port while nmd was stopped. */
 static void test_a_saved_port_that_another_process_uses_is_replaced(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     const uint16_t port = port_of(w);
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(port)};
     _cleanup_close_ int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -144,7 +144,7 @@ static void test_a_saved_port_that_another_process_uses_is_replaced(void **state
 
 static void test_a_missing_nm_shuffle_program_is_reported(void **state)
 {
-    struct world *w = *state;
+    struct fixture *w = *state;
     struct nm_yarn_shuffle *first = w->shuffle;
     char *message = NULL;
 

@@ -10,20 +10,20 @@
 #include <cmocka.h>
 
 #include "cgroup/backend-fake.h"
-#include "tests/unit/tracker-world.h"
+#include "tests/unit/tracker-fixture.h"
 #include "util/clock.h"
 #include "yarn/yarn-state.h"
 
 /* A reload of the configuration changes the size of the node. The node registers again to report the new size. */
 static void test_a_reload_changes_the_size_of_the_node(void **state)
 {
-    struct tracker_world *w = *state;
+    struct tracker_fixture *w = *state;
     struct nm_problem problem;
 
     tracker_join(w);
     tracker_run_beats(w, 1);
     assert_int_equal(w->offered_mib, 800);
-    manager_world_configure(w->node, "[node]\nsystem-reserved-memory = 300M\n");
+    manager_fixture_configure(w->node, "[node]\nsystem-reserved-memory = 300M\n");
     assert_int_equal(nm_manager_reload(w->node->m, &problem), 0);
     while (w->registrations < 2)
         tracker_run_beats(w, 1);
@@ -35,19 +35,19 @@ static void count(void *userdata)
     ++*(unsigned *)userdata;
 }
 
-static bool has_said_goodbye(const struct tracker_world *w)
+static bool has_signed_off(const struct tracker_fixture *w)
 {
     return w->goodbyes > 0;
 }
 
-static void leave(struct tracker_world *w)
+static void leave(struct tracker_fixture *w)
 {
     const uint64_t deadline = nm_now_usec() + 60 * NM_USEC_PER_SEC;
     unsigned done = 0;
 
     w->goodbyes = 0;
-    assert_true(nm_yarn_leave(w->yarn, count, &done));
-    assert_true(nm_yarn_leave(w->yarn, count, &done)); /* a second request completes at the same time */
+    assert_true(nm_yarn_unregister(w->yarn, count, &done));
+    assert_true(nm_yarn_unregister(w->yarn, count, &done)); /* a second request completes at the same time */
     while (done == 0) {
         assert_true(nm_now_usec() < deadline);
         assert_true(sd_event_run(w->node->event, 100 * NM_USEC_PER_MSEC) >= 0);
@@ -56,7 +56,7 @@ static void leave(struct tracker_world *w)
     w->yarn = nm_yarn_free(w->yarn);
 }
 
-static uint64_t offered_mib(const struct tracker_world *w)
+static uint64_t offered_mib(const struct tracker_fixture *w)
 {
     return w->node->m->settings.offered.memory_bytes / MIB;
 }
@@ -65,7 +65,7 @@ static uint64_t offered_mib(const struct tracker_world *w)
  * unregistration. */
 static void test_a_size_set_by_the_resourcemanager_survives_a_restart(void **state)
 {
-    struct tracker_world *w = *state;
+    struct tracker_fixture *w = *state;
     unsigned registrations;
 
     w->memory_mib = 600;
@@ -92,7 +92,7 @@ static void test_a_size_set_by_the_resourcemanager_survives_a_restart(void **sta
     assert_int_equal(offered_mib(w), 800);
 }
 
-static bool counts_on_nothing(const struct tracker_world *w)
+static bool counts_on_nothing(const struct tracker_fixture *w)
 {
     struct nm_upstream shown = tracker_shown(w);
 
@@ -103,7 +103,7 @@ static bool counts_on_nothing(const struct tracker_world *w)
  * ResourceManager would refuse 0. */
 static void test_a_size_of_zero_is_in_effect_until_the_next_registration(void **state)
 {
-    struct tracker_world *w = *state;
+    struct tracker_fixture *w = *state;
 
     tracker_join(w);
     tracker_run_beats(w, 2);
@@ -125,7 +125,7 @@ static void test_a_size_of_zero_is_in_effect_until_the_next_registration(void **
 /* A size of 0 survives a restart of nmd, as any other size does. */
 static void test_a_size_of_zero_survives_a_restart(void **state)
 {
-    struct tracker_world *w = *state;
+    struct tracker_fixture *w = *state;
 
     tracker_join(w);
     tracker_run_beats(w, 2);
@@ -140,17 +140,17 @@ static void test_a_size_of_zero_survives_a_restart(void **state)
 
 static void test_a_node_that_is_stopped_unregisters(void **state)
 {
-    struct tracker_world *w = *state;
+    struct tracker_fixture *w = *state;
     unsigned done = 0;
 
     tracker_join(w);
-    assert_false(nm_yarn_leave(w->yarn, count, &done)); /* the node isn't registered yet */
+    assert_false(nm_yarn_unregister(w->yarn, count, &done)); /* the node isn't registered yet */
     tracker_run_beats(w, 1);
     w->settings->recovery = w->settings->supervised = true;
-    assert_false(nm_yarn_leave(w->yarn, count, &done)); /* the node will register again */
+    assert_false(nm_yarn_unregister(w->yarn, count, &done)); /* the node will register again */
     w->settings->supervised = false;
     leave(w);
-    assert_true(has_said_goodbye(w));
+    assert_true(has_signed_off(w));
 
     tracker_join(w); /* the ResourceManager doesn't answer any more, so the node waits only briefly */
     tracker_run_beats(w, 1);

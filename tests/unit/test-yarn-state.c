@@ -66,10 +66,10 @@ static void begin(struct nm_yarn_state *s, struct answers *a, int32_t n)
 {
     make_answers(a);
     nm_yarn_state_init(s, RETRY_MAX);
-    assert_step(nm_yarn_state_registered(s, &a->registered, 0), NM_YARN_BEAT, 0, false);
+    assert_step(nm_yarn_state_registered(s, &a->registered, 0), NM_YARN_HEARTBEAT, 0, false);
     for (int32_t i = 1; i <= n; i++) {
         a->beat.response_id = i;
-        assert_step(nm_yarn_state_answered(s, &a->beat, 0), NM_YARN_BEAT, 500 * NM_USEC_PER_MSEC, false);
+        assert_step(nm_yarn_state_answered(s, &a->beat, 0), NM_YARN_HEARTBEAT, 500 * NM_USEC_PER_MSEC, false);
         assert_int_equal(s->response_id, i);
     }
 }
@@ -91,7 +91,7 @@ static void test_heartbeats_follow_the_registration(void **state)
     assert_int_equal(s.queue_max_length, -1);
     s.response_id = INT32_MAX;
     a.beat.response_id = 0;
-    assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_BEAT, 500 * NM_USEC_PER_MSEC, false);
+    assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_HEARTBEAT, 500 * NM_USEC_PER_MSEC, false);
     assert_int_equal(s.response_id, 0);
 }
 
@@ -171,7 +171,7 @@ static void test_the_interval_between_heartbeats_is_limited(void **state)
     for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
         begin(&s, &a, 0);
         a.beat.next_msec = cases[i].msec;
-        assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_BEAT, cases[i].usec, false);
+        assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_HEARTBEAT, cases[i].usec, false);
     }
 }
 
@@ -186,13 +186,13 @@ static void test_after_a_lost_answer_the_request_is_repeated(void **state)
     (void)state;
     begin(&s, &a, 7);
     for (unsigned i = 0; i < NM_ARRAY_SIZE(after); i++) {
-        assert_step(nm_yarn_state_failed(&s, -ETIMEDOUT, NULL, 0), NM_YARN_BEAT, after[i] * NM_USEC_PER_SEC, true);
+        assert_step(nm_yarn_state_failed(&s, -ETIMEDOUT, NULL, 0), NM_YARN_HEARTBEAT, after[i] * NM_USEC_PER_SEC, true);
         assert_int_equal(s.response_id, 7);
         assert_int_equal(s.retries, i + 1);
         assert_string_equal(s.trouble, "Connection timed out");
     }
     a.beat.response_id = 8; /* the ResourceManager answers a duplicate with the same response id */
-    assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_BEAT, 500 * NM_USEC_PER_MSEC, false);
+    assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_HEARTBEAT, 500 * NM_USEC_PER_MSEC, false);
     assert_int_equal(s.failures, 0);
     assert_int_equal(s.retries, 0);
     assert_string_equal(s.trouble, "");
@@ -234,16 +234,16 @@ static void test_after_a_resync_the_node_registers_again(void **state)
     assert_int_equal(s.rm_identifier, 0);
     assert_string_equal(s.trouble, "the ResourceManager requires the node to register again: Node not found resyncing");
     make_key(&a.container_key, 50);
-    assert_step(nm_yarn_state_registered(&s, &a.registered, 0), NM_YARN_BEAT, 0, false);
+    assert_step(nm_yarn_state_registered(&s, &a.registered, 0), NM_YARN_HEARTBEAT, 0, false);
     assert_int_equal(s.response_id, 0);
     assert_int_equal(s.container_keys.current.id, 50);
     assert_int_equal(s.container_keys.previous.id, -7);
     for (unsigned i = 0; i < 3; i++) {
         assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_REGISTER, (1u << i) * NM_USEC_PER_SEC, false);
-        assert_step(nm_yarn_state_registered(&s, &a.registered, 0), NM_YARN_BEAT, 0, false);
+        assert_step(nm_yarn_state_registered(&s, &a.registered, 0), NM_YARN_HEARTBEAT, 0, false);
     }
     make_answers(&a);
-    assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_BEAT, 500 * NM_USEC_PER_MSEC, false);
+    assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_HEARTBEAT, 500 * NM_USEC_PER_MSEC, false);
     a.beat.action = YARN__ACTION__RESYNC;
     assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_REGISTER, 0, false);
 }
@@ -301,10 +301,10 @@ static void test_an_answer_without_required_contents_is_an_error(void **state)
     assert_step(nm_yarn_state_registered(&s, &a.registered, 0), NM_YARN_REGISTER, 4 * NM_USEC_PER_SEC, true);
     begin(&s, &a, 7);
     a.beat = (Yarn__HeartbeatResponse)YARN__HEARTBEAT_RESPONSE__INIT;
-    assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_BEAT, NM_USEC_PER_SEC, true);
+    assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_HEARTBEAT, NM_USEC_PER_SEC, true);
     a.beat.has_action = 1;
     a.beat.action = (Yarn__Action)77;
-    assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_BEAT, 2 * NM_USEC_PER_SEC, true);
+    assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_HEARTBEAT, 2 * NM_USEC_PER_SEC, true);
     assert_int_equal(s.response_id, 7);
 }
 
@@ -328,7 +328,7 @@ static void test_after_a_change_of_its_size_the_node_registers_again(void **stat
     assert_int_equal(s.memory_mib, 0);
     assert_int_equal(s.rm_identifier, 0);
     assert_string_equal(s.trouble, "");
-    assert_step(nm_yarn_state_registered(&s, &a.registered, 0), NM_YARN_BEAT, 0, false);
+    assert_step(nm_yarn_state_registered(&s, &a.registered, 0), NM_YARN_HEARTBEAT, 0, false);
     assert_int_equal(s.response_id, 0);
 }
 

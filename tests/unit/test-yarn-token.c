@@ -17,7 +17,7 @@
 #define NOW 1500000000000
 #define LATER (NOW + 600000)
 
-struct world {
+struct fixture {
     struct nm_yarn_state state;
     struct nm_yarn_keyring *keyring;
     struct nm_yarn_used *used;
@@ -26,9 +26,9 @@ struct world {
     struct nm_exception why;
 };
 
-static void set_up(struct world *w)
+static void set_up(struct fixture *w)
 {
-    *w = (struct world){};
+    *w = (struct fixture){};
     tokens_state(&w->state);
     assert_int_equal(nm_yarn_keyring_new(&w->state, &w->keyring), 0);
     assert_int_equal(nm_yarn_used_new(&w->used), 0);
@@ -36,7 +36,7 @@ static void set_up(struct world *w)
     nm_arena_init(&w->arena, 1 << 20, NULL);
 }
 
-static void tear_down(struct world *w)
+static void tear_down(struct fixture *w)
 {
     nm_arena_done(&w->arena);
     nm_yarn_used_free(w->used);
@@ -52,7 +52,7 @@ static void roll(struct nm_yarn_keys *keys, uint8_t first)
 
 /* ---- keys --------------------------------------------------------------------------------- */
 
-static bool has_attempt_key(struct world *w, const struct tokens_id *t, uint8_t first)
+static bool has_attempt_key(struct fixture *w, const struct tokens_id *t, uint8_t first)
 {
     const struct nm_yarn_master_key *k = nm_yarn_keyring_for_attempt(w->keyring, &t->nm);
 
@@ -62,7 +62,7 @@ static bool has_attempt_key(struct world *w, const struct tokens_id *t, uint8_t 
 static void test_tokens_of_the_current_and_the_previous_key_are_accepted(void **state)
 {
     struct tokens_id t;
-    struct world w;
+    struct fixture w;
 
     (void)state;
     set_up(&w);
@@ -89,32 +89,32 @@ static void test_the_key_of_an_attempt_with_a_container_is_remembered(void **sta
 {
     struct nm_yarn_application_id application;
     struct tokens_id t, other;
-    struct world w;
+    struct fixture w;
 
     (void)state;
     set_up(&w);
     tokens_make(&t, 1, 1, 2, LATER);
     tokens_make(&other, 1, 2, 2, LATER);
-    assert_int_equal(nm_yarn_keyring_remember(w.keyring, &t.nm), 0);
+    assert_int_equal(nm_yarn_keyring_add(w.keyring, &t.nm), 0);
     for (uint8_t i = 0; i < 3; i++) {
         roll(&w.state.nm_keys, (uint8_t)(60 + i));
         assert_true(has_attempt_key(&w, &t, 50));
-        assert_int_equal(nm_yarn_keyring_remember(w.keyring, &t.nm), 0); /* the attempt keeps using the key */
+        assert_int_equal(nm_yarn_keyring_add(w.keyring, &t.nm), 0); /* the attempt keeps using the key */
     }
     assert_null(nm_yarn_keyring_for_attempt(w.keyring, &other.nm));
     t.nm.key_id = 1234; /* a key that has never existed */
     assert_null(nm_yarn_keyring_for_attempt(w.keyring, &t.nm));
     t.nm.key_id = w.state.nm_keys.current.id; /* the attempt has a new token, signed with the current key */
-    assert_int_equal(nm_yarn_keyring_remember(w.keyring, &t.nm), 0);
+    assert_int_equal(nm_yarn_keyring_add(w.keyring, &t.nm), 0);
     roll(&w.state.nm_keys, 70);
     roll(&w.state.nm_keys, 80);
     assert_true(has_attempt_key(&w, &t, 62));
     application = nm_yarn_application_of(&t.application);
     application.number++;
-    nm_yarn_keyring_forget(w.keyring, &application);
+    nm_yarn_keyring_drop(w.keyring, &application);
     assert_true(has_attempt_key(&w, &t, 62));
     application.number--;
-    nm_yarn_keyring_forget(w.keyring, &application);
+    nm_yarn_keyring_drop(w.keyring, &application);
     assert_null(nm_yarn_keyring_for_attempt(w.keyring, &t.nm));
     tear_down(&w);
 }
@@ -122,13 +122,13 @@ static void test_the_key_of_an_attempt_with_a_container_is_remembered(void **sta
 static void test_the_keys_of_many_attempts_are_remembered(void **state)
 {
     struct tokens_id t;
-    struct world w;
+    struct fixture w;
 
     (void)state;
     set_up(&w);
     for (int32_t i = 0; i < 1000; i++) {
         tokens_make(&t, i / 2, i % 2, 1, LATER);
-        assert_int_equal(nm_yarn_keyring_remember(w.keyring, &t.nm), 0);
+        assert_int_equal(nm_yarn_keyring_add(w.keyring, &t.nm), 0);
     }
     roll(&w.state.nm_keys, 60);
     roll(&w.state.nm_keys, 70);
@@ -137,7 +137,7 @@ static void test_the_keys_of_many_attempts_are_remembered(void **state)
 
         tokens_make(&t, i / 2, i % 2, 1, LATER);
         assert_true(has_attempt_key(&w, &t, 50));
-        nm_yarn_keyring_forget(w.keyring, &id);
+        nm_yarn_keyring_drop(w.keyring, &id);
         assert_null(nm_yarn_keyring_for_attempt(w.keyring, &t.nm));
     }
     tear_down(&w);
@@ -171,7 +171,7 @@ static void test_used_tokens_are_remembered_until_they_expire(void **state)
 
 /* ---- callers of ContainerManagementProtocol ----------------------------------------------- */
 
-static int check_bearer(struct world *w, struct tokens_id *t)
+static int check_bearer(struct fixture *w, struct tokens_id *t)
 {
     const struct nm_yarn_master_key *key = NULL;
     const Hadoop__NMTokenIdentifier *ret = NULL;
@@ -193,7 +193,7 @@ static int check_bearer(struct world *w, struct tokens_id *t)
 static void test_the_token_of_a_caller_is_checked(void **state)
 {
     struct tokens_id t;
-    struct world w;
+    struct fixture w;
 
     (void)state;
     set_up(&w);
@@ -308,7 +308,7 @@ static const struct spoiled table[] = {
     {"without a ResourceManager", no_rm, NM_YARN_TOKEN_E_REFUSED, NM_EXCEPTION_INVALID_CONTAINER, "previous RM"},
 };
 
-static int check_start(struct world *w, struct tokens_id *t, const struct tokens_id *caller)
+static int check_start(struct fixture *w, struct tokens_id *t, const struct tokens_id *caller)
 {
     const Hadoop__ContainerTokenIdentifier *token;
     const Hadoop__Token *m = tokens_sign(t, &w->state.container_keys.current);
@@ -323,7 +323,7 @@ static int check_start(struct world *w, struct tokens_id *t, const struct tokens
 static void test_the_token_of_a_container_is_checked(void **state)
 {
     struct tokens_id t, caller;
-    struct world w;
+    struct fixture w;
 
     (void)state;
     set_up(&w);
@@ -354,7 +354,7 @@ static void test_a_changed_bit_of_a_token_is_detected(void **state)
     const Hadoop__ContainerTokenIdentifier *token;
     struct tokens_id t;
     Hadoop__Token *m;
-    struct world w;
+    struct fixture w;
 
     (void)state;
     set_up(&w);
@@ -389,7 +389,7 @@ static void test_a_used_or_expired_token_is_refused(void **state)
 {
     struct nm_yarn_container_id id;
     struct tokens_id t, caller;
-    struct world w;
+    struct fixture w;
 
     (void)state;
     set_up(&w);
@@ -409,7 +409,7 @@ static void test_a_used_or_expired_token_is_refused(void **state)
 static void test_only_the_application_of_a_container_may_control_it(void **state)
 {
     struct tokens_id t, caller;
-    struct world w;
+    struct fixture w;
 
     (void)state;
     set_up(&w);

@@ -20,59 +20,59 @@
 #include "tests/unit/fail-nth.h"
 #include "tests/unit/loopback.h"
 #include "tests/unit/open-descriptors.h"
-#include "tests/unit/tracker-world.h"
+#include "tests/unit/tracker-fixture.h"
 #include "tests/unit/yarn-tokens.h"
 #include "util/clock.h"
 #include "yarn/yarn-state.h"
 
 #define STANDBY "org.apache.hadoop.ipc.StandbyException"
-static bool is_unreachable(const struct tracker_world *w)
+static bool is_unreachable(const struct tracker_fixture *w)
 {
     return nm_streq(tracker_shown(w).state, "unreachable");
 }
 
-static bool is_stopped(const struct tracker_world *w)
+static bool is_stopped(const struct tracker_fixture *w)
 {
     return nm_streq(tracker_shown(w).state, "stopped");
 }
 
-static void assert_told(const char *part)
+static void assert_reported(const char *part)
 {
-    if (!strstr(tracker_told.all, part))
-        fail_msg("'%s' wasn't told, but: %s", part, tracker_told.all);
+    if (!strstr(tracker_reported.all, part))
+        fail_msg("'%s' wasn't told, but: %s", part, tracker_reported.all);
 }
 
-static bool has_helper(const struct tracker_world *w)
+static bool has_helper(const struct tracker_fixture *w)
 {
-    return tracker_helper(w) > 0 && nm_helper_is_placed(w->node->m->helper);
+    return tracker_helper(w) > 0 && nm_helper_is_attached(w->node->m->helper);
 }
 
-static bool helper_is_refused(const struct tracker_world *w)
+static bool helper_is_refused(const struct tracker_fixture *w)
 {
-    return w && strstr(tracker_told.all, "can't move nm-shuffle to a cgroup of its own");
+    return w && strstr(tracker_reported.all, "can't move nm-shuffle to a cgroup of its own");
 }
 
 /* nm-shuffle gets a CPU weight, or a nice value if it can't get a weight. */
 static void test_nm_shuffle_gets_a_cpu_weight_or_a_nice_value(void **state)
 {
-    struct tracker_world *w = *state;
+    struct tracker_fixture *w = *state;
     tracker_configure(w, TRACKER_PROPERTY("yarn.nodemanager.aux-services", "mapreduce_shuffle")
                       TRACKER_PROPERTY("mapreduce.shuffle.port", "0"));
     tracker_join(w);
     tracker_run_until(w, has_helper);
     assert_int_equal(getpriority(PRIO_PROCESS, (id_t)tracker_helper(w)), 0);
-    nm_fake_fail_next(w->node->m->backend, NM_FAKE_PLACE_HELPER, -EACCES);
+    nm_fake_fail_next(w->node->m->backend, NM_FAKE_ATTACH_HELPER, -EACCES);
     /* The next nm-shuffle can't be moved to a cgroup. */
     assert_int_equal(kill(tracker_helper(w), SIGKILL), 0);
     tracker_run_until(w, helper_is_refused);
-    assert_non_null(strstr(tracker_told.all, "(the test said so); it runs at nice 10 instead"));
+    assert_non_null(strstr(tracker_reported.all, "(the test said so); it runs at nice 10 instead"));
 }
 
 /* ---- requests to the ResourceManager ------------------------------------------------------ */
 
 static void test_a_node_registers_and_unregisters(void **state)
 {
-    struct tracker_world *w = *state;
+    struct tracker_fixture *w = *state;
     struct nm_upstream shown;
     char node[80];
 
@@ -94,9 +94,9 @@ static void test_a_node_registers_and_unregisters(void **state)
     assert_int_equal(w->registrations, 1);
     assert_int_equal(w->offered_mib, 800);
     assert_true(w->healthy);
-    assert_int_equal(tracker_told.n, 1);
-    assert_int_equal(tracker_told.level, LOG_INFO);
-    assert_told("is registered with the ResourceManager at 127.0.0.1:");
+    assert_int_equal(tracker_reported.n, 1);
+    assert_int_equal(tracker_reported.level, LOG_INFO);
+    assert_reported("is registered with the ResourceManager at 127.0.0.1:");
 
     w->action = YARN__ACTION__RESYNC; /* the ResourceManager was restarted and requires a registration */
     while (w->registrations < 2)
@@ -109,20 +109,20 @@ static void test_a_node_registers_and_unregisters(void **state)
 
     w->action = YARN__ACTION__SHUTDOWN;
     tracker_run_until(w, is_stopped);
-    assert_int_equal(tracker_told.level, LOG_WARNING);
-    assert_told("You know why.; nmd continues without the cluster until it is restarted");
-    assert_false(nm_yarn_leave(w->yarn, NULL, NULL));
+    assert_int_equal(tracker_reported.level, LOG_WARNING);
+    assert_reported("You know why.; nmd continues without the cluster until it is restarted");
+    assert_false(nm_yarn_unregister(w->yarn, NULL, NULL));
 }
 
 /* The ResourceManager is unavailable when the node starts, and again later. Each change is logged once. */
 static void test_each_time_the_resourcemanager_is_unavailable_is_logged_once(void **state)
 {
-    struct tracker_world *w = *state;
+    struct tracker_fixture *w = *state;
 
     tracker_stop_rm(w);
     tracker_join(w);
     tracker_run_until(w, is_unreachable);
-    assert_told("not connected to the ResourceManager at 127.0.0.1:");
+    assert_reported("not connected to the ResourceManager at 127.0.0.1:");
     assert_true(*tracker_shown(w).trouble);
     tracker_start_rm(w);
     tracker_run_until(w, tracker_is_running);
@@ -132,14 +132,14 @@ static void test_each_time_the_resourcemanager_is_unavailable_is_logged_once(voi
     tracker_start_rm(w);
     tracker_run_beats(w, 1);
     tracker_run_until(w, tracker_is_running);
-    assert_int_equal(tracker_told.n, 4);
+    assert_int_equal(tracker_reported.n, 4);
     assert_true(tracker_shown(w).failures >= 2);
 }
 
 /* After invalid answers and refusals, the node repeats its requests until it receives a valid answer. */
 static void test_after_an_invalid_answer_the_request_is_repeated(void **state)
 {
-    struct tracker_world *w = *state;
+    struct tracker_fixture *w = *state;
 
     w->no_keys = true;
     tracker_join(w);
@@ -162,7 +162,7 @@ static void test_after_an_invalid_answer_the_request_is_repeated(void **state)
  * opens a new one. */
 static void test_a_connection_on_which_no_answer_arrives_is_closed(void **state)
 {
-    struct tracker_world *w = *state;
+    struct tracker_fixture *w = *state;
 
     w->settings->rpc_timeout_usec = 50 * NM_USEC_PER_MSEC;
     tracker_join(w);
@@ -173,7 +173,7 @@ static void test_a_connection_on_which_no_answer_arrives_is_closed(void **state)
     w->holds = false;
 }
 
-static bool has_registered(const struct tracker_world *w)
+static bool has_registered(const struct tracker_fixture *w)
 {
     return w->registrations > 0 && !w->refuses && tracker_is_running(w);
 }
@@ -182,7 +182,7 @@ static bool has_registered(const struct tracker_world *w)
 static void test_the_active_resourcemanager_is_found(void **state)
 {
     static const char *const first[] = {"127.0.0.1:1", "a..b:1"};
-    struct tracker_world *w = *state;
+    struct tracker_fixture *w = *state;
     char properties[600], address[40];
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(first); i++) {
@@ -213,7 +213,7 @@ static void test_the_active_resourcemanager_is_found(void **state)
 /* Without a configured name, the node uses the name of the host. */
 static void test_the_name_of_the_host_is_the_default_name_of_the_node(void **state)
 {
-    struct tracker_world *w = *state;
+    struct tracker_fixture *w = *state;
 
     free(w->settings->node.host);
     w->settings->node.host = strdup("0.0.0.0");
@@ -226,7 +226,7 @@ static void test_the_name_of_the_host_is_the_default_name_of_the_node(void **sta
 
 /* ---- status of the node ------------------------------------------------------------------- */
 
-static int ask(struct tracker_world *w, struct nm_upstream_question q, const char *message)
+static int ask(struct tracker_fixture *w, struct nm_upstream_query q, const char *message)
 {
     static const struct nm_caller somebody = {.uid = 12345};
     struct nm_problem problem = {};
@@ -234,7 +234,7 @@ static int ask(struct tracker_world *w, struct nm_upstream_question q, const cha
     int r;
 
     q.who = q.who ?: &somebody;
-    r = nm_manager_ask_upstream(w->node->m, &q, &j, &problem);
+    r = nm_manager_query_upstream(w->node->m, &q, &j, &problem);
     if (r != 0)
         assert_string_equal(problem.message, message);
     else
@@ -243,12 +243,12 @@ static int ask(struct tracker_world *w, struct nm_upstream_question q, const cha
     return r;
 }
 
-#define QUESTION(...) ((struct nm_upstream_question){__VA_ARGS__})
+#define QUESTION(...) ((struct nm_upstream_query){__VA_ARGS__})
 #define NODE "/ws/v1/node"
 
 static void test_the_state_of_the_connection_is_reported(void **state)
 {
-    struct tracker_world *w = *state;
+    struct tracker_fixture *w = *state;
 
     tracker_join(w);
     assert_int_equal(ask(w, QUESTION(.path = NODE), ""), 0); /* the state is also reported before the registration */
@@ -282,9 +282,9 @@ static void test_the_state_of_the_proxy_is_reported(void **state)
     static const struct nm_caller somebody = {.uid = 12345};
     static const char *const not_placed =
         "This node has no record of placing container container_1_0001_01_000001.";
-    const struct nm_upstream_question placement = {
-        .who = &manager_world_admin, .path = "/v1/placements/{id}", .id = "container_1_0001_01_000001"};
-    struct tracker_world *w = *state;
+    const struct nm_upstream_query placement = {
+        .who = &manager_fixture_admin, .path = "/v1/placements/{id}", .id = "container_1_0001_01_000001"};
+    struct tracker_fixture *w = *state;
     char properties[400];
 
     for (unsigned i = 0; i < 2; i++) {
@@ -310,15 +310,15 @@ static void test_without_a_cluster_each_page_says_that_there_is_none(void **stat
     static const char *const nothing = "This node doesn't belong to a YARN cluster, so it has no data of YARN.";
     static const char *const paths[] = {NODE, NODE "/info", NODE "/apps", NODE "/apps/{id}", NODE "/containers",
                                         NODE "/containers/{id}"};
-    struct nm_upstream_question q = {.who = &manager_world_admin, .path = "/v1/placements/{id}", .id = "container_1"};
-    struct tracker_world *w = *state;
+    struct nm_upstream_query q = {.who = &manager_fixture_admin, .path = "/v1/placements/{id}", .id = "container_1"};
+    struct tracker_fixture *w = *state;
     struct nm_problem problem = {};
     json_t *j = NULL;
 
     assert_int_equal(nm_yarn_none(w->node->m), 0);
     for (size_t i = 0; i < NM_ARRAY_SIZE(paths); i++)
         assert_int_equal(ask(w, QUESTION(.path = paths[i], .id = "a"), nothing), NM_AGENT_E_NOT_FOUND);
-    assert_int_equal(nm_manager_ask_upstream(w->node->m, &q, &j, &problem), NM_AGENT_E_NOT_FOUND);
+    assert_int_equal(nm_manager_query_upstream(w->node->m, &q, &j, &problem), NM_AGENT_E_NOT_FOUND);
     assert_string_equal(problem.thing, "id");
     assert_string_equal(problem.value, "container_1");
     assert_string_equal(problem.message, "This node has no record of placing container container_1.");
@@ -330,7 +330,7 @@ static void test_without_a_cluster_each_page_says_that_there_is_none(void **stat
 
 /* ---- ends of containers ------------------------------------------------------------------- */
 
-static void start_one(struct tracker_world *w, struct tokens_id *t, bool is_opportunistic, int64_t mib)
+static void start_one(struct tracker_fixture *w, struct tokens_id *t, bool is_opportunistic, int64_t mib)
 {
     static char *command[] = {(char *)(uintptr_t) "true"};
     Yarn__LaunchContext context = YARN__LAUNCH_CONTEXT__INIT;
@@ -350,7 +350,7 @@ static void start_one(struct tracker_world *w, struct tokens_id *t, bool is_oppo
 }
 
 /* Starts a container that is larger than the node, so that it ends immediately. */
-static void start_too_large(struct tracker_world *w, struct tokens_id *t)
+static void start_too_large(struct tracker_fixture *w, struct tokens_id *t)
 {
     start_one(w, t, false, 100000);
 }
@@ -393,17 +393,17 @@ static void order_application_end(Yarn__HeartbeatResponse *m)
     m->n_applications_to_end = 1;
 }
 
-static bool has_heard_end(const struct tracker_world *w)
+static bool has_heard_end(const struct tracker_fixture *w)
 {
     return w->container_state == 3;
 }
 
-static bool has_none(const struct tracker_world *w)
+static bool has_none(const struct tracker_fixture *w)
 {
     return w->n_containers == 0;
 }
 
-static bool has_no_order(const struct tracker_world *w)
+static bool has_no_order(const struct tracker_fixture *w)
 {
     return !w->order;
 }
@@ -412,11 +412,11 @@ static bool has_no_order(const struct tracker_world *w)
  * ResourceManager acknowledges it. Permitted callers can query the container until then. */
 static void test_the_end_of_a_container_is_repeated_until_acknowledged(void **state)
 {
-    struct tracker_world *w = *state;
-    struct nm_upstream_question q = {.path = NODE "/apps/{id}", .id = "application_1410901177871_0001"};
+    struct tracker_fixture *w = *state;
+    struct nm_upstream_query q = {.path = NODE "/apps/{id}", .id = "application_1410901177871_0001"};
     uint64_t began_usec;
 
-    w->beat_msec = 600000;
+    w->heartbeat_msec = 600000;
     tracker_join(w);
     tracker_run_beats(w, 1);
     began_usec = nm_now_usec();
@@ -425,14 +425,14 @@ static void test_the_end_of_a_container_is_repeated_until_acknowledged(void **st
     assert_true(nm_now_usec() - began_usec < 60 * NM_USEC_PER_SEC); /* long before the next regular heartbeat */
     assert_int_equal(w->exit_status, NM_YARN_INVALID); /* this end counts as a failure, so that retries are limited */
     assert_int_equal(ask(w, q, "app with id application_1410901177871_0001 not found"), NM_AGENT_E_NOT_FOUND);
-    q.who = &manager_world_admin;
+    q.who = &manager_fixture_admin;
     assert_int_equal(ask(w, q, ""), 0);
     q = QUESTION(.path = NODE "/containers/{id}", .id = "container_1410901177871_0001_01_000005", .who = q.who);
     assert_int_equal(ask(w, q, ""), 0);
 
-    w->beat_msec = 1;
+    w->heartbeat_msec = 1;
     w->action = YARN__ACTION__RESYNC; /* a registration also reports the end */
-    nm_yarn_step_on_news(w->yarn);
+    nm_yarn_step_on_change(w->yarn);
     while (w->registrations < 2)
         tracker_run_beats(w, 1);
     w->container_state = 0;
@@ -446,12 +446,12 @@ static void test_the_end_of_a_container_is_repeated_until_acknowledged(void **st
                          "app with id application_1410901177871_0001 not found"), NM_AGENT_E_NOT_FOUND);
 }
 
-static bool hears_of_no_room(const struct tracker_world *w)
+static bool hears_of_no_room(const struct tracker_fixture *w)
 {
     return w->wait_queue_length > 0 && w->wait_queue_length == w->queue_capacity;
 }
 
-static bool hears_of_room(const struct tracker_world *w)
+static bool hears_of_room(const struct tracker_fixture *w)
 {
     return w->wait_queue_length == 0;
 }
@@ -460,11 +460,11 @@ static bool hears_of_room(const struct tracker_world *w)
  * long after this report counts as a failure. */
 static void test_a_full_node_reports_that_it_has_no_room(void **state)
 {
-    struct tracker_world *w = *state;
+    struct tracker_fixture *w = *state;
     const uint32_t max = w->node->m->config->max_containers;
 
     w->settings->queue_max_length = 10;
-    w->beat_msec = 1;
+    w->heartbeat_msec = 1;
     tracker_join(w);
     tracker_run_beats(w, 1);
     assert_true(hears_of_room(w));
@@ -476,7 +476,7 @@ static void test_a_full_node_reports_that_it_has_no_room(void **state)
     w->order = order_end;
     tracker_run_until(w, has_none);
     w->container_state = 0;
-    w->yarn->memory.no_room_told_usec -= NM_REPORT_HEARD_USEC;
+    w->yarn->memory.no_room_reported_usec -= NM_REPORT_HEARD_USEC;
     start_one(w, &ordered, true, 64);
     tracker_run_until(w, has_heard_end);
     assert_int_equal(w->exit_status, NM_YARN_INVALID);
@@ -489,7 +489,7 @@ static void test_a_full_node_reports_that_it_has_no_room(void **state)
  * ended. */
 static void test_after_a_shutdown_by_the_resourcemanager_all_containers_end(void **state)
 {
-    struct tracker_world *w = *state;
+    struct tracker_fixture *w = *state;
 
     w->settings->rm_recovers = false;
     tracker_join(w);
@@ -505,7 +505,7 @@ static void test_after_a_shutdown_by_the_resourcemanager_all_containers_end(void
 
 /* ---- failures of allocations -------------------------------------------------------------- */
 
-static int try_to_join(struct tracker_world *w, unsigned kinds, unsigned n, bool *ret_failed)
+static int try_to_join(struct tracker_fixture *w, unsigned kinds, unsigned n, bool *ret_failed)
 {
     const struct nm_yarn_params p = tracker_params(w);
     const unsigned before = open_descriptors();
@@ -532,7 +532,7 @@ static int try_to_join(struct tracker_world *w, unsigned kinds, unsigned n, bool
 static void test_a_failed_start_of_the_node_can_be_repeated(void **state)
 {
     static const unsigned kinds[] = {FAIL_MEMORY, FAIL_EVENT, FAIL_OPEN};
-    struct tracker_world *w = *state;
+    struct tracker_fixture *w = *state;
     char properties[400];
 
     (void)snprintf(properties, sizeof properties, TRACKER_PROXIED, 0);
@@ -553,7 +553,7 @@ static void test_a_failed_start_of_the_node_can_be_repeated(void **state)
  * another registration or heartbeat. */
 static void test_a_failed_registration_or_heartbeat_is_repeated(void **state)
 {
-    struct tracker_world *w = *state;
+    struct tracker_fixture *w = *state;
     bool failed = true;
 
     tracker_join(w);

@@ -367,7 +367,7 @@ static int manager(const char *verb)
     return system(command);
 }
 
-static bool systemctl_says(const char *verb, const char *unit)
+static bool systemctl_prints(const char *verb, const char *unit)
 {
     char command[160];
 
@@ -404,7 +404,7 @@ static void test_oom(void)
     check(run_until(saw_oom_kill, &s), "the watch reports a kill at the memory limit");
     check(run_until(saw_group_kill, &s), "all processes of the cgroup are killed"); /* counted a moment later */
     if (is_systemd) /* systemd has been notified by now, and must not act */
-        check(systemctl_says("is-active", cg->name) && systemctl_says("is-active", cg->name),
+        check(systemctl_prints("is-active", cg->name) && systemctl_prints("is-active", cg->name),
               "systemd does not stop the scope after the OOM kill");
     check(waitpid(pid, NULL, WNOHANG) == 0, "the process that acts like the shim is not killed");
     nm_cgroup_watch_free(w);

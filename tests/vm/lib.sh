@@ -4,8 +4,8 @@
 # Library for the suites that run inside the VM: . "$NMD_VM_LIB". tests/tap.sh defines ok, check, is, wait_until and more.
 # shellcheck source=tests/tap.sh
 . "$(dirname "${BASH_SOURCE[0]}")/tap.sh"
-# shellcheck source=tests/ask.sh
-. "$(dirname "${BASH_SOURCE[0]}")/ask.sh"
+# shellcheck source=tests/query.sh
+. "$(dirname "${BASH_SOURCE[0]}")/query.sh"
 
 # shellcheck disable=SC2034  # for the suites
 cg=/sys/fs/cgroup

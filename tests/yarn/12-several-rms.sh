@@ -19,7 +19,7 @@ pids=()
 rms_end() { for pid in "${pids[@]}"; do end_process "$pid"; done; }
 at_exit rms_end
 well() { # PORT: starts a ResourceManager that responds correctly
-    python3 "$(dirname "$0")/strange-rm.py" "$1" well 1 >>"$dir/rms.out" 2>&1 &
+    python3 "$(dirname "$0")/faulty-rm.py" "$1" well 1 >>"$dir/rms.out" 2>&1 &
     pids+=("$!")
 }
 runs_at() { upstream_is running && [ "$(upstream_of .address)" = "127.0.0.1:$1" ]; } # PORT

@@ -76,7 +76,7 @@ int nm_alloc_table_put(struct nm_alloc_table *t, const struct nm_yarn_ask *ask, 
 /* Counts a container that was given to the i-th ask. host or rack: the requested host or rack that determined the node;
  * both are NULL if neither did. Returns true if the ask now has all its containers. The ask has then been removed, and
  * the next ask has the index i. */
-bool nm_alloc_table_took(struct nm_alloc_table *t, size_t i, const char *host, const char *rack);
+bool nm_alloc_table_charge(struct nm_alloc_table *t, size_t i, const char *host, const char *rack);
 
 /* Returns the number of containers that all asks together still want. */
 uint64_t nm_alloc_table_outstanding(const struct nm_alloc_table *t);
@@ -123,9 +123,9 @@ void nm_alloc_nodes_begin(struct nm_alloc_nodes *nodes, const struct nm_alloc_na
 /* Returns how many more containers may be placed on the node in this heartbeat; -1: unknown. */
 int64_t nm_alloc_node_room(const struct nm_alloc_node *node, int32_t queue_length);
 /* Counts a container that was placed on the node in the current heartbeat. */
-void nm_alloc_node_took(struct nm_alloc_node *node);
+void nm_alloc_node_charge(struct nm_alloc_node *node);
 
-/* ---- choose.c ----------------------------------------------------------------------------- */
+/* ---- choose-node.c ----------------------------------------------------------------------------- */
 
 /* Chooses the node for the next container of one ask, and determines the rule by which the node was chosen. Returns
  * NULL if no node can take the container in this heartbeat. Fills *ret_why, except for the time that the ask has

@@ -114,10 +114,10 @@ static bool place_one(struct nm_yarn_allocator *a, size_t i, uint64_t now_usec, 
         .request_id = ask->request_id,
         .why = why,
     };
-    nm_alloc_node_took(node);
+    nm_alloc_node_charge(node);
     a->placed_by_rule[why.rule]++;
-    *gone = nm_alloc_table_took(&a->asks, i, why.rule == NM_YARN_ALLOC_NODE_LOCAL ? node->is.host : NULL,
-                                why.rule == NM_YARN_ALLOC_RACK_LOCAL ? node->is.rack : NULL);
+    *gone = nm_alloc_table_charge(&a->asks, i, why.rule == NM_YARN_ALLOC_NODE_LOCAL ? node->is.host : NULL,
+                                  why.rule == NM_YARN_ALLOC_RACK_LOCAL ? node->is.rack : NULL);
     return true;
 }
 

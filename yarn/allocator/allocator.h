@@ -166,7 +166,7 @@ struct nm_yarn_alloc_figures {
 
 struct nm_yarn_alloc_figures nm_yarn_allocator_figures(const struct nm_yarn_allocator *a);
 
-/* ---- reasons in plain words: why.c -------------------------------------------------------- */
+/* ---- reasons in plain words: placement-reason.c -------------------------------------------------------- */
 
 #define NM_YARN_WHY_SIZE 1536
 
@@ -174,6 +174,6 @@ const char *nm_yarn_alloc_rule_name(enum nm_yarn_alloc_rule rule); /* "node-loca
 const char *nm_yarn_alloc_pass_name(enum nm_yarn_alloc_pass pass); /* name of a JSON member: "other_partition" */
 
 /* Writes a summary in one line, such as "placed on n7:45454, node-local". */
-void nm_yarn_why_summary(const struct nm_yarn_placement *p, char *buf, size_t size);
+void nm_yarn_placement_summary(const struct nm_yarn_placement *p, char *buf, size_t size);
 /* Writes several sentences, one per line: the rule, which nodes of the list were passed over, and the waiting time. */
-void nm_yarn_why_explain(const struct nm_yarn_placement *p, char *buf, size_t size);
+void nm_yarn_placement_explain(const struct nm_yarn_placement *p, char *buf, size_t size);

@@ -179,7 +179,7 @@ int nm_alloc_table_put(struct nm_alloc_table *t, const struct nm_yarn_ask *ask, 
     return r;
 }
 
-static void took_location(struct nm_alloc_table *t, struct nm_alloc_names *names, const char *name)
+static void charge_location(struct nm_alloc_table *t, struct nm_alloc_names *names, const char *name)
 {
     struct nm_alloc_name *there = nm_alloc_names_find(names, name);
 
@@ -188,7 +188,7 @@ static void took_location(struct nm_alloc_table *t, struct nm_alloc_names *names
         remove_location(t, names, name);
 }
 
-bool nm_alloc_table_took(struct nm_alloc_table *t, size_t i, const char *host, const char *rack)
+bool nm_alloc_table_charge(struct nm_alloc_table *t, size_t i, const char *host, const char *rack)
 {
     struct nm_alloc_ask *ask = t->list[i];
 
@@ -199,9 +199,9 @@ bool nm_alloc_table_took(struct nm_alloc_table *t, size_t i, const char *host, c
         return true;
     }
     if (host)
-        took_location(t, &ask->hosts, host);
+        charge_location(t, &ask->hosts, host);
     if (rack)
-        took_location(t, &ask->racks, rack);
+        charge_location(t, &ask->racks, rack);
     return false;
 }
 

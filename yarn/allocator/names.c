@@ -22,7 +22,7 @@ void nm_alloc_names_done(struct nm_alloc_names *names)
 struct nm_alloc_name *nm_alloc_names_find(const struct nm_alloc_names *names, const char *name)
 {
     bool found;
-    size_t i = nm_place_of_name(names->list, names->n, sizeof *names->list, name, &found);
+    size_t i = nm_bsearch_name(names->list, names->n, sizeof *names->list, name, &found);
 
     return found ? &names->list[i] : NULL;
 }
@@ -57,7 +57,7 @@ static int insert(struct nm_alloc_names *names, size_t at, const struct nm_alloc
 int nm_alloc_names_put(struct nm_alloc_names *names, const char *name, int32_t count, bool relax)
 {
     bool found;
-    size_t i = nm_place_of_name(names->list, names->n, sizeof *names->list, name, &found);
+    size_t i = nm_bsearch_name(names->list, names->n, sizeof *names->list, name, &found);
     struct nm_alloc_name *there;
 
     if (!found)
@@ -73,7 +73,7 @@ int nm_alloc_names_put(struct nm_alloc_names *names, const char *name, int32_t c
 bool nm_alloc_names_remove(struct nm_alloc_names *names, const char *name)
 {
     bool found;
-    size_t i = nm_place_of_name(names->list, names->n, sizeof *names->list, name, &found);
+    size_t i = nm_bsearch_name(names->list, names->n, sizeof *names->list, name, &found);
 
     if (!found)
         return false;

@@ -171,7 +171,7 @@ int nm_alloc_nodes_set(struct nm_alloc_nodes *nodes, const struct nm_yarn_alloc_
 
 /* Drops the quarters that have passed. If the clock was set back, drops all quarters. Otherwise a host would count as
  * full until the clock reaches its former time. */
-static void go_on(struct nm_alloc_recent *r, uint64_t quarter)
+static void advance_quarter(struct nm_alloc_recent *r, uint64_t quarter)
 {
     if (quarter < r->quarter || quarter - r->quarter >= NM_ALLOC_QUARTERS)
         *r = (struct nm_alloc_recent){.quarter = quarter};
@@ -189,7 +189,7 @@ void nm_alloc_nodes_begin(struct nm_alloc_nodes *nodes, const struct nm_alloc_na
 
         node->used = 0;
         node->blacklisted = nm_alloc_names_find(blacklist, node->is.host) != NULL;
-        go_on(&node->recent, quarter);
+        advance_quarter(&node->recent, quarter);
     }
 }
 
@@ -204,7 +204,7 @@ int64_t nm_alloc_node_room(const struct nm_alloc_node *node, int32_t queue_lengt
     return NM_MAX(room, (int64_t)0);
 }
 
-void nm_alloc_node_took(struct nm_alloc_node *node)
+void nm_alloc_node_charge(struct nm_alloc_node *node)
 {
     node->used++;
     node->recent.count[node->recent.quarter % NM_ALLOC_QUARTERS]++;

@@ -59,8 +59,8 @@ static bool is_master(const struct nm_yarn_cm_server *m, const Hadoop__Container
 
 /* Starts a container. If the proxy is enabled, an application's master is started with the launch context that the
  * proxy returns. */
-static int start_it(struct nm_yarn_cm_server *m, const Yarn__StartOne *start,
-                    const Hadoop__ContainerTokenIdentifier *token, struct nm_arena *a, struct nm_exception *why)
+static int start_container(struct nm_yarn_cm_server *m, const Yarn__StartOne *start,
+                           const Hadoop__ContainerTokenIdentifier *token, struct nm_arena *a, struct nm_exception *why)
 {
     const Yarn__LaunchContext *context = start->context;
     int r = is_master(m, token) ? m->masters.begin(m->masters.userdata, token, context, a, &context, why) : 0;
@@ -88,13 +88,13 @@ static int start_one(struct nm_yarn_cm_server *m, const Hadoop__NMTokenIdentifie
     }
     r = nm_yarn_used_make_room(m->used, now);
     if (r == 0)
-        r = start_it(m, start, token, a, why);
+        r = start_container(m, start, token, a, why);
     if (r != 0)
         return r;
     nm_yarn_used_add(m->used, &id, token->expires_msec);
     /* The container is started. If the keyring can't remember the attempt's key, the container keeps running. The
      * attempt's token is then refused after two more keys. */
-    (void)nm_yarn_keyring_remember(m->keyring, caller);
+    (void)nm_yarn_keyring_add(m->keyring, caller);
     return 0;
 }
 

@@ -111,7 +111,7 @@ static int add_attempt(struct nm_yarn_keyring *k, const struct nm_yarn_attempt_i
     return 0;
 }
 
-int nm_yarn_keyring_remember(struct nm_yarn_keyring *k, const Hadoop__NMTokenIdentifier *token)
+int nm_yarn_keyring_add(struct nm_yarn_keyring *k, const Hadoop__NMTokenIdentifier *token)
 {
     const struct nm_yarn_master_key *key = find_key(&k->state->nm_keys, token->key_id);
     struct nm_yarn_attempt_id id = nm_yarn_attempt_of(token->attempt);
@@ -131,7 +131,7 @@ int nm_yarn_keyring_remember(struct nm_yarn_keyring *k, const Hadoop__NMTokenIde
     return 0;
 }
 
-void nm_yarn_keyring_forget(struct nm_yarn_keyring *k, const struct nm_yarn_application_id *application)
+void nm_yarn_keyring_drop(struct nm_yarn_keyring *k, const struct nm_yarn_application_id *application)
 {
     for (size_t i = 0; i < k->n;)
         if (nm_yarn_same_application(&k->list[i].attempt.application, application)) {

@@ -36,8 +36,8 @@ const struct nm_yarn_master_key *nm_yarn_keyring_for_attempt(const struct nm_yar
                                                              const Hadoop__NMTokenIdentifier *token);
 
 /* Remembers that the attempt has started a container on this node with this token. -ENOBUFS: too many attempts. */
-int nm_yarn_keyring_remember(struct nm_yarn_keyring *k, const Hadoop__NMTokenIdentifier *token);
-void nm_yarn_keyring_forget(struct nm_yarn_keyring *k, const struct nm_yarn_application_id *application);
+int nm_yarn_keyring_add(struct nm_yarn_keyring *k, const Hadoop__NMTokenIdentifier *token);
+void nm_yarn_keyring_drop(struct nm_yarn_keyring *k, const struct nm_yarn_application_id *application);
 
 /* ---- persistence across a restart of nmd ---- */
 

@@ -141,7 +141,7 @@ int nm_yarn_conf_expand(const struct nm_yarn_conf *c, const char *name, char **r
     return 0;
 }
 
-int nm_yarn_conf_expand_or_say(const struct nm_yarn_conf *c, const char *name, char **ret, char **ret_message)
+int nm_yarn_conf_expand_or_report(const struct nm_yarn_conf *c, const char *name, char **ret, char **ret_message)
 {
     const struct nm_yarn_property *p = nm_yarn_conf_find(c, name);
     char shown[SHOWN_SIZE], file[200];
@@ -151,7 +151,7 @@ int nm_yarn_conf_expand_or_say(const struct nm_yarn_conf *c, const char *name, c
     if (r == -ELOOP || r == -E2BIG)
         return nm_fail(ret_message, r, "%s: %s = '%s': the variables in the value refer to each other in a circle, or "
                                        "the expanded value is too long",
-                       nm_yarn_conf_shown(p->file ?: "by default", file, sizeof file), name,
-                       nm_yarn_conf_shown(p->value, shown, sizeof shown));
+                       nm_yarn_conf_printable(p->file ?: "by default", file, sizeof file), name,
+                       nm_yarn_conf_printable(p->value, shown, sizeof shown));
     return r;
 }

@@ -67,9 +67,9 @@ nm_printf(3, 4) static void refuse(struct reading *s, int error, const char *for
     if (!reason) {
         error = -ENOMEM;
     } else {
-        (void)nm_fail(&s->message, error, "%s:%lu: %s", nm_yarn_conf_shown(s->file, file, sizeof file),
+        (void)nm_fail(&s->message, error, "%s:%lu: %s", nm_yarn_conf_printable(s->file, file, sizeof file),
                       (unsigned long)XML_GetCurrentLineNumber(s->parser),
-                      nm_yarn_conf_shown(reason, shown, sizeof shown));
+                      nm_yarn_conf_printable(reason, shown, sizeof shown));
     }
     stop(s, error);
 }
@@ -194,7 +194,7 @@ static void include(struct reading *s, const char **attributes)
         refuse(s, -EINVAL, "an include has no \"href\"");
         return;
     }
-    nm_yarn_conf_shown(attributes[1], shown, sizeof shown);
+    nm_yarn_conf_printable(attributes[1], shown, sizeof shown);
     if (s->include_depth == NM_YARN_CONF_INCLUDE_DEPTH || !nm_yarn_conf_count_include(s->conf)) {
         refuse(s, -ELOOP, "include of '%s': there are too many includes, or they form a circle", shown);
         return;
@@ -339,7 +339,7 @@ int nm_yarn_conf_read_text(struct nm_yarn_conf *c, int dir_fd, const char *file,
 
     if (size > NM_YARN_CONF_FILE_MAX)
         return nm_fail(ret_message, -E2BIG, "%s: the file is larger than %u KiB, the maximum for a configuration file",
-                       nm_yarn_conf_shown(file, shown, sizeof shown), NM_YARN_CONF_FILE_MAX / 1024);
+                       nm_yarn_conf_printable(file, shown, sizeof shown), NM_YARN_CONF_FILE_MAX / 1024);
     return read_file(c, dir_fd, file, text, size, 0, ret_message);
 }
 
@@ -360,7 +360,7 @@ static int read_one(struct nm_yarn_conf *c, int dir_fd, const char *dir, const c
     r = nm_read_file_at(dir_fd, name, text, NM_YARN_CONF_FILE_MAX, &size);
     if (r == 0)
         return nm_yarn_conf_read_text(c, dir_fd, path, text, size, ret_message);
-    nm_yarn_conf_shown(path, shown, sizeof shown);
+    nm_yarn_conf_printable(path, shown, sizeof shown);
     if (r == -E2BIG)
         return nm_fail(ret_message, r, "%s: the file is larger than %u KiB, the maximum for a configuration "
                                        "file", shown,
@@ -377,7 +377,7 @@ int nm_yarn_conf_read_dir(struct nm_yarn_conf *c, const char *dir, struct nm_ref
     unsigned n = 0;
     char shown[200];
 
-    nm_yarn_conf_shown(dir, shown, sizeof shown);
+    nm_yarn_conf_printable(dir, shown, sizeof shown);
     if (fd < 0) {
         int error = errno;
         return nm_fail(ret_message, -error, "%s: can't open: %s", shown, strerror(error));

@@ -43,7 +43,7 @@ struct nm_yarn_conf *nm_yarn_conf_free(struct nm_yarn_conf *c)
     return NULL;
 }
 
-const char *nm_yarn_conf_shown(const char *text, char *buf, size_t size)
+const char *nm_yarn_conf_printable(const char *text, char *buf, size_t size)
 {
     size_t len = strlen(text), n = NM_MIN(len, size - 4);
 
@@ -59,7 +59,7 @@ const char *nm_yarn_conf_shown(const char *text, char *buf, size_t size)
 const struct nm_yarn_property *nm_yarn_conf_find(const struct nm_yarn_conf *c, const char *name)
 {
     bool there;
-    size_t i = nm_place_of_name(c->properties, c->n, sizeof *c->properties, name, &there);
+    size_t i = nm_bsearch_name(c->properties, c->n, sizeof *c->properties, name, &there);
 
     return there ? &c->properties[i] : NULL;
 }
@@ -97,7 +97,7 @@ int nm_yarn_conf_put(struct nm_yarn_conf *c, const char *file, const char *name,
     _cleanup_free_ char *name_copy = NULL, *value_copy = strdup(value);
     struct nm_yarn_property *p;
     bool there;
-    size_t at = nm_place_of_name(c->properties, c->n, sizeof *c->properties, name, &there);
+    size_t at = nm_bsearch_name(c->properties, c->n, sizeof *c->properties, name, &there);
     int r;
 
     if (!value_copy)

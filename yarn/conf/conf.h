@@ -55,7 +55,7 @@ int nm_yarn_conf_expand(const struct nm_yarn_conf *c, const char *name, char **r
 
 /* Expands a property as nm_yarn_conf_expand() does. The property must exist. If a substitution fails, *ret_message
  * names the property's file. A default can fail as well, since a default may contain substitutions. */
-int nm_yarn_conf_expand_or_say(const struct nm_yarn_conf *c, const char *name, char **ret, char **ret_message);
+int nm_yarn_conf_expand_or_report(const struct nm_yarn_conf *c, const char *name, char **ret, char **ret_message);
 
 /* Makes untrusted text printable for a message: shortens it, and replaces control characters. Returns the buffer. */
-const char *nm_yarn_conf_shown(const char *text, char *buf, size_t size);
+const char *nm_yarn_conf_printable(const char *text, char *buf, size_t size);

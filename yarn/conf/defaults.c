@@ -209,14 +209,15 @@ static int add_own_key(struct list *to, const struct nm_yarn_conf *c, const stru
 {
     _cleanup_free_ char *value = NULL;
     char name[120], text[120], file[200];
-    int r = nm_yarn_conf_expand_or_say(c, p->name, &value, ret_message);
+    int r = nm_yarn_conf_expand_or_report(c, p->name, &value, ret_message);
 
     if (r < 0)
         return r;
     if (!can_be_shown(key) || !can_be_shown(value))
         return nm_fail(ret_message, -EINVAL, "%s: %s = '%s': must be one line of at most %d ASCII characters",
-                       nm_yarn_conf_shown(p->file, file, sizeof file), nm_yarn_conf_shown(p->name, name, sizeof name),
-                       nm_yarn_conf_shown(value, text, sizeof text), OWN_MAX);
+                       nm_yarn_conf_printable(p->file, file, sizeof file),
+                       nm_yarn_conf_printable(p->name, name, sizeof name),
+                       nm_yarn_conf_printable(value, text, sizeof text), OWN_MAX);
     return add(to, section, key, value, p->file);
 }
 

@@ -93,9 +93,9 @@ static const char *show_name(const struct reader *r, const char *name, char *buf
 {
     char shown[80], section[80];
 
-    (void)nm_yarn_conf_shown(name, shown, sizeof shown);
+    (void)nm_yarn_conf_printable(name, shown, sizeof shown);
     if (*r->section)
-        (void)snprintf(buf, size, "[%s] %s", nm_yarn_conf_shown(r->section, section, sizeof section), shown);
+        (void)snprintf(buf, size, "[%s] %s", nm_yarn_conf_printable(r->section, section, sizeof section), shown);
     else
         (void)snprintf(buf, size, "%s", shown);
     return buf;
@@ -107,7 +107,7 @@ static int refuse(struct reader *r, const char *name, const char *value, const c
 
     (void)nm_fail(&message, -EINVAL, "%s, line %u: %s = '%s': %s", r->file, r->line,
                   show_name(r, name, shown_name, sizeof shown_name),
-                  nm_yarn_conf_shown(value, shown, sizeof shown), why);
+                  nm_yarn_conf_printable(value, shown, sizeof shown), why);
     return message ? nm_refusals_add(r->refusals, -EINVAL, message) : -ENOMEM;
 }
 
@@ -243,7 +243,7 @@ static int is_trusted(const char *path, int *ret_dir_fd, const char **ret_name)
         return -errno;
     r = nm_check_private_dir(fd);
     if (r >= 0)
-        r = nm_check_way(fd);
+        r = nm_check_parent_dirs(fd);
     if (r < 0 && r != -EPERM)
         return r;
     *ret_dir_fd = STEAL_FD(fd);
@@ -259,8 +259,8 @@ static int add_refusal(struct nm_refusals *refusals, int error, const char *file
     return message ? nm_refusals_add(refusals, error, message) : -ENOMEM;
 }
 
-static int distrust(const char *file, bool must_be_trusted, nm_yarn_warn_t warn, void *userdata,
-                    struct nm_refusals *refusals)
+static int handle_untrusted_file(const char *file, bool must_be_trusted, nm_yarn_warn_t warn, void *userdata,
+                                 struct nm_refusals *refusals)
 {
     static const char why[] = "users other than root can write to this file or to a directory above it, and the file "
                               "decides which accounts may run containers; make the file and these directories "
@@ -296,7 +296,7 @@ int nm_yarn_executor_load(const char *dir, bool must_be_trusted, nm_yarn_warn_t 
         return errno == ENOENT ? 0 : errno == ENOMEM ? -ENOMEM : add_refusal(refusals, -errno, path, strerror(errno));
     r = is_trusted(real, &dir_fd, &name);
     if (r == 0)
-        return distrust(real, must_be_trusted, warn, userdata, refusals);
+        return handle_untrusted_file(real, must_be_trusted, warn, userdata, refusals);
     if (r > 0)
         r = nm_read_file_at(dir_fd, name, text, FILE_MAX, &size);
     if (r >= 0 && strlen(text) != size)

@@ -37,7 +37,7 @@ static bool is_here(const char *host, const struct nm_yarn_settings *s)
 
 /* Checks the address to which the proxy forwards calls. In the configuration of masters, the same property contains the
  * proxy's address. If the node's own files contained the proxy's address, the proxy would call itself. */
-static int check_way(const struct nm_yarn_settings *s, const struct nm_yarn_address *way, char **ret_message)
+static int check_scheduler(const struct nm_yarn_settings *s, const struct nm_yarn_address *way, char **ret_message)
 {
     if (way->port != s->proxy_address.port || !is_here(way->host, s))
         return 0;
@@ -47,19 +47,19 @@ static int check_way(const struct nm_yarn_settings *s, const struct nm_yarn_addr
                    way->host, (unsigned)way->port);
 }
 
-static int read_ways(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, struct nm_refusals *refusals)
+static int read_schedulers(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, struct nm_refusals *refusals)
 {
     char *message = NULL;
     int r;
 
     if (!s->ha) {
-        r = check_way(s, &s->scheduler, &message);
+        r = check_scheduler(s, &s->scheduler, &message);
         return nm_refusals_add(refusals, r, message);
     }
     r = nm_yarn_trackers_read(c, s->rm_ids, NM_YARN_RM_SCHEDULER, &s->schedulers, &s->n_schedulers, &message);
     r = nm_refusals_add(refusals, r, STEAL_PTR(message));
     for (size_t i = 0; r == 0 && i < s->n_schedulers; i++) {
-        r = check_way(s, &s->schedulers[i], &message);
+        r = check_scheduler(s, &s->schedulers[i], &message);
         r = nm_refusals_add(refusals, r, STEAL_PTR(message));
     }
     return r;
@@ -77,6 +77,6 @@ int nm_yarn_proxying_read(const struct nm_yarn_conf *c, struct nm_yarn_settings 
     r = check_times(s, &message);
     r = nm_refusals_add(&refusals, r, message);
     if (r == 0)
-        r = read_ways(c, s, &refusals);
+        r = read_schedulers(c, s, &refusals);
     return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
 }

@@ -346,7 +346,7 @@ static bool is_mode_with(const char *word, size_t n, unsigned bits)
 
 /* Returns the first word that breaks the rule, or the whole text if the needed word is missing. NULL: the value
  * complies with the rule. */
-static const char *offender(const struct rule *rule, const char *text)
+static const char *find_violation(const struct rule *rule, const char *text)
 {
     static const char separators[] = ", \t\r\n";
     bool found = !rule->needed && !(rule->not_blank && text[strspn(text, separators)] == '\0');
@@ -402,9 +402,9 @@ static int check_rule(const struct nm_yarn_conf *c, const struct rule *rule, nm_
     _cleanup_free_ char *text = NULL, *sentence = NULL;
     char shown[SHOWN_SIZE], where[200], hint[300] = "";
     const char *file = nm_yarn_conf_find(c, rule->name)->file;
-    int r = nm_yarn_conf_expand_or_say(c, rule->name, &text, ret_message);
+    int r = nm_yarn_conf_expand_or_report(c, rule->name, &text, ret_message);
 
-    if (r < 0 || !offender(rule, text))
+    if (r < 0 || !find_violation(rule, text))
         return r;
     r = is_lifted(c, rule);
     if (r != 0)
@@ -416,8 +416,8 @@ static int check_rule(const struct nm_yarn_conf *c, const struct rule *rule, nm_
     else if (rule->most > 0)
         (void)snprintf(hint, sizeof hint, " (allowed: 1 to %u)", rule->most);
     (void)nm_fail(&sentence, -EOPNOTSUPP, "%s: %s = '%s'%s: %s",
-                  nm_yarn_conf_shown(file ?: "by default", where, sizeof where), rule->name,
-                  nm_yarn_conf_shown(text, shown, sizeof shown), rule->fatal ? hint : "", rule->why);
+                  nm_yarn_conf_printable(file ?: "by default", where, sizeof where), rule->name,
+                  nm_yarn_conf_printable(text, shown, sizeof shown), rule->fatal ? hint : "", rule->why);
     if (!sentence)
         return -ENOMEM;
     if (!rule->fatal) {
@@ -444,8 +444,8 @@ static int warn_of_unknown(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, vo
             continue;
         (void)nm_fail(&sentence, -ENOENT, "%s: %s: unknown property, defined neither by Hadoop 3.3, 3.4 or 3.5 nor by "
                                           "nmd",
-                      nm_yarn_conf_shown(p->file, where, sizeof where),
-                      nm_yarn_conf_shown(p->name, shown, sizeof shown));
+                      nm_yarn_conf_printable(p->file, where, sizeof where),
+                      nm_yarn_conf_printable(p->name, shown, sizeof shown));
         if (!sentence)
             return -ENOMEM;
         warn(sentence, userdata);

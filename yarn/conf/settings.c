@@ -91,7 +91,7 @@ static int read_key(const struct nm_yarn_conf *c, size_t i, struct nm_yarn_setti
     const struct nm_yarn_key *k = &nm_yarn_keys[i];
     char shown[SHOWN_SIZE], where[200], what[80];
     const char *file = nm_yarn_conf_find(c, k->name)->file;
-    int r = nm_yarn_conf_expand_or_say(c, k->name, &s->values[i], ret_message);
+    int r = nm_yarn_conf_expand_or_report(c, k->name, &s->values[i], ret_message);
 
     if (r < 0)
         return r;
@@ -101,8 +101,8 @@ static int read_key(const struct nm_yarn_conf *c, size_t i, struct nm_yarn_setti
     r = k->type == NM_YARN_BOOL && !*s->values[i] ? use_fallback(i, s) : nm_yarn_value_parse(k, s->values[i], s);
     if (r == -EINVAL || r == -ERANGE)
         return nm_fail(ret_message, r, "%s: %s = '%s': must be %s",
-                       nm_yarn_conf_shown(file ?: "by default", where, sizeof where), k->name,
-                       nm_yarn_conf_shown(s->values[i], shown, sizeof shown),
+                       nm_yarn_conf_printable(file ?: "by default", where, sizeof where), k->name,
+                       nm_yarn_conf_printable(s->values[i], shown, sizeof shown),
                        nm_yarn_value_allowed(k, what, sizeof what));
     return r;
 }
@@ -111,7 +111,7 @@ static int read_variable(const struct nm_yarn_conf *c, const struct nm_yarn_prop
                          char **ret_message)
 {
     struct nm_yarn_variable *v = &s->admin_variables[s->n_admin_variables];
-    int r = nm_yarn_conf_expand_or_say(c, p->name, &v->value, ret_message);
+    int r = nm_yarn_conf_expand_or_report(c, p->name, &v->value, ret_message);
 
     if (r < 0)
         return r;

@@ -121,7 +121,7 @@ static int put_keys(const struct reader *r, const struct nm_authority *rpc, cons
 
 /* Adds a doubtful property to `lacking`. why NULL: the value is not an address. Adds it in the first pass only, because
  * the properties are read a second time for swebhdfs:. */
-static int doubt_address(const struct reader *r, const char *name, const char *value, const char *why)
+static int warn_address(const struct reader *r, const char *name, const char *value, const char *why)
 {
     json_t *item;
 
@@ -132,11 +132,11 @@ static int doubt_address(const struct reader *r, const char *name, const char *v
 }
 
 /* Reports an IPv6 address without brackets, which Hadoop refuses. */
-static int doubt_bare(const struct reader *r, const char *name, const char *value, const struct nm_authority *a)
+static int warn_bare(const struct reader *r, const char *name, const char *value, const struct nm_authority *a)
 {
     if (!a->is_bare || nm_authority_is_wildcard(a))
         return 0;
-    return doubt_address(r, name, value, "this is taken for an IPv6 address without a port; write [IPv6]:PORT");
+    return warn_address(r, name, value, "this is taken for an IPv6 address without a port; write [IPv6]:PORT");
 }
 
 static int get_address(const struct reader *r, const char *what, const char *suffix, struct nm_authority *ret)
@@ -151,21 +151,21 @@ static int get_address(const struct reader *r, const char *what, const char *suf
     if (e < 0 || !text || !*text)
         return e;
     if (!nm_authority_read(text, &address))
-        return doubt_address(r, name, text, NULL);
+        return warn_address(r, name, text, NULL);
     *ret = address;
-    return doubt_bare(r, name, text, &address);
+    return warn_bare(r, name, text, &address);
 }
 
 /* Reports a wildcard address of a service's name node if no other property contains the host of this name node. */
-static int doubt_wildcard(const struct reader *r, const char *what, const char *suffix, const struct nm_authority *a)
+static int warn_wildcard(const struct reader *r, const char *what, const char *suffix, const struct nm_authority *a)
 {
     char name[2 * NAME_SIZE];
 
     if (!*suffix || !*a->host)
         return 0;
     (void)snprintf(name, sizeof name, "dfs.namenode.%s-address%s", what, suffix);
-    return doubt_address(r, name, a->host,
-                         "a wildcard address doesn't identify a host; nothing is fetched from this name node");
+    return warn_address(r, name, a->host,
+                        "a wildcard address doesn't identify a host; nothing is fetched from this name node");
 }
 
 /* Adds a name node. suffix: "", ".SERVICE" or ".SERVICE.NODE". fallback: the address that is used if no property sets
@@ -186,7 +186,7 @@ static int add_name_node(const struct reader *r, json_t *list, const char *suffi
         rpc = *fallback;
     host = nm_authority_is_wildcard(&web) ? rpc.target : web.target;
     if (nm_authority_is_wildcard(&web) && nm_authority_is_wildcard(&rpc))
-        return *rpc.host ? doubt_wildcard(r, "rpc", suffix, &rpc) : doubt_wildcard(r, what, suffix, &web);
+        return *rpc.host ? warn_wildcard(r, "rpc", suffix, &rpc) : warn_wildcard(r, what, suffix, &web);
     if (web.port == 0)
         web.port = r->https ? HTTPS_PORT : HTTP_PORT;
     (void)snprintf(base, sizeof base, "%s://%s:%u", what, host, web.port);
@@ -211,11 +211,12 @@ static int fill_service(const struct reader *r, json_t *list, const char *servic
         return add_name_node(r, list, suffix, NULL);
     }
     for (const char *p = nodes + strspn(nodes, SEPARATORS); e == 0 && *p; p += strspn(p, SEPARATORS)) {
-        const size_t length = strcspn(p, SEPARATORS), n = json_array_size(list), n_doubts = json_array_size(r->lacking);
+        const size_t length = strcspn(p, SEPARATORS), n = json_array_size(list),
+        n_warnings = json_array_size(r->lacking);
 
         (void)snprintf(suffix, sizeof suffix, ".%.*s.%.*s", (int)size, service, (int)length, p);
         e = add_name_node(r, list, suffix, NULL);
-        if (e == 0 && !*r->prefix && json_array_size(list) == n && json_array_size(r->lacking) == n_doubts)
+        if (e == 0 && !*r->prefix && json_array_size(list) == n && json_array_size(r->lacking) == n_warnings)
             e = append(r->lacking, suffix + 1, strlen(suffix + 1));
         p += length;
     }
@@ -257,7 +258,7 @@ static int is_asked_by_name(const struct reader *r, const char *service, bool *r
 }
 
 /* Reports a service that has no address, because clients would use the service's name as a host name. */
-static int doubt_service(const struct reader *r, const char *service)
+static int warn_service(const struct reader *r, const char *service)
 {
     bool is_asked = false;
     int e = *r->prefix ? 0 : is_asked_by_name(r, service, &is_asked);
@@ -269,14 +270,14 @@ static int doubt_service(const struct reader *r, const char *service)
 
 static int read_service(const struct reader *r, const char *service, size_t size)
 {
-    const size_t n_doubts = json_array_size(r->lacking);
+    const size_t n_warnings = json_array_size(r->lacking);
     json_t *list = json_array();
     char key[NAME_SIZE];
     const int n = snprintf(key, sizeof key, "%s%.*s", r->prefix, (int)NM_MIN(size, sizeof key), service);
     int e = list ? fill_service(r, list, service, size) : -ENOMEM;
 
-    if (e == 0 && json_array_size(list) == 0 && json_array_size(r->lacking) == n_doubts)
-        e = doubt_service(r, key + strlen(r->prefix));
+    if (e == 0 && json_array_size(list) == 0 && json_array_size(r->lacking) == n_warnings)
+        e = warn_service(r, key + strlen(r->prefix));
     if (e == 0)
         return put_list(r->name_nodes, key, NM_MIN((size_t)n, sizeof key - 1), list);
     json_decref(list);
@@ -359,7 +360,7 @@ static int read_swebhdfs(struct reader *r, const char *services, const char *pol
 }
 
 /* Reports a default file system of this scheme whose address is missing or doubtful. */
-static int doubt_uri(const struct reader *r, const char *file_system, const char *scheme)
+static int warn_uri(const struct reader *r, const char *file_system, const char *scheme)
 {
     static const char none[] = "the URI has no name node, so nothing is fetched from the default file system";
     const size_t n = strlen(scheme);
@@ -368,22 +369,22 @@ static int doubt_uri(const struct reader *r, const char *file_system, const char
     if (strncasecmp(file_system, scheme, n) != 0 || file_system[n] != ':')
         return 0;
     if (strncmp(file_system + n, "://", 3) != 0 || file_system[n + 3] == '/' || file_system[n + 3] == '\0')
-        return doubt_address(r, "fs.defaultFS", file_system, none);
+        return warn_address(r, "fs.defaultFS", file_system, none);
     /* Hadoop interprets SCHEME: without more text as a host of that name with an empty port */
     if (strncasecmp(file_system + n + 3, scheme, n) == 0 && nm_streq(file_system + n + 3 + n, ":"))
-        return doubt_address(r, "fs.defaultFS", file_system + n + 3, none);
+        return warn_address(r, "fs.defaultFS", file_system + n + 3, none);
     if (!nm_authority_read_uri(file_system, scheme, &a))
-        return doubt_address(r, "fs.defaultFS", file_system, NULL);
-    return doubt_bare(r, "fs.defaultFS", file_system, &a);
+        return warn_address(r, "fs.defaultFS", file_system, NULL);
+    return warn_bare(r, "fs.defaultFS", file_system, &a);
 }
 
-static int doubt_file_system(const struct reader *r, const char *file_system)
+static int warn_file_system(const struct reader *r, const char *file_system)
 {
     static const char *const schemes[] = {"hdfs", "webhdfs", "swebhdfs"};
     int e = 0;
 
     for (size_t i = 0; e == 0 && file_system && i < NM_ARRAY_SIZE(schemes); i++)
-        e = doubt_uri(r, file_system, schemes[i]);
+        e = warn_uri(r, file_system, schemes[i]);
     return e;
 }
 
@@ -397,7 +398,7 @@ static int read_name_nodes(struct reader *r)
     if ((e = get(r->conf, "dfs.nameservices", &services)) < 0 || (e = get(r->conf, "dfs.http.policy", &policy)) < 0 ||
         (e = get_default_fs(r->conf, &file_system)) < 0)
         return e;
-    if ((e = doubt_file_system(r, file_system)) < 0)
+    if ((e = warn_file_system(r, file_system)) < 0)
         return e;
     r->file_system = file_system;
     r->https = policy && strcasecmp(policy, "HTTPS_ONLY") == 0;

@@ -52,7 +52,7 @@ static int parse(const char *text, const char *name, const char *id, struct nm_y
 
     if (r == -EINVAL || r == -ERANGE)
         return nm_fail(ret_message, r, PREFIX "%s.%s = '%s': must be HOST:PORT", name, id,
-                       nm_yarn_conf_shown(text, shown, sizeof shown));
+                       nm_yarn_conf_printable(text, shown, sizeof shown));
     if (r == 0)
         *ret = into.tracker;
     return r;

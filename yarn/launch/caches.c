@@ -115,7 +115,7 @@ static int adopt(struct nm_yarn_caches *c, size_t i)
 /* Opens the localizer of a directory. If this fails, marks the directory as bad. A read-only disk can cause this
  * failure, although the directory itself could be opened. The directory is marked as good when its localizer can be
  * opened. */
-static int adopt_or_say(struct nm_yarn_caches *c, size_t i)
+static int adopt_or_report(struct nm_yarn_caches *c, size_t i)
 {
     struct nm_yarn_dir *d = &c->dirs->all[i];
     int r = c->all[i] ? 0 : adopt(c, i);
@@ -159,7 +159,7 @@ void nm_yarn_caches_check(struct nm_yarn_caches *c)
     nm_yarn_dirs_check(c->dirs);
     for (size_t i = 0; i < c->dirs->n; i++)
         if (c->dirs->all[i].is_good)
-            (void)adopt_or_say(c, i);
+            (void)adopt_or_report(c, i);
     choose(c);
 }
 
@@ -333,7 +333,7 @@ int nm_yarn_caches_open(struct nm_yarn_caches *c, const struct nm_localizer_para
     if (!c->all)
         return -ENOMEM;
     for (size_t i = 0; i < dirs->n; i++) {
-        r = dirs->all[i].fd < 0 ? 0 : adopt_or_say(c, i);
+        r = dirs->all[i].fd < 0 ? 0 : adopt_or_report(c, i);
         if (r == -ENOMEM)
             return r;
         if (r < 0 && first == 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See doubts.h. */
+/* See config-warnings.h. */
 
-#include "yarn/launch/doubts.h"
+#include "yarn/launch/config-warnings.h"
 
 #include <limits.h>
 #include <poll.h>
@@ -121,7 +121,7 @@ static char *find_closed_dir(const char *path)
     return NULL;
 }
 
-char *nm_yarn_certificates_doubt(const char *localizer_program, const char *path)
+char *nm_yarn_certificates_problem(const char *localizer_program, const char *path)
 {
     _cleanup_free_ char *dir = NULL;
     char words[WORDS_SIZE], *why = NULL;

@@ -18,7 +18,7 @@
 #define WHY_SIZE sizeof((struct nm_yarn_dir *)NULL)->why
 #define LOCK "local-dirs.lock"
 #define LOCK_WAIT_USEC (2 * NM_USEC_PER_SEC)
-#define DOUBT_USEC NM_USEC_PER_SEC
+#define SUSPECTED_CHECK_USEC NM_USEC_PER_SEC
 #define AGAIN_USEC (10 * NM_USEC_PER_MSEC)
 
 /* ---- opening ------------------------------------------------------------------------------ */
@@ -28,7 +28,7 @@ static int check_above(int fd)
 {
     _cleanup_close_ int above = RET_NERRNO(openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
 
-    return above < 0 ? above : nm_check_way(above);
+    return above < 0 ? above : nm_check_parent_dirs(above);
 }
 
 /* Makes the directory. Its mode doesn't depend on nmd's umask, and permits all users to pass through it to the
@@ -56,7 +56,7 @@ static int open_private(const char *name, int *ret)
     return 0;
 }
 
-static void tell_why(int r, char why[WHY_SIZE])
+static void report_why(int r, char why[WHY_SIZE])
 {
     (void)snprintf(why, WHY_SIZE, "%s",
                    r == -EPERM ? "a user other than root and nmd's own can change it or a directory above it"
@@ -72,7 +72,7 @@ static int open_dir(struct nm_yarn_dir *d)
     if (r >= 0)
         r = open_private(d->name, &d->fd);
     if (r < 0)
-        tell_why(r, d->why);
+        report_why(r, d->why);
     return r == -ENOMEM ? r : 0;
 }
 
@@ -90,12 +90,13 @@ static int look_at(const char *name, char why[WHY_SIZE])
     if (r == -ENOENT)
         r = nm_check_mkdir_p(name);
     if (r < 0)
-        tell_why(r, why);
+        report_why(r, why);
     return r;
 }
 
-int nm_yarn_dirs_look(char *const *names, void (*tell)(const struct nm_yarn_dir *d, void *userdata), void *userdata,
-                      char **ret_message)
+int nm_yarn_dirs_examine(char *const *names, void (*report_cb)(const struct nm_yarn_dir *d, void *userdata),
+                         void *userdata,
+                         char **ret_message)
 {
     struct nm_yarn_dir d = {.fd = -EBADF};
     char first[WHY_SIZE] = "";
@@ -108,10 +109,10 @@ int nm_yarn_dirs_look(char *const *names, void (*tell)(const struct nm_yarn_dir 
     }
     if (good == 0 && i > 0)
         return refuse_all(names[0], first, ret_message);
-    for (i = 0; tell && names[i]; i++)
+    for (i = 0; report_cb && names[i]; i++)
         if (look_at(names[i], d.why) < 0) {
             d.name = names[i];
-            tell(&d, userdata);
+            report_cb(&d, userdata);
         }
     return 0;
 }
@@ -142,7 +143,7 @@ static int lock_byte(int lock_fd, int dir_fd, uint64_t wait_usec, char buf[NM_LO
 }
 
 /* Locks a directory's byte. If an nmd that was just stopped is still exiting, prints a message and waits for it. */
-static int wait_for_byte(int lock_fd, int dir_fd, const char *name, void (*tell)(int level, const char *sentence),
+static int wait_for_byte(int lock_fd, int dir_fd, const char *name, void (*report_cb)(int level, const char *sentence),
                          char buf[NM_LOCKFILE_HOLDER_SIZE])
 {
     char text[PATH_MAX + 160];
@@ -152,13 +153,14 @@ static int wait_for_byte(int lock_fd, int dir_fd, const char *name, void (*tell)
         return r;
     (void)snprintf(text, sizeof text, "another nmd (%s) uses the local directory %s: waiting %u s for it to exit", buf,
                    name, (unsigned)(LOCK_WAIT_USEC / NM_USEC_PER_SEC));
-    tell(LOG_NOTICE, text);
+    report_cb(LOG_NOTICE, text);
     return lock_byte(lock_fd, dir_fd, LOCK_WAIT_USEC, buf);
 }
 
 /* Locks a directory. If the directory can't be opened, succeeds without a lock: its disk may have failed, and then no
  * nmd uses the directory. */
-static int lock_dir(int lock_fd, const char *name, void (*tell)(int level, const char *sentence), char **ret_message)
+static int lock_dir(int lock_fd, const char *name, void (*report_cb)(int level, const char *sentence),
+                    char **ret_message)
 {
     char buf[NM_LOCKFILE_HOLDER_SIZE];
     struct nm_yarn_dir d = {.name = name, .fd = -EBADF};
@@ -166,7 +168,7 @@ static int lock_dir(int lock_fd, const char *name, void (*tell)(int level, const
 
     if (r < 0 || d.fd < 0)
         return r;
-    r = wait_for_byte(lock_fd, d.fd, name, tell, buf);
+    r = wait_for_byte(lock_fd, d.fd, name, report_cb, buf);
     (void)nm_close(d.fd);
     if (r != -EBUSY)
         return r == -ENOMEM ? r : 0;
@@ -194,12 +196,12 @@ static int open_locks(char **ret_message)
     return r;
 }
 
-int nm_yarn_dirs_lock(char *const *names, void (*tell)(int level, const char *sentence), char **ret_message)
+int nm_yarn_dirs_lock(char *const *names, void (*report_cb)(int level, const char *sentence), char **ret_message)
 {
     int r = open_locks(ret_message), fd = r;
 
     for (; r >= 0 && *names; names++)
-        r = lock_dir(fd, *names, tell, ret_message);
+        r = lock_dir(fd, *names, report_cb, ret_message);
     return r < 0 ? r : 0;
 }
 
@@ -372,7 +374,7 @@ static void check_after(struct nm_yarn_dirs *dirs, uint64_t pause_usec)
     if (dirs->checked_usec > 0 && now_usec - dirs->checked_usec < pause_usec)
         return;
     dirs->checked_usec = now_usec;
-    dirs->is_doubted = false;
+    dirs->is_suspected = false;
     for (size_t i = 0; i < dirs->n; i++) {
         struct nm_yarn_dir *d = &dirs->all[i];
 
@@ -384,7 +386,7 @@ static void check_after(struct nm_yarn_dirs *dirs, uint64_t pause_usec)
 /* Checks the directories at intervals only. Otherwise each failing container would cause a check of all disks. */
 void nm_yarn_dirs_check(struct nm_yarn_dirs *dirs)
 {
-    check_after(dirs, dirs->is_doubted ? DOUBT_USEC : dirs->settings->check_disks_usec);
+    check_after(dirs, dirs->is_suspected ? SUSPECTED_CHECK_USEC : dirs->settings->check_disks_usec);
 }
 
 void nm_yarn_dirs_check_again(struct nm_yarn_dirs *dirs)
@@ -392,8 +394,8 @@ void nm_yarn_dirs_check_again(struct nm_yarn_dirs *dirs)
     check_after(dirs, AGAIN_USEC);
 }
 
-void nm_yarn_dirs_tell(struct nm_yarn_dirs *dirs, void (*tell)(const struct nm_yarn_dir *d, void *userdata),
-                       void *userdata)
+void nm_yarn_dirs_report(struct nm_yarn_dirs *dirs, void (*report_cb)(const struct nm_yarn_dir *d, void *userdata),
+                         void *userdata)
 {
     for (size_t i = 0; i < dirs->n; i++) {
         struct nm_yarn_dir *d = &dirs->all[i];
@@ -401,7 +403,7 @@ void nm_yarn_dirs_tell(struct nm_yarn_dirs *dirs, void (*tell)(const struct nm_y
         if (d->is_good == d->was_good)
             continue;
         d->was_good = d->is_good;
-        tell(d, userdata);
+        report_cb(d, userdata);
     }
 }
 
@@ -437,7 +439,7 @@ size_t nm_yarn_dirs_count_good(const struct nm_yarn_dirs *dirs)
     return n;
 }
 
-void nm_yarn_dirs_doubt(struct nm_yarn_dirs *dirs)
+void nm_yarn_dirs_schedule_check(struct nm_yarn_dirs *dirs)
 {
-    dirs->is_doubted = true;
+    dirs->is_suspected = true;
 }

@@ -17,7 +17,7 @@ struct nm_yarn_dir {
     bool is_good;
     bool is_full; /* the disk was full at the last check */
     double free, credit; /* free: the free share of the disk; credit: see nm_yarn_dirs_next() */
-    bool was_good;       /* the state that nm_yarn_dirs_tell() last reported */
+    bool was_good;       /* the state that nm_yarn_dirs_report() last reported */
     char why[200];       /* the reason if the directory isn't good */
 };
 
@@ -26,7 +26,7 @@ struct nm_yarn_dirs {
     size_t n;
     const struct nm_yarn_settings *settings;
     uint64_t checked_usec;
-    bool is_doubted;
+    bool is_suspected;
     bool are_locked; /* each directory must be locked before it is used */
 };
 
@@ -37,24 +37,25 @@ int nm_yarn_dirs_open(const struct nm_yarn_settings *s, char *const *names, bool
                       char **ret_message);
 /* Returns the result that nm_yarn_dirs_open() would return, without making or locking directories. If some but not all
  * directories can be used, calls `tell` for each directory that can't be used. tell may be NULL. */
-int nm_yarn_dirs_look(char *const *names, void (*tell)(const struct nm_yarn_dir *d, void *userdata), void *userdata,
-                      char **ret_message);
+int nm_yarn_dirs_examine(char *const *names, void (*report_cb)(const struct nm_yarn_dir *d, void *userdata),
+                         void *userdata,
+                         char **ret_message);
 /* Makes and locks each directory that can be used. The locks are held until the process exits. If another nmd has
  * locked a directory, the function reports the conflict and waits briefly. -EBUSY and *ret_message: the other nmd is
  * still running, and its containers may use the directory. */
-int nm_yarn_dirs_lock(char *const *names, void (*tell)(int level, const char *sentence), char **ret_message);
+int nm_yarn_dirs_lock(char *const *names, void (*report_cb)(int level, const char *sentence), char **ret_message);
 void nm_yarn_dirs_done(struct nm_yarn_dirs *dirs);
 
 /* Checks the disks if the next periodic check is due. */
 void nm_yarn_dirs_check(struct nm_yarn_dirs *dirs);
 /* Schedules a check within a second. Is called after a failure that a bad disk may have caused. */
-void nm_yarn_dirs_doubt(struct nm_yarn_dirs *dirs);
+void nm_yarn_dirs_schedule_check(struct nm_yarn_dirs *dirs);
 /* Checks the disks now, unless the last check was less than AGAIN_USEC ago. */
 void nm_yarn_dirs_check_again(struct nm_yarn_dirs *dirs);
 /* Calls `tell` for each directory that has become good or bad since the last call. Before the first call, all
  * directories are considered good. */
-void nm_yarn_dirs_tell(struct nm_yarn_dirs *dirs, void (*tell)(const struct nm_yarn_dir *d, void *userdata),
-                       void *userdata);
+void nm_yarn_dirs_report(struct nm_yarn_dirs *dirs, void (*report_cb)(const struct nm_yarn_dir *d, void *userdata),
+                         void *userdata);
 /* Returns the next good directory, except the directory named `but`. `but` may be NULL. NULL: there is no such
  * directory. */
 struct nm_yarn_dir *nm_yarn_dirs_next(struct nm_yarn_dirs *dirs, const char *but);

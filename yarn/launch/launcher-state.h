@@ -30,9 +30,9 @@ struct nm_yarn_launcher {
  * turn handles several preparations because an application master may start hundreds of containers with one request. */
 int nm_yarn_launcher_on_turns(sd_event_source *source, uint64_t usec, void *userdata);
 
-/* Check the directories and report changes. nm_yarn_launcher_look() does so only if a check is due,
- * nm_yarn_launcher_look_again() immediately. */
-void nm_yarn_launcher_look(struct nm_yarn_launcher *l);
-void nm_yarn_launcher_look_again(struct nm_yarn_launcher *l);
+/* Check the directories and report changes. nm_yarn_launcher_check_dirs() does so only if a check is due,
+ * nm_yarn_launcher_recheck_dirs() immediately. */
+void nm_yarn_launcher_check_dirs(struct nm_yarn_launcher *l);
+void nm_yarn_launcher_recheck_dirs(struct nm_yarn_launcher *l);
 /* Returns the open directory with that name. NULL: there is no such directory, or it can't be used. */
 const struct nm_yarn_dir *nm_yarn_launcher_dir(const struct nm_yarn_dirs *dirs, const char *name);

@@ -30,13 +30,13 @@ nm_printf(3, 4) static void log_message(struct nm_yarn_launcher *l, int level, c
     va_start(ap, format);
     (void)vsnprintf(sentence, sizeof sentence, format, ap);
     va_end(ap);
-    if (l->params.tell)
-        l->params.tell(level, sentence);
+    if (l->params.report_cb)
+        l->params.report_cb(level, sentence);
 }
 
 /* ---- changes of directories --------------------------------------------------------------- */
 
-static void tell_change(struct nm_yarn_launcher *l, const struct nm_yarn_dir *d, const char *kind)
+static void report_change(struct nm_yarn_launcher *l, const struct nm_yarn_dir *d, const char *kind)
 {
     char sentence[600];
 
@@ -50,29 +50,29 @@ static void tell_change(struct nm_yarn_launcher *l, const struct nm_yarn_dir *d,
         l->params.happened(d->is_good ? LOG_NOTICE : LOG_WARNING, sentence, l->params.userdata);
 }
 
-static void tell_local(const struct nm_yarn_dir *d, void *userdata)
+static void report_local(const struct nm_yarn_dir *d, void *userdata)
 {
-    tell_change(userdata, d, "local");
+    report_change(userdata, d, "local");
 }
 
-static void tell_log(const struct nm_yarn_dir *d, void *userdata)
+static void report_log(const struct nm_yarn_dir *d, void *userdata)
 {
-    tell_change(userdata, d, "log");
+    report_change(userdata, d, "log");
 }
 
-void nm_yarn_launcher_look(struct nm_yarn_launcher *l)
+void nm_yarn_launcher_check_dirs(struct nm_yarn_launcher *l)
 {
     nm_yarn_caches_check(&l->caches);
     nm_yarn_dirs_check(&l->log);
-    nm_yarn_dirs_tell(&l->local, tell_local, l);
-    nm_yarn_dirs_tell(&l->log, tell_log, l);
+    nm_yarn_dirs_report(&l->local, report_local, l);
+    nm_yarn_dirs_report(&l->log, report_log, l);
 }
 
-void nm_yarn_launcher_look_again(struct nm_yarn_launcher *l)
+void nm_yarn_launcher_recheck_dirs(struct nm_yarn_launcher *l)
 {
     nm_yarn_dirs_check_again(&l->local);
     nm_yarn_dirs_check_again(&l->log);
-    nm_yarn_launcher_look(l);
+    nm_yarn_launcher_check_dirs(l);
 }
 
 /* ---- user and directories ----------------------------------------------------------------- */
@@ -94,7 +94,7 @@ int nm_yarn_launcher_choose_dirs(struct nm_yarn_launcher *l, struct nm_yarn_cont
 {
     const struct nm_yarn_dir *local, *log;
 
-    nm_yarn_launcher_look(l);
+    nm_yarn_launcher_check_dirs(l);
     local = nm_yarn_dirs_next(&l->local, NULL);
     log = nm_yarn_dirs_next(&l->log, NULL);
     if (!local || !log)
@@ -123,7 +123,7 @@ static bool has_enough(const struct nm_yarn_dirs *dirs, const char *property, ch
 
 bool nm_yarn_launcher_is_healthy(struct nm_yarn_launcher *l, char *why, size_t size)
 {
-    nm_yarn_launcher_look(l);
+    nm_yarn_launcher_check_dirs(l);
     return has_enough(&l->local, "yarn.nodemanager.local-dirs", why, size) &&
            has_enough(&l->log, "yarn.nodemanager.log-dirs", why, size);
 }
@@ -210,7 +210,7 @@ static int open_caches(struct nm_yarn_launcher *l, char **ret_message)
         .max_workers = (unsigned)s->localizer_threads,
         .worker_max_bytes = WORKER_MAX_BYTES(s->localizer_memory_mib),
         .silent_usec = s->localizer_timeout_usec,
-        .tell = l->params.tell,
+        .report_cb = l->params.report_cb,
     };
 
     read_boot_id(l->boot_id, sizeof l->boot_id);
@@ -243,21 +243,21 @@ static int check_executor(const struct nm_yarn_settings *s, char **ret_message)
                    "root", s->executor);
 }
 
-static void tell_bad(const struct nm_yarn_dir *d, void *userdata)
+static void report_bad(const struct nm_yarn_dir *d, void *userdata)
 {
     log_message(userdata, LOG_WARNING, "Containers don't use %s: %s", d->name, d->why);
 }
 
 /* Reports problems that don't prevent the start of nmd. Is called only after a successful start, because a failed start
  * must report only the cause of the failure. */
-static void tell_doubts(struct nm_yarn_launcher *l)
+static void report_warnings(struct nm_yarn_launcher *l)
 {
     if (!getenv("JAVA_HOME"))
         log_message(l, LOG_WARNING,
                     "JAVA_HOME isn't set for nmd, so containers don't have it, and most Hadoop jobs fail; set it with "
                     "Environment=JAVA_HOME=DIR in a drop-in of nmd.service, or start nmd as JAVA_HOME=DIR nmd");
-    nm_yarn_dirs_tell(&l->local, tell_bad, l);
-    nm_yarn_dirs_tell(&l->log, tell_bad, l);
+    nm_yarn_dirs_report(&l->local, report_bad, l);
+    nm_yarn_dirs_report(&l->log, report_bad, l);
 }
 
 static int begin(struct nm_yarn_launcher *l, char **ret_message)
@@ -284,9 +284,9 @@ static int begin(struct nm_yarn_launcher *l, char **ret_message)
 }
 
 int nm_yarn_launcher_check(const struct nm_yarn_settings *s, const char *localizer_program,
-                           void (*sayer)(int level, const char *sentence), char **ret_message)
+                           void (*reporter)(int level, const char *sentence), char **ret_message)
 {
-    struct nm_yarn_launcher told = {.params.tell = sayer};
+    struct nm_yarn_launcher reported = {.params.report_cb = reporter};
     _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
     char *message = NULL;
     _cleanup_(nm_pattern_freep) struct nm_pattern *pattern = NULL;
@@ -297,10 +297,10 @@ int nm_yarn_launcher_check(const struct nm_yarn_settings *s, const char *localiz
         r = nm_yarn_user_compile(s, &pattern, &message);
     r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
     if (r == 0)
-        r = nm_yarn_dirs_look(s->local_dirs, tell_bad, &told, &message);
+        r = nm_yarn_dirs_examine(s->local_dirs, report_bad, &reported, &message);
     r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
     if (r == 0)
-        r = nm_yarn_dirs_look(s->log_dirs, tell_bad, &told, &message);
+        r = nm_yarn_dirs_examine(s->log_dirs, report_bad, &reported, &message);
     r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
     if (r == 0 && (r = RET_NERRNO(access(localizer_program, F_OK))) < 0)
         r = refuse_localizer(s->local_dirs[0], localizer_program, r, &message);
@@ -322,7 +322,7 @@ int nm_yarn_launcher_new(const struct nm_yarn_launcher_params *params, struct nm
         r = begin(l, ret_message);
     if (r < 0)
         return r;
-    tell_doubts(l);
+    report_warnings(l);
     *ret = STEAL_PTR(l);
     return 0;
 }

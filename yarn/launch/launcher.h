@@ -29,7 +29,7 @@ struct nm_yarn_launcher_params {
     const struct nm_yarn_settings *settings;
     const char *localizer_program; /* nm-localizer's path */
     const char *state_dir;         /* nmd's state directory */
-    void (*tell)(int level, const char *sentence);
+    void (*report_cb)(int level, const char *sentence);
     /* Records an event of the node, and logs it. May be NULL. */
     void (*happened)(int level, const char *sentence, void *userdata);
     void *userdata;
@@ -40,7 +40,7 @@ int nm_yarn_launcher_new(const struct nm_yarn_launcher_params *params, struct nm
                          char **ret_message);
 /* Checks whether nm_yarn_launcher_new() would fail, without side effects. */
 int nm_yarn_launcher_check(const struct nm_yarn_settings *s, const char *localizer_program,
-                           void (*tell)(int level, const char *sentence), char **ret_message);
+                           void (*report_cb)(int level, const char *sentence), char **ret_message);
 /* All preparations must have been freed. */
 struct nm_yarn_launcher *nm_yarn_launcher_free(struct nm_yarn_launcher *l);
 NM_DEFINE_CLEANUP(struct nm_yarn_launcher *, nm_yarn_launcher_free)

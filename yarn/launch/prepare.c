@@ -44,7 +44,7 @@ struct nm_yarn_preparation {
     size_t at; /* index of the next resource that this stage handles */
     bool is_lost; /* a resource that was checked no longer exists */
     struct nm_yarn_launch links; /* for LINK: the links to make */
-    struct nm_localizer_ask *ask;
+    struct nm_localizer_request *ask;
     struct nm_localizer *asked; /* the localizer to which `ask` belongs */
     bool asked_other;           /* a second localizer was asked, since the first one's directory became bad */
     struct nm_localizer *roomy; /* the localizer to ask next, because a disk was full */
@@ -62,8 +62,8 @@ static void end(struct nm_yarn_preparation *p, int result, const char *message)
     if (result < 0) {
         p->message = strdup(message ?: strerror(-result));
         /* a disk may be the cause; check the disks soon, so that the next container doesn't use it */
-        nm_yarn_dirs_doubt(&p->launcher->local);
-        nm_yarn_dirs_doubt(&p->launcher->log);
+        nm_yarn_dirs_schedule_check(&p->launcher->local);
+        nm_yarn_dirs_schedule_check(&p->launcher->log);
     }
     p->listener.ended(p, result, result < 0 ? message ?: strerror(-result) : NULL, p->listener.userdata);
 }
@@ -179,7 +179,7 @@ int nm_yarn_launcher_choose_other_dirs(struct nm_yarn_launcher *l, const struct 
 
     if (p->result >= 0 || (!p->lost_local && !p->lost_log))
         return -ENOENT;
-    nm_yarn_launcher_look_again(l);
+    nm_yarn_launcher_recheck_dirs(l);
     if (p->lost_local) {
         d = nm_yarn_dirs_next(&l->local, dirs.local_dir);
         dirs.local_dir = d ? d->name : NULL;
@@ -283,7 +283,7 @@ static size_t next_piece(const struct nm_yarn_preparation *p)
 static int next_turn(struct nm_yarn_preparation *p, enum stage stage)
 {
     struct nm_yarn_launcher *l = p->launcher;
-    int r = nm_loop_want(l->turns_source);
+    int r = nm_loop_schedule_work(l->turns_source);
 
     if (r < 0)
         return r;
@@ -341,7 +341,7 @@ static int ask_again(struct nm_yarn_preparation *p, char **ret_message)
         return nm_fail(ret_message, -ESTALE, "The container's resources in %s were removed each time after they had "
                                              "been fetched",
                        nm_yarn_caches_dir(&p->launcher->caches));
-    p->ask = nm_localizer_ask_free(p->ask);
+    p->ask = nm_localizer_request_free(p->ask);
     return ask_for_resources(p, ret_message);
 }
 
@@ -369,18 +369,18 @@ static int ask_other(struct nm_yarn_preparation *p, bool was_full, char **ret_me
 
     if (p->kind == HOLD)
         return 0;
-    nm_yarn_launcher_look_again(p->launcher);
+    nm_yarn_launcher_recheck_dirs(p->launcher);
     p->roomy = was_full ? find_roomy(p) : NULL;
     if (!p->roomy && (p->asked_other || nm_yarn_caches_is_good(&p->launcher->caches, failed) ||
                       p->launcher->caches.now == failed))
         return 0;
     p->asked_other = p->asked_other || !p->roomy;
-    p->ask = nm_localizer_ask_free(p->ask);
+    p->ask = nm_localizer_request_free(p->ask);
     r = ask_for_resources(p, ret_message);
     return r < 0 ? r : 1;
 }
 
-static void on_ended(struct nm_localizer_ask *ask, int result, const char *message, void *userdata)
+static void on_ended(struct nm_localizer_request *ask, int result, const char *message, void *userdata)
 {
     struct nm_yarn_preparation *p = userdata;
     _cleanup_free_ char *why = NULL;
@@ -404,7 +404,7 @@ static void on_ended(struct nm_localizer_ask *ask, int result, const char *messa
 }
 
 /* Formats progress such as "3 of 7 resources, 12 of 40 MB". */
-static void on_progress(struct nm_localizer_ask *ask, const struct nm_localizer_progress *progress, void *userdata)
+static void on_progress(struct nm_localizer_request *ask, const struct nm_localizer_progress *progress, void *userdata)
 {
     const uint64_t mb = 1000 * 1000;
     struct nm_yarn_preparation *p = userdata;
@@ -440,7 +440,7 @@ static int ask_for_resources(struct nm_yarn_preparation *p, char **ret_message)
             p->asked = p->roomy;
         else
             p->asked = nm_yarn_caches_choose(&p->launcher->caches, &user, list, c->n_resources, p->kind != ALL);
-        r = p->asked ? nm_localizer_ask(p->asked, &user, list, c->n_resources, &listener, &p->ask) : -ENOSPC;
+        r = p->asked ? nm_localizer_request(p->asked, &user, list, c->n_resources, &listener, &p->ask) : -ENOSPC;
         /* the new directories of a user also need room */
     } while ((r == -ENOSPC || r == -EDQUOT) && p->kind != HOLD && (p->roomy = find_roomy(p)));
     return r < 0 ? nm_fail(ret_message, r, "Can't request the container's resources: %s", strerror(-r)) : 0;
@@ -505,7 +505,7 @@ int nm_yarn_launcher_on_turns(sd_event_source *source, uint64_t usec, void *user
         if (nm_now_usec() >= end_usec)
             break;
     }
-    return l->turns.first ? nm_loop_want(source) : 0;
+    return l->turns.first ? nm_loop_schedule_work(source) : 0;
 }
 
 static int copy_word(struct nm_arena *arena, const char **word)
@@ -593,8 +593,8 @@ struct nm_yarn_preparation *nm_yarn_preparation_free(struct nm_yarn_preparation 
         return NULL;
     p->launcher->n_preparations--;
     if (nm_fair_waits(&p->turn))
-        nm_fair_leave(&p->launcher->turns, &p->turn);
-    (void)nm_localizer_ask_free(p->ask);
+        nm_fair_remove(&p->launcher->turns, &p->turn);
+    (void)nm_localizer_request_free(p->ask);
     nm_arena_done(&p->arena);
     free(p->groups);
     free(p->message);

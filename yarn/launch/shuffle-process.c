@@ -60,7 +60,7 @@ static void set_session_nice(const char *process, int nice)
 
 /* Resets the priorities that nmd has set for itself so that it responds on busy nodes. nm-shuffle serves other hosts
  * and must not have them. */
-static void be_ordinary(uint64_t most_files, int nice)
+static void reset_priorities(uint64_t most_files, int nice)
 {
     struct rlimit files;
 
@@ -89,7 +89,7 @@ static _Noreturn void become(const struct nm_yarn_shuffle_process_params *p, int
     if (program < 0 && p->program_fd != STDERR_FILENO + 1)
         _exit(126);
     nm_closefrom(STDERR_FILENO + 2);
-    be_ordinary(p->most_files, p->nice);
+    reset_priorities(p->most_files, p->nice);
     if (chdir("/") < 0)
         _exit(126);
     (void)fexecve(STDERR_FILENO + 1, (char *const *)p->argv, env);
@@ -112,7 +112,7 @@ static int give_up(struct nm_yarn_shuffle_process *p)
 
 /* Handles a line of output. If the line can't be parsed, for example for lack of memory, it may have been the
  * "listening" line, so the process is killed. */
-static void hear(struct nm_yarn_shuffle_process *p, const char *line)
+static void handle_line(struct nm_yarn_shuffle_process *p, const char *line)
 {
     json_t *o = json_loads(line, JSON_REJECT_DUPLICATES, NULL), *value;
 
@@ -147,7 +147,7 @@ static bool read_lines(struct nm_yarn_shuffle_process *p, struct lines *l)
         if (l == &p->err)
             (void)snprintf(p->last, sizeof p->last, "%.*s", LAST_SIZE - 1, l->text);
         else
-            hear(p, l->text);
+            handle_line(p, l->text);
         l->size -= used;
         memmove(l->text, l->text + used, l->size + 1);
     }
@@ -198,7 +198,7 @@ static int on_room(sd_event_source *source, int fd, uint32_t revents, void *user
     return arm(p);
 }
 
-int nm_yarn_shuffle_process_tell(struct nm_yarn_shuffle_process *p, const char *line)
+int nm_yarn_shuffle_process_send(struct nm_yarn_shuffle_process *p, const char *line)
 {
     const size_t size = strlen(line);
     char *larger = NULL;

@@ -38,7 +38,7 @@ int nm_yarn_shuffle_process_set_nice(struct nm_yarn_shuffle_process *p, int nice
 
 /* Sends a line to the process. -EPIPE: the process doesn't read its input, too much input is pending, or there is no
  * memory. In all of these cases, the process has been killed. */
-int nm_yarn_shuffle_process_tell(struct nm_yarn_shuffle_process *p, const char *line);
+int nm_yarn_shuffle_process_send(struct nm_yarn_shuffle_process *p, const char *line);
 
 /* Copies the last line of the process's standard error to buf. Leaves buf unchanged if the process has written no
  * line. */

@@ -51,8 +51,8 @@ nm_printf(3, 4) static void log_message(struct nm_yarn_shuffle *s, int level, co
     va_start(ap, format);
     (void)vsnprintf(sentence, sizeof sentence, format, ap);
     va_end(ap);
-    if (s->params.tell)
-        s->params.tell(level, sentence);
+    if (s->params.report_cb)
+        s->params.report_cb(level, sentence);
 }
 
 /* ---- CPU weight --------------------------------------------------------------------------- */
@@ -79,7 +79,7 @@ static void place(struct nm_yarn_shuffle *s)
 
     if (!s->has_weight)
         return;
-    r = nm_manager_place_helper(s->params.manager, HELPER_NAME, nm_yarn_shuffle_process_pid(s->process), on_placed, s);
+    r = nm_manager_attach_helper(s->params.manager, HELPER_NAME, nm_yarn_shuffle_process_pid(s->process), on_placed, s);
     if (r < 0)
         on_placed(r, NULL, s);
 }
@@ -91,7 +91,7 @@ static void place(struct nm_yarn_shuffle *s)
 static void send_line(struct nm_yarn_shuffle *s, const char *line)
 {
     if (s->process && s->is_listening)
-        (void)nm_yarn_shuffle_process_tell(s->process, line);
+        (void)nm_yarn_shuffle_process_send(s->process, line);
 }
 
 static void send_job(struct nm_yarn_shuffle *s, const struct nm_yarn_shuffle_job *job)
@@ -339,7 +339,7 @@ int nm_yarn_shuffle_new(const struct nm_yarn_shuffle_params *params, struct nm_y
     if (r < 0)
         return r;
     read_port(s);
-    s->has_weight = params->manager && nm_manager_can_place_helper(params->manager);
+    s->has_weight = params->manager && nm_manager_can_attach_helper(params->manager);
     if (!s->has_weight)
         log_message(s, LOG_NOTICE, "nm-shuffle runs at nice 10, because this host has no CPU weights to rank it below "
                     "guaranteed containers");

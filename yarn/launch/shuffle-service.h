@@ -23,7 +23,7 @@ struct nm_yarn_shuffle_params {
     const struct nm_yarn_settings *settings;
     const char *program;   /* nm-shuffle's path */
     const char *state_dir; /* nmd's state directory, which contains the files of the jobs */
-    void (*tell)(int level, const char *sentence);
+    void (*report_cb)(int level, const char *sentence);
 };
 
 /* Returns whether the configuration lists mapreduce_shuffle among the auxiliary services. */

@@ -55,7 +55,7 @@ void nm_yarn_container_table_init(struct nm_yarn_container_table *all)
     all->last = &all->first;
 }
 
-struct nm_yarn_held *nm_yarn_held_free(struct nm_yarn_held *kept)
+struct nm_yarn_record_version *nm_yarn_record_version_free(struct nm_yarn_record_version *kept)
 {
     if (!kept)
         return NULL;
@@ -64,9 +64,9 @@ struct nm_yarn_held *nm_yarn_held_free(struct nm_yarn_held *kept)
     return NULL;
 }
 
-int nm_yarn_held_new(struct nm_bytes blob, struct nm_yarn_held **ret)
+int nm_yarn_record_version_new(struct nm_bytes blob, struct nm_yarn_record_version **ret)
 {
-    _cleanup_(nm_yarn_held_freep) struct nm_yarn_held *k = calloc(1, sizeof *k);
+    _cleanup_(nm_yarn_record_version_freep) struct nm_yarn_record_version *k = calloc(1, sizeof *k);
 
     if (!k)
         return -ENOMEM;
@@ -80,7 +80,7 @@ int nm_yarn_held_new(struct nm_bytes blob, struct nm_yarn_held **ret)
     return 0;
 }
 
-void nm_yarn_container_take_record(struct nm_yarn_container *container, struct nm_yarn_held *kept)
+void nm_yarn_container_take_record(struct nm_yarn_container *container, struct nm_yarn_record_version *kept)
 {
     kept->next = container->records;
     container->records = kept;
@@ -89,14 +89,14 @@ void nm_yarn_container_take_record(struct nm_yarn_container *container, struct n
 
 void nm_yarn_container_drop_records(struct nm_yarn_container *container)
 {
-    struct nm_yarn_held *older = container->records->next;
+    struct nm_yarn_record_version *older = container->records->next;
 
     container->records->next = NULL;
     while (older) {
-        struct nm_yarn_held *k = older;
+        struct nm_yarn_record_version *k = older;
 
         older = k->next;
-        nm_yarn_held_free(k);
+        nm_yarn_record_version_free(k);
     }
 }
 
@@ -123,7 +123,7 @@ static struct nm_yarn_container *container_free(struct nm_yarn_container *i)
     nm_arena_done(&i->token_arena);
     if (i->records)
         nm_yarn_container_drop_records(i);
-    nm_yarn_held_free(i->records);
+    nm_yarn_record_version_free(i->records);
     free(i->reinit_messages);
     free(i->diagnostics);
     free(i);
@@ -161,8 +161,8 @@ void nm_yarn_container_take_token(struct nm_yarn_container *container, const str
 static int unpack(struct nm_yarn_container *i, struct nm_bytes blob)
 {
     struct nm_yarn_read_token token;
-    struct nm_yarn_held *kept;
-    int r = nm_yarn_held_new(blob, &kept);
+    struct nm_yarn_record_version *kept;
+    int r = nm_yarn_record_version_new(blob, &kept);
 
     if (r < 0)
         return r;
@@ -277,7 +277,7 @@ int nm_yarn_record_pack(const Yarn__Record *record, struct nm_bytes identifier, 
     return 0;
 }
 
-int nm_yarn_record_repack(const Yarn__Record *record, struct nm_blob *ret, struct nm_yarn_held **ret_kept)
+int nm_yarn_record_repack(const Yarn__Record *record, struct nm_blob *ret, struct nm_yarn_record_version **ret_kept)
 {
     _cleanup_free_ void *data = NULL;
     struct nm_blob blob;
@@ -286,7 +286,7 @@ int nm_yarn_record_repack(const Yarn__Record *record, struct nm_blob *ret, struc
     if (r < 0)
         return r;
     data = blob.data;
-    r = nm_yarn_held_new((struct nm_bytes){blob.data, blob.bytes}, ret_kept);
+    r = nm_yarn_record_version_new((struct nm_bytes){blob.data, blob.bytes}, ret_kept);
     if (r < 0)
         return r;
     (void)STEAL_PTR(data);

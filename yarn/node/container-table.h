@@ -23,10 +23,10 @@ struct nm_yarn_app {
 
 /* An unpacked record of a container. When a new record replaces it, the old record is kept until preparations no longer
  * point to it. */
-struct nm_yarn_held {
+struct nm_yarn_record_version {
     struct nm_arena arena;
     const Yarn__Record *record;
-    struct nm_yarn_held *next; /* the next older record */
+    struct nm_yarn_record_version *next; /* the next older record */
 };
 
 /* A request for resources of a running container: additional resources, or the resources for its re-initialization. */
@@ -46,12 +46,12 @@ struct nm_yarn_container {
     struct nm_yarn_app *app;
     /* The unpacked blob: the launch context and the directories. */
     const Yarn__Record *record; /* the newest entry of `records` */
-    struct nm_yarn_held *records;
+    struct nm_yarn_record_version *records;
     /* The identifier of the newest token. It is part of the record, or has arrived after the record was made. */
     const Hadoop__ContainerTokenIdentifier *token;
     struct nm_arena token_arena;
     bool increased;       /* the container's size was increased, and the ResourceManager has not been informed yet */
-    bool increase_told;   /* the heartbeat that is being sent reports the increase */
+    bool increase_reported; /* the heartbeat that is being sent reports the increase */
     struct nm_yarn_preparation *preparation;
     const Yarn__LaunchContext *prepared; /* the context of `preparation` */
     bool moved;           /* this start uses other directories, since an original directory could not be used */
@@ -64,8 +64,8 @@ struct nm_yarn_container {
     bool ended_early;     /* the container ended before the manager accepted it */
     int32_t exit_status;  /* valid if the container has ended */
     char *diagnostics;    /* valid if the container has ended */
-    bool end_telling;     /* the heartbeat that is being sent reports the end */
-    bool end_told;        /* the ResourceManager has received a report of the end */
+    bool end_reporting;   /* the heartbeat that is being sent reports the end */
+    bool end_reported;    /* the ResourceManager has received a report of the end */
     struct nm_yarn_container *next, *next_in_bucket;
     struct nm_yarn_container **link; /* the pointer to this container in the list of all containers */
 };
@@ -103,12 +103,12 @@ void nm_yarn_container_table_drop_app(struct nm_yarn_container_table *all, struc
 
 enum nm_execution_type nm_yarn_token_type(const Hadoop__ContainerTokenIdentifier *token);
 
-/* nm_yarn_held_new() unpacks a record (-EBADMSG, -ENOMEM). nm_yarn_container_take_record() makes an unpacked record the
- * container's newest record. */
-int nm_yarn_held_new(struct nm_bytes blob, struct nm_yarn_held **ret);
-void nm_yarn_container_take_record(struct nm_yarn_container *container, struct nm_yarn_held *kept);
-struct nm_yarn_held *nm_yarn_held_free(struct nm_yarn_held *kept);
-NM_DEFINE_CLEANUP(struct nm_yarn_held *, nm_yarn_held_free)
+/* nm_yarn_record_version_new() unpacks a record (-EBADMSG, -ENOMEM). nm_yarn_container_take_record() makes an
+ * unpacked record the container's newest record. */
+int nm_yarn_record_version_new(struct nm_bytes blob, struct nm_yarn_record_version **ret);
+void nm_yarn_container_take_record(struct nm_yarn_container *container, struct nm_yarn_record_version *kept);
+struct nm_yarn_record_version *nm_yarn_record_version_free(struct nm_yarn_record_version *kept);
+NM_DEFINE_CLEANUP(struct nm_yarn_record_version *, nm_yarn_record_version_free)
 /* Free all extras, or all records but the newest. The caller ensures that no pointer to the freed objects remains. */
 void nm_yarn_container_drop_extras(struct nm_yarn_container *container);
 void nm_yarn_container_drop_records(struct nm_yarn_container *container);
@@ -126,4 +126,4 @@ void nm_yarn_container_take_token(struct nm_yarn_container *container, const str
 int nm_yarn_record_pack(const Yarn__Record *record, struct nm_bytes identifier, struct nm_blob *ret);
 /* Packs the record with the identifier that it contains, and unpacks the result. *ret is for the manager, *ret_kept for
  * nm_yarn_container_take_record(). The caller frees the bytes of *ret. */
-int nm_yarn_record_repack(const Yarn__Record *record, struct nm_blob *ret, struct nm_yarn_held **ret_kept);
+int nm_yarn_record_repack(const Yarn__Record *record, struct nm_blob *ret, struct nm_yarn_record_version **ret_kept);

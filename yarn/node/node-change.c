@@ -50,7 +50,7 @@ static int apply(struct nm_yarn_container *i, struct nm_bytes identifier, const 
     }
     if (grows) {
         i->increased = true;
-        i->increase_told = false;
+        i->increase_reported = false;
     }
     nm_yarn_container_take_token(i, &read);
     return 0;

@@ -27,11 +27,11 @@ const struct nm_container *nm_yarn_container_core(const struct nm_yarn_container
     return nm_manager_find(i->node->p.manager, &nm_yarn_admin, i->text, &c, &problem) == 0 ? c : NULL;
 }
 
-int nm_yarn_container_read_record(const struct nm_yarn_container *i, struct nm_yarn_held **ret)
+int nm_yarn_container_read_record(const struct nm_yarn_container *i, struct nm_yarn_record_version **ret)
 {
     const struct nm_container *c = nm_yarn_container_core(i);
 
-    return c ? nm_yarn_held_new((struct nm_bytes){c->blob.data, c->blob.bytes}, ret) : -ESRCH;
+    return c ? nm_yarn_record_version_new((struct nm_bytes){c->blob.data, c->blob.bytes}, ret) : -ESRCH;
 }
 
 /* ---- containers --------------------------------------------------------------------------- */
@@ -59,8 +59,8 @@ void nm_yarn_container_end_early(struct nm_yarn_container *i, int32_t status, co
     _cleanup_free_ char *sentence =
         nm_strdup_printf("%s was not started, and ends with exit code %" PRId32 ": %s", i->text, status, why);
 
-    if (i->node->p.tell && sentence)
-        i->node->p.tell(LOG_NOTICE, sentence);
+    if (i->node->p.report_cb && sentence)
+        i->node->p.report_cb(LOG_NOTICE, sentence);
     nm_yarn_container_ended_early(i, status, why);
     nm_yarn_container_note_end(i);
 }
@@ -85,7 +85,7 @@ void nm_yarn_container_ended(struct nm_yarn_container *i, const struct nm_contai
         (void)sd_event_source_set_enabled(n->sweep, SD_EVENT_ONESHOT);
 }
 
-void nm_yarn_container_forget(struct nm_yarn_container *i)
+void nm_yarn_container_drop(struct nm_yarn_container *i)
 {
     struct nm_yarn_node *n = i->node;
     struct nm_yarn_app *app = i->app;
@@ -106,7 +106,7 @@ void nm_yarn_node_sweep(struct nm_yarn_node *n)
     for (struct nm_yarn_container *i = n->containers.first, *next; i; i = next) {
         next = i->next;
         if (i->completed && i->app->ended)
-            nm_yarn_container_forget(i);
+            nm_yarn_container_drop(i);
     }
 }
 
@@ -213,5 +213,5 @@ void nm_yarn_node_acknowledge(struct nm_yarn_node *n, const Hadoop__ContainerId 
     struct nm_yarn_container *i = nm_yarn_container_table_find(&n->containers, &number);
 
     if (i && i->completed)
-        nm_yarn_container_forget(i);
+        nm_yarn_container_drop(i);
 }

@@ -28,7 +28,7 @@ static int move(struct nm_yarn_container *i, const struct nm_yarn_container_dirs
 {
     _cleanup_free_ char *workdir = nm_yarn_work_dir(dirs->local_dir, i->app->submitter, i->app->text, i->text);
     _cleanup_free_ char *log_dir = nm_yarn_log_dir(dirs->log_dir, i->app->text, i->text);
-    _cleanup_(nm_yarn_held_freep) struct nm_yarn_held *old = NULL, *kept = NULL;
+    _cleanup_(nm_yarn_record_version_freep) struct nm_yarn_record_version *old = NULL, *kept = NULL;
     struct nm_move to = {.workdir = workdir, .log_dir = log_dir};
     _cleanup_free_ void *data = NULL;
     struct nm_problem problem;

@@ -100,7 +100,7 @@ static int put_record(struct nm_yarn_container *i, const Yarn__LaunchContext *co
                       const Yarn__LaunchContext *before,
                       bool runs_again, struct nm_problem *problem)
 {
-    _cleanup_(nm_yarn_held_freep) struct nm_yarn_held *old = NULL, *kept = NULL;
+    _cleanup_(nm_yarn_record_version_freep) struct nm_yarn_record_version *old = NULL, *kept = NULL;
     struct nm_manager *m = i->node->p.manager;
     _cleanup_free_ void *data = NULL;
     struct nm_rerun rerun = {0};
@@ -297,7 +297,7 @@ static int re_initialize(struct nm_yarn_container *i, const struct nm_yarn_extra
     return put_record(i, &context, e->auto_commit ? NULL : former, true, problem);
 }
 
-static void on_there(struct nm_yarn_preparation *p, int result, const char *message, void *userdata)
+static void on_localized_extra(struct nm_yarn_preparation *p, int result, const char *message, void *userdata)
 {
     struct nm_yarn_extra *e = userdata;
     struct nm_yarn_container *i = e->container;
@@ -350,7 +350,7 @@ int nm_yarn_node_reinitialize(struct nm_yarn_node *n, const Yarn__ReinitializeRe
     if (r == 0)
         r = check_extras(i, why);
     if (r == 0)
-        r = ask(i, request->context, false, on_there);
+        r = ask(i, request->context, false, on_localized_extra);
     if (r != 0)
         return r;
     i->extras->auto_commit = request->auto_commit;
@@ -410,7 +410,7 @@ static bool has_failed(const struct nm_container *c)
            c->exit_code != 128 + SIGTERM && c->exit_code != 128 + SIGKILL;
 }
 
-void nm_yarn_container_ask_at_end(struct nm_yarn_container *i, const struct nm_container *c)
+void nm_yarn_container_decide_at_end(struct nm_yarn_container *i, const struct nm_container *c)
 {
     const int32_t code = c->exit_code;
     struct nm_problem problem;

@@ -109,11 +109,11 @@ static Yarn__ContainerStatus *put_status(const struct nm_yarn_container *i, bool
  * unless the heartbeat has a status of the container that is RUNNING and GUARANTEED. The ResourceManager doesn't use
  * the type for another purpose. So a heartbeat reports every container that hasn't ended as GUARANTEED. Registrations,
  * ends and answers to masters have the true type. */
-static Yarn__ContainerStatus *put_beat_status(const struct nm_yarn_container *i, struct nm_arena *arena)
+static Yarn__ContainerStatus *put_heartbeat_status(const struct nm_yarn_container *i, struct nm_arena *arena)
 {
-    Yarn__ContainerStatus *s = put_status(i, i->end_telling, arena);
+    Yarn__ContainerStatus *s = put_status(i, i->end_reporting, arena);
 
-    if (s && !i->end_telling)
+    if (s && !i->end_reporting)
         s->execution_type = TYPE_GUARANTEED;
     return s;
 }
@@ -169,7 +169,7 @@ static Yarn__Container *put_increased(struct nm_yarn_container *i, struct nm_are
     m->has_execution_type = m->has_version = 1;
     m->execution_type = nm_yarn_container_is_opportunistic(i, NULL) ? TYPE_OPPORTUNISTIC : TYPE_GUARANTEED;
     m->version = i->token->version;
-    i->increase_told = true;
+    i->increase_reported = true;
     return m;
 }
 
@@ -182,10 +182,10 @@ static void choose_ends(struct nm_yarn_node *n)
     size_t left_bytes = NM_YARN_DIAGNOSTICS_BYTES;
 
     for (struct nm_yarn_container *i = n->containers.first; i; i = i->next)
-        i->end_telling = i->completed && !i->end_told && afford_end(i, &left_bytes);
+        i->end_reporting = i->completed && !i->end_reported && afford_end(i, &left_bytes);
     for (struct nm_yarn_container *i = n->containers.first; i; i = i->next)
-        if (i->completed && i->end_told)
-            i->end_telling = afford_end(i, &left_bytes);
+        if (i->completed && i->end_reported)
+            i->end_reporting = afford_end(i, &left_bytes);
 }
 
 int nm_yarn_node_report(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__NodeStatus *status)
@@ -198,9 +198,9 @@ int nm_yarn_node_report(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__No
         return -ENOMEM;
     choose_ends(n);
     for (struct nm_yarn_container *i = n->containers.first; i; i = i->next) {
-        if (i->end_told && !i->end_telling)
+        if (i->end_reported && !i->end_reporting)
             continue;
-        all[n_all] = put_beat_status(i, arena);
+        all[n_all] = put_heartbeat_status(i, arena);
         if (!all[n_all++])
             return -ENOMEM;
         if (!i->increased)
@@ -224,11 +224,11 @@ void nm_yarn_node_reported(struct nm_yarn_node *n)
     bool more = false;
 
     for (struct nm_yarn_container *i = n->containers.first; i; i = i->next) {
-        if (i->increase_told)
-            i->increased = i->increase_told = false;
-        i->end_told = i->end_told || i->end_telling;
-        i->end_telling = false;
-        more = more || (i->completed && !i->end_told);
+        if (i->increase_reported)
+            i->increased = i->increase_reported = false;
+        i->end_reported = i->end_reported || i->end_reporting;
+        i->end_reporting = false;
+        more = more || (i->completed && !i->end_reported);
     }
     if (more)
         n->p.news(n->p.userdata);
@@ -237,7 +237,7 @@ void nm_yarn_node_reported(struct nm_yarn_node *n)
 bool nm_yarn_node_is_empty(const struct nm_yarn_node *n)
 {
     for (const struct nm_yarn_container *i = n->containers.first; i; i = i->next)
-        if (!i->completed || !i->end_told)
+        if (!i->completed || !i->end_reported)
             return false;
     return true;
 }
@@ -286,7 +286,7 @@ int nm_yarn_node_report_all(struct nm_yarn_node *n, struct nm_arena *arena, Yarn
         all[count] = put_known(i, &left_bytes, arena);
         if (!all[count++])
             return -ENOMEM;
-        i->end_told = false; /* the ResourceManager may ignore the ends that a registration contains */
+        i->end_reported = false; /* the ResourceManager may ignore the ends that a registration contains */
     }
     request->containers = all;
     request->n_containers = count;

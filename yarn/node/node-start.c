@@ -265,7 +265,7 @@ static void plan_done(struct plan *p)
     free(p->why);
 }
 
-static int obstruct(struct plan *p, int32_t status, char *why)
+static int fail_plan(struct plan *p, int32_t status, char *why)
 {
     if (!why)
         return -ENOMEM;
@@ -277,13 +277,13 @@ static int obstruct(struct plan *p, int32_t status, char *why)
 /* Stops a start because no directory is good. The status -101 doesn't count against a master's attempts. So this status
  * is used only after the ResourceManager has been informed that the node is unhealthy. Before that, the ResourceManager
  * would start one attempt after the other on this node. */
-static int obstruct_for_disks(const struct nm_yarn_node *n, struct plan *p, const char *why)
+static int fail_for_disks(const struct nm_yarn_node *n, struct plan *p, const char *why)
 {
     if (n->is_out)
-        return obstruct(p, NM_YARN_DISKS_FAILED, nm_strdup_printf("%s", why));
-    return obstruct(p, NM_YARN_INVALID,
-                    nm_strdup_printf("%s. The ResourceManager is informed with the node's next heartbeat. Until then "
-                                     "each start on this node counts as a failure.", why));
+        return fail_plan(p, NM_YARN_DISKS_FAILED, nm_strdup_printf("%s", why));
+    return fail_plan(p, NM_YARN_INVALID,
+                     nm_strdup_printf("%s. The ResourceManager is informed with the node's next heartbeat. Until then "
+                                      "each start on this node counts as a failure.", why));
 }
 
 static int make_plan(const struct nm_yarn_node *n, const struct nm_yarn_container_id *id,
@@ -295,18 +295,18 @@ static int make_plan(const struct nm_yarn_node *n, const struct nm_yarn_containe
     int r;
 
     if (nm_yarn_recent_has_app(n, &id->attempt.application))
-        return obstruct(p, NM_YARN_KILLED_AFTER_APP,
-                        nm_strdup_printf("Container launched after its application had ended."));
+        return fail_plan(p, NM_YARN_KILLED_AFTER_APP,
+                         nm_strdup_printf("Container launched after its application had ended."));
     if (runtime)
-        return obstruct(p, NM_YARN_INVALID,
-                        nm_strdup_printf("The container requests the runtime '%.60s' (" NM_YARN_RUNTIME "), but this "
-                                         "node has only the default one: it runs containers as processes without "
-                                         "images.", runtime));
+        return fail_plan(p, NM_YARN_INVALID,
+                         nm_strdup_printf("The container requests the runtime '%.60s' (" NM_YARN_RUNTIME "), but this "
+                                          "node has only the default one: it runs containers as processes without "
+                                          "images.", runtime));
     r = nm_yarn_launcher_user(n->p.launcher, token->submitter, &p->user, &why);
     if (r < 0)
-        return obstruct(p, NM_YARN_INVALID, why ?: nm_strdup_printf("%s", strerror(-r)));
+        return fail_plan(p, NM_YARN_INVALID, why ?: nm_strdup_printf("%s", strerror(-r)));
     r = nm_yarn_launcher_choose_dirs(n->p.launcher, &p->dirs, &no_dirs);
-    return r < 0 ? obstruct_for_disks(n, p, no_dirs ?: strerror(-r)) : 0;
+    return r < 0 ? fail_for_disks(n, p, no_dirs ?: strerror(-r)) : 0;
 }
 
 static int add(struct nm_yarn_node *n, struct nm_bytes identifier, const Yarn__LaunchContext *context,

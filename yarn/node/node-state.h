@@ -6,7 +6,7 @@
  *
  *   exit-code, rest          exit statuses in YARN's terms; the JSON of a NodeManager's web services
  *   container-table          the tables of containers and applications
- *   node-keep                state that survives a restart of nmd, and ids that were recently removed
+ *   node-store                state that survives a restart of nmd, and ids that were recently removed
  *   node-refuse              refusals
  *   node-end                 ends of containers and applications
  *   node-prepare             preparation of containers
@@ -71,7 +71,7 @@ struct nm_yarn_node {
  * owner. */
 extern const struct nm_caller nm_yarn_admin;
 
-/* ---- node-keep.c ---- */
+/* ---- node-store.c ---- */
 /* Opens the store. The caller must call nm_yarn_app_store_done(), even if this function fails. */
 int nm_yarn_app_store_open(const char *state_dir, struct nm_yarn_app_store *ret);
 void nm_yarn_app_store_done(struct nm_yarn_app_store *store);
@@ -111,7 +111,7 @@ int nm_yarn_refuse_runtime(const Yarn__LaunchContext *context, struct nm_excepti
 const struct nm_container *nm_yarn_container_core(const struct nm_yarn_container *i);
 /* Unpacks the record that the manager stores, which contains the newest token. -ESRCH: the manager doesn't have the
  * container. */
-int nm_yarn_container_read_record(const struct nm_yarn_container *i, struct nm_yarn_held **ret);
+int nm_yarn_container_read_record(const struct nm_yarn_container *i, struct nm_yarn_record_version **ret);
 /* Ends a container that never ran, and reports the end. */
 void nm_yarn_container_end_early(struct nm_yarn_container *i, int32_t status, const char *why);
 /* Reports an end that an earlier nmd has saved. The container never ran. */
@@ -119,7 +119,7 @@ void nm_yarn_container_ended_early(struct nm_yarn_container *i, int32_t status, 
 /* Handles the manager's event that the container has ended. */
 void nm_yarn_container_ended(struct nm_yarn_container *i, const struct nm_container *c);
 /* Removes a container whose end needs no further report. */
-void nm_yarn_container_forget(struct nm_yarn_container *i);
+void nm_yarn_container_drop(struct nm_yarn_container *i);
 /* Removes the ended containers of ended applications, since no further request for these containers is expected. */
 void nm_yarn_node_sweep(struct nm_yarn_node *n);
 /* Removes the application if it has ended and all its containers were removed. */
@@ -142,4 +142,4 @@ bool nm_yarn_container_is_opportunistic(const struct nm_yarn_container *i, const
  * state NEW. */
 void nm_yarn_container_prepare_reinit(struct nm_yarn_container *i);
 /* Decides whether a container whose re-initialized command failed returns to the context that it had before. */
-void nm_yarn_container_ask_at_end(struct nm_yarn_container *i, const struct nm_container *c);
+void nm_yarn_container_decide_at_end(struct nm_yarn_container *i, const struct nm_container *c);

@@ -36,7 +36,7 @@ static void on_end(const struct nm_container *c, void *userdata)
     struct nm_yarn_container *i = nm_yarn_container_table_by_text(&n->containers, c->id);
 
     if (i && !i->completed)
-        nm_yarn_container_ask_at_end(i, c);
+        nm_yarn_container_decide_at_end(i, c);
 }
 
 static int on_sweep(sd_event_source *source, void *userdata)
@@ -204,7 +204,7 @@ int nm_yarn_node_new(const struct nm_yarn_node_params *params, struct nm_yarn_no
         r = nm_yarn_app_store_ends(&n->app_store, adopt_early, n);
     if (r < 0)
         return r;
-    nm_manager_ask_at_end(n->p.manager, NM_YARN_OWNER, on_end, n);
+    nm_manager_set_end_callback(n->p.manager, NM_YARN_OWNER, on_end, n);
     *ret = STEAL_PTR(n);
     return 0;
 }
@@ -214,7 +214,7 @@ struct nm_yarn_node *nm_yarn_node_free(struct nm_yarn_node *n)
     if (!n)
         return NULL;
     nm_subscription_free(n->subscription);
-    nm_manager_ask_at_end(n->p.manager, NM_YARN_OWNER, NULL, NULL);
+    nm_manager_set_end_callback(n->p.manager, NM_YARN_OWNER, NULL, NULL);
     sd_event_source_disable_unref(n->sweep);
     nm_yarn_container_table_done(&n->containers);
     nm_yarn_app_store_done(&n->app_store);

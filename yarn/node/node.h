@@ -65,7 +65,7 @@ struct nm_yarn_node_params {
     void *userdata;
     /* Logs a sentence when the node refuses to start a container, since no list and no event of nmd contains a refused
      * container. May be NULL. */
-    void (*tell)(int level, const char *sentence);
+    void (*report_cb)(int level, const char *sentence);
 };
 
 /* Creates the node, and restores this owner's containers that an earlier nmd has left. All objects that params point to

@@ -79,11 +79,11 @@ int nm_distribute_grant(struct nm_distribute *d, struct nm_stage_call *c, const 
     m->has_execution_type = m->has_request_id = m->has_version = 1;
     m->execution_type = NM_DISTRIBUTE_OPPORTUNISTIC;
     m->request_id = p->request_id;
-    r = nm_yarn_sign_container(&d->m->world->signer, &grant, nm_now_usec(), &c->arena, &m->token);
+    r = nm_yarn_sign_container(&d->m->context->signer, &grant, nm_now_usec(), &c->arena, &m->token);
     if (r < 0)
         return r;
     d->last_number = grant.id.number;
-    nm_yarn_proxy_stats_placed(d->m->world->stats, &grant.id, &d->m->container, p);
+    nm_yarn_proxy_stats_placed(d->m->context->stats, &grant.id, &d->m->container, p);
     *ret = m;
     return 0;
 }
@@ -109,7 +109,8 @@ static int make_node_token(struct nm_distribute *d, struct nm_stage_call *c, Had
     *m = (Masters__NodeToken)MASTERS__NODE_TOKEN__INIT;
     m->node = node;
     *ret = m;
-    return nm_yarn_sign_nm(&d->m->world->signer, &d->m->attempt, d->m->submitter, node->host, node->port, nm_now_usec(),
+    return nm_yarn_sign_nm(&d->m->context->signer, &d->m->attempt, d->m->submitter, node->host, node->port,
+                           nm_now_usec(),
                            &c->arena, &m->token);
 }
 

@@ -73,7 +73,7 @@ int nm_distribute_set_nodes(struct nm_distribute *d, struct nm_arena *a, Masters
 bool nm_distribute_is_known(const struct nm_distribute *d, const char *host, int32_t port)
 {
     bool found;
-    size_t i = nm_place_of_name(d->known, d->n_known, sizeof *d->known, host, &found);
+    size_t i = nm_bsearch_name(d->known, d->n_known, sizeof *d->known, host, &found);
 
     return found && d->known[i].port == port;
 }
@@ -81,7 +81,7 @@ bool nm_distribute_is_known(const struct nm_distribute *d, const char *host, int
 static int add_known(struct nm_distribute *d, const char *host, int32_t port)
 {
     bool found;
-    size_t i = nm_place_of_name(d->known, d->n_known, sizeof *d->known, host, &found);
+    size_t i = nm_bsearch_name(d->known, d->n_known, sizeof *d->known, host, &found);
     struct nm_yarn_stored_node *list;
     char *copy;
 
@@ -123,10 +123,10 @@ static struct nm_yarn_alloc_size size_of(const Hadoop__Resource *m, struct nm_ya
  * then give back the containers beyond this limit. */
 static int32_t queue_length(const struct nm_distribute *d)
 {
-    const int32_t own = (int32_t)d->m->world->settings->queue_max_length;
-    const int32_t told = d->m->world->signer.state->queue_max_length;
+    const int32_t own = (int32_t)d->m->context->settings->queue_max_length;
+    const int32_t reported = d->m->context->signer.state->queue_max_length;
 
-    return told >= 0 ? NM_MIN(own, told) : own;
+    return reported >= 0 ? NM_MIN(own, reported) : own;
 }
 
 void nm_distribute_look_at_queues(struct nm_distribute *d)
@@ -137,7 +137,7 @@ void nm_distribute_look_at_queues(struct nm_distribute *d)
 
 static void take_limits(struct nm_distribute *d, const Masters__DistributedRegisterAnswer *m)
 {
-    const struct nm_yarn_settings *s = d->m->world->settings;
+    const struct nm_yarn_settings *s = d->m->context->settings;
     struct nm_yarn_alloc_limits limits = {
         .per_heartbeat = (int32_t)s->per_am_heartbeat, .fill = s->fill_nodes, .window_usec = WINDOW_USEC};
 
@@ -181,14 +181,14 @@ int nm_distribute_registered(struct nm_distribute *d, struct nm_stage_call *c,
     take_terms(d, m);
     drop_bytes(&d->answer);
     d->answer = answer;
-    nm_distribute_forget_placed(d); /* after a registration, the master's response ids start at 0 again */
+    nm_distribute_drop_placed(d); /* after a registration, the master's response ids start at 0 again */
     d->dirty = true;
     return 0;
 }
 
 /* ---- containers of the last call ---------------------------------------------------------------- */
 
-void nm_distribute_forget_placed(struct nm_distribute *d)
+void nm_distribute_drop_placed(struct nm_distribute *d)
 {
     for (size_t i = 0; i < d->n_placed; i++)
         drop_bytes(&d->placed[i]);
@@ -198,11 +198,12 @@ void nm_distribute_forget_placed(struct nm_distribute *d)
     d->n_placed = 0;
 }
 
-int nm_distribute_keep_placed(struct nm_distribute *d, int32_t response_id, Masters__Container *const *placed, size_t n)
+int nm_distribute_persist_placed(struct nm_distribute *d, int32_t response_id, Masters__Container *const *placed,
+                                 size_t n)
 {
     int r = 0;
 
-    nm_distribute_forget_placed(d);
+    nm_distribute_drop_placed(d);
     if (n == 0)
         return 0;
     d->placed = calloc(n + 1, sizeof *d->placed);
@@ -239,7 +240,7 @@ int nm_distribute_save(struct nm_distribute *d)
     return r;
 }
 
-int nm_distribute_keep(void *stage, struct nm_yarn_stored_master *m)
+int nm_distribute_persist(void *stage, struct nm_yarn_stored_master *m)
 {
     struct nm_distribute *d = stage;
     size_t size = 0;
@@ -308,7 +309,7 @@ int nm_distribute_restore(struct nm_distribute *d, const struct nm_yarn_stored_m
 
 void nm_distribute_free(struct nm_distribute *d)
 {
-    nm_distribute_forget_placed(d);
+    nm_distribute_drop_placed(d);
     drop_bytes(&d->answer);
     for (size_t i = 0; i < d->n_known; i++)
         free((void *)(uintptr_t)d->known[i].host);

@@ -67,13 +67,13 @@ bool nm_distribute_is_known(const struct nm_distribute *d, const char *host, int
 /* Handles the answer to the registration of the master. */
 int nm_distribute_registered(struct nm_distribute *d, struct nm_stage_call *c,
                              const Masters__DistributedRegisterAnswer *answer);
-void nm_distribute_forget_placed(struct nm_distribute *d);
-int nm_distribute_keep_placed(struct nm_distribute *d, int32_t response_id, Masters__Container *const *placed,
-                              size_t n);
+void nm_distribute_drop_placed(struct nm_distribute *d);
+int nm_distribute_persist_placed(struct nm_distribute *d, int32_t response_id, Masters__Container *const *placed,
+                                 size_t n);
 /* Returns the containers of the last call, in the arena. */
 int nm_distribute_get_placed(const struct nm_distribute *d, struct nm_arena *a, Masters__Container ***ret);
 /* Saves the state if it has changed. */
 int nm_distribute_save(struct nm_distribute *d);
-int nm_distribute_keep(void *stage, struct nm_yarn_stored_master *m);
+int nm_distribute_persist(void *stage, struct nm_yarn_stored_master *m);
 int nm_distribute_restore(struct nm_distribute *d, const struct nm_yarn_stored_master *kept);
 void nm_distribute_free(struct nm_distribute *d);

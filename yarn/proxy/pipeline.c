@@ -30,7 +30,7 @@ struct nm_pipeline {
 };
 
 struct nm_pipelines {
-    struct nm_stage_world *world;
+    struct nm_stage_context *context;
     const struct nm_yarn_local_keys *keys;
     const struct nm_stage_type *types[NM_STAGES_MAX];
     size_t n_types;
@@ -68,7 +68,7 @@ static int save(struct nm_stage_master *m)
         if (p->all->types[i]->keep)
             r = p->all->types[i]->keep(p->stages[i], &kept);
     if (r == 0)
-        r = nm_yarn_proxy_store_master(&m->world->store, &kept);
+        r = nm_yarn_proxy_store_master(&m->context->store, &kept);
     explicit_bzero(&kept, sizeof kept);
     return r;
 }
@@ -82,7 +82,7 @@ static int make_pipeline(struct nm_pipelines *all, const struct nm_yarn_containe
     if (!p)
         return -ENOMEM;
     p->all = all;
-    p->m = (struct nm_stage_master){.world = all->world, .attempt = master->attempt, .container = *master,
+    p->m = (struct nm_stage_master){.context = all->context, .attempt = master->attempt, .container = *master,
                                     .submitter = strdup(submitter), .save = save};
     p->state = kept && kept->registered.size > 0 ? "running" : "starting";
     p->since_realtime_usec = kept ? kept->since_realtime_usec : nm_realtime_usec();
@@ -123,9 +123,9 @@ static void end_some(struct nm_pipelines *all, bool (*matches)(const struct nm_y
             continue;
         }
         *at = p->next;
-        nm_yarn_proxy_store_drop(&all->world->store, &p->m.attempt);
+        nm_yarn_proxy_store_drop(&all->context->store, &p->m.attempt);
         free_pipeline(p);
-        nm_yarn_proxy_stats_answered(all->world->stats, NM_MASTER_STOP, nm_now_usec() - began_usec);
+        nm_yarn_proxy_stats_answered(all->context->stats, NM_MASTER_STOP, nm_now_usec() - began_usec);
     }
 }
 
@@ -190,12 +190,12 @@ int nm_pipeline_begin(struct nm_pipelines *all, const struct nm_yarn_container_i
     if (r < 0) {
         if (p)
             p->m.token = NULL;
-        nm_yarn_proxy_stats_failed(all->world->stats, NM_MASTER_START);
+        nm_yarn_proxy_stats_failed(all->context->stats, NM_MASTER_START);
         return r;
     }
     *theirs = NULL;
     add_pipeline(all, STEAL_PTR(p));
-    nm_yarn_proxy_stats_answered(all->world->stats, NM_MASTER_START, nm_now_usec() - began_usec);
+    nm_yarn_proxy_stats_answered(all->context->stats, NM_MASTER_START, nm_now_usec() - began_usec);
     return 0;
 }
 
@@ -210,15 +210,15 @@ static void take_up(const struct nm_yarn_stored_master *kept, void *userdata)
     if (r == 0)
         r = nm_token_copy(&kept->token, &p->m.token);
     if (r < 0) {
-        nm_yarn_proxy_stats_failed(all->world->stats, NM_MASTER_RECOVER);
-        all->world->tell(LOG_WARNING, "The proxy can't restore the saved state of an application master.");
+        nm_yarn_proxy_stats_failed(all->context->stats, NM_MASTER_RECOVER);
+        all->context->report_cb(LOG_WARNING, "The proxy can't restore the saved state of an application master.");
         return;
     }
     add_pipeline(all, STEAL_PTR(p));
-    nm_yarn_proxy_stats_answered(all->world->stats, NM_MASTER_RECOVER, nm_now_usec() - began_usec);
+    nm_yarn_proxy_stats_answered(all->context->stats, NM_MASTER_RECOVER, nm_now_usec() - began_usec);
 }
 
-int nm_pipelines_new(struct nm_stage_world *world, const struct nm_yarn_local_keys *keys, struct nm_pipelines **ret,
+int nm_pipelines_new(struct nm_stage_context *context, const struct nm_yarn_local_keys *keys, struct nm_pipelines **ret,
                      char **ret_message)
 {
     _cleanup_(nm_pipelines_freep) struct nm_pipelines *all = calloc(1, sizeof *all);
@@ -226,11 +226,11 @@ int nm_pipelines_new(struct nm_stage_world *world, const struct nm_yarn_local_ke
 
     if (!all)
         return -ENOMEM;
-    all->world = world;
+    all->context = context;
     all->keys = keys;
-    r = nm_stages_choose(world->settings, all->types, &all->n_types, ret_message);
+    r = nm_stages_choose(context->settings, all->types, &all->n_types, ret_message);
     if (r == 0)
-        r = nm_yarn_proxy_store_load_masters(&world->store, take_up, all);
+        r = nm_yarn_proxy_store_load_masters(&context->store, take_up, all);
     if (r < 0)
         return r;
     *ret = STEAL_PTR(all);
@@ -349,9 +349,9 @@ static void note_answered(const struct nm_stage_call *c, uint64_t above_usec)
     struct nm_pipeline *p = pipeline_of(c);
     const uint64_t took_usec = nm_now_usec() - c->came_usec;
 
-    nm_yarn_proxy_stats_answered(p->m.world->stats, shown_as[c->method], took_usec);
+    nm_yarn_proxy_stats_answered(p->m.context->stats, shown_as[c->method], took_usec);
     if (c->method == NM_MASTERS_ALLOCATE) {
-        nm_yarn_proxy_stats_added(p->m.world->stats, nm_sub_u64(took_usec, above_usec));
+        nm_yarn_proxy_stats_added(p->m.context->stats, nm_sub_u64(took_usec, above_usec));
         p->last_allocate_realtime_usec = nm_realtime_usec();
     }
     p->state = c->method == NM_MASTERS_FINISH ? "finished" : "running";
@@ -367,7 +367,7 @@ static void refuse(struct nm_stage_call *c, int r, const struct nm_exception *wh
                          strerror(r < 0 ? -r : EIO));
         why = &own;
     }
-    nm_yarn_proxy_stats_failed(c->master->world->stats, shown_as[c->method]);
+    nm_yarn_proxy_stats_failed(c->master->context->stats, shown_as[c->method]);
     nm_hadoop_call_refuse(c->call, why);
     end_call(c);
 }
@@ -381,15 +381,16 @@ static void take_token(struct nm_pipeline *p, const Hadoop__Token *m)
     struct nm_token *copy;
 
     if (nm_token_copy(&theirs, &copy) < 0) {
-        nm_yarn_proxy_stats_failed(p->m.world->stats, NM_MASTER_TOKEN);
+        nm_yarn_proxy_stats_failed(p->m.context->stats, NM_MASTER_TOKEN);
         return; /* the ResourceManager repeats the token until the proxy uses it */
     }
     nm_token_free(p->m.token);
     p->m.token = copy;
     p->m.token_changes++;
-    nm_yarn_proxy_stats_answered(p->m.world->stats, NM_MASTER_TOKEN, nm_now_usec() - began_usec);
+    nm_yarn_proxy_stats_answered(p->m.context->stats, NM_MASTER_TOKEN, nm_now_usec() - began_usec);
     if (save(&p->m) < 0)
-        p->m.world->tell(LOG_WARNING, "The proxy can't save the ResourceManager's token of an application master.");
+        p->m.context->report_cb(LOG_WARNING,
+                                "The proxy can't save the ResourceManager's token of an application master.");
 }
 
 /* While the master uses a token with an older key, adds a token with the newest key to each answer. If the key can't be

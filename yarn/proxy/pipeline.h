@@ -16,7 +16,7 @@ struct nm_pipeline;
 
 /* Creates the pipelines, and restores the saved ones. world, keys and the objects that they point to must outlive *ret.
  * -EOPNOTSUPP and *ret_message: the configuration names unknown stages. */
-int nm_pipelines_new(struct nm_stage_world *world, const struct nm_yarn_local_keys *keys, struct nm_pipelines **ret,
+int nm_pipelines_new(struct nm_stage_context *context, const struct nm_yarn_local_keys *keys, struct nm_pipelines **ret,
                      char **ret_message);
 /* Refuses all waiting calls, and frees the pipelines. */
 struct nm_pipelines *nm_pipelines_free(struct nm_pipelines *all);

@@ -186,8 +186,8 @@ static json_t *placement_to_json(const struct nm_yarn_logged_placement *placemen
 
     p.node = &node;
     (void)snprintf(where, sizeof where, "%s:%d", placement->host, placement->port);
-    nm_yarn_why_summary(&p, summary, sizeof summary);
-    nm_yarn_why_explain(&p, explanation, sizeof explanation);
+    nm_yarn_placement_summary(&p, summary, sizeof summary);
+    nm_yarn_placement_explain(&p, explanation, sizeof explanation);
     return json_pack("{s:s, s:s, s:s, s:s, s:I, s:i, s:i, s:I, s:i, s:i, s:o, s:I, s:I, s:I, s:I, s:s, s:s}",
                      "container_id", container, "attempt_id",
                      nm_yarn_attempt_id_format(&placement->container.attempt, attempt), "node", where, "rule",

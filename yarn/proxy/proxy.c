@@ -23,7 +23,7 @@
 #define LOOK_USEC (60 * NM_USEC_PER_SEC)
 
 struct nm_yarn_proxy {
-    struct nm_stage_world world;
+    struct nm_stage_context context;
     struct nm_yarn_local_keys keys;
     struct nm_pipelines *pipelines;
     struct nm_hadoop_server *server;
@@ -43,7 +43,7 @@ static int step_keys(struct nm_yarn_proxy *p)
     if (getrandom(&chance, sizeof chance, 0) != sizeof chance)
         return -EIO;
     if (nm_yarn_local_keys_step(&next, nm_realtime_usec(), &chance))
-        r = nm_yarn_proxy_store_keys(&p->world.store, &next);
+        r = nm_yarn_proxy_store_keys(&p->context.store, &next);
     if (r == 0)
         p->keys = next;
     explicit_bzero(&chance, sizeof chance);
@@ -58,7 +58,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 
     (void)usec;
     if (step_keys(p) < 0)
-        p->world.tell(LOG_WARNING, "The proxy can't save its new key, and continues with the current one.");
+        p->context.report_cb(LOG_WARNING, "The proxy can't save its new key, and continues with the current one.");
     now = nm_realtime_usec();
     due = nm_yarn_local_keys_due(&p->keys);
     due = due > now ? due - now : NM_USEC_PER_SEC;
@@ -77,7 +77,7 @@ static int refuse_bearer(struct nm_exception *why, const char *name)
 }
 
 /* Asks the master to retry. If a valid token were refused for lack of memory, the master would exit. */
-static int lack_memory(struct nm_exception *why)
+static int set_no_memory(struct nm_exception *why)
 {
     nm_exception_set(why, NM_EXCEPTION_FATAL_UNAUTHORIZED, NM_EXCEPTION_RETRY, "This node has no memory for this call "
         "at the moment.");
@@ -109,7 +109,7 @@ static int make_bearer(const struct nm_yarn_proxy *p, struct nm_bytes identifier
 
     r = nm_token_parse_amrm(a, identifier, &id);
     if (r == -ENOMEM)
-        return lack_memory(why);
+        return set_no_memory(why);
     if (r < 0)
         return refuse_bearer(why, "it is not an AMRMToken");
     attempt = nm_yarn_attempt_of(id->attempt);
@@ -151,7 +151,7 @@ static void take_call(struct nm_hadoop_call *call, struct nm_yarn_proxy *p, enum
         return;
     }
     if (r == -ENOMEM)
-        (void)lack_memory(&why);
+        (void)set_no_memory(&why);
     else
         (void)refuse_bearer(&why, nm_hadoop_call_user(call));
     why.detail = NM_EXCEPTION_APPLICATION;
@@ -254,10 +254,10 @@ void nm_yarn_proxy_end_strays(struct nm_yarn_proxy *p, nm_pipelines_lives_t live
 
 void nm_yarn_proxy_show(const struct nm_yarn_proxy *p, struct nm_masters *ret)
 {
-    const struct nm_yarn_address *a = &p->world.settings->proxy_address;
+    const struct nm_yarn_address *a = &p->context.settings->proxy_address;
 
     *ret = (struct nm_masters){};
-    nm_yarn_proxy_stats_fill(p->world.stats, ret);
+    nm_yarn_proxy_stats_fill(p->context.stats, ret);
     (void)snprintf(ret->address, sizeof ret->address, "%s:%u", a->host, (unsigned)a->port);
     nm_pipelines_sum(p->pipelines, ret);
 }
@@ -289,7 +289,7 @@ json_t *nm_yarn_proxy_show_placement(const struct nm_yarn_proxy *p, const char *
                                      nm_pipelines_may_see_t may_see, void *userdata)
 {
     struct nm_yarn_container_id master;
-    json_t *found = nm_yarn_proxy_stats_placement(p->world.stats, container, &master);
+    json_t *found = nm_yarn_proxy_stats_placement(p->context.stats, container, &master);
     char text[NM_YARN_ID_SIZE];
 
     if (found && !may_see(userdata, nm_yarn_container_id_format(&master, text))) {
@@ -303,15 +303,15 @@ json_t *nm_yarn_proxy_show_placement(const struct nm_yarn_proxy *p, const char *
 
 static int begin_keys(struct nm_yarn_proxy *p)
 {
-    const struct nm_yarn_settings *s = p->world.settings;
-    int r = nm_yarn_proxy_store_load_keys(&p->world.store, &p->keys);
+    const struct nm_yarn_settings *s = p->context.settings;
+    int r = nm_yarn_proxy_store_load_keys(&p->context.store, &p->keys);
 
     p->keys.every_usec = (uint64_t)s->amrm_roll_sec * NM_USEC_PER_SEC;
     p->keys.delay_usec = s->am_expiry_usec / 2 * 3;
     if (r == 0)
         r = step_keys(p);
     if (r == 0)
-        r = sd_event_add_time_relative(p->world.event, &p->timer, CLOCK_BOOTTIME, 0, NM_USEC_PER_MSEC, on_timer, p);
+        r = sd_event_add_time_relative(p->context.event, &p->timer, CLOCK_BOOTTIME, 0, NM_USEC_PER_MSEC, on_timer, p);
     return r < 0 ? r : 0;
 }
 
@@ -320,11 +320,11 @@ static int listen_for_masters(struct nm_yarn_proxy *p, char **ret_message)
     const struct nm_hadoop_server_options options = {
         .protocols = &protocol, .n_protocols = 1, .lookup = look_up, .userdata = p,
         .priority = NM_LOOP_WORK};
-    const struct nm_yarn_address *a = &p->world.settings->proxy_address;
+    const struct nm_yarn_address *a = &p->context.settings->proxy_address;
     int32_t port;
     int fd, r = nm_yarn_port_open(a->host, a->port, ADDRESS, ADDRESS, &fd, &port, ret_message);
 
-    return r < 0 ? r : nm_hadoop_server_new(p->world.event, fd, &options, &p->server);
+    return r < 0 ? r : nm_hadoop_server_new(p->context.event, fd, &options, &p->server);
 }
 
 int nm_yarn_proxy_check(const struct nm_yarn_settings *s, bool may_be_ours, char **ret_message)
@@ -348,15 +348,15 @@ int nm_yarn_proxy_check(const struct nm_yarn_settings *s, bool may_be_ours, char
  * file. */
 static int begin_showing(struct nm_yarn_proxy *p)
 {
-    int r = nm_yarn_proxy_stats_new(p->world.store.dir_fd, &p->world.stats);
+    int r = nm_yarn_proxy_stats_new(p->context.store.dir_fd, &p->context.stats);
     char sentence[160];
 
-    if (r < 0 || nm_yarn_proxy_stats_error(p->world.stats) == 0)
+    if (r < 0 || nm_yarn_proxy_stats_error(p->context.stats) == 0)
         return r;
     (void)snprintf(sentence, sizeof sentence,
                    "The proxy can't save the reasons of placements in its file \"placements\" (%s); they are lost "
-                   "when nmd restarts.", strerror(-nm_yarn_proxy_stats_error(p->world.stats)));
-    p->world.tell(LOG_NOTICE, sentence);
+                   "when nmd restarts.", strerror(-nm_yarn_proxy_stats_error(p->context.stats)));
+    p->context.report_cb(LOG_NOTICE, sentence);
     return 0;
 }
 
@@ -367,15 +367,16 @@ int nm_yarn_proxy_new(const struct nm_yarn_proxy_params *params, struct nm_yarn_
 
     if (!p)
         return -ENOMEM;
-    p->world = (struct nm_stage_world){.event = params->event, .settings = params->settings, .tell = params->tell};
-    p->world.signer.state = params->state;
-    r = nm_yarn_proxy_store_open(params->state_dir, params->runtime_dir, &p->world.store);
+    p->context = (struct nm_stage_context){.event = params->event, .settings = params->settings,
+                                           .report_cb = params->report_cb};
+    p->context.signer.state = params->state;
+    r = nm_yarn_proxy_store_open(params->state_dir, params->runtime_dir, &p->context.store);
     if (r == 0)
         r = begin_showing(p);
     if (r == 0)
         r = begin_keys(p);
     if (r == 0)
-        r = nm_pipelines_new(&p->world, &p->keys, &p->pipelines, ret_message);
+        r = nm_pipelines_new(&p->context, &p->keys, &p->pipelines, ret_message);
     if (r == 0)
         r = listen_for_masters(p, ret_message);
     if (r < 0)
@@ -391,8 +392,8 @@ struct nm_yarn_proxy *nm_yarn_proxy_free(struct nm_yarn_proxy *p)
     nm_pipelines_free(p->pipelines); /* this answers all calls, so it must precede the end of the server */
     nm_hadoop_server_free(p->server);
     sd_event_source_disable_unref(p->timer);
-    nm_yarn_proxy_stats_free(p->world.stats);
-    nm_yarn_proxy_store_done(&p->world.store);
+    nm_yarn_proxy_stats_free(p->context.stats);
+    nm_yarn_proxy_store_done(&p->context.store);
     explicit_bzero(&p->keys, sizeof p->keys);
     free(p);
     return NULL;

@@ -19,7 +19,7 @@ struct nm_yarn_proxy_params {
     const struct nm_yarn_settings *settings;
     const struct nm_yarn_state *state; /* contains the cluster's keys */
     const char *state_dir, *runtime_dir; /* nmd's own directories */
-    void (*tell)(int level, const char *sentence);
+    void (*report_cb)(int level, const char *sentence);
 };
 
 /* All objects that params point to must outlive the proxy. *ret_message: the reason for a failure, or NULL. */

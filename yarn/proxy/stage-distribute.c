@@ -22,7 +22,7 @@
  * lost. */
 static bool can_grant(const struct nm_distribute *d, const struct nm_stage_call *c)
 {
-    const struct nm_yarn_state *s = d->m->world->signer.state;
+    const struct nm_yarn_state *s = d->m->context->signer.state;
     const uint64_t outstanding = nm_yarn_allocator_figures(d->allocator).outstanding;
 
     return s->container_keys.current.size > 0 && s->nm_keys.current.size > 0 &&
@@ -50,7 +50,7 @@ static int grant_all(struct nm_distribute *d, struct nm_stage_call *c, int32_t r
     for (size_t i = 0; r == 0 && i < n; i++)
         r = nm_distribute_grant(d, c, &placements[i], &list[i]);
     if (r == 0)
-        r = nm_distribute_keep_placed(d, response_id, list, n);
+        r = nm_distribute_persist_placed(d, response_id, list, n);
     *ret = list;
     *ret_n = n;
     return r;
@@ -106,7 +106,7 @@ static int answer_register(struct nm_distribute *d, struct nm_stage_call *c, con
     /* The ResourceManager has accepted the registration. If the proxy refused the call now, the master could not
      * continue. */
     if (nm_distribute_save(d) < 0)
-        d->m->world->tell(LOG_WARNING, "The proxy can't save the registration of an application master.");
+        d->m->context->report_cb(LOG_WARNING, "The proxy can't save the registration of an application master.");
     *answer = &m->answer->base;
     return 0;
 }
@@ -210,6 +210,6 @@ const struct nm_stage_type nm_stage_distribute = {
     .close = distribute_close,
     .request = distribute_request,
     .answer = distribute_answer,
-    .keep = nm_distribute_keep,
+    .keep = nm_distribute_persist,
     .figures = distribute_figures,
 };

@@ -135,8 +135,8 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
  * ResourceManager, all attempts switch to the next one. */
 static void choose_another(struct forward *f)
 {
-    if (f->m->world->scheduler == f->tried)
-        f->m->world->scheduler++;
+    if (f->m->context->scheduler == f->tried)
+        f->m->context->scheduler++;
 }
 
 static void give_up_this_one(struct forward *f)
@@ -190,7 +190,8 @@ static void send_slot(struct forward *f, struct slot *s)
     const char *name = distributed ? methods[c->method].distributed_name : methods[c->method].name;
     int r = nm_hadoop_client_call_for(f->client, nm_hadoop_call_context(c->call), name, c->request,
                                       distributed ? methods[c->method].distributed_answer : methods[c->method].answer,
-                                      s->retries++, f->m->world->settings->rpc_timeout_usec ?: UINT64_MAX, on_reply, s);
+                                      s->retries++, f->m->context->settings->rpc_timeout_usec ?: UINT64_MAX, on_reply,
+                                      s);
 
     s->sent = r == 0;
     if (r < 0 && r != -ENOTCONN) {
@@ -214,10 +215,10 @@ static int connect_to(struct forward *f, const struct nm_resolved *rm)
     const struct nm_hadoop_client_options o = {
         .address = (const struct sockaddr *)&rm->addresses[i], .address_size = rm->sizes[i],
         .protocol = f->m->distributed ? DISTRIBUTED_PROTOCOL : PROTOCOL, .version = 1, .token = f->m->token,
-        .closed = on_closed, .userdata = f, .connect_usec = f->m->world->settings->connect_usec};
+        .closed = on_closed, .userdata = f, .connect_usec = f->m->context->settings->connect_usec};
 
     f->token_changes = f->m->token_changes;
-    return nm_hadoop_client_new(f->m->world->event, &o, &f->client);
+    return nm_hadoop_client_new(f->m->context->event, &o, &f->client);
 }
 
 static void on_resolved(const struct nm_resolved *rm, void *userdata)
@@ -242,13 +243,13 @@ static void on_resolved(const struct nm_resolved *rm, void *userdata)
 
 static void connect_now(struct forward *f)
 {
-    const struct nm_yarn_settings *s = f->m->world->settings;
+    const struct nm_yarn_settings *s = f->m->context->settings;
     const struct nm_yarn_address *a =
-        s->n_schedulers > 0 ? &s->schedulers[f->m->world->scheduler % s->n_schedulers] : &s->scheduler;
+        s->n_schedulers > 0 ? &s->schedulers[f->m->context->scheduler % s->n_schedulers] : &s->scheduler;
     int r;
 
-    f->tried = f->m->world->scheduler;
-    r = nm_resolve_new(f->m->world->event, a->host, a->port, on_resolved, f, &f->resolve);
+    f->tried = f->m->context->scheduler;
+    r = nm_resolve_new(f->m->context->event, a->host, a->port, on_resolved, f, &f->resolve);
     if (r < 0) {
         nm_exception_set(&f->trouble, 0, "name services", "%s", strerror(-r));
         try_later(f);
@@ -290,7 +291,7 @@ static int forward_open(struct nm_stage_master *m, const struct nm_yarn_stored_m
     if (!f)
         return -ENOMEM;
     f->m = m;
-    r = sd_event_add_time_relative(m->world->event, &f->timer, CLOCK_BOOTTIME, 0, NM_USEC_PER_MSEC, on_timer, f);
+    r = sd_event_add_time_relative(m->context->event, &f->timer, CLOCK_BOOTTIME, 0, NM_USEC_PER_MSEC, on_timer, f);
     if (r >= 0)
         r = sd_event_source_set_enabled(f->timer, SD_EVENT_OFF);
     if (r < 0) {

@@ -31,19 +31,19 @@ enum nm_masters_method {
 };
 
 /* The data of the proxy that all attempts share. */
-struct nm_stage_world {
+struct nm_stage_context {
     sd_event *event;
     const struct nm_yarn_settings *settings;
     struct nm_yarn_signer signer;
     struct nm_yarn_proxy_store store;
     struct nm_yarn_proxy_stats *stats;
-    void (*tell)(int level, const char *sentence);
+    void (*report_cb)(int level, const char *sentence);
     unsigned scheduler; /* number of changes to another ResourceManager; selects the one to use */
 };
 
 /* The data of an attempt that its stages use. */
 struct nm_stage_master {
-    struct nm_stage_world *world;
+    struct nm_stage_context *context;
     struct nm_yarn_attempt_id attempt;
     char name[NM_YARN_ID_SIZE];
     struct nm_yarn_container_id container; /* the master's own container */

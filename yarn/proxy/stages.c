@@ -34,7 +34,7 @@ static int refuse_unknown(const char *class_name, char **ret_message)
                        table[i]->class_name);
     return nm_fail(ret_message, -EOPNOTSUPP,
                    PROPERTY " = '%s': nmd has no such stage, and can't run stages written in Java (allowed: %s)",
-                   nm_yarn_conf_shown(class_name, shown, sizeof shown), known);
+                   nm_yarn_conf_printable(class_name, shown, sizeof shown), known);
 }
 
 /* Returns whether the list already contains the stage. Distributed scheduling is added only once, even if both

@@ -39,7 +39,7 @@ static int note_failure(const struct nm_setup_step *s, int r, struct nm_refusals
 }
 
 /* Executes either the steps for directories above the manifest, which must come first, or all other steps. */
-static int do_steps(const struct nm_setup_wish *w, const struct nm_setup_plan *p, bool of_manifest,
+static int do_steps(const struct nm_setup_request *w, const struct nm_setup_plan *p, bool of_manifest,
                     struct nm_refusals *refusals)
 {
     int r = 0;
@@ -53,13 +53,13 @@ static int do_steps(const struct nm_setup_wish *w, const struct nm_setup_plan *p
     return r;
 }
 
-static int fail_manifest(const struct nm_setup_wish *w, int r, char **ret_message)
+static int fail_manifest(const struct nm_setup_request *w, int r, char **ret_message)
 {
     return nm_fail(ret_message, r, "can't write %s, the list that --undo needs: %s",
                    w->manifest_path, strerror(-r));
 }
 
-static int save(const struct nm_setup_wish *w, const struct nm_setup_facts *f, const struct nm_setup_plan *p,
+static int save(const struct nm_setup_request *w, const struct nm_setup_facts *f, const struct nm_setup_plan *p,
                 bool done, struct nm_arena *a, char **ret_message)
 {
     struct nm_setup_manifest m;
@@ -75,14 +75,14 @@ static int save(const struct nm_setup_wish *w, const struct nm_setup_facts *f, c
 
 /* Removes the directories above the manifest again if the manifest could not be written. Without a manifest, undo would
  * not know that the setup made these directories. */
-static void take_way_back(const struct nm_setup_wish *w, const struct nm_setup_plan *p)
+static void remove_made_parents(const struct nm_setup_request *w, const struct nm_setup_plan *p)
 {
     for (size_t i = p->n_steps; i-- > 0;)
         if (p->steps[i].act == NM_SETUP_MAKE && nm_setup_is_above(p->steps[i].path, w->manifest_path))
             (void)nm_setup_remove_dir(w->root, p->steps[i].path);
 }
 
-int nm_setup_act(const struct nm_setup_wish *w, const struct nm_setup_facts *f, const struct nm_setup_plan *p,
+int nm_setup_act(const struct nm_setup_request *w, const struct nm_setup_facts *f, const struct nm_setup_plan *p,
                  struct nm_arena *a, char **ret_message)
 {
     _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
@@ -94,7 +94,7 @@ int nm_setup_act(const struct nm_setup_wish *w, const struct nm_setup_facts *f, 
     if (r == 0 && !refusals.text)
         r = save(w, f, p, false, a, ret_message);
     if (r < 0 || refusals.text)
-        take_way_back(w, p);
+        remove_made_parents(w, p);
     else
         r = do_steps(w, p, false, &refusals);
     if (r < 0 || refusals.text)
@@ -102,7 +102,7 @@ int nm_setup_act(const struct nm_setup_wish *w, const struct nm_setup_facts *f, 
     return save(w, f, p, true, a, ret_message);
 }
 
-int nm_setup_act_check(const struct nm_setup_wish *w, const struct nm_setup_plan *p, char **ret_message)
+int nm_setup_act_check(const struct nm_setup_request *w, const struct nm_setup_plan *p, char **ret_message)
 {
     _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
     char *message = NULL;

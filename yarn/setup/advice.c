@@ -34,25 +34,25 @@ nm_printf(3, 4) static void add(struct advice *v, enum nm_setup_subject subject,
     v->is_lost |= !v->list[v->n++].text;
 }
 
-#define say(v, ...) add(v, NM_SETUP_LACK, __VA_ARGS__)
+#define lack(v, ...) add(v, NM_SETUP_LACK, __VA_ARGS__)
 #define remind(v, ...) add(v, NM_SETUP_REMINDER, __VA_ARGS__)
 
 #define SETUP "nmd --yarn-setup %s%s" /* names the option, because --check-config prints this advice, too */
 
-static void advise_on_hosts(struct advice *v, const struct nm_setup_wish *w, const struct nm_setup_facts *f)
+static void advise_on_hosts(struct advice *v, const struct nm_setup_request *w, const struct nm_setup_facts *f)
 {
     for (size_t i = 0; i < f->n_hosts; i++) {
         char shown[200];
 
         if (f->hosts[i].role == NM_SETUP_RESOURCE_MANAGER && nm_streq(f->hosts[i].name, "0.0.0.0"))
-            say(v, "yarn.resourcemanager.hostname isn't set in these files, so nmd looks for the ResourceManager on "
-                "this host. Check that these are the cluster's files.");
+            lack(v, "yarn.resourcemanager.hostname isn't set in these files, so nmd looks for the ResourceManager on "
+                 "this host. Check that these are the cluster's files.");
         if (f->hosts[i].unresolved != 0)
-            say(v, "%s can't be resolved on this host (%s), so the unit doesn't permit nmd to connect to it. When the "
-                "name can be resolved, run "
-                SETUP " again.",
-                nm_yarn_conf_shown(f->hosts[i].name, shown, sizeof shown), gai_strerror(f->hosts[i].unresolved),
-                w->conf_dir, w->options);
+            lack(v, "%s can't be resolved on this host (%s), so the unit doesn't permit nmd to connect to it. When the "
+                 "name can be resolved, run "
+                 SETUP " again.",
+                 nm_yarn_conf_printable(f->hosts[i].name, shown, sizeof shown), gai_strerror(f->hosts[i].unresolved),
+                 w->conf_dir, w->options);
     }
 }
 
@@ -60,7 +60,7 @@ static void advise_on_hosts(struct advice *v, const struct nm_setup_wish *w, con
     "The unit doesn't permit connections between nmd and application masters, reducers and data nodes on other " \
     "hosts yet. "
 
-static void advise_on_network(struct advice *v, const struct nm_setup_wish *w, const struct nm_setup_facts *f)
+static void advise_on_network(struct advice *v, const struct nm_setup_request *w, const struct nm_setup_facts *f)
 {
     if (w->allow[0])
         return;
@@ -98,8 +98,8 @@ static void advise_on_ports(struct advice *v, const struct nm_yarn_settings *s, 
         remind(v, "If the host has a firewall, it must permit connections from the cluster to TCP port %s.",
                ports + 2);
     if (s->node.port == 0)
-        say(v, NM "address sets no port, so nmd uses any free port, a different one at each start. A firewall needs a "
-            "fixed port.");
+        lack(v, NM "address sets no port, so nmd uses any free port, a different one at each start. A firewall needs a "
+             "fixed port.");
     remind(v, "The ResourceManager and all nodes must be able to resolve the name %s to this host (" NM "hostname).",
            f->node_name);
 }
@@ -109,9 +109,9 @@ static void advise_on_users(struct advice *v, const struct nm_yarn_settings *s, 
     const struct nm_yarn_executor *e = &s->executor_rules;
 
     if (s->limit_users) {
-        say(v, NONSECURE "limit-users is true: all containers run as %s. MapReduce, and other programs that read the "
-            "submitter's files, need false in yarn-site.xml and accounts of the submitters on this node.",
-            s->local_user);
+        lack(v, NONSECURE "limit-users is true: all containers run as %s. MapReduce, and other programs that read the "
+             "submitter's files, need false in yarn-site.xml and accounts of the submitters on this node.",
+             s->local_user);
         if (!f->has_local_user)
             remind(v, "The user %s (" NONSECURE "local-user) has no account on this host, so containers can't run.",
                 s->local_user);
@@ -123,47 +123,48 @@ static void advise_on_users(struct advice *v, const struct nm_yarn_settings *s, 
             "submitters are not lower.",
             (uintmax_t)e->min_uid, e->file);
     else
-        say(v, "Accounts with any uid except 0 can run containers. To exclude the accounts of the system, set "
-            "min.user.id in a container-executor.cfg beside yarn-site.xml. [containers] min-uid of nmd.conf applies "
-            "only to local users.");
+        lack(v, "Accounts with any uid except 0 can run containers. To exclude the accounts of the system, set "
+             "min.user.id in a container-executor.cfg beside yarn-site.xml. [containers] min-uid of nmd.conf applies "
+             "only to local users.");
 }
 
 static void advise_on_opportunistic(struct advice *v, const struct nm_yarn_settings *s)
 {
     if (s->queue_max_length == 0)
-        say(v, NM "opportunistic-containers-max-queue-length is 0: the cluster sends no opportunistic containers to "
-            "this node, so nmd doesn't over-subscribe it for the cluster. A good first value is 10.");
+        lack(v, NM "opportunistic-containers-max-queue-length is 0: the cluster sends no opportunistic containers to "
+             "this node, so nmd doesn't over-subscribe it for the cluster. A good first value is 10.");
     if (!s->pauses)
-        say(v, NM "opportunistic-containers-use-pause-for-preemption is false: when CPU is short, opportunistic "
-            "containers are killed. With true they are paused and lose no work.");
+        lack(v, NM "opportunistic-containers-use-pause-for-preemption is false: when CPU is short, opportunistic "
+             "containers are killed. With true they are paused and lose no work.");
     if (!s->recovery || !s->supervised)
-        say(v, NM "recovery.enabled and recovery.supervised aren't both true: when nmd is stopped or upgraded, it "
-            "unregisters the node, and the cluster's containers end. With true they keep running.");
+        lack(v, NM "recovery.enabled and recovery.supervised aren't both true: when nmd is stopped or upgraded, it "
+             "unregisters the node, and the cluster's containers end. With true they keep running.");
     if (!has_service(s, "mapreduce_shuffle"))
-        say(v, NM "aux-services doesn't contain mapreduce_shuffle: reducers of MapReduce can't fetch map outputs from "
-            "this node.");
+        lack(v, NM "aux-services doesn't contain mapreduce_shuffle: reducers of MapReduce can't fetch map outputs from "
+             "this node.");
 }
 
-static void advise_on_programs(struct advice *v, const struct nm_setup_wish *w, const struct nm_setup_facts *f)
+static void advise_on_programs(struct advice *v, const struct nm_setup_request *w, const struct nm_setup_facts *f)
 {
     if (!f->java_home)
-        say(v, "No Java was found, but most jobs need it. Install one, or name its directory with " SETUP
+        lack(v, "No Java was found, but most jobs need it. Install one, or name its directory with " SETUP
              " --java-home DIR.",
-            w->conf_dir, w->options);
-    if (f->java_doubt)
+             w->conf_dir, w->options);
+    if (f->java_warning)
         add(v, NM_SETUP_JAVA, "%s. %s%s: if jobs need another Java, name its directory with " SETUP
             " --java-home DIR.",
-            f->java_doubt, f->java_home ? "The unit gets " : "No Java is set", f->java_home ?: "", w->conf_dir,
+            f->java_warning, f->java_home ? "The unit gets " : "No Java is set", f->java_home ?: "", w->conf_dir,
             w->options);
-    if (f->hadoop_doubt)
+    if (f->hadoop_warning)
         add(v, NM_SETUP_HADOOP, "%s. %s%s: if jobs need another Hadoop, remove that line and run " SETUP
             " with HADOOP_HOME=DIR in the environment.",
-            f->hadoop_doubt, f->hadoop_home ? "The unit gets " : "No Hadoop is set", f->hadoop_home ?: "", w->conf_dir,
+            f->hadoop_warning, f->hadoop_home ? "The unit gets " : "No Hadoop is set", f->hadoop_home ?: "",
+            w->conf_dir,
             w->options);
     if (!f->hadoop_home)
-        say(v, "No Hadoop was found ($HADOOP_HOME, hadoop-env.sh, /usr/lib/hadoop, /opt/hadoop, /usr/local/hadoop): "
-            "jobs must bring their own, for example with mapreduce.application.framework.path. Otherwise fetch "
-            "commands and class paths with $HADOOP_COMMON_HOME fail.");
+        lack(v, "No Hadoop was found ($HADOOP_HOME, hadoop-env.sh, /usr/lib/hadoop, /opt/hadoop, /usr/local/hadoop): "
+             "jobs must bring their own, for example with mapreduce.application.framework.path. Otherwise fetch "
+             "commands and class paths with $HADOOP_COMMON_HOME fail.");
 }
 
 static void advise_on_dirs(struct advice *v, const struct nm_setup_facts *f)
@@ -172,13 +173,13 @@ static void advise_on_dirs(struct advice *v, const struct nm_setup_facts *f)
         const char *path = f->dirs[i].path;
 
         if (strncmp(path, "/tmp/", 5) == 0 || strncmp(path, "/var/tmp/", 9) == 0)
-            say(v, "%s: old files there are removed, by age or at a boot. " NM "local-dirs and log-dirs are below "
-                "hadoop.tmp.dir if they aren't set.",
-                path);
+            lack(v, "%s: old files there are removed, by age or at a boot. " NM "local-dirs and log-dirs are below "
+                 "hadoop.tmp.dir if they aren't set.",
+                 path);
     }
 }
 
-int nm_setup_advise(const struct nm_setup_wish *w, const struct nm_yarn_settings *s, const struct nm_setup_facts *f,
+int nm_setup_advise(const struct nm_setup_request *w, const struct nm_yarn_settings *s, const struct nm_setup_facts *f,
                     struct nm_arena *a, struct nm_setup_advice **ret, size_t *ret_n)
 {
     struct advice v = {.arena = a, .list = nm_arena_alloc(a, ADVICE_MAX * sizeof *v.list)};

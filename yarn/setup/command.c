@@ -41,7 +41,7 @@ int nm_yarn_setup_options_check(const struct nm_yarn_setup_options *o, bool chec
     return 0;
 }
 
-static void tell_progress(const char *text)
+static void report_progress(const char *text)
 {
     nm_diag("%s", text);
 }
@@ -57,12 +57,12 @@ struct nm_yarn_setup_params nm_yarn_setup_params_of(const struct nm_yarn_setup_o
         .java_home = o->java_home,
         .allow = o->allow,
         .is_dry = o->is_dry,
-        .progress = tell_progress,
+        .progress = report_progress,
         .warn = warn,
     };
 }
 
-static void tell_lines(const char *text)
+static void report_lines(const char *text)
 {
     for (size_t n; *text; text += n + (text[n] == '\n')) {
         n = strcspn(text, "\n");
@@ -86,7 +86,7 @@ int nm_yarn_setup_run(const struct nm_yarn_setup_options *o, const char *config,
     if (r == -EEXIST)
         nm_diag("some files or directories %s not changed; see the reasons above", o->is_dry ? "are" : "were");
     else if (r < 0)
-        tell_lines(message ?: strerror(-r));
+        report_lines(message ?: strerror(-r));
     if (o->is_dry)
         nm_diag("--dry-run: nothing was changed");
     return r;

@@ -9,7 +9,7 @@
 
 /* Finds Java and Hadoop on this host. If they don't exist, the function succeeds nevertheless. -EINVAL and
  * *ret_message: --java-home names a Java that doesn't exist. */
-int nm_setup_find_programs(const struct nm_setup_wish *w, struct nm_arena *a, struct nm_setup_facts *f,
+int nm_setup_find_programs(const struct nm_setup_request *w, struct nm_arena *a, struct nm_setup_facts *f,
                            char **ret_message);
 
 /* ---- assignments in shell scripts: script.c ----------------------------------------------- */
@@ -36,9 +36,9 @@ enum nm_setup_line nm_setup_script_line(const char *line, size_t size, const cha
 int nm_setup_list_hosts(const struct nm_yarn_settings *s, struct nm_arena *a, struct nm_setup_facts *f);
 /* Resolves the names of all hosts in parallel. Reads the name servers' addresses from /etc/resolv.conf below root.
  * Finds the network that this host shares with the first ResourceManager. */
-int nm_setup_resolve(const struct nm_setup_wish *w, struct nm_arena *a, struct nm_setup_facts *f);
+int nm_setup_resolve(const struct nm_setup_request *w, struct nm_arena *a, struct nm_setup_facts *f);
 /* Connects to each host and closes the connection, to all hosts in parallel. Takes ten seconds at most. */
-void nm_setup_try_hosts(const struct nm_setup_wish *w, struct nm_setup_facts *f);
+void nm_setup_try_hosts(const struct nm_setup_request *w, struct nm_setup_facts *f);
 
 /* Returns the network that contains both addresses, such as "10.1.0.0/16". mask: the mask of the first address. NULL:
  * the addresses are in different networks. The addresses must be of one family. */

@@ -15,7 +15,7 @@
 
 /* ---- facts for a plan --------------------------------------------------------------------- */
 
-static int look_at_dirs(const struct nm_setup_wish *w, char *const *names, struct nm_arena *a,
+static int look_at_dirs(const struct nm_setup_request *w, char *const *names, struct nm_arena *a,
                         struct nm_setup_facts *f, char **ret_message)
 {
     int r = 0;
@@ -29,7 +29,7 @@ static int look_at_dirs(const struct nm_setup_wish *w, char *const *names, struc
             return nm_fail(ret_message, -EINVAL,
                            "the directory '%s' from the cluster's files can't be set up: its path must be absolute, "
                            "contain only letters, digits and characters of '/._+@-', and have no part '..'", names[i]);
-        r = nm_setup_spot_look(a, w->root, path, &f->dirs[f->n_dirs]);
+        r = nm_setup_path_examine(a, w->root, path, &f->dirs[f->n_dirs]);
         f->n_dirs += r == 0;
     }
     return r;
@@ -44,7 +44,7 @@ static size_t count(char *const *names)
     return n;
 }
 
-static int look_at_all(const struct nm_setup_wish *w, const struct nm_yarn_settings *s, struct nm_arena *a,
+static int look_at_all(const struct nm_setup_request *w, const struct nm_yarn_settings *s, struct nm_arena *a,
                        struct nm_setup_facts *f, char **ret_message)
 {
     int r;
@@ -52,11 +52,11 @@ static int look_at_all(const struct nm_setup_wish *w, const struct nm_yarn_setti
     f->dirs = nm_arena_alloc(a, (count(s->local_dirs) + count(s->log_dirs) + 1) * sizeof *f->dirs);
     if (!f->dirs)
         return -ENOMEM;
-    r = nm_setup_spot_look(a, w->root, w->config_path, &f->config);
+    r = nm_setup_path_examine(a, w->root, w->config_path, &f->config);
     if (r == 0)
-        r = nm_setup_spot_look(a, w->root, w->unit_path, &f->unit);
+        r = nm_setup_path_examine(a, w->root, w->unit_path, &f->unit);
     if (r == 0)
-        r = nm_setup_spot_look(a, w->root, w->state_dir, &f->state);
+        r = nm_setup_path_examine(a, w->root, w->state_dir, &f->state);
     if (r == 0)
         r = look_at_dirs(w, s->local_dirs, a, f, ret_message);
     return r == 0 ? look_at_dirs(w, s->log_dirs, a, f, ret_message) : r;
@@ -73,7 +73,7 @@ static int name_node(const struct nm_yarn_settings *s, struct nm_arena *a, struc
     return f->node_name ? 0 : -ENOMEM;
 }
 
-int nm_setup_facts_gather(const struct nm_setup_wish *w, const struct nm_yarn_settings *s, struct nm_arena *a,
+int nm_setup_facts_gather(const struct nm_setup_request *w, const struct nm_yarn_settings *s, struct nm_arena *a,
                           struct nm_setup_facts *ret, char **ret_message)
 {
     struct nm_setup_facts f = {.uid = geteuid(), .gid = getegid()};
@@ -131,7 +131,7 @@ static bool boots_systemd(int root)
 
 /* Finds the nmd that uses the state directory. If the path contains a link, it is resolved below the root directory. So
  * the result is never the nmd of this host if --root names another directory. */
-static pid_t find_nmd(const struct nm_setup_wish *w, int root)
+static pid_t find_nmd(const struct nm_setup_request *w, int root)
 {
     _cleanup_close_ int fd = nm_open_in_root(root, w->state_dir, O_PATH | O_DIRECTORY);
     char path[40];
@@ -145,7 +145,7 @@ static pid_t find_nmd(const struct nm_setup_wish *w, int root)
 /* Determines how nmd is started. A running systemd has made /run/systemd/system (sd_booted(3)). Below --root this
  * directory may be missing because that host isn't running. If no nmd is running, the host's init program then shows
  * whether systemd will start nmd. */
-struct nm_setup_service nm_setup_service_look(const struct nm_setup_wish *w)
+struct nm_setup_service nm_setup_service_examine(const struct nm_setup_request *w)
 {
     _cleanup_close_ int root = RET_NERRNO(open(*w->root ? w->root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC));
     _cleanup_close_ int run = root < 0 ? root : nm_open_in_root(root, "/run/systemd/system", O_PATH | O_DIRECTORY);

@@ -22,7 +22,7 @@ enum nm_setup_kind {
 };
 
 /* The file or directory at a path. */
-struct nm_setup_spot {
+struct nm_setup_path {
     const char *path;
     enum nm_setup_kind kind;
     uid_t uid; /* owner of the file or directory; gid and mode: its group and mode */
@@ -66,17 +66,17 @@ struct nm_setup_facts {
     const char *network, *interface; /* the network shared with a ResourceManager, its interface; NULL: none */
     const char *java_home, *java_version, *java_from; /* NULL: not found; java_from: source of the path */
     const char *hadoop_home, *hadoop_from;
-    const char *java_doubt, *hadoop_doubt; /* why the scripts may mean another directory; NULL: no doubt */
+    const char *java_warning, *hadoop_warning; /* why the scripts may mean another directory; NULL: no doubt */
     const char *node_name; /* the name with which the node registers */
     bool has_local_user;
-    struct nm_setup_spot config, unit, state; /* the two drop-ins, and nmd's state directory */
-    struct nm_setup_spot *dirs;               /* the local directories, then the log directories of the settings */
+    struct nm_setup_path config, unit, state; /* the two drop-ins, and nmd's state directory */
+    struct nm_setup_path *dirs;               /* the local directories, then the log directories of the settings */
     size_t n_dirs;
     struct nm_setup_manifest manifest; /* empty if there was no earlier setup */
 };
 
 /* The arguments of the setup. */
-struct nm_setup_wish {
+struct nm_setup_request {
     const char *root;     /* without a trailing slash; "": the root directory of this host */
     const char *conf_dir; /* the directory of the cluster's files, as nmd.conf must name it */
     const char *config_path, *unit_path, *state_dir, *manifest_path;
@@ -91,15 +91,15 @@ struct nm_setup_wish {
 
 /* Examines paths, resolves names and connects to hosts. This may take some seconds. -EINVAL and *ret_message: the setup
  * can't be done with these arguments. */
-int nm_setup_facts_gather(const struct nm_setup_wish *w, const struct nm_yarn_settings *s, struct nm_arena *a,
+int nm_setup_facts_gather(const struct nm_setup_request *w, const struct nm_yarn_settings *s, struct nm_arena *a,
                           struct nm_setup_facts *ret, char **ret_message);
 
 /* Returns the path without empty or "." components and without a trailing slash. NULL: no memory. */
 const char *nm_setup_tidy(struct nm_arena *a, const char *path);
 /* Examines one path. If the examination fails, *ret contains the reason. */
-int nm_setup_spot_look(struct nm_arena *a, const char *root, const char *path, struct nm_setup_spot *ret);
-/* Returns the SHA-256 of a text in hexadecimal, in the same form as in nm_setup_spot. */
-const char *nm_setup_sum(struct nm_arena *a, const void *data, size_t size);
+int nm_setup_path_examine(struct nm_arena *a, const char *root, const char *path, struct nm_setup_path *ret);
+/* Returns the SHA-256 of a text in hexadecimal, in the same form as in nm_setup_path. */
+const char *nm_setup_sha256(struct nm_arena *a, const void *data, size_t size);
 
 /* ---- the service nmd: facts.c ------------------------------------------------------------- */
 
@@ -112,4 +112,4 @@ struct nm_setup_service {
 
 /* Examines the host to which the root directory belongs. If a property can't be determined, *ret says so; the function
  * never fails. */
-struct nm_setup_service nm_setup_service_look(const struct nm_setup_wish *w);
+struct nm_setup_service nm_setup_service_examine(const struct nm_setup_request *w);

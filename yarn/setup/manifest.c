@@ -65,7 +65,7 @@ static int read_sums(struct nm_arena *a, const json_t *list, struct nm_setup_ent
     for (size_t i = 0; i < n; i++) {
         const json_t *sum = json_array_get(list, i);
 
-        if (json_string_length(sum) != NM_SETUP_SUM_SIZE)
+        if (json_string_length(sum) != NM_SETUP_SHA256_SIZE)
             return -EBADMSG;
         e->sums[i] = copy_text(a, sum);
         if (!e->sums[i])

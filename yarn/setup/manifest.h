@@ -14,7 +14,7 @@
 #include "rpc/hadoop/arena.h"
 #include "util/error.h"
 
-#define NM_SETUP_SUM_SIZE 64
+#define NM_SETUP_SHA256_SIZE 64
 
 enum nm_setup_entry_kind {
     NM_SETUP_WROTE_FILE,

@@ -56,7 +56,7 @@ static int add_new_dir(struct planner *p, const char *path, mode_t mode)
     return is_planned(p, path) ? 0 : add(p, &step);
 }
 
-static int add_way(struct planner *p, const struct nm_setup_spot *spot)
+static int add_parent_dirs(struct planner *p, const struct nm_setup_path *spot)
 {
     int r = 0;
 
@@ -68,7 +68,7 @@ static int add_way(struct planner *p, const struct nm_setup_spot *spot)
     return r;
 }
 
-static const char *why_not(const struct nm_setup_spot *s)
+static const char *why_not(const struct nm_setup_path *s)
 {
     switch (s->kind) {
     case NM_SETUP_LINK:
@@ -94,7 +94,7 @@ static bool is_mended(const struct planner *p, const char *path)
 
 /* Returns whether users other than root can change a directory above the path, and so replace the path, even after all
  * steps that have been planned before. */
-static bool is_weak(const struct planner *p, const struct nm_setup_spot *s)
+static bool is_weak(const struct planner *p, const struct nm_setup_path *s)
 {
     for (size_t i = 0; i < s->n_weak; i++)
         if (!is_mended(p, s->weak[i]))
@@ -105,7 +105,7 @@ static bool is_weak(const struct planner *p, const struct nm_setup_spot *s)
 /* Explains why no file is written below a directory that users other than root can change: these users could replace
  * the file. Names all such directories, because the administrator must fix all of them. Returns false without
  * memory. */
-static bool explain_weak(struct planner *p, const struct nm_setup_spot *s, struct nm_setup_step *step)
+static bool explain_weak(struct planner *p, const struct nm_setup_path *s, struct nm_setup_step *step)
 {
     size_t n = 0;
 
@@ -122,7 +122,7 @@ static bool explain_weak(struct planner *p, const struct nm_setup_spot *s, struc
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-static const char *why_leave(const struct nm_setup_spot *spot, bool is_noted)
+static const char *why_leave(const struct nm_setup_path *spot, bool is_noted)
 {
     if (spot->kind != NM_SETUP_FILE || spot->error < 0)
         return why_not(spot);
@@ -130,11 +130,11 @@ static const char *why_leave(const struct nm_setup_spot *spot, bool is_noted)
                     : "no setup has written it";
 }
 
-static int add_file(struct planner *p, const struct nm_setup_spot *spot, const char *text)
+static int add_file(struct planner *p, const struct nm_setup_path *spot, const char *text)
 {
     const struct nm_setup_entry *e = nm_setup_manifest_find(&p->facts->manifest, NM_SETUP_WROTE_FILE, spot->path);
     struct nm_setup_step step = {.path = spot->path, .text = text};
-    const char *sum = text ? nm_setup_sum(p->arena, text, strlen(text)) : NULL;
+    const char *sum = text ? nm_setup_sha256(p->arena, text, strlen(text)) : NULL;
     const bool below_weak = is_weak(p, spot);
     int r;
 
@@ -152,7 +152,7 @@ static int add_file(struct planner *p, const struct nm_setup_spot *spot, const c
         step.why = why_leave(spot, e);
     else if (step.act == NM_SETUP_LEAVE && !explain_weak(p, spot, &step))
         return -ENOMEM;
-    r = step.act == NM_SETUP_MAKE ? add_way(p, spot) : 0;
+    r = step.act == NM_SETUP_MAKE ? add_parent_dirs(p, spot) : 0;
     return r < 0 ? r : add(p, &step);
 }
 
@@ -160,7 +160,7 @@ static int add_file(struct planner *p, const struct nm_setup_spot *spot, const c
 
 /* Returns the reason why the owner of a directory must not be changed, or NULL. Such a directory also has other uses,
  * and yarn-site.xml may name it by mistake. */
-static const char *why_shared(const struct nm_setup_spot *s)
+static const char *why_shared(const struct nm_setup_path *s)
 {
     if (s->mode & S_ISVTX)
         return "all users share it";
@@ -173,7 +173,7 @@ static const char *why_shared(const struct nm_setup_spot *s)
 
 /* Decides what to do with a directory. Hadoop's NodeManager requires that its directories belong to its user. nmd
  * requires that only root can write to them. */
-static struct nm_setup_step dir_step(const struct planner *p, const struct nm_setup_spot *spot)
+static struct nm_setup_step dir_step(const struct planner *p, const struct nm_setup_path *spot)
 {
     struct nm_setup_step step = {.is_dir = true, .path = spot->path, .mode = DIR_MODE, .uid = p->facts->uid,
                                  .gid = p->facts->gid, .old_uid = spot->uid, .old_gid = spot->gid,
@@ -191,7 +191,7 @@ static struct nm_setup_step dir_step(const struct planner *p, const struct nm_se
 
 /* Adds the step for a directory. First adds the steps for all directories above it that are in the list, whatever their
  * order there, because they determine whether this directory can be made. */
-static int add_dir(struct planner *p, const struct nm_setup_spot *spot)
+static int add_dir(struct planner *p, const struct nm_setup_path *spot)
 {
     struct nm_setup_step step;
     int r = 0;
@@ -208,7 +208,7 @@ static int add_dir(struct planner *p, const struct nm_setup_spot *spot)
         step.why = spot->kind == NM_SETUP_DIR ? why_shared(spot) : why_not(spot);
     else if (step.act == NM_SETUP_LEAVE && !explain_weak(p, spot, &step))
         return -ENOMEM;
-    r = step.act == NM_SETUP_MAKE ? add_way(p, spot) : 0;
+    r = step.act == NM_SETUP_MAKE ? add_parent_dirs(p, spot) : 0;
     return r < 0 ? r : add(p, &step);
 }
 
@@ -216,15 +216,16 @@ static int add_dir(struct planner *p, const struct nm_setup_spot *spot)
  * only when it starts nmd for the first time. */
 static int add_state(struct planner *p)
 {
-    const struct nm_setup_spot *s = &p->facts->state;
+    const struct nm_setup_path *s = &p->facts->state;
     int r = 0;
 
     if (s->kind == NM_SETUP_NOTHING)
-        r = add_way(p, s);
+        r = add_parent_dirs(p, s);
     return r < 0 || s->kind != NM_SETUP_NOTHING ? r : add_new_dir(p, s->path, STATE_MODE);
 }
 
-int nm_setup_plan_make(const struct nm_setup_wish *w, const struct nm_yarn_settings *s, const struct nm_setup_facts *f,
+int nm_setup_plan_make(const struct nm_setup_request *w, const struct nm_yarn_settings *s,
+                       const struct nm_setup_facts *f,
                        struct nm_arena *a, struct nm_setup_plan *ret)
 {
     struct nm_setup_plan plan = {};
@@ -247,7 +248,7 @@ int nm_setup_plan_make(const struct nm_setup_wish *w, const struct nm_yarn_setti
 /* ---- the manifest ------------------------------------------------------------------------- */
 
 /* Removes entries of other kinds for the same path. Their files no longer exist or were replaced. */
-static void forget_others(struct nm_setup_manifest *m, enum nm_setup_entry_kind kind, const char *path)
+static void drop_others(struct nm_setup_manifest *m, enum nm_setup_entry_kind kind, const char *path)
 {
     size_t n = 0;
 
@@ -267,7 +268,7 @@ static int note(struct nm_setup_manifest *m, const struct nm_setup_step *step, b
     struct nm_setup_entry *e;
     const char *sum;
 
-    forget_others(m, kind, step->path);
+    drop_others(m, kind, step->path);
     e = (struct nm_setup_entry *)nm_setup_manifest_find(m, kind, step->path);
     if (!e) {
         e = &m->entries[m->n++];
@@ -276,7 +277,7 @@ static int note(struct nm_setup_manifest *m, const struct nm_setup_step *step, b
     }
     if (step->is_dir)
         return 0;
-    sum = nm_setup_sum(a, step->text, strlen(step->text));
+    sum = nm_setup_sha256(a, step->text, strlen(step->text));
     if (!sum)
         return -ENOMEM;
     if (done || !e->sums[0] || !nm_streq(e->sums[0], sum))
@@ -285,7 +286,7 @@ static int note(struct nm_setup_manifest *m, const struct nm_setup_step *step, b
     return 0;
 }
 
-int nm_setup_plan_note(const struct nm_setup_wish *w, const struct nm_setup_manifest *before,
+int nm_setup_plan_note(const struct nm_setup_request *w, const struct nm_setup_manifest *before,
                        const struct nm_setup_plan *p, bool done, struct nm_arena *a, struct nm_setup_manifest *ret)
 {
     struct nm_setup_manifest m = {

@@ -39,7 +39,7 @@ enum nm_setup_subject {
     NM_SETUP_JAVA,    /* advice about JAVA_HOME, if no drop-in sets it */
     NM_SETUP_HADOOP,  /* advice about HADOOP_HOME, if no drop-in sets it */
     /* Advice that is printed even if there is no problem. --check-config doesn't print reminders, because it
-     * warns of these problems itself (launch/doubts.h). */
+     * warns of these problems itself (launch/config-warnings.h). */
     NM_SETUP_REMINDER,
 };
 
@@ -57,26 +57,27 @@ struct nm_setup_plan {
     size_t n_advice;
 };
 
-int nm_setup_plan_make(const struct nm_setup_wish *w, const struct nm_yarn_settings *s, const struct nm_setup_facts *f,
+int nm_setup_plan_make(const struct nm_setup_request *w, const struct nm_yarn_settings *s,
+                       const struct nm_setup_facts *f,
                        struct nm_arena *a, struct nm_setup_plan *ret);
 
 /* Makes the manifest. done false: the manifest that is saved before the plan is carried out. done true: the manifest
  * that is saved afterwards. */
-int nm_setup_plan_note(const struct nm_setup_wish *w, const struct nm_setup_manifest *before,
+int nm_setup_plan_note(const struct nm_setup_request *w, const struct nm_setup_manifest *before,
                        const struct nm_setup_plan *p, bool done, struct nm_arena *a, struct nm_setup_manifest *ret);
 
 /* Return the texts of the two files that the setup writes (texts.c). NULL: no memory. */
-const char *nm_setup_unit_text(const struct nm_setup_wish *w, const struct nm_yarn_settings *s,
+const char *nm_setup_unit_text(const struct nm_setup_request *w, const struct nm_yarn_settings *s,
                                const struct nm_setup_facts *f, struct nm_arena *a);
-const char *nm_setup_config_text(const struct nm_setup_wish *w, struct nm_arena *a);
+const char *nm_setup_config_text(const struct nm_setup_request *w, struct nm_arena *a);
 
 /* Returns the value of the variable that the unit should set. NULL: the variable is not needed, or no value was
  * found. */
-const char *nm_setup_value_of(enum nm_setup_variable v, const struct nm_setup_wish *w,
+const char *nm_setup_value_of(enum nm_setup_variable v, const struct nm_setup_request *w,
                               const struct nm_yarn_settings *s, const struct nm_setup_facts *f);
 
 /* Makes the advice (advice.c). The advice doesn't include the reasons of steps. */
-int nm_setup_advise(const struct nm_setup_wish *w, const struct nm_yarn_settings *s, const struct nm_setup_facts *f,
+int nm_setup_advise(const struct nm_setup_request *w, const struct nm_yarn_settings *s, const struct nm_setup_facts *f,
                     struct nm_arena *a, struct nm_setup_advice **ret, size_t *ret_n);
 
 /* Returns whether the path needs no quotes in a unit file and in nmd.conf, and has no ".." component. */
@@ -88,7 +89,7 @@ bool nm_setup_is_plain(const char *path);
 
 /* If a step fails, continues with the next step. *ret_message has one sentence for each failure. Returns the first
  * failure. */
-int nm_setup_act(const struct nm_setup_wish *w, const struct nm_setup_facts *f, const struct nm_setup_plan *p,
+int nm_setup_act(const struct nm_setup_request *w, const struct nm_setup_facts *f, const struct nm_setup_plan *p,
                  struct nm_arena *a, char **ret_message);
 /* Returns the failures that read-only files or directories would cause, without making changes. */
-int nm_setup_act_check(const struct nm_setup_wish *w, const struct nm_setup_plan *p, char **ret_message);
+int nm_setup_act_check(const struct nm_setup_request *w, const struct nm_setup_plan *p, char **ret_message);

@@ -102,7 +102,7 @@ static void print_host(FILE *out, const struct nm_setup_facts *f, const struct n
 {
     char name[200], why[400];
 
-    fprintf(out, "  %s %s:%u", nm_setup_role(h->role), nm_yarn_conf_shown(h->name, name, sizeof name), h->port);
+    fprintf(out, "  %s %s:%u", nm_setup_role(h->role), nm_yarn_conf_printable(h->name, name, sizeof name), h->port);
     for (size_t i = 0; i < h->n_addresses; i++)
         fprintf(out, "%s%s", i == 0 ? " (" : ", ", h->addresses[i]);
     fputs(h->n_addresses > 0 ? ")" : "", out);
@@ -112,7 +112,7 @@ static void print_host(FILE *out, const struct nm_setup_facts *f, const struct n
         fprintf(out, ": answers at %s\n", h->answered);
 }
 
-static void print_found(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_facts *f)
+static void print_found(FILE *out, const struct nm_setup_request *w, const struct nm_setup_facts *f)
 {
     fprintf(out, "Configuration of the cluster: %s\n", w->conf_dir);
     for (size_t i = 0; i < f->n_hosts; i++)
@@ -212,7 +212,7 @@ static void print_kill(FILE *out, const struct nm_setup_service *s)
 /* Prints a command that starts nmd in the same way as the unit with its drop-in. On a host without systemd, only
  * Environment= of the drop-in is needed. The values need no quotes in a shell, because nm_setup_is_plain() has accepted
  * them. */
-static void print_start(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_plan *p)
+static void print_start(FILE *out, const struct nm_setup_request *w, const struct nm_setup_plan *p)
 {
     static const char key[] = "Environment=";
     const char *line = "";
@@ -229,7 +229,7 @@ static void print_start(FILE *out, const struct nm_setup_wish *w, const struct n
     fprintf(out, "nmd%s" TO_LOG " &\n", w->run_options);
 }
 
-static void print_next(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_service *s,
+static void print_next(FILE *out, const struct nm_setup_request *w, const struct nm_setup_service *s,
                        const struct nm_setup_plan *p, bool is_done)
 {
     fputc('\n', out);
@@ -255,7 +255,7 @@ static void print_next(FILE *out, const struct nm_setup_wish *w, const struct nm
     print_start(out, w, p);
 }
 
-static void print_next_of_undo(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_service *s)
+static void print_next_of_undo(FILE *out, const struct nm_setup_request *w, const struct nm_setup_service *s)
 {
     fprintf(out,
             "\nIf the node isn't decommissioned in the ResourceManager yet, decommission the node now,%s wait until "
@@ -281,7 +281,7 @@ static void print_next_of_undo(FILE *out, const struct nm_setup_wish *w, const s
 
 /* ---- the output --------------------------------------------------------------------------- */
 
-void nm_setup_print(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_facts *f,
+void nm_setup_print(FILE *out, const struct nm_setup_request *w, const struct nm_setup_facts *f,
                     const struct nm_setup_service *s, const struct nm_setup_plan *p, bool is_done)
 {
     print_found(out, w, f);
@@ -300,7 +300,7 @@ void nm_setup_print(FILE *out, const struct nm_setup_wish *w, const struct nm_se
     print_next(out, w, s, p, is_done);
 }
 
-void nm_setup_print_undo(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_service *service,
+void nm_setup_print_undo(FILE *out, const struct nm_setup_request *w, const struct nm_setup_service *service,
                          const struct nm_setup_manifest *m, const struct nm_setup_undo *u, bool is_done)
 {
     static const struct {

@@ -10,9 +10,9 @@
 #include "yarn/setup/plan.h"
 #include "yarn/setup/undo.h"
 
-void nm_setup_print(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_facts *f,
+void nm_setup_print(FILE *out, const struct nm_setup_request *w, const struct nm_setup_facts *f,
                     const struct nm_setup_service *s, const struct nm_setup_plan *p, bool is_done);
-void nm_setup_print_undo(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_service *s,
+void nm_setup_print_undo(FILE *out, const struct nm_setup_request *w, const struct nm_setup_service *s,
                          const struct nm_setup_manifest *m, const struct nm_setup_undo *u, bool is_done);
 
 /* Writes the reason why a host couldn't be reached, and what to check, to buf. Returns buf, or NULL if the host was

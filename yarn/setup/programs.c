@@ -17,7 +17,7 @@
 
 struct search {
     struct nm_arena *arena;
-    const struct nm_setup_wish *wish;
+    const struct nm_setup_request *wish;
     int root_fd;
     bool *is_lost; /* set to true if there was no memory; the result may then be incomplete */
 };
@@ -61,7 +61,7 @@ static bool is_home(const struct search *s, const char *home, const char *progra
 struct program {
     const char *variable, *name; /* for example "JAVA_HOME" and "java" */
     const char *home, *from;
-    const char *doubt; /* why the scripts seem to name another directory than the result; NULL: no doubt */
+    const char *warning; /* why the scripts seem to name another directory than the result; NULL: no doubt */
 };
 
 static void take_line(const struct search *s, const char *script, const char *line, size_t size, struct program *p)
@@ -77,16 +77,16 @@ static void take_line(const struct search *s, const char *script, const char *li
     if (kind != NM_SETUP_LINE_UNCLEAR && is_home(s, value, p->name)) {
         p->home = value;
         p->from = script;
-        p->doubt = NULL;
+        p->warning = NULL;
         return;
     }
-    nm_yarn_conf_shown(value, shown, sizeof shown);
-    p->doubt = kind == NM_SETUP_LINE_UNCLEAR
+    nm_yarn_conf_printable(value, shown, sizeof shown);
+    p->warning = kind == NM_SETUP_LINE_UNCLEAR
                    ? nm_arena_print(s->arena, "%s sets %s in a way that nmd can't interpret ('%s')", script,
                                     p->variable, shown)
                    : nm_arena_print(s->arena, "%s sets %s to '%s', which has no bin/%s that all users can run", script,
                                     p->variable, shown, p->name);
-    *s->is_lost |= !p->doubt;
+    *s->is_lost |= !p->warning;
 }
 
 /* Reads a script. As in a shell, the last assignment to a variable counts. If an assignment doesn't name a valid
@@ -166,18 +166,18 @@ static const char *usual_java(const struct search *s)
 
 static int find_java(const struct search *s, struct nm_setup_facts *f, char **ret_message)
 {
-    const char *told = s->wish->java_home;
+    const char *reported = s->wish->java_home;
     struct program p;
 
-    if (told && !is_home(s, told, "java"))
+    if (reported && !is_home(s, reported, "java"))
         return nm_fail(ret_message, -EINVAL, "--java-home '%s': must be an absolute path of letters, digits and "
-                       "characters of '/._+@-', and contain a bin/java that all users can run", told);
-    p = (struct program){.variable = "JAVA_HOME", .name = "java", .home = told, .from = "--java-home"};
-    if (!told)
+                       "characters of '/._+@-', and contain a bin/java that all users can run", reported);
+    p = (struct program){.variable = "JAVA_HOME", .name = "java", .home = reported, .from = "--java-home"};
+    if (!reported)
         find_home(s, &p);
     f->java_home = p.home;
     f->java_from = p.from;
-    f->java_doubt = p.doubt;
+    f->java_warning = p.warning;
     if (!f->java_home) {
         f->java_home = usual_java(s);
         f->java_from = "a usual location";
@@ -194,7 +194,7 @@ static void find_hadoop(const struct search *s, struct nm_setup_facts *f)
     find_home(s, &p);
     f->hadoop_home = p.home;
     f->hadoop_from = p.from;
-    f->hadoop_doubt = p.doubt;
+    f->hadoop_warning = p.warning;
     for (size_t i = 0; !f->hadoop_home && i < NM_ARRAY_SIZE(homes); i++)
         if (has_program(s, homes[i], "hadoop")) {
             f->hadoop_home = homes[i];
@@ -202,7 +202,7 @@ static void find_hadoop(const struct search *s, struct nm_setup_facts *f)
         }
 }
 
-int nm_setup_find_programs(const struct nm_setup_wish *w, struct nm_arena *a, struct nm_setup_facts *f,
+int nm_setup_find_programs(const struct nm_setup_request *w, struct nm_arena *a, struct nm_setup_facts *f,
                            char **ret_message)
 {
     _cleanup_close_ int root_fd = RET_NERRNO(open(*w->root ? w->root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC));

@@ -193,7 +193,7 @@ static void start_lookups(struct lookups *all, const struct nm_setup_facts *f)
     }
 }
 
-static void print_lookup(const struct nm_setup_wish *w, const struct lookups *all, const struct lookup *waiting)
+static void print_lookup(const struct nm_setup_request *w, const struct lookups *all, const struct lookup *waiting)
 {
     char text[400], shown[200];
     size_t n_done = 0;
@@ -201,11 +201,11 @@ static void print_lookup(const struct nm_setup_wish *w, const struct lookups *al
     for (size_t i = 0; i < all->n; i++)
         n_done += all->list[i].is_done;
     (void)snprintf(text, sizeof text, "resolving the name %s; %zu of %zu names are done",
-                   nm_yarn_conf_shown(waiting->name, shown, sizeof shown), n_done, all->n);
+                   nm_yarn_conf_printable(waiting->name, shown, sizeof shown), n_done, all->n);
     w->progress(text);
 }
 
-static void wait_for_lookups(const struct nm_setup_wish *w, struct lookups *all)
+static void wait_for_lookups(const struct nm_setup_request *w, struct lookups *all)
 {
     struct timespec at;
     size_t i = 0;
@@ -238,7 +238,7 @@ static int take_addresses(const struct lookup *l, struct nm_arena *a, struct nm_
     return r;
 }
 
-static int resolve_hosts(const struct nm_setup_wish *w, struct nm_arena *a, struct nm_setup_facts *f)
+static int resolve_hosts(const struct nm_setup_request *w, struct nm_arena *a, struct nm_setup_facts *f)
 {
     _cleanup_free_ struct lookups *all = calloc(1, sizeof *all);
     int r = 0;
@@ -371,7 +371,7 @@ static void find_network(struct nm_arena *a, struct nm_setup_facts *f)
     freeifaddrs(list);
 }
 
-int nm_setup_resolve(const struct nm_setup_wish *w, struct nm_arena *a, struct nm_setup_facts *f)
+int nm_setup_resolve(const struct nm_setup_request *w, struct nm_arena *a, struct nm_setup_facts *f)
 {
     int r = resolve_hosts(w, a, f);
 
@@ -439,7 +439,7 @@ static void try_next_address(struct attempt *t, uint64_t end_usec)
     }
 }
 
-static void go_on(struct attempt *t, bool is_ready, uint64_t end_usec)
+static void continue_attempt(struct attempt *t, bool is_ready, uint64_t end_usec)
 {
     socklen_t size = sizeof(int);
     int error = ETIMEDOUT;
@@ -469,24 +469,24 @@ static size_t list_waiting(const struct attempt *list, size_t n, struct pollfd *
     return n_waiting;
 }
 
-static void print_waiting(const struct nm_setup_wish *w, const struct nm_setup_host *h, size_t n_waiting, size_t n)
+static void print_waiting(const struct nm_setup_request *w, const struct nm_setup_host *h, size_t n_waiting, size_t n)
 {
     char text[400], shown[200];
 
     (void)snprintf(text, sizeof text, "waiting for an answer of %s:%u; %zu of %zu hosts are done",
-                   nm_yarn_conf_shown(h->name, shown, sizeof shown), h->port, n - n_waiting, n);
+                   nm_yarn_conf_printable(h->name, shown, sizeof shown), h->port, n - n_waiting, n);
     w->progress(text);
 }
 
-static void wait_for_attempts(const struct nm_setup_wish *w, struct attempt *list, size_t n, uint64_t end_usec)
+static void wait_for_attempts(const struct nm_setup_request *w, struct attempt *list, size_t n, uint64_t end_usec)
 {
-    uint64_t said_usec = nm_now_usec();
+    uint64_t reported_usec = nm_now_usec();
     struct pollfd p[HOSTS_MAX];
 
     for (;;) {
-        const uint64_t say_usec = said_usec + PROGRESS_SEC * NM_USEC_PER_SEC;
+        const uint64_t report_usec = reported_usec + PROGRESS_SEC * NM_USEC_PER_SEC;
         const struct attempt *first = NULL;
-        uint64_t until_usec = say_usec, now_usec;
+        uint64_t until_usec = report_usec, now_usec;
         const size_t n_waiting = list_waiting(list, n, p, &first, &until_usec);
 
         if (n_waiting == 0)
@@ -495,18 +495,18 @@ static void wait_for_attempts(const struct nm_setup_wish *w, struct attempt *lis
         if (poll(p, n, (int)((nm_sub_u64(until_usec, now_usec) + NM_USEC_PER_MSEC - 1) / NM_USEC_PER_MSEC)) < 0)
             memset(p, 0, sizeof p);
         now_usec = nm_now_usec();
-        if (now_usec >= say_usec) {
+        if (now_usec >= report_usec) {
             if (w->progress)
                 print_waiting(w, first->host, n_waiting, n);
-            said_usec = now_usec;
+            reported_usec = now_usec;
         }
         for (size_t i = 0; i < n; i++)
             if (list[i].fd >= 0 && (p[i].revents || now_usec >= list[i].until_usec))
-                go_on(&list[i], p[i].revents, end_usec);
+                continue_attempt(&list[i], p[i].revents, end_usec);
     }
 }
 
-void nm_setup_try_hosts(const struct nm_setup_wish *w, struct nm_setup_facts *f)
+void nm_setup_try_hosts(const struct nm_setup_request *w, struct nm_setup_facts *f)
 {
     const uint64_t end_usec = nm_now_usec() + ALL_PATIENCE_USEC;
     struct attempt list[HOSTS_MAX];

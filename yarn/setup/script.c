@@ -82,7 +82,7 @@ static bool is_literal(const struct text *v)
 }
 
 /* Examines a value that contains an expansion of the shell. */
-static enum nm_setup_line judge_expansion(const char *name, struct text *v)
+static enum nm_setup_line check_expansion(const char *name, struct text *v)
 {
     static const char *const operators[] = {":-", ":=", "-", "="};
     struct text t = *v;
@@ -123,7 +123,7 @@ static bool ends_well(const struct text *rest, bool has_keyword)
 }
 
 /* Examines the rest of the line after "NAME=". */
-static enum nm_setup_line judge_value(struct text *t, const char *name, bool has_keyword, struct text *ret)
+static enum nm_setup_line check_value(struct text *t, const char *name, bool has_keyword, struct text *ret)
 {
     struct text v;
     const int quote = take_word(t, &v);
@@ -134,7 +134,7 @@ static enum nm_setup_line judge_value(struct text *t, const char *name, bool has
     if (v.at == v.end)
         return NM_SETUP_LINE_OTHER;
     if (quote != '\'' && !is_literal(&v))
-        kind = judge_expansion(name, &v);
+        kind = check_expansion(name, &v);
     *ret = v;
     return kind;
 }
@@ -166,7 +166,7 @@ enum nm_setup_line nm_setup_script_line(const char *line, size_t size, const cha
     has_keyword = skip_keyword(&t);
     if (begins_with(&t, name) && begins_with(&(struct text){t.at + strlen(name), t.end}, "=")) {
         t.at += strlen(name) + 1;
-        kind = judge_value(&t, name, has_keyword, &value);
+        kind = check_value(&t, name, has_keyword, &value);
     } else {
         kind = NM_SETUP_LINE_OTHER;
     }

@@ -23,7 +23,7 @@ static const char *const nothing_more[] = {NULL};
 
 struct setup {
     struct nm_arena arena;
-    struct nm_setup_wish wish;
+    struct nm_setup_request wish;
     char root[PATH_MAX]; /* real path of the root directory; "": the root directory of this host */
 };
 
@@ -63,7 +63,7 @@ static int take_wish(const struct nm_yarn_setup_params *p, struct setup *s, char
                            "in its parts", p->allow[i]);
     if (r < 0)
         return r;
-    s->wish = (struct nm_setup_wish){
+    s->wish = (struct nm_setup_request){
         .root = s->root,
         .conf_dir = conf,
         .config_path = nm_arena_print(&s->arena, "%s.d/50-yarn.conf", config),
@@ -200,7 +200,7 @@ int nm_yarn_setup(const struct nm_yarn_setup_params *p, FILE *out, char **ret_me
         r = decide(&s, settings, &facts, &plan, ret_message);
     if (r < 0)
         return r;
-    service = nm_setup_service_look(&s.wish);
+    service = nm_setup_service_examine(&s.wish);
     r = p->is_dry ? nm_setup_act_check(&s.wish, &plan, ret_message)
                   : nm_setup_act(&s.wish, &facts, &plan, &s.arena, ret_message);
     nm_setup_print(out, &s.wish, &facts, &service, &plan, !p->is_dry && r == 0);
@@ -224,12 +224,12 @@ int nm_yarn_setup_undo(const struct nm_yarn_setup_params *p, FILE *out, char **r
     if (r == 0)
         r = nm_setup_manifest_load(&s.arena, path, &manifest, ret_message);
     if (r == 0)
-        r = nm_setup_undo_look(s.root, &manifest, &s.arena, &left, ret_message);
+        r = nm_setup_undo_examine(s.root, &manifest, &s.arena, &left, ret_message);
     if (r == 0)
         r = nm_setup_undo_plan(&manifest, left, geteuid(), getegid(), s.wish.manifest_path, &s.arena, &undo);
     if (r < 0)
         return r;
-    service = nm_setup_service_look(&s.wish);
+    service = nm_setup_service_examine(&s.wish);
     if (manifest.conf_dir)
         r = (p->is_dry ? nm_setup_undo_check : nm_setup_undo_act)(s.root, &undo, s.wish.manifest_path, ret_message);
     nm_setup_print_undo(out, &s.wish, &service, &manifest, &undo, !p->is_dry && r == 0);
@@ -256,7 +256,7 @@ static void check_hosts(const struct nm_yarn_setup_params *p, const struct nm_se
         const struct nm_setup_host *h = &f->hosts[i];
         char name[200], why[400];
 
-        nm_yarn_conf_shown(h->name, name, sizeof name);
+        nm_yarn_conf_printable(h->name, name, sizeof name);
         for (size_t k = 0; k < h->n_addresses; k++)
             if (!nm_setup_unit_allows(u, h->addresses[k]))
                 warn(p, "nmd.service doesn't permit nmd to connect to the %s %s: its address %s is in no "

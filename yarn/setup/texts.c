@@ -55,7 +55,7 @@ static bool was_allowed(const struct nm_setup_facts *f, size_t host, const char 
     return false;
 }
 
-static void append_addresses(char **text, const struct nm_setup_wish *w, const struct nm_setup_facts *f,
+static void append_addresses(char **text, const struct nm_setup_request *w, const struct nm_setup_facts *f,
                              struct nm_arena *a)
 {
     for (size_t i = 0; i < f->n_hosts; i++)
@@ -65,7 +65,7 @@ static void append_addresses(char **text, const struct nm_setup_wish *w, const s
 
             if (!is_own(h->addresses[k]) && !was_allowed(f, i, h->addresses[k]))
                 append(text, a, "# %s: %s\nIPAddressAllow=%s\n", role_text(h->role),
-                       nm_yarn_conf_shown(h->name, shown, sizeof shown), h->addresses[k]);
+                       nm_yarn_conf_printable(h->name, shown, sizeof shown), h->addresses[k]);
         }
     for (size_t i = 0; i < f->n_name_servers; i++)
         if (!is_own(f->name_servers[i]))
@@ -84,7 +84,7 @@ static bool is_passed_on(const struct nm_yarn_settings *s, const char *name)
 
 /* Returns the value of a variable. Hadoop's scripts set these variables before they start a NodeManager. Containers
  * inherit them from the NodeManager, so nmd needs them too. */
-const char *nm_setup_value_of(enum nm_setup_variable v, const struct nm_setup_wish *w,
+const char *nm_setup_value_of(enum nm_setup_variable v, const struct nm_setup_request *w,
                               const struct nm_yarn_settings *s, const struct nm_setup_facts *f)
 {
     if (v == NM_SETUP_JAVA_HOME)
@@ -94,7 +94,7 @@ const char *nm_setup_value_of(enum nm_setup_variable v, const struct nm_setup_wi
     return v == NM_SETUP_HADOOP_HOME || is_passed_on(s, nm_setup_variables[v]) ? f->hadoop_home : NULL;
 }
 
-static void append_environment(char **text, const struct nm_setup_wish *w, const struct nm_yarn_settings *s,
+static void append_environment(char **text, const struct nm_setup_request *w, const struct nm_yarn_settings *s,
                                const struct nm_setup_facts *f, struct nm_arena *a)
 {
     for (enum nm_setup_variable v = 0; v < NM_SETUP_N_VARIABLES; v++) {
@@ -105,7 +105,7 @@ static void append_environment(char **text, const struct nm_setup_wish *w, const
     }
 }
 
-const char *nm_setup_unit_text(const struct nm_setup_wish *w, const struct nm_yarn_settings *s,
+const char *nm_setup_unit_text(const struct nm_setup_request *w, const struct nm_yarn_settings *s,
                                const struct nm_setup_facts *f, struct nm_arena *a)
 {
     static const struct nm_setup_unit alone;
@@ -120,7 +120,7 @@ const char *nm_setup_unit_text(const struct nm_setup_wish *w, const struct nm_ya
     return text;
 }
 
-const char *nm_setup_config_text(const struct nm_setup_wish *w, struct nm_arena *a)
+const char *nm_setup_config_text(const struct nm_setup_request *w, struct nm_arena *a)
 {
     return nm_arena_print(a,
                           "# Written by nmd --yarn-setup %s. To revert it, add --undo.\n[yarn]\nenabled = yes\n"

@@ -18,7 +18,7 @@
 
 /* ---- plan --------------------------------------------------------------------------------- */
 
-static void judge_file(const struct nm_setup_left *l, struct nm_setup_undo_step *s)
+static void check_file(const struct nm_setup_left *l, struct nm_setup_undo_step *s)
 {
     if (l->spot.kind == NM_SETUP_NOTHING) {
         s->act = NM_SETUP_GONE;
@@ -31,7 +31,7 @@ static void judge_file(const struct nm_setup_left *l, struct nm_setup_undo_step 
     }
 }
 
-static bool is_as(const struct nm_setup_spot *s, uid_t uid, gid_t gid, mode_t mode)
+static bool is_as(const struct nm_setup_path *s, uid_t uid, gid_t gid, mode_t mode)
 {
     return s->kind == NM_SETUP_DIR && s->uid == uid && s->gid == gid && s->mode == mode;
 }
@@ -39,7 +39,7 @@ static bool is_as(const struct nm_setup_spot *s, uid_t uid, gid_t gid, mode_t mo
 /* Returns whether owner and mode are those that the setup has set, or a mixture of these and the former ones. A mixture
  * is possible because chown() and chmod() are two steps, and the setup or the undo may have been interrupted between
  * them. */
-static bool is_of_ours(const struct nm_setup_spot *s, const struct nm_setup_entry *e, uid_t uid, gid_t gid)
+static bool is_of_ours(const struct nm_setup_path *s, const struct nm_setup_entry *e, uid_t uid, gid_t gid)
 {
     return s->kind == NM_SETUP_DIR && (s->mode == DIR_MODE || s->mode == e->mode) &&
            ((s->uid == uid && s->gid == gid) || (s->uid == e->uid && s->gid == e->gid));
@@ -55,7 +55,7 @@ static const char *why_not_all(const struct nm_setup_entry *e, const char **name
     for (; names[n_names]; n_names++)
         if (n_names < SHOWN_MAX)
             n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", n_names > 0 ? ", " : "",
-                                  nm_yarn_conf_shown(names[n_names], shown, sizeof shown));
+                                  nm_yarn_conf_printable(names[n_names], shown, sizeof shown));
     return nm_arena_print(a, "files of jobs in it still belong to root (%s%s): before Hadoop's NodeManager starts, run"
                           " chown -R %u:%u %s, or empty it", list, n_names > SHOWN_MAX ? " and more" : "", e->uid,
                           e->gid, e->path);
@@ -87,7 +87,7 @@ static int leave_out_listed(const struct nm_setup_manifest *m, const char *dir, 
     return 0;
 }
 
-static int judge_changed(const struct nm_setup_manifest *m, const struct nm_setup_left *l, uid_t uid, gid_t gid,
+static int check_changed(const struct nm_setup_manifest *m, const struct nm_setup_left *l, uid_t uid, gid_t gid,
                          struct nm_arena *a, struct nm_setup_undo_step *s)
 {
     const struct nm_setup_entry *e = s->entry;
@@ -128,7 +128,7 @@ static const char *new_name_of(const char *path, struct nm_arena *a)
 
 /* Decides what to do with a directory that the setup has made. The directory is kept if it contains more than the undo
  * removes. If the manifest is kept because of other entries, it counts as such a content. */
-static int judge_made(const struct nm_setup_left *l, const struct nm_setup_undo *u, const char *manifest_path,
+static int check_made(const struct nm_setup_left *l, const struct nm_setup_undo *u, const char *manifest_path,
                       struct nm_arena *a, struct nm_setup_undo_step *s)
 {
     const char *manifest_new = new_name_of(manifest_path, a);
@@ -151,7 +151,7 @@ static int judge_made(const struct nm_setup_left *l, const struct nm_setup_undo 
             (nm_streq(path, manifest_path) && u->kept.n == 0))
             continue;
         s->act = NM_SETUP_STAY;
-        s->why = nm_arena_print(a, "it isn't empty (%s)", nm_yarn_conf_shown(*name, shown, sizeof shown));
+        s->why = nm_arena_print(a, "it isn't empty (%s)", nm_yarn_conf_printable(*name, shown, sizeof shown));
         return s->why ? 0 : -ENOMEM;
     }
     return 0;
@@ -215,9 +215,9 @@ int nm_setup_undo_plan(const struct nm_setup_manifest *m, const struct nm_setup_
 
         is_done[i] = s.entry->kind != NM_SETUP_MADE_DIR;
         if (s.entry->kind == NM_SETUP_WROTE_FILE)
-            judge_file(&left[i], &s);
+            check_file(&left[i], &s);
         else if (s.entry->kind == NM_SETUP_CHANGED_DIR)
-            r = judge_changed(m, &left[i], uid, gid, a, &s);
+            r = check_changed(m, &left[i], uid, gid, a, &s);
         if (is_done[i])
             add_step(&u, &s);
         if (r == 0 && left[i].has_new)
@@ -226,7 +226,7 @@ int nm_setup_undo_plan(const struct nm_setup_manifest *m, const struct nm_setup_
     for (size_t i; r == 0 && (i = next_made(m, manifest_path, is_done)) < m->n; is_done[i] = true) {
         struct nm_setup_undo_step s = {.entry = &m->entries[i], .spot = &left[i].spot};
 
-        r = judge_made(&left[i], &u, manifest_path, a, &s);
+        r = check_made(&left[i], &u, manifest_path, a, &s);
         add_step(&u, &s);
     }
     if (r == 0)
@@ -276,23 +276,23 @@ static int list_names(const char *root, const char *path, bool own, struct nm_ar
 static int look_for_new(const char *root, const char *path, struct nm_arena *a, bool *ret)
 {
     const char *name = new_name_of(path, a);
-    struct nm_setup_spot spot;
-    int r = name ? nm_setup_spot_look(a, root, name, &spot) : -ENOMEM;
+    struct nm_setup_path spot;
+    int r = name ? nm_setup_path_examine(a, root, name, &spot) : -ENOMEM;
 
     if (r == 0)
         *ret = spot.kind == NM_SETUP_FILE;
     return r;
 }
 
-int nm_setup_undo_look(const char *root, const struct nm_setup_manifest *m, struct nm_arena *a,
-                       struct nm_setup_left **ret, char **ret_message)
+int nm_setup_undo_examine(const char *root, const struct nm_setup_manifest *m, struct nm_arena *a,
+                          struct nm_setup_left **ret, char **ret_message)
 {
     struct nm_setup_left *left = nm_arena_alloc(a, (m->n + 1) * sizeof *left);
     int r = left ? 0 : -ENOMEM;
 
     for (size_t i = 0; r == 0 && i < m->n; i++) {
         left[i] = (struct nm_setup_left){};
-        r = nm_setup_spot_look(a, root, m->entries[i].path, &left[i].spot);
+        r = nm_setup_path_examine(a, root, m->entries[i].path, &left[i].spot);
         if (r == 0 && left[i].spot.error < 0 && left[i].spot.error != -ENOTDIR)
             r = nm_fail(ret_message, left[i].spot.error, "can't examine %s: %s", m->entries[i].path,
                         strerror(-left[i].spot.error));

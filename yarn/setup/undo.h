@@ -19,13 +19,13 @@ enum nm_setup_undo_act {
 struct nm_setup_undo_step {
     enum nm_setup_undo_act act;
     const struct nm_setup_entry *entry;
-    const struct nm_setup_spot *spot;
+    const struct nm_setup_path *spot;
     const char *why; /* why the path is kept, or which files remain in a restored directory; otherwise NULL */
 };
 
 /* The current state of the path of one entry. */
 struct nm_setup_left {
-    struct nm_setup_spot spot;
+    struct nm_setup_path spot;
     /* For a directory that the setup has made: names of its contents. For a changed directory: names of the contents
      * that belong to this user. NULL-terminated; incomplete if there are many. */
     const char **names;
@@ -44,8 +44,8 @@ int nm_setup_undo_plan(const struct nm_setup_manifest *m, const struct nm_setup_
                        const char *manifest_path, struct nm_arena *a, struct nm_setup_undo *ret);
 
 /* Examines the path of each entry. -errno and *ret_message: a path can't be examined. */
-int nm_setup_undo_look(const char *root, const struct nm_setup_manifest *m, struct nm_arena *a,
-                       struct nm_setup_left **ret, char **ret_message);
+int nm_setup_undo_examine(const char *root, const struct nm_setup_manifest *m, struct nm_arena *a,
+                          struct nm_setup_left **ret, char **ret_message);
 /* Carries out the undo. If a step fails, continues, and adds a sentence for the failure to *ret_message. The manifest
  * is then kept, so that undo can be run again. The directories above the manifest are removed after the manifest, so a
  * failure to remove them is only reported. */

@@ -183,7 +183,7 @@ static int take_environment(struct nm_setup_unit *u, char *value)
     return 0;
 }
 
-static void forget_writable(struct nm_setup_unit *u)
+static void drop_writable(struct nm_setup_unit *u)
 {
     while (u->n_writable > 0)
         free(u->writable[--u->n_writable]);
@@ -196,7 +196,7 @@ static int take_writable(struct nm_setup_unit *u, char *value)
     char *word;
 
     if (!*value)
-        forget_writable(u);
+        drop_writable(u);
     while ((word = strsep(&value, " \t"))) {
         word += strspn(word, "-+\"'");
         word[strcspn(word, "\"'")] = '\0';
@@ -305,7 +305,7 @@ int nm_setup_unit_read(const char *dir, struct nm_setup_unit *ret)
 struct nm_setup_unit *nm_setup_unit_free(struct nm_setup_unit *u)
 {
     if (u)
-        forget_writable(u);
+        drop_writable(u);
     free(u);
     return NULL;
 }

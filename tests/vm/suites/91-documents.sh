@@ -7,8 +7,8 @@
 # the files remain that the documents mention.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
-# shellcheck source=tests/docs/play.sh
-. "${NMD_VM_LIB%/*}/documents/play.sh"
+# shellcheck source=tests/docs/run-commands.sh
+. "${NMD_VM_LIB%/*}/documents/run-commands.sh"
 
 # shellcheck disable=SC2034 # for play()
 documents=${NMD_VM_LIB%/*}/documents docs_commands=${NMD_VM_LIB%/*}/documents/commands.py
