@@ -33,7 +33,7 @@ hadoop_tests = %D%/test-hadoop-abuse %D%/test-hadoop-memory %D%/test-hadoop-pack
 yarn_tests = %D%/test-yarn-allocator %D%/test-yarn-allocator-property %D%/test-yarn-become %D%/test-yarn-cm-memory \
 	%D%/test-yarn-cm-protocol %D%/test-yarn-conf %D%/test-yarn-container-dirs %D%/test-yarn-executor \
 	%D%/test-yarn-ids %D%/test-yarn-key-store %D%/test-yarn-launch %D%/test-yarn-launch-memory \
-	%D%/test-yarn-launch-parts %D%/test-yarn-launcher %D%/test-yarn-launcher-failures \
+	%D%/test-yarn-launch-parts %D%/test-yarn-launcher %D%/test-yarn-launcher-disks %D%/test-yarn-launcher-failures \
 	%D%/test-yarn-launcher-room %D%/test-yarn-net %D%/test-yarn-node-dirs %D%/test-yarn-proxy-asks \
 	%D%/test-yarn-proxy-store %D%/test-yarn-proxy-tokens %D%/test-yarn-proxying %D%/test-yarn-settings \
 	%D%/test-yarn-setup %D%/test-yarn-setup-acts %D%/test-yarn-setup-facts %D%/test-yarn-setup-service \
@@ -161,7 +161,7 @@ $(call fixture,http-fixture,local-abuse local-accept local-logs local-memory loc
 	local-streams local-web openapi)
 $(call fixture,persistent-cgroups,manager-memory recovery)
 $(call fixture,launch-fixture,adopt launch launch-failures launch-nmd-failures launch-output session-failures)
-$(call fixture,launcher-fixture,yarn-launcher yarn-launcher-failures yarn-launcher-room)
+$(call fixture,launcher-fixture,yarn-launcher yarn-launcher-disks yarn-launcher-failures yarn-launcher-room)
 $(call fixture,localizer-fixture,localizer localizer-many localizer-trees localizer-users)
 $(call fixture,manager-fixture,acts durable ends limits log-dir manager manager-memory manager-settings owner \
 	owner-steps recorder recovery rerun starts yarn-check yarn-execution-type yarn-health yarn-node \
@@ -224,6 +224,7 @@ test_localizer_trees_wraps = fork
 test_localizer_users_wraps = nm_worker_reply_parse
 test_output_times_wraps = clock_gettime
 test_pagewalk_wraps = fork waitpid
+test_yarn_launcher_wraps = clock_gettime
 test_sampling_many_wraps = fork
 test_sampling_failures_wraps = fork pipe2 pread __pread_chk
 test_shuffle_refusing_wraps = accept4 pthread_create poll sendfile

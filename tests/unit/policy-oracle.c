@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A second implementation of the rules; see policy-oracle.h. For clarity it computes in doubles, and some loops are
- * quadratic. */
+/* A second implementation of the rules, with doubles and some quadratic loops for clarity; see policy-oracle.h. */
 
 #include "tests/unit/policy-oracle-facts.h"
 
@@ -55,8 +54,7 @@ static const char *check_victim(struct oracle *o, const struct facts *f,
     return NULL;
 }
 
-/* Returns whether memory may run out within two samples. If so, one sample after the end of the victims is enough to
- * settle. */
+/* Returns whether memory may run out within two samples. If so, one sample after the victims' end is enough. */
 static bool at_the_brink(const struct oracle *o, const struct facts *f)
 {
     double brink = f->beta[NM_MEMORY] + floor((f->capacity[NM_MEMORY] - f->beta[NM_MEMORY]) / 2);
@@ -119,8 +117,7 @@ static const char *check_running_reclaim(struct oracle *o, const struct facts *f
             return "memory of a running container is reclaimed although reclaiming is off, or without a time limit";
     }
     if (sum > 0 && (n_kills > 0 || sum < over || 2 * sum > (double)f->in->node.swap_free_bytes))
-        return wrong(o, "%.0f bytes are reclaimed from running containers, %.0f are over beta, %zu are killed",
-                     sum, over, n_kills);
+        return wrong(o, "%.0f bytes are reclaimed, %.0f are over beta, %zu are killed", sum, over, n_kills);
     return NULL;
 }
 
@@ -273,8 +270,7 @@ static const char *check_actions(struct oracle *o, const struct facts *f)
     return NULL;
 }
 
-/* Checks that each victim for this reason was needed: without the victim, the sum of the credits would not meet the
- * need. */
+/* Checks that each victim for this reason was needed: without it, the credits would not meet the need. */
 static const char *check_all_needed(struct oracle *o, const struct facts *f, enum nm_reason reason,
                                     int k, double need)
 {
@@ -322,8 +318,7 @@ static const char *check_threshold_need(struct oracle *o, const struct facts *f)
             a->target->state != NM_PAUSED && a->target->state != NM_PAUSING)
             killed_cpu += (double)a->target->measured.cpu_millicores;
     }
-    /* These are the smallest amounts that the policy may subtract. Kills of this round for pause deadlines only reduce
-     * the need further. */
+    /* These are the smallest amounts that the policy may subtract. Kills for pause deadlines only reduce the need. */
     r = check_all_needed(o, f, NM_REASON_MEMORY_OVER_BETA, NM_MEMORY,
                          f->in_use[NM_MEMORY] - f->pending_measured[NM_MEMORY] - reclaimed -
                              f->beta[NM_MEMORY]);
@@ -334,8 +329,7 @@ static const char *check_threshold_need(struct oracle *o, const struct facts *f)
                                 f->beta[NM_CPU]);
 }
 
-/* Adds guaranteed requests in arrival order: to `used` while they fit, and from the first request that doesn't fit to
- * `claims`. */
+/* Adds guaranteed requests in arrival order: to `used` while they fit, and all others to `claims`. */
 static void admit_and_claim(const struct facts *f, double used[2], double claims[2])
 {
     double promised[2] = {f->promised[0], f->promised[1]};
@@ -539,8 +533,7 @@ static bool could_start(const struct oracle *o, const struct facts *f, const str
     return plain || over;
 }
 
-/* Returns whether the container would fit if only the system used the node. cpu_part: counted part of its CPU
- * request. */
+/* Returns whether the container would fit if only the system used the node. cpu_part: part of its CPU request. */
 static bool fits_alone(const struct oracle *o, const struct facts *f, const struct nm_policy_container *v,
                        double cpu_part)
 {

@@ -51,8 +51,7 @@ static void test_the_table_of_keys_is_valid(void **state)
     }
 }
 
-/* The table has a default in the form in which get() writes the value. A value is therefore the default if the texts
- * are equal. */
+/* The table has each default in the form in which get() writes it, so that texts can be compared. */
 static void test_a_default_in_the_table_equals_the_text_that_is_shown(void **state)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = defaults();
@@ -214,8 +213,7 @@ static void test_too_many_users_are_refused(void **state)
     for (unsigned i = before; i < NM_BANNED_USERS_MAX - 1; i++)
         assert_int_equal(nm_config_set(c, k, "someone"), 0);
     assert_int_equal(nm_config_set(c, k, "one two"), -ERANGE);
-    assert_int_equal(c->n_banned_users, NM_BANNED_USERS_MAX - 1); /* if a list is too long, no member of the list is
-                                                                     accepted */
+    assert_int_equal(c->n_banned_users, NM_BANNED_USERS_MAX - 1); /* a list that is too long adds no member */
     assert_int_equal(nm_config_set(c, k, "one"), 0);
 }
 
@@ -569,8 +567,7 @@ static void test_a_contradiction_is_reported_beside_other_errors(void **state)
         assert_int_equal(load(true, &c, &message), -EINVAL);
         if ((strstr(message, "must be below") != NULL) != rows[i].reported)
             fail_msg("%s: %s", rows[i].text, message);
-        assert_int_equal(strchr(message, '\n') != NULL, rows[i].reported); /* the message has a second line only if the
-                                                                          contradiction is reported */
+        assert_int_equal(strchr(message, '\n') != NULL, rows[i].reported); /* it has its own line */
     }
 }
 

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Tests yarn/launch/dirs.h with the launcher: bad local and log directories are not used until they are good again. */
+
+#include "launcher-fixture.h"
+#include <errno.h>
+#include <limits.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include "tests/unit/remove-tree.h"
+
+#define QUICK_CHECKS \
+    "<property><name>yarn.nodemanager.disk-health-checker.interval-ms</name><value>1000</value></property>" \
+    "<property><name>yarn.nodemanager.disk-health-checker.enable</name><value>true</value></property>"
+
+/* Makes a mount namespace. Opens the root directory again, since the old descriptor refers to the old mounts. */
+static bool has_own_mounts(struct fixture *w)
+{
+    if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        return false;
+    assert_int_equal(close(w->root_fd), 0);
+    w->root_fd = open(w->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return w->root_fd >= 0;
+}
+
+static void mount_at(struct fixture *w, const char *name, unsigned long flags)
+{
+    char path[PATH_MAX];
+
+    (void)mkdirat(w->root_fd, name, 0755);
+    (void)snprintf(path, sizeof path, "%s/%s", w->root, name);
+    if (mount("small", path, "tmpfs", flags, "size=1m,mode=0755") < 0)
+        fail_msg("%s: %s", path, strerror(errno));
+}
+
+static void fill(struct fixture *w, const char *name)
+{
+    static const char block[65536];
+    int fd = openat(w->root_fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0);
+    while (write(fd, block, sizeof block) > 0)
+        ;
+    assert_int_equal(close(fd), 0);
+}
+
+/* Returns whether the next three choices are these directories. NULL stands for any directory. */
+static bool places_are(struct fixture *w, const char *local, const char *log)
+{
+    struct nm_yarn_container_dirs dirs = {};
+
+    for (int i = 0; i < 3; i++) {
+        if (nm_yarn_launcher_choose_dirs(w->launcher, &dirs, NULL) < 0 ||
+            (local && !nm_streq(dirs.local_dir + strlen(w->root) + 1, local)) ||
+            (log && !nm_streq(dirs.log_dir + strlen(w->root) + 1, log)))
+            return false;
+    }
+    return true;
+}
+
+static bool runs_in(struct fixture *w, const char *local_dir, const char *kept)
+{
+    struct owner o = {};
+    bool ok;
+
+    w->local_dir = local_dir;
+    prepare_all(w, &o);
+    ok = o.result == 0 && is_there(w, kept);
+    if (!ok)
+        print_message("in %s: %d %s\n", local_dir, o.result, o.message);
+    give_back(&o);
+    return ok;
+}
+
+/* Returns whether a container whose disk has just failed may move to these directories. */
+static bool may_go_to(struct fixture *w, const char *local, const char *log)
+{
+    struct nm_yarn_container_dirs dirs = {};
+    struct owner o = {};
+    bool ok;
+
+    prepare_all(w, &o);
+    ok = o.result < 0 && nm_yarn_launcher_choose_other_dirs(w->launcher, o.p, &dirs) == 0 &&
+         nm_streq(dirs.local_dir + strlen(w->root) + 1, local) && nm_streq(dirs.log_dir + strlen(w->root) + 1, log);
+    if (!ok)
+        print_message("%d %s, to %s, %s\n", o.result, o.message, dirs.local_dir ?: "-", dirs.log_dir ?: "-");
+    give_back(&o);
+    return ok;
+}
+
+#define TWO_LOGS(w, text) \
+    (void)snprintf(text, sizeof text, \
+                   "%s<property><name>yarn.nodemanager.log-dirs</name><value>%s/logs,%s/more</value></property>", \
+                   QUICK_CHECKS, (w)->root, (w)->root)
+
+/* A disk has failed since the last check. The container and its resources use the other disk, and each change is
+ * reported. */
+static void test_a_disk_that_has_just_failed_is_not_used(void **state)
+{
+    struct fixture *w = *state;
+    char text[1000], path[PATH_MAX];
+
+    if (!has_own_mounts(w))
+        skip(); /* only root can mount the disks of the test */
+    w->launcher = nm_yarn_launcher_free(w->launcher);
+    mount_at(w, "local", 0);
+    mount_at(w, "second", 0);
+    mount_at(w, "logs", 0);
+    TWO_LOGS(w, text);
+    start(w, text);
+    n_happened = 0;
+    set_command(w, "true");
+    add_file(w, "f", "f", "text", 1);
+
+    mount_at(w, "local", MS_REMOUNT | MS_RDONLY);
+    assert_true(may_go_to(w, "second", "logs"));
+    RUN_UNTIL(w, places_are(w, "second", NULL));
+    assert_int_equal(n_happened, 1);
+    (void)snprintf(path, sizeof path, "New containers don't use the local directory %s/local any more: its file system "
+                   "is read-only", w->root);
+    assert_string_equal(happened, path);
+    mount_at(w, "local", MS_REMOUNT);
+    RUN_UNTIL(w, !places_are(w, "second", NULL));
+    assert_int_equal(n_happened, 2);
+    assert_non_null(strstr(happened, "/local is good again"));
+
+    /* If the container runs again, its directory exists already. */
+    assert_true(runs_in(w, "local", "local/usercache"));
+    mount_at(w, "logs", MS_REMOUNT | MS_RDONLY);
+    assert_true(may_go_to(w, "local", "more"));
+    RUN_UNTIL(w, places_are(w, NULL, "more"));
+    assert_int_equal(n_happened, 3);
+    w->log_dir = "more";
+    assert_true(runs_in(w, "local", "more/" APPLICATION "/" CONTAINER));
+    mount_at(w, "logs", MS_REMOUNT);
+    RUN_UNTIL(w, !places_are(w, NULL, "more"));
+
+    /* The disk with the resources fails instead of the disk with the container's directory. */
+    assert_true(runs_in(w, "second", "second/filecache/10/f"));
+    w->context.n_resources = 0;
+    add_file(w, "g", "g", "text", 1);
+    mount_at(w, "second", MS_REMOUNT | MS_RDONLY);
+    assert_true(runs_in(w, "local", "local/filecache/10/g"));
+    assert_int_equal(n_happened, 5);
+    w->launcher = nm_yarn_launcher_free(w->launcher);
+    for (int i = 0; i < 3; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", w->root, i == 0 ? "logs" : i == 1 ? "local" : "second");
+        assert_int_equal(umount2(path, MNT_DETACH), 0);
+    }
+}
+
+/* One of two disks is full, read-only, or missing at the start. The node uses the other disk, and later both again. */
+static void test_if_one_of_two_disks_is_bad_the_other_one_is_used(void **state)
+{
+    struct fixture *w = *state;
+    char why[300];
+
+    if (!has_own_mounts(w))
+        skip(); /* only root can mount the disks of the test */
+    w->launcher = nm_yarn_launcher_free(w->launcher);
+    mount_at(w, "local", 0);
+    mount_at(w, "second", 0);
+    start(w, QUICK_CHECKS);
+    set_command(w, "true");
+    add_file(w, "f", "f", "text", 1);
+    assert_true(runs_in(w, "local", "local/filecache/10/f"));
+
+    mount_at(w, "local", MS_REMOUNT | MS_RDONLY);
+    RUN_UNTIL(w, places_are(w, "second", NULL));
+    assert_true(nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
+    assert_true(runs_in(w, "second", "second/filecache/10/f"));
+
+    /* The disk is good again. The resource stays on the other disk. */
+    mount_at(w, "local", MS_REMOUNT);
+    RUN_UNTIL(w, !places_are(w, "second", NULL));
+    assert_true(runs_in(w, "local", "second/filecache/10/f"));
+
+    fill(w, "second/large");
+    RUN_UNTIL(w, places_are(w, "local", NULL));
+    assert_true(nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
+    assert_true(runs_in(w, "local", "local/filecache"));
+    assert_int_equal(unlinkat(w->root_fd, "second/large", 0), 0);
+    RUN_UNTIL(w, !places_are(w, "local", NULL));
+
+    /* nmd starts while this disk is read-only. */
+    w->launcher = nm_yarn_launcher_free(w->launcher);
+    mount_at(w, "local", MS_REMOUNT | MS_RDONLY);
+    start(w, QUICK_CHECKS);
+    assert_true(places_are(w, "second", NULL));
+    assert_true(runs_in(w, "second", "second/filecache"));
+    mount_at(w, "second", MS_REMOUNT | MS_RDONLY);
+    RUN_UNTIL(w, !nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
+    assert_non_null(strstr(why, "0 of 2 yarn.nodemanager.local-dirs are good"));
+    mount_at(w, "local", MS_REMOUNT);
+    RUN_UNTIL(w, nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
+    assert_true(places_are(w, "local", NULL));
+    assert_true(runs_in(w, "local", "local/filecache"));
+    w->launcher = nm_yarn_launcher_free(w->launcher);
+    w->local_dir = "local";
+    for (int i = 0; i < 2; i++) {
+        char path[PATH_MAX];
+
+        (void)snprintf(path, sizeof path, "%s/%s", w->root, i ? "local" : "second");
+        assert_int_equal(umount2(path, MNT_DETACH), 0);
+    }
+}
+
+/* A new nmd starts with a read-only disk that nmd has never used. The disk becomes writable later. */
+static void test_a_disk_that_was_bad_at_the_start_is_used_later(void **state)
+{
+    struct fixture *w = *state;
+    char path[PATH_MAX], why[300];
+
+    if (!has_own_mounts(w))
+        skip(); /* only root can mount the disks of the test */
+    w->launcher = nm_yarn_launcher_free(w->launcher);
+    mount_at(w, "local", MS_RDONLY);
+    assert_int_equal(renameat(w->root_fd, "state", w->root_fd, "old-state"), 0);
+    start(w, QUICK_CHECKS);
+    assert_true(nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
+    set_command(w, "true");
+    add_file(w, "f", "f", "text", 1);
+    assert_true(places_are(w, "second", NULL));
+    assert_true(runs_in(w, "second", "second/filecache/10/f"));
+    mount_at(w, "local", MS_REMOUNT);
+    RUN_UNTIL(w, !places_are(w, "second", NULL));
+    assert_true(runs_in(w, "local", "second/filecache/10/f"));
+    assert_true(is_there(w, "local/usercache"));
+    w->launcher = nm_yarn_launcher_free(w->launcher);
+    (void)snprintf(path, sizeof path, "%s/local", w->root);
+    assert_int_equal(umount2(path, MNT_DETACH), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_disk_that_has_just_failed_is_not_used, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_if_one_of_two_disks_is_bad_the_other_one_is_used, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_disk_that_was_bad_at_the_start_is_used_later, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
