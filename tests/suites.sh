@@ -74,8 +74,14 @@ report() { # NAME
     show_logs "$work/$1"
 }
 
+# Prints the CPU time of the children for which a process has waited, in seconds.
+cpu_of_children() { # PID
+    awk -v hz="$(getconf CLK_TCK)" '{ sub(/^.*\) /, ""); print int(($14 + $15) / hz) }' "/proc/$1/stat"
+}
+
 run_and_report() { # NAME
-    local begun=$SECONDS status
+    local begun=$SECONDS lane=$BASHPID cpu status
+    cpu=$(cpu_of_children "$lane")
     run_suite "$1"
     # Suites use real processes, so a busy host can disturb their measurements. A failed suite therefore runs a second time, and
     # this result counts. The first failure stays in the log.
@@ -87,6 +93,7 @@ run_and_report() { # NAME
         run_suite "$1"
     fi
     report "$1"
+    echo "# $1 used $(($(cpu_of_children "$lane") - cpu)) s of CPU time"
     echo "# $1 took $((SECONDS - begun)) s"
     rm -rf "${work:?}/$1"
 }
