@@ -8,12 +8,13 @@
 #   show_logs DIR     prints the important lines of the logs in DIR, the directory of a failed suite.
 #
 # A suite is a file NN-name.sh. Its time limit is in a line "# deadline: SECONDS". Without this line the limit is default_deadline.
-# A suite that measures no time may have a line "# beside: others". These suites run one after the other in a second lane, while the
-# other suites run in the first one. The environment of a suite has NMD_TEST_BUILD, NMD_TEST_NAME and NMD_TEST_DIR, which is an empty
-# directory for this suite only.
+# A suite that measures no time may have a line "# beside: others". The program that sources this file sets beside_lanes, the number
+# of such suites that run beside the other suites. The other suites run one after the other. The environment of a suite has
+# NMD_TEST_BUILD, NMD_TEST_NAME and NMD_TEST_DIR, which is an empty directory for this suite only.
 set -uo pipefail
 
 default_deadline=${default_deadline:-60}
+beside_lanes=${beside_lanes:-1}
 build=''
 suites_program=${here##*/} # the program's path below tests/, for messages
 usage() { awk 'NR > 3 && !/^#/ { exit } NR > 3 { sub(/^# ?/, ""); print }' "$0"; }
@@ -98,26 +99,47 @@ run_and_report() { # NAME
     rm -rf "${work:?}/$1"
 }
 
-# Prints the name of each suite when its report is complete.
+# Takes the next suite off the list of those that run beside others, and sets name. Fails if the list is empty.
+take_beside() {
+    local rest
+    exec {lock}>>"$work/beside.lock"
+    flock "$lock"
+    { read -r name; mapfile -t rest; } <"$work/beside"
+    [ "${#rest[@]}" -eq 0 ] || printf '%s\n' "${rest[@]}" >"$work/beside.rest"
+    [ "${#rest[@]}" -gt 0 ] || : >"$work/beside.rest"
+    mv "$work/beside.rest" "$work/beside"
+    exec {lock}>&-
+    [ -n "$name" ]
+}
+
+# Runs the given suites, and then those that run beside others, until no suite is left. Prints the name of each suite when its
+# report is complete.
 run_lane() { # NAME...
-    local name running=
+    local name lock running=
     trap '[ -z "$running" ] || { kill -TERM "$running" 2>/dev/null; wait "$running" 2>/dev/null; }; exit 143' TERM
     for name in "$@"; do
+        run_and_report "$name" >"$work/$name.report"
+        echo "$name"
+    done
+    while take_beside; do
         run_and_report "$name" >"$work/$name.report"
         echo "$name"
     done
 }
 
 run_lanes() { # NAME...
-    local name first second main_lane=() beside=()
+    local name i pids=() main_lane=() beside=()
     for name in "$@"; do
         if [ "$(says "$name" beside)" = others ]; then beside+=("$name"); else main_lane+=("$name"); fi
     done
+    printf '%s\n' "${beside[@]}" >"$work/beside"
     run_lane "${main_lane[@]}" &
-    first=$!
-    run_lane "${beside[@]}" &
-    second=$!
-    trap 'kill -TERM "$first" "$second" 2>/dev/null; wait' TERM
+    pids=($!)
+    for ((i = 0; i < beside_lanes; i++)); do
+        run_lane &
+        pids+=($!)
+    done
+    trap 'kill -TERM "${pids[@]}" 2>/dev/null; wait' TERM
     wait
 }
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 60
+# beside: others
 #
 # A parent with hostile process attributes starts nmd. Only the attributes that are meant to be inherited reach nmd, its helpers
 # and its containers. Each row of the table in util/inherited.c (also in nmd(8)) is checked in these processes: nmd, the health

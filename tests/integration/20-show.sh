@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 60
+# beside: others
 #
 # Output of nmctl: other programs rely on the JSON of status and list, and the text for users has the same numbers.
 # shellcheck source=tests/integration/lib.sh

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 180
+# beside: others
 #
 # The HTTP interface of the real nmd: its responses compared with the OpenAPI description, use with curl only, the part that is
 # served over TCP, and clients that stall, send too much or send invalid requests.

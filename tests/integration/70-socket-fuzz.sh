@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 900
+# beside: others
 #
 # Fuzzes the whole socket interface for a few seconds. tests/fuzz/socket runs the same for a longer time and with a sanitizer.
 # NMD_FUZZ_SECONDS and NMD_FUZZ_SEED set the options of tests/fuzz/socket here.

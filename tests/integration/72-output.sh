@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 90
+# beside: others
 #
 # Output of containers: how much of it nmd keeps, and how much its readers get. Output must not fill a disk, even if the journal
 # is on the same small file system.

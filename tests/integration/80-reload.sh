@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 60
+# beside: others
 #
 # Reload of the configuration while containers run: a valid file takes effect immediately and does not disturb containers. If
 # any part of a file is invalid, the whole file is refused.

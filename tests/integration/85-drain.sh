@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 60
+# beside: others
 #
 # Draining: no container is admitted, running containers end by themselves or at the deadline, and nmd reports when the node is
 # empty. Undrain lets the node admit containers again.

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 60
+# beside: others
 #
 # Status and metrics report since when the node has no container. Tests this time in the JSON, the text and the metrics: across
 # restarts, with queued and paused containers, with leftover processes, and while draining.

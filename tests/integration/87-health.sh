@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 90
+# beside: others
 #
 # An unhealthy node admits no containers and reports the reason. Running containers continue. When the node is healthy again, it
 # admits containers. Tests the operator's health script (YARN's convention) and the free space of the file systems. Unkillable

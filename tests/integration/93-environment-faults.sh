@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 90
+# beside: others
 #
 # Failures in nmd's environment: paths that are in use, a full cgroup tree, a thousand clients at once, and bytes that are not
 # text. nmd reports each failure clearly and continues. No container is lost or left behind. Related suites: 61-interface
