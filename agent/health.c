@@ -36,7 +36,7 @@ struct nm_health {
     char disk_reason[N_DIRS][NM_HEALTH_REASON_SIZE];
     struct nm_health_script *script;
     bool script_outdated; /* the running script belongs to an earlier configuration */
-    bool script_unheard;  /* the script has not finished for the first time yet */
+    bool script_unfinished; /* the script has not finished for the first time yet */
     char script_reason[NM_HEALTH_REASON_SIZE];
     char script_trouble[64]; /* the newest logged reason why the script could not be run or judged */
     unsigned unkillable;
@@ -57,10 +57,11 @@ static void add(char *buf, size_t size, const char *text)
         (void)snprintf(buf + n, size - n, "%s%s", n ? "; " : "", text);
 }
 
-/* Summarizes all problems. tell: whether a change is reported by the callback; false while this module's user is still
- * being set up. A script that has not finished yet is not reported as a change, but the node counts as unhealthy until
- * then. The reason is that a new nmd must not start containers on a node that the previous nmd had found unhealthy. */
-static void update(struct nm_health *h, bool reports)
+/* Summarizes all problems. notify: whether a change is reported by the callback; false while this module's user is
+ * still being set up. A script that has not finished yet is not reported as a change, but the node counts as unhealthy
+ * until then. The reason is that a new nmd must not start containers on a node that the previous nmd had found
+ * unhealthy. */
+static void update(struct nm_health *h, bool notify)
 {
     char identity[sizeof h->reported], unkillable[96] = "";
 
@@ -68,7 +69,7 @@ static void update(struct nm_health *h, bool reports)
         (void)snprintf(unkillable, sizeof unkillable, "%u container%s can't be killed",
                        h->unkillable, h->unkillable == 1 ? "" : "s");
     h->reason[0] = '\0';
-    if (h->script_unheard)
+    if (h->script_unfinished)
         add(h->reason, sizeof h->reason, "the health script has not ended yet");
     add(h->reason, sizeof h->reason, h->script_reason);
     add(h->reason, sizeof h->reason, h->journal_reason);
@@ -81,7 +82,7 @@ static void update(struct nm_health *h, bool reports)
     if (nm_streq(identity, h->reported))
         return;
     memcpy(h->reported, identity, sizeof h->reported);
-    if (reports)
+    if (notify)
         h->cb(!h->reason[0], h->reason, h->userdata);
 }
 
@@ -181,7 +182,7 @@ static void on_verdict(const struct nm_health_verdict *v, void *userdata)
         (void)sd_event_source_set_enabled(h->timer, SD_EVENT_ONESHOT);
         return;
     }
-    h->script_unheard = false;
+    h->script_unfinished = false;
     h->script_reason[0] = '\0';
     if (v->timed_out)
         (void)snprintf(h->script_reason, sizeof h->script_reason,
@@ -208,13 +209,13 @@ static void start_script(struct nm_health *h)
     h->script = nm_health_script_free(h->script);
     h->script_outdated = false;
     if (!*h->script_path) {
-        h->script_unheard = false;
+        h->script_unfinished = false;
         return;
     }
     r = nm_health_script_new(h->event, h->script_path, h->timeout_usec, on_verdict, h, &h->script);
     if (r >= 0)
         return;
-    h->script_unheard = false;
+    h->script_unfinished = false;
     h->script_reason[0] = '\0';
     (void)snprintf(what, sizeof what, "can't be run: %.40s",
                    r == -EPERM ? "users other than root can change it" : strerror(-r));
@@ -283,7 +284,7 @@ int nm_health_new(sd_event *event, const struct nm_config *config, const char *s
     r = nm_health_reconfigure(h, config);
     if (r < 0)
         return r;
-    h->script_unheard = *h->script_path != '\0';
+    h->script_unfinished = *h->script_path != '\0';
     check_disks(h);
     update(h, false);
     *ret = STEAL_PTR(h);

@@ -31,7 +31,7 @@ struct reading {
     unsigned line;
     unsigned *set_on_line; /* line of each key in this file; 0 if the key was not set yet */
     bool is_bad;   /* the current line has an error */
-    bool is_lost;  /* the current section is unknown, so its lines are skipped */
+    bool skip_section; /* the current section is unknown, so its lines are skipped */
     bool oom;
     struct nm_refusals refusals;
 };
@@ -112,7 +112,7 @@ static void check_heading(struct reading *s)
     char name[SHOWN_MAX];
     size_t n;
 
-    s->is_lost = true;
+    s->skip_section = true;
     if (!close || !is_blank_or_comment(close + 1, s->line_text + s->line_len)) {
         fail_line(s, NOT_INI);
         return;
@@ -120,8 +120,8 @@ static void check_heading(struct reading *s)
     n = NM_MIN((size_t)(close - s->line_text - 1), sizeof name - 1);
     memcpy(name, s->line_text + 1, n);
     name[n] = '\0';
-    s->is_lost = !nm_config_has_section(name);
-    if (s->is_lost)
+    s->skip_section = !nm_config_has_section(name);
+    if (s->skip_section)
         fail_section(s, name);
 }
 
@@ -163,7 +163,7 @@ static char *next_line(char *buf, int size, void *userdata)
     else if (s->line_len > 0 && !strchr(";#", *s->line_text) &&
              !memchr(s->line_text, '=', s->line_len) && !memchr(s->line_text, ':', s->line_len))
         fail_line(s, NOT_INI);
-    if (s->is_bad || s->is_lost)
+    if (s->is_bad || s->skip_section)
         s->line_len = 0;
     s->line_len = NM_MIN(s->line_len, (size_t)size - 1); /* cuts a long comment */
     memcpy(buf, s->line_text, s->line_len);

@@ -16,7 +16,7 @@
 #include "util/clock.h"
 #include "util/log.h"
 
-#define NAME_KEPT_USEC (10 * NM_USEC_PER_SEC)
+#define NAME_CACHE_USEC (10 * NM_USEC_PER_SEC)
 
 /* Refusals for one reason share a record while each follows the previous one within this time, up to a total time. */
 #define REFUSALS_APART_USEC (60 * NM_USEC_PER_SEC)
@@ -94,8 +94,8 @@ static void fill_node(struct nm_manager *m, struct nm_decision *d)
     d->cpu_samples = s->cpu_samples;
     d->queue_max_length = s->queue_policy == NM_QUEUE_BY_LENGTH ? s->queue_max_length : UINT32_MAX;
     d->victim_order = s->victim_order;
-    for (size_t i = 0; i < m->lives.n; i++) {
-        const struct nm_policy_container *v = m->lives.views[i];
+    for (size_t i = 0; i < m->live.n; i++) {
+        const struct nm_policy_container *v = m->live.views[i];
 
         if (v->state == NM_SCHEDULED && !v->admitted && v->type == NM_OPPORTUNISTIC)
             d->queue_length++;
@@ -231,7 +231,7 @@ static const char *user_name(struct nm_manager *m, uid_t uid)
     char scratch[4096];
     struct passwd pw, *found = NULL;
 
-    if (m->decisions.name_usec && uid == m->decisions.name_uid && now - m->decisions.name_usec < NAME_KEPT_USEC)
+    if (m->decisions.name_usec && uid == m->decisions.name_uid && now - m->decisions.name_usec < NAME_CACHE_USEC)
         return m->decisions.name;
     if (getpwuid_r(uid, &pw, scratch, sizeof scratch, &found) == 0 && found)
         (void)snprintf(m->decisions.name, sizeof m->decisions.name, "%s", found->pw_name);
@@ -316,7 +316,7 @@ static void fill_claims(const struct nm_manager *m, struct nm_decision *d)
 {
     struct nm_policy_claims claims;
 
-    nm_policy_get_claims(m->lives.views, m->lives.n, NULL, &claims);
+    nm_policy_get_claims(m->live.views, m->live.n, NULL, &claims);
     d->allocated_guaranteed = claims.guaranteed;
     d->waiting = claims.waiting;
     d->queue_length = claims.queued;

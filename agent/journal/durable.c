@@ -28,7 +28,7 @@
 #define KEY_REMOVABLE "removable"
 
 /* An application without containers for this time is removed, because many jobs get a new name each time. */
-#define APP_KEPT_USEC (30 * 24 * 3600 * NM_USEC_PER_SEC)
+#define APP_RETENTION_USEC (30 * 24 * 3600 * NM_USEC_PER_SEC)
 
 /* The values in the journal. */
 struct nm_durable {
@@ -255,7 +255,7 @@ static void load_app(const char *key, const char *value, void *userdata)
 
     if (sscanf(value, "%" SCNu32 " %" SCNu32 " %" SCNu64 " %" SCNu64, &completed, &n_runs, &mean,
                &seen) != 4 ||
-        seen + APP_KEPT_USEC < nm_realtime_usec() || (*name && !nm_name_is_valid(name)) ||
+        seen + APP_RETENTION_USEC < nm_realtime_usec() || (*name && !nm_name_is_valid(name)) ||
         m->apps.n == NM_APPS_MAX) {
         (void)nm_store_delete_value(m->store, key);
         return;
@@ -361,8 +361,8 @@ void nm_durable_load(struct nm_manager *m)
 static void put_all(struct nm_manager *m)
 {
     (void)nm_store_begin(m->store);
-    for (size_t i = 0; i < m->lives.n; i++)
-        (void)nm_store_put_container(m->store, m->lives.all[i]->c);
+    for (size_t i = 0; i < m->live.n; i++)
+        (void)nm_store_put_container(m->store, m->live.all[i]->c);
     for (size_t i = 0; i < m->ended.n; i++)
         (void)nm_store_put_container(m->store, m->ended.all[i]);
     save_all(m);

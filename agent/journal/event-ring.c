@@ -24,7 +24,7 @@ struct nm_subscription {
 struct nm_events {
     struct nm_event_record ring[NM_EVENT_RING];
     uint64_t next;         /* number of the next event */
-    uint64_t next_to_keep; /* next number to write to the file */
+    uint64_t next_unsaved; /* next number to write to the file */
     int fd, error;         /* descriptor for event-file.c; result of the newest write */
     struct nm_subscription *subscriptions;
 };
@@ -93,7 +93,7 @@ uint64_t nm_events_load(struct nm_manager *m)
 
     assert(e->next > 0 && e->fd < 0);
     e->fd = nm_event_file_open(m->state_dir, e->ring, &e->next);
-    e->next_to_keep = e->next;
+    e->next_unsaved = e->next;
     for (size_t i = 0; i < NM_EVENT_RING; i++)
         if (e->ring[i].decision_number < INT64_MAX)
             last = NM_MAX(last, e->ring[i].decision_number);
@@ -108,7 +108,7 @@ void nm_events_write_unsaved(struct nm_manager *m)
 
     if (nm_store_in_transaction(m->store))
         return;
-    for (uint64_t n = NM_MAX(first, m->events->next_to_keep); n < m->events->next && m->events->fd >= 0; n++) {
+    for (uint64_t n = NM_MAX(first, m->events->next_unsaved); n < m->events->next && m->events->fd >= 0; n++) {
         struct nm_event_record *e = &m->events->ring[n % NM_EVENT_RING];
         int r = nm_event_file_put(m->events->fd, e);
 
@@ -116,7 +116,7 @@ void nm_events_write_unsaved(struct nm_manager *m)
         if (r < 0)
             return;
         e->is_unsaved = false;
-        m->events->next_to_keep = n + 1;
+        m->events->next_unsaved = n + 1;
     }
 }
 

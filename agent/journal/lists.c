@@ -23,7 +23,7 @@ static int by_id_cmp(const void *a, const void *b)
     return strcmp(((const struct nm_container *)a)->id, ((const struct nm_container *)b)->id);
 }
 
-static void by_id_keep(void *node)
+static void keep_node(void *node)
 {
     (void)node; /* containers are owned by the two lists */
 }
@@ -31,7 +31,7 @@ static void by_id_keep(void *node)
 void nm_lists_index(struct nm_manager *m, struct nm_container *c)
 {
     assert(c->id[0]);
-    (void)tsearch(c, &m->lives.by_id, by_id_cmp);
+    (void)tsearch(c, &m->live.by_id, by_id_cmp);
 }
 
 struct nm_container *nm_lists_by_id(struct nm_manager *m, const char *id)
@@ -40,7 +40,7 @@ struct nm_container *nm_lists_by_id(struct nm_manager *m, const char *id)
 
     if ((size_t)snprintf(key.id, sizeof key.id, "%s", id) >= sizeof key.id)
         return NULL;
-    found = tfind(&key, &m->lives.by_id, by_id_cmp);
+    found = tfind(&key, &m->live.by_id, by_id_cmp);
     return found ? *found : NULL;
 }
 
@@ -61,7 +61,7 @@ static int reserve(struct nm_manager *m, size_t live_size, size_t apps_size)
 /* Grows the policy's workspaces with the lists, so that decisions need no allocation. */
 int nm_lists_reserve(struct nm_manager *m)
 {
-    return reserve(m, m->lives.size, m->apps.size);
+    return reserve(m, m->live.size, m->apps.size);
 }
 
 static int grow_apps(struct nm_manager *m)
@@ -80,7 +80,7 @@ static int grow_apps(struct nm_manager *m)
         m->apps.views = views;
     if (!apps || !views)
         return -ENOMEM;
-    r = m->policy ? reserve(m, m->lives.size, n) : 0;
+    r = m->policy ? reserve(m, m->live.size, n) : 0;
     if (r >= 0)
         m->apps.size = n;
     return r;
@@ -95,8 +95,8 @@ static uint32_t least_wanted_app(const struct nm_manager *m)
 
     if (!wanted)
         return 0;
-    for (size_t i = 0; i < m->lives.n; i++)
-        wanted[m->lives.views[i]->app] = true;
+    for (size_t i = 0; i < m->live.n; i++)
+        wanted[m->live.views[i]->app] = true;
     for (uint32_t a = 1; a < m->apps.n; a++)
         if (!wanted[a] && (least == 0 || m->apps.all[a].seen_usec < m->apps.all[least].seen_usec))
             least = a;
@@ -105,12 +105,12 @@ static uint32_t least_wanted_app(const struct nm_manager *m)
 
 static void report_apps_full(struct nm_manager *m, const char *name)
 {
-    if (!m->apps.full_reported)
+    if (!m->apps.full_logged)
         nm_notice("%u applications have live containers, which is the maximum that nmd distinguishes: containers of %s "
                   "and of other new applications count as without an application, so their usual run time is not "
                   "learnt",
                   NM_APPS_MAX - 1, name);
-    m->apps.full_reported = true;
+    m->apps.full_logged = true;
 }
 
 /* Returns the slot for a new application, or 0 if all slots are in use. The figures about a replaced application are
@@ -128,7 +128,7 @@ static uint32_t find_slot(struct nm_manager *m, const char *name)
             report_apps_full(m, name);
         return 0;
     }
-    m->apps.full_reported = false;
+    m->apps.full_logged = false;
     (void)snprintf(key, sizeof key, NM_APP_KEY "%s", m->apps.all[slot].name);
     (void)nm_store_delete_value(m->store, key);
     return slot;
@@ -156,22 +156,22 @@ uint32_t nm_lists_app(struct nm_manager *m, const char *name)
 
 static int grow_live(struct nm_manager *m)
 {
-    size_t n = m->lives.size ? m->lives.size * 2 : 32;
+    size_t n = m->live.size ? m->live.size * 2 : 32;
     struct nm_live_container **live;
     struct nm_policy_container **views;
     int r;
 
-    live = reallocarray(m->lives.all, n, sizeof *live);
+    live = reallocarray(m->live.all, n, sizeof *live);
     if (!live)
         return -ENOMEM;
-    m->lives.all = live;
-    views = reallocarray(m->lives.views, n, sizeof *views);
+    m->live.all = live;
+    views = reallocarray(m->live.views, n, sizeof *views);
     if (!views)
         return -ENOMEM;
-    m->lives.views = views;
+    m->live.views = views;
     r = reserve(m, n, m->apps.size);
     if (r >= 0)
-        m->lives.size = n;
+        m->live.size = n;
     return r;
 }
 
@@ -181,7 +181,7 @@ int nm_lists_add_live(struct nm_manager *m, struct nm_container *c, struct nm_li
     int r = 0;
 
     assert(c->view.state != NM_COMPLETED);
-    if (m->lives.n == m->lives.size)
+    if (m->live.n == m->live.size)
         r = grow_live(m);
     if (r < 0)
         return r;
@@ -193,8 +193,8 @@ int nm_lists_add_live(struct nm_manager *m, struct nm_container *c, struct nm_li
     l->command_bytes = nm_command_bytes(&c->command) + c->blob.bytes;
     c->view.owner = l;
     c->view.limited = nm_streq(c->owner, m->owners.limited);
-    m->lives.all[m->lives.n] = l;
-    m->lives.views[m->lives.n++] = &c->view;
+    m->live.all[m->live.n] = l;
+    m->live.views[m->live.n++] = &c->view;
     nm_lists_index(m, c);
     *ret = l;
     return 0;
@@ -279,8 +279,8 @@ void nm_lists_report_unkillable(struct nm_manager *m)
 {
     unsigned n = 0;
 
-    for (size_t i = 0; i < m->lives.n; i++)
-        n += m->lives.all[i]->run.unkillable;
+    for (size_t i = 0; i < m->live.n; i++)
+        n += m->live.all[i]->run.unkillable;
     nm_health_set_unkillable(m->health, n);
 }
 
@@ -292,11 +292,11 @@ void nm_lists_remove_live(struct nm_live_container *l)
     size_t i = 0;
 
     assert(l->phase != NM_RUN_REMOVED && c->view.state == NM_COMPLETED);
-    while (i < m->lives.n && m->lives.all[i] != l)
+    while (i < m->live.n && m->live.all[i] != l)
         i++;
-    memmove(&m->lives.all[i], &m->lives.all[i + 1], (m->lives.n - i - 1) * sizeof *m->lives.all);
-    memmove(&m->lives.views[i], &m->lives.views[i + 1], (m->lives.n - i - 1) * sizeof *m->lives.views);
-    m->lives.n--;
+    memmove(&m->live.all[i], &m->live.all[i + 1], (m->live.n - i - 1) * sizeof *m->live.all);
+    memmove(&m->live.views[i], &m->live.views[i + 1], (m->live.n - i - 1) * sizeof *m->live.views);
+    m->live.n--;
     live_done(l);
     if (m->round.verdict.queue_head == &c->view)
         m->round.verdict.queue_head = NULL;
@@ -309,7 +309,7 @@ void nm_lists_remove_live(struct nm_live_container *l)
     if (!l->limits_in_flight)
         free(l);
     if (nm_lists_add_ended(m, c) < 0) {
-        (void)tdelete(c, &m->lives.by_id, by_id_cmp);
+        (void)tdelete(c, &m->live.by_id, by_id_cmp);
         nm_container_free(c);
     }
     if (was_unkillable)
@@ -373,7 +373,7 @@ static void drop(struct nm_manager *m, struct nm_container *const *c, size_t n)
     for (size_t i = 0; i < n; i++) {
         (void)nm_store_delete_container(m->store, c[i]->id);
         NM_FAULT("row-deleted");
-        (void)tdelete(c[i], &m->lives.by_id, by_id_cmp);
+        (void)tdelete(c[i], &m->live.by_id, by_id_cmp);
         nm_files_drop(m, c[i]->id);
         nm_container_free(c[i]);
     }
@@ -417,16 +417,16 @@ bool nm_lists_drop_ended(struct nm_manager *m, uint64_t now_usec)
 
 void nm_lists_done(struct nm_manager *m)
 {
-    tdestroy(m->lives.by_id, by_id_keep);
-    for (size_t i = 0; i < m->lives.n; i++) {
-        live_done(m->lives.all[i]);
-        nm_container_free(m->lives.all[i]->c);
-        free(m->lives.all[i]);
+    tdestroy(m->live.by_id, keep_node);
+    for (size_t i = 0; i < m->live.n; i++) {
+        live_done(m->live.all[i]);
+        nm_container_free(m->live.all[i]->c);
+        free(m->live.all[i]);
     }
     for (size_t i = 0; i < m->ended.n; i++)
         nm_container_free(m->ended.all[i]);
-    free(m->lives.all);
-    free(m->lives.views);
+    free(m->live.all);
+    free(m->live.views);
     free(m->ended.all);
     free(m->apps.all);
     free(m->apps.views);

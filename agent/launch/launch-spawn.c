@@ -277,7 +277,7 @@ static int become_shim(const struct nm_launch_params *p, const struct nm_shim_se
 }
 
 /* Sends the record that a shim would send after a failed start, so that nmd handles this failure in the same way. */
-static _Noreturn void report_failure(const struct handover *h, int error)
+static _Noreturn void send_failure(const struct handover *h, int error)
 {
     const struct nm_launch_record r = {
         .phase = NM_LAUNCH_ENDED,
@@ -317,7 +317,7 @@ static int spawn(const struct nm_launch_params *p, const struct nm_shim_session 
     if (pid < 0)
         return -errno;
     if (pid == 0)
-        report_failure(h, become_shim(p, session, h));
+        send_failure(h, become_shim(p, session, h));
     NM_FAULT("shim-forked");
     l->pid = pid;
     return 0;

@@ -361,7 +361,7 @@ int nm_launch_open_gate(struct nm_launch *l)
     return 0;
 }
 
-static int on_forgotten_gone(sd_event_source *source, int fd, uint32_t revents, void *userdata)
+static int on_unwatched_exit(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
     (void)revents;
     (void)userdata;
@@ -375,7 +375,7 @@ static void detach_shim(struct nm_launch *l)
 {
     _cleanup_(sd_event_source_unrefp) sd_event_source *source = NULL;
 
-    if (sd_event_add_io(l->event, &source, l->pidfd, EPOLLIN, on_forgotten_gone, NULL) < 0)
+    if (sd_event_add_io(l->event, &source, l->pidfd, EPOLLIN, on_unwatched_exit, NULL) < 0)
         return;
     if (sd_event_source_set_io_fd_own(source, true) < 0)
         return;

@@ -25,7 +25,7 @@
 #include "util/log.h"
 #include "util/parse.h"
 
-#define STOP_ANSWER_USEC (250 * NM_USEC_PER_MSEC)
+#define STOP_MESSAGE_WAIT_USEC (250 * NM_USEC_PER_MSEC)
 
 static enum nm_exit_reason launch_failure(const struct nm_launch_record *r)
 {
@@ -257,7 +257,7 @@ void nm_end_classify(struct nm_live_container *l)
 
 /* Deletes the files of a container that never ran. Its snapshot has the state SCHEDULED. If the journal were lost, a
  * later nmd would read the snapshot and start the container. */
-static void drop_never_run(const struct nm_live_container *l)
+static void remove_files_if_never_ran(const struct nm_live_container *l)
 {
     char dir[NM_DIR_SIZE];
 
@@ -310,7 +310,7 @@ static void finish(struct nm_live_container *l)
     (void)nm_store_begin(m->store);
     if (c->exit_reason == NM_EXIT_NONE)
         nm_end_classify(l);
-    drop_never_run(l);
+    remove_files_if_never_ran(l);
     c->finished_usec = l->has_end && l->end.ended_usec ? l->end.ended_usec : nm_now_usec();
     c->finished_realtime_usec =
         l->has_end && l->end.ended_realtime_usec ? l->end.ended_realtime_usec : nm_realtime_usec();
@@ -455,7 +455,7 @@ static int on_end(sd_event_source *s, uint64_t usec, void *userdata)
 /*
  * Returns whether the container may have ended because systemd stopped its scope. systemd sends a D-Bus message about
  * the stop before it sends SIGTERM. Even so, nmd may receive the container's end before the message, so the handling of
- * the end must wait for STOP_ANSWER_USEC.
+ * the end must wait for STOP_MESSAGE_WAIT_USEC.
  */
 static bool may_have_been_stopped(const struct nm_live_container *l)
 {
@@ -470,7 +470,7 @@ static bool may_have_been_stopped(const struct nm_live_container *l)
  * round) may still use pointers to the container. */
 static bool finish_soon(struct nm_live_container *l)
 {
-    uint64_t delay = may_have_been_stopped(l) ? STOP_ANSWER_USEC : 0;
+    uint64_t delay = may_have_been_stopped(l) ? STOP_MESSAGE_WAIT_USEC : 0;
 
     assert(!l->end_source);
     l->kill_timer = sd_event_source_disable_unref(l->kill_timer);
@@ -490,8 +490,8 @@ bool nm_end_is_complete(const struct nm_live_container *l)
 /* A process may be moved into the cgroup just after a kill. So the cgroup is checked and killed again until it has no
  * processes. The interval between two checks doubles from the first to the second value. The first check is early,
  * because usually one kill is enough. */
-#define FIRST_LOOK_USEC (100 * NM_USEC_PER_MSEC)
-#define LAST_LOOK_USEC (5 * NM_USEC_PER_SEC)
+#define FIRST_KILL_CHECK_USEC (100 * NM_USEC_PER_MSEC)
+#define MAX_KILL_CHECK_USEC (5 * NM_USEC_PER_SEC)
 /* A container that has neither ended nor released memory after this time is reported. */
 #define UNKILLABLE_USEC (10 * NM_USEC_PER_SEC)
 
@@ -511,19 +511,19 @@ static void report_unkillable(struct nm_live_container *l)
                      l->c->id, l->n_kills - 1, who);
 }
 
-static bool kill_makes_progress(const struct nm_live_container *l, uint64_t now)
+static bool frees_memory(const struct nm_live_container *l, uint64_t now)
 {
     return now - NM_MAX(l->kill_usec, l->c->view.shrunk_usec) < UNKILLABLE_USEC;
 }
 
-static void look_again(struct nm_live_container *l);
+static void schedule_kill_check(struct nm_live_container *l);
 
 static void report_kill_failed(const char *name, int r)
 {
     nm_err("cgroup %s can't be killed: %s; trying again", name, strerror(-r));
 }
 
-static int on_look(sd_event_source *s, uint64_t usec, void *userdata)
+static int on_kill_check(sd_event_source *s, uint64_t usec, void *userdata)
 {
     struct nm_live_container *l = userdata;
     uint64_t now = nm_now_usec();
@@ -536,19 +536,19 @@ static int on_look(sd_event_source *s, uint64_t usec, void *userdata)
     if (l->cg)
         (void)nm_cgroup_kill_in(l->m->event, l->cg, report_kill_failed);
     l->n_kills++;
-    if (!l->run.unkillable && !kill_makes_progress(l, now))
+    if (!l->run.unkillable && !frees_memory(l, now))
         report_unkillable(l);
-    look_again(l);
+    schedule_kill_check(l);
     return 0;
 }
 
-static void look_again(struct nm_live_container *l)
+static void schedule_kill_check(struct nm_live_container *l)
 {
     l->kill_timer = sd_event_source_disable_unref(l->kill_timer);
-    if (sd_event_add_time_relative(l->m->event, &l->kill_timer, CLOCK_BOOTTIME, l->kill_look_usec, 1000, on_look,
+    if (sd_event_add_time_relative(l->m->event, &l->kill_timer, CLOCK_BOOTTIME, l->kill_check_usec, 1000, on_kill_check,
                                    l) < 0)
         nm_err("%s: out of memory while killing it; trying again soon", l->c->id);
-    l->kill_look_usec = NM_MIN(2 * l->kill_look_usec, LAST_LOOK_USEC);
+    l->kill_check_usec = NM_MIN(2 * l->kill_check_usec, MAX_KILL_CHECK_USEC);
 }
 
 int nm_end_kill(struct nm_live_container *l)
@@ -558,8 +558,8 @@ int nm_end_kill(struct nm_live_container *l)
     nm_run_phase_note_sigkill(&l->phase);
     l->n_kills = 1;
     l->kill_usec = nm_now_usec();
-    l->kill_look_usec = FIRST_LOOK_USEC;
-    look_again(l);
+    l->kill_check_usec = FIRST_KILL_CHECK_USEC;
+    schedule_kill_check(l);
     return r;
 }
 
@@ -602,14 +602,14 @@ void nm_end_is_empty(struct nm_live_container *l)
  * kill, no timer exists, and the container would remain. */
 void nm_end_check_all(struct nm_manager *m)
 {
-    for (size_t i = 0; i < m->lives.n; i++) {
-        struct nm_live_container *l = m->lives.all[i];
+    for (size_t i = 0; i < m->live.n; i++) {
+        struct nm_live_container *l = m->live.all[i];
 
         if (!nm_run_phase_is_shim_gone(l->phase) && !nm_run_phase_is_killed(l->phase))
             continue;
         nm_end_check(l);
         if (nm_run_phase_is_killed(l->phase) && !l->kill_timer)
-            look_again(l);
+            schedule_kill_check(l);
     }
 }
 
@@ -628,7 +628,7 @@ void nm_end_fail_launch(struct nm_live_container *l, enum nm_launch_stage stage,
     nm_end_check(l);
 }
 
-void nm_end_postpone_launch(struct nm_live_container *l)
+void nm_end_withdraw_launch(struct nm_live_container *l)
 {
     assert(l->c->view.admitted);
     nm_run_phase_set(&l->phase, NM_RUN_WITHDRAWN);

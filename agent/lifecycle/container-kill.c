@@ -99,17 +99,17 @@ int nm_kill_signal(struct nm_live_container *l, int signo)
 
 /* Returns whether an earlier nmd has already sent SIGTERM, according to the journal. Many programs skip their cleanup
  * at a second SIGTERM. */
-static bool was_end_requested(const struct nm_live_container *l)
+static bool sigterm_was_sent(const struct nm_live_container *l)
 {
     return l->run.adopted && l->decision_open && l->decision.acted_usec != 0 &&
            (l->decision.kind == NM_DECISION_KILL || l->decision.kind == NM_DECISION_RESTART);
 }
 
-static int request_end(struct nm_live_container *l)
+static int send_sigterm(struct nm_live_container *l)
 {
     int r;
 
-    if (was_end_requested(l))
+    if (sigterm_was_sent(l))
         return 0;
     NM_FAULT("before-term");
     r = nm_kill_signal(l, SIGTERM);
@@ -125,7 +125,7 @@ void nm_kill_terminate(struct nm_live_container *l)
     uint64_t now = nm_now_usec(), deadline = l->c->kill_deadline_usec;
 
     assert(l->c->view.state == NM_KILLING || l->c->rerun);
-    if (!l->cg || now >= deadline || request_end(l) < 0) {
+    if (!l->cg || now >= deadline || send_sigterm(l) < 0) {
         nm_kill_all(l);
         return;
     }

@@ -58,7 +58,7 @@ static void created(int result, struct nm_cgroup *cg, const char *message, void 
     assert(!l->cg && l->launch && nm_run_phase_is_creating(l->phase));
     if (result == -ESHUTDOWN && !kill_pending) { /* the host shuts down; the container usually starts after the next
                                                     boot */
-        nm_end_postpone_launch(l);
+        nm_end_withdraw_launch(l);
         return;
     }
     if (result < 0) {
@@ -73,7 +73,7 @@ static void created(int result, struct nm_cgroup *cg, const char *message, void 
     }
     r = persist_before_gate(l, &copied);
     if (r < 0) {
-        nm_end_postpone_launch(l);
+        nm_end_withdraw_launch(l);
         return;
     }
     nm_run_phase_set(&l->phase, nm_launch_is_gone(l->launch) ? NM_RUN_SHIM_GONE : NM_RUN_LAUNCHED);
@@ -161,7 +161,7 @@ static void launch(struct nm_live_container *l)
     r = start_shim(l);
     NM_FAULT("shim-started");
     if (r == -ENOSPC || r == -EDQUOT) {
-        nm_end_postpone_launch(l);
+        nm_end_withdraw_launch(l);
         return;
     }
     if (r < 0) {

@@ -31,4 +31,4 @@ int nm_end_kill(struct nm_live_container *l);
 void nm_end_fail_launch(struct nm_live_container *l, enum nm_launch_stage stage, int error, const char *message);
 /* Gives a start up because of a temporary problem, for example a full disk. After the shim has exited, the container is
  * queued again, and does not start before the next sample. */
-void nm_end_postpone_launch(struct nm_live_container *l);
+void nm_end_withdraw_launch(struct nm_live_container *l);

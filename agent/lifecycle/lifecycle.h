@@ -3,7 +3,7 @@
 
 /*
  * The functions of the life cycle that other folders use: actions on a container, its start, its events and its end. A
- * function that returns void logs its failure, and the container's state shows the failure. nm_manager.lives owns all
+ * function that returns void logs its failure, and the container's state shows the failure. nm_manager.live owns all
  * containers.
  */
 

@@ -25,11 +25,11 @@
 
 static void count_apps(struct nm_manager *m)
 {
-    assert(m->lives.n <= m->lives.size);
+    assert(m->live.n <= m->live.size);
     for (size_t i = 0; i < m->apps.n; i++)
         m->apps.views[i].running = m->apps.views[i].queued = 0;
-    for (size_t i = 0; i < m->lives.n; i++) {
-        const struct nm_policy_container *v = m->lives.views[i];
+    for (size_t i = 0; i < m->live.n; i++) {
+        const struct nm_policy_container *v = m->live.views[i];
 
         if (nm_policy_container_is_waiting(v))
             m->apps.views[v->app].queued++;
@@ -62,8 +62,8 @@ static struct nm_policy_input make_input(struct nm_manager *m, enum nm_policy_tr
                 .uplink_utilization = m->sampled.uplink_utilization,
             },
         .reclaim_bytes_per_sec = nm_reclaim_bytes_per_sec(m),
-        .views = m->lives.views,
-        .n_views = m->lives.n,
+        .views = m->live.views,
+        .n_views = m->live.n,
         .apps = m->apps.views,
         .n_apps = m->apps.n,
         .n_starting = m->starts.n_opportunistic,
@@ -140,10 +140,11 @@ static void report_waiting(const struct nm_policy_verdict *v, enum nm_reason rea
     if (reason == NM_REASON_NONE || !view)
         return;
     l = view->owner;
-    if (l->queue_reported == reason || (l->queue_reported_usec && now - l->queue_reported_usec < REPORT_AGAIN_USEC))
+    if (l->queue_reason_recorded == reason ||
+        (l->queue_recorded_usec && now - l->queue_recorded_usec < REPORT_AGAIN_USEC))
         return;
-    l->queue_reported = reason;
-    l->queue_reported_usec = now;
+    l->queue_reason_recorded = reason;
+    l->queue_recorded_usec = now;
     nm_record_begin(l, NM_DECISION_QUEUE, NULL, v, reason);
     nm_record_effective(l);
 }
@@ -182,10 +183,10 @@ static void decide_in_shadow(struct nm_manager *m, const struct nm_policy_input 
         struct nm_live_container *l = v.actions[i].target->owner;
         enum nm_decision_kind kind = kinds[v.actions[i].type];
 
-        if (l->shadow_any && l->shadow_reported == kind)
+        if (l->shadow_any && l->shadow_kind_recorded == kind)
             continue;
         l->shadow_any = true;
-        l->shadow_reported = kind;
+        l->shadow_kind_recorded = kind;
         nm_record_shadow(l, kind, &v.actions[i], &v);
     }
 }
@@ -260,8 +261,8 @@ static void carry_out(struct nm_manager *m, const struct nm_policy_verdict *v)
         nm_act_carry_out(v->actions[i].target->owner);
     if (!starting) /* if starts were already queued, the event source for starts is already enabled */
         nm_start_some(m);
-    for (size_t i = 0; i < m->lives.n; i++)
-        nm_persist_snapshot_waiting(m->lives.all[i]);
+    for (size_t i = 0; i < m->live.n; i++)
+        nm_persist_snapshot_waiting(m->live.all[i]);
 }
 
 static void decide_and_act(struct nm_manager *m, enum nm_policy_trigger trigger)
@@ -318,8 +319,8 @@ void nm_round_run_requested(struct nm_manager *m)
     unsigned triggers = m->round.triggers;
 
     m->round.triggers = 0;
-    if (triggers & 1U << NM_TRIGGER_LOOK)
-        nm_round(m, NM_TRIGGER_LOOK);
+    if (triggers & 1U << NM_TRIGGER_EXTRA_SAMPLE)
+        nm_round(m, NM_TRIGGER_EXTRA_SAMPLE);
     else if (triggers & 1U << NM_TRIGGER_PRESSURE && nm_now_usec() - m->sampled.at_usec >= FRESH_ENOUGH_USEC)
         nm_round(m, NM_TRIGGER_PRESSURE);
     else if (triggers & 1U << NM_TRIGGER_CHANGE)

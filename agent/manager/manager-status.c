@@ -131,8 +131,8 @@ static void fill_capacity(const struct nm_manager *m, struct nm_status *ret)
 /* Sums memory that may be taken back, and memory that is being freed already. */
 static void sum_takeable(const struct nm_manager *m, struct nm_over_beta *o)
 {
-    for (size_t i = 0; i < m->lives.n; i++) {
-        const struct nm_policy_container *v = m->lives.views[i];
+    for (size_t i = 0; i < m->live.n; i++) {
+        const struct nm_policy_container *v = m->live.views[i];
         bool is_ending = v->state == NM_KILLING || v->reclaiming;
 
         if (nm_policy_container_is_waiting(v))
@@ -179,7 +179,7 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
     ret->state = m->drain.is_on         ? NM_NODE_DRAINING
                  : m->config->shadow ? NM_NODE_SHADOW
                                      : NM_NODE_RUNNING;
-    ret->drained = m->drain.is_on && m->lives.n == 0;
+    ret->drained = m->drain.is_on && m->live.n == 0;
     nm_settings_restart_keys(m, ret->restart_keys, sizeof ret->restart_keys);
     ret->drain_until_restart = m->drain.until_restart;
     if (m->drain.is_on && m->drain.deadline_usec != UINT64_MAX)
@@ -272,7 +272,7 @@ static bool on_page(const struct nm_page *page, const struct nm_caller *who,
 int nm_manager_foreach(struct nm_manager *m, const struct nm_caller *who, const struct nm_page *page,
                        nm_manager_container_cb_t cb, void *userdata, bool *ret_more)
 {
-    size_t size = m->lives.n + (page->all ? m->ended.n : 0), n = 0;
+    size_t size = m->live.n + (page->all ? m->ended.n : 0), n = 0;
     _cleanup_free_ struct nm_container **list = reallocarray(NULL, size + 1, sizeof *list);
 
     if (!list)
@@ -280,9 +280,9 @@ int nm_manager_foreach(struct nm_manager *m, const struct nm_caller *who, const 
     for (size_t i = 0; page->all && i < m->ended.n; i++)
         if (on_page(page, who, m->ended.all[i]))
             list[n++] = m->ended.all[i];
-    for (size_t i = 0; i < m->lives.n; i++)
-        if (on_page(page, who, m->lives.all[i]->c))
-            list[n++] = m->lives.all[i]->c;
+    for (size_t i = 0; i < m->live.n; i++)
+        if (on_page(page, who, m->live.all[i]->c))
+            list[n++] = m->live.all[i]->c;
     qsort(list, n, sizeof *list, by_arrival);
     for (size_t i = 0; i < n && i < page->limit; i++)
         cb(list[i], userdata);
@@ -329,8 +329,8 @@ uint32_t nm_manager_queue_position(struct nm_manager *m, const struct nm_contain
     assert(c);
     if (c->view.state != NM_SCHEDULED || c->view.admitted)
         return 0;
-    for (size_t i = 0; i < m->lives.n; i++) {
-        const struct nm_policy_container *v = m->lives.views[i];
+    for (size_t i = 0; i < m->live.n; i++) {
+        const struct nm_policy_container *v = m->live.views[i];
 
         if (v->state != NM_SCHEDULED || v->admitted || v == &c->view)
             continue;

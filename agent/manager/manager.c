@@ -92,7 +92,7 @@ static void run_housekeeping(struct nm_manager *m)
     nm_durable_save(m);
     nm_end_check_all(m);
     nm_recovery_check_orphans(m);
-    (void)nm_store_trim_decisions(m->store, NM_DECISIONS_KEPT);
+    (void)nm_store_trim_decisions(m->store, NM_DECISIONS_MAX);
     nm_limits_check_drift(m);
     nm_output_tidy(m);
 }

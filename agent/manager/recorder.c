@@ -82,7 +82,7 @@ static void flush_if_due(struct nm_recorder *r)
 
 /* Checks an existing file. Returns 0 for an empty file, and 1 for an earlier recording. Refuses all other files, so
  * that they are not overwritten. */
-static int look_at(int fd, const char *path, char **ret_message)
+static int check_file(int fd, const char *path, char **ret_message)
 {
     static const char magic[] = "{\"nmd_trace\":";
     char head[sizeof magic] = "";
@@ -121,7 +121,7 @@ static int open_file(const char *path, char **ret_message)
 
     if (fd < 0)
         return -errno;
-    r = look_at(fd, path, ret_message);
+    r = check_file(fd, path, ret_message);
     if (r > 0)
         r = set_aside(path);
     if (r < 0)
@@ -180,7 +180,7 @@ static void report_submit(struct nm_recorder *r, struct nm_live_container *l)
         return;
     if (c->view.state >= NM_RUNNING)
         ran = nm_sub_u64(now, c->view.started_usec);
-    rc = nm_trace_reserve(&r->buffer, FLUSH_BYTES, r->m->lives.n + 16);
+    rc = nm_trace_reserve(&r->buffer, FLUSH_BYTES, r->m->live.n + 16);
     if (rc < 0) {
         give_up(r, strerror(-rc));
         return;
@@ -308,8 +308,8 @@ void nm_recorder_sample(struct nm_recorder *r)
     assert(r && r->m);
     if (r->fd < 0 || !m->sampled.node_valid)
         return;
-    for (size_t i = 0; i < m->lives.n; i++)
-        report_change(r, m->lives.all[i]);
+    for (size_t i = 0; i < m->live.n; i++)
+        report_change(r, m->live.all[i]);
     (void)begin(r, "sample", NULL);
     nm_trace_put(&r->buffer, "memory",
                  nm_sub_u64(n->memory_total_bytes, n->memory_available_bytes));
@@ -317,8 +317,8 @@ void nm_recorder_sample(struct nm_recorder *r)
         nm_trace_put(&r->buffer, "cpu", n->cpu_busy_millicores);
     nm_trace_put(&r->buffer, "swap_free", n->swap_free_bytes);
     nm_trace_begin_rows(&r->buffer, "use");
-    for (size_t i = 0; i < m->lives.n; i++)
-        put_use(r, m->lives.all[i]);
+    for (size_t i = 0; i < m->live.n; i++)
+        put_use(r, m->live.all[i]);
     nm_trace_end_rows(&r->buffer);
     nm_trace_end(&r->buffer);
     flush_if_due(r);
@@ -380,9 +380,9 @@ static int begin_recording(struct nm_recorder *r, const char *path, char **ret_m
         rc = nm_manager_subscribe(r->m, on_event, r, &r->subscription);
     if (rc < 0)
         return rc;
-    for (size_t i = 0; i < r->m->lives.n; i++)
-        if (!nm_policy_container_is_prepared(r->m->lives.views[i]))
-            report_submit(r, r->m->lives.all[i]);
+    for (size_t i = 0; i < r->m->live.n; i++)
+        if (!nm_policy_container_is_prepared(r->m->live.views[i]))
+            report_submit(r, r->m->live.all[i]);
     return 0;
 }
 
@@ -401,7 +401,7 @@ int nm_manager_check_record(const char *path, char **ret_message)
     if (!copy)
         return -ENOMEM;
     if (r == 0)
-        r = look_at(fd, path, ret_message);
+        r = check_file(fd, path, ret_message);
     if (r == -ENOENT || r > 0) /* the file is missing, or is an earlier recording that will be renamed: the directory
                                   must be writable */
         r = RET_NERRNO(faccessat(AT_FDCWD, dirname(copy), W_OK | X_OK, AT_EACCESS));

@@ -21,7 +21,7 @@ void nm_limits_started(struct nm_live_container *l);
 struct nm_cgroup_limits nm_limits_for(const struct nm_manager *m, const struct nm_container *c);
 /* Restores all limits of an adopted container that differ from the limits that its type and request require. An earlier
  * nmd may have died before it set these limits, or may have set a CPU quota for a squeeze that is over. */
-void nm_limits_put_right(struct nm_live_container *l);
+void nm_limits_restore(struct nm_live_container *l);
 int nm_limits_oom_score_adj(const struct nm_container *c);
 struct nm_priority nm_limits_priority_of(const struct nm_live_container *l);
 /* Sets the priority of each process in the container's cgroup. */

@@ -156,7 +156,7 @@ void nm_limits_started(struct nm_live_container *l)
     l->priority_due = false;
 }
 
-void nm_limits_put_right(struct nm_live_container *l)
+void nm_limits_restore(struct nm_live_container *l)
 {
     if (l->cg) /* a reclaim's worker that died together with nmd has not removed its limit (swap-reclaim.c) */
         (void)nm_cgroup_set_swap_max(l->cg, NM_CGROUP_NONE);
@@ -186,9 +186,9 @@ static uint64_t sum_of_squeezed(const struct nm_manager *m)
 {
     uint64_t sum = 0;
 
-    for (size_t i = 0; i < m->lives.n; i++)
-        if (m->lives.views[i]->type == NM_OPPORTUNISTIC && m->lives.views[i]->state == NM_RUNNING)
-            sum += m->lives.views[i]->request.cpu_millicores;
+    for (size_t i = 0; i < m->live.n; i++)
+        if (m->live.views[i]->type == NM_OPPORTUNISTIC && m->live.views[i]->state == NM_RUNNING)
+            sum += m->live.views[i]->request.cpu_millicores;
     return sum;
 }
 
@@ -225,8 +225,8 @@ void nm_limits_squeeze(struct nm_manager *m, const struct nm_policy_verdict *ver
     if (total == NM_NO_SQUEEZE && m->round.squeeze_millicores == NM_NO_SQUEEZE)
         return;
     sum = NM_MAX(sum_of_squeezed(m), (uint64_t)1);
-    for (size_t i = 0; i < m->lives.n; i++) {
-        struct nm_live_container *l = m->lives.all[i];
+    for (size_t i = 0; i < m->live.n; i++) {
+        struct nm_live_container *l = m->live.all[i];
         const struct nm_policy_container *v = &l->c->view;
         uint64_t quota = NM_CGROUP_NONE;
 
@@ -249,8 +249,8 @@ void nm_limits_squeeze(struct nm_manager *m, const struct nm_policy_verdict *ver
 void nm_limits_check_drift(struct nm_manager *m)
 {
     nm_slice_check_drift(m);
-    for (size_t i = 0; i < m->lives.n; i++) {
-        struct nm_live_container *l = m->lives.all[i];
+    for (size_t i = 0; i < m->live.n; i++) {
+        struct nm_live_container *l = m->live.all[i];
         int drift;
 
         if (!l->cg || l->limits_in_flight || l->c->view.state == NM_KILLING)

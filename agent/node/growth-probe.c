@@ -11,7 +11,7 @@
  *
  * Each glance also reads the slice's cpu.stat, which has the CPU time of all containers. The kernel's pressure events
  * for CPU are slower: up to 2 s if nmd lacks CAP_SYS_RESOURCE. If CPU use may have crossed the threshold, or after a
- * pressure event, the probe starts a look: two full samples, 50 ms apart.
+ * pressure event, the probe starts a CPU check: two full samples, 50 ms apart.
  */
 
 #include "agent/node/sampling.h"
@@ -22,27 +22,27 @@
 #include "util/loop.h"
 
 /* A glance detects a CPU surge if its whole interval lies in the surge. So a surge leads to an action after at most two
- * glances plus CPU_LOOK_USEC. */
+ * glances plus CPU_CHECK_USEC. */
 #define GROWTH_PROBE_USEC (20 * NM_USEC_PER_MSEC)
-#define FLUTTER_SHARE 1024 /* fraction of the capacity; smaller changes don't affect the threshold */
+#define FLUTTER_DIVISOR 1024 /* fraction of the capacity; smaller changes don't affect the threshold */
 #define CPU_PROBE_USEC (15 * NM_USEC_PER_MSEC) /* CPU use over a shorter interval is not accurate */
-/* The time between the two samples of a look. In 50 ms, /proc/stat counts enough ticks for an accurate value. A longer
- * time would delay the action beyond 100 ms after the begin of the surge. */
-#define CPU_LOOK_USEC (50 * NM_USEC_PER_MSEC)
-/* After a look that found no surge, the next look must wait while CPU use continues. The pause doubles from the first
- * to the second value. */
-#define CPU_LOOK_AGAIN_USEC (100 * NM_USEC_PER_MSEC)
-#define CPU_LOOK_AGAIN_MAX_USEC NM_USEC_PER_SEC
+/* The time between the two samples of a CPU check. In 50 ms, /proc/stat counts enough ticks for an accurate value. A
+ * longer time would delay the action beyond 100 ms after the begin of the surge. */
+#define CPU_CHECK_USEC (50 * NM_USEC_PER_MSEC)
+/* After a CPU check that found no surge, the next one must wait while CPU use continues. The pause doubles from the
+ * first to the second value. */
+#define CPU_CHECK_PAUSE_USEC (100 * NM_USEC_PER_MSEC)
+#define CPU_CHECK_PAUSE_MAX_USEC NM_USEC_PER_SEC
 
 struct nm_growth_probe {
-    sd_event_source *timer, *look_timer;
+    sd_event_source *timer, *check_timer;
     uint64_t at_usec, cpu_usec; /* the last glance's time, and the slice's CPU time then; 0 if unknown */
     unsigned slice;             /* the slice that cpu_usec belongs to */
     uint64_t in_use_bytes, in_use_millicores; /* use in the newest full sample */
-    /* Earliest time of the next look after a look that found no surge, and the pause before that time. */
-    uint64_t look_after_usec, look_pause_usec;
+    /* Earliest time of the next CPU check after one that found no surge, and the pause before that time. */
+    uint64_t next_check_usec, check_pause_usec;
     uint64_t event_usec; /* when the current stall or surge began; 0 if there is no stall or surge */
-    bool looked;         /* the requested round takes the second sample of a look */
+    bool is_second_sample;    /* the requested round takes the second sample of a CPU check */
 };
 
 struct nm_growth_probe *nm_growth_probe_new(void)
@@ -55,7 +55,7 @@ struct nm_growth_probe *nm_growth_probe_free(struct nm_growth_probe *g)
     if (!g)
         return NULL;
     sd_event_source_disable_unref(g->timer);
-    sd_event_source_disable_unref(g->look_timer);
+    sd_event_source_disable_unref(g->check_timer);
     free(g);
     return NULL;
 }
@@ -82,7 +82,7 @@ static bool worth_a_sample(const struct nm_manager *m, const struct nm_node_samp
                             nm_sub_u64(now->memory_held_bytes, m->sampled.node.memory_held_bytes));
     enum nm_growth growth = nm_policy_classify_growth(&m->settings, m->growth_probe->in_use_bytes, grown);
 
-    if (growth == NM_GROWTH_CROSSES && grown > m->settings.capacity.memory_bytes / FLUTTER_SHARE)
+    if (growth == NM_GROWTH_CROSSES && grown > m->settings.capacity.memory_bytes / FLUTTER_DIVISOR)
         return true;
     return growth != NM_GROWTH_SMALL && nm_sample_is_affordable(m, now->at_usec);
 }
@@ -109,46 +109,46 @@ static bool cpu_surges(struct nm_manager *m, uint64_t now)
     g->cpu_usec = usage_usec;
     g->slice = slice;
     if (before == 0 || nm_sub_u64(usage_usec, before) * 1000 / passed <= cpu_limit(m)) {
-        g->look_pause_usec = 0;
+        g->check_pause_usec = 0;
         return false;
     }
-    return g->in_use_millicores <= cpu_limit(m) && now >= g->look_after_usec;
+    return g->in_use_millicores <= cpu_limit(m) && now >= g->next_check_usec;
 }
 
-static int on_cpu_look(sd_event_source *s, uint64_t usec, void *userdata)
+static int on_second_sample(sd_event_source *s, uint64_t usec, void *userdata)
 {
     struct nm_manager *m = userdata;
 
     (void)s, (void)usec;
-    m->growth_probe->looked = true;
-    nm_round_request(m, NM_TRIGGER_LOOK); /* nm_growth_probe_rearm() follows after the round */
+    m->growth_probe->is_second_sample = true;
+    nm_round_request(m, NM_TRIGGER_EXTRA_SAMPLE); /* nm_growth_probe_rearm() follows after the round */
     return 0;
 }
 
-/* Ends a look after a round has evaluated its second sample. */
-static void end_look(struct nm_manager *m)
+/* Ends a CPU check after a round has evaluated its second sample. */
+static void end_cpu_check(struct nm_manager *m)
 {
-    m->growth_probe->looked = false;
+    m->growth_probe->is_second_sample = false;
     m->growth_probe->event_usec = 0;
     if (m->growth_probe->in_use_millicores > cpu_limit(m))
         return;
-    m->growth_probe->look_pause_usec =
-        NM_MIN(NM_MAX(2 * m->growth_probe->look_pause_usec, CPU_LOOK_AGAIN_USEC), CPU_LOOK_AGAIN_MAX_USEC);
-    m->growth_probe->look_after_usec = nm_now_usec() + m->growth_probe->look_pause_usec;
+    m->growth_probe->check_pause_usec =
+        NM_MIN(NM_MAX(2 * m->growth_probe->check_pause_usec, CPU_CHECK_PAUSE_USEC), CPU_CHECK_PAUSE_MAX_USEC);
+    m->growth_probe->next_check_usec = nm_now_usec() + m->growth_probe->check_pause_usec;
 }
 
-/* Starts a look at CPU. The CPU use in a sample is the average since the previous sample, which may be seconds ago, so
- * a surge that has just begun hardly changes this average. A look therefore takes two samples, and the second sample
+/* Starts a CPU check. The CPU use in a sample is the average since the previous sample, which may be seconds ago, so
+ * a surge that has just begun hardly changes this average. A check therefore takes two samples, and the second sample
  * covers only the time between them. The second sample may be the first of the consecutive samples over the threshold
  * that the policy requires. The other required samples are taken at the normal period. */
 void nm_growth_probe_check_cpu(struct nm_manager *m)
 {
-    if (m->growth_probe->event_usec != 0 || !m->growth_probe->look_timer)
+    if (m->growth_probe->event_usec != 0 || !m->growth_probe->check_timer)
         return;
     m->growth_probe->event_usec = nm_now_usec();
     nm_round_request(m, NM_TRIGGER_PRESSURE);
-    (void)sd_event_source_set_time_relative(m->growth_probe->look_timer, CPU_LOOK_USEC);
-    (void)sd_event_source_set_enabled(m->growth_probe->look_timer, SD_EVENT_ONESHOT);
+    (void)sd_event_source_set_time_relative(m->growth_probe->check_timer, CPU_CHECK_USEC);
+    (void)sd_event_source_set_enabled(m->growth_probe->check_timer, SD_EVENT_ONESHOT);
 }
 
 static void arm(struct nm_manager *m)
@@ -179,11 +179,11 @@ static int on_growth_probe(sd_event_source *s, uint64_t usec, void *userdata)
 
 int nm_growth_probe_start(struct nm_manager *m)
 {
-    int r = sd_event_add_time(m->event, &m->growth_probe->look_timer, CLOCK_BOOTTIME, UINT64_MAX, 1000,
-                              on_cpu_look, m);
+    int r = sd_event_add_time(m->event, &m->growth_probe->check_timer, CLOCK_BOOTTIME, UINT64_MAX, 1000,
+                              on_second_sample, m);
 
     if (r >= 0)
-        r = sd_event_source_set_priority(m->growth_probe->look_timer, NM_LOOP_WATCH);
+        r = sd_event_source_set_priority(m->growth_probe->check_timer, NM_LOOP_WATCH);
     if (r < 0)
         return r;
     nm_sample_open_slice(m);
@@ -193,17 +193,17 @@ int nm_growth_probe_start(struct nm_manager *m)
 
 /* Returns whether there is an opportunistic container to take memory back from. A container that this round has
  * admitted counts, although it is not in the round's verdict yet. */
-static bool could_take_back(const struct nm_manager *m)
+static bool has_opportunistic(const struct nm_manager *m)
 {
-    for (size_t i = 0; i < m->lives.n; i++)
-        if (m->lives.views[i]->type == NM_OPPORTUNISTIC && m->lives.views[i]->admitted)
+    for (size_t i = 0; i < m->live.n; i++)
+        if (m->live.views[i]->type == NM_OPPORTUNISTIC && m->live.views[i]->admitted)
             return true;
     return false;
 }
 
 void nm_growth_probe_rearm(struct nm_manager *m, const struct nm_policy_verdict *v, bool sampled)
 {
-    bool wanted = m->config->growth_probe && m->settings.over_allocation && could_take_back(m);
+    bool wanted = m->config->growth_probe && m->settings.over_allocation && has_opportunistic(m);
     int on = SD_EVENT_OFF;
 
     assert(v);
@@ -216,8 +216,8 @@ void nm_growth_probe_rearm(struct nm_manager *m, const struct nm_policy_verdict 
         return;
     m->growth_probe->in_use_bytes = v->in_use.memory_bytes;
     m->growth_probe->in_use_millicores = v->in_use.cpu_millicores;
-    if (sampled && m->growth_probe->looked)
-        end_look(m);
+    if (sampled && m->growth_probe->is_second_sample)
+        end_cpu_check(m);
     nm_sample_open_slice(m);
     if (wanted)
         arm(m);
@@ -232,6 +232,6 @@ void nm_growth_probe_again(struct nm_manager *m)
     if (!m->growth_probe->timer)
         return;
     (void)sd_event_source_get_enabled(m->growth_probe->timer, &on);
-    if (on == SD_EVENT_OFF && m->config->growth_probe && m->settings.over_allocation && could_take_back(m))
+    if (on == SD_EVENT_OFF && m->config->growth_probe && m->settings.over_allocation && has_opportunistic(m))
         arm(m);
 }

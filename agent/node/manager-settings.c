@@ -73,9 +73,9 @@ int nm_settings_resettle(struct nm_manager *m, struct nm_config *c, char **ret_m
 /* Sets the limits of all containers again, since CPU weights are relative to the capacity. */
 static void refresh_containers(struct nm_manager *m)
 {
-    for (size_t i = 0; i < m->lives.n; i++)
-        if (m->lives.all[i]->cg || nm_run_phase_is_creating(m->lives.all[i]->phase))
-            nm_limits_apply(m->lives.all[i]);
+    for (size_t i = 0; i < m->live.n; i++)
+        if (m->live.all[i]->cg || nm_run_phase_is_creating(m->live.all[i]->phase))
+            nm_limits_apply(m->live.all[i]);
 }
 
 static void refresh_limits(struct nm_manager *m)
@@ -104,10 +104,10 @@ static bool scale_requests(struct nm_manager *m)
     bool any = false;
 
     (void)nm_store_begin(m->store);
-    for (size_t i = 0; i < m->lives.n; i++)
-        if (nm_settings_scale(m, m->lives.all[i]->c)) {
+    for (size_t i = 0; i < m->live.n; i++)
+        if (nm_settings_scale(m, m->live.all[i]->c)) {
             any = true;
-            (void)nm_persist_journal(m->lives.all[i]);
+            (void)nm_persist_journal(m->live.all[i]);
         }
     nm_record_store_result(m, nm_store_commit(m->store));
     return any;

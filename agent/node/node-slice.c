@@ -53,7 +53,7 @@ struct nm_slice *nm_slice_free(struct nm_slice *s)
 
 /* Compares the present value of memory.low, is_bytes, with the noted values. Returns true if the value is none of them.
  * Then an administrator has set the value, and own_bytes becomes is_bytes. */
-static bool see_note(struct nm_slice_note *n, uint64_t is_bytes)
+static bool compare_note(struct nm_slice_note *n, uint64_t is_bytes)
 {
     if (is_bytes == n->own_bytes)
         return false;
@@ -167,8 +167,8 @@ static uint64_t claimed(struct nm_manager *m)
 {
     uint64_t sum = 0;
 
-    for (size_t i = 0; i < m->lives.n; i++) {
-        struct nm_live_container *l = m->lives.all[i];
+    for (size_t i = 0; i < m->live.n; i++) {
+        struct nm_live_container *l = m->live.all[i];
 
         if (l->cg || nm_run_phase_is_creating(l->phase))
             sum += nm_slice_claim(&l->run.claim, l->limits.memory_low_bytes, l->run.sample.charged_bytes,
@@ -203,7 +203,7 @@ static uint64_t read_own_low(struct nm_manager *m)
     uint64_t is;
 
     if (nm_cgroup_slice_read_low(m->backend, &is) >= 0)
-        (void)see_note(&m->slice->note, is);
+        (void)compare_note(&m->slice->note, is);
     return m->slice->note.own_bytes;
 }
 
@@ -241,7 +241,7 @@ static void set(struct nm_manager *m)
         on_set(r, NULL, NULL, m);
 }
 
-static void update_task_limits(struct nm_manager *m)
+static void read_task_limits(struct nm_manager *m)
 {
     uint64_t node_tasks = 0;
 
@@ -252,7 +252,7 @@ static void update_task_limits(struct nm_manager *m)
 
 /* Reads the slice's memory.max. If the capacity was lowered while nmd was not running and more memory is in use,
  * memory.max is lowered later, as after nm_slice_set_capacity(). */
-static void adopt_slice_max(struct nm_manager *m)
+static void read_slice_max(struct nm_manager *m)
 {
     _cleanup_close_ int fd = -EBADF;
     uint64_t is, used;
@@ -275,13 +275,13 @@ void nm_slice_begin(struct nm_manager *m)
         nm_warning("can't read in %s which part of the slice's memory.low nmd has set: %s; its present value counts as "
                    "set by the administrator",
                    m->runtime_dir, strerror(-r));
-    update_task_limits(m);
-    adopt_slice_max(m);
+    read_task_limits(m);
+    read_slice_max(m);
 }
 
 void nm_slice_set(struct nm_manager *m)
 {
-    update_task_limits(m);
+    read_task_limits(m);
     set(m);
 }
 
@@ -333,7 +333,7 @@ void nm_slice_check_drift(struct nm_manager *m)
     drift = nm_cgroup_slice_check_drift(m->backend, &m->slice->limits);
     if (drift <= 0)
         return;
-    if (drift & low && nm_cgroup_slice_read_low(m->backend, &is) >= 0 && see_note(&m->slice->note, is) &&
+    if (drift & low && nm_cgroup_slice_read_low(m->backend, &is) >= 0 && compare_note(&m->slice->note, is) &&
         is > m->slice->claimed_bytes) {
         nm_info("memory.low of %s was set to %s by another process, which is more than the %s that its guaranteed "
                 "containers claim; nmd does not change it",

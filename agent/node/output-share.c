@@ -47,7 +47,7 @@ void nm_output_ended(struct nm_manager *m, struct nm_container *c)
 }
 
 /* Returns the total size of the logs of ended containers. */
-static uint64_t held_by_ended(const struct nm_manager *m)
+static uint64_t ended_log_bytes(const struct nm_manager *m)
 {
     uint64_t sum = 0;
 
@@ -66,8 +66,8 @@ static uint64_t promised(const struct nm_manager *m)
 {
     uint64_t sum = 0;
 
-    for (size_t i = 0; i < m->lives.n; i++)
-        sum += whole_log(m->lives.all[i]->run.output_max_bytes);
+    for (size_t i = 0; i < m->live.n; i++)
+        sum += whole_log(m->live.all[i]->run.output_max_bytes);
     return sum;
 }
 
@@ -115,7 +115,7 @@ uint64_t nm_output_allowance(struct nm_manager *m)
     uint64_t each = NM_MIN(m->config->output_max_bytes, rest / SHARE_OF_REST);
 
     each = NM_MAX(each, (uint64_t)NM_OUTPUT_MIN_BYTES);
-    all = taken + whole_log(each) + held_by_ended(m);
+    all = taken + whole_log(each) + ended_log_bytes(m);
     if (all > share)
         shorten(m, all - share);
     return each;
@@ -148,7 +148,7 @@ void nm_output_tidy(struct nm_manager *m)
             nm_output_ended(m, m->ended.all[i]);
             n++;
         }
-    all = promised(m) + held_by_ended(m);
+    all = promised(m) + ended_log_bytes(m);
     if (has_no_room(m, &disk))
         shorten(m, UINT64_MAX);
     else if (all > share)

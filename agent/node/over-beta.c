@@ -44,7 +44,7 @@ static void add_figures(struct text *t, const struct nm_over_beta *o)
         share(o->used_bytes, capacity), 100 * o->settings->preemption_threshold.memory);
 }
 
-static void add_nobody(struct text *t, const struct nm_over_beta *o)
+static void add_no_victim(struct text *t, const struct nm_over_beta *o)
 {
     char guaranteed[32], others[32];
 
@@ -75,7 +75,7 @@ static bool add_reason(struct text *t, const struct nm_over_beta *o, uint64_t be
         add(t, "%s are being freed already, by containers that are being ended or put into swap.",
             nm_format_size(o->ending_bytes, size, sizeof size));
     else if (o->takeable_bytes < LEAST_BYTES)
-        add_nobody(t, o);
+        add_no_victim(t, o);
     else if (o->kills_last_minute >= s->kills_per_minute)
         add(t, "%u containers were ended within the last minute, and [preemption] kills-per-minute allows no more.",
             o->kills_last_minute);

@@ -115,10 +115,10 @@ static void note_unread(struct nm_live_container *l, uint64_t now_usec, int erro
     if (v->unread_usec == 0)
         /* for a container that was never measured, the time is 1, which counts as very old */
         v->unread_usec = NM_MAX(l->run.sample.at_usec, UINT64_C(1));
-    if (l->run.unread_reported || error == -ENODEV || error == -ENOENT ||
+    if (l->run.unread_logged || error == -ENODEV || error == -ENOENT ||
         nm_sub_u64(now_usec, v->unread_usec) <= l->m->settings.sample_max_age_usec)
         return;
-    l->run.unread_reported = true;
+    l->run.unread_logged = true;
     nm_log_container(LOG_WARNING, l->c->id, NULL, NM_MESSAGE_NO_SAMPLE,
                      "%s: its memory and CPU can't be read (%s); until they can be read, it counts with at least its "
                      "request",
@@ -128,9 +128,9 @@ static void note_unread(struct nm_live_container *l, uint64_t now_usec, int erro
 static void note_read(struct nm_live_container *l)
 {
     l->c->view.unread_usec = 0;
-    if (!l->run.unread_reported)
+    if (!l->run.unread_logged)
         return;
-    l->run.unread_reported = false;
+    l->run.unread_logged = false;
     nm_log_container(LOG_NOTICE, l->c->id, NULL, NM_MESSAGE_NO_SAMPLE, "%s: its memory and CPU can be read again",
                      l->c->id);
 }
@@ -223,7 +223,7 @@ static uint64_t collect(const struct nm_manager *m)
 
     if (s->slice_cpu_fd < 0)
         return 0;
-    if ((m->lives.n >= 2 && nm_cgroup_collect(s->slice_cpu_fd) < 0) ||
+    if ((m->live.n >= 2 && nm_cgroup_collect(s->slice_cpu_fd) < 0) ||
         (s->slice_memory_fd >= 0 && nm_cgroup_read_used(s->slice_memory_fd, &held) < 0))
         close_slice(s);
     return held;
@@ -250,8 +250,8 @@ static size_t count_samplers(const struct nm_manager *m)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < m->lives.n; i++)
-        n += m->lives.all[i]->sampler != NULL;
+    for (size_t i = 0; i < m->live.n; i++)
+        n += m->live.all[i]->sampler != NULL;
     return n;
 }
 
@@ -320,11 +320,11 @@ int nm_sample_all(struct nm_manager *m)
     notice_sleep(m, now);
     held = collect(m);
     m->sampling->n_samplers = count_samplers(m);
-    for (size_t i = 0; i < m->lives.n; i++) {
-        nm_sample_live(m->lives.all[i], now);
-        held = nm_sub_u64(held, m->lives.all[i]->run.sample.memory_bytes);
-        m->lives.views[i]->state_samples++;
-        settle_regained(m->lives.all[i]);
+    for (size_t i = 0; i < m->live.n; i++) {
+        nm_sample_live(m->live.all[i], now);
+        held = nm_sub_u64(held, m->live.all[i]->run.sample.memory_bytes);
+        m->live.views[i]->state_samples++;
+        settle_regained(m->live.all[i]);
     }
     m->sampled.slice_left_bytes = held;
     sample_links(m, now);

@@ -22,14 +22,14 @@
 #define PIECE_MAX_BYTES (16 * NM_MIB)
 /* The size of a piece is the average amount that the device has written in this time since the reclaim began. */
 #define PIECE_USEC (100 * NM_USEC_PER_MSEC)
-#define LOOK_AGAIN_USEC (5 * NM_USEC_PER_MSEC)
+#define POLL_USEC (5 * NM_USEC_PER_MSEC)
 /* Maximum number of pieces. Without this limit, the reclaim may not end, because the kernel reclaims page cache first,
  * and a container that reads files constantly gets new page cache. */
 #define MAX_PIECES 8192
 /* After this number of checks without progress, the remaining memory is assumed to be locked or in constant use. */
 #define MAX_IDLE 200
 
-struct push {
+struct swap_reclaim {
     const struct nm_cgroup *cg;
     struct nm_cgroup_sampler *sampler;
     uint64_t begun_usec, before_bytes, swap_before_bytes;
@@ -38,7 +38,7 @@ struct push {
     unsigned n_pieces, n_idle;
 };
 
-static int look(struct push *p)
+static int update_gain(struct swap_reclaim *p)
 {
     uint64_t had = p->gained_bytes, sent = p->swap_bytes, swap;
     struct nm_cgroup_sample s;
@@ -54,7 +54,7 @@ static int look(struct push *p)
     return 0;
 }
 
-static int begin(struct push *p)
+static int begin(struct swap_reclaim *p)
 {
     struct nm_cgroup_sample s;
     int r = nm_cgroup_sampler_new(p->cg, true, "/proc", &p->sampler);
@@ -69,7 +69,7 @@ static int begin(struct push *p)
     return r;
 }
 
-static uint64_t piece_of(const struct push *p)
+static uint64_t piece_of(const struct swap_reclaim *p)
 {
     uint64_t took = NM_MAX(nm_now_usec() - p->begun_usec, UINT64_C(1));
     uint64_t piece = (uint64_t)((unsigned __int128)p->gained_bytes * PIECE_USEC / took);
@@ -78,7 +78,7 @@ static uint64_t piece_of(const struct push *p)
 }
 
 /* Reclaims one piece. Returns 0 also if the kernel returns -EAGAIN, because it reclaimed only a part of the piece. */
-static int send(struct push *p, uint64_t bytes)
+static int send(struct swap_reclaim *p, uint64_t bytes)
 {
     int r = nm_cgroup_set_swap_max(p->cg, nm_add_u64(nm_add_u64(p->swap_before_bytes, p->swap_bytes), bytes));
 
@@ -91,9 +91,9 @@ static int send(struct push *p, uint64_t bytes)
     return r == -EAGAIN ? 0 : r;
 }
 
-static int push(struct push *p, uint64_t bytes, uint64_t within_usec)
+static int swap_reclaim(struct swap_reclaim *p, uint64_t bytes, uint64_t within_usec)
 {
-    const struct timespec again = {.tv_nsec = (long)(LOOK_AGAIN_USEC * NM_NSEC_PER_USEC)};
+    const struct timespec again = {.tv_nsec = (long)(POLL_USEC * NM_NSEC_PER_USEC)};
 
     while (p->n_pieces < MAX_PIECES && p->n_idle < MAX_IDLE) {
         uint64_t piece = piece_of(p);
@@ -106,7 +106,7 @@ static int push(struct push *p, uint64_t bytes, uint64_t within_usec)
         if (nm_sub_u64(p->swap_bytes, p->gained_bytes) < piece)
             r = send(p, NM_MIN(bytes - p->gained_bytes, piece));
         if (r >= 0)
-            r = look(p);
+            r = update_gain(p);
         if (r < 0)
             return r;
         if (p->n_idle > 0)
@@ -117,13 +117,13 @@ static int push(struct push *p, uint64_t bytes, uint64_t within_usec)
 
 int nm_swap_reclaim(const struct nm_cgroup *cg, uint64_t bytes, uint64_t within_usec)
 {
-    struct push p = {.cg = cg};
+    struct swap_reclaim p = {.cg = cg};
     int r;
 
     assert(bytes > 0);
     r = begin(&p);
     if (r >= 0)
-        r = push(&p, bytes, within_usec);
+        r = swap_reclaim(&p, bytes, within_usec);
     (void)nm_cgroup_set_swap_max(cg, NM_CGROUP_NONE);
     nm_cgroup_sampler_free(p.sampler);
     return r;

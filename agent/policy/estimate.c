@@ -22,11 +22,11 @@
 
 /* A container makes progress if it releases the memory that it still holds, divided by this number. A container that
  * releases its memory ever more slowly is therefore stuck eventually. */
-#define PIECE_SHARE 256
+#define PIECE_DIVISOR 256
 
 void nm_policy_container_note_progress(struct nm_policy_container *v, uint64_t now_usec)
 {
-    uint64_t piece = NM_MAX(v->shrunk_bytes / PIECE_SHARE, NM_LEAST_MEMORY_BYTES);
+    uint64_t piece = NM_MAX(v->shrunk_bytes / PIECE_DIVISOR, NM_LEAST_MEMORY_BYTES);
 
     if (v->state != NM_KILLING) {
         v->shrunk_usec = 0;

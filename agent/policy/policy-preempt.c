@@ -34,7 +34,7 @@ static void count_over_beta(struct nm_round *r)
         p->cpu_over_usec = at;
         return;
     }
-    passed = nm_add_u64(nm_sub_u64(at, p->cpu_over_usec), period / NM_JITTER_SHARE);
+    passed = nm_add_u64(nm_sub_u64(at, p->cpu_over_usec), period / NM_JITTER_DIVISOR);
     if (r->in->trigger == NM_TRIGGER_SAMPLE && passed >= p->cpu_over * period)
         p->cpu_over++;
 }
@@ -57,7 +57,7 @@ void nm_policy_preempt_tick(struct nm_round *r)
 
     if (p->gone_usec == UINT64_MAX && all_gone(r, NM_MEMORY))
         p->gone_usec = r->in->now_usec;
-    if ((!counts && r->in->trigger != NM_TRIGGER_LOOK) || (r->fresh && !r->judging))
+    if ((!counts && r->in->trigger != NM_TRIGGER_EXTRA_SAMPLE) || (r->fresh && !r->judging))
         return;
     count_over_beta(r);
     if (counts && r->cpu_known && p->awake_samples < UINT32_MAX)
@@ -67,7 +67,7 @@ void nm_policy_preempt_tick(struct nm_round *r)
             p->quiet[k]++;
 }
 
-#define LARGE_GROWTH_SHARE 64 /* growth is large if it exceeds the capacity divided by this number */
+#define LARGE_GROWTH_DIVISOR 64 /* growth is large if it exceeds the capacity divided by this number */
 
 enum nm_growth nm_policy_classify_growth(const struct nm_policy_settings *s, uint64_t in_use_bytes,
                                          uint64_t grown_bytes)
@@ -77,7 +77,7 @@ enum nm_growth nm_policy_classify_growth(const struct nm_policy_settings *s, uin
 
     if (grown_bytes > 0 && in_use_bytes <= beta && in_use_bytes + grown_bytes > beta)
         return NM_GROWTH_CROSSES;
-    return grown_bytes > capacity / LARGE_GROWTH_SHARE ? NM_GROWTH_LARGE : NM_GROWTH_SMALL;
+    return grown_bytes > capacity / LARGE_GROWTH_DIVISOR ? NM_GROWTH_LARGE : NM_GROWTH_SMALL;
 }
 
 /* ---- budget and breaker ---------------------------------------------------------------------- */

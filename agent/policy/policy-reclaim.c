@@ -33,7 +33,7 @@
 /* A shorter reclaim is not worth the start of its worker process. */
 #define LEAST_USEC (200 * NM_USEC_PER_MSEC)
 /* beta - alpha divided by this number is reclaimed beyond the need. */
-#define MARGIN_SHARE 8
+#define MARGIN_DIVISOR 8
 /* Growth is averaged over at least this time, since a single jump may not continue. A surge continues to jump, which
  * shows in the next two or three extra samples. */
 #define GROWTH_USEC (250 * NM_USEC_PER_MSEC)
@@ -142,7 +142,7 @@ bool nm_policy_reclaim_running(struct nm_round *r, uint64_t over_bytes)
 {
     struct nm_need need = {
         .resource = NM_MEMORY,
-        .amount = nm_add_u64(over_bytes, (r->beta[NM_MEMORY] - r->alpha[NM_MEMORY]) / MARGIN_SHARE),
+        .amount = nm_add_u64(over_bytes, (r->beta[NM_MEMORY] - r->alpha[NM_MEMORY]) / MARGIN_DIVISOR),
         .reclaim = true,
         .max_victims = MAX_AT_ONCE,
     };

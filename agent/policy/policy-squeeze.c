@@ -33,10 +33,10 @@
 #define FORGIVEN_USEC (600 * NM_USEC_PER_SEC) /* patience is reset after this time without a squeeze */
 #define LEAST_BACKOFF_USEC (30 * NM_USEC_PER_SEC)
 #define MOST_BACKOFF_USEC (600 * NM_USEC_PER_SEC)
-#define MOST_BLIND 8      /* the squeeze is lifted after this many samples without a stall figure */
-#define FALL 8            /* per sample the learnt value falls by the difference divided by this number */
-#define IDLE_SHARE 50     /* the capacity divided by this number; smaller use delays no other container */
-#define FLOOR_TOLERANCE 4 /* the floor divided by this number: by this amount use may exceed a quota */
+#define MOST_BLIND 8              /* the squeeze is lifted after this many samples without a stall figure */
+#define FALL_DIVISOR 8            /* per sample the learnt value falls by the difference divided by this number */
+#define IDLE_DIVISOR 50           /* the capacity divided by this number; smaller use delays no other container */
+#define FLOOR_TOLERANCE_DIVISOR 4 /* the floor divided by this number: by this amount use may exceed a quota */
 
 /* Returns the minimum quota of all opportunistic containers together. */
 static uint64_t squeeze_floor(const struct nm_round *r)
@@ -104,20 +104,20 @@ static void update_base(struct nm_stall *s, uint32_t seen_permille)
     if (!s->has_base || seen_permille > s->base_permille)
         s->next_permille = seen_permille;
     else
-        s->next_permille = s->base_permille - (s->base_permille - seen_permille) / FALL;
+        s->next_permille = s->base_permille - (s->base_permille - seen_permille) / FALL_DIVISOR;
     s->has_next_base = true;
 }
 
 /* Returns whether opportunistic work can't be the cause of any stall in this sample. */
 static bool is_quiet(const struct nm_round *r)
 {
-    uint64_t floor = squeeze_floor(r), idle = r->capacity[NM_CPU] / IDLE_SHARE;
+    uint64_t floor = squeeze_floor(r), idle = r->capacity[NM_CPU] / IDLE_DIVISOR;
     uint64_t quota = NM_MIN(r->p->guard.quota_millicores, r->p->squeeze_millicores);
 
     if (r->opportunistic_cpu <= idle)
         return true;
     return quota <= floor &&
-           r->opportunistic_cpu <= floor + floor / FLOOR_TOLERANCE + idle;
+           r->opportunistic_cpu <= floor + floor / FLOOR_TOLERANCE_DIVISOR + idle;
 }
 
 static void assess(const struct nm_round *r, const struct nm_policy_container *v, struct finding *f)

@@ -151,10 +151,10 @@ struct nm_policy_node {
 };
 
 enum nm_policy_trigger {
-    NM_TRIGGER_SAMPLE,   /* a periodic sample; it counts for the consecutive-sample rule and for settling */
-    NM_TRIGGER_LOOK,     /* an extra CPU sample between two periodic samples, because CPU use may be surging */
-    NM_TRIGGER_PRESSURE, /* a pressure event, confirmed by a fresh sample */
-    NM_TRIGGER_CHANGE,   /* another change (submit, exit, resume), with the same sample as before */
+    NM_TRIGGER_SAMPLE,       /* a periodic sample; it counts for the consecutive-sample rule and for settling */
+    NM_TRIGGER_EXTRA_SAMPLE, /* an extra CPU sample between two periodic samples, because CPU use may be surging */
+    NM_TRIGGER_PRESSURE,     /* a pressure event, confirmed by a fresh sample */
+    NM_TRIGGER_CHANGE,       /* another change (submit, exit, resume), with the same sample as before */
 };
 
 struct nm_policy_input {

@@ -26,10 +26,10 @@
  *  - Without a fresh sample no container, guaranteed or not, is admitted or killed, not even at its pause deadline.
  *    Opportunistic containers also need the sample's CPU figure (cpu_valid).
  *  - Memory and CPU are taken back on their thresholds only in SAMPLE and PRESSURE rounds (CPU:
- *    SAMPLE and LOOK). Room for a guaranteed container is made in any round.
+ *    SAMPLE and EXTRA_SAMPLE). Room for a guaranteed container is made in any round.
  *  - Consecutive samples also have to cover their time: N of them span N - 1 periods from the first to the last, less
- *    the jitter of a timer. A LOOK sample between two periodic samples may be the first of the consecutive samples, and
- *    is sufficient if one sample is enough. A LOOK sample never counts as a later one of these samples, and never
+ *    the jitter of a timer. An EXTRA_SAMPLE between two periodic samples may be the first of the consecutive samples,
+ *    and is sufficient if one sample is enough. An EXTRA_SAMPLE never counts as a later one of these samples, and never
  *    resets the count.
  *  - A victim is stuck when it has neither ended nor released a substantial part of its memory for NM_STUCK_USEC. Large
  *    victims need longer to end.

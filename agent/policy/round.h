@@ -40,7 +40,7 @@
 #define NM_WAKE_SAMPLES 2U
 
 /* A timer may be late by a period divided by this number. */
-#define NM_JITTER_SHARE 8
+#define NM_JITTER_DIVISOR 8
 
 /* A victim must yield at least this much of the short resource; otherwise it would be harmed without benefit. */
 #define NM_LEAST_MEMORY_BYTES (1 * NM_MIB)

@@ -24,7 +24,7 @@ static bool load_newest(struct nm_manager *m, const char *id, struct nm_decision
     return nm_store_load_decisions(m->store, id, UINT64_MAX, 1, take, ret) >= 0 && ret->number > 0;
 }
 
-enum fate { FATE_GOES_ON, FATE_DONE, FATE_NOT_DONE };
+enum fate { FATE_CONTINUES, FATE_DONE, FATE_NOT_DONE };
 
 static enum fate done_if(bool done)
 {
@@ -38,20 +38,20 @@ static enum fate fate_of(const struct nm_decision *d, const struct nm_policy_con
     switch (d->kind) {
     case NM_DECISION_ADMIT:
         if (v->state == NM_SCHEDULED)
-            return v->admitted ? FATE_GOES_ON : FATE_NOT_DONE;
+            return v->admitted ? FATE_CONTINUES : FATE_NOT_DONE;
         return FATE_DONE;
     case NM_DECISION_PAUSE:
-        return v->state == NM_PAUSING ? FATE_GOES_ON : done_if(was_paused);
+        return v->state == NM_PAUSING ? FATE_CONTINUES : done_if(was_paused);
     case NM_DECISION_RESUME:
-        return v->state == NM_RESUMING ? FATE_GOES_ON : done_if(v->state == NM_RUNNING);
+        return v->state == NM_RESUMING ? FATE_CONTINUES : done_if(v->state == NM_RUNNING);
     case NM_DECISION_KILL:
     case NM_DECISION_SHED:
         /* the handling of the container's end sets the outcome */
         if (d->reason == NM_REASON_KERNEL_OOM)
-            return FATE_GOES_ON;
-        return v->state == NM_KILLING ? FATE_GOES_ON : FATE_NOT_DONE;
+            return FATE_CONTINUES;
+        return v->state == NM_KILLING ? FATE_CONTINUES : FATE_NOT_DONE;
     case NM_DECISION_RESTART:
-        return nm_policy_container_is_waiting(v) ? FATE_DONE : FATE_GOES_ON;
+        return nm_policy_container_is_waiting(v) ? FATE_DONE : FATE_CONTINUES;
     case NM_DECISION_PROMOTE:
         return done_if(v->type == NM_GUARANTEED);
     case NM_DECISION_DEMOTE:
@@ -73,8 +73,8 @@ void nm_recovery_reopen_decision(struct nm_live_container *l)
         return;
     l->use_before = d->predicted;
     if (d->kind == NM_DECISION_QUEUE) { /* so that the same reason is not recorded again */
-        l->queue_reported = d->reason;
-        l->queue_reported_usec = d->decided_usec;
+        l->queue_reason_recorded = d->reason;
+        l->queue_recorded_usec = d->decided_usec;
     }
     /* The earlier nmd died after the pause and before the sample that shows how much the pause has freed. */
     if (d->outcome == NM_OUTCOME_DONE && !d->regained_known && d->kind == NM_DECISION_PAUSE &&
@@ -84,7 +84,7 @@ void nm_recovery_reopen_decision(struct nm_live_container *l)
         return;
     l->decision_open = true;
     switch (fate_of(d, v)) {
-    case FATE_GOES_ON:
+    case FATE_CONTINUES:
         break;
     case FATE_DONE:
         nm_record_effective(l);

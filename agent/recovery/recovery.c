@@ -203,7 +203,7 @@ static int adopt_shim(struct nm_live_container *l, const char *dir)
 
 /* If the journal's row has no shim, because it could not be written before the gate was opened, copies the shim's pid
  * and start time from the container's snapshot. */
-static void borrow_from_copy(struct nm_live_container *l, const char *dir)
+static void complete_from_snapshot(struct nm_live_container *l, const char *dir)
 {
     _cleanup_(nm_container_freep) struct nm_container *copy = NULL;
     bool same_boot;
@@ -253,7 +253,7 @@ static void end_run(struct nm_live_container *l, const struct nm_cgroup_events *
 }
 
 /* Determines the container's state. The kernel shows whether the container is frozen, and the journal has the intended
- * state. l->todo is set to the action that is still missing, and continue_recovery() carries it out later. */
+ * state. l->todo is set to the action that is still missing, and resume_actions() carries it out later. */
 static void settle_state(struct nm_live_container *l)
 {
     struct nm_cgroup_events e = {0};
@@ -338,7 +338,7 @@ static void adopt(struct finding *f, struct nm_live_container *l, const char *di
     c->view.admitted = true;
     if (cg && nm_container_events_attach(l, cg) < 0)
         nm_warning("%s: its cgroup can't be watched; ignoring", c->id);
-    borrow_from_copy(l, dir);
+    complete_from_snapshot(l, dir);
     shim_gone = adopt_shim(l, dir) == -ESRCH;
     nm_container_events_exclude_shim(l);
     at_gate = c->view.state <= NM_SCHEDULED && settle_launch(l, dir);
@@ -350,7 +350,7 @@ static void adopt(struct finding *f, struct nm_live_container *l, const char *di
 }
 
 /* Adds a container that has not ended to the lists, and adopts its run. Takes ownership of c. */
-static void take_in(struct finding *f, struct nm_container *c)
+static void adopt_container(struct finding *f, struct nm_container *c)
 {
     struct nm_policy_container *v = &c->view;
     char dir[NM_DIR_SIZE];
@@ -427,10 +427,10 @@ static void recover_one(struct nm_container *c, void *userdata)
         }
         add_ended(f, c);
     } else if (m->journal.opened.same_boot) {
-        take_in(f, c);
+        adopt_container(f, c);
     } else if (waited_through_reboot(f, c)) {
         queue_anew(c);
-        take_in(f, c);
+        adopt_container(f, c);
     } else {
         after_reboot(f, c);
     }
@@ -470,7 +470,7 @@ static void rebuild(struct finding *f, struct nm_container *c, bool same_boot)
     m->journal.next_seq = NM_MAX(m->journal.next_seq, c->view.seq + 1);
     c->view.app = nm_lists_app(m, c->app);
     if (same_boot)
-        take_in(f, c);
+        adopt_container(f, c);
     else
         after_reboot(f, c);
 }
@@ -580,10 +580,10 @@ static int by_end(const void *a, const void *b)
  * snapshots are in the order of their directories. */
 static void put_in_order(struct nm_manager *m)
 {
-    if (m->lives.n > 1)
-        qsort(m->lives.all, m->lives.n, sizeof *m->lives.all, by_seq);
-    for (size_t i = 0; i < m->lives.n; i++)
-        m->lives.views[i] = &m->lives.all[i]->c->view;
+    if (m->live.n > 1)
+        qsort(m->live.all, m->live.n, sizeof *m->live.all, by_seq);
+    for (size_t i = 0; i < m->live.n; i++)
+        m->live.views[i] = &m->live.all[i]->c->view;
     if (m->ended.n > 1)
         qsort(m->ended.all, m->ended.n, sizeof *m->ended.all, by_end);
 }
@@ -621,13 +621,13 @@ static int load(struct finding *f)
 
 /* Carries out unfinished actions. Must run after all containers were adopted, because a kill may end a container
  * immediately. */
-static void continue_recovery(struct nm_manager *m)
+static void resume_actions(struct nm_manager *m)
 {
-    for (size_t i = m->lives.n; i-- > 0;) {
-        struct nm_live_container *l = m->lives.all[i];
+    for (size_t i = m->live.n; i-- > 0;) {
+        struct nm_live_container *l = m->live.all[i];
 
         if (l->run.adopted)
-            nm_limits_put_right(l);
+            nm_limits_restore(l);
         if (l->todo != NM_TODO_NOTHING)
             nm_act_carry_out(l);
         else
@@ -680,7 +680,7 @@ int nm_recovery_run(struct nm_manager *m, char **ret_message)
     if (r >= 0) {
         handle_orphans(&f);
         put_in_order(m);
-        continue_recovery(m);
+        resume_actions(m);
         nm_removable_recover(m);
         report_finding(&f);
     }

@@ -21,7 +21,7 @@ static bool all_digits(const char *s)
 
 /* Returns whether `ref` is the container's name or its arrival number. The number is the last part of an id made by
  * nmd, and users write it in place of the id: "nmctl kill 42". */
-static bool answers_to(const struct nm_container *c, const char *ref)
+static bool matches_ref(const struct nm_container *c, const char *ref)
 {
     return nm_streq(c->name, ref) || (all_digits(ref) && c->view.seq == strtoull(ref, NULL, 10));
 }
@@ -36,9 +36,9 @@ int nm_access_find(struct nm_manager *m, const struct nm_caller *who, const char
         *ret = c;
         return 0;
     }
-    for (size_t i = 0; i < m->lives.n; i++) {
-        c = m->lives.all[i]->c;
-        if (!answers_to(c, ref) || !nm_access_may_touch(who, c))
+    for (size_t i = 0; i < m->live.n; i++) {
+        c = m->live.all[i]->c;
+        if (!matches_ref(c, ref) || !nm_access_may_touch(who, c))
             continue;
         if (found)
             return nm_problem_set(p, NM_AGENT_E_CONFLICT, "id", ref,
@@ -47,7 +47,7 @@ int nm_access_find(struct nm_manager *m, const struct nm_caller *who, const char
         found = c;
     }
     for (size_t i = m->ended.n; i-- > 0 && !found;)
-        if (answers_to(m->ended.all[i], ref) && nm_access_may_touch(who, m->ended.all[i]))
+        if (matches_ref(m->ended.all[i], ref) && nm_access_may_touch(who, m->ended.all[i]))
             found = m->ended.all[i];
     if (!found)
         return nm_problem_set(

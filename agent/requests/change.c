@@ -83,7 +83,7 @@ static int check_room(struct nm_live_container *l, const struct change_request *
 
     advise(l, w, instead, sizeof instead);
     if (w->sized || queues || (w->moves && w->type == NM_GUARANTEED))
-        reason = nm_policy_check_request(&m->settings, m->lives.views, m->lives.n, w->type, &w->request,
+        reason = nm_policy_check_request(&m->settings, m->live.views, m->live.n, w->type, &w->request,
                                          l->c->view.cpu_is_share, &l->c->view);
     if (reason != NM_REASON_NONE && (reason != NM_REASON_QUEUE_FULL || queues))
         return nm_submit_refuse(m, reason, &w->request, &l->c->view, instead, p);

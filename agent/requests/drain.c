@@ -19,8 +19,8 @@
 static void kill_where(struct nm_manager *m, bool opportunistic_only, bool now,
                        enum nm_reason reason, const struct nm_caller *who)
 {
-    for (size_t i = m->lives.n; i-- > 0;) {
-        struct nm_live_container *l = m->lives.all[i];
+    for (size_t i = m->live.n; i-- > 0;) {
+        struct nm_live_container *l = m->live.all[i];
         const struct nm_policy_container *v = &l->c->view;
 
         if (v->state == NM_KILLING || nm_end_is_complete(l) || (opportunistic_only && v->type != NM_OPPORTUNISTIC))
@@ -60,10 +60,10 @@ void nm_drain_carry_out(struct nm_manager *m, const struct nm_caller *who)
 {
     assert(m->drain.is_on);
     /* Discard waiting containers, since they would never start. */
-    for (size_t i = m->lives.n; i-- > 0;)
-        if (nm_policy_container_is_waiting(m->lives.views[i])) {
-            nm_record_by(m->lives.all[i], NM_DECISION_SHED, NM_REASON_DRAINING, who);
-            nm_act_kill(m->lives.all[i], NM_EXIT_DRAINED, true);
+    for (size_t i = m->live.n; i-- > 0;)
+        if (nm_policy_container_is_waiting(m->live.views[i])) {
+            nm_record_by(m->live.all[i], NM_DECISION_SHED, NM_REASON_DRAINING, who);
+            nm_act_kill(m->live.all[i], NM_EXIT_DRAINED, true);
         }
     if (m->drain.opportunistic)
         kill_where(m, true, false, NM_REASON_DRAINING, who);
@@ -73,8 +73,8 @@ static size_t count_waiting(const struct nm_manager *m)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < m->lives.n; i++)
-        n += nm_policy_container_is_waiting(m->lives.views[i]);
+    for (size_t i = 0; i < m->live.n; i++)
+        n += nm_policy_container_is_waiting(m->live.views[i]);
     return n;
 }
 

@@ -72,7 +72,7 @@ static int kill_now(struct nm_manager *m, struct nm_live_container *l, struct nm
 
 /* Returns whether the container's processes can receive a signal now. A paused container would receive it only after
  * its resume, and a container that is starting has no command yet. */
-static bool can_hear(const struct nm_live_container *l)
+static bool can_receive_signal(const struct nm_live_container *l)
 {
     switch (l->c->view.state) {
     case NM_RUNNING:
@@ -97,7 +97,7 @@ int nm_manager_signal(struct nm_manager *m, const char *owner, const char *id, i
         return ret_problem->outcome;
     if (signo == SIGKILL)
         return kill_now(m, l, ret_problem);
-    if (!can_hear(l))
+    if (!can_receive_signal(l))
         return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "state", nm_state_name(l->c->view.state),
                               "Container %s is %s: none of its processes can receive SIG%s now.", id,
                               nm_state_word(l->c->view.state), sigabbrev_np(signo) ?: "RT");
@@ -203,8 +203,8 @@ void nm_manager_set_queue_limit(struct nm_manager *m, const char *owner, uint32_
     (void)snprintf(m->owners.limited, sizeof m->owners.limited, "%s", owner);
     m->owners.queue_limit = limit;
     m->owners.limit_due = limit != UINT32_MAX;
-    for (size_t i = 0; i < m->lives.n; i++)
-        m->lives.views[i]->limited = nm_streq(m->lives.all[i]->c->owner, m->owners.limited);
+    for (size_t i = 0; i < m->live.n; i++)
+        m->live.views[i]->limited = nm_streq(m->live.all[i]->c->owner, m->owners.limited);
     nm_round_request(m, NM_TRIGGER_CHANGE);
 }
 
@@ -236,9 +236,9 @@ int nm_manager_acknowledge(struct nm_manager *m, const char *owner, const char *
 void nm_manager_foreach_of(struct nm_manager *m, const char *owner,
                            void (*cb)(const struct nm_container *c, void *userdata), void *userdata)
 {
-    for (size_t i = 0; i < m->lives.n; i++)
-        if (nm_streq(m->lives.all[i]->c->owner, owner))
-            cb(m->lives.all[i]->c, userdata);
+    for (size_t i = 0; i < m->live.n; i++)
+        if (nm_streq(m->live.all[i]->c->owner, owner))
+            cb(m->live.all[i]->c, userdata);
     for (size_t i = 0; i < m->ended.n; i++)
         if (nm_streq(m->ended.all[i]->owner, owner))
             cb(m->ended.all[i], userdata);

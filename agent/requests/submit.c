@@ -155,11 +155,11 @@ static int check_node(struct nm_manager *m, struct nm_problem *p)
         return nm_problem_set(
             p, NM_AGENT_E_UNAVAILABLE, "node", "draining",
             "The node is draining and takes no new containers ('nmctl undrain' ends the drain).");
-    if (m->lives.n >= m->config->max_containers)
+    if (m->live.n >= m->config->max_containers)
         return nm_problem_set(p, NM_AGENT_E_UNAVAILABLE, "containers", "",
                               "The node has %zu live containers, as many as max-containers allows. Try again when "
                               "some have ended.",
-                              m->lives.n);
+                              m->live.n);
     if (!nm_launch_has_descriptors(&limit))
         return nm_problem_set(p, NM_AGENT_E_UNAVAILABLE, "descriptors", "",
                               "nmd has almost none of its %" PRIu64 " file descriptors left, and each container needs "
@@ -221,11 +221,11 @@ static struct nm_live_container *find_namesake(struct nm_manager *m, const struc
 {
     const char *owner = s->owner ? s->owner : "local";
 
-    for (size_t i = 0; s->name && !s->id && i < m->lives.n; i++) {
-        const struct nm_container *c = m->lives.all[i]->c;
+    for (size_t i = 0; s->name && !s->id && i < m->live.n; i++) {
+        const struct nm_container *c = m->live.all[i]->c;
 
         if (c->submitter_uid == who->uid && nm_streq(c->name, s->name) && nm_streq(c->owner, owner))
-            return m->lives.all[i];
+            return m->live.all[i];
     }
     return NULL;
 }
@@ -330,7 +330,7 @@ int nm_submit_refuse(struct nm_manager *m, enum nm_reason reason, const struct n
         format_exactly(m, request, want, sizeof want);
         format_exactly(m, cap, have, sizeof have);
     }
-    nm_policy_get_claims(m->lives.views, m->lives.n, self, &claims);
+    nm_policy_get_claims(m->live.views, m->live.n, self, &claims);
     if (reason == NM_REASON_QUEUE_FULL && m->settings.queue_policy == NM_QUEUE_BY_RESOURCES)
         return nm_problem_set(p, NM_AGENT_E_QUEUE_FULL, "queue", "",
                               "The queued requests (%s) and this request (%s) together are larger than the node, which "
@@ -478,7 +478,7 @@ static int check_all(struct nm_manager *m, const struct nm_caller *who, const st
         r = nm_submit_check_memory(w->request.memory_bytes, p);
     if (r != 0)
         return r;
-    reason = nm_policy_check_request(&m->settings, m->lives.views, m->lives.n, s->type, &w->request, s->cpu_is_share,
+    reason = nm_policy_check_request(&m->settings, m->live.views, m->live.n, s->type, &w->request, s->cpu_is_share,
                                      self);
     if (reason == NM_REASON_NONE)
         return 0;
@@ -532,7 +532,7 @@ int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const s
         r = enter(m, c, s->prepare, &l, ret_problem);
     if (r != 0)
         return r;
-    c = NULL; /* m->lives owns the container now */
+    c = NULL; /* m->live owns the container now */
     m->journal.next_seq++;
     if (s->input_fd > 0)
         l->input_fd = NM_MAX(fcntl(s->input_fd, F_DUPFD_CLOEXEC, 3), 0); /* if this fails, the command's input is

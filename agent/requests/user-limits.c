@@ -30,14 +30,14 @@ static struct share share_of(const struct nm_manager *m, uid_t uid)
 {
     struct share s = {.all_bytes = m->ended.results_bytes};
 
-    for (size_t i = 0; i < m->lives.n; i++) {
-        const struct nm_live_container *l = m->lives.all[i];
+    for (size_t i = 0; i < m->live.n; i++) {
+        const struct nm_live_container *l = m->live.all[i];
 
         s.all_bytes += l->command_bytes;
         if (l->c->submitter_uid != uid)
             continue;
         s.n_containers++;
-        s.n_queued += waits(m->lives.views[i]);
+        s.n_queued += waits(m->live.views[i]);
         s.bytes += l->command_bytes;
     }
     return s;
@@ -69,8 +69,8 @@ int nm_user_limits_check_results(const struct nm_manager *m, struct nm_problem *
 {
     size_t n = m->ended.n_results;
 
-    for (size_t i = 0; i < m->lives.n; i++)
-        n += m->lives.all[i]->c->keep_result;
+    for (size_t i = 0; i < m->live.n; i++)
+        n += m->live.all[i]->c->keep_result;
     if (n < NM_RESULTS_MAX)
         return 0;
     return nm_problem_set(ret_problem, NM_AGENT_E_UNAVAILABLE, "results", "",

@@ -16,7 +16,7 @@
  *   recovery/   takes over the containers of an earlier nmd process
  *   manager/    rounds, and the start and end of the manager
  *
- * References: m->lives owns the live containers. A live container has no pointers to other owned objects. Its view's
+ * References: m->live owns the live containers. A live container has no pointers to other owned objects. Its view's
  * `owner` points back at the live container as long as the container is in that list.
  */
 
@@ -63,9 +63,9 @@ struct nm_run {
     bool adopted;             /* an earlier nmd began the run */
     bool stopped;             /* systemd stops the container's scope without a request of nmd */
     bool unkillable;          /* the container is counted as unkillable */
-    bool unread_reported;     /* nmd has logged that it can't measure the container */
-    bool oom_reported;            /* the cause of the container's oom kills was determined */
-    bool global_oom;             /* the slice or the node was out of memory, not only the container */
+    bool unread_logged;       /* nmd has logged that it can't measure the container */
+    bool oom_reported;        /* the cause of the container's oom kills was determined */
+    bool global_oom;          /* the slice or the node was out of memory, not only the container */
     uint64_t oom_kill_usec;   /* time of the last oom kill that nmd saw; 0 if nmd saw no oom kill */
     uint64_t output_max_bytes; /* limit of the container's log, for stdout and for stderr each */
     struct nm_slice_claim claim;
@@ -93,7 +93,7 @@ struct nm_live_container {
     bool start_counts;
     uint64_t reclaim_bytes, reclaim_within_usec, reclaim_begun_usec;
     sd_event_source *kill_timer;      /* end of the grace period; after SIGKILL, the next check of the container */
-    uint64_t kill_usec, kill_look_usec; /* time of the first SIGKILL to all processes; interval until the next check */
+    uint64_t kill_usec, kill_check_usec; /* time of the first SIGKILL to all processes; interval until the next check */
     unsigned n_kills;
     sd_event_source *end_source;      /* runs the handling of the container's end in a later turn of the event loop */
     struct nm_procs_pass *priority_pass, *signal_pass; /* passes over all processes of the container (cgroup/procs.h) */
@@ -112,11 +112,11 @@ struct nm_live_container {
     bool regain_due;                  /* the next sample shows how much the action has really freed */
     struct nm_resources use_before;   /* use at the time of the action */
     struct nm_decision decision;      /* the newest decision about this container */
-    enum nm_decision_kind
-        shadow_reported; /* shadow mode: kind of the last recorded decision, so that it is recorded once */
+    /* shadow mode: kind of the last recorded decision, so that it is recorded once */
+    enum nm_decision_kind shadow_kind_recorded;
     bool shadow_any;
-    enum nm_reason queue_reported;    /* the last recorded reason for waiting, and the time of the record */
-    uint64_t queue_reported_usec;
+    enum nm_reason queue_reason_recorded; /* the last recorded reason for waiting, and the time of the record */
+    uint64_t queue_recorded_usec;
     struct nm_recorded recorded;
 };
 
@@ -135,7 +135,7 @@ struct nm_sampled {
 };
 
 #define NM_EVENT_RING 1024
-#define NM_DECISIONS_KEPT 20000
+#define NM_DECISIONS_MAX 20000
 #define NM_ENDED_MAX 10000
 #define NM_ENDED_PER_USER 2500     /* per user; does not apply to root */
 #define NM_RESULTS_MAX 5000        /* results kept for owners that have not acknowledged them yet */
@@ -189,7 +189,7 @@ struct nm_starts {
 };
 
 /* Containers that have not ended, sorted by arrival. */
-struct nm_lives {
+struct nm_live {
     struct nm_live_container **all;
     struct nm_policy_container **views; /* in the same order */
     size_t n, size;
@@ -208,7 +208,7 @@ struct nm_apps {
     struct nm_app *all;
     struct nm_policy_app *views; /* in the same order */
     size_t n, size;
-    bool full_reported;
+    bool full_logged;
 };
 
 /* Live cgroups in the slice that the journal does not know. */
@@ -277,7 +277,7 @@ struct nm_manager {
     struct nm_task_limits tasks;
     struct nm_policy *policy, *shadow_policy;
 
-    struct nm_lives lives;
+    struct nm_live live;
     struct nm_ended ended;
     struct nm_apps apps;
 
@@ -321,6 +321,6 @@ void nm_removable_recover(struct nm_manager *m);
 /* ---- round-schedule.c ------------------------------------------------------------------------ */
 
 /* Schedules a round in a later turn of the event loop. Several requests before that turn lead to one round with the
- * strongest trigger: LOOK is stronger than PRESSURE, and PRESSURE is stronger than CHANGE. SAMPLE is not allowed,
- * because only the sampling timer starts SAMPLE rounds. */
+ * strongest trigger: EXTRA_SAMPLE is stronger than PRESSURE, and PRESSURE is stronger than CHANGE. SAMPLE is not
+ * allowed, because only the sampling timer starts SAMPLE rounds. */
 void nm_round_request(struct nm_manager *m, enum nm_policy_trigger trigger);

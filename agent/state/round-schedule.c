@@ -12,9 +12,9 @@
 
 #include "util/loop.h"
 
-/* A LOOK or PRESSURE round takes a fresh sample. It runs before all other work, because a node short of memory or CPU
- * must not wait until nmd has read hundreds of requests. A CHANGE round runs after work that is already due, so that
- * one round decides on all requests that arrive together. */
+/* An EXTRA_SAMPLE or PRESSURE round takes a fresh sample. It runs before all other work, because a node short of memory
+ * or CPU must not wait until nmd has read hundreds of requests. A CHANGE round runs after work that is already due, so
+ * that one round decides on all requests that arrive together. */
 void nm_round_request(struct nm_manager *m, enum nm_policy_trigger trigger)
 {
     assert(trigger != NM_TRIGGER_SAMPLE && trigger <= NM_TRIGGER_CHANGE);

@@ -26,8 +26,8 @@
  * starts. */
 static void fill_containers(const struct nm_manager *m, struct nm_status *ret)
 {
-    for (size_t i = 0; i < m->lives.n; i++) {
-        const struct nm_container *c = m->lives.all[i]->c;
+    for (size_t i = 0; i < m->live.n; i++) {
+        const struct nm_container *c = m->live.all[i]->c;
         const struct nm_policy_container *v = &c->view;
 
         if (nm_policy_container_is_prepared(v)) {
@@ -89,7 +89,7 @@ void nm_usage_fill(const struct nm_manager *m, struct nm_status *ret)
  */
 static bool is_held(const struct nm_manager *m)
 {
-    return m->lives.n > 0 || m->orphans.n > 0;
+    return m->live.n > 0 || m->orphans.n > 0;
 }
 
 void nm_removable_update(struct nm_manager *m)

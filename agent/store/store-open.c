@@ -242,7 +242,7 @@ void nm_store_mark_open(struct nm_store *s)
 
 /* Marks the file as closed; closing then checkpoints and syncs the log. An nmd that only opened the file, or could not
  * read it, does not know whether the rows are complete, so it leaves the mark unchanged. */
-static void close_for_good(struct nm_store *s)
+static void mark_closed(struct nm_store *s)
 {
     if (!s->on_disk && !s->in_use)
         return;
@@ -255,7 +255,7 @@ struct nm_store *nm_store_free(struct nm_store *s)
     if (!s)
         return NULL;
     if (s->db && s->depth == 0)
-        close_for_good(s);
+        mark_closed(s);
     nm_store_disconnect(s);
     nm_store_queue_done(&s->logged);
     nm_store_queue_done(&s->pending);

@@ -102,7 +102,7 @@ static int read_mark(const char *path, const char *boot_id, struct mark *ret)
 
 /* Returns whether another program has checkpointed the log: the database is then newer than the mark. If the database
  * was removed, too, no change can be rolled back. */
-static bool was_taken_in(const char *path)
+static bool was_checkpointed(const char *path)
 {
     struct stat db, mark;
     char name[512];
@@ -129,7 +129,7 @@ int nm_wal_mark_check(const char *path, const char *boot_id, uint32_t *ret_frame
     fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0 && errno != ENOENT)
         return 0; /* opening the database will report the reason */
-    if ((fd < 0 || (fstat(fd, &st) == 0 && st.st_size == 0)) && was_taken_in(path))
+    if ((fd < 0 || (fstat(fd, &st) == 0 && st.st_size == 0)) && was_checkpointed(path))
         return 0;
     if (fd >= 0 && pread(fd, header, sizeof header, 0) == (ssize_t)sizeof header) {
         page = be32(header + 8);

@@ -224,9 +224,9 @@ struct nm_live_container *manager_fixture_submit(struct manager_fixture *w, cons
 
 struct nm_live_container *manager_fixture_find(const struct manager_fixture *w, const char *name)
 {
-    for (size_t i = 0; i < w->m->lives.n; i++)
-        if (nm_streq(w->m->lives.all[i]->c->name, name))
-            return w->m->lives.all[i];
+    for (size_t i = 0; i < w->m->live.n; i++)
+        if (nm_streq(w->m->live.all[i]->c->name, name))
+            return w->m->live.all[i];
     return NULL;
 }
 
@@ -254,17 +254,17 @@ static bool any_runs(const struct manager_fixture *w)
 {
     bool any = false;
 
-    for (size_t i = 0; i < w->m->lives.n; i++)
-        any = any || (w->m->lives.all[i]->c->shim_pid > 0 && !manager_fixture_shim_is_gone(w->m->lives.all[i]));
+    for (size_t i = 0; i < w->m->live.n; i++)
+        any = any || (w->m->live.all[i]->c->shim_pid > 0 && !manager_fixture_shim_is_gone(w->m->live.all[i]));
     return any;
 }
 
 /* Kills the commands that have started by now. */
 static void kill_commands(struct manager_fixture *w)
 {
-    for (size_t i = 0; w->m && i < w->m->lives.n; i++)
-        if (w->m->lives.all[i]->c->pid > 0)
-            (void)kill(w->m->lives.all[i]->c->pid, SIGKILL);
+    for (size_t i = 0; w->m && i < w->m->live.n; i++)
+        if (w->m->live.all[i]->c->pid > 0)
+            (void)kill(w->m->live.all[i]->c->pid, SIGKILL);
 }
 
 int manager_fixture_tear_down_real(void **state)

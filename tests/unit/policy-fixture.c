@@ -166,11 +166,11 @@ void node_pressure(struct node *n)
     decide(n, NM_TRIGGER_PRESSURE);
 }
 
-void node_look(struct node *n, uint64_t after_usec)
+void node_extra_sample(struct node *n, uint64_t after_usec)
 {
     n->in.now_usec += after_usec;
     new_sample(n);
-    decide(n, NM_TRIGGER_LOOK);
+    decide(n, NM_TRIGGER_EXTRA_SAMPLE);
 }
 
 void node_change(struct node *n)

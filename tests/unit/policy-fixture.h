@@ -4,7 +4,7 @@
 /*
  * A node for the policy's unit tests. One percent of the node is 100 MiB and 100 millicores, so that a test can give
  * all amounts in percent, as the policy's rules do. alpha is 80 %, beta 95 %. Only node_sample(), node_pressure(),
- * node_look() and the tests themselves advance the time.
+ * node_extra_sample() and the tests themselves advance the time.
  */
 
 #include <setjmp.h>
@@ -52,7 +52,7 @@ void node_sample(struct node *n);
 /* Runs a round 1 ms later, with a new sample, because of memory pressure. */
 void node_pressure(struct node *n);
 /* Runs a round after_usec later, with a new sample that was taken because CPU use may be surging. */
-void node_look(struct node *n, uint64_t after_usec);
+void node_extra_sample(struct node *n, uint64_t after_usec);
 /* Runs a round without any delay, with the old sample. */
 void node_change(struct node *n);
 /* Carries out the verdict's actions, which take effect immediately. */

@@ -672,7 +672,7 @@ static void tick(struct oracle *o, const struct facts *f)
     o->suspended = f->in->suspended_usec;
     o->period = f->s->period_usec;
     o->run_period = NM_MIN(o->run_period, o->period);
-    if (f->in->trigger == NM_TRIGGER_LOOK && o->judging && o->run_over_beta == 0)
+    if (f->in->trigger == NM_TRIGGER_EXTRA_SAMPLE && o->judging && o->run_over_beta == 0)
         note_over_beta(o, f);
     if (f->in->trigger != NM_TRIGGER_SAMPLE || (f->fresh && !o->judging))
         return;

@@ -636,7 +636,7 @@ void simulation_next(struct simulation *w)
         trigger = NM_TRIGGER_PRESSURE;
     } else if (simulation_chance(w, 0.05)) {
         take_sample(w);
-        trigger = NM_TRIGGER_LOOK;
+        trigger = NM_TRIGGER_EXTRA_SAMPLE;
     }
     fill_input(w, trigger);
     w->n_rounds++;

@@ -82,7 +82,7 @@ void start_container(struct reinit_fixture *o, struct manager_fixture *w, bool o
     size = hadoop__container_token_identifier__pack(&o->ids.token, bytes);
     assert_int_equal(nm_yarn_node_start(o->n, (struct nm_bytes){bytes, size}, &o->ids.token,
                                         make_context(&c, command, names), &o->why), 0);
-    o->l = w->m->lives.all[0];
+    o->l = w->m->live.all[0];
     finish_preparation(o);
 }
 

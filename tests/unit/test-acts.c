@@ -225,7 +225,7 @@ static void test_a_reclaim_that_can_not_be_watched_is_killed(void **state)
 
 /* ---- decisions without an outcome ------------------------------------------------------------ */
 
-enum fate { GOES_ON, DONE, NOT_DONE };
+enum fate { CONTINUES, DONE, NOT_DONE };
 
 static const struct {
     enum nm_decision_kind kind;
@@ -235,21 +235,21 @@ static const struct {
     bool admitted;
     enum fate fate;
 } rows[] = {
-    {NM_DECISION_ADMIT, NM_REASON_GUARANTEED, NM_GUARANTEED, NM_SCHEDULED, true, GOES_ON},
+    {NM_DECISION_ADMIT, NM_REASON_GUARANTEED, NM_GUARANTEED, NM_SCHEDULED, true, CONTINUES},
     {NM_DECISION_ADMIT, NM_REASON_GUARANTEED, NM_GUARANTEED, NM_SCHEDULED, false, NOT_DONE},
     {NM_DECISION_ADMIT, NM_REASON_GUARANTEED, NM_GUARANTEED, NM_RUNNING, true, DONE},
-    {NM_DECISION_PAUSE, NM_REASON_CPU_OVER_BETA, NM_OPPORTUNISTIC, NM_PAUSING, true, GOES_ON},
+    {NM_DECISION_PAUSE, NM_REASON_CPU_OVER_BETA, NM_OPPORTUNISTIC, NM_PAUSING, true, CONTINUES},
     {NM_DECISION_PAUSE, NM_REASON_CPU_OVER_BETA, NM_OPPORTUNISTIC, NM_PAUSED, true, DONE},
     {NM_DECISION_PAUSE, NM_REASON_CPU_OVER_BETA, NM_OPPORTUNISTIC, NM_RUNNING, true, NOT_DONE},
-    {NM_DECISION_RESUME, NM_REASON_BELOW_THRESHOLD, NM_OPPORTUNISTIC, NM_RESUMING, true, GOES_ON},
+    {NM_DECISION_RESUME, NM_REASON_BELOW_THRESHOLD, NM_OPPORTUNISTIC, NM_RESUMING, true, CONTINUES},
     {NM_DECISION_RESUME, NM_REASON_BELOW_THRESHOLD, NM_OPPORTUNISTIC, NM_RUNNING, true, DONE},
     {NM_DECISION_RESUME, NM_REASON_BELOW_THRESHOLD, NM_OPPORTUNISTIC, NM_PAUSED, true, NOT_DONE},
-    {NM_DECISION_KILL, NM_REASON_MEMORY_OVER_BETA, NM_OPPORTUNISTIC, NM_KILLING, true, GOES_ON},
+    {NM_DECISION_KILL, NM_REASON_MEMORY_OVER_BETA, NM_OPPORTUNISTIC, NM_KILLING, true, CONTINUES},
     {NM_DECISION_KILL, NM_REASON_MEMORY_OVER_BETA, NM_OPPORTUNISTIC, NM_RUNNING, true, NOT_DONE},
-    {NM_DECISION_KILL, NM_REASON_KERNEL_OOM, NM_OPPORTUNISTIC, NM_RUNNING, true, GOES_ON},
+    {NM_DECISION_KILL, NM_REASON_KERNEL_OOM, NM_OPPORTUNISTIC, NM_RUNNING, true, CONTINUES},
     {NM_DECISION_SHED, NM_REASON_CPU_OVER_BETA, NM_OPPORTUNISTIC, NM_SCHEDULED, false, NOT_DONE},
     {NM_DECISION_RESTART, NM_REASON_USER, NM_GUARANTEED, NM_SCHEDULED, false, DONE},
-    {NM_DECISION_RESTART, NM_REASON_USER, NM_GUARANTEED, NM_RUNNING, true, GOES_ON},
+    {NM_DECISION_RESTART, NM_REASON_USER, NM_GUARANTEED, NM_RUNNING, true, CONTINUES},
     {NM_DECISION_PROMOTE, NM_REASON_USER, NM_GUARANTEED, NM_RUNNING, true, DONE},
     {NM_DECISION_PROMOTE, NM_REASON_USER, NM_OPPORTUNISTIC, NM_RUNNING, true, NOT_DONE},
     {NM_DECISION_DEMOTE, NM_REASON_USER, NM_OPPORTUNISTIC, NM_RUNNING, true, DONE},
@@ -297,10 +297,10 @@ static void test_a_restart_gives_each_open_decision_an_outcome(void **state)
         put_pending(w, l->c->id, i);
         nm_recovery_reopen_decision(l);
         kept = newest(w, l->c->id);
-        fate = l->decision_open ? GOES_ON : kept.outcome == NM_OUTCOME_DONE ? DONE : NOT_DONE;
+        fate = l->decision_open ? CONTINUES : kept.outcome == NM_OUTCOME_DONE ? DONE : NOT_DONE;
         if (fate != rows[i].fate)
             fail_msg("row %zu: %d", i, fate);
-        assert_int_equal(kept.outcome, fate == GOES_ON ? NM_OUTCOME_PENDING
+        assert_int_equal(kept.outcome, fate == CONTINUES ? NM_OUTCOME_PENDING
                                        : fate == DONE  ? NM_OUTCOME_DONE : NM_OUTCOME_FAILED);
         if (fate == NOT_DONE)
             assert_string_equal(kept.error, "nmd was restarted before it was carried out");

@@ -79,8 +79,8 @@ static void test_the_stall_time_is_sampled(void **state)
     assert_int_equal(c.stall_permille, 250);
     fake_tree_write(&f->cgroup, "cpu.pressure", PRESSURE("130000"));
     assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 2700000, &c), 0);
-    assert_true(c.stall_known); /* for a short interval the earlier value is repeated, because otherwise LOOK rounds
-                                   could leave each sample without a value */
+    assert_true(c.stall_known); /* for a short interval the earlier value is repeated, because otherwise
+                                   EXTRA_SAMPLE rounds could leave each sample without a value */
     assert_int_equal(c.stall_permille, 250);
     fake_tree_write(&f->cgroup, "cpu.pressure", PRESSURE("9130000")); /* the stall time can't exceed the interval */
     assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 3500000, &c), 0);

@@ -366,7 +366,7 @@ static void test_a_container_is_not_freed_before_its_limits_are_answered(void **
     l->c->view.state = NM_COMPLETED;
     l->phase = NM_RUN_ENDING;
     nm_lists_remove_live(l);
-    assert_int_equal(w->m->lives.n, 0);
+    assert_int_equal(w->m->live.n, 0);
     assert_true(l->phase == NM_RUN_REMOVED && l->limits_in_flight == 2);
     manager_fixture_settle(w); /* frees the container exactly once */
     assert_ptr_equal(nm_lists_by_id(w->m, c->id), c);
@@ -406,12 +406,12 @@ static void test_a_restarted_nmd_corrects_limits(void **state)
 
     l->c->pid = getpid(); /* this process's OOM score is that of another type */
     overwrite(l, "memory.max", "1234567936");
-    nm_limits_put_right(l);
+    nm_limits_restore(l);
     manager_fixture_settle(w);
     assert_file(l, "memory.max", "67108864");
     l->c->view.state = NM_KILLING;
     overwrite(l, "memory.max", "1234567936");
-    nm_limits_put_right(l);
+    nm_limits_restore(l);
     manager_fixture_settle(w);
     assert_file(l, "memory.max", "1234567936");
     l->c->pid = 0;

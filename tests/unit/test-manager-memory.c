@@ -60,8 +60,8 @@ static bool is_running(const struct nm_live_container *l)
 /* Acts as the kernel: marks the cgroup of an exited shim as empty. */
 static void empty_cgroups(struct manager_fixture *w)
 {
-    for (size_t i = 0; i < w->m->lives.n; i++) {
-        struct nm_live_container *l = w->m->lives.all[i];
+    for (size_t i = 0; i < w->m->live.n; i++) {
+        struct nm_live_container *l = w->m->live.all[i];
 
         if (manager_fixture_shim_is_gone(l) && l->cg)
             assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
@@ -84,8 +84,8 @@ static void run_to_end(struct manager_fixture *w, const char *id)
         assert_true(sd_event_run(w->event, 10 * NM_USEC_PER_MSEC) >= 0);
         empty_cgroups(w);
         nm_end_check_all(w->m);
-        for (size_t i = 0; i < w->m->lives.n; i++)
-            w->m->lives.all[i]->retry_usec = 0;
+        for (size_t i = 0; i < w->m->live.n; i++)
+            w->m->live.all[i]->retry_usec = 0;
         nm_round_request(w->m, NM_TRIGGER_CHANGE);
     }
     assert_true(has_ended(w, id));
@@ -173,14 +173,14 @@ static bool was_refused(struct manager_fixture *w, const struct nm_submit *s, ch
     const struct nm_container *c = NULL;
     uint64_t seq = w->m->journal.next_seq;
     struct nm_problem problem;
-    size_t n = w->m->lives.n;
+    size_t n = w->m->live.n;
 
     if (manager_fixture_try(w, s, &c, &problem) == 0) {
         memcpy(id, c->id, NM_ID_SIZE);
         return false;
     }
     assert_null(c);
-    assert_int_equal(w->m->lives.n, n);
+    assert_int_equal(w->m->live.n, n);
     assert_true(w->m->journal.next_seq == seq);
     return true;
 }
@@ -233,7 +233,7 @@ static void live_and_die(struct manager_fixture *w, unsigned kind)
             run_to_end(w, id);
             assert_end_is_reported(w, id);
         }
-        assert_int_equal(w->m->lives.n, 0);
+        assert_int_equal(w->m->live.n, 0);
     }
 }
 

@@ -201,16 +201,16 @@ static void test_the_last_figures_count_for_a_limited_time_if_a_file_is_too_long
     nm_sample_live(l, at + 1);
     nm_sample_live(l, stale - 1);
     assert_int_equal(l->c->view.unread_usec, at);
-    assert_false(l->run.unread_reported);
+    assert_false(l->run.unread_logged);
     assert_true(counted_bytes(l, stale - 1) < l->c->view.request.memory_bytes);
     nm_sample_live(l, stale);
     assert_int_equal(l->c->view.unread_usec, at);
-    assert_true(l->run.unread_reported);
+    assert_true(l->run.unread_logged);
     assert_int_equal(counted_bytes(l, stale), l->c->view.request.memory_bytes);
     write_cpu_stat(l, 1);
     nm_sample_live(l, stale + 1);
     assert_int_equal(l->c->view.unread_usec, 0);
-    assert_false(l->run.unread_reported);
+    assert_false(l->run.unread_logged);
     assert_true(counted_bytes(l, stale + 1) < l->c->view.request.memory_bytes);
 }
 
@@ -371,8 +371,8 @@ static void test_the_number_of_commands_run_in_containers_is_limited(void **stat
     assert_non_null(strstr(p.message, "64 commands that 'exec' started in your containers"));
     assert_int_equal(exec(w, l, true, &p), 0);
     assert_int_equal(nm_sessions_count(w->m->sessions), 65);
-    for (size_t i = 0; i < w->m->lives.n; i++)
-        assert_int_equal(kill(w->m->lives.all[i]->c->pid, SIGKILL), 0);
+    for (size_t i = 0; i < w->m->live.n; i++)
+        assert_int_equal(kill(w->m->live.all[i]->c->pid, SIGKILL), 0);
 }
 
 static void test_a_command_is_refused_if_nmd_has_no_descriptors(void **state)

@@ -16,7 +16,7 @@ static void test_extra_cpu_samples_within_a_period_do_not_count(void **state)
 
     (void)node_run(n, G, 10, 60);
     for (int i = 0; i < 20; i++) { /* all extra samples are within one sampling period */
-        node_look(n, 50 * NM_USEC_PER_MSEC);
+        node_extra_sample(n, 50 * NM_USEC_PER_MSEC);
         assert_left_alone(n, o);
     }
     for (int i = 0; i < 3; i++) {
@@ -57,7 +57,7 @@ static void test_an_extra_cpu_sample_below_beta_does_not_restart_the_count(void 
         node_sample(n);
         node_use(g, 10, 20);
         n->in.now_usec -= SECONDS(1);
-        node_look(n, SECONDS(1));
+        node_extra_sample(n, SECONDS(1));
         node_use(g, 10, 60);
     }
     node_sample(n);
@@ -71,7 +71,7 @@ static void test_an_extra_cpu_sample_is_enough_if_one_sample_is_required(void **
 
     n->settings.cpu_samples = 1;
     (void)node_run(n, G, 10, 60);
-    node_look(n, 50 * NM_USEC_PER_MSEC);
+    node_extra_sample(n, 50 * NM_USEC_PER_MSEC);
     assert_action(n, o, NM_ACTION_PAUSE, NM_REASON_CPU_OVER_BETA);
 }
 
@@ -87,7 +87,7 @@ static void test_extra_cpu_samples_do_not_end_the_wait_after_an_action(void **st
     node_apply_verdict(n);
     node_use(o, 66, 10);
     for (int i = 0; i < 20; i++) {
-        node_look(n, 10 * NM_USEC_PER_MSEC);
+        node_extra_sample(n, 10 * NM_USEC_PER_MSEC);
         assert_left_alone(n, o);
     }
     node_sample(n);

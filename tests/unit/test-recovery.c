@@ -153,7 +153,7 @@ static void test_each_container_state_is_restored(void **state)
         assert_int_equal(nm_persist_journal(l), 0);
     }
     manager_fixture_restart(w);
-    assert_int_equal(w->m->lives.n, NM_ARRAY_SIZE(states));
+    assert_int_equal(w->m->live.n, NM_ARRAY_SIZE(states));
     for (size_t i = 0; i < NM_ARRAY_SIZE(states); i++) {
         struct nm_live_container *l = manager_fixture_find(w, states[i].name);
         char text[16];
@@ -191,8 +191,8 @@ static void test_starts_that_a_restart_interrupted_are_continued(void **state)
     leave_record(w, could_not->c->id, &failed);
     assert_int_equal(nm_fake_set_events(could_not->cg, false, false), 0);
     assert_int_equal(nm_fake_set_events(nothing->cg, false, false), 0);
-    for (size_t i = 0; i < w->m->lives.n; i++)
-        assert_int_equal(nm_persist_journal(w->m->lives.all[i]), 0);
+    for (size_t i = 0; i < w->m->live.n; i++)
+        assert_int_equal(nm_persist_journal(w->m->live.all[i]), 0);
     manager_fixture_restart(w);
     assert_int_equal(manager_fixture_find(w, "began")->c->pid, 1000000000);
     assert_int_equal(manager_fixture_find(w, "began")->c->view.started_usec, 7);
@@ -312,7 +312,7 @@ static void test_a_container_without_a_directory_is_restored_from_its_row(void *
     leave_file(w, id, NM_LAUNCH_GATE_FILE, "");
     manager_fixture_restart(w);
     assert_false(has_dir(w, id));
-    assert_int_equal(w->m->lives.n, 2);
+    assert_int_equal(w->m->live.n, 2);
 }
 
 /* ---- another boot ------------------------------------------------------------------------------ */

@@ -57,8 +57,8 @@ static int set_up(void **state)
     (void)snprintf(f->proc_root, sizeof f->proc_root, "/proc");
     f->m.proc_root = f->proc_root;
     f->m.settings.capacity.memory_bytes = 1024 * MIB;
-    f->m.lives.all = f->live;
-    f->m.lives.views = f->views;
+    f->m.live.all = f->live;
+    f->m.live.views = f->views;
     for (size_t i = 0; i < NM_ARRAY_SIZE(f->lives); i++) {
         f->live[i] = &f->lives[i];
         f->lives[i].m = &f->m;
@@ -110,7 +110,7 @@ static void write_low(const struct fixture *f, uint64_t bytes)
 /* Sets up one guaranteed container for each number above 0, with a promise of that many MiB. */
 static void live_with(struct fixture *f, uint64_t a, uint64_t b)
 {
-    f->m.lives.n = (a > 0) + (b > 0);
+    f->m.live.n = (a > 0) + (b > 0);
     f->lives[0].limits.memory_low_bytes = a * MIB;
     f->lives[1].limits.memory_low_bytes = b * MIB;
 }

@@ -208,7 +208,7 @@ static void test_other_work_gets_turns_between_many_starts(void **state)
     assert_in_range(due, 1, MANY - 1);
     assert_int_equal(nm_loop_add_work(w->event, "request", on_request, &requests, &request), 0);
     assert_int_equal(nm_loop_schedule_work(request), 0);
-    nm_round_request(w->m, NM_TRIGGER_LOOK);
+    nm_round_request(w->m, NM_TRIGGER_EXTRA_SAMPLE);
     for (; due > 0 && nm_now_usec() < deadline; before = due) {
         uint64_t sampled = w->m->counters.samples;
 

@@ -75,7 +75,7 @@ static bool is_running(const struct nm_live_container *l)
 
 static struct nm_live_container *run(struct manager_fixture *w)
 {
-    struct nm_live_container *l = w->m->lives.all[0];
+    struct nm_live_container *l = w->m->live.all[0];
 
     make_ready();
     manager_fixture_wait(w, l, is_running);
@@ -199,7 +199,7 @@ static void test_a_refused_start_leaves_no_container(void **state)
         a.ids.resource.vcores = sizes[i].vcores;
         pack(&a);
         assert_int_equal(update(n, &a, &why), NM_YARN_REFUSED);
-        assert_int_equal(w->m->lives.all[0]->c->view.request.memory_bytes, 64 * MIB);
+        assert_int_equal(w->m->live.all[0]->c->view.request.memory_bytes, 64 * MIB);
     }
     nm_yarn_node_free(n);
 }
@@ -604,7 +604,7 @@ static void test_two_container_numbers_with_the_same_text_are_distinguished(void
     want(&other, 1099511627775, 64, true, 0);
     assert_int_equal(start(n, &a, "exec sleep 1000", &why), 0);
     assert_int_equal(start(n, &other, "exec sleep 1000", &why), NM_YARN_REFUSED);
-    assert_string_equal(w->m->lives.all[0]->c->id, "container_1410901177871_0001_01_1099511627775");
+    assert_string_equal(w->m->live.all[0]->c->id, "container_1410901177871_0001_01_1099511627775");
     nm_yarn_node_free(n);
     manager_fixture_restart(w);
     n = fake_launcher_node(w);

@@ -62,7 +62,7 @@ static void test_a_restarted_container_moves_to_a_directory_on_a_good_disk(void 
     nm_yarn_node_free(o.n);
     manager_fixture_restart(w);
     o.n = fake_launcher_node(w);
-    o.l = w->m->lives.all[0];
+    o.l = w->m->live.all[0];
     assert_string_equal(o.l->c->command.workdir, "/var/tmp");
     /* the restarted nmd permits one more move, because it doesn't know of the first move */
     fake_launcher.elsewhere = "/tmp";
@@ -236,7 +236,7 @@ static void test_a_restarted_nmd_prepares_the_requested_run(void **state)
     nm_yarn_node_free(o.n);
     manager_fixture_restart(w);
     o.n = fake_launcher_node(w);
-    o.l = w->m->lives.all[0];
+    o.l = w->m->live.all[0];
     assert_true(fake_launcher.newest->is_running);
     manager_fixture_start(w);
     (void)kill(o.l->c->pid, SIGKILL);
