@@ -203,7 +203,7 @@ static void ask_for_type(struct nm_systemd *s, const char *job)
         nm_debug("cgroup: can't ask systemd for the type of job %s: %s", job, strerror(-r));
 }
 
-static void look_at_job(struct nm_systemd *s, const char *job, const char *unit)
+static void read_job_type(struct nm_systemd *s, const char *job, const char *unit)
 {
     char id[NM_BACKEND_NAME_MAX];
 
@@ -220,7 +220,7 @@ static void look_at_job(struct nm_systemd *s, const char *job, const char *unit)
 
 static void on_job_new(const char *job, const char *unit, void *userdata)
 {
-    look_at_job(userdata, job, unit);
+    read_job_type(userdata, job, unit);
 }
 
 static void on_job_removed(const char *job, const char *unit, const char *result, void *userdata)

@@ -56,7 +56,7 @@ static bool any_hangs(struct search *s, DIR *tasks, char comm[NM_COMM_SIZE])
     return false;
 }
 
-static int look_at(pid_t pid, void *userdata)
+static int inspect_process(pid_t pid, void *userdata)
 {
     struct search *s = userdata;
     _cleanup_closedir_ DIR *tasks = NULL;
@@ -79,7 +79,7 @@ static int look_at(pid_t pid, void *userdata)
 int nm_cgroup_leftover_procs(const struct nm_cgroup *cg, struct nm_cgroup_leftover_procs *ret)
 {
     struct search s = {0};
-    int r = nm_procs_walk(cg->dir_fd, look_at, &s);
+    int r = nm_procs_walk(cg->dir_fd, inspect_process, &s);
 
     if (r < 0)
         return r;

@@ -40,10 +40,10 @@ static const char *const watch_files[] = {
     [NM_CGROUP_WATCH_MEMORY_EVENTS] = "memory.events",
 };
 
-enum look { LOOK_ALIVE, LOOK_EMPTY, LOOK_GONE };
+enum cgroup_state { CGROUP_ALIVE, CGROUP_EMPTY, CGROUP_GONE };
 
 /* Reads the file, which also re-arms the descriptor. */
-static enum look look(struct nm_cgroup_watch *w)
+static enum cgroup_state read_state(struct nm_cgroup_watch *w)
 {
     struct nm_cgroup_events e;
     struct stat st;
@@ -51,10 +51,10 @@ static enum look look(struct nm_cgroup_watch *w)
     int r = nm_pread_file(w->fd, buf, sizeof buf, NULL);
 
     if (r == -ENODEV || (fstat(w->fd, &st) == 0 && st.st_nlink == 0))
-        return LOOK_GONE;
+        return CGROUP_GONE;
     if (r < 0 || w->kind != NM_CGROUP_WATCH_EVENTS || nm_cgroup_parse_events(buf, &e) < 0)
-        return LOOK_ALIVE;
-    return e.populated ? LOOK_ALIVE : LOOK_EMPTY;
+        return CGROUP_ALIVE;
+    return e.populated ? CGROUP_ALIVE : CGROUP_EMPTY;
 }
 
 static void disarm(struct nm_cgroup_watch *w)
@@ -65,22 +65,22 @@ static void disarm(struct nm_cgroup_watch *w)
 
 static int on_removal(sd_event_source *s, const struct inotify_event *ev, void *userdata);
 
-/* Watches the parent directory exactly while the cgroup is empty. The second look closes the gap between the first look
+/* Watches the parent directory exactly while the cgroup is empty. The second read closes the gap between the first read
  * and the new watch. */
-static enum look settle(struct nm_cgroup_watch *w)
+static enum cgroup_state settle(struct nm_cgroup_watch *w)
 {
-    enum look state = look(w);
+    enum cgroup_state state = read_state(w);
 
-    if (state == LOOK_ALIVE)
+    if (state == CGROUP_ALIVE)
         w->removal = sd_event_source_disable_unref(w->removal);
-    if (state == LOOK_EMPTY && !w->removal) {
+    if (state == CGROUP_EMPTY && !w->removal) {
         int r = sd_event_add_inotify(w->event, &w->removal, w->parent, IN_DELETE | IN_ONLYDIR,
                                      on_removal, w);
         if (r >= 0)
             (void)sd_event_source_set_description(w->removal, "cgroup-removal");
-        state = look(w);
+        state = read_state(w);
     }
-    if (state == LOOK_GONE)
+    if (state == CGROUP_GONE)
         disarm(w);
     return state;
 }
@@ -88,9 +88,9 @@ static enum look settle(struct nm_cgroup_watch *w)
 /* Calls the callback last, since it may free the watch. */
 static int call_back(struct nm_cgroup_watch *w)
 {
-    enum look state = settle(w);
+    enum cgroup_state state = settle(w);
 
-    w->cb(w->kind, state == LOOK_GONE, w->userdata);
+    w->cb(w->kind, state == CGROUP_GONE, w->userdata);
     return 0;
 }
 
@@ -101,7 +101,7 @@ static int on_removal(sd_event_source *s, const struct inotify_event *ev, void *
     (void)s;
     (void)ev;
     /* Other cgroups of the slice are removed, too. Call back only for the end of this cgroup. */
-    return look(w) == LOOK_GONE ? call_back(w) : 0;
+    return read_state(w) == CGROUP_GONE ? call_back(w) : 0;
 }
 
 static int on_change(sd_event_source *s, int fd, uint32_t revents, void *userdata)
@@ -164,7 +164,7 @@ int nm_cgroup_watch_new(sd_event *event, const struct nm_cgroup *cg, enum nm_cgr
     if (r < 0)
         return r;
     (void)sd_event_source_set_description(w->change, watch_files[kind]);
-    if (settle(w) == LOOK_GONE)
+    if (settle(w) == CGROUP_GONE)
         return -ENOENT;
     *ret = STEAL_PTR(w);
     return 0;

@@ -57,7 +57,7 @@
 /* Processes that were never read get all reads divided by this number, and the reads that the other processes do not
  * need. With a larger part, a container that forks constantly could prevent nmd from renewing the figures of its older
  * processes. */
-#define UNREAD_SHARE 2
+#define UNREAD_DIVISOR 2
 /* Maximum number of listed processes. The memory of a container with more processes is unknown. */
 #define LISTED_MAX 65536u
 /* Maximum number of threads read if a process's first thread has ended. A process can keep ended threads listed by
@@ -561,7 +561,7 @@ static int measure_rest(struct nm_procmem *p, unsigned from, struct tally *new)
     n_unread = count_known(p, from, NM_PROC_UNREAD);
     n_read = p->table.n - from - n_unread;
     left = max - NM_MIN(n_read, max);
-    for_unread = NM_MAX(max / UNREAD_SHARE, left);
+    for_unread = NM_MAX(max / UNREAD_DIVISOR, left);
     for_unread = NM_MIN(n_unread, for_unread);
     n_again = measure_again(p, from, NM_MIN(n_read, max - for_unread));
     if (n_again < 0)
