@@ -27,7 +27,7 @@
 enum { CLIENT, COMMAND };
 
 static int client = -EBADF, command = -EBADF; /* source and destination of input */
-static bool is_terminal, is_heard, owes_taken;
+static bool is_terminal, has_first_frame, ack_pending;
 /* frames: received from the client; waiting for the command; waiting for the client */
 static struct nm_frame in, pending, out;
 static size_t put, sent;                 /* bytes written of pending and out */
@@ -80,23 +80,23 @@ static void flush(void)
         }
     }
     out.len = sent = 0;
-    if (!owes_taken || client < 0)
+    if (!ack_pending || client < 0)
         return;
-    owes_taken = false;
+    ack_pending = false;
     nm_frame_make(&out, NM_FRAME_TAKEN, 0);
     flush();
 }
 
 static void report_taken(void)
 {
-    owes_taken = true;
+    ack_pending = true;
     if (out.len == 0)
         flush();
 }
 
 bool nm_shim_input_may_show(void)
 {
-    return client < 0 || (is_heard && out.len == 0);
+    return client < 0 || (has_first_frame && out.len == 0);
 }
 
 void nm_shim_input_show(const char *data, size_t n)
@@ -138,7 +138,7 @@ static int take_frame(void)
         if (nm_frame_parse_size(&in, &rows, &columns) < 0)
             return -EBADMSG;
         nm_shim_terminal_resize(command, rows, columns);
-        if (!is_heard)
+        if (!has_first_frame)
             report_taken();
         return 0;
     }
@@ -163,7 +163,7 @@ static void read_client(void)
     if (r == NM_FRAME_E_WHOLE) {
         r = take_frame();
         in.len = 0;
-        is_heard = true;
+        has_first_frame = true;
     }
     if (r < 0)
         end_input();
@@ -172,11 +172,11 @@ static void read_client(void)
 void nm_shim_input_flush(void)
 {
     while (!nm_shim_input_may_show()) {
-        struct pollfd p = {.fd = client, .events = is_heard ? POLLOUT : POLLIN};
+        struct pollfd p = {.fd = client, .events = has_first_frame ? POLLOUT : POLLIN};
 
         if (poll(&p, 1, FLUSH_MSEC) == 0)
             end_input();
-        else if (is_heard)
+        else if (has_first_frame)
             flush();
         else
             read_client();

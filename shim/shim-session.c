@@ -42,7 +42,7 @@ static struct {
     size_t left[2];        /* bytes still to be read after the command's end */
     uint64_t rest_usec;    /* time until which a terminal's rest is read */
     uint64_t hung_up_usec; /* time of the SIGKILL; 0: no SIGKILL is due */
-    bool owes_taken;
+    bool ack_pending;
     size_t sent, put;      /* bytes written of out and pending */
     /* frames: received from the client; waiting for the command; waiting for the client */
     struct nm_frame in, pending, out;
@@ -86,9 +86,9 @@ static void flush(void)
             close_terminal();
     }
     s.out.len = s.sent = 0;
-    if (!s.owes_taken || s.client < 0)
+    if (!s.ack_pending || s.client < 0)
         return;
-    s.owes_taken = false;
+    s.ack_pending = false;
     nm_frame_make(&s.out, NM_FRAME_TAKEN, 0);
     flush();
 }
@@ -113,7 +113,7 @@ static void put_pending(void)
             drop_input(); /* no process reads the input any more: further input is read and dropped */
     }
     s.pending.len = s.put = 0;
-    s.owes_taken = true;
+    s.ack_pending = true;
     if (may_send())
         flush();
 }
@@ -326,7 +326,7 @@ static int timeout_msec(void)
     return at <= now ? 0 : (int)((at - now) / NM_USEC_PER_MSEC + 1);
 }
 
-static void look_at_clock(void)
+static void check_deadlines(void)
 {
     uint64_t now = nm_now_usec();
 
@@ -364,7 +364,7 @@ static void round_of(int children)
         drop_input();
     if (p[INPUT].revents && s.pending.len > 0)
         put_pending();
-    look_at_clock();
+    check_deadlines();
 }
 
 _Noreturn void nm_shim_session_run(struct nm_shim_spec *spec)
