@@ -18,7 +18,7 @@ static void join(enum nm_fair_ring ring, struct nm_fair_item *t, struct nm_fair_
 }
 
 /* Removes t from its ring. An heir that isn't NULL takes t's place. */
-static void part_with(enum nm_fair_ring ring, struct nm_fair_item *t, struct nm_fair_item *heir)
+static void unlink_item(enum nm_fair_ring ring, struct nm_fair_item *t, struct nm_fair_item *heir)
 {
     if (heir)
         join(ring, heir, t);
@@ -75,11 +75,11 @@ void nm_fair_put(struct nm_fair_queue *queue, struct nm_fair_item *t, uint64_t k
 }
 
 /* Gives t's place among the keys to heir, the key's next item. If heir is NULL, the key leaves the ring. */
-static void pass_key_on(struct nm_fair_queue *queue, struct nm_fair_item *t, struct nm_fair_item *heir)
+static void hand_over_key(struct nm_fair_queue *queue, struct nm_fair_item *t, struct nm_fair_item *heir)
 {
     if (queue->first == t)
         queue->first = heir ?: other_than(NM_FAIR_KEYS, t);
-    part_with(NM_FAIR_KEYS, t, heir);
+    unlink_item(NM_FAIR_KEYS, t, heir);
 }
 
 void nm_fair_remove(struct nm_fair_queue *queue, struct nm_fair_item *t)
@@ -90,10 +90,10 @@ void nm_fair_remove(struct nm_fair_queue *queue, struct nm_fair_item *t)
     /* the next item takes t's places in the rings of keys and parts; without a next item, key and part leave their
      * rings */
     if (t->in[NM_FAIR_KEYS].next)
-        pass_key_on(queue, t, heir ?: other_than(NM_FAIR_PARTS, t));
+        hand_over_key(queue, t, heir ?: other_than(NM_FAIR_PARTS, t));
     if (t->in[NM_FAIR_PARTS].next)
-        part_with(NM_FAIR_PARTS, t, heir);
-    part_with(NM_FAIR_ITEMS, t, NULL);
+        unlink_item(NM_FAIR_PARTS, t, heir);
+    unlink_item(NM_FAIR_ITEMS, t, NULL);
     *t = (struct nm_fair_item){0};
 }
 
@@ -109,7 +109,7 @@ struct nm_fair_item *nm_fair_take(struct nm_fair_queue *queue)
     if (of_part) {
         if (queue->first == t)
             queue->first = of_part;
-        part_with(NM_FAIR_KEYS, t, of_part);
+        unlink_item(NM_FAIR_KEYS, t, of_part);
     }
     nm_fair_remove(queue, t);
     return t;

@@ -19,7 +19,7 @@
 static const struct flock whole_file = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 
 /* Finds the lock's holder. The holder may end between the failed lock attempt and this query. */
-static int ask_holder(int fd, const struct flock *what, pid_t *ret)
+static int query_holder(int fd, const struct flock *what, pid_t *ret)
 {
     struct flock lock = *what;
 
@@ -53,7 +53,7 @@ static int try_lock(const char *path, pid_t *ret_holder)
         return -EBADMSG;
     r = RET_NERRNO(fcntl(fd, F_SETLK, &whole_file));
     if (r == -EACCES || r == -EAGAIN) {
-        r = ask_holder(fd, &whole_file, ret_holder);
+        r = query_holder(fd, &whole_file, ret_holder);
         return r < 0 ? r : -EBUSY;
     }
     if (r < 0)
@@ -98,7 +98,7 @@ int nm_lockfile_take_byte(int fd, int64_t place, uint64_t wait_usec, pid_t *ret_
     }
     if (r != -EACCES && r != -EAGAIN)
         return r;
-    r = ask_holder(fd, &byte, &holder);
+    r = query_holder(fd, &byte, &holder);
     if (r < 0)
         return r;
     *ret_holder = NM_MAX(holder, 0);
@@ -120,7 +120,7 @@ pid_t nm_lockfile_holder(const char *path)
 
     if (fd < 0)
         return errno == ENOENT ? 0 : -errno;
-    r = ask_holder(fd, &whole_file, &holder);
+    r = query_holder(fd, &whole_file, &holder);
     return r < 0 ? r : holder;
 }
 
