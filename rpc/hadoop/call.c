@@ -100,7 +100,7 @@ static void send_error(struct nm_server_connection *c, const struct nm_protocol_
         nm_wire_send(&c->wire, f);
 }
 
-static bool can_hear(const struct nm_hadoop_call *call)
+static bool can_answer(const struct nm_hadoop_call *call)
 {
     return call->connection && call->connection->phase == NM_SERVER_OPEN;
 }
@@ -109,7 +109,7 @@ void nm_hadoop_call_answer(struct nm_hadoop_call *call, const ProtobufCMessage *
 {
     struct nm_packet_frame *f;
 
-    if (can_hear(call)) {
+    if (can_answer(call)) {
         int r = nm_protocol_answer(&call->id, answer, &f);
 
         if (r < 0)
@@ -127,7 +127,7 @@ void nm_hadoop_call_refuse(struct nm_hadoop_call *call, const struct nm_exceptio
 
     if (e.detail <= 0 || nm_protocol_is_fatal(&e))
         e.detail = NM_EXCEPTION_APPLICATION;
-    if (can_hear(call))
+    if (can_answer(call))
         send_error(call->connection, &call->id, &e);
     free_call(call);
 }

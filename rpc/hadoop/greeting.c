@@ -21,12 +21,12 @@ static const char http_answer[] =
 
 void nm_greeting_refuse(struct nm_server_connection *c, const struct nm_exception *why)
 {
-    static const struct nm_protocol_id nobody = {.call = NM_PROTOCOL_NO_CALL, .retry = -1};
+    static const struct nm_protocol_id no_call = {.call = NM_PROTOCOL_NO_CALL, .retry = -1};
     struct nm_packet_frame *f;
 
     c->phase = NM_SERVER_ENDING;
     c->since_usec = nm_now_usec();
-    if (nm_protocol_error(&nobody, why, &f) == 0)
+    if (nm_protocol_error(&no_call, why, &f) == 0)
         nm_wire_send(&c->wire, f);
     nm_wire_finish(&c->wire);
 }
@@ -151,7 +151,7 @@ static int make_known(struct nm_server_connection *c)
         return 0;
     }
     nm_quota_account_leave(c->wire.account);
-    r = nm_wire_belongs_to(&c->wire, account, NM_PROTOCOL_STRANGER_MAX);
+    r = nm_wire_belongs_to(&c->wire, account, NM_PROTOCOL_UNAUTHENTICATED_MAX);
     nm_quota_account_enter(c->wire.account);
     if (r < 0) {
         nm_quota_account_unref(account);

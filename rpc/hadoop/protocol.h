@@ -26,7 +26,7 @@ enum {
 
 /* Maximum packet size before the client is authenticated: enough for a token's identifier in base64 and a few
  * strings. */
-#define NM_PROTOCOL_STRANGER_MAX (16u << 10)
+#define NM_PROTOCOL_UNAUTHENTICATED_MAX (16u << 10)
 
 struct nm_protocol_id {
     int32_t call, retry;

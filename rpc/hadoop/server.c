@@ -129,7 +129,7 @@ static const struct nm_wire_ops wire_ops = {.preamble = on_preamble, .frame = on
 
 /* Returns whether another connection is allowed. Unauthenticated clients may use half of the connections, and one
  * address a quarter, so that clients with a token can still connect. */
-static bool has_place(const struct nm_hadoop_server *s, const struct nm_quota_account *peer)
+static bool has_room(const struct nm_hadoop_server *s, const struct nm_quota_account *peer)
 {
     return s->n_connections < s->o.connections_max && s->n_unauthenticated < s->o.connections_max / 2 &&
            nm_quota_account_connections(peer) < NM_MAX(s->o.connections_max / 4, 1u);
@@ -164,7 +164,7 @@ static int add_connection(struct nm_hadoop_server *s, int fd, const struct socka
     r = nm_quota_account_of(s->quota, name, false, &account);
     if (r < 0)
         return r;
-    c = has_place(s, account) ? calloc(1, sizeof *c) : NULL;
+    c = has_room(s, account) ? calloc(1, sizeof *c) : NULL;
     if (!c) {
         nm_quota_account_unref(account);
         return -EUSERS;
@@ -172,7 +172,8 @@ static int add_connection(struct nm_hadoop_server *s, int fd, const struct socka
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     *c = (struct nm_server_connection){
         .server = s, .is_unauthenticated = true, .turn = {.run_turn = run_turn}, .since_usec = nm_now_usec()};
-    r = nm_wire_init(&c->wire, &wire_ops, s->event, s->o.priority, STEAL_FD(own), account, NM_PROTOCOL_STRANGER_MAX);
+    r = nm_wire_init(&c->wire, &wire_ops, s->event, s->o.priority, STEAL_FD(own), account,
+                     NM_PROTOCOL_UNAUTHENTICATED_MAX);
     if (r < 0)
         free(c);
     else

@@ -225,7 +225,7 @@ static enum MHD_Result send_answer(struct nm_call *call)
     struct nm_connection *c = nm_local_connection(call->connection);
     enum MHD_Result r;
 
-    c->heard = true;
+    c->has_request = true;
     c->deadline_usec = call->stream ? UINT64_MAX : nm_now_usec() + 4 * call->host->timeout_usec;
     if (call->endless)
         (void)MHD_set_connection_option(call->connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);

@@ -63,7 +63,7 @@ static bool make_room(struct nm_connections *all, const struct nm_connection *ne
     for (struct nm_connection *c = all->first; c; c = c->next) { /* newest first */
         const unsigned places = nm_quota_account_connections(c->account);
 
-        if (!c->tcp || c->heard || c->is_leaving || places < most || (has_share && c->account != new->account))
+        if (!c->tcp || c->has_request || c->is_leaving || places < most || (has_share && c->account != new->account))
             continue;
         most = places;
         oldest = c;
@@ -151,7 +151,7 @@ static void give_up(const struct nm_connections *all, const struct nm_connection
     (void)snprintf(message, sizeof message,
                    "The request was not complete in time; all of it must arrive within %g s.",
                    (double)all->host->timeout_usec / NM_USEC_PER_SEC);
-    if (!c->heard)
+    if (!c->has_request)
         nm_answer_raw(c->fd, "408 Request Timeout", "invalid", "request", message);
     (void)shutdown(c->fd, SHUT_RDWR); /* libmicrohttpd reads the end and releases the connection */
 }

@@ -42,7 +42,7 @@ static int is_live(const struct sockaddr_un *sa, pid_t *ret_pid)
 }
 
 /* Returns 0 if path doesn't exist, or 1 if it is a socket. */
-static int look_at(const char *path, char **ret_message)
+static int check_socket(const char *path, char **ret_message)
 {
     struct stat st;
 
@@ -83,7 +83,7 @@ static int wait_while_left(const struct sockaddr_un *sa, pid_t *ret_pid)
     return r;
 }
 
-static int look_for_listener(const struct sockaddr_un *sa, char **ret_message)
+static int find_listener(const struct sockaddr_un *sa, char **ret_message)
 {
     pid_t pid;
     int r = wait_while_left(sa, &pid);
@@ -98,17 +98,17 @@ static int look_for_listener(const struct sockaddr_un *sa, char **ret_message)
 int nm_listen_probe_unix(const char *path, char **ret_message)
 {
     struct sockaddr_un sa = {.sun_family = AF_UNIX};
-    int r = look_at(path, ret_message);
+    int r = check_socket(path, ret_message);
 
     if (r <= 0)
         return r;
     strcpy(sa.sun_path, path);
-    return look_for_listener(&sa, ret_message);
+    return find_listener(&sa, ret_message);
 }
 
 static int make_room(const struct sockaddr_un *sa, char **ret_message)
 {
-    int r = look_for_listener(sa, ret_message);
+    int r = find_listener(sa, ret_message);
 
     if (r < 0)
         return r;
@@ -125,7 +125,7 @@ int nm_listen_unix(const char *path, mode_t mode, gid_t group, int *ret_fd, char
 
     if (fd < 0)
         return nm_fail(ret_message, -errno, "can't create a socket: %m");
-    r = look_at(path, ret_message);
+    r = check_socket(path, ret_message);
     if (r < 0)
         return r;
     strcpy(sa.sun_path, path);
@@ -164,7 +164,7 @@ int nm_listen_check_unix(const char *path, const char *const *dirs, char **ret_m
 
     if (!copy)
         return -ENOMEM;
-    r = look_at(path, ret_message);
+    r = check_socket(path, ret_message);
     if (r < 0)
         return r;
     dir = dirname(copy);

@@ -47,7 +47,7 @@ struct nm_connection {
     sd_event_source *gate; /* event source while the connection waits at the gate (gate.c) and libmicrohttpd doesn't
                               have it yet */
     void (*passed)(struct nm_connection *c, int r);
-    bool heard; /* the connection's request is complete or is being answered */
+    bool has_request; /* the connection's request is complete or is being answered */
     bool is_leaving; /* the connection was shut down to make room for another one; libmicrohttpd hasn't read the end
                         yet */
     uint64_t deadline_usec; /* CLOCK_BOOTTIME after which the connection is shut down; UINT64_MAX: no time limit */

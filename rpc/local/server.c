@@ -158,7 +158,7 @@ static void *on_target(void *userdata, const char *uri, struct MHD_Connection *c
     struct nm_local_server *s = userdata;
 
     nm_local_connection(c)->deadline_usec = nm_now_usec() + s->host.timeout_usec;
-    nm_local_connection(c)->heard = false;
+    nm_local_connection(c)->has_request = false;
     return nm_call_new(&s->host, uri);
 }
 
@@ -177,7 +177,7 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *c, cons
     if (!call->started)
         return nm_call_begin(call, c, method);
     if (*size == 0) {
-        nm_local_connection(c)->heard = true;
+        nm_local_connection(c)->has_request = true;
         return nm_call_finish(call);
     }
     r = nm_call_take_body(call, data, *size);
@@ -195,7 +195,7 @@ static void on_request_completed(void *userdata, struct MHD_Connection *c, void 
     (void)code;
     nm_call_free(*request);
     *request = NULL;
-    nm_local_connection(c)->heard = true; /* the request counts as received until the next request begins */
+    nm_local_connection(c)->has_request = true; /* the request counts as received until the next request begins */
     nm_local_connection(c)->deadline_usec = nm_now_usec() + 2 * s->host.timeout_usec;
 }
 
