@@ -50,7 +50,7 @@ static bool on_no_room(void *userdata)
 
 /* ---- creation and end --------------------------------------------------------------------- */
 
-static void on_happened(int level, const char *sentence, void *userdata)
+static void on_event(int level, const char *sentence, void *userdata)
 {
     nm_manager_report_event(userdata, level, sentence);
 }
@@ -59,7 +59,7 @@ static int make_launcher(const struct nm_yarn_services_params *p, struct nm_yarn
 {
     const struct nm_yarn_launcher_params params = {
         .event = p->event, .settings = p->settings, .localizer_program = p->localizer_program,
-        .state_dir = p->state_dir, .report_cb = p->report_cb, .happened = on_happened, .userdata = p->manager};
+        .state_dir = p->state_dir, .report_cb = p->report_cb, .on_event = on_event, .userdata = p->manager};
 
     return nm_yarn_launcher_new(&params, &h->launcher, ret_message);
 }

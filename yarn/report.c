@@ -27,7 +27,7 @@ void nm_report_note_given_back(struct nm_report_memory *m, uint64_t now_usec, ui
 bool nm_report_note_refused(struct nm_report_memory *m, uint64_t now_usec)
 {
     nm_report_note_given_back(m, now_usec, NM_REPORT_NO_ROOM_USEC);
-    return m->no_room_reported_usec > 0 && now_usec - m->no_room_reported_usec >= NM_REPORT_HEARD_USEC;
+    return m->no_room_reported_usec > 0 && now_usec - m->no_room_reported_usec >= NM_REPORT_IN_FLIGHT_USEC;
 }
 
 void nm_report_note_start(struct nm_report_memory *m)

@@ -49,8 +49,8 @@ static void start_heartbeats(struct nm_yarn *y, const Yarn__RegisterResponse *r)
 
     y->empty_beats = 0;
     y->shown.unhealthy[0] = '\0';
-    nm_yarn_node_set_out(y->services->node, false);
-    nm_yarn_node_set_counted_on(y->services->node, limit > 0 && r->resource && r->resource->memory > limit);
+    nm_yarn_node_set_reported_unhealthy(y->services->node, false);
+    nm_yarn_node_set_rm_uses_full_size(y->services->node, limit > 0 && r->resource && r->resource->memory > limit);
 }
 
 static void on_registered(void *userdata, int error, const ProtobufCMessage *answer, const struct nm_exception *why)
@@ -70,7 +70,7 @@ static void apply_answer(struct nm_yarn *y, const Yarn__HeartbeatResponse *answe
         /* If the heartbeat was sent twice, this may be the answer to the first one, which may have contained fewer
          * reports. */
         if (!y->repeats) {
-            nm_yarn_node_set_out(y->services->node, !y->report.health.healthy);
+            nm_yarn_node_set_reported_unhealthy(y->services->node, !y->report.health.healthy);
             (void)snprintf(y->shown.unhealthy, sizeof y->shown.unhealthy, "%s",
                            y->report.health.healthy ? "" : y->report.health_text);
             nm_yarn_node_reported(y->services->node);

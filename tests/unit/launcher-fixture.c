@@ -52,14 +52,14 @@ static void on_reported(int level, const char *sentence)
     (void)snprintf(reported, sizeof reported, "%s", sentence);
 }
 
-char happened[600];
+char last_event[600];
 unsigned n_happened;
 
-static void on_happened(int level, const char *sentence, void *userdata)
+static void on_event(int level, const char *sentence, void *userdata)
 {
     (void)userdata;
     assert_true(level == LOG_WARNING || level == LOG_NOTICE);
-    (void)snprintf(happened, sizeof happened, "%s", sentence);
+    (void)snprintf(last_event, sizeof last_event, "%s", sentence);
     n_happened++;
 }
 
@@ -68,7 +68,7 @@ int try_start(struct fixture *w, char **ret_message)
     char state[PATH_MAX];
     const struct nm_yarn_launcher_params params = {
         .event = w->event, .settings = w->settings, .localizer_program = "./nm-localizer", .state_dir = state,
-        .report_cb = on_reported, .happened = on_happened};
+        .report_cb = on_reported, .on_event = on_event};
 
     (void)snprintf(state, sizeof state, "%s/state", w->root);
     return nm_yarn_launcher_new(&params, &w->launcher, ret_message);

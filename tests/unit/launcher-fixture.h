@@ -59,7 +59,7 @@ struct nm_yarn_settings *read_settings(struct fixture *w, const char *more);
 /* The last message for the log. */
 extern char reported[600];
 /* The text of the node's last event, and the number of its events. */
-extern char happened[600];
+extern char last_event[600];
 extern unsigned n_happened;
 /* Makes the launcher with w->settings, as nmd does at its start. */
 int try_start(struct fixture *w, char **ret_message);

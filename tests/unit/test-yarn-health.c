@@ -46,7 +46,7 @@ static void test_a_node_without_a_good_directory_is_unhealthy(void **state)
     tracker_join(w);
     tracker_run_beats(w, 2);
     assert_true(w->healthy);
-    assert_false(w->yarn->services->node->is_out);
+    assert_false(w->yarn->services->node->reported_unhealthy);
     (void)snprintf(path, sizeof path, "%s/local", w->node->tree.path);
     (void)snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", w->node->tree.path);
     assert_int_equal(rename(path, elsewhere), 0);
@@ -56,12 +56,12 @@ static void test_a_node_without_a_good_directory_is_unhealthy(void **state)
     assert_in_range(nm_now_usec() - began_usec, 0, NM_REPORT_UNHEALTHY_USEC - 1);
     assert_begins(w->health, "0 of 1 yarn.nodemanager.local-dirs are good; ");
     tracker_run_beats(w, 2);
-    assert_true(w->yarn->services->node->is_out);
+    assert_true(w->yarn->services->node->reported_unhealthy);
     assert_int_equal(rename(elsewhere, path), 0);
     nm_yarn_dirs_schedule_check(&w->yarn->services->launcher->local);
     tracker_run_until(w, is_healthy);
     tracker_run_beats(w, 2);
-    assert_false(w->yarn->services->node->is_out);
+    assert_false(w->yarn->services->node->reported_unhealthy);
     assert_int_equal(w->registrations, 1);
 }
 

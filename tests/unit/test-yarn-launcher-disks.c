@@ -119,11 +119,11 @@ static void test_a_disk_that_has_just_failed_is_not_used(void **state)
     assert_int_equal(n_happened, 1);
     (void)snprintf(path, sizeof path, "New containers don't use the local directory %s/local any more: its file system "
                    "is read-only", w->root);
-    assert_string_equal(happened, path);
+    assert_string_equal(last_event, path);
     mount_at(w, "local", MS_REMOUNT);
     RUN_UNTIL(w, !places_are(w, "second", NULL));
     assert_int_equal(n_happened, 2);
-    assert_non_null(strstr(happened, "/local is good again"));
+    assert_non_null(strstr(last_event, "/local is good again"));
 
     /* If the container runs again, its directory exists already. */
     assert_true(runs_in(w, "local", "local/usercache"));

@@ -516,8 +516,6 @@ static void test_directories_that_can_not_be_used_are_reported(void **state)
     free(message);
 }
 
-/* ---- failing disks ---- */
-
 static void set_retry(struct fixture *w, int32_t policy, int32_t max, int32_t code)
 {
     Yarn__RetryContext *r = nm_arena_alloc(&w->arena, sizeof *r);

@@ -65,8 +65,8 @@ static struct nm_yarn_stored_master make_master(void)
     placed[1] = (struct nm_bytes){0};
     m.token = (struct nm_token){nm_bytes_of("identifier"), nm_bytes_of("password"), nm_bytes_of(NM_TOKEN_KIND_AMRM),
                                 nm_bytes_of("")};
-    m.borne = tokens_key(-3, 3);
-    m.given = tokens_key(INT32_MAX, 4);
+    m.used_key = tokens_key(-3, 3);
+    m.given_key = tokens_key(INT32_MAX, 4);
     m.registered = nm_bytes_of("answer");
     m.asks = (struct nm_bytes){(const uint8_t *)"a\0sk", 4};
     m.has_number = true;
@@ -127,8 +127,8 @@ static void test_an_application_master_is_read_as_it_was_saved(void **state)
     assert_string_equal(w->submitter, "alice@corp");
     assert_string_equal(w->token, "password");
     assert_int_equal(w->seen.token.kind.size, strlen(NM_TOKEN_KIND_AMRM));
-    assert_memory_equal(&w->seen.borne, &m.borne, sizeof m.borne);
-    assert_memory_equal(&w->seen.given, &m.given, sizeof m.given);
+    assert_memory_equal(&w->seen.used_key, &m.used_key, sizeof m.used_key);
+    assert_memory_equal(&w->seen.given_key, &m.given_key, sizeof m.given_key);
     assert_int_equal(w->seen.registered.size, 6);
     assert_memory_equal(w->asks, "a\0sk", 5);
     assert_true(w->seen.has_number);
@@ -158,8 +158,8 @@ static void test_application_masters_are_saved_and_removed(void **state)
     assert_int_equal(nm_yarn_proxy_store_master(&w->store, &m), 0);
     assert_int_equal(load(w), 1);
     assert_false(w->seen.has_number);
-    assert_int_equal(w->seen.borne.size, 0);
-    assert_int_equal(w->seen.given.size, 0);
+    assert_int_equal(w->seen.used_key.size, 0);
+    assert_int_equal(w->seen.given_key.size, 0);
     assert_int_equal(w->seen.registered.size, 0);
     assert_int_equal(w->seen.n_placed, 0);
     m.attempt.number = 3;

@@ -88,10 +88,10 @@ static void test_without_a_good_directory_a_start_counts_as_a_failure(void **sta
     fake_launcher.no_dirs = "No directory is good";
     want(&a, 1, 64, false, 0);
     assert_ends(n, &a, NM_YARN_INVALID, "No directory is good. The ResourceManager is informed with the node's next");
-    nm_yarn_node_set_out(n, true);
+    nm_yarn_node_set_reported_unhealthy(n, true);
     want(&a, 2, 64, false, 0);
     assert_ends(n, &a, NM_YARN_DISKS_FAILED, "No directory is good");
-    nm_yarn_node_set_out(n, false);
+    nm_yarn_node_set_reported_unhealthy(n, false);
     want(&a, 3, 64, false, 0);
     assert_ends(n, &a, NM_YARN_INVALID, "counts as a failure");
     nm_yarn_node_free(n);
@@ -152,17 +152,17 @@ static void test_a_refusal_by_a_draining_node_counts_if_containers_keep_arriving
     w->m->drain.is_on = true;
     want(&a, 4, 64, false, 0); /* if all its containers are opportunistic, the node can't report that it has no room */
     assert_ends(n, &a, NM_YARN_INVALID, "still counts on its resources");
-    nm_yarn_node_set_out(n, true);
+    nm_yarn_node_set_reported_unhealthy(n, true);
     want(&a, 6, 64, false, 0);
     assert_ends(n, &a, NM_YARN_ABORTED, "doesn't count as a failure");
-    nm_yarn_node_set_out(n, false);
+    nm_yarn_node_set_reported_unhealthy(n, false);
     w->m->drain.is_on = false;
     want(&first, 7, 64, false, 0);
     assert_int_equal(start(n, &first, "true", &why), 0);
     w->m->drain.is_on = true;
     want(&a, 8, 64, false, 0);
     assert_ends(n, &a, NM_YARN_ABORTED, "doesn't count as a failure");
-    nm_yarn_node_set_counted_on(n, true);
+    nm_yarn_node_set_rm_uses_full_size(n, true);
     want(&a, 9, 64, false, 0);
     assert_ends(n, &a, NM_YARN_INVALID, "counts as a failure");
     nm_yarn_node_free(n);

@@ -92,7 +92,7 @@ static void test_while_no_container_can_start_the_queue_is_reported_as_full(void
  * the ResourceManager received it. Later containers were sent although the ResourceManager knows of the full queue. */
 static void test_after_a_refusal_the_queue_is_reported_as_full(void **state)
 {
-    const uint64_t heard = 1000 + NM_REPORT_HEARD_USEC, long_enough = NM_REPORT_NO_ROOM_USEC;
+    const uint64_t heard = 1000 + NM_REPORT_IN_FLIGHT_USEC, long_enough = NM_REPORT_NO_ROOM_USEC;
     struct nm_status s = some_status();
     struct nm_report_memory memory = {0};
     struct nm_report r;

@@ -27,7 +27,7 @@
 struct fixture {
     struct nm_arena arena;
     struct nm_yarn_settings *settings;
-    struct nm_setup_request wish;
+    struct nm_setup_request request;
     struct nm_setup_facts facts;
     struct nm_setup_plan plan;
     struct nm_setup_host hosts[2];
@@ -43,9 +43,9 @@ static void fixture_init(struct fixture *w, const char *properties)
     *w = (struct fixture){.settings = settings_of(properties), .rm = {"10.1.2.3", "127.0.0.1"}, .nn = {"10.1.2.4"},
                           .name_servers = {"10.1.0.53", "127.0.0.53"}};
     nm_arena_init(&w->arena, 4 << 20, NULL);
-    w->wish = (struct nm_setup_request){.root = "", .conf_dir = "/etc/hadoop/conf", .config_path = CONFIG,
-                                        .unit_path = UNIT, .state_dir = "/var/lib/nmd", .manifest_path = MANIFEST,
-                                        .options = " --root /r", .check_options = "", .allow = w->allow};
+    w->request = (struct nm_setup_request){.root = "", .conf_dir = "/etc/hadoop/conf", .config_path = CONFIG,
+                                           .unit_path = UNIT, .state_dir = "/var/lib/nmd", .manifest_path = MANIFEST,
+                                           .options = " --root /r", .check_options = "", .allow = w->allow};
     w->hosts[0] = (struct nm_setup_host){.role = NM_SETUP_RESOURCE_MANAGER, .name = "rm", .port = 8031,
                                          .addresses = w->rm, .n_addresses = RM_ADDRESSES};
     w->hosts[1] = (struct nm_setup_host){.role = NM_SETUP_NAME_NODE, .name = "nn", .port = 9870, .addresses = w->nn,
@@ -61,7 +61,7 @@ static void fixture_init(struct fixture *w, const char *properties)
 
 static void plan(struct fixture *w)
 {
-    assert_int_equal(nm_setup_plan_make(&w->wish, w->settings, &w->facts, &w->arena, &w->plan), 0);
+    assert_int_equal(nm_setup_plan_make(&w->request, w->settings, &w->facts, &w->arena, &w->plan), 0);
 }
 
 static void fixture_done(struct fixture *w)
@@ -154,8 +154,8 @@ static void test_files_with_the_right_contents_are_kept(void **state)
 
     (void)state;
     fixture_init(&w, DIRS);
-    be_file(&w, &w.facts.unit, nm_setup_unit_text(&w.wish, w.settings, &w.facts, &w.arena));
-    be_file(&w, &w.facts.config, nm_setup_config_text(&w.wish, &w.arena));
+    be_file(&w, &w.facts.unit, nm_setup_unit_text(&w.request, w.settings, &w.facts, &w.arena));
+    be_file(&w, &w.facts.config, nm_setup_config_text(&w.request, &w.arena));
     for (size_t i = 0; i < 3; i++)
         w.dirs[i].kind = NM_SETUP_DIR, w.dirs[i].is_usable = true;
     plan(&w);
@@ -419,14 +419,14 @@ static void test_each_change_is_in_the_manifest_before_it_is_made(void **state)
     note(&w, before, 2);
     w.dirs[0] = (struct nm_setup_path){.path = "/data/1/yarn", .kind = NM_SETUP_DIR, .uid = 1, .mode = 0700};
     plan(&w);
-    assert_int_equal(nm_setup_plan_note(&w.wish, &w.facts.manifest, &w.plan, false, &w.arena, &m), 0);
+    assert_int_equal(nm_setup_plan_note(&w.request, &w.facts.manifest, &w.plan, false, &w.arena, &m), 0);
     e = nm_setup_manifest_find(&m, NM_SETUP_WROTE_FILE, UNIT);
     assert_true(nm_setup_entry_has(e, before[0].sums[0]) && nm_setup_entry_has(e, e->sums[0]));
     assert_string_not_equal(e->sums[0], before[0].sums[0]);
     assert_int_equal(nm_setup_manifest_find(&m, NM_SETUP_CHANGED_DIR, "/data/1/yarn")->uid, 107);
     assert_non_null(nm_setup_manifest_find(&m, NM_SETUP_MADE_DIR, "/data/1/logs"));
     assert_non_null(nm_setup_manifest_find(&m, NM_SETUP_WROTE_FILE, CONFIG));
-    assert_int_equal(nm_setup_plan_note(&w.wish, &w.facts.manifest, &w.plan, true, &w.arena, &m), 0);
+    assert_int_equal(nm_setup_plan_note(&w.request, &w.facts.manifest, &w.plan, true, &w.arena, &m), 0);
     assert_false(nm_setup_entry_has(nm_setup_manifest_find(&m, NM_SETUP_WROTE_FILE, UNIT), before[0].sums[0]));
     fixture_done(&w);
 }
@@ -450,7 +450,7 @@ static void test_a_file_replaced_by_another_program_is_not_changed(void **state)
     be_file(&w, &w.facts.unit, "of somebody else");
     plan(&w);
     for (int done = 0; done < 2; done++) {
-        assert_int_equal(nm_setup_plan_note(&w.wish, &w.facts.manifest, &w.plan, done, &w.arena, &m), 0);
+        assert_int_equal(nm_setup_plan_note(&w.request, &w.facts.manifest, &w.plan, done, &w.arena, &m), 0);
         assert_int_equal(nm_setup_manifest_find(&m, NM_SETUP_CHANGED_DIR, "/data/1/yarn")->uid, 55);
         assert_null(nm_setup_manifest_find(&m, NM_SETUP_MADE_DIR, "/data/1/yarn"));
         assert_non_null(nm_setup_manifest_find(&m, NM_SETUP_MADE_DIR, "/data/1/logs")); /* the directory was missing */
@@ -488,7 +488,7 @@ static void test_the_plan_of_an_undo_restores_the_host(void **state)
     const char *in_e[] = {"conf.d", NULL}, *in_conf[] = {"50", NULL}, *in_v[] = {"yarn-setup", NULL},
                *in_l[] = {"usercache", NULL};
     const struct nm_setup_manifest m = {.conf_dir = "/c", .entries = entries, .n = NM_ARRAY_SIZE(entries)};
-    struct nm_setup_left left[NM_ARRAY_SIZE(entries)] = {
+    struct nm_setup_remaining left[NM_ARRAY_SIZE(entries)] = {
         {.spot = {.kind = NM_SETUP_DIR}, .names = in_e},
         {.spot = {.kind = NM_SETUP_DIR}, .names = in_conf},
         {.spot = {.kind = NM_SETUP_FILE, .sha256 = SUM}},
@@ -545,7 +545,7 @@ static void test_temporary_files_are_removed_by_an_undo(void **state)
     };
     const char *in_e[] = {".50.new", NULL}, *in_v[] = {"yarn-setup", ".yarn-setup.new", NULL};
     const struct nm_setup_manifest m = {.conf_dir = "/c", .entries = entries, .n = NM_ARRAY_SIZE(entries)};
-    struct nm_setup_left left[NM_ARRAY_SIZE(entries)] = {
+    struct nm_setup_remaining left[NM_ARRAY_SIZE(entries)] = {
         {.spot = {.kind = NM_SETUP_NOTHING}, .has_new = true},
         {.spot = {.kind = NM_SETUP_DIR}, .names = in_e},
         {.spot = {.kind = NM_SETUP_DIR}, .names = in_v},
@@ -572,7 +572,7 @@ static void test_an_undo_names_contents_that_keep_their_owner(void **state)
     struct nm_setup_entry e = {.kind = NM_SETUP_CHANGED_DIR, .path = "/d", .uid = 107, .gid = 110, .mode = 0775};
     const char *names[] = {"usercache", "filecache", "nmPrivate", "a", "b", NULL};
     const struct nm_setup_manifest m = {.conf_dir = "/c", .entries = &e, .n = 1};
-    struct nm_setup_left left = {.spot = {.kind = NM_SETUP_DIR, .mode = 0755}, .names = names};
+    struct nm_setup_remaining left = {.spot = {.kind = NM_SETUP_DIR, .mode = 0755}, .names = names};
     struct nm_setup_undo u;
     struct nm_arena a;
 

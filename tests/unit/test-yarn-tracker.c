@@ -476,7 +476,7 @@ static void test_a_full_node_reports_that_it_has_no_room(void **state)
     w->order = order_end;
     tracker_run_until(w, has_none);
     w->container_state = 0;
-    w->yarn->memory.no_room_reported_usec -= NM_REPORT_HEARD_USEC;
+    w->yarn->memory.no_room_reported_usec -= NM_REPORT_IN_FLIGHT_USEC;
     start_one(w, &ordered, true, 64);
     tracker_run_until(w, has_heard_end);
     assert_int_equal(w->exit_status, NM_YARN_INVALID);

@@ -39,7 +39,7 @@ static int order_of(const struct nm_alloc_ask *a, const struct nm_yarn_ask *b)
                ?: ORDER(a->size.vcores, b->size.vcores);
 }
 
-static size_t place_of(const struct nm_alloc_table *t, const struct nm_yarn_ask *ask, bool *ret_found)
+static size_t position_of(const struct nm_alloc_table *t, const struct nm_yarn_ask *ask, bool *ret_found)
 {
     size_t low = 0, high = t->n;
 
@@ -159,7 +159,7 @@ static bool is_good(const struct nm_yarn_ask *ask)
 int nm_alloc_table_put(struct nm_alloc_table *t, const struct nm_yarn_ask *ask, uint64_t now_usec)
 {
     bool found;
-    size_t i = place_of(t, ask, &found);
+    size_t i = position_of(t, ask, &found);
     int r;
 
     if (!is_good(ask))

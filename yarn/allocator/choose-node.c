@@ -11,7 +11,7 @@ struct view {
     bool named[NM_YARN_ALLOC_NODES_MAX]; /* the nodes that the current rule allows, by index */
 };
 
-static void look(struct view *v, const struct nm_alloc_nodes *nodes, enum nm_yarn_alloc_rule rule)
+static void set_rule(struct view *v, const struct nm_alloc_nodes *nodes, enum nm_yarn_alloc_rule rule)
 {
     v->rule = rule;
     (void)memset(v->named, rule == NM_YARN_ALLOC_ANY, nodes->n * sizeof v->named[0]);
@@ -82,7 +82,7 @@ struct nm_alloc_node *nm_alloc_choose(const struct nm_alloc_nodes *nodes, const 
 
         if (!possible[rule])
             continue;
-        look(&v, nodes, rule);
+        set_rule(&v, nodes, rule);
         best = best_of(nodes, &v);
         if (!best)
             continue;

@@ -62,7 +62,7 @@ static void free_entry(void *entry)
 
 /* Removes an entry whose files have all been removed. If nmd exits before this, the next nmd restores the entry and
  * finds no files. */
-static void forget(struct cleanup *i)
+static void free_cleanup(struct cleanup *i)
 {
     struct nm_yarn_cleanup_queue *q = i->all;
 
@@ -105,7 +105,7 @@ static void on_removed(void *userdata)
 }
 
 /* Returns true if the path exists beneath the directory. Doesn't follow links out of the directory. */
-static bool is_there(int dir_fd, const char *path)
+static bool exists(int dir_fd, const char *path)
 {
     _cleanup_close_ int fd = nm_open_beneath(dir_fd, path, O_PATH | O_NOFOLLOW);
 
@@ -137,7 +137,7 @@ static bool remove_files(struct cleanup *i)
     (void)snprintf(path, sizeof path, "%s/appcache/%s%s%s", owned, i->application, i->container ? "/" : "",
                    i->container ?: "");
     for (size_t k = 0; k < dirs->n; k++)
-        if (dirs->all[k].fd >= 0 && is_there(dirs->all[k].fd, path)) {
+        if (dirs->all[k].fd >= 0 && exists(dirs->all[k].fd, path)) {
             any = true;
             remove_path(i, &dirs->all[k], owned, path);
         }
@@ -177,12 +177,12 @@ static void wait_or_retry(struct cleanup *i, bool *tried)
 }
 
 /* Does the work that is due for an entry. This may free the entry. */
-static void look(struct cleanup *i)
+static void process_entry(struct cleanup *i)
 {
     const struct nm_yarn_settings *s = i->all->settings;
 
     if (s->delete_delay_sec == NEVER || (i->container && i->is_tried)) {
-        forget(i);
+        free_cleanup(i);
         return;
     }
     if (!is_due(i, s->delete_delay_sec))
@@ -192,7 +192,7 @@ static void look(struct cleanup *i)
         return;
     }
     if (i->container) {
-        forget(i);
+        free_cleanup(i);
         return;
     }
     if (!is_due(i, NM_MAX(s->log_retain_sec, s->delete_delay_sec)))
@@ -200,7 +200,7 @@ static void look(struct cleanup *i)
     if (remove_logs(i))
         wait_or_retry(i, &i->are_logs_tried);
     else
-        forget(i);
+        free_cleanup(i);
 }
 
 static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
@@ -209,7 +209,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 
     (void)source, (void)usec;
     if (i->n_removals == 0)
-        look(i);
+        process_entry(i);
     return 0;
 }
 

@@ -34,7 +34,7 @@ nm_printf(2, 3) static void add_warning(const struct warnings *d, const char *fo
 
 /* ---- the containers' user ----------------------------------------------------------------- */
 
-static void look_for_user(const struct warnings *d, const struct nm_yarn_settings *s, uid_t nmd_uid)
+static void check_local_user(const struct warnings *d, const struct nm_yarn_settings *s, uid_t nmd_uid)
 {
     uid_t uid;
     gid_t gid;
@@ -50,7 +50,7 @@ static void look_for_user(const struct warnings *d, const struct nm_yarn_setting
 /* ---- certificates ------------------------------------------------------------------------- */
 
 /* Checks the file of certificates, which nm-localizer reads as the container's user. */
-static void look_for_certificates(const struct warnings *d, const char *localizer_program, const char *path)
+static void check_certificates(const struct warnings *d, const char *localizer_program, const char *path)
 {
     _cleanup_free_ char *unusable = NULL;
     struct stat st;
@@ -95,7 +95,7 @@ static bool is_found(const char *name, const char *dirs)
 }
 
 /* Checks that each command exists in one of the directories in which the workers look for commands. */
-static void look_for_commands(const struct warnings *d, json_t *commands)
+static void check_commands(const struct warnings *d, json_t *commands)
 {
     _cleanup_free_ char *dirs = nm_yarn_fetching_path();
     const char *scheme;
@@ -127,7 +127,7 @@ static void warn_address(const struct warnings *d, const char *name, const char 
 
 /* Warns of name nodes without an address, because they are not used. If all name nodes of a service lack an address,
  * the service's name is treated as a host name. */
-static void look_for_name_nodes(const struct warnings *d, json_t *lacking)
+static void check_name_nodes(const struct warnings *d, json_t *lacking)
 {
     json_t *item;
     size_t i;
@@ -157,7 +157,7 @@ static void look_for_name_nodes(const struct warnings *d, json_t *lacking)
 
 /* Warns if this node can't fetch from the default file system. Most files of applications are there, so nearly every
  * container would fail. */
-static void look_for_scheme(const struct warnings *d, const struct nm_yarn_settings *s)
+static void check_scheme_command(const struct warnings *d, const struct nm_yarn_settings *s)
 {
     static const char *const fetched[] = {"file", "http", "https", "hdfs", "webhdfs", "swebhdfs"};
     const char *colon = s->default_fs ? strstr(s->default_fs, ":/") : NULL;
@@ -184,9 +184,9 @@ void nm_yarn_config_warnings_report(const struct nm_yarn_settings *s, uid_t nmd_
 
     if (!report_cb)
         return;
-    look_for_user(&d, s, nmd_uid);
-    look_for_certificates(&d, localizer_program, s->webhdfs_ca_file);
-    look_for_commands(&d, s->commands);
-    look_for_scheme(&d, s);
-    look_for_name_nodes(&d, s->lacking_name_nodes);
+    check_local_user(&d, s, nmd_uid);
+    check_certificates(&d, localizer_program, s->webhdfs_ca_file);
+    check_commands(&d, s->commands);
+    check_scheme_command(&d, s);
+    check_name_nodes(&d, s->lacking_name_nodes);
 }

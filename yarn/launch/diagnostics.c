@@ -44,7 +44,7 @@ struct newest {
     bool found;
 };
 
-static void look_at(int dir_fd, const char *name, struct newest *n)
+static void update_newest(int dir_fd, const char *name, struct newest *n)
 {
     struct stat st;
 
@@ -69,10 +69,10 @@ static bool find_newest(int dir_fd, const char *pattern, char name[static NAME_M
 
     (void)nm_opendir_at(dir_fd, &dir);
     if (matches(pattern, USUAL_NAME))
-        look_at(dir_fd, USUAL_NAME, &newest);
+        update_newest(dir_fd, USUAL_NAME, &newest);
     for (unsigned n = 0; dir && n < NAMES_MAX && n_matches < MATCHES_MAX && (d = readdir(dir)); n++)
         if (matches(pattern, d->d_name)) {
-            look_at(dir_fd, d->d_name, &newest);
+            update_newest(dir_fd, d->d_name, &newest);
             n_matches++;
         }
     return newest.found;

@@ -82,7 +82,7 @@ static int refuse_all(const char *first, const char *why, char **ret_message)
 }
 
 /* Returns the result that opening or making the directory would have, without changing it. */
-static int look_at(const char *name, char why[WHY_SIZE])
+static int check_dir(const char *name, char why[WHY_SIZE])
 {
     _cleanup_close_ int fd = -EBADF;
     int r = open_private(name, &fd);
@@ -103,14 +103,14 @@ int nm_yarn_dirs_examine(char *const *names, void (*report_cb)(const struct nm_y
     size_t i, good = 0;
 
     for (i = 0; names[i]; i++) {
-        good += look_at(names[i], d.why) >= 0;
+        good += check_dir(names[i], d.why) >= 0;
         if (i == 0)
             (void)snprintf(first, sizeof first, "%s", d.why);
     }
     if (good == 0 && i > 0)
         return refuse_all(names[0], first, ret_message);
     for (i = 0; report_cb && names[i]; i++)
-        if (look_at(names[i], d.why) < 0) {
+        if (check_dir(names[i], d.why) < 0) {
             d.name = names[i];
             report_cb(&d, userdata);
         }
@@ -121,7 +121,7 @@ int nm_yarn_dirs_examine(char *const *names, void (*report_cb)(const struct nm_y
  * one file. A lock on the directory itself would keep a file open on a disk that an administrator may want to unmount
  * or remount read-only. The positions are spread over a wide range, so a conflict means that another nmd uses the
  * directory. */
-static int64_t lock_place(const struct stat *st)
+static int64_t lock_offset(const struct stat *st)
 {
     const uint64_t spread = UINT64_C(0x9e3779b97f4a7c15);
 
@@ -136,7 +136,7 @@ static int lock_byte(int lock_fd, int dir_fd, uint64_t wait_usec, char buf[NM_LO
     int r = RET_NERRNO(fstat(dir_fd, &st));
 
     if (r >= 0)
-        r = nm_lockfile_take_byte(lock_fd, lock_place(&st), wait_usec, &holder);
+        r = nm_lockfile_take_byte(lock_fd, lock_offset(&st), wait_usec, &holder);
     if (r == -EBUSY)
         (void)nm_lockfile_name_holder(holder, buf);
     return r;
@@ -234,7 +234,7 @@ static void unlock(const struct nm_yarn_dirs *dirs, const struct nm_yarn_dir *d)
     int r = dirs->are_locked && d->fd >= 0 ? open_locks(NULL) : -EBADF;
 
     if (r >= 0 && fstat(d->fd, &st) >= 0)
-        nm_lockfile_drop_byte(r, lock_place(&st));
+        nm_lockfile_drop_byte(r, lock_offset(&st));
 }
 
 void nm_yarn_dirs_done(struct nm_yarn_dirs *dirs)

@@ -46,8 +46,8 @@ static void report_change(struct nm_yarn_launcher *l, const struct nm_yarn_dir *
     else
         (void)snprintf(sentence, sizeof sentence, "New containers don't use the %s directory %s any more: %s", kind,
                        d->name, d->why);
-    if (l->params.happened)
-        l->params.happened(d->is_good ? LOG_NOTICE : LOG_WARNING, sentence, l->params.userdata);
+    if (l->params.on_event)
+        l->params.on_event(d->is_good ? LOG_NOTICE : LOG_WARNING, sentence, l->params.userdata);
 }
 
 static void report_local(const struct nm_yarn_dir *d, void *userdata)

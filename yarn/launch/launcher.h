@@ -31,7 +31,7 @@ struct nm_yarn_launcher_params {
     const char *state_dir;         /* nmd's state directory */
     void (*report_cb)(int level, const char *sentence);
     /* Records an event of the node, and logs it. May be NULL. */
-    void (*happened)(int level, const char *sentence, void *userdata);
+    void (*on_event)(int level, const char *sentence, void *userdata);
     void *userdata;
 };
 

@@ -15,19 +15,19 @@
 
 #define MEMORY_MAX (64 * NM_MIB) /* limit of memory for one preparation */
 #define PROGRESS_SIZE 120
-#define LOST_MAX 3
+#define REFETCH_MAX 3
 #define PIECE 64U /* limit of resources checked or linked per turn, because a user may name thousands */
 
 enum kind {
-    ALL,  /* prepare everything that a container needs */
-    HOLD, /* the container is running and needs only its resources, which must not be removed */
-    LINK, /* the container is running; link more resources into its working directory */
+    ALL,    /* prepare everything that a container needs */
+    RETAIN, /* the container is running and needs only its resources, which must not be removed */
+    LINK,   /* the container is running; link more resources into its working directory */
 };
 
 /* The work that the next turn does. */
 enum stage {
     BEGIN,
-    LOOK, /* check that all resources still exist after the last of them has been fetched */
+    RECHECK, /* check that all resources still exist after the last of them has been fetched */
     MAKE_LINKS,
 };
 
@@ -324,7 +324,7 @@ static int ask_for_resources(struct nm_yarn_preparation *p, char **ret_message);
 
 /* Checks the next resources. A resource that existed when it was requested may have been removed while the other
  * resources were being fetched. */
-static void look_at_some(struct nm_yarn_preparation *p)
+static void recheck_some(struct nm_yarn_preparation *p)
 {
     const Yarn__LaunchContext *c = p->task.context;
 
@@ -333,11 +333,11 @@ static void look_at_some(struct nm_yarn_preparation *p)
             p->is_lost = true;
 }
 
-/* Requests the resources again, at most LOST_MAX times. Without this limit, a process that keeps removing the resources
- * would cause an endless loop. */
+/* Requests the resources again, at most REFETCH_MAX times. Without this limit, a process that keeps removing the
+ * resources would cause an endless loop. */
 static int ask_again(struct nm_yarn_preparation *p, char **ret_message)
 {
-    if (++p->n_lost > LOST_MAX)
+    if (++p->n_lost > REFETCH_MAX)
         return nm_fail(ret_message, -ESTALE, "The container's resources in %s were removed each time after they had "
                                              "been fetched",
                        nm_yarn_caches_dir(&p->launcher->caches));
@@ -367,7 +367,7 @@ static int ask_other(struct nm_yarn_preparation *p, bool was_full, char **ret_me
     struct nm_localizer *failed = p->asked;
     int r;
 
-    if (p->kind == HOLD)
+    if (p->kind == RETAIN)
         return 0;
     nm_yarn_launcher_recheck_dirs(p->launcher);
     p->roomy = was_full ? find_roomy(p) : NULL;
@@ -393,10 +393,10 @@ static void on_ended(struct nm_localizer_request *ask, int result, const char *m
             return;
         result = r < 0 ? r : result;
         message = r < 0 ? why : message;
-    } else if (p->kind != HOLD) {
+    } else if (p->kind != RETAIN) {
         p->at = 0;
         p->is_lost = false;
-        result = next_turn(p, LOOK);
+        result = next_turn(p, RECHECK);
         if (result >= 0)
             return;
     }
@@ -442,7 +442,7 @@ static int ask_for_resources(struct nm_yarn_preparation *p, char **ret_message)
             p->asked = nm_yarn_caches_choose(&p->launcher->caches, &user, list, c->n_resources, p->kind != ALL);
         r = p->asked ? nm_localizer_request(p->asked, &user, list, c->n_resources, &listener, &p->ask) : -ENOSPC;
         /* the new directories of a user also need room */
-    } while ((r == -ENOSPC || r == -EDQUOT) && p->kind != HOLD && (p->roomy = find_roomy(p)));
+    } while ((r == -ENOSPC || r == -EDQUOT) && p->kind != RETAIN && (p->roomy = find_roomy(p)));
     return r < 0 ? nm_fail(ret_message, r, "Can't request the container's resources: %s", strerror(-r)) : 0;
 }
 
@@ -461,13 +461,13 @@ static int begin(struct nm_yarn_preparation *p, char **ret_message)
     return r < 0 ? r : 1;
 }
 
-static int look(struct nm_yarn_preparation *p, char **ret_message)
+static int recheck(struct nm_yarn_preparation *p, char **ret_message)
 {
     int r;
 
-    look_at_some(p);
+    recheck_some(p);
     if (!is_at_end(p))
-        r = next_turn(p, LOOK);
+        r = next_turn(p, RECHECK);
     else if (p->is_lost)
         r = ask_again(p, ret_message);
     else if (p->kind == ALL)
@@ -488,7 +488,7 @@ static void take_turn(struct nm_yarn_preparation *p)
     if (p->stage == BEGIN)
         r = begin(p, &message);
     else
-        r = p->stage == LOOK ? look(p, &message) : add_links(p, &message);
+        r = p->stage == RECHECK ? recheck(p, &message) : add_links(p, &message);
     if (r <= 0)
         end(p, r, message);
 }
@@ -578,7 +578,7 @@ static int new_preparation(struct nm_yarn_launcher *l, const struct nm_yarn_task
 int nm_yarn_launcher_prepare(struct nm_yarn_launcher *l, const struct nm_yarn_task *task, bool is_running,
                              const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret)
 {
-    return new_preparation(l, task, is_running ? HOLD : ALL, listener, ret);
+    return new_preparation(l, task, is_running ? RETAIN : ALL, listener, ret);
 }
 
 int nm_yarn_launcher_localize(struct nm_yarn_launcher *l, const struct nm_yarn_task *task,

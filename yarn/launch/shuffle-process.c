@@ -22,7 +22,7 @@
 
 #define LINE_MAX_SIZE 4096
 #define LAST_SIZE 300
-#define UNTOLD_MAX (16u << 20)
+#define UNSENT_MAX (16u << 20)
 
 /* Splits the output of a pipe into lines. */
 struct lines {
@@ -38,8 +38,8 @@ struct nm_yarn_shuffle_process {
     int pidfd, in_fd;
     sd_event_source *in_source, *end_source;
     struct lines out, err;
-    char *untold; /* bytes that could not be written to the pipe yet */
-    size_t untold_size;
+    char *unsent; /* bytes that could not be written to the pipe yet */
+    size_t unsent_size;
     bool is_listening;
     char last[LAST_SIZE]; /* last line that the process wrote to its standard error */
 };
@@ -102,9 +102,9 @@ static int give_up(struct nm_yarn_shuffle_process *p)
 {
     if (p->pid > 0)
         (void)kill(p->pid, SIGKILL);
-    if (p->untold)
-        explicit_bzero(p->untold, p->untold_size);
-    p->untold_size = 0;
+    if (p->unsent)
+        explicit_bzero(p->unsent, p->unsent_size);
+    p->unsent_size = 0;
     return -EPIPE;
 }
 
@@ -169,23 +169,23 @@ static int on_lines(sd_event_source *source, int fd, uint32_t revents, void *use
 /* Writes as many bytes as the pipe takes without blocking. */
 static int write_untold(struct nm_yarn_shuffle_process *p)
 {
-    while (p->untold_size > 0) {
-        ssize_t n = write(p->in_fd, p->untold, p->untold_size);
+    while (p->unsent_size > 0) {
+        ssize_t n = write(p->in_fd, p->unsent, p->unsent_size);
 
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
             return errno == EAGAIN ? 0 : -errno;
-        p->untold_size -= (size_t)n;
-        memmove(p->untold, p->untold + n, p->untold_size);
-        explicit_bzero(p->untold + p->untold_size, (size_t)n); /* the bytes contain keys */
+        p->unsent_size -= (size_t)n;
+        memmove(p->unsent, p->unsent + n, p->unsent_size);
+        explicit_bzero(p->unsent + p->unsent_size, (size_t)n); /* the bytes contain keys */
     }
     return 0;
 }
 
 static int arm(struct nm_yarn_shuffle_process *p)
 {
-    return sd_event_source_set_enabled(p->in_source, p->untold_size > 0 ? SD_EVENT_ON : SD_EVENT_OFF);
+    return sd_event_source_set_enabled(p->in_source, p->unsent_size > 0 ? SD_EVENT_ON : SD_EVENT_OFF);
 }
 
 static int on_room(sd_event_source *source, int fd, uint32_t revents, void *userdata)
@@ -205,19 +205,19 @@ int nm_yarn_shuffle_process_send(struct nm_yarn_shuffle_process *p, const char *
 
     if (p->pid == 0)
         return -EPIPE;
-    if (p->untold_size + size + 1 <= UNTOLD_MAX)
-        larger = malloc(p->untold_size + size + 1); /* realloc() could leave a copy of keys in freed memory */
+    if (p->unsent_size + size + 1 <= UNSENT_MAX)
+        larger = malloc(p->unsent_size + size + 1); /* realloc() could leave a copy of keys in freed memory */
     if (!larger)
         return give_up(p);
-    if (p->untold_size > 0)
-        memcpy(larger, p->untold, p->untold_size);
-    memcpy(larger + p->untold_size, line, size);
-    larger[p->untold_size + size] = '\n';
-    if (p->untold)
-        explicit_bzero(p->untold, p->untold_size);
-    free(p->untold);
-    p->untold = larger;
-    p->untold_size += size + 1;
+    if (p->unsent_size > 0)
+        memcpy(larger, p->unsent, p->unsent_size);
+    memcpy(larger + p->unsent_size, line, size);
+    larger[p->unsent_size + size] = '\n';
+    if (p->unsent)
+        explicit_bzero(p->unsent, p->unsent_size);
+    free(p->unsent);
+    p->unsent = larger;
+    p->unsent_size += size + 1;
     return write_untold(p) < 0 ? give_up(p) : arm(p);
 }
 
@@ -390,9 +390,9 @@ struct nm_yarn_shuffle_process *nm_yarn_shuffle_process_free(struct nm_yarn_shuf
     (void)nm_close(p->in_fd);
     (void)nm_close(p->out.fd);
     (void)nm_close(p->err.fd);
-    if (p->untold)
-        explicit_bzero(p->untold, p->untold_size);
-    free(p->untold);
+    if (p->unsent)
+        explicit_bzero(p->unsent, p->unsent_size);
+    free(p->unsent);
     free(p);
     return NULL;
 }

@@ -64,7 +64,7 @@ struct nm_yarn_container {
     bool ended_early;     /* the container ended before the manager accepted it */
     int32_t exit_status;  /* valid if the container has ended */
     char *diagnostics;    /* valid if the container has ended */
-    bool end_reporting;   /* the heartbeat that is being sent reports the end */
+    bool end_in_heartbeat; /* the heartbeat that is being sent reports the end */
     bool end_reported;    /* the ResourceManager has received a report of the end */
     struct nm_yarn_container *next, *next_in_bucket;
     struct nm_yarn_container **link; /* the pointer to this container in the list of all containers */

@@ -12,7 +12,7 @@
 
 /* Returns true if the kernel's OOM killer killed the whole container, because the container reached its own limit or
  * because the node was out of memory. */
-static bool was_taken_for_room(const struct nm_container *c)
+static bool killed_by_kernel_oom(const struct nm_container *c)
 {
     return c->exit_reason == NM_EXIT_OOM && c->exit_cause == NM_REASON_KERNEL_OOM;
 }
@@ -30,7 +30,7 @@ int32_t nm_yarn_exit_code(const struct nm_container *c)
     case NM_EXIT_SHED:
         return NM_YARN_KILLED_BY_NODE;
     case NM_EXIT_OOM:
-        return was_taken_for_room(c) ? NM_YARN_PREEMPTED : NM_YARN_OVER_MEMORY;
+        return killed_by_kernel_oom(c) ? NM_YARN_PREEMPTED : NM_YARN_OVER_MEMORY;
     case NM_EXIT_KILLED:
         return c->owner_code != 0 ? c->owner_code : NM_YARN_ABORTED;
     case NM_EXIT_DRAINED:
@@ -63,7 +63,7 @@ bool nm_yarn_exit_is_failure(const struct nm_container *c)
     case NM_EXIT_NOT_EXECUTABLE:
         return true;
     case NM_EXIT_OOM:
-        return !was_taken_for_room(c);
+        return !killed_by_kernel_oom(c);
     default:
         return false;
     }
@@ -95,7 +95,7 @@ static void put_over_memory(const struct nm_container *c, FILE *out)
 }
 
 /* Explains an end that nmd decided. `nmctl explain` on the node shows the details. */
-static void put_taken(const struct nm_container *c, FILE *out)
+static void put_node_decision(const struct nm_container *c, FILE *out)
 {
     bool caused = c->exit_cause != NM_REASON_NONE;
 
@@ -110,10 +110,10 @@ static void put_reason(const struct nm_container *c, FILE *out)
     case NM_EXIT_PREEMPTED:
     case NM_EXIT_PAUSE_DEADLINE:
     case NM_EXIT_SHED:
-        put_taken(c, out);
+        put_node_decision(c, out);
         return;
     case NM_EXIT_OOM:
-        if (was_taken_for_room(c))
+        if (killed_by_kernel_oom(c))
             fputs("Container killed by the kernel because the node was out of memory.\n", out);
         else
             put_over_memory(c, out);

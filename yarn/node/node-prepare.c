@@ -78,12 +78,12 @@ static void on_ended(struct nm_yarn_preparation *p, int result, const char *mess
 }
 
 /* Ignores the result for a container that is already running: its resources are kept if they still exist. */
-static void on_kept(struct nm_yarn_preparation *p, int result, const char *message, void *userdata)
+static void ignore_result(struct nm_yarn_preparation *p, int result, const char *message, void *userdata)
 {
     (void)p, (void)result, (void)message, (void)userdata;
 }
 
-static void on_kept_progress(struct nm_yarn_preparation *p, const char *text, void *userdata)
+static void ignore_progress(struct nm_yarn_preparation *p, const char *text, void *userdata)
 {
     (void)p, (void)text, (void)userdata;
 }
@@ -105,8 +105,9 @@ struct nm_yarn_task nm_yarn_container_task(const struct nm_yarn_container *i, co
 
 void nm_yarn_container_prepare(struct nm_yarn_container *i, bool is_running)
 {
-    const struct nm_yarn_preparation_listener listener = {.progress = is_running ? on_kept_progress : on_progress,
-                                                          .ended = is_running ? on_kept : on_ended, .userdata = i};
+    const struct nm_yarn_preparation_listener listener = {.progress = is_running ? ignore_progress : on_progress,
+                                                          .ended = is_running ? ignore_result : on_ended,
+                                                          .userdata = i};
     struct nm_yarn_node *n = i->node;
     struct nm_yarn_task task = nm_yarn_container_task(i, i->record->context);
     struct nm_arena arena;

@@ -111,9 +111,9 @@ static Yarn__ContainerStatus *put_status(const struct nm_yarn_container *i, bool
  * ends and answers to masters have the true type. */
 static Yarn__ContainerStatus *put_heartbeat_status(const struct nm_yarn_container *i, struct nm_arena *arena)
 {
-    Yarn__ContainerStatus *s = put_status(i, i->end_reporting, arena);
+    Yarn__ContainerStatus *s = put_status(i, i->end_in_heartbeat, arena);
 
-    if (s && !i->end_reporting)
+    if (s && !i->end_in_heartbeat)
         s->execution_type = TYPE_GUARANTEED;
     return s;
 }
@@ -182,10 +182,10 @@ static void choose_ends(struct nm_yarn_node *n)
     size_t left_bytes = NM_YARN_DIAGNOSTICS_BYTES;
 
     for (struct nm_yarn_container *i = n->containers.first; i; i = i->next)
-        i->end_reporting = i->completed && !i->end_reported && afford_end(i, &left_bytes);
+        i->end_in_heartbeat = i->completed && !i->end_reported && afford_end(i, &left_bytes);
     for (struct nm_yarn_container *i = n->containers.first; i; i = i->next)
         if (i->completed && i->end_reported)
-            i->end_reporting = afford_end(i, &left_bytes);
+            i->end_in_heartbeat = afford_end(i, &left_bytes);
 }
 
 int nm_yarn_node_report(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__NodeStatus *status)
@@ -198,7 +198,7 @@ int nm_yarn_node_report(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__No
         return -ENOMEM;
     choose_ends(n);
     for (struct nm_yarn_container *i = n->containers.first; i; i = i->next) {
-        if (i->end_reported && !i->end_reporting)
+        if (i->end_reported && !i->end_in_heartbeat)
             continue;
         all[n_all] = put_heartbeat_status(i, arena);
         if (!all[n_all++])
@@ -226,8 +226,8 @@ void nm_yarn_node_reported(struct nm_yarn_node *n)
     for (struct nm_yarn_container *i = n->containers.first; i; i = i->next) {
         if (i->increase_reported)
             i->increased = i->increase_reported = false;
-        i->end_reported = i->end_reported || i->end_reporting;
-        i->end_reporting = false;
+        i->end_reported = i->end_reported || i->end_in_heartbeat;
+        i->end_in_heartbeat = false;
         more = more || (i->completed && !i->end_reported);
     }
     if (more)

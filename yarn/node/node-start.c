@@ -110,7 +110,7 @@ static bool sends_back(const struct nm_yarn_container *i)
         has_any = true;
         has_guaranteed = has_guaranteed || (c ? c->view.type : nm_yarn_token_type(other->token)) == NM_GUARANTEED;
     }
-    return i->node->is_out || !has_any || (has_guaranteed && !i->node->is_counted_on);
+    return i->node->reported_unhealthy || !has_any || (has_guaranteed && !i->node->rm_uses_full_size);
 }
 
 static void refuse_to_drain(struct nm_yarn_container *i)
@@ -279,7 +279,7 @@ static int fail_plan(struct plan *p, int32_t status, char *why)
  * would start one attempt after the other on this node. */
 static int fail_for_disks(const struct nm_yarn_node *n, struct plan *p, const char *why)
 {
-    if (n->is_out)
+    if (n->reported_unhealthy)
         return fail_plan(p, NM_YARN_DISKS_FAILED, nm_strdup_printf("%s", why));
     return fail_plan(p, NM_YARN_INVALID,
                      nm_strdup_printf("%s. The ResourceManager is informed with the node's next heartbeat. Until then "

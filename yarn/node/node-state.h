@@ -58,7 +58,8 @@ struct nm_yarn_node {
     sd_event_source *sweep; /* removes containers later, outside of the manager's callbacks */
     struct nm_yarn_container_table containers;
     struct nm_yarn_app_store app_store;
-    bool is_out, is_counted_on; /* see nm_yarn_node_set_out() and nm_yarn_node_set_counted_on() */
+    bool reported_unhealthy, rm_uses_full_size; /* see nm_yarn_node_set_reported_unhealthy() and
+                                                   nm_yarn_node_set_rm_uses_full_size() */
     char host[256]; /* host name; "" while the name is not known yet */
     int32_t port, web_port;
     struct nm_yarn_recent recent[NM_YARN_RECENT_MAX];

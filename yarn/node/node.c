@@ -167,14 +167,14 @@ void nm_yarn_node_set_address(struct nm_yarn_node *n, const char *host, int32_t 
         prepare_adopted(n);
 }
 
-void nm_yarn_node_set_out(struct nm_yarn_node *n, bool is_out)
+void nm_yarn_node_set_reported_unhealthy(struct nm_yarn_node *n, bool reported_unhealthy)
 {
-    n->is_out = is_out;
+    n->reported_unhealthy = reported_unhealthy;
 }
 
-void nm_yarn_node_set_counted_on(struct nm_yarn_node *n, bool is_counted_on)
+void nm_yarn_node_set_rm_uses_full_size(struct nm_yarn_node *n, bool rm_uses_full_size)
 {
-    n->is_counted_on = is_counted_on;
+    n->rm_uses_full_size = rm_uses_full_size;
 }
 
 int nm_yarn_node_new(const struct nm_yarn_node_params *params, struct nm_yarn_node **ret)

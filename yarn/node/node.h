@@ -75,10 +75,10 @@ struct nm_yarn_node *nm_yarn_node_free(struct nm_yarn_node *n);
 NM_DEFINE_CLEANUP(struct nm_yarn_node *, nm_yarn_node_free)
 
 /* Sets whether the ResourceManager has been informed that the node is unhealthy, and so sends no more containers. */
-void nm_yarn_node_set_out(struct nm_yarn_node *n, bool is_out);
+void nm_yarn_node_set_reported_unhealthy(struct nm_yarn_node *n, bool reported_unhealthy);
 /* Sets whether the ResourceManager still uses the full size of a draining node, because the ResourceManager has its own
  * value for the node's size. */
-void nm_yarn_node_set_counted_on(struct nm_yarn_node *n, bool is_counted_on);
+void nm_yarn_node_set_rm_uses_full_size(struct nm_yarn_node *n, bool rm_uses_full_size);
 
 /* Sets the address that containers find in their environment: the node's name, its port, and its web port. Must be
  * called before the first start. */
@@ -121,7 +121,7 @@ int nm_yarn_node_services(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__
 
 /* The rights of a viewer. all: the viewer may see every container; otherwise the containers that may_see() accepts.
  * with_users: the viewer may see the users and the diagnostics of containers. */
-struct nm_yarn_look {
+struct nm_yarn_viewer {
     bool all, with_users;
     bool (*may_see)(void *userdata, const char *container);
     void *userdata;
@@ -130,12 +130,13 @@ struct nm_yarn_look {
  * NM_YARN_LIST_MAX items. Items that haven't ended come first. A member states whether items are left out. state, user:
  * return only items with this state or user; NULL: return items with any state or user. */
 #define NM_YARN_LIST_MAX 500u
-json_t *nm_yarn_node_show_containers(struct nm_yarn_node *n, const struct nm_yarn_look *look);
-json_t *nm_yarn_node_show_applications(struct nm_yarn_node *n, const struct nm_yarn_look *look, const char *state,
+json_t *nm_yarn_node_show_containers(struct nm_yarn_node *n, const struct nm_yarn_viewer *viewer);
+json_t *nm_yarn_node_show_applications(struct nm_yarn_node *n, const struct nm_yarn_viewer *viewer, const char *state,
                                        const char *user);
 /* Return one item by its id. False: there is no item with this id, or the viewer may not see the item. */
-bool nm_yarn_node_show_container(struct nm_yarn_node *n, const struct nm_yarn_look *look, const char *id, json_t **ret);
-bool nm_yarn_node_show_application(struct nm_yarn_node *n, const struct nm_yarn_look *look,
+bool nm_yarn_node_show_container(struct nm_yarn_node *n, const struct nm_yarn_viewer *viewer, const char *id,
+                                 json_t **ret);
+bool nm_yarn_node_show_application(struct nm_yarn_node *n, const struct nm_yarn_viewer *viewer,
                                    const struct nm_yarn_application_id *id, json_t **ret);
 
 /* ---- the ResourceManager ---------------------------------------------------------------------------------------- */

@@ -129,7 +129,7 @@ static int32_t queue_length(const struct nm_distribute *d)
     return reported >= 0 ? NM_MIN(own, reported) : own;
 }
 
-void nm_distribute_look_at_queues(struct nm_distribute *d)
+void nm_distribute_check_queues(struct nm_distribute *d)
 {
     d->limits.queue_length = queue_length(d);
     nm_yarn_allocator_set_limits(d->allocator, &d->limits);
@@ -145,7 +145,7 @@ static void take_limits(struct nm_distribute *d, const Masters__DistributedRegis
     limits.max = size_of(m->maximum, (struct nm_yarn_alloc_size){INT64_MAX, INT32_MAX});
     limits.increment = size_of(m->increment, limits.min); /* the answer may contain no increment */
     d->limits = limits;
-    nm_distribute_look_at_queues(d);
+    nm_distribute_check_queues(d);
     d->expiry_msec = m->token_expiry_msec;
 }
 

@@ -61,7 +61,7 @@ int nm_distribute_set_nodes(struct nm_distribute *d, struct nm_arena *a, Masters
                             size_t n);
 /* Updates the lengths of the nodes' queues. Must be called before containers are placed, since the ResourceManager's
  * messages change the room on a node. */
-void nm_distribute_look_at_queues(struct nm_distribute *d);
+void nm_distribute_check_queues(struct nm_distribute *d);
 void nm_distribute_note_tokens(struct nm_distribute *d, const Masters__AllocateAnswer *answer);
 bool nm_distribute_is_known(const struct nm_distribute *d, const char *host, int32_t port);
 /* Handles the answer to the registration of the master. */

@@ -19,11 +19,11 @@ struct nm_pipeline {
     struct nm_stage_master m; /* first member: a pointer to `m` is also a pointer to the pipeline */
     struct nm_pipelines *all;
     void *stages[NM_STAGES_MAX];
-    /* borne: the key of the token that the master used last. given: the key of the token that the proxy gave the master
-     * last. An open connection keeps using the former token, and the next connection uses the latter token. Tokens with
-     * either key are accepted at any age, because the master can't get a new token while the ResourceManager is
-     * unreachable. */
-    struct nm_yarn_master_key borne, given;
+    /* used_key: the key of the token that the master used last. given_key: the key of the token that the proxy gave the
+     * master last. An open connection keeps using the former token, and the next connection uses the latter token.
+     * Tokens with either key are accepted at any age, because the master can't get a new token while the
+     * ResourceManager is unreachable. */
+    struct nm_yarn_master_key used_key, given_key;
     const char *state; /* name of the state (see proxy-stats.h) */
     uint64_t since_realtime_usec, last_allocate_realtime_usec;
     struct nm_pipeline *next;
@@ -48,8 +48,8 @@ static struct nm_pipeline *free_pipeline(struct nm_pipeline *p)
             p->all->types[i]->close(p->stages[i]);
     nm_token_free(p->m.token);
     free(p->m.submitter);
-    explicit_bzero(&p->borne, sizeof p->borne);
-    explicit_bzero(&p->given, sizeof p->given);
+    explicit_bzero(&p->used_key, sizeof p->used_key);
+    explicit_bzero(&p->given_key, sizeof p->given_key);
     free(p);
     return NULL;
 }
@@ -61,7 +61,7 @@ static int save(struct nm_stage_master *m)
     struct nm_pipeline *p = (struct nm_pipeline *)m;
     struct nm_yarn_stored_master kept = {
         .attempt = m->attempt, .submitter = m->submitter, .token = *m->token, .master_number = m->container.number,
-        .borne = p->borne, .given = p->given, .since_realtime_usec = p->since_realtime_usec};
+        .used_key = p->used_key, .given_key = p->given_key, .since_realtime_usec = p->since_realtime_usec};
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < p->all->n_types; i++)
@@ -86,9 +86,9 @@ static int make_pipeline(struct nm_pipelines *all, const struct nm_yarn_containe
                                     .submitter = strdup(submitter), .save = save};
     p->state = kept && kept->registered.size > 0 ? "running" : "starting";
     p->since_realtime_usec = kept ? kept->since_realtime_usec : nm_realtime_usec();
-    p->given = kept ? kept->given : *nm_yarn_local_keys_signing(all->keys);
+    p->given_key = kept ? kept->given_key : *nm_yarn_local_keys_signing(all->keys);
     if (kept)
-        p->borne = kept->borne;
+        p->used_key = kept->used_key;
     for (size_t i = 0; i < all->n_types; i++)
         p->m.distributed |= all->types[i]->distributed;
     (void)nm_yarn_attempt_id_format(&master->attempt, p->m.name);
@@ -258,11 +258,11 @@ struct nm_pipeline *nm_pipelines_find(const struct nm_pipelines *all, const stru
     return p;
 }
 
-const struct nm_yarn_master_key *nm_pipeline_held_key(const struct nm_pipeline *p, int32_t id)
+const struct nm_yarn_master_key *nm_pipeline_find_key(const struct nm_pipeline *p, int32_t id)
 {
-    if (p->borne.size > 0 && p->borne.id == id)
-        return &p->borne;
-    return p->given.size > 0 && p->given.id == id ? &p->given : NULL;
+    if (p->used_key.size > 0 && p->used_key.id == id)
+        return &p->used_key;
+    return p->given_key.size > 0 && p->given_key.id == id ? &p->given_key : NULL;
 }
 
 /* Stores the key of a token. Returns false if the key couldn't be saved. In this case the stored key is unchanged. */
@@ -401,7 +401,7 @@ static int give_token(struct nm_pipeline *p, struct nm_stage_call *c, Masters__A
     _cleanup_(nm_token_freep) struct nm_token *ours = NULL;
     int r;
 
-    if (key->id == c->key_id || !hold(p, &p->given, key))
+    if (key->id == c->key_id || !hold(p, &p->given_key, key))
         return 0;
     r = nm_yarn_local_token(key, &p->m.attempt, &ours);
     return r < 0 ? r : nm_yarn_token_message(ours, &c->arena, &answer->master_token);
@@ -449,7 +449,7 @@ void nm_stage_answer(struct nm_stage_call *c, const ProtobufCMessage *answer, co
 void nm_pipeline_call(struct nm_pipeline *p, enum nm_masters_method method, int32_t key_id, struct nm_hadoop_call *call)
 {
     const struct nm_yarn_master_key *key =
-        nm_yarn_local_keys_find(p->all->keys, key_id) ?: nm_pipeline_held_key(p, key_id);
+        nm_yarn_local_keys_find(p->all->keys, key_id) ?: nm_pipeline_find_key(p, key_id);
     struct nm_stage_call *c = calloc(1, sizeof *c);
     struct nm_exception why;
     int r = 0;
@@ -461,7 +461,7 @@ void nm_pipeline_call(struct nm_pipeline *p, enum nm_masters_method method, int3
         return;
     }
     if (key)
-        (void)hold(p, &p->borne, key); /* if saving fails, the next call tries again */
+        (void)hold(p, &p->used_key, key); /* if saving fails, the next call tries again */
     c->master = &p->m;
     c->method = method;
     c->request = nm_hadoop_call_request(call);

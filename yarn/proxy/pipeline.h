@@ -36,7 +36,7 @@ void nm_pipelines_end_strays(struct nm_pipelines *all, nm_pipelines_lives_t live
 struct nm_pipeline *nm_pipelines_find(const struct nm_pipelines *all, const struct nm_yarn_attempt_id *attempt);
 /* Returns the key of a token of the master, even if the proxy's current keys no longer contain it. The master has used
  * this token on this node, or the proxy has given it to the master last. Otherwise returns NULL. */
-const struct nm_yarn_master_key *nm_pipeline_held_key(const struct nm_pipeline *p, int32_t id);
+const struct nm_yarn_master_key *nm_pipeline_find_key(const struct nm_pipeline *p, int32_t id);
 
 /* Handles a call of the master. key_id: the key of the master's token. The call is answered or refused, possibly after
  * this function has returned. */

@@ -151,7 +151,7 @@ static int put_placed(const struct nm_yarn_stored_master *from, struct nm_arena 
 static int write_master(const struct nm_yarn_proxy_store *k, const struct nm_yarn_stored_master *from,
                         struct nm_arena *a)
 {
-    Yarn__MasterKey borne = nm_yarn_key_message(&from->borne), given = nm_yarn_key_message(&from->given);
+    Yarn__MasterKey used_key = nm_yarn_key_message(&from->used_key), given_key = nm_yarn_key_message(&from->given_key);
     Yarn__StoredMaster m = YARN__STORED_MASTER__INIT;
     struct nm_yarn_attempt_message ids;
     char name[NM_YARN_ID_SIZE];
@@ -161,8 +161,8 @@ static int write_master(const struct nm_yarn_proxy_store *k, const struct nm_yar
     m.attempt = nm_yarn_attempt_message_set(&ids, &from->attempt);
     m.submitter = (char *)from->submitter;
     m.token = &token;
-    m.borne_key = from->borne.size > 0 ? &borne : NULL;
-    m.given_key = from->given.size > 0 ? &given : NULL;
+    m.borne_key = from->used_key.size > 0 ? &used_key : NULL;
+    m.given_key = from->given_key.size > 0 ? &given_key : NULL;
     m.has_registered = from->registered.size > 0;
     m.registered = data_of(from->registered);
     m.has_asks = from->asks.size > 0;
@@ -242,8 +242,8 @@ static int take_nodes(const Yarn__StoredMaster *m, struct nm_arena *a, struct nm
 
 static int take_held(const Yarn__StoredMaster *m, struct nm_yarn_stored_master *to)
 {
-    if ((m->borne_key && !nm_yarn_key_from_message(m->borne_key, &to->borne)) ||
-        (m->given_key && !nm_yarn_key_from_message(m->given_key, &to->given)))
+    if ((m->borne_key && !nm_yarn_key_from_message(m->borne_key, &to->used_key)) ||
+        (m->given_key && !nm_yarn_key_from_message(m->given_key, &to->given_key)))
         return -EBADMSG;
     return 0;
 }

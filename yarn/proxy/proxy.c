@@ -20,7 +20,7 @@
 #define ADDRESS "yarn.nodemanager.amrmproxy.address"
 /* Interval between two checks of the keys. The regular checks ensure that a key isn't used too long if the clock is
  * set. */
-#define LOOK_USEC (60 * NM_USEC_PER_SEC)
+#define CHECK_USEC (60 * NM_USEC_PER_SEC)
 
 struct nm_yarn_proxy {
     struct nm_stage_context context;
@@ -62,7 +62,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
     now = nm_realtime_usec();
     due = nm_yarn_local_keys_due(&p->keys);
     due = due > now ? due - now : NM_USEC_PER_SEC;
-    (void)sd_event_source_set_time_relative(source, NM_MIN(due, LOOK_USEC));
+    (void)sd_event_source_set_time_relative(source, NM_MIN(due, CHECK_USEC));
     (void)sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
     return 0;
 }
@@ -93,7 +93,7 @@ static int find_bearer(const struct nm_yarn_proxy *p, const Hadoop__AMRMTokenIde
     *ret = nm_pipelines_find(p->pipelines, &attempt);
     if (!*ret)
         return -EKEYREJECTED;
-    *ret_key = nm_yarn_local_keys_find(&p->keys, id->key_id) ?: nm_pipeline_held_key(*ret, id->key_id);
+    *ret_key = nm_yarn_local_keys_find(&p->keys, id->key_id) ?: nm_pipeline_find_key(*ret, id->key_id);
     return *ret_key ? 0 : -EKEYREJECTED;
 }
 

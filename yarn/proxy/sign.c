@@ -14,11 +14,11 @@
 
 /* ---- keys --------------------------------------------------------------------------------- */
 
-static const struct nm_yarn_master_key *choose(const struct nm_yarn_keys *keys, struct nm_yarn_seen_key *current,
+static const struct nm_yarn_master_key *choose(const struct nm_yarn_keys *keys, struct nm_yarn_current_key *current,
                                                uint64_t now_usec)
 {
-    if (!current->seen || current->id != keys->current.id)
-        *current = (struct nm_yarn_seen_key){keys->current.id, true, now_usec};
+    if (!current->known || current->id != keys->current.id)
+        *current = (struct nm_yarn_current_key){keys->current.id, true, now_usec};
     if (keys->previous.size > 0 && now_usec - current->since_usec < NM_YARN_SIGN_SETTLED_USEC)
         return &keys->previous;
     return &keys->current;

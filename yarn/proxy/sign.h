@@ -19,16 +19,16 @@
 #define NM_YARN_SIGN_SETTLED_USEC (30 * NM_USEC_PER_SEC)
 
 /* The time at which the current key of one kind was first seen. */
-struct nm_yarn_seen_key {
+struct nm_yarn_current_key {
     int32_t id;
-    bool seen;
+    bool known;
     uint64_t since_usec;
 };
 
 /* All members except `state` are zero at first. */
 struct nm_yarn_signer {
     const struct nm_yarn_state *state; /* holds the keys; must outlive the signer */
-    struct nm_yarn_seen_key container, nm;
+    struct nm_yarn_current_key container, nm;
 };
 
 /* The fields of a container token that vary. The tokens are for queued containers without a node label, so all other

@@ -42,7 +42,7 @@ static int grant_all(struct nm_distribute *d, struct nm_stage_call *c, int32_t r
     size_t n;
     int r;
 
-    nm_distribute_look_at_queues(d);
+    nm_distribute_check_queues(d);
     r = nm_yarn_allocator_allocate(d->allocator, nm_realtime_usec(), &placements, &n);
     list = r == 0 ? nm_arena_alloc(&c->arena, (n + 1) * sizeof *list) : NULL;
     if (!list)

@@ -39,7 +39,7 @@ static int refuse_unknown(const char *class_name, char **ret_message)
 
 /* Returns whether the list already contains the stage. Distributed scheduling is added only once, even if both
  * properties request it. */
-static bool is_there(const struct nm_stage_type *const *list, size_t n, const struct nm_stage_type *type)
+static bool is_in_list(const struct nm_stage_type *const *list, size_t n, const struct nm_stage_type *type)
 {
     for (size_t i = 0; i < n; i++)
         if (list[i] == type)
@@ -61,7 +61,7 @@ int nm_stages_choose(const struct nm_yarn_settings *s, const struct nm_stage_typ
             return refuse_unknown(s->proxy_stages[i], ret_message);
         if (n == NM_STAGES_MAX)
             return nm_fail(ret_message, -EOPNOTSUPP, PROPERTY ": more than %u stages", NM_STAGES_MAX);
-        if (!is_there(ret, n, type))
+        if (!is_in_list(ret, n, type))
             ret[n++] = type;
     }
     if (n == 0 || ret[n - 1] != &nm_stage_forward)

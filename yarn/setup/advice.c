@@ -17,7 +17,7 @@ struct advice {
     struct nm_arena *arena;
     struct nm_setup_advice *list;
     size_t n;
-    bool is_lost; /* there was no memory for a sentence */
+    bool no_memory; /* there was no memory for a sentence */
 };
 
 nm_printf(3, 4) static void add(struct advice *v, enum nm_setup_subject subject, const char *format, ...)
@@ -31,10 +31,10 @@ nm_printf(3, 4) static void add(struct advice *v, enum nm_setup_subject subject,
     if (v->n == ADVICE_MAX)
         return;
     v->list[v->n] = (struct nm_setup_advice){subject, nm_arena_print(v->arena, "%s", text)};
-    v->is_lost |= !v->list[v->n++].text;
+    v->no_memory |= !v->list[v->n++].text;
 }
 
-#define lack(v, ...) add(v, NM_SETUP_LACK, __VA_ARGS__)
+#define warn(v, ...) add(v, NM_SETUP_PROBLEM, __VA_ARGS__)
 #define remind(v, ...) add(v, NM_SETUP_REMINDER, __VA_ARGS__)
 
 #define SETUP "nmd --yarn-setup %s%s" /* names the option, because --check-config prints this advice, too */
@@ -45,10 +45,10 @@ static void advise_on_hosts(struct advice *v, const struct nm_setup_request *w, 
         char shown[200];
 
         if (f->hosts[i].role == NM_SETUP_RESOURCE_MANAGER && nm_streq(f->hosts[i].name, "0.0.0.0"))
-            lack(v, "yarn.resourcemanager.hostname isn't set in these files, so nmd looks for the ResourceManager on "
+            warn(v, "yarn.resourcemanager.hostname isn't set in these files, so nmd looks for the ResourceManager on "
                  "this host. Check that these are the cluster's files.");
         if (f->hosts[i].unresolved != 0)
-            lack(v, "%s can't be resolved on this host (%s), so the unit doesn't permit nmd to connect to it. When the "
+            warn(v, "%s can't be resolved on this host (%s), so the unit doesn't permit nmd to connect to it. When the "
                  "name can be resolved, run "
                  SETUP " again.",
                  nm_yarn_conf_printable(f->hosts[i].name, shown, sizeof shown), gai_strerror(f->hosts[i].unresolved),
@@ -98,7 +98,7 @@ static void advise_on_ports(struct advice *v, const struct nm_yarn_settings *s, 
         remind(v, "If the host has a firewall, it must permit connections from the cluster to TCP port %s.",
                ports + 2);
     if (s->node.port == 0)
-        lack(v, NM "address sets no port, so nmd uses any free port, a different one at each start. A firewall needs a "
+        warn(v, NM "address sets no port, so nmd uses any free port, a different one at each start. A firewall needs a "
              "fixed port.");
     remind(v, "The ResourceManager and all nodes must be able to resolve the name %s to this host (" NM "hostname).",
            f->node_name);
@@ -109,7 +109,7 @@ static void advise_on_users(struct advice *v, const struct nm_yarn_settings *s, 
     const struct nm_yarn_executor *e = &s->executor_rules;
 
     if (s->limit_users) {
-        lack(v, NONSECURE "limit-users is true: all containers run as %s. MapReduce, and other programs that read the "
+        warn(v, NONSECURE "limit-users is true: all containers run as %s. MapReduce, and other programs that read the "
              "submitter's files, need false in yarn-site.xml and accounts of the submitters on this node.",
              s->local_user);
         if (!f->has_local_user)
@@ -123,7 +123,7 @@ static void advise_on_users(struct advice *v, const struct nm_yarn_settings *s, 
             "submitters are not lower.",
             (uintmax_t)e->min_uid, e->file);
     else
-        lack(v, "Accounts with any uid except 0 can run containers. To exclude the accounts of the system, set "
+        warn(v, "Accounts with any uid except 0 can run containers. To exclude the accounts of the system, set "
              "min.user.id in a container-executor.cfg beside yarn-site.xml. [containers] min-uid of nmd.conf applies "
              "only to local users.");
 }
@@ -131,23 +131,23 @@ static void advise_on_users(struct advice *v, const struct nm_yarn_settings *s, 
 static void advise_on_opportunistic(struct advice *v, const struct nm_yarn_settings *s)
 {
     if (s->queue_max_length == 0)
-        lack(v, NM "opportunistic-containers-max-queue-length is 0: the cluster sends no opportunistic containers to "
+        warn(v, NM "opportunistic-containers-max-queue-length is 0: the cluster sends no opportunistic containers to "
              "this node, so nmd doesn't over-subscribe it for the cluster. A good first value is 10.");
     if (!s->pauses)
-        lack(v, NM "opportunistic-containers-use-pause-for-preemption is false: when CPU is short, opportunistic "
+        warn(v, NM "opportunistic-containers-use-pause-for-preemption is false: when CPU is short, opportunistic "
              "containers are killed. With true they are paused and lose no work.");
     if (!s->recovery || !s->supervised)
-        lack(v, NM "recovery.enabled and recovery.supervised aren't both true: when nmd is stopped or upgraded, it "
+        warn(v, NM "recovery.enabled and recovery.supervised aren't both true: when nmd is stopped or upgraded, it "
              "unregisters the node, and the cluster's containers end. With true they keep running.");
     if (!has_service(s, "mapreduce_shuffle"))
-        lack(v, NM "aux-services doesn't contain mapreduce_shuffle: reducers of MapReduce can't fetch map outputs from "
+        warn(v, NM "aux-services doesn't contain mapreduce_shuffle: reducers of MapReduce can't fetch map outputs from "
              "this node.");
 }
 
 static void advise_on_programs(struct advice *v, const struct nm_setup_request *w, const struct nm_setup_facts *f)
 {
     if (!f->java_home)
-        lack(v, "No Java was found, but most jobs need it. Install one, or name its directory with " SETUP
+        warn(v, "No Java was found, but most jobs need it. Install one, or name its directory with " SETUP
              " --java-home DIR.",
              w->conf_dir, w->options);
     if (f->java_warning)
@@ -162,7 +162,7 @@ static void advise_on_programs(struct advice *v, const struct nm_setup_request *
             w->conf_dir,
             w->options);
     if (!f->hadoop_home)
-        lack(v, "No Hadoop was found ($HADOOP_HOME, hadoop-env.sh, /usr/lib/hadoop, /opt/hadoop, /usr/local/hadoop): "
+        warn(v, "No Hadoop was found ($HADOOP_HOME, hadoop-env.sh, /usr/lib/hadoop, /opt/hadoop, /usr/local/hadoop): "
              "jobs must bring their own, for example with mapreduce.application.framework.path. Otherwise fetch "
              "commands and class paths with $HADOOP_COMMON_HOME fail.");
 }
@@ -173,7 +173,7 @@ static void advise_on_dirs(struct advice *v, const struct nm_setup_facts *f)
         const char *path = f->dirs[i].path;
 
         if (strncmp(path, "/tmp/", 5) == 0 || strncmp(path, "/var/tmp/", 9) == 0)
-            lack(v, "%s: old files there are removed, by age or at a boot. " NM "local-dirs and log-dirs are below "
+            warn(v, "%s: old files there are removed, by age or at a boot. " NM "local-dirs and log-dirs are below "
                  "hadoop.tmp.dir if they aren't set.",
                  path);
     }
@@ -193,7 +193,7 @@ int nm_setup_advise(const struct nm_setup_request *w, const struct nm_yarn_setti
     advise_on_opportunistic(&v, s);
     advise_on_programs(&v, w, f);
     advise_on_dirs(&v, f);
-    if (v.is_lost)
+    if (v.no_memory)
         return -ENOMEM;
     *ret = v.list;
     *ret_n = v.n;

@@ -15,7 +15,7 @@
 
 /* ---- facts for a plan --------------------------------------------------------------------- */
 
-static int look_at_dirs(const struct nm_setup_request *w, char *const *names, struct nm_arena *a,
+static int examine_dirs(const struct nm_setup_request *w, char *const *names, struct nm_arena *a,
                         struct nm_setup_facts *f, char **ret_message)
 {
     int r = 0;
@@ -44,7 +44,7 @@ static size_t count(char *const *names)
     return n;
 }
 
-static int look_at_all(const struct nm_setup_request *w, const struct nm_yarn_settings *s, struct nm_arena *a,
+static int examine_all(const struct nm_setup_request *w, const struct nm_yarn_settings *s, struct nm_arena *a,
                        struct nm_setup_facts *f, char **ret_message)
 {
     int r;
@@ -58,8 +58,8 @@ static int look_at_all(const struct nm_setup_request *w, const struct nm_yarn_se
     if (r == 0)
         r = nm_setup_path_examine(a, w->root, w->state_dir, &f->state);
     if (r == 0)
-        r = look_at_dirs(w, s->local_dirs, a, f, ret_message);
-    return r == 0 ? look_at_dirs(w, s->log_dirs, a, f, ret_message) : r;
+        r = examine_dirs(w, s->local_dirs, a, f, ret_message);
+    return r == 0 ? examine_dirs(w, s->log_dirs, a, f, ret_message) : r;
 }
 
 /* Determines the name with which the node registers, without using a name service. */
@@ -87,7 +87,7 @@ int nm_setup_facts_gather(const struct nm_setup_request *w, const struct nm_yarn
     if (r == 0)
         r = nm_setup_manifest_load(a, manifest, &f.manifest, ret_message);
     if (r == 0)
-        r = look_at_all(w, s, a, &f, ret_message);
+        r = examine_all(w, s, a, &f, ret_message);
     if (r == 0)
         r = nm_setup_find_programs(w, a, &f, ret_message);
     if (r == 0)

@@ -78,7 +78,7 @@ static bool is_weak(const struct stat *st)
 }
 
 /* Finds the directories above the path that don't exist, and those that are weak (see is_weak()). */
-static int look_above(struct nm_arena *a, const char *root, struct nm_setup_path *s)
+static int examine_parents(struct nm_arena *a, const char *root, struct nm_setup_path *s)
 {
     size_t ends[PARTS_MAX], n = 0;
 
@@ -149,7 +149,7 @@ int nm_setup_path_examine(struct nm_arena *a, const char *root, const char *path
     struct nm_setup_path s = {.path = path};
     _cleanup_close_ int fd = open_part(root, path, strlen(path));
     struct stat st;
-    int r = fd == -ENOMEM ? fd : look_above(a, root, &s);
+    int r = fd == -ENOMEM ? fd : examine_parents(a, root, &s);
 
     if (r < 0)
         return r;

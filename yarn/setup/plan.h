@@ -34,8 +34,8 @@ struct nm_setup_step {
 
 /* Advice on decisions that the administrator makes. Each piece of advice is one or two sentences. */
 enum nm_setup_subject {
-    NM_SETUP_LACK,     /* a missing file, host or variable, or an unusual value */
-    NM_SETUP_NETWORK,  /* advice about the addresses of the cluster's other nodes */
+    NM_SETUP_PROBLEM, /* a missing file, host or variable, or an unusual value */
+    NM_SETUP_NETWORK, /* advice about the addresses of the cluster's other nodes */
     NM_SETUP_JAVA,    /* advice about JAVA_HOME, if no drop-in sets it */
     NM_SETUP_HADOOP,  /* advice about HADOOP_HOME, if no drop-in sets it */
     /* Advice that is printed even if there is no problem. --check-config doesn't print reminders, because it

@@ -17,9 +17,9 @@
 
 struct search {
     struct nm_arena *arena;
-    const struct nm_setup_request *wish;
+    const struct nm_setup_request *request;
     int root_fd;
-    bool *is_lost; /* set to true if there was no memory; the result may then be incomplete */
+    bool *no_memory; /* set to true if there was no memory; the result may then be incomplete */
 };
 
 /* Returns dir/name. NULL: no memory. */
@@ -29,7 +29,7 @@ static char *join(const struct search *s, const char *dir, const char *name)
 
     if (asprintf(&path, "%s/%s", dir, name) >= 0)
         return path;
-    *s->is_lost = true;
+    *s->no_memory = true;
     return NULL;
 }
 
@@ -37,7 +37,7 @@ static const char *keep(const struct search *s, const char *text, size_t size)
 {
     const char *copy = nm_arena_print(s->arena, "%.*s", (int)size, text);
 
-    *s->is_lost |= !copy;
+    *s->no_memory |= !copy;
     return copy;
 }
 
@@ -86,18 +86,18 @@ static void take_line(const struct search *s, const char *script, const char *li
                                     p->variable, shown)
                    : nm_arena_print(s->arena, "%s sets %s to '%s', which has no bin/%s that all users can run", script,
                                     p->variable, shown, p->name);
-    *s->is_lost |= !p->warning;
+    *s->no_memory |= !p->warning;
 }
 
 /* Reads a script. As in a shell, the last assignment to a variable counts. If an assignment doesn't name a valid
  * directory, the previous value is kept, and the doubt is noted. */
 static void read_script(const struct search *s, const char *script, struct program *p)
 {
-    _cleanup_free_ char *path = join(s, s->wish->conf_dir, script), *text = malloc(SCRIPT_MAX);
+    _cleanup_free_ char *path = join(s, s->request->conf_dir, script), *text = malloc(SCRIPT_MAX);
     _cleanup_close_ int fd = path ? nm_open_in_root(s->root_fd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY) : -ENOMEM;
     size_t size;
 
-    *s->is_lost |= !text;
+    *s->no_memory |= !text;
     if (!text || fd < 0 || nm_pread_file(fd, text, SCRIPT_MAX, &size) < 0)
         return;
     for (const char *line = text; line < text + size; line += strcspn(line, "\n") + 1)
@@ -146,7 +146,7 @@ static const char *last_of_jvms(const struct search *s)
         const char *home = NULL;
 
         if (*e->d_name != '.' && !(home = nm_arena_print(s->arena, JVMS "/%s", e->d_name)))
-            *s->is_lost = true;
+            *s->no_memory = true;
 
         if (is_home(s, home, "java") && (!best || strverscmp(home, best) > 0))
             best = home;
@@ -166,7 +166,7 @@ static const char *usual_java(const struct search *s)
 
 static int find_java(const struct search *s, struct nm_setup_facts *f, char **ret_message)
 {
-    const char *reported = s->wish->java_home;
+    const char *reported = s->request->java_home;
     struct program p;
 
     if (reported && !is_home(s, reported, "java"))
@@ -206,11 +206,11 @@ int nm_setup_find_programs(const struct nm_setup_request *w, struct nm_arena *a,
                            char **ret_message)
 {
     _cleanup_close_ int root_fd = RET_NERRNO(open(*w->root ? w->root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    bool is_lost = false;
-    const struct search s = {.arena = a, .wish = w, .root_fd = root_fd, .is_lost = &is_lost};
+    bool no_memory = false;
+    const struct search s = {.arena = a, .request = w, .root_fd = root_fd, .no_memory = &no_memory};
     int r = root_fd < 0 ? root_fd : find_java(&s, f, ret_message);
 
     if (r == 0)
         find_hadoop(&s, f);
-    return is_lost ? -ENOMEM : r;
+    return no_memory ? -ENOMEM : r;
 }

@@ -341,7 +341,8 @@ static bool parse_address(const char *text, unsigned port, struct sockaddr_stora
     return true;
 }
 
-static void look_for(const struct ifaddrs *list, const char *address, struct nm_arena *a, struct nm_setup_facts *f)
+static void match_interface(const struct ifaddrs *list, const char *address, struct nm_arena *a,
+                            struct nm_setup_facts *f)
 {
     struct sockaddr_storage to;
     socklen_t size;
@@ -367,7 +368,7 @@ static void find_network(struct nm_arena *a, struct nm_setup_facts *f)
         return;
     for (size_t i = 0; i < f->n_hosts && !f->network && f->hosts[i].role == NM_SETUP_RESOURCE_MANAGER; i++)
         for (size_t k = 0; k < f->hosts[i].n_addresses && !f->network; k++)
-            look_for(list, f->hosts[i].addresses[k], a, f);
+            match_interface(list, f->hosts[i].addresses[k], a, f);
     freeifaddrs(list);
 }
 

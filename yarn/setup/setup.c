@@ -23,7 +23,7 @@ static const char *const nothing_more[] = {NULL};
 
 struct setup {
     struct nm_arena arena;
-    struct nm_setup_request wish;
+    struct nm_setup_request request;
     char root[PATH_MAX]; /* real path of the root directory; "": the root directory of this host */
 };
 
@@ -46,7 +46,7 @@ static int take_path(const char *option, const char *path, struct nm_arena *a, c
     return 0;
 }
 
-static int take_wish(const struct nm_yarn_setup_params *p, struct setup *s, char **ret_message)
+static int read_request(const struct nm_yarn_setup_params *p, struct setup *s, char **ret_message)
 {
     const char *config = NULL, *state = NULL, *conf = NULL;
     struct nm_setup_net nets[2];
@@ -63,7 +63,7 @@ static int take_wish(const struct nm_yarn_setup_params *p, struct setup *s, char
                            "in its parts", p->allow[i]);
     if (r < 0)
         return r;
-    s->wish = (struct nm_setup_request){
+    s->request = (struct nm_setup_request){
         .root = s->root,
         .conf_dir = conf,
         .config_path = nm_arena_print(&s->arena, "%s.d/50-yarn.conf", config),
@@ -75,7 +75,7 @@ static int take_wish(const struct nm_yarn_setup_params *p, struct setup *s, char
         .holder = p->holder,
         .progress = p->progress,
     };
-    return s->wish.config_path && s->wish.manifest_path ? 0 : -ENOMEM;
+    return s->request.config_path && s->request.manifest_path ? 0 : -ENOMEM;
 }
 
 /* Returns the text with an option added at the end. NULL: no memory. */
@@ -104,7 +104,7 @@ static int note_options(struct setup *s, const char *config, const char *state)
 
     if (has_root) {
         options = add_option(&s->arena, options, "--root", s->root, "");
-        check = add_option(&s->arena, options, "--yarn-conf", s->root, s->wish.conf_dir);
+        check = add_option(&s->arena, options, "--yarn-conf", s->root, s->request.conf_dir);
     }
     if (own_config)
         options = add_option(&s->arena, options, "--config", "", config);
@@ -118,9 +118,9 @@ static int note_options(struct setup *s, const char *config, const char *state)
         run = add_option(&s->arena, run, "--config", "", config);
     if (own_state)
         run = add_option(&s->arena, run, "--state-dir", "", state);
-    s->wish.options = options;
-    s->wish.check_options = check;
-    s->wish.run_options = run;
+    s->request.options = options;
+    s->request.check_options = check;
+    s->request.run_options = run;
     return options && check && run ? 0 : -ENOMEM;
 }
 
@@ -128,13 +128,13 @@ static int note_options(struct setup *s, const char *config, const char *state)
  * files as that host does. */
 static void cut_root(struct setup *s)
 {
-    if (*s->root && nm_setup_is_above(s->root, s->wish.conf_dir))
-        s->wish.conf_dir += strlen(s->root);
+    if (*s->root && nm_setup_is_above(s->root, s->request.conf_dir))
+        s->request.conf_dir += strlen(s->root);
 }
 
 static int begin(const struct nm_yarn_setup_params *p, struct setup *s, char **ret_message)
 {
-    int r = take_wish(p, s, ret_message);
+    int r = read_request(p, s, ret_message);
 
     if (r < 0)
         return r;
@@ -150,12 +150,12 @@ static int begin(const struct nm_yarn_setup_params *p, struct setup *s, char **r
 static int find_conf_dir(const struct setup *s, char ret[PATH_MAX], char **ret_message)
 {
     _cleanup_close_ int root = RET_NERRNO(open(*s->root ? s->root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    _cleanup_close_ int fd = root < 0 ? root : nm_open_in_root(root, s->wish.conf_dir, O_PATH | O_DIRECTORY);
+    _cleanup_close_ int fd = root < 0 ? root : nm_open_in_root(root, s->request.conf_dir, O_PATH | O_DIRECTORY);
     char link[40];
     ssize_t n;
 
     if (fd < 0)
-        return nm_fail(ret_message, fd, "can't read the cluster's files: %s%s: %s", s->root, s->wish.conf_dir,
+        return nm_fail(ret_message, fd, "can't read the cluster's files: %s%s: %s", s->root, s->request.conf_dir,
                        strerror(-fd));
     (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     n = readlink(link, ret, PATH_MAX - 1);
@@ -169,7 +169,7 @@ static int decide(struct setup *s, const struct nm_yarn_settings *settings, stru
                   struct nm_setup_plan *plan, char **ret_message)
 {
     _cleanup_free_ char *message = NULL;
-    int r = nm_setup_facts_gather(&s->wish, settings, &s->arena, f, &message);
+    int r = nm_setup_facts_gather(&s->request, settings, &s->arena, f, &message);
 
     if (r < 0 && r != -ENOMEM && !message)
         return nm_fail(ret_message, r, "can't examine this host: %s", strerror(-r));
@@ -177,7 +177,7 @@ static int decide(struct setup *s, const struct nm_yarn_settings *settings, stru
         *ret_message = STEAL_PTR(message);
     if (r < 0)
         return r;
-    return nm_setup_plan_make(&s->wish, settings, f, &s->arena, plan);
+    return nm_setup_plan_make(&s->request, settings, f, &s->arena, plan);
 }
 
 int nm_yarn_setup(const struct nm_yarn_setup_params *p, FILE *out, char **ret_message)
@@ -200,10 +200,10 @@ int nm_yarn_setup(const struct nm_yarn_setup_params *p, FILE *out, char **ret_me
         r = decide(&s, settings, &facts, &plan, ret_message);
     if (r < 0)
         return r;
-    service = nm_setup_service_examine(&s.wish);
-    r = p->is_dry ? nm_setup_act_check(&s.wish, &plan, ret_message)
-                  : nm_setup_act(&s.wish, &facts, &plan, &s.arena, ret_message);
-    nm_setup_print(out, &s.wish, &facts, &service, &plan, !p->is_dry && r == 0);
+    service = nm_setup_service_examine(&s.request);
+    r = p->is_dry ? nm_setup_act_check(&s.request, &plan, ret_message)
+                  : nm_setup_act(&s.request, &facts, &plan, &s.arena, ret_message);
+    nm_setup_print(out, &s.request, &facts, &service, &plan, !p->is_dry && r == 0);
     return r == 0 && plan.n_left > 0 ? -EEXIST : r;
 }
 
@@ -211,7 +211,7 @@ int nm_yarn_setup_undo(const struct nm_yarn_setup_params *p, FILE *out, char **r
 {
     _cleanup_(setup_done) struct setup s = {};
     struct nm_setup_manifest manifest = {};
-    struct nm_setup_left *left = NULL;
+    struct nm_setup_remaining *left = NULL;
     struct nm_setup_service service;
     struct nm_setup_undo undo = {};
     const char *path = NULL;
@@ -219,20 +219,20 @@ int nm_yarn_setup_undo(const struct nm_yarn_setup_params *p, FILE *out, char **r
 
     nm_arena_init(&s.arena, ARENA_MAX, NULL);
     r = begin(p, &s, ret_message);
-    if (r == 0 && !(path = nm_arena_print(&s.arena, "%s%s", s.root, s.wish.manifest_path)))
+    if (r == 0 && !(path = nm_arena_print(&s.arena, "%s%s", s.root, s.request.manifest_path)))
         r = -ENOMEM;
     if (r == 0)
         r = nm_setup_manifest_load(&s.arena, path, &manifest, ret_message);
     if (r == 0)
         r = nm_setup_undo_examine(s.root, &manifest, &s.arena, &left, ret_message);
     if (r == 0)
-        r = nm_setup_undo_plan(&manifest, left, geteuid(), getegid(), s.wish.manifest_path, &s.arena, &undo);
+        r = nm_setup_undo_plan(&manifest, left, geteuid(), getegid(), s.request.manifest_path, &s.arena, &undo);
     if (r < 0)
         return r;
-    service = nm_setup_service_examine(&s.wish);
+    service = nm_setup_service_examine(&s.request);
     if (manifest.conf_dir)
-        r = (p->is_dry ? nm_setup_undo_check : nm_setup_undo_act)(s.root, &undo, s.wish.manifest_path, ret_message);
-    nm_setup_print_undo(out, &s.wish, &service, &manifest, &undo, !p->is_dry && r == 0);
+        r = (p->is_dry ? nm_setup_undo_check : nm_setup_undo_act)(s.root, &undo, s.request.manifest_path, ret_message);
+    nm_setup_print_undo(out, &s.request, &service, &manifest, &undo, !p->is_dry && r == 0);
     return r == 0 && undo.kept.n > 0 ? -EEXIST : r;
 }
 
@@ -308,7 +308,7 @@ static int check_environment(const struct nm_yarn_setup_params *p, const struct 
         warn(p, "JAVA_HOME isn't set for containers: no drop-in of nmd.service has Environment=JAVA_HOME=...%s%s",
              f->java_home ? "; Java is in " : "", f->java_home ?: "");
     for (enum nm_setup_variable v = NM_SETUP_JAVA_HOME + 1; v < NM_SETUP_N_VARIABLES; v++) {
-        const char *value = nm_setup_value_of(v, &s->wish, settings, f);
+        const char *value = nm_setup_value_of(v, &s->request, settings, f);
         char *more;
 
         if (u->has[v] || !value)
@@ -328,7 +328,7 @@ static int check_environment(const struct nm_yarn_setup_params *p, const struct 
 static bool is_missing(enum nm_setup_subject subject, const struct nm_setup_unit *u)
 {
     switch (subject) {
-    case NM_SETUP_LACK:
+    case NM_SETUP_PROBLEM:
         return true;
     case NM_SETUP_NETWORK:
         return !nm_setup_unit_has_network(u);

@@ -18,7 +18,7 @@
 
 /* ---- plan --------------------------------------------------------------------------------- */
 
-static void check_file(const struct nm_setup_left *l, struct nm_setup_undo_step *s)
+static void check_file(const struct nm_setup_remaining *l, struct nm_setup_undo_step *s)
 {
     if (l->spot.kind == NM_SETUP_NOTHING) {
         s->act = NM_SETUP_GONE;
@@ -39,7 +39,8 @@ static bool is_as(const struct nm_setup_path *s, uid_t uid, gid_t gid, mode_t mo
 /* Returns whether owner and mode are those that the setup has set, or a mixture of these and the former ones. A mixture
  * is possible because chown() and chmod() are two steps, and the setup or the undo may have been interrupted between
  * them. */
-static bool is_of_ours(const struct nm_setup_path *s, const struct nm_setup_entry *e, uid_t uid, gid_t gid)
+static bool has_setup_owner_and_mode(const struct nm_setup_path *s, const struct nm_setup_entry *e, uid_t uid,
+                                     gid_t gid)
 {
     return s->kind == NM_SETUP_DIR && (s->mode == DIR_MODE || s->mode == e->mode) &&
            ((s->uid == uid && s->gid == gid) || (s->uid == e->uid && s->gid == e->gid));
@@ -87,7 +88,7 @@ static int leave_out_listed(const struct nm_setup_manifest *m, const char *dir, 
     return 0;
 }
 
-static int check_changed(const struct nm_setup_manifest *m, const struct nm_setup_left *l, uid_t uid, gid_t gid,
+static int check_changed(const struct nm_setup_manifest *m, const struct nm_setup_remaining *l, uid_t uid, gid_t gid,
                          struct nm_arena *a, struct nm_setup_undo_step *s)
 {
     const struct nm_setup_entry *e = s->entry;
@@ -95,7 +96,7 @@ static int check_changed(const struct nm_setup_manifest *m, const struct nm_setu
 
     if (l->spot.kind == NM_SETUP_NOTHING || is_as(&l->spot, e->uid, e->gid, e->mode)) {
         s->act = NM_SETUP_GONE;
-    } else if (is_of_ours(&l->spot, e, uid, gid)) {
+    } else if (has_setup_owner_and_mode(&l->spot, e, uid, gid)) {
         s->act = NM_SETUP_RESTORE;
     } else {
         s->act = NM_SETUP_STAY;
@@ -128,7 +129,7 @@ static const char *new_name_of(const char *path, struct nm_arena *a)
 
 /* Decides what to do with a directory that the setup has made. The directory is kept if it contains more than the undo
  * removes. If the manifest is kept because of other entries, it counts as such a content. */
-static int check_made(const struct nm_setup_left *l, const struct nm_setup_undo *u, const char *manifest_path,
+static int check_made(const struct nm_setup_remaining *l, const struct nm_setup_undo *u, const char *manifest_path,
                       struct nm_arena *a, struct nm_setup_undo_step *s)
 {
     const char *manifest_new = new_name_of(manifest_path, a);
@@ -200,7 +201,7 @@ static int add_new_name(struct nm_setup_undo *u, const struct nm_setup_entry *e,
     return 0;
 }
 
-int nm_setup_undo_plan(const struct nm_setup_manifest *m, const struct nm_setup_left *left, uid_t uid, gid_t gid,
+int nm_setup_undo_plan(const struct nm_setup_manifest *m, const struct nm_setup_remaining *left, uid_t uid, gid_t gid,
                        const char *manifest_path, struct nm_arena *a, struct nm_setup_undo *ret)
 {
     struct nm_setup_undo u = {
@@ -273,7 +274,7 @@ static int list_names(const char *root, const char *path, bool own, struct nm_ar
     return 0;
 }
 
-static int look_for_new(const char *root, const char *path, struct nm_arena *a, bool *ret)
+static int find_new(const char *root, const char *path, struct nm_arena *a, bool *ret)
 {
     const char *name = new_name_of(path, a);
     struct nm_setup_path spot;
@@ -285,19 +286,19 @@ static int look_for_new(const char *root, const char *path, struct nm_arena *a, 
 }
 
 int nm_setup_undo_examine(const char *root, const struct nm_setup_manifest *m, struct nm_arena *a,
-                          struct nm_setup_left **ret, char **ret_message)
+                          struct nm_setup_remaining **ret, char **ret_message)
 {
-    struct nm_setup_left *left = nm_arena_alloc(a, (m->n + 1) * sizeof *left);
+    struct nm_setup_remaining *left = nm_arena_alloc(a, (m->n + 1) * sizeof *left);
     int r = left ? 0 : -ENOMEM;
 
     for (size_t i = 0; r == 0 && i < m->n; i++) {
-        left[i] = (struct nm_setup_left){};
+        left[i] = (struct nm_setup_remaining){};
         r = nm_setup_path_examine(a, root, m->entries[i].path, &left[i].spot);
         if (r == 0 && left[i].spot.error < 0 && left[i].spot.error != -ENOTDIR)
             r = nm_fail(ret_message, left[i].spot.error, "can't examine %s: %s", m->entries[i].path,
                         strerror(-left[i].spot.error));
         if (r == 0 && m->entries[i].kind == NM_SETUP_WROTE_FILE)
-            r = look_for_new(root, m->entries[i].path, a, &left[i].has_new);
+            r = find_new(root, m->entries[i].path, a, &left[i].has_new);
         else if (r == 0 && left[i].spot.kind == NM_SETUP_DIR)
             r = list_names(root, m->entries[i].path, m->entries[i].kind == NM_SETUP_CHANGED_DIR, a, &left[i].names);
     }

@@ -24,7 +24,7 @@ struct nm_setup_undo_step {
 };
 
 /* The current state of the path of one entry. */
-struct nm_setup_left {
+struct nm_setup_remaining {
     struct nm_setup_path spot;
     /* For a directory that the setup has made: names of its contents. For a changed directory: names of the contents
      * that belong to this user. NULL-terminated; incomplete if there are many. */
@@ -40,12 +40,12 @@ struct nm_setup_undo {
 
 /* Plans the undo. The code is pure. left: the state of the path of each entry of the manifest. The manifest itself
  * (manifest_path) is removed or rewritten after all other files. */
-int nm_setup_undo_plan(const struct nm_setup_manifest *m, const struct nm_setup_left *left, uid_t uid, gid_t gid,
+int nm_setup_undo_plan(const struct nm_setup_manifest *m, const struct nm_setup_remaining *left, uid_t uid, gid_t gid,
                        const char *manifest_path, struct nm_arena *a, struct nm_setup_undo *ret);
 
 /* Examines the path of each entry. -errno and *ret_message: a path can't be examined. */
 int nm_setup_undo_examine(const char *root, const struct nm_setup_manifest *m, struct nm_arena *a,
-                          struct nm_setup_left **ret, char **ret_message);
+                          struct nm_setup_remaining **ret, char **ret_message);
 /* Carries out the undo. If a step fails, continues, and adds a sentence for the failure to *ret_message. The manifest
  * is then kept, so that undo can be run again. The directories above the manifest are removed after the manifest, so a
  * failure to remove them is only reported. */
