@@ -46,7 +46,7 @@ struct nm_batch {
     size_t n, room, n_wanted, n_begun;
     enum nm_worker_reply_list list;
     bool is_beginning;
-    uint64_t heard_usec, begun_usec; /* time of the worker's last line; start of its current item */
+    uint64_t last_line_usec, begun_usec; /* time of the worker's last line; start of its current item */
     uint64_t moved_usec;             /* time of the worker's last progress; the next members contain its state at this
                                         time */
     size_t index;
@@ -92,7 +92,7 @@ static uint64_t deadline(const struct nm_batch *b)
     const uint64_t silent_usec = b->all->params.silent_usec;
     const uint64_t whole_usec = is_fetch(b) ? nm_add_u64(FETCH_USEC, silent_usec) : REMOVAL_USEC;
     const uint64_t stalled_usec = is_fetch(b) ? b->all->params.stalled_usec : UINT64_MAX;
-    const uint64_t first = NM_MIN(nm_add_u64(b->heard_usec, silent_usec), nm_add_u64(b->begun_usec, whole_usec));
+    const uint64_t first = NM_MIN(nm_add_u64(b->last_line_usec, silent_usec), nm_add_u64(b->begun_usec, whole_usec));
 
     if (b->list == NM_REPLY_CHECK)
         return nm_add_u64(b->begun_usec, CHECK_USEC);
@@ -165,7 +165,7 @@ static void write_off(struct nm_batch *b, const char *message)
  * doesn't return. Any other worker sends reports, but receives no bytes or exceeds the limit on the whole time. */
 static void explain_end(const struct nm_batch *b, uint64_t now, char *message, size_t size)
 {
-    const uint64_t silent_usec = nm_sub_u64(now, b->heard_usec), sec = NM_USEC_PER_SEC;
+    const uint64_t silent_usec = nm_sub_u64(now, b->last_line_usec), sec = NM_USEC_PER_SEC;
     const uint64_t stalled_usec = nm_sub_u64(now, b->moved_usec);
 
     if (silent_usec >= b->all->params.silent_usec)
@@ -369,7 +369,7 @@ static void note_progress(struct nm_batch *b, const struct nm_worker_reply *repl
     b->index = reply->index;
     b->state = reply->state;
     b->bytes = reply->bytes;
-    b->moved_usec = b->heard_usec;
+    b->moved_usec = b->last_line_usec;
 }
 
 static void report_end(const struct nm_batch *b, uint64_t id, const struct nm_worker_reply *reply)
@@ -400,7 +400,7 @@ static void on_reply(struct nm_job *job, const struct nm_worker_reply *reply, vo
     uint64_t id;
 
     (void)job;
-    b->heard_usec = now_usec();
+    b->last_line_usec = now_usec();
     if (b->item.is_written_off && is_fetch(b))
         return; /* the failure of this id has already been reported */
     if (reply->list != b->list || reply->index >= b->n || b->entries[reply->index].id == 0)
@@ -413,7 +413,7 @@ static void on_reply(struct nm_job *job, const struct nm_worker_reply *reply, vo
         return;
     }
     end_entry(&b->entries[reply->index]);
-    b->begun_usec = b->heard_usec;
+    b->begun_usec = b->last_line_usec;
     report_end(b, id, reply);
     give_up_unwanted(b);
 }
@@ -565,7 +565,7 @@ static void start_or_fail(struct nm_batches *bs, struct nm_batch *b, int r)
     if (r >= 0)
         r = start(bs, b);
     if (r >= 0) {
-        b->heard_usec = b->begun_usec = b->moved_usec = now_usec();
+        b->last_line_usec = b->begun_usec = b->moved_usec = now_usec();
         TAILQ_INSERT_TAIL(&bs->running, b, link);
         return;
     }

@@ -11,7 +11,7 @@
 #include "util/fileio.h"
 
 #define BASE_SIZE 300
-#define LOOK_MAX 256u
+#define CHECKS_MAX 256u
 
 /* Returns the path of a resource's directory. The directory's name is a number instead of the resource's name. Two
  * sources may have the same name, and containers may still use an old version of a changed resource. */
@@ -63,7 +63,7 @@ static bool has_content(int fd, unsigned *left)
  * because the event loop waits for them. */
 static bool is_empty(int fd)
 {
-    unsigned left = LOOK_MAX;
+    unsigned left = CHECKS_MAX;
 
     return !has_content(fd, &left);
 }

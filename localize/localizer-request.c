@@ -29,8 +29,8 @@ static bool is_resource(const struct nm_localizer_user *user, const struct nm_lo
 }
 
 /* Calls visit() once for each string of the request. */
-static void visit_words(struct nm_localizer_request_spec *w, size_t n, void (*visit)(const char **word, void *userdata),
-                        void *userdata)
+static void visit_strings(struct nm_localizer_request_spec *w, size_t n,
+                          void (*visit)(const char **string, void *userdata), void *userdata)
 {
     visit(&w->user.name, userdata);
     visit(&w->user.application, userdata);
@@ -72,14 +72,14 @@ static int copy_spec(const struct nm_localizer_user *user, const struct nm_local
     w->user = *user;
     if (n > 0)
         memcpy(w->resources, resources, list_size);
-    visit_words(w, n, measure, &size);
+    visit_strings(w, n, measure, &size);
     all = realloc(w, sizeof *w + list_size + size);
     if (!all) {
         free(w);
         return -ENOMEM;
     }
     words = (char *)(all->resources + n);
-    visit_words(all, n, move, &words);
+    visit_strings(all, n, move, &words);
     *ret = all;
     return 0;
 }
@@ -132,7 +132,7 @@ static int make_resource(struct nm_localizer *l, const struct nm_localizer_resou
     return 0;
 }
 
-static bool is_lost(const struct nm_localizer *l, uint64_t id, const char *name)
+static bool is_removed(const struct nm_localizer *l, uint64_t id, const char *name)
 {
     return !nm_layout_is_there(l->local_fd, nm_cache_find(l->cache, id), name);
 }
@@ -144,7 +144,7 @@ static int ask_cache(struct nm_localizer *l, const struct nm_cache_key *key, con
     const uint64_t now_usec = nm_now_usec();
     int r = nm_cache_ask(l->cache, key, now_usec, ret_id);
 
-    if (r != NM_CACHE_E_READY || !is_lost(l, *ret_id, name))
+    if (r != NM_CACHE_E_READY || !is_removed(l, *ret_id, name))
         return r;
     nm_localizer_invalidate(l, *ret_id);
     nm_cache_release(l->cache, *ret_id, now_usec);
@@ -535,7 +535,7 @@ bool nm_localizer_is_there(const struct nm_localizer_request *request, size_t i)
 bool nm_localizer_check(struct nm_localizer_request *request, size_t i, const char *name)
 {
     assert(i < request->n_asked);
-    if (!is_lost(request->localizer, request->ids[i], name))
+    if (!is_removed(request->localizer, request->ids[i], name))
         return true;
     nm_localizer_invalidate(request->localizer, request->ids[i]);
     return false;

@@ -81,8 +81,8 @@ struct nm_localizer {
     struct nm_localizer_requests asking, ending;
     struct nm_localizer_requests checking; /* asks that return to `asking` once the checks of their resources have
                                               ended */
-    bool may_tidy, tidies; /* may_tidy: removals are allowed; tidies: removals have begun, after the earlier asks had
-                              requested all resources */
+    bool may_remove, removes; /* may_remove: removals are allowed; removes: removals have begun, after the earlier asks
+                                 had requested all resources */
     sd_event_source *turn;
 };
 

@@ -279,8 +279,8 @@ static bool tidy(struct nm_localizer *l)
     struct removals rs = {.n = 0};
     bool more = false;
 
-    l->tidies = l->tidies || (l->may_tidy && TAILQ_EMPTY(&l->asking) && TAILQ_EMPTY(&l->checking));
-    for (size_t n = 0; l->tidies && !more && (e = nm_cache_next_to_evict(l->cache)); n++) {
+    l->removes = l->removes || (l->may_remove && TAILQ_EMPTY(&l->asking) && TAILQ_EMPTY(&l->checking));
+    for (size_t n = 0; l->removes && !more && (e = nm_cache_next_to_evict(l->cache)); n++) {
         remove_entry(l, e, &rs);
         more = n + 1 == NM_LOCALIZER_PIECE || nm_now_usec() >= end_usec;
     }
@@ -336,7 +336,7 @@ static int on_turn(sd_event_source *source, uint64_t usec, void *userdata)
 
 void nm_localizer_begin_to_tidy(struct nm_localizer *l)
 {
-    l->may_tidy = true;
+    l->may_remove = true;
     (void)nm_localizer_begin_turn(l);
 }
 

@@ -25,7 +25,7 @@
 #include "util/inherited.h"
 
 #define MAX_ERROR_BYTES 512
-#define LOOK_MSEC 250
+#define POLL_MSEC 250
 #define MAX_FILES 64
 
 NM_DEFINE_CLEANUP(char *, curl_free)
@@ -259,7 +259,7 @@ static int wait_for(struct command *c, struct nm_fetch *f, const struct nm_fetch
     for (;;) {
         uint64_t bytes;
 
-        if (poll(fds, NM_ARRAY_SIZE(fds), LOOK_MSEC) < 0 && errno != EINTR)
+        if (poll(fds, NM_ARRAY_SIZE(fds), POLL_MSEC) < 0 && errno != EINTR)
             return -errno;
         if (fds[1].revents && !read_errors(c))
             fds[1].fd = -1;

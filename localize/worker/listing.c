@@ -19,7 +19,7 @@
 #include "util/fileio.h"
 #include "util/parse.h"
 
-#define LOOKS 64u /* number of checks between two reads of the clock; also the minimum number of checks */
+#define CHECKS 64u /* number of checks between two reads of the clock; also the minimum number of checks */
 #define CUT_USEC (10 * NM_USEC_PER_MSEC) /* time limit for the sizes of files in unchanged directories */
 #define BUFFER_BYTES (64U << 10)
 
@@ -162,7 +162,7 @@ int nm_listing_make(int dir_fd, const char *name, const struct nm_listing_params
 
 /* ---- checking a list ---- */
 
-struct look {
+struct list_check {
     int dir_fd;
     FILE *file;
     char *entry;  /* the buffer of getdelim() */
@@ -186,7 +186,7 @@ static int broken(const char *path, const char *what, char **ret_message)
 
 /* Opens an entry's directory. Keeps the directory open for the next entry, which is usually in the same directory. This
  * halves the time of a check. */
-static int open_parent(struct look *l, const char *parent)
+static int open_parent(struct list_check *l, const char *parent)
 {
     if (l->parent && nm_streq(l->parent, parent))
         return l->parent_fd;
@@ -200,7 +200,7 @@ static int open_parent(struct look *l, const char *parent)
 }
 
 /* Checks a directory. A directory that can't be examined counts as unchanged. */
-static int look_at_dir(struct look *l, const char *path, uint64_t changed_nsec, char **ret_message)
+static int check_dir(struct list_check *l, const char *path, uint64_t changed_nsec, char **ret_message)
 {
     int fd = open_parent(l, path);
     struct stat st;
@@ -211,7 +211,7 @@ static int look_at_dir(struct look *l, const char *path, uint64_t changed_nsec, 
     return 0;
 }
 
-static int look_at_file(struct look *l, char *path, uint64_t size, char **ret_message)
+static int check_file(struct list_check *l, char *path, uint64_t size, char **ret_message)
 {
     char *slash = strrchr(path, '/');
     struct stat st;
@@ -234,7 +234,7 @@ static int look_at_file(struct look *l, char *path, uint64_t size, char **ret_me
 }
 
 /* Checks one entry. Skips an entry that can't be parsed. */
-static int look_at_entry(struct look *l, char **ret_message)
+static int check_entry(struct list_check *l, char **ret_message)
 {
     const char *number_text = l->entry + 2;
     char *path = l->entry[0] && l->entry[1] == ' ' ? strchr(number_text, ' ') : NULL;
@@ -245,14 +245,14 @@ static int look_at_entry(struct look *l, char **ret_message)
     *path++ = '\0';
     if (nm_parse_u64(number_text, &number) < 0)
         return 0;
-    return l->entry[0] == 'd' ? look_at_dir(l, path, number, ret_message)
-                              : look_at_file(l, path, number, ret_message);
+    return l->entry[0] == 'd' ? check_dir(l, path, number, ret_message)
+                              : check_file(l, path, number, ret_message);
 }
 
-enum { LOOK_E_LATE = 100 };
+enum { CHECK_E_LATE = 100 };
 
 /* Checks entries up to the end of the list, or up to the first entry that begins after `end`. */
-static int look_until(struct look *l, off_t end, char **ret_message)
+static int check_until(struct list_check *l, off_t end, char **ret_message)
 {
     for (off_t at = ftello(l->file); at < end;) {
         ssize_t n = getdelim(&l->entry, &l->room, '\0', l->file);
@@ -261,18 +261,18 @@ static int look_until(struct look *l, off_t end, char **ret_message)
         if (n <= 0)
             return 0;
         at += n;
-        r = look_at_entry(l, ret_message);
+        r = check_entry(l, ret_message);
         if (r != 0)
             return r;
-        if (++l->n % LOOKS == 0 && nm_now_usec() >= l->deadline_usec)
-            return LOOK_E_LATE;
+        if (++l->n % CHECKS == 0 && nm_now_usec() >= l->deadline_usec)
+            return CHECK_E_LATE;
     }
     return 0;
 }
 
 /* Checks the list from an arbitrary position to its end, and then from its beginning to this position. If the time is
  * too short for the whole list, different checks therefore cover different parts. */
-static int check_from_random_entry(struct look *l, off_t size, char **ret_message)
+static int check_from_random_entry(struct list_check *l, off_t size, char **ret_message)
 {
     off_t begin = size > 0 ? (off_t)(nm_now_usec() % (uint64_t)size) : 0;
     int r;
@@ -282,12 +282,12 @@ static int check_from_random_entry(struct look *l, off_t size, char **ret_messag
     if (begin > 0 && (fseeko(l->file, begin, SEEK_SET) < 0 || getdelim(&l->entry, &l->room, '\0', l->file) < 0))
         return -EIO;
     begin = ftello(l->file);
-    r = look_until(l, size, ret_message);
+    r = check_until(l, size, ret_message);
     if (r != 0 || begin == 0)
         return r;
     if (fseeko(l->file, 0, SEEK_SET) < 0)
         return -errno;
-    return look_until(l, begin, ret_message);
+    return check_until(l, begin, ret_message);
 }
 
 static int open_list(int dir_fd, FILE **ret, off_t *ret_size)
@@ -315,7 +315,7 @@ int nm_listing_check(const char *target, uint64_t deadline_usec, char **ret_mess
 {
     _cleanup_close_ int dir_fd = RET_NERRNO(open(target, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     _cleanup_fclose_ FILE *file = NULL;
-    struct look l = {.dir_fd = dir_fd, .parent_fd = -EBADF, .deadline_usec = deadline_usec};
+    struct list_check l = {.dir_fd = dir_fd, .parent_fd = -EBADF, .deadline_usec = deadline_usec};
     off_t size = 0;
     int r = dir_fd < 0 ? dir_fd : open_list(dir_fd, &file, &size);
 
@@ -333,5 +333,5 @@ int nm_listing_check(const char *target, uint64_t deadline_usec, char **ret_mess
     (void)nm_close(l.parent_fd);
     free(l.parent);
     free(l.entry);
-    return r == LOOK_E_LATE ? 0 : r;
+    return r == CHECK_E_LATE ? 0 : r;
 }
