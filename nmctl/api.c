@@ -276,15 +276,15 @@ static void print_how_long(struct nm_reconnect *a, uint64_t now)
                      nm_format_duration(passed - passed % NM_USEC_PER_SEC, text, sizeof text));
 }
 
-int nm_reconnect_wait(struct nm_reconnect *a, const struct nm_ctl *ctl, int r, const char *goes_on)
+int nm_reconnect_wait(struct nm_reconnect *a, const struct nm_ctl *ctl, int r, const char *unaffected)
 {
     uint64_t now = nm_now_usec();
 
     a->retry_usec = now + RETRY_USEC;
     if (a->since_usec == 0) {
         a->since_usec = a->reported_usec = now;
-        nm_message("lost the connection to nmd at %s; %s%swaiting for nmd to return", ctl->socket_path, goes_on,
-                   *goes_on ? "; " : "");
+        nm_message("lost the connection to nmd at %s; %s%swaiting for nmd to return", ctl->socket_path, unaffected,
+                   *unaffected ? "; " : "");
         return NM_CTL_OK;
     }
     if (now - a->since_usec > GIVE_UP_USEC)

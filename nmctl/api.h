@@ -61,9 +61,9 @@ struct nm_reconnect {
 
 /* Returns whether r (from rpc/local/client/client.h) is an error that occurs while nmd ends or starts. */
 bool nm_reconnect_is_loss(int r);
-/* Records that nmd can't be reached, with the error r. The first call prints a message that contains `goes_on` ("web is
- * not affected", or ""). Later calls update the message on a terminal. Returns NM_CTL_OK, or after one minute
+/* Records that nmd can't be reached, with the error r. The first call prints a message that contains `unaffected`
+ * ("web is not affected", or ""). Later calls update the message on a terminal. Returns NM_CTL_OK, or after one minute
  * NM_CTL_UNREACHABLE and prints an error message. */
-int nm_reconnect_wait(struct nm_reconnect *a, const struct nm_ctl *ctl, int r, const char *goes_on);
+int nm_reconnect_wait(struct nm_reconnect *a, const struct nm_ctl *ctl, int r, const char *unaffected);
 /* Prints that nmd is reachable again. */
 void nm_reconnect_done(struct nm_reconnect *a);

@@ -171,7 +171,7 @@ static bool may_return(const struct attach *a, int r)
 /* Handles a failed or lost connection to nmd. */
 static void lose(struct attach *a, int r)
 {
-    char goes_on[160];
+    char unaffected[160];
 
     close_calls(a);
     /* nmd ends the streams when it stops normally. Therefore the end of a stream means the end of the log only if the
@@ -184,10 +184,10 @@ static void lose(struct attach *a, int r)
             nm_message("%s could not be killed and may continue", a->p->id);
         return;
     }
-    (void)snprintf(goes_on, sizeof goes_on, "%s is not affected", a->p->id);
-    a->status = nm_reconnect_wait(&a->reconnect, a->ctl, r, goes_on);
+    (void)snprintf(unaffected, sizeof unaffected, "%s is not affected", a->p->id);
+    a->status = nm_reconnect_wait(&a->reconnect, a->ctl, r, unaffected);
     if (a->status != NM_CTL_OK)
-        nm_message("%s; see 'nmctl show %s' and 'nmctl logs %s'", goes_on, a->p->id, a->p->id);
+        nm_message("%s; see 'nmctl show %s' and 'nmctl logs %s'", unaffected, a->p->id, a->p->id);
 }
 
 /* ---- killing --------------------------------------------------------------------------------- */

@@ -38,7 +38,7 @@ static unsigned width_of_stderr(void)
 
 /* Erases the message. Computes the number of its rows again, because a terminal that has become narrower has wrapped
  * its lines. */
-void nm_message_end(void)
+void nm_message_erase(void)
 {
     if (rewritable) /* move up by the number of rows and clear to the end of the screen */
         fprintf(stderr, "\033[%uF\033[J", nm_term_rows(rewritable, width_of_stderr()));
@@ -66,7 +66,7 @@ nm_printf(1, 0) static char *print_message(const char *format, va_list ap)
     (void)nm_term_wrap(f, line, sink ? sink_width : width_of_stderr(), INDENT);
     if (fclose(f) != 0)
         nm_message_oom();
-    nm_message_end();
+    nm_message_erase();
     (void)fputs(written, sink ? sink : stderr);
     return written;
 }

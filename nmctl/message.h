@@ -16,7 +16,7 @@ void nm_message(const char *format, ...) nm_printf(1, 2);
  * Only for terminals that nm_message_can_rewrite() accepts. */
 void nm_message_again(const char *format, ...) nm_printf(1, 2);
 /* Erases the message of nm_message_again() from the terminal. */
-void nm_message_end(void);
+void nm_message_erase(void);
 /* Returns whether stderr is a terminal that can move the cursor and nmctl is in the foreground. While nmctl is in the
  * background, another program may write to the terminal. */
 bool nm_message_can_rewrite(void);

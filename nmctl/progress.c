@@ -59,7 +59,7 @@ nm_printf(4, 5) static void print_message(struct nm_progress *n, const json_t *c
     va_start(ap, format);
     text = nm_xvasprintf(format, ap);
     va_end(ap);
-    if (n->waits && (again || !*n->reported_text))
+    if (n->waits && (again || !*n->printed_state))
         (void)snprintf(head, sizeof head, "%swaiting for %s, which %s ", again && !live ? "still " : "",
                        n->title, again && is_queued(c) ? "has been" : "is");
     if (*head && n->others > 0)
@@ -122,7 +122,7 @@ static void print_state(struct nm_progress *n, const json_t *c, bool again)
 
 /* Prints that the container has started or resumed, but only if a message about its wait or pause was printed before.
  * Returns whether a message was printed. */
-static bool print_going_on(struct nm_progress *n, const json_t *c)
+static bool print_continuation(struct nm_progress *n, const json_t *c)
 {
     uint64_t submitted = nm_json_u64(c, "submitted_usec"), started = nm_json_u64(c, "started_usec");
     bool starts = !n->started && n->reported_waiting && started > submitted, resumes = n->paused && !is_paused(c);
@@ -144,20 +144,20 @@ static void print_progress(struct nm_progress *n, struct nm_ctl *ctl, const json
     const char *state = nm_json_str(c, "state");
     bool ended = nm_streq(state, "COMPLETED"); /* another message reports how the container ended */
     uint64_t now = nm_now_usec();
-    char of[sizeof n->reported_text];
+    char of[sizeof n->printed_state];
 
     /* A container without a reason is new, and no round has processed it yet. The first round starts most
      * containers. */
     if (queued && !*nm_json_str(c, "hold") && now < nm_add_u64(n->begun_usec, NO_REASON_USEC))
         return;
-    reported = !queued && print_going_on(n, c);
+    reported = !queued && print_continuation(n, c);
     n->started = n->started || (!queued && *state && !nm_streq(state, "LOCALIZING"));
     (void)snprintf(of, sizeof of, "%s %s %llu", paused ? "PAUSED" : state, nm_json_str(c, "hold"),
                    (unsigned long long)nm_json_u64(c, "queue_position"));
-    changed = !nm_streq(of, n->reported_text);
+    changed = !nm_streq(of, n->printed_state);
     live = (queued || n->waits) && nm_message_can_rewrite();
     again = live || (!changed && (queued || n->waits) &&
-                     now >= nm_add_u64(n->reported_usec, queued ? REPEAT_QUEUED_USEC : REPEAT_USEC));
+                     now >= nm_add_u64(n->printed_usec, queued ? REPEAT_QUEUED_USEC : REPEAT_USEC));
     if (queued && (changed || again))
         print_queued(n, ctl, c, again);
     else if (paused && (n->waits ? changed || again : !n->paused))
@@ -166,8 +166,8 @@ static void print_progress(struct nm_progress *n, struct nm_ctl *ctl, const json
         print_state(n, c, again);
     n->paused = paused;
     if (changed || again) {
-        n->reported_usec = now;
-        (void)snprintf(n->reported_text, sizeof n->reported_text, "%s", of);
+        n->printed_usec = now;
+        (void)snprintf(n->printed_state, sizeof n->printed_state, "%s", of);
     }
 }
 
@@ -185,7 +185,7 @@ static void plan(struct nm_progress *n)
 
 void nm_progress_done(void)
 {
-    nm_message_end();
+    nm_message_erase();
 }
 
 /* Initializes the messages. Without a terminal, messages about pauses are omitted, because a log file should contain
@@ -215,10 +215,10 @@ static void report_silence(struct nm_progress *n, const char *id)
     char text[32], others[32] = "";
 
     if ((!n->waits && (!n->reported_waiting || n->started)) || passed < SILENT_USEC ||
-        (!live && n->silent && now < nm_add_u64(n->reported_usec, REPEAT_USEC)))
+        (!live && n->silent && now < nm_add_u64(n->printed_usec, REPEAT_USEC)))
         return;
     n->silent = true;
-    n->reported_usec = now;
+    n->printed_usec = now;
     nm_format_duration(passed - passed % NM_USEC_PER_SEC, text, sizeof text);
     if (n->others > 0)
         (void)snprintf(others, sizeof others, " and %u more", n->others);

@@ -10,8 +10,8 @@
 struct nm_progress {
     uint64_t begun_usec;     /* CLOCK_BOOTTIME of nm_progress_init() */
     uint64_t next_usec;      /* CLOCK_BOOTTIME of the next query */
-    uint64_t reported_usec;  /* CLOCK_BOOTTIME of the last message */
-    char reported_text[128]; /* state, position and reason in the last message; "": no message yet */
+    uint64_t printed_usec;   /* CLOCK_BOOTTIME of the last message */
+    char printed_state[128]; /* state, position and reason in the last message; "": no message yet */
     bool reported_waiting, started, paused;
     /* the container existed before nmctl started, so messages contain the container's name and state and that the wait
      * continues */

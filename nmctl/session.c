@@ -170,7 +170,7 @@ static int write_output(struct session *s, int fd)
     ssize_t n;
     int r = 0;
 
-    nm_message_end(); /* erase the message first, otherwise it would erase lines of the output */
+    nm_message_erase(); /* erase the message first, otherwise it would erase lines of the output */
     n = *gone ? (ssize_t)(size - s->written)
               : write(fd, nm_frame_body(&s->in) + s->written, NM_MIN(size - s->written, (size_t)PIPE_BUF));
     if (n < 0 && (errno == EINTR || errno == EAGAIN))

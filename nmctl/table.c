@@ -176,7 +176,7 @@ static void print_cell(const struct nm_table *t, FILE *f, const struct nm_term *
 /* Returns the offset at which the last column is wrapped between words. Returns 0 if the last column isn't wrapped, or
  * if all columns fit. Returns BELOW if the text of the last column is printed on separate lines; then the other columns
  * share the whole width. */
-static unsigned place_last(struct nm_table *t, unsigned *widths, unsigned width)
+static unsigned start_of_last(struct nm_table *t, unsigned *widths, unsigned width)
 {
     size_t last = t->n_columns - 1;
     unsigned start = 0;
@@ -262,7 +262,7 @@ void nm_table_print(struct nm_table *t, FILE *f, const struct nm_term *term, siz
     if (!widths)
         nm_message_oom();
     measure(t, widths);
-    start = place_last(t, widths, term->width);
+    start = start_of_last(t, widths, term->width);
     if (term->width > 0) {
         leave_out(t, widths, term->width);
         fit(t, widths, term->width);

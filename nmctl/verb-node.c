@@ -12,7 +12,7 @@
 #include "nmctl/term.h"
 #include "util/clock.h"
 
-#define DRAIN_LOOK_MSEC 500
+#define DRAIN_POLL_MSEC 500
 
 /* Returns the number of live containers. The status's member "drained" also takes containers into account that are
  * being submitted. */
@@ -50,7 +50,7 @@ static int wait_until_empty(struct nm_ctl *ctl, json_t **ret)
         if (n != reported)
             nm_message("drain: %" PRIu64 " container%s left", n, n == 1 ? "" : "s");
         reported = n;
-        (void)poll(NULL, 0, DRAIN_LOOK_MSEC);
+        (void)poll(NULL, 0, DRAIN_POLL_MSEC);
     }
 }
 

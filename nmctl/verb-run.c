@@ -124,7 +124,7 @@ static int set_env(json_t *body, const struct nm_args *a)
 
 #define LETTERS "(-d is the working directory, -D is --detach, -w is --wait)"
 
-static bool is_there(const char *path, bool *ret_directory)
+static bool path_exists(const char *path, bool *ret_directory)
 {
     struct stat st;
 
@@ -141,11 +141,11 @@ static int check_letters(const struct nm_ctl *ctl)
     const char *workdir = ctl->args.workdir, *command = ctl->operands[0];
     bool directory;
 
-    if (ctl->args.wait && command[0] == '/' && is_there(command, &directory) && directory) {
+    if (ctl->args.wait && command[0] == '/' && path_exists(command, &directory) && directory) {
         nm_message("run: %s is a directory, not a command " LETTERS, command);
         return -EINVAL;
     }
-    if (workdir && is_there(workdir, &directory) && !directory) {
+    if (workdir && path_exists(workdir, &directory) && !directory) {
         nm_message("run: --workdir '%s': %s " LETTERS, workdir, strerror(ENOTDIR));
         return -EINVAL;
     }

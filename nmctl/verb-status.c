@@ -318,7 +318,7 @@ static void print_upstream(FILE *f, const struct nm_term *term, const json_t *u)
     const char *kind = nm_json_str(u, "kind"), *state = nm_json_str(u, "state");
     const bool is_unhealthy = nm_json_has(u, "unhealthy");
     enum nm_style style = nm_streq(state, "running") && !is_unhealthy ? NM_STYLE_GOOD : NM_STYLE_WARN;
-    uint64_t now = nm_realtime_usec(), beat = nm_json_u64(u, "last_heartbeat_usec");
+    uint64_t now = nm_realtime_usec(), heartbeat_usec = nm_json_u64(u, "last_heartbeat_usec");
     char ago[32], trip[32];
 
     if (!*kind)
@@ -327,9 +327,9 @@ static void print_upstream(FILE *f, const struct nm_term *term, const json_t *u)
     fprintf(f, "%s, %s%s%s%s: ", kind, nm_term_on(term, style), state, is_unhealthy ? ", reported as unhealthy" : "",
             nm_term_off(term, style));
     fprintf(f, "%s at %s", nm_json_has(u, "node") ? nm_json_str(u, "node") : "this node", nm_json_str(u, "address"));
-    if (beat > 0)
+    if (heartbeat_usec > 0)
         fprintf(f, "; heartbeat %s ago, answered in %s",
-                nm_format_duration(nm_sub_u64(now, beat), ago, sizeof ago),
+                nm_format_duration(nm_sub_u64(now, heartbeat_usec), ago, sizeof ago),
                 nm_format_duration(nm_json_u64(u, "round_trip_usec"), trip, sizeof trip));
     (void)fputc('\n', f);
     print_why(f, u, "trouble");

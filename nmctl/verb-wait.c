@@ -10,7 +10,7 @@
 
 /* Minimum time for the look-up, even if --timeout is shorter. With a shorter time, only chance would decide whether the
  * state is known. */
-#define LOOK_USEC NM_USEC_PER_SEC
+#define POLL_USEC NM_USEC_PER_SEC
 
 static void print_end(struct nm_ctl *ctl, const json_t *c)
 {
@@ -64,7 +64,7 @@ int nm_wait_verb(struct nm_ctl *ctl)
     if (!all)
         nm_message_oom();
     for (unsigned i = 0; i < ctl->n_operands && r != NM_CTL_UNREACHABLE; i++)
-        r = find(ctl, ctl->operands[i], NM_MAX(deadline, now + LOOK_USEC), &all[i]);
+        r = find(ctl, ctl->operands[i], NM_MAX(deadline, now + POLL_USEC), &all[i]);
     if (r != NM_CTL_UNREACHABLE)
         nm_wait_for_ends(ctl, all, ctl->n_operands, deadline, print_end);
     r = first_failure(all, ctl->n_operands);

@@ -82,16 +82,16 @@ static void lose(struct wait *w, int r)
 {
     unsigned n;
     const struct nm_waited *first = first_left(w, &n);
-    char goes_on[160];
+    char unaffected[160];
 
     for (size_t i = 0; i < w->n; i++)
         close_call(&w->all[i]);
-    (void)snprintf(goes_on, sizeof goes_on, n == 1 ? "%s is not affected" : "%s and the others are not affected",
+    (void)snprintf(unaffected, sizeof unaffected, n == 1 ? "%s is not affected" : "%s and the others are not affected",
                    nm_json_str(first->c, "id"));
     w->status = nm_reconnect_is_loss(r) ? nm_reconnect_wait(&w->reconnect, w->ctl, r,
-                                                            goes_on) : nm_api_report_unreachable(w->ctl, r);
+                                                            unaffected) : nm_api_report_unreachable(w->ctl, r);
     if (w->status != NM_CTL_OK && w->reconnect.since_usec > 0)
-        nm_message("%s; see 'nmctl show %s'", goes_on, nm_json_str(first->c, "id"));
+        nm_message("%s; see 'nmctl show %s'", unaffected, nm_json_str(first->c, "id"));
 }
 
 /* Opens a call that uses the container's id, because another container may have its name by now. */

@@ -158,7 +158,7 @@ static void test_nmctl_wait_repeats_its_progress_line(void **state)
         size_t size = 0;
         FILE *printed = open_memstream(&text, &size);
 
-        n.reported_usec = nm_now_usec() - looks[i].later_usec;
+        n.printed_usec = nm_now_usec() - looks[i].later_usec;
         nm_message_to(printed, 0);
         nm_progress_poll(&n, &ctl, looks[i].id);
         nm_message_to(NULL, 0);
@@ -205,7 +205,7 @@ static void test_nmctl_run_reports_a_queued_container_without_a_reason(void **st
         FILE *printed = open_memstream(&text, &size);
 
         n.begun_usec = nm_now_usec() - looks[i].begun_usec;
-        n.reported_usec = nm_now_usec() - looks[i].later_usec;
+        n.printed_usec = nm_now_usec() - looks[i].later_usec;
         nm_message_to(printed, 0);
         nm_progress_poll(&n, &ctl, "new");
         nm_message_to(NULL, 0);
@@ -345,7 +345,7 @@ static void test_nmctl_wait_reports_that_nmd_hangs(void **state)
         size_t size = 0;
         FILE *printed = open_memstream(&text, &size);
 
-        n.reported_usec = nm_now_usec() - looks[i].later_usec;
+        n.printed_usec = nm_now_usec() - looks[i].later_usec;
         n.answered_usec = nm_now_usec() - looks[i].silent_usec;
         /* a request to nmd ends at this deadline at the latest */
         n.deadline_usec = nm_now_usec() + 50 * NM_USEC_PER_MSEC;
