@@ -21,7 +21,7 @@
 #include "util/parse.h"
 
 #define RMADMIN_USEC (120 * NM_USEC_PER_SEC)  /* enough for a JVM on a busy host and for Hadoop to connect */
-#define TAKEN_UP_USEC (60 * NM_USEC_PER_SEC)  /* after rmadmin has exited, the ResourceManager changes the state within
+#define REFRESH_USEC (60 * NM_USEC_PER_SEC)  /* after rmadmin has exited, the ResourceManager changes the state within
                                                  moments */
 #define PUT_BACK_USEC (60 * NM_USEC_PER_SEC)
 /* Number of rmadmin runs to put nodes back, because a failed run leaves the nodes excluded. Few runs are enough: each
@@ -103,7 +103,7 @@ static bool is_gone(const char *state)
 
 /* Marks decommissioned targets. Returns the number of targets that are still waiting, and in *ret_idle the number of
  * these whose decommissioning hasn't begun. */
-static size_t look_at_targets(const struct nm_scale_model *m, struct nm_scale_result *res, size_t *ret_idle)
+static size_t update_targets(const struct nm_scale_model *m, struct nm_scale_result *res, size_t *ret_idle)
 {
     size_t waiting = 0;
 
@@ -154,7 +154,7 @@ struct waiting {
  * possible: a start takes seconds, and nmscale polls once per --poll interval. If the ResourceManager is slow or
  * unreachable, nmscale waits, because the ResourceManager may not have ended.
  */
-static bool is_gone_itself(int r)
+static bool rm_has_ended(int r)
 {
     return r == -ECONNREFUSED || r == -ELOOP;
 }
@@ -170,18 +170,18 @@ static void watch_once(const struct nm_scale_apply *a, struct nm_scale_result *r
     int r = nm_scale_rm_query(a->rm, NM_SCALE_BRIEF, &m, &message);
 
     if (r >= 0)
-        w->n = look_at_targets(&m, res, &w->idle);
+        w->n = update_targets(&m, res, &w->idle);
     else if (r != -ECANCELED)
         nm_diag("waiting for the ResourceManager: %s", message ? message : strerror(-r));
     passed = nm_now_usec() - w->begun_usec;
     if (*a->stop)
         end(res, NM_SCALE_INTERRUPTED, "interrupted");
-    else if (is_gone_itself(r))
+    else if (rm_has_ended(r))
         end(res, NM_SCALE_PUT_BACK, "the ResourceManager has ended or is no longer active, and the next one would "
                                     "decommission the nodes by force");
     else if (r >= 0 && w->n > 0 && demand_has_returned(&m, res) && w->wanted)
         end(res, NM_SCALE_DEMAND_BACK, "containers wait, and the other nodes have no room for them");
-    else if (r >= 0 && w->n > 0 && w->n == w->idle && passed > NM_MIN(TAKEN_UP_USEC, a->options->timeout_usec))
+    else if (r >= 0 && w->n > 0 && w->n == w->idle && passed > NM_MIN(REFRESH_USEC, a->options->timeout_usec))
         end(res, NM_SCALE_FAILED,
             "the ResourceManager still uses the nodes as before: check that yarn.resourcemanager.nodes.exclude-path on "
             "its host names %s",
@@ -209,7 +209,7 @@ static void watch(const struct nm_scale_apply *a, struct nm_scale_result *res)
 
 /* Removes the waiting hosts from the file. Reads the file again first, because other programs may have changed it
  * meanwhile, and their lines must be preserved. */
-static int take_off(const struct nm_scale_apply *a, const struct nm_scale_result *res, char **ret_message)
+static int remove_marks(const struct nm_scale_apply *a, const struct nm_scale_result *res, char **ret_message)
 {
     _cleanup_free_ char *old = NULL, *new = NULL, **hosts = NULL;
     size_t n;
@@ -268,7 +268,7 @@ static void put_back(const struct nm_scale_apply *a, struct nm_scale_result *res
 
     nm_scale_http_set_stop(a->rm->http, NULL);
     nm_diag("putting the nodes back: %s", res->why ? res->why : "the decommissioning failed");
-    off = take_off(a, res, &message);
+    off = remove_marks(a, res, &message);
     if (off < 0)
         nm_diag("%s", message ? message : strerror(-off));
     for (int i = 0; refreshed < 0 && i < TRIES; i++) {

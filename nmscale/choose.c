@@ -60,8 +60,8 @@ static enum nm_scale_reason reason_by_node(const struct nm_scale_memory *memory,
 
 /* Evaluates the node by the memory (memory.h). A certain finding takes precedence over a possible finding, so that the
  * sentence names the certain one. */
-static enum nm_scale_reason seen_on_node(const struct nm_scale_memory *memory, const struct nm_scale_node *n,
-                                         const struct nm_scale_rules *rules, const char **ret_app)
+static enum nm_scale_reason reason_by_memory(const struct nm_scale_memory *memory, const struct nm_scale_node *n,
+                                             const struct nm_scale_rules *rules, const char **ret_app)
 {
     for (size_t i = 0; i < memory->n_apps; i++)
         if (nm_scale_memory_was_on(&memory->apps[i], n->id)) {
@@ -84,7 +84,7 @@ static int compare_hosts(const void *a, const void *b)
 
 /* Returns whether the node exists. If a NodeManager returned on another port, its old entry remains in the list as
  * LOST. */
-static bool is_there(const struct nm_scale_node *n)
+static bool node_exists(const struct nm_scale_node *n)
 {
     return nm_scale_is_running(n) || nm_streq(n->state, "UNHEALTHY") || nm_streq(n->state, "DECOMMISSIONING");
 }
@@ -100,7 +100,7 @@ static int mark_shared_hosts(const struct nm_scale_model *m, bool **ret)
     if (!sorted || !shared)
         return -ENOMEM;
     for (size_t i = 0; i < m->n_nodes; i++)
-        if (is_there(&m->nodes[i]))
+        if (node_exists(&m->nodes[i]))
             sorted[n++] = &m->nodes[i];
     qsort(sorted, n, sizeof *sorted, compare_hosts);
     for (size_t i = 0; i + 1 < n; i++)
@@ -130,7 +130,7 @@ static void assess(const struct nm_scale_model *m, const struct nm_scale_memory 
     else if (answer && answer->reported != NM_SCALE_NOT_ASKED)
         v->reason = reason_by_node(memory, answer, &v->app);
     else
-        v->reason = seen_on_node(memory, n, rules, &v->app);
+        v->reason = reason_by_memory(memory, n, rules, &v->app);
 }
 
 /* The remaining nodes and demand, updated for each node that is selected. */

@@ -59,7 +59,7 @@ static size_t take(char *data, size_t unit, size_t n, void *userdata)
 
 /* Checks whether nmscale is to stop. curl calls this function about once a second while no data arrives, so that Ctrl-C
  * doesn't have to wait for the time-out. */
-static int look_for_stop(void *userdata, curl_off_t down, curl_off_t down_now, curl_off_t up, curl_off_t up_now)
+static int check_stop(void *userdata, curl_off_t down, curl_off_t down_now, curl_off_t up, curl_off_t up_now)
 {
     const struct nm_scale_http *h = userdata;
 
@@ -80,7 +80,7 @@ int nm_scale_http_new(uint64_t timeout_usec, const volatile bool *stop, struct n
     h->stop = stop;
     r = nm_curl_new("nmscale/" NM_VERSION, h->reason, &h->curl);
     if (r >= 0)
-        r = nm_curl_set_callbacks(h->curl, take, look_for_stop, h);
+        r = nm_curl_set_callbacks(h->curl, take, check_stop, h);
     if (r < 0)
         return r;
     if (curl_easy_setopt(h->curl, CURLOPT_TIMEOUT_MS, msec) != CURLE_OK)

@@ -88,14 +88,14 @@ const struct nm_scale_known_app *nm_scale_memory_app(const struct nm_scale_memor
 
 /* Returns whether this poll continues the last poll. A clock that was set back also interrupts the sequence, so that no
  * time in the future is kept. */
-static bool goes_on(const struct nm_scale_memory *m, uint64_t now_msec, uint64_t max_gap_msec)
+static bool is_continuous(const struct nm_scale_memory *m, uint64_t now_msec, uint64_t max_gap_msec)
 {
     return m->looked_msec > 0 && m->looked_msec <= now_msec && now_msec - m->looked_msec <= max_gap_msec;
 }
 
 /* Updates idle times. A node that isn't Low has no entry, so its time starts again when the node becomes Low again. */
-static int look_at_nodes(const struct nm_scale_memory *old, struct nm_scale_memory *new,
-                         const struct nm_scale_model *model, uint64_t now_msec, bool on)
+static int update_nodes(const struct nm_scale_memory *old, struct nm_scale_memory *new,
+                        const struct nm_scale_model *model, uint64_t now_msec, bool on)
 {
     new->idle = calloc(model->n_nodes + 1, sizeof *new->idle);
     if (!new->idle)
@@ -143,8 +143,8 @@ static int join(struct nm_scale_known_app *to, const struct nm_scale_known_app *
 
 /* Updates the applications and drops ended applications. An application is `followed` if it has had no container yet.
  * It is also `followed` if the previous poll didn't list it, and each poll since then has read its nodes. */
-static int look_at_apps(const struct nm_scale_memory *old, struct nm_scale_memory *new,
-                        const struct nm_scale_model *model, bool on)
+static int update_apps(const struct nm_scale_memory *old, struct nm_scale_memory *new,
+                       const struct nm_scale_model *model, bool on)
 {
     new->apps = calloc(model->n_apps + 1, sizeof *new->apps);
     if (!new->apps)
@@ -172,11 +172,11 @@ int nm_scale_memory_update(struct nm_scale_memory *m, const struct nm_scale_mode
                            uint64_t max_gap_msec)
 {
     _cleanup_(nm_scale_memory_done) struct nm_scale_memory new = {.looked_msec = now_msec};
-    bool on = goes_on(m, now_msec, max_gap_msec);
-    int r = look_at_nodes(m, &new, model, now_msec, on);
+    bool on = is_continuous(m, now_msec, max_gap_msec);
+    int r = update_nodes(m, &new, model, now_msec, on);
 
     if (r >= 0)
-        r = look_at_apps(m, &new, model, on);
+        r = update_apps(m, &new, model, on);
     if (r < 0)
         return r;
     nm_scale_memory_sort(&new);

@@ -56,7 +56,7 @@ static int wrong_page(const char *path, int r, char *message, char **ret_message
     return nm_fail(ret_message, r, "%.*s: %s", (int)strcspn(path, "?"), path, message ? message : strerror(-r));
 }
 
-static int look_at_nodes(struct nm_scale_rm *rm, struct nm_scale_model *m, char **ret_message)
+static int read_nodes(struct nm_scale_rm *rm, struct nm_scale_model *m, char **ret_message)
 {
     static const char path[] = "/ws/v1/cluster/nodes";
     _cleanup_(page_done) struct page p = {0};
@@ -69,7 +69,7 @@ static int look_at_nodes(struct nm_scale_rm *rm, struct nm_scale_model *m, char 
     return r < 0 ? wrong_page(path, r, message, ret_message) : 0;
 }
 
-static int look_at_demand(struct nm_scale_rm *rm, struct nm_scale_model *m, char **ret_message)
+static int read_demand(struct nm_scale_rm *rm, struct nm_scale_model *m, char **ret_message)
 {
     static const char path[] = "/ws/v1/cluster/metrics";
     _cleanup_(page_done) struct page p = {0};
@@ -84,7 +84,7 @@ static int look_at_demand(struct nm_scale_rm *rm, struct nm_scale_model *m, char
 
 /* Gets the waiting requests by partition. The page is long if the cluster has many queues, so it is fetched only if
  * nodes have labels. */
-static int look_at_waiting(struct nm_scale_rm *rm, struct nm_scale_model *m, char **ret_message)
+static int read_waiting(struct nm_scale_rm *rm, struct nm_scale_model *m, char **ret_message)
 {
     static const char path[] = "/ws/v1/cluster/scheduler";
     _cleanup_(page_done) struct page p = {0};
@@ -114,7 +114,7 @@ static int add_nodes(struct nm_scale_app *app, char ***words, size_t *n)
 }
 
 /* Reads the containers of an attempt, because the REST API lists containers only by attempt. */
-static int look_at_attempt(struct nm_scale_rm *rm, struct nm_scale_app *app, const char *attempt)
+static int read_attempt(struct nm_scale_rm *rm, struct nm_scale_app *app, const char *attempt)
 {
     _cleanup_(page_done) struct page p = {0};
     _cleanup_free_ char *path = NULL;
@@ -137,7 +137,7 @@ static int look_at_attempt(struct nm_scale_rm *rm, struct nm_scale_app *app, con
 
 /* Reads an application. Only the last attempt has containers now. For earlier attempts the ResourceManager still
  * reports the node of the master. */
-static int look_at_app(struct nm_scale_rm *rm, struct nm_scale_app *app)
+static int read_app(struct nm_scale_rm *rm, struct nm_scale_app *app)
 {
     _cleanup_(nm_scale_attempts_done) struct nm_scale_attempts attempts = {0};
     _cleanup_(page_done) struct page p = {0};
@@ -157,7 +157,7 @@ static int look_at_app(struct nm_scale_rm *rm, struct nm_scale_app *app)
     n_attempts = attempts.n_ids;
     r = add_nodes(app, &attempts.nodes, &attempts.n_nodes);
     for (size_t i = 0; r >= 0 && i < n_attempts; i++)
-        r = look_at_attempt(rm, app, attempts.ids[i]);
+        r = read_attempt(rm, app, attempts.ids[i]);
     /* Fresh: no attempt has had a container. If a second attempt exists, the first attempt may have left data. */
     if (r >= 0) {
         app->seen = true;
@@ -166,7 +166,7 @@ static int look_at_app(struct nm_scale_rm *rm, struct nm_scale_app *app)
     return r;
 }
 
-static int look_at_apps(struct nm_scale_rm *rm, struct nm_scale_model *m, char **ret_message)
+static int read_apps(struct nm_scale_rm *rm, struct nm_scale_model *m, char **ret_message)
 {
     /* The query omits the members that make up most of the page. */
     static const char path[] = "/ws/v1/cluster/apps?states=ACCEPTED,RUNNING&deSelects=resourceRequests,timeouts,"
@@ -183,7 +183,7 @@ static int look_at_apps(struct nm_scale_rm *rm, struct nm_scale_model *m, char *
     /* If the request for one application fails, the application may have ended. Failures that would affect all
      * applications end the loop. */
     for (size_t i = 0; i < m->n_apps && i < APPS_ASKED; i++) {
-        r = look_at_app(rm, &m->apps[i]);
+        r = read_app(rm, &m->apps[i]);
         if (r == -ENOMEM || r == -ECANCELED || r == -ETIMEDOUT || r == -ECONNREFUSED)
             return nm_fail(ret_message, r, "can't query application %s: %s", m->apps[i].id, strerror(-r));
     }
@@ -240,18 +240,18 @@ static int ask_nodes(struct nm_scale_rm *rm, struct nm_scale_model *m, char **re
 
 /* Polls the active ResourceManager. The nodes are read last. If a node is Low by then, the earlier pages have already
  * shown the containers that it had before. */
-static int look_at_active(struct nm_scale_rm *rm, enum nm_scale_depth depth, struct nm_scale_model *ret,
-                          char **ret_message)
+static int read_active(struct nm_scale_rm *rm, enum nm_scale_depth depth, struct nm_scale_model *ret,
+                       char **ret_message)
 {
     _cleanup_(nm_scale_model_done) struct nm_scale_model m = {0};
-    int r = depth == NM_SCALE_FULL ? look_at_apps(rm, &m, ret_message) : 0;
+    int r = depth == NM_SCALE_FULL ? read_apps(rm, &m, ret_message) : 0;
 
     if (r >= 0)
-        r = look_at_demand(rm, &m, ret_message);
+        r = read_demand(rm, &m, ret_message);
     if (r >= 0)
-        r = look_at_nodes(rm, &m, ret_message);
+        r = read_nodes(rm, &m, ret_message);
     if (r >= 0 && nm_scale_has_labels(&m))
-        r = look_at_waiting(rm, &m, ret_message);
+        r = read_waiting(rm, &m, ret_message);
     if (r >= 0 && depth == NM_SCALE_FULL && rm->ask_nodes)
         r = ask_nodes(rm, &m, ret_message);
     if (r < 0)
@@ -282,7 +282,7 @@ int nm_scale_rm_query(struct nm_scale_rm *rm, enum nm_scale_depth depth, struct 
     for (size_t tried = 0; tried < rm->n_urls; tried++) {
         _cleanup_free_ char *message = NULL;
 
-        r = look_at_active(rm, depth, ret, &message);
+        r = read_active(rm, depth, ret, &message);
         if (r >= 0)
             return 0;
         collect(&all, message, r);

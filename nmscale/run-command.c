@@ -14,7 +14,7 @@
 #include "util/inherited.h"
 #include "util/parse.h"
 
-#define WORDS_MOST 64
+#define ARGS_MAX 64
 #define KEPT 4096 /* bytes of the command's output that are kept */
 
 extern char **environ;
@@ -28,11 +28,11 @@ static int split(const char *words, const char *const *more, char **buf, char **
     *buf = strdup(words);
     if (!*buf)
         return -ENOMEM;
-    for (char *w = strtok_r(*buf, " \t", &save); w && n < WORDS_MOST; w = strtok_r(NULL, " \t", &save))
+    for (char *w = strtok_r(*buf, " \t", &save); w && n < ARGS_MAX; w = strtok_r(NULL, " \t", &save))
         argv[n++] = w;
-    for (; *more && n < WORDS_MOST; more++)
+    for (; *more && n < ARGS_MAX; more++)
         argv[n++] = (char *)*more;
-    if (n == 0 || n == WORDS_MOST)
+    if (n == 0 || n == ARGS_MAX)
         return -EINVAL;
     argv[n] = NULL;
     return 0;
@@ -158,7 +158,7 @@ int nm_scale_command(const char *words, const char *const *more, uint64_t timeou
 {
     _cleanup_free_ char *buf = NULL;
     _cleanup_close_ int from = -EBADF, to = -EBADF;
-    char *argv[WORDS_MOST + 1];
+    char *argv[ARGS_MAX + 1];
     int pipes[2], r = split(words, more, &buf, argv);
     pid_t pid;
 
