@@ -366,7 +366,7 @@ static int add_opportunistic(struct generator *g, struct chance *c, uint64_t t, 
 {
     struct nm_job job = {.type = NM_OPPORTUNISTIC, .submit_usec = t};
     bool rough = g->p->kind == NM_GENERATE_ADVERSARIAL;
-    double u = unit(c), luck = unit(c);
+    double u = unit(c), trait = unit(c);
     char app[NM_NAME_SIZE];
     int r;
 
@@ -378,18 +378,18 @@ static int add_opportunistic(struct generator *g, struct chance *c, uint64_t t, 
                                                   between(c, 0.03, 0.12) * g->scale);
     /* Half of the jobs declare their run time, correct to a quarter, as people estimate it. A tenth have a minimum run
      * time, and a few are exempt from preemption. */
-    if (luck < 0.5)
+    if (trait < 0.5)
         job.expected_usec = job.run_usec / 4 * (3 + draw(c) % 3);
-    else if (luck < 0.6)
+    else if (trait < 0.6)
         job.min_runtime_usec = 2 * MIN;
-    else if (luck < 0.62)
+    else if (trait < 0.62)
         job.exempt = true;
     (void)snprintf(job.name, sizeof job.name, "job-%u", number);
     (void)snprintf(app, sizeof app, "app-%u", (unsigned)(draw(c) % APPS) + 1);
     r = nm_workload_app(g->w, app, &job.app);
     if (r >= 0)
         /* uses the same random number, so that LIAR and SLEEPER jobs declare no run time */
-        r = work(&job, c, !rough || luck < 0.7 ? HONEST : luck < 0.85 ? LIAR : SLEEPER);
+        r = work(&job, c, !rough || trait < 0.7 ? HONEST : trait < 0.85 ? LIAR : SLEEPER);
     if (r < 0) {
         free(job.curve.points);
         return r;
@@ -397,7 +397,7 @@ static int add_opportunistic(struct generator *g, struct chance *c, uint64_t t, 
     return add(g, &job);
 }
 
-static unsigned clump_size(const struct generator *g, struct chance *c)
+static unsigned group_size(const struct generator *g, struct chance *c)
 {
     switch (g->p->kind) {
     case NM_GENERATE_BURSTY:
@@ -416,13 +416,13 @@ static int make_jobs(struct generator *g)
     int r = 0;
 
     for (uint64_t t = 2 * MIN; r >= 0 && t < g->p->duration_usec;) {
-        unsigned clump = clump_size(g, &c);
+        unsigned group = group_size(g, &c);
 
-        for (unsigned i = 0; r >= 0 && i < clump; i++)
+        for (unsigned i = 0; r >= 0 && i < group; i++)
             r = add_opportunistic(g, &c, t + i * 50 * NM_USEC_PER_MSEC, ++n);
         /* The pause after a group of jobs is as long as its jobs would have taken one by one, so that all kinds request
          * about the same amount. The pause is limited, so that a large group isn't followed by hours without jobs. */
-        for (unsigned i = 0; i < NM_MIN(clump, 40u); i++)
+        for (unsigned i = 0; i < NM_MIN(group, 40u); i++)
             t += NM_MAX((uint64_t)(between(&c, 0, 50 * g->scale) * (double)SEC), UINT64_C(1));
     }
     return r;

@@ -582,7 +582,7 @@ static int follow(struct load *l, size_t i, const uint64_t v[4])
 /* Returns the time from which a sample is valid: half-way between the previous sample and this one. The samples of a
  * replay differ from the times in the recording by some milliseconds, so the values can't be assigned to the wrong
  * sample. */
-static uint64_t holds_from(const struct load *l)
+static uint64_t valid_from_usec(const struct load *l)
 {
     if (l->w->system.n == 0)
         return 0;
@@ -618,7 +618,7 @@ static int on_sample(struct load *l, const json_t *j)
     /* Without a value for the node, the system's use stays unchanged. nmd's first sample has no such value. */
     if (cpu != UINT64_MAX)
         l->system_cpu = (uint32_t)nm_sub_u64(cpu, l->containers_cpu);
-    system = (struct nm_use){holds_from(l), nm_sub_u64(memory, l->containers_memory),
+    system = (struct nm_use){valid_from_usec(l), nm_sub_u64(memory, l->containers_memory),
                              l->system_cpu};
     if (l->w->system.n == 0)
         l->w->first_sample_usec = l->now_usec;

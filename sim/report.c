@@ -13,7 +13,7 @@
 
 #include "util/parse.h"
 
-#define MUCH_LOST 0.05 /* share of opportunistic work: a row that loses more isn't recommended */
+#define LOST_SHARE_MAX 0.05 /* share of opportunistic work: a row that loses more isn't recommended */
 #define MUCH_SLOWER 1.05 /* relative to over-allocation off, at the 99th percentile: guaranteed containers are harmed */
 
 /* Returns the main figure: the useful CPU time of both types. Opportunistic work that only replaces guaranteed work
@@ -263,7 +263,7 @@ static void print_row(const struct nm_sim_result *r, const struct nm_sim_result 
 static bool is_harmless(const struct nm_sim_result *r, const struct nm_sim_result *off)
 {
     return r->oom_guaranteed == 0 && r->n_violations == 0 &&
-           nm_sim_lost_share(r) <= MUCH_LOST &&
+           nm_sim_lost_share(r) <= LOST_SHARE_MAX &&
            r->jobs[NM_GUARANTEED].slowdown_p99 <= off->jobs[NM_GUARANTEED].slowdown_p99 * MUCH_SLOWER;
 }
 
@@ -280,11 +280,11 @@ static void print_best(const struct nm_sim_result *results, size_t n, FILE *f)
         fprintf(f,
                 "\nMost useful work: %s\n(of the rows with no harm to guaranteed containers, and at most "
                 "%.0f %% of opportunistic work lost)\n",
-                best->name, MUCH_LOST * 100);
+                best->name, LOST_SHARE_MAX * 100);
     else
         fprintf(f,
                 "\nAll of these rows harm guaranteed containers or lose more than\n%.0f %% of opportunistic work.\n",
-                MUCH_LOST * 100);
+                LOST_SHARE_MAX * 100);
 }
 
 #define WIDE 116 /* columns of a row without the row's name */

@@ -338,7 +338,7 @@ static void sum_up_time(struct run *run)
     }
 }
 
-static int ask_oracle(struct run *run)
+static int run_oracle(struct run *run)
 {
     const struct nm_sim_node *w = run->w;
     _cleanup_free_ bool *refused = calloc(w->load->n_jobs + 1, sizeof *refused);
@@ -368,7 +368,7 @@ static int sum_up(struct run *run, nm_sim_job_cb_t cb, void *userdata)
     for (int t = 0; t < 2; t++)
         sum_up_waits(&run->result->jobs[t], &waits[t]);
     sum_up_time(run);
-    return ask_oracle(run);
+    return run_oracle(run);
 }
 
 /* ---- the whole replay ---------------------------------------------------- */

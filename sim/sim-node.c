@@ -182,7 +182,7 @@ static void pass_through(struct nm_sim_node *w, struct nm_sim_container *c, enum
 }
 
 /* Removes memory that the container has freed from swap, too. */
-static void drop_cold(struct nm_sim_node *w, struct nm_sim_container *c, uint64_t needs_bytes)
+static void trim_swap(struct nm_sim_node *w, struct nm_sim_container *c, uint64_t needs_bytes)
 {
     uint64_t gone = nm_sub_u64(c->cold_bytes, needs_bytes);
 
@@ -206,7 +206,7 @@ static void follow_curve(struct nm_sim_node *w, struct nm_sim_container *c)
         pass_through(w, c, NM_KILLING);
         return;
     }
-    drop_cold(w, c, u->memory_bytes);
+    trim_swap(w, c, u->memory_bytes);
     nm_sim_node_set_use(w, c, u->memory_bytes - c->cold_bytes, u->cpu_millicores);
     nm_sim_node_schedule(w, c);
 }
@@ -357,7 +357,7 @@ static int arrive(struct nm_sim_node *w, struct nm_sim_container *c)
 
 /* Executes a change that a user requested in the recording. In the replay the container may already be done, or the
  * node may have no room. In these cases the change is refused, as nmd would do, and the container is unchanged. */
-static void carry_out_request(struct nm_sim_node *w, const struct nm_job_change *change)
+static void apply_change(struct nm_sim_node *w, const struct nm_job_change *change)
 {
     struct nm_sim_container *c = &w->all[change->job];
     struct nm_policy_container *v = &c->view;
@@ -385,7 +385,7 @@ static int process_arrivals(struct nm_sim_node *w)
     while (r >= 0 && w->next_job < load->n_jobs && load->jobs[w->next_job].submit_usec <= t)
         r = arrive(w, &w->all[w->next_job++]);
     while (w->next_change < load->n_changes && load->changes[w->next_change].at_usec <= t)
-        carry_out_request(w, &load->changes[w->next_change++]);
+        apply_change(w, &load->changes[w->next_change++]);
     return r;
 }
 

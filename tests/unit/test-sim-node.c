@@ -353,7 +353,7 @@ static void each_container_stays_within_its_own_limit(void **state)
 }
 
 /* Half of the CPUs run opportunistic containers, so half of the interference of 0.2 applies. */
-static void caches_are_shared(void **state)
+static void interference_through_caches_slows_containers(void **state)
 {
     struct fixture *f = *state;
 
@@ -470,7 +470,7 @@ int main(void)
         TEST(a_killed_container_holds_memory_until_it_ends),
         TEST(the_kernel_kills_the_latest),
         TEST(each_container_stays_within_its_own_limit),
-        TEST(caches_are_shared),
+        TEST(interference_through_caches_slows_containers),
         TEST(without_limits_a_guaranteed_container_is_killed),
         TEST(pauses_end_with_the_container),
         TEST(growth_of_memory_is_noticed),
