@@ -122,7 +122,7 @@ static Hadoop__RpcResponse *take_response(const struct wire_out *frame, struct n
 }
 
 /* Returns the server's next message of SASL. NULL: the server has refused the client or has closed the connection. */
-static Hadoop__RpcSasl *hear_sasl(struct session *s)
+static Hadoop__RpcSasl *read_sasl(struct session *s)
 {
     _cleanup_(wire_out_done) struct wire_out frame = {};
     Hadoop__RpcSasl *sasl = NULL;
@@ -165,7 +165,7 @@ static bool run_sasl(struct session *s, struct nm_sasl_client *client)
 
         if (out)
             send_sasl(s, n, out);
-        in = hear_sasl(s);
+        in = read_sasl(s);
         if (!in)
             return false;
         r = nm_sasl_client_step(client, in, &out, &why);
@@ -174,7 +174,7 @@ static bool run_sasl(struct session *s, struct nm_sasl_client *client)
     return r == NM_SASL_E_DONE;
 }
 
-static bool get_let_in(struct session *s)
+static bool authenticate(struct session *s)
 {
     static Gsasl *library;
     struct nm_sasl_client *client;
@@ -299,7 +299,7 @@ static void send_call(struct session *s, struct nm_bytes call)
 }
 
 /* Reads an answer. Each call must be answered once, unless the connection ends. */
-static void hear_answer(struct session *s)
+static void read_answer(struct session *s)
 {
     _cleanup_(wire_out_done) struct wire_out frame = {};
     struct nm_bytes rest;
@@ -319,14 +319,14 @@ static void hear_answer(struct session *s)
     hadoop__rpc_response__free_unpacked(h, NULL);
 }
 
-static void hear_answers(struct session *s)
+static void read_answers(struct session *s)
 {
     while (s->clean && !s->fatal && !s->peer.ended && s->n_answers < s->n_calls)
-        hear_answer(s);
+        read_answer(s);
     /* If the input changes more than the calls, the number of answers is not known. */
     while (!s->clean && peer_turn(&s->peer, NM_USEC_PER_MSEC))
         while (peer_has_frame(&s->peer))
-            hear_answer(s);
+            read_answer(s);
 }
 
 static void run_calls(struct session *s)
@@ -336,9 +336,9 @@ static void run_calls(struct session *s)
     for (size_t i = 0; i < CALLS_MAX && wire_get_bytes(s->input, INPUT_CALL, i, &call); i++) {
         send_call(s, call);
         if (wire_get_varint(call, CALL_WAIT, 0))
-            hear_answers(s);
+            read_answers(s);
     }
-    hear_answers(s);
+    read_answers(s);
     must(!s->clean || s->fatal || s->n_answers == s->n_calls);
 }
 
@@ -346,7 +346,7 @@ static void run_calls(struct session *s)
 static void run_session(struct session *s, sd_event *event, int fd)
 {
     peer_init(&s->peer, event, fd);
-    if (get_let_in(s)) {
+    if (authenticate(s)) {
         send_context(s);
         run_calls(s);
     } else {

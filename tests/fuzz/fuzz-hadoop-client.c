@@ -30,7 +30,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum input { INPUT_WHO = 1, INPUT_REPLY };
-enum reply_input { REPLY_HOW = 1, REPLY_MESSAGE, REPLY_HEADER, REPLY_GO_ON };
+enum reply_input { REPLY_HOW = 1, REPLY_MESSAGE, REPLY_HEADER, REPLY_CONTINUE };
 enum how { HOW_MESSAGE, HOW_SASL, HOW_FRAME };
 
 #define TRACKER "org.apache.hadoop.yarn.server.api.ResourceTrackerPB"
@@ -185,7 +185,7 @@ static void answer(struct hostile *h, struct nm_bytes packet)
         for (; goes_on && has_replies(h); h->n_replies++) {
             (void)wire_get_bytes(h->input, INPUT_REPLY, h->n_replies, &reply);
             reply_to(h, request, packet, reply);
-            goes_on = wire_get_varint(reply, REPLY_GO_ON, 0);
+            goes_on = wire_get_varint(reply, REPLY_CONTINUE, 0);
         }
     }
     hadoop__rpc_request__free_unpacked(request, NULL);
@@ -246,7 +246,7 @@ static void check(const struct nm_yarn_step *step)
     must(step->task == NM_YARN_REGISTER || step->task == NM_YARN_HEARTBEAT || step->task == NM_YARN_REST);
 }
 
-static bool may_be_heard(struct node *n, int error, const ProtobufCMessage *answer, const struct nm_exception *why)
+static bool is_success(struct node *n, int error, const ProtobufCMessage *answer, const struct nm_exception *why)
 {
     must(n->waits && (error == 0) == (answer != NULL) && (error != -EREMOTEIO || why));
     n->waits = false;
@@ -261,7 +261,7 @@ static void on_registered(void *userdata, int error, const ProtobufCMessage *ans
     struct node *n = userdata;
     struct nm_yarn_step step;
 
-    if (!may_be_heard(n, error, answer, why))
+    if (!is_success(n, error, answer, why))
         return;
     step = nm_yarn_state_registered(&n->state, (const Yarn__RegisterResponse *)answer, 1);
     check(&step);
@@ -275,7 +275,7 @@ static void on_heartbeat(void *userdata, int error, const ProtobufCMessage *answ
     struct node *n = userdata;
     struct nm_yarn_step step;
 
-    if (!may_be_heard(n, error, answer, why))
+    if (!is_success(n, error, answer, why))
         return;
     step = nm_yarn_state_answered(&n->state, (const Yarn__HeartbeatResponse *)answer, 1);
     check(&step);
@@ -289,7 +289,7 @@ static void ask(struct node *n)
     Yarn__HeartbeatRequest beat = YARN__HEARTBEAT_REQUEST__INIT;
     int r;
 
-    n->fake.heard[0] = '\0';
+    n->fake.calls[0] = '\0';
     if (n->state.phase == NM_YARN_RUNNING)
         r = nm_hadoop_client_call(n->client, "nodeHeartbeat", &beat.base, &yarn__heartbeat_response__descriptor, 0,
                                   WAIT_USEC, on_heartbeat, n);

@@ -50,7 +50,7 @@ const char *path_in(struct fixture *w, const char *name)
     return w->path;
 }
 
-bool is_there(const struct fixture *w, const char *name)
+bool exists(const struct fixture *w, const char *name)
 {
     return faccessat(w->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }

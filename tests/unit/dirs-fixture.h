@@ -24,7 +24,7 @@ int dirs_fixture_tear_down(void **state);
 /* Returns the path of this name in the directory, until the next call. */
 const char *path_in(struct fixture *w, const char *name);
 
-bool is_there(const struct fixture *w, const char *name);
+bool exists(const struct fixture *w, const char *name);
 
 /* Returns the uid that this thread has for files. */
 uid_t file_uid(void);

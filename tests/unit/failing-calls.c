@@ -19,28 +19,28 @@
 
 static const char *armed = "";
 static int failing_errno;
-static unsigned *left; /* number of calls until the failing call; shared with child processes */
+static unsigned *calls_left; /* number of calls until the failing call; shared with child processes */
 
 void (*call_has_failed)(void);
 
 void fail_call(const char *name, unsigned n, int error)
 {
-    if (!left)
-        left = mmap(NULL, sizeof *left, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (!calls_left)
+        calls_left = mmap(NULL, sizeof *calls_left, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     armed = name;
-    *left = n;
+    *calls_left = n;
     failing_errno = error;
 }
 
 bool fail_call_stop(void)
 {
     armed = "";
-    return *left == 0;
+    return *calls_left == 0;
 }
 
 bool call_fails(const char *name)
 {
-    if (strcmp(armed, name) != 0 || *left == 0 || __atomic_sub_fetch(left, 1, __ATOMIC_RELAXED) > 0)
+    if (strcmp(armed, name) != 0 || *calls_left == 0 || __atomic_sub_fetch(calls_left, 1, __ATOMIC_RELAXED) > 0)
         return false;
     if (call_has_failed)
         call_has_failed();
@@ -107,7 +107,7 @@ int __wrap_ioctl(int fd, unsigned long request, ...);
 int __real_prctl(int option, ...);
 int __wrap_prctl(int option, ...);
 
-#define TAKE_WORDS(last, n) \
+#define READ_ARGS(last, n) \
     long word[n]; \
     va_list ap; \
     va_start(ap, last); \
@@ -117,24 +117,24 @@ int __wrap_prctl(int option, ...);
 
 long __wrap_syscall(long number, ...)
 {
-    TAKE_WORDS(number, 5);
+    READ_ARGS(number, 5);
     return call_fails("syscall") ? -1 : __real_syscall(number, word[0], word[1], word[2], word[3], word[4]);
 }
 
 int __wrap_fcntl(int fd, int command, ...)
 {
-    TAKE_WORDS(command, 1);
+    READ_ARGS(command, 1);
     return call_fails("fcntl") ? -1 : __real_fcntl(fd, command, word[0]);
 }
 
 int __wrap_ioctl(int fd, unsigned long request, ...)
 {
-    TAKE_WORDS(request, 1);
+    READ_ARGS(request, 1);
     return call_fails("ioctl") ? -1 : __real_ioctl(fd, request, word[0]);
 }
 
 int __wrap_prctl(int option, ...)
 {
-    TAKE_WORDS(option, 4);
+    READ_ARGS(option, 4);
     return call_fails("prctl") ? -1 : __real_prctl(option, word[0], word[1], word[2], word[3]);
 }

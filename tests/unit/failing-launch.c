@@ -118,7 +118,7 @@ unsigned run_with_each_failure(struct fixture *w, const struct failing_call *t, 
             assert_false(w->without_record);
             assert_int_equal(w->ended.failed_stage, NM_LAUNCH_STAGE_NONE);
         }
-        forget(w);
+        free_launch(w);
     } while (failed && n < most_of(t));
     return n - 1;
 }

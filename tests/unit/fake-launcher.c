@@ -176,23 +176,23 @@ void nm_yarn_shuffle_end_application(struct nm_yarn_shuffle *s, const char *appl
 
 /* ---- the node ----------------------------------------------------------------------------- */
 
-static void on_news(void *userdata)
+static void on_update(void *userdata)
 {
     (void)userdata;
-    fake_launcher.n_news++;
+    fake_launcher.n_updates++;
 }
 
 static bool on_no_room(void *userdata)
 {
     (void)userdata;
     fake_launcher.n_no_room++;
-    return fake_launcher.sent_all_the_same;
+    return fake_launcher.sent_although_full;
 }
 
 static void on_application_ended(const struct nm_yarn_application_id *id, void *userdata)
 {
     (void)id, (void)userdata;
-    fake_launcher.n_forgotten++;
+    fake_launcher.n_ended_callbacks++;
 }
 
 static void on_report(int level, const char *sentence)
@@ -203,7 +203,7 @@ static void on_report(int level, const char *sentence)
 
 int fake_launcher_try_node(struct manager_fixture *w, struct nm_yarn_node **ret)
 {
-    struct nm_yarn_node_params p = {.event = w->event, .manager = w->m, .state_dir = w->m->state_dir, .news = on_news,
+    struct nm_yarn_node_params p = {.event = w->event, .manager = w->m, .state_dir = w->m->state_dir, .news = on_update,
                                     .no_room = on_no_room, .application_ended = on_application_ended,
                                     .report_cb = on_report};
 

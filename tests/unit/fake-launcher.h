@@ -19,9 +19,9 @@ struct nm_yarn_preparation {
 struct fake_launcher {
     struct nm_yarn_preparation *newest; /* the newest preparation; NULL if it was freed */
     unsigned n_preparations, ended_containers, ended_applications;
-    unsigned n_news, n_no_room, n_forgotten; /* numbers of calls of the node's callbacks */
+    unsigned n_updates, n_no_room, n_ended_callbacks; /* numbers of calls of the node's callbacks */
     char reported[1000];          /* the node's newest message for the log */
-    bool sent_all_the_same;       /* result of no_room(): whether the ResourceManager knew that the node is full */
+    bool sent_although_full;      /* result of no_room(): whether the ResourceManager knew that the node is full */
     bool shuffles;                /* the node serves map outputs; the next members count added and ended applications */
     unsigned shuffle_added, shuffle_ended;
     const char *no_dirs;          /* the reason why no directory is usable; NULL: a directory is usable */

@@ -332,7 +332,7 @@ int nm_manager_query_upstream(struct nm_manager *m, const struct nm_upstream_que
     if (m->placement && q->who->admin && nm_streq(q->path, "/v1/placements/{id}") &&
         nm_streq(json_string_value(json_object_get(m->placement, "container_id")), q->id))
         answer = m->placement;
-    (void)snprintf(m->asked, sizeof m->asked, "%s %s %s %s %d", q->path, q->id ?: "-", q->state ?: "-",
+    (void)snprintf(m->last_query, sizeof m->last_query, "%s %s %s %s %d", q->path, q->id ?: "-", q->state ?: "-",
                    q->user ?: "-", q->with_users);
     if (!answer)
         return nm_problem_set(ret_problem, NM_AGENT_E_NOT_FOUND, "path", q->path, "nothing at %s", q->path);

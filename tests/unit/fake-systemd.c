@@ -23,7 +23,7 @@
 #include "util/error.h"
 
 #define ANSWERS_MAX 32
-#define HEARD_MAX 65536
+#define CALLS_MAX 65536
 
 struct task {
     void (*fn)(struct fake_systemd *f, const void *arg);
@@ -47,8 +47,8 @@ struct fake_systemd {
     char slice[64];
     bool is_installed;
     unsigned n_jobs;
-    char heard[HEARD_MAX];
-    size_t n_heard;
+    char calls[CALLS_MAX];
+    size_t calls_size;
 };
 
 /* ---- the clock ------------------------------------------------------------------------------- */
@@ -81,10 +81,10 @@ static void nm_printf(2, 3) note(struct fake_systemd *f, const char *format, ...
     int n;
 
     va_start(ap, format);
-    n = vsnprintf(f->heard + f->n_heard, HEARD_MAX - f->n_heard, format, ap);
+    n = vsnprintf(f->calls + f->calls_size, CALLS_MAX - f->calls_size, format, ap);
     va_end(ap);
-    assert_true(n >= 0 && f->n_heard + (size_t)n < HEARD_MAX);
-    f->n_heard += (size_t)n;
+    assert_true(n >= 0 && f->calls_size + (size_t)n < CALLS_MAX);
+    f->calls_size += (size_t)n;
 }
 
 static void note_property(struct fake_systemd *f, sd_bus_message *m)
@@ -549,7 +549,7 @@ void fake_systemd_emit_owner(struct fake_systemd *f, const char *owner)
     in_thread(f, do_emit_owner, owner);
 }
 
-static void do_emit_nonsense(struct fake_systemd *f, const void *signal)
+static void do_emit_invalid_signal(struct fake_systemd *f, const void *signal)
 {
     _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = new_signal(f, signal);
 
@@ -557,12 +557,12 @@ static void do_emit_nonsense(struct fake_systemd *f, const void *signal)
     send_message(f, m);
 }
 
-void fake_systemd_emit_nonsense(struct fake_systemd *f, const char *signal)
+void fake_systemd_emit_invalid_signal(struct fake_systemd *f, const char *signal)
 {
-    in_thread(f, do_emit_nonsense, signal);
+    in_thread(f, do_emit_invalid_signal, signal);
 }
 
-static void do_leave(struct fake_systemd *f, const void *arg)
+static void do_disconnect(struct fake_systemd *f, const void *arg)
 {
     char away[PATH_MAX + 8];
 
@@ -572,12 +572,12 @@ static void do_leave(struct fake_systemd *f, const void *arg)
     hang_up(f);
 }
 
-void fake_systemd_leave(struct fake_systemd *f)
+void fake_systemd_disconnect(struct fake_systemd *f)
 {
-    in_thread(f, do_leave, NULL);
+    in_thread(f, do_disconnect, NULL);
 }
 
-void fake_systemd_return(struct fake_systemd *f)
+void fake_systemd_reconnect(struct fake_systemd *f)
 {
     char away[PATH_MAX + 8];
 
@@ -592,21 +592,21 @@ unsigned fake_systemd_count(struct fake_systemd *f, const char *text)
     unsigned n = 0;
 
     (void)pthread_mutex_lock(&f->lock);
-    for (const char *p = f->heard; (p = strstr(p, text)); p += strlen(text))
+    for (const char *p = f->calls; (p = strstr(p, text)); p += strlen(text))
         n++;
     (void)pthread_mutex_unlock(&f->lock);
     return n;
 }
 
-bool fake_systemd_heard(struct fake_systemd *f, const char *text)
+bool fake_systemd_was_called(struct fake_systemd *f, const char *text)
 {
     return fake_systemd_count(f, text) > 0;
 }
 
-void fake_systemd_drop(struct fake_systemd *f)
+void fake_systemd_clear_calls(struct fake_systemd *f)
 {
     (void)pthread_mutex_lock(&f->lock);
-    f->n_heard = 0;
-    f->heard[0] = '\0';
+    f->calls_size = 0;
+    f->calls[0] = '\0';
     (void)pthread_mutex_unlock(&f->lock);
 }

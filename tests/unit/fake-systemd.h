@@ -50,17 +50,17 @@ void fake_systemd_emit_job(struct fake_systemd *f, const char *unit);
 void fake_systemd_emit_reloading(struct fake_systemd *f, bool begins);
 void fake_systemd_emit_owner(struct fake_systemd *f, const char *owner);
 /* Sends a signal of the Manager interface with one string as its only argument, which is a wrong type. */
-void fake_systemd_emit_nonsense(struct fake_systemd *f, const char *signal);
+void fake_systemd_emit_invalid_signal(struct fake_systemd *f, const char *signal);
 
-/* fake_systemd_leave() closes the connection. New connections are refused until fake_systemd_return(). */
-void fake_systemd_leave(struct fake_systemd *f);
-void fake_systemd_return(struct fake_systemd *f);
+/* fake_systemd_disconnect() closes the connection. New connections are refused until fake_systemd_reconnect(). */
+void fake_systemd_disconnect(struct fake_systemd *f);
+void fake_systemd_reconnect(struct fake_systemd *f);
 
 /* Search the list of calls. A line of the list is one call: method, unit, and properties as " Name=value". */
-bool fake_systemd_heard(struct fake_systemd *f, const char *text);
+bool fake_systemd_was_called(struct fake_systemd *f, const char *text);
 unsigned fake_systemd_count(struct fake_systemd *f, const char *text);
 /* Clears the list of calls. */
-void fake_systemd_drop(struct fake_systemd *f);
+void fake_systemd_clear_calls(struct fake_systemd *f);
 
 /* Sets how far nm_now_usec() is ahead of the real time, so that tests need not wait for deadlines of a minute. Link
  * with --wrap=clock_gettime. */

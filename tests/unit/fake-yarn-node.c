@@ -10,11 +10,11 @@
 
 nm_printf(3, 4) static int record_request(struct nm_yarn_node *n, struct nm_exception *why, const char *format, ...)
 {
-    size_t at = strlen(n->heard);
+    size_t at = strlen(n->calls);
     va_list args;
 
     va_start(args, format);
-    (void)vsnprintf(n->heard + at, sizeof n->heard - at, format, args);
+    (void)vsnprintf(n->calls + at, sizeof n->calls - at, format, args);
     va_end(args);
     if (n->result > 0 && why)
         *why = n->why;

@@ -6,7 +6,7 @@
 #include "yarn/node/node.h"
 
 struct nm_yarn_node {
-    char heard[4000];        /* a line for each request */
+    char calls[4000];        /* a line for each request */
     int result;              /* result of the next requests */
     struct nm_exception why; /* the exception that belongs to a positive result */
 };

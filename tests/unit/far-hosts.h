@@ -16,7 +16,7 @@ static inline void move_far(uint8_t *bytes)
         memcpy(bytes, far, sizeof far);
 }
 
-static inline void come_from_afar(struct sockaddr *sa)
+static inline void set_far_address(struct sockaddr *sa)
 {
     if (sa && sa->sa_family == AF_INET)
         move_far((uint8_t *)&((struct sockaddr_in *)sa)->sin_addr);
@@ -32,6 +32,6 @@ static inline int accept_from_afar(int fd, struct sockaddr *sa, socklen_t *size,
     int r = __real_accept4(fd, sa, size, flags);
 
     if (r >= 0)
-        come_from_afar(sa);
+        set_far_address(sa);
     return r;
 }

@@ -103,7 +103,7 @@ int launch(struct fixture *w)
     return nm_launch_new(&p, on_launch, w, &w->launch);
 }
 
-void forget(struct fixture *w)
+void free_launch(struct fixture *w)
 {
     w->launch = nm_launch_free(w->launch);
 }

@@ -45,7 +45,7 @@ int tear_down(void **state);
 void on_launch(struct nm_launch *l, enum nm_launch_phase phase, const struct nm_launch_record *r,
                void *userdata);
 int launch(struct fixture *w);
-void forget(struct fixture *w);
+void free_launch(struct fixture *w);
 void wait_for(struct fixture *w, const unsigned *counter);
 void run(struct fixture *w);
 /* Asserts that no command wrote output. Its shim may have made an empty file. */

@@ -129,7 +129,7 @@ int tear_down(void **state)
     return 0;
 }
 
-bool is_there(const struct fixture *w, const char *name)
+bool exists(const struct fixture *w, const char *name)
 {
     return faccessat(w->root_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }

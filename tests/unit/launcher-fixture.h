@@ -68,7 +68,7 @@ int set_up(void **state);
 int tear_down(void **state);
 
 /* Look at files; names are relative to w->root. */
-bool is_there(const struct fixture *w, const char *name);
+bool exists(const struct fixture *w, const char *name);
 void check_mode(const struct fixture *w, const char *name, uid_t uid, mode_t mode);
 const char *text_of(const struct fixture *w, const char *name);
 

@@ -155,7 +155,7 @@ unsigned count_log(struct fixture *w)
     return n;
 }
 
-bool is_there(struct fixture *w, const char *name)
+bool exists(struct fixture *w, const char *name)
 {
     return faccessat(w->root_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }

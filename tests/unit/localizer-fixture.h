@@ -62,4 +62,4 @@ void give_back(struct owner *o);
 
 unsigned count_log(struct fixture *w);
 bool has_written_pid(struct fixture *w, pid_t *pid);
-bool is_there(struct fixture *w, const char *name);
+bool exists(struct fixture *w, const char *name);

@@ -30,7 +30,7 @@ static double part(const struct nm_resources *r, int k)
 
 /* Returns whether the head would fit without the containers that passed it. The sums include the containers that this
  * round admitted before the head was considered, but not containers that pass the head in this round. */
-static bool only_passers_keep_out(const struct simulation *w, const struct nm_policy_container *head)
+static bool fits_without_passers(const struct simulation *w, const struct nm_policy_container *head)
 {
     const struct nm_policy_settings *s = &w->settings;
     bool any = false, plain = true, over = s->over_allocation;
@@ -66,7 +66,7 @@ static bool only_passers_keep_out(const struct simulation *w, const struct nm_po
     return any && (plain || over);
 }
 
-static bool looks_away(const struct simulation *w)
+static bool is_not_checked(const struct simulation *w)
 {
     if (w->settings.queue_order != NM_QUEUE_FIFO || w->verdict.margin_bytes > 0)
         return true;
@@ -108,7 +108,7 @@ static const char *check_actions(const struct simulation *w, const struct nm_pol
 const char *oracle_check_passing(struct oracle_passing *o, const struct simulation *w)
 {
     const struct nm_policy_container *head = w->verdict.queue_head;
-    bool away = looks_away(w), due = !away && only_passers_keep_out(w, head), cleared = false;
+    bool away = is_not_checked(w), due = !away && fits_without_passers(w, head), cleared = false;
     const char *r = check_actions(w, due ? head : NULL, &cleared);
 
     if (r)

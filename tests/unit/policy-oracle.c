@@ -487,13 +487,13 @@ static const char *check_deadlines(struct oracle *o, const struct facts *f)
 
 /* All containers of a queue, or only those under the upstream's limit, or only the others. left: number of containers
  * that stay in the queue. */
-struct line {
+struct queue_part {
     size_t left;
     double asked[2];
     uint64_t newest_kept, oldest_shed;
 };
 
-static void stand_in(struct line *l, const struct nm_policy_container *v, const struct nm_policy_action *a)
+static void count_queued(struct queue_part *l, const struct nm_policy_container *v, const struct nm_policy_action *a)
 {
     l->left += !a;
     l->asked[NM_MEMORY] += get(&v->request, NM_MEMORY);
@@ -603,7 +603,7 @@ static void note_moves(struct oracle *o, const struct facts *f)
 static const char *check_queue(struct oracle *o, const struct facts *f)
 {
     const char *wrong_wait = NULL;
-    struct line all = {.oldest_shed = UINT64_MAX}, limited = all, others = all;
+    struct queue_part all = {.oldest_shed = UINT64_MAX}, limited = all, others = all;
     size_t left, given_back = 0;
 
     note_moves(o, f);
@@ -615,8 +615,8 @@ static const char *check_queue(struct oracle *o, const struct facts *f)
             continue;
         wrong_wait = wrong_wait ?: check_wait(o, f, v, a);
         given_back += a && a->reason == NM_REASON_WAITED_TOO_LONG;
-        stand_in(&all, v, a);
-        stand_in(v->limited ? &limited : &others, v, a);
+        count_queued(&all, v, a);
+        count_queued(v->limited ? &limited : &others, v, a);
     }
     if (wrong_wait)
         return wrong_wait;

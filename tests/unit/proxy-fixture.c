@@ -18,7 +18,7 @@
 #define DISTRIBUTED "org.apache.hadoop.yarn.server.api.DistributedSchedulingAMProtocolPB"
 #define WAIT_USEC (20 * NM_USEC_PER_SEC)
 
-char proxy_reported[400];
+char proxy_log_message[400];
 static char *stages[] = {(char *)FORWARD, NULL};
 
 /* ---- the ResourceManager ---------------------------------------------------------------------- */
@@ -185,7 +185,7 @@ void proxy_stop_rm(struct fixture *w)
 static void report_cb(int level, const char *sentence)
 {
     (void)level;
-    (void)snprintf(proxy_reported, sizeof proxy_reported, "%s", sentence);
+    (void)snprintf(proxy_log_message, sizeof proxy_log_message, "%s", sentence);
 }
 
 void proxy_start(struct fixture *w)
@@ -202,7 +202,7 @@ void proxy_start(struct fixture *w)
 void proxy_set_up(struct fixture *w, bool distributed)
 {
     *w = (struct fixture){.dir = "/tmp/nmd-test-proxy.XXXXXX"};
-    *proxy_reported = '\0';
+    *proxy_log_message = '\0';
     assert_non_null(mkdtemp(w->dir));
     assert_true(sd_event_new(&w->event) >= 0);
     tokens_state(&w->state);

@@ -49,7 +49,7 @@ struct fixture {
 };
 
 /* The proxy's last message for the log. */
-extern char proxy_reported[400];
+extern char proxy_log_message[400];
 
 /* Each function asserts that it succeeds. After a function that begins a call, run the loop: proxy_run_until(). */
 void proxy_start_rm(struct fixture *w);

@@ -141,7 +141,7 @@ void run_until_called(struct fixture *w, const struct answer *a)
     assert_int_equal(a->n_calls, 1);
 }
 
-void run_until_heard(struct fixture *w, const char *text, unsigned n)
+void run_until_received(struct fixture *w, const char *text, unsigned n)
 {
     uint64_t deadline = now(w) + DEADLINE_USEC;
 

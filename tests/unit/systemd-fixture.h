@@ -43,7 +43,7 @@ struct answer {
 void on_done(int result, struct nm_cgroup *cg, const char *message, void *userdata);
 void run_until_called(struct fixture *w, const struct answer *a);
 /* Runs the loop until n calls that systemd received match the text. */
-void run_until_heard(struct fixture *w, const char *text, unsigned n);
+void run_until_received(struct fixture *w, const char *text, unsigned n);
 /* Runs the loop for a short time, so that messages that were sent arrive. */
 void run_a_while(struct fixture *w);
 

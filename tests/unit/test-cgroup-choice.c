@@ -56,7 +56,7 @@ static void test_the_backend_follows_the_configuration_and_the_host(void **state
     assert_int_equal(nm_systemd_available(), 1);
     fixture_set_user(1000);
     assert_int_equal(nm_systemd_available(), 1);
-    fake_systemd_leave(w->systemd);
+    fake_systemd_disconnect(w->systemd);
     assert_int_equal(nm_systemd_available(), 0); /* this user has no manager */
     assert_int_equal(unsetenv("XDG_RUNTIME_DIR"), 0);
     assert_int_equal(nm_systemd_available(), 0);
@@ -73,7 +73,7 @@ static int check(struct fixture *w, enum nm_cgroup_backend_kind kind)
     w->message = NULL;
     r = nm_cgroup_backend_check(&params, &w->message);
     assert_false(fake_tree_has(&w->dir, "root/" SLICE));
-    assert_false(fake_systemd_heard(w->systemd, "StartTransientUnit"));
+    assert_false(fake_systemd_was_called(w->systemd, "StartTransientUnit"));
     return r;
 }
 
@@ -84,17 +84,17 @@ static void test_the_check_names_the_chosen_backend(void **state)
     fixture_set_booted(1);
     assert_int_equal(check(w, NM_CGROUP_BACKEND_SYSTEMD), 0);
     assert_int_equal(check(w, NM_CGROUP_BACKEND_AUTO), 0);
-    assert_true(fake_systemd_heard(w->systemd, "Subscribe"));
+    assert_true(fake_systemd_was_called(w->systemd, "Subscribe"));
     fixture_set_booted(0);
-    fake_systemd_drop(w->systemd);
+    fake_systemd_clear_calls(w->systemd);
     assert_int_equal(check(w, NM_CGROUP_BACKEND_AUTO), 0); /* the direct backend could start */
-    assert_false(fake_systemd_heard(w->systemd, "Subscribe"));
-    fake_systemd_leave(w->systemd);
+    assert_false(fake_systemd_was_called(w->systemd, "Subscribe"));
+    fake_systemd_disconnect(w->systemd);
     fixture_set_booted(1);
     assert_int_equal(check(w, NM_CGROUP_BACKEND_AUTO), 0);
     assert_true(check(w, NM_CGROUP_BACKEND_SYSTEMD) < 0);
     assert_non_null(strstr(w->message, "no connection to the systemd user manager: "));
-    fake_systemd_return(w->systemd);
+    fake_systemd_reconnect(w->systemd);
     (void)strcat(w->root, "/cgroup.controllers"); /* a path of a file instead of a directory */
     assert_int_equal(check(w, NM_CGROUP_BACKEND_DIRECT), -ENOTDIR);
     assert_non_null(strstr(w->message, "can't create the slice "));

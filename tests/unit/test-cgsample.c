@@ -580,7 +580,7 @@ static void test_forked_workers_of_the_real_kernel_count_once(void **state)
 enum { LIVING_SIZE = 64 << 20 };
 
 /* Waits until the first thread is a zombie, and reports this state. */
-static void *live_on(void *arg)
+static void *outlive_first_thread(void *arg)
 {
     const int ready = *(int *)arg;
     char name[64], text[512] = "";
@@ -617,7 +617,7 @@ static void test_the_memory_of_a_process_without_its_first_thread_counts(void **
         pthread_t thread;
 
         (void)alarm(60); /* ends this process if a check fails in it */
-        if (pthread_create(&thread, NULL, live_on, &ready[1]) != 0)
+        if (pthread_create(&thread, NULL, outlive_first_thread, &ready[1]) != 0)
             _exit(1);
         pthread_exit(NULL);
     }

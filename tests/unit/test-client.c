@@ -191,14 +191,14 @@ static void test_a_silent_server_is_an_error_after_the_timeout(void **state)
 
 enum call { NO_CALL, SOCKET, CONNECT, SEND, RECV, POLL };
 
-static enum call in_trouble; /* the next call of this kind fails once */
+static enum call failing_call; /* the next call of this kind fails once */
 static int trouble;
 
 static bool fails(enum call c)
 {
-    if (in_trouble != c)
+    if (failing_call != c)
         return false;
-    in_trouble = NO_CALL;
+    failing_call = NO_CALL;
     errno = trouble;
     return true;
 }
@@ -386,18 +386,18 @@ static void test_each_failed_call_is_repeated_or_reported(void **state)
         int fd = -7;
 
         trouble = troubles[i].error;
-        in_trouble = troubles[i].call;
+        failing_call = troubles[i].call;
         assert_int_equal(fetch(&f, "/a", &a), troubles[i].expected);
         assert_int_equal(a.status, troubles[i].expected == 0 ? 200 : 7);
         if (troubles[i].expected == 0)
             nm_client_answer_done(&a);
-        assert_int_equal(in_trouble, NO_CALL);
-        in_trouble = troubles[i].call;
+        assert_int_equal(failing_call, NO_CALL);
+        failing_call = troubles[i].call;
         assert_int_equal(upgrade(&f, "/x", TIMEOUT_USEC, &fd, &a), troubles[i].expected);
         assert_int_equal(fd >= 0, troubles[i].expected == 0);
         if (fd >= 0)
             (void)close(fd);
-        assert_int_equal(in_trouble, NO_CALL);
+        assert_int_equal(failing_call, NO_CALL);
     }
     fake_nmd_stop(&f);
 }

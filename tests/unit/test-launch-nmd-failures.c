@@ -42,7 +42,7 @@ static void assert_launch_is_consistent(struct fixture *w, int r)
         wait_for(w, &w->n_ended);
         assert_end_is_consistent(w, "out\n");
     }
-    forget(w);
+    free_launch(w);
     no_child_is_left(w);
 }
 
@@ -97,16 +97,16 @@ static bool adopt_with(struct fixture *w, const struct failure *f, unsigned n)
     const pid_t shim = nm_launch_shim_pid(w->launch);
     const uint64_t start_ticks = nm_launch_shim_start_ticks(w->launch);
     struct nm_launch *l = NULL;
-    unsigned heard = 0;
+    unsigned n_events = 0;
     bool failed;
     int r;
 
     failure_arm(f, n);
-    r = nm_launch_adopt(w->dir, shim, start_ticks, w->event, on_adopted, &heard, &l);
+    r = nm_launch_adopt(w->dir, shim, start_ticks, w->event, on_adopted, &n_events, &l);
     failed = failure_disarm(f);
     assert_true(r < 0 ? !l : !!l);
     assert_true(failed || r == 0);
-    while (r == 0 && !failed && heard == 0)
+    while (r == 0 && !failed && n_events == 0)
         assert_true(sd_event_run(w->event, 100000) >= 0);
     nm_launch_free(l);
     assert_true(nm_launch_shim_lives(shim, start_ticks));

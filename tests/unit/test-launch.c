@@ -344,7 +344,7 @@ static void test_a_privileged_container_gets_no_user_namespace(void **state)
     (void)snprintf(path, sizeof path, "%s", output(w, "stdout"));
     assert_true(readlink("/proc/self/ns/user", ours, sizeof ours - 1) > 0);
     assert_memory_equal(path, ours, strlen(ours));
-    forget(w);
+    free_launch(w);
     w->n_ended = 0;
     w->command.no_new_privs = true;
     use_user(w, "root");
@@ -451,7 +451,7 @@ static void test_while_the_gate_is_closed_no_command_runs(void **state)
     shell(w, "echo must not run");
     assert_int_equal(launch(w), 0);
     shim = nm_launch_shim_pid(w->launch);
-    forget(w);
+    free_launch(w);
     wait_until_dead(shim);
     assert_int_equal(nm_launch_record_read(w->dir, &r), -ENOENT);
     assert_false(nm_launch_gate_was_open(w->dir));
@@ -585,7 +585,7 @@ static void test_the_record_of_an_earlier_attempt_is_ignored(void **state)
 
     set_argv(w, (char *)"no-such-program-anywhere");
     run(w);
-    forget(w);
+    free_launch(w);
     w->n_ended = 0;
     shell(w, "exit 3");
     run(w);

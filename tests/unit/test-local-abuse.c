@@ -415,7 +415,7 @@ static void test_a_client_may_disconnect_at_each_byte(void **state)
 
 static const struct {
     const char *method, *target, *good;
-} deeds[] = {
+} actions[] = {
     {"POST", "/v1/containers", "{\"command\":[\"true\"]}"},
     {"PATCH", "/v1/containers/web", "{\"vcores\":1}"},
     {"DELETE", "/v1/containers/web", ""},
@@ -462,11 +462,11 @@ static void test_an_invalid_body_has_no_effect(void **state)
     fake_manager_add(f->m, "web", 0);
     start(f, NULL);
     for (size_t k = 0; k < NM_ARRAY_SIZE(bodies); k++) {
-        for (size_t i = 0; i < NM_ARRAY_SIZE(deeds); i++) {
+        for (size_t i = 0; i < NM_ARRAY_SIZE(actions); i++) {
             json_t *j;
 
-            if (request(f, deeds[i].method, deeds[i].target, bodies[k], &j) != 400)
-                fail_msg("%s %s: %s", deeds[i].method, deeds[i].target, bodies[k]);
+            if (request(f, actions[i].method, actions[i].target, bodies[k], &j) != 400)
+                fail_msg("%s %s: %s", actions[i].method, actions[i].target, bodies[k]);
             assert_string_equal(json_string_value(json_object_get(json_object_get(j, "error"), "code")), "invalid");
             json_decref(j);
         }
@@ -527,22 +527,22 @@ static void test_a_refusal_of_the_manager_reaches_the_client(void **state)
     fake_manager_add(f->m, "web", 0);
     start(f, NULL);
     (void)nm_problem_set(&f->m->refusal, NM_AGENT_E_UNAVAILABLE, "journal", "full", "There is no room.");
-    for (size_t i = 0; i < NM_ARRAY_SIZE(deeds); i++) {
+    for (size_t i = 0; i < NM_ARRAY_SIZE(actions); i++) {
         json_t *j;
 
-        assert_int_equal(request(f, deeds[i].method, deeds[i].target, deeds[i].good, &j), 503);
+        assert_int_equal(request(f, actions[i].method, actions[i].target, actions[i].good, &j), 503);
         assert_error(j, "unavailable", "journal", "There is no room.");
-        if (strstr(deeds[i].target, "web")) {
-            assert_int_equal(request(f, deeds[i].method, "/v1/containers/webs", deeds[i].good, &j),
-                             strcmp(deeds[i].method, "POST") == 0 ? 405 : 404);
+        if (strstr(actions[i].target, "web")) {
+            assert_int_equal(request(f, actions[i].method, "/v1/containers/webs", actions[i].good, &j),
+                             strcmp(actions[i].method, "POST") == 0 ? 405 : 404);
             json_decref(j);
         }
     }
     f->m->refusal.outcome = 0;
     assert_int_equal(f->m->n_done, 0);
-    for (size_t i = 0; i < NM_ARRAY_SIZE(deeds); i++)
-        assert_true(request(f, deeds[i].method, deeds[i].target, deeds[i].good, NULL) / 100 == 2);
-    assert_int_equal(f->m->n_done, NM_ARRAY_SIZE(deeds));
+    for (size_t i = 0; i < NM_ARRAY_SIZE(actions); i++)
+        assert_true(request(f, actions[i].method, actions[i].target, actions[i].good, NULL) / 100 == 2);
+    assert_int_equal(f->m->n_done, NM_ARRAY_SIZE(actions));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)

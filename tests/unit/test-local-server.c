@@ -337,15 +337,15 @@ static void test_a_refused_command_gets_an_answer(void **state)
 
 static void test_each_action_is_passed_to_the_manager(void **state)
 {
-    static const char *const deeds[] = {"pause", "resume", "promote", "demote", "kill"};
+    static const char *const actions[] = {"pause", "resume", "promote", "demote", "kill"};
     struct fixture *f = *state;
     json_t *j;
 
     start(f, NULL);
     fake_manager_add(f->m, "web", 0);
-    for (size_t i = 0; i < NM_ARRAY_SIZE(deeds); i++) {
+    for (size_t i = 0; i < NM_ARRAY_SIZE(actions); i++) {
         char target[64];
-        (void)snprintf(target, sizeof target, "/v1/containers/web/%s", deeds[i]);
+        (void)snprintf(target, sizeof target, "/v1/containers/web/%s", actions[i]);
         f->m->last_id[0] = '\0';
         assert_int_equal(request(f, "POST", target, NULL, &j), 200);
         assert_string_equal(f->m->last_id, "container_1_000001");

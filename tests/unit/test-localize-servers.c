@@ -241,7 +241,7 @@ static void test_a_directory_is_fetched_from_hdfs(void **state)
     fetch_hdfs("tree", RESOURCE("FILE"));
     assert_done("10/tree/a b", "hello");
     assert_done("10/tree/sub/c", "abc");
-    assert_true(is_there("10/tree/sub/empty"));
+    assert_true(exists("10/tree/sub/empty"));
     assert_int_equal(mode_of("10/tree/sub"), 0700);
     assert_int_equal(mode_of("10/tree/sub/c"), 0500);
     assert_non_null(strstr(output, "\"state\":\"done\",\"bytes\":8}"));

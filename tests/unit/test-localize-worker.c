@@ -129,8 +129,8 @@ static void test_a_directory_is_copied(void **state)
     assert_done("10/d.zip/sub/b c", "other");
     assert_done("10/d.zip/link", "other");
     assert_non_null(strstr(output, "\"state\":\"done\",\"bytes\":14}"));
-    assert_true(is_there("10/d.zip/sub/empty"));
-    assert_false(is_there("10/d.zip/nothing"));
+    assert_true(exists("10/d.zip/sub/empty"));
+    assert_false(exists("10/d.zip/nothing"));
     assert_int_equal(mode_of("10/d.zip"), 0700);
     assert_int_equal(mode_of("10/d.zip/sub"), 0700);
     assert_int_equal(mode_of("10/d.zip/sub/b c"), 0500);
@@ -247,7 +247,7 @@ static void test_files_are_copied_where_fast_copies_are_not_supported(void **sta
     is_poor = false;
     assert_int_equal(status, NM_WORKER_SOME_FAILED);
     assert_non_null(strstr(output, "File exists"));
-    assert_true(is_there("10/a")); /* the existing file is unchanged */
+    assert_true(exists("10/a")); /* the existing file is unchanged */
 }
 
 /* A jar with a pattern becomes a directory that contains the unpacked files and the jar. */
@@ -275,8 +275,8 @@ static void test_a_jar_with_a_pattern_is_unpacked(void **state)
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
     fetch_file("job.jar", RESOURCE("PATTERN") ",\"pattern\":\"(?:classes/|lib/).*\"");
     assert_done("10/job.jar/lib/a", "text");
-    assert_true(is_there("10/job.jar/job.jar"));
-    assert_false(is_there("10/job.jar/META-INF"));
+    assert_true(exists("10/job.jar/job.jar"));
+    assert_false(exists("10/job.jar/META-INF"));
     assert_int_equal(mode_of("10/job.jar/job.jar"), 0500);
 }
 
@@ -306,7 +306,7 @@ static void test_invalid_targets_of_resources_are_refused(void **state)
     fetch_file("a", RESOURCE("FILE"));
     assert_int_equal(status, NM_WORKER_SOME_FAILED);
     assert_non_null(strstr(output, "File exists"));
-    assert_true(is_there("10/a"));
+    assert_true(exists("10/a"));
     work = print("{\"resources\":[{\"uri\":\"file://%s/a\"," RESOURCE("FILE") ",\"target\":\"%s/a/10\"}]}", root,
                  root);
     run(work);
@@ -342,9 +342,9 @@ static void test_directory_trees_are_removed(void **state)
     assert_non_null(strstr(output, "{\"removal\":0,\"state\":\"done\",\"bytes\":0}"));
     assert_non_null(strstr(output, "{\"removal\":1,\"state\":\"done\",\"bytes\":0}"));
     assert_non_null(strstr(output, "{\"removal\":2,\"state\":\"failed\""));
-    assert_false(is_there("10"));
-    assert_false(is_there("10_tmp"));
-    assert_true(is_there("a"));
+    assert_false(exists("10"));
+    assert_false(exists("10_tmp"));
+    assert_true(exists("a"));
 }
 
 /* The failure of one resource doesn't prevent the fetch of the other resources. */
@@ -360,7 +360,7 @@ static void test_a_failed_resource_does_not_prevent_the_fetch_of_others(void **s
     assert_int_equal(status, NM_WORKER_SOME_FAILED);
     assert_non_null(strstr(output, "{\"resource\":0,\"state\":\"failed\""));
     assert_non_null(strstr(output, "{\"resource\":1,\"state\":\"done\",\"bytes\":4}"));
-    assert_true(is_there("10/a"));
+    assert_true(exists("10/a"));
 }
 
 /* A check of a fetched tree fails only if files are missing. An unreadable list of files is no reason to fetch the
@@ -401,7 +401,7 @@ static void test_a_check_of_a_single_file_needs_no_list_of_files(void **state)
     fetch_file("a", RESOURCE("FILE"));
     assert_done("10/a", "text");
     assert_null(strstr(output, "listed"));
-    assert_false(is_there("10/.nmd-list"));
+    assert_false(exists("10/.nmd-list"));
 }
 
 static void test_an_invalid_work_list_is_refused(void **state)

@@ -23,7 +23,7 @@
 /* ---- counters of nmd's system calls ----------------------------------------------------------------------------- */
 
 static unsigned n_calls, most_calls, n_saved, n_forks;
-static unsigned n_reported, most_reported; /* calls of the callback that reports progress */
+static unsigned n_progress, most_progress; /* calls of the callback that reports progress */
 static pid_t worker;               /* the worker that was started last */
 
 int __real_utimensat(int fd, const char *path, const struct timespec times[2], int flags);
@@ -66,8 +66,8 @@ pid_t __wrap_fork(void)
 static void end_turn(void)
 {
     most_calls = NM_MAX(most_calls, n_calls);
-    most_reported = NM_MAX(most_reported, n_reported);
-    n_calls = n_reported = 0;
+    most_progress = NM_MAX(most_progress, n_progress);
+    n_calls = n_progress = 0;
 }
 
 #define RUN_TURNS_UNTIL(w, condition) \
@@ -130,7 +130,7 @@ static int set_up(void **state)
     w->params.cache_max_bytes = 2 * N;
     start(w);
     RUN_TURNS_UNTIL(w, true);
-    n_calls = most_calls = n_forks = n_reported = most_reported = 0;
+    n_calls = most_calls = n_forks = n_progress = most_progress = 0;
     return 0;
 }
 
@@ -168,7 +168,7 @@ static void test_all_resources_are_fetched_found_and_removed(void **state)
     /* nmd starts only as many workers as needed, and not one for each resource */
     assert_true(n_forks <= N / 8);
     check_turns();
-    assert_false(is_there(w, "state/10"));
+    assert_false(exists(w, "state/10"));
 }
 
 static bool nothing_is_noted(struct fixture *w)
@@ -212,12 +212,12 @@ static void test_a_cancelled_request_starts_no_more_fetches(void **state)
 
     ask_many(w, &o, NM_VISIBILITY_PRIVATE, false);
     give_back(&o);
-    RUN_TURNS_UNTIL(w, !is_there(w, "state/10") && !is_there(w, "state/73"));
+    RUN_TURNS_UNTIL(w, !exists(w, "state/10") && !exists(w, "state/73"));
     assert_int_equal(o.ended, 0);
-    assert_false(is_there(w, "state/100"));
+    assert_false(exists(w, "state/100"));
     check_turns();
     ask_many(w, &o, NM_VISIBILITY_PRIVATE, false);
-    RUN_TURNS_UNTIL(w, is_there(w, "state/300"));
+    RUN_TURNS_UNTIL(w, exists(w, "state/300"));
     give_back(&o);
 }
 
@@ -228,7 +228,7 @@ static void test_a_cancelled_request_starts_no_more_fetches(void **state)
 static void on_reported(struct nm_localizer_request *ask, const struct nm_localizer_progress *progress, void *userdata)
 {
     on_progress(ask, progress, userdata);
-    n_reported++;
+    n_progress++;
     assert_int_equal(progress->n_done, 0);
     assert_int_equal(progress->n, N);
 }
@@ -246,7 +246,7 @@ static void ask_names(struct fixture *w, struct owner *o, enum nm_visibility vis
         list[i] = (struct nm_localizer_resource){
             .visibility = visibility, .uri = uri, .type = "FILE", .name = uri + strlen("x:")};
     *o = (struct owner){0};
-    n_reported = most_reported = n_forks = 0;
+    n_progress = most_progress = n_forks = 0;
     assert_int_equal(nm_localizer_request(w->localizer, &user, list, N, &listener, &o->ask), 0);
     free(list);
     /* waits until all resources have been requested */
@@ -281,10 +281,10 @@ static void test_each_turn_of_the_event_loop_reports_progress_at_most_once(void 
         ask_names(w, &o, all[i], "x:grow-4");
         flood(FLOOD_LINES);
         RUN_TURNS_UNTIL(w, o.ended);
-        print_message("progress was reported %u times, at most %u times in a turn\n", o.progress, most_reported);
+        print_message("progress was reported %u times, at most %u times in a turn\n", o.progress, most_progress);
         assert_string_equal(o.message, "");
         assert_int_equal(o.result, 0);
-        assert_int_equal(most_reported, 1);
+        assert_int_equal(most_progress, 1);
         assert_in_range(o.progress, 1, 200); /* progress was reported several times a second */
         for (size_t k = 0; k < N; k++) {
             _cleanup_free_ char *target = nm_localizer_target(o.ask, k);
@@ -307,16 +307,16 @@ static void test_the_pipe_of_a_killed_worker_is_read_in_one_turn(void **state)
     struct owner o;
 
     ask_names(w, &o, NM_VISIBILITY_PRIVATE, "x:hang-1");
-    n_reported = most_reported = 0;
+    n_progress = most_progress = 0;
     flood(UINT32_MAX);
     assert_int_equal(kill(worker, SIGKILL), 0);
     RUN_TURNS_UNTIL(w, o.ended);
-    print_message("progress was reported at most %u times in a turn\n", most_reported);
+    print_message("progress was reported at most %u times in a turn\n", most_progress);
     assert_int_equal(o.result, -EIO);
     assert_non_null(strstr(o.message, "x:hang-1: nm-localizer was killed by signal 9"));
-    assert_true(most_reported <= 1);
+    assert_true(most_progress <= 1);
     give_back(&o);
-    RUN_TURNS_UNTIL(w, !is_there(w, "state/10"));
+    RUN_TURNS_UNTIL(w, !exists(w, "state/10"));
     check_turns();
 }
 
@@ -332,12 +332,12 @@ static void test_a_failed_fetch_is_repeated_for_the_next_request(void **state)
     assert_int_equal(o.result, -EIO);
     assert_int_equal(o.ended, 1);
     give_back(&o);
-    RUN_TURNS_UNTIL(w, !is_there(w, "state/10"));
+    RUN_TURNS_UNTIL(w, !exists(w, "state/10"));
     ask_names(w, &o, NM_VISIBILITY_APPLICATION, "x:hang-1");
     assert_int_equal(kill(worker, 0), 0);
     give_back(&o);
     RUN_TURNS_UNTIL(w, kill(worker, 0) < 0);
-    RUN_TURNS_UNTIL(w, !is_there(w, "state/11"));
+    RUN_TURNS_UNTIL(w, !exists(w, "state/11"));
     assert_int_equal(o.ended, 0);
     check_turns();
 }

@@ -162,10 +162,10 @@ static void test_an_incomplete_tree_is_fetched_again(void **state)
         RUN_UNTIL(w, a.ended);
         ways[i / 2](w);
         assert_true(gets(w, 11));
-        assert_true(is_there(w, TARGET "10/src"));
-        assert_true(is_there(w, TARGET "11/src/lib/old.jar"));
+        assert_true(exists(w, TARGET "10/src"));
+        assert_true(exists(w, TARGET "11/src/lib/old.jar"));
         give_back(&a);
-        RUN_UNTIL(w, !is_there(w, "state/10"));
+        RUN_UNTIL(w, !exists(w, "state/10"));
         assert_true(gets(w, 11));
     }
 }
@@ -259,8 +259,8 @@ static void test_a_public_tree_is_checked_as_the_user_who_comes_first(void **sta
     RUN_UNTIL(w, a.ended && b.ended);
     assert_int_equal(a.result, 0);
     assert_int_equal(b.result, 0);
-    assert_true(is_there(w, "local/filecache/11/src/lib/old.jar"));
-    assert_false(is_there(w, "local/filecache/12"));
+    assert_true(exists(w, "local/filecache/11/src/lib/old.jar"));
+    assert_false(exists(w, "local/filecache/12"));
     give_back(&a);
     give_back(&b);
 }

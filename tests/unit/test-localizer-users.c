@@ -10,14 +10,14 @@
 #include <sys/wait.h>
 
 static const char popular[] = "x:f-10";
-static unsigned n_heard; /* number of lines that nmd has read from workers */
+static unsigned n_lines; /* number of lines that nmd has read from workers */
 
 int __real_nm_worker_reply_parse(const char *text, size_t size, struct nm_worker_reply *ret);
 int __wrap_nm_worker_reply_parse(const char *text, size_t size, struct nm_worker_reply *ret);
 
 int __wrap_nm_worker_reply_parse(const char *text, size_t size, struct nm_worker_reply *ret)
 {
-    n_heard++;
+    n_lines++;
     return __real_nm_worker_reply_parse(text, size, ret);
 }
 
@@ -127,7 +127,7 @@ static void test_a_resource_is_not_fetched_if_both_users_cancel(void **state)
     ask_public(w, "bob", &shared, &uri, 1);
     give_back(&public);
     give_back(&shared);
-    RUN_UNTIL(w, !is_there(w, "state/12"));
+    RUN_UNTIL(w, !exists(w, "state/12"));
     give_back(&alice);
     give_back(&bob);
     ask_public(w, "alice", &alice, &uri, 1);
@@ -163,7 +163,7 @@ static void test_a_worker_that_writes_too_many_replies_is_killed(void **state)
 
     ask(w, &o, "x:hang-1");
     RUN_UNTIL(w, has_written_pid(w, &command));
-    n_heard = 0;
+    n_lines = 0;
     flood = begin_to_flood(getpgid(command));
     RUN_UNTIL(w, o.ended);
     (void)kill(flood, SIGKILL);
@@ -173,10 +173,10 @@ static void test_a_worker_that_writes_too_many_replies_is_killed(void **state)
     assert_non_null(strstr(o.message, "x:hang-1: nm-localizer wrote more to its pipe than the protocol permits and was "
                                       "killed"));
     /* this many lines are permitted, because an nmd that was blocked for long may find them in the pipe */
-    assert_true(n_heard > 1000);
-    assert_true(n_heard < 2000);
+    assert_true(n_lines > 1000);
+    assert_true(n_lines < 2000);
     assert_true(o.progress < 100); /* progress is reported only from time to time */
-    RUN_UNTIL(w, !is_there(w, "state/10"));
+    RUN_UNTIL(w, !exists(w, "state/10"));
 }
 
 /* A fetch that receives no data for a time limit is ended. A fetch that receives a byte from time to time continues,

@@ -86,13 +86,13 @@ static void test_each_visibility_has_a_separate_directory(void **state)
     assert_int_equal(count_log(w), 3);
     assert_int_equal(fstatat(w->root_fd, "local/filecache/11/g-20", &st, 0), 0);
     assert_int_equal(st.st_mode & 07777, 0555);
-    assert_true(is_there(w, "local/usercache/alice/appcache/application_1_0001/filecache/12/f-10"));
+    assert_true(exists(w, "local/usercache/alice/appcache/application_1_0001/filecache/12/f-10"));
     give_back(&public);
     give_back(&application);
     nm_localizer_end_application(w->localizer, "alice", "application_1_0001");
     RUN_UNTIL(w, nm_localizer_bytes(w->localizer) == 30);
-    assert_false(is_there(w, "local/usercache/alice/appcache/application_1_0001/filecache/12"));
-    assert_true(is_there(w, "local/filecache/11"));
+    assert_false(exists(w, "local/usercache/alice/appcache/application_1_0001/filecache/12"));
+    assert_true(exists(w, "local/filecache/11"));
 }
 
 static void test_a_failed_fetch_is_reported(void **state)
@@ -147,9 +147,9 @@ static void test_the_least_recently_used_resource_is_removed(void **state)
     give_back(&a);
     give_back(&c);
     RUN_UNTIL(w, nm_localizer_bytes(w->localizer) == 800);
-    assert_false(is_there(w, "local/usercache/alice/filecache/11"));
-    assert_true(is_there(w, "local/usercache/alice/filecache/10"));
-    assert_false(is_there(w, "state/11"));
+    assert_false(exists(w, "local/usercache/alice/filecache/11"));
+    assert_true(exists(w, "local/usercache/alice/filecache/10"));
+    assert_false(exists(w, "state/11"));
 }
 
 /* A fetch that no request waits for is killed with all its processes, and its incomplete files are removed. */
@@ -164,11 +164,11 @@ static void test_a_fetch_that_no_request_waits_for_is_killed(void **state)
     RUN_UNTIL(w, has_written_pid(w, &pid));
     give_back(&a);
     assert_int_equal(kill(pid, 0), 0);
-    assert_true(is_there(w, "local/usercache/alice/filecache/10_tmp"));
+    assert_true(exists(w, "local/usercache/alice/filecache/10_tmp"));
     give_back(&b);
     RUN_UNTIL(w, kill(pid, 0) < 0);
-    RUN_UNTIL(w, !is_there(w, "state/10"));
-    assert_false(is_there(w, "local/usercache/alice/filecache/10_tmp"));
+    RUN_UNTIL(w, !exists(w, "state/10"));
+    assert_false(exists(w, "local/usercache/alice/filecache/10_tmp"));
     assert_int_equal(b.ended, 0);
 }
 
@@ -326,7 +326,7 @@ static void test_a_removal_does_not_wait_for_fetches_of_its_user(void **state)
     assert_int_equal(nm_localizer_remove(w->localizer, "alice", worker_uid(), w->params.public_gid, path, on_removed,
                                          &is_removed), 0);
     RUN_UNTIL(w, is_removed);
-    assert_false(is_there(w, "old/10"));
+    assert_false(exists(w, "old/10"));
     for (size_t i = 0; i < NM_ARRAY_SIZE(own); i++)
         give_back(&own[i]);
     for (size_t i = 0; i < NM_ARRAY_SIZE(public); i++)
@@ -355,7 +355,7 @@ static void test_a_stopped_worker_is_killed(void **state)
     RUN_UNTIL(w, kill(pid, 0) < 0);
     assert_int_equal(slow.ended, 0);
     give_back(&stopped);
-    RUN_UNTIL(w, !is_there(w, "state/10"));
+    RUN_UNTIL(w, !exists(w, "state/10"));
     give_back(&slow);
 }
 
@@ -375,8 +375,8 @@ static void test_a_resource_whose_fetch_is_being_cancelled_is_fetched_again(void
     assert_string_equal(b.message, "");
     assert_int_equal(b.result, 0);
     assert_int_equal(count_log(w), 2);
-    assert_true(is_there(w, "local/usercache/alice/filecache/11/f-10"));
-    RUN_UNTIL(w, !is_there(w, "state/10"));
+    assert_true(exists(w, "local/usercache/alice/filecache/11/f-10"));
+    RUN_UNTIL(w, !exists(w, "state/10"));
     give_back(&b);
 }
 
@@ -472,11 +472,11 @@ static void test_a_resource_removed_from_the_disk_is_fetched_again(void **state)
         RUN_UNTIL(w, b.ended);
         assert_int_equal(b.result, 0);
         assert_int_equal(count_log(w), 2);
-        assert_true(is_there(w, "local/usercache/alice/filecache/11/f-10"));
+        assert_true(exists(w, "local/usercache/alice/filecache/11/f-10"));
         assert_true(nm_localizer_is_there(a.ask, 0)); /* the resource was present at the time of this request */
         give_back(&a);
         give_back(&b);
-        RUN_UNTIL(w, !is_there(w, "state/10"));
+        RUN_UNTIL(w, !exists(w, "state/10"));
         w->localizer = nm_localizer_free(w->localizer);
         start(w);
         ask(w, &c, "x:f-10");
@@ -531,13 +531,13 @@ static void test_a_resource_removed_after_its_request_was_answered_is_reported(v
     give_back(&b);
 }
 
-static unsigned n_reported;
+static unsigned n_progress;
 static char reported[600];
 
 static void on_reported(int level, const char *sentence)
 {
     (void)level;
-    n_reported++;
+    n_progress++;
     (void)snprintf(reported, sizeof reported, "%s", sentence);
 }
 
@@ -563,14 +563,14 @@ static void test_a_failed_removal_is_repeated(void **state)
     w->params.report_cb = on_reported;
     w->params.retry_first_usec = 50 * NM_USEC_PER_MSEC;
     start(w);
-    n_reported = 0;
+    n_progress = 0;
     assert_int_equal(try_ask(w, &a, NM_VISIBILITY_PRIVATE, uris, 2), 0);
     RUN_UNTIL(w, a.ended);
     assert_int_equal(a.result, 0);
     set_undeletable(w, true);
     nm_localizer_set_room(w->localizer, 0);
     give_back(&a);
-    RUN_UNTIL(w, n_reported > 0);
+    RUN_UNTIL(w, n_progress > 0);
     assert_non_null(strstr(reported, "/usercache/alice/filecache/1"));
     assert_non_null(strstr(reported, "; nmd retries at intervals"));
     for (int i = 0; i < 5; i++)
@@ -578,9 +578,9 @@ static void test_a_failed_removal_is_repeated(void **state)
     assert_int_equal(nm_localizer_bytes(w->localizer), 2); /* the bytes count until the files have been removed */
     set_undeletable(w, false);
     RUN_UNTIL(w, nm_localizer_bytes(w->localizer) == 0);
-    assert_false(is_there(w, "local/usercache/alice/filecache/10"));
-    assert_false(is_there(w, "local/usercache/alice/filecache/11"));
-    assert_int_equal(n_reported, 1);
+    assert_false(exists(w, "local/usercache/alice/filecache/10"));
+    assert_false(exists(w, "local/usercache/alice/filecache/11"));
+    assert_int_equal(n_progress, 1);
 }
 
 static void test_fetched_resources_survive_a_restart_of_nmd(void **state)
@@ -603,17 +603,17 @@ static void test_fetched_resources_survive_a_restart_of_nmd(void **state)
     RUN_UNTIL(w, count_log(w) == 2);
     give_back(&b);
     w->localizer = nm_localizer_free(w->localizer);
-    assert_true(is_there(w, "state/11"));
+    assert_true(exists(w, "state/11"));
     start(w);
-    RUN_UNTIL(w, !is_there(w, "state/11"));
-    assert_false(is_there(w, "local/usercache/alice/filecache/11_tmp"));
-    assert_true(is_there(w, "local/usercache/alice/filecache/10"));
+    RUN_UNTIL(w, !exists(w, "state/11"));
+    assert_false(exists(w, "local/usercache/alice/filecache/11_tmp"));
+    assert_true(exists(w, "local/usercache/alice/filecache/10"));
     /* after a reboot all resources are removed */
     w->localizer = nm_localizer_free(w->localizer);
     w->params.boot_id = "next boot";
     start(w);
     RUN_UNTIL(w, nm_localizer_bytes(w->localizer) == 0);
-    assert_false(is_there(w, "local/usercache/alice/filecache/10"));
+    assert_false(exists(w, "local/usercache/alice/filecache/10"));
 }
 
 int main(void)

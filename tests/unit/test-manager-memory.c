@@ -211,7 +211,7 @@ static void assert_end_is_reported(struct manager_fixture *w, const char *id)
         assert_true(c->message[0] != '\0');
 }
 
-static void live_and_die(struct manager_fixture *w, unsigned kind)
+static void run_with_failures(struct manager_fixture *w, unsigned kind)
 {
     struct nm_submit s = {.memory_bytes = 32 * MIB, .vcores_milli = 100, .argv = ends, .app = NULL,
                           .env = (const char *const[]){"A=b", NULL}, .blob = {(void *)(uintptr_t)"b", 1}};
@@ -239,22 +239,22 @@ static void live_and_die(struct manager_fixture *w, unsigned kind)
 
 static void test_without_memory_no_container_is_lost(void **state)
 {
-    live_and_die(*state, FAIL_MEMORY);
+    run_with_failures(*state, FAIL_MEMORY);
 }
 
 static void test_without_event_sources_no_container_is_lost(void **state)
 {
-    live_and_die(*state, FAIL_EVENT);
+    run_with_failures(*state, FAIL_EVENT);
 }
 
 static void test_without_descriptors_no_container_is_lost(void **state)
 {
-    live_and_die(*state, FAIL_OPEN);
+    run_with_failures(*state, FAIL_OPEN);
 }
 
 static void test_with_failing_files_no_container_is_lost(void **state)
 {
-    live_and_die(*state, FAIL_FILES);
+    run_with_failures(*state, FAIL_FILES);
 }
 
 /* ---- requests of clients ---------------------------------------------------------------------- */

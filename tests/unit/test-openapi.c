@@ -259,9 +259,9 @@ static void test_each_answer_matches_its_description(void **state)
         check(f, doc, "GET", "/ws/v1/node", "/ws/v1/node", NULL);
         check(f, doc, "GET", "/ws/v1/node/info", "/ws/v1/node/info/", NULL);
         check(f, doc, "GET", "/ws/v1/node/apps", "/ws/v1/node/apps?state=x&user=y&more=z", NULL);
-        assert_string_equal(f->m->asked, "/ws/v1/node/apps - x y 1");
+        assert_string_equal(f->m->last_query, "/ws/v1/node/apps - x y 1");
         check(f, doc, "GET", "/ws/v1/node/apps/{id}", "/ws/v1/node/apps/a%20b", NULL);
-        assert_string_equal(f->m->asked, "/ws/v1/node/apps/{id} a b - - 1");
+        assert_string_equal(f->m->last_query, "/ws/v1/node/apps/{id} a b - - 1");
         check(f, doc, "GET", "/ws/v1/node/apps/{id}", "/ws/v1/node/apps/%", NULL);
         check(f, doc, "GET", "/ws/v1/node/containers", "/ws/v1/node/containers", NULL);
         check(f, doc, "GET", "/ws/v1/node/containers/{id}", "/ws/v1/node/containers/" PLACED, NULL);

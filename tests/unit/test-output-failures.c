@@ -94,7 +94,7 @@ static void read_tail(char *buf, size_t size)
     (void)close(fd);
 }
 
-static void look_at_log(uint64_t lost)
+static void check_log(uint64_t lost)
 {
     char tail[300];
 
@@ -119,7 +119,7 @@ static bool write_log(const struct trouble *t, unsigned n)
         assert_int_equal(o.lost_total, 0);
     nm_output_write(&o, END, strlen(END));
     nm_output_close(&o);
-    look_at_log(o.lost_total);
+    check_log(o.lost_total);
     drop_dir();
     return failed;
 }

@@ -53,7 +53,7 @@ static int start_walk(struct fixture *f, struct nm_pagewalk *w)
 }
 
 /* Makes the reader of this file wait for a writer that doesn't exist. */
-static void hold_up(struct fixture *f)
+static void block_reader(struct fixture *f)
 {
     char path[128];
 
@@ -68,7 +68,7 @@ static void test_a_killed_walk_leaves_the_result_unchanged(void **state)
     struct nm_pagewalk_result result = {.others.unique_bytes = 77};
     struct nm_pagewalk w;
 
-    hold_up(f);
+    block_reader(f);
     assert_int_equal(start_walk(f, &w), 0);
     assert_int_equal(nm_pagewalk_collect(&w, 0, &result), -EAGAIN);
     assert_int_equal(kill(w.pid, SIGKILL), 0); /* as the kernel's OOM killer might kill the child process */
@@ -113,7 +113,7 @@ static void test_after_a_killed_walk_no_memory_counts_as_shared(void **state)
     uint64_t deadline = nm_now_usec() + 60 * NM_USEC_PER_SEC;
     struct nm_cgroup_sample c;
 
-    hold_up(f);
+    block_reader(f);
     write_process(f, 10, 20000, 0);
     write_process(f, 11, 20000, 0);
     fake_tree_write(&f->cgroup, "cgroup.procs", "10\n11\n");
@@ -143,7 +143,7 @@ static void test_child_processes_that_exit_slowly_are_reaped_later(void **state)
     uint64_t deadline = nm_now_usec() + 60 * NM_USEC_PER_SEC;
     struct nm_pagewalk w;
 
-    hold_up(f);
+    block_reader(f);
     children_end_slowly = true;
     for (int i = 0; i < 40; i++) {
         assert_int_equal(start_walk(f, &w), 0);

@@ -41,7 +41,7 @@ static void make_file(int dir_fd, const char *name)
     assert_true(fd >= 0);
 }
 
-static bool is_there(const char *name)
+static bool exists(const char *name)
 {
     return faccessat(top, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
@@ -54,7 +54,7 @@ static void test_a_directory_tree_is_removed(void **state)
     assert_int_equal(nm_remove_tree_at(top, "absent"), 0);
     make_file(top, "file");
     assert_int_equal(nm_remove_tree_at(top, "file"), 0);
-    assert_false(is_there("file"));
+    assert_false(exists("file"));
     assert_int_equal(mkdirat(top, "tree", 0700), 0);
     fd = openat(top, "tree", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     make_file(fd, "a");
@@ -63,7 +63,7 @@ static void test_a_directory_tree_is_removed(void **state)
     make_file(fd, "full/b");
     assert_int_equal(fchmodat(fd, "full", 0, 0), 0);
     assert_int_equal(nm_remove_tree_at(top, "tree"), 0);
-    assert_false(is_there("tree"));
+    assert_false(exists("tree"));
 }
 
 static void test_a_removal_does_not_follow_symlinks(void **state)
@@ -80,8 +80,8 @@ static void test_a_removal_does_not_follow_symlinks(void **state)
     assert_int_equal(symlinkat("../kept", fd, "up"), 0);
     assert_int_equal(symlinkat("/", fd, "root"), 0);
     assert_int_equal(nm_remove_tree_at(top, "tree"), 0);
-    assert_false(is_there("tree"));
-    assert_true(is_there("kept/file"));
+    assert_false(exists("tree"));
+    assert_true(exists("kept/file"));
 }
 
 /* Makes a directory tree whose paths are longer than the kernel permits, and which is deeper than the number of open
@@ -102,7 +102,7 @@ static void test_a_tree_deeper_than_the_longest_path_is_removed(void **state)
         fd = next;
     }
     assert_int_equal(nm_remove_tree_at(top, "d"), 0);
-    assert_false(is_there("d"));
+    assert_false(exists("d"));
 }
 
 /* Entries that already have the names to which remove-tree moves directories don't prevent the removal. */
@@ -128,7 +128,7 @@ static void test_existing_entries_with_the_names_of_moves_do_not_prevent_a_remov
             }
     }
     assert_int_equal(nm_remove_tree_at(top, "d"), 0);
-    assert_false(is_there("d"));
+    assert_false(exists("d"));
 }
 
 int main(void)

@@ -94,13 +94,13 @@ static void begin_next(struct manager_fixture *w, struct nm_live_container *l)
 
 /* ---- further runs --------------------------------------------------------------------------------- */
 
-struct heard {
+struct state_log {
     char states[200];
 };
 
-static void hear(const struct nm_event *e, void *userdata)
+static void add_state(const struct nm_event *e, void *userdata)
 {
-    struct heard *h = userdata;
+    struct state_log *h = userdata;
 
     if (e->kind != NM_EVENT_STATE)
         return;
@@ -113,12 +113,12 @@ static void test_a_rerun_runs_another_command_in_the_same_container(void **state
     struct nm_rerun r = {.argv = other_argv, .env = other_env, .blob = &(struct nm_blob){(void *)(uintptr_t)"two", 3}};
     struct nm_subscription *subscription;
     struct manager_fixture *w = *state;
-    struct heard heard = {0};
+    struct state_log state_log = {0};
     struct nm_live_container *l = submit(w, NM_GUARANTEED, first_argv);
     uint64_t seq = l->c->view.seq;
     pid_t pid = l->c->pid;
 
-    assert_int_equal(nm_manager_subscribe(w->m, hear, &heard, &subscription), 0);
+    assert_int_equal(nm_manager_subscribe(w->m, add_state, &state_log, &subscription), 0);
     assert_int_equal(rerun(w, &r), 0);
     assert_int_equal(l->c->view.state, NM_RUNNING);
     assert_int_equal(rerun(w, &r), NM_AGENT_E_CONFLICT);
@@ -129,7 +129,7 @@ static void test_a_rerun_runs_another_command_in_the_same_container(void **state
     assert_false(fake_tree_has(&w->tree, "state/containers/" ID "/gate"));
     assert_int_equal(l->decision.outcome, NM_OUTCOME_DONE);
     begin_next(w, l);
-    assert_string_equal(heard.states, "NEW SCHEDULED RUNNING ");
+    assert_string_equal(state_log.states, "NEW SCHEDULED RUNNING ");
     assert_ptr_equal(live(w), l);
     assert_true(l->c->pid > 0 && l->c->pid != pid);
     assert_int_equal(l->c->view.seq, seq);

@@ -108,7 +108,7 @@ static void write_low(const struct fixture *f, uint64_t bytes)
 }
 
 /* Sets up one guaranteed container for each number above 0, with a promise of that many MiB. */
-static void live_with(struct fixture *f, uint64_t a, uint64_t b)
+static void add_promises(struct fixture *f, uint64_t a, uint64_t b)
 {
     f->m.live.n = (a > 0) + (b > 0);
     f->lives[0].limits.memory_low_bytes = a * MIB;
@@ -117,7 +117,7 @@ static void live_with(struct fixture *f, uint64_t a, uint64_t b)
 
 static void promise(struct fixture *f, uint64_t a, uint64_t b)
 {
-    live_with(f, a, b);
+    add_promises(f, a, b);
     nm_slice_follow(&f->m);
     settle(f);
 }
@@ -210,12 +210,12 @@ static void test_a_value_of_a_former_nmd_that_takes_effect_late_is_replaced(void
     struct fixture *f = *state;
 
     promise(f, 64, 0);
-    live_with(f, 64, 32);
+    add_promises(f, 64, 32);
     nm_slice_follow(&f->m);
     settle(f);
     write_low(f, 64 * MIB); /* systemd hasn't changed the value yet */
     begin_nmd(f);
-    live_with(f, 48, 0);
+    add_promises(f, 48, 0);
     nm_slice_set(&f->m);
     settle(f);
     write_low(f, 96 * MIB); /* the former nmd's change takes effect now */
@@ -241,7 +241,7 @@ static void test_memory_low_set_by_the_administrator_is_not_forgotten(void **sta
     promise(f, 400, 32);
     assert_int_equal(low_of(f), 432 * MIB);
     assert_int_equal(unlinkat(f->m.backend->slice_fd, "memory.low", 0), 0);
-    live_with(f, 96, 0);
+    add_promises(f, 96, 0);
     nm_slice_follow(&f->m);
     settle(f);
     stop_and_start_slice(f, 300 * MIB);

@@ -32,7 +32,7 @@ struct reported {
 
 struct story {
     void (*prepare)(struct fixture *w);
-    void (*live)(struct fixture *w, struct reported *t); /* called while a call of the store fails */
+    void (*use_store)(struct fixture *w, struct reported *t); /* called while a call of the store fails */
     bool damaged; /* earlier rows may be missing only if the store has reported this */
 };
 
@@ -133,7 +133,7 @@ static void write_in_ways(struct fixture *w, struct reported *t)
 }
 
 /* A store is opened, read, written in several ways, and closed. */
-static void live(struct fixture *w, struct reported *t)
+static void use_store(struct fixture *w, struct reported *t)
 {
     t->open = nm_store_open(w->dir, "boot", &w->store, &w->opened);
     if (t->open < 0) {
@@ -147,7 +147,7 @@ static void live(struct fixture *w, struct reported *t)
 }
 
 /* A store whose file is set aside as damaged while the store is open. */
-static void live_and_restart(struct fixture *w, struct reported *t)
+static void use_and_restart(struct fixture *w, struct reported *t)
 {
     t->open = nm_store_open(w->dir, "boot", &w->store, &w->opened);
     if (t->open < 0)
@@ -261,11 +261,11 @@ static void grow_older(struct fixture *w)
 }
 
 static const struct story stories[] = {
-    {NULL, live, false},       /* a new file */
-    {fill, live, false},       /* a file that exists already */
-    {grow_older, live, false}, /* a file of an earlier version */
-    {lose_a_table, live, true},
-    {fill, live_and_restart, true},
+    {NULL, use_store, false},  /* a new file */
+    {fill, use_store, false},  /* a file that exists already */
+    {grow_older, use_store, false}, /* a file of an earlier version */
+    {lose_a_table, use_store, true},
+    {fill, use_and_restart, true},
 };
 
 /* ---- memory ------------------------------------------------------------------------------------------------- */
@@ -285,7 +285,7 @@ static void run_without_memory(struct fixture *w, const struct story *story)
     for (unsigned n = 1;; n = next(n)) {
         begin(w, story, &reported);
         fail_nth(FAIL_MEMORY, n);
-        story->live(w, &reported);
+        story->use_store(w, &reported);
         failed = fail_stop();
         assert_true(reported.open == 0 || reported.open == -ENOMEM);
         assert_true(story->damaged || !w->opened.was_damaged);
@@ -316,7 +316,7 @@ static void run_with(struct fixture *w, const struct story *story, const struct 
     for (unsigned n = 1;; n++) {
         begin(w, story, &reported);
         fail_call(trouble->call, n, trouble->error);
-        story->live(w, &reported);
+        story->use_store(w, &reported);
         failed = fail_call_stop();
         check_after(w, story, &reported);
         if (!failed)

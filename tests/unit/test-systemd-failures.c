@@ -86,7 +86,7 @@ static void create_or_fail(struct fixture *w, bool job_is_early)
         nm_cgroup_free(a.cg);
         if (fake_tree_has(&w->dir, "root/" SLICE "/nmtest-c1.scope"))
             drop_cgroup(w, "nmtest-c1.scope");
-        fake_systemd_drop(w->systemd);
+        fake_systemd_clear_calls(w->systemd);
     }
     nm_cgroup_free(created(w, "c2"));
 }
@@ -122,7 +122,7 @@ static void test_each_failed_call_while_setting_limits_is_an_error(void **state)
         failed = fail_stop();
         ends_once(w, r, &a);
         assert_null(a.cg);
-        fake_systemd_drop(w->systemd);
+        fake_systemd_clear_calls(w->systemd);
     }
     nm_cgroup_free(cg);
 }
@@ -133,7 +133,7 @@ static void test_each_failed_step_of_a_reconnection_is_repeated(void **state)
     struct fixture *w = *state;
     bool failed = true;
 
-    fake_systemd_drop(w->systemd);
+    fake_systemd_clear_calls(w->systemd);
     for (unsigned n = 1; failed; n++) {
         struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
         struct answer a = {0};
@@ -141,14 +141,14 @@ static void test_each_failed_step_of_a_reconnection_is_repeated(void **state)
         fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit", .hangs_up = true});
         assert_int_equal(w->b->ops->create(w->b, "c1", "", getpid(), &l, on_done, &a), 0);
         fail_nth(FAIL_ALL, n);
-        for (unsigned i = 0; !fake_systemd_heard(w->systemd, "Subscribe") && i < 1000; i++)
+        for (unsigned i = 0; !fake_systemd_was_called(w->systemd, "Subscribe") && i < 1000; i++)
             (void)sd_event_run(w->event, 5 * NM_USEC_PER_MSEC);
         failed = fail_stop();
         ends_once(w, 0, &a);
         if (fake_tree_has(&w->dir, "root/" SLICE "/nmtest-c1.scope"))
             drop_cgroup(w, "nmtest-c1.scope");
         nm_cgroup_free(a.cg);
-        fake_systemd_drop(w->systemd);
+        fake_systemd_clear_calls(w->systemd);
     }
     nm_cgroup_free(created(w, "c2"));
 }
@@ -160,10 +160,10 @@ static void test_a_failed_subscription_is_repeated(void **state)
     bool failed = true;
 
     for (unsigned n = 1; failed; n++) {
-        fake_systemd_drop(w->systemd);
+        fake_systemd_clear_calls(w->systemd);
         fake_systemd_emit_owner(w->systemd, ":1.9");
         fail_nth(FAIL_ALL, n);
-        run_until_heard(w, "Subscribe", 1);
+        run_until_received(w, "Subscribe", 1);
         failed = fail_stop();
         run_a_while(w);
     }

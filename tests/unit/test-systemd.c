@@ -36,9 +36,9 @@ static void test_the_backend_starts_the_slice_and_finds_its_features(void **stat
     assert_true(w->b->feature[NM_CGROUP_FREEZE]);
     assert_false(w->b->feature[NM_CGROUP_RECLAIM]); /* the kernel has no file for this feature */
     /* Without accounting and a weight, systemd would enable no controllers in the slice. */
-    assert_true(fake_systemd_heard(w->systemd,
-                                   "StartTransientUnit nmtest.slice MemoryAccounting=yes CPUAccounting=yes "
-                                   "TasksAccounting=yes IOAccounting=yes CPUWeight=100"));
+    assert_true(fake_systemd_was_called(w->systemd,
+                                        "StartTransientUnit nmtest.slice MemoryAccounting=yes CPUAccounting=yes "
+                                        "TasksAccounting=yes IOAccounting=yes CPUWeight=100"));
 }
 
 static void test_an_older_systemd_is_accepted(void **state)
@@ -57,7 +57,7 @@ static void test_an_older_systemd_is_accepted(void **state)
     assert_int_equal(w->b->ops->set_limits(w->b, cg, &l, on_done, &a), 0);
     run_until_called(w, &a);
     assert_int_equal(a.result, 0);
-    assert_true(fake_systemd_heard(w->systemd, " CPUWeight=1 ")); /* systemd refuses the value 0 */
+    assert_true(fake_systemd_was_called(w->systemd, " CPUWeight=1 ")); /* systemd refuses the value 0 */
     nm_cgroup_free(cg);
 }
 
@@ -67,10 +67,10 @@ static void test_an_installed_slice_unit_is_used(void **state)
 
     fake_systemd_install_slice(w->systemd, SLICE);
     assert_int_equal(fixture_start(w), 0);
-    assert_true(fake_systemd_heard(w->systemd, "StartUnit nmtest.slice"));
-    assert_true(fake_systemd_heard(w->systemd, "SetUnitProperties nmtest.slice MemoryAccounting=yes"));
+    assert_true(fake_systemd_was_called(w->systemd, "StartUnit nmtest.slice"));
+    assert_true(fake_systemd_was_called(w->systemd, "SetUnitProperties nmtest.slice MemoryAccounting=yes"));
     w->b = nm_cgroup_backend_free(w->b);
-    assert_false(fake_systemd_heard(w->systemd, "StopUnit")); /* the slice was already running */
+    assert_false(fake_systemd_was_called(w->systemd, "StopUnit")); /* the slice was already running */
 }
 
 /* A failed start reports its reason and leaves no open resources. */
@@ -121,7 +121,7 @@ static void test_without_systemd_no_backend_starts(void **state)
     assert_int_equal(nm_cgroup_backend_new(&params, &w->b, &w->message), -EINVAL);
     assert_non_null(strstr(w->message, "event loop"));
     free(w->message);
-    fake_systemd_leave(w->systemd);
+    fake_systemd_disconnect(w->systemd);
     assert_true(fixture_start(w) < 0);
     assert_non_null(strstr(w->message, "no connection to the systemd user manager"));
     free(w->message);
@@ -134,16 +134,16 @@ static void test_closing_the_backend_stops_only_an_empty_slice(void **state)
     struct fixture *w = *state;
     struct nm_cgroup *cg = created(w, "c1");
 
-    fake_systemd_drop(w->systemd);
+    fake_systemd_clear_calls(w->systemd);
     w->b = nm_cgroup_backend_free(w->b);
     /* the containers keep running after the backend is closed */
-    assert_false(fake_systemd_heard(w->systemd, "StopUnit"));
+    assert_false(fake_systemd_was_called(w->systemd, "StopUnit"));
     nm_cgroup_free(cg);
     drop_cgroup(w, "nmtest-c1.scope");
     assert_int_equal(fixture_start(w), 0);
     fake_tree_write(&w->dir, "root/" SLICE "/cgroup.events", "populated 0\nfrozen 0\n");
     w->b = nm_cgroup_backend_free(w->b);
-    assert_true(fake_systemd_heard(w->systemd, "StopUnit nmtest.slice"));
+    assert_true(fake_systemd_was_called(w->systemd, "StopUnit nmtest.slice"));
 }
 
 /* ---- creation of scopes ---------------------------------------------------------------------- */
@@ -165,9 +165,10 @@ static void test_a_scope_is_created(void **state)
     assert_int_equal(a.result, 0);
     assert_string_equal(a.cg->name, "nmtest-c1.scope");
     assert_true(file_contains(a.cg, "memory.oom.group", "1"));
-    assert_true(fake_systemd_heard(w->systemd, "StartTransientUnit nmtest-c1.scope Description=a \"job\" ?? of 100%"));
-    assert_true(fake_systemd_heard(w->systemd, expected));
-    assert_true(fake_systemd_heard(w->systemd, " MemoryMax=1048576 MemoryLow=4096 MemoryMin=0 CPUWeight=250 "
+    assert_true(fake_systemd_was_called(w->systemd,
+                                        "StartTransientUnit nmtest-c1.scope Description=a \"job\" ?? of 100%"));
+    assert_true(fake_systemd_was_called(w->systemd, expected));
+    assert_true(fake_systemd_was_called(w->systemd, " MemoryMax=1048576 MemoryLow=4096 MemoryMin=0 CPUWeight=250 "
                                                "CPUQuotaPerSecUSec=1500000 TasksMax=100 IOWeight=7\n"));
     nm_cgroup_free(a.cg);
     assert_int_equal(w->b->ops->create(w->b, "a/b", "", getpid(), &l, on_done, &a), -EINVAL);
@@ -201,8 +202,8 @@ static void test_a_helper_gets_a_separate_scope(void **state)
     assert_string_equal(a.cg->name, "nmtest_shuffle.scope");
     assert_true(fake_tree_has(&w->dir, "root/nmtest_shuffle.scope"));
     assert_int_equal(fake_systemd_count(w->systemd, "StartTransientUnit nmtest_shuffle.scope"), 2);
-    assert_true(fake_systemd_heard(w->systemd, expected));
-    assert_true(fake_systemd_heard(w->systemd, " CPUWeight=25 "));
+    assert_true(fake_systemd_was_called(w->systemd, expected));
+    assert_true(fake_systemd_was_called(w->systemd, " CPUWeight=25 "));
     assert_int_equal(w->b->ops->list(w->b, count_listed, &n_listed), 0);
     assert_int_equal(n_listed, 0);
     nm_cgroup_free(a.cg);
@@ -343,13 +344,13 @@ static void test_a_stopped_slice_is_started_again(void **state)
     run_until_called(w, &a);
     assert_int_equal(a.result, 0);
     drop_cgroup(w, "");
-    fake_systemd_drop(w->systemd);
+    fake_systemd_clear_calls(w->systemd);
     fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit",
                                                           .error = "org.freedesktop.systemd1.NoSuchUnit"});
     nm_cgroup_free(created(w, "c1"));
-    run_until_heard(w, "SetUnitProperties nmtest.slice MemoryAccounting=yes CPUAccounting=yes TasksAccounting=yes "
+    run_until_received(w, "SetUnitProperties nmtest.slice MemoryAccounting=yes CPUAccounting=yes TasksAccounting=yes "
                        "IOAccounting=yes MemoryMax=5242880", 1);
-    assert_true(fake_systemd_heard(w->systemd, "StartTransientUnit nmtest.slice"));
+    assert_true(fake_systemd_was_called(w->systemd, "StartTransientUnit nmtest.slice"));
     assert_true(faccessat(w->b->slice_fd, "nmtest-c1.scope", F_OK, 0) == 0);
 }
 
@@ -362,7 +363,7 @@ static void test_two_creations_wait_for_the_start_of_one_slice(void **state)
     struct answer a = {0}, c = {0};
 
     drop_cgroup(w, "");
-    fake_systemd_drop(w->systemd);
+    fake_systemd_clear_calls(w->systemd);
     fake_systemd_answer(w->systemd, &gone);
     fake_systemd_answer(w->systemd, &gone);
     assert_int_equal(w->b->ops->create(w->b, "c1", "", getpid(), &l, on_done, &a), 0);
@@ -409,13 +410,13 @@ static void test_limits_are_set_through_systemd(void **state)
     struct nm_cgroup *cg = created(w, "c1");
     struct answer a;
 
-    fake_systemd_drop(w->systemd);
+    fake_systemd_clear_calls(w->systemd);
     assert_int_equal(set_limits(w, cg, &a), 0);
     assert_null(a.cg);
-    assert_true(fake_systemd_heard(w->systemd, "MemoryMax=18446744073709551615"));
-    assert_true(fake_systemd_heard(w->systemd, "CPUWeight=0 CPUQuotaPerSecUSec=18446744073709551615"));
+    assert_true(fake_systemd_was_called(w->systemd, "MemoryMax=18446744073709551615"));
+    assert_true(fake_systemd_was_called(w->systemd, "CPUWeight=0 CPUQuotaPerSecUSec=18446744073709551615"));
     /* the backend writes these files after the reply to this request */
-    assert_true(fake_systemd_heard(w->systemd, "\nPing\n"));
+    assert_true(fake_systemd_was_called(w->systemd, "\nPing\n"));
     assert_true(file_contains(cg, "memory.oom.group", "0"));
     fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "SetUnitProperties",
                                                           .error = "org.freedesktop.systemd1.NoSuchUnit"});
@@ -457,7 +458,7 @@ static void test_a_broken_connection_is_restored(void **state)
 
     fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit", .hangs_up = true});
     cg = created(w, "c1"); /* the call is repeated over the new connection */
-    assert_true(fake_systemd_heard(w->systemd, "StartTransientUnit nmtest-c1.scope"));
+    assert_true(fake_systemd_was_called(w->systemd, "StartTransientUnit nmtest-c1.scope"));
     fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "SetUnitProperties", .hangs_up = true});
     assert_int_equal(set_limits(w, cg, &a), 0);
     fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "Ping", .hangs_up = true});
@@ -473,7 +474,7 @@ static void test_a_connection_that_stays_broken_is_reported(void **state)
     struct answer a = {0};
 
     fake_tree_write(&w->dir, "root/" SLICE "/nmtest-c1.scope/cgroup.events", "populated 0\nfrozen 0\n");
-    fake_systemd_leave(w->systemd);
+    fake_systemd_disconnect(w->systemd);
     /* the connection may be restored later */
     assert_int_equal(w->b->ops->create(w->b, "c2", "", getpid(), &l, on_done, &a), 0);
     run_a_while(w);
@@ -484,7 +485,7 @@ static void test_a_connection_that_stays_broken_is_reported(void **state)
     assert_int_equal(a.result, -ENOTCONN);
     assert_string_equal(a.message, "nmtest-c2.scope: no connection to systemd");
     fake_systemd_set_clock_ahead(0);
-    fake_systemd_return(w->systemd);
+    fake_systemd_reconnect(w->systemd);
     a = (struct answer){0};
     assert_int_equal(w->b->ops->create(w->b, "c3", "", getpid(), &l, on_done, &a), 0);
     run_until_called(w, &a);
@@ -517,7 +518,7 @@ static void test_a_lost_answer_is_recovered(void **state)
     fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit", .hangs_up = true,
                                                           .obeys_first = true});
     assert_int_equal(w->b->ops->create(w->b, "c1", "", pid, &l, on_done, &a), 0);
-    run_until_heard(w, "StartTransientUnit nmtest-c1.scope", 2);
+    run_until_received(w, "StartTransientUnit nmtest-c1.scope", 2);
     run_a_while(w);
     assert_int_equal(a.n_calls, 0); /* another program's scope may have this name */
     fd = open(scope, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -548,15 +549,15 @@ static void test_a_reexecution_of_systemd_does_not_break_the_connection(void **s
         (void)snprintf(id, sizeof id, "c%zu", i);
         fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit", .error = errors[i]});
         assert_int_equal(w->b->ops->create(w->b, id, "", getpid(), &l, on_done, &a), 0);
-        run_until_heard(w, "StartTransientUnit nmtest-c", 1);
-        fake_systemd_drop(w->systemd);
+        run_until_received(w, "StartTransientUnit nmtest-c", 1);
+        fake_systemd_clear_calls(w->systemd);
         fake_systemd_emit_owner(w->systemd, ""); /* systemd's bus name has no owner for a moment */
         fake_systemd_emit_owner(w->systemd, ":1.9");
         run_until_called(w, &a);
         assert_int_equal(a.result, 0);
         nm_cgroup_free(a.cg);
         assert_true(fake_systemd_count(w->systemd, "Subscribe") == 1);
-        fake_systemd_drop(w->systemd);
+        fake_systemd_clear_calls(w->systemd);
     }
 }
 
@@ -578,13 +579,13 @@ static void test_a_subscription_that_systemd_does_not_answer_is_repeated(void **
         char id[8];
 
         (void)snprintf(id, sizeof id, "c%zu", i);
-        fake_systemd_drop(w->systemd);
+        fake_systemd_clear_calls(w->systemd);
         fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit", .is_silent = true});
         assert_int_equal(w->b->ops->create(w->b, id, "", getpid(), &l, on_done, &a), 0);
-        run_until_heard(w, "StartTransientUnit", 1);
+        run_until_received(w, "StartTransientUnit", 1);
         fake_systemd_answer(w->systemd, &answers[i]);
         fake_systemd_emit_owner(w->systemd, ":1.9");
-        run_until_heard(w, "Subscribe", 2);
+        run_until_received(w, "Subscribe", 2);
         run_until_called(w, &a); /* pending calls are repeated over the new connection */
         assert_int_equal(a.result, 0);
         nm_cgroup_free(a.cg);
@@ -644,19 +645,19 @@ static void test_a_stop_of_a_scope_is_reported(void **state)
     assert_string_equal(s.of, "c1");
     fake_systemd_emit_job(w->systemd, "sshd.service");
     fake_systemd_emit_job(w->systemd, SLICE); /* this job is a start, so its end isn't reported */
-    run_until_heard(w, "Get JobType", 1);
+    run_until_received(w, "Get JobType", 1);
     run_a_while(w);
     assert_int_equal(s.n_calls, 1);
     fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "Get", .error = SD_BUS_ERROR_UNKNOWN_OBJECT});
     fake_systemd_emit_job(w->systemd, SLICE); /* the job ends before the backend has read its type */
-    run_until_heard(w, "Get JobType", 2);
+    run_until_received(w, "Get JobType", 2);
     run_a_while(w);
     assert_int_equal(s.n_calls, 1);
     for (unsigned i = 0; i < 2; i++) {
         s.of[0] = '\0';
         fake_systemd_set_job_type(w->systemd, i == 0 ? "stop" : "restart");
         fake_systemd_emit_job(w->systemd, SLICE);
-        run_until_heard(w, "Get JobType", 3 + i);
+        run_until_received(w, "Get JobType", 3 + i);
         run_a_while(w);
         assert_int_equal(s.n_calls, 2 + i);
         assert_string_equal(s.of, "all");
@@ -677,7 +678,7 @@ static void test_invalid_messages_of_systemd_are_ignored(void **state)
     w->b->stopped_userdata = &s;
     fake_tree_write(&w->dir, "root/" SLICE "/nmtest-c1.scope/memory.oom.group", "0\n");
     for (size_t i = 0; i < NM_ARRAY_SIZE(signals); i++)
-        fake_systemd_emit_nonsense(w->systemd, signals[i]);
+        fake_systemd_emit_invalid_signal(w->systemd, signals[i]);
     run_a_while(w);
     assert_int_equal(s.n_calls, 0);
     assert_true(file_contains(cg, "memory.oom.group", "0"));
@@ -692,16 +693,16 @@ static void test_a_scope_is_removed(void **state)
     struct fixture *w = *state;
     struct nm_cgroup *cg = created(w, "c1");
 
-    fake_systemd_drop(w->systemd);
+    fake_systemd_clear_calls(w->systemd);
     assert_int_equal(w->b->ops->remove(w->b, cg), -EBUSY);
     fake_tree_write(&w->dir, "root/" SLICE "/nmtest-c1.scope/cgroup.events", "nonsense\n");
     assert_int_equal(w->b->ops->remove(w->b, cg), -EBADMSG);
     run_a_while(w);
-    assert_false(fake_systemd_heard(w->systemd, "StopUnit"));
+    assert_false(fake_systemd_was_called(w->systemd, "StopUnit"));
     fake_tree_write(&w->dir, "root/" SLICE "/nmtest-c1.scope/cgroup.events", "populated 0\nfrozen 0\n");
     assert_int_equal(w->b->ops->remove(w->b, cg), 0);
-    run_until_heard(w, "StopUnit nmtest-c1.scope", 1);
-    run_until_heard(w, "ResetFailedUnit nmtest-c1.scope", 1);
+    run_until_received(w, "StopUnit nmtest-c1.scope", 1);
+    run_until_received(w, "ResetFailedUnit nmtest-c1.scope", 1);
     drop_cgroup(w, "nmtest-c1.scope");
     assert_int_equal(w->b->ops->remove(w->b, cg), 0);
     nm_cgroup_free(cg);

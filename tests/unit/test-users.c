@@ -171,7 +171,7 @@ static void test_the_check_of_the_configuration_reports_unknown_users(void **sta
     struct nm_config *config = *state;
     char own[16];
     struct nm_caller me = {geteuid(), getegid(), getpid(), true};
-    struct nm_caller stranger = {3999999999u, 3999999998u, 1, false}; /* there is no account with this uid */
+    struct nm_caller unknown_uid = {3999999999u, 3999999998u, 1, false}; /* there is no account with this uid */
     _cleanup_(nm_user_done) struct nm_user u = {0}, untouched = {.uid = 77};
     struct nm_problem problem = {0};
 
@@ -194,12 +194,12 @@ static void test_the_check_of_the_configuration_reports_unknown_users(void **sta
                      NM_AGENT_E_INVALID);
     assert_string_equal(problem.value, "no?such");
     assert_non_null(strstr(problem.message, "'no?such'"));
-    assert_int_equal(nm_users_check(*state, &stranger, "root", &untouched, &problem),
+    assert_int_equal(nm_users_check(*state, &unknown_uid, "root", &untouched, &problem),
                      NM_AGENT_E_FORBIDDEN);
     assert_int_equal(untouched.uid, 77);
 
     if (geteuid() == 0) { /* without root nmd can't run as another user */
-        assert_int_equal(nm_users_check(*state, &stranger, NULL, &u, &problem), 0);
+        assert_int_equal(nm_users_check(*state, &unknown_uid, NULL, &u, &problem), 0);
         assert_string_equal(u.name, "3999999999");
         assert_int_equal(u.gid, 3999999998u);
         assert_string_equal(u.home, "/");
@@ -252,7 +252,7 @@ static void test_a_failed_look_up_is_not_reported_as_a_missing_account(void **st
 static int try_lookups(void *userdata)
 {
     _cleanup_(nm_user_done) struct nm_user u = {0}, nobody = {0};
-    struct nm_caller stranger = {3999999999u, 3999999998u, 1, true};
+    struct nm_caller unknown_uid = {3999999999u, 3999999998u, 1, true};
     struct nm_problem problem = {0};
     struct nm_config *config = userdata;
     gid_t gid;
@@ -261,7 +261,7 @@ static int try_lookups(void *userdata)
     if (r >= 0)
         r = nm_users_lookup_group("root", &gid);
     if (r >= 0)
-        r = nm_users_check(config, &stranger, NULL, &nobody, &problem);
+        r = nm_users_check(config, &unknown_uid, NULL, &nobody, &problem);
     return r == (geteuid() == 0 ? 0 : NM_AGENT_E_FORBIDDEN) ? 0 : r;
 }
 

@@ -230,7 +230,7 @@ static int64_t room_of(const struct fixture *w, const struct listed *l)
     return most > 0 ? most : 0;
 }
 
-static bool may_go(const struct fixture *w, const struct wanted *want, const struct listed *l, int rule)
+static bool is_allowed(const struct fixture *w, const struct wanted *want, const struct listed *l, int rule)
 {
     bool lifted = w->limits.fill && room_of(w, l) >= 0;
 
@@ -248,7 +248,7 @@ static const struct listed *expected(const struct fixture *w, const struct wante
     for (int rule = 0; rule < NM_YARN_ALLOC_N_RULES; rule++)
         for (uint32_t used = 0; used <= NM_YARN_ALLOC_HEARTBEAT_MAX; used++)
             for (size_t i = 0; i < w->n_list; i++)
-                if (w->used[w->list[i].host] == used && may_go(w, want, &w->list[i], rule)) {
+                if (w->used[w->list[i].host] == used && is_allowed(w, want, &w->list[i], rule)) {
                     *ret_rule = rule;
                     return &w->list[i];
                 }

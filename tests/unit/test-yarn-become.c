@@ -153,8 +153,8 @@ static void test_without_the_right_to_become_the_user_no_file_is_made(void **sta
         assert_int_equal(file_uid(), 0);
         nm_yarn_return(&self);
     }
-    assert_false(is_there(w, "file"));
-    assert_false(is_there(w, "link"));
+    assert_false(exists(w, "file"));
+    assert_false(exists(w, "link"));
     assert_int_equal(fchmod(w->fd, 0777), 0);
     assert_int_equal(nm_yarn_dirs_write(w->fd, &w->tenant, "file", "x", 1, 0600), 0);
 }

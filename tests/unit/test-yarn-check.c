@@ -26,8 +26,8 @@
 
 static void assert_reported(const char *part)
 {
-    if (!strstr(tracker_reported.all, part))
-        fail_msg("'%s' was not logged, but: %s", part, tracker_reported.all);
+    if (!strstr(tracker_logged.all, part))
+        fail_msg("'%s' was not logged, but: %s", part, tracker_logged.all);
 }
 
 /* ---- invalid configurations --------------------------------------------------------------- */
@@ -129,7 +129,7 @@ static void test_a_port_configured_twice_is_reported(void **state)
     assert_int_equal(nm_yarn_check(&p, false, &printed), -EADDRINUSE);
     assert_string_equal(printed, TAKEN("yarn.nodemanager.amrmproxy.address"));
     free(printed);
-    assert_non_null(strstr(tracker_reported.all,
+    assert_non_null(strstr(tracker_logged.all,
                            TAKEN("yarn.nodemanager.webapp.address") "; nmd continues without its page"));
 
     w->settings->proxy_address.port = 0;
@@ -152,9 +152,9 @@ static void test_the_port_of_the_web_pages_is_checked(void **state)
     w->settings->web.port = port;
     p = tracker_params(w);
     assert_int_equal(nm_yarn_check(&p, true, &printed), 0);
-    assert_null(strstr(tracker_reported.all, "nmd continues without its page"));
+    assert_null(strstr(tracker_logged.all, "nmd continues without its page"));
     assert_int_equal(nm_yarn_check(&p, false, &printed), 0);
-    assert_non_null(strstr(tracker_reported.all, "nmd continues without its page"));
+    assert_non_null(strstr(tracker_logged.all, "nmd continues without its page"));
     (void)close(fd);
 }
 
@@ -286,7 +286,7 @@ static void test_the_web_pages_are_served(void **state)
     w->settings->web.port = port;
     w->registrations = 0;
     tracker_join(w);
-    assert_int_equal(tracker_reported.level, LOG_WARNING);
+    assert_int_equal(tracker_logged.level, LOG_WARNING);
     assert_reported("yarn.nodemanager.webapp.address: port ");
     assert_reported("nmd continues without its page and its web services there");
     assert_true(nm_yarn_take_web(w->yarn) < 0);
@@ -318,12 +318,12 @@ static void test_web_pages_with_a_host_name_are_served_on_all_addresses(void **s
     p.http_address = &everywhere;
     assert_int_equal(nm_yarn_new(&p, &w->yarn, &message), 0);
     assert_true(nm_yarn_take_web(w->yarn) < 0);
-    assert_null(strstr(tracker_reported.all, "4711"));
+    assert_null(strstr(tracker_logged.all, "4711"));
     w->yarn = nm_yarn_free(w->yarn);
     p.http_address = &here; /* an address that other hosts of the cluster can't reach */
     assert_int_equal(nm_yarn_new(&p, &w->yarn, &message), 0);
     assert_true(nm_yarn_take_web(w->yarn) < 0);
-    assert_non_null(strstr(tracker_reported.all, "port 4711 on a loopback address"));
+    assert_non_null(strstr(tracker_logged.all, "port 4711 on a loopback address"));
 }
 
 int main(void)

@@ -148,7 +148,7 @@ static void handle(struct fixture *w, struct nm_hadoop_call *call)
 {
     const struct nm_hadoop_protocol *p = w->cm_server->server->options.protocols;
 
-    w->node.heard[0] = '\0';
+    w->node.calls[0] = '\0';
     for (size_t i = 0; i < p->n_methods; i++)
         if (nm_streq(p->methods[i].name, w->method)) {
             p->methods[i].handle(call, w->cm_server);
@@ -239,7 +239,7 @@ static void test_a_request_without_memory_is_an_error(void **state)
     w->request = &w->ids[0]->base;
     assert_int_equal(call_with(w, 0, &why), 0);
     assert_string_equal(why.class_name, NM_EXCEPTION_RETRY);
-    assert_string_equal(w->node.heard, "");
+    assert_string_equal(w->node.calls, "");
     w->method = "reInitializeContainer";
     w->request = &again.base;
     assert_int_equal(call_with(w, 0, &why), 0);
@@ -250,7 +250,7 @@ static void test_a_request_without_memory_is_an_error(void **state)
     w->method = "signalToContainer";
     w->request = &signal.base;
     assert_int_equal(call_with(w, 0, &why), 0);
-    assert_string_equal(w->node.heard, "");
+    assert_string_equal(w->node.calls, "");
 }
 
 static void test_a_start_without_memory_starts_no_container(void **state)

@@ -109,10 +109,10 @@ static const void *call(struct cm_fixture *w, const char *method, const Protobuf
     return w->answer;
 }
 
-static void assert_heard(struct cm_fixture *w, const char *text)
+static void assert_calls(struct cm_fixture *w, const char *text)
 {
-    assert_string_equal(w->node.heard, text);
-    w->node.heard[0] = '\0';
+    assert_string_equal(w->node.calls, text);
+    w->node.calls[0] = '\0';
 }
 
 /* ---- starts ------------------------------------------------------------------------------- */
@@ -169,7 +169,7 @@ static void test_a_start_request_reaches_the_node(void **state)
     add_start(&s, &a.message); /* the first token is used twice */
     answer = start(&w, &s);
     assert_non_null(answer);
-    assert_heard(&w, "start container_1410901177871_0001_01_000002 for ada, 1 bytes, echo\n"
+    assert_calls(&w, "start container_1410901177871_0001_01_000002 for ada, 1 bytes, echo\n"
                      "start container_1410901177871_0001_01_000003 for ada, 1 bytes, echo\n");
     assert_int_equal(answer->n_done, 2);
     assert_int_equal(answer->done[1]->id, 3);
@@ -207,11 +207,11 @@ static void test_a_call_with_a_forged_token_is_refused_as_a_whole(void **state)
     s.one[1].token = NULL;
     assert_null(start(&w, &s));
     assert_string_equal(w.why.class_name, NM_EXCEPTION_INVALID_TOKEN);
-    assert_heard(&w, "");
+    assert_calls(&w, "");
     s.request.n_starts = 1;
     s.one[0].context = NULL;
     assert_int_equal(start(&w, &s)->n_refused, 1);
-    assert_heard(&w, "");
+    assert_calls(&w, "");
     tokens_done(&a);
     tokens_done(&b);
     tear_down(&w);
@@ -238,7 +238,7 @@ static void test_a_refused_start_can_be_repeated_with_the_same_token(void **stat
     nm_yarn_cm_server_set_rm(w.cm_server, TOKENS_RM + 1);
     assert_string_equal(start(&w, &s)->refused[0]->why->class_name, NM_EXCEPTION_INVALID_CONTAINER);
     nm_yarn_cm_server_set_rm(w.cm_server, TOKENS_RM);
-    assert_heard(&w, "");
+    assert_calls(&w, "");
     w.node.result = NM_YARN_REFUSED;
     nm_exception_set(&w.node.why, 0, NM_EXCEPTION_INVALID_AUX_SERVICE, "no tea today");
     answer = start(&w, &s);
@@ -318,19 +318,19 @@ static void test_an_application_master_is_launched_with_the_context_of_the_proxy
     answer = start(&w, &s);
     assert_int_equal(answer->n_refused, 1);
     assert_string_equal(answer->refused[0]->why->message, "no token among them");
-    assert_heard(&w, "");
+    assert_calls(&w, "");
     assert_int_equal(m.abandoned, 0);
     m.result = 0;
     w.node.result = -ENOSPC;
     assert_int_equal(start(&w, &s)->n_refused, 1);
-    assert_heard(&w, STARTS_MASTER " with ours\n");
+    assert_calls(&w, STARTS_MASTER " with ours\n");
     assert_int_equal(m.begun, 2);
     assert_int_equal(m.abandoned, 1);
     w.node.result = 0;
 
     add_start(&s, tokens_sign(&b, &w.state.container_keys.current));
     assert_int_equal(start(&w, &s)->n_done, 2);
-    assert_heard(&w, STARTS_MASTER " with ours\nstart container_1410901177871_0001_01_000002 for ada, 1 bytes, echo "
+    assert_calls(&w, STARTS_MASTER " with ours\nstart container_1410901177871_0001_01_000002 for ada, 1 bytes, echo "
                      "with theirs\n");
     assert_string_equal(m.tokens, "theirs for ada");
     assert_int_equal(m.begun, 3);
@@ -363,10 +363,10 @@ static void test_the_proxy_decides_on_an_application_master_without_credentials(
     nm_yarn_cm_server_set_masters(w.cm_server, &m.ops);
     assert_int_equal(start(&w, &s)->n_refused, 1);
     assert_string_equal(m.tokens, " for ada");
-    assert_heard(&w, "");
+    assert_calls(&w, "");
     nm_yarn_cm_server_set_masters(w.cm_server, &(struct nm_yarn_masters){});
     assert_int_equal(start(&w, &s)->n_done, 1);
-    assert_heard(&w, STARTS_MASTER "\n");
+    assert_calls(&w, STARTS_MASTER "\n");
     tokens_done(&a);
     tear_down(&w);
 }
@@ -401,7 +401,7 @@ static void test_only_a_valid_token_is_accepted(void **state)
     tokens_make(&t, 1, 1, 1, w.later_msec);
     w.state.nm_keys.current.size = 0;
     refused_at_the_door(&w, &t, &w.state.nm_keys.current, NM_EXCEPTION_NOT_YET_READY);
-    assert_heard(&w, "");
+    assert_calls(&w, "");
     tear_down(&w);
 }
 
@@ -455,16 +455,16 @@ static void test_calls_with_incomplete_ids_are_refused(void **state)
     request.ids = list;
     request.n_ids = 3;
     outcome = call(&w, "stopContainers", &request.base, &yarn__outcome__descriptor);
-    assert_heard(&w, "stop container_1410901177871_0001_01_000007 with -105\n");
+    assert_calls(&w, "stop container_1410901177871_0001_01_000007 with -105\n");
     assert_int_equal(outcome->n_done, 1);
     assert_int_equal(outcome->n_refused, 2);
     assert_int_equal(outcome->refused[0]->id->attempt->application->id, 2);
     statuses = call(&w, "getContainerStatuses", &request.base, &yarn__status_answer__descriptor);
-    assert_heard(&w, "status container_1410901177871_0001_01_000007\n");
+    assert_calls(&w, "status container_1410901177871_0001_01_000007\n");
     assert_int_equal(statuses->n_statuses, 1);
     assert_int_equal(statuses->n_refused, 2);
     localization = call(&w, "getLocalizationStatuses", &request.base, &yarn__localization_answer__descriptor);
-    assert_heard(&w, "localization container_1410901177871_0001_01_000007\n");
+    assert_calls(&w, "localization container_1410901177871_0001_01_000007\n");
     assert_int_equal(localization->n_containers, 1);
     assert_int_equal(localization->n_refused, 2);
     w.node.result = NM_YARN_REFUSED;
@@ -502,11 +502,11 @@ static void test_too_many_containers_are_refused(void **state)
     connect_as(&w, &caller, &w.state.nm_keys.current);
     ask_for_many(&w, 1000);
     assert_int_equal(((Yarn__StatusAnswer *)w.answer)->n_statuses, 1000);
-    w.node.heard[0] = '\0';
+    w.node.calls[0] = '\0';
     ask_for_many(&w, 1001);
     assert_null(w.answer);
     assert_non_null(strstr(w.why.message, "at most 1000"));
-    assert_heard(&w, "");
+    assert_calls(&w, "");
     tear_down(&w);
 }
 
@@ -533,12 +533,12 @@ static void test_an_update_request_reaches_the_node(void **state)
                        &yarn__outcome__descriptor);
         assert_int_equal(outcome->n_done, 1);
         assert_int_equal(outcome->n_refused, 1);
-        assert_heard(&w, "update container_1410901177871_0001_01_000002 to 1024\n");
+        assert_calls(&w, "update container_1410901177871_0001_01_000002 to 1024\n");
     }
     b.message.password.data[0] ^= 1;
     assert_null(call(&w, "updateContainer", &request.base, &yarn__outcome__descriptor));
     assert_string_equal(w.why.class_name, NM_EXCEPTION_INVALID_TOKEN);
-    assert_heard(&w, "");
+    assert_calls(&w, "");
     tokens_done(&a);
     tokens_done(&b);
     tear_down(&w);
@@ -546,10 +546,10 @@ static void test_an_update_request_reaches_the_node(void **state)
 
 /* ---- requests for one container ----------------------------------------------------------- */
 
-static void ask(struct cm_fixture *w, const char *method, const ProtobufCMessage *request, const char *heard)
+static void ask(struct cm_fixture *w, const char *method, const ProtobufCMessage *request, const char *calls)
 {
     assert_non_null(call(w, method, request, &yarn__nothing__descriptor));
-    assert_heard(w, heard);
+    assert_calls(w, calls);
 }
 
 #define OWN "container_1410901177871_0001_01_000007"
@@ -585,7 +585,7 @@ static void test_each_request_for_one_container_reaches_the_node(void **state)
     own.application.id = 2;
     assert_null(call(&w, "restartContainer", &own.container.base, &yarn__nothing__descriptor));
     assert_null(call(&w, "signalToContainer", &signal.base, &yarn__nothing__descriptor));
-    assert_heard(&w, "");
+    assert_calls(&w, "");
     own.application.id = 1;
     w.node.result = NM_YARN_REFUSED;
     nm_exception_set(&w.node.why, 0, NM_EXCEPTION_YARN, "not now");
@@ -627,7 +627,7 @@ static void test_actions_requested_by_the_resourcemanager_reach_the_node(void **
     answer.containers_to_update = updates;
     answer.n_containers_to_update = 3;
     nm_yarn_apply_response(&w.node, w.cm_server, &answer);
-    assert_heard(&w, "acknowledge " OWN "\nacknowledge container_1410901177871_0002_01_000008\n"
+    assert_calls(&w, "acknowledge " OWN "\nacknowledge container_1410901177871_0002_01_000008\n"
                      "stop " OWN " with -106\nstop container_1410901177871_0002_01_000008 with -106\n"
                      "end application 1\nsignal " OWN " with 1\nupdate " OWN " to 1024\n");
     tokens_done(&a);

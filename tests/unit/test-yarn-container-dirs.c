@@ -63,7 +63,7 @@ static void check_made(struct fixture *w)
     assert_string_equal(text, "words");
     assert_int_equal(fstatat(w->fd, WORK "/script", &st, AT_SYMLINK_NOFOLLOW), 0);
     assert_int_equal(st.st_mode & 07777, 0700);
-    assert_true(is_there(w, WORK "/sub/link"));
+    assert_true(exists(w, WORK "/sub/link"));
 }
 
 static void remove_all(struct fixture *w)
@@ -108,7 +108,7 @@ static void test_a_symlink_of_a_resource_stays_inside_and_replaces_only_a_symlin
     assert_int_equal(place_link(w->fd, &w->tenant, "..", "/t"), -EINVAL);
     assert_int_equal(place_link(w->fd, &w->tenant, "a/../b", "/t"), -EINVAL);
     assert_int_equal(place_link(w->fd, &w->tenant, "..a/b..//c", "/t"), 0);
-    assert_true(is_there(w, "..a/b../c"));
+    assert_true(exists(w, "..a/b../c"));
     assert_int_equal(place_link(w->fd, &w->tenant, "..a/b../c", "/other"), 0);
     n = readlinkat(w->fd, "..a/b../c", target, sizeof target - 1);
     target[NM_MAX(n, 0)] = '\0';
@@ -142,7 +142,7 @@ static void test_many_symlinks_are_made_with_one_change_of_user(void **state)
     assert_int_equal(made, MANY);
     if (geteuid() == 0)
         assert_int_equal(n_become, 3); /* calls for: become the user, query the uid, return to root */
-    assert_true(is_there(w, "99"));
+    assert_true(exists(w, "99"));
     links[7].name = "../7";
     assert_int_equal(nm_yarn_dirs_links(w->fd, &w->tenant, links, MANY, &made), -EINVAL);
     assert_int_equal(made, 7);

@@ -46,7 +46,7 @@ static void fill(struct fixture *w, const char *name)
 }
 
 /* Returns whether the next three choices are these directories. NULL stands for any directory. */
-static bool places_are(struct fixture *w, const char *local, const char *log)
+static bool dirs_are(struct fixture *w, const char *local, const char *log)
 {
     struct nm_yarn_container_dirs dirs = {};
 
@@ -115,13 +115,13 @@ static void test_a_disk_that_has_just_failed_is_not_used(void **state)
 
     mount_at(w, "local", MS_REMOUNT | MS_RDONLY);
     assert_true(may_go_to(w, "second", "logs"));
-    RUN_UNTIL(w, places_are(w, "second", NULL));
+    RUN_UNTIL(w, dirs_are(w, "second", NULL));
     assert_int_equal(n_happened, 1);
     (void)snprintf(path, sizeof path, "New containers don't use the local directory %s/local any more: its file system "
                    "is read-only", w->root);
     assert_string_equal(last_event, path);
     mount_at(w, "local", MS_REMOUNT);
-    RUN_UNTIL(w, !places_are(w, "second", NULL));
+    RUN_UNTIL(w, !dirs_are(w, "second", NULL));
     assert_int_equal(n_happened, 2);
     assert_non_null(strstr(last_event, "/local is good again"));
 
@@ -129,12 +129,12 @@ static void test_a_disk_that_has_just_failed_is_not_used(void **state)
     assert_true(runs_in(w, "local", "local/usercache"));
     mount_at(w, "logs", MS_REMOUNT | MS_RDONLY);
     assert_true(may_go_to(w, "local", "more"));
-    RUN_UNTIL(w, places_are(w, NULL, "more"));
+    RUN_UNTIL(w, dirs_are(w, NULL, "more"));
     assert_int_equal(n_happened, 3);
     w->log_dir = "more";
     assert_true(runs_in(w, "local", "more/" APPLICATION "/" CONTAINER));
     mount_at(w, "logs", MS_REMOUNT);
-    RUN_UNTIL(w, !places_are(w, NULL, "more"));
+    RUN_UNTIL(w, !dirs_are(w, NULL, "more"));
 
     /* The disk with the resources fails instead of the disk with the container's directory. */
     assert_true(runs_in(w, "second", "second/filecache/10/f"));
@@ -167,34 +167,34 @@ static void test_if_one_of_two_disks_is_bad_the_other_one_is_used(void **state)
     assert_true(runs_in(w, "local", "local/filecache/10/f"));
 
     mount_at(w, "local", MS_REMOUNT | MS_RDONLY);
-    RUN_UNTIL(w, places_are(w, "second", NULL));
+    RUN_UNTIL(w, dirs_are(w, "second", NULL));
     assert_true(nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
     assert_true(runs_in(w, "second", "second/filecache/10/f"));
 
     /* The disk is good again. The resource stays on the other disk. */
     mount_at(w, "local", MS_REMOUNT);
-    RUN_UNTIL(w, !places_are(w, "second", NULL));
+    RUN_UNTIL(w, !dirs_are(w, "second", NULL));
     assert_true(runs_in(w, "local", "second/filecache/10/f"));
 
     fill(w, "second/large");
-    RUN_UNTIL(w, places_are(w, "local", NULL));
+    RUN_UNTIL(w, dirs_are(w, "local", NULL));
     assert_true(nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
     assert_true(runs_in(w, "local", "local/filecache"));
     assert_int_equal(unlinkat(w->root_fd, "second/large", 0), 0);
-    RUN_UNTIL(w, !places_are(w, "local", NULL));
+    RUN_UNTIL(w, !dirs_are(w, "local", NULL));
 
     /* nmd starts while this disk is read-only. */
     w->launcher = nm_yarn_launcher_free(w->launcher);
     mount_at(w, "local", MS_REMOUNT | MS_RDONLY);
     start(w, QUICK_CHECKS);
-    assert_true(places_are(w, "second", NULL));
+    assert_true(dirs_are(w, "second", NULL));
     assert_true(runs_in(w, "second", "second/filecache"));
     mount_at(w, "second", MS_REMOUNT | MS_RDONLY);
     RUN_UNTIL(w, !nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
     assert_non_null(strstr(why, "0 of 2 yarn.nodemanager.local-dirs are good"));
     mount_at(w, "local", MS_REMOUNT);
     RUN_UNTIL(w, nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
-    assert_true(places_are(w, "local", NULL));
+    assert_true(dirs_are(w, "local", NULL));
     assert_true(runs_in(w, "local", "local/filecache"));
     w->launcher = nm_yarn_launcher_free(w->launcher);
     w->local_dir = "local";
@@ -221,10 +221,10 @@ static void test_a_disk_that_was_bad_at_the_start_is_used_later(void **state)
     assert_true(nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
     set_command(w, "true");
     add_file(w, "f", "f", "text", 1);
-    assert_true(places_are(w, "second", NULL));
+    assert_true(dirs_are(w, "second", NULL));
     assert_true(runs_in(w, "second", "second/filecache/10/f"));
     mount_at(w, "local", MS_REMOUNT);
-    RUN_UNTIL(w, !places_are(w, "second", NULL));
+    RUN_UNTIL(w, !dirs_are(w, "second", NULL));
     assert_true(runs_in(w, "local", "second/filecache/10/f"));
     assert_true(is_there(w, "local/usercache"));
     w->launcher = nm_yarn_launcher_free(w->launcher);

@@ -79,7 +79,7 @@ static void test_a_failed_start_of_the_launcher_leaves_no_resources(void **state
     prepare_all(w, &o);
     assert_string_equal(o.message, "");
     assert_int_equal(o.result, 0);
-    assert_true(is_there(w, WORK_DIR "/launch_container.sh"));
+    assert_true(exists(w, WORK_DIR "/launch_container.sh"));
     give_back(&o);
 }
 
@@ -172,7 +172,7 @@ static void test_a_directory_on_a_failed_disk_is_reported(void **state)
     w->local_dir = "second";
     prepare_all(w, &o);
     assert_string_equal(o.message, "");
-    assert_true(is_there(w, "second/usercache/alice@corp$/appcache/" APPLICATION "/" CONTAINER "/launch_container.sh"));
+    assert_true(exists(w, "second/usercache/alice@corp$/appcache/" APPLICATION "/" CONTAINER "/launch_container.sh"));
     give_back(&o);
     w->local_dir = "local"; /* this container got its directory while the disk was good */
     prepare_all(w, &o);
@@ -490,9 +490,9 @@ static void test_a_removal_with_invalid_names_removes_no_file(void **state)
     nm_yarn_launcher_end_application(w->launcher, "../alice@corp$", APPLICATION);
     nm_yarn_launcher_end_application(w->launcher, "alice@corp$", "..");
     nm_yarn_launcher_end_container(w->launcher, "alice@corp$", APPLICATION, "../" APPLICATION);
-    assert_false(is_there(w, NOTE));
+    assert_false(exists(w, NOTE));
     end_application(w);
-    RUN_UNTIL(w, !is_there(w, APP_DIR));
+    RUN_UNTIL(w, !exists(w, APP_DIR));
 }
 
 /* With a delay of -1 the files are never removed, for debugging. */
@@ -505,8 +505,8 @@ static void test_with_a_delay_of_minus_one_files_are_never_removed(void **state)
     assert_int_equal(ready(w, MAKE), 0);
     nm_yarn_launcher_end_container(w->launcher, "alice@corp$", APPLICATION, CONTAINER);
     end_application(w);
-    RUN_UNTIL(w, !is_there(w, NOTE));
-    assert_true(is_there(w, WORK_DIR "/launch_container.sh"));
+    RUN_UNTIL(w, !exists(w, NOTE));
+    assert_true(exists(w, WORK_DIR "/launch_container.sh"));
 }
 
 static void test_damaged_notes_of_ended_applications_are_ignored(void **state)
@@ -524,12 +524,12 @@ static void test_damaged_notes_of_ended_applications_are_ignored(void **state)
         start(w, "");
         for (int turn = 0; turn < 3; turn++)
             assert_true(sd_event_run(w->event, 0) >= 0);
-        assert_true(is_there(w, WORK_DIR));
+        assert_true(exists(w, WORK_DIR));
         assert_int_equal(unlinkat(w->root_fd, NOTE, 0), 0);
     }
     put_file(w, NOTE, "{\"submitter\": \"alice@corp$\", \"ended_usec\": 1}");
     start(w, "");
-    RUN_UNTIL(w, !is_there(w, APP_DIR));
+    RUN_UNTIL(w, !exists(w, APP_DIR));
 }
 
 /* On a full disk the note that an application has ended can't be written. The running nmd removes the application's
@@ -542,7 +542,7 @@ static void test_files_are_removed_although_the_note_can_not_be_written(void **s
     assert_int_equal(ready(w, MAKE), 0);
     assert_int_equal(unlinkat(w->root_fd, "state/ended", AT_REMOVEDIR), 0);
     end_application(w);
-    RUN_UNTIL(w, !is_there(w, APP_DIR) && !is_there(w, SECOND_DIR));
+    RUN_UNTIL(w, !exists(w, APP_DIR) && !exists(w, SECOND_DIR));
 }
 
 /* Files that the user can't remove are left, and their removal is repeated later. All other files are removed. */
@@ -557,13 +557,13 @@ static void test_a_failed_removal_is_repeated(void **state)
     assert_int_equal(mkdirat(w->root_fd, WORK_DIR "/roots", 0700), 0);
     put_file(w, WORK_DIR "/roots/file", "x");
     nm_yarn_launcher_end_container(w->launcher, "alice@corp$", APPLICATION, CONTAINER);
-    RUN_UNTIL(w, !is_there(w, WORK_DIR "/launch_container.sh") && !is_there(w, SECOND_DIR "/" CONTAINER));
+    RUN_UNTIL(w, !exists(w, WORK_DIR "/launch_container.sh") && !exists(w, SECOND_DIR "/" CONTAINER));
     end_application(w);
-    RUN_UNTIL(w, !is_there(w, SECOND_DIR));
+    RUN_UNTIL(w, !exists(w, SECOND_DIR));
     for (int turn = 0; turn < 20; turn++)
         assert_true(sd_event_run(w->event, 10000) >= 0);
-    assert_true(is_there(w, WORK_DIR "/roots/file"));
-    assert_true(is_there(w, NOTE));
+    assert_true(exists(w, WORK_DIR "/roots/file"));
+    assert_true(exists(w, NOTE));
 }
 
 /* The files are kept for the configured time. Then they are removed with only the rights of their user. */
@@ -583,15 +583,15 @@ static void test_files_are_kept_for_the_configured_time(void **state)
     end_application(w);
     for (int turn = 0; turn < 3; turn++)
         assert_true(sd_event_run(w->event, 0) >= 0);
-    assert_true(is_there(w, WORK_DIR));
-    RUN_UNTIL(w, !is_there(w, APP_DIR) && !is_there(w, SECOND_DIR));
+    assert_true(exists(w, WORK_DIR));
+    RUN_UNTIL(w, !exists(w, APP_DIR) && !exists(w, SECOND_DIR));
     if (geteuid() == 0) {
         for (int turn = 0; turn < 20; turn++)
             assert_true(sd_event_run(w->event, 10000) >= 0);
-        assert_true(is_there(w, LOG_DIR "/roots"));
-        assert_true(is_there(w, NOTE)); /* the removal of this file will be repeated */
+        assert_true(exists(w, LOG_DIR "/roots"));
+        assert_true(exists(w, NOTE)); /* the removal of this file will be repeated */
     } else {
-        RUN_UNTIL(w, !is_there(w, NOTE));
+        RUN_UNTIL(w, !exists(w, NOTE));
     }
 }
 
@@ -610,7 +610,7 @@ static void end_with_failures(void *userdata)
     /* the next nmd continues the removals that have a note; for an end without a note, it receives the end again */
     start(w, WITHOUT_LOGS);
     end_application(w);
-    RUN_UNTIL(w, !is_there(w, APP_DIR) && !is_there(w, SECOND_DIR) && !is_there(w, NOTE));
+    RUN_UNTIL(w, !exists(w, APP_DIR) && !exists(w, SECOND_DIR) && !exists(w, NOTE));
     fail_resume(kinds);
 }
 

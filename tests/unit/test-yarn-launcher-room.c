@@ -98,7 +98,7 @@ static void name_file(struct fixture *w, const char *name, off_t bytes, int64_t 
 }
 
 /* Returns whether the container's preparation succeeds and its resource is below this directory. */
-static bool comes_to(struct fixture *w, const char *dir, const char *name)
+static bool is_placed_below(struct fixture *w, const char *dir, const char *name)
 {
     struct owner o;
     char path[100];
@@ -107,7 +107,7 @@ static bool comes_to(struct fixture *w, const char *dir, const char *name)
     prepare_all(w, &o);
     for (int i = 10; i < 20 && !ok; i++) {
         (void)snprintf(path, sizeof path, "%s/%d/%s", dir, i, name);
-        ok = o.result == 0 && is_there(w, path);
+        ok = o.result == 0 && exists(w, path);
     }
     if (!ok)
         print_message("%d %s\n", o.result, o.message);
@@ -124,22 +124,22 @@ static void test_a_resource_of_known_size_is_placed_on_a_disk_with_enough_space(
     if (!has_disks(w))
         skip();
     name_file(w, "a", 1 << 20, 1 << 20, PUBLIC);
-    assert_true(comes_to(w, SMALL, "a"));
-    assert_true(comes_to(w, SMALL, "a"));
+    assert_true(is_placed_below(w, SMALL, "a"));
+    assert_true(is_placed_below(w, SMALL, "a"));
     name_file(w, "b", 3 << 20, 3 << 20, PUBLIC);
-    assert_true(comes_to(w, LARGE, "b"));
+    assert_true(is_placed_below(w, LARGE, "b"));
     /* The unpacked files of the archive need more space. */
     name_file(w, "c", 1 << 16, 1 << 18, PUBLIC);
     w->resources[0]->value->type = 1;
-    assert_true(comes_to(w, LARGE, "c"));
+    assert_true(is_placed_below(w, LARGE, "c"));
     w->resources[0]->value->type = 2;
     name_file(w, "d", 1 << 16, 1 << 18, PUBLIC);
-    assert_true(comes_to(w, SMALL, "d"));
+    assert_true(is_placed_below(w, SMALL, "d"));
     /* The claimed size is larger than each disk. nmd tries the directory that it uses for new resources. */
     name_file(w, "e", 1 << 16, INT64_MAX, PUBLIC);
-    assert_true(comes_to(w, SMALL, "e"));
+    assert_true(is_placed_below(w, SMALL, "e"));
     name_file(w, "f", 1 << 16, INT64_MIN, PUBLIC);
-    assert_true(comes_to(w, SMALL, "f"));
+    assert_true(is_placed_below(w, SMALL, "f"));
 }
 
 /* The size of the resource is unknown. The first disk becomes full, the incomplete file is removed, and the next disk
@@ -153,17 +153,17 @@ static void test_when_a_disk_becomes_full_the_next_disk_is_tried(void **state)
         skip();
     for (int i = 0; i < 2; i++) {
         name_file(w, i == 0 ? "a" : "b", 3 << 20, 0, PUBLIC);
-        assert_true(comes_to(w, LARGE, i == 0 ? "a" : "b"));
+        assert_true(is_placed_below(w, LARGE, i == 0 ? "a" : "b"));
     }
     name_file(w, "c", 3 << 20, 0, PRIVATE);
     prepare_all(w, &o);
     assert_string_equal(o.message, "");
     assert_int_equal(o.result, 0);
-    assert_true(is_there(w, "second/usercache/alice@corp$/filecache"));
+    assert_true(exists(w, "second/usercache/alice@corp$/filecache"));
     give_back(&o);
     /* A small resource is still placed on the first disk. */
     name_file(w, "d", 1 << 16, 0, PUBLIC);
-    assert_true(comes_to(w, SMALL, "d"));
+    assert_true(is_placed_below(w, SMALL, "d"));
 }
 
 /* A resource that a running container uses needs no further space, however little free space is left. */
@@ -176,7 +176,7 @@ static void share(struct fixture *w, int64_t declared_bytes)
     name_file(w, "a", 7 << 20, declared_bytes, PUBLIC);
     prepare_all(w, &first);
     assert_int_equal(first.result, 0);
-    assert_true(comes_to(w, LARGE, "a"));
+    assert_true(is_placed_below(w, LARGE, "a"));
     give_back(&first);
 }
 
@@ -206,7 +206,7 @@ static void test_a_resource_larger_than_each_disk_is_refused(void **state)
     assert_non_null(strstr(o.message, "/second/"));
     give_back(&o);
     name_file(w, "b", 1 << 16, 0, PUBLIC);
-    assert_true(comes_to(w, SMALL, "b"));
+    assert_true(is_placed_below(w, SMALL, "b"));
 }
 
 /* The first disk has by far more free bytes, but few free inodes. */
@@ -228,7 +228,7 @@ static void test_a_disk_without_free_inodes_is_not_used(void **state)
     prepare_all(w, &o);
     assert_string_equal(o.message, "");
     assert_int_equal(o.result, 0);
-    assert_true(is_there(w, LARGE "/10/f0") || is_there(w, LARGE "/11/f0"));
+    assert_true(exists(w, LARGE "/10/f0") || exists(w, LARGE "/11/f0"));
     give_back(&o);
 }
 

@@ -328,19 +328,19 @@ static void test_files_are_removed_after_the_end_of_the_application(void **state
     assert_int_equal(run(w), 0);
     give_back(&o);
     nm_yarn_launcher_end_container(w->launcher, "alice@corp$", APPLICATION, CONTAINER);
-    RUN_UNTIL(w, !is_there(w, WORK_DIR));
-    assert_true(is_there(w, APP_DIR "/output"));
-    assert_true(is_there(w, LOG_DIR));
+    RUN_UNTIL(w, !exists(w, WORK_DIR));
+    assert_true(exists(w, APP_DIR "/output"));
+    assert_true(exists(w, LOG_DIR));
     nm_yarn_launcher_end_application(w->launcher, "alice@corp$", APPLICATION);
     nm_yarn_launcher_end_application(w->launcher, "alice@corp$", APPLICATION);
-    assert_true(is_there(w, "state/ended/" APPLICATION));
-    RUN_UNTIL(w, !is_there(w, APP_DIR));
-    assert_true(is_there(w, LOG_DIR));
+    assert_true(exists(w, "state/ended/" APPLICATION));
+    RUN_UNTIL(w, !exists(w, APP_DIR));
+    assert_true(exists(w, LOG_DIR));
     /* The next nmd continues to use the directories. */
     start(w, "<property><name>yarn.nodemanager.log.retain-seconds</name><value>2</value></property>");
-    RUN_UNTIL(w, !is_there(w, "logs/" APPLICATION));
-    RUN_UNTIL(w, !is_there(w, "state/ended/" APPLICATION));
-    assert_true(is_there(w, "local/usercache/alice@corp$"));
+    RUN_UNTIL(w, !exists(w, "logs/" APPLICATION));
+    RUN_UNTIL(w, !exists(w, "state/ended/" APPLICATION));
+    assert_true(exists(w, "local/usercache/alice@corp$"));
 }
 
 static void test_the_last_output_of_a_container_is_found(void **state)
@@ -480,7 +480,7 @@ static void test_directories_left_by_another_nodemanager_are_replaced(void **sta
     assert_int_equal(o.result, 0);
     give_back(&o);
     start(w, "");
-    assert_true(is_there(w, "local/usercache/alice@corp$/filecache/10/a"));
+    assert_true(exists(w, "local/usercache/alice@corp$/filecache/10/a"));
     (void)snprintf(path, sizeof path, "rm -r %s/state", w->root);
     w->launcher = nm_yarn_launcher_free(w->launcher);
     assert_int_equal(system(path), 0);
@@ -489,15 +489,15 @@ static void test_directories_left_by_another_nodemanager_are_replaced(void **sta
     assert_int_equal(mkdirat(w->root_fd, "local/filecache_DEL_1", 0700), 0);
     assert_int_equal(mkdirat(w->root_fd, "local/other", 0700), 0);
     start(w, "");
-    assert_false(is_there(w, "local/usercache/alice@corp$"));
+    assert_false(exists(w, "local/usercache/alice@corp$"));
     prepare_all(w, &o); /* the numbers in the cache start at 10 again */
     assert_string_equal(o.message, "");
-    assert_true(is_there(w, "local/usercache/alice@corp$/filecache/10/a"));
+    assert_true(exists(w, "local/usercache/alice@corp$/filecache/10/a"));
     give_back(&o);
     (void)snprintf(path, sizeof path, "ls %s/local %s/second | grep -q _DEL_", w->root, w->root);
     RUN_UNTIL(w, system(path) != 0);
-    assert_false(is_there(w, "local/nmPrivate"));
-    assert_true(is_there(w, "local/other"));
+    assert_false(exists(w, "local/nmPrivate"));
+    assert_true(exists(w, "local/other"));
 }
 
 static void test_directories_that_can_not_be_used_are_reported(void **state)

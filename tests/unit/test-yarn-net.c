@@ -28,7 +28,7 @@ struct fixture {
     sd_event *event;
     struct nm_resolve *resolve;
     struct nm_resolved answer;
-    bool heard;
+    bool received;
 };
 
 static int set_up(void **state)
@@ -60,7 +60,7 @@ static void on_resolved(const struct nm_resolved *answer, void *userdata)
     struct fixture *w = userdata;
 
     w->answer = *answer;
-    w->heard = true;
+    w->received = true;
     w->resolve = nm_resolve_free(w->resolve);
 }
 
@@ -68,11 +68,11 @@ static void wait_for_answer(struct fixture *w)
 {
     const uint64_t deadline = nm_now_usec() + 60 * NM_USEC_PER_SEC;
 
-    while (!w->heard) {
+    while (!w->received) {
         assert_true(nm_now_usec() < deadline);
         assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
     }
-    w->heard = false;
+    w->received = false;
 }
 
 static void resolve(struct fixture *w, const char *host)
@@ -165,7 +165,7 @@ static void test_a_failed_start_of_a_look_up_leaves_no_resources(void **state)
         nm_resolve_free(r);
     assert_int_equal(sigprocmask(SIG_BLOCK, &mask, NULL), 0);
     assert_int_equal(open_descriptors(), open_before);
-    assert_false(w->heard);
+    assert_false(w->received);
 }
 
 /* ---- ports -------------------------------------------------------------------------------- */

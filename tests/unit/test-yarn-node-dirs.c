@@ -70,7 +70,7 @@ static void test_a_check_reports_bad_directories_and_creates_no_file(void **stat
     assert_int_equal(count_reported(other, w->root), 1);
     assert_int_equal(count_reported(w->root, other), 1);
     assert_int_equal(count_reported(w->root, path_in(w, "new/deep")), 0);
-    assert_false(is_there(w, "new"));
+    assert_false(exists(w, "new"));
     assert_int_equal(look(w->root, NULL, NULL), 0);
     assert_int_equal(look(NULL, NULL, NULL), 0);
     assert_int_equal(mkdir(path_in(w, "open"), 0700), 0);
@@ -346,7 +346,7 @@ static void claim_with_failures(void *userdata)
     } else {
         /* nmd's state directory exists, and directories of the other NodeManager have been removed. */
         assert_int_equal(access(path, F_OK), 0);
-        assert_false(is_there(w, "filecache"));
+        assert_false(exists(w, "filecache"));
         free(path);
         (void)remove_tree(state);
     }

@@ -114,9 +114,9 @@ static void test_a_container_of_the_cluster_starts_runs_and_ends(void **state)
     assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_INVALID);
     assert_int_equal(nm_yarn_node_stop(n, &a.ids.container, NM_YARN_KILLED_BY_MASTER, "Enough.", &why), 0);
     assert_int_equal(nm_yarn_node_stop(n, &a.ids.container, NM_YARN_KILLED_BY_RM, "Too late.", &why), 0);
-    assert_int_equal(fake_launcher.n_news, 0);
+    assert_int_equal(fake_launcher.n_updates, 0);
     end_it(w, l);
-    assert_int_equal(fake_launcher.n_news, 1);
+    assert_int_equal(fake_launcher.n_updates, 1);
     assert_int_equal(fake_launcher.n_preparations, 0);
     assert_int_equal(fake_launcher.ended_containers, 1);
     assert_int_equal(status_of(n, NULL).state, 3);
@@ -423,7 +423,7 @@ static void test_an_application_survives_a_restart_of_nmd(void **state)
             break;
         nm_yarn_node_end_application(n, &a.ids.application);
         assert_int_equal(fake_launcher.ended_applications, 1);
-        assert_int_equal(fake_launcher.n_forgotten, 1);
+        assert_int_equal(fake_launcher.n_ended_callbacks, 1);
     }
     nm_yarn_node_free(n);
 }
@@ -511,22 +511,22 @@ static void test_ends_that_do_not_fit_are_reported_in_the_next_heartbeat(void **
         want(&a, 1000 + k, 64, false, 0);
         assert_int_equal(start(n, &a, "true", &why), 0);
     }
-    fake_launcher.n_news = 0;
+    fake_launcher.n_updates = 0;
     first = beat(n);
     assert_in_range(first, MANY / 4, MANY / 2);
     assert_int_equal(beat(n), first); /* without an acknowledgement the same ends are reported again */
     nm_yarn_node_reported(n);
-    assert_int_equal(fake_launcher.n_news, 1); /* the node requests an early heartbeat for the other ends */
+    assert_int_equal(fake_launcher.n_updates, 1); /* the node requests an early heartbeat for the other ends */
     assert_int_equal(beat(n), first);
     nm_yarn_node_reported(n);
-    assert_int_equal(fake_launcher.n_news, 2);
+    assert_int_equal(fake_launcher.n_updates, 2);
     assert_int_equal(beat(n), first); /* the last ends, and earlier ends in the remaining space */
     nm_yarn_node_reported(n);
-    assert_int_equal(fake_launcher.n_news, 2);
+    assert_int_equal(fake_launcher.n_updates, 2);
     assert_registration_is_small(n);
     assert_int_equal(beat(n), first);
     nm_yarn_node_reported(n);
-    assert_int_equal(fake_launcher.n_news, 3); /* after a registration all ends are reported again */
+    assert_int_equal(fake_launcher.n_updates, 3); /* after a registration all ends are reported again */
     nm_yarn_node_free(n);
 }
 
@@ -547,7 +547,7 @@ static void test_the_end_of_an_application_ends_its_containers(void **state)
     end_it(w, l);
     assert_int_equal(count(n), 0); /* no caller acknowledges containers of an ended application */
     assert_int_equal(fake_launcher.ended_applications, 1);
-    assert_int_equal(fake_launcher.n_forgotten, 1);
+    assert_int_equal(fake_launcher.n_ended_callbacks, 1);
     nm_yarn_node_free(n);
 }
 

@@ -142,7 +142,7 @@ static void test_an_operation_whose_result_can_not_be_saved_fails(void **state)
     fill_disk(true);
     /* a refusal would block the application master, which the ResourceManager has already registered */
     proxy_register_master(&w);
-    assert_non_null(strstr(proxy_reported, "can't save the registration of an application master"));
+    assert_non_null(strstr(proxy_log_message, "can't save the registration of an application master"));
     assert_null(proxy_allocate(&w, 0, 2));
     assert_string_equal(w.why.class_name, NM_EXCEPTION_RETRY);
     assert_non_null(strstr(w.why.message, "This node can't do this at the moment: "));
@@ -184,7 +184,7 @@ static void test_a_new_key_is_used_only_after_it_has_been_saved(void **state)
     proxy_launch(&w, 1);
     proxy_register_master(&w);
     fill_disk(true);
-    while (!strstr(proxy_reported, "continues with the current one")) {
+    while (!strstr(proxy_log_message, "continues with the current one")) {
         assert_true(nm_now_usec() < deadline);
         assert_true(sd_event_run(w.event, 100 * NM_USEC_PER_MSEC) >= 0);
     }
@@ -325,9 +325,9 @@ static void test_an_application_master_with_invalid_data_is_not_restored(void **
         assert_int_equal(nm_yarn_proxy_store_open(w.dir, w.dir, &keep), 0);
         assert_int_equal(nm_yarn_proxy_store_master(&keep, &m), 0);
         nm_yarn_proxy_store_done(&keep);
-        *proxy_reported = '\0';
+        *proxy_log_message = '\0';
         proxy_start(&w);
-        assert_string_equal(proxy_reported, "The proxy can't restore the saved state of an application master.");
+        assert_string_equal(proxy_log_message, "The proxy can't restore the saved state of an application master.");
         assert_int_equal(shown(&w).pipelines, 1);
         assert_int_equal(shown(&w).failed[NM_MASTER_RECOVER], 1);
     }
@@ -354,7 +354,7 @@ static void test_the_proxy_works_without_a_placements_file(void **state)
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkdir(path, 0700), 0);
     proxy_start(&w);
-    assert_string_equal(proxy_reported,
+    assert_string_equal(proxy_log_message,
                         "The proxy can't save the reasons of placements in its file \"placements\" (Is a "
                                     "directory); they are lost when nmd restarts.");
     proxy_launch(&w, 1);

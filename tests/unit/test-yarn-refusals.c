@@ -71,7 +71,7 @@ static void test_a_temporary_lack_of_room_does_not_count_as_a_failure(void **sta
     want(&a, 1, 64, true, 0);
     assert_ends(n, &a, NM_YARN_KILLED_BY_NODE, "queue");
     assert_int_equal(fake_launcher.n_no_room, 1);
-    fake_launcher.sent_all_the_same = true;
+    fake_launcher.sent_although_full = true;
     want(&a, 2, 64, true, 0);
     assert_ends(n, &a, NM_YARN_INVALID,
                 "The ResourceManager has been informed that there is no room and continues to send");
@@ -115,11 +115,11 @@ static void test_only_a_lack_of_room_for_opportunistic_containers_is_reported(vo
     assert_int_equal(fake_launcher.n_no_room, 0);
     assert_ends(n, &a, NM_YARN_KILLED_BY_NODE, "as many as max-containers allows");
     assert_int_equal(fake_launcher.n_no_room, 1);
-    fake_launcher.sent_all_the_same = true;
+    fake_launcher.sent_although_full = true;
     want(&a, 6, 64, true, 0);
     assert_ends(n, &a, NM_YARN_INVALID, "as many as max-containers allows. Try again when some have ended. The "
                 "ResourceManager has been informed that there is no room");
-    fake_launcher.sent_all_the_same = false;
+    fake_launcher.sent_although_full = false;
     w->m->config->max_containers = 1000;
     w->m->ended.n_results = NM_RESULTS_MAX;
     want(&a, 4, 64, false, 0);

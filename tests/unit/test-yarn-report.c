@@ -92,32 +92,32 @@ static void test_while_no_container_can_start_the_queue_is_reported_as_full(void
  * the ResourceManager received it. Later containers were sent although the ResourceManager knows of the full queue. */
 static void test_after_a_refusal_the_queue_is_reported_as_full(void **state)
 {
-    const uint64_t heard = 1000 + NM_REPORT_IN_FLIGHT_USEC, long_enough = NM_REPORT_NO_ROOM_USEC;
+    const uint64_t arrived = 1000 + NM_REPORT_IN_FLIGHT_USEC, long_enough = NM_REPORT_NO_ROOM_USEC;
     struct nm_status s = some_status();
     struct nm_report_memory memory = {0};
     struct nm_report r;
 
     (void)state;
     assert_false(nm_report_note_refused(&memory, 900));
-    assert_false(nm_report_note_refused(&memory, heard)); /* no heartbeat has reported the full queue yet */
+    assert_false(nm_report_note_refused(&memory, arrived)); /* no heartbeat has reported the full queue yet */
     memory.no_room_until_usec = 900 + long_enough;
     nm_report_make(&r, &memory, &s, 20, 1000, 1);
     assert_int_equal(r.opportunistic.wait_queue_length, 20);
     assert_false(nm_report_note_refused(&memory, 1000));
-    assert_false(nm_report_note_refused(&memory, heard - 1));
-    nm_report_make(&r, &memory, &s, 20, heard - 1, 1);
-    assert_true(nm_report_note_refused(&memory, heard));
-    nm_report_make(&r, &memory, &s, 20, heard + long_enough - 1, 1);
+    assert_false(nm_report_note_refused(&memory, arrived - 1));
+    nm_report_make(&r, &memory, &s, 20, arrived - 1, 1);
+    assert_true(nm_report_note_refused(&memory, arrived));
+    nm_report_make(&r, &memory, &s, 20, arrived + long_enough - 1, 1);
     assert_int_equal(r.opportunistic.wait_queue_length, 20);
 
     /* this heartbeat reports that the queue has room again */
-    nm_report_make(&r, &memory, &s, 20, heard + long_enough, 1);
+    nm_report_make(&r, &memory, &s, 20, arrived + long_enough, 1);
     assert_int_equal(r.opportunistic.wait_queue_length, 5);
-    assert_false(nm_report_note_refused(&memory, heard + long_enough));
-    nm_report_make(&r, &memory, &s, 20, heard + long_enough, 1);
+    assert_false(nm_report_note_refused(&memory, arrived + long_enough));
+    nm_report_make(&r, &memory, &s, 20, arrived + long_enough, 1);
     nm_report_note_start(&memory); /* a start of a container also ends the report of a full queue */
-    assert_false(nm_report_note_refused(&memory, heard + 2 * long_enough));
-    nm_report_make(&r, &memory, &s, 20, heard + 3 * long_enough - 1, 1);
+    assert_false(nm_report_note_refused(&memory, arrived + 2 * long_enough));
+    nm_report_make(&r, &memory, &s, 20, arrived + 3 * long_enough - 1, 1);
     assert_int_equal(r.opportunistic.wait_queue_length, 20);
 
     /* A refusal doesn't shorten the time of a report that lasts longer. When a container is given back with a shorter

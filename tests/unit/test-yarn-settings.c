@@ -491,12 +491,12 @@ static void assert_same_defaults(const struct nm_yarn_settings *a, const struct 
 /* All of Hadoop's properties are known. Files with Hadoop's default values cause neither errors nor warnings. */
 static void test_all_properties_of_hadoop_are_known(void **state)
 {
-    struct nm_yarn_settings *as_it_comes;
+    struct nm_yarn_settings *unexpanded;
     unsigned none;
     char *why;
 
     (void)state;
-    assert_int_equal(read_with("some.other", "x", &as_it_comes, &why, &none), 0);
+    assert_int_equal(read_with("some.other", "x", &unexpanded, &why, &none), 0);
     assert_int_equal(NM_ARRAY_SIZE(yarn_default), 231);
     for (size_t i = 0; i < NM_ARRAY_SIZE(yarn_default); i++) {
         struct nm_yarn_settings *s = NULL;
@@ -511,10 +511,10 @@ static void test_all_properties_of_hadoop_are_known(void **state)
         if (read_with(name, yarn_default[i].value, &s, &message, &warnings) != 0 || warnings != 0)
             fail_msg("%s = %s: %s", name, yarn_default[i].value, message ?: "a warning");
         /* The default values of nmd's own properties are the same as without the properties. */
-        assert_same_defaults(s, as_it_comes);
+        assert_same_defaults(s, unexpanded);
         nm_yarn_settings_free(s);
     }
-    nm_yarn_settings_free(as_it_comes);
+    nm_yarn_settings_free(unexpanded);
 }
 
 /* The default value of each property is that of Hadoop, with exceptions that properties.c explains. */

@@ -18,7 +18,7 @@
 #define CONFIG "/etc/nmd/nmd.conf.d/50-yarn.conf"
 #define MANIFEST "/var/lib/nmd/yarn-setup"
 
-static bool is_there(const char *path)
+static bool exists(const char *path)
 {
     return access(in_root(path), F_OK) == 0;
 }
@@ -170,7 +170,7 @@ static void test_an_undo_restores_the_state_before_the_setup(void **state)
     assert_prints(real, "Environment=JAVA_HOME=/opt/java");
     assert_null(strstr(real, "# Written by"));
     assert_prints(real, "Decisions that you have to make");
-    assert_true(is_there(UNIT) && is_there(CONFIG) && is_there(MANIFEST) && is_there("/data/new/local"));
+    assert_true(exists(UNIT) && exists(CONFIG) && exists(MANIFEST) && exists("/data/new/local"));
     assert_int_equal(stat(in_root("/data/old"), &st), 0);
     assert_int_equal(st.st_mode & 07777, 0755);
     assert_int_equal(stat(in_root(UNIT), &st), 0);
@@ -238,9 +238,9 @@ static void test_a_later_setup_replaces_only_unchanged_files(void **state)
     assert_prints(printed, "left     " UNIT ": it was changed after the setup wrote it");
     assert_prints(printed, "left     /data/new/local: it isn't empty (usercache)");
     assert_prints(printed, "left     /data/old: its owner or mode was changed");
-    assert_true(is_there(UNIT) && is_there("/data/new/local/usercache"));
-    assert_false(is_there(CONFIG) || is_there("/data/new/logs"));
-    assert_true(is_there(MANIFEST));
+    assert_true(exists(UNIT) && exists("/data/new/local/usercache"));
+    assert_false(exists(CONFIG) || exists("/data/new/logs"));
+    assert_true(exists(MANIFEST));
     assert_prints(printed, "left     /var/lib/nmd: it isn't empty (yarn-setup)");
     free(printed);
 
@@ -251,7 +251,7 @@ static void test_a_later_setup_replaces_only_unchanged_files(void **state)
     assert_prints(printed, "removed  /data/new/local\n");
     assert_prints(printed, "restored /data/old");
     assert_null(strstr(printed, CONFIG));
-    assert_false(is_there(MANIFEST) || is_there("/var") || is_there("/data/new"));
+    assert_false(exists(MANIFEST) || exists("/var") || exists("/data/new"));
     free(printed);
 }
 
@@ -299,7 +299,7 @@ static void test_an_undo_reports_files_that_keep_another_owner(void **state)
                       "empty it");
     assert_int_equal(stat(in_root("/data/old"), &st), 0);
     assert_int_equal(st.st_uid, 12345);
-    assert_false(is_there(MANIFEST));
+    assert_false(exists(MANIFEST));
     free(printed);
 }
 
@@ -319,10 +319,10 @@ static void test_no_file_is_written_through_a_symlink(void **state)
     assert_prints(printed, "left    " CONFIG ": the path is or contains a symbolic link");
     assert_prints(printed, "left    " UNIT ": the path is or contains a symbolic link");
     assert_prints(printed, "left    /data/new/local: the path is or contains a symbolic link");
-    assert_false(is_there("/elsewhere/50-yarn.conf") || is_there("/elsewhere/local"));
+    assert_false(exists("/elsewhere/50-yarn.conf") || exists("/elsewhere/local"));
     free(printed);
     assert_run(nm_yarn_setup_undo, false, 0, NULL);
-    assert_true(is_there("/elsewhere/file"));
+    assert_true(exists("/elsewhere/file"));
 }
 
 /* Joins the lines of each sentence into one line. */
@@ -356,7 +356,7 @@ static void test_a_parent_directory_that_others_can_write_to_is_reported(void **
     assert_int_equal(chmod(in_root("/data/new"), 0755), 0); /* both parent directories have been repaired */
     assert_int_equal(chmod(in_root("/etc/systemd/system"), 0755), 0);
     assert_run(nm_yarn_setup, false, 0, NULL);
-    assert_true(is_there("/data/new/local") && is_there(UNIT));
+    assert_true(exists("/data/new/local") && exists(UNIT));
 }
 
 static void assert_refused(struct nm_yarn_setup_params p, const char *words)

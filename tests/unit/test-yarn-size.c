@@ -37,7 +37,7 @@ static void count(void *userdata)
 
 static bool has_signed_off(const struct tracker_fixture *w)
 {
-    return w->goodbyes > 0;
+    return w->unregistrations > 0;
 }
 
 static void leave(struct tracker_fixture *w)
@@ -45,7 +45,7 @@ static void leave(struct tracker_fixture *w)
     const uint64_t deadline = nm_now_usec() + 60 * NM_USEC_PER_SEC;
     unsigned done = 0;
 
-    w->goodbyes = 0;
+    w->unregistrations = 0;
     assert_true(nm_yarn_unregister(w->yarn, count, &done));
     assert_true(nm_yarn_unregister(w->yarn, count, &done)); /* a second request completes at the same time */
     while (done == 0) {
@@ -108,7 +108,7 @@ static void test_a_size_of_zero_is_in_effect_until_the_next_registration(void **
     tracker_join(w);
     tracker_run_beats(w, 2);
     assert_int_equal(offered_mib(w), 800);
-    w->order = tracker_order_nothing;
+    w->add_actions = tracker_set_size_zero;
     tracker_run_until(w, counts_on_nothing);
     assert_int_equal(offered_mib(w), 1); /* the smallest size that a node can offer */
     tracker_run_beats(w, 2);
@@ -129,9 +129,9 @@ static void test_a_size_of_zero_survives_a_restart(void **state)
 
     tracker_join(w);
     tracker_run_beats(w, 2);
-    w->order = tracker_order_nothing;
+    w->add_actions = tracker_set_size_zero;
     tracker_run_until(w, counts_on_nothing);
-    w->order = NULL;
+    w->add_actions = NULL;
     w->yarn = nm_yarn_free(w->yarn); /* without unregistering, as after SIGKILL */
     nm_manager_set_size(w->node->m, 0, 0);
     tracker_join(w);

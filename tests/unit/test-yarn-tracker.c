@@ -38,8 +38,8 @@ static bool is_stopped(const struct tracker_fixture *w)
 
 static void assert_reported(const char *part)
 {
-    if (!strstr(tracker_reported.all, part))
-        fail_msg("'%s' wasn't told, but: %s", part, tracker_reported.all);
+    if (!strstr(tracker_logged.all, part))
+        fail_msg("'%s' wasn't told, but: %s", part, tracker_logged.all);
 }
 
 static bool has_helper(const struct tracker_fixture *w)
@@ -49,7 +49,7 @@ static bool has_helper(const struct tracker_fixture *w)
 
 static bool helper_is_refused(const struct tracker_fixture *w)
 {
-    return w && strstr(tracker_reported.all, "can't move nm-shuffle to a cgroup of its own");
+    return w && strstr(tracker_logged.all, "can't move nm-shuffle to a cgroup of its own");
 }
 
 /* nm-shuffle gets a CPU weight, or a nice value if it can't get a weight. */
@@ -65,7 +65,7 @@ static void test_nm_shuffle_gets_a_cpu_weight_or_a_nice_value(void **state)
     /* The next nm-shuffle can't be moved to a cgroup. */
     assert_int_equal(kill(tracker_helper(w), SIGKILL), 0);
     tracker_run_until(w, helper_is_refused);
-    assert_non_null(strstr(tracker_reported.all, "(the test said so); it runs at nice 10 instead"));
+    assert_non_null(strstr(tracker_logged.all, "(the test said so); it runs at nice 10 instead"));
 }
 
 /* ---- requests to the ResourceManager ------------------------------------------------------ */
@@ -94,8 +94,8 @@ static void test_a_node_registers_and_unregisters(void **state)
     assert_int_equal(w->registrations, 1);
     assert_int_equal(w->offered_mib, 800);
     assert_true(w->healthy);
-    assert_int_equal(tracker_reported.n, 1);
-    assert_int_equal(tracker_reported.level, LOG_INFO);
+    assert_int_equal(tracker_logged.n, 1);
+    assert_int_equal(tracker_logged.level, LOG_INFO);
     assert_reported("is registered with the ResourceManager at 127.0.0.1:");
 
     w->action = YARN__ACTION__RESYNC; /* the ResourceManager was restarted and requires a registration */
@@ -109,7 +109,7 @@ static void test_a_node_registers_and_unregisters(void **state)
 
     w->action = YARN__ACTION__SHUTDOWN;
     tracker_run_until(w, is_stopped);
-    assert_int_equal(tracker_reported.level, LOG_WARNING);
+    assert_int_equal(tracker_logged.level, LOG_WARNING);
     assert_reported("You know why.; nmd continues without the cluster until it is restarted");
     assert_false(nm_yarn_unregister(w->yarn, NULL, NULL));
 }
@@ -132,7 +132,7 @@ static void test_each_time_the_resourcemanager_is_unavailable_is_logged_once(voi
     tracker_start_rm(w);
     tracker_run_beats(w, 1);
     tracker_run_until(w, tracker_is_running);
-    assert_int_equal(tracker_reported.n, 4);
+    assert_int_equal(tracker_logged.n, 4);
     assert_true(tracker_shown(w).failures >= 2);
 }
 
@@ -355,12 +355,12 @@ static void start_too_large(struct tracker_fixture *w, struct tokens_id *t)
     start_one(w, t, false, 100000);
 }
 
-static struct tokens_id ordered; /* the container to which the actions of the ResourceManager refer */
+static struct tokens_id target; /* the container to which the actions of the ResourceManager refer */
 
 /* Besides the valid actions, the message contains incomplete ids and invalid tokens. The node ignores these. */
-static void order_end(Yarn__HeartbeatResponse *m)
+static void add_end_actions(Yarn__HeartbeatResponse *m)
 {
-    static Hadoop__ContainerId no_id, *ends[] = {&no_id, &ordered.container};
+    static Hadoop__ContainerId no_id, *ends[] = {&no_id, &target.container};
     static Hadoop__ApplicationId no_application, *applications[] = {&no_application};
     static Yarn__SignalRequest no_signal, signal, *signals[] = {&no_signal, &signal};
     static Yarn__Container no_token, bad_token, *updates[] = {&no_token, &bad_token};
@@ -369,7 +369,7 @@ static void order_end(Yarn__HeartbeatResponse *m)
     no_id = (Hadoop__ContainerId)HADOOP__CONTAINER_ID__INIT;
     no_application = (Hadoop__ApplicationId)HADOOP__APPLICATION_ID__INIT;
     no_signal = signal = (Yarn__SignalRequest)YARN__SIGNAL_REQUEST__INIT;
-    signal.id = &ordered.container;
+    signal.id = &target.container;
     signal.command = 1;
     no_token = bad_token = (Yarn__Container)YARN__CONTAINER__INIT;
     token = (Hadoop__Token)HADOOP__TOKEN__INIT;
@@ -385,15 +385,15 @@ static void order_end(Yarn__HeartbeatResponse *m)
     m->n_containers_to_update = 2;
 }
 
-static void order_application_end(Yarn__HeartbeatResponse *m)
+static void add_application_end(Yarn__HeartbeatResponse *m)
 {
-    static Hadoop__ApplicationId *applications[] = {&ordered.application};
+    static Hadoop__ApplicationId *applications[] = {&target.application};
 
     m->applications_to_end = applications;
     m->n_applications_to_end = 1;
 }
 
-static bool has_heard_end(const struct tracker_fixture *w)
+static bool has_received_end(const struct tracker_fixture *w)
 {
     return w->container_state == 3;
 }
@@ -405,7 +405,7 @@ static bool has_none(const struct tracker_fixture *w)
 
 static bool has_no_order(const struct tracker_fixture *w)
 {
-    return !w->order;
+    return !w->add_actions;
 }
 
 /* The node reports the end of a container to the ResourceManager immediately, and repeats the report until the
@@ -420,8 +420,8 @@ static void test_the_end_of_a_container_is_repeated_until_acknowledged(void **st
     tracker_join(w);
     tracker_run_beats(w, 1);
     began_usec = nm_now_usec();
-    start_too_large(w, &ordered);
-    tracker_run_until(w, has_heard_end);
+    start_too_large(w, &target);
+    tracker_run_until(w, has_received_end);
     assert_true(nm_now_usec() - began_usec < 60 * NM_USEC_PER_SEC); /* long before the next regular heartbeat */
     assert_int_equal(w->exit_status, NM_YARN_INVALID); /* this end counts as a failure, so that retries are limited */
     assert_int_equal(ask(w, q, "app with id application_1410901177871_0001 not found"), NM_AGENT_E_NOT_FOUND);
@@ -436,10 +436,10 @@ static void test_the_end_of_a_container_is_repeated_until_acknowledged(void **st
     while (w->registrations < 2)
         tracker_run_beats(w, 1);
     w->container_state = 0;
-    tracker_run_until(w, has_heard_end);
-    w->order = order_end;
+    tracker_run_until(w, has_received_end);
+    w->add_actions = add_end_actions;
     tracker_run_until(w, has_none);
-    w->order = order_application_end;
+    w->add_actions = add_application_end;
     tracker_run_until(w, has_no_order);
     tracker_run_beats(w, 1);
     assert_int_equal(ask(w, QUESTION(.path = NODE "/apps/{id}", .id = "application_1410901177871_0001", .who = q.who),
@@ -469,16 +469,16 @@ static void test_a_full_node_reports_that_it_has_no_room(void **state)
     tracker_run_beats(w, 1);
     assert_true(hears_of_room(w));
     w->node->m->config->max_containers = 0;
-    start_one(w, &ordered, true, 64);
-    tracker_run_until(w, has_heard_end);
+    start_one(w, &target, true, 64);
+    tracker_run_until(w, has_received_end);
     assert_int_equal(w->exit_status, NM_YARN_KILLED_BY_NODE);
     assert_true(hears_of_no_room(w));
-    w->order = order_end;
+    w->add_actions = add_end_actions;
     tracker_run_until(w, has_none);
     w->container_state = 0;
     w->yarn->memory.no_room_reported_usec -= NM_REPORT_IN_FLIGHT_USEC;
-    start_one(w, &ordered, true, 64);
-    tracker_run_until(w, has_heard_end);
+    start_one(w, &target, true, 64);
+    tracker_run_until(w, has_received_end);
     assert_int_equal(w->exit_status, NM_YARN_INVALID);
     w->node->m->config->max_containers = max;
     w->yarn->memory.no_room_until_usec = nm_now_usec();
@@ -494,8 +494,8 @@ static void test_after_a_shutdown_by_the_resourcemanager_all_containers_end(void
     w->settings->rm_recovers = false;
     tracker_join(w);
     tracker_run_beats(w, 1);
-    start_too_large(w, &ordered);
-    tracker_run_until(w, has_heard_end);
+    start_too_large(w, &target);
+    tracker_run_until(w, has_received_end);
     w->action = YARN__ACTION__RESYNC;
     while (w->registrations < 2)
         tracker_run_beats(w, 1);

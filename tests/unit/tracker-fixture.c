@@ -18,7 +18,7 @@
 #define PROTOCOL "org.apache.hadoop.yarn.server.api.ResourceTrackerPB"
 #define WAIT_USEC (60 * NM_USEC_PER_SEC)
 
-struct tracker_reported tracker_reported;
+struct tracker_logged tracker_logged;
 
 /* ---- the ResourceManager ------------------------------------------------------------------ */
 
@@ -101,8 +101,8 @@ static void on_heartbeat(struct nm_hadoop_call *call, void *userdata)
     m.has_response_id = m.has_next_msec = 1;
     m.response_id = request->status->response_id + !w->old_number;
     m.next_msec = w->heartbeat_msec;
-    if (w->order)
-        STEAL_PTR(w->order)(&m);
+    if (w->add_actions)
+        STEAL_PTR(w->add_actions)(&m);
     if (w->queue_limit >= 0) {
         limit.has_max_length = 1;
         limit.max_length = w->queue_limit;
@@ -116,7 +116,7 @@ static void on_goodbye(struct nm_hadoop_call *call, void *userdata)
     Yarn__UnregisterResponse m = YARN__UNREGISTER_RESPONSE__INIT;
     struct tracker_fixture *w = userdata;
 
-    w->goodbyes++;
+    w->unregistrations++;
     reply(w, call, &m.base);
 }
 
@@ -165,12 +165,12 @@ void tracker_configure(struct tracker_fixture *w, const char *more)
 
 static void report_cb(int level, const char *sentence)
 {
-    size_t n = strlen(tracker_reported.all);
+    size_t n = strlen(tracker_logged.all);
 
-    tracker_reported.n++;
-    tracker_reported.level = level;
-    (void)snprintf(tracker_reported.sentence, sizeof tracker_reported.sentence, "%s", sentence);
-    (void)snprintf(tracker_reported.all + n, sizeof tracker_reported.all - n, "%s\n", sentence);
+    tracker_logged.n++;
+    tracker_logged.level = level;
+    (void)snprintf(tracker_logged.sentence, sizeof tracker_logged.sentence, "%s", sentence);
+    (void)snprintf(tracker_logged.all + n, sizeof tracker_logged.all - n, "%s\n", sentence);
 }
 
 struct nm_yarn_params tracker_params(struct tracker_fixture *w)
@@ -217,7 +217,7 @@ int tracker_set_up(void **state)
     (void)snprintf(w->shuffle, sizeof w->shuffle, "./nm-shuffle");
     w->queue_limit = -1;
     w->heartbeat_msec = 1;
-    tracker_reported = (struct tracker_reported){};
+    tracker_logged = (struct tracker_logged){};
     tracker_start_rm(w);
     tracker_configure(w, "");
     *state = w;
@@ -244,7 +244,7 @@ void tracker_run_until(struct tracker_fixture *w, bool (*is)(const struct tracke
 
     while (!is(w)) {
         if (nm_now_usec() >= deadline)
-            fail_msg("it isn't so; told: %s", tracker_reported.all);
+            fail_msg("it isn't so; told: %s", tracker_logged.all);
         assert_true(sd_event_run(w->node->event, 100 * NM_USEC_PER_MSEC) >= 0);
     }
 }
@@ -281,7 +281,7 @@ bool tracker_is_running(const struct tracker_fixture *w)
     return nm_streq(tracker_shown(w).state, "running");
 }
 
-void tracker_order_nothing(Yarn__HeartbeatResponse *m)
+void tracker_set_size_zero(Yarn__HeartbeatResponse *m)
 {
     static Hadoop__Resource nothing;
 

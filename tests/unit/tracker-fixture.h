@@ -26,10 +26,10 @@ struct tracker_fixture {
     int64_t heartbeat_msec; /* time between two heartbeats */
     int32_t queue_limit;  /* limit of the node's queue; -1: no limit */
     int32_t memory_mib;   /* size that the answer sets for the node; 0: the size that the node reports */
-    void (*order)(Yarn__HeartbeatResponse *m); /* modifies the next answer to a heartbeat, once; may be NULL */
+    void (*add_actions)(Yarn__HeartbeatResponse *m); /* modifies the next answer to a heartbeat, once; may be NULL */
     struct nm_hadoop_call *held;
     /* numbers of requests that the node has made, and the contents of its last requests */
-    unsigned registrations, beats, goodbyes;
+    unsigned registrations, beats, unregistrations;
     int32_t offered_mib, http_port, node_port, queue_capacity;
     int32_t wait_queue_length; /* queue length in the last heartbeat */
     size_t n_containers, n_applications;
@@ -39,11 +39,11 @@ struct tracker_fixture {
 };
 
 /* The sentences that the node has logged. */
-extern struct tracker_reported {
+extern struct tracker_logged {
     unsigned n;
     int level;
     char sentence[700], all[4000];
-} tracker_reported;
+} tracker_logged;
 
 int tracker_set_up(void **state);
 int tracker_tear_down(void **state);
@@ -71,4 +71,4 @@ struct nm_upstream tracker_shown(const struct tracker_fixture *w);
 json_t *tracker_masters(const struct tracker_fixture *w, const struct nm_caller *who);
 bool tracker_is_running(const struct tracker_fixture *w);
 /* Sets a node size of 0 in the answer. For the member `order`. */
-void tracker_order_nothing(Yarn__HeartbeatResponse *m);
+void tracker_set_size_zero(Yarn__HeartbeatResponse *m);

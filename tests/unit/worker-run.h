@@ -97,7 +97,7 @@ static void fetch(const char *uri, const char *more, const char *top)
     run(work);
 }
 
-static bool is_there(const char *name)
+static bool exists(const char *name)
 {
     _cleanup_free_ char *path = path_of(name);
 
@@ -123,7 +123,7 @@ static void assert_done(const char *name, const char *text)
     assert_non_null(strstr(output, "\"state\":\"done\""));
     assert_int_equal(nm_read_file_at(AT_FDCWD, path, buf, sizeof buf, NULL), 0);
     assert_string_equal(buf, text);
-    assert_false(is_there("10_tmp"));
+    assert_false(exists("10_tmp"));
 }
 
 static void assert_failed(const char *reason)
@@ -132,8 +132,8 @@ static void assert_failed(const char *reason)
     assert_non_null(strstr(output, "\"state\":\"failed\""));
     if (!strstr(output, reason))
         fail_msg("not for this reason: %s", output);
-    assert_false(is_there("10"));
-    assert_false(is_there("10_tmp"));
+    assert_false(exists("10"));
+    assert_false(exists("10_tmp"));
 }
 
 #endif

@@ -37,8 +37,8 @@
 struct probe {
     sd_event *event;
     struct nm_hadoop_client *client;
-    uint64_t interval_usec, sent_usec, heard_usec;
-    bool heard;
+    uint64_t interval_usec, sent_usec, answered_usec;
+    bool answered;
     int32_t response_id;
     struct nm_yarn_container_id got[MANY]; /* from the last response, and not released yet */
     size_t n_got;
@@ -59,8 +59,8 @@ static void on_answer(void *userdata, int error, const ProtobufCMessage *answer,
 
     if (error < 0)
         fail("a call has failed", error, why);
-    p->heard = true;
-    p->heard_usec = nm_now_usec();
+    p->answered = true;
+    p->answered_usec = nm_now_usec();
     if (answer->descriptor != &bench__allocated__descriptor)
         return;
     m = (const Bench__Allocated *)answer;
@@ -75,14 +75,14 @@ static uint64_t call(struct probe *p, const char *method, const ProtobufCMessage
 {
     int r;
 
-    p->heard = false;
+    p->answered = false;
     p->sent_usec = nm_now_usec();
     r = nm_hadoop_client_call(p->client, method, request, answer, 0, PATIENCE_USEC, on_answer, p);
-    while (r >= 0 && !p->heard)
+    while (r >= 0 && !p->answered)
         r = sd_event_run(p->event, UINT64_MAX);
     if (r < 0)
         fail(method, r, NULL);
-    return p->heard_usec - p->sent_usec;
+    return p->answered_usec - p->sent_usec;
 }
 
 static void wait_until(uint64_t usec)
@@ -143,7 +143,7 @@ static uint64_t allocation_pass(struct probe *p, int32_t asks, bool quiet)
     print("ask", took_usec, quiet);
     for (;;) {
         if (left == asks && p->n_got > 0) {
-            first_usec = p->heard_usec - begun_usec;
+            first_usec = p->answered_usec - begun_usec;
             print("first", first_usec, quiet);
         }
         left -= (int32_t)p->n_got;
@@ -151,7 +151,7 @@ static uint64_t allocation_pass(struct probe *p, int32_t asks, bool quiet)
             break;
         print("rest", beat(p, -1), quiet);
     }
-    print("last", p->heard_usec - begun_usec, quiet);
+    print("last", p->answered_usec - begun_usec, quiet);
     (void)beat(p, -1); /* releases */
     print("rest", beat(p, -1), quiet);
     return first_usec;
